@@ -10,6 +10,7 @@ use crate::{
     backend::call,
     dtype::{computed, lowered},
     quantize::small::{Small, to_small, to_small_async},
+    spec::{broadcasts_to, operand},
     widen::widened,
 };
 
@@ -58,6 +59,7 @@ pub fn quantize<const D: usize>(
     dtype: DType,
     bits: u32,
 ) -> Tensor<D, Int> {
+    ensure_fits(&x, &scale, zero.as_ref());
     let (own, scales, zeros) = (x.clone(), scale.clone(), zero.clone());
     let there = lowered(&x.device(), dtype);
     let made = call!(quantize_along(own, scales, zeros; there, bits)).tensor();
@@ -102,7 +104,22 @@ pub async fn quantize_small_async<const D: usize>(
     to_small_async(divided(x, scale), small, saturate).await
 }
 
+/// Fails unless scales and zero points broadcast to the input.
+fn ensure_fits<const D: usize, K: Basic>(
+    x: &Tensor<D, K>,
+    scale: &Tensor<D>,
+    zero: Option<&Tensor<D, Int>>,
+) {
+    let dims = x.dims();
+    let input = operand("input", &dims);
+    broadcasts_to(operand("scale", &scale.dims()), input);
+    if let Some(zero) = zero {
+        broadcasts_to(operand("zero point", &zero.dims()), input);
+    }
+}
+
 fn divided<const D: usize>(x: Tensor<D>, scale: Tensor<D>) -> Tensor<D> {
+    ensure_fits(&x, &scale, None);
     let x = widened(x);
     let float: FloatDType = x.dtype().into();
     x.div(scale.cast(float))
@@ -110,6 +127,7 @@ fn divided<const D: usize>(x: Tensor<D>, scale: Tensor<D>) -> Tensor<D> {
 
 /// DequantizeLinear of a float of 8 bits or fewer: `x * scale`, in `dtype`.
 pub fn dequantize_small<const D: usize>(x: Tensor<D>, scale: Tensor<D>, dtype: DType) -> Tensor<D> {
+    ensure_fits(&x, &scale, None);
     let float: FloatDType = x.dtype().into();
     computed(x.mul(scale.cast(float)), dtype)
 }
@@ -140,6 +158,7 @@ pub fn dequantize<const D: usize>(
     zero: Option<Tensor<D, Int>>,
     dtype: DType,
 ) -> Tensor<D> {
+    ensure_fits(&x, &scale, zero.as_ref());
     let (own, scales, zeros) = (x.clone(), scale.clone(), zero.clone());
     let made = call!(dequantize_along(own, scales, zeros)).tensor();
     made.map_or_else(

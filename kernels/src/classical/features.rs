@@ -10,6 +10,7 @@ use crate::{
     index::gather::gather,
     kind::AnyKind,
     shape::{expand::to_shape, lift, reshape},
+    spec::{operand, row_or_scalar},
 };
 use burn::tensor::DType;
 
@@ -24,8 +25,20 @@ pub enum Norm {
 /// Scaler: `(x - offset) * scale`, of one element or one for each feature along the last axis.
 pub fn scale<const D: usize>(x: Tensor<D>, offset: Tensor<1>, scale: Tensor<1>) -> Tensor<D> {
     let shape = x.dims();
+    ensure_row("offset", &offset, &shape);
+    ensure_row("scale", &scale, &shape);
     let along = |row: Tensor<1>| to_shape(lift(row), shape);
     (x - along(offset)) * along(scale)
+}
+
+/// Fails unless there is one number, or one for each feature along the last axis.
+fn ensure_row<K: Basic>(name: &str, row: &Tensor<1, K>, input: &[usize]) {
+    let features = input.last().copied().unwrap_or(1);
+    row_or_scalar(
+        operand(name, &row.dims()),
+        features,
+        operand("input", input),
+    );
 }
 
 /// Normalizer: each row divided by its norm, and as it is where that is zero.
@@ -56,6 +69,7 @@ pub fn impute<const D: usize>(x: Tensor<D>, replaced: f64, values: Tensor<1>) ->
         x.clone().equal_scalar(replaced)
     };
     let shape = x.dims();
+    ensure_row("tensor of values", &values, &shape);
     x.mask_where(found, to_shape(lift(values), shape))
 }
 
@@ -66,6 +80,7 @@ pub fn impute_int<const D: usize>(
     values: Tensor<1, Int>,
 ) -> Tensor<D, Int> {
     let (found, shape) = (x.clone().equal_scalar(replaced), x.dims());
+    ensure_row("tensor of values", &values, &shape);
     x.mask_where(found, to_shape(lift(values), shape))
 }
 

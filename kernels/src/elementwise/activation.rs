@@ -6,7 +6,8 @@ use crate::shape::WithShape;
 use crate::{
     elementwise::elementary::gelu,
     product::epilogue::{Activation, finish},
-    shape::expand::{to_shape, together},
+    shape::expand::{agreed, to_shape},
+    spec::{broadcasts_to, operand, shaped},
     widen::widened,
 };
 
@@ -60,6 +61,7 @@ pub fn selu<const D: usize>(x: Tensor<D>, alpha: f64, gamma: f64) -> Tensor<D> {
 /// Burn's own `prelu`, one pass, takes the slopes of one element or of axis 1.
 pub fn prelu<const D: usize>(x: Tensor<D>, slope: Tensor<D>) -> Tensor<D> {
     let [dims, slopes] = [x.dims(), slope.dims()];
+    broadcasts_to(operand("slope", &slopes), operand("input", &dims));
     let count: usize = slopes.iter().product();
     let per_channel = D > 1 && slopes[1] == dims[1] && slopes[1] == count;
     if count == 1 || per_channel {
@@ -72,7 +74,9 @@ pub fn prelu<const D: usize>(x: Tensor<D>, slope: Tensor<D>) -> Tensor<D> {
 
 /// PRelu of integers.
 pub fn prelu_int<const D: usize>(x: Tensor<D, Int>, slope: Tensor<D, Int>) -> Tensor<D, Int> {
-    let (x, slope) = together(x, slope);
+    let dims = x.dims();
+    broadcasts_to(operand("slope", &slope.dims()), operand("input", &dims));
+    let slope = to_shape(slope, dims);
     let negative = x.clone().lower_scalar(0);
     x.clone().mask_where(negative, x.mul(slope))
 }
@@ -113,17 +117,30 @@ pub fn silu<const D: usize>(x: Tensor<D>) -> Tensor<D> {
 
 /// BiasGelu: Gelu of `x + bias`.
 pub fn bias_gelu<const D: usize>(x: Tensor<D>, bias: Tensor<1>) -> Tensor<D> {
+    ensure_row(&x, &bias);
     in_single(x, |x| gelu(x.add(widened(bias).unsqueeze())))
 }
 
 /// FastGelu: [`gelu_tanh`] of `x + bias`.
 pub fn fast_gelu<const D: usize>(x: Tensor<D>, bias: Tensor<1>) -> Tensor<D> {
+    ensure_row(&x, &bias);
     in_single(x, |x| gelu_tanh(x.add(widened(bias).unsqueeze())))
+}
+
+/// Fails unless a bias has a number for each feature along the last axis.
+fn ensure_row<const D: usize>(x: &Tensor<D>, bias: &Tensor<1>) {
+    let dims = x.dims();
+    shaped(
+        operand("bias", &bias.dims()),
+        &dims[D - 1..],
+        operand("input", &dims),
+    );
 }
 
 /// SwiGLU, the product of `swish(a)` and `b`.
 pub fn swiglu<const D: usize>(a: Tensor<D>, b: Tensor<D>, alpha: f64) -> Tensor<D> {
     let dtype: FloatDType = a.dtype().into();
+    let (a, b) = agreed(a, b);
     swish(widened(a), alpha).mul(widened(b)).cast(dtype)
 }
 

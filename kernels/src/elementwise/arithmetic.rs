@@ -8,12 +8,16 @@ use burn::tensor::{
 pub use super::extreme::{max, min};
 pub use super::power::{pow_float_float, pow_float_int, pow_int_float, pow_int_int};
 use crate::shape::WithShape;
-use crate::shape::expand::{to_shape, together};
+use crate::{
+    ensure,
+    shape::expand::{agreed, to_shape, together},
+};
 
 /// Integer Div: truncates toward zero; a division by zero gives 0.
 ///
 /// Burn's `div` does the same for divisors other than 0 and, in 64 bits, -1.
 pub fn div_int<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D, Int> {
+    let (a, b) = agreed(a, b);
     if b.dtype().is_uint() {
         let factor = b.clone().clamp_max(1);
         return a.div(nonzero(b)).mul(factor);
@@ -30,6 +34,7 @@ pub fn div_int<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D
 
 /// Integer Mod: the result has the divisor's sign; 0 where the divisor is 0.
 pub fn modulo<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D, Int> {
+    let (a, b) = agreed(a, b);
     a.remainder(nonzero(b))
 }
 
@@ -49,6 +54,7 @@ pub fn modulo_float<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
 
 /// Integer Mod with `fmod=1`: the result has the dividend's sign; 0 where the divisor is 0.
 pub fn fmod_int<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D, Int> {
+    let (a, b) = agreed(a, b);
     let mut unit = b.clone().equal_scalar(0);
     if !b.dtype().is_uint() {
         unit = unit.bool_or(b.clone().equal_scalar(-1));
@@ -96,6 +102,13 @@ pub fn clip<const D: usize, K: Ordered>(
     upper: Option<Tensor<1, K>>,
 ) -> Tensor<D, K> {
     let shape = x.dims();
+    for bound in [&lower, &upper].into_iter().flatten() {
+        let bound = bound.dims();
+        ensure!(
+            bound == [1],
+            "a bound {bound:?} is not one number for the input {shape:?}"
+        );
+    }
     let whole = |bound: Tensor<1, K>| to_shape(bound.with_shape([1; D]), shape);
     let x = match lower.map(whole) {
         Some(lower) => x.clone().mask_where(x.lower(lower.clone()), lower),

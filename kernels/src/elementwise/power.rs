@@ -2,10 +2,11 @@
 
 use burn::tensor::{DType, FloatDType, Int, IntDType, Tensor};
 
-use crate::{dtype::lowered, elementwise::cast::float_to_int, shape::expand::together};
+use crate::{dtype::lowered, elementwise::cast::float_to_int, shape::expand::{agreed, together}};
 
 /// Pow of floats, computed in the wider dtype of both; the result has the base's.
 pub fn pow_float_float<const D: usize>(base: Tensor<D>, exponent: Tensor<D>) -> Tensor<D> {
+    let (base, exponent) = agreed(base, exponent);
     let (dtype, other) = (base.dtype(), exponent.dtype());
     let float = FloatDType::from(dtype);
     if other.size() > dtype.size() {
@@ -17,6 +18,7 @@ pub fn pow_float_float<const D: usize>(base: Tensor<D>, exponent: Tensor<D>) -> 
 
 /// Pow of a float by an integer, which is odd or even however large it is.
 pub fn pow_float_int<const D: usize>(base: Tensor<D>, exponent: Tensor<D, Int>) -> Tensor<D> {
+    let (base, exponent) = agreed(base, exponent);
     let (dtype, wide) = (base.dtype(), lowered(&base.device(), DType::F64));
     let float = FloatDType::from(dtype);
     if exponent.dtype().size() <= 2 {

@@ -31,6 +31,10 @@ pub fn gather_nonnegative<const D: usize, const I: usize, const O: usize, K: Any
 ) -> Tensor<O, K> {
     assert_eq!(O, D + I - 1, "rank of Gather's output");
     let (dims, picked) = (x.dims(), indices.dims());
+    ensure!(
+        dims[axis] > 0 || picked.contains(&0),
+        "indices of shape {picked:?} have nothing to pick along axis {axis} of {dims:?}"
+    );
     let shape = core::array::from_fn(|at| match at {
         at if at < axis => dims[at],
         at if at < axis + I => picked[at - axis],
@@ -46,7 +50,11 @@ pub fn gather_scalar<const D: usize, const O: usize, K: AnyKind>(
     index: Tensor<1, Int>,
 ) -> Tensor<O, K> {
     assert_eq!(O.max(1), (D - 1).max(1), "rank of Gather's output");
-    let dims = x.dims();
+    let (dims, picked) = (x.dims(), index.dims());
+    ensure!(
+        picked == [1],
+        "an index {picked:?} is not one number for axis {axis} of {dims:?}"
+    );
     let index = along(&x, axis, index);
     let shape = core::array::from_fn(|at| match at {
         at if D == 1 && at == 0 => 1,
@@ -87,9 +95,19 @@ pub fn gather_nd<const D: usize, const I: usize, const O: usize, K: AnyKind>(
     batch_dims: usize,
 ) -> Tensor<O, K> {
     let (dims, tuples) = (x.dims(), indices.dims());
+    ensure!(
+        batch_dims < I
+            && batch_dims + tuples[I - 1] <= D
+            && dims[..batch_dims] == tuples[..batch_dims],
+        "tuples of indices {tuples:?} are not those of {dims:?} with {batch_dims} axes of batches"
+    );
     let inner = &dims[batch_dims + tuples[I - 1]..];
     let mut shape = [1; O];
     let sizes = tuples[..I - 1].iter().chain(inner);
+    ensure!(
+        sizes.clone().count().max(1) == O,
+        "tuples of indices {tuples:?} into {dims:?} do not give {O} axes"
+    );
     shape
         .iter_mut()
         .zip(sizes)

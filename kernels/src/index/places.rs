@@ -12,7 +12,7 @@ use crate::{
     shape::{empty, reshape},
 };
 
-/// Compress along an axis: the slices of `x` whose `condition` holds; conditions left out count as false.
+/// Compress along an axis: the slices of `x` whose `condition` holds; conditions left out count as false, those beyond the axis nothing.
 ///
 /// The host reads how many are kept, the size of the result.
 pub fn compress<const D: usize, K: AnyKind>(
@@ -38,6 +38,12 @@ async fn compress_by<const D: usize, K: AnyKind>(
     condition: Tensor<1, Bool>,
     reader: impl Reader,
 ) -> Tensor<D, K> {
+    let size = x.dims()[axis];
+    let condition = match condition.dims() {
+        [length] if length <= size => condition,
+        _ if size == 0 => Tensor::empty([0], &condition.device()),
+        _ => condition.narrow(0, 0, size),
+    };
     let kept = places(condition, reader).await;
     let count = kept.dims()[0];
     let kept: Tensor<1, Int> = reshape(kept, [count]);

@@ -12,6 +12,7 @@ use crate::{
     index::gather::{along, corner, flat_places},
     kind::AnyKind,
     shape::expand::to_shape,
+    spec::{operand, shaped},
 };
 
 /// ScatterElements: `x` with `updates` written, or combined with what stands there, at the indices along `axis`.
@@ -25,16 +26,16 @@ pub fn scatter_elements<const D: usize, K: AnyKind>(
     reduction: IndexingUpdateOp,
 ) -> Tensor<D, K> {
     let (dims, shape) = (x.dims(), indices.dims());
-    if shape.contains(&0) {
-        return x;
-    }
-    let reduction = of_kind::<K>(reduction);
     let fits = |at: usize| at == axis || shape[at] <= dims[at];
     ensure!(
         (0..D).all(fits) && updates.dims() == shape,
         "indices of shape {shape:?} do not place updates of {:?} in {dims:?}",
         updates.dims()
     );
+    if shape.contains(&0) {
+        return x;
+    }
+    let reduction = of_kind::<K>(reduction);
     let indices = along(&x, axis, indices);
     let [x, updates] = [x, updates].map(K::into_number);
     let mut reached = shape;
@@ -56,7 +57,15 @@ pub fn scatter_nd<const D: usize, const I: usize, const U: usize, K: AnyKind>(
     updates: Tensor<U, K>,
     reduction: IndexingUpdateOp,
 ) -> Tensor<D, K> {
-    let dims = x.dims();
+    let (dims, tuples) = (x.dims(), indices.dims());
+    let slices = dims.get(tuples[I - 1]..).unwrap_or_default();
+    let wanted = tuples[..I - 1].iter().chain(slices);
+    let is_number = I == 1 && slices.is_empty() && updates.dims() == [1; U];
+    ensure!(
+        tuples[I - 1] <= D && (is_number || wanted.eq(&updates.dims())),
+        "tuples of indices {tuples:?} do not place updates of {:?} in {dims:?}",
+        updates.dims()
+    );
     if updates.dims().contains(&0) || dims.contains(&0) {
         return x;
     }
@@ -65,11 +74,6 @@ pub fn scatter_nd<const D: usize, const I: usize, const U: usize, K: AnyKind>(
     let count = dims.iter().product::<usize>() / rest;
     let places = flat_places(indices, &dims, 0);
     let written = places.dims()[0];
-    ensure!(
-        updates.shape().num_elements() == written * rest,
-        "{written} indices do not place updates of {:?} in {dims:?}",
-        updates.dims()
-    );
     let x = K::into_number(x).with_shape([count, rest]);
     let updates = K::into_number(updates).with_shape([written, rest]);
     let x = match reduction {
@@ -92,6 +96,22 @@ pub fn write_cache<const D: usize, K: AnyKind>(
     circular: bool,
 ) -> Tensor<D, K> {
     let shape = update.dims();
+    let of_cache = cache.dims();
+    ensure!(
+        (0..D).all(|at| if at == axis {
+            shape[at] <= of_cache[at]
+        } else {
+            shape[at] == of_cache[at]
+        }),
+        "the update {shape:?} does not fit into axis {axis} of the cache {of_cache:?}"
+    );
+    if let Some(starts) = &starts {
+        shaped(
+            operand("tensor of starts", &starts.dims()),
+            &shape[..1],
+            operand("update", &shape),
+        );
+    }
     if shape.contains(&0) {
         return cache;
     }

@@ -43,7 +43,11 @@ pub fn one_hot<const I: usize, const O: usize, K: Basic>(
     values: Tensor<1, K>,
     axis: usize,
 ) -> Tensor<O, K> {
-    let dims = indices.dims();
+    let (dims, numbers) = (indices.dims(), values.dims());
+    ensure!(
+        numbers == [2],
+        "values {numbers:?} are not two, off and on, for indices {dims:?}"
+    );
     assert!(O == I + 1 || dims == [1; I], "rank of OneHot's output");
     let mut along = [1; O];
     along[axis] = depth;

@@ -3,10 +3,10 @@
 use burn::tensor::Tensor;
 
 use crate::backend::call;
-use crate::ensure;
 use crate::product::epilogue::Activation;
 use crate::shape::WithShape;
 use crate::shape::reshape;
+use crate::spec::{equal_shapes, operand, shaped};
 use crate::widen::widened;
 
 /// `(x - mean) / sqrt(variance + epsilon) * scale + bias` per channel of `[batch, channels, ..]`.
@@ -33,6 +33,18 @@ pub fn batch_norm_elements<const D: usize, const S: usize>(
 ) -> Tensor<D> {
     let dims = x.dims();
     let elements = dims[1..].iter().product();
+    let of_scale = scale.dims();
+    for other in [&bias, &mean, &variance] {
+        equal_shapes(
+            operand("parameter", &other.dims()),
+            operand("scale", &of_scale),
+        );
+    }
+    shaped(
+        operand("scale", &of_scale),
+        &dims[D - S.min(D)..],
+        operand("input", &dims),
+    );
     let [scale, bias, mean, variance] =
         [scale, bias, mean, variance].map(|values| reshape(values, [elements]));
     let rows = reshape(x, [dims[0], elements]);
@@ -48,6 +60,10 @@ pub fn batch_norm_factors(
     variance: Tensor<1>,
     epsilon: f32,
 ) -> (Tensor<1>, Tensor<1>) {
+    let of_scale = scale.dims();
+    for (name, other) in [("bias", &bias), ("mean", &mean), ("variance", &variance)] {
+        equal_shapes(operand(name, &other.dims()), operand("scale", &of_scale));
+    }
     let [scale, bias, mean, variance] = [scale, bias, mean, variance].map(widened);
     let dtype = variance.dtype();
     let factor = scale.cast(dtype) / variance.add_scalar(epsilon).sqrt();
@@ -66,14 +82,17 @@ pub fn scale_channels<const D: usize>(
     offset: Tensor<1>,
     activation: Activation,
 ) -> Tensor<D> {
-    let channels = [x.dims()[1]];
-    ensure!(
-        factor.dims() == channels && offset.dims() == channels,
-        "{} channels have {} factors and {} offsets",
-        channels[0],
-        factor.dims()[0],
-        offset.dims()[0]
-    );
+    let dims = x.dims();
+    for (name, row) in [
+        ("tensor of factors", &factor),
+        ("tensor of offsets", &offset),
+    ] {
+        shaped(
+            operand(name, &row.dims()),
+            &dims[1..2],
+            operand("input", &dims),
+        );
+    }
     let dtype = x.dtype();
     let x = widened(x);
     let wide = x.dtype();
@@ -101,6 +120,13 @@ pub fn batch_norm_train<const D: usize>(
     momentum: f32,
 ) -> BatchNormTrained<D> {
     let dims = x.dims();
+    for (name, row) in [("running mean", &mean), ("running variance", &variance)] {
+        shaped(
+            operand(name, &row.dims()),
+            &dims[1..2],
+            operand("input", &dims),
+        );
+    }
     let rest = dims[2..].iter().product();
     let channels = widened(x.clone())
         .with_shape([dims[0], dims[1], rest])

@@ -8,6 +8,7 @@ use crate::{
     ensure,
     fault::{Axis, nonnegative},
     index::gather::gather_nonnegative,
+    spec::{broadcasts_to, equal_axes, equal_shapes, operand},
 };
 
 /// The embeddings of words and positions, and of segments if there are any, added together.
@@ -22,6 +23,27 @@ pub fn embeddings(
     segments: Option<(Tensor<2, Int>, Tensor<2>)>,
 ) -> Tensor<3> {
     let [batch, length] = ids.dims();
+    let (of_ids, of_words) = (ids.dims(), words.dims());
+    let (of_ids, of_words) = (
+        operand("tensor of ids", &of_ids),
+        operand("tensor of words", &of_words),
+    );
+    equal_axes(
+        operand("tensor of positions", &positions.dims()),
+        1,
+        of_words,
+        1,
+    );
+    if let Some(places) = &places {
+        let places = places.dims();
+        let places = operand("tensor of places", &places);
+        equal_axes(places, 1, of_ids, 1);
+        broadcasts_to(places, of_ids);
+    }
+    if let Some((segments, table)) = &segments {
+        equal_shapes(operand("tensor of segments", &segments.dims()), of_ids);
+        equal_axes(operand("table of segments", &table.dims()), 1, of_words, 1);
+    }
     let mut sum: Tensor<3> = rows(words, ids);
     let hidden = sum.dims()[2];
     let positions: Tensor<3> = match places {

@@ -3,7 +3,12 @@
 use burn::tensor::{FloatDType, Tensor};
 
 use crate::shape::WithShape;
-use crate::{backend::call, ensure, widen::widened};
+use crate::{
+    backend::call,
+    ensure,
+    spec::{divisible, operand},
+    widen::widened,
+};
 
 /// Standardizes each channel of each element of the batch, then applies `scale` and `bias` per channel.
 pub fn instance_norm<const D: usize>(
@@ -26,14 +31,17 @@ pub fn group_norm<const D: usize>(
     epsilon: f32,
 ) -> Tensor<D> {
     let (dtype, dims) = (x.dtype(), x.dims());
+    for (name, row) in [("scale", &scale), ("bias", &bias)] {
+        let row = row.dims();
+        ensure!(
+            [groups, dims[1]].contains(&row[0]),
+            "the {name} {row:?} is not one of the channels or the {groups} groups of the input {dims:?}"
+        );
+    }
     if dims.contains(&0) {
         return x;
     }
-    ensure!(
-        groups > 0 && dims[1].is_multiple_of(groups),
-        "{} channels are not {groups} groups of equal size",
-        dims[1]
-    );
+    divisible(operand("input", &dims), 1, groups, "groups");
     let rest = dims[2..].iter().product();
     let alike = scale.dtype() == dtype && bias.dtype() == dtype;
     let x = if alike { x } else { widened(x) };

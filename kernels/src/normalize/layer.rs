@@ -4,7 +4,11 @@ use burn::tensor::{DType, FloatDType, Tensor};
 
 use super::standardized;
 use crate::shape::{WithShape, expand::to_shape, lift};
-use crate::{backend::call, widen::widened};
+use crate::{
+    backend::call,
+    spec::{broadcasts_to, operand},
+    widen::widened,
+};
 
 /// Standardizes over the axes from `axis` on, then applies `scale` and `bias`, which broadcast to `x`.
 pub fn layer_norm<const D: usize, const S: usize>(
@@ -15,6 +19,7 @@ pub fn layer_norm<const D: usize, const S: usize>(
     epsilon: f32,
 ) -> Tensor<D> {
     let (dtype, dims) = (x.dtype(), x.dims());
+    ensure_fits(&dims, &scale, bias.as_ref());
     let bounded = |t: &Tensor<S>| is_row(dims, t.dims(), axis);
     let alike = |t: &Tensor<S>| t.dtype() == dtype;
     let by_rows = bounded(&scale) && bias.as_ref().is_none_or(bounded);
@@ -53,6 +58,7 @@ pub fn layer_norm_with_statistics<const D: usize, const S: usize>(
     epsilon: f32,
 ) -> LayerNormed<D> {
     let (dtype, dims) = (x.dtype(), x.dims());
+    ensure_fits(&dims, &scale, bias.as_ref());
     let rows = rows(x, axis);
     let wide = rows.dtype();
     let mean = rows.clone().mean_dim(1);
@@ -78,6 +84,7 @@ pub fn rms_norm<const D: usize, const S: usize>(
     epsilon: f32,
 ) -> Tensor<D> {
     let (dtype, dims) = (scale.dtype(), x.dims());
+    ensure_fits(&dims, &scale, None);
     if !is_row(dims, scale.dims(), axis) {
         return rms_norm_with_statistics(x, scale, axis, epsilon).0;
     }
@@ -101,6 +108,7 @@ pub fn rms_norm_with_statistics<const D: usize, const S: usize>(
     epsilon: f32,
 ) -> (Tensor<D>, Tensor<D>) {
     let (dtype, dims) = (scale.dtype(), x.dims());
+    ensure_fits(&dims, &scale, None);
     let rows = rows(x, axis);
     let wide = rows.dtype();
     let root = rows.clone().square().mean_dim(1).add_scalar(epsilon).sqrt();
@@ -110,6 +118,15 @@ pub fn rms_norm_with_statistics<const D: usize, const S: usize>(
         scaled(normalized, widened(scale).cast(wide), None).cast(dtype),
         root.recip().with_shape(statistics).cast(DType::F32),
     )
+}
+
+/// Fails unless factors and offsets broadcast to the input.
+fn ensure_fits<const S: usize>(input: &[usize], scale: &Tensor<S>, bias: Option<&Tensor<S>>) {
+    let input = operand("input", input);
+    broadcasts_to(operand("scale", &scale.dims()), input);
+    if let Some(bias) = bias {
+        broadcasts_to(operand("bias", &bias.dims()), input);
+    }
 }
 
 fn rows<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<2> {

@@ -3,7 +3,11 @@
 use burn::tensor::{FloatDType, Tensor};
 
 use super::{layer_norm, rms_norm};
-use crate::{shape::expand::to_shape, widen::widened};
+use crate::{
+    shape::expand::to_shape,
+    spec::{broadcasts_to, operand, shaped},
+    widen::widened,
+};
 
 /// [`layer_norm`] over the last axis of `x + skip + bias`, and that sum. Half precision is rounded only in the results.
 #[inline(never)]
@@ -38,6 +42,11 @@ pub fn skip_rms_norm<const D: usize>(
 
 fn sum<const D: usize>(x: Tensor<D>, skip: Tensor<D>, bias: Option<Tensor<1>>) -> Tensor<D> {
     let dims = x.dims();
+    let input = operand("input", &dims);
+    broadcasts_to(operand("skipped input", &skip.dims()), input);
+    if let Some(bias) = &bias {
+        shaped(operand("bias", &bias.dims()), &dims[D - 1..], input);
+    }
     let sum = widened(x).add(to_shape(widened(skip), dims));
     match bias {
         Some(bias) => sum.add(widened(bias).unsqueeze()),

@@ -8,6 +8,7 @@ use crate::{
     fault::{Axis, nonnegative},
     shape::{empty, reshape},
     sizes::{elements, size},
+    spec::{equal_shapes, operand},
 };
 
 /// The elements of `x` at their `indices` in a flat tensor of `shape`, else zero.
@@ -16,6 +17,10 @@ pub fn max_unpool<const D: usize>(
     indices: Tensor<D, Int>,
     shape: [usize; D],
 ) -> Tensor<D> {
+    equal_shapes(
+        operand("tensor of indices", &indices.dims()),
+        operand("input", &x.dims()),
+    );
     let total = elements(&shape, x.dtype().size());
     let count = x.shape().num_elements();
     if total == 0 {

@@ -18,6 +18,7 @@ use crate::{
         factors::ensure_factors,
     },
     shape::{empty, lift, reshape},
+    spec::{broadcasts_to, operand, product::ensure_factors, shaped},
 };
 
 /// MatMul of floats: operands of rank 1 lose their axis, further axes broadcast. `O` is the rank of the result, at least 1.
@@ -81,6 +82,13 @@ pub fn linear_then<const D: usize>(
     ensure_factors(&x.dims(), &weight.dims());
     let mut dims = x.dims();
     dims[D - 1] = weight.dims()[1];
+    if let Some(bias) = &bias {
+        shaped(
+            operand("bias", &bias.dims()),
+            &dims[D - 1..],
+            operand("weight", &weight.dims()),
+        );
+    }
     ensure_addable(&dims, sum.as_ref());
     if is_empty(&x) {
         let y = broadcast_product::<D, 2, D, _>(x, weight);
@@ -136,6 +144,7 @@ pub fn gemm(
 ) -> Tensor<2> {
     let product = matmul(transposed(a, trans_a), transposed(b, trans_b));
     let product = scaled(product, alpha);
+    ensure_added(c.as_ref(), &product);
     match c {
         Some(c) if beta != 0.0 => product.add(scaled(c, beta)),
         _ => product,
@@ -155,6 +164,7 @@ pub fn gemm_int(
 ) -> Tensor<2, Int> {
     let dtype = a.dtype();
     let product: Tensor<2, Int> = matmul_int(transposed(a, trans_a), transposed(b, trans_b));
+    ensure_added(c.as_ref(), &product);
     if (alpha, beta) == (1.0, 1.0) {
         return match c {
             Some(c) => product.add(c),
@@ -168,6 +178,16 @@ pub fn gemm_int(
         None => product,
     };
     float_to_int(sum, dtype)
+}
+
+/// Fails unless what is added broadcasts to the product.
+fn ensure_added<K: Basic>(c: Option<&Tensor<2, K>>, product: &Tensor<2, K>) {
+    if let Some(c) = c {
+        broadcasts_to(
+            operand("addend", &c.dims()),
+            operand("product", &product.dims()),
+        );
+    }
 }
 
 fn transposed<K: Basic>(x: Tensor<2, K>, transpose: bool) -> Tensor<2, K> {

@@ -18,6 +18,7 @@ use crate::{
     pool,
     product::epilogue::{Activation, finish},
     reduce,
+    shape::{expand::agreed, stack},
 };
 
 /// Integers and what they stand for.
@@ -84,6 +85,7 @@ pub(super) fn combine<const D: usize>(
     step: Step,
     passes: fn(Tensor<D, Int>, Tensor<D, Int>, Pair) -> Tensor<D, Int>,
 ) -> Tensor<D, Int> {
+    let (a, b) = agreed(a, b);
     let pair = Pair {
         a: of_a,
         b: of_b,
@@ -148,7 +150,7 @@ pub fn choose<const D: usize>(
 /// QLinearConcat: tensors one after the other along an axis.
 pub fn concat<const D: usize>(parts: Vec<Quantized<D>>, y: Affine, axis: usize) -> Tensor<D, Int> {
     let parts = parts.into_iter().map(|part| y.convert(part));
-    Tensor::cat(parts.collect(), axis)
+    stack::concat(parts.collect(), axis)
 }
 
 /// QLinearSoftmax along one axis.

@@ -15,6 +15,7 @@ use crate::{
     observe::by_host,
     product::matmul::linear,
     shape::reshape,
+    spec::{equal_axes, operand, shaped},
     widen::widened,
 };
 pub use coded::Coded;
@@ -56,6 +57,41 @@ impl Blocks {
     ) -> Tensor<2> {
         let single: FloatDType = DType::F32.into();
         let count = self.inputs.div_ceil(self.size);
+        let rows = [self.outputs * count * self.size * self.bits / 8];
+        let row_of_zeros = (count * self.bits).div_ceil(8);
+        let zero_points = match &zeros {
+            Zeros::Middle => None,
+            Zeros::Plain(zeros) => Some((zeros.dims(), self.outputs * count)),
+            Zeros::Packed(zeros) => Some((zeros.dims(), self.outputs * row_of_zeros)),
+        };
+        let of_bytes = bytes.dims();
+        let of_bytes = operand("tensor of bytes", &of_bytes);
+        shaped(
+            operand("tensor of scales", &scales.dims()),
+            &[self.outputs * count],
+            of_bytes,
+        );
+        if let Some((zeros, length)) = zero_points {
+            shaped(
+                operand("tensor of zero points", &zeros),
+                &[length],
+                of_bytes,
+            );
+        }
+        if let Some(groups) = &groups {
+            let groups = groups.dims();
+            ensure!(
+                groups[0] >= self.inputs,
+                "{} inputs of {of_bytes} have a group among {groups:?}",
+                self.inputs
+            );
+        }
+        ensure!(
+            of_bytes.size(0) == rows[0],
+            "{of_bytes} is not {rows:?} bytes of a matrix of [{}, {}] weights",
+            self.inputs,
+            self.outputs
+        );
         let per_block = |x: Tensor<1>| x.cast(single).with_shape([self.outputs, count]);
         let scales = per_block(scales);
         let zeros = match zeros {
@@ -100,6 +136,10 @@ pub fn matmul_bits<const D: usize>(
     bias: Option<Tensor<1>>,
 ) -> Tensor<D> {
     // Another body has the matrix in its own form.
+    let Blocks {
+        inputs, outputs, ..
+    } = matrix.panels().blocks;
+    ensure_factors(&x, [inputs, outputs], bias.as_ref());
     by_host("matmul_coded");
     if matrix.is_in_bytes() {
         by_host("round_blocks");
@@ -129,11 +169,8 @@ pub fn matmul_coded<const D: usize>(
         inputs, outputs, ..
     } = coded.blocks;
     let (own, added) = (x.clone(), bias.clone());
+    ensure_factors(&x, [inputs, outputs], bias.as_ref());
     let mut dims = x.dims();
-    ensure!(
-        dims[D - 1] == inputs,
-        "an operand {dims:?} does not fit a matrix of {inputs} inputs"
-    );
     dims[D - 1] = outputs;
     let dtype: FloatDType = x.dtype().into();
     let rows = dims[..D - 1].iter().product();
@@ -147,6 +184,15 @@ pub fn matmul_coded<const D: usize>(
     match call!(matmul_coded(operands; coded.blocks, matrix.is_in_bytes())).tensor() {
         Some(y) => reshape(Tensor::<2>::from_dispatch(y), dims).cast(dtype),
         None => matmul_bits(own, matrix, added),
+    }
+}
+
+/// Fails unless a matrix multiplies the last axis of an input, and a bias has a number for each of its outputs.
+fn ensure_factors<const D: usize>(x: &Tensor<D>, matrix: [usize; 2], bias: Option<&Tensor<1>>) {
+    let of_matrix = operand("matrix", &matrix);
+    equal_axes(operand("input", &x.dims()), D - 1, of_matrix, 0);
+    if let Some(bias) = bias {
+        shaped(operand("bias", &bias.dims()), &matrix[1..], of_matrix);
     }
 }
 

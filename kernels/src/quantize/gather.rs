@@ -5,9 +5,11 @@ use burn::tensor::{DType, FloatDType, Int, Tensor};
 use super::{bits::unpacked, blocks};
 use crate::shape::WithShape;
 use crate::{
+    ensure,
     index::gather::gather,
     kind::AnyKind,
     shape::{empty, expand::to_shape},
+    spec::{operand, shaped},
 };
 
 /// Which axis is gathered along, and which one is in blocks that share a scale.
@@ -34,6 +36,16 @@ pub fn gather_int<const D: usize, const I: usize, const O: usize>(
     let single: FloatDType = DType::F32.into();
     let size = x.dims()[how.axis];
     let length = x.dims()[how.blocks_axis] * (8 / how.bits);
+    how.ensure_scaled(&x.dims(), &scales.dims(), length);
+    if let Some(zeros) = &zeros {
+        let (zeros, mut wanted) = (zeros.dims(), scales.dims());
+        wanted[how.blocks_axis] = wanted[how.blocks_axis].div_ceil(8 / how.bits);
+        shaped(
+            operand("tensor of zero points", &zeros),
+            &wanted,
+            operand("tensor of scales", &scales.dims()),
+        );
+    }
     let slices = Slices::new(indices, size, length, how);
     let codes = unpacked(slices.of::<D, O, Int>(x), how.bits).cast(single);
     let codes = match zeros {
@@ -60,9 +72,27 @@ pub fn gather_float<const D: usize, const I: usize, const O: usize>(
     how: &Gather,
 ) -> Tensor<O> {
     let (size, length) = (x.dims()[how.axis], x.dims()[how.blocks_axis]);
+    how.ensure_scaled(&x.dims(), &scales.dims(), length);
     let slices = Slices::new(indices, size, length, how);
     let codes = slices.of::<D, O, _>(x);
     slices.finish(codes, scales)
+}
+
+impl Gather {
+    /// Fails unless there is a scale for each block of an input, whose blocks are along an axis of `length` elements.
+    fn ensure_scaled(&self, input: &[usize], scales: &[usize], length: usize) {
+        let fits = |axis: usize| match axis {
+            _ if axis == self.blocks_axis => scales[axis] == length.div_ceil(self.block),
+            _ if axis == self.axis => [1, input[axis]].contains(&scales[axis]),
+            _ => scales[axis] == input[axis],
+        };
+        ensure!(
+            (0..input.len()).all(fits),
+            "scales {scales:?} are not those of blocks of {} along axis {} of the input {input:?}",
+            self.block,
+            self.blocks_axis
+        );
+    }
 }
 
 /// Indices along an axis of some size, all of them within it.

@@ -3,7 +3,12 @@
 use burn::tensor::{Int, Tensor, kind::Basic};
 
 use crate::shape::WithShape;
-use crate::{index::gather::gather_elements, kind::AnyKind, shape::expand::to_shape};
+use crate::{
+    index::gather::gather_elements,
+    kind::AnyKind,
+    shape::expand::to_shape,
+    spec::{operand, shaped},
+};
 
 /// How the channels of a block are ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +56,12 @@ pub fn reverse_sequence<const D: usize, K: AnyKind>(
     time_axis: usize,
 ) -> Tensor<D, K> {
     let dims = x.dims();
+    let batch = [dims[batch_axis]];
+    shaped(
+        operand("tensor of lengths", &lengths.dims()),
+        &batch,
+        operand("input", &dims),
+    );
     if dims.contains(&0) {
         return x;
     }

@@ -41,6 +41,11 @@ pub fn pad_tensor<const D: usize, K: Basic>(
     pads: [(i64, i64); D],
     value: Tensor<1, K>,
 ) -> Tensor<D, K> {
+    let (dims, number) = (x.dims(), value.dims());
+    ensure!(
+        number == [1],
+        "the value {number:?} is not one number for the input {dims:?}"
+    );
     surround(x, pads, |shape| to_shape(value.with_shape([1; D]), shape))
 }
 

@@ -10,6 +10,7 @@ use crate::{
     backend::{Parts, call},
     fault::fail,
     sizes::{elements, product, sum},
+    spec::{equal_shapes, operand},
 };
 
 /// Bytes that a tensor takes beside its elements, about: its handle and the block of its memory.
@@ -91,6 +92,12 @@ pub fn stack_or<const D: usize, const E: usize, K: Basic>(
     axis: usize,
     none: impl FnOnce() -> Tensor<E, K>,
 ) -> Tensor<E, K> {
+    for pair in items.windows(2) {
+        equal_shapes(
+            operand("item", &pair[0].dims()),
+            operand("next item", &pair[1].dims()),
+        );
+    }
     if items.is_empty() {
         none()
     } else {

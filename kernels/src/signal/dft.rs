@@ -16,6 +16,7 @@ use crate::{
     backend::{Optional, call},
     ensure,
     sizes::elements,
+    spec::{operand, shaped},
     widen::widened,
 };
 use matrix::windowed;
@@ -137,14 +138,18 @@ impl Plan {
         let frame = options.length;
         ensure!(
             frame <= size,
-            "a window of {frame} does not fit into {size} elements"
+            "a window of {frame} does not fit into the signal {:?}",
+            x.dims()
         );
         ensure!(step > 0, "frames cannot be 0 elements apart");
-        let window_size = window.as_ref().map_or(frame, |window| window.dims()[0]);
-        ensure!(
-            window_size == frame,
-            "the window has {window_size} elements, a frame {frame}"
-        );
+        if let Some(window) = &window {
+            let signal = x.dims();
+            shaped(
+                operand("window", &window.dims()),
+                &[frame],
+                operand("signal", &signal),
+            );
+        }
         let shape = [
             batch,
             (size - frame) / step + 1,

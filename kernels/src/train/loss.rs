@@ -6,6 +6,7 @@ use crate::shape::WithShape;
 use crate::{
     index::gather::gather_elements,
     shape::{empty, reshape},
+    spec::{operand, shaped},
     widen::widened,
 };
 
@@ -31,6 +32,22 @@ pub fn negative_log_likelihood<const D: usize, const T: usize, const O: usize>(
 ) -> Tensor<O> {
     assert_eq!(T + 1, D, "rank of the targets");
     let (dtype, dims) = (x.dtype(), target.dims());
+    let scores = x.dims();
+    let wanted: [usize; T] =
+        core::array::from_fn(|axis| scores[if axis == 0 { 0 } else { axis + 1 }]);
+    shaped(
+        operand("target", &dims),
+        &wanted,
+        operand("tensor of scores", &scores),
+    );
+    if let Some(weight) = &weight {
+        let weight = weight.dims();
+        shaped(
+            operand("weight", &weight),
+            &scores[1..2],
+            operand("tensor of scores", &scores),
+        );
+    }
     let [classes, places] = [x.dims()[1], dims[1..].iter().product()];
     let x = reshape(widened(x), [dims[0], classes, places]);
     let target = reshape(target, [dims[0], places]);

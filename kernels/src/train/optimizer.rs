@@ -4,6 +4,8 @@ use burn::tensor::Tensor;
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
 
+use crate::spec::{equal_shapes, operand};
+
 /// Moves a tensor against its gradient, less where the squares of its gradients sum up.
 #[derive(Clone, Copy, Debug)]
 pub struct Adagrad {
@@ -55,6 +57,7 @@ impl Adagrad {
         gradient: Tensor<D>,
         squares: Tensor<D>,
     ) -> (Tensor<D>, Tensor<D>) {
+        ensure_alike(&x, &gradient, [("tensor of squares", &squares)]);
         let gradient = regularized(&x, gradient, self.regularization);
         let squares = squares + gradient.clone().square();
         let scale = squares.clone().sqrt().add_scalar(self.epsilon);
@@ -94,6 +97,8 @@ impl Adam {
         mean: Tensor<D>,
         squares: Tensor<D>,
     ) -> (Tensor<D>, Tensor<D>, Tensor<D>) {
+        let means = [("mean", &mean), ("tensor of squares", &squares)];
+        ensure_alike(&x, &gradient, means);
         let gradient = regularized(&x, gradient, self.regularization[0]);
         let mixed = |old: Tensor<D>, new: Tensor<D>, keep: f64| {
             old.mul_scalar(keep) + new.mul_scalar(1.0 - keep)
@@ -136,6 +141,7 @@ impl Momentum {
         gradient: Tensor<D>,
         momentum: Tensor<D>,
     ) -> (Tensor<D>, Tensor<D>) {
+        ensure_alike(&x, &gradient, [("momentum", &momentum)]);
         let gradient = regularized(&x, gradient, self.regularization);
         let taken = gradient.clone().mul_scalar(self.take);
         let momentum = momentum.mul_scalar(self.keep) + taken;
@@ -145,6 +151,20 @@ impl Momentum {
             momentum.clone()
         };
         (x - way.mul_scalar(self.rate), momentum)
+    }
+}
+
+/// Fails unless a gradient and what is kept between steps have the shape of what is trained.
+fn ensure_alike<const D: usize, const N: usize>(
+    x: &Tensor<D>,
+    gradient: &Tensor<D>,
+    kept: [(&str, &Tensor<D>); N],
+) {
+    let dims = x.dims();
+    let trained = operand("trained tensor", &dims);
+    equal_shapes(operand("gradient", &gradient.dims()), trained);
+    for (name, kept) in kept {
+        equal_shapes(operand(name, &kept.dims()), trained);
     }
 }
 

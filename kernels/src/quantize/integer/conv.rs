@@ -12,6 +12,7 @@ use crate::{
     },
     elementwise::cast::float_to_int,
     quantize::requantize,
+    spec::{operand, row_or_scalar, shaped},
 };
 
 /// The zero points of the input, and of the weight: a common one, or one for each output.
@@ -87,6 +88,40 @@ fn bytes<const D: usize, const S: usize>(
     ending: Ending,
 ) -> Option<Tensor<D, Int>> {
     ensure_fits(x.dims(), weight.values.dims(), None, window, groups);
+    let outputs = weight.values.dims();
+    let of_weight = operand("weight", &outputs);
+    let lengths = [
+        (
+            "zero point of the input",
+            zeros.0.as_ref().map(Tensor::dims),
+            1,
+        ),
+        (
+            "zero point of the weight",
+            zeros.1.as_ref().map(Tensor::dims),
+            outputs[0],
+        ),
+        ("scale of the input", x_scale.as_ref().map(Tensor::dims), 1),
+        (
+            "scale of the weight",
+            weight_scale.as_ref().map(Tensor::dims),
+            outputs[0],
+        ),
+        ("scale of the result", scale.as_ref().map(Tensor::dims), 1),
+        (
+            "zero point of the result",
+            zero.as_ref().map(Tensor::dims),
+            1,
+        ),
+    ];
+    for (name, dims, length) in lengths {
+        if let Some(dims) = dims {
+            row_or_scalar(operand(name, &dims), length, of_weight);
+        }
+    }
+    if let Some(bias) = &bias {
+        shaped(operand("bias", &bias.dims()), &outputs[..1], of_weight);
+    }
     let integers = weight.integers(ending);
     let options = ConvOptions::new_with_padding(
         on_three_axes(window.strides, 1),

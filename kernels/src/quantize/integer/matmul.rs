@@ -9,6 +9,7 @@ use crate::{
     elementwise::cast::float_to_int,
     product::matmul::{matmul, matmul_int},
     quantize::{quantize_dynamic, requantize},
+    spec::{broadcasts_to, operand, product},
 };
 
 /// The zero points of both operands, shaped so that they broadcast to them.
@@ -22,6 +23,7 @@ pub fn matmul_integer<const A: usize, const B: usize, const O: usize>(
     zeros: Zeros<A, B>,
 ) -> Tensor<O, Int> {
     let b = b.into();
+    ensure_fits(&a, &b, &zeros, [&[]; 3]);
     match bytes(
         &a,
         &b,
@@ -46,6 +48,12 @@ pub fn qlinear_matmul<const A: usize, const B: usize, const O: usize>(
     to: Requantize<O>,
 ) -> Tensor<O, Int> {
     let b = b.into();
+    let of_bias = bias.as_ref().map(Tensor::dims);
+    let scales = to.scales.each_ref().map(Tensor::dims);
+    let scales = scales.each_ref().map(|scale| ("scale", &scale[..]));
+    let zero = ("zero point of the result", &to.zero.dims()[..]);
+    let of_bias = of_bias.as_ref().map(|bias| ("bias", &bias[..]));
+    ensure_fits(&a, &b, &zeros, [&scales, &[zero], of_bias.as_slice()]);
     let scales = to.scales.clone().map(Some);
     let zero = Some(to.zero.clone());
     match bytes(
@@ -77,6 +85,21 @@ pub fn matmul_to_float<const A: usize, const B: usize, const O: usize>(
     bias: Option<Tensor<O>>,
 ) -> Tensor<O> {
     let b = b.into();
+    let scales = [left.dims(), right.dims()];
+    let scales = scales.each_ref().map(|scale| ("scale", &scale[..]));
+    let biases = [
+        sums_bias.as_ref().map(Tensor::dims),
+        bias.as_ref().map(Tensor::dims),
+    ];
+    let biases = biases
+        .each_ref()
+        .map(|bias| bias.as_ref().map(|bias| ("bias", &bias[..])));
+    ensure_fits(
+        &a,
+        &b,
+        &zeros,
+        [&scales, biases[0].as_slice(), biases[1].as_slice()],
+    );
     let scales = || [Some(left.clone()), Some(right.clone()), None];
     let y = match (&sums_bias, &bias) {
         // What is not of single precision is rounded behind the sum.
@@ -103,6 +126,32 @@ pub fn matmul_dynamic<const A: usize, const B: usize, const O: usize>(
     let (a, a_scale, a_zero) = quantize_dynamic(a);
     let zeros = (Some(a_zero.with_shape([1; A])), zero);
     matmul_to_float(a, b, zeros, None, [a_scale.with_shape([1; O]), scale], bias)
+}
+
+/// Fails unless two operands have a product, zero points broadcast to them, and all that follows broadcasts to it.
+fn ensure_fits<const A: usize, const B: usize>(
+    a: &Tensor<A, Int>,
+    b: &Weight<B>,
+    zeros: &Zeros<A, B>,
+    ends: [&[(&str, &[usize])]; 3],
+) {
+    let (left, right) = (a.dims(), b.values.dims());
+    let product = product::shape(&left, &right);
+    if let Some(zero) = &zeros.0 {
+        broadcasts_to(
+            operand("zero point of A", &zero.dims()),
+            operand("operand A", &left),
+        );
+    }
+    if let Some(zero) = &zeros.1 {
+        broadcasts_to(
+            operand("zero point of B", &zero.dims()),
+            operand("operand B", &right),
+        );
+    }
+    for (name, shape) in ends.into_iter().flatten() {
+        broadcasts_to(operand(name, shape), operand("product", &product));
+    }
 }
 
 /// The product by a body of the backend, if it has one.
