@@ -23,6 +23,8 @@ mod index;
 mod kind;
 #[cfg(test)]
 mod native;
+#[cfg(test)]
+mod operands;
 mod product;
 mod signal;
 mod spec;

@@ -3,7 +3,11 @@
 use burn::tensor::Tensor;
 
 use super::{Direction, Gru, Lstm, Matrices, Rnn, State, Weights};
-use crate::{backend::call, ensure};
+use crate::{
+    backend::call,
+    ensure,
+    spec::{operand, shaped},
+};
 
 /// What a recurrent operator reads.
 #[derive(Clone, Debug)]
@@ -109,7 +113,9 @@ impl<W: Matrices> Operands<W> {
         let passes = cell.direction().passes().len();
         ensure!(
             directions == passes,
-            "there are weights for {directions} directions where there are {passes}"
+            "weights of sizes {:?} and {:?} are not those of {passes} directions",
+            self.weights.input.sizes(),
+            self.weights.recurrent.sizes()
         );
         let Weights {
             input,
@@ -140,10 +146,11 @@ impl<W: Matrices> Operands<W> {
             ensure_shape("initial state", initial, state);
         }
         if let Some(lengths) = &self.state.lengths {
-            let [lengths] = lengths.dims();
-            ensure!(
-                lengths == batch,
-                "there are {lengths} lengths for {batch} sequences"
+            let input = self.x.dims();
+            shaped(
+                operand("tensor of lengths", &lengths.dims()),
+                &[batch],
+                operand("input", &input),
             );
         }
         Sizes {
