@@ -36,7 +36,7 @@ pub fn check(text: &str, expected: Expect) {
 /// The nodes of each of these graphs that the code names, since they may fail on the data of a run.
 #[track_caller]
 pub fn named(graphs: &[&str], expected: Expect) {
-    let opsets = r#"["" : 22, "ai.onnx.ml" : 3, "com.microsoft" : 1]"#;
+    let opsets = r#"["" : 25, "ai.onnx.ml" : 3, "com.microsoft" : 1]"#;
     let options = Options {
         simplify: false,
         ..Options::default()

@@ -129,6 +129,25 @@ fn grows(cx: &Emit<'_, '_>, shapes: &[Shape]) -> Result<bool, Problem> {
     Ok(!shapes.iter().any(is_whole))
 }
 
+/// Says that the node may fail unless each size of the inputs after the first is known to be 1 or one of the first's, or all are
+/// numbers.
+///
+/// It is for operators whose `infer` compares these sizes, of which a run may contradict open ones.
+pub fn check_sizes(cx: &mut Emit<'_, '_>) {
+    let shape = |at: usize| cx.tensor_type(at).ok().map(|tensor| &tensor.shape);
+    let is_number = |dim: &Dim| dim.number().is_some();
+    let known = |dim: &Dim, first: &Shape| {
+        dim.is(1) || first.contains(dim) || is_number(dim) && first.iter().all(is_number)
+    };
+    let agree = shape(0).is_some_and(|first| {
+        let mut others = (1..cx.inputs()).filter_map(shape).flatten();
+        others.all(|dim| known(dim, first))
+    });
+    if !agree {
+        cx.may_fail();
+    }
+}
+
 /// For each element of a tensor of shape `to` the position of the element of `from` that is
 /// broadcast to it.
 pub fn positions(from: &[usize], to: &[usize]) -> Vec<usize> {

@@ -1,5 +1,6 @@
 //! Attention: values weighted by how queries match keys.
 
+mod agreement;
 mod mask;
 
 use std::rc::Rc;
@@ -162,6 +163,9 @@ impl Operator for Attention {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        if !self.fits(cx)? {
+            cx.may_fail();
+        }
         let query = split(cx, 0, self.query_heads)?;
         let mut key = self.joined(cx, 1, PAST[0])?;
         let mut value = self.joined(cx, 2, PAST[1])?;

@@ -80,6 +80,14 @@ impl Operator for FlexAttention {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        let operands = [0, 1, 2].map(|input| {
+            let tensor = cx.tensor_type(input).ok()?;
+            heads::known(tensor, None)
+        });
+        match &operands {
+            [Some(query), Some(key), Some(value)] if heads::fit([query, key, value]) => {}
+            _ => cx.may_fail(),
+        }
         let (query, key, value) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
         let precision = self.precision(cx.tensor_type(0)?.dtype);
         let precision = format_ident!("{}", carrier(precision));

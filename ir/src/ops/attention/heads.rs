@@ -51,6 +51,34 @@ pub fn sizes(
     }
 }
 
+/// How an operand is made of heads, if that is known whatever the run.
+pub fn known(tensor: &TensorType, heads: Option<usize>) -> Option<Sizes> {
+    match (tensor.shape.as_slice(), heads) {
+        ([batch, heads, length, size], _) => Some([batch, heads, length, size].map(Clone::clone)),
+        ([batch, length, hidden], Some(heads)) => {
+            let size = hidden.div(&dim(heads))?;
+            let whole = size.mul(&dim(heads))? == *hidden;
+            whole.then(|| [batch.clone(), dim(heads), length.clone(), size])
+        }
+        _ => None,
+    }
+}
+
+/// Whether queries, keys and values are known to be those of one attention, whatever the run.
+pub fn fit([query, key, value]: [&Sizes; 3]) -> bool {
+    let shares = match (query[1].number(), key[1].number()) {
+        (Some(queries), Some(keys)) => queries.checked_rem(keys) == Some(0),
+        _ => false,
+    };
+    let equal = |one: &Sizes, other: &Sizes, axes: &[usize]| {
+        axes.iter().all(|&axis| one.get(axis) == other.get(axis))
+    };
+    (shares || query[1] == key[1])
+        && equal(query, key, &[0, 3])
+        && equal(query, value, &[0])
+        && equal(key, value, &[1, 2])
+}
+
 /// An operand with an axis of heads.
 pub fn split(cx: &mut Emit<'_, '_>, input: usize, heads: Option<usize>) -> Result<Code, Problem> {
     let rank = cx.tensor_type(input)?.rank();
@@ -114,7 +142,53 @@ pub fn dim(number: usize) -> Dim {
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::{check, problems};
+    use crate::testing::{check, named, problems};
+
+    #[test]
+    fn sizes_that_may_disagree_name_the_node() {
+        named(
+            &[
+                "(float[b, h, s, 8] q, float[b, k, t, 8] k, float[b, k, t, 6] v) => (y) { y = Attention (q, k, v) }",
+                "(float[b, 4, s, 8] q, float[b, 2, t, 8] k, float[b, 2, u, 6] v) => (y) { y = Attention (q, k, v) }",
+                "(float[b, 4, s, 8] q, float[b, 2, t, 8] k, float[b, 2, t, 6] v, float[m, u] m) => (y) { y = Attention (q, k, v, m) }",
+                "(float[b, 4, s, 8] q, float[b, 2, t, 8] k, float[b, 2, t, 6] v, int64[b] n) => (y) { y = Attention (q, k, v, , , , n) }",
+                "(float[b, 4, s, 8] x, float[b, u, 4] c, float[b, s, 4] d) => (y) { y = RotaryEmbedding (x, c, d) }",
+                "(float[b, s, 8] q, float[b, t, 8] k, float[b, u, 8] v) => (y) { y = com.microsoft.MultiHeadAttention <num_heads = 2> (q, k, v) }",
+                "(float[b, s, 8] q, float[b, t, 8] k, int32[b, u] m) => (y) { y = com.microsoft.MultiHeadAttention <num_heads = 2> (q, k, k, , m) }",
+                "(float[b, s, 6] x, float[6, 12] w, float[c, 1, s, s] a) => (y) { y = com.microsoft.Attention <num_heads = 2> (x, w, , , , a) }",
+            ],
+            expect![[r#"
+                "y" , "Attention"
+                "y" , "Attention"
+                "y" , "Attention"
+                "y" , "Attention"
+                "y" , "RotaryEmbedding"
+                "y" , "com.microsoft.MultiHeadAttention"
+                "y" , "com.microsoft.MultiHeadAttention"
+                "y" , "com.microsoft.Attention"
+            "#]],
+        );
+    }
+
+    #[test]
+    fn sizes_that_are_known_to_agree_need_no_name() {
+        named(
+            &[
+                "(float[b, 4, s, 8] q, float[b, 2, t, 8] k, float[b, 2, t, 6] v, float[s, t] m) => (y) { y = Attention (q, k, v, m) }",
+                "(float[b, s, 32] q, float[b, t, 16] k, float[b, t, 12] v) => (y) { y = Attention <q_num_heads = 4, kv_num_heads = 2> (q, k, v) }",
+                "(float[b, 4, s, 8] x, float[b, s, 4] c, float[b, s, 4] d) => (y) { y = RotaryEmbedding (x, c, d) }",
+                "(float[b, s, 8] q, float[b, t, 8] k, int32[b, t] m) => (y) { y = com.microsoft.MultiHeadAttention <num_heads = 2> (q, k, k, , m) }",
+                "(float[b, s, 6] x, float[6, 12] w, float[b, 1, s, s] a) => (y) { y = com.microsoft.Attention <num_heads = 2> (x, w, , , , a) }",
+            ],
+            expect![[r#"
+                none
+                none
+                none
+                none
+                none
+            "#]],
+        );
+    }
 
     #[test]
     fn heads_are_packed_into_the_last_axis() {

@@ -7,7 +7,6 @@ use quote::format_ident;
 use super::heads::{self, agree, sizes, split};
 use crate::attributes::attributes;
 use crate::diagnostics::Problem;
-use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
@@ -56,31 +55,24 @@ impl JoinedAttention {
 }
 
 impl JoinedAttention {
-    /// Whether the sizes of each mask are known to be those of the scores.
-    fn masks_fit(&self, cx: &Emit<'_, '_>) -> Result<bool, Problem> {
-        let length = |input: usize| {
-            let shape = &cx.tensor_type(input)?.shape;
-            Ok(shape.iter().rev().nth(1).cloned().unwrap_or_default())
+    /// Whether no run can bring operands or masks that contradict each other.
+    fn fits(&self, cx: &Emit<'_, '_>) -> Result<bool, Problem> {
+        let [query, key, value] = [
+            heads::known(cx.tensor_type(0)?, self.query_heads),
+            heads::known(cx.tensor_type(1)?, self.key_heads),
+            heads::known(cx.tensor_type(2)?, self.key_heads),
+        ];
+        let (Some(query), Some(key), Some(value)) = (query, key, value) else {
+            return Ok(false);
         };
-        let batch = cx
-            .tensor_type(0)?
-            .shape
-            .first()
-            .cloned()
-            .unwrap_or_default();
-        let scores: Shape = vec![batch, Dim::from(1), length(0)?, length(1)?];
+        let mut fits = heads::fit([&query, &key, &value]);
+        let [batch, count, queries, _] = query;
+        let scores: Shape = vec![batch, count, queries, key[2].clone()];
         for at in 0..self.fills.len() {
             let mask = &cx.tensor_type(at.saturating_add(MASKS))?.shape;
-            let mut mask = mask.clone();
-            // Heads are not compared.
-            if let Some(heads) = mask.iter_mut().rev().nth(2) {
-                *heads = Dim::from(1);
-            }
-            if !broadcast::agree(&[&scores, &mask]) {
-                return Ok(false);
-            }
+            fits &= broadcast::agree(&[&scores, mask]);
         }
-        Ok(true)
+        Ok(fits)
     }
 }
 
@@ -144,7 +136,7 @@ impl Operator for JoinedAttention {
         let dtype = cx.tensor_type(0)?.dtype;
         let query = split(cx, 0, self.query_heads)?;
         let [key, value] = [split(cx, 1, self.key_heads)?, split(cx, 2, self.key_heads)?];
-        if !self.masks_fit(cx)? {
+        if !self.fits(cx)? {
             cx.may_fail();
         }
         let mut masks = Vec::new();

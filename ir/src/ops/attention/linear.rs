@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use super::heads::{agree, count, dim, floats, shared, unpacked};
+use super::heads::{self, agree, count, dim, floats, shared, unpacked};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -110,6 +110,9 @@ impl Operator for LinearAttention {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        if !self.fits(cx)? {
+            cx.may_fail();
+        }
         let (query, key, value) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
         let [state, decay, beta] = [cx.optional(STATE)?, cx.optional(DECAY)?, cx.optional(BETA)?];
         let heads = [self.query_heads, self.key_heads].map(Literal::usize_unsuffixed);
@@ -139,6 +142,35 @@ impl Operator for LinearAttention {
 }
 
 impl LinearAttention {
+    /// Whether no run can bring operands that contradict each other.
+    fn fits(&self, cx: &Emit<'_, '_>) -> Result<bool, Problem> {
+        let known = |input: usize, heads: usize| {
+            Ok::<_, Problem>(heads::known(cx.tensor_type(input)?, Some(heads)))
+        };
+        let operands = [
+            known(0, self.query_heads)?,
+            known(1, self.key_heads)?,
+            known(2, self.key_heads)?,
+        ];
+        let [Some(query), Some(key), Some(value)] = operands else {
+            return Ok(false);
+        };
+        let tokens =
+            |shape: &[Dim]| shape.first() == Some(&query[0]) && shape.get(1) == Some(&query[2]);
+        let mut fits = heads::fit([&query, &key, &value]) && query[2] == key[2];
+        if cx.has(STATE) {
+            let state = [&query[0], &key[1], &key[3], &value[3]];
+            fits &= cx.tensor_type(STATE)?.shape.iter().eq(state);
+        }
+        for input in [DECAY, BETA] {
+            if cx.has(input) {
+                let shape = &cx.tensor_type(input)?.shape;
+                fits &= tokens(shape) && shape.last().is_some_and(|last| last.number().is_some());
+            }
+        }
+        Ok(fits)
+    }
+
     /// An input that some rules need and the others have not.
     fn check(
         &self,

@@ -1,5 +1,6 @@
 //! Attention of all heads.
 
+mod agreement;
 mod heads;
 pub mod mask;
 
@@ -240,6 +241,10 @@ impl Operator for MultiHead {
         }
         let shape = |at: usize| shapes.get(at)?.as_deref();
         let forms = self.forms([shape(0), shape(1), shape(2)])?;
+        let operands = [shape(0), shape(1), shape(2)];
+        if !self.fits(cx, operands, &forms)? {
+            cx.may_fail();
+        }
         let heads = Literal::i64_unsuffixed(self.0.heads);
         let hidden = forms.size.mul(&self.0.heads.into());
         let start = |part: i64| hidden.as_ref().and_then(|hidden| hidden.mul(&part.into()));

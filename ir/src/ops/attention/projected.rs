@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use super::multi_head::mask::{additions, check_mask};
+use super::multi_head::mask::{additions, additions_fit, check_mask};
 use super::multi_head::{Heads, read, refuse, shared_buffer};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
@@ -78,6 +78,34 @@ impl Projected {
     }
 }
 
+impl Projected {
+    /// Whether no run can bring operands that contradict each other.
+    fn fits(&self, cx: &Emit<'_, '_>) -> Result<bool, Problem> {
+        let (x, weight) = (&cx.tensor_type(0)?.shape, &cx.tensor_type(1)?.shape);
+        let ([batch, length, features], [rows, columns]) = (x.as_slice(), weight.as_slice()) else {
+            return Ok(false);
+        };
+        let [size, _, value] = self.sizes(Some(columns))?;
+        let wanted = size.checked_mul(2).and_then(|both| both.checked_add(value));
+        let bias = if cx.has(2) {
+            cx.tensor_type(2)?.shape.first() == Some(columns)
+        } else {
+            true
+        };
+        if rows != features || columns.number() != wanted || !bias {
+            return Ok(false);
+        }
+        let (heads, size) = (
+            Dim::from(self.inner.heads),
+            Dim::from(size / self.inner.heads),
+        );
+        match known_total(cx, 4, [batch, &heads, length, &size])? {
+            Some(total) => additions_fit(cx, 3, 5, [batch, &heads, length, &total]),
+            None => Ok(false),
+        }
+    }
+}
+
 impl Operator for Projected {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, weight) = (cx.tensor_of_rank(0, 3)?, cx.tensor_of_rank(1, 2)?);
@@ -142,6 +170,9 @@ impl Operator for Projected {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let sizes = self.sizes(cx.tensor_type(1)?.shape.get(1))?;
         let sizes = sizes.map(Literal::i64_unsuffixed);
+        if !self.fits(cx)? {
+            cx.may_fail();
+        }
         let heads = Literal::i64_unsuffixed(self.inner.heads);
         let projected = projection(cx)?;
         let (mask, past, bias) = (self.inner.mask(cx, 3)?, cx.optional(4)?, cx.optional(5)?);
@@ -180,6 +211,29 @@ impl Operator for Projected {
             }
         })
     }
+}
+
+/// Number of keys of a cache, if there is one, and the new ones; `None` if a run may contradict the sizes.
+pub fn known_total(
+    cx: &Emit<'_, '_>,
+    input: usize,
+    [batch, heads, length, size]: [&Dim; 4],
+) -> Result<Option<Dim>, Problem> {
+    if !cx.has(input) {
+        return Ok(Some(length.clone()));
+    }
+    let past = &cx.tensor_type(input)?.shape;
+    let two = Dim::from(2);
+    let wanted = [
+        Some(&two),
+        Some(batch),
+        Some(heads),
+        past.get(3),
+        Some(size),
+    ];
+    let fits = past.iter().map(Some).eq(wanted);
+    let total = past.get(3).and_then(|past| past.add(length));
+    Ok(total.filter(|_| fits))
 }
 
 /// Checks the cache of keys and values in one tensor, `[2, batch, heads, length, size]`.

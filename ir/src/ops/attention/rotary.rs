@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::heads::{agree, count, dim, sizes, split};
+use super::heads::{self, agree, count, dim, sizes, split};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -96,9 +96,11 @@ impl Operator for RotaryEmbedding {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let rank = cx.tensor_type(0)?.rank();
         let x = split(cx, 0, self.heads)?;
+        if !self.fits(cx)? {
+            cx.may_fail();
+        }
         let mut angles = [cx.tensor(1)?, cx.tensor(2)?];
         if cx.has(POSITIONS) {
-            cx.may_fail();
             for cache in &mut angles {
                 let positions = cx.tensor(POSITIONS)?;
                 *cache = code!(ops::gather::gather(#cache, 0, #positions));
@@ -110,6 +112,27 @@ impl Operator for RotaryEmbedding {
             3 => code!(ops::attention::merge_heads(#y)),
             _ => y,
         })
+    }
+}
+
+impl RotaryEmbedding {
+    /// Whether no run can bring operands that contradict each other; positions are data.
+    fn fits(&self, cx: &Emit<'_, '_>) -> Result<bool, Problem> {
+        if cx.has(POSITIONS) {
+            return Ok(false);
+        }
+        let Some([batch, _, length, size]) = heads::known(cx.tensor_type(0)?, self.heads) else {
+            return Ok(false);
+        };
+        let rotated = self.features.map_or(size, dim);
+        let pairs = rotated.div(&Dim::from(2));
+        let angles = [Some(&batch), Some(&length), pairs.as_ref()];
+        let whole = rotated.number().is_some();
+        let fits = |input: usize| {
+            let shape = &cx.tensor_type(input)?.shape;
+            Ok::<_, Problem>(whole && shape.iter().map(Some).eq(angles))
+        };
+        Ok(fits(1)? && fits(2)?)
     }
 }
 

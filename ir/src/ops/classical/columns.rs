@@ -99,6 +99,7 @@ impl Operator for Extractor {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.rank());
+        cx.may_fail();
         let (x, places) = (cx.tensor(0)?, cx.tensor(1)?);
         Ok(code!(ops::features::extract::<_, _, #rank, _>(#x, #places)))
     }

@@ -7,7 +7,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::{Operator, Row, row, sizes};
+use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
@@ -61,6 +61,7 @@ impl Operator for CausalConv {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        broadcast::check_sizes(cx);
         let (x, weight, gated) = (cx.tensor(0)?, cx.tensor(1)?, self.gated);
         let (bias, state) = (cx.optional(BIAS)?, cx.optional(STATE)?);
         let result = code!(ops::causal_conv::causal_conv(#x, #weight, #bias, #state, #gated));

@@ -118,7 +118,7 @@ impl Operator for ChannelsLast {
         };
         let window = self.0.resolve(&x, &weight)?;
         let spatial = x.shape.get(2..).unwrap_or_default().to_vec();
-        if !window.always_fits(&spatial) {
+        if !window.always_fits(&spatial) || !self.0.has_channels(&x, &weight) {
             cx.may_fail();
         }
         let window = window.emit(cx, &spatial);
@@ -186,15 +186,18 @@ impl Conv {
         self.window.is_unpadded()
     }
 
+    /// Whether an input is known to have the channels that a weight reads, whatever the run.
+    fn has_channels(&self, x: &TensorType, weight: &TensorType) -> bool {
+        let channels = weight.shape.get(1);
+        let channels = channels.and_then(|size| size.mul(&Dim::from(self.groups)));
+        channels.is_some() && x.shape.get(1) == channels.as_ref()
+    }
+
     fn convolved(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, weight) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
         let window = self.resolve(&x, &weight)?;
         let spatial = x.shape.get(2..).unwrap_or_default().to_vec();
-        let channels = weight
-            .shape
-            .get(1)
-            .and_then(|size| size.mul(&Dim::from(self.groups)));
-        let fits = window.always_fits(&spatial) && x.shape.get(1) == channels.as_ref();
+        let fits = window.always_fits(&spatial) && self.has_channels(&x, &weight);
         if !fits || cx.has(3) && cx.tensor_type(3)?.shape != cx.output_tensor(0)?.shape {
             cx.may_fail();
         }

@@ -8,7 +8,7 @@ use crate::attributes::attributes;
 use crate::diagnostics::Problem;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::{MICROSOFT, Operator, Row, row};
+use crate::ops::{MICROSOFT, Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
@@ -49,6 +49,7 @@ impl Operator for Gelu {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        broadcast::check_sizes(cx);
         let x = cx.tensor(0)?;
         if !cx.has(1) {
             return Ok(code!(ops::activation::gelu_tanh(#x)));

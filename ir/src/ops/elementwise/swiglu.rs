@@ -8,7 +8,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
-use crate::ops::{Operator, Row, row};
+use crate::ops::{Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("SwiGLU", &[28], read).follows().arity(2, 1)];
@@ -43,6 +43,7 @@ impl Operator for SwiGlu {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        broadcast::check_sizes(cx);
         let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
         let alpha = float_literal(f64::from(self.alpha), DType::F32);
         Ok(code!(ops::activation::swiglu(#a, #b, #alpha)))

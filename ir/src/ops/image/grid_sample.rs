@@ -11,7 +11,7 @@ use crate::dtype::Kind;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::elementwise::cast::through_floats;
-use crate::ops::{Operator, Row, row, sizes};
+use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("GridSample", &[16, 20, 22], read).arity(2, 1)];
@@ -92,6 +92,7 @@ impl Operator for GridSample {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        broadcast::check_sizes(cx);
         let (x, grid) = (cx.tensor(0)?, cx.tensor(1)?);
         let (mode, padding) = (
             format_ident!("{}", self.mode),

@@ -71,6 +71,18 @@ impl Operator for NonMaxSuppression {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        let fits = match (
+            cx.tensor_type(0)?.shape.as_slice(),
+            cx.tensor_type(1)?.shape.as_slice(),
+        ) {
+            ([batch, boxes, numbers], [other, _, count]) => {
+                batch == other && boxes == count && numbers.is(4)
+            }
+            _ => false,
+        };
+        if !fits {
+            cx.may_fail();
+        }
         let (boxes, scores) = (cx.tensor(0)?, cx.tensor(1)?);
         let form = format_ident!("{}", self.0);
         let most = if cx.has(2) { cx.host_int(2)? } else { code!(0) };

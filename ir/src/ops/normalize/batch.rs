@@ -7,7 +7,7 @@ use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::{Operator, Row, row, sizes};
+use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("BatchNormalization", &[1, 6, 7, 9, 14, 15], read)
@@ -71,6 +71,7 @@ impl Operator for Batch {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        broadcast::check_sizes(cx);
         let epsilon = number(self.epsilon);
         if let Some(momentum) = self.training {
             return train(cx, &epsilon, momentum);

@@ -8,7 +8,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::{Operator, Row, row};
+use crate::ops::{Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
@@ -104,6 +104,7 @@ impl Operator for Groups {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        broadcast::check_sizes(cx);
         let epsilon = number(self.epsilon);
         let count = self.count.map(integer);
         if let (Some(scale), Some(bias)) = (cx.weight(1), cx.weight(2)) {

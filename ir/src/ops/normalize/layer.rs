@@ -12,7 +12,7 @@ use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
-use crate::ops::{Operator, Row, row, sizes};
+use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
@@ -127,6 +127,7 @@ impl Operator for Layer {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        broadcast::check_sizes(cx);
         let at = integer(axis(self.axis, cx.tensor_type(0)?.rank())?);
         let epsilon = number(self.epsilon);
         let rank = cx.tensor_type(1)?.burn_rank();

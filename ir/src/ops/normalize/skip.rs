@@ -7,7 +7,7 @@ use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
-use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
+use crate::ops::{MICROSOFT, Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
@@ -69,6 +69,7 @@ impl Operator for Skip {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        broadcast::check_sizes(cx);
         let rank = cx.tensor_type(0)?.rank();
         let epsilon = float_literal(f64::from(self.epsilon), DType::F32);
         let (x, skip, scale) = (cx.tensor(0)?, cx.tensor_of_rank(1, rank)?, cx.tensor(2)?);

@@ -308,7 +308,7 @@ impl Transposed {
 }
 
 /// Whether matrices of these sizes are known to have a product, whatever the run.
-fn are_factors(a: &Shape, b: &Shape) -> bool {
+pub fn are_factors(a: &Shape, b: &Shape) -> bool {
     let inner = [a.last(), b.get(b.len().saturating_sub(2))];
     let batch = |shape: &Shape| -> Shape {
         let axes = shape.len().saturating_sub(2);

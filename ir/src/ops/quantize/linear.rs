@@ -12,8 +12,8 @@ use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::Operator;
 use crate::ops::elementwise::cast::{carrier, is_small, small_float};
+use crate::ops::{Operator, broadcast};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
@@ -117,6 +117,7 @@ impl Operator for Linear {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        broadcast::check_sizes(cx);
         let (operand, scale) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
         let layout = Layout::of(&operand, &scale, self.axis, self.block)?;
         let factor = |cx: &mut Emit<'_, '_>| {

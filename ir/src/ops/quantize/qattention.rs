@@ -9,9 +9,9 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::attention::multi_head::mask::{additions, check_mask};
+use crate::ops::attention::multi_head::mask::{additions, additions_fit, check_mask};
 use crate::ops::attention::multi_head::{Heads, divided, read as read_heads, refuse};
-use crate::ops::attention::projected::check_cache;
+use crate::ops::attention::projected::{check_cache, known_total};
 use crate::ops::quantize::integer::{MatMul, projection};
 use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
@@ -86,6 +86,17 @@ impl Operator for QAttention {
             .get(2)
             .cloned()
             .unwrap_or_default();
+        if let [batch, length, _] = cx.tensor_type(0)?.shape.as_slice() {
+            let heads = Dim::from(self.heads.heads);
+            let size = divided(&hidden, self.heads.heads)?;
+            let fits = match known_total(cx, 8, [batch, &heads, length, &size])? {
+                Some(total) => additions_fit(cx, 5, usize::MAX, [batch, &heads, length, &total])?,
+                None => false,
+            };
+            if !fits {
+                cx.may_fail();
+            }
+        }
         let (hidden, heads) = (cx.size(&hidden), Literal::i64_unsuffixed(self.heads.heads));
         let x = self.projection.emit(cx)?;
         let (mask, past) = (self.heads.mask(cx, 5)?, cx.optional(8)?);

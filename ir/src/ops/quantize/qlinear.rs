@@ -197,6 +197,7 @@ impl Operator for Elementwise {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        broadcast::check_sizes(cx);
         let output = cx.output_tensor(0)?.clone();
         let rank = output.burn_rank();
         let mut inputs = Vec::new();

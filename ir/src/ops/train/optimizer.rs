@@ -196,6 +196,13 @@ impl Operator for Optimizer {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (lists, count) = (self.lists(), self.tensors(cx.inputs(), cx.outputs())?);
+        for at in 0..count {
+            let lists = (0..lists).map(|list| Ok(&cx.tensor_type(2 + list * count + at)?.shape));
+            let shapes = lists.collect::<Result<Vec<_>, Problem>>()?;
+            if shapes.iter().any(|shape| Some(shape) != shapes.first()) {
+                cx.may_fail();
+            }
+        }
         let (rate, steps) = (cx.host_float(0)?, cx.host_int(1)?);
         let settings = self.settings(&rate, &steps);
         let mut arguments = Vec::with_capacity(count);

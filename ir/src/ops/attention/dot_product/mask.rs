@@ -45,9 +45,9 @@ impl Attention {
         }
         let (tensor, wanted) = (cx.tensor_type(MASK)?.clone(), cx.tensor_type(0)?.dtype);
         let mut mask = cx.tensor_of_rank(MASK, 4)?;
-        if !self.short_masks && tensor.shape.last().is_none_or(|size| size.is(1)) {
+        if !self.short_masks && tensor.shape.last() != self.total(cx)?.as_ref() {
             let keys = self.keys(cx)?;
-            mask = code!(#mask.repeat_dim(3, #keys));
+            mask = code!(ops::attention::whole_mask(#mask, #keys));
         }
         let target = format_ident!("{}", carrier(wanted));
         Ok(match tensor.dtype.kind() {
@@ -68,15 +68,20 @@ impl Attention {
 
     /// How many keys there are, those of the cache included.
     fn keys(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        let keys = self.total(cx)?;
+        let keys = keys.ok_or_else(|| Problem::new("the number of keys is unknown"))?;
+        Ok(cx.size(&keys))
+    }
+
+    fn total(&self, cx: &Emit<'_, '_>) -> Result<Option<Dim>, Problem> {
         let key = cx.tensor_type(1)?;
         let axis = if key.rank() == 4 { 2 } else { 1 };
-        let mut keys = key.shape.get(axis).cloned().unwrap_or_default();
-        if cx.has(PAST[0]) {
-            let past = cx.tensor_type(PAST[0])?.shape.get(2).cloned();
-            let total = past.and_then(|past| past.add(&keys));
-            keys = total.ok_or_else(|| Problem::new("the number of keys is unknown"))?;
+        let keys = key.shape.get(axis).cloned().unwrap_or_default();
+        if !cx.has(PAST[0]) {
+            return Ok(Some(keys));
         }
-        Ok(cx.size(&keys))
+        let past = cx.tensor_type(PAST[0])?.shape.get(2);
+        Ok(past.and_then(|past| past.add(&keys)))
     }
 }
 

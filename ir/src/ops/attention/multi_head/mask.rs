@@ -2,8 +2,10 @@
 
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
+use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::sizes;
+use crate::types::TensorType;
 
 /// Checks a mask of integers and a bias of rank 4.
 pub fn additions(cx: &Infer<'_>, mask: usize, bias: usize) -> Result<(), Problem> {
@@ -17,6 +19,34 @@ pub fn additions(cx: &Infer<'_>, mask: usize, bias: usize) -> Result<(), Problem
         cx.tensor_of_rank(bias, 4)?;
     }
     Ok(())
+}
+
+/// Whether a mask and a bias are known to be those of the scores, whatever the run.
+pub fn additions_fit(
+    cx: &Emit<'_, '_>,
+    mask: usize,
+    bias: usize,
+    scores: [&Dim; 4],
+) -> Result<bool, Problem> {
+    let broadcasts = |tensor: &TensorType, to: &[&Dim]| {
+        let mut pairs = tensor.shape.iter().rev().zip(to.iter().rev());
+        tensor.rank() <= to.len() && pairs.all(|(own, size)| own.is(1) || own == *size)
+    };
+    let [batch, _, queries, keys] = scores;
+    let mut fits = true;
+    if cx.has(mask) {
+        let mask = cx.tensor_type(mask)?;
+        fits &= match mask.rank() {
+            1 => mask.shape.first() == Some(batch),
+            2 => broadcasts(mask, &[batch, keys]),
+            3 => broadcasts(mask, &[batch, queries, keys]),
+            _ => false,
+        };
+    }
+    if cx.has(bias) {
+        fits &= broadcasts(cx.tensor_type(bias)?, &scores);
+    }
+    Ok(fits)
 }
 
 /// Refuses a mask whose sizes are known not to be those that its rank asks for.

@@ -102,7 +102,13 @@ impl Operator for Conv {
         );
         x.shape = channels::first(&x.shape, self.channels_last);
         let spatial = x.shape.get(2..).unwrap_or_default().to_vec();
-        let window = self.resolve(&x, &weight)?.emit(cx, &spatial);
+        let window = self.resolve(&x, &weight)?;
+        let channels = weight.shape.get(1);
+        let channels = channels.and_then(|size| size.mul(&Dim::from(self.groups)));
+        if !window.always_fits(&spatial) || x.shape.get(1) != channels.as_ref() {
+            cx.may_fail();
+        }
+        let window = window.emit(cx, &spatial);
         let zeros = self.places.zeros.map(|zero| {
             if is_zero(cx, zero) {
                 Ok(code!(None))

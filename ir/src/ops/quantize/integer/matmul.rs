@@ -13,7 +13,7 @@ use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::product::matmul::product;
+use crate::ops::product::matmul::{are_factors, product};
 use crate::ops::{Operator, sizes};
 use crate::rust::{Code, code};
 use crate::types::Shape;
@@ -153,6 +153,17 @@ impl Operator for MatMul {
             cx.tensor_type(left)?.burn_rank(),
             cx.tensor_type(other)?.burn_rank(),
         ];
+        let factor = |input: usize, transposed: bool| {
+            let mut shape = cx.tensor_type(input)?.shape.clone();
+            if transposed {
+                shape.reverse();
+            }
+            Ok::<Shape, Problem>(shape)
+        };
+        let [first, second] = self.transposed;
+        if !are_factors(&factor(left, first)?, &factor(other, second)?) {
+            cx.may_fail();
+        }
         let sides = [Side::Before(ranks[0].saturating_sub(2)), Side::Last];
         let zeros = zeros(cx, self.places.zeros, ranks, sides)?;
         let a = cx.tensor(left)?;
@@ -207,6 +218,9 @@ impl Operator for Dynamic {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let rank = cx.output_tensor(0)?.burn_rank();
+        if !are_factors(&cx.tensor_type(0)?.shape, &cx.tensor_type(1)?.shape) {
+            cx.may_fail();
+        }
         let (a, b) = (cx.tensor(0)?, right_matrix(cx, 1, false)?);
         let scale = spread(cx, 2, rank, Side::Last)?;
         let tensor = cx.tensor_type(1)?.burn_rank();
