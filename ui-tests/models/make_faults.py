@@ -17,6 +17,11 @@ def named(model):
     walk(model.graph)
 
 
+def with_opset(model, version):
+    model.opset_import[0].version = version
+    return model
+
+
 def models():
     table = ", ".join(str(number) for number in range(100))
     save(
@@ -94,6 +99,17 @@ def models():
         }
         """,
         named,
+    )
+    save(
+        "attention_heads",
+        """
+        attention_heads (
+            float[b, heads, s, 8] q, float[b2, shared, t, 8] k, float[b3, shared2, t2, 8] v
+        ) => (float[b, heads, s, 8] y) {
+            [shared] y = Attention (q, k, v)
+        }
+        """,
+        lambda model: named(with_opset(model, 23)),
     )
 
 

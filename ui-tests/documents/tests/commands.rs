@@ -44,7 +44,10 @@ fn every_command_runs() -> Result<()> {
                 println!("{place}: not run without ONNX_EMBED_COMMANDS=all: {reason}");
             } else if setting.in_ci {
                 for line in commands(&block.text) {
-                    ensure!(has(&ci, &line), "{place}: neither .ci/run nor .ci/full has the command `{line}`");
+                    ensure!(
+                        has(&ci, &line),
+                        "{place}: neither .ci/run nor .ci/full has the command `{line}`"
+                    );
                 }
             } else {
                 let program = program.get_or_insert_with(|| command_line(&root));

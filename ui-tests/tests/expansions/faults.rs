@@ -10,6 +10,7 @@ use crate::{panic_of, values};
 
 onnx_model! { struct Rows = "../../models/rows.onnx"; }
 onnx_model! { struct Speech = "../../models/speech.onnx"; }
+onnx_model! { struct AttentionHeads = "../../models/attention_heads.onnx"; }
 onnx_model! { struct Contradictions = "../../models/contradictions.onnx"; }
 
 fn ids(ids: &[i64]) -> Tensor<1, Int> {
@@ -95,7 +96,7 @@ fn a_block_too_short_for_the_window_and_a_rate_of_no_branch() {
         let audio: Tensor<2> = Tensor::ones([1, length], &Device::flex());
         panic_of(|| model.forward(SpeechInput { audio, sr }))
     };
-    let expected = "cannot run `/slow/Conv` (Conv): a window of 4 does not fit into 3 elements";
+    let expected = "cannot run `/slow/Conv` (Conv): a window of 4 does not fit into 3 elements along axis 2 of the input [1, 1, 3]";
     assert_eq!(message(model.run(speech(3, 8000))), expected);
     assert_eq!(typed(3, 8000), expected);
     let expected = "cannot run `/slow_decoder/If` (If): inputs of these sizes give other ranks";
@@ -103,6 +104,58 @@ fn a_block_too_short_for_the_window_and_a_rate_of_no_branch() {
     assert_eq!(typed(8, 11025), expected);
     let outputs = model.run(speech(8, 16000)).unwrap();
     assert_eq!(outputs["y"].tensor(), Some(&TensorData::from([8.0f32])));
+}
+
+/// Queries, keys and values of so many heads, 128 by 8 elements each.
+fn attended(heads: [usize; 3], of_values: f32) -> [Tensor<4>; 3] {
+    let full = |heads, of| Tensor::full([1, heads, 128, 8], of, &Device::flex());
+    [
+        full(heads[0], 0.0),
+        full(heads[1], 0.0),
+        full(heads[2], of_values),
+    ]
+}
+
+#[test]
+fn heads_that_do_not_share_keys() {
+    let model = AttentionHeads::new(&Device::flex());
+    let run = |heads: [usize; 3]| {
+        let inputs = attended(heads, 1.0).map(|x| Value::from(x.into_data()));
+        let [q, k, v] = inputs;
+        model.run(Values::from([("q", q), ("k", k), ("v", v)]))
+    };
+    let forward = |heads: [usize; 3]| {
+        let [q, k, v] = attended(heads, 1.0);
+        panic_of(|| model.forward(AttentionHeadsInput { q, k, v }))
+    };
+    // The values of another call, whose memory the result may be in.
+    let [q, k, v] = attended([3; 3], 1234.5);
+    drop(model.forward(AttentionHeadsInput { q, k, v }));
+    let node = "cannot run `/shared/Attention` (Attention): expected axis";
+    for (heads, reason) in [
+        (
+            [3, 2, 2],
+            "1 of the query [1, 3, 128, 8] to be a multiple of axis 1 of the key [1, 2, 128, 8]",
+        ),
+        (
+            [2, 3, 3],
+            "1 of the query [1, 2, 128, 8] to be a multiple of axis 1 of the key [1, 3, 128, 8]",
+        ),
+        (
+            [4, 2, 1],
+            "1 of the value [1, 1, 128, 8] to equal axis 1 of the key [1, 2, 128, 8]",
+        ),
+    ] {
+        let expected = format!("{node} {reason}");
+        assert_eq!(message(run(heads)), expected);
+        let [q, k, v] = attended(heads, 1.0).map(|x| Value::from(x.into_data()));
+        let inputs = Values::from([("q", q), ("k", k), ("v", v)]);
+        assert_eq!(message(onnx_embed::DynModel::run(&model, inputs)), expected);
+        assert_eq!(forward(heads), expected);
+    }
+    let outputs = run([4, 2, 2]).unwrap();
+    let ones = TensorData::new(vec![1.0f32; 4 * 128 * 8], [1, 4, 128, 8]);
+    assert_eq!(outputs["y"].tensor(), Some(&ones));
 }
 
 fn contradictions(name: &str, bad: impl Into<Value>) -> Result<Values, Error> {
