@@ -2,7 +2,11 @@
 
 use burn::tensor::{DType, FloatDType, Int, IntDType, Tensor};
 
-use crate::{dtype::lowered, elementwise::cast::float_to_int, shape::expand::{agreed, together}};
+use crate::{
+    dtype::lowered,
+    elementwise::cast::float_to_int,
+    shape::expand::{agreed, together},
+};
 
 /// Pow of floats, computed in the wider dtype of both; the result has the base's.
 pub fn pow_float_float<const D: usize>(base: Tensor<D>, exponent: Tensor<D>) -> Tensor<D> {

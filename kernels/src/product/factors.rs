@@ -2,22 +2,13 @@
 
 use core::iter;
 
-use crate::{ensure, memory_limit::memory_limit, sizes::Bytes};
+use crate::{ensure, memory_limit::memory_limit, sizes::Bytes, spec};
 
 /// Fails where tensors of these shapes have no product, or one of 4 bytes an element that exceeds the memory limit.
 pub fn ensure_factors(left: &[usize], right: &[usize]) {
-    let below = right[right.len().saturating_sub(2)];
-    ensure!(
-        left.last() == Some(&below),
-        "shapes {left:?} and {right:?} cannot be multiplied"
-    );
+    spec::product::ensure_factors(left, right);
     let batches = |dims: &[usize]| dims.len().saturating_sub(2);
     let (a, b) = (&left[..batches(left)], &right[..batches(right)]);
-    let mut pairs = a.iter().rev().zip(b.iter().rev());
-    ensure!(
-        pairs.all(|(a, b)| a == b || *a == 1 || *b == 1),
-        "shapes {left:?} and {right:?} cannot be multiplied"
-    );
     let rows = left.iter().rev().nth(1).copied().unwrap_or(1);
     let columns = if right.len() > 1 {
         right[right.len() - 1]

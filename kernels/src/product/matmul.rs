@@ -18,7 +18,7 @@ use crate::{
         factors::ensure_factors,
     },
     shape::{empty, lift, reshape},
-    spec::{broadcasts_to, operand, product::ensure_factors, shaped},
+    spec::{broadcasts_to, operand, shaped},
 };
 
 /// MatMul of floats: operands of rank 1 lose their axis, further axes broadcast. `O` is the rank of the result, at least 1.
