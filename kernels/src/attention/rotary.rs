@@ -84,7 +84,9 @@ pub fn rotate_pairs<const D: usize>(
     for angles in [cosine.dims(), sine.dims()] {
         let outer = (0..D - 1).all(|axis| [1, shape[axis]].contains(&angles[axis]));
         ensure!(
-            outer && features % 2 == 0 && [features, features / 2].contains(&angles[D - 1]),
+            outer
+                && features.is_multiple_of(2)
+                && [features, features / 2].contains(&angles[D - 1]),
             "angles {angles:?} do not rotate the input {shape:?}"
         );
     }

@@ -162,7 +162,7 @@ pub const ROWS: &[Row] = &[
     .when(|size| {
         let features = size('f');
         let fits = |axis: char| [features, features / 2].contains(&size(axis));
-        features % 2 == 0 && fits('c') && fits('d')
+        features.is_multiple_of(2) && fits('c') && fits('d')
     }),
     row(
         "attention/linear linear_attention",
@@ -187,7 +187,8 @@ pub const ROWS: &[Row] = &[
         },
     )
     .when(|size| {
-        let divided = [('q', 4), ('k', 2), ('v', 2)].map(|(axis, heads)| size(axis) % heads == 0);
+        let divided =
+            [('q', 4), ('k', 2), ('v', 2)].map(|(axis, heads)| size(axis).is_multiple_of(heads));
         divided == [true; 3]
             && size('q') / 4 == size('f')
             && size('k') / 2 == size('f')

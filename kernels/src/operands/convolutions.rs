@@ -14,7 +14,7 @@ use crate::product::epilogue::Epilogue;
 
 /// Channels in two groups, and a kernel of 2 by 3 that takes `p` by `q` positions.
 fn grouped(size: Size<'_>) -> bool {
-    let channels = size('c') == 2 * size('g') && size('o') % 2 == 0;
+    let channels = size('c') == 2 * size('g') && size('o').is_multiple_of(2);
     channels && size('x') == size('p') + 1 && size('y') == size('q') + 2
 }
 
@@ -49,7 +49,10 @@ pub const ROWS: &[Row] = &[
         },
     )
     .when(|size| {
-        size('c') == 2 * size('g') && size('o') % 2 == 0 && size('x') >= 2 && size('y') >= 3
+        size('c') == 2 * size('g')
+            && size('o').is_multiple_of(2)
+            && size('x') >= 2
+            && size('y') >= 3
     }),
     row(
         "convolution/conv $then",
@@ -136,7 +139,7 @@ pub const ROWS: &[Row] = &[
             ))]
         },
     )
-    .when(|size| size('c') % 2 == 0 && size('o') == 2 * size('g')),
+    .when(|size| size('c').is_multiple_of(2) && size('o') == 2 * size('g')),
     row(
         "convolution/conv_transpose $name",
         "input=bcxyz weight=co222 bias=o",
@@ -170,7 +173,7 @@ pub const ROWS: &[Row] = &[
             ))]
         },
     )
-    .when(|size| size('c') % 2 == 0 && size('o') == 2 * size('g')),
+    .when(|size| size('c').is_multiple_of(2) && size('o') == 2 * size('g')),
     row(
         "convolution/causal_conv causal_conv",
         "input=bcx weight=c1k bias=c state=bcs",

@@ -130,7 +130,7 @@ pub const ROWS: &[Row] = &[
     )
     .when(|size| {
         let fits = |row: char| [3, size('c')].contains(&size(row));
-        size('c') % 3 == 0 && fits('s') && fits('o')
+        size('c').is_multiple_of(3) && fits('s') && fits('o')
     }),
     row(
         "normalize/layer layer_norm",

@@ -357,7 +357,10 @@ pub const ROWS: &[Row] = &[
         },
     )
     .when(|size| {
-        size('c') == 2 * size('g') && size('o') % 2 == 0 && size('x') >= 2 && size('y') >= 3
+        size('c') == 2 * size('g')
+            && size('o').is_multiple_of(2)
+            && size('x') >= 2
+            && size('y') >= 3
     })
     .single(),
 ];
