@@ -67,7 +67,7 @@ pub const ROWS: &[Row] = &[
         of_ints(a, arithmetic::fmod_int)
     })
     .single(),
-    row("elementwise/arithmetic pow_int_int", PAIR, "m2n3", |a| {
+    row("elementwise/power pow_int_int", PAIR, "m2n3", |a| {
         of_ints(a, arithmetic::pow_int_int)
     })
     .single(),
@@ -85,20 +85,17 @@ pub const ROWS: &[Row] = &[
     row("elementwise/arithmetic fmod", PAIR, "m2n3", |a| {
         of_floats(a, arithmetic::fmod)
     }),
-    row(
-        "elementwise/arithmetic pow_float_float",
-        PAIR,
-        "m2n3",
-        |a| of_floats(a, arithmetic::pow_float_float),
-    ),
-    row("elementwise/arithmetic pow_float_int", PAIR, "m2n3", |a| {
+    row("elementwise/power pow_float_float", PAIR, "m2n3", |a| {
+        of_floats(a, arithmetic::pow_float_float)
+    }),
+    row("elementwise/power pow_float_int", PAIR, "m2n3", |a| {
         vec![value(arithmetic::pow_float_int::<2>(
             a.positive(0),
             a.int(1, 4),
         ))]
     })
     .single(),
-    row("elementwise/arithmetic pow_int_float", PAIR, "m2n3", |a| {
+    row("elementwise/power pow_int_float", PAIR, "m2n3", |a| {
         vec![value(arithmetic::pow_int_float::<2>(
             a.int(0, 4),
             a.positive(1),

@@ -77,6 +77,11 @@ const WITHOUT_ROWS: &[(&str, &str)] = &[
         "recurrent/sequence Sequence::walk",
         "called by the operators, which check",
     ),
+    (
+        "shape/stack bounded",
+        "stack_or and concat compare the items",
+    ),
+    ("shape/stack push", "stack_or and concat compare the items"),
     ("signal/dft Plan::dft", "has one operand"),
     ("signal/dft/matrix windowed", "called by stft, which checks"),
     ("stored rows", "called by gather, which checks"),
