@@ -74,7 +74,60 @@ impl Expression {
     }
 }
 
+/// No size is larger.
+const LARGEST: f64 = 64.0;
+
+/// What arithmetic gives stays below this.
+const LIMIT: f64 = (1u64 << 62) as f64;
+
+impl Expression {
+    /// What the number is at most, of either sign; `None` where it may overflow on the way.
+    pub fn amount(&self) -> Option<f64> {
+        let fits = |amount: f64| (amount < LIMIT).then_some(amount);
+        let all = |some: &[Expression]| some.iter().map(Self::amount).collect::<Option<Vec<_>>>();
+        match self {
+            Self::Size(_) => Some(LARGEST),
+            Self::Number(number) => Some((*number as f64).abs()),
+            Self::Unary("Identity" | "Sign", a) => a.amount(),
+            Self::Unary(_, a) => fits(a.amount()?),
+            Self::Binary(operator, a, b) => {
+                let (a, b) = (a.amount()?, b.amount()?);
+                match *operator {
+                    "Add" | "Sub" => fits(a + b),
+                    "Mul" => fits(a * b),
+                    "Div" | "Mod" => fits(a.max(b)),
+                    _ => Some(a.max(b)),
+                }
+            }
+            Self::Remainder(a, b) => fits(a.amount()?.max(b.amount()?)),
+            Self::Where(condition, a, b) => {
+                condition.amount()?;
+                Some(a.amount()?.max(b.amount()?))
+            }
+            Self::Truth(condition) => condition.amount(),
+            Self::Narrow(a) => Some(a.amount()?.min((1u64 << 31) as f64)),
+            Self::FloorDivide(a, b) => fits(a.amount()? + b.amount()? + 1.0),
+            Self::Gather(some, _) => Some(all(some)?.into_iter().fold(0.0, f64::max)),
+            Self::Reduce("ReduceSum", some, _) => fits(all(some)?.iter().sum()),
+            Self::Reduce("ReduceProd", some, _) => {
+                fits(all(some)?.iter().map(|amount| amount.max(1.0)).product())
+            }
+            Self::Reduce(_, some, _) => Some(all(some)?.into_iter().fold(0.0, f64::max)),
+            Self::Power(a, exponent) => fits(a.amount()?.max(1.0).powi(*exponent as i32)),
+        }
+    }
+}
+
 impl Condition {
+    fn amount(&self) -> Option<f64> {
+        match self {
+            Self::Compare(_, a, b) => a.amount().and(b.amount()).and(Some(1.0)),
+            Self::Both(_, a, b) => a.amount().and(b.amount()),
+            Self::Not(a) => a.amount(),
+            Self::Cast(a) => a.amount().and(Some(1.0)),
+        }
+    }
+
     fn value(&self, sizes: &[i64]) -> Option<bool> {
         Some(match self {
             Self::Compare(operator, a, b) => {

@@ -117,7 +117,7 @@ const FLOATS: [f32; 14] = [
 pub fn inputs() -> Vec<(&'static str, Numbers)> {
     let floats = pairs(&FLOATS);
     let small = pairs(&[i32::MIN, i32::MAX, 0, 1, -1, 2, -2, 7, -7]);
-    let large = pairs(&[i64::MIN, i64::MAX, 0, 1, -1, 2, -2, 7, (1 << 33) + 1]);
+    let large = pairs(&[i64::MIN + 1, i64::MAX, 0, 1, -1, 2, -2, 7, (1 << 33) + 1]);
     // What they divide has quotients in its type.
     let divisors = pairs(&[1, 2, -2, 3, -3, 7, -7, i32::MAX, i32::MIN]);
     let bases = pairs(&[0, 1, -1, 2, -2, 0, 1, -1, 1]);
