@@ -258,14 +258,14 @@ fn short_calls_with_pauses_cost_little_more_than_their_time() {
     if !in_child(test, ("RAYON_NUM_THREADS", "2")) {
         return;
     }
-    // As a small model does: 12 kernels of some 16 microseconds, 500 times in a second.
+    // As a small model does: 8 kernels of some 12 microseconds, 500 times in a second.
     let part = |_| {
         let start = Instant::now();
-        while start.elapsed() < Duration::from_micros(4) {}
+        while start.elapsed() < Duration::from_micros(3) {}
     };
     let call = || {
         let start = Instant::now();
-        (0..12).for_each(|_| side_by_side(4, part));
+        (0..8).for_each(|_| side_by_side(4, part));
         start.elapsed()
     };
     let ratio = || {

@@ -107,7 +107,7 @@ pub fn equal(left: &Value, right: &Value) -> Result<(), String> {
             }
             (Value::Sequence(left), Value::Sequence(right)) => pairs.extend(left.iter().zip(right)),
             (Value::Optional(Some(left)), Value::Optional(Some(right))) => {
-                pairs.push((left, right));
+                pairs.push((left.as_ref(), right.as_ref()));
             }
             (Value::Map(left), Value::Map(right)) => {
                 pairs.extend(left.values().zip(right.values()))
