@@ -262,7 +262,10 @@ impl Operator for MultiHead {
                 None if rank == 3 => code!(ops::attention::split_heads(#x, #heads)),
                 None => x,
             };
-            parts.push(if cx.has(3) {
+            // ONNX Runtime takes keys and values that are split into heads as those of another layer or of a
+            // cache, which have their bias already.
+            let is_split = packed.is_none() && rank == 4;
+            parts.push(if cx.has(3) && !is_split {
                 let start = start(i64::try_from(part).unwrap_or_default());
                 let start =
                     start.ok_or_else(|| Problem::new("the size of the query is too large"))?;
