@@ -25,6 +25,7 @@ pub struct Attributes<'a> {
     version: i64,
     inputs: usize,
     outputs: usize,
+    has_first_output: bool,
     kept: RefCell<Vec<(String, Weight)>>,
 }
 
@@ -59,6 +60,7 @@ impl<'a> Attributes<'a> {
             version,
             inputs: 0,
             outputs: 1,
+            has_first_output: true,
             kept: RefCell::default(),
         }
     }
@@ -68,6 +70,18 @@ impl<'a> Attributes<'a> {
     pub fn with_arity(mut self, inputs: usize, outputs: usize) -> Self {
         (self.inputs, self.outputs) = (inputs, outputs);
         self
+    }
+
+    /// Notes that the node leaves its first output out.
+    #[must_use]
+    pub fn with_first_output(mut self, is_named: bool) -> Self {
+        self.has_first_output = is_named;
+        self
+    }
+
+    /// Whether the node names its first output, also if nothing uses it.
+    pub fn has_first_output(&self) -> bool {
+        self.has_first_output
     }
 
     /// The version of the operator that the model's opset selects.

@@ -235,7 +235,8 @@ impl<'a> Reader<'a> {
         arity::no_more(proto, row.most(version))?;
         let list = scope.resolve(&proto.attribute);
         let attributes = Attributes::new(list.clone(), self.files, version)
-            .with_arity(proto.input.len(), proto.output.len());
+            .with_arity(proto.input.len(), proto.output.len())
+            .with_first_output(proto.output.first().is_some_and(|name| !name.is_empty()));
         let operator = (row.read)(&attributes)?;
         attributes.finish()?;
         self.push(

@@ -49,10 +49,12 @@ struct Recurrent {
     /// Whether the weights are integers, laid out for multiplication from the right, whose scales
     /// and zero points are inputs 8 to 11.
     quantized: bool,
+    /// Whether the weights are integers and the node does not name the outputs of all times.
+    last_alone: bool,
 }
 
 attributes!(struct Recurrent {
-    cell, direction, hidden, activations, clip, variant, batch_first, quantized
+    cell, direction, hidden, activations, clip, variant, batch_first, quantized, last_alone
 });
 
 fn read(a: &Attributes<'_>, cell: Cell, quantized: bool) -> Result<Rc<dyn Operator>, Problem> {
@@ -87,6 +89,7 @@ fn read(a: &Attributes<'_>, cell: Cell, quantized: bool) -> Result<Rc<dyn Operat
         variant,
         batch_first: !quantized && a.flag("layout", false)?,
         quantized,
+        last_alone: quantized && !a.has_first_output(),
     };
     recurrent.activations = activation::read(a, recurrent.directions() * cell.functions().len())?;
     Ok(Rc::new(recurrent))
@@ -185,7 +188,7 @@ impl Operator for Recurrent {
 }
 
 impl Recurrent {
-    /// Whether a run may bring no steps, or lengths and states of another batch.
+    /// Whether a run may bring lengths and states of another batch, or lengths beyond the last step.
     fn may_contradict(&self, cx: &Emit<'_, '_>) -> Result<bool, Problem> {
         let x = &cx.tensor_type(0)?.shape;
         let (times, batch) = if self.batch_first { (1, 0) } else { (0, 1) };
@@ -195,7 +198,8 @@ impl Recurrent {
                 return Ok(true);
             }
         }
-        Ok(times.and_then(Dim::number).is_none())
+        let tells_lengths = cx.has(4) && cx.known(4).is_none();
+        Ok(tells_lengths || times.and_then(Dim::number).is_none())
     }
 
     fn directions(&self) -> usize {
@@ -344,6 +348,9 @@ impl Recurrent {
         }
         if self.batch_first {
             fields.push(code!(batch_first: true));
+        }
+        if self.last_alone {
+            fields.push(code!(last_alone: true));
         }
         if fields.is_empty() {
             plain

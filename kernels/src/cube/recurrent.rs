@@ -52,7 +52,9 @@ pub fn described(
         &operands.hidden,
         &operands.cell,
     ];
-    if !is_covered(dtype, weights, others.map(of), cell) {
+    if !is_covered(dtype, weights, others.map(of), cell)
+        || (sizes.batch > 1 && is_integer(weights) && of(&operands.lengths).is_some())
+    {
         return (
             OptionalMetadata::None,
             OptionalMetadata::None,
@@ -86,7 +88,9 @@ pub fn recurrence(
         &operands.hidden,
         &operands.cell,
     ];
-    if !is_covered(dtype, weights, others.map(of), cell) {
+    if !is_covered(dtype, weights, others.map(of), cell)
+        || (sizes.batch > 1 && is_integer(weights) && of(&operands.lengths).is_some())
+    {
         return (Optional::None, Optional::None, Optional::None);
     }
     let (buffers, initial) = Buffers::new(operands, cell, &sizes);
@@ -111,6 +115,12 @@ pub fn recurrence(
         Cell::Rnn(_) | Cell::Gru(_) => Optional::None,
     };
     (Optional::Float(buffers.y), state(hidden), memory)
+}
+
+/// Whether states are quantized. The kernels here would take the range of the states of several sequences with lengths in
+/// another order than ONNX Runtime does.
+fn is_integer(weights: [Option<DType>; 2]) -> bool {
+    weights.iter().flatten().any(|dtype| !dtype.is_float())
 }
 
 /// Whether there is a body for operands of these dtypes.

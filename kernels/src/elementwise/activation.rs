@@ -2,7 +2,7 @@
 
 use burn::tensor::{FloatDType, Int, Tensor};
 
-use crate::shape::WithShape;
+use crate::shape::{WithShape, lift};
 use crate::{
     elementwise::elementary::gelu,
     product::epilogue::{Activation, finish},
@@ -118,13 +118,13 @@ pub fn silu<const D: usize>(x: Tensor<D>) -> Tensor<D> {
 /// BiasGelu: Gelu of `x + bias`.
 pub fn bias_gelu<const D: usize>(x: Tensor<D>, bias: Tensor<1>) -> Tensor<D> {
     ensure_row(&x, &bias);
-    in_single(x, |x| gelu(x.add(widened(bias).unsqueeze())))
+    in_single(x, |x| gelu(x.add(lift(widened(bias)))))
 }
 
 /// FastGelu: [`gelu_tanh`] of `x + bias`.
 pub fn fast_gelu<const D: usize>(x: Tensor<D>, bias: Tensor<1>) -> Tensor<D> {
     ensure_row(&x, &bias);
-    in_single(x, |x| gelu_tanh(x.add(widened(bias).unsqueeze())))
+    in_single(x, |x| gelu_tanh(x.add(lift(widened(bias)))))
 }
 
 /// Fails unless a bias has a number for each feature along the last axis.

@@ -8,7 +8,7 @@ use crate::{
     ensure,
     fault::{self, Axis, within},
     kind::AnyKind,
-    shape::empty,
+    shape::{empty, expand::to_shape},
     sizes::elements,
     stored,
 };
@@ -176,9 +176,8 @@ pub fn flat_places<const I: usize>(
     if let Some(places) = fault::places(&indices, &axes) {
         return places;
     }
-    let mut places: Tensor<3, Int> = Tensor::arange(0..batches as i64, (&device, dtype))
-        .with_shape([batches, 1, 1])
-        .expand([batches, each, 1]);
+    let firsts = Tensor::arange(0..batches as i64, (&device, dtype)).with_shape([batches, 1, 1]);
+    let mut places: Tensor<3, Int> = to_shape(firsts, [batches, each, 1]);
     for (column, axis) in axes.into_iter().enumerate() {
         let index = within(indices.clone().narrow(2, column, 1), axis);
         places = match (batches, column) {

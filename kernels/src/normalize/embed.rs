@@ -2,7 +2,7 @@
 
 use burn::tensor::{DType, Int, IntDType, Tensor};
 
-use crate::shape::WithShape;
+use crate::shape::{WithShape, expand::to_shape, lift};
 use crate::{
     dtype::lowered,
     ensure,
@@ -54,10 +54,10 @@ pub fn embeddings(
                 length <= count,
                 "there are {count} positions for {length} words"
             );
-            positions.slice(0..length).unsqueeze()
+            lift(positions.slice(0..length))
         }
     };
-    sum = sum.add(positions.expand([batch, length, hidden]));
+    sum = sum.add(to_shape(positions, [batch, length, hidden]));
     match segments {
         Some((ids, segments)) => sum.add(rows(segments, ids)),
         None => sum,

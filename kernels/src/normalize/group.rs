@@ -2,7 +2,7 @@
 
 use burn::tensor::{FloatDType, Tensor};
 
-use crate::shape::WithShape;
+use crate::shape::{WithShape, expand::to_shape};
 use crate::{
     backend::call,
     ensure,
@@ -57,10 +57,8 @@ fn per_channel(values: Tensor<1>, channels: usize) -> Tensor<1> {
     if count == channels {
         return values;
     }
-    values
-        .with_shape([count, 1])
-        .expand([count, channels / count])
-        .with_shape([channels])
+    let columns = values.with_shape([count, 1]);
+    to_shape(columns, [count, channels / count]).with_shape([channels])
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use burn::tensor::{FloatDType, Tensor};
 
 use super::{layer_norm, rms_norm};
 use crate::{
-    shape::expand::to_shape,
+    shape::{expand::to_shape, lift},
     spec::{broadcasts_to, operand, shaped},
     widen::widened,
 };
@@ -49,7 +49,7 @@ fn sum<const D: usize>(x: Tensor<D>, skip: Tensor<D>, bias: Option<Tensor<1>>) -
     }
     let sum = widened(x).add(to_shape(widened(skip), dims));
     match bias {
-        Some(bias) => sum.add(widened(bias).unsqueeze()),
+        Some(bias) => sum.add(lift(widened(bias))),
         None => sum,
     }
 }

@@ -1,6 +1,6 @@
 //! Softmax, LogSoftmax and Hardmax along one axis or several.
 
-use burn::tensor::{FloatDType, Int, Tensor, activation::log_softmax};
+use burn::tensor::{FloatDType, Int, Tensor, activation};
 
 use crate::shape::WithShape;
 use crate::{backend::call, shape::expand::together, widen::widened};
@@ -8,11 +8,25 @@ use crate::{backend::call, shape::expand::together, widen::widened};
 /// Softmax along one axis.
 #[inline(never)]
 pub fn softmax<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
+    if is_empty(&x) {
+        return x;
+    }
     Tensor::from_dispatch(call!(softmax(x; axis)))
+}
+
+/// LogSoftmax along one axis.
+pub fn log_softmax<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
+    if is_empty(&x) {
+        return x;
+    }
+    activation::log_softmax(x, axis)
 }
 
 /// Hardmax: 1 at the first greatest element along the axis, else 0.
 pub fn hardmax<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
+    if is_empty(&x) {
+        return x;
+    }
     let size = x.dims()[axis];
     let dtype: FloatDType = x.dtype().into();
     let greatest = x.argmax(axis);
@@ -28,7 +42,7 @@ pub fn hardmax<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
 ///
 /// Devices compute all of it in single precision, which is off by more than a rounding.
 pub fn softmax_of_halves<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
-    if x.dims().contains(&0) {
+    if is_empty(&x) {
         return x;
     }
     let dtype: FloatDType = x.dtype().into();
@@ -54,6 +68,10 @@ pub fn hardmax_flat<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
     flat(x, axis, hardmax)
 }
 
+fn is_empty<const D: usize>(x: &Tensor<D>) -> bool {
+    x.dims().contains(&0)
+}
+
 fn flat<const D: usize>(
     x: Tensor<D>,
     axis: usize,
@@ -62,9 +80,6 @@ fn flat<const D: usize>(
     let dims = x.dims();
     let rows = dims[..axis].iter().product::<usize>();
     let columns = dims[axis..].iter().product::<usize>();
-    if rows * columns == 0 {
-        return x;
-    }
     run(x.with_shape([rows, columns]), 1).with_shape(dims)
 }
 
@@ -95,7 +110,13 @@ mod tests {
         near(softmax(long, 1), expected.into_data(), 1e-6);
         for dims in [[0, 3], [3, 0]] {
             let none = Tensor::<2>::empty(dims, &Default::default());
-            assert_eq!(softmax(none, 1).dims(), dims);
+            let functions: [fn(Tensor<2>, usize) -> Tensor<2>; 5] =
+                [softmax, log_softmax, hardmax, softmax_flat, hardmax_flat];
+            for axis in 0..2 {
+                for function in functions {
+                    assert_eq!(function(none.clone(), axis).dims(), dims);
+                }
+            }
         }
         let exact = float::<1>([0.5f64, 0.25]);
         assert_eq!(softmax(exact, 0).dtype(), DType::F64);

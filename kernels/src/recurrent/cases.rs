@@ -31,9 +31,7 @@ impl Case {
         let [times, batch, features, hidden] = sizes;
         let directions = direction.passes().len();
         let state = |seed| noise::<3>([directions, batch, hidden], seed);
-        let lengths: Vec<i64> = (0..batch)
-            .map(|at| ((at * 2) % (times + 1)) as i64)
-            .collect();
+        let lengths: Vec<i64> = (0..batch).map(|at| ((at * 2) % times + 1) as i64).collect();
         let optional = |seed, width| is_full.then(|| noise::<2>([directions, width], seed));
         Self {
             x: noise([times, batch, features], 1),

@@ -48,6 +48,7 @@ pub fn gru(x: Tensor<3>, weights: Weights, state: State, options: &Gru) -> (Tens
         initial: [state.hidden],
         direction: options.direction,
         batch_first: options.batch_first,
+        last_alone: false,
     };
     let separate = if options.linear_before_reset {
         Separate::Recurrent(width)

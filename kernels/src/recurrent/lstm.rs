@@ -19,6 +19,9 @@ pub struct Lstm {
     pub input_forget: bool,
     /// Whether the batch is the first axis of inputs and outputs (layout 1).
     pub batch_first: bool,
+    /// Whether the outputs of all times are no output of the node. The range of hidden states that are quantized then
+    /// includes the last states of sequences that have ended, and zeros otherwise, as in ONNX Runtime.
+    pub last_alone: bool,
 }
 
 impl Lstm {
@@ -29,6 +32,7 @@ impl Lstm {
             clip: None,
             input_forget: false,
             batch_first: false,
+            last_alone: false,
         }
     }
 }
@@ -52,6 +56,7 @@ pub fn lstm<W: Matrices>(
         initial: [state.hidden, state.cell],
         direction: options.direction,
         batch_first: options.batch_first,
+        last_alone: options.last_alone,
     };
     let (y, [hidden, cell]) =
         sequence.walk(weights, Separate::Both, |pass, input, [hidden, cell]| {
@@ -109,7 +114,7 @@ impl Lstm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{int, near, noise};
+    use crate::testing::{by_flex, int, near, noise};
 
     // Expected values are ONNX Runtime's.
 
@@ -244,6 +249,40 @@ mod tests {
             ],
             1e-6,
         );
+    }
+
+    #[test]
+    fn without_steps_states_are_zero() {
+        let (weights, state) = everything();
+        let options = Lstm::new(Direction::Bidirectional);
+        let none = State {
+            lengths: Some(int([0i32, 0])),
+            ..state.clone()
+        };
+        let zeros = || Tensor::<3>::zeros([2, 2, 2], &x().device()).into_data();
+        let (y, hidden, cell) = lstm(x().narrow(0, 0, 0), weights.clone(), none, &options);
+        assert_eq!(y.dims(), [0, 2, 2, 2]);
+        near(hidden, zeros(), 0.0);
+        near(cell, zeros(), 0.0);
+        let empty = |x: Option<Tensor<3>>| x.map(|x| x.narrow(1, 0, 0));
+        let nobody = State {
+            lengths: None,
+            hidden: empty(state.hidden.clone()),
+            cell: empty(state.cell.clone()),
+        };
+        let (y, hidden, _) = lstm(x().narrow(1, 0, 0), weights.clone(), nobody, &options);
+        assert_eq!((y.dims(), hidden.dims()), ([3, 2, 0, 2], [2, 0, 2]));
+        if !by_flex("devices are not asked for lengths") {
+            return;
+        }
+        let one = State {
+            lengths: Some(int([3i32, 0])),
+            ..state
+        };
+        let (_, hidden, cell) = lstm(x(), weights, one, &options);
+        for state in [hidden, cell] {
+            near(state.narrow(1, 1, 1), [[[0f32; 2]]; 2], 0.0);
+        }
     }
 
     #[test]

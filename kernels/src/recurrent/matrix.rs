@@ -6,6 +6,7 @@ use burn::tensor::{Int, Tensor};
 use crate::{
     backend::{self, Operand, Optional},
     ensure,
+    product::matmul::product,
     quantize::matmul_dynamic,
     widen::widened,
 };
@@ -74,7 +75,7 @@ impl Matrices for Tensor<3> {
 
 impl Matrix for Tensor<2> {
     fn product(&self, x: Tensor<2>) -> Tensor<2> {
-        x.matmul(self.clone())
+        product(x, self.clone())
     }
 }
 

@@ -1,11 +1,13 @@
 //! A recurrent operator in one call of a backend.
 
-use burn::tensor::Tensor;
+use alloc::vec::Vec;
+use burn::tensor::{Int, Tensor};
 
 use super::{Direction, Gru, Lstm, Matrices, Rnn, State, Weights};
 use crate::{
     backend::call,
     ensure,
+    shape::{WithShape, expand::to_shape},
     spec::{operand, shaped},
 };
 
@@ -83,20 +85,59 @@ impl<W: Matrices> Operands<W> {
         }
     }
 
-    /// What a backend computes in one call; none where there is no body, or nothing to compute.
+    /// Returns the outputs if a backend computes them in one call, or if they have no elements that depend on the input.
     pub fn call(self, cell: Cell) -> Option<Outputs> {
         let sizes = self.sizes(&cell);
-        if sizes.is_empty() {
+        if [sizes.times, sizes.batch, sizes.hidden].contains(&0) {
+            return Some(self.zeros(&cell, sizes));
+        }
+        if sizes.features == 0 {
             return None;
         }
+        // Devices are not asked whether a sequence has no steps.
+        let lengths = self.state.lengths.clone();
+        let lengths = lengths.filter(|lengths| on_cpu(lengths).is_some_and(|all| all.contains(&0)));
         let packed = self.weights.packed.clone();
         let operands = self;
         let (y, hidden, memory) = call!(recurrence(operands; cell, sizes, packed));
+        let last = |x| started(Tensor::from_dispatch(x), &lengths, cell.batch_first());
         Some((
             Tensor::from_dispatch(y.tensor()?),
-            Tensor::from_dispatch(hidden.tensor()?),
-            memory.tensor().map(Tensor::from_dispatch),
+            last(hidden.tensor()?),
+            memory.tensor().map(last),
         ))
+    }
+
+    /// The outputs of sequences without steps, as in ONNX Runtime whatever the initial states are.
+    fn zeros(&self, cell: &Cell, sizes: Sizes) -> Outputs {
+        let Sizes {
+            times,
+            batch,
+            directions,
+            hidden,
+            ..
+        } = sizes;
+        let (all, last) = if cell.batch_first() {
+            (
+                [batch, times, directions, hidden],
+                [batch, directions, hidden],
+            )
+        } else {
+            (
+                [times, directions, batch, hidden],
+                [directions, batch, hidden],
+            )
+        };
+        let options = (&self.x.device(), self.x.dtype());
+        let memory = match cell {
+            Cell::Lstm(_) => Some(Tensor::zeros(last, options)),
+            Cell::Rnn(_) | Cell::Gru(_) => None,
+        };
+        (
+            Tensor::zeros(all, options),
+            Tensor::zeros(last, options),
+            memory,
+        )
     }
 
     /// The sizes of operands that go together.
@@ -109,7 +150,6 @@ impl<W: Matrices> Operands<W> {
         };
         let [directions, hidden, outputs] = self.weights.recurrent.sizes();
         let gates = cell.gates();
-        ensure!(times > 0, "the sequences have no steps");
         let passes = cell.direction().passes().len();
         ensure!(
             directions == passes,
@@ -152,6 +192,7 @@ impl<W: Matrices> Operands<W> {
                 &[batch],
                 operand("input", &input),
             );
+            ensure_lengths(lengths, times);
         }
         Sizes {
             times,
@@ -164,10 +205,38 @@ impl<W: Matrices> Operands<W> {
     }
 }
 
-impl Sizes {
-    fn is_empty(&self) -> bool {
-        [self.batch, self.features, self.hidden].contains(&0)
+/// The last states with zeros for sequences of length 0, as in ONNX Runtime whatever the initial states are.
+pub fn started(state: Tensor<3>, lengths: &Option<Tensor<1, Int>>, batch_first: bool) -> Tensor<3> {
+    let Some(lengths) = lengths else {
+        return state;
+    };
+    let shape = state.dims();
+    let mut own = [1; 3];
+    own[usize::from(!batch_first)] = lengths.dims()[0];
+    let is_empty = lengths.clone().lower_equal_scalar(0).with_shape(own);
+    state.mask_fill(to_shape(is_empty, shape), 0.0)
+}
+
+/// Fails if a length is negative or exceeds the number of steps. Only the CPU's tensors are read.
+fn ensure_lengths(lengths: &Tensor<1, Int>, times: usize) {
+    for length in on_cpu(lengths).into_iter().flatten() {
+        ensure!(
+            usize::try_from(length).is_ok_and(|length| length <= times),
+            "a sequence has {length} steps, but the input has {times}"
+        );
     }
+}
+
+/// The elements of a tensor in the memory of this process.
+#[cfg(feature = "flex")]
+fn on_cpu(x: &Tensor<1, Int>) -> Option<Vec<i64>> {
+    let x = crate::backend::on_flex(x)?;
+    Some(x.into_data().iter::<i64>().collect())
+}
+
+#[cfg(not(feature = "flex"))]
+fn on_cpu(_: &Tensor<1, Int>) -> Option<Vec<i64>> {
+    None
 }
 
 fn ensure_shape<const D: usize>(name: &str, tensor: &Tensor<D>, shape: [usize; D]) {

@@ -44,6 +44,7 @@ pub fn rnn(x: Tensor<3>, weights: Weights, state: State, options: &Rnn) -> (Tens
         initial: [state.hidden],
         direction: options.direction,
         batch_first: options.batch_first,
+        last_alone: false,
     };
     let (y, [hidden]) = sequence.walk(weights, Separate::Nothing, |pass, input, [hidden]| {
         let gate = input + hidden.matmul(pass.recurrent.clone());

@@ -3,9 +3,13 @@
 use alloc::{vec, vec::Vec};
 use burn::tensor::{Bool, Int, Tensor};
 
+use super::operands::started;
 use super::{Direction, Matrices, Matrix, Weights};
 use crate::shape::WithShape;
-use crate::{ensure, shape::expand::to_shape, widen::widened};
+use crate::{
+    shape::{arrange::reverse_sequence, expand::to_shape},
+    widen::widened,
+};
 
 /// What is walked over, and from which `M` states.
 pub struct Sequence<const M: usize> {
@@ -14,6 +18,8 @@ pub struct Sequence<const M: usize> {
     pub initial: [Option<Tensor<3>>; M],
     pub direction: Direction,
     pub batch_first: bool,
+    /// [`Lstm::last_alone`](super::Lstm::last_alone)
+    pub last_alone: bool,
 }
 
 /// The weights of one direction.
@@ -52,11 +58,10 @@ impl<const M: usize> Sequence<M> {
         let [_, hidden, _] = weights.recurrent.sizes();
         let x = self.time_first(widened(self.x.clone()));
         let [times, batch, _] = x.dims();
-        ensure!(times > 0, "the sequences have no steps");
         let x = match &self.lengths {
             // What lies behind the end of every sequence has no say in ranges, of which 0 is always part.
             Some(lengths) if W::SPANS => {
-                let ended = active(lengths.clone().max(), times, 1).bool_not();
+                let ended = active_steps(lengths.clone().max(), times, 1).bool_not();
                 let shape = x.dims();
                 x.mask_fill(to_shape(ended, shape), 0.0)
             }
@@ -64,31 +69,57 @@ impl<const M: usize> Sequence<M> {
         };
         let initial = self.initial.clone();
         let initial = initial.map(|state| state.map(|state| self.time_first(widened(state))));
-        let active = self
-            .lengths
-            .clone()
-            .map(|lengths| active(lengths, times, hidden));
+        let active = self.lengths.clone();
+        let active = active.map(|lengths| active_steps(lengths, times, hidden));
+        // Rows that count as zeros after the first step in the range of what is quantized.
+        let gone = self.lengths.clone().filter(|_| W::SPANS).map(|lengths| {
+            let never = lengths.lower_equal_scalar(0).with_shape([batch, 1]);
+            to_shape(never, [batch, hidden])
+        });
 
         let (mut outputs, mut lasts) = (Vec::new(), Vec::new());
         for (index, reversed) in self.direction.passes() {
             let pass = Pass::new(&weights, index, separate);
-            let projected = pass.project(x.clone());
+            // Each sequence begins at its own end.
+            let turned = self.lengths.as_ref().filter(|_| reversed);
+            let turn = |x: Tensor<3>| match turned {
+                Some(lengths) => reverse_sequence(x, lengths.clone(), 1, 0),
+                None => x,
+            };
+            let reversed = reversed && turned.is_none();
+            let projected = turn(pass.project(x.clone()));
             let mut states = initial.each_ref().map(|state| match state {
                 Some(state) => of_direction(state, index),
                 None => Tensor::zeros([batch, hidden], (&x.device(), x.dtype())),
             });
             let mut output = Vec::with_capacity(times);
-            for time in 0..times {
-                let time = if reversed { times - 1 - time } else { time };
+            for step_number in 0..times {
+                let time = if reversed {
+                    times - 1 - step_number
+                } else {
+                    step_number
+                };
                 let input = projected.clone().narrow(0, time, 1).squeeze_dim(0);
-                let next = step(&pass, input, states.clone());
-                match &active {
+                let now = active.as_ref().map(|active| -> Tensor<2, Bool> {
+                    active.clone().narrow(0, time, 1).squeeze_dim(0)
+                });
+                let mut shown = states.clone();
+                if let (Some(never), Some(now)) = (&gone, &now)
+                    && step_number > 0
+                {
+                    let gone = match self.last_alone {
+                        true => never.clone(),
+                        false => now.clone().bool_not(),
+                    };
+                    shown[0] = shown[0].clone().mask_fill(gone, 0.0);
+                }
+                let next = step(&pass, input, shown);
+                match now {
                     None => {
                         output.push(next[0].clone());
                         states = next;
                     }
-                    Some(active) => {
-                        let now: Tensor<2, Bool> = active.clone().narrow(0, time, 1).squeeze_dim(0);
+                    Some(now) => {
                         output.push(next[0].clone().mask_fill(now.clone().bool_not(), 0.0));
                         let mut next = next.into_iter();
                         states = states.map(|old| match next.next() {
@@ -101,7 +132,7 @@ impl<const M: usize> Sequence<M> {
             if reversed {
                 output.reverse();
             }
-            outputs.push(Tensor::stack::<3>(output, 0));
+            outputs.push(turn(Tensor::stack::<3>(output, 0)));
             lasts.push(states);
         }
 
@@ -113,7 +144,8 @@ impl<const M: usize> Sequence<M> {
         };
         let last = core::array::from_fn(|state| {
             let directions = lasts.iter().map(|states| states[state].clone()).collect();
-            self.time_first(Tensor::stack::<3>(directions, 0).cast(dtype))
+            let last = self.time_first(Tensor::stack::<3>(directions, 0).cast(dtype));
+            started(last, &self.lengths, self.batch_first)
         });
         (y, last)
     }
@@ -205,7 +237,7 @@ fn of_direction(x: &Tensor<3>, index: usize) -> Tensor<2> {
 }
 
 /// `[times, batch, hidden]`: whether each sequence still runs.
-fn active(lengths: Tensor<1, Int>, times: usize, hidden: usize) -> Tensor<3, Bool> {
+fn active_steps(lengths: Tensor<1, Int>, times: usize, hidden: usize) -> Tensor<3, Bool> {
     let batch = lengths.dims()[0];
     let options = (&lengths.device(), lengths.dtype());
     let shape = [times, batch];

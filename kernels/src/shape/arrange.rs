@@ -108,6 +108,19 @@ mod tests {
     }
 
     #[test]
+    fn images_without_rows_have_no_blocks() {
+        let none = Tensor::<4>::empty([1, 4, 0, 3], &Default::default());
+        assert_eq!(
+            depth_to_space(none.clone(), 2, DepthOrder::DepthColumnRow).dims(),
+            [1, 1, 0, 6]
+        );
+        assert_eq!(
+            space_to_depth(none.swap_dims(1, 3), 2, DepthOrder::ColumnRowDepth).dims(),
+            [1, 12, 0, 2]
+        );
+    }
+
+    #[test]
     fn each_sequence_turns_by_its_own_length() {
         let x = int::<2>([[0i32, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]);
         let y = reverse_sequence(x.clone(), int([1i64, 2, 4]), 0, 1);

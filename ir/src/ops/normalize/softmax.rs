@@ -85,12 +85,10 @@ impl Operator for Softmax {
         }
         let function = format_ident!("{}", self.function);
         Ok(match self.function {
-            "hardmax" => code!(ops::softmax::#function(#x, #axis)),
             "log_softmax" if half => {
-                code!(ops::activation::in_single(#x, |x| activation::log_softmax(x, #axis)))
+                code!(ops::activation::in_single(#x, |x| ops::softmax::log_softmax(x, #axis)))
             }
-            "softmax" => code!(ops::softmax::softmax(#x, #axis)),
-            _ => code!(activation::#function(#x, #axis)),
+            _ => code!(ops::softmax::#function(#x, #axis)),
         })
     }
 }

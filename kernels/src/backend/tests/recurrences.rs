@@ -2,7 +2,7 @@
 
 use burn::tensor::{DType, Device, Tensor};
 
-use super::super::switches;
+use super::super::{on_flex, switches};
 use crate::dtype::lowered;
 use crate::recurrent::{
     self, Activation, Cell, Direction, Gru, Lstm, Operands, Rnn, Weights,
@@ -131,8 +131,10 @@ fn weights_of_integers() {
                     let weights = quantized(&case.weights, columns, dtype);
                     let operands = Operands::of(&case.x, &weights, &case.state);
                     let Some((y, hidden, memory)) = operands.call(cell) else {
-                        assert!(switches::is_plain(), "there is no body");
-                        return;
+                        // Devices of CubeCL leave several sequences with lengths to primitives.
+                        let is_left = is_full && sizes[1] > 1 && on_flex(&case.x).is_none();
+                        assert!(switches::is_plain() || is_left, "there is no body");
+                        continue;
                     };
                     let found = [
                         y.flatten::<1>(0, 3),

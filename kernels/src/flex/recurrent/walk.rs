@@ -64,15 +64,10 @@ impl Walk<'_> {
         let width = self.sizes.hidden;
         let mut state = self.state(sequences.clone());
         for step in 0..self.sizes.times {
-            let time = if self.reversed {
-                self.sizes.times - 1 - step
-            } else {
-                step
-            };
-            self.step(time, sequences.clone(), &mut state);
+            self.step(step, sequences.clone(), &mut state);
             for (row, hidden) in sequences.clone().zip(state.hidden.chunks_exact(width)) {
-                let place = self.output_row(time, row) * width;
-                if self.is_active(time, row) {
+                let place = self.output_row(self.time(step, row), row) * width;
+                if self.is_active(step, row) {
                     write(&out.y, place, hidden);
                 } else {
                     // SAFETY: one thread walks over a sequence in one direction.
@@ -89,12 +84,18 @@ impl Walk<'_> {
         }
     }
 
-    fn step(&self, time: usize, sequences: Range<usize>, state: &mut State) {
+    fn step(&self, step: usize, sequences: Range<usize>, state: &mut State) {
         let (width, first) = (self.sizes.hidden, &self.weights[0]);
         match self.scales {
             None => product(&state.hidden, width, first, self.bias, &mut state.linear),
             Some(scales) => {
                 state.levels.copy_from_slice(&state.hidden);
+                let rows = state.levels.chunks_exact_mut(width);
+                for (row, sequence) in rows.zip(sequences.clone()) {
+                    if step > 0 && self.is_gone(step, sequence) {
+                        row.fill(0.0);
+                    }
+                }
                 let scale = quantize(&mut state.levels);
                 product(&state.levels, width, first, None, &mut state.linear);
                 for row in state.linear.chunks_exact_mut(scales.len()) {
@@ -112,7 +113,7 @@ impl Walk<'_> {
                 width,
             );
             for (at, (linear, hidden, reset)) in rows.enumerate() {
-                let mut rows = self.rows(time, sequences.start + at, linear, hidden);
+                let mut rows = self.rows(step, sequences.start + at, linear, hidden);
                 gru_gates(&mut rows, options);
                 reset.copy_from_slice(rows.hidden);
                 multiply(reset, &rows.linear[width..]);
@@ -128,24 +129,24 @@ impl Walk<'_> {
         );
         for (sequence, (linear, hidden, memory)) in sequences.zip(rows) {
             let candidate = candidates.next();
-            if !self.is_active(time, sequence) {
+            if !self.is_active(step, sequence) {
                 continue;
             }
             match (self.cell, candidate) {
                 (Cell::Rnn(options), _) => {
-                    rnn(self.rows(time, sequence, linear, hidden), options);
+                    rnn(self.rows(step, sequence, linear, hidden), options);
                 }
                 (Cell::Lstm(options), _) => {
-                    let rows = self.rows(time, sequence, linear, hidden);
+                    let rows = self.rows(step, sequence, linear, hidden);
                     lstm(rows, memory, self.peepholes, options);
                 }
                 (Cell::Gru(options), Some(candidate)) => {
-                    let rows = self.rows(time, sequence, linear, hidden);
+                    let rows = self.rows(step, sequence, linear, hidden);
                     gru(rows, candidate, options);
                 }
                 (Cell::Gru(options), None) => {
                     let (linear, candidate) = linear.split_at_mut(2 * width);
-                    let mut rows = self.rows(time, sequence, linear, hidden);
+                    let mut rows = self.rows(step, sequence, linear, hidden);
                     gru_gates(&mut rows, options);
                     multiply(candidate, &rows.linear[width..]);
                     gru(rows, candidate, options);
@@ -156,7 +157,7 @@ impl Walk<'_> {
 
     fn rows<'a>(
         &'a self,
-        time: usize,
+        step: usize,
         sequence: usize,
         linear: &'a mut [f32],
         hidden: &'a mut [f32],
@@ -164,7 +165,7 @@ impl Walk<'_> {
         Rows {
             direction: self.direction,
             linear,
-            projected: self.projected_row(time, sequence),
+            projected: self.projected_row(self.time(step, sequence), sequence),
             bias: self.last_bias,
             hidden,
         }
@@ -197,8 +198,30 @@ impl Walk<'_> {
         }
     }
 
-    fn is_active(&self, time: usize, sequence: usize) -> bool {
-        self.lengths.is_none_or(|lengths| time < lengths[sequence])
+    /// Number of steps of a sequence.
+    fn length(&self, sequence: usize) -> usize {
+        let times = self.sizes.times;
+        self.lengths
+            .map_or(times, |lengths| lengths[sequence].min(times))
+    }
+
+    /// The time of a step. A sequence that is reversed begins at its own end.
+    fn time(&self, step: usize, sequence: usize) -> usize {
+        match self.length(sequence).checked_sub(step + 1) {
+            Some(time) if self.reversed => time,
+            _ => step,
+        }
+    }
+
+    fn is_active(&self, step: usize, sequence: usize) -> bool {
+        step < self.length(sequence)
+    }
+
+    /// Whether the state of a sequence counts as zeros in the range of all states.
+    fn is_gone(&self, step: usize, sequence: usize) -> bool {
+        let keeps_last = matches!(self.cell, Cell::Lstm(options) if options.last_alone);
+        let length = self.length(sequence);
+        step >= length && (length == 0 || !keeps_last)
     }
 
     fn projected_row(&self, time: usize, sequence: usize) -> &[f32] {
