@@ -11,7 +11,8 @@ pub mod device;
 mod memory;
 mod steps;
 mod times;
-mod wire;
+#[doc(hidden)]
+pub mod wire;
 
 use std::path::Path;
 use std::process::ExitCode;

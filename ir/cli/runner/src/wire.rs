@@ -21,7 +21,8 @@ pub fn write(path: &Path, values: &Values) -> Result<(), String> {
     std::fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-fn decode(bytes: &[u8]) -> Option<Values> {
+/// Returns the values in the contents of a file, or `None` if these are not whole.
+pub fn decode(bytes: &[u8]) -> Option<Values> {
     let end = bytes.iter().position(|&byte| byte == b'\n')?;
     let (line, mut elements) = bytes.split_at(end + 1);
     let entries: Json = serde_json::from_slice(line).ok()?;

@@ -1,5 +1,6 @@
 //! Conformance cases as Rust modules, for build scripts.
 
+pub mod sizes;
 mod unpack;
 
 use std::fmt::Write;

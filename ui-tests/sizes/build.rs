@@ -1,0 +1,5 @@
+//! Writes the models.
+
+fn main() {
+    onnx_embed_conformance_archive::sizes::write();
+}

@@ -1,0 +1,65 @@
+//! Whether two values are equal but for rounding.
+
+use onnx_embed::{DType, TensorData, Value, Values};
+
+/// Returns the first difference.
+pub fn agree(found: &Values, expected: &Values) -> Result<(), String> {
+    for (name, expected) in expected.iter() {
+        let Some(found) = found.get(name) else {
+            return Err(format!("output `{name}` is missing"));
+        };
+        same(found, expected).map_err(|problem| format!("output `{name}`: {problem}"))?;
+    }
+    Ok(())
+}
+
+fn same(found: &Value, expected: &Value) -> Result<(), String> {
+    match (found, expected) {
+        (Value::Tensor(found), Value::Tensor(expected)) => tensors(found, expected),
+        (Value::Strings(found), Value::Strings(expected)) if found == expected => Ok(()),
+        (Value::Sequence(found), Value::Sequence(expected)) if found.len() == expected.len() => {
+            let mut pairs = found.iter().zip(expected);
+            pairs.try_for_each(|(found, expected)| same(found, expected))
+        }
+        _ => Err(format!("{found:?}, expected {expected:?}")),
+    }
+}
+
+fn tensors(found: &TensorData, expected: &TensorData) -> Result<(), String> {
+    let form = |data: &TensorData| format!("{:?} {:?}", data.dtype(), data.shape().as_slice());
+    if form(found) != form(expected) {
+        return Err(format!("{}, expected {}", form(found), form(expected)));
+    }
+    let Some(step) = step(found.dtype()) else {
+        return match found.as_bytes() == expected.as_bytes() {
+            true => Ok(()),
+            false => Err(format!("{found}, expected {expected}")),
+        };
+    };
+    let [found, wanted] = [found, expected].map(|data| data.iter::<f64>().collect::<Vec<f64>>());
+    let finite = wanted.iter().copied().filter(|value| value.is_finite());
+    let largest = finite.map(f64::abs).fold(1e-3, f64::max);
+    for (at, (&left, &right)) in found.iter().zip(&wanted).enumerate() {
+        let is_equal = left == right || (left.is_nan() && right.is_nan());
+        let is_near = (left - right).abs() <= step * right.abs() + step * largest;
+        if !is_equal && !is_near {
+            return Err(format!(
+                "{left:?}, expected {right:?}, at {at} of {:?}",
+                expected.shape()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Relative tolerance of floats: some units in the last place, of 16-bit floats those of references that round after
+/// each step. `None` for exact types.
+fn step(dtype: DType) -> Option<f64> {
+    match dtype {
+        DType::F64 => Some(1e-9),
+        DType::F32 => Some(1e-4),
+        DType::F16 => Some(1e-2),
+        DType::BF16 => Some(6e-2),
+        _ => None,
+    }
+}
