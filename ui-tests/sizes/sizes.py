@@ -18,6 +18,7 @@ import collections
 import io
 import json
 import multiprocessing
+import os
 import random
 import re
 import subprocess
@@ -318,7 +319,7 @@ class Server:
 def build(folder):
     """The test program with the models of a folder."""
     run = subprocess.run(["cargo", "test", "-p", "onnx-embed-sizes", "--no-run", "--message-format", "json"], cwd=ROOT,
-                         env={**__import__("os").environ, "SIZES_FROM": str(folder)}, stdout=subprocess.PIPE, check=True)
+                         env={**os.environ, "SIZES_FROM": str(folder)}, stdout=subprocess.PIPE, check=True)
     lines = [json.loads(line) for line in run.stdout.splitlines() if line.startswith(b"{")]
     return next(line["executable"] for line in lines
                 if line.get("executable") and line["target"]["name"] == "sizes")
@@ -379,7 +380,7 @@ def main():
     arguments.add_argument("--record", action="store_true")
     options = arguments.parse_args()
     draw = random.Random(options.seed)
-    known = tomllib.loads((HERE / "explained.toml").read_text())["difference"]
+    known = tomllib.loads((HERE / "explained.toml").read_text()).get("difference", [])
     found = {operator: names for operator, names in cases().items() if re.search(options.only, operator[1])}
     folder = options.folder or Path(tempfile.mkdtemp(prefix="sizes-"))
     taken = chosen(found, draw, len(found) if options.record else options.models)
