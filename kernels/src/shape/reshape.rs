@@ -177,6 +177,23 @@ fn of_rank<const D: usize>(mut sizes: Vec<usize>) -> [usize; D] {
         .unwrap_or_else(|_| fail(format_args!("a result of rank {D} has {found} sizes")))
 }
 
+/// The same elements with an axis of size 1 inserted at `axis`. To Burn's `unsqueeze_dim` a size of 0 means "as it was".
+///
+/// # Panics
+/// If `D2` is not `D + 1`, or `axis` is more than `D`.
+pub fn insert_axis<const D: usize, const D2: usize, K: Basic>(
+    x: Tensor<D, K>,
+    axis: usize,
+) -> Tensor<D2, K> {
+    let mut shape = x.dims().to_vec();
+    if shape.contains(&0) {
+        shape.insert(axis, 1);
+        empty(&x, of_rank(shape))
+    } else {
+        x.unsqueeze_dim(axis)
+    }
+}
+
 /// The same elements with axes of size 1 in front. Burn's `unsqueeze` copies permuted tensors on the CPU, this does not.
 ///
 /// # Panics
@@ -294,6 +311,16 @@ mod tests {
         let none = int::<2>(TensorData::new(Vec::<i64>::new(), [0, 3]));
         let y: Tensor<3, _> = lift(none);
         same(y, TensorData::new(Vec::<i64>::new(), [1, 0, 3]));
+    }
+
+    #[test]
+    fn an_axis_is_inserted_before_a_size_of_zero() {
+        let none = || int::<2>(TensorData::new(Vec::<i64>::new(), [0, 4]));
+        let shapes = [0, 1, 2].map(|axis| insert_axis::<_, 3, _>(none(), axis).dims());
+        assert_eq!(shapes, [[1, 0, 4], [0, 1, 4], [0, 4, 1]]);
+        let x = int::<1>([1i8, 2]);
+        same(insert_axis::<_, 2, _>(x.clone(), 0), [[1i8, 2]]);
+        same(insert_axis::<_, 2, _>(x, 1), [[1i8], [2]]);
     }
 
     #[test]

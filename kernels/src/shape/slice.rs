@@ -1,9 +1,19 @@
 //! Slice and Split.
 
-use alloc::vec::Vec;
+use alloc::{vec, vec::Vec};
 use burn::tensor::{Slice, Tensor, kind::Basic};
 
 use crate::{ensure, shape::empty};
+
+/// [`slice`] of the first axes, as many as there are starts, in steps of 1.
+pub fn slice_leading<const D: usize, K: Basic>(
+    x: Tensor<D, K>,
+    starts: &[i64],
+    ends: &[i64],
+) -> Tensor<D, K> {
+    let axes: Vec<i64> = (0..).take(starts.len()).collect();
+    slice(x, starts, ends, &axes, &vec![1; starts.len()])
+}
 
 /// Slice: from `starts` to before `ends` in `steps` along `axes`, of which negative ones count from the end; what lies outside is cut off.
 ///
@@ -16,6 +26,14 @@ pub fn slice<const D: usize, K: Basic>(
     axes: &[i64],
     steps: &[i64],
 ) -> Tensor<D, K> {
+    ensure!(
+        [ends.len(), axes.len(), steps.len()] == [starts.len(); 3],
+        "{} starts, {} ends, {} axes and {} steps are not equally many",
+        starts.len(),
+        ends.len(),
+        axes.len(),
+        steps.len()
+    );
     let dims = x.dims();
     let mut shape = dims;
     let mut slices = [Slice::full(); D];
@@ -130,6 +148,7 @@ mod tests {
     use burn::tensor::TensorData;
 
     use super::*;
+    use crate::fault::attempt;
     use crate::shape::WithShape;
     use crate::testing::{bool, int, same};
 
@@ -160,6 +179,29 @@ mod tests {
         assert_eq!(line(5, i64::MIN, i64::MIN), [5]);
         assert_eq!(line(1, 4, -1), [0i64; 0]);
         assert_eq!(line(-9, -20, -1), [0]);
+    }
+
+    #[test]
+    fn the_first_axes_are_sliced() {
+        let x = int::<2>([[1i32, 2, 3], [4, 5, 6]]);
+        same(slice_leading(x.clone(), &[1], &[2]), [[4i32, 5, 6]]);
+        same(
+            slice_leading(x.clone(), &[0, -2], &[2, 9]),
+            [[2i32, 3], [5, 6]],
+        );
+        same(slice_leading(x.clone(), &[], &[]), x.into_data());
+    }
+
+    #[test]
+    fn lists_are_equally_long() {
+        let x = int::<2>([[1i32, 2, 3], [4, 5, 6]]);
+        let error = attempt(|| slice_leading(x.clone(), &[0, 0, 0], &[1, 1, 1]));
+        assert_eq!(error.unwrap_err().reason, "axis 2 is outside of rank 2");
+        let error = attempt(|| slice(x, &[0], &[1], &[0, 1], &[1]));
+        assert_eq!(
+            error.unwrap_err().reason,
+            "1 starts, 1 ends, 2 axes and 1 steps are not equally many"
+        );
     }
 
     #[test]

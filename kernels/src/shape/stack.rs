@@ -9,6 +9,7 @@ use crate::observe::by_host;
 use crate::{
     backend::{Parts, call},
     fault::fail,
+    shape::insert_axis,
     sizes::{elements, product, sum},
     spec::{equal_shapes, operand},
 };
@@ -86,6 +87,18 @@ pub fn bounded<const D: usize, K: Basic>(items: Vec<Tensor<D, K>>) -> Vec<Tensor
     items
 }
 
+/// The items along a new axis, sizes of zero included, which Burn's `stack` takes for others.
+///
+/// # Panics
+/// If there are no items, or two differ in shape.
+pub fn stack<const D: usize, const E: usize, K: Basic>(
+    items: Vec<Tensor<D, K>>,
+    axis: usize,
+) -> Tensor<E, K> {
+    let items = items.into_iter().map(|item| insert_axis(item, axis));
+    concat(items.collect(), axis)
+}
+
 /// The items along a new axis; `none` where there are no items.
 pub fn stack_or<const D: usize, const E: usize, K: Basic>(
     items: Vec<Tensor<D, K>>,
@@ -101,7 +114,7 @@ pub fn stack_or<const D: usize, const E: usize, K: Basic>(
     if items.is_empty() {
         none()
     } else {
-        Tensor::stack(items, axis)
+        stack(items, axis)
     }
 }
 

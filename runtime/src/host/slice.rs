@@ -1,9 +1,17 @@
 //! ONNX's `Slice` and `Split`.
 
-use alloc::vec::Vec;
+use alloc::{vec, vec::Vec};
 use onnx_embed_kernels::ensure;
 
 use crate::Array;
+
+/// [`slice`] of the first axes, as many as there are starts, in steps of 1.
+pub fn slice_leading<T: Clone>(array: &Array<T>, starts: &[i64], ends: &[i64]) -> Array<T> {
+    let (count, rank) = (starts.len(), array.shape().len());
+    ensure!(count <= rank, "{count} starts for a tensor of rank {rank}");
+    let axes: Vec<usize> = (0..count).collect();
+    slice(array, starts, ends, &axes, &vec![1; count])
+}
 
 /// Every `steps[i]`th element from `starts[i]` up to `ends[i]` along `axes[i]`.
 ///
@@ -16,6 +24,14 @@ pub fn slice<T: Clone>(
     axes: &[usize],
     steps: &[i64],
 ) -> Array<T> {
+    ensure!(
+        [ends.len(), axes.len(), steps.len()] == [starts.len(); 3],
+        "{} starts, {} ends, {} axes and {} steps are not equally many",
+        starts.len(),
+        ends.len(),
+        axes.len(),
+        steps.len()
+    );
     let mut places: Vec<Vec<usize>> = array
         .shape()
         .iter()
@@ -104,6 +120,20 @@ mod tests {
         assert_eq!(digits(100, 1, -1), [4, 3, 2]);
         assert_eq!(digits(0, i64::MIN, -1), [0]);
         assert_eq!(digits(-100, i64::MIN, -1), [0]);
+    }
+
+    #[test]
+    fn the_first_axes_are_sliced() {
+        let grid = Array::new([2, 2], vec![1, 2, 3, 4]);
+        assert_eq!(
+            slice_leading(&grid, &[1], &[2]),
+            Array::new([1, 2], vec![3, 4])
+        );
+        assert_eq!(
+            slice_leading(&grid, &[0, 1], &[2, 2]),
+            Array::new([2, 1], vec![2, 4])
+        );
+        assert_eq!(slice_leading(&grid, &[], &[]), grid);
     }
 
     #[test]
