@@ -116,6 +116,10 @@ class STFT(OpRun):
         return (np.stack([bins.real, bins.imag], -1),)
 
 
+# Attributes that name the element type of a result.
+DTYPES = ("to", "dtype", "output_datatype")
+
+
 def in_doubles(graph):
     """The graph with each float32 in double precision."""
     def widened(tensor):
@@ -131,9 +135,14 @@ def in_doubles(graph):
             value.type.tensor_type.elem_type = TensorProto.DOUBLE
     del graph.value_info[:]
     for node in graph.node:
+        if node.op_type == "ConstantOfShape" and not node.attribute:
+            node.attribute.append(helper.make_attribute("value", numpy_helper.from_array(np.zeros(1))))
         for attribute in node.attribute:
-            if node.op_type == "Cast" and attribute.name == "to" and attribute.i == TensorProto.FLOAT:
+            if attribute.name in DTYPES and attribute.i == TensorProto.FLOAT:
                 attribute.i = TensorProto.DOUBLE
+            if node.op_type == "Constant" and attribute.name in ("value_float", "value_floats"):
+                values = np.array(helper.get_attribute_value(attribute), np.float64)
+                attribute.CopyFrom(helper.make_attribute("value", numpy_helper.from_array(values)))
             if attribute.HasField("t"):
                 attribute.t.CopyFrom(widened(attribute.t))
             if attribute.HasField("g"):
