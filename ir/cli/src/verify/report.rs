@@ -248,11 +248,12 @@ fn line(name: &str, width: usize, verdict: &Verdict) -> String {
     )
 }
 
+/// A reason in one line. Panics of Burn say what is wrong below their first line.
 fn cut(reason: &str) -> String {
-    let line = reason.lines().next().unwrap_or_default();
+    let line = reason.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}..", line.get(..end).unwrap_or_default()),
-        None => line.to_owned(),
+        None => line,
     }
 }
 
@@ -286,6 +287,16 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
+
+    #[test]
+    fn a_reason_of_several_lines_is_shown_whole() {
+        let reason = "panics: \n=== Tensor Operation Error ===\n  Operation: 'Reshape'\n  Reason:\n    1. no\n";
+        let shown = cut(reason);
+        assert_eq!(
+            shown,
+            "panics: === Tensor Operation Error === Operation: 'Reshape' Reason: 1. no"
+        );
+    }
 
     fn numbers() -> Numbers {
         Numbers {
