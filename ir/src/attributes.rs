@@ -10,10 +10,11 @@ use std::fmt;
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::files::{Files, is_strings};
-use crate::proto::{AttributeProto, AttributeType, TypeProto};
+use crate::proto::{AttributeProto, AttributeType, GraphProto, TypeProto};
 use crate::types::{Known, Shape};
 use crate::weight::Weight;
 
+pub use field::have_types;
 pub(crate) use value::attributes;
 pub use value::{Attribute, Described, variant};
 
@@ -238,6 +239,17 @@ impl<'a> Attributes<'a> {
         }
     }
 
+    /// The graph of an attribute, which the node has as a block.
+    pub fn graph(&self, name: &str) -> Result<Option<&GraphProto>, Problem> {
+        match self.find(name) {
+            Some(attribute) => match attribute.g.as_deref() {
+                Some(graph) => Ok(Some(graph)),
+                None => Err(wrong_type(name, AttributeType::Graph)),
+            },
+            None => Ok(None),
+        }
+    }
+
     /// Every attribute by its name, in the order of the names.
     pub fn all(&self) -> Vec<NamedAttribute<'a>> {
         self.asked.iter().for_each(|asked| asked.set(true));
@@ -264,15 +276,11 @@ impl<'a> Attributes<'a> {
         self.list
             .iter()
             .try_for_each(|(name, attribute)| field::has_its_type(name, attribute))?;
-        let left = self.list.iter().zip(&self.asked);
-        let mut left = left.map(|((name, attribute), asked)| (name, attribute, asked));
-        let left = left.find(|(name, attribute, asked)| {
-            let graph = attribute.g.is_some() || !attribute.graphs.is_empty();
-            !asked.get() && !graph && !name.starts_with("__")
-        });
+        let mut left = self.list.iter().zip(&self.asked);
+        let left = left.find(|((name, _), asked)| !asked.get() && !name.starts_with("__"));
         match left {
             None => Ok(()),
-            Some((name, ..)) => Err(Problem::new(format!(
+            Some(((name, _), _)) => Err(Problem::new(format!(
                 "attribute `{name}` is unknown to this version of the operator"
             ))
             .help("export the model for the opset that has it, or remove the attribute")),

@@ -21,6 +21,9 @@ use missing::shown;
 
 pub use missing::{distance, no_file};
 
+/// The elements of a larger constant are counted no sooner than its bytes are hashed.
+const CHECKED: usize = 2048;
+
 /// The model file, and the files that its constants name.
 #[derive(Debug)]
 pub struct Files {
@@ -111,8 +114,13 @@ impl Files {
             Encoding::Raw => stored == length,
             Encoding::Varint | Encoding::Records => stored >= count.min(length),
         };
-        if right {
+        if right && (count > CHECKED || weight.holds_all()) {
             Ok(weight)
+        } else if right {
+            Err(Problem::new(format!(
+                "constant `{name}` has another number of elements than its sizes, {count}"
+            ))
+            .help("the file is damaged; export or download it again"))
         } else {
             Err(Problem::new(format!(
                 "constant `{name}` holds {stored} bytes, its type and sizes need {length}"

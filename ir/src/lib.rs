@@ -123,6 +123,17 @@ fn prepare(
 /// The model with a type for every value, if need be of fewer sizes that vary than the file says or
 /// of more, or the problems that it has whatever the sizes.
 fn solved(untyped: Untyped, options: &Options) -> (Model, Diagnostics) {
+    let (model, problems, with_sizes) = inferred(&untyped, options);
+    if problems.is_empty() {
+        let problems = untyped.contradictions(&model, with_sizes);
+        return (model, problems);
+    }
+    (model, problems)
+}
+
+/// As [`solved`], but for types that the file declares, and whether the sizes are those of the file.
+fn inferred(untyped: &Untyped, options: &Options) -> (Model, Diagnostics, bool) {
+    let chosen = options.dims.is_empty() && options.inputs.is_empty();
     let (model, problems) = untyped.typed(options);
     let ones = if !problems.is_empty() {
         problems.ones()
@@ -131,21 +142,21 @@ fn solved(untyped: Untyped, options: &Options) -> (Model, Diagnostics) {
     } else {
         Vec::new()
     };
-    let better = with_ones(&untyped, options, ones);
+    let better = with_ones(untyped, options, ones);
     let better = better.filter(|better| !problems.is_empty() || !contradicts(better));
     if let Some(better) = better {
-        return (better, Diagnostics::default());
+        return (better, Diagnostics::default(), false);
     }
     let typed = |options: &Options| {
         let (model, problems) = untyped.typed(options);
         problems.is_empty().then_some(model)
     };
     if problems.is_empty() {
-        return (separate::separate(model, options, typed), problems);
+        return (separate::separate(model, options, typed), problems, chosen);
     }
     match separate::separate_all(&model, options, typed) {
-        Some(model) => (model, Diagnostics::default()),
-        None => (model, problems),
+        Some(model) => (model, Diagnostics::default(), chosen),
+        None => (model, problems, chosen),
     }
 }
 

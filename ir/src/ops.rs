@@ -1,6 +1,7 @@
 //! Operators: rooms of families, one family a file. `kernels` and the layers of the runtime have the
 //! same rooms with the same names.
 
+pub mod arity;
 pub mod attention;
 mod axes;
 mod broadcast;
@@ -32,6 +33,7 @@ use std::sync::LazyLock;
 
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
+pub use arity::{Arity, Signs};
 
 /// One operator of a family.
 #[derive(Debug)]
@@ -41,10 +43,14 @@ pub struct Row {
     /// The opset versions that changed the operator.
     pub since: &'static [i64],
     pub read: Read,
-    /// The most inputs and outputs that a node may name.
-    most: (usize, usize),
-    /// The same before versions, which ascend.
-    before: &'static [(i64, usize, usize)],
+    /// Inputs and outputs of the newest version.
+    arity: Arity,
+    /// Inputs and outputs before a version; the versions ascend.
+    before: &'static [(i64, Signs, Signs)],
+    /// Version in which the operator was removed from the standard, and the operator that replaces it.
+    pub removed: Option<(i64, &'static str)>,
+    /// Attributes that later versions brought, with the first of these versions.
+    newer: &'static [(&'static str, i64)],
     pub facts: Facts,
     /// What OPERATORS.md says beside it.
     pub notes: &'static str,
@@ -98,8 +104,8 @@ impl Facts {
     };
 }
 
-/// As many inputs or outputs as the file likes.
-const MANY: usize = usize::MAX;
+/// Operators of this and later versions do not compute in place.
+const OUT_OF_PLACE: i64 = 6;
 
 /// Reads the attributes of one version into the operator.
 pub type Read = fn(&Attributes<'_>) -> Result<Rc<dyn Operator>, Problem>;
@@ -111,8 +117,13 @@ pub const fn row(name: &'static str, since: &'static [i64], read: Read) -> Row {
         name,
         since,
         read,
-        most: (1, 1),
+        arity: Arity {
+            inputs: "r",
+            outputs: "r",
+        },
         before: &[],
+        removed: None,
+        newer: &[],
         facts: Facts::NONE,
         notes: "",
     }
@@ -130,22 +141,53 @@ impl Row {
         Row { domain, ..self }
     }
 
-    /// With as many inputs and outputs at most, where it is not one of each.
-    pub const fn arity(self, inputs: usize, outputs: usize) -> Row {
-        let most = (inputs, outputs);
-        Row { most, ..self }
+    /// Sets the inputs and outputs of the newest version, if they are not one required of each.
+    pub const fn arity(self, inputs: Signs, outputs: Signs) -> Row {
+        let arity = Arity { inputs, outputs };
+        Row { arity, ..self }
     }
 
-    /// With as many inputs and outputs at most before a version.
-    pub const fn before(self, before: &'static [(i64, usize, usize)]) -> Row {
+    /// Sets the inputs and outputs of the versions before some version.
+    pub const fn before(self, before: &'static [(i64, Signs, Signs)]) -> Row {
         Row { before, ..self }
     }
 
-    /// The most inputs and outputs that a node of this version may name.
-    pub fn most(&self, version: i64) -> (usize, usize) {
+    /// Sets the version that removed the operator from the standard, and the operator to use instead.
+    pub const fn removed(self, version: i64, instead: &'static str) -> Row {
+        let removed = Some((version, instead));
+        Row { removed, ..self }
+    }
+
+    /// Sets attributes that `read` reads for any version, with the versions that brought them.
+    pub const fn newer(self, newer: &'static [(&'static str, i64)]) -> Row {
+        Row { newer, ..self }
+    }
+
+    /// Checks that this version has an attribute, as far as `read` does not check it.
+    pub fn has_attribute(&self, name: &str, version: i64) -> Result<(), Problem> {
+        let mut newer = self.newer.iter();
+        let since = newer.find(|(newer, since)| *newer == name && version < *since);
+        let message = match since {
+            Some((_, since)) => {
+                format!("attribute `{name}` exists since version {since} of the operator")
+            }
+            None if name == "consumed_inputs" && version >= OUT_OF_PLACE => {
+                format!("attribute `{name}` exists before version {OUT_OF_PLACE} of the operator")
+            }
+            None => return Ok(()),
+        };
+        let help = "export the model for the opset that has it, or remove the attribute";
+        Err(Problem::new(message).help(help))
+    }
+
+    /// Returns the inputs and outputs of this version.
+    pub fn arity_at(&self, version: i64) -> Arity {
         let mut before = self.before.iter();
         let found = before.find(|(next, ..)| version < *next);
-        found.map_or(self.most, |&(_, inputs, outputs)| (inputs, outputs))
+        found.map_or(self.arity, |&(_, inputs, outputs)| Arity {
+            inputs,
+            outputs,
+        })
     }
 
     /// With results of each element alone, which a constructor may compute too.

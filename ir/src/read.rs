@@ -3,6 +3,7 @@
 mod arity;
 mod binding;
 mod choice;
+mod declared;
 mod duplicates;
 mod facts;
 mod foreign;
@@ -25,7 +26,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 
-use crate::attributes::{Attributes, NamedAttribute};
+use crate::attributes::{self, Attributes, NamedAttribute};
 use crate::diagnostics::{Diagnostics, Problem, Site};
 use crate::files::Files;
 use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
@@ -39,12 +40,15 @@ use crate::proto::{GraphProto, NodeProto, ValueInfoProto};
 use crate::types::{Place, Type};
 use crate::weight::Weight;
 
+use declared::Declaration;
 pub use facts::{NEWEST_IR, NEWEST_OPSET};
 use facts::{decode, domain, newest};
 use function::Functions;
 use scope::Scope;
 pub use untyped::Untyped;
 
+/// Files of this IR version name no types of attributes.
+const FIRST_IR: i64 = 1;
 /// Graphs nest no deeper than this, and functions call each other no deeper.
 const DEEPEST: usize = 24;
 /// Functions may not make a model larger than this.
@@ -60,6 +64,8 @@ struct Reader<'a> {
     facts: Facts,
     /// What the file says of each input of the main graph.
     declared: Vec<ValueInfoProto>,
+    /// What the file says of values that nodes compute.
+    declarations: Vec<Declaration>,
     diagnostics: &'a mut Diagnostics,
     depth: usize,
     nodes: usize,
@@ -118,6 +124,7 @@ fn read_files(files: Files, options: &Options) -> Result<Untyped, Diagnostics> {
         names: Names::default(),
         facts,
         declared: Vec::new(),
+        declarations: Vec::new(),
         diagnostics: &mut diagnostics,
         depth: 0,
         nodes: 0,
@@ -135,6 +142,7 @@ fn read_files(files: Files, options: &Options) -> Result<Untyped, Diagnostics> {
         training: options.training,
     };
     let (names, facts, declared) = (reader.names, reader.facts, reader.declared);
+    let declarations = reader.declarations;
     parameters::find(&mut graph, options.final_weights());
     custom::agree(&mut graph);
     Ok(Untyped {
@@ -142,6 +150,7 @@ fn read_files(files: Files, options: &Options) -> Result<Untyped, Diagnostics> {
         facts,
         names,
         declared,
+        declarations,
         files: Rc::new(files),
         problems: diagnostics,
     })
@@ -217,7 +226,9 @@ impl<'a> Reader<'a> {
         let key = (domain.to_owned(), proto.op_type.clone());
         let count = self.facts.operators.entry(key).or_default();
         count.nodes += 1;
-        count.supported = matches!(found, Some((_, Some(_)))) || is_bound;
+        let removed = found.and_then(|(row, _)| row.removed);
+        let removed = removed.filter(|(version, _)| scope.opset(domain) >= Some(*version));
+        count.supported = matches!(found, Some((_, Some(_)))) && removed.is_none() || is_bound;
         let (row, version) = match found {
             Some(found) => found,
             None if known => return Err(unknown::not_imported(domain)),
@@ -232,8 +243,20 @@ impl<'a> Reader<'a> {
             .help("the file is inconsistent; export the model again")
         })?;
         newest(domain, scope.opset(domain))?;
-        arity::no_more(proto, row.most(version))?;
+        if let Some((version, instead)) = removed {
+            return Err(unknown::removed(
+                &kind(domain, &proto.op_type),
+                version,
+                instead,
+            ));
+        }
+        arity::check(proto, row.arity_at(version), scope)?;
         let list = scope.resolve(&proto.attribute);
+        if self.facts.ir_version > FIRST_IR {
+            attributes::have_types(&list)?;
+        }
+        list.iter()
+            .try_for_each(|(name, _)| row.has_attribute(name, version))?;
         let attributes = Attributes::new(list.clone(), self.files, version)
             .with_arity(proto.input.len(), proto.output.len())
             .with_first_output(proto.output.first().is_some_and(|name| !name.is_empty()));
@@ -326,6 +349,7 @@ impl<'a> Reader<'a> {
         }
         self.nodes(&graph.node, scope, &mut block);
         block.outputs = self.outputs(graph, scope);
+        self.declarations(graph, scope);
         block
     }
 

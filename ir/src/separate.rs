@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn sizes_that_never_meet_are_separate() {
         check(
-            "(float[N] a, float[N, 2] b) => (float[x] y, float[x] z) { y = Neg (a) z = Relu (b) }",
+            "(float[N] a, float[N, 2] b) => (float[x] y, float[x, w] z) { y = Neg (a) z = Relu (b) }",
             expect!["float32[N], float32[N_2, 2] -> float32[N], float32[N_2, 2]"],
         );
     }

@@ -2,8 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use bytes::Bytes;
 use expect_test::expect;
-use onnx_embed_ir::ops::{self, Width};
+use onnx_embed_ir::attributes::Attributes;
+use onnx_embed_ir::diagnostics::Problem;
+use onnx_embed_ir::files::Files;
+use onnx_embed_ir::ops::{self, Row, Width};
+use onnx_embed_ir::proto::{AttributeProto, Setting};
 
 #[test]
 fn versions_rise_and_names_are_unique() {
@@ -15,36 +20,136 @@ fn versions_rise_and_names_are_unique() {
     }
 }
 
-/// Every operator of the standard, with its versions and the most inputs and outputs of each, written by
-/// `schemas.py`.
+/// Every version of every operator of the standard, written by `schemas.py`.
 const STANDARD: &str = include_str!("../../ui-tests/conformance/schemas.txt");
+/// Those of com.microsoft, of ONNX Runtime.
+const MICROSOFT: &str = include_str!("../../ui-tests/conformance/schemas_microsoft.txt");
+
+/// A version of an operator with what a node may have, and our row of the operator.
+struct Schema {
+    row: &'static Row,
+    version: i64,
+    words: Vec<&'static str>,
+}
+
+fn schemas() -> Vec<Schema> {
+    let schema = |line: &'static str| {
+        let mut words = line.split(' ');
+        let domain = words.next()?;
+        let (domain, name) = (if domain == "ai.onnx" { "" } else { domain }, words.next()?);
+        let row = ops::all().find(|row| row.domain == domain && row.name == name)?;
+        Some(Schema {
+            row,
+            version: words.next()?.parse().unwrap(),
+            words: words.collect(),
+        })
+    };
+    STANDARD
+        .lines()
+        .chain(MICROSOFT.lines())
+        .filter_map(schema)
+        .collect()
+}
+
+/// Operators of which we do not take the last input: the lengths of queries of GroupQueryAttention.
+const FEWER: [&str; 1] = ["GroupQueryAttention"];
 
 #[test]
-fn nodes_have_no_more_than_the_standard_says() {
-    let most = |text: &str| match text {
-        "*" => usize::MAX,
-        number => number.parse().unwrap(),
-    };
+fn inputs_and_outputs_are_those_of_the_standard() {
     let mut compared = 0;
-    for line in STANDARD.lines() {
-        let mut words = line.split(' ');
-        let (domain, name) = (words.next().unwrap(), words.next().unwrap());
-        let row_domain = if domain == "ai.onnx" { "" } else { domain };
-        let row = ops::all().find(|row| row.domain == row_domain && row.name == name);
-        let Some(row) = row else { continue };
-        for word in words {
-            let mut numbers = word.split(':');
-            let version: i64 = numbers.next().unwrap().parse().unwrap();
-            let expected = (most(numbers.next().unwrap()), most(numbers.next().unwrap()));
-            assert_eq!(
-                row.most(version),
-                expected,
-                "{domain}.{name} version {version}"
-            );
-            compared += 1;
+    for Schema {
+        row,
+        version,
+        words,
+    } in schemas()
+    {
+        let name = format!("{} version {version}", row.kind());
+        let signs = |signs: &'static str| if signs == "-" { "" } else { signs };
+        match words[..] {
+            ["deprecated"] => assert_eq!(
+                row.removed.map(|(version, _)| version),
+                Some(version),
+                "{name}"
+            ),
+            [inputs, outputs, ..] => {
+                let arity = row.arity_at(version);
+                let inputs = signs(inputs);
+                let inputs = match FEWER.contains(&row.name) {
+                    true => inputs.get(..arity.inputs.len()).unwrap_or(inputs),
+                    false => inputs,
+                };
+                assert_eq!(
+                    (arity.inputs, arity.outputs),
+                    (inputs, signs(outputs)),
+                    "{name}"
+                );
+                assert!(row.since.contains(&version), "{name}");
+                compared += 1;
+            }
+            _ => panic!("{name}"),
         }
     }
-    assert!(compared > 600, "{compared}");
+    assert!(compared > 690, "{compared}");
+}
+
+#[test]
+fn attributes_are_those_of_the_version() {
+    let all = schemas();
+    let attributes = |schema: &Schema| -> BTreeSet<(&'static str, &'static str)> {
+        let words = schema.words.iter().skip(2);
+        words
+            .filter_map(|word| word.trim_end_matches('!').split_once(':'))
+            .collect()
+    };
+    let files = Files::memory(Bytes::new());
+    let (mut accepted, mut tried) = (Vec::new(), 0);
+    for schema in all.iter().filter(|schema| schema.words != ["deprecated"]) {
+        let own = attributes(schema);
+        let others = all
+            .iter()
+            .filter(|other| other.row.kind() == schema.row.kind());
+        let others: BTreeSet<_> = others.flat_map(attributes).collect();
+        for (name, kind) in others
+            .iter()
+            .filter(|(name, _)| !own.iter().any(|(own, _)| own == name))
+        {
+            let Some(attribute) = attribute(name, kind) else {
+                continue;
+            };
+            tried += 1;
+            let list = vec![(*name, &attribute)];
+            let attributes = Attributes::new(list, &files, schema.version).with_arity(1, 1);
+            let has = schema.row.has_attribute(name, schema.version);
+            let read = (schema.row.read)(&attributes);
+            let about = |problem: Problem| problem.message().contains(&format!("`{name}`"));
+            let refused = match attributes.finish() {
+                Ok(()) => false,
+                // An attribute that is missing may end reading before this one.
+                Err(_) => read.is_ok() || !read.is_err_and(about),
+            };
+            if has.is_ok() && !refused {
+                accepted.push(format!(
+                    "{} version {}: {name}",
+                    schema.row.kind(),
+                    schema.version
+                ));
+            }
+        }
+    }
+    assert!(tried > 300, "{tried}");
+    assert_eq!(accepted, [""; 0]);
+}
+
+/// An attribute of a type that `schemas.txt` names.
+fn attribute(name: &str, kind: &str) -> Option<AttributeProto> {
+    let setting = match kind {
+        "int" => Setting::Int(1),
+        "float" => Setting::Float(1.0),
+        "string" => Setting::Text("x".to_owned()),
+        "ints" => Setting::Ints(vec![1]),
+        _ => return None,
+    };
+    Some(setting.named(name))
 }
 
 /// A row of the room of elementwise operators decides each fact: whoever adds one reads this table.

@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use onnx_embed_ir::diagnostics::shown;
 use onnx_embed_ir::files::distance;
+use onnx_embed_ir::ops::arity::{Signs, least, most};
 use onnx_embed_ir::ops::{self, MICROSOFT, ML, PREVIEW, Row, TRAINING};
 use onnx_embed_ir::options::Options;
 use onnx_embed_ir::text;
@@ -99,16 +100,18 @@ fn table() -> String {
 
 fn one(room: &str, row: &Row) -> String {
     let mut text = format!("{HEADING}{}{HEADING:#}  {DIM}{room}{DIM:#}\n", row.kind());
-    let (inputs, outputs) = row.most(i64::MAX);
-    let most = |count: usize, thing: &str| match count {
-        usize::MAX => format!("any number of {thing}s"),
-        count => style::count(count, thing),
+    let arity = row.arity_at(i64::MAX);
+    let range = |signs: Signs, thing: &str| match (least(signs), most(signs)) {
+        (0, None) => format!("any number of {thing}s"),
+        (least, None) => format!("{} or more", style::count(least, thing)),
+        (least, Some(most)) if least == most => style::count(most, thing),
+        (least, Some(most)) => format!("{least} to {}", style::count(most, thing)),
     };
     text.push_str(&format!("  versions  {}\n", versions(row)));
     text.push_str(&format!(
-        "  takes     at most {}, makes {}\n",
-        most(inputs, "input"),
-        most(outputs, "output")
+        "  takes     {}, makes {}\n",
+        range(arity.inputs, "input"),
+        range(arity.outputs, "output")
     ));
     if !row.notes.is_empty() {
         text.push_str(&format!("  notes     {}\n", row.notes));

@@ -1,5 +1,6 @@
 //! Whether an attribute's field is the one that its type names.
 
+use super::NamedAttribute;
 use crate::diagnostics::Problem;
 use crate::proto::{AttributeProto, AttributeType, Elements};
 
@@ -39,6 +40,18 @@ pub fn has_its_type(name: &str, entry: &AttributeProto) -> Result<(), Problem> {
                 format!("attribute `{name}` is declared to be of type {named} and has {other}");
             Err(Problem::new(message).help("the file is inconsistent; export the model again"))
         }
+    }
+}
+
+/// Whether each attribute names its type.
+pub fn have_types(list: &[NamedAttribute<'_>]) -> Result<(), Problem> {
+    let is_untyped = |attribute: &AttributeProto| {
+        attribute.r#type.unwrap_or_default() == AttributeType::Undefined as i32
+    };
+    match list.iter().find(|(_, attribute)| is_untyped(attribute)) {
+        None => Ok(()),
+        Some((name, _)) => Err(Problem::new(format!("attribute `{name}` has no type"))
+            .help("the file is inconsistent; export the model again")),
     }
 }
 

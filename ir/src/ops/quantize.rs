@@ -30,35 +30,45 @@ pub const ROWS: &[Row] = &[
         &[10, 13, 19, 21, 23, 24, 25, 28],
         linear::quantize,
     )
-    .arity(3, 1),
+    .newer(&[
+        ("axis", 13),
+        ("saturate", 19),
+        ("block_size", 21),
+        ("output_dtype", 21),
+        ("precision", 23),
+    ])
+    .arity("rro", "r"),
     row(
         "DequantizeLinear",
         &[10, 13, 19, 21, 23, 24, 25, 28],
         linear::dequantize,
     )
+    .newer(&[("axis", 13), ("block_size", 21), ("output_dtype", 23)])
     .hoisted()
-    .arity(3, 1),
+    .arity("rro", "r"),
     row("QuantizeLinear", &[1], linear::quantize)
-        .arity(3, 1)
+        .arity("rro", "r")
         .of(MICROSOFT),
     row("DequantizeLinear", &[1], linear::dequantize)
         .hoisted()
-        .arity(3, 1)
+        .arity("rro", "r")
         .of(MICROSOFT),
-    row("DynamicQuantizeLinear", &[11], linear::dynamic).arity(1, 3),
-    row("MatMulInteger", &[10], |_| integer::matmul()).arity(4, 1),
-    row("ConvInteger", &[10], integer::conv).arity(4, 1),
-    row("QLinearMatMul", &[10, 21], |_| integer::quantized_matmul()).arity(8, 1),
-    row("QLinearConv", &[10], integer::quantized_conv).arity(9, 1),
+    row("DynamicQuantizeLinear", &[11], linear::dynamic).arity("r", "rrr"),
+    row("MatMulInteger", &[10], |_| integer::matmul()).arity("rroo", "r"),
+    row("ConvInteger", &[10], integer::conv).arity("rroo", "r"),
+    row("QLinearMatMul", &[10, 21], |_| integer::quantized_matmul()).arity("rrrrrrrr", "r"),
+    row("QLinearConv", &[10], integer::quantized_conv).arity("rrrrrrrro", "r"),
     row("QLinearConv", &[1], integer::quantized_conv_of_microsoft)
-        .arity(9, 1)
+        .arity("rrrrrrrro", "r")
         .of(MICROSOFT),
-    row("QGemm", &[1], integer::gemm).arity(9, 1).of(MICROSOFT),
+    row("QGemm", &[1], integer::gemm)
+        .arity("rrrrrrooo", "r")
+        .of(MICROSOFT),
     row("MatMulIntegerToFloat", &[1], |_| integer::to_float())
-        .arity(7, 1)
+        .arity("rrrrooo", "r")
         .of(MICROSOFT),
     row("DynamicQuantizeMatMul", &[1], |_| integer::dynamic())
-        .arity(5, 1)
+        .arity("rrroo", "r")
         .of(MICROSOFT),
 ];
 

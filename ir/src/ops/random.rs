@@ -21,9 +21,9 @@ pub const FAMILIES: &[&[Row]] = &[ROWS];
 pub const ROWS: &[Row] = &[
     row("Bernoulli", &[15, 22], bernoulli),
     row("Multinomial", &[7, 22], multinomial),
-    row("RandomNormal", &[1, 22], |a| floats(a, NORMAL, true)).arity(0, 1),
+    row("RandomNormal", &[1, 22], |a| floats(a, NORMAL, true)).arity("", "r"),
     row("RandomNormalLike", &[1, 22], |a| floats(a, NORMAL, false)),
-    row("RandomUniform", &[1, 22], |a| floats(a, UNIFORM, true)).arity(0, 1),
+    row("RandomUniform", &[1, 22], |a| floats(a, UNIFORM, true)).arity("", "r"),
     row("RandomUniformLike", &[1, 22], |a| floats(a, UNIFORM, false)),
 ];
 

@@ -24,11 +24,18 @@ use cell::Cell;
 pub const FAMILIES: &[&[Row]] = &[ROWS];
 
 pub const ROWS: &[Row] = &[
-    row("RNN", &[1, 7, 14, 22], |a| read(a, Cell::Rnn, false)).arity(6, 2),
-    row("GRU", &[1, 3, 7, 14, 22], |a| read(a, Cell::Gru, false)).arity(6, 2),
-    row("LSTM", &[1, 7, 14, 22], |a| read(a, Cell::Lstm, false)).arity(8, 3),
+    row("RNN", &[1, 7, 14, 22], |a| read(a, Cell::Rnn, false))
+        .newer(&[("layout", 14)])
+        .arity("rrrooo", "oo"),
+    row("GRU", &[1, 3, 7, 14, 22], |a| read(a, Cell::Gru, false))
+        .newer(&[("linear_before_reset", 3), ("layout", 14)])
+        .arity("rrrooo", "oo")
+        .before(&[(3, "rrrooo", "or")]),
+    row("LSTM", &[1, 7, 14, 22], |a| read(a, Cell::Lstm, false))
+        .newer(&[("layout", 14)])
+        .arity("rrrooooo", "ooo"),
     row("DynamicQuantizeLSTM", &[1], |a| read(a, Cell::Lstm, true))
-        .arity(12, 3)
+        .arity("rrrooooorrrr", "ooo")
         .of(MICROSOFT),
 ];
 
@@ -365,42 +372,5 @@ impl Recurrent {
             .iter()
             .zip(names)
             .all(|(function, name)| function.name == *name)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use expect_test::expect;
-
-    use crate::testing::problems;
-
-    #[test]
-    fn sizes_must_fit() {
-        problems(
-            &[
-                r#"(float[5, 2, 4] x, float[1, 12, 3] w, float[1, 12, 3] r) => (float[5, 1, 2, 3] y) { y = LSTM <hidden_size = 3> (x, w, r) }"#,
-                r#"(float[5, 2, 4] x, float[1, 12, 4] w, float[1, 12, 3] r) => (float[5, 1, 2, 3] y) { y = LSTM <hidden_size = 99> (x, w, r) }"#,
-                r#"(float[5, 2, 4] x, float[1, 12, 4] w, float[1, 9, 3] r) => (float[5, 1, 2, 3] y) { y = LSTM <hidden_size = 3> (x, w, r) }"#,
-                r#"(float[5, 2, 4] x, float[2, 12, 4] w, float[2, 12, 3] r) => (float[5, 1, 2, 3] y) { y = LSTM <hidden_size = 3> (x, w, r) }"#,
-                r#"(float[5, 2, 4] x, float[1, 9, 4] w, float[1, 9, 3] r, float[1, 9] b) => (float[5, 1, 2, 3] y) { y = GRU <hidden_size = 3> (x, w, r, b) }"#,
-                r#"(float[5, 2, 4] x, float[1, 3, 4] w, float[1, 3, 3] r, int32[3] l) => (float[5, 1, 2, 3] y) { y = RNN <hidden_size = 3> (x, w, r, , l) }"#,
-                r#"(float[5, 2, 4] x, float[1, 3, 4] w, float[1, 3, 3] r) => (float[5, 1, 2, 3] y) <int32[2] l = {5, 6}> { y = RNN <hidden_size = 3> (x, w, r, , l) }"#,
-                r#"(float[5, 2, 4] x, float[1, 3, 4] w, float[1, 3, 3] r, float[2, 1, 3] h) => (float[5, 1, 2, 3] y) { y = RNN <hidden_size = 3> (x, w, r, , , h) }"#,
-                r#"(float[5, 2, 4] x, float[1, 3, 4] w, float[1, 3, 3] r, float[5, 1, 3] h) => (float[5, 2, 1, 3] y) { y = RNN <hidden_size = 3, layout = 1> (x, w, r, , , h) }"#,
-                r#"(float[5, n, 4] x, float[1, 12, 4] w, float[1, 12, 3] r, float[1, 1, 3] h, float[1, 8] p) => (float[5, 1, 2, 3] y) { y = LSTM <hidden_size = 3> (x, w, r, , , h, h, p) }"#,
-            ],
-            expect![[r#"
-                the weight is float32[1, 12, 3], but must be of shape [1, 12, 4]
-                `hidden_size` is 99, but the recurrent weight is float32[1, 12, 3]
-                the recurrent weight is float32[1, 9, 3], but must be of shape [1, 12, 3]
-                the weight is float32[2, 12, 4], but must be of shape [1, 12, 4]
-                the bias is float32[1, 9], but must be of shape [1, 18]
-                `sequence_lens` is int32[3], but must be of shape [2]
-                a sequence has 6 steps, but the input has 5 steps
-                the initial state is float32[2, 1, 3], but must be of shape [1, 2, 3]
-                fine
-                the tensor of peepholes is float32[1, 8], but must be of shape [1, 9]
-            "#]],
-        );
     }
 }

@@ -8,7 +8,7 @@ mod split;
 
 use std::rc::Rc;
 
-use super::{MANY, Operator, Row, row};
+use super::{Operator, Row, row};
 use crate::attributes::attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -24,15 +24,15 @@ use construct::empty;
 pub const FAMILIES: &[&[Row]] = &[ROWS, optional::ROWS];
 
 pub const ROWS: &[Row] = &[
-    row("SequenceAt", &[11], |_| Ok(Rc::new(At))).arity(2, 1),
-    row("SequenceConstruct", &[11], |_| Ok(construct())).arity(MANY, 1),
-    row("SequenceEmpty", &[11], empty).arity(0, 1),
-    row("SequenceErase", &[11], |_| Ok(Rc::new(Erase))).arity(2, 1),
-    row("SequenceInsert", &[11], |_| Ok(Rc::new(Insert))).arity(3, 1),
+    row("SequenceAt", &[11], |_| Ok(Rc::new(At))).arity("rr", "r"),
+    row("SequenceConstruct", &[11], |_| Ok(construct())).arity("+", "r"),
+    row("SequenceEmpty", &[11], empty).arity("", "r"),
+    row("SequenceErase", &[11], |_| Ok(Rc::new(Erase))).arity("ro", "r"),
+    row("SequenceInsert", &[11], |_| Ok(Rc::new(Insert))).arity("rro", "r"),
     row("SequenceLength", &[11], |_| Ok(Rc::new(Length))),
-    row("SplitToSequence", &[11, 24], split::read).arity(2, 1),
+    row("SplitToSequence", &[11, 24], split::read).arity("ro", "r"),
     row("ConcatFromSequence", &[11], join::read),
-    row("SequenceMap", &[17], map::read).arity(MANY, MANY),
+    row("SequenceMap", &[17], map::read).arity("r*", "+"),
 ];
 
 /// The item at a position.

@@ -5,6 +5,8 @@ use std::fmt;
 
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::infer::Infer;
 use crate::types::TensorType;
 
 /// How many things something has: `the weight`, 7, `rows`.
@@ -83,6 +85,17 @@ pub fn broadcasts(what: &str, tensor: &TensorType, to: &[Dim]) -> Result<(), Pro
         )))
     } else {
         Ok(())
+    }
+}
+
+/// Refuses an input of anything but integers of 32 or 64 bits.
+pub fn integers(cx: &Infer<'_>, input: usize, what: &str) -> Result<(), Problem> {
+    match cx.has(input).then(|| cx.tensor(input)).transpose()? {
+        None => Ok(()),
+        Some(tensor) if matches!(tensor.dtype, DType::I32 | DType::I64) => Ok(()),
+        Some(tensor) => Err(Problem::new(format!(
+            "`{what}` is {tensor}, expected int32 or int64"
+        ))),
     }
 }
 

@@ -28,7 +28,7 @@ pub const ROWS: &[Row] = &[
         let pattern = regular(&pattern.ok_or_else(missing)?)?;
         Ok(Rc::new(FullMatch { pattern }))
     }),
-    row("StringConcat", &[20], |_| Ok(Rc::new(StringConcat))).arity(2, 1),
+    row("StringConcat", &[20], |_| Ok(Rc::new(StringConcat))).arity("rr", "r"),
     row("StringNormalizer", &[10], normalizer),
     row("StringSplit", &[20], |a| {
         Ok(Rc::new(StringSplit {
@@ -39,7 +39,7 @@ pub const ROWS: &[Row] = &[
                 .and_then(|most| usize::try_from(most).ok()),
         }))
     })
-    .arity(1, 2),
+    .arity("r", "rr"),
 ];
 
 /// Whether a regular expression matches the whole of each string.

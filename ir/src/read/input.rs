@@ -5,7 +5,7 @@ use crate::dim::{Dim, Symbol};
 use crate::dtype::DType;
 use crate::names::Names;
 use crate::options::{Options, Size};
-use crate::proto::{DimensionValue, TensorType, TypeProto, TypeValue, ValueInfoProto};
+use crate::proto::{Dimension, DimensionValue, TensorType, TypeProto, TypeValue, ValueInfoProto};
 use crate::types::{MOST_AXES, Shape, Type};
 
 /// Types nest no deeper than this.
@@ -95,10 +95,21 @@ impl Inputs<'_> {
                 Problem::new(message).help("the file is inconsistent; export the model again")
             );
         }
+        let negative = |dim: &Dimension| match dim.value {
+            Some(DimensionValue::Value(size)) => (size < -1).then_some(size),
+            _ => None,
+        };
+        if let Some(size) = shape.dim.iter().find_map(negative) {
+            let message = format!("input `{name}` has the size {size}");
+            return Err(
+                Problem::new(message).help("the file is inconsistent; export the model again")
+            );
+        }
         let dims = shape.dim.iter().enumerate();
         let dims: Shape = dims
             .map(|(axis, dim)| match &dim.value {
                 Some(DimensionValue::Value(size)) if *size >= 0 => Dim::from(*size),
+                // Some exporters write an open size as -1.
                 Some(DimensionValue::Name(size)) if is_name(size) => {
                     let other = self.options.names.get(&(name.to_owned(), axis));
                     self.named(other.unwrap_or(size))
@@ -267,6 +278,20 @@ mod tests {
 
                   input `z` is sparse or opaque, which no Rust type carries
                     help: make the input a dense tensor
+
+                  model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn a_size_is_not_negative() {
+        check(
+            "g (float[-9223372036854775808] x, float[-1] z) => (float[n] y, float[m] w) { y = Relu (x) w = Neg (z) }",
+            expect![[r#"
+                cannot compile `model`
+
+                  input `x` has the size -9223372036854775808
+                    help: the file is inconsistent; export the model again
 
                   model: IR version 10, ai.onnx 21"#]],
         );

@@ -37,6 +37,7 @@ impl Reader<'_> {
             // caller gives its shape.
             let constant = scope.value(&input.name).is_some();
             if constant && !options.inputs.contains_key(&input.name) {
+                self.constant_declaration(input, scope);
                 continue;
             }
             let id = self.define(&input.name, scope);
@@ -51,6 +52,7 @@ impl Reader<'_> {
                 .push(problem.help("nothing would be computed; export the model again"));
         }
         self.name_outputs(graph, &block.outputs);
+        self.declarations(graph, scope);
         block
     }
 

@@ -12,6 +12,15 @@ pub fn not_imported(domain: &str) -> Problem {
     Problem::new(message).help("the file is inconsistent; export the model again")
 }
 
+/// An operator that the imported opset has no more.
+pub fn removed(kind: &str, version: i64, instead: &str) -> Problem {
+    let last = version.saturating_sub(1);
+    let message =
+        format!("operator `{kind}` exists up to opset {last}, the model imports a newer one");
+    let help = format!("export the model again, with `{instead}` or for an older opset");
+    Problem::new(message).help(help)
+}
+
 /// What to do about an operator that there is not, which is looked for under other names if `compared`.
 pub fn help(domain: &str, name: &str, compared: bool) -> String {
     match (ops::spelling(domain, name), domain) {

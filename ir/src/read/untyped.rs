@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::choice;
+use super::declared::{self, Declaration};
 use super::input::Inputs;
 use crate::diagnostics::Diagnostics;
 use crate::dim::{Dim, Symbol};
@@ -29,6 +30,8 @@ pub struct Untyped {
     pub(super) names: Names,
     /// What the file says of each input of the graph.
     pub(super) declared: Vec<ValueInfoProto>,
+    /// What the file says of values that nodes compute.
+    pub(super) declarations: Vec<Declaration>,
     /// What kept parts of the file from being read.
     pub(super) problems: Diagnostics,
 }
@@ -59,6 +62,18 @@ impl Untyped {
         loosen(inputs, values);
         infer::infer(&mut model.graph, &mut model.names, &mut diagnostics);
         (model, diagnostics)
+    }
+
+    /// Problems of types that the file declares and that are not those of a typed model. Sizes are compared unless
+    /// some were fixed.
+    pub fn contradictions(&self, model: &Model, with_sizes: bool) -> Diagnostics {
+        let mut diagnostics = self.problems.clone();
+        let values = &model.graph.values;
+        let problems = declared::contradictions(&self.declarations, values, with_sizes);
+        problems
+            .into_iter()
+            .for_each(|problem| diagnostics.push(problem));
+        diagnostics
     }
 }
 

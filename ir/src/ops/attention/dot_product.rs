@@ -22,8 +22,8 @@ use crate::rust::{Code, code};
 pub const ROWS: &[Row] = &[row("Attention", &[23, 24, 25], read)
     .follows()
     .independent(3, 4)
-    .arity(7, 4)
-    .before(&[(24, 6, 4)])];
+    .arity("rrroooo", "rooo")
+    .before(&[(24, "rrrooo", "rooo")])];
 
 const MASK: usize = 3;
 const PAST: [usize; 2] = [4, 5];

@@ -17,7 +17,9 @@ use crate::ops::{Operator, PREVIEW, Row, row};
 use crate::rust::{Code, code};
 use crate::types::{Place, Type};
 
-pub const ROWS: &[Row] = &[row("FlexAttention", &[1], read).arity(3, 1).of(PREVIEW)];
+pub const ROWS: &[Row] = &[row("FlexAttention", &[1], read)
+    .arity("rrr", "r")
+    .of(PREVIEW)];
 
 const SCORES: &str = "score_mod";
 const PROBABILITIES: &str = "prob_mod";
@@ -32,6 +34,8 @@ struct FlexAttention {
 attributes!(struct FlexAttention { scale, precision });
 
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    a.graph(SCORES)?;
+    a.graph(PROBABILITIES)?;
     Ok(Rc::new(FlexAttention {
         scale: a.float("scale")?,
         precision: precision(a)?,

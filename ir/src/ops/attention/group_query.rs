@@ -17,7 +17,7 @@ use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("GroupQueryAttention", &[1], read)
-    .arity(16, 4)
+    .arity("roooorrooooooooo", "rooo")
     .of(MICROSOFT)];
 
 const CACHE: usize = 3;

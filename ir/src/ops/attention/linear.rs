@@ -15,7 +15,7 @@ use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
-pub const ROWS: &[Row] = &[row("LinearAttention", &[27], read).arity(6, 2)];
+pub const ROWS: &[Row] = &[row("LinearAttention", &[27], read).arity("rrrooo", "rr")];
 
 const STATE: usize = 3;
 const DECAY: usize = 4;
@@ -245,7 +245,7 @@ mod tests {
         check(
             r#"<ir_version: 13, opset_import: ["": 27]>
             g (float[b, t, 16] q, float[b, t, 16] k, float[b, t, 8] v) => (float[b, t, 8] y) {
-                y = LinearAttention <update_rule = "delta", q_num_heads = 2, kv_num_heads = 2> (q, k, v)
+                y, state = LinearAttention <update_rule = "delta", q_num_heads = 2, kv_num_heads = 2> (q, k, v)
             }"#,
             expect![[r#"
                 cannot compile `model`

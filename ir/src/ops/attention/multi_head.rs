@@ -23,7 +23,7 @@ pub use heads::{Heads, divided, heads, read, refuse, scale, shared_buffer};
 pub const ROWS: &[Row] = &[row("MultiHeadAttention", &[1], |a| {
     Ok(Rc::new(MultiHead(read(a)?)))
 })
-.arity(10, 4)
+.arity("rooooooooo", "rooo")
 .of(MICROSOFT)];
 
 /// Of queries, keys and values, side by side or packed.

@@ -18,7 +18,7 @@ use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("Attention", &[1], projected)
     .follows()
-    .arity(7, 2)
+    .arity("rrooooo", "ro")
     .of(MICROSOFT)];
 
 /// Of what one matrix makes of the input: queries, keys and values of these sizes.

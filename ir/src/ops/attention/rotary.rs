@@ -11,7 +11,9 @@ use crate::infer::Infer;
 use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] = &[row("RotaryEmbedding", &[23], read).follows().arity(4, 1)];
+pub const ROWS: &[Row] = &[row("RotaryEmbedding", &[23], read)
+    .follows()
+    .arity("rrro", "r")];
 
 const POSITIONS: usize = 3;
 

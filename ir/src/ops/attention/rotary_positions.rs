@@ -12,7 +12,9 @@ use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] = &[row("RotaryEmbedding", &[1], read).arity(4, 1).of(MICROSOFT)];
+pub const ROWS: &[Row] = &[row("RotaryEmbedding", &[1], read)
+    .arity("rrrr", "r")
+    .of(MICROSOFT)];
 
 /// Pairs of features rotated by the angles at positions.
 #[derive(Debug)]
@@ -120,15 +122,15 @@ mod tests {
         problems(
             &[
                 r#"(float[1, 2, 5, 8] x, int64[1, 5] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
-                r#"(float[1, 5, 16] x, int64[1] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
-                r#"(float[1, 5, 12] x, int64[1] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
-                r#"(float[1, 5, 12] x, int64[1] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding <num_heads = -1> (x, p, c, s) }"#,
+                r#"(float[1, 5, 16] x, int64[1] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
+                r#"(float[1, 5, 12] x, int64[1] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
+                r#"(float[1, 5, 12] x, int64[1] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c] y) { y = com.microsoft.RotaryEmbedding <num_heads = -1> (x, p, c, s) }"#,
                 r#"(float[1, 2, 5, 8] x, int64[2, 5] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
                 r#"(float[1, 2, 5, 8] x, int64[1, 6] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
                 r#"(float[1, 2, 5, 8] x, float[1, 5] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
                 r#"(float[1, 2, 5, 8] x, int64[1, 5] p, float[9, 4] c, float[9, 3] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
                 r#"(float[1, 2, 5, 8] x, int64[1, 5] p, float[9, 4] c, double[9, 4] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
-                r#"(float[5, 8] x, int64[1] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
+                r#"(float[5, 8] x, int64[1] p, float[9, 4] c, float[9, 4] s) => (float[a, b] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
             ],
             expect![[r#"
                 fine

@@ -12,15 +12,15 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::{MANY, ML, Operator, Row, row, sizes};
+use crate::ops::{ML, Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("ArrayFeatureExtractor", &[1], |_| Ok(Rc::new(Extractor)))
-        .arity(2, 1)
+        .arity("rr", "r")
         .of(ML),
     row("FeatureVectorizer", &[1], vectorizer)
-        .arity(MANY, 1)
+        .arity("+", "r")
         .of(ML),
     row("OneHotEncoder", &[1], one_hot).of(ML),
 ];

@@ -18,7 +18,9 @@ use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("LinearRegressor", &[1], regressor).of(ML),
-    row("LinearClassifier", &[1], classifier).arity(1, 2).of(ML),
+    row("LinearClassifier", &[1], classifier)
+        .arity("r", "rr")
+        .of(ML),
 ];
 
 /// A matrix product with intercepts.
@@ -142,9 +144,14 @@ mod tests {
     use crate::testing::check;
 
     fn model(operator: &str, attributes: &str) -> String {
+        let scores = if operator.ends_with("Classifier") {
+            ", scores"
+        } else {
+            ""
+        };
         format!(
             r#"<ir_version: 9, opset_import: ["" : 21, "ai.onnx.ml" : 3]>
-            g (float[n, 2] x) => (y) {{ y = ai.onnx.ml.{operator} <{attributes}> (x) }}"#
+            g (float[n, 2] x) => (y) {{ y{scores} = ai.onnx.ml.{operator} <{attributes}> (x) }}"#
         )
     }
 
@@ -182,16 +189,16 @@ mod tests {
         check(
             &model("LinearClassifier", attributes),
             expect![[r#"
-            g (float32[n, 2] x) => (int64[n] y)
-            <
-                int64[2] y.classlabels_ints = {1, 2},
-                float32[2] y.coefficients = {1, 2},
-                float32[1] y.intercepts = {0.5}
-            >
-            {
-                int64[n] y = ai.onnx.ml.LinearClassifier <coefficients: #2, intercepts: #3, targets: 1, transform: "None", labels: {count: 2, list: #1}> (x, y.classlabels_ints, y.coefficients, y.intercepts)
-            }
-        "#]],
+                g (float32[n, 2] x) => (int64[n] y)
+                <
+                    int64[2] y.classlabels_ints = {1, 2},
+                    float32[2] y.coefficients = {1, 2},
+                    float32[1] y.intercepts = {0.5}
+                >
+                {
+                    int64[n] y, _ = ai.onnx.ml.LinearClassifier <coefficients: #2, intercepts: #3, targets: 1, transform: "None", labels: {count: 2, list: #1}> (x, y.classlabels_ints, y.coefficients, y.intercepts)
+                }
+            "#]],
         );
         let attributes = "coefficients = [1.0], intercepts = [0.5], classlabels_ints = [1, 2, 3]";
         check(

@@ -19,7 +19,9 @@ use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("SVMRegressor", &[1], regressor).of(ML),
-    row("SVMClassifier", &[1], classifier).arity(1, 2).of(ML),
+    row("SVMClassifier", &[1], classifier)
+        .arity("r", "rr")
+        .of(ML),
 ];
 
 /// Rows compared with vectors.

@@ -22,10 +22,13 @@ use crate::ops::classical::trees::form::Form;
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
-    row("TreeEnsembleClassifier", &[1, 3, 5], classifier)
-        .arity(1, 2)
+    row("TreeEnsembleClassifier", &[1, 3], classifier)
+        .removed(5, "TreeEnsemble")
+        .arity("r", "rr")
         .of(ML),
-    row("TreeEnsembleRegressor", &[1, 3, 5], regressor).of(ML),
+    row("TreeEnsembleRegressor", &[1, 3], regressor)
+        .removed(5, "TreeEnsemble")
+        .of(ML),
     row("TreeEnsemble", &[5], ensemble).of(ML),
 ];
 
@@ -251,9 +254,14 @@ mod tests {
     use crate::testing::check;
 
     fn stump(inputs: &str, operator: &str, more: &str) -> String {
+        let scores = if operator.ends_with("Classifier") {
+            ", scores"
+        } else {
+            ""
+        };
         format!(
             r#"<ir_version: 9, opset_import: ["" : 21, "ai.onnx.ml" : 3]> g ({inputs} x) => (y) {{
-                y = ai.onnx.ml.{operator} <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2],
+                y{scores} = ai.onnx.ml.{operator} <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2],
                     nodes_featureids = [0, 0, 0], nodes_values = [0.5, 0.0, 0.0],
                     nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF"],
                     nodes_truenodeids = [1, 0, 0], nodes_falsenodeids = [2, 0, 0], {more}> (x)
@@ -304,25 +312,25 @@ mod tests {
         check(
             &text,
             expect![[r#"
-            g (float64[3] x) => (string[1] y)
-            <
-                string[2] y.classlabels_strings = {.. 6 bytes},
-                int64[3] y.nodes_treeids = {0, 0, 0},
-                int64[3] y.nodes_nodeids = {0, 1, 2},
-                string[3] y.nodes_modes = {.. 24 bytes},
-                int64[3] y.nodes_featureids = {0, 0, 0},
-                float32[3] y.nodes_values = {0.5, 0, 0},
-                int64[3] y.nodes_truenodeids = {1, 0, 0},
-                int64[3] y.nodes_falsenodeids = {2, 0, 0},
-                int64[2] y.class_treeids = {0, 0},
-                int64[2] y.class_nodeids = {1, 2},
-                int64[2] y.class_ids = {0, 1},
-                float32[2] y.class_weights = {0.25, 0.75}
-            >
-            {
-                string[1] y = ai.onnx.ml.TreeEnsembleClassifier <..> (x, y.classlabels_strings, y.nodes_treeids, y.nodes_nodeids, y.nodes_modes, y.nodes_featureids, y.nodes_values, y.nodes_truenodeids, y.nodes_falsenodeids, y.class_treeids, y.class_nodeids, y.class_ids, y.class_weights)
-            }
-        "#]],
+                g (float64[3] x) => (string[1] y)
+                <
+                    string[2] y.classlabels_strings = {.. 6 bytes},
+                    int64[3] y.nodes_treeids = {0, 0, 0},
+                    int64[3] y.nodes_nodeids = {0, 1, 2},
+                    string[3] y.nodes_modes = {.. 24 bytes},
+                    int64[3] y.nodes_featureids = {0, 0, 0},
+                    float32[3] y.nodes_values = {0.5, 0, 0},
+                    int64[3] y.nodes_truenodeids = {1, 0, 0},
+                    int64[3] y.nodes_falsenodeids = {2, 0, 0},
+                    int64[2] y.class_treeids = {0, 0},
+                    int64[2] y.class_nodeids = {1, 2},
+                    int64[2] y.class_ids = {0, 1},
+                    float32[2] y.class_weights = {0.25, 0.75}
+                >
+                {
+                    string[1] y, _ = ai.onnx.ml.TreeEnsembleClassifier <..> (x, y.classlabels_strings, y.nodes_treeids, y.nodes_nodeids, y.nodes_modes, y.nodes_featureids, y.nodes_values, y.nodes_truenodeids, y.nodes_falsenodeids, y.class_treeids, y.class_nodeids, y.class_ids, y.class_weights)
+                }
+            "#]],
         );
     }
 

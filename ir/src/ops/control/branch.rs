@@ -21,7 +21,9 @@ attributes!(struct If);
 const THEN: &str = "then_branch";
 const ELSE: &str = "else_branch";
 
-pub fn read(_: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    a.graph(THEN)?;
+    a.graph(ELSE)?;
     Ok(Rc::new(If))
 }
 

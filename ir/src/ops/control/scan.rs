@@ -34,9 +34,9 @@ attributes!(struct Scan { slices, inputs, outputs, flow });
 const BODY: &str = "body";
 
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let slices = a
-        .int("num_scan_inputs")?
-        .and_then(|count| usize::try_from(count).ok());
+    a.graph(BODY)?;
+    let slices = a.int("num_scan_inputs")?;
+    let slices = slices.and_then(|count| usize::try_from(count).ok());
     let Some(slices) = slices.filter(|&count| count > 0 && count <= a.inputs()) else {
         return Err(Problem::new(
             "`num_scan_inputs` is not the number of some inputs",

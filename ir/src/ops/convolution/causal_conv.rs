@@ -11,7 +11,7 @@ use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
-pub const ROWS: &[Row] = &[row("CausalConvWithState", &[27], read).arity(4, 2)];
+pub const ROWS: &[Row] = &[row("CausalConvWithState", &[27], read).arity("rroo", "rr")];
 
 const BIAS: usize = 2;
 const STATE: usize = 3;
@@ -112,7 +112,7 @@ mod tests {
         check(
             r#"<ir_version: 13, opset_import: ["": 27]>
             g (float[n, 4, t] x, float[2, 2, 3] w) => (float[n, 4, t] y) {
-                y = CausalConvWithState (x, w)
+                y, state = CausalConvWithState (x, w)
             }"#,
             expect![[r#"
                 cannot compile `model`

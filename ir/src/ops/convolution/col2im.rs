@@ -13,7 +13,7 @@ use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] =
-    &[row("Col2Im", &[18], |a| Ok(Rc::new(Col2Im(Window::read(a)?)))).arity(3, 1)];
+    &[row("Col2Im", &[18], |a| Ok(Rc::new(Col2Im(Window::read(a)?)))).arity("rrr", "r")];
 
 #[derive(Debug)]
 struct Col2Im(Window);

@@ -21,7 +21,7 @@ use crate::types::{Shape, TensorType};
 pub const ROWS: &[Row] = &[
     row("Conv", &[1, 11, 22], |a| Ok(Rc::new(conv(a)?)))
         .half()
-        .arity(3, 1),
+        .arity("rro", "r"),
     row("FusedConv", &[1], |a| {
         Ok(Rc::new(Conv {
             activation: Fused::of_conv(a)?,
@@ -29,11 +29,11 @@ pub const ROWS: &[Row] = &[
         }))
     })
     .half()
-    .arity(4, 1)
+    .arity("rroo", "r")
     .of(MICROSOFT),
     row("NhwcConv", &[1], |a| Ok(Rc::new(ChannelsLast(conv(a)?))))
         .half()
-        .arity(3, 1)
+        .arity("rro", "r")
         .of(MICROSOFT),
     row("NhwcFusedConv", &[1], |a| {
         Ok(Rc::new(ChannelsLast(Conv {
@@ -42,7 +42,7 @@ pub const ROWS: &[Row] = &[
         })))
     })
     .half()
-    .arity(4, 1)
+    .arity("rroo", "r")
     .of(MICROSOFT),
 ];
 

@@ -16,7 +16,7 @@ use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
-pub const ROWS: &[Row] = &[row("ConvTranspose", &[1, 11, 22], read).arity(3, 1)];
+pub const ROWS: &[Row] = &[row("ConvTranspose", &[1, 11, 22], read).arity("rro", "r")];
 
 #[derive(Debug)]
 pub struct ConvTranspose {

@@ -15,7 +15,7 @@ use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
-pub const ROWS: &[Row] = &[row("DeformConv", &[19, 22], read).arity(5, 1)];
+pub const ROWS: &[Row] = &[row("DeformConv", &[19, 22], read).arity("rrroo", "r")];
 
 #[derive(Debug)]
 struct DeformConv {

@@ -19,7 +19,16 @@ pub const ROWS: &[Row] = &[
         &[1, 9, 11, 12, 13, 19, 21, 23, 24, 25],
         constant,
     )
-    .arity(0, 1),
+    .arity("", "r")
+    .newer(&[
+        ("sparse_value", 11),
+        ("value_float", 12),
+        ("value_floats", 12),
+        ("value_int", 12),
+        ("value_ints", 12),
+        ("value_string", 12),
+        ("value_strings", 12),
+    ]),
     row("Identity", &[1, 13, 14, 16, 19, 21, 23, 24, 25], identity).follows(),
 ];
 

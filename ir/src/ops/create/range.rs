@@ -16,7 +16,7 @@ use crate::ops::{Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
-pub const ROWS: &[Row] = &[row("Range", &[11, 27], range).arity(3, 1)];
+pub const ROWS: &[Row] = &[row("Range", &[11, 27], range).arity("rrr", "r")];
 
 /// Numbers from a start in steps, short of a limit.
 #[derive(Debug)]

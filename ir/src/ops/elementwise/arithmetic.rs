@@ -14,7 +14,7 @@ use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
-use crate::ops::{MANY, Operator, Row, broadcast, row, sizes};
+use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 use table::Device::{Kernel, Method, Symbol};
@@ -25,20 +25,20 @@ pub const ROWS: &[Row] = &[
         .elementwise()
         .follows()
         .commutative()
-        .arity(2, 1),
+        .arity("rr", "r"),
     row("Sub", &[1, 6, 7, 13, 14], |a| pair(a, &SUB))
         .elementwise()
         .follows()
-        .arity(2, 1),
+        .arity("rr", "r"),
     row("Mul", &[1, 6, 7, 13, 14], |a| pair(a, &MUL))
         .elementwise()
         .follows()
         .commutative()
-        .arity(2, 1),
+        .arity("rr", "r"),
     row("Div", &[1, 6, 7, 13, 14], |a| pair(a, &DIV))
         .elementwise()
         .follows()
-        .arity(2, 1),
+        .arity("rr", "r"),
     row("Mod", &[10, 13, 28], |a| {
         if a.flag("fmod", false)? {
             pair(a, &FMOD)
@@ -47,72 +47,74 @@ pub const ROWS: &[Row] = &[
         }
     })
     .elementwise()
-    .arity(2, 1),
+    .arity("rr", "r"),
     row("Max", &[1, 6, 8, 12, 13], |a| pair(a, &MAX))
         .elementwise()
         .follows()
         .commutative()
-        .arity(MANY, 1),
+        .arity("+", "r"),
     row("Min", &[1, 6, 8, 12, 13], |a| pair(a, &MIN))
         .elementwise()
         .follows()
         .commutative()
-        .arity(MANY, 1),
+        .arity("+", "r"),
     row("Sum", &[1, 6, 8, 13], |a| pair(a, &ADD))
         .elementwise()
         .follows()
         .commutative()
-        .arity(MANY, 1),
+        .arity("+", "r"),
     row("And", &[1, 7], |a| pair(a, &AND))
         .elementwise()
         .commutative()
-        .arity(2, 1),
+        .arity("rr", "r"),
     row("Or", &[1, 7], |a| pair(a, &OR))
         .elementwise()
         .commutative()
-        .arity(2, 1),
+        .arity("rr", "r"),
     row("Xor", &[1, 7], |a| pair(a, &XOR))
         .elementwise()
         .commutative()
-        .arity(2, 1),
+        .arity("rr", "r"),
     row("Equal", &[1, 7, 11, 13, 19], |a| pair(a, &EQUAL))
         .elementwise()
         .commutative()
-        .arity(2, 1),
+        .arity("rr", "r"),
     row("Greater", &[1, 7, 9, 13], |a| pair(a, &GREATER))
         .elementwise()
-        .arity(2, 1),
+        .arity("rr", "r"),
     row("GreaterOrEqual", &[12, 16], |a| pair(a, &GREATER_OR_EQUAL))
         .elementwise()
-        .arity(2, 1),
+        .arity("rr", "r"),
     row("Less", &[1, 7, 9, 13], |a| pair(a, &LESS))
         .elementwise()
-        .arity(2, 1),
+        .arity("rr", "r"),
     row("LessOrEqual", &[12, 16], |a| pair(a, &LESS_OR_EQUAL))
         .elementwise()
-        .arity(2, 1),
+        .arity("rr", "r"),
     row("BitwiseAnd", &[18], |a| pair(a, &BITWISE_AND))
         .elementwise()
         .commutative()
-        .arity(2, 1),
+        .arity("rr", "r"),
     row("BitwiseOr", &[18], |a| pair(a, &BITWISE_OR))
         .elementwise()
         .commutative()
-        .arity(2, 1),
+        .arity("rr", "r"),
     row("BitwiseXor", &[18], |a| pair(a, &BITWISE_XOR))
         .elementwise()
         .commutative()
-        .arity(2, 1),
-    row("BitShift", &[11, 28], shift).elementwise().arity(2, 1),
+        .arity("rr", "r"),
+    row("BitShift", &[11, 28], shift)
+        .elementwise()
+        .arity("rr", "r"),
     row("PRelu", &[1, 6, 7, 9, 16], prelu)
         .elementwise()
         .follows()
-        .arity(2, 1),
+        .arity("rr", "r"),
     row("Mean", &[1, 6, 8, 13], mean)
         .elementwise()
         .follows()
         .commutative()
-        .arity(MANY, 1),
+        .arity("+", "r"),
 ];
 
 /// The operator between two tensors, or from left to right between several.

@@ -14,11 +14,11 @@ use crate::rust::{Code, code};
 pub const ROWS: &[Row] = &[
     row("BiasGelu", &[1], |_| Ok(Rc::new(Gelu("bias_gelu"))))
         .follows()
-        .arity(2, 1)
+        .arity("rr", "r")
         .of(MICROSOFT),
     row("FastGelu", &[1], |_| Ok(Rc::new(Gelu("fast_gelu"))))
         .follows()
-        .arity(2, 1)
+        .arity("ro", "r")
         .of(MICROSOFT),
 ];
 
@@ -79,7 +79,7 @@ mod tests {
             expect![[r#"
                 the bias is float32[4], but the input is float32[2, 3]
                 input 1 is float32[1, 3], not of rank 1
-                input 1 is missing
+                expected 2 inputs, found 1
                 the input is int32[3], not floats
                 fine
                 fine

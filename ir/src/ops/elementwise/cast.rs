@@ -19,7 +19,9 @@ pub use known::{nearest, stays};
 
 pub const ROWS: &[Row] = &[
     row("Cast", &[1, 6, 9, 13, 19, 21, 23, 24, 25, 28], cast).elementwise(),
-    row("CastLike", &[15, 19, 21, 23, 24, 25], |a| read(a, None)).arity(2, 1),
+    row("CastLike", &[15, 19, 21, 23, 24, 25], |a| read(a, None))
+        .newer(&[("saturate", 19), ("round_mode", 24)])
+        .arity("rr", "r"),
 ];
 
 /// A conversion to a type, or to that of input 1.

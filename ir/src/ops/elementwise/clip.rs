@@ -17,8 +17,8 @@ use crate::types::Known;
 pub const ROWS: &[Row] = &[row("Clip", &[1, 6, 11, 12, 13], clip)
     .elementwise()
     .follows()
-    .arity(3, 1)
-    .before(&[(11, 1, 1)])];
+    .arity("roo", "r")
+    .before(&[(11, "r", "r")])];
 
 /// Bounds from attributes in old versions, from inputs 1 and 2 in new ones.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use crate::types::{Known, TensorType};
 
 pub const ROWS: &[Row] = &[row("Pow", &[1, 7, 12, 13, 15], power)
     .elementwise()
-    .arity(2, 1)];
+    .arity("rr", "r")];
 
 /// The first operand to the power of the second, in the type of the first.
 #[derive(Debug)]

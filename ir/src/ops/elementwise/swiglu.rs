@@ -11,7 +11,7 @@ use crate::infer::Infer;
 use crate::ops::{Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] = &[row("SwiGLU", &[28], read).follows().arity(2, 1)];
+pub const ROWS: &[Row] = &[row("SwiGLU", &[28], read).follows().arity("rr", "r")];
 
 #[derive(Debug)]
 struct SwiGlu {

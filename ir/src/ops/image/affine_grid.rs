@@ -17,7 +17,7 @@ pub const ROWS: &[Row] = &[row("AffineGrid", &[20], |a| {
         align_corners: a.flag("align_corners", false)?,
     }))
 })
-.arity(2, 1)];
+.arity("rr", "r")];
 
 #[derive(Debug)]
 struct AffineGrid {

@@ -14,7 +14,7 @@ use crate::ops::elementwise::cast::through_floats;
 use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] = &[row("GridSample", &[16, 20, 22], read).arity(2, 1)];
+pub const ROWS: &[Row] = &[row("GridSample", &[16, 20, 22], read).arity("rr", "r")];
 
 #[derive(Debug)]
 struct GridSample {

@@ -24,7 +24,7 @@ pub const ROWS: &[Row] = &[row("NonMaxSuppression", &[10, 11], |a| {
     };
     Ok(Rc::new(NonMaxSuppression(form)))
 })
-.arity(5, 1)];
+.arity("rrooo", "r")];
 
 /// With a variant of the kernels' `BoxForm`.
 #[derive(Debug)]

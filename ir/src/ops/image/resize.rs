@@ -24,13 +24,19 @@ pub const ROWS: &[Row] = &[
         10 => old(a, None),
         _ => resize(a),
     })
+    .newer(&[
+        ("antialias", 18),
+        ("axes", 18),
+        ("keep_aspect_ratio_policy", 18),
+    ])
     .follows()
-    .arity(4, 1)
-    .before(&[(11, 2, 1)]),
-    row("Upsample", &[1, 7, 9, 10], upsample)
+    .arity("rooo", "r")
+    .before(&[(11, "rr", "r"), (13, "rrro", "r")]),
+    row("Upsample", &[1, 7, 9], upsample)
+        .removed(10, "Resize")
         .follows()
-        .arity(2, 1)
-        .before(&[(9, 1, 1)]),
+        .arity("rr", "r")
+        .before(&[(9, "r", "r")]),
 ];
 
 #[derive(Debug)]

@@ -22,8 +22,8 @@ pub const ROWS: &[Row] = &[
             scale: a.float_or("spatial_scale", 1.0)?,
         }))
     })
-    .arity(2, 1),
-    row("RoiAlign", &[10, 16, 22], align).arity(3, 1),
+    .arity("rr", "r"),
+    row("RoiAlign", &[10, 16, 22], align).arity("rrr", "r"),
 ];
 
 /// The greatest elements of each part of regions, whose corners are whole elements.

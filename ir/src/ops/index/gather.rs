@@ -26,15 +26,17 @@ pub const ROWS: &[Row] = &[
     })
     .hoisted()
     .follows()
-    .arity(2, 1),
+    .arity("rr", "r"),
     row("GatherElements", &[11, 13], |a| {
         Ok(Rc::new(GatherElements {
             axis: a.int_or("axis", 0)?,
         }))
     })
     .follows()
-    .arity(2, 1),
-    row("GatherND", &[11, 12, 13], tuples).follows().arity(2, 1),
+    .arity("rr", "r"),
+    row("GatherND", &[11, 12, 13], tuples)
+        .follows()
+        .arity("rr", "r"),
 ];
 
 /// Slices along an axis, which the axes of the indices replace.
@@ -326,7 +328,7 @@ mod tests {
     #[test]
     fn tuples_index_the_first_axes() {
         check(
-            "g (float[a, b, c] x, int64[a, e, 1] i) => (float[p, q, r] y, float[k, l] z) {
+            "g (float[a, b, c] x, int64[a, e, 1] i) => (float[p, q, r] y, float[k, l, m, o] z) {
                 y = GatherND<batch_dims: int = 1>(x, i)
                 z = GatherND(x, i)
             }",

@@ -19,7 +19,7 @@ pub const ROWS: &[Row] = &[row("OneHot", &[9, 11, 28], |a| {
         axis: a.int_or("axis", -1)?,
     }))
 })
-.arity(3, 1)];
+.arity("rrr", "r")];
 
 /// Along a new axis of size `depth` one of two values where the place is the index, else the other.
 #[derive(Debug)]

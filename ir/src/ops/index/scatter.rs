@@ -18,12 +18,14 @@ use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
 pub const ROWS: &[Row] = &[
-    row("Scatter", &[9, 11], elements).arity(3, 1),
-    row("ScatterElements", &[11, 13, 16, 18], elements).arity(3, 1),
+    row("Scatter", &[9], elements)
+        .removed(11, "ScatterElements")
+        .arity("rrr", "r"),
+    row("ScatterElements", &[11, 13, 16, 18], elements).arity("rrr", "r"),
     row("ScatterND", &[11, 13, 16, 18], |a| {
         Ok(Rc::new(ScatterTuples(reduction(a)?)))
     })
-    .arity(3, 1),
+    .arity("rrr", "r"),
 ];
 
 /// What becomes of an element that is written to.

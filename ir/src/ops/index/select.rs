@@ -21,17 +21,17 @@ pub const ROWS: &[Row] = &[
             axis: a.int("axis")?,
         }))
     })
-    .arity(2, 1),
+    .arity("rr", "r"),
     row("NonZero", &[9, 13], |_| Ok(Rc::new(NonZero))),
-    row("Trilu", &[14], trilu).follows().arity(2, 1),
+    row("Trilu", &[14], trilu).follows().arity("ro", "r"),
     row("Trilu", &[1], trilu)
         .follows()
-        .arity(2, 1)
+        .arity("ro", "r")
         .of(MICROSOFT),
     row("Where", &[9, 16], |_| Ok(Rc::new(Where)))
         .elementwise()
         .follows()
-        .arity(3, 1),
+        .arity("rrr", "r"),
 ];
 
 fn trilu(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {

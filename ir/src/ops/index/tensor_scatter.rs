@@ -14,7 +14,7 @@ use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] = &[row("TensorScatter", &[24], read).arity(3, 1)];
+pub const ROWS: &[Row] = &[row("TensorScatter", &[24], read).arity("rro", "r")];
 
 const STARTS: usize = 2;
 

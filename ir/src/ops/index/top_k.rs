@@ -17,8 +17,9 @@ use crate::rust::{Code, code};
 use crate::types::Known;
 
 pub const ROWS: &[Row] = &[row("TopK", &[1, 10, 11, 24], top)
-    .arity(2, 2)
-    .before(&[(10, 1, 2)])];
+    .newer(&[("largest", 11), ("sorted", 11)])
+    .arity("rr", "rr")
+    .before(&[(10, "r", "rr")])];
 
 /// Some of the extremes along an axis, in order. Before version 10 their number was an attribute,
 /// later it is input 1.

@@ -20,9 +20,9 @@ pub const ROWS: &[Row] = &[
             sorted: a.flag("sorted", true)?,
         }))
     })
-    .arity(1, 4),
+    .arity("r", "rooo"),
     row("Unique", &[1], |_| Ok(Rc::new(Distinct)))
-        .arity(1, 3)
+        .arity("r", "rrr")
         .of(MICROSOFT),
 ];
 

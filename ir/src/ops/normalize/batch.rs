@@ -12,8 +12,8 @@ use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("BatchNormalization", &[1, 6, 7, 9, 14, 15], read)
     .follows()
-    .arity(5, 3)
-    .before(&[(14, 5, 5)])];
+    .arity("rrrrr", "roo")
+    .before(&[(14, "rrrrr", "roooo")])];
 
 #[derive(Debug)]
 pub struct Batch {
@@ -30,7 +30,10 @@ pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let mut elements = false;
     if a.version() < 9 {
         elements = !a.flag("spatial", true)?;
-        a.ignore(&["is_test", "consumed_inputs"]);
+        a.ignore(&["consumed_inputs"]);
+    }
+    if a.version() < 7 {
+        a.ignore(&["is_test"]);
     }
     let momentum = a.float_or("momentum", 0.9)?;
     let training = a.version() >= 14 && a.flag("training_mode", false)?;

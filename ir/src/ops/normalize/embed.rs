@@ -18,7 +18,7 @@ pub const ROWS: &[Row] = &[row("EmbedLayerNormalization", &[1], |a| {
     }))
 })
 .half()
-.arity(9, 3)
+.arity("rorrorroo", "roo")
 .of(MICROSOFT)];
 
 /// Their sum normalised over the last axis, how many words a mask keeps, and the sum.

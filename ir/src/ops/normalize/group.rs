@@ -15,10 +15,11 @@ use crate::types::TensorType;
 pub const ROWS: &[Row] = &[
     row("InstanceNormalization", &[1, 6, 22], instance)
         .follows()
-        .arity(3, 1),
+        .arity("rrr", "r"),
     row("GroupNormalization", &[18, 21], group)
+        .newer(&[("stash_type", 21)])
         .follows()
-        .arity(3, 1),
+        .arity("rrr", "r"),
     row("LRN", &[1, 13], neighbours),
 ];
 

@@ -19,13 +19,13 @@ use crate::types::TensorType;
 pub const ROWS: &[Row] = &[
     row("LayerNormalization", &[17], layer)
         .follows()
-        .arity(3, 3),
+        .arity("rro", "roo"),
     row("RMSNormalization", &[23], root_mean_square)
         .follows()
-        .arity(2, 1),
+        .arity("rr", "r"),
     row("SimplifiedLayerNormalization", &[1], root_mean_square)
         .follows()
-        .arity(2, 2),
+        .arity("rr", "ro"),
     row("LpNormalization", &[1, 22], norm),
     row("MeanVarianceNormalization", &[9, 13], mean_variance),
 ];

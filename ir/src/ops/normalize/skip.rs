@@ -12,11 +12,11 @@ use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("SkipLayerNormalization", &[1], |a| read(a, false))
-        .arity(5, 4)
+        .arity("rrroo", "rooo")
         .follows()
         .of(MICROSOFT),
     row("SkipSimplifiedLayerNormalization", &[1], |a| read(a, true))
-        .arity(4, 4)
+        .arity("rrro", "rooo")
         .follows()
         .of(MICROSOFT),
 ];

@@ -15,7 +15,7 @@ use crate::types::{Shape, TensorType};
 pub const ROWS: &[Row] = &[row("MaxUnpool", &[9, 11, 22], |a| {
     Ok(Rc::new(MaxUnpool(Window::read(a)?)))
 })
-.arity(3, 1)];
+.arity("rro", "r")];
 
 #[derive(Debug)]
 struct MaxUnpool(Window);

@@ -17,11 +17,18 @@ use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("MaxPool", &[1, 8, 10, 11, 12, 22], max_pool)
+        .newer(&[("storage_order", 8), ("ceil_mode", 10), ("dilations", 10)])
         .follows()
-        .arity(1, 2)
-        .before(&[(8, 1, 1)]),
-    row("AveragePool", &[1, 7, 10, 11, 19, 22], average_pool).follows(),
-    row("LpPool", &[1, 2, 11, 18, 22], lp_pool),
+        .arity("r", "ro")
+        .before(&[(8, "r", "r")]),
+    row("AveragePool", &[1, 7, 10, 11, 19, 22], average_pool)
+        .newer(&[
+            ("count_include_pad", 7),
+            ("ceil_mode", 10),
+            ("dilations", 19),
+        ])
+        .follows(),
+    row("LpPool", &[1, 2, 11, 18, 22], lp_pool).newer(&[("ceil_mode", 18), ("dilations", 18)]),
     row("GlobalAveragePool", &[1, 22], |_| {
         global("global_average_pool", None)
     })

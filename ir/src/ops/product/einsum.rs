@@ -14,11 +14,11 @@ use crate::emit::Emit;
 use crate::graph::Node;
 use crate::infer::Infer;
 use crate::ops::elementwise::cast::carrier;
-use crate::ops::{MANY, Operator, Row, broadcast, row, sizes};
+use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
-pub const ROWS: &[Row] = &[row("Einsum", &[12, 28], einsum).arity(MANY, 1)];
+pub const ROWS: &[Row] = &[row("Einsum", &[12, 28], einsum).arity("+", "r")];
 
 /// The axes of each operand and of the result.
 #[derive(Debug)]

@@ -25,19 +25,22 @@ pub const ROWS: &[Row] = &[
     row("MatMul", &[1, 9, 13], |_| Ok(Rc::new(MatMul::default())))
         .hoisted()
         .half()
-        .arity(2, 1),
+        .arity("rr", "r"),
     row("FusedMatMul", &[1], matmul)
         .half()
-        .arity(2, 1)
+        .arity("rr", "r")
         .of(MICROSOFT),
     row("TransposeMatMul", &[1], matmul)
         .half()
-        .arity(2, 1)
+        .arity("rr", "r")
         .of(MICROSOFT),
-    row("Gemm", &[1, 6, 7, 9, 11, 13], gemm).half().arity(3, 1),
+    row("Gemm", &[1, 6, 7, 9, 11, 13], gemm)
+        .half()
+        .arity("rro", "r")
+        .before(&[(11, "rrr", "r")]),
     row("FusedGemm", &[1], gemm)
         .half()
-        .arity(3, 1)
+        .arity("rro", "r")
         .of(MICROSOFT),
 ];
 
@@ -47,7 +50,7 @@ pub const WRITTEN: &[Row] = &[
     row("FusedLinear", &[1], matmul)
         .hoisted()
         .half()
-        .arity(4, 1),
+        .arity("rroo", "r"),
 ];
 
 /// `alpha * a * b`, the axes of either exchanged first; input 2 is a bias, and input 3 is added before the

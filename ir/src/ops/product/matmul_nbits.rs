@@ -14,7 +14,9 @@ use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
-pub const ROWS: &[Row] = &[row("MatMulNBits", &[1], read).arity(6, 1).of(MICROSOFT)];
+pub const ROWS: &[Row] = &[row("MatMulNBits", &[1], read)
+    .arity("rrrooo", "r")
+    .of(MICROSOFT)];
 
 /// A product with a matrix that lies in blocks of few bits. Inputs are the operand, bytes, scales,
 /// zero points, the blocks of the inputs, and a bias.

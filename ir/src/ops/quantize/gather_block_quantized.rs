@@ -18,7 +18,7 @@ use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[row("GatherBlockQuantized", &[1], read)
-    .arity(4, 1)
+    .arity("rrro", "r")
     .of(MICROSOFT)];
 
 /// Inputs are the tensor, indices, scales and zero points.

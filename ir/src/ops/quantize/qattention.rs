@@ -16,7 +16,9 @@ use crate::ops::quantize::integer::{MatMul, projection};
 use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] = &[row("QAttention", &[1], read).arity(9, 2).of(MICROSOFT)];
+pub const ROWS: &[Row] = &[row("QAttention", &[1], read)
+    .arity("rrrrroooo", "ro")
+    .of(MICROSOFT)];
 
 /// Of what one matrix of integers makes of the input: queries, keys and values of equal sizes.
 /// The mask is input 5, the cache input 8.

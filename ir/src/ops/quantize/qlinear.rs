@@ -15,28 +15,28 @@ use crate::ops::axes::axis;
 use crate::ops::elementwise::activation::Fused;
 use crate::ops::quantize::affine::{self, BYTE, WIDE};
 use crate::ops::shape::concat;
-use crate::ops::{MANY, MICROSOFT, Operator, Row, broadcast, row};
+use crate::ops::{MICROSOFT, Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 use crate::types::Shape;
 
 pub const ROWS: &[Row] = &[
     row("QLinearAdd", &[1], |_| elementwise("add", &PAIR))
-        .arity(8, 1)
+        .arity("rrorroro", "r")
         .of(MICROSOFT),
     row("QLinearMul", &[1], |_| elementwise("mul", &PAIR))
-        .arity(8, 1)
+        .arity("rrorroro", "r")
         .of(MICROSOFT),
     row("QLinearSigmoid", &[1], |_| elementwise("sigmoid", &ONE))
-        .arity(5, 1)
+        .arity("rroro", "r")
         .of(MICROSOFT),
     row("QLinearLeakyRelu", &[1], leaky_relu)
-        .arity(5, 1)
+        .arity("rroro", "r")
         .of(MICROSOFT),
     row("QLinearWhere", &[1], |_| elementwise("choose", &CHOICE))
-        .arity(9, 1)
+        .arity("rrrrrrrrr", "r")
         .of(MICROSOFT),
     row("QLinearConcat", &[1], joined)
-        .arity(MANY, 1)
+        .arity("rr+", "r")
         .of(MICROSOFT),
 ];
 
@@ -311,18 +311,18 @@ mod tests {
         check(
             r#"
             <ir_version: 10, opset_import: ["": 21, "com.microsoft": 1]>
-            main (uint8[N, 3] a, uint8[3] b, float s, bool[N, 1] c) => (uint8[N, 3] y, uint8[N, 3] z, uint8[N, 6] w) {
+            main (uint8[N, 3] a, uint8[3] b, float s, uint8 o, bool[N, 1] c) => (uint8[N, 3] y, uint8[N, 3] z, uint8[N, 6] w) {
                 y = com.microsoft.QLinearAdd (a, s, , b, s, , s)
-                z = com.microsoft.QLinearWhere (c, a, s, , y, s, , s)
-                w = com.microsoft.QLinearConcat <axis = -1> (s, , a, s, , y, s, )
+                z = com.microsoft.QLinearWhere (c, a, s, o, y, s, o, s, o)
+                w = com.microsoft.QLinearConcat <axis = -1> (s, o, a, s, , y, s, )
             }
             "#,
             expect![[r#"
-                main (uint8[N, 3] a, uint8[3] b, host float32[] s, bool[N, 1] c) => (uint8[N, 3] y, uint8[N, 3] z, uint8[N, 6] w)
+                main (uint8[N, 3] a, uint8[3] b, host float32[] s, host uint8[] o, bool[N, 1] c) => (uint8[N, 3] y, uint8[N, 3] z, uint8[N, 6] w)
                 {
                     uint8[N, 3] y = com.microsoft.QLinearAdd <function: "add"> (a, s, , b, s, , s)
-                    uint8[N, 3] z = com.microsoft.QLinearWhere <function: "choose"> (c, a, s, , y, s, , s)
-                    uint8[N, 6] w = com.microsoft.QLinearConcat <axis: -1> (s, , a, s, , y, s)
+                    uint8[N, 3] z = com.microsoft.QLinearWhere <function: "choose"> (c, a, s, o, y, s, o, s, o)
+                    uint8[N, 6] w = com.microsoft.QLinearConcat <axis: -1> (s, o, a, s, , y, s)
                 }
             "#]],
         );

@@ -18,13 +18,13 @@ use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
     row("QLinearAveragePool", &[1], pool)
-        .arity(5, 1)
+        .arity("rroro", "r")
         .of(MICROSOFT),
     row("QLinearGlobalAveragePool", &[1], global)
-        .arity(5, 1)
+        .arity("rrrrr", "r")
         .of(MICROSOFT),
     row("QLinearReduceMean", &[1], reduce)
-        .arity(5, 1)
+        .arity("rroro", "r")
         .of(MICROSOFT),
 ];
 

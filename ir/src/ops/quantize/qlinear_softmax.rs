@@ -15,7 +15,7 @@ use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("QLinearSoftmax", &[1], softmax)
-    .arity(5, 1)
+    .arity("rrorr", "r")
     .of(MICROSOFT)];
 
 /// Along an axis, or over all axes from it on.

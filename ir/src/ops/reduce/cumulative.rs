@@ -17,8 +17,8 @@ use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
 pub const ROWS: &[Row] = &[
-    row("CumSum", &[11, 14], |a| read(a, "cumsum")).arity(2, 1),
-    row("CumProd", &[26], |a| read(a, "cumprod")).arity(2, 1),
+    row("CumSum", &[11, 14], |a| read(a, "cumsum")).arity("rr", "r"),
+    row("CumProd", &[26], |a| read(a, "cumprod")).arity("rr", "r"),
 ];
 
 /// Along the axis that input 1 names.

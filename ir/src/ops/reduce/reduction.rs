@@ -22,48 +22,48 @@ use fold::{Fold, L1, L2, LOG_SUM, LOG_SUM_EXP, MAX, MEAN, MIN, PROD, SUM, SUM_SQ
 pub const ROWS: &[Row] = &[
     row("ReduceSum", &[1, 11, 13], |a| read(a, &SUM, 13))
         .hoisted()
-        .arity(2, 1)
-        .before(&[(13, 1, 1)]),
+        .arity("ro", "r")
+        .before(&[(13, "r", "r")]),
     row("ReduceMean", &[1, 11, 13, 18], |a| read(a, &MEAN, 18))
         .hoisted()
-        .arity(2, 1)
-        .before(&[(18, 1, 1)]),
+        .arity("ro", "r")
+        .before(&[(18, "r", "r")]),
     row("ReduceMax", &[1, 11, 12, 13, 18, 20], |a| read(a, &MAX, 18))
         .hoisted()
-        .arity(2, 1)
-        .before(&[(18, 1, 1)]),
+        .arity("ro", "r")
+        .before(&[(18, "r", "r")]),
     row("ReduceMin", &[1, 11, 12, 13, 18, 20], |a| read(a, &MIN, 18))
         .hoisted()
-        .arity(2, 1)
-        .before(&[(18, 1, 1)]),
+        .arity("ro", "r")
+        .before(&[(18, "r", "r")]),
     row("ReduceProd", &[1, 11, 13, 18], |a| read(a, &PROD, 18))
-        .arity(2, 1)
-        .before(&[(18, 1, 1)]),
+        .arity("ro", "r")
+        .before(&[(18, "r", "r")]),
     row("ReduceL1", &[1, 11, 13, 18], |a| read(a, &L1, 18))
         .nonnegative()
-        .arity(2, 1)
-        .before(&[(18, 1, 1)]),
+        .arity("ro", "r")
+        .before(&[(18, "r", "r")]),
     row("ReduceL2", &[1, 11, 13, 18], |a| read(a, &L2, 18))
         .nonnegative()
         .hoisted()
-        .arity(2, 1)
-        .before(&[(18, 1, 1)]),
+        .arity("ro", "r")
+        .before(&[(18, "r", "r")]),
     row("ReduceLogSum", &[1, 11, 13, 18, 28], |a| {
         read(a, &LOG_SUM, 18)
     })
-    .arity(2, 1)
-    .before(&[(18, 1, 1)]),
+    .arity("ro", "r")
+    .before(&[(18, "r", "r")]),
     row("ReduceLogSumExp", &[1, 11, 13, 18, 28], |a| {
         read(a, &LOG_SUM_EXP, 18)
     })
-    .arity(2, 1)
-    .before(&[(18, 1, 1)]),
+    .arity("ro", "r")
+    .before(&[(18, "r", "r")]),
     row("ReduceSumSquare", &[1, 11, 13, 18], |a| {
         read(a, &SUM_SQUARE, 18)
     })
     .hoisted()
-    .arity(2, 1)
-    .before(&[(18, 1, 1)]),
+    .arity("ro", "r")
+    .before(&[(18, "r", "r")]),
 ];
 
 /// A reduction, over all axes if `axes` and input 1 name none.

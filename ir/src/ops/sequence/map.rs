@@ -23,6 +23,7 @@ attributes!(struct Map { inputs });
 const BODY: &str = "body";
 
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    a.graph(BODY)?;
     Ok(Rc::new(Map { inputs: a.inputs() }))
 }
 

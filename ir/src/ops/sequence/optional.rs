@@ -14,13 +14,15 @@ use crate::rust::{Code, code};
 use crate::types::{Known, Type};
 
 pub const ROWS: &[Row] = &[
-    row("Optional", &[15, 28], optional),
+    row("Optional", &[15, 28], optional).arity("o", "r"),
     row("OptionalGetElement", &[15, 18, 28], |_| {
         Ok(Rc::new(GetElement))
     }),
     row("OptionalHasElement", &[15, 18, 28], |_| {
         Ok(Rc::new(HasElement))
-    }),
+    })
+    .arity("o", "r")
+    .before(&[(18, "r", "r")]),
 ];
 
 /// Its input, or nothing.

@@ -10,9 +10,9 @@ use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::Operator;
 use crate::ops::axes::axis;
 use crate::ops::shape::split;
+use crate::ops::{Operator, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType, Type};
 
@@ -40,6 +40,7 @@ pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 impl Operator for Split {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
+        sizes::integers(cx, 1, "split")?;
         let along = axis(self.axis, x.rank())?;
         let size = x.shape.get(along).cloned().unwrap_or_default();
         let sizes_rank = sizes_rank(cx, &x)?;
@@ -264,7 +265,7 @@ mod tests {
                 parts cannot be of sizes [0]
                 parts of sizes [6, -1] are not an axis of size 5
                 axis 1 is outside of a tensor of rank 1
-                float32[5] is split into parts of sizes float32
+                `split` is float32, expected int32 or int64
             "#]],
         );
     }

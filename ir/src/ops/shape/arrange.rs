@@ -22,7 +22,7 @@ pub const ROWS: &[Row] = &[
         }))
     })
     .follows()
-    .arity(2, 1),
+    .arity("rr", "r"),
     row("SpaceToDepth", &[1, 13, 28], |a| blocks(a, false)).follows(),
 ];
 

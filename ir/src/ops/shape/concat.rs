@@ -10,14 +10,14 @@ use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
-use crate::ops::{MANY, Operator, Row, broadcast, row};
+use crate::ops::{Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape, TensorType};
 
 pub const ROWS: &[Row] = &[row("Concat", &[1, 4, 11, 13], concat)
     .hoisted()
     .follows()
-    .arity(MANY, 1)];
+    .arity("+", "r")];
 
 /// All inputs along an axis.
 #[derive(Debug)]

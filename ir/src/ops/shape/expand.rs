@@ -18,12 +18,12 @@ pub const ROWS: &[Row] = &[
         .hoisted()
         .view()
         .follows()
-        .arity(2, 1),
+        .arity("rr", "r"),
     row("Tile", &[1, 6, 13], tile)
         .hoisted()
         .follows()
-        .arity(2, 1)
-        .before(&[(6, 3, 1)]),
+        .arity("rr", "r")
+        .before(&[(6, "rrr", "r")]),
 ];
 
 /// Broadcast together with a shape.

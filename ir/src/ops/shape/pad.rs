@@ -20,11 +20,11 @@ use crate::types::{Known, Shape};
 pub const ROWS: &[Row] = &[
     row("CenterCropPad", &[18], center_crop::read)
         .follows()
-        .arity(2, 1),
+        .arity("rr", "r"),
     row("Pad", &[1, 2, 11, 13, 18, 19, 21, 23, 24, 25], pad)
         .follows()
-        .arity(4, 1)
-        .before(&[(11, 1, 1), (18, 3, 1)]),
+        .arity("rroo", "r")
+        .before(&[(11, "r", "r"), (18, "rro", "r")]),
 ];
 
 /// So many elements before and after each axis; fewer than none takes elements away.

@@ -20,10 +20,11 @@ use sizes::{flatten, squeeze, to, unsqueeze};
 
 pub const ROWS: &[Row] = &[
     row("Reshape", &[1, 5, 13, 14, 19, 21, 23, 24, 25], reshape)
+        .newer(&[("allowzero", 14)])
         .hoisted()
         .follows()
-        .arity(2, 1)
-        .before(&[(5, 1, 1)]),
+        .arity("rr", "r")
+        .before(&[(5, "r", "r")]),
     row("Flatten", &[1, 9, 11, 13, 21, 23, 24, 25], |a| {
         Ok(Rc::new(Reshape::Flatten(a.int_or("axis", 1)?)))
     })
@@ -34,15 +35,15 @@ pub const ROWS: &[Row] = &[
     })
     .hoisted()
     .follows()
-    .arity(2, 1)
-    .before(&[(13, 1, 1)]),
+    .arity("ro", "r")
+    .before(&[(13, "r", "r")]),
     row("Unsqueeze", &[1, 11, 13, 21, 23, 24, 25], |a| {
         Ok(Rc::new(Reshape::Unsqueeze(axes(a)?)))
     })
     .hoisted()
     .follows()
-    .arity(2, 1)
-    .before(&[(13, 1, 1)]),
+    .arity("rr", "r")
+    .before(&[(13, "r", "r")]),
 ];
 
 /// Operators that leave the elements in their order. Axes and sizes come from an attribute in old

@@ -23,8 +23,8 @@ pub const ROWS: &[Row] = &[row("Slice", &[1, 10, 11, 13], slice)
     .hoisted()
     .view()
     .follows()
-    .arity(5, 1)
-    .before(&[(10, 1, 1)])];
+    .arity("rrroo", "r")
+    .before(&[(10, "r", "r")])];
 
 /// Starts, ends, axes and steps are inputs 1 to 4, and before version 10 attributes.
 #[derive(Debug)]

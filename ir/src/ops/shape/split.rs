@@ -12,15 +12,15 @@ use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
-use crate::ops::{MANY, Operator, Row, broadcast, row};
+use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::Known;
 
 pub const ROWS: &[Row] = &[row("Split", &[1, 2, 11, 13, 18], split)
     .view()
     .follows()
-    .arity(2, MANY)
-    .before(&[(2, 2, MANY), (13, 1, MANY)])];
+    .arity("ro", "+")
+    .before(&[(2, "ro", "+"), (13, "r", "+")])];
 
 /// Parts along an axis, whose sizes are an attribute before version 13 and since then input 1.
 #[derive(Debug)]
@@ -29,9 +29,11 @@ pub struct Split {
     sizes: Option<Vec<i64>>,
     /// Without sizes the last part may be smaller than the others.
     uneven: bool,
+    /// Version 1, whose sizes have the type of the input.
+    is_first: bool,
 }
 
-attributes!(struct Split { axis, sizes, uneven });
+attributes!(struct Split { axis, sizes, uneven, is_first });
 
 /// How large the parts are.
 enum Sizes {
@@ -62,12 +64,16 @@ fn split(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         axis,
         sizes,
         uneven,
+        is_first: a.version() < 2,
     }))
 }
 
 impl Operator for Split {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
+        if !self.is_first {
+            sizes::integers(cx, 1, "split")?;
+        }
         let axis = axis(self.axis, x.rank())?;
         let size = x.shape.get(axis).cloned().unwrap_or_default();
         let count = cx.outputs();

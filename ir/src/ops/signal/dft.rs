@@ -18,8 +18,10 @@ use crate::types::TensorType;
 use stft::stft;
 
 pub const ROWS: &[Row] = &[
-    row("DFT", &[17, 20], dft).arity(3, 1).before(&[(20, 2, 1)]),
-    row("STFT", &[17], stft).arity(4, 1),
+    row("DFT", &[17, 20], dft)
+        .arity("roo", "r")
+        .before(&[(20, "ro", "r")]),
+    row("STFT", &[17], stft).arity("rroo", "r"),
 ];
 
 #[derive(Debug)]

@@ -23,7 +23,7 @@ pub const ROWS: &[Row] = &[
     row("MelWeightMatrix", &[17], |a| {
         Ok(Rc::new(MelWeights(dtype(a)?)))
     })
-    .arity(5, 1),
+    .arity("rrrrr", "r"),
 ];
 
 #[derive(Debug)]

@@ -18,8 +18,8 @@ use crate::types::{Known, Place};
 
 pub const ROWS: &[Row] = &[row("Dropout", &[1, 6, 7, 10, 12, 13, 22], dropout)
     .follows()
-    .arity(3, 2)
-    .before(&[(12, 1, 2)])];
+    .arity("roo", "ro")
+    .before(&[(12, "r", "ro")])];
 
 #[derive(Debug)]
 pub struct Dropout {

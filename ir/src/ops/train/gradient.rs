@@ -7,21 +7,21 @@ use crate::diagnostics::Problem;
 use crate::dtype::Kind;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::{MANY, Operator, Row, TRAINING, row};
+use crate::ops::{Operator, Row, TRAINING, row};
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape};
 
 pub const ROWS: &[Row] = &[row("Gradient", &[1], gradient)
-    .arity(MANY, MANY)
+    .arity("+", "+")
     .of(TRAINING)
     .noted("written out by rules; an operator on the way that has none is an error")];
 
 /// Operators that files do not have.
 pub const WRITTEN: &[Row] = &[
     row("SumTo", &[1], |_| Ok(Rc::new(SumTo)))
-        .arity(MANY, 1)
+        .arity("*", "r")
         .of(DERIVATIVES),
-    row("Number", &[1], number).arity(MANY, 1).of(DERIVATIVES),
+    row("Number", &[1], number).arity("*", "r").of(DERIVATIVES),
 ];
 
 /// The domain of [`WRITTEN`].

@@ -17,11 +17,11 @@ pub const ROWS: &[Row] = &[
     row("NegativeLogLikelihoodLoss", &[12, 13, 22], |a| {
         read(a, "negative_log_likelihood")
     })
-    .arity(3, 1),
+    .arity("rro", "r"),
     row("SoftmaxCrossEntropyLoss", &[12, 13], |a| {
         read(a, "softmax_cross_entropy")
     })
-    .arity(3, 2),
+    .arity("rro", "ro"),
 ];
 
 #[derive(Debug)]

@@ -7,15 +7,15 @@ use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
-use crate::ops::{MANY, Operator, Row, TRAINING, row, sizes};
+use crate::ops::{Operator, Row, TRAINING, row, sizes};
 use crate::rust::{Code, Variable, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
-    row("Adagrad", &[1], adagrad).arity(MANY, MANY).of(TRAINING),
-    row("Adam", &[1], adam).arity(MANY, MANY).of(TRAINING),
+    row("Adagrad", &[1], adagrad).arity("rr+", "+").of(TRAINING),
+    row("Adam", &[1], adam).arity("rr+", "+").of(TRAINING),
     row("Momentum", &[1], momentum)
-        .arity(MANY, MANY)
+        .arity("rr+", "+")
         .of(TRAINING),
 ];
 

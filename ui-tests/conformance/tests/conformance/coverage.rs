@@ -54,23 +54,22 @@ const STANDARD: &str = include_str!("../../schemas.txt");
 pub fn absent() -> (usize, Vec<String>) {
     let mut absent = Vec::new();
     let mut count = 0;
-    for line in STANDARD.lines() {
+    for line in STANDARD
+        .lines()
+        .filter(|line| !line.ends_with(" deprecated"))
+    {
         let mut words = line.split(' ');
-        let [domain, name] = [words.next(), words.next()].map(Option::unwrap_or_default);
+        let [domain, name, version] =
+            [words.next(), words.next(), words.next()].map(Option::unwrap_or_default);
         let row_domain = if domain == "ai.onnx" { "" } else { domain };
         let row = ops::all().find(|row| row.domain == row_domain && row.name == name);
         let since = row.map(|row| row.since).unwrap_or_default();
-        for version in words {
-            count += 1;
-            let version = version
-                .split_once(':')
-                .map_or(version, |(version, _)| version);
-            if version
-                .parse()
-                .is_ok_and(|version| !since.contains(&version))
-            {
-                absent.push(format!("{domain}.{name} version {version}"));
-            }
+        count += 1;
+        if version
+            .parse()
+            .is_ok_and(|version| !since.contains(&version))
+        {
+            absent.push(format!("{domain}.{name} version {version}"));
         }
     }
     (count, absent)

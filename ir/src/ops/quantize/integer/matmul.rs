@@ -264,7 +264,7 @@ mod tests {
                 r#"(uint8[2, 3] a, int8[3, 5] b, uint8[2] z, int8[5] o) => (int32[x, y] y) { y = MatMulInteger (a, b, z, o) }"#,
                 r#"(uint8[2, 3] a, int8[3, 5] b, float s, float[4] c) => (float[x, y] y) { y = com.microsoft.MatMulIntegerToFloat (a, b, s, s, , , c) }"#,
                 r#"(float[2, 3] a, int8[3, 5] b, float s) => (float[x, y] y) { y = com.microsoft.DynamicQuantizeMatMul (a, b, s) }"#,
-                r#"(uint8[3, 2] a, int8[3, 5] b, float s) => (float[x, y] y) { y = com.microsoft.QGemm <transA = 1> (a, s, , b, s) }"#,
+                r#"(uint8[3, 2] a, int8[3, 5] b, float s, uint8 z, int8 o) => (float[x, y] y) { y = com.microsoft.QGemm <transA = 1> (a, s, z, b, s, o) }"#,
             ],
             expect![[r#"
                 the right operand has 4 rows, but the left one has 3 columns

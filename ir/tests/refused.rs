@@ -1,0 +1,199 @@
+//! Files that contradict the standard or themselves, one for each way in which mutated files were once accepted.
+
+use expect_test::expect;
+use onnx_embed_ir::options::Options;
+use onnx_embed_ir::proto::{AttributeType, ModelProto, TensorProto};
+use onnx_embed_ir::{load_bytes, text};
+use prost::Message;
+
+const HEADER: &str =
+    r#"<ir_version: 10, opset_import: ["": 21, "ai.onnx.ml": 5, "com.microsoft": 1]> g "#;
+
+/// The contradiction, and the model.
+const REFUSED: &[(&str, &str)] = &[
+    ("dropin", "(float[2] x) => (float[2] y) { y = Add (x) }"),
+    ("dropin", "(float[2] x) => (float[2] y) { y = PRelu (x) }"),
+    (
+        "dropin",
+        "(float[2, 2] x) => (float[2, 2] y) { y = MatMul (x) }",
+    ),
+    ("addin", "(float[2] x) => (float[2] y) { y = Relu (x, x) }"),
+    (
+        "addin",
+        r#"(float[2] x) => (float[2] y) { y = Relu (x, "") }"#,
+    ),
+    ("addout", "(float[2] x) => (float[2] y) { y, z = Relu (x) }"),
+    (
+        "subswap",
+        "(float[2] x) => (float[2] y) { y = Neg <body = b () => (float[2] z) { z = Abs (x) }> (x) }",
+    ),
+    ("outs", "(float[2] x) => (float[3] y) { y = Relu (x) }"),
+    ("outs", "(float[2] x) => (double[2] y) { y = Relu (x) }"),
+    (
+        "rewire",
+        "(float[2] x) => (float[2] y) <float[1, 2] z> { z = Relu (x) y = Neg (z) }",
+    ),
+    (
+        "rewire",
+        "(float[2] x) => (float[2] y) <int32[2] z> { z = Relu (x) y = Neg (z) }",
+    ),
+    (
+        "indim",
+        "(float[2] x, float[3] w) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }",
+    ),
+    (
+        "indim",
+        "(float[-9223372036854775808] x) => (float[n] y) { y = Relu (x) }",
+    ),
+    (
+        "optype",
+        "(float[4] x, int64[1] k) => (float[k] y) { y = TopK (x, k) }",
+    ),
+    (
+        "optype",
+        "(float[4] x, int64[1] a, float[1] s) => (float[n] y) { y = Slice (x, a, a, a, s) }",
+    ),
+    (
+        "optype",
+        "(float[4] x, float[2] s) => (float[n] y, float[m] z) { y, z = Split (x, s) }",
+    ),
+    (
+        "opset",
+        "(float[2] x, float[1] s) => (float[n] y) { y = Upsample (x, s) }",
+    ),
+    (
+        "opset",
+        "(float[4] x, int64[2] i, float[2] u) => (float[4] y) { y = Scatter (x, i, u) }",
+    ),
+    (
+        "opset",
+        "(float[n, 2] x) => (float[n, 1] y) { y = ai.onnx.ml.TreeEnsembleRegressor (x) }",
+    ),
+    (
+        "opset",
+        "(float[2] x) => (float[2] y) { y = Relu <consumed_inputs = [0]> (x) }",
+    ),
+    (
+        "attr value",
+        "(float[2] x) => (float[2] y) { y = LeakyRelu <alpha = 1> (x) }",
+    ),
+];
+
+/// What is wrong with a model, or `fine`.
+fn problems(model: &ModelProto) -> String {
+    match load_bytes(model.encode_to_vec().into(), &Options::default()) {
+        Ok(_) => "fine".to_owned(),
+        Err(problems) => problems.messages().join("; "),
+    }
+}
+
+#[test]
+fn contradictions_are_refused() {
+    let mut shown = String::new();
+    for (class, model) in REFUSED {
+        let model = text::model(&format!("{HEADER}{model}")).unwrap();
+        shown.push_str(&format!("{class}: {}\n", problems(&model)));
+    }
+    expect![[r#"
+        dropin: expected 2 inputs, found 1
+        dropin: expected 2 inputs, found 1
+        dropin: expected 2 inputs, found 1
+        addin: expected 1 input, found 2
+        addin: expected 1 input, found 2
+        addout: expected 1 output, found 2
+        subswap: attribute `body` is unknown to this version of the operator
+        outs: output `y` is declared as float32[3], and its type is float32[2]
+        outs: output `y` is declared as float64[2], and its type is float32[2]
+        rewire: value `z` is declared as float32[1, 2], and its type is float32[2]
+        rewire: value `z` is declared as int32[2], and its type is float32[2]
+        indim: initializer `w` is declared as float32[3], and its type is float32[2]
+        indim: input `x` has the size -9223372036854775808
+        optype: expected 2 outputs, found 1
+        optype: `steps` is float32[1], expected int32 or int64
+        optype: `split` is float32[2], expected int32 or int64
+        opset: operator `Upsample` exists up to opset 9, the model imports a newer one
+        opset: operator `Scatter` exists up to opset 10, the model imports a newer one
+        opset: operator `ai.onnx.ml.TreeEnsembleRegressor` exists up to opset 4, the model imports a newer one
+        opset: attribute `consumed_inputs` exists before version 6 of the operator
+        attr value: attribute `alpha` is not of type float
+    "#]]
+    .assert_eq(&shown);
+}
+
+/// Changes that the text syntax cannot express.
+#[test]
+fn damaged_messages_are_refused() {
+    let model = |text: &str| text::model(&format!("{HEADER}{text}")).unwrap();
+    let leaky = "(float[2] x) => (float[2] y) { y = LeakyRelu <alpha = 0.5> (x) }";
+    let add = "(float[2] x) => (float[2] y) <float[1] w = {1}> { y = Add (x, w) }";
+    let mut shown = String::new();
+    let mut check = |what: &str, mut model: ModelProto, change: &dyn Fn(&mut ModelProto)| {
+        change(&mut model);
+        shown.push_str(&format!("{what}: {}\n", problems(&model)));
+    };
+    let attribute = |kind: Option<i32>| {
+        move |model: &mut ModelProto| {
+            model.graph.as_mut().unwrap().node[0].attribute[0].r#type = kind;
+        }
+    };
+    check("attribute without a type", model(leaky), &attribute(None));
+    check(
+        "attribute of no type",
+        model(leaky),
+        &attribute(Some(AttributeType::Undefined as i32)),
+    );
+    check(
+        "attribute of another type",
+        model(leaky),
+        &attribute(Some(AttributeType::Int as i32)),
+    );
+    check("an output more, without a name", model(leaky), &|model| {
+        model.graph.as_mut().unwrap().node[0]
+            .output
+            .push(String::new());
+    });
+    let initializer = |change: fn(&mut TensorProto)| {
+        move |model: &mut ModelProto| change(&mut model.graph.as_mut().unwrap().initializer[0])
+    };
+    check(
+        "two elements of one, raw",
+        model(add),
+        &initializer(|tensor| {
+            *tensor = TensorProto {
+                name: "w".to_owned(),
+                data_type: 1,
+                dims: vec![1],
+                raw_data: Some(vec![0; 8].into()),
+                ..TensorProto::default()
+            };
+        }),
+    );
+    check(
+        "two elements of one",
+        model(add),
+        &initializer(|tensor| {
+            *tensor = TensorProto {
+                name: "w".to_owned(),
+                data_type: 10,
+                dims: vec![1],
+                int32_data: vec![vec![1, 2].into()],
+                ..TensorProto::default()
+            };
+        }),
+    );
+    check(
+        "no type",
+        model(add),
+        &initializer(|tensor| tensor.data_type = 0),
+    );
+    expect![[r#"
+        attribute without a type: attribute `alpha` has no type
+        attribute of no type: attribute `alpha` has no type
+        attribute of another type: attribute `alpha` is not of type float
+        an output more, without a name: expected 1 output, found 2
+        two elements of one, raw: constant `w` holds 8 bytes, its type and sizes need 4
+        two elements of one: constant `w` has another number of elements than its sizes, 1
+        no type: constant `w` has the unknown type 0
+    "#]]
+    .assert_eq(&shown);
+}
