@@ -9,7 +9,6 @@ use quote::format_ident;
 
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
-use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
@@ -17,7 +16,7 @@ use crate::ops::axes::axis;
 use crate::ops::image::resize::target::{Policy, Target, scaled};
 use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
-use crate::types::{Known, Place, TensorType};
+use crate::types::{Known, Place};
 
 pub const ROWS: &[Row] = &[
     row("Resize", &[10, 11, 13, 18, 19], |a| match a.version() {
@@ -235,7 +234,7 @@ impl Operator for Resize {
             let size = match &target {
                 Target::Scales(scales) => scales.get(place).and_then(|&scale| scaled(&size, scale)),
                 Target::Sizes(sizes) if self.policy == Policy::Stretch => sizes.get(place).cloned(),
-                Target::Sizes(sizes) => self.kept(&x, &axes, sizes, place),
+                Target::Sizes(sizes) => self.policy.kept(&x, &axes, sizes, place),
                 Target::HostScales(_) | Target::HostSizes(_) => None,
             };
             let size = cx.dim_or_fresh(size, "resize");
@@ -315,19 +314,6 @@ impl Resize {
         }
     }
 
-    /// A size where the aspect ratio is kept, as the kernels reckon it.
-    fn kept(&self, x: &TensorType, axes: &[usize], sizes: &[Dim], place: usize) -> Option<Dim> {
-        let input = |axis: &usize| x.shape.get(*axis)?.fixed().map(|size| size as f32);
-        let scales = axes.iter().zip(sizes);
-        let scales = scales.map(|(axis, size)| Some(size.fixed()? as f32 / input(axis)?));
-        let scales: Vec<f32> = scales.collect::<Option<_>>()?;
-        let scale = match self.policy {
-            Policy::NotLarger => scales.into_iter().fold(f32::INFINITY, f32::min),
-            _ => scales.into_iter().fold(0.0, f32::max),
-        };
-        Some(Dim::from((scale * input(axes.get(place)?)? + 0.5) as i64))
-    }
-
     fn roi(&self, cx: &mut Emit<'_, '_>, crops: bool) -> Result<Code, Problem> {
         let Some(input) = self.inputs[0].filter(|&input| crops && cx.has(input)) else {
             return Ok(code!(&[]));
@@ -363,7 +349,9 @@ impl Resize {
             ops::resize::Resize::new(#mode, ops::resize::Coordinates::#coordinates)
         };
         let mut fields = Vec::new();
-        if self.exclude_outside && matches!(self.mode, Mode::Cubic(_)) {
+        // Without antialiasing a linear filter has the edge inside, if it has anything outside.
+        let excludes = self.antialias || self.mode != Mode::Linear;
+        if self.exclude_outside && excludes && !matches!(self.mode, Mode::Nearest(_)) {
             fields.push(code!(exclude_outside: true));
         }
         if self.antialias && !matches!(self.mode, Mode::Nearest(_)) {

@@ -25,6 +25,21 @@ attributes!(
     }
 );
 
+impl Policy {
+    /// The size at a place of `axes`, as the kernels compute it, if the aspect ratio is kept.
+    pub fn kept(self, x: &TensorType, axes: &[usize], sizes: &[Dim], place: usize) -> Option<Dim> {
+        let input = |axis: &usize| x.shape.get(*axis)?.fixed().map(|size| size as f32);
+        let scales = axes.iter().zip(sizes);
+        let scales = scales.map(|(axis, size)| Some(size.fixed()? as f32 / input(axis)?));
+        let scales: Vec<f32> = scales.collect::<Option<_>>()?;
+        let scale = match self {
+            Policy::NotLarger => scales.into_iter().fold(f32::INFINITY, f32::min),
+            _ => scales.into_iter().fold(0.0, f32::max),
+        };
+        Some(Dim::from((scale * input(axes.get(place)?)? + 0.5) as i64))
+    }
+}
+
 /// How large the result is along each axis, as far as it is known.
 #[derive(Clone, Debug)]
 pub enum Target {
