@@ -77,10 +77,13 @@ fn reduction(a: &Attributes<'_>) -> Result<Reduction, Problem> {
         "none" => Ok(Reduction::Assign),
         "add" => Ok(Reduction::Add),
         "mul" => Ok(Reduction::Mul),
-        "min" if a.version() >= 18 => Ok(Reduction::Min),
-        "max" if a.version() >= 18 => Ok(Reduction::Max),
-        other => Err(Problem::new(format!("`reduction` is `{other}`"))
-            .help("it may be none, add, mul or, since version 18, min or max")),
+        // Version 18 brought these two. Exporters write them for version 16 as well, and ONNX Runtime accepts that.
+        "min" => Ok(Reduction::Min),
+        "max" => Ok(Reduction::Max),
+        other => {
+            let problem = Problem::new(format!("`reduction` is `{other}`"));
+            Err(problem.help("expected none, add, mul, min or max"))
+        }
     }
 }
 
