@@ -13,20 +13,39 @@ use crate::emit::{Emit, whole};
 use crate::graph::{Block, Flow, Iterations};
 use crate::infer::{Fact, Infer};
 use crate::ops::Operator;
+use crate::proto::{TypeValue, ValueInfoProto};
 use crate::rust::{Code, Variable, code};
 use crate::types::{Known, Place, Type};
 
 #[derive(Debug)]
-struct Loop;
+struct Loop {
+    /// Whether the body declares its counter as a tensor of rank 1. It is a scalar otherwise.
+    has_counter_axis: bool,
+    /// Whether the body declares its condition so.
+    has_condition_axis: bool,
+}
 
-attributes!(struct Loop);
+attributes!(struct Loop { has_counter_axis, has_condition_axis });
 
 const BODY: &str = "body";
 /// A count of more iterations than this stands for no count at all.
 const ENDLESS: i64 = 1 << 31;
 
-pub fn read(_: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Loop))
+pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let inputs = a.graph(BODY)?.map_or(&[][..], |body| &body.input);
+    let has_axis = |at: usize| inputs.get(at).is_some_and(|input| rank(input) == Some(1));
+    Ok(Rc::new(Loop {
+        has_counter_axis: has_axis(0),
+        has_condition_axis: has_axis(1),
+    }))
+}
+
+/// The rank that the file declares.
+fn rank(input: &ValueInfoProto) -> Option<usize> {
+    match input.r#type.as_ref()?.value.as_ref()? {
+        TypeValue::Tensor(tensor) => Some(tensor.shape.as_ref()?.dim.len()),
+        _ => None,
+    }
 }
 
 impl Operator for Loop {
@@ -39,13 +58,17 @@ impl Operator for Loop {
         }
         let names = cx.names();
         let number = cx.fresh("i");
+        let shape = |has_axis: bool| match has_axis {
+            true => vec![Dim::from(1)],
+            false => vec![],
+        };
         let index = Fact {
             known: Known::Ints(vec![number.clone()]).into(),
-            ..Fact::of(Type::tensor(DType::I64, vec![]))
+            ..Fact::of(Type::tensor(DType::I64, shape(self.has_counter_axis)))
         };
         let goes_on = Fact {
             known: Known::Bools(vec![true]).into(),
-            ..Fact::of(Type::tensor(DType::Bool, vec![]))
+            ..Fact::of(Type::tensor(DType::Bool, shape(self.has_condition_axis)))
         };
         let initial = (0..state).map(|at| cx.fact(at + 2));
         let initial = initial.collect::<Result<Vec<Fact>, Problem>>()?;
@@ -274,7 +297,7 @@ mod tests {
                 s = Shape (x)
                 d = Gather (s, zero)
                 m = Squeeze (d, zero)
-                y = Loop (m) <body = b (int64 i, bool c) => (bool c2, float[3] r) {
+                y = Loop (m, "") <body = b (int64 i, bool c) => (bool c2, float[3] r) {
                     r = Gather <axis = 0> (x, i)
                     c2 = Identity (c)
                 }>
@@ -285,13 +308,33 @@ mod tests {
                     int64[] m = {n}
                 >
                 {
-                    float32[n, 3] y = Loop (m)
+                    float32[n, 3] y = Loop (m, )
                         body (int64[] i, bool[] c) => (bool[] c, float32[3] r)
                         {
                             float32[3] r = Gather <axis: 0> (x, i)
                         }
                 }
             "#]],
+        );
+    }
+
+    #[test]
+    fn a_counter_has_the_rank_that_the_body_declares() {
+        check(
+            r#"g (float[n, 3] x, int64 m) => (float[k, 1, 3] y) {
+                y = Loop (m, "") <body = b (int64[1] i, bool[1] c) => (bool[1] d, float[1, 3] r) {
+                    r = Gather <axis = 0> (x, i)
+                    d = Identity (c)
+                }>
+            }"#,
+            expect![[r#"
+                cannot compile `model`
+
+                  expected 2 inputs or more, found 1
+                    at node `y` (Loop opset 21)
+                    help: the file is inconsistent; export the model again
+
+                  model: IR version 10, ai.onnx 21"#]],
         );
     }
 

@@ -13,7 +13,7 @@ use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
-use crate::ops::{Operator, Row, broadcast, row};
+use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::Known;
 pub use bounds::Span;
@@ -68,6 +68,9 @@ fn slice(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 impl Operator for Slice {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
+        for (input, name) in (1..).zip(["starts", "ends", "axes", "steps"]) {
+            sizes::integers(cx, input, name)?;
+        }
         let inputs = self.inputs(|at| cx.has(at), |at| cx.known(at));
         let count = match &self.attributes {
             Some(_) => None,
@@ -101,6 +104,16 @@ impl Operator for Slice {
         let inputs = self.inputs(|at| cx.has(at), |at| cx.known(at));
         let count = cx.tensor_type(1).ok().and_then(|starts| starts.count());
         let bounds = bounds(&inputs, count, shape.len())?;
+        if is_leading(&inputs, count) {
+            cx.may_fail();
+            let (starts, ends) = (cx.host_ints(1)?, cx.host_ints(2)?);
+            let (module, x) = if cx.on_host() {
+                (code!(host), cx.host(0)?)
+            } else {
+                (code!(ops::slice), cx.tensor(0)?)
+            };
+            return Ok(code!(#module::slice_leading(#x, #starts, #ends)));
+        }
         if cx.on_host() {
             let x = cx.host(0)?;
             let lists = lists(cx, &inputs, &bounds, shape.len())?;
@@ -204,12 +217,22 @@ impl Input {
     }
 }
 
+/// Whether the first axes are sliced, and only the run tells how many.
+fn is_leading([starts, ends, axes, steps]: &[Input; 4], count: Option<usize>) -> bool {
+    let absent = [axes, steps].map(|input| matches!(input, Input::Absent));
+    let open = [starts, ends].map(|input| matches!(input, Input::Open));
+    count.is_none() && absent == [true; 2] && open == [true; 2]
+}
+
 /// The axes that are sliced and what is known of their bounds; with unknown axes, all of them.
 fn bounds(
     inputs: &[Input; 4],
     count: Option<usize>,
     rank: usize,
 ) -> Result<Vec<(usize, Option<Bounds>)>, Problem> {
+    if is_leading(inputs, count) {
+        return Ok((0..rank).map(|axis| (axis, None)).collect());
+    }
     let [starts, ends, axes, steps] = inputs;
     let (starts, ends) = (starts.known(), ends.known());
     let known = [starts, ends, axes.known(), steps.known()];
@@ -342,6 +365,21 @@ mod tests {
                 >
                 {
                     float32[n, slice] y = Slice (x, one, end, one)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_run_may_tell_how_many_axes_are_sliced() {
+        check(
+            "g (float[n, m] x, int64[k] starts, int64[k] ends) => (float[a, b] y) {
+                y = Slice(x, starts, ends)
+            }",
+            expect![[r#"
+                g (float32[n, m] x, host int64[k] starts, host int64[k] ends) => (float32[slice, slice_2] y)
+                {
+                    float32[slice, slice_2] y = Slice (x, starts, ends)
                 }
             "#]],
         );
