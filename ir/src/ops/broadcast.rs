@@ -40,8 +40,18 @@ pub fn second(cx: &mut Emit<'_, '_>, axis: Option<i64>, rank: usize) -> Result<C
     let mut shape = vec![Dim::from(1); rank.saturating_sub(trailing)];
     shape.extend(sizes);
     shape.resize(rank, Dim::from(1));
-    let shape = cx.shape(&shape);
-    Ok(code!(#tensor.reshape(#shape)))
+    Ok(reshaped(cx, tensor, &shape))
+}
+
+/// The tensor in another shape, by Burn's function if no size is 0, which Burn takes for "as it was".
+pub fn reshaped(cx: &mut Emit<'_, '_>, tensor: Code, shape: &[Dim]) -> Code {
+    let is_filled = |size: &Dim| size.number().is_some_and(|size| size > 0);
+    let sizes = cx.shape(shape);
+    if shape.iter().all(is_filled) {
+        code!(#tensor.reshape(#sizes))
+    } else {
+        code!(ops::shape::reshape(#tensor, #sizes))
+    }
 }
 
 fn size(cx: &mut Infer<'_>, shapes: &[Shape], rank: usize, axis: usize) -> Result<Dim, Problem> {

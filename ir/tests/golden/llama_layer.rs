@@ -483,8 +483,8 @@ mod model_onnx {
                 .forward(x)
                 .reshape([batch, sequence, 2, 4])
                 .swap_dims(1, 2);
-            let cos = cos.unsqueeze_dim::<4>(1);
-            let sin = sin.unsqueeze_dim::<4>(1);
+            let cos = ops::shape::insert_axis::<_, 4, _>(cos, 1);
+            let sin = ops::shape::insert_axis::<_, 4, _>(sin, 1);
             let q = ops::rotary::rotate_pairs(q, cos.clone(), sin.clone(), false);
             let k = ops::rotary::rotate_pairs(k, cos, sin, false);
             let present_key = ops::stack::concat(vec![past_key, k], 2);

@@ -264,7 +264,7 @@ pub fn stack(
     match (whole.rank(), some) {
         // Scalars have one axis on the device.
         (1, true) => code!(Tensor::cat(#rows, 0)),
-        (_, true) => code!(Tensor::stack::<#rank>(#rows, #along)),
+        (_, true) => code!(ops::stack::stack::<_, #rank, _>(#rows, #along)),
         _ => {
             let shape = empty(cx, whole, axis);
             let element = element_type(whole.dtype);

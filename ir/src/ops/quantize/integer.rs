@@ -14,7 +14,7 @@ use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::elementwise::cast::carrier;
-use crate::ops::sizes;
+use crate::ops::{broadcast, sizes};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
@@ -288,8 +288,8 @@ fn spread(cx: &mut Emit<'_, '_>, input: usize, rank: usize, side: Side) -> Resul
             if let Some(slot) = shape.get_mut(at) {
                 *slot = size.clone();
             }
-            let (tensor, shape) = (cx.tensor(input)?, cx.shape(&shape));
-            Ok(code!(#tensor.reshape(#shape)))
+            let tensor = cx.tensor(input)?;
+            Ok(broadcast::reshaped(cx, tensor, &shape))
         }
         (_, shape) if shape.len() <= rank => cx.tensor_of_rank(input, rank),
         _ => Err(Problem::new(format!(

@@ -7,7 +7,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::ops::axes::axis;
-use crate::ops::sizes;
+use crate::ops::{broadcast, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
@@ -79,8 +79,8 @@ impl Layout {
                 if let Some(slot) = shape.get_mut(at) {
                     *slot = size;
                 }
-                let (factor, shape) = (cx.tensor(input)?, cx.shape(&shape));
-                Ok(code!(#factor.reshape(#shape)))
+                let factor = cx.tensor(input)?;
+                Ok(broadcast::reshaped(cx, factor, &shape))
             }
             Layout::Blocks(at, block) => {
                 let size = x.shape.get(at).cloned().unwrap_or_default();

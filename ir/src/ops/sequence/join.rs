@@ -113,7 +113,7 @@ impl Operator for Join {
             // Scalars have one axis on the device.
             (false, true) if whole.rank() > 1 => {
                 let items = bounded(items);
-                code!(Tensor::stack::<#rank>(#items, #along))
+                code!(ops::stack::stack::<_, #rank, _>(#items, #along))
             }
             (false, _) => {
                 let items = bounded(items);

@@ -158,8 +158,15 @@ impl Operator for Reshape {
         }
         if let Some(axis) = self.inserted(cx)?.filter(|_| proven) {
             let to = Literal::usize_unsuffixed(shape.len());
+            // The sizes after the axis move, and Burn takes a size of 0 for the one that was there.
+            let mut moved = cx.tensor_type(0)?.shape.iter().skip(axis);
+            let is_filled = moved.all(|size| size.number().is_some());
             let axis = Literal::usize_unsuffixed(axis);
-            return Ok(code!(#x.unsqueeze_dim::<#to>(#axis)));
+            return Ok(if is_filled {
+                code!(#x.unsqueeze_dim::<#to>(#axis))
+            } else {
+                code!(ops::shape::insert_axis::<_, #to, _>(#x, #axis))
+            });
         }
         let sizes = match self {
             Reshape::Flatten(at) if late => {
