@@ -7,4 +7,7 @@ mod reshape;
 pub mod slice;
 pub mod stack;
 
-pub use reshape::{WithShape, empty, insert_axis, lift, reshape, reshape_to, sizes, squeeze_axes, squeezed, unsqueeze_axes, unsqueezed};
+pub use reshape::{
+    WithShape, empty, insert_axis, lift, reshape, reshape_to, sizes, squeeze_axes, squeezed,
+    unsqueeze_axes, unsqueezed,
+};

@@ -195,9 +195,9 @@ mod tests {
     #[test]
     fn lists_are_equally_long() {
         let x = int::<2>([[1i32, 2, 3], [4, 5, 6]]);
-        let error = attempt(|| slice_leading(x.clone(), &[0, 0, 0], &[1, 1, 1]));
+        let error = attempt(|| slice_leading(x.clone(), &[0, 0, 0], &[1, 1, 1]).dims());
         assert_eq!(error.unwrap_err().reason, "axis 2 is outside of rank 2");
-        let error = attempt(|| slice(x, &[0], &[1], &[0, 1], &[1]));
+        let error = attempt(|| slice(x, &[0], &[1], &[0, 1], &[1]).dims());
         assert_eq!(
             error.unwrap_err().reason,
             "1 starts, 1 ends, 2 axes and 1 steps are not equally many"

@@ -219,9 +219,8 @@ impl Input {
 
 /// Whether the first axes are sliced, and only the run tells how many.
 fn is_leading([starts, ends, axes, steps]: &[Input; 4], count: Option<usize>) -> bool {
-    let absent = [axes, steps].map(|input| matches!(input, Input::Absent));
-    let open = [starts, ends].map(|input| matches!(input, Input::Open));
-    count.is_none() && absent == [true; 2] && open == [true; 2]
+    let open = matches!((starts, ends), (Input::Open, Input::Open));
+    count.is_none() && open && matches!((axes, steps), (Input::Absent, Input::Absent))
 }
 
 /// The axes that are sliced and what is known of their bounds; with unknown axes, all of them.
@@ -373,9 +372,7 @@ mod tests {
     #[test]
     fn the_run_may_tell_how_many_axes_are_sliced() {
         check(
-            "g (float[n, m] x, int64[k] starts, int64[k] ends) => (float[a, b] y) {
-                y = Slice(x, starts, ends)
-            }",
+            "g (float[n, m] x, int64[k] starts, int64[k] ends) => (y) { y = Slice(x, starts, ends) }",
             expect![[r#"
                 g (float32[n, m] x, host int64[k] starts, host int64[k] ends) => (float32[slice, slice_2] y)
                 {
