@@ -2,11 +2,14 @@
 
 mod program;
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use bytes::Bytes;
 use clap::Args;
 use onnx_embed_ir::emit::arguments::arguments as ports;
 use onnx_embed_ir::model::Model;
@@ -20,6 +23,8 @@ use program::Program;
 
 /// More names of classes are not listed in a program.
 const LABELS: usize = 2000;
+/// Subfolder of the crate for the model and its external data. Cargo takes nothing in it for a part of the crate.
+const MODEL_FOLDER: &str = "model";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -62,9 +67,12 @@ pub fn new(arguments: &New) -> Result<ExitCode> {
     {
         bail!("`{}` is there already and not empty", folder.display());
     }
-    let file = format!("{name}.onnx");
-    write(&folder.join("Cargo.toml"), &manifest(&name))?;
-    copy(&model, path, &folder, &file)?;
+    let file = format!("{MODEL_FOLDER}/{name}.onnx");
+    let copies = copies(&model, &file)?;
+    write(&folder.join("Cargo.toml"), manifest(&name).as_bytes())?;
+    for (name, bytes) in copies {
+        write(&folder.join(name), &bytes)?;
+    }
     let (inputs, outputs) = ports(&model);
     let program = Program {
         file: &file,
@@ -73,9 +81,9 @@ pub fn new(arguments: &New) -> Result<ExitCode> {
         dims: &arguments.dims,
         labels: labels(&model),
     };
-    write(&folder.join("src/main.rs"), &program.source()?)?;
-    write(&folder.join("README.md"), &readme(&name, &file))?;
-    write(&folder.join(".gitignore"), "/target\n")?;
+    write(&folder.join("src/main.rs"), program.source()?.as_bytes())?;
+    write(&folder.join("README.md"), readme(&name, &file).as_bytes())?;
+    write(&folder.join(".gitignore"), b"/target\n")?;
     let folder = folder.display().to_string();
     if arguments.json {
         println!("{:#}", json!({ "package": name, "folder": folder }));
@@ -139,28 +147,55 @@ fn readme(name: &str, file: &str) -> String {
     )
 }
 
-/// The model and its external data, which keep their names.
-fn copy(model: &Model, path: &Path, folder: &Path, file: &str) -> Result<()> {
-    for (at, (name, _)) in model.files.list().into_iter().enumerate() {
-        let (from, to) = match at {
-            0 => (path.to_owned(), folder.join(file)),
-            _ => (path.with_file_name(&name), folder.join(&name)),
+/// Files to write for the model, relative to the crate: `file`, and the external data under the names that the
+/// model refers to.
+///
+/// # Errors
+///
+/// If two of them are one file on some file system, or if tools would read one as their configuration.
+fn copies(model: &Model, file: &str) -> Result<Vec<(PathBuf, Bytes)>> {
+    let mut copies: Vec<(PathBuf, Bytes)> = Vec::new();
+    let mut taken = BTreeSet::new();
+    for (at, (name, bytes)) in model.files.list().into_iter().enumerate() {
+        let path = match at {
+            0 => PathBuf::from(file),
+            _ => Path::new(MODEL_FOLDER).join(inside(&name)?),
         };
-        if let Some(folder) = to.parent() {
-            fs::create_dir_all(folder)
-                .with_context(|| format!("cannot write to `{}`", folder.display()))?;
+        if !taken.insert(path.to_string_lossy().to_lowercase()) {
+            bail!(
+                "external data `{}` has the name of another file of the crate: rename it",
+                name.display()
+            );
         }
-        fs::copy(&from, &to).with_context(|| format!("cannot copy `{}`", from.display()))?;
+        copies.push((path, bytes));
     }
-    Ok(())
+    Ok(copies)
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
+/// A relative path without `.` and without hidden files, such as `.git/config` and `.cargo/config.toml`.
+fn inside(name: &Path) -> Result<PathBuf> {
+    let mut plain = PathBuf::new();
+    for part in name.components() {
+        match part {
+            Component::CurDir => {}
+            Component::Normal(part) if !part.to_string_lossy().starts_with('.') => plain.push(part),
+            _ => bail!(
+                "external data `{}` has a hidden name, which tools may read as their configuration: rename it",
+                name.display()
+            ),
+        }
+    }
+    Ok(plain)
+}
+
+/// Writes a file that is not there yet.
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let failed = || format!("cannot write `{}`", path.display());
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).with_context(failed)?;
     }
-    fs::write(path, text).with_context(failed)
+    let mut file = fs::File::create_new(path).with_context(failed)?;
+    file.write_all(bytes).with_context(failed)
 }
 
 #[cfg(test)]

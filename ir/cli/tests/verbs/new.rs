@@ -4,6 +4,9 @@ use std::path::Path;
 use std::process::Command;
 
 use expect_test::expect;
+use onnx_embed_ir::proto::StringStringEntryProto;
+use onnx_embed_ir::text;
+use prost::Message;
 
 use super::{folder, model, run, run_in};
 
@@ -15,7 +18,7 @@ fn a_program_that_builds_and_prints_probabilities() {
     let main = std::fs::read_to_string(folder.join("src/main.rs")).unwrap();
     expect![[r#"
         mod model {
-            onnx_embed::onnx_model!("mnist.onnx");
+            onnx_embed::onnx_model!("model/mnist.onnx");
         }
 
         use onnx_embed::{Device, Tensor};
@@ -61,7 +64,7 @@ fn labels_of_the_file_stand_beside_the_best_scores() {
     let main = std::fs::read_to_string(folder.join("pets/src/main.rs")).unwrap();
     expect![[r#"
         mod model {
-            onnx_embed::onnx_model!("pets.onnx");
+            onnx_embed::onnx_model!("model/pets.onnx");
         }
 
         use onnx_embed::{Device, Tensor};
@@ -107,7 +110,7 @@ fn sizes_that_are_asked_for_and_inputs_of_every_kind() {
     let main = std::fs::read_to_string(folder.join("kinds/src/main.rs")).unwrap();
     expect![[r#"
         mod model {
-            onnx_embed::onnx_model!("kinds.onnx");
+            onnx_embed::onnx_model!("model/kinds.onnx");
         }
 
         use onnx_embed::{Array, Device, Int, Tensor};
@@ -136,4 +139,184 @@ fn sizes_that_are_asked_for_and_inputs_of_every_kind() {
         error: `kinds` is there already and not empty
     "#]]
     .assert_eq(&again.err);
+}
+
+/// Writes a model whose only constant is in the file `data`, and that file.
+fn with_external_data(folder: &Path, data: &str) {
+    let source = r#"<ir_version: 10, opset_import: ["": 21]>
+        g (float[4] x) => (float[4] y) <float[4] w = {1, 2, 3, 4}> { y = Add (x, w) }"#;
+    let mut model = text::model(source).unwrap();
+    let weight = &mut model.graph.as_mut().unwrap().initializer[0];
+    weight.float_data.clear();
+    weight.raw_data = None;
+    weight.data_location = 1;
+    weight.external_data = vec![StringStringEntryProto {
+        key: "location".into(),
+        value: data.into(),
+    }];
+    std::fs::write(folder.join("m.onnx"), model.encode_to_vec()).unwrap();
+    let data = folder.join(data);
+    std::fs::create_dir_all(data.parent().unwrap()).unwrap();
+    std::fs::write(data, b"fn main() { }   ").unwrap();
+}
+
+/// The files of a folder, relative to it.
+fn files(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in folder.read_dir().unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        if entry.file_type().unwrap().is_dir() {
+            let inner = files(&entry.path());
+            found.extend(inner.iter().map(|inner| format!("{name}/{inner}")));
+        } else {
+            found.push(name);
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn external_data_never_becomes_a_part_of_the_crate() {
+    for data in [
+        "build.rs",
+        "Cargo.toml",
+        "Cargo.lock",
+        "rust-toolchain.toml",
+        "src/main.rs",
+        "src/bin/x.rs",
+    ] {
+        let folder = folder("new_planted");
+        with_external_data(&folder, data);
+        let answer = run_in(&folder, &["new", "m.onnx", "crate"]);
+        assert_eq!(answer.code, 0, "{data}: {}", answer.err);
+        let mut expected = vec![
+            ".gitignore".to_owned(),
+            "Cargo.toml".to_owned(),
+            "README.md".to_owned(),
+            "model/m.onnx".to_owned(),
+            format!("model/{data}"),
+            "src/main.rs".to_owned(),
+        ];
+        expected.sort();
+        assert_eq!(files(&folder.join("crate")), expected, "{data}");
+        let manifest = std::fs::read_to_string(folder.join("crate/Cargo.toml")).unwrap();
+        assert!(
+            manifest.starts_with("[package]\nname = \"m\"\n"),
+            "{manifest}"
+        );
+        // What cargo finds in the crate: one program, no build script.
+        let output = Command::new(env!("CARGO"))
+            .args([
+                "metadata",
+                "--no-deps",
+                "--offline",
+                "--format-version",
+                "1",
+            ])
+            .current_dir(folder.join("crate"))
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let targets = metadata["packages"][0]["targets"].as_array().unwrap();
+        let kinds: Vec<&str> = targets
+            .iter()
+            .map(|target| target["kind"][0].as_str().unwrap())
+            .collect();
+        assert_eq!(kinds, ["bin"], "{data}");
+    }
+}
+
+#[test]
+fn external_data_with_hidden_names_or_the_names_of_others_is_refused() {
+    for data in [
+        ".cargo/config.toml",
+        ".git/config",
+        "data/.hidden",
+        "m.onnx.data/../.x",
+    ] {
+        let folder = folder("new_hidden");
+        with_external_data(&folder, data);
+        let answer = run_in(&folder, &["new", "m.onnx", "crate"]);
+        assert_ne!(answer.code, 0, "{data}");
+        assert!(
+            !folder.join("crate").exists(),
+            "{data}: {:?}",
+            files(&folder.join("crate"))
+        );
+    }
+    // `Two Words.onnx` is written as `two_words.onnx`, which the data are called already.
+    let folder = folder("new_twice");
+    with_external_data(&folder, "Two_Words.onnx");
+    std::fs::rename(folder.join("m.onnx"), folder.join("two words.onnx")).unwrap();
+    let answer = run_in(&folder, &["new", "two words.onnx", "crate"]);
+    expect![[r#"
+        error: external data `Two_Words.onnx` has the name of another file of the crate: rename it
+    "#]]
+    .assert_eq(&answer.err);
+    assert!(!folder.join("crate").exists());
+}
+
+/// A weight of 2.4 MB whose last element is 7.25 and all others 0.
+fn with_large_weight() -> Vec<u8> {
+    let source = r#"<ir_version: 10, opset_import: ["": 21]>
+        g (float[1, 600] x) => (float[1, 1] y) <float[1] w = {0}> {
+            sums = Add (x, w)
+            y = ReduceMax (sums)
+        }"#;
+    let mut model = text::model(source).unwrap();
+    let weight = &mut model.graph.as_mut().unwrap().initializer[0];
+    let mut bytes = vec![0; 4 * 1000 * 600];
+    let end = bytes.len() - 4;
+    bytes[end..].copy_from_slice(&7.25f32.to_le_bytes());
+    weight.dims = vec![1000, 600];
+    weight.float_data.clear();
+    weight.raw_data = Some(bytes.into());
+    model.encode_to_vec()
+}
+
+#[test]
+fn a_large_model_is_assembled_into_a_crate_that_forbids_unsafe_code() {
+    // Names that mean something to an assembler, a shell or the macro.
+    let folder = folder("new_large").join("a {b} 'c\" $d");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("large.onnx"), with_large_weight()).unwrap();
+    let answer = run_in(&folder, &["new", "large.onnx"]);
+    assert_eq!(answer.code, 0, "{}", answer.err);
+    let main = folder.join("large/src/main.rs");
+    let text = std::fs::read_to_string(&main).unwrap();
+    std::fs::write(
+        &main,
+        format!("#![forbid(unsafe_code)]\n#![deny(warnings)]\n{text}"),
+    )
+    .unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::fs::copy(root.join("Cargo.lock"), folder.join("large/Cargo.lock")).unwrap();
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let output = Command::new(env!("CARGO"))
+        .args(["run", "--quiet", "--target-dir"])
+        .arg(target)
+        .env("CARGO_PROFILE_DEV_DEBUG", "false")
+        .current_dir(folder.join("large"))
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "y: [7.25]\n");
+    if cfg!(target_os = "linux") {
+        let program = std::fs::read(target.join("debug/large")).unwrap();
+        let symbol = program.windows(27).any(|name| {
+            name.starts_with(b"onnx_embed_") && name[11..].iter().all(u8::is_ascii_hexdigit)
+        });
+        assert!(symbol, "the weights were not assembled");
+    }
 }
