@@ -13,6 +13,9 @@ from pathlib import Path
 import numpy
 import onnxruntime
 
+# Python runs with `-I`, which leaves out the folder of the script.
+sys.path.append(str(Path(__file__).resolve().parent))
+
 import exact
 import record
 

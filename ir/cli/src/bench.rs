@@ -13,9 +13,11 @@ use clap::Args;
 use indicatif::ProgressBar;
 use onnx_embed_ir::inspect::inspect;
 use onnx_embed_ir::options::Options;
-use serde_json::{Value as Json, json};
+use serde::de::DeserializeOwned;
+use serde_json::json;
 
 use crate::args::{Device, Programs, dim};
+use crate::message::{Profiled, Request, Run, Timed};
 use crate::models::{self, Model};
 use crate::npz::Recording;
 use crate::prepare::{Obstacle, Ready, prepare};
@@ -130,9 +132,13 @@ fn measure(
     threads: usize,
 ) -> Result<String> {
     let inputs = inputs(arguments, ready.model)?;
-    let answer = answer(arguments, scratch, ready, threads, &inputs, None)?;
-    let times = answer["times_ms"].as_array().into_iter().flatten();
-    let mut times: Vec<f64> = times.filter_map(Json::as_f64).collect();
+    let request = |run| Request::Run {
+        run,
+        outputs: None,
+        seconds: Some(arguments.seconds),
+    };
+    let answer: Timed = answer(arguments, scratch, ready, threads, &inputs, request)?;
+    let mut times = answer.times_ms;
     times.sort_by(f64::total_cmp);
     let micro = |time: Option<f64>| time.map(|time| (time * 1e3).round() / 1e3);
     let half = median(&times);
@@ -145,12 +151,12 @@ fn measure(
         "median_ms": micro(half),
         "p95_ms": micro(times.get(times.len() * 95 / 100).copied()),
         "items_per_second": rate,
-        "first_ms": micro(answer["first_ms"].as_f64()),
-        "load_ms": micro(answer["load_ms"].as_f64()),
-        "peak_bytes": answer["peak_bytes"],
-        "runs": answer["runs"],
-        "launches": answer["launches"],
-        "reads": answer["reads"],
+        "first_ms": micro(Some(answer.first_ms)),
+        "load_ms": micro(Some(answer.load_ms)),
+        "peak_bytes": answer.peak_bytes,
+        "runs": answer.runs,
+        "launches": answer.kernels.values().sum::<u64>(),
+        "reads": answer.reads,
     });
     Ok(if arguments.json {
         line.to_string()
@@ -167,7 +173,11 @@ fn profile(
     threads: usize,
 ) -> Result<String> {
     let inputs = inputs(arguments, ready.model)?;
-    let answer = answer(arguments, scratch, ready, threads, &inputs, Some("times"))?;
+    let request = |run| Request::Profile {
+        run,
+        seconds: arguments.seconds,
+    };
+    let answer: Profiled = answer(arguments, scratch, ready, threads, &inputs, request)?;
     let profile = Profile::new(&answer, ready.model, scratch, &inputs)?;
     let mut line = json!({
         "model": ready.model.name,
@@ -189,23 +199,21 @@ fn profile(
 }
 
 /// What the program of a model says.
-fn answer(
+fn answer<A: DeserializeOwned>(
     arguments: &Bench,
     scratch: &Scratch,
     ready: &Ready<'_>,
     threads: usize,
     inputs: &Values,
-    trace: Option<&str>,
-) -> Result<Json> {
+    request: impl FnOnce(Run) -> Request,
+) -> Result<A> {
     let model = ready.model;
     let file = scratch.values(model, "in");
     wire::write(&file, inputs)?;
-    let request = json!({
-        "model": model.package(),
-        "device": arguments.programs.device.name(),
-        "inputs": file,
-        "seconds": arguments.seconds,
-        "trace": trace,
+    let request = request(Run {
+        model: model.package(),
+        device: arguments.programs.device.name().to_owned(),
+        inputs: file.clone(),
     });
     let messages = scratch.messages(model);
     let outcome = ask(&ready.program, &request, Some(threads), LIMIT, &messages)?;

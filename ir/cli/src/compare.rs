@@ -201,7 +201,9 @@ fn strings(found: &[String], expected: &[String]) -> Comparison {
 }
 
 fn maps(found: &[Value], keys: &[Key], values: &Tensor, tolerance: f64) -> Comparison {
-    let expected = values.numbers().unwrap_or_default();
+    let Some(expected) = values.numbers() else {
+        return differs("was recorded as maps of values that are no numbers".to_owned());
+    };
     let rows = expected.len().checked_div(keys.len()).unwrap_or(0);
     if found.len() != rows {
         return differs(format!("has {} maps, not {rows}", found.len()));

@@ -6,12 +6,14 @@ use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use serde_json::Value as Json;
+use serde::de::DeserializeOwned;
+
+use crate::message::Request;
 
 /// What became of a model's process.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
-    Answer(Json),
+pub enum Outcome<A> {
+    Answer(A),
     /// The model said why it cannot run.
     Refused(String),
     /// The process panicked, overflowed its stack, was killed or took too long.
@@ -22,29 +24,29 @@ pub enum Outcome {
 const ANSWER: &str = "onnx-embed-runner: ";
 
 /// Asks a program and waits for its answer; what it says goes to the file `messages`.
-pub fn ask(
+pub fn ask<A: DeserializeOwned>(
     program: &Path,
-    request: &Json,
+    request: &Request,
     threads: Option<usize>,
     limit: Duration,
     messages: &Path,
-) -> Result<Outcome> {
+) -> Result<Outcome<A>> {
     ask_with(program, request, threads, &[], limit, messages)
 }
 
 /// [`ask`], of a program with variables of its own in its environment.
-pub fn ask_with(
+pub fn ask_with<A: DeserializeOwned>(
     program: &Path,
-    request: &Json,
+    request: &Request,
     threads: Option<usize>,
     variables: &[(&str, String)],
     limit: Duration,
     messages: &Path,
-) -> Result<Outcome> {
+) -> Result<Outcome<A>> {
     let answers = messages.with_extension("out");
     let mut command = Command::new(program);
     command
-        .arg(request.to_string())
+        .arg(serde_json::to_string(request)?)
         .env("RUST_BACKTRACE", "0")
         .envs(variables.iter().map(|(name, value)| (name, value)))
         .stdout(File::create(&answers)?)
@@ -78,11 +80,13 @@ pub fn ask_with(
     })
 }
 
-fn judge(status: ExitStatus, output: &str, errors: &str) -> Outcome {
+fn judge<A: DeserializeOwned>(status: ExitStatus, output: &str, errors: &str) -> Outcome<A> {
     let answer = output.lines().find_map(|line| line.strip_prefix(ANSWER));
-    let answer = answer.and_then(|answer| serde_json::from_str(answer).ok());
     match (status.code(), answer) {
-        (Some(0), Some(answer)) => Outcome::Answer(answer),
+        (Some(0), Some(answer)) => match serde_json::from_str(answer) {
+            Ok(answer) => Outcome::Answer(answer),
+            Err(error) => Outcome::Died(format!("gives an answer that cannot be read: {error}")),
+        },
         (Some(1), None) => Outcome::Refused(errors.trim().to_owned()),
         (Some(101), _) => Outcome::Died(panic(errors)),
         _ if errors.contains("has overflowed its stack") => {
@@ -92,17 +96,22 @@ fn judge(status: ExitStatus, output: &str, errors: &str) -> Outcome {
     }
 }
 
-/// Message and place of the first panic.
+/// The whole message of the first panic, and its place.
 fn panic(errors: &str) -> String {
     let mut lines = errors.lines();
     let place = lines.find_map(|line| line.split_once(" panicked at "));
     let Some((_, place)) = place else {
         return format!("panics: {}", last_line(errors));
     };
-    let message: Vec<&str> = lines
-        .take_while(|line| !line.starts_with("note: ") && !line.starts_with("stack backtrace"))
-        .collect();
-    let message = message.join(" ");
+    // A message may have lines of any text; the standard library ends it with its advice on backtraces, or the next
+    // panic begins.
+    let is_behind = |line: &str| {
+        line.starts_with("note: run with `RUST_BACKTRACE=")
+            || line.starts_with("stack backtrace:")
+            || (line.starts_with("thread '") && line.contains(" panicked at "))
+    };
+    let message: Vec<&str> = lines.take_while(|line| !is_behind(line)).collect();
+    let message = message.join("\n");
     format!(
         "panics: {} (at {})",
         message.trim(),
@@ -122,25 +131,37 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
 
     use super::*;
+    use crate::message::Devices;
 
     #[test]
     fn an_answer_is_one_line_among_others() {
-        let output = "hello\nonnx-embed-runner: {\"a\":1}\n";
-        let answer = Outcome::Answer(serde_json::json!({ "a": 1 }));
+        let output = "hello\nonnx-embed-runner: {\"devices\":1}\n";
+        let answer = Outcome::Answer(Devices { devices: 1 });
         assert_eq!(judge(ExitStatus::from_raw(0), output, ""), answer);
     }
 
     #[test]
+    fn an_answer_without_a_field_is_none() {
+        let output = "onnx-embed-runner: {}\n";
+        let judged: Outcome<Devices> = judge(ExitStatus::from_raw(0), output, "");
+        assert!(matches!(judged, Outcome::Died(text) if text.contains("missing field `devices`")));
+    }
+
+    #[test]
     fn a_panic_is_reported_with_its_place() {
-        let errors = "\nthread 'main' (7) panicked at src/a.rs:1:2:\nno\nway\nnote: run with\n";
-        let died = Outcome::Died("panics: no way (at src/a.rs:1:2)".to_owned());
-        assert_eq!(judge(ExitStatus::from_raw(101 << 8), "", errors), died);
+        let errors = "\nthread 'main' (7) panicked at src/a.rs:1:2:\nno\n\nnote: way\nat all\n\
+                      note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n";
+        let died = Outcome::Died("panics: no\n\nnote: way\nat all (at src/a.rs:1:2)".to_owned());
+        assert_eq!(
+            judge::<Devices>(ExitStatus::from_raw(101 << 8), "", errors),
+            died
+        );
     }
 
     #[test]
     fn a_stack_overflow_differs_from_other_aborts() {
         let errors = "thread 'main' has overflowed its stack\nfatal runtime error\n";
-        let judged = |errors| judge(ExitStatus::from_raw(6), "", errors);
+        let judged = |errors| judge::<Devices>(ExitStatus::from_raw(6), "", errors);
         assert_eq!(
             judged(errors),
             Outcome::Died("overflows its stack".to_owned())
@@ -150,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_refusal_is_what_the_program_says() {
-        let judged = judge(ExitStatus::from_raw(1 << 8), "", "missing input `x`\n");
+        let judged = judge::<Devices>(ExitStatus::from_raw(1 << 8), "", "missing input `x`\n");
         assert_eq!(judged, Outcome::Refused("missing input `x`".to_owned()));
     }
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use crate::value::Values;
-use crate::wire;
+use crate::{private, python, wire};
 
 const SCRIPT: &str = include_str!("reference.py");
 /// The script ends so where a package is missing.
@@ -21,17 +21,16 @@ pub fn run(
     output: &Path,
     everything: bool,
 ) -> Result<()> {
-    let file = std::env::temp_dir().join(format!("onnx-embed-inputs-{}", std::process::id()));
+    let folder = private::folder()?;
+    let file = folder.path().join("inputs");
     wire::write(&file, inputs)?;
-    let mut command = Command::new(python);
+    let mut command = python::isolated(python);
     // From its standard input: as an argument it would be in every list of processes.
     command.arg("-").arg(model).arg(&file).arg(output);
     if everything {
         command.arg("--all");
     }
-    let result = speak(command, python, everything);
-    let _ = std::fs::remove_file(&file);
-    result
+    speak(command, python, everything)
 }
 
 fn speak(mut command: Command, python: &Path, everything: bool) -> Result<()> {
@@ -42,7 +41,8 @@ fn speak(mut command: Command, python: &Path, everything: bool) -> Result<()> {
     };
     let install = || {
         format!(
-            "ONNX Runtime is asked by Python: `pip install {packages}`, and `--python PROGRAM` for one that has them"
+            "ONNX Runtime is asked by Python: `pip install {packages}` in a virtual environment, and `--python PROGRAM` for \
+             its Python; it runs with `-I`, which leaves out packages of `pip install --user`"
         )
     };
     let child = command

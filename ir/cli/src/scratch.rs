@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use onnx_embed_ir::options::Options;
 
 use crate::args::Programs;
@@ -52,7 +52,7 @@ impl Scratch {
     pub fn open(programs: &Programs, other_weights: bool) -> Result<Self> {
         let target = match &programs.target_dir {
             Some(folder) => std::path::absolute(folder)?,
-            None => default_target(),
+            None => default_target()?,
         };
         let root = target.join(if other_weights {
             "onnx-embed-other-weights"
@@ -211,7 +211,7 @@ fn existing(path: &Path) -> Result<PathBuf> {
 }
 
 /// The target folder of the workspace here, else a folder for what can be made again.
-fn default_target() -> PathBuf {
+fn default_target() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .args([
@@ -226,12 +226,17 @@ fn default_target() -> PathBuf {
     let metadata = metadata.and_then(|output| serde_json::from_slice(&output.stdout).ok());
     let metadata: serde_json::Value = metadata.unwrap_or_default();
     if let Some(folder) = metadata["target_directory"].as_str() {
-        return folder.into();
+        return Ok(folder.into());
     }
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = || std::env::home_dir().map(|home| home.join(".cache"));
-    let cache = cache.or_else(home).unwrap_or_else(std::env::temp_dir);
-    cache.join("onnx-embed")
+    match cache.or_else(home) {
+        Some(cache) => Ok(cache.join("onnx-embed")),
+        // Programs of a folder that all users share may be another user's.
+        None => bail!(
+            "there is no home folder to build programs in; name a folder: `--target-dir FOLDER`"
+        ),
+    }
 }
 
 fn in_checkout() -> bool {

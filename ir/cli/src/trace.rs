@@ -8,15 +8,15 @@ use anyhow::{Context, Result, bail};
 use indicatif::ProgressBar;
 use onnx_embed_ir::dtype::Kind;
 use onnx_embed_ir::options::Options;
-use serde_json::json;
 
+use crate::message::{Request, Run as RunRequest, Traced};
 use crate::models::Model;
 use crate::npz::{Expected, Recording};
 use crate::prepare::{Obstacle, prepare};
 use crate::process::{Outcome, ask_with};
 use crate::scratch::Scratch;
 use crate::value::{Value, Values};
-use crate::{reference, wire};
+use crate::{private, reference, wire};
 
 /// The values of a run.
 #[derive(Clone, Debug, Default)]
@@ -96,15 +96,16 @@ pub fn ours(
     let ready = ready.first().context("the model was not built")?;
     let (taken, given) = (scratch.values(model, "in"), scratch.values(model, "trace"));
     wire::write(&taken, inputs)?;
-    let request = json!({
-        "model": model.package(),
-        "device": device,
-        "inputs": taken,
-        "outputs": given,
-        "trace": "values",
-    });
+    let request = Request::Trace {
+        run: RunRequest {
+            model: model.package(),
+            device: device.to_owned(),
+            inputs: taken.clone(),
+        },
+        outputs: given.clone(),
+    };
     let (limit, messages) = (Duration::from_secs(3600), scratch.messages(model));
-    let outcome = ask_with(
+    let outcome = ask_with::<Traced>(
         &ready.program,
         &request,
         None,
@@ -120,30 +121,24 @@ pub fn ours(
     for file in [taken, given, messages] {
         let _ = std::fs::remove_file(file);
     }
-    let steps = answer["steps"].as_array().into_iter().flatten();
-    let steps = steps.map(|step| {
-        let text = |key: &str| step[key].as_str().unwrap_or_default().to_owned();
-        Step {
-            value: text("name"),
-            node: text("node"),
-            operator: text("operator"),
-        }
+    let steps = answer.values.into_iter().map(|value| Step {
+        value: value.name,
+        node: value.node,
+        operator: value.operator,
     });
     Ok(Run {
         steps: steps.collect(),
         values: values.into_iter().collect(),
-        problem: answer["problem"].as_str().map(str::to_owned),
+        problem: answer.problem,
     })
 }
 
 /// What ONNX Runtime computes, without its optimizations.
 pub fn onnx_runtime(python: &Path, model: &Model, inputs: &Values) -> Result<Run> {
-    let name = format!("onnx-embed-values-{}.npz", std::process::id());
-    let file = std::env::temp_dir().join(name);
+    let folder = private::folder()?;
+    let file = folder.path().join("values.npz");
     reference::run(python, &model.path, inputs, &file, true)?;
-    let recording = Recording::open(&file);
-    let _ = std::fs::remove_file(&file);
-    let values = recording?.outputs.into_iter();
+    let values = Recording::open(&file)?.outputs.into_iter();
     let values = values.filter_map(|(name, value)| match value {
         Expected::Value(value) => Some((name, value)),
         Expected::Maps { .. } => None,

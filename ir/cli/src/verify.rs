@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::json;
 
 use crate::args::Verify;
 use crate::compare::{compare, is_as_near};
+use crate::message::{Devices, Request, Run, Timed};
 use crate::models;
 use crate::npz::Recording;
 use crate::prepare::{Obstacle, Ready, prepare, say};
@@ -108,11 +108,13 @@ fn bar() -> ProgressBar {
 
 /// Whether the machine has what the programs were built for.
 fn has_device(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>) -> Result<bool> {
-    let request = json!({ "device": arguments.programs.device.name() });
+    let request = Request::Devices {
+        device: arguments.programs.device.name().to_owned(),
+    };
     let limit = Duration::from_secs(arguments.timeout);
     let messages = scratch.messages(ready.model);
-    match ask(&ready.program, &request, None, limit, &messages)? {
-        Outcome::Answer(answer) => Ok(answer["devices"].as_u64() != Some(0)),
+    match ask::<Devices>(&ready.program, &request, None, limit, &messages)? {
+        Outcome::Answer(answer) => Ok(answer.devices != 0),
         Outcome::Refused(text) | Outcome::Died(text) if text.contains("adapter") => Ok(false),
         // Each model will tell.
         _ => Ok(true),
@@ -150,15 +152,18 @@ fn run_one(
     let recording = Recording::open(path)?;
     let (inputs, outputs) = (scratch.values(model, "in"), scratch.values(model, "out"));
     wire::write(&inputs, &recording.inputs)?;
-    let request = json!({
-        "model": model.package(),
-        "device": arguments.programs.device.name(),
-        "inputs": inputs,
-        "outputs": outputs,
-    });
+    let request = Request::Run {
+        run: Run {
+            model: model.package(),
+            device: arguments.programs.device.name().to_owned(),
+            inputs: inputs.clone(),
+        },
+        outputs: Some(outputs.clone()),
+        seconds: None,
+    };
     let limit = Duration::from_secs(arguments.timeout);
     let messages = scratch.messages(model);
-    let outcome = ask(&ready.program, &request, None, limit, &messages)?;
+    let outcome = ask::<Timed>(&ready.program, &request, None, limit, &messages)?;
     // One recording is the usual case, in which its name says nothing.
     let place = match model.recordings.as_slice() {
         [_] => String::new(),
@@ -173,13 +178,12 @@ fn run_one(
             peak: None,
             nodes: ready.nodes,
             launches: 0,
-            kernels: serde_json::Value::Null,
+            kernels: Default::default(),
             reads: 0,
             warnings: ready.warnings,
         }),
         Outcome::Died(text) => Verdict::Failed(text + &place),
         Outcome::Answer(answer) => {
-            let number = |key: &str| answer[key].as_f64();
             let found = wire::read(&outputs)?;
             let (relative, mut problem) = judge(&found, &recording, tolerance);
             if let Some(text) = &problem
@@ -192,13 +196,13 @@ fn run_one(
                     Err(error) => Some(format!("{text}; in double precision: {error:#}")),
                 };
             }
-            let reads = answer["reads"].as_u64().unwrap_or(0);
+            let reads = answer.reads;
             if let Some(most) = arguments.most_reads
                 && reads > most.max(expected)
             {
                 problem.get_or_insert(format!("waits for values of the device {reads} times"));
             }
-            let launches = answer["launches"].as_u64().unwrap_or(0);
+            let launches: u64 = answer.kernels.values().sum();
             if let Some(most) = arguments.most_launches
                 && launches as f64 > most * ready.nodes as f64
             {
@@ -209,11 +213,11 @@ fn run_one(
                 problem: problem.map(|problem| problem + &place),
                 relative,
                 cost: ready.cost,
-                run: number("first_ms").unwrap_or_default() / 1e3,
-                peak: answer["peak_bytes"].as_u64(),
+                run: answer.first_ms / 1e3,
+                peak: answer.peak_bytes,
                 nodes: ready.nodes,
                 launches,
-                kernels: answer["kernels"].clone(),
+                kernels: answer.kernels,
                 reads,
                 warnings: ready.warnings,
             })

@@ -9,17 +9,20 @@
 mod counts;
 pub mod device;
 mod memory;
+mod message;
 mod steps;
 mod times;
 #[doc(hidden)]
 pub mod wire;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use onnx_embed::{Device, Error, OnnxModel, Traced, TracedModel, Values};
-use serde_json::{Value as Json, json};
+use serde::Serialize;
+
+use message::{Devices, ReloadResult, Reloaded, Request, Run, Timed};
 use times::Times;
 
 /// What the line with the answer begins with; models may print lines of their own.
@@ -108,71 +111,113 @@ pub fn main(subjects: &[Subject]) -> ExitCode {
     }
 }
 
-fn answer(request: &str, subjects: &[Subject]) -> Result<Json, String> {
-    let request: Json = serde_json::from_str(request).map_err(|error| {
+fn answer(request: &str, subjects: &[Subject]) -> Result<String, String> {
+    let request: Request = serde_json::from_str(request).map_err(|error| {
         format!("{error}; this program belongs to `cargo onnx-embed`, which calls it with JSON")
     })?;
-    let device = request["device"].as_str().unwrap_or_default();
-    let Some(model) = request["model"].as_str() else {
-        return Ok(json!({ "devices": device::count(device) }));
+    let find = |run: &Run| -> Result<(&Subject, Device), String> {
+        let subject = subjects.iter().find(|subject| subject.name == run.model);
+        let subject = subject.ok_or_else(|| format!("there is no model `{}`", run.model))?;
+        Ok((subject, device::named(&run.device)?))
     };
-    let subject = subjects.iter().find(|subject| subject.name == model);
-    let subject = subject.ok_or_else(|| format!("there is no model `{model}`"))?;
-    let device = device::named(device)?;
-    if let Some(others) = request["others"].as_array() {
-        return other_weights(subject, &device, &request, others);
-    }
-    match request["trace"].as_str() {
-        Some("times") => steps::times(subject, &device, &request),
-        Some("values") => steps::values(subject, &device, &request),
-        _ => run(subject, &device, &request),
+    match &request {
+        Request::Devices { device } => json(&Devices {
+            devices: device::count(device),
+        }),
+        Request::Run {
+            run,
+            outputs,
+            seconds,
+        } => {
+            let (subject, device) = find(run)?;
+            json(&timed(
+                subject,
+                &device,
+                &run.inputs,
+                outputs.as_deref(),
+                *seconds,
+            )?)
+        }
+        Request::Profile { run, seconds } => {
+            let (subject, device) = find(run)?;
+            json(&steps::times(subject, &device, &run.inputs, *seconds)?)
+        }
+        Request::Trace { run, outputs } => {
+            let (subject, device) = find(run)?;
+            json(&steps::values(subject, &device, &run.inputs, outputs)?)
+        }
+        Request::Reload {
+            run,
+            weights,
+            outputs,
+            files,
+        } => {
+            let (subject, device) = find(run)?;
+            let load = subject.others.iter().find(|(form, _)| form == weights);
+            let (_, load) =
+                load.ok_or_else(|| format!("the program has no model for {weights:?}"))?;
+            let inputs = wire::read(&run.inputs)?;
+            let one = |(at, files): (usize, &Vec<PathBuf>)| {
+                let outputs = PathBuf::from(format!("{}.{at}", outputs.display()));
+                reload(load, &device, &inputs, files, &outputs)
+            };
+            let results = files
+                .iter()
+                .enumerate()
+                .map(one)
+                .collect::<Result<Vec<_>, _>>()?;
+            json(&Reloaded { results })
+        }
     }
 }
 
-/// Runs the model with the weights of each of some other files, and writes what it gives to the files
-/// `outputs` with the number behind.
-fn other_weights(
-    subject: &Subject,
+fn json(answer: &impl Serialize) -> Result<String, String> {
+    serde_json::to_string(answer).map_err(|error| error.to_string())
+}
+
+/// Runs a model with the weights of other files, and writes what it gives to `outputs`.
+fn reload(
+    load: &Reload,
     device: &Device,
-    request: &Json,
-    others: &[Json],
-) -> Result<Json, String> {
-    let text = |key: &str| request[key].as_str().unwrap_or_default();
-    let inputs = wire::read(Path::new(text("inputs")))?;
-    let weights = text("weights");
-    let load = subject.others.iter().find(|(file, _)| *file == weights);
-    let (_, load) = load.ok_or_else(|| format!("the program has no model for {weights:?}"))?;
-    let one = |(at, files): (usize, &Json)| -> Result<Json, String> {
-        let paths = files.as_array().into_iter().flatten();
-        let paths = paths.map(|path| path.as_str().unwrap_or_default());
-        let read = |path| std::fs::read(path).map_err(|error| format!("{path}: {error}"));
-        let files = paths.map(read).collect::<Result<Vec<_>, _>>()?;
-        let files: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
-        let model = match load(&files, device) {
-            Ok(model) => model,
-            Err(error) => return Ok(json!({ "refused": error.to_string() })),
-        };
-        // A model that panics is not used again.
-        let run = std::panic::AssertUnwindSafe(|| model(inputs.clone()));
-        match std::panic::catch_unwind(run) {
-            Ok(Ok(outputs)) => {
-                wire::write(Path::new(&format!("{}.{at}", text("outputs"))), &outputs)?;
-                Ok(json!({}))
-            }
-            Ok(Err(error)) => Ok(json!({ "died": error.to_string() })),
-            Err(_) => Ok(json!({ "died": "panics" })),
-        }
+    inputs: &Values,
+    files: &[PathBuf],
+    outputs: &Path,
+) -> Result<ReloadResult, String> {
+    let read = |path: &PathBuf| {
+        std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
     };
-    let results = others.iter().enumerate().map(one);
-    Ok(json!({ "results": results.collect::<Result<Vec<_>, _>>()? }))
+    let files = files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let files: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
+    let model = match load(&files, device) {
+        Ok(model) => model,
+        Err(error @ Error::WeightDiffers { .. }) => {
+            return Ok(ReloadResult::WeightDiffers(error.to_string()));
+        }
+        Err(error) => return Ok(ReloadResult::Refused(error.to_string())),
+    };
+    // A model that panics is not used again.
+    let run = std::panic::AssertUnwindSafe(|| model(inputs.clone()));
+    Ok(match std::panic::catch_unwind(run) {
+        Ok(Ok(found)) => {
+            wire::write(outputs, &found)?;
+            ReloadResult::Ran
+        }
+        Ok(Err(error)) => ReloadResult::Died(error.to_string()),
+        Err(_) => ReloadResult::Died("panics".to_owned()),
+    })
 }
 
 /// Loads the model, runs it with the values in the file `inputs`, writes what it gives to the file
 /// `outputs`, and goes on running it for as many `seconds`.
-fn run(subject: &Subject, device: &Device, request: &Json) -> Result<Json, String> {
+fn timed(
+    subject: &Subject,
+    device: &Device,
+    inputs: &Path,
+    outputs: Option<&Path>,
+    seconds: Option<f64>,
+) -> Result<Timed, String> {
     let text = |error: Error| error.to_string();
-    let path = |key: &str| Path::new(request[key].as_str().unwrap_or_default());
-    let inputs = wire::read(path("inputs"))?;
+    let inputs = wire::read(inputs)?;
     let start = Instant::now();
     let model = (subject.load)(device).map_err(text)?;
     device.sync().map_err(|error| error.to_string())?;
@@ -184,13 +229,13 @@ fn run(subject: &Subject, device: &Device, request: &Json) -> Result<Json, Strin
         Ok::<_, String>((outputs, start.elapsed()))
     };
     counts::begin(device);
-    let (outputs, first) = timed()?;
+    let (found, first) = timed()?;
     let mut counts = counts::take();
-    if !request["outputs"].is_null() {
-        wire::write(path("outputs"), &outputs)?;
+    if let Some(outputs) = outputs {
+        wire::write(outputs, &found)?;
     }
     let mut times = Times::new();
-    if let Some(seconds) = request["seconds"].as_f64() {
+    if let Some(seconds) = seconds {
         let start = Instant::now();
         while times.runs() < FEWEST || start.elapsed().as_secs_f64() < seconds {
             times.push(timed()?.1);
@@ -198,14 +243,16 @@ fn run(subject: &Subject, device: &Device, request: &Json) -> Result<Json, Strin
         }
     }
     let milliseconds = |time: &Duration| time.as_secs_f64() * 1e3;
-    Ok(json!({
-        "load_ms": milliseconds(&load),
-        "first_ms": milliseconds(&first),
-        "times_ms": times.kept().iter().map(milliseconds).collect::<Vec<_>>(),
-        "runs": times.runs(),
-        "peak_bytes": memory::peak(),
-        "launches": counts.launches.values().sum::<usize>(),
-        "kernels": counts.launches,
-        "reads": counts.reads,
-    }))
+    let kernels = counts.launches.into_iter();
+    Ok(Timed {
+        load_ms: milliseconds(&load),
+        first_ms: milliseconds(&first),
+        times_ms: times.kept().iter().map(milliseconds).collect(),
+        runs: times.runs(),
+        peak_bytes: memory::peak(),
+        kernels: kernels
+            .map(|(name, count)| (name.to_owned(), count as u64))
+            .collect(),
+        reads: counts.reads as u64,
+    })
 }

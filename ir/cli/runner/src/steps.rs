@@ -5,14 +5,19 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use onnx_embed::{Device, Traced, Values};
-use serde_json::{Value as Json, json};
 
+use crate::message::{NodeTime, Profiled, Traced as TracedRun, TracedValue, ValueShape};
 use crate::{FEWEST, LoadedTraced, Subject, wire};
 
 /// The time of each step, over as many runs as there are `seconds` for. A device is waited for behind each
 /// step.
-pub fn times(subject: &Subject, device: &Device, request: &Json) -> Result<Json, String> {
-    let (model, inputs) = open(subject, device, request)?;
+pub fn times(
+    subject: &Subject,
+    device: &Device,
+    inputs: &Path,
+    seconds: f64,
+) -> Result<Profiled, String> {
+    let (model, inputs) = open(subject, device, inputs)?;
     let wait = || {
         if *device != Device::flex() {
             // Whatever is wrong shows when the outputs are read.
@@ -34,28 +39,34 @@ pub fn times(subject: &Subject, device: &Device, request: &Json) -> Result<Json,
     run(&mut Steps::default())?;
     let mut steps = Steps::default();
     let (mut runs, mut total) = (0usize, Duration::ZERO);
-    let seconds = request["seconds"].as_f64().unwrap_or_default();
     let start = Instant::now();
     while runs < FEWEST || start.elapsed().as_secs_f64() < seconds {
         total += run(&mut steps)?;
         runs += 1;
     }
     let mean = |time: Duration| time.as_secs_f64() * 1e3 / runs as f64;
-    let all = steps.all.iter().map(|step| {
-        json!({
-            "node": step.node,
-            "operator": step.operator,
-            "values": step.values,
-            "ms": mean(step.time),
-            "count": step.count as f64 / runs as f64,
-        })
+    let nodes = steps.all.into_iter().map(|step| NodeTime {
+        node: step.node.to_owned(),
+        operator: step.operator.to_owned(),
+        values: step.values,
+        ms: mean(step.time),
+        count: step.count as f64 / runs as f64,
     });
-    Ok(json!({ "steps": all.collect::<Vec<_>>(), "runs": runs, "ms": mean(total) }))
+    Ok(Profiled {
+        nodes: nodes.collect(),
+        runs,
+        ms: mean(total),
+    })
 }
 
 /// Writes every value of a run to the file `outputs`, in order. What a loop gives again has a number.
-pub fn values(subject: &Subject, device: &Device, request: &Json) -> Result<Json, String> {
-    let (model, inputs) = open(subject, device, request)?;
+pub fn values(
+    subject: &Subject,
+    device: &Device,
+    inputs: &Path,
+    outputs: &Path,
+) -> Result<TracedRun, String> {
+    let (model, inputs) = open(subject, device, inputs)?;
     let (mut all, mut steps) = (Vec::new(), Vec::new());
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let mut failed = None;
@@ -66,7 +77,11 @@ pub fn values(subject: &Subject, device: &Device, request: &Json) -> Result<Json
             1 => value.name().to_owned(),
             count => format!("{}#{count}", value.name()),
         };
-        steps.push(json!({ "name": name, "node": value.node(), "operator": value.operator() }));
+        steps.push(TracedValue {
+            name: name.clone(),
+            node: value.node().to_owned(),
+            operator: value.operator().to_owned(),
+        });
         match value.read() {
             Ok(read) => all.push((name, read)),
             Err(error) => _ = failed.get_or_insert(error.to_string()),
@@ -75,21 +90,22 @@ pub fn values(subject: &Subject, device: &Device, request: &Json) -> Result<Json
     if let Some(reason) = failed {
         return Err(reason);
     }
-    let path = request["outputs"].as_str().unwrap_or_default();
-    wire::write(Path::new(path), &all.into_iter().collect())?;
+    wire::write(outputs, &all.into_iter().collect())?;
     // Where a node fails, what came before it is worth to be seen.
-    Ok(json!({ "steps": steps, "problem": ran.err().map(|error| error.to_string()) }))
+    Ok(TracedRun {
+        values: steps,
+        problem: ran.err().map(|error| error.to_string()),
+    })
 }
 
 fn open(
     subject: &Subject,
     device: &Device,
-    request: &Json,
+    inputs: &Path,
 ) -> Result<(LoadedTraced, Values), String> {
     let load = subject.traced.as_ref();
     let load = load.ok_or("the model was compiled without `trace`")?;
-    let path = request["inputs"].as_str().unwrap_or_default();
-    let inputs = wire::read(Path::new(path))?.shared();
+    let inputs = wire::read(inputs)?.shared();
     let model = load(device).map_err(|error| error.to_string())?;
     Ok((model, inputs))
 }
@@ -109,7 +125,7 @@ struct Steps {
 struct Step {
     node: &'static str,
     operator: &'static str,
-    values: Vec<Json>,
+    values: Vec<ValueShape>,
     time: Duration,
     count: usize,
 }
@@ -139,10 +155,11 @@ impl Steps {
         if let Some(step) = self.all.get_mut(at) {
             step.time += took;
             step.count += usize::from(value.is_last());
-            let is_new = |known: &Json| known["name"] != value.name();
-            if step.values.iter().all(is_new) {
-                step.values
-                    .push(json!({ "name": value.name(), "shape": value.shape() }));
+            if step.values.iter().all(|known| known.name != value.name()) {
+                step.values.push(ValueShape {
+                    name: value.name().to_owned(),
+                    shape: value.shape(),
+                });
             }
         }
         self.open = (!value.is_last()).then_some(at);

@@ -8,6 +8,7 @@ use onnx_embed_ir::inspect::cost::{self, multiply_adds};
 use onnx_embed_ir::types::Type;
 use serde_json::{Value as Json, json};
 
+use crate::message::Profiled;
 use crate::models::Model;
 use crate::scratch::Scratch;
 use crate::value::{Value, Values};
@@ -17,7 +18,7 @@ use crate::value::{Value, Values};
 pub struct Profile {
     /// In the order in which they ran first.
     pub layers: Vec<Layer>,
-    pub runs: u64,
+    pub runs: usize,
     /// Milliseconds of a run, of which nodes are measured.
     pub total: f64,
 }
@@ -56,12 +57,16 @@ impl Layer {
 
 impl Profile {
     /// What a program says, with what the graph knows of the nodes.
-    pub fn new(answer: &Json, model: &Model, scratch: &Scratch, inputs: &Values) -> Result<Self> {
+    pub fn new(
+        answer: &Profiled,
+        model: &Model,
+        scratch: &Scratch,
+        inputs: &Values,
+    ) -> Result<Self> {
         let loaded = match onnx_embed_ir::load(&model.path, &scratch.options) {
             Ok(loaded) => loaded,
             Err(problems) => bail!("{}", problems.report(&model.name)),
         };
-        let steps: Vec<&Json> = answer["steps"].as_array().into_iter().flatten().collect();
         let graph = &loaded.graph;
         let mut nodes = HashMap::new();
         note(&graph.body, graph, &mut nodes);
@@ -69,36 +74,31 @@ impl Profile {
             graph,
             shapes: shapes(inputs),
         };
-        for value in steps
-            .iter()
-            .flat_map(|step| step["values"].as_array())
-            .flatten()
-        {
-            if let (Some(name), Some(shape)) = (value["name"].as_str(), shape(&value["shape"])) {
-                measured.shapes.insert(name, shape);
+        for value in answer.nodes.iter().flat_map(|node| &node.values) {
+            if let Some(shape) = &value.shape {
+                measured.shapes.insert(&value.name, shape.clone());
             }
         }
-        let layers = steps.iter().map(|step| {
-            let text = |key: &str| step[key].as_str().unwrap_or_default().to_owned();
-            let first = step["values"][0]["name"].as_str().unwrap_or_default();
-            let node = nodes.get(first);
+        let layers = answer.nodes.iter().map(|timed| {
+            let first = timed.values.first();
+            let node = first.and_then(|value| nodes.get(value.name.as_str()));
             let operands = node.iter().flat_map(|node| measured.operands(node));
-            let count = step["count"].as_f64().unwrap_or(1.0);
+            let count = timed.count;
             let once = node.and_then(|node| multiply_adds(node, &measured));
             Layer {
-                node: text("node"),
+                node: timed.node.clone(),
                 modules: node.map(|node| node.origin.clone()).unwrap_or_default(),
                 operands: operands.collect(),
-                time: step["ms"].as_f64().unwrap_or_default(),
+                time: timed.ms,
                 count,
                 multiply_adds: (once.filter(|&once| once > 0)).map(|once| once as f64 * count),
-                operator: text("operator"),
+                operator: timed.operator.clone(),
             }
         });
         Ok(Profile {
             layers: layers.collect(),
-            runs: answer["runs"].as_u64().unwrap_or_default(),
-            total: answer["ms"].as_f64().unwrap_or_default(),
+            runs: answer.runs,
+            total: answer.ms,
         })
     }
 
@@ -155,13 +155,6 @@ fn shapes(inputs: &Values) -> HashMap<&str, Vec<usize>> {
         _ => None,
     });
     shaped.collect()
-}
-
-fn shape(sizes: &Json) -> Option<Vec<usize>> {
-    let sizes = sizes.as_array()?.iter();
-    sizes
-        .map(|size| usize::try_from(size.as_u64()?).ok())
-        .collect()
 }
 
 /// The sizes of values in a run.

@@ -9,10 +9,10 @@ use crate::models::Model;
 
 /// A library of a model as users have it.
 pub fn library(model: &Model, options: &Options) -> String {
-    let (package, path) = (model.package(), literal(&model.path));
+    let (package, path) = (model.package(), macro_literal(&model.path));
     let file = model.bytes() > EMBEDDED;
     let load = if file {
-        format!("model::Model::from_file({path}, device)")
+        format!("model::Model::from_file({}, device)", literal(&model.path))
     } else {
         "Ok(model::Model::new(device))".to_owned()
     };
@@ -36,7 +36,7 @@ pub fn library(model: &Model, options: &Options) -> String {
 
 /// A library of a model that is compiled once with its weights in the file and once embedded.
 pub fn reloading_library(model: &Model, options: &Options) -> String {
-    let (package, path) = (model.package(), literal(&model.path));
+    let (package, path) = (model.package(), macro_literal(&model.path));
     let simplify = options.simplify;
     let others = [precision(options), bound(options)];
     let others: String = others
@@ -58,6 +58,11 @@ pub fn reloading_library(model: &Model, options: &Options) -> String {
          onnx_embed_runner::Subject::new(\"{package}\", |device| Ok(embed::Model::new(device)))\n        \
          .reloaded::<file::Model>(\"file\")\n        .reloaded::<embed::Model>(\"embed\")\n}}\n"
     )
+}
+
+/// A path as an argument of the macro, which takes `$NAME` for a variable of the environment and `$$` for a `$`.
+fn macro_literal(path: &Path) -> String {
+    literal(path).replace('$', "$$")
 }
 
 /// The functions of a file, as items of the root of a library.
@@ -114,6 +119,18 @@ mod tests {
                 onnx_embed_runner::Subject::new("m_a_31433721", |device| Ok(model::Model::new(device)))
             }
         "#]].assert_eq(&library(&model("a"), &Options::default()));
+    }
+
+    #[test]
+    fn a_dollar_sign_of_a_path_is_no_variable() {
+        let model = model("$HOME/a");
+        for source in [
+            library(&model, &Options::default()),
+            reloading_library(&model, &Options::default()),
+        ] {
+            assert!(source.contains("\"/models/$$HOME/a.onnx\""), "{source}");
+        }
+        assert!(functions(Path::new("/$src/ops.rs")).contains("\"/$src/ops.rs\""));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! What a model's graph gives in double precision, for models that amplify roundings.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 
 use crate::npz::Recording;
+use crate::python::isolated;
 
 const SCRIPT: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -17,7 +18,7 @@ pub fn in_double_precision(python: &Path, recording: &Path, file: &Path) -> Resu
     if !Path::new(SCRIPT).is_file() {
         bail!("there is no `{SCRIPT}`, which a checkout has and a published crate has not");
     }
-    let mut command = Command::new(python);
+    let mut command = isolated(python);
     command.arg(SCRIPT).arg("--into").arg(file).arg(recording);
     let output = command.stdin(Stdio::null()).output();
     let output = output.with_context(|| format!("cannot run `{}`", python.display()))?;

@@ -6,21 +6,22 @@ mod tally;
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{ExitCode, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use noise::Noise;
 use plan::{Change, Plan, STORAGES};
-use serde_json::{Value as Json, json};
 use tally::{Subject, Tally};
 
 use super::bar;
 use crate::args::Verify;
+use crate::message::{ReloadResult, Reloaded, Request, Run};
 use crate::models::Model;
 use crate::npz::Recording;
 use crate::prepare::{Obstacle, Ready, prepare, say};
 use crate::process::{Outcome, ask};
+use crate::python::isolated;
 use crate::scratch::Scratch;
 use crate::style::{BAD, DOUBTFUL, count};
 use crate::{parallel, wire};
@@ -115,18 +116,20 @@ fn run(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>, most: usize) ->
             let others = changes.iter_mut().filter(others);
             let others: Vec<&mut Change> = others.collect();
             let paths: Vec<_> = others.iter().map(|one| one.paths(&plan.files)).collect();
-            let request = json!({
-                "model": model.package(),
-                "device": arguments.programs.device.name(),
-                "weights": name,
-                "inputs": scratch.values(model, "in"),
-                "outputs": outputs,
-                "others": paths,
-            });
+            let request = Request::Reload {
+                run: Run {
+                    model: model.package(),
+                    device: arguments.programs.device.name().to_owned(),
+                    inputs: scratch.values(model, "in"),
+                },
+                weights: (*name).to_owned(),
+                outputs,
+                files: paths,
+            };
             let results = ask_for_results(arguments, scratch, ready, &request, others.len());
             let results = results.with_context(|| format!("{name}: a batch of changed files"))?;
             for (change, result) in others.into_iter().zip(results) {
-                change.results[storage] = result;
+                change.results[storage] = Some(result);
             }
         }
         let asked = changes.iter().filter(|change| change.needs_answer());
@@ -157,14 +160,13 @@ fn ask_for_results(
     arguments: &Verify,
     scratch: &Scratch,
     ready: &Ready<'_>,
-    request: &Json,
+    request: &Request,
     count: usize,
-) -> Result<Vec<Json>> {
+) -> Result<Vec<ReloadResult>> {
     let limit = Duration::from_secs(arguments.timeout.saturating_mul(count as u64));
     let messages = scratch.messages(ready.model);
-    match ask(&ready.program, request, None, limit, &messages)? {
-        Outcome::Answer(answer) => {
-            let results = answer["results"].as_array().cloned().unwrap_or_default();
+    match ask::<Reloaded>(&ready.program, request, None, limit, &messages)? {
+        Outcome::Answer(Reloaded { results }) => {
             if results.len() != count {
                 bail!("{} of {count} results", results.len());
             }
@@ -185,7 +187,7 @@ fn answer_by_onnx_runtime<'f>(
     if folders.peek().is_none() {
         return Ok(());
     }
-    let mut command = Command::new(python);
+    let mut command = isolated(python);
     command
         .arg(SCRIPT)
         .args(options)

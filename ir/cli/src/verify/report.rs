@@ -1,5 +1,7 @@
 //! A line for each model, and their number.
 
+use std::collections::BTreeMap;
+
 use indicatif::ProgressBar;
 use serde_json::{Value as Json, json};
 
@@ -45,7 +47,7 @@ pub struct Numbers {
     pub nodes: usize,
     /// Kernels that the run launched on a device, how often each, and values that it waited for before it could go on.
     pub launches: u64,
-    pub kernels: Json,
+    pub kernels: BTreeMap<String, u64>,
     pub reads: u64,
     /// Warnings of rustc in its expansion.
     pub warnings: usize,
@@ -204,7 +206,7 @@ impl Report {
 
 fn line(name: &str, width: usize, verdict: &Verdict) -> String {
     let failed = |reason: &str| {
-        let reason = cut(reason);
+        let reason = indented(reason, 13 + width + 2);
         format!("{BAD}FAILED{BAD:#}       {name:<width$}  {reason}")
     };
     let numbers = match verdict {
@@ -246,6 +248,11 @@ fn line(name: &str, width: usize, verdict: &Verdict) -> String {
         memory.unwrap_or_default(),
         peak.unwrap_or_default()
     )
+}
+
+/// All lines of a reason, below each other.
+fn indented(reason: &str, by: usize) -> String {
+    reason.trim_end().replace('\n', &format!("\n{:by$}", ""))
 }
 
 /// A reason in one line. Panics of Burn say what is wrong below their first line.
@@ -311,7 +318,7 @@ mod tests {
             peak: Some(120_000_000),
             nodes: 60,
             launches: 0,
-            kernels: Json::Null,
+            kernels: BTreeMap::new(),
             reads: 0,
             warnings: 1,
         }
@@ -346,7 +353,9 @@ mod tests {
                 ..numbers()
             }),
             Verdict::Ran(different),
-            Verdict::Failed("panics".to_owned()),
+            Verdict::Failed(
+                "panics: left is not right\n  left: 1\n right: 2 (at a.rs:1:2)".to_owned(),
+            ),
             Verdict::Unsupported("Foo".to_owned()),
         ];
         let lines: Vec<String> = verdicts.iter().map(|it| line("name", 6, it)).collect();
@@ -356,7 +365,9 @@ mod tests {
             ok           name      4.3e-7  rustc                  run   2.1 ms  120 MB
             ok           name      4.3e-7  rustc  3.25 s  410 MB  run   2.1 ms  120 MB  54 launches of 60 nodes, 1 read
             FAILED       name    output `y` is 1
-            FAILED       name    panics
+            FAILED       name    panics: left is not right
+                                   left: 1
+                                  right: 2 (at a.rs:1:2)
             unsupported  name    Foo"#]]
         .assert_eq(&anstream::adapter::strip_str(&text).to_string());
     }

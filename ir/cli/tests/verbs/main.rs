@@ -4,6 +4,7 @@ mod diff;
 mod doctor;
 mod expand;
 mod inspect;
+mod isolated;
 mod new;
 mod operators;
 mod view;

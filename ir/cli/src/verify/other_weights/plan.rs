@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use onnx_embed_ir::options::{Options, Weights};
-use serde_json::Value as Json;
 
 use super::super::perturb::{Constant, Files, constants};
+use crate::message::ReloadResult;
 
 /// Where programs have their weights, and what requests call that.
 pub const STORAGES: [(Weights, &str); 2] = [(Weights::File, "file"), (Weights::Embed, "embed")];
@@ -31,7 +31,8 @@ pub struct Change {
     pub folder: PathBuf,
     /// For each of the [`STORAGES`] that it is tried with, whether the code depends on what is changed.
     pub fixed: [Option<bool>; 2],
-    pub results: [Json; 2],
+    /// What became of it with each of the [`STORAGES`].
+    pub results: [Option<ReloadResult>; 2],
 }
 
 impl Plan {
@@ -94,7 +95,7 @@ impl Plan {
                 name,
                 folder: PathBuf::new(),
                 fixed: [None; 2],
-                results: [Json::Null, Json::Null],
+                results: [None, None],
             });
             self.changes.len() - 1
         });
@@ -169,14 +170,8 @@ impl Change {
         let tried = self.fixed.iter().zip(&self.results);
         tried
             .filter(|(fixed, _)| fixed.is_some())
-            .any(|(_, result)| !is_dependence(result))
+            .any(|(_, result)| !matches!(result, Some(ReloadResult::WeightDiffers(_))))
     }
-}
-
-/// Whether a program refused a file by a value that its code depends on.
-pub fn is_dependence(result: &Json) -> bool {
-    let refusal = result["refused"].as_str();
-    refusal.is_some_and(|text| text.contains("whose code depends on its value"))
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use anyhow::Result;
 
 use super::super::{judge, resolution::resolution};
 use super::noise::is_noise;
-use super::plan::{Change, STORAGES, is_dependence};
+use super::plan::{Change, STORAGES};
+use crate::message::ReloadResult;
 use crate::models::Model;
 use crate::npz::Recording;
 use crate::style::{BAD, DIM, GOOD};
@@ -69,30 +70,34 @@ impl Tally {
         outputs: &Path,
         subject: Subject<'_>,
     ) -> Result<Option<String>> {
-        let (Some(Some(is_fixed)), Some(result)) = (
-            change.fixed.get(storage).copied(),
-            change.results.get(storage),
-        ) else {
+        let Some(Some(is_fixed)) = change.fixed.get(storage).copied() else {
             return Ok(None);
         };
-        match (result["refused"].as_str(), is_fixed) {
-            (Some(_), true) if is_dependence(result) => {
+        let Some(Some(result)) = change.results.get(storage) else {
+            return Ok(Some("was not tried".to_owned()));
+        };
+        match (result, is_fixed) {
+            (ReloadResult::WeightDiffers(_), true) => {
                 self.refused += 1;
                 return Ok(None);
             }
-            (None, true) => return Ok(Some("is taken, though the code depends on it".to_owned())),
+            (ReloadResult::Ran | ReloadResult::Died(_), true) => {
+                return Ok(Some("is taken, though the code depends on it".to_owned()));
+            }
             _ => {}
         }
         let answer = |name: &str| change.folder.join(name);
-        if !is_fixed && !is_dependence(result) && !answer("io.npz").is_file() {
+        let is_dependence = matches!(result, ReloadResult::WeightDiffers(_));
+        if !is_fixed && !is_dependence && !answer("io.npz").is_file() {
             self.unanswered += 1;
             return Ok(None);
         }
-        if let Some(refusal) = result["refused"].as_str() {
-            return Ok(Some(format!("is refused: {refusal}")));
-        }
-        if let Some(text) = result["died"].as_str() {
-            return Ok(Some(format!("is taken, and then: {text}")));
+        match result {
+            ReloadResult::WeightDiffers(reason) | ReloadResult::Refused(reason) => {
+                return Ok(Some(format!("is refused: {reason}")));
+            }
+            ReloadResult::Died(reason) => return Ok(Some(format!("is taken, and then: {reason}"))),
+            ReloadResult::Ran => {}
         }
         let found = wire::read(outputs)?;
         let tolerance = subject.model.tolerance.max(resolution(subject.model));
@@ -190,13 +195,12 @@ mod tests {
 
     use anyhow::bail;
     use onnx_embed_ir::dtype::DType;
-    use serde_json::{Value as Json, json};
 
     use super::*;
     use crate::npz::Expected;
     use crate::value::{Tensor, Value};
 
-    fn judged(is_fixed: bool, result: Json) -> Tally {
+    fn judged(is_fixed: bool, result: ReloadResult) -> Tally {
         let model = Model {
             name: "m".to_owned(),
             path: PathBuf::from("no/such.onnx"),
@@ -214,7 +218,7 @@ mod tests {
             name: "w".to_owned(),
             folder: PathBuf::from(nowhere),
             fixed: [None, Some(is_fixed)],
-            results: [Json::Null, result],
+            results: [None, Some(result)],
         };
         let mut tally = Tally::default();
         for storage in 0..STORAGES.len() {
@@ -225,17 +229,17 @@ mod tests {
 
     #[test]
     fn what_the_code_depends_on_is_refused_by_its_name() {
-        let named = json!({ "refused": "weight `w` .. whose code depends on its value: .." });
+        let named = ReloadResult::WeightDiffers("weight `w` ..".to_owned());
         let tally = judged(true, named.clone());
         assert_eq!((tally.refused, tally.problems.len()), (1, 0));
         let wrong = |is_fixed, result| judged(is_fixed, result).problems;
         assert_eq!(
-            wrong(true, json!({})),
+            wrong(true, ReloadResult::Ran),
             ["embed: `w` is taken, though the code depends on it"]
         );
         assert_eq!(wrong(false, named).len(), 1);
         assert_eq!(
-            wrong(true, json!({ "refused": "`m.onnx` differs" })).len(),
+            wrong(true, ReloadResult::Refused("`m.onnx` differs".to_owned())).len(),
             1
         );
     }
@@ -276,8 +280,8 @@ mod tests {
     #[test]
     fn what_onnx_runtime_does_not_run_is_counted() {
         for result in [
-            json!({ "died": "panics" }),
-            json!({ "refused": "cannot load the model: .." }),
+            ReloadResult::Died("panics".to_owned()),
+            ReloadResult::Refused("cannot load the model: ..".to_owned()),
         ] {
             let tally = judged(false, result);
             assert_eq!((tally.unanswered, tally.problems.len()), (1, 0));

@@ -1,0 +1,208 @@
+//! Messages between `cargo onnx-embed` and the programs that it builds, as JSON.
+//!
+//! `cargo-onnx-embed` and `onnx-embed-runner` have the same file, which a test compares: neither can depend on the
+//! other. Every field must be there, so that a missing count never passes for 0.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// What a program is asked, in its argument.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Request {
+    /// How many devices of a name the machine has; the answer is [`Devices`].
+    Devices { device: String },
+    /// Loads and runs a model; the answer is [`Timed`].
+    Run {
+        run: Run,
+        /// Where the outputs are written, if they are wanted.
+        outputs: Option<PathBuf>,
+        /// How long the model is run again.
+        seconds: Option<f64>,
+    },
+    /// Measures each node; the answer is [`Profiled`].
+    Profile { run: Run, seconds: f64 },
+    /// Writes every value of a run to `outputs`; the answer is [`Traced`].
+    Trace { run: Run, outputs: PathBuf },
+    /// Runs a model with the weights of other files, each a list of paths; the answer is [`Reloaded`].
+    Reload {
+        run: Run,
+        /// Of which form of the model: `file` or `embed`.
+        weights: String,
+        /// The outputs of each file, with `.` and its number behind the name.
+        outputs: PathBuf,
+        files: Vec<Vec<PathBuf>>,
+    },
+}
+
+/// A model of a program, and where it runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    pub model: String,
+    pub device: String,
+    /// The file of its inputs.
+    pub inputs: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Devices {
+    pub devices: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Timed {
+    pub load_ms: f64,
+    pub first_ms: f64,
+    /// Times of later runs: all, or as many as are kept.
+    pub times_ms: Vec<f64>,
+    /// Number of later runs.
+    pub runs: usize,
+    /// The most memory that was resident, where the system says so.
+    #[serde(deserialize_with = "present")]
+    pub peak_bytes: Option<u64>,
+    /// How often each kernel was launched on the device in the last run.
+    pub kernels: BTreeMap<String, u64>,
+    /// Values of the device that the last run waited for.
+    pub reads: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profiled {
+    pub nodes: Vec<NodeTime>,
+    pub runs: usize,
+    /// Milliseconds of a run.
+    pub ms: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NodeTime {
+    pub node: String,
+    pub operator: String,
+    pub values: Vec<ValueShape>,
+    /// Milliseconds in a run, all executions of the node together.
+    pub ms: f64,
+    /// Executions in a run.
+    pub count: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ValueShape {
+    pub name: String,
+    /// None of a value that is no tensor.
+    #[serde(deserialize_with = "present")]
+    pub shape: Option<Vec<usize>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Traced {
+    /// In the order in which they were computed.
+    pub values: Vec<TracedValue>,
+    /// Why the run ended before its last node.
+    #[serde(deserialize_with = "present")]
+    pub problem: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TracedValue {
+    pub name: String,
+    pub node: String,
+    pub operator: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reloaded {
+    /// One for each list of files.
+    pub results: Vec<ReloadResult>,
+}
+
+/// What became of a model with the weights of other files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReloadResult {
+    /// Its outputs are written.
+    Ran,
+    /// The files were not loaded because of a weight whose value the code depends on.
+    WeightDiffers(String),
+    /// The files were not loaded for another reason.
+    Refused(String),
+    /// The model was loaded, and running it failed.
+    Died(String),
+}
+
+/// An option whose field must be there: serde takes a missing one for `None`.
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    Option::deserialize(from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_that_is_missing_is_an_error() {
+        let whole = r#"{"load_ms":1.0,"first_ms":1.0,"times_ms":[],"runs":0,"peak_bytes":null,"kernels":{},"reads":0}"#;
+        assert!(serde_json::from_str::<Timed>(whole).is_ok());
+        for field in [
+            "load_ms",
+            "first_ms",
+            "times_ms",
+            "runs",
+            "peak_bytes",
+            "kernels",
+            "reads",
+        ] {
+            let cut = whole.replace(field, "else");
+            assert!(serde_json::from_str::<Timed>(&cut).is_err(), "{cut}");
+        }
+        assert!(serde_json::from_str::<Traced>(r#"{"values":[]}"#).is_err());
+        assert!(serde_json::from_str::<Reloaded>("{}").is_err());
+        assert!(serde_json::from_str::<Devices>("{}").is_err());
+    }
+
+    #[test]
+    fn requests_come_as_they_go() {
+        let run = Run {
+            model: "m".to_owned(),
+            device: "flex".to_owned(),
+            inputs: "in".into(),
+        };
+        let requests = [
+            Request::Devices {
+                device: "wgpu".to_owned(),
+            },
+            Request::Run {
+                run: run.clone(),
+                outputs: None,
+                seconds: Some(1.5),
+            },
+            Request::Profile {
+                run: run.clone(),
+                seconds: 2.0,
+            },
+            Request::Trace {
+                run: run.clone(),
+                outputs: "out".into(),
+            },
+            Request::Reload {
+                run,
+                weights: "file".to_owned(),
+                outputs: "out".into(),
+                files: vec![vec!["a".into(), "b".into()]],
+            },
+        ];
+        for request in requests {
+            let text = serde_json::to_string(&request).unwrap();
+            assert_eq!(serde_json::from_str::<Request>(&text).unwrap(), request);
+        }
+    }
+}
