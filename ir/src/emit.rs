@@ -8,6 +8,7 @@ mod container;
 mod custom;
 mod described;
 mod detour;
+mod embedded;
 mod fault;
 pub mod fingerprint;
 mod imports;

@@ -9,7 +9,7 @@ pub use crate::inputs::take;
 pub use crate::node::Node;
 pub use crate::outputs::{put, put_async};
 pub use crate::value::print;
-pub use crate::{from_file, printed};
+pub use crate::{embedded, from_file, printed};
 pub use alloc::{boxed::Box, collections::BTreeMap, string::String, vec, vec::Vec};
 pub use half::{bf16, f16};
 pub use onnx_embed_kernels as ops;

@@ -7,6 +7,7 @@ extern crate alloc;
 
 mod anchor;
 mod array;
+mod assembly;
 mod attempt;
 mod constant;
 mod convert;

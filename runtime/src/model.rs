@@ -6,7 +6,7 @@ use std::path::Path;
 use burn::tensor::Device;
 
 use crate::warm_up::zeros;
-use crate::weights::Table;
+use crate::weights::{Table, WeightSource};
 use crate::{Error, Metadata, Parameter, Signature, Values};
 
 /// A model that [`onnx_model!`](crate::onnx_model) made, used by names instead of types.
@@ -34,14 +34,25 @@ pub trait OnnxModel: Sized + Send + Sync {
     /// The files may differ in the values of the weights from those that were compiled, in nothing
     /// else, and not in values that the code depends on: those of shapes and other integers, of
     /// scalars, and, where the weights are embedded, whatever the model was simplified by.
+    ///
+    /// Pipes, devices and folders are refused, and so is external data that a link has outside of the model's folder.
+    /// Files are read, not mapped: one that is cut meanwhile is an error, and values that the code depends on are
+    /// those that were checked. Nothing is read of a file of another length than the compiled one, and after the call
+    /// the model does not need its files.
     #[cfg(feature = "std")]
     fn from_file(path: impl AsRef<Path>, device: &Device) -> Result<Self, Error> {
-        Self::table().open(path.as_ref(), |files| Self::from_bytes(files, device))
+        Self::table().open(path.as_ref(), |source| Self::from_source(source, device))
     }
 
     /// The model with the weights in `files`: the `.onnx` file, then its external data files in the
     /// order in which the model names them.
-    fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error>;
+    fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
+        Self::from_source(WeightSource::Memory(files), device)
+    }
+
+    /// The model with the weights of a source.
+    #[doc(hidden)]
+    fn from_source(source: WeightSource<'_>, device: &Device) -> Result<Self, Error>;
 
     /// Whether [`from_file`](Self::from_file) takes the file at `path`, which is read and not loaded: before a
     /// program lets go of the model that it has.
@@ -50,7 +61,7 @@ pub trait OnnxModel: Sized + Send + Sync {
     #[cfg(feature = "std")]
     fn check_file(path: impl AsRef<Path>) -> Result<(), Error> {
         let table = Self::table();
-        table.open(path.as_ref(), |files| table.check(files))
+        table.open(path.as_ref(), |source| table.check(source).map(drop))
     }
 
     /// Where its weights lie.

@@ -6,9 +6,11 @@ mod fingerprint;
 #[cfg(feature = "std")]
 mod open;
 mod packed;
+mod source;
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use burn::module::Param;
 use burn::tensor::{Bool, DType, Device, Int, Shape, Tensor, TensorData};
@@ -20,6 +22,10 @@ use onnx_embed_kernels::{most_bytes, settle};
 use crate::convert::{convert, elements, with_shape};
 use crate::host::Scalar;
 use crate::{Array, ElementType};
+use check::Kept;
+use decode::Stored;
+
+pub use source::WeightSource;
 
 /// Where the weights of a model lie, as the macro found them.
 #[derive(Debug)]
@@ -92,7 +98,9 @@ pub enum Encoding {
 /// In the end the pages that they were read from are returned to the system.
 pub struct Weights<'a> {
     entries: BTreeMap<&'static str, &'static Entry>,
-    files: &'a [&'a [u8]],
+    source: WeightSource<'a>,
+    /// Bytes that were checked and must be used as they were.
+    kept: Kept,
     /// The same files, if they are part of the program.
     embedded: Option<&'a [&'static [u8]]>,
     device: Device,
@@ -105,19 +113,30 @@ const LEAST_IN_PLACE: usize = 16 << 10;
 
 impl<'a> Weights<'a> {
     /// The weights that `table` finds in files of the program.
+    ///
+    /// # Panics
+    ///
+    /// If they are not the files that the macro read.
     pub fn new(table: &'static Table, files: &'a [&'static [u8]], device: &Device) -> Self {
-        let mut weights = Self::of_files(table, files, device);
+        #[cfg(feature = "std")]
+        table.check_embedded(files);
+        Self::embedded(table, files, device)
+    }
+
+    fn embedded(table: &'static Table, files: &'a [&'static [u8]], device: &Device) -> Self {
+        let mut weights = Self::of(table, WeightSource::Memory(files), Kept::new(), device);
         weights.embedded = Some(files);
         weights
     }
 
-    /// The weights that `table` finds in `files`.
-    fn of_files(table: &'static Table, files: &'a [&'a [u8]], device: &Device) -> Self {
+    /// The weights that `table` finds in a source, from which `kept` was copied.
+    fn of(table: &'static Table, source: WeightSource<'a>, kept: Kept, device: &Device) -> Self {
         settle();
         let entries = table.entries.iter().map(|entry| (entry.name, entry));
         Self {
             entries: entries.collect(),
-            files,
+            source,
+            kept,
             embedded: None,
             device: device.clone(),
             most_bytes: most_bytes(device),
@@ -172,17 +191,29 @@ impl<'a> Weights<'a> {
     /// A weight of strings.
     pub fn strings(&self, name: &str) -> Array<String> {
         let entry = self.entry(name);
-        Array::new(entry.shape, sound(name, decode::strings(entry, self.files)))
+        Array::new(
+            entry.shape,
+            sound(name, decode::strings(entry, self.stored(entry))),
+        )
     }
 
     /// A weight in the dtype that carries its type, and in its own rank.
     pub fn tensor_data(&self, name: &str) -> TensorData {
         let entry = self.entry(name);
-        let data = sound(name, decode::numbers(entry, self.files));
-        for part in entry.parts {
-            give_back(&self.files[part.file][part.start..][..part.length]);
+        let data = sound(name, decode::numbers(entry, self.stored(entry)));
+        if let WeightSource::Memory(files) = self.source {
+            for part in entry.parts {
+                give_back(&files[part.file][part.start..][..part.length]);
+            }
         }
         data
+    }
+
+    fn stored(&self, entry: &Entry) -> Stored<'_> {
+        Stored {
+            source: self.source,
+            kept: self.kept.get(entry.name).map(Vec::as_slice),
+        }
     }
 
     fn entry(&self, name: &str) -> &'static Entry {
@@ -222,7 +253,9 @@ impl<'a> Weights<'a> {
 
 impl Drop for Weights<'_> {
     fn drop(&mut self) {
-        self.files.iter().for_each(|file| give_back(file));
+        if let WeightSource::Memory(files) = self.source {
+            files.iter().for_each(|file| give_back(file));
+        }
     }
 }
 
@@ -239,11 +272,11 @@ fn check_bytes(name: &str, elements: usize, dtype: DType, most: Option<u64>) {
     }
 }
 
-/// What the macro or [`Table::check`] has seen to be readable.
+/// The value of a weight. The macro or [`Table::check`] has seen that it is readable, but a file may have changed since.
 fn sound<T>(name: &str, decoded: Result<T, &'static str>) -> T {
     match decoded {
         Ok(value) => value,
-        Err(reason) => panic!("weight `{name}` {reason}"),
+        Err(reason) => fail(format_args!("weight `{name}` {reason}")),
     }
 }
 
@@ -304,7 +337,7 @@ mod tests {
 
     #[test]
     fn weights_arrive_on_the_device_in_their_dtype() {
-        let weights = Weights::new(&TABLE, &[FILE], &Device::flex());
+        let weights = Weights::embedded(&TABLE, &[FILE], &Device::flex());
         let weight = weights.float::<2>("fc.weight");
         assert_eq!(weight.val().into_data(), TensorData::from([[1.5f32, -2.0]]));
         let mask = weights.boolean::<1>("mask");
@@ -330,8 +363,9 @@ mod tests {
             file.extend_from_slice(bytemuck::cast_slice(&values));
             let files: [&'static [u8]; 1] = [&file.leak()[shift..]];
             let device = Device::flex();
-            let expected = Weights::of_files(&LARGE, &files, &device).tensor::<2>("table");
-            let weights = Weights::new(&LARGE, &files, &device);
+            let expected = Weights::of(&LARGE, WeightSource::Memory(&files), Kept::new(), &device)
+                .tensor::<2>("table");
+            let weights = Weights::embedded(&LARGE, &files, &device);
             let table = weights.tensor::<2>("table");
             let rows = Tensor::<1, Int>::from_data([127i64, 2], &device);
             let picked: Tensor<2> =
@@ -346,7 +380,7 @@ mod tests {
 
     #[test]
     fn a_scalar_has_one_axis_on_the_device_alone() {
-        let weights = Weights::new(&TABLE, &[FILE], &Device::flex());
+        let weights = Weights::embedded(&TABLE, &[FILE], &Device::flex());
         assert_eq!(
             weights.int::<1>("axis").into_data(),
             TensorData::from([-1i64])
@@ -357,7 +391,7 @@ mod tests {
 
     #[test]
     fn strings_stay_on_the_host() {
-        let weights = Weights::new(&TABLE, &[FILE], &Device::flex());
+        let weights = Weights::embedded(&TABLE, &[FILE], &Device::flex());
         assert_eq!(weights.strings("words").data(), ["a", ""]);
     }
 

@@ -12,7 +12,9 @@ mod mlp {
     pub use expansion::{Model, ModelOutput};
 
     mod expansion {
-        use onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
+        use onnx_embed::__private::weights::{
+            Encoding, Entry, File, Part, Table, WeightSource, Weights,
+        };
         use onnx_embed::__private::{self as private, entry};
         use onnx_embed::burn::module::{Module, Param};
         use onnx_embed::burn::{self, tensor::activation, tensor::module};
@@ -62,12 +64,12 @@ mod mlp {
                 path: impl AsRef<std::path::Path>,
                 device: &Device,
             ) -> Result<Self, Error> {
-                TABLE.open(path.as_ref(), |files| Self::from_bytes(files, device))
+                TABLE.open(path.as_ref(), |source| Self::from_source(source, device))
             }
 
             /// The model with the weights in `files`.
             pub fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
-                TABLE.load(files, device, Self::build)
+                <Self as OnnxModel>::from_bytes(files, device)
             }
 
             /// `x`: float32[batch, 4]
@@ -132,8 +134,8 @@ mod mlp {
 
             const PARAMETERS: &'static [onnx_embed::Parameter] = &[];
 
-            fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
-                Self::from_bytes(files, device)
+            fn from_source(source: WeightSource<'_>, device: &Device) -> Result<Self, Error> {
+                TABLE.load(source, device, Self::build)
             }
 
             fn table() -> &'static Table {

@@ -246,10 +246,10 @@ fn range_hash(bytes: &[u8], start: usize, end: usize) -> u64 {
 }
 
 /// The hash of no bytes.
-const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
+pub(super) const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// The hash of what has this one, and these bytes behind it.
-fn hash(before: u64, bytes: &[u8]) -> u64 {
+pub(super) fn hash(before: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(before, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })

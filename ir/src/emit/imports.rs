@@ -43,6 +43,7 @@ const IMPORTS: &[(&[&str], &[&str])] = &[
             "constant",
             "custom",
             "device",
+            "embedded",
             "entry",
             "exit",
             "f16",
@@ -64,7 +65,14 @@ const IMPORTS: &[(&[&str], &[&str])] = &[
     (
         &["__private", "weights"],
         &[
-            "Encoding", "Entry", "File", "Fixed", "Part", "Table", "Weights",
+            "Encoding",
+            "Entry",
+            "File",
+            "Fixed",
+            "Part",
+            "Table",
+            "WeightSource",
+            "Weights",
         ],
     ),
     (&["burn", "module"], &["Module", "Param"]),

@@ -13,8 +13,8 @@ use super::item::Item;
 use super::signature::{self, Port};
 use super::waiting::waiting;
 use super::{
-    Context, Layer, Source, constructors, imports, parameters, run, said, split, tied, trace, tree,
-    weights,
+    Context, Layer, Source, constructors, embedded, imports, parameters, run, said, split, tied,
+    trace, tree, weights,
 };
 use crate::diagnostics::Diagnostics;
 use crate::graph::ValueId;
@@ -120,7 +120,7 @@ fn written(
     let functions = cx.functions.items();
     let folder = model.files.folder().unwrap_or(std::path::Path::new(""));
     let embedded = match options.weights {
-        Weights::Embed => weights::embedded(&model.files, folder),
+        Weights::Embed => embedded::embedded(&model.files, folder),
         Weights::File => weights::watched(&model.files, folder),
     };
     let items = code! {
@@ -186,8 +186,8 @@ fn written(
             #note
             const PARAMETERS: &'static [Parameter] = #parameters;
 
-            fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
-                WEIGHTS.load(files, device, Self::load)
+            fn from_source(source: WeightSource<'_>, device: &Device) -> Result<Self, Error> {
+                WEIGHTS.load(source, device, Self::load)
             }
 
             fn table() -> &'static Table {

@@ -1,6 +1,6 @@
 //! The table of weights and the files that hold them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use proc_macro2::Literal;
 
@@ -73,24 +73,6 @@ pub fn table(cx: &mut Context<'_>, files: &Files) -> Code {
             entries: &[#(#entries),*],
             fixed: &[#(#fixed),*],
         };
-    }
-}
-
-/// `fn files()`: the bytes of the model's files, in the binary.
-pub fn embedded(files: &Files, folder: &Path) -> Code {
-    let paths = files.list().into_iter().map(|(name, _)| {
-        let path: PathBuf = folder.join(name);
-        let path = path.to_string_lossy().into_owned();
-        code!(include_bytes!(#path))
-    });
-    let paths: Vec<Code> = paths.collect();
-    let count = Literal::usize_unsuffixed(paths.len());
-    // Inside of a plain function the bytes cost the compiler least; in a constant, ten times more.
-    code! {
-        /// The model's files.
-        fn files() -> [&'static [u8]; #count] {
-            [#(#paths),*]
-        }
     }
 }
 

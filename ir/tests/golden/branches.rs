@@ -7,11 +7,11 @@ mod model_onnx {
         Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Anchor, attempt, attempt_async, device, entry, from_file, ops, printed, put,
-        put_async, take,
+        Anchor, attempt, attempt_async, device, embedded, entry, from_file, ops, printed,
+        put, put_async, take,
     };
     use ::onnx_embed::__private::weights::{
-        Encoding, Entry, File, Fixed, Part, Table, Weights,
+        Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::Module;
     /// What [`Model::forward`] takes.
@@ -180,8 +180,11 @@ mod model_onnx {
             ..Metadata::EMPTY
         };
         const PARAMETERS: &'static [Parameter] = &[];
-        fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
-            WEIGHTS.load(files, device, Self::load)
+        fn from_source(
+            source: WeightSource<'_>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            WEIGHTS.load(source, device, Self::load)
         }
         fn table() -> &'static Table {
             &WEIGHTS
@@ -237,6 +240,6 @@ mod model_onnx {
     }
     /// The model's files.
     fn files() -> [&'static [u8]; 1] {
-        [include_bytes!("$FOLDER/branches.onnx")]
+        [embedded!(include_bytes!("$FOLDER/branches.onnx"), 538)]
     }
 }

@@ -7,10 +7,12 @@ mod model_onnx {
         Parameter, Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        attempt, attempt_async, device, entry, exit, from_file, layers, ops, printed,
-        put, put_async, take,
+        attempt, attempt_async, device, embedded, entry, exit, from_file, layers, ops,
+        printed, put, put_async, take,
     };
-    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
+    use ::onnx_embed::__private::weights::{
+        Encoding, Entry, File, Part, Table, WeightSource, Weights,
+    };
     use ::onnx_embed::burn::module::Module;
     /// What [`Model::forward`] takes.
     #[derive(Clone)]
@@ -184,8 +186,11 @@ mod model_onnx {
                 trained: true,
             },
         ];
-        fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
-            WEIGHTS.load(files, device, Self::load)
+        fn from_source(
+            source: WeightSource<'_>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            WEIGHTS.load(source, device, Self::load)
         }
         fn table() -> &'static Table {
             &WEIGHTS
@@ -230,6 +235,6 @@ mod model_onnx {
     }
     /// The model's files.
     fn files() -> [&'static [u8]; 1] {
-        [include_bytes!("$FOLDER/half.onnx")]
+        [embedded!(include_bytes!("$FOLDER/half.onnx"), 304)]
     }
 }

@@ -7,10 +7,12 @@ mod model_onnx {
         Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Anchor, String, attempt, attempt_async, device, entry, from_file, layers, ops,
-        printed, put, put_async, take,
+        Anchor, String, attempt, attempt_async, device, embedded, entry, from_file,
+        layers, ops, printed, put, put_async, take,
     };
-    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
+    use ::onnx_embed::__private::weights::{
+        Encoding, Entry, File, Part, Table, WeightSource, Weights,
+    };
     use ::onnx_embed::burn::module::Module;
     /// What [`Model::forward`] returns.
     #[derive(Clone)]
@@ -179,8 +181,11 @@ mod model_onnx {
         };
         const LABELS: &'static [&'static str] = &["setosa", "versicolor", "virginica"];
         const PARAMETERS: &'static [Parameter] = &[];
-        fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
-            WEIGHTS.load(files, device, Self::load)
+        fn from_source(
+            source: WeightSource<'_>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            WEIGHTS.load(source, device, Self::load)
         }
         fn table() -> &'static Table {
             &WEIGHTS
@@ -222,6 +227,6 @@ mod model_onnx {
     }
     /// The model's files.
     fn files() -> [&'static [u8]; 1] {
-        [include_bytes!("$FOLDER/iris.onnx")]
+        [embedded!(include_bytes!("$FOLDER/iris.onnx"), 548)]
     }
 }

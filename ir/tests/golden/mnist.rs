@@ -7,11 +7,13 @@ mod model_onnx {
         Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Activation, attempt, attempt_async, device, entry, from_file, layers, ops, put,
-        put_async, take,
+        Activation, attempt, attempt_async, device, embedded, entry, from_file, layers,
+        ops, put, put_async, take,
     };
     use ::onnx_embed::__private::ops::window::Window;
-    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
+    use ::onnx_embed::__private::weights::{
+        Encoding, Entry, File, Part, Table, WeightSource, Weights,
+    };
     use ::onnx_embed::burn::module::Module;
     /// Compiled from `mnist.onnx`: IR version 9, ai.onnx 18, made by onnx-embed/examples/mnist.
     ///
@@ -182,8 +184,11 @@ mod model_onnx {
                 trained: true,
             },
         ];
-        fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
-            WEIGHTS.load(files, device, Self::load)
+        fn from_source(
+            source: WeightSource<'_>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            WEIGHTS.load(source, device, Self::load)
         }
         fn table() -> &'static Table {
             &WEIGHTS
@@ -398,6 +403,6 @@ mod model_onnx {
     };
     /// The model's files.
     fn files() -> [&'static [u8]; 1] {
-        [include_bytes!("$FOLDER/mnist.onnx")]
+        [embedded!(include_bytes!("$FOLDER/mnist.onnx"), 38435)]
     }
 }

@@ -7,12 +7,12 @@ mod model_onnx {
         Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Activation, attempt, attempt_async, device, entry, from_file, layers, put,
-        put_async, take,
+        Activation, attempt, attempt_async, device, embedded, entry, from_file, layers,
+        put, put_async, take,
     };
     use ::onnx_embed::__private::ops::window::Window;
     use ::onnx_embed::__private::weights::{
-        Encoding, Entry, File, Fixed, Part, Table, Weights,
+        Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::Module;
     /// Compiled from `mobilenet_block.onnx`: IR version 8, ai.onnx 17, made by pytorch.
@@ -181,8 +181,11 @@ mod model_onnx {
         };
         /// Weights computed on loading are not listed.
         const PARAMETERS: &'static [Parameter] = &[];
-        fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
-            WEIGHTS.load(files, device, Self::load)
+        fn from_source(
+            source: WeightSource<'_>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            WEIGHTS.load(source, device, Self::load)
         }
         fn table() -> &'static Table {
             &WEIGHTS
@@ -216,6 +219,6 @@ mod model_onnx {
     }
     /// The model's files.
     fn files() -> [&'static [u8]; 1] {
-        [include_bytes!("$FOLDER/mobilenet_block.onnx")]
+        [embedded!(include_bytes!("$FOLDER/mobilenet_block.onnx"), 4378)]
     }
 }

@@ -7,11 +7,11 @@ mod model_onnx {
         Parameter, Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Anchor, Node, attempt, attempt_async, device, entry, from_file, host, ops,
-        printed, put, put_async, take, vec,
+        Anchor, Node, attempt, attempt_async, device, embedded, entry, from_file, host,
+        ops, printed, put, put_async, take, vec,
     };
     use ::onnx_embed::__private::weights::{
-        Encoding, Entry, File, Fixed, Part, Table, Weights,
+        Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::Module;
     /// What [`Model::forward`] takes.
@@ -212,8 +212,11 @@ mod model_onnx {
             ..Metadata::EMPTY
         };
         const PARAMETERS: &'static [Parameter] = &[];
-        fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
-            WEIGHTS.load(files, device, Self::load)
+        fn from_source(
+            source: WeightSource<'_>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            WEIGHTS.load(source, device, Self::load)
         }
         fn table() -> &'static Table {
             &WEIGHTS
@@ -262,6 +265,6 @@ mod model_onnx {
     }
     /// The model's files.
     fn files() -> [&'static [u8]; 1] {
-        [include_bytes!("$FOLDER/shapes.onnx")]
+        [embedded!(include_bytes!("$FOLDER/shapes.onnx"), 953)]
     }
 }

@@ -7,10 +7,12 @@ mod model_onnx {
         Parameter, Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Activation, Node, attempt, attempt_async, device, entry, from_file, layers, ops,
-        printed, put, put_async, take,
+        Activation, Node, attempt, attempt_async, device, embedded, entry, from_file,
+        layers, ops, printed, put, put_async, take,
     };
-    use ::onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, Weights};
+    use ::onnx_embed::__private::weights::{
+        Encoding, Entry, File, Part, Table, WeightSource, Weights,
+    };
     use ::onnx_embed::burn::module::{Module, Param};
     /// What [`Model::forward`] takes.
     #[derive(Clone)]
@@ -193,8 +195,11 @@ mod model_onnx {
                 trained: true,
             },
         ];
-        fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
-            WEIGHTS.load(files, device, Self::load)
+        fn from_source(
+            source: WeightSource<'_>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            WEIGHTS.load(source, device, Self::load)
         }
         fn table() -> &'static Table {
             &WEIGHTS
@@ -301,6 +306,6 @@ mod model_onnx {
     }
     /// The model's files.
     fn files() -> [&'static [u8]; 1] {
-        [include_bytes!("$FOLDER/shared_blocks.onnx")]
+        [embedded!(include_bytes!("$FOLDER/shared_blocks.onnx"), 4713)]
     }
 }

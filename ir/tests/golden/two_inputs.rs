@@ -7,11 +7,11 @@ mod model_onnx {
         Parameter, Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Node, attempt, attempt_async, device, entry, from_file, ops, printed, put,
-        put_async, take,
+        Node, attempt, attempt_async, device, embedded, entry, from_file, ops, printed,
+        put, put_async, take,
     };
     use ::onnx_embed::__private::weights::{
-        Encoding, Entry, File, Fixed, Part, Table, Weights,
+        Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::{Module, Param};
     /// What [`Model::forward`] takes.
@@ -187,8 +187,11 @@ mod model_onnx {
                 trained: true,
             },
         ];
-        fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
-            WEIGHTS.load(files, device, Self::load)
+        fn from_source(
+            source: WeightSource<'_>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            WEIGHTS.load(source, device, Self::load)
         }
         fn table() -> &'static Table {
             &WEIGHTS
@@ -246,6 +249,6 @@ mod model_onnx {
     }
     /// The model's files.
     fn files() -> [&'static [u8]; 1] {
-        [include_bytes!("$FOLDER/two_inputs.onnx")]
+        [embedded!(include_bytes!("$FOLDER/two_inputs.onnx"), 625)]
     }
 }

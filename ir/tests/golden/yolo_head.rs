@@ -7,12 +7,12 @@ mod model_onnx {
         Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Activation, attempt, attempt_async, device, entry, from_file, layers, ops, put,
-        put_async, take, vec,
+        Activation, attempt, attempt_async, device, embedded, entry, from_file, layers,
+        ops, put, put_async, take, vec,
     };
     use ::onnx_embed::__private::ops::window::Window;
     use ::onnx_embed::__private::weights::{
-        Encoding, Entry, File, Fixed, Part, Table, Weights,
+        Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::Module;
     /// Compiled from `yolo_head.onnx`: IR version 8, ai.onnx 17, made by pytorch.
@@ -237,8 +237,11 @@ mod model_onnx {
                 trained: true,
             },
         ];
-        fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
-            WEIGHTS.load(files, device, Self::load)
+        fn from_source(
+            source: WeightSource<'_>,
+            device: &Device,
+        ) -> Result<Self, Error> {
+            WEIGHTS.load(source, device, Self::load)
         }
         fn table() -> &'static Table {
             &WEIGHTS
@@ -297,6 +300,6 @@ mod model_onnx {
     }
     /// The model's files.
     fn files() -> [&'static [u8]; 1] {
-        [include_bytes!("$FOLDER/yolo_head.onnx")]
+        [embedded!(include_bytes!("$FOLDER/yolo_head.onnx"), 14851)]
     }
 }

@@ -1,61 +1,100 @@
 //! Whether files are those that a model was compiled from.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+
 use burn::tensor::Device;
 use onnx_embed_kernels::fault;
 
-use super::fingerprint::{fnv1a, fnv1a_behind};
-use super::{Encoding, Entry, File, Fixed, Part, Table, Weights, decode};
+use super::decode::{self, Stored};
+use super::fingerprint::fnv1a;
+use super::{Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights};
 use crate::{ElementType, Error};
 
+/// Copies of weights whose values were checked, by name: what is loaded is what was checked, whatever becomes of the
+/// file in between.
+pub type Kept = BTreeMap<&'static str, Vec<u8>>;
+
 impl Table {
-    /// What `load` makes of the weights in `files`, which are [checked](Table::check).
+    /// What `load` makes of the weights in `source`, which is [checked](Table::check).
     pub fn load<T>(
         &'static self,
-        files: &[&[u8]],
+        source: WeightSource<'_>,
         device: &Device,
         load: impl FnOnce(&Weights<'_>) -> T,
     ) -> Result<T, Error> {
-        self.check(files)?;
-        let weights = Weights::of_files(self, files, device);
+        let kept = self.check(source)?;
+        let weights = Weights::of(self, source, kept, device);
         fault::attempt(|| load(&weights)).map_err(|fault| Error::Load {
             reason: fault.reason,
         })
     }
 
-    /// Whether `files` are the compiled ones, apart from the values of weights that are not fixed.
-    pub fn check(&self, files: &[&[u8]]) -> Result<(), Error> {
-        if files.len() != self.files.len() {
+    /// Whether the files of `source` are the compiled ones, apart from the values of weights that are not fixed, and
+    /// copies of those that are.
+    pub fn check(&self, source: WeightSource<'_>) -> Result<Kept, Error> {
+        if source.count() != self.files.len() {
             return Err(Error::FileCount {
                 expected: self.files.len(),
-                found: files.len(),
+                found: source.count(),
             });
         }
-        for (i, (file, bytes)) in self.files.iter().zip(files).enumerate() {
-            check_file(file, bytes, &self.parts(i))?;
+        let kept = self.check_structure(source)?;
+        for entry in self.entries {
+            let kept = kept.get(entry.name).map(Vec::as_slice);
+            check_entry(entry, Stored { source, kept })?;
         }
-        self.entries
-            .iter()
-            .try_for_each(|entry| check_entry(entry, files))?;
-        self.fixed
-            .iter()
-            .try_for_each(|fixed| self.check_fixed(fixed, files))
+        Ok(kept)
     }
 
-    fn check_fixed(&self, fixed: &Fixed, files: &[&[u8]]) -> Result<(), Error> {
-        let entry = &self.entries[fixed.entry];
-        let bytes = |part: &Part| {
-            let end = part.start.checked_add(part.length)?;
-            files.get(part.file)?.get(part.start..end)
-        };
-        let parts = entry
-            .parts
+    /// Fails if the files of the program are not those that the macro read: rustc and the assembler read them later,
+    /// and a training may have written them in between. Files are compared once in a process.
+    #[cfg(feature = "std")]
+    pub fn check_embedded(&'static self, files: &[&[u8]]) {
+        use std::sync::{Mutex, PoisonError};
+
+        /// The addresses of tables whose files were compared.
+        static COMPARED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+        let address = core::ptr::from_ref(self).addr();
+        let mut compared = COMPARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if compared.contains(&address) {
+            return;
+        }
+        if let Err(error) = self.check_structure(WeightSource::Memory(files)) {
+            drop(compared);
+            fault::fail(format_args!(
+                "the model's file changed while the program was compiled; build the program again ({error})"
+            ));
+        }
+        compared.push(address);
+    }
+
+    /// Whether all but the values of weights is as compiled, and copies of the weights that must be too.
+    fn check_structure(&self, source: WeightSource<'_>) -> Result<Kept, Error> {
+        for (place, file) in self.files.iter().enumerate() {
+            check_file(file, place, source, &self.parts(place))?;
+        }
+        self.fixed
             .iter()
-            .map(|part| bytes(part).unwrap_or_default());
-        if parts.fold(fnv1a(&[]), fnv1a_behind) == fixed.hash {
-            Ok(())
+            .map(|fixed| self.fixed(fixed, source))
+            .collect()
+    }
+
+    /// The name and the bytes of a weight that must have the value that was compiled.
+    fn fixed(
+        &self,
+        fixed: &Fixed,
+        source: WeightSource<'_>,
+    ) -> Result<(&'static str, Vec<u8>), Error> {
+        let entry = &self.entries[fixed.entry];
+        let name = entry.name;
+        let bytes = Stored { source, kept: None }.joined(entry);
+        let bytes = bytes.map_err(|reason| Error::BadWeight { name, reason })?;
+        if fnv1a(&bytes) == fixed.hash {
+            Ok((name, bytes.into_owned()))
         } else {
-            Err(Error::WeightDiffers { name: entry.name })
+            Err(Error::WeightDiffers { name })
         }
     }
 
@@ -69,27 +108,34 @@ impl Table {
     }
 }
 
-fn check_file(file: &File, bytes: &[u8], parts: &[(&'static str, &Part)]) -> Result<(), Error> {
-    if bytes.len() != file.length {
+fn check_file(
+    file: &File,
+    place: usize,
+    source: WeightSource<'_>,
+    parts: &[(&'static str, &Part)],
+) -> Result<(), Error> {
+    let found = source.length(place);
+    if found != file.length {
         return Err(Error::FileLength {
             file: file.name,
             expected: file.length,
-            found: bytes.len(),
+            found,
         });
     }
     let differs = |before| Error::FileDiffers {
         file: file.name,
         before,
     };
+    // What cannot be read differs too: the file is being changed.
+    let hash = |start, end| source.hash(place, start, end, fnv1a(&[])).ok();
     let mut seen = 0;
     for (name, part) in parts {
-        let gap = bytes.get(seen..part.start).unwrap_or_default();
-        if fnv1a(gap) != part.gap {
+        if hash(seen, part.start) != Some(part.gap) {
             return Err(differs(Some(*name)));
         }
         seen = seen.max(part.start + part.length);
     }
-    if fnv1a(bytes.get(seen..).unwrap_or_default()) == file.tail {
+    if hash(seen, found) == Some(file.tail) {
         Ok(())
     } else {
         Err(differs(None))
@@ -98,11 +144,11 @@ fn check_file(file: &File, bytes: &[u8], parts: &[(&'static str, &Part)]) -> Res
 
 /// Varints and records may be shorter or longer than those that were compiled though their bytes
 /// are as many.
-fn check_entry(entry: &Entry, files: &[&[u8]]) -> Result<(), Error> {
+fn check_entry(entry: &Entry, stored: Stored<'_>) -> Result<(), Error> {
     let decoded = match (entry.encoding, entry.dtype) {
         (Encoding::Raw, _) => Ok(()),
-        (_, ElementType::String) => decode::strings(entry, files).map(drop),
-        _ => decode::numbers(entry, files).map(drop),
+        (_, ElementType::String) => decode::strings(entry, stored).map(drop),
+        _ => decode::numbers(entry, stored).map(drop),
     };
     decoded.map_err(|reason| Error::BadWeight {
         name: entry.name,
@@ -145,14 +191,18 @@ mod tests {
         }
     }
 
+    fn check(table: &Table, files: &[&[u8]]) -> Result<Kept, Error> {
+        table.check(WeightSource::Memory(files))
+    }
+
     fn complaint(file: &[u8]) -> String {
-        table().check(&[file]).unwrap_err().to_string()
+        check(&table(), &[file]).unwrap_err().to_string()
     }
 
     #[test]
     fn other_values_of_the_weights_are_welcome() {
-        table().check(&[FILE]).unwrap();
-        table().check(&[b"head\xff\xfemid\x07\x08end"]).unwrap();
+        check(&table(), &[FILE]).unwrap();
+        check(&table(), &[b"head\xff\xfemid\x07\x08end"]).unwrap();
     }
 
     #[test]
@@ -196,8 +246,9 @@ mod tests {
             fixed: Box::leak(Box::new([fixed(0, b"\x03\x04")])),
             ..table()
         };
-        table.check(&[b"head\xff\xfemid\x03\x04end"]).unwrap();
-        let refused = table.check(&[b"head\x01\x02mid\x03\x05end"]);
+        let kept = check(&table, &[b"head\xff\xfemid\x03\x04end"]).unwrap();
+        assert_eq!(kept, Kept::from([("b", vec![3, 4])]));
+        let refused = check(&table, &[b"head\x01\x02mid\x03\x05end"]);
         assert_eq!(
             refused.unwrap_err().to_string(),
             "weight `b` differs from the compiled model, whose code depends on its value: compile \
@@ -209,12 +260,14 @@ mod tests {
     fn a_layer_that_cannot_be_made_is_an_error() {
         let table: &'static Table = Box::leak(Box::new(table()));
         let load = |file: &[u8]| {
-            table.load(&[file], &Device::flex(), |weights| {
-                match *weights.array::<u8>("a").data() {
+            table.load(
+                WeightSource::Memory(&[file]),
+                &Device::flex(),
+                |weights| match *weights.array::<u8>("a").data() {
                     [1, other] => other,
                     _ => fault::fail("`a` does not begin with 1"),
-                }
-            })
+                },
+            )
         };
         assert_eq!(load(FILE).unwrap(), 2);
         assert_eq!(
@@ -224,9 +277,24 @@ mod tests {
     }
 
     #[test]
+    fn embedded_files_that_changed_before_rustc_read_them_are_refused() {
+        let table: &'static Table = Box::leak(Box::new(table()));
+        let refused = |file: &[u8]| {
+            let checked = fault::attempt(|| table.check_embedded(&[file]));
+            checked.err().map(|fault| fault.reason)
+        };
+        let reason = refused(b"head\x01\x02MID\x03\x04end").unwrap();
+        assert!(
+            reason.starts_with("the model's file changed while the program was compiled"),
+            "{reason}"
+        );
+        assert_eq!(refused(FILE), None);
+    }
+
+    #[test]
     fn every_file_must_be_there() {
         assert_eq!(
-            table().check(&[]).unwrap_err().to_string(),
+            check(&table(), &[]).unwrap_err().to_string(),
             "0 files are given, the model was compiled from 1"
         );
     }

@@ -1,7 +1,7 @@
 //! From stored bytes to numbers and strings.
 
 use alloc::borrow::Cow;
-use alloc::{string::String, vec::Vec};
+use alloc::{string::String, vec, vec::Vec};
 
 use burn::tensor::{Element, Shape, TensorData};
 use bytemuck::{AnyBitPattern, NoUninit, pod_collect_to_vec};
@@ -9,7 +9,7 @@ use half::{bf16, f16};
 
 use onnx_embed_kernels::float8;
 
-use super::{Encoding, Entry, packed};
+use super::{Encoding, Entry, WeightSource, packed};
 use crate::ElementType;
 
 const _: () = assert!(
@@ -17,9 +17,24 @@ const _: () = assert!(
     "weights are copied as they are stored, in little endian"
 );
 
+/// Where the bytes of a weight come from.
+#[derive(Clone, Copy)]
+pub struct Stored<'a> {
+    pub source: WeightSource<'a>,
+    /// A copy of the bytes, which is used in place of those of the source.
+    pub kept: Option<&'a [u8]>,
+}
+
+const COUNT_DIFFERS: &str = "does not have as many values as its shape says";
+
 /// The values of a weight in the dtype that carries them.
-pub fn numbers(entry: &Entry, files: &[&[u8]]) -> Result<TensorData, &'static str> {
-    let stored = joined(entry, files)?;
+pub fn numbers(entry: &Entry, stored: Stored<'_>) -> Result<TensorData, &'static str> {
+    if let (Encoding::Raw, None) = (entry.encoding, stored.kept)
+        && let Some(data) = copied(entry, stored.source)?
+    {
+        return Ok(data);
+    }
+    let stored = stored.joined(entry)?;
     let bytes = match entry.encoding {
         Encoding::Raw => stored,
         Encoding::Varint => Cow::Owned(packed::varints(&stored, width(entry.dtype))?),
@@ -29,13 +44,13 @@ pub fn numbers(entry: &Entry, files: &[&[u8]]) -> Result<TensorData, &'static st
     if bytes.len() == (count * entry.dtype.bits()).div_ceil(8) {
         typed(&bytes, entry.dtype, count, entry.shape)
     } else {
-        Err("does not have as many values as its shape says")
+        Err(COUNT_DIFFERS)
     }
 }
 
 /// The strings of a weight; what is not UTF-8 in them is replaced.
-pub fn strings(entry: &Entry, files: &[&[u8]]) -> Result<Vec<String>, &'static str> {
-    let stored = joined(entry, files)?;
+pub fn strings(entry: &Entry, stored: Stored<'_>) -> Result<Vec<String>, &'static str> {
+    let stored = stored.joined(entry)?;
     let texts = packed::texts(&stored)?;
     if texts.len() == entry.shape.iter().product::<usize>() {
         Ok(texts)
@@ -44,19 +59,64 @@ pub fn strings(entry: &Entry, files: &[&[u8]]) -> Result<Vec<String>, &'static s
     }
 }
 
-/// The stored bytes: a slice of the file if they lie together.
-fn joined<'a>(entry: &Entry, files: &[&'a [u8]]) -> Result<Cow<'a, [u8]>, &'static str> {
-    let part = |i: usize| {
-        let part = &entry.parts[i];
-        let file = files.get(part.file)?;
-        file.get(part.start..part.start.checked_add(part.length)?)
-    };
-    let parts: Option<Vec<_>> = (0..entry.parts.len()).map(part).collect();
-    match parts.ok_or("lies outside of its file")?.as_slice() {
-        [] => Ok(Cow::Borrowed(&[])),
-        [bytes] => Ok(Cow::Borrowed(bytes)),
-        parts => Ok(Cow::Owned(parts.concat())),
+impl<'a> Stored<'a> {
+    /// The bytes of a weight: a slice of the file if it is in memory and they lie together.
+    pub fn joined(self, entry: &Entry) -> Result<Cow<'a, [u8]>, &'static str> {
+        if let Some(kept) = self.kept {
+            return Ok(Cow::Borrowed(kept));
+        }
+        match entry.parts {
+            [] => Ok(Cow::Borrowed(&[])),
+            [part] => self.source.part(part),
+            parts => {
+                let parts = parts.iter().map(|part| self.source.part(part));
+                Ok(Cow::Owned(parts.collect::<Result<Vec<_>, _>>()?.concat()))
+            }
+        }
     }
+}
+
+/// The values of a weight that is stored as it is in memory: one copy, into memory that is aligned for the dtype.
+fn copied(entry: &Entry, source: WeightSource<'_>) -> Result<Option<TensorData>, &'static str> {
+    use ElementType::*;
+    let data = match entry.dtype {
+        Float32 => filled::<f32>(entry, source),
+        Float64 => filled::<f64>(entry, source),
+        Float16 => filled::<f16>(entry, source),
+        BFloat16 => filled::<bf16>(entry, source),
+        Int64 => filled::<i64>(entry, source),
+        Int32 => filled::<i32>(entry, source),
+        Int16 => filled::<i16>(entry, source),
+        Int8 => filled::<i8>(entry, source),
+        UInt64 => filled::<u64>(entry, source),
+        UInt32 => filled::<u32>(entry, source),
+        UInt16 => filled::<u16>(entry, source),
+        UInt8 => filled::<u8>(entry, source),
+        _ => return Ok(None),
+    };
+    data.map(Some)
+}
+
+fn filled<T: Element + AnyBitPattern + NoUninit>(
+    entry: &Entry,
+    source: WeightSource<'_>,
+) -> Result<TensorData, &'static str> {
+    let count: usize = entry.shape.iter().product();
+    let stored = entry
+        .parts
+        .iter()
+        .try_fold(0usize, |sum, part| sum.checked_add(part.length));
+    if stored != count.checked_mul(size_of::<T>()) {
+        return Err(COUNT_DIFFERS);
+    }
+    let mut values = vec![T::zeroed(); count];
+    let mut rest: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
+    for part in entry.parts {
+        let (bytes, behind) = core::mem::take(&mut rest).split_at_mut(part.length);
+        source.read(part, bytes)?;
+        rest = behind;
+    }
+    Ok(data(values, entry.shape))
 }
 
 /// Bytes that one stored number takes; smaller types come packed into bytes.
@@ -134,6 +194,13 @@ mod tests {
     use super::*;
     use burn::tensor::DType;
 
+    fn memory<'a>(files: &'a [&'a [u8]]) -> Stored<'a> {
+        Stored {
+            source: WeightSource::Memory(files),
+            kept: None,
+        }
+    }
+
     fn decoded(
         dtype: ElementType,
         encoding: Encoding,
@@ -153,7 +220,7 @@ mod tests {
             parts: Box::leak(Box::new([part])),
             encoding,
         };
-        numbers(&entry, &[file]).unwrap()
+        numbers(&entry, memory(&[file])).unwrap()
     }
 
     #[test]
@@ -211,7 +278,7 @@ mod tests {
             parts: Box::leak(Box::new([part(3), part(0)])),
             encoding: Encoding::Raw,
         };
-        let data = numbers(&entry, &[&[1, 0, 9, 2, 0]]).unwrap();
+        let data = numbers(&entry, memory(&[&[1, 0, 9, 2, 0]])).unwrap();
         assert_eq!(data, TensorData::from([2u16, 1]));
     }
 
@@ -229,6 +296,9 @@ mod tests {
             }],
             encoding: Encoding::Raw,
         };
-        assert_eq!(numbers(&entry, &[&[]]), Err("lies outside of its file"));
+        assert_eq!(
+            numbers(&entry, memory(&[&[]])),
+            Err("lies outside of its file")
+        );
     }
 }

@@ -1,24 +1,39 @@
-//! Model files on disk, memory mapped.
+//! Model files on disk.
 
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
-
-use memmap2::Mmap;
 
 use super::Table;
+use super::source::{Unreadable, WeightSource};
 use crate::Error;
+
+/// A plain file that is open.
+#[derive(Debug)]
+pub struct OpenFile {
+    file: File,
+    length: usize,
+}
 
 impl Table {
     /// What `load` makes of the model file at `path` and the external data files beside it.
     pub fn open<T>(
         &self,
         path: &Path,
-        load: impl FnOnce(&[&[u8]]) -> Result<T, Error>,
+        load: impl FnOnce(WeightSource<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let paths = (0..self.files.len()).map(|place| self.path(place, path));
-        let maps = paths.map(open).collect::<Result<Vec<_>, _>>()?;
-        let files: Vec<&[u8]> = maps.iter().map(|map| &map[..]).collect();
-        load(&files).map_err(|error| {
+        let open = |place: usize| {
+            let own = self.path(place, path);
+            let opened = match place {
+                0 => OpenFile::model(&own),
+                _ => OpenFile::external(&own, path),
+            };
+            opened.map_err(|error| Error::File { path: own, error })
+        };
+        let files = (0..self.files.len())
+            .map(open)
+            .collect::<Result<Vec<_>, _>>()?;
+        load(WeightSource::Open(&files)).map_err(|error| {
             let place = match &error {
                 Error::FileLength { file, .. } | Error::FileDiffers { file, .. } => {
                     self.files.iter().position(|own| own.name == *file)
@@ -45,92 +60,99 @@ impl Table {
     }
 }
 
-fn open(path: PathBuf) -> Result<Mmap, Error> {
-    match fs::File::open(&path).and_then(map) {
-        Ok(map) => Ok(map),
-        Err(error) => Err(Error::File { path, error }),
+impl OpenFile {
+    /// The model itself, which may be a link: its caller named it.
+    fn model(path: &Path) -> io::Result<Self> {
+        Self::open(path, true)
+    }
+
+    /// External data, which may be a link within the folder of `model`, or of the file that a link `model` leads to, as
+    /// in caches of downloads.
+    fn external(path: &Path, model: &Path) -> io::Result<Self> {
+        let real = path.canonicalize()?;
+        let folder = match model.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder.canonicalize()?,
+            _ => Path::new(".").canonicalize()?,
+        };
+        let target = model.canonicalize()?;
+        let folders = [Some(folder.as_path()), target.parent()];
+        if !folders
+            .into_iter()
+            .flatten()
+            .any(|folder| real.starts_with(folder))
+        {
+            return Err(io::Error::other("it is a link out of the model's folder"));
+        }
+        Self::open(&real, false)
+    }
+
+    /// Opens a file that is neither a pipe nor a device.
+    fn open(path: &Path, follow: bool) -> io::Result<Self> {
+        // A pipe or a device is not even opened.
+        plain(&fs::metadata(path)?)?;
+        let file = open_file(path, follow)?;
+        let metadata = file.metadata()?;
+        // The name may lead elsewhere since it was looked at.
+        plain(&metadata)?;
+        let length = usize::try_from(metadata.len()).map_err(io::Error::other)?;
+        Ok(OpenFile { file, length })
+    }
+
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Fills `bytes` from the position `start` on.
+    pub fn read(&self, start: usize, bytes: &mut [u8]) -> Result<(), Unreadable> {
+        let read = read_at(&self.file, bytes, start as u64);
+        read.map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => "is cut: the file became shorter while it was read",
+            _ => "cannot be read from its file",
+        })
     }
 }
 
-#[allow(unsafe_code)]
-fn map(file: fs::File) -> io::Result<Mmap> {
-    if file.metadata()?.is_dir() {
+fn plain(metadata: &fs::Metadata) -> io::Result<()> {
+    if metadata.is_dir() {
         return Err(io::Error::new(
             io::ErrorKind::IsADirectory,
             "it is a folder",
         ));
     }
-    // SAFETY: the bytes are only copied while the model is loaded; a program that shortens the file
-    // meanwhile stops this one, as with every map.
-    unsafe { Mmap::map(&file) }
+    if metadata.is_file() {
+        Ok(())
+    } else {
+        Err(io::Error::other("it is not a file"))
+    }
+}
+
+fn open_file(path: &Path, follow: bool) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // Opening a pipe would wait for a writer.
+        let links = if follow { 0 } else { libc::O_NOFOLLOW };
+        options.custom_flags(libc::O_NONBLOCK | links);
+    }
+    #[cfg(not(unix))]
+    let _ = follow;
+    options.open(path)
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, bytes: &mut [u8], start: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, start)
+}
+
+/// Moves the position of the file, which nothing else reads.
+#[cfg(not(unix))]
+fn read_at(mut file: &File, bytes: &mut [u8], start: u64) -> io::Result<()> {
+    use std::io::{Read, Seek};
+    file.seek(io::SeekFrom::Start(start))?;
+    file.read_exact(bytes)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::File;
-    use super::*;
-
-    const fn file(name: &'static str) -> File {
-        File {
-            name,
-            length: 0,
-            tail: 0,
-        }
-    }
-
-    #[test]
-    fn external_files_lie_beside_the_model() {
-        let folder = std::env::temp_dir().join(format!("onnx-embed-open-{}", std::process::id()));
-        fs::create_dir_all(folder.join("data")).unwrap();
-        fs::write(folder.join("renamed.onnx"), b"model").unwrap();
-        fs::write(folder.join("data/weights.bin"), b"").unwrap();
-        const TABLE: Table = Table {
-            files: &[file("model.onnx"), file("data/weights.bin")],
-            entries: &[],
-            fixed: &[],
-        };
-        let lengths = TABLE.open(&folder.join("renamed.onnx"), |files| {
-            Ok(files.iter().map(|file| file.len()).collect::<Vec<_>>())
-        });
-        fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(lengths.unwrap(), [5, 0]);
-    }
-
-    #[test]
-    fn a_missing_file_is_named() {
-        const TABLE: Table = Table {
-            files: &[file("m.onnx")],
-            entries: &[],
-            fixed: &[],
-        };
-        let error = TABLE.open(Path::new("no/m.onnx"), |_| Ok(())).unwrap_err();
-        assert!(error.to_string().starts_with("cannot read `no/m.onnx`: "));
-    }
-
-    #[test]
-    fn the_path_that_was_given_is_named() {
-        const TABLE: Table = Table {
-            files: &[file("m.onnx")],
-            entries: &[],
-            fixed: &[],
-        };
-        let folder = std::env::temp_dir().join(format!("onnx-embed-other-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("other.onnx"), b"other").unwrap();
-        let message = |path: &Path| {
-            let opened = TABLE.open(path, |files| TABLE.check(files));
-            let message = opened.unwrap_err().to_string();
-            message.replace(&folder.display().to_string(), "/data")
-        };
-        let messages = [message(&folder.join("other.onnx")), message(&folder)];
-        fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(
-            messages,
-            [
-                "`/data/other.onnx` is not the model that was compiled (`m.onnx`): 5 bytes, not 0; export \
-                 with the same exporter and opset, or compile again",
-                "cannot read `/data`: it is a folder"
-            ]
-        );
-    }
-}
+mod tests;

@@ -18,6 +18,8 @@ use crate::style;
 const BINDING: usize = 128 << 20;
 /// A binary with more weights takes long to link, and all of it to deliver.
 const HUGE: usize = 512 << 20;
+/// For more weights the compiler takes gigabytes where the target's assembler cannot read files.
+const ASSEMBLED: usize = 50 << 20;
 /// So many names are listed.
 const LISTED: usize = 5;
 /// Operators whose results are as large as the data say: the device tells the host.
@@ -44,6 +46,16 @@ pub fn warnings(path: &Path, options: &Options, found: &Inspection) -> Vec<Warni
                 style::bytes(bytes as u64)
             ),
             "#[onnx(weights = \"file\")] leaves them in the file; precision = \"f16\" needs half of it on GPUs",
+        );
+    }
+    if bytes > ASSEMBLED {
+        warn(
+            format!(
+                "{} of weights go through the assembler into the binary",
+                style::bytes(bytes as u64)
+            ),
+            "rustc takes about four times as much memory; for WebAssembly, which has no assembler for it, it takes 20 times \
+             as much and more: set codegen-units = 1 there, or weights = \"file\"",
         );
     }
     if let Ok(model) = onnx_embed_ir::load(path, options) {

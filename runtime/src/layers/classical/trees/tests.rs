@@ -1,5 +1,5 @@
 use super::*;
-use crate::weights::{Encoding, Entry, File, Part, Table};
+use crate::weights::{Encoding, Entry, File, Part, Table, WeightSource};
 use alloc::{boxed::Box, string::String, string::ToString, vec::Vec};
 use burn::tensor::{Device, TensorData};
 
@@ -78,7 +78,7 @@ fn load(node: i64, of: i64, mode: &str) -> Result<TreeRegressor, String> {
         let (sum, none) = (Aggregate::Sum, Transform::None);
         TreeRegressor::load(weights, trees, types, 1, sum, none, None)
     };
-    let made = table.load(&[&bytes], &Device::flex(), load);
+    let made = table.load(WeightSource::Memory(&[&bytes]), &Device::flex(), load);
     made.map_err(|error| error.to_string())
 }
 

@@ -1,0 +1,149 @@
+//! The model's files in the binary.
+
+use std::path::Path;
+
+use proc_macro2::Literal;
+
+use super::fingerprint::{EMPTY, hash};
+use crate::files::Files;
+use crate::rust::{Code, code};
+
+/// Bytes from which on a file is assembled. Below, rustc takes `include_bytes!` alone in its stride.
+const ASSEMBLED: usize = 1 << 20;
+/// Bytes that one directive reads: the assembler's buffer doubles as it grows, and with one directive for a file of
+/// 430 MB rustc takes 460 MB more.
+const CHUNK: usize = 16 << 20;
+/// The assembler maps a file for each directive, but where its length is a multiple of this, it reads all of the file
+/// into memory: such a file has one directive.
+const PAGE: usize = 4096;
+/// Words of a file that name its symbol.
+const SAMPLES: usize = 64;
+
+/// `fn files()`: the bytes of the model's files, in the binary.
+pub fn embedded(files: &Files, folder: &Path) -> Code {
+    let files = files.list().into_iter();
+    let all: Vec<Code> = files
+        .map(|(name, bytes)| file(&folder.join(name), &bytes))
+        .collect();
+    let count = Literal::usize_unsuffixed(all.len());
+    // Inside of a plain function the bytes cost the compiler least; in a constant, ten times more.
+    code! {
+        /// The model's files.
+        fn files() -> [&'static [u8]; #count] {
+            [#(#all),*]
+        }
+    }
+}
+
+fn file(path: &Path, bytes: &[u8]) -> Code {
+    let shown = path.to_string_lossy().into_owned();
+    let length = Literal::usize_unsuffixed(bytes.len());
+    if bytes.len() < ASSEMBLED {
+        return code!(embedded!(include_bytes!(#shown), #length));
+    }
+    let symbol = symbol(&shown, bytes);
+    let directives = directives(&shown, bytes.len());
+    code!(embedded!(include_bytes!(#shown), #length, #symbol, #directives))
+}
+
+/// A symbol for the contents of a file, without reading all of them: files at one path of which the length and
+/// words all over them agree.
+fn symbol(path: &str, bytes: &[u8]) -> String {
+    let mut name = hash(EMPTY, path.as_bytes());
+    name = hash(name, &bytes.len().to_le_bytes());
+    let step = (bytes.len() / SAMPLES).max(1);
+    for start in (0..bytes.len()).step_by(step) {
+        let word = bytes.get(start..).unwrap_or_default();
+        name = hash(name, word.get(..8).unwrap_or(word));
+    }
+    format!("onnx_embed_{name:016x}")
+}
+
+/// What the assembler is told to read: `.incbin "path",start,length`.
+fn directives(path: &str, length: usize) -> String {
+    let path = quoted(path);
+    let chunk = if length.is_multiple_of(PAGE) {
+        length
+    } else {
+        CHUNK
+    };
+    let starts = (0..length).step_by(chunk.max(1));
+    let lines = starts.map(|start| {
+        let count = length.saturating_sub(start).min(chunk);
+        format!(".incbin {path},{start},{count}")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A string of the assembler, in which all that might have a meaning is octal.
+fn quoted(path: &str) -> String {
+    let mut text = "\"".to_owned();
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => {
+                text.push(byte.into())
+            }
+            _ => text.push_str(&format!("\\{byte:03o}")),
+        }
+    }
+    text + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_files_are_included_and_large_ones_assembled() {
+        let text = |length| {
+            let bytes = vec![7; length];
+            file(Path::new("/a b.onnx"), &bytes)
+                .into_tokens()
+                .to_string()
+        };
+        assert_eq!(text(5), r#"embedded ! (include_bytes ! ("/a b.onnx") , 5)"#);
+        let large = text(ASSEMBLED + 1);
+        assert!(
+            large.starts_with(
+                r#"embedded ! (include_bytes ! ("/a b.onnx") , 1048577 , "onnx_embed_"#
+            ),
+            "{large}"
+        );
+        assert!(
+            large.ends_with(r#" , ".incbin \"/a\\040b.onnx\",0,1048577")"#),
+            "{large}"
+        );
+    }
+
+    #[test]
+    fn a_file_of_whole_pages_has_one_directive() {
+        assert_eq!(directives("m", 3 * CHUNK).lines().count(), 1);
+        let lines = directives("m", 2 * CHUNK + 1);
+        assert_eq!(
+            Vec::from_iter(lines.lines()),
+            [
+                ".incbin \"m\",0,16777216",
+                ".incbin \"m\",16777216,16777216",
+                ".incbin \"m\",33554432,1"
+            ]
+        );
+    }
+
+    #[test]
+    fn paths_have_no_meaning_to_the_assembler() {
+        assert_eq!(
+            quoted("C:\\a\"$x{é\n"),
+            "\"C\\072\\134a\\042\\044x\\173\\303\\251\\012\""
+        );
+    }
+
+    #[test]
+    fn symbols_tell_contents_and_paths_apart() {
+        let bytes = vec![1; ASSEMBLED];
+        let mut other = bytes.clone();
+        other[ASSEMBLED / 2] = 2;
+        assert_eq!(symbol("a", &bytes), symbol("a", &bytes));
+        assert_ne!(symbol("a", &bytes), symbol("b", &bytes));
+        assert_ne!(symbol("a", &bytes), symbol("a", &other));
+    }
+}

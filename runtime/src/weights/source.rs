@@ -1,0 +1,115 @@
+//! Bytes of model files, in memory or in open files.
+
+use alloc::borrow::Cow;
+
+use super::Part;
+use super::fingerprint::fnv1a_behind;
+#[cfg(feature = "std")]
+use super::open::OpenFile;
+
+/// The model file, then its external data files.
+///
+/// Bytes of open files are read when a weight is loaded, and never mapped: a file that another program cuts meanwhile
+/// is an error, not the end of the process.
+#[derive(Clone, Copy)]
+pub enum WeightSource<'a> {
+    Memory(&'a [&'a [u8]]),
+    #[cfg(feature = "std")]
+    Open(&'a [OpenFile]),
+}
+
+/// Why bytes cannot be had.
+pub type Unreadable = &'static str;
+
+const OUTSIDE: Unreadable = "lies outside of its file";
+/// Bytes that are hashed at a time.
+#[cfg(feature = "std")]
+const CHUNK: usize = 64 << 10;
+
+impl<'a> WeightSource<'a> {
+    /// Number of files.
+    pub fn count(&self) -> usize {
+        match self {
+            WeightSource::Memory(files) => files.len(),
+            #[cfg(feature = "std")]
+            WeightSource::Open(files) => files.len(),
+        }
+    }
+
+    /// Length of a file in bytes.
+    pub fn length(&self, file: usize) -> usize {
+        match self {
+            WeightSource::Memory(files) => files.get(file).map_or(0, |bytes| bytes.len()),
+            #[cfg(feature = "std")]
+            WeightSource::Open(files) => files.get(file).map_or(0, OpenFile::length),
+        }
+    }
+
+    /// The bytes of a part.
+    pub fn part(&self, part: &Part) -> Result<Cow<'a, [u8]>, Unreadable> {
+        match self {
+            WeightSource::Memory(files) => {
+                let file = files.get(part.file).ok_or(OUTSIDE)?;
+                let end = part.start.checked_add(part.length).ok_or(OUTSIDE)?;
+                file.get(part.start..end).map(Cow::Borrowed).ok_or(OUTSIDE)
+            }
+            #[cfg(feature = "std")]
+            WeightSource::Open(_) => {
+                let end = part.start.checked_add(part.length);
+                end.filter(|&end| end <= self.length(part.file))
+                    .ok_or(OUTSIDE)?;
+                let mut bytes = alloc::vec![0; part.length];
+                self.read(part, &mut bytes)?;
+                Ok(Cow::Owned(bytes))
+            }
+        }
+    }
+
+    /// Copies the bytes of a part to `bytes`, which are as many.
+    pub fn read(&self, part: &Part, bytes: &mut [u8]) -> Result<(), Unreadable> {
+        match self {
+            WeightSource::Memory(_) => {
+                let stored = self.part(part)?;
+                if stored.len() != bytes.len() {
+                    return Err(OUTSIDE);
+                }
+                bytes.copy_from_slice(&stored);
+                Ok(())
+            }
+            #[cfg(feature = "std")]
+            WeightSource::Open(files) => {
+                let file = files.get(part.file).ok_or(OUTSIDE)?;
+                file.read(part.start, bytes)
+            }
+        }
+    }
+
+    /// FNV-1a of the bytes from `start` to `end` behind what has the hash `before`.
+    pub fn hash(
+        &self,
+        file: usize,
+        start: usize,
+        end: usize,
+        before: u64,
+    ) -> Result<u64, Unreadable> {
+        match self {
+            WeightSource::Memory(files) => {
+                let bytes = files.get(file).and_then(|file| file.get(start..end));
+                Ok(fnv1a_behind(before, bytes.unwrap_or_default()))
+            }
+            #[cfg(feature = "std")]
+            WeightSource::Open(files) => {
+                let open = files.get(file).ok_or(OUTSIDE)?;
+                let mut buffer = alloc::vec::Vec::new();
+                let (mut hash, mut at) = (before, start);
+                while at < end {
+                    buffer.resize(CHUNK.min(end - at), 0);
+                    open.read(at, &mut buffer)?;
+                    hash = fnv1a_behind(hash, &buffer);
+                    at += buffer.len();
+                }
+                Ok(hash)
+            }
+        }
+    }
+}
