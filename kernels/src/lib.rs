@@ -32,6 +32,7 @@ mod signal;
 mod spec;
 #[cfg(test)]
 mod testing;
+mod text;
 mod train;
 mod widen;
 
@@ -71,6 +72,7 @@ pub use quantize::{float8, small};
 pub use reduce::cumulative;
 pub use shape::{arrange as depth, expand as broadcast, pad, slice, stack};
 pub use signal::dft;
+pub use text::word_conv;
 pub use train::{loss, optimizer as optimize};
 
 pub mod extreme {

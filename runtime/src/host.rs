@@ -45,17 +45,17 @@ pub use reduce::{
     cumsum, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum, reduced_axes,
 };
 #[cfg(feature = "regex")]
-pub use regular::{Pattern, full_match};
+pub use regular::{Longest, Pattern, full_match, tokens_between, tokens_matching};
 pub use sequence::{at, chunks, length, parts, present, unbind, with, with_at, without};
 pub use slice::{slice, split, split_evenly};
 pub use stack::{push, stack};
 pub use text::{
-    Case, Grams, not_empty, parse, parse_number, print, string_concat, string_normalizer,
-    string_split, tf_idf,
+    Case, Grams, TokenRows, characters, murmur_hash_3, not_empty, parse, parse_number, print,
+    string_concat, string_normalizer, string_split, tf_idf,
 };
 pub use unique::unique;
 
-pub use crate::{decode_image, regex_full_match};
+pub use crate::{decode_image, regex_full_match, tokenizer};
 
 use onnx_embed_kernels::fault::fail;
 

@@ -67,6 +67,36 @@ macro_rules! regex_full_match {
     };
 }
 
+/// `com.microsoft.Tokenizer` by regular expressions.
+#[cfg(feature = "regex")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! tokenizer {
+    (between [$($separator:literal),+], $x:expr, $least:expr, $rows:expr) => {{
+        static SEPARATORS: [$crate::__private::host::Longest; [$($separator),+].len()] =
+            [$($crate::__private::host::Longest::new($separator)),+];
+        $crate::__private::host::tokens_between($x, &SEPARATORS, $least, $rows)
+    }};
+    (matching $pattern:literal, $x:expr, $least:expr, $rows:expr) => {{
+        static PATTERN: $crate::__private::host::Longest =
+            $crate::__private::host::Longest::new($pattern);
+        $crate::__private::host::tokens_matching($x, &PATTERN, $least, $rows)
+    }};
+}
+
+/// What stands for it until a feature is on.
+#[cfg(not(feature = "regex"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! tokenizer {
+    ($($argument:tt)*) => {
+        compile_error!(
+            "the operator `com.microsoft.Tokenizer` needs the feature `regex` of onnx-embed\n\n  \
+             help: add it in Cargo.toml: onnx-embed = { .., features = [\"regex\"] }"
+        )
+    };
+}
+
 /// ONNX's `ImageDecoder`.
 #[cfg(feature = "image")]
 #[doc(hidden)]

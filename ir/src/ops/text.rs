@@ -1,7 +1,10 @@
 //! Strings joined, split and compared.
 
+pub mod hash;
 mod regular;
 pub mod tf_idf;
+pub mod tokenizer;
+pub mod word_conv;
 
 use std::rc::Rc;
 
@@ -19,7 +22,13 @@ use crate::rust::{Code, code};
 use crate::types::TensorType;
 use regular::regular;
 
-pub const FAMILIES: &[&[Row]] = &[ROWS, tf_idf::ROWS];
+pub const FAMILIES: &[&[Row]] = &[
+    ROWS,
+    hash::ROWS,
+    tf_idf::ROWS,
+    tokenizer::ROWS,
+    word_conv::ROWS,
+];
 
 pub const ROWS: &[Row] = &[
     row("RegexFullMatch", &[20], |a| {

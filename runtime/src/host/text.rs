@@ -1,14 +1,18 @@
 //! Operators on strings.
 
 mod cast;
+mod hash;
 mod tf_idf;
+mod tokens;
 
 use super::{texts, zip};
 use crate::Array;
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 
 pub use cast::{parse, parse_number, print};
+pub use hash::murmur_hash_3;
 pub use tf_idf::{Grams, tf_idf};
+pub use tokens::{TokenRows, characters};
 
 /// What becomes of letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,20 +1,40 @@
 //! Regular expressions of RE2 in the syntax of the crate `regex`.
 
-use regex_syntax::ast::parse::Parser;
+use std::str::Chars;
+
+use regex_syntax::{Error, Parser};
 
 use crate::diagnostics::Problem;
 
-/// The same expression for the crate `regex`, where it is one.
+/// The same expression for the crate `regex`, if it is one.
 pub fn regular(pattern: &str) -> Result<String, Problem> {
     let found = translated(pattern);
-    match Parser::new().parse(&found) {
-        Ok(_) => Ok(found),
-        Err(error) => {
-            let message = format!("`{pattern}` is no regular expression: {}", error.kind());
-            Err(Problem::new(message)
-                .help("it is one of RE2, which has no look-around and no references back"))
+    let reason = match Parser::new().parse(&found) {
+        Ok(_) => return Ok(found),
+        Err(_) if has_byte(pattern) => {
+            return Err(
+                Problem::new(format!("`{pattern}` has `\\C`, which matches a byte"))
+                    .help("strings are of characters here: `(?s:.)` matches one"),
+            );
+        }
+        Err(Error::Parse(error)) => error.kind().to_string(),
+        Err(Error::Translate(error)) => error.kind().to_string(),
+        Err(error) => error.to_string(),
+    };
+    let message = format!("`{pattern}` is no regular expression: {reason}");
+    Err(Problem::new(message)
+        .help("it is one of RE2, which has no look-around and no references back"))
+}
+
+/// Whether RE2's escape for any byte is there.
+fn has_byte(pattern: &str) -> bool {
+    let mut letters = pattern.chars();
+    while let Some(letter) = letters.next() {
+        if letter == '\\' && letters.next() == Some('C') {
+            return true;
         }
     }
+    false
 }
 
 /// RE2's classes are of ASCII, and it takes for letters some of what means more to the crate
@@ -42,6 +62,7 @@ fn translated(pattern: &str) -> String {
                     to.push_str(name);
                     rest = behind.chars();
                 }
+                Some(letter @ '0'..='7') => octal(letter, &mut rest, &mut to),
                 Some(letter) => escape(letter, class, &mut to),
                 None => to.push('\\'),
             },
@@ -92,6 +113,22 @@ fn escape(letter: char, class: bool, to: &mut String) {
         (true, true) => to.push_str(inside),
         (true, false) => to.push_str(&format!("[{inside}]")),
         (false, _) => to.push_str(&format!("[^{inside}]")),
+    }
+}
+
+/// A character by its octal number of at most three digits. A single digit other than 0 is a reference back.
+fn octal(first: char, rest: &mut Chars<'_>, to: &mut String) {
+    let digits = rest.as_str().bytes().take(2);
+    let more = digits
+        .take_while(|digit| matches!(digit, b'0'..=b'7'))
+        .count();
+    let mut number = first.to_digit(8).unwrap_or(0);
+    for digit in rest.by_ref().take(more) {
+        number = number * 8 + digit.to_digit(8).unwrap_or(0);
+    }
+    match (first, more) {
+        ('1'..='7', 0) => to.extend(['\\', first]),
+        _ => to.push_str(&format!(r"\x{{{number:x}}}")),
     }
 }
 
@@ -158,8 +195,28 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_characters_are_octal() {
+        check(
+            &[r"\0", r"\101\07", r"[\060-\071]", r"\1234", r"\08", r"\12"],
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
     fn what_is_no_expression_is_refused() {
-        let problems = ["(", "a)(b", "[", r"\1", "(?=a)", "*", r"a\"];
+        let problems = [
+            "(",
+            "a)(b",
+            "[",
+            r"\1",
+            "(?=a)",
+            "*",
+            r"a\",
+            r"\C",
+            r"a\\\C",
+            r"\p{Elvish}",
+            "a{3,2}",
+        ];
         let problems = problems.map(|pattern| regular(pattern).unwrap_err().to_string());
         expect![[r#"
             `(` is no regular expression: unclosed group
@@ -168,7 +225,11 @@ mod tests {
             `\1` is no regular expression: backreferences are not supported
             `(?=a)` is no regular expression: look-around, including look-ahead and look-behind, is not supported
             `*` is no regular expression: repetition operator missing expression
-            `a\` is no regular expression: incomplete escape sequence, reached end of pattern prematurely"#]].assert_eq(&problems.join("\n"));
+            `a\` is no regular expression: incomplete escape sequence, reached end of pattern prematurely
+            `\C` has `\C`, which matches a byte
+            `a\\\C` has `\C`, which matches a byte
+            `\p{Elvish}` is no regular expression: Unicode property not found
+            `a{3,2}` is no regular expression: invalid repetition count range, the start must be <= the end"#]].assert_eq(&problems.join("\n"));
     }
 
     #[test]

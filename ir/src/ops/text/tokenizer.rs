@@ -1,0 +1,188 @@
+//! Strings divided into tokens.
+
+use std::rc::Rc;
+
+use proc_macro2::Literal;
+
+use super::regular::regular;
+use super::strings;
+use crate::attributes::{Attributes, attributes};
+use crate::diagnostics::Problem;
+use crate::dtype::DType;
+use crate::emit::Emit;
+use crate::infer::Infer;
+use crate::ops::{MICROSOFT, Operator, Row, row};
+use crate::rust::{Code, code};
+
+pub const ROWS: &[Row] = &[row("Tokenizer", &[1], tokenizer)
+    .of(MICROSOFT)
+    .noted("empty inputs keep the rank of the output")];
+
+/// The tokens of each string along a new axis, up to the longest row.
+#[derive(Debug)]
+struct Tokenizer {
+    by: Division,
+    pad: String,
+    /// Whether tokens stand between two characters that mark the text.
+    marked: bool,
+}
+
+attributes!(struct Tokenizer { by, pad, marked });
+
+/// What tokens are. Expressions are in the syntax of the crate `regex`; tokens with fewer than `least` characters are
+/// left out.
+#[derive(Debug)]
+enum Division {
+    Characters,
+    Between {
+        separators: Vec<String>,
+        least: usize,
+    },
+    Matching {
+        pattern: String,
+        least: usize,
+    },
+}
+
+attributes!(
+    enum Division {
+        Characters,
+        Between { separators, least },
+        Matching { pattern, least },
+    }
+);
+
+fn tokenizer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let missing = |name: &str| Problem::new(format!("attribute `{name}` is missing"));
+    let marked = a.int("mark")?.ok_or_else(|| missing("mark"))? != 0;
+    let pad = a.string("pad_value")?.ok_or_else(|| missing("pad_value"))?;
+    let least = a.int("mincharnum")?.ok_or_else(|| missing("mincharnum"))?;
+    let positive = usize::try_from(least).ok().filter(|&least| least > 0);
+    let least = positive.ok_or_else(|| {
+        Problem::new(format!("`mincharnum` is {least}")).help("it must be at least 1")
+    })?;
+    let (separators, pattern) = (a.strings("separators")?, a.string("tokenexp")?);
+    let by = match (separators.as_deref(), pattern.as_deref()) {
+        // As in ONNX Runtime, separators win, and a dot takes line feeds too.
+        (Some([one]), _) if one.is_empty() => Division::Characters,
+        (Some(separators @ [_, ..]), _) => {
+            let separators = separators.iter().map(|text| regular(text));
+            let separators = separators.collect::<Result<_, _>>()?;
+            Division::Between { separators, least }
+        }
+        (None, Some(".")) => Division::Characters,
+        (None, Some(pattern)) if !pattern.is_empty() => {
+            let pattern = regular(pattern)?;
+            Division::Matching { pattern, least }
+        }
+        _ => {
+            return Err(Problem::new("there are no separators and no `tokenexp`")
+                .help("one empty separator divides strings into characters"));
+        }
+    };
+    match by {
+        Division::Characters if least > 1 => Err(Problem::new(format!(
+            "`mincharnum` is {least}, and tokens are single characters"
+        ))),
+        _ => Ok(Rc::new(Tokenizer { by, pad, marked })),
+    }
+}
+
+impl Operator for Tokenizer {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = strings(cx, 0)?;
+        if !matches!(x.rank(), 1 | 2) {
+            return Err(Problem::new(format!("the input is {x}"))
+                .help("it may be strings of the shape [C] or [N, C]"));
+        }
+        let mut shape = x.shape;
+        shape.push(cx.fresh("tokens"));
+        cx.output(0, DType::String, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        let (x, pad, marked) = (cx.host(0)?, &self.pad, self.marked);
+        let rows = code!(host::TokenRows { pad: #pad, marked: #marked });
+        Ok(match &self.by {
+            Division::Characters => code!(host::characters(#x, #rows)),
+            Division::Between { separators, least } => {
+                let least = Literal::usize_unsuffixed(*least);
+                code!(host::tokenizer!(between [#(#separators),*], #x, #least, #rows))
+            }
+            Division::Matching { pattern, least } => {
+                let least = Literal::usize_unsuffixed(*least);
+                code!(host::tokenizer!(matching #pattern, #x, #least, #rows))
+            }
+        })
+    }
+
+    fn runs_on_host(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, problems};
+
+    const HEADER: &str = r#"<ir_version: 10, opset_import: ["": 21, "com.microsoft": 1]>"#;
+
+    #[test]
+    fn tokens_are_a_new_axis() {
+        check(
+            &format!(
+                r##"{HEADER} g (string[n] a, string[n, 2] b) => (string[n, p] x, string[n, 2, q] y, string[n, r] z) {{
+                x = com.microsoft.Tokenizer<mark: int = 1, mincharnum: int = 1, pad_value: string = "#", separators: strings = [""]>(a)
+                y = com.microsoft.Tokenizer<mark: int = 0, mincharnum: int = 2, pad_value: string = "", separators: strings = ["\\s", "[.]"]>(b)
+                z = com.microsoft.Tokenizer<mark: int = 0, mincharnum: int = 1, pad_value: string = "#", tokenexp: string = "\\w+">(a)
+            }}"##
+            ),
+            expect![[r##"
+                g (host string[n] a, host string[n_2, 2] b) => (host string[n, tokens] x, host string[n_2, 2, tokens_2] y, host string[n, tokens_3] z)
+                {
+                    host string[n, tokens] x = com.microsoft.Tokenizer <by: Characters, pad: "#", marked: true> (a)
+                    host string[n_2, 2, tokens_2] y = com.microsoft.Tokenizer <by: {separators: ["[\\t\\n\\f\\r ]", "[.]"], least: 2}, pad: ""> (b)
+                    host string[n, tokens_3] z = com.microsoft.Tokenizer <by: {pattern: "[0-9A-Za-z_]+", least: 1}, pad: "#"> (a)
+                }
+            "##]],
+        );
+    }
+
+    #[test]
+    fn what_onnx_runtime_refuses_is_refused() {
+        let graph = |attributes: &str| {
+            format!(
+                r##"(string[n] a) => (string[n, p] x) {{ x = com.microsoft.Tokenizer<pad_value: string = "#", {attributes}>(a) }}"##
+            )
+        };
+        let graphs = [
+            r#"mark: int = 0, mincharnum: int = 0, separators: strings = [""]"#,
+            r#"mark: int = 0, mincharnum: int = 2, separators: strings = [""]"#,
+            r#"mark: int = 0, mincharnum: int = 2, tokenexp: string = ".""#,
+            r#"mark: int = 0, mincharnum: int = 1"#,
+            r#"mark: int = 0, mincharnum: int = 1, tokenexp: string = """#,
+            r#"mark: int = 0, mincharnum: int = 1, separators: strings = ["a", "("]"#,
+            r#"mark: int = 0, mincharnum: int = 1, tokenexp: string = "\\C""#,
+            r#"mark: int = 0, separators: strings = ["a"]"#,
+            r#"mincharnum: int = 1, separators: strings = ["a"]"#,
+        ]
+        .map(graph);
+        problems(
+            &graphs.each_ref().map(String::as_str),
+            expect![[r#"
+            `mincharnum` is 0
+            `mincharnum` is 2, and tokens are single characters
+            `mincharnum` is 2, and tokens are single characters
+            there are no separators and no `tokenexp`
+            there are no separators and no `tokenexp`
+            `(` is no regular expression: unclosed group
+            `\C` has `\C`, which matches a byte
+            attribute `mincharnum` is missing
+            attribute `mark` is missing
+        "#]],
+        );
+    }
+}

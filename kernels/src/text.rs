@@ -1,0 +1,3 @@
+//! Operators on words.
+
+pub mod word_conv;

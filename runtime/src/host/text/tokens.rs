@@ -1,0 +1,99 @@
+//! Tokens of strings as rows of one length, for `com.microsoft.Tokenizer`.
+
+use crate::Array;
+use alloc::{string::String, string::ToString, vec::Vec};
+
+/// How the tokens of a string become a row.
+#[derive(Clone, Copy, Debug)]
+pub struct TokenRows<'a> {
+    /// Fills rows that are shorter than the longest one.
+    pub pad: &'a str,
+    /// Whether tokens stand between the characters U+0002 and U+0003.
+    pub marked: bool,
+}
+
+const START: &str = "\u{2}";
+const END: &str = "\u{3}";
+
+/// The characters of each string along a new last axis.
+pub fn characters(x: &Array<String>, rows: TokenRows<'_>) -> Array<String> {
+    let mut bounds = Vec::new();
+    rows.fill(x, |text| {
+        bounds.clear();
+        bounds.extend(text.char_indices().map(|(at, _)| at));
+        bounds.push(text.len());
+        bounds
+            .windows(2)
+            .map(|pair| &text[pair[0]..pair[1]])
+            .collect()
+    })
+}
+
+impl TokenRows<'_> {
+    /// The tokens of each string along a new last axis. It has no elements, marks included, if no string has
+    /// a token.
+    pub(crate) fn fill<'t>(
+        self,
+        x: &'t Array<String>,
+        tokens: impl FnMut(&'t String) -> Vec<&'t str>,
+    ) -> Array<String> {
+        let found: Vec<Vec<&str>> = x.data().iter().map(tokens).collect();
+        let longest = found.iter().map(Vec::len).max().unwrap_or(0);
+        let width = match (longest, self.marked) {
+            (0, _) | (_, false) => longest,
+            (_, true) => longest + 2,
+        };
+        let shape = [x.shape(), &[width]].concat();
+        let mut data = Vec::new();
+        if width > 0 {
+            let mark = |text| self.marked.then_some(text);
+            for row in found {
+                let pads = core::iter::repeat_n(self.pad, longest - row.len());
+                let row = mark(START).into_iter().chain(row).chain(mark(END));
+                data.extend(row.chain(pads).map(ToString::to_string));
+            }
+        }
+        Array::new(shape, data)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: TokenRows<'static> = TokenRows {
+        pad: "#",
+        marked: false,
+    };
+    const MARKED: TokenRows<'static> = TokenRows {
+        pad: "#",
+        marked: true,
+    };
+
+    fn texts<const N: usize>(texts: [&str; N]) -> Array<String> {
+        Array::vector(texts.map(ToString::to_string))
+    }
+
+    #[test]
+    fn characters_are_code_points() {
+        let found = characters(&texts(["ab", "é\n𝄞", ""]), PLAIN);
+        assert_eq!(found.shape(), [3, 3]);
+        assert_eq!(found.data(), ["a", "b", "#", "é", "\n", "𝄞", "#", "#", "#"]);
+        let column = Array::new([2, 1], texts(["a", "bc"]).into_data());
+        assert_eq!(characters(&column, PLAIN).shape(), [2, 1, 2]);
+    }
+
+    #[test]
+    fn pads_follow_the_end_mark() {
+        let found = characters(&texts(["ab", ""]), MARKED);
+        assert_eq!(found.shape(), [2, 4]);
+        assert_eq!(found.data(), [START, "a", "b", END, START, END, "#", "#"]);
+    }
+
+    #[test]
+    fn without_tokens_there_are_no_marks() {
+        assert_eq!(characters(&texts(["", ""]), MARKED).shape(), [2, 0]);
+        let none = Array::new([0, 3], Vec::new());
+        assert_eq!(characters(&none, MARKED).shape(), [0, 3, 0]);
+    }
+}
