@@ -267,11 +267,12 @@ impl Programs {
 
     /// Features of the run-time crate.
     pub fn features(&self) -> Vec<&'static str> {
+        // `regex` for the operators that need it.
         if self.device == Device::Flex {
-            return vec!["flex"];
+            return vec!["flex", "regex"];
         }
         // With Flex too, as kernels are tested: Burn is built once for both.
-        let mut features = vec!["flex", self.device.name()];
+        let mut features = vec!["flex", "regex", self.device.name()];
         if !self.no_fusion {
             features.push("fusion");
         }
@@ -399,18 +400,18 @@ mod tests {
             };
             verify.programs.features()
         };
-        assert_eq!(features(&[]), ["flex"]);
+        assert_eq!(features(&[]), ["flex", "regex"]);
         assert_eq!(
             features(&["--device", "wgpu"]),
-            ["flex", "wgpu", "fusion", "autotune"]
+            ["flex", "regex", "wgpu", "fusion", "autotune"]
         );
         assert_eq!(
             features(&["--device", "wgpu", "--no-fusion"]),
-            ["flex", "wgpu", "autotune"]
+            ["flex", "regex", "wgpu", "autotune"]
         );
         assert_eq!(
             features(&["--device", "wgpu", "--no-autotune"]),
-            ["flex", "wgpu", "fusion"]
+            ["flex", "regex", "wgpu", "fusion"]
         );
     }
 }
