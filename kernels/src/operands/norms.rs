@@ -7,6 +7,7 @@ use crate::normalize::{
     rms_norm_with_statistics, scale_channels, skip_layer_norm, skip_rms_norm,
 };
 use crate::product::epilogue::Activation;
+use crate::text::word_conv::word_conv_embedding;
 
 const CHANNELS: &str = "input=bcx scale=c bias=c mean=c variance=c";
 
@@ -101,6 +102,17 @@ pub const ROWS: &[Row] = &[
         "b2s3w5h4p6t2",
         embedded,
     ),
+    row(
+        "text/word_conv word_conv_embedding",
+        "characters=wl weight=fcke bias=f table=te",
+        "w2l5f3c1k2e4t6",
+        |a| {
+            let characters = a.int(0, a.size(3, 0) as i64);
+            let (weight, bias, table) = (a.float(1), a.float(2), a.float(3));
+            vec![value(word_conv_embedding(characters, weight, bias, table))]
+        },
+    )
+    .when(|size| size('c') == 1 && size('k') <= size('l')),
     row(
         "normalize/group instance_norm",
         "input=bcx scale=c bias=c",
