@@ -47,7 +47,7 @@ pub use reduce::{
 #[cfg(feature = "regex")]
 pub use regular::{Longest, Pattern, full_match, tokens_between, tokens_matching};
 pub use sequence::{at, chunks, length, parts, present, unbind, with, with_at, without};
-pub use slice::{slice, split, split_evenly};
+pub use slice::{slice, slice_leading, split, split_evenly};
 pub use stack::{push, stack};
 pub use text::{
     Case, Grams, TokenRows, characters, murmur_hash_3, not_empty, parse, parse_number, print,

@@ -6,6 +6,7 @@ use crate::{
     ensure,
     fault::{Axis, nonnegative},
     index::gather::gather_nonnegative,
+    shape::{WithShape, expand::to_shape},
 };
 
 /// `[words, filters]` of the characters `[words, length]`, whose codes are padded with 0 and less, by a weight
@@ -44,9 +45,9 @@ pub fn word_conv_embedding(
     let used = is_letter.int().sum_dim(1).clamp_min(width as i64);
     let beyond = |count: usize, offset: usize| -> Tensor<2, Bool> {
         let ends = Tensor::<1, Int>::arange(offset as i64..(count + offset) as i64, device);
-        let ends = ends.cast(used.dtype()).reshape([1, count]);
-        let used = used.clone().expand([words, count]);
-        ends.expand([words, count]).greater_equal(used)
+        let ends = ends.cast(used.dtype()).with_shape([1, count]);
+        let used = to_shape(used.clone(), [words, count]);
+        to_shape(ends, [words, count]).greater_equal(used)
     };
     let codes = characters.mask_fill(beyond(length, 0), 0);
     let axis = Axis {
@@ -55,15 +56,15 @@ pub fn word_conv_embedding(
     };
     let x: Tensor<3> = gather_nonnegative(table, 0, nonnegative(codes, axis));
     let taps = (0..width).map(|tap| x.clone().slice([0..words, tap..tap + positions]));
-    let windows = Tensor::cat(taps.collect(), 2).reshape([words * positions, width * features]);
-    let weight = weight.reshape([filters, width * features]).transpose();
-    let sums = windows.matmul(weight).add(bias.reshape([1, filters]));
-    let values = sums.tanh().reshape([words, positions, filters]);
-    let hidden = beyond(positions, width - 1).reshape([words, positions, 1]);
+    let windows = Tensor::cat(taps.collect(), 2).with_shape([words * positions, width * features]);
+    let weight = weight.with_shape([filters, width * features]).transpose();
+    let sums = windows.matmul(weight).add(bias.with_shape([1, filters]));
+    let values = sums.tanh().with_shape([words, positions, filters]);
+    let hidden = beyond(positions, width - 1).with_shape([words, positions, 1]);
     // Below every hyperbolic tangent.
-    let values = values.mask_fill(hidden.expand([words, positions, filters]), -2.0);
-    let largest = values.max_dim(1).reshape([words, filters]);
-    largest.mask_fill(is_empty.expand([words, filters]), 0.0)
+    let values = values.mask_fill(to_shape(hidden, [words, positions, filters]), -2.0);
+    let largest = values.max_dim(1).with_shape([words, filters]);
+    largest.mask_fill(to_shape(is_empty, [words, filters]), 0.0)
 }
 
 #[cfg(test)]
@@ -82,7 +83,7 @@ mod tests {
         let bias = Tensor::from_floats([0.0, 0.5], device);
         let table = Tensor::from_floats([[0.25], [1.0], [-1.0], [0.5]], device);
         let y = word_conv_embedding(characters, weight.reshape([2, 1, 2, 1]), bias, table);
-        y.into_data().to_vec().unwrap()
+        y.into_data().try_to_vec().unwrap()
     }
 
     fn tanh(values: &[f32]) -> Vec<f32> {

@@ -15,9 +15,9 @@ fn every_command_runs() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .canonicalize()?;
-    let run = fs::read_to_string(root.join(".ci/run"))?;
+    let short = fs::read_to_string(root.join(".ci/run"))?;
     let full = fs::read_to_string(root.join(".ci/full"))?;
-    let ci = (run + &full).replace("\\\n", " ");
+    let ci = (short + &full).replace("\\\n", " ");
     let all = std::env::var_os("ONNX_EMBED_COMMANDS").is_some_and(|value| value == "all");
     let mut program = None;
     for document in documents(&root)? {

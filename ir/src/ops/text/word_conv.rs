@@ -18,7 +18,7 @@ pub const ROWS: &[Row] = &[row("WordConvEmbedding", &[1], |a| {
         features: a.int("char_embedding_size")?.filter(|&size| size != -1),
     }))
 })
-.arity(4, 1)
+.arity("rrrr", "r")
 .of(MICROSOFT)
 .noted("a word without characters gives 0")];
 

@@ -6,7 +6,7 @@ use burn::tensor::{DType, Device, Int, Tensor, TensorData, kind::Basic};
 
 use super::{Aggregate, Forest, MISSING, Mode, Number};
 use crate::backend::{Operand, Walk, call, runs_cubes};
-use crate::{dtype::lowered, ensure};
+use crate::{dtype::lowered, ensure, shape::lift};
 
 /// The lists of a forest as tensors. Places in them were checked when the forest was built.
 #[derive(Module, Debug)]
@@ -120,7 +120,7 @@ impl Tables {
 
     /// The base values, if there are any, as a row.
     pub(super) fn base(&self) -> Option<Tensor<2>> {
-        self.base.clone().map(Tensor::unsqueeze)
+        self.base.clone().map(lift)
     }
 
     pub(super) fn dtype(&self) -> DType {

@@ -142,7 +142,8 @@ fn odd_files_are_refused_without_waiting() {
 
     let folder = folder("odd");
     let odd = folder.join("inside/odd");
-    let make: [(&str, &dyn Fn(&Path)); 11] = [
+    type Maker<'a> = (&'a str, &'a dyn Fn(&Path));
+    let make: [Maker<'_>; 11] = [
         ("pipe", &|path| {
             let made = std::process::Command::new("mkfifo").arg(path).status();
             assert!(made.unwrap().success());

@@ -100,10 +100,8 @@ pub fn equal(left: &Value, right: &Value) -> Result<(), String> {
     let mut pairs = vec![(left, right)];
     while let Some(pair) = pairs.pop() {
         match pair {
-            (Value::Tensor(left), Value::Tensor(right)) => {
-                if left.as_bytes() != right.as_bytes() {
-                    return Err(format!("{left} and {right} differ in their bits"));
-                }
+            (Value::Tensor(left), Value::Tensor(right)) if left.as_bytes() != right.as_bytes() => {
+                return Err(format!("{left} and {right} differ in their bits"));
             }
             (Value::Sequence(left), Value::Sequence(right)) => pairs.extend(left.iter().zip(right)),
             (Value::Optional(Some(left)), Value::Optional(Some(right))) => {
