@@ -79,19 +79,19 @@ impl Expression {
         let mut part = || Box::new(Self::grow(random, less));
         let (a, b) = (part(), part());
         match random.below(20) {
-            0..=7 => Self::Binary(random.pick(BINARY), a, b),
-            8 => Self::Unary(random.pick(UNARY), a),
+            0..=7 => Self::Binary(random.pick::<&str>(BINARY), a, b),
+            8 => Self::Unary(random.pick::<&str>(UNARY), a),
             9 => Self::Remainder(a, b),
             10 => Self::Where(Box::new(Condition::grow(random, less)), a, b),
             11 => Self::Truth(Box::new(Condition::grow(random, less))),
             12 => Self::Narrow(a),
             // Sizes less something, divided by something.
             13 | 14 => {
-                let divisor = Self::Number(random.pick(&[2, 3, 4, 7, 32, -2, -3]));
+                let divisor = Self::Number(*random.pick(&[2, 3, 4, 7, 32, -2, -3]));
                 Self::FloorDivide(a, Box::new(divisor))
             }
             15 => {
-                let divisor = Self::Number(random.pick(&[2, 3, 4, 7, 32, -2, -3]));
+                let divisor = Self::Number(*random.pick(&[2, 3, 4, 7, 32, -2, -3]));
                 let operator = random.pick(&["Div", "Mod"]);
                 Self::Binary(operator, a, Box::new(divisor))
             }
@@ -103,7 +103,7 @@ impl Expression {
                 let some = vec![*a, *b, Self::leaf(random)];
                 let start = random.below(2) as i64;
                 let end = random.pick(&[2, 3, -1, i64::MAX]);
-                Self::Reduce(random.pick(REDUCE), some, [start, end])
+                Self::Reduce(random.pick::<&str>(REDUCE), some, [start, *end])
             }
             18 => Self::Power(a, random.below(4) as i64),
             _ => Self::leaf(random),
@@ -112,7 +112,7 @@ impl Expression {
 
     fn leaf(random: &mut Random) -> Self {
         match random.below(3) {
-            0 => Self::Number(random.pick(NUMBERS)),
+            0 => Self::Number(*random.pick(NUMBERS)),
             _ => Self::Size(random.below(SIZES)),
         }
     }
@@ -124,7 +124,7 @@ impl Condition {
         match random.below(6) {
             0 if levels > 0 => {
                 let (a, b) = (Self::grow(random, less), Self::grow(random, less));
-                Self::Both(random.pick(LOGIC), a.into(), b.into())
+                Self::Both(random.pick::<&str>(LOGIC), a.into(), b.into())
             }
             1 if levels > 0 => Self::Not(Self::grow(random, less).into()),
             2 => Self::Cast(Expression::grow(random, less)),
@@ -133,7 +133,7 @@ impl Condition {
                     Expression::grow(random, less),
                     Expression::grow(random, less),
                 );
-                Self::Compare(random.pick(COMPARE), a, b)
+                Self::Compare(random.pick::<&str>(COMPARE), a, b)
             }
         }
     }
