@@ -72,12 +72,12 @@ macro_rules! regex_full_match {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! tokenizer {
-    (between [$($separator:literal),+], $x:expr, $least:expr, $rows:expr) => {{
+    ([$($separator:literal),+], $x:expr, $least:expr, $rows:expr) => {{
         static SEPARATORS: [$crate::__private::host::Longest; [$($separator),+].len()] =
             [$($crate::__private::host::Longest::new($separator)),+];
         $crate::__private::host::tokens_between($x, &SEPARATORS, $least, $rows)
     }};
-    (matching $pattern:literal, $x:expr, $least:expr, $rows:expr) => {{
+    ($pattern:literal, $x:expr, $least:expr, $rows:expr) => {{
         static PATTERN: $crate::__private::host::Longest =
             $crate::__private::host::Longest::new($pattern);
         $crate::__private::host::tokens_matching($x, &PATTERN, $least, $rows)

@@ -31,6 +31,11 @@ def join(axis=0, new=0):
     return helper.make_node("ConcatFromSequence", ["s"], ["y"], axis=axis, new_axis=new)
 
 
+def whole(name, value):
+    """A scalar constant, as every version of Constant has it."""
+    return helper.make_node("Constant", [], [name], value=helper.make_tensor("", INT, [], [value]))
+
+
 def at(position, sequence="s", to="y"):
-    return [helper.make_node("Constant", [], [f"{to}_at"], value_int=position),
+    return [whole(f"{to}_at", position),
             helper.make_node("SequenceAt", [sequence, f"{to}_at"], [to])]

@@ -74,6 +74,10 @@ const WITHOUT_ROWS: &[(&str, &str)] = &[
     ),
     ("recurrent/operands Operands::of", "only holds them"),
     (
+        "recurrent/operands started",
+        "called by the operators, which check",
+    ),
+    (
         "recurrent/sequence Sequence::walk",
         "called by the operators, which check",
     ),
@@ -82,6 +86,7 @@ const WITHOUT_ROWS: &[(&str, &str)] = &[
         "stack_or and concat compare the items",
     ),
     ("shape/stack push", "stack_or and concat compare the items"),
+    ("shape/stack stack", "concat compares the items"),
     ("signal/dft Plan::dft", "has one operand"),
     ("signal/dft/matrix windowed", "called by stft, which checks"),
     ("stored rows", "called by gather, which checks"),

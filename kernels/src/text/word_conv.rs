@@ -31,8 +31,9 @@ pub fn word_conv_embedding(
     );
     ensure!(
         0 < width && width <= length && features > 0,
-        "a weight of shape {:?} cannot be applied to words of {length} characters",
-        weight.dims()
+        "a weight of shape {:?} cannot be applied to characters of shape {:?}",
+        weight.dims(),
+        characters.dims()
     );
     let device = &characters.device();
     if words == 0 || filters == 0 {

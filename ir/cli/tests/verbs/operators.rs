@@ -11,7 +11,7 @@ fn one_with_its_versions_and_its_specification() {
     expect![[r#"
         Gemm  product
           versions  1, 6, 7, 9, 11, 13
-          takes     1 to 3 inputs, makes 1 output
+          takes     2 to 3 inputs, makes 1 output
           https://onnx.ai/onnx/operators/onnx__Gemm.html
     "#]]
     .assert_eq(&answer.out);

@@ -328,13 +328,15 @@ mod tests {
                 }>
             }"#,
             expect![[r#"
-                cannot compile `model`
-
-                  expected 2 inputs or more, found 1
-                    at node `y` (Loop opset 21)
-                    help: the file is inconsistent; export the model again
-
-                  model: IR version 10, ai.onnx 21"#]],
+                g (float32[n, 3] x, host int64[] m) => (float32[iterations, 1, 3] y)
+                {
+                    float32[iterations, 1, 3] y = Loop <has_counter_axis: true, has_condition_axis: true> (m, )
+                        body (int64[1] i, bool[1] c) => (bool[1] c, float32[1, 3] r)
+                        {
+                            float32[1, 3] r = Gather <axis: 0> (x, i)
+                        }
+                }
+            "#]],
         );
     }
 

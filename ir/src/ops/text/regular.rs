@@ -198,7 +198,7 @@ mod tests {
     fn numbers_of_characters_are_octal() {
         check(
             &[r"\0", r"\101\07", r"[\060-\071]", r"\1234", r"\08", r"\12"],
-            expect![[r#""#]],
+            expect![[r#"\x{0}  \x{41}\x{7}  [\x{30}-\x{39}]  \x{53}4  \x{0}8  \x{a}"#]],
         );
     }
 

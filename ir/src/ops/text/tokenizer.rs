@@ -108,11 +108,11 @@ impl Operator for Tokenizer {
             Division::Characters => code!(host::characters(#x, #rows)),
             Division::Between { separators, least } => {
                 let least = Literal::usize_unsuffixed(*least);
-                code!(host::tokenizer!(between [#(#separators),*], #x, #least, #rows))
+                code!(host::tokenizer!([#(#separators),*], #x, #least, #rows))
             }
             Division::Matching { pattern, least } => {
                 let least = Literal::usize_unsuffixed(*least);
-                code!(host::tokenizer!(matching #pattern, #x, #least, #rows))
+                code!(host::tokenizer!(#pattern, #x, #least, #rows))
             }
         })
     }
