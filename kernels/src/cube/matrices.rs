@@ -136,7 +136,7 @@ fn determinant_kernel<X: Float, T: Float>(
             determinant = T::from_int(0);
             for at in 0..size * size {
                 let element = T::cast_from(input[first + at]);
-                determinant += element - element;
+                determinant += element * T::from_int(0);
             }
         }
         output[CUBE_POS] = X::cast_from(determinant);
