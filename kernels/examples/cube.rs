@@ -1,6 +1,8 @@
 //! Times of our bodies for CubeCL beside what Burn does, of all or of those whose names hold a word:
 //! `cargo run -p onnx-embed-kernels --features wgpu,fusion --example cube -- order`.
 
+#![allow(clippy::disallowed_methods, reason = "no size is 0")]
+
 use std::time::Instant;
 
 use burn::tensor::{
