@@ -2,8 +2,6 @@
 //!
 //! A program that binds it to an operator of its model says `ops("my.company.Affine" = crate::affine)`.
 
-#![allow(clippy::disallowed_methods, reason = "no size is 0")]
-
 use burn::backend::flex::FlexTensor;
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{Backend, Dispatch, Flex, backend_extension};
