@@ -5,7 +5,7 @@ use burn::tensor::{Slice, Tensor, kind::Basic};
 
 use crate::{ensure, shape::empty};
 
-/// [`slice`] of the first axes, as many as there are starts, in steps of 1.
+/// [`slice()`] of the first axes, as many as there are starts, in steps of 1.
 pub fn slice_leading<const D: usize, K: Basic>(
     x: Tensor<D, K>,
     starts: &[i64],
