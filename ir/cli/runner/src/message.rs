@@ -8,36 +8,36 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What a program is asked, in its argument.
+/// A request to a program, passed as its argument.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
-    /// How many devices of a name the machine has; the answer is [`Devices`].
+    /// Counts the devices of a name; the reply is [`Devices`].
     Devices { device: String },
-    /// Loads and runs a model; the answer is [`Timed`].
+    /// Loads and runs a model; the reply is [`Timed`].
     Run {
         run: Run,
-        /// Where the outputs are written, if they are wanted.
+        /// File that the outputs are written to, if any.
         outputs: Option<PathBuf>,
-        /// How long the model is run again.
+        /// Number of seconds during which the model runs again.
         seconds: Option<f64>,
     },
-    /// Measures each node; the answer is [`Profiled`].
+    /// Measures each node; the reply is [`Profiled`].
     Profile { run: Run, seconds: f64 },
-    /// Writes every value of a run to `outputs`; the answer is [`Traced`].
+    /// Writes every value of a run to `outputs`; the reply is [`Traced`].
     Trace { run: Run, outputs: PathBuf },
-    /// Runs a model with the weights of other files, each a list of paths; the answer is [`Reloaded`].
+    /// Runs a model with the weights of other files, each a list of paths; the reply is [`Reloaded`].
     Reload {
         run: Run,
         /// Of which form of the model: `file` or `embed`.
         weights: String,
-        /// The outputs of each file, with `.` and its number behind the name.
+        /// Path of the outputs, to which `.` and the number of the file are appended.
         outputs: PathBuf,
         files: Vec<Vec<PathBuf>>,
     },
 }
 
-/// A model of a program, and where it runs.
+/// A model of a program, and the device that it runs on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     pub model: String,
@@ -125,7 +125,7 @@ pub struct Reloaded {
     pub results: Vec<ReloadResult>,
 }
 
-/// What became of a model with the weights of other files.
+/// Results of a model with the weights of other files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReloadResult {
