@@ -74,6 +74,15 @@ pub(crate) fn with_shape(data: TensorData, rank: usize) -> TensorData {
     TensorData::from_bytes(bytes, shape, dtype)
 }
 
+/// The data without axes, if it is one element.
+pub(crate) fn without_axes(data: TensorData) -> TensorData {
+    if data.shape().iter().any(|&size| size != 1) {
+        return data;
+    }
+    let (bytes, _, dtype) = data.into_parts();
+    TensorData::from_bytes(bytes, Shape::from([0; 0]), dtype)
+}
+
 fn nearest<S: Scalar, T: Scalar>(data: TensorData) -> Vec<T> {
     let convert = |value: S| T::nearest(value.widen());
     owned::<S>(data).into_iter().map(convert).collect()

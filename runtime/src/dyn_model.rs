@@ -5,7 +5,7 @@ use core::pin::Pin;
 
 use crate::{Error, Metadata, OnnxModel, Parameter, Signature, Values};
 
-/// Any model: what [`OnnxModel`] has of one that is loaded, for a `Box<dyn DynModel>`.
+/// Any model: a `Box<dyn DynModel>` has the [`Methods`] of [`OnnxModel`] for one that is loaded.
 ///
 /// Every model is one, and may be used by several threads:
 ///
@@ -17,10 +17,27 @@ use crate::{Error, Metadata, OnnxModel, Parameter, Signature, Values};
 ///     models[name].run(inputs)
 /// }
 /// ```
+pub trait DynModel: Methods {}
+
+impl<M: OnnxModel> DynModel for M {}
+
+/// The methods of a [`DynModel`].
 ///
-/// `use onnx_embed::{DynModel, OnnxModel}` makes `model.run(..)` of a model whose type is known ambiguous:
-/// there, import one of the two, or write `OnnxModel::run(&model, ..)`.
-pub trait DynModel: Send + Sync {
+/// They are here so that `DynModel` and [`OnnxModel`] can be imported together: `model.run(..)` is then that of
+/// `OnnxModel` where the type of the model is known, and this one of a `dyn DynModel`. This trait need not be imported.
+///
+/// ```
+/// use onnx_embed::{DynModel, Error, OnnxModel, Values};
+///
+/// fn typed<M: OnnxModel>(model: &M, inputs: Values) -> Result<Values, Error> {
+///     model.run(inputs)
+/// }
+///
+/// fn any<M: DynModel + ?Sized>(model: &M, inputs: Values) -> Result<Values, Error> {
+///     model.run(inputs)
+/// }
+/// ```
+pub trait Methods: Send + Sync {
     /// [`OnnxModel::SIGNATURE`].
     fn signature(&self) -> Signature;
 
@@ -52,7 +69,7 @@ pub trait DynModel: Send + Sync {
     ) -> Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
 }
 
-impl<M: OnnxModel> DynModel for M {
+impl<M: OnnxModel> Methods for M {
     fn signature(&self) -> Signature {
         M::SIGNATURE
     }

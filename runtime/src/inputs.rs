@@ -1,16 +1,16 @@
 //! Named values as typed inputs.
 
 use alloc::collections::BTreeMap;
-use alloc::{string::String, vec::Vec};
+use alloc::{boxed::Box, string::String, vec::Vec};
 use core::slice;
 
 use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
 use half::{bf16, f16};
 use onnx_embed_kernels::dtype::stored;
 
-use crate::convert::{convert, elements, with_shape};
+use crate::convert::{convert, elements, with_shape, without_axes};
 use crate::host::Scalar;
-use crate::{Array, Error, Key, Port, Value, Values};
+use crate::{Array, Error, Key, Kind, Port, Value, Values};
 
 /// What an input of a typed `forward` is made from.
 pub trait Input: Sized {
@@ -33,7 +33,7 @@ pub fn take<T: Input>(
     match values.remove(name) {
         Some(value) => {
             let found = value.description();
-            T::from_value(value, device).ok_or(Error::WrongKind {
+            T::from_value(scalars(value, &port.kind), device).ok_or(Error::WrongKind {
                 name,
                 expected: port.kind,
                 found,
@@ -43,6 +43,32 @@ pub fn take<T: Input>(
             name,
             inputs: slice::from_ref(port),
         }),
+    }
+}
+
+/// The value with tensors of one element without axes, where the model takes scalars.
+fn scalars(value: Value, kind: &Kind) -> Value {
+    match (value, kind) {
+        (Value::Tensor(data), Kind::Tensor { sizes: [], .. }) => Value::Tensor(without_axes(data)),
+        (Value::Strings(array), Kind::Tensor { sizes: [], .. }) if array.len() == 1 => {
+            Value::Strings(Array::new([], array.into_data()))
+        }
+        (Value::Sequence(values), Kind::Sequence(kind)) => {
+            let values = values.into_iter().map(|value| scalars(value, kind));
+            Value::Sequence(values.collect())
+        }
+        (Value::Optional(Some(value)), Kind::Optional(kind)) => {
+            Value::Optional(Some(Box::new(scalars(*value, kind))))
+        }
+        (Value::Map(map), Kind::Map { value: kind, .. }) => {
+            let entries = map.into_iter();
+            Value::Map(
+                entries
+                    .map(|(key, value)| (key, scalars(value, kind)))
+                    .collect(),
+            )
+        }
+        (value, _) => value,
     }
 }
 
@@ -180,7 +206,7 @@ fn map<K: Ord, T: Input>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ElementType, Kind};
+    use crate::ElementType;
     use burn::tensor::Shape;
 
     const X: Port = Port {
@@ -202,6 +228,24 @@ mod tests {
         assert_eq!(input_of::<i64>(scalar()), Ok(7));
         let tensor = input_of::<Tensor<1, Int>>(scalar()).unwrap();
         assert_eq!(tensor.into_data(), TensorData::from([7i64]));
+    }
+
+    #[test]
+    fn a_scalar_may_have_axes() {
+        const RATE: Port = Port {
+            name: "x",
+            kind: Kind::Optional(&X.kind),
+        };
+        let device = Device::flex();
+        let values = |value: Value| Values::from([("x", value)]);
+        let wide = || Value::from(TensorData::from([[7i64]]));
+        let array: Array<i64> = take(&mut values(wide()), &X, &device).unwrap();
+        assert_eq!((array.shape(), array.data()), (&[][..], &[7][..]));
+        let tensor: Tensor<1, Int> = take(&mut values(wide()), &X, &device).unwrap();
+        assert_eq!(tensor.into_data(), TensorData::from([7i64]));
+        let optional = values(Value::from(Some(wide())));
+        let inner: Option<Tensor<1, Int>> = take(&mut optional.clone(), &RATE, &device).unwrap();
+        assert_eq!(inner.unwrap().into_data(), TensorData::from([7i64]));
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod attempt;
 mod constant;
 mod convert;
 mod custom;
-mod dyn_model;
+pub mod dyn_model;
 mod element_type;
 #[allow(missing_docs)] // expansions alone name its items
 mod entry;

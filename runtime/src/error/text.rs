@@ -51,11 +51,11 @@ pub fn wrong_shape(
     found: &[usize],
     expected: &'static [Size],
 ) -> fmt::Result {
-    write!(
-        f,
-        "`{name}` is {found:?}, the model takes {}",
-        Sizes(expected)
-    )?;
+    write!(f, "`{name}` is {found:?}, the model takes ")?;
+    if expected.is_empty() {
+        return f.write_str("a scalar or a tensor of one element");
+    }
+    write!(f, "{}", Sizes(expected))?;
     match layout(found, expected) {
         Some((layout, axes)) => write!(f, " ({layout}: `{name}.permute({axes:?})`)"),
         None => Ok(()),

@@ -4,7 +4,7 @@ use alloc::string::ToString;
 use burn::tensor::DType;
 use onnx_embed_kernels::memory_limit::memory_limit;
 
-use super::{Kind, Signature};
+use super::{Kind, Signature, Size};
 use crate::entry::{Sizes, bounded};
 use crate::{ElementType, Error, Key, Value, Values};
 
@@ -47,7 +47,7 @@ fn check(name: &'static str, value: &Value, kind: &Kind, sizes: &mut Sizes) -> R
         ) if dtype.carrier().is_some() => {
             check_type(name, *dtype, data.dtype())?;
             addressable(name, data.shape().as_slice(), *dtype)?;
-            sizes.check(name, data.shape().as_slice(), expected)
+            fits(sizes, name, data.shape().as_slice(), expected)
         }
         (
             Kind::Tensor {
@@ -57,7 +57,7 @@ fn check(name: &'static str, value: &Value, kind: &Kind, sizes: &mut Sizes) -> R
             Value::Strings(array),
         ) => {
             addressable(name, array.shape(), ElementType::String)?;
-            sizes.check(name, array.shape(), expected)
+            fits(sizes, name, array.shape(), expected)
         }
         (Kind::Unranked(dtype), Value::Tensor(data)) if dtype.carrier().is_some() => {
             check_type(name, *dtype, data.dtype())?;
@@ -84,6 +84,19 @@ fn check(name: &'static str, value: &Value, kind: &Kind, sizes: &mut Sizes) -> R
             })
         }
         _ => Err(wrong_kind(name, kind, value.description())),
+    }
+}
+
+/// Whether the sizes are those expected. A scalar takes any tensor of one element, as in ONNX Runtime.
+fn fits(
+    sizes: &mut Sizes,
+    name: &'static str,
+    found: &[usize],
+    expected: &'static [Size],
+) -> Result<(), Error> {
+    match expected {
+        [] if found.iter().all(|&size| size == 1) => Ok(()),
+        _ => sizes.check(name, found, expected),
     }
 }
 
@@ -124,7 +137,7 @@ fn wrong_kind(name: &'static str, expected: &Kind, found: &'static str) -> Error
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Port, Size};
+    use crate::Port;
     use burn::tensor::TensorData;
 
     const fn tensor(dtype: ElementType, sizes: &'static [Size]) -> Kind {
@@ -169,6 +182,38 @@ mod tests {
         SIGNATURE
             .check(&Values::from([("ids", ids()), ("mask", mask())]))
             .unwrap();
+    }
+
+    #[test]
+    fn a_scalar_takes_a_tensor_of_one_element() {
+        const SCALARS: Signature = Signature {
+            inputs: &[
+                Port {
+                    name: "rate",
+                    kind: tensor(ElementType::Int64, &[]),
+                },
+                Port {
+                    name: "word",
+                    kind: tensor(ElementType::String, &[]),
+                },
+            ],
+            outputs: &[],
+        };
+        let check = |rate: TensorData, word: Value| {
+            let values = Values::from([("rate", rate.into()), ("word", word)]);
+            SCALARS.check(&values).map_err(|error| error.to_string())
+        };
+        assert_eq!(check(TensorData::from([7i64]), "a".into()), Ok(()));
+        assert_eq!(
+            check(TensorData::from([[7i64]]), ["a"].into()),
+            Ok(()),
+            "axes of one element are as none"
+        );
+        assert_eq!(
+            check(TensorData::from([7i64, 8]), "a".into()),
+            Err("`rate` is [2], the model takes a scalar or a tensor of one element".to_string())
+        );
+        assert!(check(TensorData::from([7i64]), ["a", "b"].into()).is_err());
     }
 
     #[test]

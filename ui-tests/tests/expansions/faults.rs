@@ -3,7 +3,7 @@
 use std::thread;
 
 use onnx_embed::{
-    Array, Device, Error, Int, OnnxModel, Tensor, TensorData, Value, Values, onnx_model,
+    Array, Device, DynModel, Error, Int, OnnxModel, Tensor, TensorData, Value, Values, onnx_model,
 };
 
 use crate::{panic_of, values};
@@ -150,7 +150,8 @@ fn heads_that_do_not_share_keys() {
         assert_eq!(message(run(heads)), expected);
         let [q, k, v] = attended(heads, 1.0).map(|x| Value::from(x.into_data()));
         let inputs = Values::from([("q", q), ("k", k), ("v", v)]);
-        assert_eq!(message(onnx_embed::DynModel::run(&model, inputs)), expected);
+        let model: &dyn DynModel = &model;
+        assert_eq!(message(model.run(inputs)), expected);
         assert_eq!(forward(heads), expected);
     }
     let outputs = run([4, 2, 2]).unwrap();

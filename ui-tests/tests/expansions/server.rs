@@ -62,6 +62,20 @@ fn a_model_says_what_it_is_without_its_type() {
     assert!(model.parameters().is_empty());
 }
 
+/// Both traits in scope leave no call ambiguous.
+#[test]
+fn a_model_of_known_type_runs_beside_models_of_any() {
+    use onnx_embed::OnnxModel;
+
+    let inputs = || Values::new().with("features", [[5.1f32, 3.5, 1.4, 0.2]]);
+    let model = Iris::default();
+    let typed = model.run(inputs()).unwrap();
+    let any: &dyn DynModel = &model;
+    assert_eq!(any.run(inputs()).unwrap(), typed);
+    any.warm_up(&[]).unwrap();
+    model.warm_up(&[]).unwrap();
+}
+
 #[test]
 fn a_file_is_checked_before_it_is_loaded() {
     use onnx_embed::OnnxModel;

@@ -7,8 +7,8 @@ use std::task::{Context, Poll, Waker};
 
 use onnx_embed::burn::tensor::Tolerance;
 use onnx_embed::{
-    Array, DType, Device, DynModel, Tensor, TensorData, Values, memory_limit, onnx_model,
-    with_memory_limit, with_memory_limit_async,
+    Array, DType, Device, DynModel, OnnxModel, Tensor, TensorData, Values, memory_limit,
+    onnx_model, with_memory_limit, with_memory_limit_async,
 };
 
 use crate::{floats, ints, message, zeros};
