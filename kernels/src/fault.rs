@@ -5,7 +5,7 @@ mod future;
 #[cfg_attr(not(feature = "std"), path = "fault/state/bare.rs")]
 mod state;
 
-use alloc::{boxed::Box, string::String, string::ToString, vec::Vec};
+use alloc::{boxed::Box, format, string::String, string::ToString, vec::Vec};
 use core::{any::Any, fmt};
 
 pub(crate) use check::lengths;
@@ -96,7 +96,7 @@ fn fault(payload: Box<dyn Any + Send>) -> Fault {
         Ok(fault) => *fault,
         Err(payload) => Fault {
             node: passed::take(),
-            reason: text(payload.as_ref()),
+            reason: reason(&text(payload.as_ref())),
         },
     }
 }
@@ -106,6 +106,27 @@ pub(crate) fn text(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("it panicked").to_string()
+}
+
+/// The text of a panic in one sentence: Burn writes a heading, the operation, and its reasons as a numbered list.
+fn reason(text: &str) -> String {
+    let Some(report) = text.strip_prefix("=== Tensor Operation Error ===") else {
+        return text.to_string();
+    };
+    let mut lines = report.lines().map(str::trim);
+    let operation = lines.find_map(|line| line.strip_prefix("Operation: "));
+    let reasons = lines.filter_map(|line| line.split_once(". ").filter(|(at, _)| is_number(at)));
+    let reasons: Vec<&str> = reasons.map(|(_, reason)| reason).collect();
+    match operation {
+        Some(operation) if !reasons.is_empty() => {
+            format!("{} (Burn's {operation})", reasons.join(" "))
+        }
+        _ => text.to_string(),
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 impl fmt::Display for Fault {
@@ -178,6 +199,29 @@ mod tests {
         assert_eq!(message(run), "cannot run `/emb/Add` (Add): oh");
         let run = || std::panic::resume_unwind(Box::new(7));
         assert_eq!(message(run), "cannot run the model: it panicked");
+    }
+
+    #[test]
+    fn reports_of_burn_become_a_sentence() {
+        use burn::tensor::{Device, Tensor};
+        let device = Device::default();
+        let found = message(|| {
+            at(NODE, || {
+                drop(Tensor::<2>::zeros([2, 3], &device) + Tensor::<2>::zeros([2, 4], &device));
+            })
+        });
+        assert!(
+            found.starts_with("cannot run `/emb/Gather` (Gather): The provided tensors have"),
+            "{found}"
+        );
+        assert!(
+            found.ends_with("(Burn's 'Add')") && !found.contains('\n'),
+            "{found}"
+        );
+        assert!(
+            found.contains("[2, 3]") && found.contains("[2, 4]"),
+            "{found}"
+        );
     }
 
     #[test]

@@ -90,6 +90,11 @@ impl Arguments {
             .is_none_or(|(slice, count)| place % count == slice - 1)
     }
 
+    /// Whether cases are chosen by their names.
+    pub fn has_filters(&self) -> bool {
+        !self.filters.is_empty()
+    }
+
     /// Whether every case is to run.
     pub fn is_everything(&self) -> bool {
         self.filters.is_empty() && self.skipped.is_empty() && self.slice.is_none() && !self.ignored

@@ -3,7 +3,8 @@
 //! `cargo test -p onnx-embed-conformance NAME ..` runs those whose names hold one of these, with
 //! libtest's `--exact`, `--skip` and `--list`; `--slice 2/100` runs every hundredth case from the second on, and `--times`
 //! prints the time of each. Cases are built before arguments are read: `CASES='NAME|NAME'` builds only those,
-//! `EVERY=25` some of every 25. `DEVICE=wgpu`, with the features `wgpu` and `fusion`, runs them there.
+//! `EVERY=25` some of every 25. Large networks take minutes without optimization: in a debug build they run with `NETWORKS=1`,
+//! or if a filter names them. `DEVICE=wgpu`, with the features `wgpu` and `fusion`, runs them there.
 
 mod bodies;
 mod bounds;
@@ -16,10 +17,11 @@ mod message;
 mod table;
 mod workers;
 
+use std::env;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use case::{Origin, Outcome};
+use case::{Case, Origin, Outcome};
 use device::Chosen;
 use expectations::Expectations;
 use onnx_embed_conformance::arguments::Arguments;
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
     };
     let mut cases = case::all();
     cases.retain(|case| arguments.includes(case.name()));
+    let left_out = networks_left_out(&mut cases, &arguments);
     let mut places = 0..;
     cases.retain(|_| {
         places
@@ -83,11 +86,14 @@ fn main() -> ExitCode {
     if cfg!(not(feature = "image")) {
         println!("cases of ImageDecoder are left out: this is built without the feature `image`");
     }
+    if left_out > 0 {
+        println!("{left_out} large networks are left out: `NETWORKS=1` runs them");
+    }
     let whole = cfg!(feature = "image")
         && arguments.is_everything()
         && ["CASES", "EVERY"]
             .iter()
-            .all(|name| std::env::var_os(name).is_none());
+            .all(|name| env::var_os(name).is_none());
     if whole {
         for name in expectations.names() {
             if !outcomes.iter().any(|outcome| outcome.name == name) {
@@ -103,7 +109,7 @@ fn main() -> ExitCode {
             println!("{operator}: no case of our own");
         }
         // The table lists the bodies that run by default.
-        let is_default = chosen.is_cpu() && std::env::var_os("ONNX_EMBED_PLAIN").is_none();
+        let is_default = chosen.is_cpu() && env::var_os("ONNX_EMBED_PLAIN").is_none();
         if is_default && !table::is_fresh(&outcomes) {
             wrong += 1;
             println!(
@@ -150,4 +156,22 @@ fn main() -> ExitCode {
         0 => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     }
+}
+
+/// Networks of the onnx package that take more than 10 seconds without optimization.
+const LARGE: [&str; 4] = [
+    "package_light_densenet121",
+    "package_light_inception_v1",
+    "package_light_inception_v2",
+    "package_light_resnet50",
+];
+
+/// Takes large networks out of the cases, unless they are asked for, and counts them.
+fn networks_left_out(cases: &mut Vec<Case>, arguments: &Arguments) -> usize {
+    if !cfg!(debug_assertions) || arguments.has_filters() || env::var_os("NETWORKS").is_some() {
+        return 0;
+    }
+    let all = cases.len();
+    cases.retain(|case| !LARGE.contains(&case.name()));
+    all - cases.len()
 }
