@@ -8,12 +8,14 @@ use burn::tensor::{Int, Tensor, TensorData};
 use crate::shape::WithShape;
 
 pub mod align;
+mod points;
 pub mod pool;
+mod taken;
 
 pub use align::{Mode, RoiAlign, roi_align, roi_align_async};
 pub use pool::{max_roi_pool, max_roi_pool_async};
 
-/// At most this many elements are read for one corner of the points at once, as far as one region is less.
+/// At most this many elements are read at once, as far as one region is less.
 const MOST: usize = 1 << 24;
 
 /// Runs `run` on the regions that have equal grids, not too many at once, and puts the results in the order of the regions.

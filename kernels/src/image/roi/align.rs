@@ -1,14 +1,15 @@
 //! RoiAlign.
 
-use alloc::{vec, vec::Vec};
-use burn::tensor::{Int, Tensor, TensorData};
+use alloc::vec::Vec;
+use burn::tensor::{DType, Int, Tensor};
 
-use super::{by_grid, ints, pixels};
+use super::{by_grid, pixels, points::Points, taken::Taken};
 use crate::shape::WithShape;
 use crate::{
     backend::call,
     fault::{Axis, nonnegative},
     reader::{Blocking, Reader, Waiting, now},
+    sizes,
     spec::{operand, shaped},
     widen::widened,
 };
@@ -36,7 +37,7 @@ pub enum Mode {
 
 /// The mean or maximum of the points of each element of the regions `[regions, 4]`, x and y of two corners, of `[batch, channels, height, width]`.
 ///
-/// Without a number of points the host reads the regions, where the device has no body for it.
+/// The host reads the regions where the device has no body for it.
 pub fn roi_align(
     x: Tensor<4>,
     rois: Tensor<2>,
@@ -87,6 +88,9 @@ async fn roi_align_by(
     }
 }
 
+/// More points along an axis of an element of the result are not computed one by one on a device.
+const MOST_ON_DEVICE: usize = 256;
+
 /// None where primitives are to do it.
 fn on_device(
     x: &Tensor<4>,
@@ -94,12 +98,15 @@ fn on_device(
     batches: &Tensor<1, Int>,
     options: &RoiAlign,
 ) -> Option<Tensor<4>> {
+    if options.sampling > MOST_ON_DEVICE {
+        return None;
+    }
     let (x, rois, batches) = (x.clone(), rois.clone(), batches.clone());
     let y = call!(roi_align(x, rois, batches; *options));
     y.tensor().map(Tensor::from_dispatch)
 }
 
-/// [`roi_align`] of operands that are not empty.
+/// [`roi_align`] of operands that are not empty, of which the host reads the regions.
 pub async fn by_primitives(
     x: Tensor<4>,
     rois: Tensor<2>,
@@ -107,150 +114,91 @@ pub async fn by_primitives(
     options: &RoiAlign,
     reader: impl Reader,
 ) -> Tensor<4> {
-    let (dtype, [_, channels, height, width]) = (x.dtype(), x.dims());
+    let (dtype, [batch, channels, height, width]) = (x.dtype(), x.dims());
     let count = rois.dims()[0];
     let [rows, columns] = options.output;
+    sizes::elements(&[count, rows, columns], size_of::<[usize; 2]>());
     let pixels = pixels(widened(x));
-    let rois = widened(rois).cast(pixels.dtype()).mul_scalar(options.scale);
-    let rois = if options.half_pixel {
-        rois.sub_scalar(0.5)
-    } else {
-        rois
+    let round: fn(f64) -> f64 = match pixels.dtype() {
+        DType::F64 => |value| value,
+        _ => |value| f64::from(value as f32),
     };
-    let begins = rois.clone().narrow(1, 0, 2).flip([1]);
-    let sizes = rois.narrow(1, 2, 2).flip([1]) - begins.clone();
-    let sizes = if options.half_pixel {
-        sizes
-    } else {
-        sizes.clamp_min(1.0)
-    };
-    let output = TensorData::from([[rows as f32, columns as f32]]);
-    let output = Tensor::<2>::from_data(output, (&sizes.device(), sizes.dtype()));
-    let bins = sizes / output;
-    let grids = match options.sampling {
-        0 => spans(&reader.read(bins.clone().ceil()).await),
-        points => vec![[points; 2]; count],
-    };
-    let cost = |grid: [usize; 2]| grid[0] * rows * grid[1] * columns * channels;
-    let y = by_grid(&grids, cost, |regions, grid| {
-        let all = regions.len() == count;
-        let places = ints(regions.iter().map(|&at| at as i32).collect(), &pixels);
-        let chosen = |x: &Tensor<2>| {
-            if all {
-                x.clone()
-            } else {
-                x.clone().select(0, places.clone())
+    let rois = reader.read(rois.without_autodiff()).await;
+    let rois: Vec<f64> = rois.iter::<f64>().collect();
+    let batches = reader.read(batches).await;
+    let regions: Vec<Region> = rois
+        .chunks_exact(4)
+        .zip(batches.iter::<i64>())
+        .map(|(roi, image)| {
+            let offset = if options.half_pixel { 0.5 } else { 0.0 };
+            let corner = |at: usize| round(round(roi[at] * f64::from(options.scale)) - offset);
+            let points = |axis: usize, size: usize| {
+                let begin = corner(axis);
+                let length = round(corner(axis + 2) - begin);
+                let length = if options.half_pixel {
+                    length
+                } else {
+                    length.max(1.0)
+                };
+                let bin = round(length / options.output[1 - axis] as f64);
+                Points::new(begin, bin, options.sampling, size, round)
+            };
+            // Other devices report wrong batches when results are read.
+            let image = usize::try_from(image).unwrap_or(0).min(batch - 1);
+            Region {
+                first: image * height * width,
+                y: points(1, height),
+                x: points(0, width),
             }
-        };
-        let batches = if all {
-            batches.clone()
-        } else {
-            batches.clone().select(0, places.clone())
-        };
-        let region = Regions {
-            begins: chosen(&begins),
-            bins: chosen(&bins),
-            grid,
-            output: options.output,
-        };
-        region.read(&pixels, batches, [height, width], options.mode)
+        })
+        .collect();
+    let lengths: Vec<[usize; 2]> = regions
+        .iter()
+        .flat_map(|region| {
+            let length = |points: &Points, at: usize| points.taps(at, options.mode).list.len();
+            let across: Vec<usize> = (0..columns).map(|at| length(&region.x, at)).collect();
+            (0..rows).flat_map(move |at| {
+                let along = length(&region.y, at);
+                let lengths = across
+                    .clone()
+                    .into_iter()
+                    .map(move |across| [along, across]);
+                lengths.collect::<Vec<_>>()
+            })
+        })
+        .collect();
+    let cost = |[along, across]: [usize; 2]| along * across * channels.max(FEW_CHANNELS);
+    let y = by_grid(&lengths, cost, |cells, [along, across]| {
+        let length = along * across;
+        let mut taken = Taken::of(cells.len() * length);
+        for &cell in cells {
+            let region = &regions[cell / (rows * columns)];
+            let y = region.y.taps(cell / columns % rows, options.mode);
+            let x = region.x.taps(cell % columns, options.mode);
+            taken.take(region.first, width, &y, &x, round);
+        }
+        taken.read(&pixels, [cells.len(), length], options.mode)
     });
+    let y = y.with_shape([count, rows, columns, channels]);
     y.permute([0, 3, 1, 2]).cast(dtype)
 }
 
-/// How many elements of the input each element of the result spans.
-fn spans(bins: &TensorData) -> Vec<[usize; 2]> {
-    let spans: Vec<f64> = bins.iter::<f64>().collect();
-    spans
-        .chunks_exact(2)
-        .map(|span| [span[0] as usize, span[1] as usize])
-        .collect()
-}
+/// As many channels as places and weights of an element of the input take memory.
+const FEW_CHANNELS: usize = 8;
 
-/// Regions with equally many points.
-struct Regions {
-    /// Where each begins, `[regions, 2]`.
-    begins: Tensor<2>,
-    /// How much of the input an element of the result spans.
-    bins: Tensor<2>,
-    grid: [usize; 2],
-    output: [usize; 2],
-}
-
-impl Regions {
-    /// `[regions, rows, columns, channels]`.
-    fn read(
-        &self,
-        pixels: &Tensor<2>,
-        batches: Tensor<1, Int>,
-        [height, width]: [usize; 2],
-        mode: Mode,
-    ) -> Tensor<4> {
-        let (count, channels) = (self.begins.dims()[0], pixels.dims()[1]);
-        let [rows, columns] = self.output;
-        if self.grid.contains(&0) {
-            let shape = [count, rows, columns, channels];
-            return Tensor::zeros(shape, (&pixels.device(), pixels.dtype()));
-        }
-        let [y, x] = [self.taps(0, height), self.taps(1, width)];
-        let points = [rows * self.grid[0], columns * self.grid[1]];
-        let dtype: burn::tensor::IntDType = y[0].0.dtype().into();
-        let first = batches.cast(dtype).mul_scalar((height * width) as i64);
-        let first = first.with_shape([count, 1, 1]);
-        let mut parts = y.iter().flat_map(|(row, above)| {
-            let (first, points) = (&first, points);
-            x.iter().map(move |(column, beside)| {
-                let row = row.clone().mul_scalar(width as i64).unsqueeze_dim::<3>(2);
-                let place = first.clone() + row + column.clone().unsqueeze_dim(1);
-                let weight = above.clone().unsqueeze_dim::<3>(2) * beside.clone().unsqueeze_dim(1);
-                let flat = count * points[0] * points[1];
-                pixels.clone().select(0, place.with_shape([flat])) * weight.with_shape([flat, 1])
-            })
-        });
-        let first_part = parts.next().expect("a point has neighbours");
-        let read = match mode {
-            Mode::Average => parts.fold(first_part, |sum, part| sum + part),
-            Mode::Max => parts.fold(first_part, Tensor::max_pair),
-        };
-        let shape = [count, rows, columns, channels];
-        let read = read.with_shape([count * rows, self.grid[0], columns, self.grid[1], channels]);
-        match mode {
-            Mode::Average => {
-                let points = (self.grid[0] * self.grid[1]) as f64;
-                let sum = read.sum_dim(3).sum_dim(1);
-                sum.div_scalar(points).with_shape(shape)
-            }
-            Mode::Max => read.max_dim(3).max_dim(1).with_shape(shape),
-        }
-    }
-
-    /// The two elements around each point along an axis of `size`, `[regions, points]`, and what they count.
-    fn taps(&self, axis: usize, size: usize) -> [(Tensor<2, Int>, Tensor<2>); 2] {
-        let (grid, output) = (self.grid[axis], self.output[axis]);
-        let points: Vec<f64> = (0..output * grid)
-            .map(|at| (at / grid) as f64 + ((at % grid) as f64 + 0.5) / grid as f64)
-            .collect();
-        let points = TensorData::new(points, [1, output * grid]);
-        let options = (&self.bins.device(), self.bins.dtype());
-        let points = Tensor::<2>::from_data(points, options);
-        let column = |x: &Tensor<2>| x.clone().narrow(1, axis, 1);
-        let points = column(&self.begins) + column(&self.bins) * points;
-        let beyond = points.clone().greater_scalar(size as f32);
-        let outside = points.clone().lower_scalar(-1.0).bool_or(beyond);
-        let last = size as f32 - 1.0;
-        let points = points.clamp(0.0, last);
-        let low = points.clone().floor();
-        let high = low.clone().add_scalar(1.0).clamp_max(last);
-        let ratio = points - low.clone();
-        let rest = ratio.clone().neg().add_scalar(1.0);
-        [(low, rest), (high, ratio)]
-            .map(|(at, weight)| (at.int(), weight.mask_fill(outside.clone(), 0.0)))
-    }
+/// The points of a region.
+struct Region {
+    /// The first pixel of its image.
+    first: usize,
+    y: Points,
+    x: Points,
 }
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
+    use std::time::Instant;
+
+    use burn::tensor::TensorData;
 
     use super::*;
     use crate::testing::{float, indices, int, near, noise};
@@ -321,10 +269,11 @@ mod tests {
     #[test]
     fn regions_agree_with_the_definition() {
         let dims = [2, 3, 6, 7];
-        let x = noise([7, 3, 6, 2], 1).permute([3, 1, 2, 0]);
-        let values: Vec<f32> = x.to_data().try_to_vec().unwrap();
         let batches = [1, 0, 1, 1, 0];
-        for [sampling, half_pixel, max] in indices([3, 2, 2]) {
+        for [sampling, half_pixel, max, negative] in indices([3, 2, 2, 2]) {
+            let x = noise([7, 3, 6, 2], 1).permute([3, 1, 2, 0]);
+            let x = if negative == 1 { x.abs().neg() } else { x };
+            let values: Vec<f32> = x.to_data().try_to_vec().unwrap();
             let options = RoiAlign {
                 sampling,
                 half_pixel: half_pixel == 1,
@@ -338,6 +287,71 @@ mod tests {
             let x = x.clone().cast(DType::F64);
             let y = roi_align(x, float(REGIONS).cast(DType::F64), int(batches), &options);
             near(y.cast(DType::F32), expected, 1e-5);
+        }
+    }
+
+    /// What ends a process, or takes hours, where each point is computed.
+    #[test]
+    fn regions_and_grids_are_as_large_as_floats_go() {
+        let x = || noise([2, 2, 8, 8], 1).abs();
+        let begin = Instant::now();
+        for end in [1e5f32, 1e12, 1e38, f32::INFINITY, f32::NAN, -1e12] {
+            let regions = [[0.0, 0.0, end, end], [-end, 2.0, end, 5.0]];
+            for (sampling, mode) in [
+                (0, Mode::Average),
+                (0, Mode::Max),
+                ((1 << 15) - 1, Mode::Max),
+            ] {
+                let options = RoiAlign {
+                    output: [7, 7],
+                    sampling,
+                    mode,
+                    ..OPTIONS
+                };
+                let y = roi_align(x(), float(regions), int([0, 1]), &options);
+                let y: Vec<f32> = y.into_data().try_to_vec().unwrap();
+                assert!(
+                    y.iter().all(|value| (0.0..=1.0).contains(value)),
+                    "{end}: {y:?}"
+                );
+            }
+        }
+        assert!(begin.elapsed().as_secs() < 5);
+    }
+
+    #[test]
+    fn many_points_are_near_to_infinitely_many() {
+        let x = noise::<4>([1, 3, 6, 7], 1);
+        for mode in [Mode::Average, Mode::Max] {
+            let of = |sampling| {
+                let options = RoiAlign {
+                    sampling,
+                    mode,
+                    ..OPTIONS
+                };
+                roi_align(x.clone(), float(REGIONS), int([0; 5]), &options)
+            };
+            // On GPUs these are computed one by one.
+            let expected = of(256).into_data();
+            near(of(300), expected.clone(), 0.02);
+            near(of((1 << 15) - 1), expected, 0.02);
+        }
+    }
+
+    #[test]
+    fn other_elements_of_the_image_do_not_matter() {
+        let mut values = [1f32; 64];
+        (values[0], values[63]) = (f32::NAN, f32::INFINITY);
+        let x = || float::<4>(TensorData::new(values.to_vec(), [1, 1, 8, 8]));
+        for mode in [Mode::Average, Mode::Max] {
+            let options = RoiAlign {
+                scale: 1.0,
+                mode,
+                ..OPTIONS
+            };
+            let y = roi_align(x(), float([[2.5f32, 2.5, 5.5, 5.5]]), int([0]), &options);
+            let y: Vec<f32> = y.into_data().try_to_vec().unwrap();
+            assert!(y.iter().all(|value| (0.2..=1.01).contains(value)), "{y:?}");
         }
     }
 
