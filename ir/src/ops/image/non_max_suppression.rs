@@ -12,6 +12,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
+use crate::types::Known;
 
 pub const ROWS: &[Row] = &[row("NonMaxSuppression", &[10, 11], |a| {
     let form = match a.int_or("center_point_box", 0)? {
@@ -80,7 +81,12 @@ impl Operator for NonMaxSuppression {
             }
             _ => false,
         };
-        if !fits {
+        let is_share = match cx.known(3) {
+            Some(Known::Floats(shares)) => shares.iter().all(|share| (0.0..=1.0).contains(share)),
+            Some(_) => false,
+            None => !cx.has(3),
+        };
+        if !(fits && is_share) {
             cx.may_fail();
         }
         let (boxes, scores) = (cx.tensor(0)?, cx.tensor(1)?);
