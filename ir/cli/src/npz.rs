@@ -6,11 +6,14 @@ use std::io::{BufReader, Read, Seek};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use npyz::{Deserialize, NpyFile, Order, TypeChar, TypeStr};
 use onnx_embed_ir::diagnostics::shown;
 use onnx_embed_ir::dtype::DType;
 
 use crate::value::{Key, Tensor, Value, Values};
+
+mod npy;
+
+use npy::array;
 
 /// What an `io.npz` holds: arrays under `in/NAME` and `out/NAME`, and where the graph amplifies
 /// roundings what it gives in double precision under `exact/NAME`.
@@ -30,6 +33,11 @@ pub enum Expected {
     Maps { keys: Vec<Key>, values: Tensor },
 }
 
+/// Bytes that the arrays of a file have at most.
+///
+/// A file of some kilobytes may unpack to any size.
+const MOST_BYTES: u64 = 4 << 30;
+
 /// What names of arrays begin with.
 const PREFIXES: [&str; 3] = ["in/", "out/", "exact/"];
 
@@ -37,7 +45,7 @@ impl Recording {
     pub fn open(path: &Path) -> Result<Self> {
         let failed = || format!("cannot read `{}`", path.display());
         let file = File::open(path).with_context(failed)?;
-        let arrays = arrays(BufReader::new(file)).with_context(failed)?;
+        let arrays = arrays(BufReader::new(file), MOST_BYTES).with_context(failed)?;
         check_keys(path, &arrays)?;
         sort(&arrays).with_context(failed)
     }
@@ -47,7 +55,8 @@ impl Recording {
 pub fn single(path: &Path) -> Result<Value> {
     let failed = || format!("cannot read `{}`", path.display());
     let file = File::open(path).with_context(failed)?;
-    array(BufReader::new(file)).with_context(failed)
+    let bytes = bytes(BufReader::new(file), MOST_BYTES).with_context(failed)?;
+    array(&bytes).with_context(failed)
 }
 
 /// Refuses arrays of which none is called as those of a recording are.
@@ -70,18 +79,41 @@ fn check_keys(path: &Path, arrays: &BTreeMap<String, Value>) -> Result<()> {
     )
 }
 
-fn arrays<R: Read + Seek>(reader: R) -> Result<BTreeMap<String, Value>> {
+/// The arrays of a file, which have so many bytes at most.
+fn arrays<R: Read + Seek>(reader: R, most: u64) -> Result<BTreeMap<String, Value>> {
     let mut zip = zip::ZipArchive::new(reader)?;
     let mut arrays = BTreeMap::new();
+    let mut left = most;
     for at in 0..zip.len() {
         let entry = zip.by_index(at)?;
         let file = entry.name()?.into_owned();
         if let Some(name) = npyz::npz::array_name_from_file_name(&file) {
-            let value = array(entry).with_context(|| format!("array `{name}`"))?;
-            arrays.insert(name.to_owned(), value);
+            let failed = || format!("array `{}`", shown(name));
+            if entry.size() > left {
+                return Err(too_large(most)).with_context(failed);
+            }
+            let bytes = bytes(entry, left).with_context(failed)?;
+            left -= bytes.len() as u64;
+            arrays.insert(name.to_owned(), array(&bytes).with_context(failed)?);
         }
     }
     Ok(arrays)
+}
+
+/// All bytes, if there are not more than `most`, whatever a header says.
+fn bytes(reader: impl Read, most: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    reader
+        .take(most.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(too_large(most));
+    }
+    Ok(bytes)
+}
+
+fn too_large(most: u64) -> anyhow::Error {
+    anyhow!("the arrays of a file may have {most} bytes, these have more")
 }
 
 /// Puts arrays where their prefixes say.
@@ -132,140 +164,47 @@ fn keys(value: &Value) -> Result<Vec<Key>> {
     }
 }
 
-fn array(reader: impl Read) -> Result<Value> {
-    let file = NpyFile::new(reader)?;
-    let npyz::DType::Plain(kind) = file.dtype() else {
-        bail!("structured arrays are not tensors");
-    };
-    let sizes = file.shape().iter().map(|&size| usize::try_from(size));
-    let shape: Vec<usize> = sizes.collect::<Result<_, _>>()?;
-    let column_major = file.order() == Order::Fortran;
-    if kind.type_char() == TypeChar::UnicodeStr {
-        let texts = sorted(file.into_vec()?, &shape, column_major);
-        return Ok(Value::Strings { shape, texts });
-    }
-    macro_rules! numbers {
-        ($($dtype:ident $number:ty,)*) => {
-            match dtype(&kind)? {
-                $(DType::$dtype => {
-                    let numbers: Vec<$number> = elements(file, &shape, column_major)?;
-                    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
-                })*
-                _ => {
-                    let all: Vec<bool> = elements(file, &shape, column_major)?;
-                    all.into_iter().map(u8::from).collect()
-                }
-            }
-        };
-    }
-    let dtype = dtype(&kind)?;
-    let bytes = numbers! {
-        F16 half::f16, F32 f32, F64 f64, I8 i8, I16 i16, I32 i32, I64 i64,
-        U8 u8, U16 u16, U32 u32, U64 u64,
-    };
-    let tensor = Tensor {
-        dtype,
-        shape,
-        bytes,
-    };
-    Ok(Value::Tensor(tensor))
-}
-
-fn dtype(kind: &TypeStr) -> Result<DType> {
-    Ok(match (kind.type_char(), kind.size_field()) {
-        (TypeChar::Bool, _) => DType::Bool,
-        (TypeChar::Int, 1) => DType::I8,
-        (TypeChar::Int, 2) => DType::I16,
-        (TypeChar::Int, 4) => DType::I32,
-        (TypeChar::Int, 8) => DType::I64,
-        (TypeChar::Uint, 1) => DType::U8,
-        (TypeChar::Uint, 2) => DType::U16,
-        (TypeChar::Uint, 4) => DType::U32,
-        (TypeChar::Uint, 8) => DType::U64,
-        (TypeChar::Float, 2) => DType::F16,
-        (TypeChar::Float, 4) => DType::F32,
-        (TypeChar::Float, 8) => DType::F64,
-        _ => bail!("elements of type `{kind}` cannot be read"),
-    })
-}
-
-fn elements<T: Deserialize + Clone>(
-    file: NpyFile<impl Read>,
-    shape: &[usize],
-    column_major: bool,
-) -> Result<Vec<T>> {
-    Ok(sorted(file.into_vec()?, shape, column_major))
-}
-
-/// Elements in row-major order; `column_major` says that they are in column-major order.
-fn sorted<T: Clone>(elements: Vec<T>, shape: &[usize], column_major: bool) -> Vec<T> {
-    if !column_major || shape.len() < 2 {
-        return elements;
-    }
-    let mut sorted = Vec::with_capacity(elements.len());
-    let mut index = vec![0; shape.len()];
-    for _ in 0..elements.len() {
-        let axes = index.iter().zip(shape).rev();
-        let position = axes.fold(0, |position, (at, size)| position * size + at);
-        sorted.extend(elements.get(position).cloned());
-        for (at, size) in index.iter_mut().zip(shape).rev() {
-            *at = (*at + 1) % size;
-            if *at > 0 {
-                break;
-            }
-        }
-    }
-    sorted
-}
-
 #[cfg(test)]
 mod tests {
-    use npyz::WriterBuilder;
+    use std::io::{Cursor, Write};
 
+    use npyz::Order;
+    use zip::write::SimpleFileOptions;
+
+    use super::npy::tests::{npy, tensor};
     use super::*;
 
-    fn npy<T: npyz::Serialize>(dtype: &str, order: Order, shape: &[u64], all: &[T]) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        let dtype = npyz::DType::new_scalar(dtype.parse().unwrap());
-        let options = npyz::WriteOptions::new().dtype(dtype).shape(shape);
-        let writer = options.order(order).writer(&mut bytes);
-        let mut writer = writer.begin_nd().unwrap();
-        writer.extend(all.iter()).unwrap();
-        writer.finish().unwrap();
-        bytes
-    }
-
-    fn tensor(dtype: DType, shape: &[usize], bytes: &[u8]) -> Value {
-        let (shape, bytes) = (shape.to_vec(), bytes.to_vec());
-        Value::Tensor(Tensor {
-            dtype,
-            shape,
-            bytes,
-        })
-    }
-
+    /// Kilobytes that unpack to megabytes, in one array or in many.
     #[test]
-    fn elements_keep_their_type_and_shape() {
-        let bytes = npy(">f2", Order::C, &[1, 2], &[half::f16::ONE, half::f16::ZERO]);
-        let expected = tensor(DType::F16, &[1, 2], &[0, 0x3c, 0, 0]);
-        assert_eq!(array(bytes.as_slice()).unwrap(), expected);
-    }
-
-    #[test]
-    fn column_major_arrays_are_transposed() {
-        let bytes = npy("|u1", Order::Fortran, &[2, 3], &[0u8, 3, 1, 4, 2, 5]);
-        let expected = tensor(DType::U8, &[2, 3], &[0, 1, 2, 3, 4, 5]);
-        assert_eq!(array(bytes.as_slice()).unwrap(), expected);
-    }
-
-    #[test]
-    fn strings_lose_their_padding() {
-        let bytes = npy("<U3", Order::C, &[2], &["ab".to_owned(), String::new()]);
-        let (shape, texts) = (vec![2], vec!["ab".to_owned(), String::new()]);
-        assert_eq!(
-            array(bytes.as_slice()).unwrap(),
-            Value::Strings { shape, texts }
-        );
+    fn what_unpacks_to_too_much_is_refused() {
+        let zipped = |count: usize, length: usize| {
+            let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+            for at in 0..count {
+                let name = format!("in/{at}.npy");
+                zip.start_file(name, SimpleFileOptions::default()).unwrap();
+                let zeros = vec![0u8; length];
+                zip.write_all(&npy("|u1", Order::C, &[length as u64], &zeros))
+                    .unwrap();
+            }
+            zip.finish().unwrap()
+        };
+        assert_eq!(arrays(zipped(2, 1000), 10_000).unwrap().len(), 2);
+        for (count, length) in [(1, 8 << 20), (9, 4000)] {
+            let problem = arrays(zipped(count, length), 10_000).unwrap_err();
+            let reason = "the arrays of a file may have 10000 bytes, these have more";
+            assert_eq!(problem.root_cause().to_string(), reason);
+        }
+        // A size in the directory that is not that of what is packed.
+        let mut file = zipped(1, 8 << 20).into_inner();
+        let length = npy("|u1", Order::C, &[8 << 20], &vec![0u8; 8 << 20]).len() as u32;
+        let places: Vec<usize> = (0..file.len() - 4)
+            .filter(|&at| file[at..at + 4] == length.to_le_bytes())
+            .collect();
+        assert!(!places.is_empty());
+        for at in places {
+            file[at..at + 4].copy_from_slice(&100u32.to_le_bytes());
+        }
+        assert!(arrays(Cursor::new(file), 10_000).is_err());
     }
 
     #[test]
