@@ -9,6 +9,7 @@ use crate::{
     ensure,
     image::sample::{linear, read, together},
     shape::reshape,
+    sizes::elements,
     spec::{self, operand, shaped},
     widen::widened,
 };
@@ -45,6 +46,8 @@ pub fn deform_conv<const D: usize, const S: usize>(
     }
     let [batch, channels] = [dims[0], dims[1]];
     let [places, reads] = [shape[2..].iter().product(), window.kernel.iter().product()];
+    // What the taps read, and the place of each.
+    elements(&[batch, channels, reads, places], size_of::<i64>());
     let parts = batch * taps.groups;
     let x = widened(x).with_shape([parts, channels / taps.groups, dims[2..].iter().product()]);
     let offset = widened(taps.offset).with_shape([parts, reads, S, places]);

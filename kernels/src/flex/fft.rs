@@ -6,7 +6,7 @@ use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::{DType, Element, TensorData};
 use rustfft::{Fft, FftDirection, FftPlanner, num_complex::Complex};
 
-use super::threads::on_chunks;
+use super::{memory::repeated, threads::on_chunks};
 use crate::{fault::fail, signal::dft::Dft};
 
 /// Numbers that one thread transforms at least, where there are several threads.
@@ -80,7 +80,7 @@ fn transforms<T: Float>(
         complex: parts == 2,
         window,
     };
-    let mut out = vec![T::default(); shape.iter().product()];
+    let mut out = repeated(shape.iter().product(), T::default());
     transform(rows, options, &mut out);
     FlexTensor::from_data(TensorData::new(out, shape.to_vec()))
 }
@@ -174,8 +174,8 @@ fn transform<T: Float>(rows: Rows<'_, T>, options: &Dft, out: &mut [T]) {
     let pairs = (SHARE / options.length).max(1);
     let run = |share: usize, out: &mut [T]| {
         let none = Complex::default();
-        let mut numbers = vec![none; options.length];
-        let mut scratch = vec![none; plan.get_inplace_scratch_len()];
+        let mut numbers = repeated(options.length, none);
+        let mut scratch = repeated(plan.get_inplace_scratch_len(), none);
         for (at, out) in out.chunks_mut(2 * one).enumerate() {
             let first = 2 * (share * pairs + at);
             let mut process = |numbers: &mut [Complex<f64>]| {

@@ -11,6 +11,8 @@ pub use buffer::Buffer;
 use bytemuck::Pod;
 pub use lines::Lines;
 
+use crate::sizes::no_memory;
+
 /// The memory of a result, which threads write in parts.
 #[derive(Clone, Copy)]
 pub struct Target<T = f32> {
@@ -135,6 +137,25 @@ impl<T> Target<T> {
     }
 }
 
+/// As many elements of one value, where the length may exceed what is in memory already.
+///
+/// # Panics
+/// If there is no memory for them.
+pub fn repeated<T: Clone>(length: usize, value: T) -> Vec<T> {
+    let mut values = Vec::new();
+    resize(&mut values, length, value);
+    values
+}
+
+/// [`Vec::resize`] that ends the step where there is no memory.
+pub fn resize<T: Clone>(values: &mut Vec<T>, length: usize, value: T) {
+    let more = length.saturating_sub(values.len());
+    if values.try_reserve_exact(more).is_err() {
+        no_memory(length.saturating_mul(size_of::<T>()));
+    }
+    values.resize(length, value);
+}
+
 /// Numbers in a line of memory.
 const LINE: usize = 16;
 
@@ -148,7 +169,7 @@ pub fn with_scratch<T>(length: usize, run: impl FnOnce(&mut [f32]) -> T) -> T {
     let mut values = SCRATCH.take();
     // Registers are read fastest within a line of memory.
     if values.len() < length + LINE {
-        values.resize(length + LINE, 0.0);
+        resize(&mut values, length + LINE, 0.0);
     }
     let first = values.as_ptr().align_offset(4 * LINE).min(LINE);
     let scratch = &mut values[first..first + length];
@@ -161,6 +182,7 @@ pub fn with_scratch<T>(length: usize, run: impl FnOnce(&mut [f32]) -> T) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::attempt;
     use crate::flex::threads::side_by_side;
 
     #[test]
@@ -172,6 +194,23 @@ mod tests {
         });
         assert_eq!(sum, 3.0);
         assert_eq!(with_scratch(4, |values| values.len()), 4);
+    }
+
+    #[test]
+    fn memory_that_is_not_there_is_an_error() {
+        let most = isize::MAX as usize / 4;
+        for length in [most, most - 16, usize::MAX / 8] {
+            let scratch = attempt(|| with_scratch(length, |_| ())).unwrap_err();
+            assert!(
+                scratch.reason.starts_with("there is no memory for "),
+                "{}",
+                scratch.reason
+            );
+            assert!(attempt(|| repeated(length, 0f32)).is_err());
+        }
+        // The memory of this thread is as before.
+        assert_eq!(with_scratch(4, |values| values.len()), 4);
+        assert_eq!(repeated(3, 2u8), [2; 3]);
     }
 
     #[test]

@@ -12,6 +12,8 @@ use burn::backend::{
 use burn::tensor::{AllocationProperty, Bytes, DType, Shape, TensorData};
 use cubecl_environment::bytes::{AccessError, AccessPolicy, AllocationController};
 
+use super::memory::repeated;
+
 /// The memory of a tensor that is elsewhere already.
 ///
 /// Bytes of the program are read where they lie if they are aligned for their type. Otherwise the first access to the
@@ -84,7 +86,7 @@ pub fn rows(x: &FlexTensor, indices: impl FnOnce() -> Vec<i64>) -> Option<FlexTe
         return None;
     }
     let indices = indices();
-    let mut values = vec![0f32; indices.len().checked_mul(length)?];
+    let mut values = repeated(indices.len().checked_mul(length)?, 0f32);
     for (out, index) in values.chunks_exact_mut(length.max(1)).zip(&indices) {
         let index = usize::try_from(*index)
             .ok()

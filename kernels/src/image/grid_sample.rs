@@ -7,6 +7,7 @@ use crate::shape::{WithShape, empty};
 use crate::{
     ensure,
     image::sample::{Place, index, outside, read, together},
+    sizes::elements,
     spec::{equal_axes, operand},
     widen::widened,
 };
@@ -61,6 +62,8 @@ pub fn grid_sample<const D: usize>(
         !dims.contains(&0),
         "the input {dims:?} has nothing to read for {shape:?}"
     );
+    // What a tap reads, and the place of each.
+    elements(&shape, size_of::<i64>());
     let x = widened(x).with_shape([dims[0], dims[1], dims[2..].iter().product()]);
     let grid = widened(grid)
         .cast(x.dtype())

@@ -10,6 +10,7 @@ use crate::{
         expand::{common, to_shape},
         pad::pad_constant,
     },
+    sizes::elements,
 };
 
 /// Which keys each query sees, and what is added to their scores.
@@ -66,6 +67,8 @@ impl Seen {
         let sees_all = valid.is_none() && options.past + 1 >= keys;
         let bounded = options.left_window.is_some() || options.right_window.is_some();
         if bounded || options.causal && !sees_all {
+            let batch = valid.as_ref().map_or(1, |valid| valid.dims()[0]);
+            elements(&[batch, queries, keys], dtype.size());
             let place = match &valid {
                 Some(valid) => rows.add(valid.clone()).sub_scalar(queries as i64),
                 None => rows.add_scalar(options.past as i64),

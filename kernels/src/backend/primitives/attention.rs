@@ -12,6 +12,7 @@ use super::{narrowed, widened};
 use crate::{
     attention::{Scores, Undefined},
     backend::{Optional, switches},
+    sizes::elements,
 };
 
 /// Half precision is computed in single precision, in which the bias is.
@@ -127,6 +128,9 @@ impl<B: Backend> Operands<B> {
     }
 
     fn in_steps(self) -> FloatTensor<B> {
+        let mut scores = self.query.shape().to_vec();
+        scores[3] = self.key.shape()[2];
+        elements(&scores, self.query.dtype().size());
         let hidden = self.hidden_rows();
         let Self {
             query,

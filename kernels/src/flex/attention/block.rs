@@ -12,7 +12,7 @@ use crate::{
     flex::{
         gemm::{End, multiply, multiply_part, multiply_row},
         instructions::Set,
-        memory::Target,
+        memory::{Target, resize},
         view::Matrix,
     },
 };
@@ -54,8 +54,8 @@ impl Operands {
     /// Writes rows of the result.
     pub fn attend_block(&self, block: &Block, packed: &Packed, scratch: &mut Scratch, out: Target) {
         let (rows, size) = (block.rows(), self.sizes.size);
-        scratch.factors.resize(rows, 0.0);
-        scratch.sums.resize(rows * size, 0.0);
+        resize(&mut scratch.factors, rows, 0.0);
+        resize(&mut scratch.sums, rows * size, 0.0);
         if block.seen.is_empty() {
             let factor = match self.scores.undefined {
                 Undefined::NotANumber => f32::NAN,
@@ -84,7 +84,7 @@ impl Operands {
             queries.rows(block.queries.start, block.queries.len())
         };
         let features = self.sizes.features;
-        scratch.scores.resize(query.rows * keys.len(), 0.0);
+        resize(&mut scratch.scores, query.rows * keys.len(), 0.0);
         if self.packs_keys() {
             let columns = packed.place(keys);
             let out = Target::of(&mut scratch.scores);
@@ -92,7 +92,7 @@ impl Operands {
         } else {
             let matrix = self.key.matrix(&[block.batch, block.own]);
             let matrix = matrix.rows(keys.start, keys.len()).transposed();
-            scratch.query.resize(features, 0.0);
+            resize(&mut scratch.query, features, 0.0);
             for (row, scores) in scratch.scores.chunks_mut(keys.len()).enumerate() {
                 query.copy(row, 0, &mut scratch.query);
                 multiply_row(&scratch.query, matrix, scores);

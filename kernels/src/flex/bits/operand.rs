@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::flex::{
     instructions::{Sum, dispatched},
+    memory::repeated,
     view::Matrix,
 };
 use crate::quantize::Panels;
@@ -72,7 +73,7 @@ fn split(rows: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
 impl Floats {
     pub fn new(x: Matrix<'_>, panels: &Panels, panel: usize) -> Self {
         let places = panels.count * panels.blocks.size;
-        let mut values = vec![0.0; x.rows * places];
+        let mut values = repeated(x.rows * places, 0.0);
         let mut row = vec![0.0; places];
         for rows in split(x.rows, panel) {
             let (first, count) = (rows.start, rows.len());
@@ -110,9 +111,9 @@ impl Rounded {
             panel,
             blocks,
             words,
-            values: vec![0; x.rows * words],
-            scales: vec![0.0; x.rows * blocks],
-            sums: vec![0; x.rows * blocks],
+            values: repeated(x.rows * words, 0),
+            scales: repeated(x.rows * blocks, 0.0),
+            sums: repeated(x.rows * blocks, 0),
         };
         let (mut row, mut codes) = (vec![0.0; places], vec![0i8; places]);
         for rows in split(x.rows, panel) {

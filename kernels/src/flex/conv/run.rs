@@ -10,7 +10,7 @@ use super::panels::{Panel, is_fast, panels};
 use crate::flex::{
     elementary::activate,
     gemm::{Bounds, LINE, Place, Start, Steps, Tile, threads},
-    memory::{Buffer, Output, Target, with_scratch},
+    memory::{Buffer, Output, Target, repeated, with_scratch},
     threads::{self, even_parts, side_by_side},
     window::bands as shares_of,
 };
@@ -350,7 +350,7 @@ impl Plan<'_> {
         let width = columns.registers * self.of.filters.set.lanes();
         let there = columns.mask.count_ones() as usize;
         let (channels, step) = (self.of.filters.inner, self.of.steps[1]);
-        let mut copy = vec![0.0; channels * width];
+        let mut copy = repeated(channels * width, 0.0);
         for (channel, out) in copy.chunks_exact_mut(width).enumerate() {
             out[..there].copy_from_slice(&seen[channel * step..][..there]);
         }

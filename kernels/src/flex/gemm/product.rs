@@ -11,7 +11,7 @@ use super::{
 use crate::flex::{
     elementary::activate,
     instructions::Set,
-    memory::{Target, with_scratch},
+    memory::{Target, repeated, with_scratch},
     threads::{even_parts, on_chunks, part, side_by_side},
     view::Matrix,
 };
@@ -216,7 +216,7 @@ impl Part<'_> {
     /// Columns behind which there is no more memory for a whole register.
     fn last(&self, first: usize, columns: Matrix<'_>, end: End<'_>, out: Target) {
         let width = self.set.columns();
-        let mut panel = vec![0.0; width * columns.rows];
+        let mut panel = repeated(width * columns.rows, 0.0);
         pack_columns(columns, width, &mut panel);
         let steps = Steps::of_panel(columns.rows, width);
         self.tiles(first, columns.columns, [&panel, &[]], &steps, end, out);

@@ -2,7 +2,10 @@
 
 use super::dot::Dot;
 use super::pack::interleave;
-use crate::flex::conv::{Band, Geometry, Layout};
+use crate::flex::{
+    conv::{Band, Geometry, Layout},
+    memory::resize,
+};
 
 /// What four terms of a group are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,9 +132,8 @@ fn pad(
     let first = shift.saturating_sub(g.before[2]).min(values.len());
     let there = (values.len() - first).min(length - begin);
     line.clear();
-    line.resize(begin, zero);
-    line.extend_from_slice(&values[first..first + there]);
-    line.resize(length, zero);
+    resize(line, length, zero);
+    line[begin..][..there].copy_from_slice(&values[first..first + there]);
 }
 
 /// Which part of a line of the copy comes from the input, and from where.

@@ -11,7 +11,7 @@ use super::tile::{End, Place, Tile};
 use crate::flex::{
     conv::{Band, Columns, Geometry, Layout, columns},
     gemm::{Steps, panels, threads},
-    memory::with_scratch,
+    memory::{resize, with_scratch},
     threads::{self, even_parts, side_by_side},
 };
 
@@ -153,10 +153,8 @@ impl Plan<'_> {
         let dot = self.of.filters.dot;
         let last = columns.last();
         sums.clear();
-        sums.resize(
-            last.map_or(0, |last| last.first + last.registers * dot.lanes()),
-            0,
-        );
+        let length = last.map_or(0, |last| last.first + last.registers * dot.lanes());
+        resize(sums, length, 0);
         for columns in columns {
             let width = columns.registers * dot.lanes();
             let tile = Tile {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::dot::{Dot, SHIFT};
 use crate::flex::{
     gemm::{Steps, panels},
-    memory::Lines,
+    memory::{Lines, repeated},
     view::Matrix,
 };
 
@@ -68,7 +68,7 @@ impl Left {
             rows,
             panel,
             length,
-            values: vec![0; rows * length],
+            values: repeated(rows * length, 0),
             sums: vec![0; rows],
         };
         compiled(

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::flex::{
     gemm::{End, Right, multiply_packed},
-    memory::Target,
+    memory::{Target, repeated},
     view::Matrix,
 };
 use crate::recurrent::{Cell, Sizes};
@@ -174,7 +174,7 @@ impl Walk<'_> {
     fn state(&self, sequences: Range<usize>) -> State {
         let (count, width) = (sequences.len(), self.sizes.hidden);
         let [hidden, memory] = self.initial.map(|initial| {
-            let mut rows = vec![0.0; count * width];
+            let mut rows = repeated(count * width, 0.0);
             if let Some(initial) = initial {
                 for (row, at) in rows.chunks_exact_mut(width).zip(sequences.clone()) {
                     row.copy_from_slice(&initial[self.state_row(at) * width..][..width]);
@@ -185,8 +185,11 @@ impl Walk<'_> {
         State {
             hidden,
             memory,
-            linear: vec![0.0; count * self.weights[0].columns],
-            candidate: vec![0.0; count * self.weights.get(1).map_or(0, |last| last.columns)],
+            linear: repeated(count * self.weights[0].columns, 0.0),
+            candidate: repeated(
+                count * self.weights.get(1).map_or(0, |last| last.columns),
+                0.0,
+            ),
             levels: vec![
                 0.0;
                 if self.scales.is_some() {
