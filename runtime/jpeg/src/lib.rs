@@ -25,9 +25,36 @@ pub struct Picture {
     pub pixels: Vec<u8>,
 }
 
+/// What the beginning of a file says of its picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    pub width: usize,
+    pub height: usize,
+    /// Bytes that [`decode`] takes for coefficients, samples and pixels.
+    pub memory: usize,
+}
+
 /// Whether these are the bytes that JPEG begins with.
 pub fn is_jpeg(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\xFF\xD8\xFF")
+}
+
+/// The size of the picture of a JPEG file, before memory is asked for; `None` as of [`decode`].
+pub fn header(bytes: &[u8]) -> Option<Header> {
+    let mut markers = Markers::new(bytes)?;
+    match markers.next()? {
+        Segment::Frame(frame) => {
+            let (width, height) = (frame.width, frame.height);
+            // A coefficient has two bytes.
+            let memory = frame.stored * 64 * 3 + width * height * 3;
+            Some(Header {
+                width,
+                height,
+                memory,
+            })
+        }
+        Segment::Scan(_) | Segment::End => None,
+    }
 }
 
 /// The picture of a JPEG file; `None` of one that is malformed or of another kind.
@@ -36,7 +63,9 @@ pub fn decode(bytes: &[u8]) -> Option<Picture> {
     let mut decoder: Option<Decoder> = None;
     loop {
         match markers.next()? {
-            Segment::Frame(frame) if decoder.is_none() => decoder = Some(Decoder::new(frame)),
+            Segment::Frame(frame) if decoder.is_none() && frame.is_in(bytes.len()) => {
+                decoder = Some(Decoder::new(frame));
+            }
             Segment::Frame(_) => return None,
             Segment::Scan(scan) => {
                 let end = decoder.as_mut()?.scan(&scan, &markers)?;
@@ -155,5 +184,13 @@ mod tests {
         let frame = file.windows(2).position(|pair| pair == [0xFF, 0xC0]);
         file[frame.unwrap() + 5..][..4].fill(0xFF);
         assert_eq!(decode(&file), None);
+        let side = 65_535;
+        let memory = 65_536 * 65_536 * 9 + side * side * 3;
+        let expected = Header {
+            width: side,
+            height: side,
+            memory,
+        };
+        assert_eq!(header(&file), Some(expected));
     }
 }

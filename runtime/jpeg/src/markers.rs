@@ -13,6 +13,10 @@ pub struct Frame {
     pub components: Vec<Component>,
     /// How many groups of blocks an interleaved scan has, across and down.
     pub groups: [usize; 2],
+    /// Blocks in memory, those beyond the picture's border included.
+    pub stored: usize,
+    /// Blocks in the file.
+    pub sent: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -85,6 +89,13 @@ pub const ORDER: [u8; 64] = order();
 const MOST_SCANS: usize = 500;
 /// The most samples of a picture, as the default of Pillow has it, with some for borders.
 const MOST_SAMPLES: usize = 3 * 180_000_000;
+
+impl Frame {
+    /// Whether a file of so many bytes may hold it: each block that is sent takes a bit at least.
+    pub fn is_in(&self, bytes: usize) -> bool {
+        self.stored <= MOST_SAMPLES / 64 && self.sent / 8 <= bytes
+    }
+}
 
 impl Component {
     /// How many blocks a scan of this component alone has, across and down.
@@ -207,12 +218,7 @@ impl<'a> Markers<'a> {
         let stored: usize = components.iter().map(blocks).sum();
         let sent: usize = components.iter().map(alone).sum();
         let twins = |at: usize| listed[..at].iter().any(|entry| entry[0] == listed[at][0]);
-        // Each block that is sent takes a bit at least.
-        if stored > MOST_SAMPLES / 64
-            || sent / 8 > self.bytes.len()
-            || !components.iter().all(whole)
-            || (0..listed.len()).any(twins)
-        {
+        if !components.iter().all(whole) || (0..listed.len()).any(twins) {
             return None;
         }
         self.ids = components.iter().map(|component| component.id).collect();
@@ -222,6 +228,8 @@ impl<'a> Markers<'a> {
             progressive,
             components,
             groups,
+            stored,
+            sent,
         })
     }
 
