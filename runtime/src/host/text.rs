@@ -8,6 +8,7 @@ mod tokens;
 use super::{texts, zip};
 use crate::Array;
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
+use onnx_embed_kernels::sizes::elements;
 
 pub use cast::{parse, parse_number, print};
 pub use hash::murmur_hash_3;
@@ -47,6 +48,7 @@ pub fn string_split(
     let counts = parts.map(|parts| parts.len() as i64);
     let longest = parts.data().iter().map(Vec::len).max().unwrap_or(0);
     let shape = [x.shape(), &[longest]].concat();
+    elements(&shape, size_of::<String>());
     let filled = Array::from_fn(shape, |index| {
         let (last, before) = index.split_last().expect("the parts have an axis");
         parts[before].get(*last).copied().unwrap_or("").to_owned()

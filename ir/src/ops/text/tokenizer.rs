@@ -102,6 +102,8 @@ impl Operator for Tokenizer {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        // One long string makes all rows as long.
+        cx.may_fail();
         let (x, pad, marked) = (cx.host(0)?, &self.pad, self.marked);
         let rows = code!(host::TokenRows { pad: #pad, marked: #marked });
         Ok(match &self.by {

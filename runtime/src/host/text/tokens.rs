@@ -2,6 +2,7 @@
 
 use crate::Array;
 use alloc::{string::String, string::ToString, vec::Vec};
+use onnx_embed_kernels::sizes::elements;
 
 /// How the tokens of a string become a row.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +33,9 @@ pub fn characters(x: &Array<String>, rows: TokenRows<'_>) -> Array<String> {
 impl TokenRows<'_> {
     /// The tokens of each string along a new last axis. It has no elements, marks included, if no string has
     /// a token.
+    ///
+    /// # Panics
+    /// If it exceeds the memory limit.
     pub(crate) fn fill<'t>(
         self,
         x: &'t Array<String>,
@@ -44,7 +48,8 @@ impl TokenRows<'_> {
             (_, true) => longest + 2,
         };
         let shape = [x.shape(), &[width]].concat();
-        let mut data = Vec::new();
+        let count = elements(&shape, size_of::<String>() + self.pad.len());
+        let mut data = Vec::with_capacity(count);
         if width > 0 {
             let mark = |text| self.marked.then_some(text);
             for row in found {
@@ -59,6 +64,8 @@ impl TokenRows<'_> {
 
 #[cfg(test)]
 mod tests {
+    use onnx_embed_kernels::{fault::attempt, memory_limit::with_memory_limit};
+
     use super::*;
 
     const PLAIN: TokenRows<'static> = TokenRows {
@@ -88,6 +95,21 @@ mod tests {
         let found = characters(&texts(["ab", ""]), MARKED);
         assert_eq!(found.shape(), [2, 4]);
         assert_eq!(found.data(), [START, "a", "b", END, START, END, "#", "#"]);
+    }
+
+    /// One long string makes rows of all.
+    #[test]
+    fn rows_are_within_the_memory_limit() {
+        let mut all = vec![String::new(); 1000];
+        all[0] = "a".repeat(1000);
+        let all = Array::vector(all);
+        let run = |limit| with_memory_limit(limit, || attempt(|| characters(&all, PLAIN)));
+        assert_eq!(run(25_000_000).unwrap().shape(), [1000, 1000]);
+        let reason = run(24_999_999).unwrap_err().reason;
+        assert_eq!(
+            reason,
+            "shape [1000, 1000] takes 23.8 MiB, the memory limit is 23.8 MiB"
+        );
     }
 
     #[test]
