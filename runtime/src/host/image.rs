@@ -1,8 +1,16 @@
 //! Images out of the bytes of their files.
 
-use hayro_jpeg2000::{DecodeSettings, DecoderContext};
-use image::RgbImage;
+mod jpeg_2000;
+
+use std::io::Cursor;
+
+use image::{DynamicImage, ImageDecoder, ImageReader, Limits, RgbImage};
 use onnx_embed_jpeg as jpeg;
+use onnx_embed_kernels::{
+    fault::fail,
+    memory_limit::memory_limit,
+    sizes::{Bytes, extent},
+};
 
 use crate::Array;
 
@@ -16,11 +24,14 @@ pub enum PixelFormat {
 
 /// `[height, width, channels]` of a BMP, JPEG, JPEG 2000, PNG, PNM, TIFF or WebP file, and
 /// `[0, 0, channels]` of what is none.
+///
+/// # Panics
+/// If it takes more memory than the limit to decode it, by the sizes that the file begins with.
 #[inline(never)]
 pub fn decode_image(file: &Array<u8>, format: PixelFormat) -> Array<u8> {
     let bytes = file.data();
     let pixels = match bytes {
-        _ if is_jpeg_2000(bytes) => jpeg_2000(bytes),
+        _ if jpeg_2000::is_jpeg_2000(bytes) => jpeg_2000::decode(bytes),
         _ if jpeg::is_jpeg(bytes) => jpeg(bytes).or_else(|| any(bytes)),
         _ => any(bytes),
     };
@@ -49,48 +60,53 @@ fn luma(&[red, green, blue]: &[u8; 3]) -> u8 {
     ((19595 * red + 38470 * green + 7471 * blue + 0x8000) >> 16) as u8
 }
 
+/// Ends the step if a picture of this size takes too much memory: so many bytes, or more than can be addressed.
+fn check(width: usize, height: usize, memory: Option<usize>) {
+    let limit = memory_limit();
+    let allowed = |bytes: usize| bytes <= limit && extent(&[bytes], 1).is_some();
+    if !memory.is_some_and(allowed) {
+        let memory = Bytes(memory.unwrap_or(usize::MAX));
+        fail(format_args!(
+            "a picture of {width} x {height} pixels takes {memory} to decode, the memory limit is {}",
+            Bytes(limit)
+        ));
+    }
+}
+
 /// What the crate `image` reads; of JPEG, files of four inks too.
 fn any(bytes: &[u8]) -> Option<RgbImage> {
-    let image = image::load_from_memory(bytes).ok()?;
-    Some(image.to_rgb8())
+    let reader = ImageReader::new(Cursor::new(bytes));
+    let mut reader = reader.with_guessed_format().ok()?;
+    let mut limits = Limits::no_limits();
+    limits.max_alloc = Some(memory_limit() as u64);
+    reader.limits(limits);
+    let decoder = reader.into_decoder().ok()?;
+    let [width, height] = <[u32; 2]>::from(decoder.dimensions()).map(|size| size as usize);
+    // Samples as they are decoded and as they are returned, then as colors; coefficients of two bytes.
+    let samples = usize::try_from(decoder.total_bytes()).ok();
+    let samples = samples.and_then(|bytes| bytes.checked_mul(2));
+    let colors = width
+        .checked_mul(height)
+        .and_then(|count| count.checked_mul(9));
+    let memory = samples
+        .zip(colors)
+        .and_then(|(samples, colors)| samples.checked_add(colors));
+    check(width, height, memory);
+    Some(DynamicImage::from_decoder(decoder).ok()?.to_rgb8())
 }
 
 fn jpeg(bytes: &[u8]) -> Option<RgbImage> {
+    let header = jpeg::header(bytes)?;
+    check(header.width, header.height, Some(header.memory));
     let picture = jpeg::decode(bytes)?;
     let [width, height] = [picture.width, picture.height].map(u32::try_from);
     RgbImage::from_raw(width.ok()?, height.ok()?, picture.pixels)
 }
 
-/// Whether these are the bytes that JPEG 2000 begins with, in its container or alone.
-fn is_jpeg_2000(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"\0\0\0\x0CjP  ") || bytes.starts_with(b"\xFF\x4F\xFF\x51")
-}
-
-fn jpeg_2000(bytes: &[u8]) -> Option<RgbImage> {
-    let image = hayro_jpeg2000::Image::new(bytes, &DecodeSettings::default()).ok()?;
-    let mut context = DecoderContext::default();
-    let values = image.decode(&mut context).ok()?.data_u8();
-    let colors = usize::from(image.color_space().num_channels());
-    let channels = colors + usize::from(image.has_alpha());
-    let color = |pixel: &[u8]| match *pixel {
-        [cyan, magenta, yellow, black, ..] if colors == 4 => {
-            [cyan, magenta, yellow].map(|ink| mixed(255 - ink, 255 - black))
-        }
-        [red, green, blue, ..] if colors == 3 => [red, green, blue],
-        [gray, ..] => [gray; 3],
-        [] => [0; 3],
-    };
-    let data = values.chunks_exact(channels).flat_map(color).collect();
-    RgbImage::from_raw(image.width(), image.height(), data)
-}
-
-/// The product of two shares of 255, rounded.
-fn mixed(a: u8, b: u8) -> u8 {
-    ((u32::from(a) * u32::from(b) + 127) / 255) as u8
-}
-
 #[cfg(test)]
 mod tests {
+    use onnx_embed_kernels::{fault::attempt, memory_limit::with_memory_limit};
+
     use super::*;
 
     /// A PPM file of one red and one blue pixel.
@@ -108,6 +124,127 @@ mod tests {
         assert_eq!(bgr.data(), [20, 10, 250, 255, 2, 1]);
         let gray = decode_image(&two_pixels(), PixelFormat::Grayscale);
         assert_eq!(gray, Array::new([1, 2, 1], vec![83, 31]));
+    }
+
+    /// The beginning of a PNG file, or one part of it.
+    fn chunk(name: &[u8; 4], data: &[u8]) -> Vec<u8> {
+        let mut sum = u32::MAX;
+        for byte in name.iter().chain(data) {
+            sum ^= u32::from(*byte);
+            for _ in 0..8 {
+                sum = (sum >> 1) ^ if sum & 1 == 1 { 0xEDB8_8320 } else { 0 };
+            }
+        }
+        let length = (data.len() as u32).to_be_bytes();
+        [&length, name.as_slice(), data, &(!sum).to_be_bytes()].concat()
+    }
+
+    /// Files of each format that say 65535 rows and columns, or so many as the format has.
+    fn huge_files() -> Vec<(&'static str, [usize; 2], Vec<u8>)> {
+        let side = 65_535u32;
+        let (big, little) = (side.to_be_bytes(), side.to_le_bytes());
+        let short = [0xFF, 0xFF];
+        let png = [
+            b"\x89PNG\r\n\x1a\n".to_vec(),
+            chunk(b"IHDR", &[&big[..], &big, &[8, 2, 0, 0, 0]].concat()),
+            chunk(b"IDAT", &[0x78, 0x9C, 3, 0, 0, 0, 0, 1]),
+            chunk(b"IEND", &[]),
+        ];
+        let jpeg: [&[u8]; 6] = [
+            b"\xFF\xD8\xFF\xC0\0\x11\x08",
+            &short,
+            &short,
+            b"\x03\x01\x11\0\x02\x11\x01\x03\x11\x01",
+            b"\xFF\xDA\0\x0C\x03\x01\0\x02\0\x03\0\0\x3F\0",
+            b"\0\0\xFF\xD9",
+        ];
+        // Sizes, the place of the pixels, and 24 bits each.
+        let bmp: [&[u8]; 6] = [
+            b"BM\0\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0",
+            &little,
+            &little,
+            b"\x01\0\x18\0",
+            &[0; 24],
+            &[0; 8],
+        ];
+        // Width, height, bits, strip, samples, rows, length.
+        let entry = |tag: u16, kind: u16, value: u32| {
+            let (tag, kind) = (tag.to_le_bytes(), kind.to_le_bytes());
+            [&tag[..], &kind, &1u32.to_le_bytes(), &value.to_le_bytes()].concat()
+        };
+        let entries = [
+            entry(256, 4, side),
+            entry(257, 4, side),
+            entry(258, 3, 8),
+            entry(259, 3, 1),
+            entry(262, 3, 1),
+            entry(273, 4, 8),
+            entry(277, 3, 1),
+            entry(278, 4, side),
+            entry(279, 4, 8),
+        ];
+        let tiff = [
+            b"II*\0\x08\0\0\0\x09\0".as_slice(),
+            &entries.concat(),
+            &[0; 4],
+        ];
+        let most = (1usize << 14) - 1;
+        // A lossless picture of 14 bits along each axis.
+        let size = (most - 1) as u32 | ((most - 1) as u32) << 14;
+        let webp: [&[u8]; 4] = [
+            b"RIFF\x20\0\0\0WEBPVP8L\x10\0\0\0\x2F",
+            &size.to_le_bytes(),
+            &[0; 11],
+            &[0; 8],
+        ];
+        let siz: [&[u8]; 6] = [
+            b"\xFF\x4F\xFF\x51\0\x2F\0\0",
+            &[big, big, [0; 4], [0; 4]].concat(),
+            &[big, big, [0; 4], [0; 4]].concat(),
+            b"\0\x03\x07\x01\x01\x07\x01\x01\x07\x01\x01",
+            b"\xFF\x52\0\x0C\0\0\0\x01\0\x01\x04\x04\0\x01\xFF\x5C\0\x07\x40\x40\x48\x48\x50",
+            b"\xFF\x90\0\x0A\0\0\0\0\0\0\0\x01\xFF\x93\xFF\xD9",
+        ];
+        let square = [side as usize; 2];
+        vec![
+            ("png", square, png.concat()),
+            ("jpeg", square, jpeg.concat()),
+            ("bmp", square, bmp.concat()),
+            ("pnm", square, b"P6\n65535 65535\n255\n0".to_vec()),
+            ("tiff", square, tiff.concat()),
+            ("webp", [most; 2], webp.concat()),
+            ("jpeg 2000", square, siz.concat()),
+        ]
+    }
+
+    #[test]
+    fn sizes_above_the_memory_limit_are_refused() {
+        for (format, [width, height], file) in huge_files() {
+            let found = with_memory_limit(1 << 30, || {
+                attempt(|| decode_image(&Array::vector(file), PixelFormat::Rgb))
+            });
+            let reason = match found {
+                Ok(image) => format!("{:?}", image.shape()),
+                Err(fault) => fault.reason,
+            };
+            let begin = format!("a picture of {width} x {height} pixels takes ");
+            assert!(reason.starts_with(&begin), "{format}: {reason}");
+            assert!(
+                reason.ends_with(" GiB to decode, the memory limit is 1.0 GiB"),
+                "{reason}"
+            );
+        }
+    }
+
+    #[test]
+    fn pictures_below_the_memory_limit_are_decoded() {
+        let decode = |limit| {
+            with_memory_limit(limit, || {
+                attempt(|| decode_image(&two_pixels(), PixelFormat::Rgb))
+            })
+        };
+        assert!(decode(30).is_ok());
+        assert!(decode(29).is_err());
     }
 
     #[test]

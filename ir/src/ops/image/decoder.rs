@@ -60,6 +60,8 @@ impl Operator for Decoder {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        // A picture may take more memory than there may be.
+        cx.may_fail();
         let file = cx.host(0)?;
         let format = match self {
             Decoder::Rgb => code!(Rgb),
