@@ -60,7 +60,7 @@ pub use flex::poison;
 
 // What generated code names.
 pub use attention::{group_query, linear as linear_attention, multi_head, rotary};
-pub use classical::{features, scores, svm, trees};
+pub use classical::{distances, features, scores, svm, trees};
 pub use convolution::{causal_conv, col2im, conv, conv_transpose, deform_conv, window};
 pub use elementwise::{activation, arithmetic as arith, bit_cast as bits, cast, elementary};
 pub use image::{affine_grid, grid_sample, non_max_suppression, resize, roi};

@@ -139,6 +139,11 @@ impl Emit<'_, '_> {
     pub fn input_at(&mut self, input: usize, place: Place) -> Result<Code, Problem> {
         let id = self.node.input(input);
         let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
+        self.value_at(id, place)
+    }
+
+    /// A value of the graph around the node's blocks at a place.
+    pub fn value_at(&mut self, id: ValueId, place: Place) -> Result<Code, Problem> {
         match (place, self.type_of(id)?) {
             (Place::Host, Type::Tensor(_)) => self.source.host_value(id),
             _ => self.source.device_value(id),

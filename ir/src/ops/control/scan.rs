@@ -11,7 +11,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
-use crate::graph::{Flow, Iterations};
+use crate::graph::{Flow, Iterations, ValueId};
 use crate::infer::{Fact, Infer};
 use crate::ops::axes::axis;
 use crate::ops::shape::pad::zero;
@@ -160,6 +160,12 @@ impl Operator for Scan {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        if let Some((points, others)) = self.distances(cx) {
+            cx.may_fail();
+            let points = cx.input_at(points, Place::Device)?;
+            let others = cx.value_at(others, Place::Device)?;
+            return Ok(code!(ops::distances::squared_distances(#points, #others)));
+        }
         let block = cx.block(BODY)?.clone();
         let state = block.inputs.len().saturating_sub(self.slices);
         let mut together = Vec::new();
@@ -255,6 +261,42 @@ impl Operator for Scan {
 }
 
 impl Scan {
+    /// The input of points and the other rows where the body gives squared distances of each point from all of these, as
+    /// scikit-learn's exporter writes nearest neighbours: an iteration a point takes many times as long.
+    fn distances(&self, cx: &Emit<'_, '_>) -> Option<(usize, ValueId)> {
+        let is_plain = |list: &[Vec<i64>; 2]| list.iter().flatten().all(|&number| number == 0);
+        let block = cx.block(BODY).ok()?;
+        let ([point], [result]) = (block.inputs.as_slice(), block.outputs.as_slice()) else {
+            return None;
+        };
+        let [difference, sum] = block.nodes.as_slice() else {
+            return None;
+        };
+        if self.flow.batched || !is_plain(&self.inputs) || !is_plain(&self.outputs) {
+            return None;
+        }
+        let others = match difference.inputs.as_slice() {
+            [Some(a), Some(b)] if a == point => *b,
+            [Some(a), Some(b)] if b == point => *a,
+            _ => return None,
+        };
+        let is_chain = &*difference.kind == "Sub"
+            && &*sum.kind == "ReduceSumSquare"
+            && sum.input(0) == difference.output(0)
+            && sum.output(0) == Some(*result);
+        let dims = |id: ValueId| match cx.type_of(id).ok()? {
+            Type::Tensor(ty) if matches!(ty.dtype, DType::F32 | DType::F64) => Some(&ty.shape),
+            _ => None,
+        };
+        let (point, rows, result) = (dims(*point)?, dims(others)?, dims(*result)?);
+        let ([features], [count, each], [results]) = (&**point, &**rows, &**result) else {
+            return None;
+        };
+        // Else the squares may be summed along the rows.
+        let is_by_row = results == count && count != each;
+        (is_chain && is_by_row && features == each).then_some((0, others))
+    }
+
     /// One state and one set of iterations for each element of the batch. Where they have a `length` of
     /// their own, zeros follow up to the longest.
     fn batch(
