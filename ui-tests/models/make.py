@@ -19,9 +19,10 @@ def write(name, data):
     path.write_bytes(data)
 
 
-def save(name, model, change=None):
+def save(name, model, change=None, opset=21):
     if isinstance(model, str):
-        imports = '"": 21, "com.acme": 1' if "com.acme" in model else '"": 21'
+        domains = [domain for domain in ("com.acme", "com.microsoft") if domain in model]
+        imports = ", ".join([f'"": {opset}', *(f'"{domain}": 1' for domain in domains)])
         model = parser.parse_model(HEADER.format(imports) + model)
     if change:
         change(model)

@@ -75,6 +75,42 @@ def models():
         """,
         named,
     )
+    save(
+        "held",
+        """
+        held (
+            float[1, 1, 8, 8] picture, float[r, 4] regions, int64[r] of, float[1, n, 4] boxes, float[1, 1, n] scores, float share,
+            float[1, c, h, w] x, float[1, c, 3, 3] weight, float[1, 18, p, q] offset, float[1, s, t, 2] grid,
+            float[1, 1, l, 4] query, float[1, 1, m, 4] key, string[k] texts,
+            float[z, 4] samples, float[aa, 4] points
+        ) => (
+            float[r, 1, 2, 2] y_mean, float[r, 1, 2, 2] y_most, int64[o, 3] y_kept, float[1, 1, p, q] y_moved,
+            float[1, c, s, t] y_read, float[1, 1, l, 4] y_causal, float[1, 1, l, 4] y_scored, float[1, 1, l, m] scored,
+            string[k, u] y_tokens, string[k, v] y_parts, int64[k] counts, float[z, 3] y_near, int64[z, 3] neighbours
+        )
+            <int64 all = {9223372036854775807}, int64[1] three = {3}, int64[1] last = {1}>
+        {
+            [mean] y_mean = RoiAlign <output_height = 2, output_width = 2> (picture, regions, of)
+            [most] y_most = RoiAlign <output_height = 2, output_width = 2, mode = "max", sampling_ratio = 32767> (picture, regions, of)
+            [kept] y_kept = NonMaxSuppression (boxes, scores, all, share)
+            [moved] y_moved = DeformConv <kernel_shape = [3, 3]> (x, weight, offset)
+            [read] y_read = GridSample (x, grid)
+            [causal] y_causal = Attention <is_causal = 1> (query, key, key)
+            [scored] y_scored, , , scored = Attention (query, key, key)
+            [tokens] y_tokens = com.microsoft.Tokenizer <mark = 0, mincharnum = 1, pad_value = "#", separators = [""]> (texts)
+            [parts] y_parts, counts = StringSplit <delimiter = ","> (texts)
+            [near] same, distances = Scan <num_scan_inputs = 1, body = step (float[z, 4] a, float[4] b) => (float[z, 4] c, float[z] e) {
+                c = Identity (a)
+                d = Sub (a, b)
+                e = ReduceSumSquare <keepdims = 0> (d, last)
+            }> (samples, points)
+            [by_sample] by_sample = Transpose <perm = [1, 0]> (distances)
+            [neighbours] y_near, neighbours = TopK <largest = 0> (by_sample, three)
+        }
+        """,
+        named,
+        opset=23,
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 //! Sizes that data and inputs give: errors in place of memory that there is not.
 
 mod asked;
+mod held;
 mod limits;
 
 use onnx_embed::{Error, TensorData, Value, Values};
