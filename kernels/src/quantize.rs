@@ -62,6 +62,9 @@ pub fn quantize<const D: usize>(
     ensure_fits(&x, &scale, zero.as_ref());
     let (own, scales, zeros) = (x.clone(), scale.clone(), zero.clone());
     let there = lowered(&x.device(), dtype);
+    if x.dims().contains(&0) {
+        return Tensor::empty(x.dims(), (&x.device(), there));
+    }
     let made = call!(quantize_along(own, scales, zeros; there, bits)).tensor();
     made.map_or_else(
         || passes::quantize(x, scale, zero, dtype, bits),
@@ -121,6 +124,9 @@ fn ensure_fits<const D: usize, K: Basic>(
 fn divided<const D: usize>(x: Tensor<D>, scale: Tensor<D>) -> Tensor<D> {
     ensure_fits(&x, &scale, None);
     let x = widened(x);
+    if x.dims().contains(&0) {
+        return x;
+    }
     let float: FloatDType = x.dtype().into();
     x.div(scale.cast(float))
 }
@@ -128,6 +134,9 @@ fn divided<const D: usize>(x: Tensor<D>, scale: Tensor<D>) -> Tensor<D> {
 /// DequantizeLinear of a float of 8 bits or fewer: `x * scale`, in `dtype`.
 pub fn dequantize_small<const D: usize>(x: Tensor<D>, scale: Tensor<D>, dtype: DType) -> Tensor<D> {
     ensure_fits(&x, &scale, None);
+    if x.dims().contains(&0) {
+        return computed(x, dtype);
+    }
     let float: FloatDType = x.dtype().into();
     computed(x.mul(scale.cast(float)), dtype)
 }
@@ -159,6 +168,10 @@ pub fn dequantize<const D: usize>(
     dtype: DType,
 ) -> Tensor<D> {
     ensure_fits(&x, &scale, zero.as_ref());
+    if x.dims().contains(&0) {
+        let y = Tensor::empty(x.dims(), (&x.device(), DType::F32));
+        return computed(y, dtype);
+    }
     let (own, scales, zeros) = (x.clone(), scale.clone(), zero.clone());
     let made = call!(dequantize_along(own, scales, zeros)).tensor();
     made.map_or_else(
@@ -253,6 +266,27 @@ mod tests {
         same(
             dequantize(y, scale, Some(zero), DType::F32),
             [[1f32, 2.0], [4.0, 4.0]],
+        );
+    }
+
+    #[test]
+    fn an_axis_of_no_elements_has_no_scales() {
+        let none = |shape: [usize; 3]| TensorData::new(Vec::<f32>::new(), shape);
+        let (x, scale) = (
+            || float::<3>(none([3, 0, 6])),
+            || float::<3>(none([1, 0, 1])),
+        );
+        let zero = || int::<3>(TensorData::new(Vec::<i8>::new(), [1, 0, 1]));
+        let y = quantize(x(), scale(), Some(zero()), DType::I8, 8);
+        same(y.clone(), TensorData::new(Vec::<i8>::new(), [3, 0, 6]));
+        same(
+            dequantize(y, scale(), Some(zero()), DType::F32),
+            none([3, 0, 6]),
+        );
+        let small = quantize_small(x(), scale(), Small::E4M3Fn, true);
+        same(
+            dequantize_small(small, scale(), DType::F32),
+            none([3, 0, 6]),
         );
     }
 

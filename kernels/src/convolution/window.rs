@@ -50,12 +50,25 @@ impl<const S: usize> Window<S> {
     /// How many positions the window takes along each axis of an input of these spatial sizes.
     ///
     /// `ceil` also admits a last window that reaches over the end of the padded input, unless it would start in the end padding.
+    /// Fails where the number is negative, since the window is larger than the padded input by more than a stride.
     pub fn positions(&self, sizes: [usize; S], ceil: bool) -> [usize; S] {
         core::array::from_fn(|axis| {
             let (begin, _) = self.pads[axis];
             let stride = self.strides[axis];
-            let Some(room) = self.padded(axis, sizes[axis]).checked_sub(self.reach(axis)) else {
-                return usize::from(ceil && sizes[axis] > 0);
+            let (padded, reach) = (self.padded(axis, sizes[axis]), self.reach(axis));
+            let Some(room) = padded.checked_sub(reach) else {
+                let missing = reach - padded;
+                let strides = if ceil {
+                    missing / stride
+                } else {
+                    missing.div_ceil(stride)
+                };
+                ensure!(
+                    strides <= 1,
+                    "expected a window of at most {} elements for {padded} along spatial axis {axis}, found {reach}",
+                    padded.saturating_add(stride)
+                );
+                return usize::from(strides == 0 && sizes[axis] > 0);
             };
             if !ceil {
                 return room / stride + 1;
@@ -165,6 +178,10 @@ mod tests {
             message(far),
             "a window of 4 elements that are 9223372036854775808 apart is too large"
         );
+        assert_eq!(
+            message(|| drop(Window::new([4]).positions([2], false))),
+            "expected a window of at most 3 elements for 2 along spatial axis 0, found 4"
+        );
         let padded = || {
             Window::new([2])
                 .pads([(usize::MAX, 1)])
@@ -208,5 +225,9 @@ mod tests {
     #[test]
     fn a_kernel_larger_than_the_input_has_no_position() {
         assert_eq!(Window::new([4]).positions([3], false), [0]);
+        let window = Window::new([3]).strides([2]);
+        assert_eq!(window.positions([1], false), [0]);
+        assert_eq!(window.positions([2], true), [1]);
+        assert_eq!(window.positions([1], true), [0]);
     }
 }

@@ -25,6 +25,9 @@ pub fn lrn<const D: usize>(
     beta: f32,
     bias: f32,
 ) -> Tensor<D> {
+    if x.dims().contains(&0) {
+        return x;
+    }
     let (dtype, channels) = (x.dtype(), x.dims()[1]);
     let options = Lrn {
         size,
@@ -52,8 +55,16 @@ pub fn lrn<const D: usize>(
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::TensorData;
+
     use super::*;
-    use crate::testing::{float, near};
+    use crate::testing::{float, near, same};
+
+    #[test]
+    fn no_channels_have_no_neighbours() {
+        let empty = || TensorData::new(Vec::<f32>::new(), [2, 0, 3]);
+        same(lrn(float::<3>(empty()), 3, 1.0, 1.0, 1.0), empty());
+    }
 
     #[test]
     fn an_even_neighbourhood_reaches_further_to_the_end() {

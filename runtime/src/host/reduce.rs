@@ -3,7 +3,6 @@
 use super::arithmetic::{larger, smaller};
 use super::{Number, Wide, axis};
 use alloc::vec::Vec;
-use onnx_embed_kernels::fault::fail;
 
 use crate::Array;
 
@@ -21,7 +20,7 @@ pub fn reduce_prod<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> A
     })
 }
 
-/// The mean over `axes`, that of integers exact and truncated toward zero, which stay with size 1 if `keep`.
+/// The mean over `axes`, that of integers exact and truncated toward zero, which stay with size 1 if `keep`. 0 of no elements.
 pub fn reduce_mean<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> Array<T> {
     reduce(array, axes, keep, |values| {
         let count = values.len() as i128;
@@ -30,8 +29,9 @@ pub fn reduce_mean<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> A
             Wide::Float(_) => None,
         });
         match ints.sum::<Option<i128>>() {
-            Some(sum) if count > 0 => T::narrow(Wide::Int(sum / count)),
-            _ => {
+            _ if count == 0 => T::ZERO,
+            Some(sum) => T::narrow(Wide::Int(sum / count)),
+            None => {
                 let count = T::narrow(Wide::Int(count));
                 values.into_iter().fold(T::ZERO, T::add).div(count)
             }
@@ -41,12 +41,12 @@ pub fn reduce_mean<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> A
 
 /// The smallest value over `axes`, which stay with size 1 if `keep`.
 pub fn reduce_min<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> Array<T> {
-    reduce(array, axes, keep, |values| extreme(values, smaller))
+    reduce(array, axes, keep, |values| extreme(values, smaller, f64::INFINITY))
 }
 
 /// The largest value over `axes`, which stay with size 1 if `keep`.
 pub fn reduce_max<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> Array<T> {
-    reduce(array, axes, keep, |values| extreme(values, larger))
+    reduce(array, axes, keep, |values| extreme(values, larger, f64::NEG_INFINITY))
 }
 
 /// The axes that a reduction goes over, in rising order; naming none means all of them if `all`.
@@ -117,10 +117,9 @@ fn reduce<T: Number>(
     }
 }
 
-#[track_caller]
-fn extreme<T: Number>(values: Vec<T>, pick: fn(T, T) -> T) -> T {
-    let extreme = values.into_iter().reduce(pick);
-    extreme.unwrap_or_else(|| fail("no values have a least and a greatest"))
+/// The value that `pick` prefers to all others; of no values the bound of the type that is nearest to `none`.
+fn extreme<T: Number>(values: Vec<T>, pick: fn(T, T) -> T, none: f64) -> T {
+    values.into_iter().reduce(pick).unwrap_or_else(|| T::nearest(Wide::Float(none)))
 }
 
 #[cfg(test)]
@@ -152,7 +151,17 @@ mod tests {
             [6_148_914_691_236_517_205]
         );
         let nothing = reduce_mean(&Array::<f32>::vector([]), &[0], false);
-        assert!(nothing.item().is_nan());
+        assert_eq!(nothing.item(), 0.0);
+    }
+
+    #[test]
+    fn nothing_has_the_bounds_of_its_type_as_extremes() {
+        let ints = Array::<i32>::new([0, 2], vec![]);
+        assert_eq!(reduce_max(&ints, &[0], false).data(), [i32::MIN; 2]);
+        assert_eq!(reduce_min(&ints, &[0], false).data(), [i32::MAX; 2]);
+        let floats = Array::<f32>::vector([]);
+        assert_eq!(reduce_max(&floats, &[0], false).item(), f32::NEG_INFINITY);
+        assert_eq!(reduce_min(&floats, &[0], false).item(), f32::INFINITY);
     }
 
     #[test]
