@@ -97,7 +97,8 @@ pub fn attention(
     if batch * heads * queries * keys * size == 0 {
         return nothing(&query, [batch, heads, queries, size]);
     }
-    let root = (query.dims()[3] as f64).sqrt();
+    // Without features all products are 0, whatever the scale.
+    let root = (query.dims()[3].max(1) as f64).sqrt();
     let seen = Seen::new(&query, keys, mask, valid, options);
     let undefined = if seen.may_be_blind {
         Undefined::ZeroIfHidden

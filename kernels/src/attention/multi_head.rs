@@ -7,8 +7,7 @@ use crate::attention::{
     AttentionMask, AttentionOptions, AttentionScores, attention, attention_with_scores,
     merge_heads, split_heads,
 };
-use crate::shape::WithShape;
-use crate::shape::stack::concat;
+use crate::shape::{WithShape, empty, stack::concat};
 use crate::{
     dtype::lowered,
     ensure,
@@ -158,7 +157,10 @@ pub fn split_projected(x: Tensor<3>, sizes: [usize; 3], heads: [usize; 3]) -> [T
     );
     let starts = [0, sizes[0], sizes[0] + sizes[1]];
     core::array::from_fn(|at| {
-        let part = x.clone().narrow(2, starts[at], sizes[at]);
+        let part = match sizes[at] {
+            0 => empty(&x, [dims[0], dims[1], 0]),
+            size => x.clone().narrow(2, starts[at], size),
+        };
         split_heads(part, heads[at])
     })
 }
@@ -309,6 +311,28 @@ mod tests {
             scale: None,
             hidden: -1e4,
         }
+    }
+
+    #[test]
+    fn an_empty_batch_has_no_ends_and_no_features_are_parts() {
+        let none = Tensor::<4>::zeros([0, 2, 3, 4], &Default::default());
+        let ends = KeyMask::Ends(int(burn::tensor::TensorData::new(Vec::<i32>::new(), [0])));
+        let y = attend(
+            none.clone(),
+            none.clone(),
+            none,
+            None,
+            Some(ends),
+            None,
+            &options(),
+        );
+        assert_eq!(y.dims(), [0, 3, 8]);
+        let x = Tensor::<3>::zeros([2, 3, 8], &Default::default());
+        let parts = split_projected(x, [4, 4, 0], [2; 3]);
+        assert_eq!(
+            parts.map(|part| part.dims()),
+            [[2, 2, 3, 2], [2, 2, 3, 2], [2, 2, 3, 0]]
+        );
     }
 
     #[test]

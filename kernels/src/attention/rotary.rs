@@ -68,6 +68,29 @@ pub fn rotate(x: Tensor<4>, cosine: Tensor<3>, sine: Tensor<3>, interleaved: boo
     }
 }
 
+/// [`rotate`] of `features`, all if `None`, which must have as many angles as pairs.
+///
+/// # Panics
+/// As [`rotate`] does, and if there are more or fewer angles.
+#[inline(never)]
+pub fn rotate_features(
+    x: Tensor<4>,
+    cosine: Tensor<3>,
+    sine: Tensor<3>,
+    features: Option<usize>,
+    interleaved: bool,
+) -> Tensor<4> {
+    let (dims, angles) = (x.dims(), cosine.dims());
+    let features = features.unwrap_or(dims[3]);
+    ensure!(
+        2 * angles[2] == features,
+        "expected {} to have an angle for each pair of {features} features of {}",
+        operand("tensor of cosines", &angles),
+        operand("input", &dims)
+    );
+    rotate(x, cosine, sine, interleaved)
+}
+
 /// `x * cosine + rotated(x) * sine` along the last axis, where the rotation makes each pair `(a, b)` `(-b, a)`. Angles are those of features or of pairs.
 ///
 /// # Panics

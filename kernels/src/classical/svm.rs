@@ -78,7 +78,6 @@ impl Basis {
     /// How near a row is to each vector.
     fn products(&self, row: &[f64]) -> Vec<f64> {
         let features = row.len();
-        self.check(features);
         let vector = |at: usize| &self.vectors[at * features..(at + 1) * features];
         (0..self.count)
             .map(|at| self.product(row, vector(at)))
@@ -113,6 +112,7 @@ impl Regress {
     /// A number for each row of `width` features.
     pub fn run(&self, rows: &[f64], width: usize, count: usize) -> Vec<f64> {
         by_host("machine_sums");
+        self.basis.check(width);
         let number = |at: usize| {
             let products = self.basis.products(&rows[at * width..(at + 1) * width]);
             let pairs = products.iter().zip(&self.coefficients);
@@ -145,6 +145,7 @@ impl Classify {
     /// The place of each row's class among the labels, and its scores.
     pub fn run(&self, rows: &[f64], width: usize, count: usize) -> (Vec<usize>, Vec<f64>) {
         by_host("machine_sums");
+        self.basis.check(width);
         if let Votes::Pairs {
             probabilities: Some(_),
             ..

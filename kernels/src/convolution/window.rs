@@ -126,10 +126,13 @@ impl<const S: usize> Window<S> {
 
     fn same(&self, sizes: [usize; S]) -> [usize; S] {
         core::array::from_fn(|axis| {
-            let outputs = sizes[axis].div_ceil(self.strides[axis]);
-            let last = outputs.saturating_sub(1).saturating_mul(self.strides[axis]);
-            let needed = last.saturating_add(self.reach(axis));
-            needed.saturating_sub(sizes[axis])
+            // No elements are padded to less than the window, which then has no position.
+            let (size, stride) = (sizes[axis], self.strides[axis]);
+            let needed = size
+                .div_ceil(stride)
+                .saturating_mul(stride)
+                .saturating_add(self.reach(axis));
+            needed.saturating_sub(size.saturating_add(stride))
         })
     }
 }
@@ -204,6 +207,17 @@ mod tests {
         let window = Window::new([3]).dilations([2]).same_upper([7]);
         assert_eq!(window.pads, [(2, 2)]);
         assert_eq!(window.positions([7], false), [7]);
+    }
+
+    #[test]
+    fn same_padding_keeps_axes_of_no_elements() {
+        for (kernel, stride) in [(3, 1), (3, 2), (2, 3), (5, 2)] {
+            let window = Window::new([kernel]).strides([stride]);
+            for window in [window.same_upper([0]), window.same_lower([0])] {
+                assert_eq!(window.positions([0], false), [0]);
+                assert_eq!(window.positions([0], true), [0]);
+            }
+        }
     }
 
     #[test]

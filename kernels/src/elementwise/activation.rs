@@ -6,8 +6,8 @@ use crate::shape::{WithShape, lift};
 use crate::{
     elementwise::elementary::gelu,
     product::epilogue::{Activation, finish},
-    shape::expand::{agreed, to_shape},
-    spec::{broadcasts_to, operand, shaped},
+    shape::expand::to_shape,
+    spec::{broadcasts_to, equal_shapes, operand, shaped},
     widen::widened,
 };
 
@@ -140,7 +140,7 @@ fn ensure_row<const D: usize>(x: &Tensor<D>, bias: &Tensor<1>) {
 /// SwiGLU, the product of `swish(a)` and `b`.
 pub fn swiglu<const D: usize>(a: Tensor<D>, b: Tensor<D>, alpha: f64) -> Tensor<D> {
     let dtype: FloatDType = a.dtype().into();
-    let (a, b) = agreed(a, b);
+    equal_shapes(operand("input", &a.dims()), operand("gate", &b.dims()));
     swish(widened(a), alpha).mul(widened(b)).cast(dtype)
 }
 

@@ -66,9 +66,13 @@ pub fn scatter_nd<const D: usize, const I: usize, const U: usize, K: AnyKind>(
         "tuples of indices {tuples:?} do not place updates of {:?} in {dims:?}",
         updates.dims()
     );
-    if updates.dims().contains(&0) || dims.contains(&0) {
+    if updates.dims().contains(&0) {
         return x;
     }
+    ensure!(
+        !dims.contains(&0),
+        "tuples of indices {tuples:?} are outside of {dims:?}, which has no elements"
+    );
     let reduction = of_kind::<K>(reduction);
     let rest: usize = dims[indices.dims()[I - 1]..].iter().product();
     let count = dims.iter().product::<usize>() / rest;
@@ -146,6 +150,7 @@ mod tests {
     use burn::tensor::TensorData;
 
     use super::*;
+    use crate::fault::attempt;
     use crate::testing::{bool, float, int, same};
     use IndexingUpdateOp::{Add, Assign, Max, Min, Mul};
 
@@ -217,6 +222,23 @@ mod tests {
             scatter_elements(x, 0, int(none()), updates, Assign),
             [[1i32, 2]],
         );
+    }
+
+    #[test]
+    fn nothing_has_no_place_for_updates() {
+        let x = || float::<2>(TensorData::new(Vec::<f32>::new(), [0, 2]));
+        let run = || scatter_nd(x(), int::<2>([[0i64]]), float::<2>([[1f32, 2.0]]), Assign);
+        let fault = attempt(run).unwrap_err();
+        assert!(
+            fault
+                .reason
+                .ends_with("outside of [0, 2], which has no elements"),
+            "{}",
+            fault.reason
+        );
+        let updates = float::<2>(TensorData::new(Vec::<f32>::new(), [0, 2]));
+        let indices = int::<2>(TensorData::new(Vec::<i64>::new(), [0, 1]));
+        assert_eq!(scatter_nd(x(), indices, updates, Assign).dims(), [0, 2]);
     }
 
     #[test]

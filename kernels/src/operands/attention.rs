@@ -5,7 +5,7 @@ use crate::attention::{
     AttentionMask, AttentionOptions, AttentionScores, JoinedAttention, ScoreMask, attention,
     attention_products, attention_values, attention_with_scores, joined_attention,
     linear::{LinearAttention, linear_attention},
-    rotary::{rotate, rotate_pairs},
+    rotary::{rotate, rotate_features, rotate_pairs},
 };
 use burn::tensor::DType;
 
@@ -146,6 +146,21 @@ pub const ROWS: &[Row] = &[
         |a| vec![value(rotate(a.float(0), a.float(1), a.float(2), false))],
     )
     .when(|size| 2 * size('a') <= size('f') && [1, size('b')].contains(&size('c'))),
+    row(
+        "attention/rotary rotate_features",
+        "input=bhsf cosine=csa sine=csa",
+        "b2h4s3f8c2a4",
+        |a| {
+            vec![value(rotate_features(
+                a.float(0),
+                a.float(1),
+                a.float(2),
+                None,
+                false,
+            ))]
+        },
+    )
+    .when(|size| 2 * size('a') == size('f') && [1, size('b')].contains(&size('c'))),
     row(
         "attention/rotary rotate_pairs",
         "input=bsf cosine=b?s?c sine=b?s?d",

@@ -52,7 +52,7 @@ pub const ROWS: &[Row] = &[
         "b2f3",
         |a| vec![value(activation::fast_gelu::<2>(a.float(0), a.float(1)))],
     ),
-    row("elementwise/activation swiglu", PAIR, "m2n3", |a| {
+    row("elementwise/activation swiglu", "a=mn b=mn", "m2n3", |a| {
         vec![value(activation::swiglu::<2>(a.float(0), a.float(1), 1.0))]
     }),
     row("elementwise/arithmetic div_int", PAIR, "m2n3", |a| {

@@ -8,8 +8,11 @@ use burn::tensor::{
 };
 
 use super::slide::{Of, slide};
-use crate::shape::WithShape;
-use crate::{backend::call, convolution::window::Window};
+use crate::{
+    backend::call,
+    convolution::window::Window,
+    shape::{WithShape, empty},
+};
 
 mod global;
 mod indices;
@@ -46,6 +49,9 @@ impl MaxPool for Float {
     ) -> Tensor<D> {
         let dims = x.dims();
         let shape = pooled_shape(dims, &window, ceil);
+        if shape.contains(&0) {
+            return empty(&x, shape);
+        }
         if let Some(y) = slide(&x, &window, shape, Of::Largest) {
             return y;
         }
@@ -70,7 +76,10 @@ impl MaxPool for Int {
         ceil: bool,
     ) -> Tensor<D, Int> {
         let (dims, shape) = (x.dims(), pooled_shape(x.dims(), &window, ceil));
-        if S > 2 || dims.contains(&0) || shape.contains(&0) {
+        if shape.contains(&0) {
+            return empty(&x, shape);
+        }
+        if S > 2 || dims.contains(&0) {
             return largest(x, window, ceil);
         }
         let sizes = [last(&dims, 2), last(&dims, 1)];
@@ -215,6 +224,21 @@ mod tests {
         let x = float::<4>([[[[1f32, 2.0], [3.0, 4.0]]]]);
         let window = Window::new([1, 1]).strides([2, 2]);
         same(max_pool(x, window, true), [[[[1f32]]]]);
+    }
+
+    #[test]
+    fn a_window_without_a_position_gives_no_elements() {
+        let window = Window::new([2, 3]);
+        let x = || float::<4>([[[[1f32, 2.0, 3.0], [3.0, 4.0, 5.0]]]]).narrow(2, 0, 1);
+        let none = || TensorData::new(Vec::<f32>::new(), [1, 1, 0, 1]);
+        same(max_pool(x(), window, false), none());
+        same(average_pool(x(), window, false, false), none());
+        same(lp_pool(x(), window, 2, false), none());
+        let (values, indices) = max_pool_with_indices(x(), window, false, StorageOrder::RowMajor);
+        same(values, none());
+        assert_eq!(indices.dims(), [1, 1, 0, 1]);
+        let bytes = max_pool(int::<3>([[[1i8, 2]]]), Window::new([3]), false);
+        same(bytes, TensorData::new(Vec::<i8>::new(), [1, 1, 0]));
     }
 
     #[test]

@@ -41,12 +41,16 @@ pub fn reduce_mean<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> A
 
 /// The smallest value over `axes`, which stay with size 1 if `keep`.
 pub fn reduce_min<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> Array<T> {
-    reduce(array, axes, keep, |values| extreme(values, smaller, f64::INFINITY))
+    reduce(array, axes, keep, |values| {
+        extreme(values, smaller, f64::INFINITY)
+    })
 }
 
 /// The largest value over `axes`, which stay with size 1 if `keep`.
 pub fn reduce_max<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> Array<T> {
-    reduce(array, axes, keep, |values| extreme(values, larger, f64::NEG_INFINITY))
+    reduce(array, axes, keep, |values| {
+        extreme(values, larger, f64::NEG_INFINITY)
+    })
 }
 
 /// The axes that a reduction goes over, in rising order; naming none means all of them if `all`.
@@ -119,7 +123,10 @@ fn reduce<T: Number>(
 
 /// The value that `pick` prefers to all others; of no values the bound of the type that is nearest to `none`.
 fn extreme<T: Number>(values: Vec<T>, pick: fn(T, T) -> T, none: f64) -> T {
-    values.into_iter().reduce(pick).unwrap_or_else(|| T::nearest(Wide::Float(none)))
+    values
+        .into_iter()
+        .reduce(pick)
+        .unwrap_or_else(|| T::nearest(Wide::Float(none)))
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use proc_macro2::Literal;
+
 use super::heads::{self, agree, count, dim, sizes, split};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
@@ -101,6 +103,7 @@ impl Operator for RotaryEmbedding {
         if !self.fits(cx)? {
             cx.may_fail();
         }
+        let counted = self.counted(cx)?;
         let mut angles = [cx.tensor(1)?, cx.tensor(2)?];
         if cx.has(POSITIONS) {
             for cache in &mut angles {
@@ -109,7 +112,15 @@ impl Operator for RotaryEmbedding {
             }
         }
         let ([cosine, sine], interleaved) = (angles, self.interleaved);
-        let y = code!(ops::rotary::rotate(#x, #cosine, #sine, #interleaved));
+        let y = if counted {
+            code!(ops::rotary::rotate(#x, #cosine, #sine, #interleaved))
+        } else {
+            let features = match self.features.map(Literal::usize_unsuffixed) {
+                Some(features) => code!(Some(#features)),
+                None => code!(None),
+            };
+            code!(ops::rotary::rotate_features(#x, #cosine, #sine, #features, #interleaved))
+        };
         Ok(match rank {
             3 => code!(ops::attention::merge_heads(#y)),
             _ => y,
@@ -118,6 +129,17 @@ impl Operator for RotaryEmbedding {
 }
 
 impl RotaryEmbedding {
+    /// Whether there is known to be an angle for each pair.
+    fn counted(&self, cx: &Emit<'_, '_>) -> Result<bool, Problem> {
+        let sizes = heads::known(cx.tensor_type(0)?, self.heads);
+        let size = sizes.map(|[_, _, _, size]| size);
+        let rotated = self.features.map(dim).or(size);
+        let rotated = rotated.and_then(|rotated| rotated.number());
+        let angles = cx.tensor_type(1)?.shape.last().and_then(Dim::number);
+        let doubled = angles.and_then(|angles| angles.checked_mul(2));
+        Ok(rotated.is_some() && rotated == doubled)
+    }
+
     /// Whether no run can bring operands that contradict each other; positions are data.
     fn fits(&self, cx: &Emit<'_, '_>) -> Result<bool, Problem> {
         if cx.has(POSITIONS) {

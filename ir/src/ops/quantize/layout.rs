@@ -74,7 +74,13 @@ impl Layout {
             Layout::Whole => cx.tensor_of_rank(input, x.burn_rank()),
             Layout::Along(at) if at + 1 == x.rank() => cx.tensor_of_rank(input, x.burn_rank()),
             Layout::Along(at) => {
-                let size = x.shape.get(at).cloned().unwrap_or_default();
+                // By its own length, since one element is for all if only the run tells that it is one.
+                let size = cx
+                    .tensor_type(input)?
+                    .shape
+                    .first()
+                    .cloned()
+                    .unwrap_or_default();
                 let mut shape = vec![Dim::from(1); x.rank()];
                 if let Some(slot) = shape.get_mut(at) {
                     *slot = size;

@@ -131,6 +131,17 @@ impl Operator for Reshape {
             let rank = Literal::usize_unsuffixed(shape.len().max(1));
             return Ok(code!(ops::shape::#name::<_, #rank, _>(#x, #at)));
         }
+        if let Some(axes) = self.dropped(cx)?.filter(|_| !proven) {
+            // The product of sizes doesn't tell whether an axis of a tensor without elements is of size 1.
+            let axes = axes.into_iter().map(Literal::i64_unsuffixed);
+            let axes = code!(&[#(#axes),*]);
+            if cx.on_host() {
+                let x = cx.host(0)?;
+                return Ok(code!(host::squeeze(#x, #axes)));
+            }
+            let (x, rank) = (cx.tensor(0)?, Literal::usize_unsuffixed(shape.len().max(1)));
+            return Ok(code!(ops::shape::squeeze_axes::<_, #rank, _>(#x, #axes)));
+        }
         if cx.on_host() {
             let x = cx.host(0)?;
             if asked {
@@ -201,6 +212,15 @@ impl Reshape {
     /// Whether the sizes may be known only when the model runs.
     fn at_run_time(&self) -> bool {
         matches!(self, Reshape::To { .. })
+    }
+
+    /// The axes of Squeeze, if it has some and they are known.
+    fn dropped(&self, cx: &Emit<'_, '_>) -> Result<Option<Vec<i64>>, Problem> {
+        Ok(match self {
+            Reshape::Squeeze(Some(axes)) => Some(axes.clone()),
+            Reshape::Squeeze(None) if cx.has(1) => cx.numbers(1),
+            _ => None,
+        })
     }
 
     /// The one axis that is inserted, if it is known and the operand is no scalar.

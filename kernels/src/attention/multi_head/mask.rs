@@ -37,6 +37,9 @@ pub fn shown(
                 ends.dims(),
                 [batch, keys]
             );
+            if batch == 0 {
+                return None;
+            }
             let columns = Tensor::<1, Int>::arange(0..keys as i64, (&ends.device(), ends.dtype()));
             let shape = [batch, 1, 1, keys];
             let columns = to_shape(columns.with_shape([1, 1, 1, keys]), shape);

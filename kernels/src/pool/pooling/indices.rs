@@ -3,7 +3,7 @@
 use burn::tensor::{DType, Int, Tensor, kind::Ordered};
 
 use super::{lowest, pad, pooled_shape, taps};
-use crate::shape::WithShape;
+use crate::shape::{WithShape, empty};
 use crate::{convolution::window::Window, dtype::lowered};
 
 /// Which spatial axis of an index varies fastest.
@@ -23,6 +23,11 @@ pub fn max_pool_with_indices<const D: usize, const S: usize, K: Ordered>(
     order: StorageOrder,
 ) -> (Tensor<D, K>, Tensor<D, Int>) {
     let shape = pooled_shape(x.dims(), &window, ceil);
+    if shape.contains(&0) {
+        let dtype = lowered(&x.device(), DType::I64);
+        let none = Tensor::empty(shape, (&x.device(), dtype));
+        return (empty(&x, shape), none);
+    }
     let positions = positions(&x, order);
     let lowest = lowest(&x);
     let dims = x.dims();

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use burn::tensor::{Tensor, TensorData, module, ops::AvgPoolOptions};
 
 use super::{pad, pooled_shape, taps};
-use crate::shape::WithShape;
+use crate::shape::{WithShape, empty};
 use crate::{
     convolution::window::Window,
     pool::slide::{Of, slide},
@@ -21,6 +21,9 @@ pub fn average_pool<const D: usize, const S: usize>(
     let dtype = x.dtype();
     let dims = x.dims();
     let shape = pooled_shape(dims, &window, ceil);
+    if shape.contains(&0) {
+        return empty(&x, shape);
+    }
     let of = Of::Mean {
         padding: include_padding,
     };
@@ -54,6 +57,9 @@ pub fn lp_pool<const D: usize, const S: usize>(
 ) -> Tensor<D> {
     let dtype = x.dtype();
     let shape = pooled_shape(x.dims(), &window, ceil);
+    if shape.contains(&0) {
+        return empty(&x, shape);
+    }
     root(sum(power(widened(x), p), window, shape), p).cast(dtype)
 }
 

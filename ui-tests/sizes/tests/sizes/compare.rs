@@ -17,6 +17,8 @@ fn same(found: &Value, expected: &Value) -> Result<(), String> {
     match (found, expected) {
         (Value::Tensor(found), Value::Tensor(expected)) => tensors(found, expected),
         (Value::Strings(found), Value::Strings(expected)) if found == expected => Ok(()),
+        // The references give what is in an optional.
+        (Value::Optional(Some(found)), expected) => same(found, expected),
         (Value::Sequence(found), Value::Sequence(expected)) if found.len() == expected.len() => {
             let mut pairs = found.iter().zip(expected);
             pairs.try_for_each(|(found, expected)| same(found, expected))
@@ -31,9 +33,20 @@ fn tensors(found: &TensorData, expected: &TensorData) -> Result<(), String> {
         return Err(format!("{}, expected {}", form(found), form(expected)));
     }
     let Some(step) = step(found.dtype()) else {
-        return match found.as_bytes() == expected.as_bytes() {
-            true => Ok(()),
-            false => Err(format!("{found}, expected {expected}")),
+        let size = found.dtype().size();
+        let mut pairs = found
+            .as_bytes()
+            .chunks(size)
+            .zip(expected.as_bytes().chunks(size));
+        return match pairs.position(|(found, expected)| found != expected) {
+            None => Ok(()),
+            Some(at) => {
+                let [found, wanted] = [found, expected].map(|data| data.iter::<i64>().nth(at));
+                Err(format!(
+                    "{found:?}, expected {wanted:?}, at {at} of {:?}",
+                    expected.shape()
+                ))
+            }
         };
     };
     let [found, wanted] = [found, expected].map(|data| data.iter::<f64>().collect::<Vec<f64>>());
