@@ -10,7 +10,7 @@ use crate::{
     backend::call,
     dtype::{computed, lowered},
     quantize::small::{Small, to_small, to_small_async},
-    spec::{broadcasts_to, operand},
+    spec::{broadcasts_to, operand, shaped},
     widen::widened,
 };
 
@@ -210,6 +210,27 @@ pub fn blocks<const D: usize, K: Basic>(
     x.select(axis, places)
 }
 
+/// [`blocks`] of a tensor with a block for each `block` elements along `axis` of `shape`, and otherwise of its sizes.
+///
+/// # Panics
+/// If it has other sizes.
+pub fn blocks_of<const D: usize, K: Basic>(
+    x: Tensor<D, K>,
+    axis: usize,
+    block: usize,
+    shape: [usize; D],
+) -> Tensor<D, K> {
+    let mut wanted = shape;
+    wanted[axis] = shape[axis].div_ceil(block);
+    let dims = x.dims();
+    shaped(
+        operand("scale or zero point", &dims),
+        &wanted,
+        operand("input", &shape),
+    );
+    blocks(x, axis, block, shape[axis])
+}
+
 /// DynamicQuantizeLinear: the input in 8 unsigned bits that span its values and 0, their scale, and their zero point.
 #[inline(never)]
 pub fn quantize_dynamic<const D: usize>(
@@ -231,6 +252,7 @@ pub fn quantize_dynamic<const D: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::attempt;
     use crate::testing::{float, int, near, on_cpu, same};
     use burn::tensor::Int;
 
@@ -330,7 +352,16 @@ mod tests {
         let x = int::<2>([[1i32, 2], [3, 4]]);
         let expected = [[1i32, 1, 1, 2, 2], [3, 3, 3, 4, 4]];
         same::<2, Int>(blocks(x.clone(), 1, 3, 5), expected);
-        same::<2, Int>(blocks(x, 0, 1, 2), [[1i32, 2], [3, 4]]);
+        same::<2, Int>(blocks(x.clone(), 0, 1, 2), [[1i32, 2], [3, 4]]);
+        same::<2, Int>(blocks_of(x.clone(), 1, 3, [2, 5]), expected);
+        for shape in [[2, 7], [2, 3], [3, 5], [1, 5]] {
+            let fault = attempt(|| blocks_of(x.clone(), 1, 3, shape)).unwrap_err();
+            assert!(
+                fault
+                    .reason
+                    .starts_with("expected the scale or zero point [2, 2] to have shape")
+            );
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use burn::tensor::{FloatDType, Tensor, activation::silu};
 
 use crate::{
     convolution::{conv::conv1d, window::Window},
+    ensure,
     shape::empty,
     spec::{operand, shaped},
     widen::widened,
@@ -28,6 +29,11 @@ pub fn causal_conv(
         operand("weight", &weight.dims()),
         &[channels, 1, size],
         input,
+    );
+    ensure!(
+        size > 0,
+        "expected a weight of at least 1 element per channel, found {:?}",
+        weight.dims()
     );
     if let Some(bias) = &bias {
         shaped(operand("bias", &bias.dims()), &[channels], input);

@@ -62,6 +62,9 @@ pub fn selu<const D: usize>(x: Tensor<D>, alpha: f64, gamma: f64) -> Tensor<D> {
 pub fn prelu<const D: usize>(x: Tensor<D>, slope: Tensor<D>) -> Tensor<D> {
     let [dims, slopes] = [x.dims(), slope.dims()];
     broadcasts_to(operand("slope", &slopes), operand("input", &dims));
+    if dims.contains(&0) {
+        return x;
+    }
     let count: usize = slopes.iter().product();
     let per_channel = D > 1 && slopes[1] == dims[1] && slopes[1] == count;
     if count == 1 || per_channel {
@@ -197,6 +200,9 @@ mod tests {
         let last = float::<3>([[[10f32, 100.0]]]);
         let expected = [[[-10f32, 2.0], [-30.0, -400.0]]];
         same(prelu(x.clone(), last), expected);
+        let none = || float::<3>(burn::tensor::TensorData::new(Vec::<f32>::new(), [2, 0, 4]));
+        let no_slopes = float::<3>(burn::tensor::TensorData::new(Vec::<f32>::new(), [1, 0, 1]));
+        same(prelu(none(), no_slopes), none().into_data());
         let one = float::<3>([[[2f32]]]);
         same(prelu(x, one), [[[-2f32, 2.0], [-6.0, -8.0]]]);
         same(prelu_int(int::<1>([-3i32, 3]), int([2i32])), [-6i32, 3]);

@@ -90,12 +90,25 @@ impl Layout {
             }
             Layout::Blocks(at, block) => {
                 let size = x.shape.get(at).cloned().unwrap_or_default();
-                let (factor, size) = (cx.tensor(input)?, cx.size(&size));
+                let own = cx.tensor_type(input)?.shape.clone();
+                let others = own.iter().zip(&x.shape).enumerate();
+                let agrees = others
+                    .into_iter()
+                    .all(|(axis, (own, size))| axis == at || own == size);
+                let count = own.get(at).and_then(Dim::fixed);
+                let blocks = size.fixed().map(|size| size.div_ceil(block));
+                let known = agrees && count.is_some() && count == blocks;
+                let factor = cx.tensor(input)?;
                 let (at, block) = (
                     Literal::usize_unsuffixed(at),
                     Literal::usize_unsuffixed(block),
                 );
-                Ok(code!(ops::quantize::blocks(#factor, #at, #block, #size)))
+                if known {
+                    let size = cx.size(&size);
+                    return Ok(code!(ops::quantize::blocks(#factor, #at, #block, #size)));
+                }
+                let shape = cx.shape(&x.shape);
+                Ok(code!(ops::quantize::blocks_of(#factor, #at, #block, #shape)))
             }
         }
     }

@@ -102,3 +102,13 @@ fn classes_may_have_a_vector_each() {
     assert_eq!(classes, [0, 1]);
     assert_eq!(rounded(scores), [-0.3, -0.35, -0.01, 0.35]);
 }
+
+#[test]
+fn features_are_those_of_the_vectors_also_without_rows() {
+    let fault = crate::fault::attempt(|| three(None).run(&[], 8, 0)).unwrap_err();
+    assert_eq!(
+        fault.reason,
+        "the machine has 3 vectors of together 6 numbers, the input has 8 features"
+    );
+    assert!(three(None).run(&[], 2, 0).1.is_empty());
+}
