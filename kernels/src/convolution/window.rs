@@ -182,7 +182,7 @@ mod tests {
             "a window of 4 elements that are 9223372036854775808 apart is too large"
         );
         assert_eq!(
-            message(|| drop(Window::new([4]).positions([2], false))),
+            message(|| _ = Window::new([4]).positions([2], false)),
             "expected a window of at most 3 elements for 2 along spatial axis 0, found 4"
         );
         let padded = || {
