@@ -1,5 +1,8 @@
 //! Scan: a block for each slice of its inputs.
 
+mod batch;
+mod distances;
+
 use std::rc::Rc;
 
 use proc_macro2::Literal;
@@ -11,7 +14,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
-use crate::graph::{Flow, Iterations, ValueId};
+use crate::graph::{Flow, Iterations};
 use crate::infer::{Fact, Infer};
 use crate::ops::axes::axis;
 use crate::ops::shape::pad::zero;
@@ -90,7 +93,7 @@ impl Operator for Scan {
             }
             for (at, fact) in initial.iter_mut().enumerate() {
                 let mut operand = cx.tensor(at + 1)?;
-                take_batch(&mut batch, &mut operand)?;
+                batch::take(&mut batch, &mut operand)?;
                 *fact = Fact::of(Type::Tensor(operand));
             }
         }
@@ -99,7 +102,7 @@ impl Operator for Scan {
         for at in 0..self.slices {
             let mut operand = cx.tensor(self.flow.before + state + at)?;
             if self.flow.batched {
-                take_batch(&mut batch, &mut operand)?;
+                batch::take(&mut batch, &mut operand)?;
             }
             let axis = self.axis(&self.inputs, at, operand.rank())?;
             let size = operand.shape.remove(axis);
@@ -160,7 +163,7 @@ impl Operator for Scan {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        if let Some((points, others)) = self.distances(cx) {
+        if let Some((points, others)) = distances::operands(self, cx) {
             cx.may_fail();
             let points = cx.input_at(points, Place::Device)?;
             let others = cx.value_at(others, Place::Device)?;
@@ -202,7 +205,7 @@ impl Operator for Scan {
             if let Some(element) = &element {
                 let all = named(cx, tensor, &mut before);
                 tensor = cut(&all, &operand, 0, element);
-                without_batch(&mut operand)?;
+                batch::without(&mut operand)?;
             }
             let all = named(cx, tensor, &mut inputs);
             let axis = self.axis(&self.inputs, at, operand.rank())?;
@@ -261,42 +264,6 @@ impl Operator for Scan {
 }
 
 impl Scan {
-    /// The input of points and the other rows where the body gives squared distances of each point from all of these, as
-    /// scikit-learn's exporter writes nearest neighbours: an iteration a point takes many times as long.
-    fn distances(&self, cx: &Emit<'_, '_>) -> Option<(usize, ValueId)> {
-        let is_plain = |list: &[Vec<i64>; 2]| list.iter().flatten().all(|&number| number == 0);
-        let block = cx.block(BODY).ok()?;
-        let ([point], [result]) = (block.inputs.as_slice(), block.outputs.as_slice()) else {
-            return None;
-        };
-        let [difference, sum] = block.nodes.as_slice() else {
-            return None;
-        };
-        if self.flow.batched || !is_plain(&self.inputs) || !is_plain(&self.outputs) {
-            return None;
-        }
-        let others = match difference.inputs.as_slice() {
-            [Some(a), Some(b)] if a == point => *b,
-            [Some(a), Some(b)] if b == point => *a,
-            _ => return None,
-        };
-        let is_chain = &*difference.kind == "Sub"
-            && &*sum.kind == "ReduceSumSquare"
-            && sum.input(0) == difference.output(0)
-            && sum.output(0) == Some(*result);
-        let dims = |id: ValueId| match cx.type_of(id).ok()? {
-            Type::Tensor(ty) if matches!(ty.dtype, DType::F32 | DType::F64) => Some(&ty.shape),
-            _ => None,
-        };
-        let (point, rows, result) = (dims(*point)?, dims(others)?, dims(*result)?);
-        let ([features], [count, each], [results]) = (&**point, &**rows, &**result) else {
-            return None;
-        };
-        // Else the squares may be summed along the rows.
-        let is_by_row = results == count && count != each;
-        (is_chain && is_by_row && features == each).then_some((0, others))
-    }
-
     /// One state and one set of iterations for each element of the batch. Where they have a `length` of
     /// their own, zeros follow up to the longest.
     fn batch(
@@ -394,25 +361,6 @@ fn cut(all: &Code, tensor: &TensorType, axis: usize, at: &Code) -> Code {
     match rank {
         1 => code!(#all.narrow(0, #at, 1)),
         _ => code!(#all.narrow(#along, #at, 1).squeeze_dim::<#rest>(#along)),
-    }
-}
-
-/// Takes the axis of the batch away, whose size all have in common.
-fn take_batch(batch: &mut Option<Dim>, tensor: &mut TensorType) -> Result<(), Problem> {
-    let own = without_batch(tensor)?;
-    if let Some(before) = batch.as_ref() {
-        sizes::agree("the batch", before, &own)?;
-    }
-    *batch = Some(own);
-    Ok(())
-}
-
-/// Takes the first axis away.
-fn without_batch(tensor: &mut TensorType) -> Result<Dim, Problem> {
-    if tensor.shape.is_empty() {
-        Err(Problem::new("a scalar has no axis for the batch"))
-    } else {
-        Ok(tensor.shape.remove(0))
     }
 }
 
