@@ -5,7 +5,8 @@ import torch
 import torch.nn.functional as F
 
 FUNCTIONS = {
-    "matmul": lambda a: a @ a.mT,
+    "matmul": lambda a: a @ a.transpose(1, 2),
+    "gram": lambda a: a.mT @ a,
     "bmm": lambda a: torch.bmm(a, a.mT),
     "einsum": lambda a: torch.einsum("bij,bkj->bik", a, a),
     "einsum2": lambda a: torch.einsum("bii->b", a[:, :, :5]),

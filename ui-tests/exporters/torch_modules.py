@@ -8,6 +8,7 @@ Requires torch, onnxscript and onnxruntime. `script` is the older exporter, by T
 import argparse
 
 import torch
+import torch_registry
 from sweep import Sweep
 from torch import nn
 from torch.nn import functional as F
@@ -124,6 +125,7 @@ def cases():
     yield from ((name, module, tensors, ()) for name, module, *tensors in with_inputs())
     yield from ((f"f_{name}", function, [rows], ()) for name, function in FUNCTIONS.items())
     yield from ((f"open_{name}", FUNCTIONS[name], [rows], axes) for name, axes in OPEN.items())
+    yield "open_embedding", nn.Embedding(10, 4, padding_idx=0), [torch.randint(0, 10, (2, 7))], (0, 1)
 
 
 def export(exporter, module, tensors, axes):
@@ -153,6 +155,7 @@ def main():
     arguments.add_argument("--exporter", choices=["dynamo", "script"], default="dynamo")
     arguments = arguments.parse_args()
     torch.manual_seed(0)
+    torch_registry.keep()
     sweep = Sweep(arguments.folder, ["torch", "onnxscript"])
     for name, module, tensors, axes in cases():
         module = (module if isinstance(module, nn.Module) else Function(module)).eval()

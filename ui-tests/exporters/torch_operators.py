@@ -2,13 +2,14 @@
 
     python torch_operators.py FOLDER [--dtypes float32 int64 ..] [--samples 2] [--part 0/1]
 
-Requires torch, onnxscript and onnxruntime. With `--part 0/4` to `3/4` four processes share the work.
+Requires torch, expecttest, onnxscript and onnxruntime. With `--part 0/4` to `3/4` four processes share the work.
 """
 
 import argparse
 import itertools
 
 import torch
+import torch_registry
 from sweep import Sweep
 from torch.testing._internal.common_methods_invocations import op_db
 
@@ -87,6 +88,7 @@ def main():
     arguments.add_argument("--samples", type=int, default=2)
     arguments.add_argument("--part", default="0/1")
     arguments = arguments.parse_args()
+    torch_registry.keep()
     part, parts = map(int, arguments.part.split("/"))
     sweep = Sweep(arguments.folder, ["torch", "onnxscript"], f"sweep{part}.tsv")
     for dtype in arguments.dtypes:
