@@ -20,7 +20,7 @@ pub fn squared_distances(a: Tensor<2>, b: Tensor<2>) -> Tensor<2> {
     equal_axes(
         operand("rows", &a.dims()),
         1,
-        operand("other rows", &b.dims()),
+        operand("others", &b.dims()),
         1,
     );
     let shape = [rows, others];

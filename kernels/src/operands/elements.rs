@@ -1,7 +1,7 @@
 //! Rows of what is computed element by element.
 
 use super::{Arguments, Results, Row, check, row, value};
-use crate::classical::features;
+use crate::classical::{distances::squared_distances, features};
 use crate::elementwise::{activation, arithmetic};
 use crate::index::select::where_;
 use crate::product::epilogue::{Activation, finish};
@@ -149,6 +149,12 @@ pub const ROWS: &[Row] = &[
             Activation::Relu,
         ))]
     }),
+    row(
+        "classical/distances squared_distances",
+        "rows=mf others=nf",
+        "m2n3f4",
+        |a| vec![value(squared_distances(a.float(0), a.float(1)))],
+    ),
     row(
         "classical/features scale",
         "input=bf offset=f? scale=f?",

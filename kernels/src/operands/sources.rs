@@ -57,6 +57,10 @@ const WITHOUT_ROWS: &[(&str, &str)] = &[
     ),
     ("index/gather along", "the indices are data"),
     (
+        "image/roi/taken Taken::take",
+        "has no tensors: it takes weights",
+    ),
+    (
         "index/places coordinates",
         "the values are those at the places",
     ),
