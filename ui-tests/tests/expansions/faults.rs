@@ -214,7 +214,7 @@ fn sizes_that_contradict_each_other() {
         (
             "thin",
             three().into(),
-            "squeezed (Squeeze): shape [3, 2] cannot become [2]",
+            "squeezed (Squeeze): axis 0 of shape [3, 2] is not of size 1",
         ),
         (
             "shape",
