@@ -15,21 +15,20 @@ use crate::{
 
 /// Integer Div: truncates toward zero; a division by zero gives 0.
 ///
-/// Burn's `div` does the same for divisors other than 0 and, in 64 bits, -1.
+/// The least integer over -1 is itself. Burn's `div` does the same for divisors other than 0 and, in 64 bits,
+/// -1.
 pub fn div_int<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D, Int> {
     let (a, b) = agreed(a, b);
     if b.dtype().is_uint() {
         let factor = b.clone().clamp_max(1);
         return a.div(nonzero(b)).mul(factor);
     }
-    let factor = b.clone().sign();
-    let unit = b
-        .clone()
-        .equal_scalar(-1)
-        .bool_or(b.clone().equal_scalar(0));
-    let ones = b.ones_like();
-    let quotient = a.div(b.mask_fill(unit.clone(), 1));
-    quotient.mul(ones.mask_where(unit, factor))
+    let zero = b.clone().equal_scalar(0);
+    let minus = b.clone().equal_scalar(-1);
+    let quotient = a.div(b.mask_fill(zero.clone().bool_or(minus.clone()), 1));
+    // A negation wraps, where a product with -1 ends a program with checks of overflow.
+    let negative = quotient.clone().neg();
+    quotient.mask_where(minus, negative).mask_fill(zero, 0)
 }
 
 /// Integer Mod: the result has the divisor's sign; 0 where the divisor is 0.
@@ -166,12 +165,15 @@ mod tests {
 
     #[test]
     fn division_truncates_and_a_zero_divisor_gives_zero() {
-        if !has_all(&[DType::U64]) {
+        if !has_all(&[DType::U64, DType::I64]) {
             return;
         }
         let a = int::<1>([7i32, -7, 7, -7, 7, i32::MIN]);
         let b = int::<1>([2i32, 2, -2, -2, 0, -1]);
         same(div_int(a, b), [3i32, -3, -3, 3, 0, i32::MIN]);
+        let a = int::<1>([i64::MIN, i64::MIN, i64::MAX, 5]);
+        let b = int::<1>([-1i64, 1, -1, 0]);
+        same(div_int(a, b), [i64::MIN, i64::MIN, -i64::MAX, 0]);
         let a = int::<1>([u64::MAX, 9, 9]);
         same(div_int(a, int([2u64, 0, 4])), [u64::MAX / 2, 0, 2]);
         same(div_int(int::<1>([200u8, 5]), int([3u8, 0])), [66u8, 0]);
