@@ -173,8 +173,8 @@ pub fn activated(x: f32, alpha: f32, beta: f32, #[comptime] function: Function) 
         Function::Softsign => x / (1.0f32 + f32::abs(x)),
         Function::Mish => x * tanh::<f32>(softplus(x)),
         Function::Elu => select(x < 0.0f32, alpha * (f32::exp(x) - 1.0f32), x),
-        Function::Celu => select(x < 0.0f32, alpha * (f32::exp(x / alpha) - 1.0f32), x),
-        Function::Selu => beta * select(x < 0.0f32, alpha * (f32::exp(x) - 1.0f32), x),
+        Function::Celu => select(x <= 0.0f32, alpha * (f32::exp(x / alpha) - 1.0f32), x),
+        Function::Selu => beta * select(x <= 0.0f32, alpha * (f32::exp(x) - 1.0f32), x),
     }
 }
 

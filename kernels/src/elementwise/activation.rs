@@ -192,6 +192,24 @@ mod tests {
     }
 
     #[test]
+    fn elu_alone_keeps_the_sign_of_zero() {
+        let bits =
+            |y: Tensor<1>| -> Vec<u32> { y.into_data().iter::<f32>().map(f32::to_bits).collect() };
+        let x = || float::<1>([-0.0f32, 0.0]);
+        assert_eq!(bits(elu(x(), 2.0)), [(-0.0f32).to_bits(), 0]);
+        assert_eq!(bits(selu(x(), 2.0, 3.0)), [0, 0]);
+        assert_eq!(bits(celu(x(), 2.0)), [0, 0]);
+        let kept = [
+            elu(float::<1>([NAN]), 2.0),
+            selu(float([NAN]), 2.0, 3.0),
+            celu(float([NAN]), 2.0),
+        ];
+        for y in kept {
+            same(y, [NAN]);
+        }
+    }
+
+    #[test]
     fn prelu_slopes_broadcast_along_any_axis() {
         let x = float::<3>([[[-1f32, 2.0], [-3.0, -4.0]]]);
         let per_channel = float::<3>([[[10f32], [100.0]]]);

@@ -57,8 +57,11 @@ fn activated<B: Backend>(x: FloatTensor<B>, activation: Activation) -> FloatTens
         }
         Activation::Mish => B::float_mul(x.clone(), B::float_tanh(softplus::<B>(x))),
         Activation::Elu(alpha) => {
+            // 0 keeps its sign, which a sum of both sides would lose.
+            let dtype = get_or_init_device_settings::<B>(&x.device()).bool_dtype;
+            let negative = B::float_lower_elem(x.clone(), 0.0.into(), dtype);
             let below = exponential::<B>(B::float_clamp_max(x.clone(), 0.0.into()), alpha);
-            B::float_add(B::relu(x), below)
+            B::float_mask_where(x, negative, below)
         }
         Activation::Celu(alpha) => {
             let scaled = B::float_div_scalar(x.clone(), alpha.into());
@@ -66,8 +69,9 @@ fn activated<B: Backend>(x: FloatTensor<B>, activation: Activation) -> FloatTens
             B::float_add(B::relu(x), below)
         }
         Activation::Selu(alpha, gamma) => {
-            let elu = activated::<B>(x, Activation::Elu(alpha));
-            B::float_mul_scalar(elu, gamma.into())
+            // 0 loses its sign here.
+            let below = exponential::<B>(B::float_clamp_max(x.clone(), 0.0.into()), alpha);
+            B::float_mul_scalar(B::float_add(B::relu(x), below), gamma.into())
         }
     }
 }

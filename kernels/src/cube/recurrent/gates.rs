@@ -165,7 +165,7 @@ fn applied(x: f32, #[comptime] function: Function) -> f32 {
     let beta = comptime!(f32::from_bits(function.beta)).runtime();
     match comptime!(function.shape) {
         Shape::Affine => alpha * x + beta,
-        Shape::Elu => select(x > 0f32, x, alpha * (x.exp() - 1f32)),
+        Shape::Elu => select(x < 0f32, alpha * (x.exp() - 1f32), x),
         Shape::HardSigmoid => clamp(alpha * x + beta, 0f32, 1f32),
         Shape::LeakyRelu => select(x < 0f32, alpha * x, x),
         Shape::Relu => max(x, 0f32),

@@ -96,7 +96,11 @@ fn activate_of<S: Sum>(elements: &mut [f32], activation: Activation) {
         }),
         Activation::Elu(alpha) => {
             let alpha = alpha as f32;
-            each(elements, |x| elu::<S>(x, alpha));
+            each(elements, |x| {
+                let below = below::<S>(x, alpha);
+                // 0 keeps its sign.
+                if x < 0.0 { below } else { x }
+            });
         }
         Activation::Celu(alpha) => {
             let alpha = alpha as f32;
@@ -107,7 +111,11 @@ fn activate_of<S: Sum>(elements: &mut [f32], activation: Activation) {
         }
         Activation::Selu(alpha, gamma) => {
             let (alpha, gamma) = (alpha as f32, gamma as f32);
-            each(elements, |x| gamma * elu::<S>(x, alpha));
+            each(elements, |x| {
+                let below = below::<S>(x, alpha);
+                // 0 loses its sign.
+                gamma * if x <= 0.0 { below } else { x }
+            });
         }
     }
 }
@@ -124,10 +132,10 @@ fn sigmoid<S: Sum>(x: f32) -> f32 {
     (LOGISTIC.at::<S>(x) + 0.5).clamp(0.0, 1.0)
 }
 
+/// `alpha * (exp(x) - 1)` up to 0.
 #[inline(always)]
-fn elu<S: Sum>(x: f32, alpha: f32) -> f32 {
-    let below = alpha * (exp_at::<S>(at_most(x, 0.0)) - 1.0);
-    if x > 0.0 { x } else { below }
+fn below<S: Sum>(x: f32, alpha: f32) -> f32 {
+    alpha * (exp_at::<S>(at_most(x, 0.0)) - 1.0)
 }
 
 /// The greater number; NaN stays.
