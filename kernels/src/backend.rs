@@ -104,6 +104,11 @@ pub trait Kernels: Backend {
         primitives::softmax::<Self>(x, axis)
     }
 
+    #[fusion(default)]
+    fn log_softmax(x: FloatTensor<Self>, axis: usize) -> FloatTensor<Self> {
+        primitives::log_softmax::<Self>(x, axis)
+    }
+
     /// Rows of mean 0 and variance 1, times `scale`, plus `bias`, which have an element for each one of a row.
     #[fusion(meta = |rows, _, _, _| rows.clone())]
     fn layer_norm(

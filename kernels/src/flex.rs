@@ -53,7 +53,7 @@ use crate::{
 };
 pub use conv::pack_filters;
 #[cfg(test)]
-pub use instructions::{rounds_once, with_each_set};
+pub use instructions::with_each_set;
 pub use integer::pack_matrix as pack_bytes;
 pub use matmul::pack_matrix;
 pub use memory::poison;
@@ -106,6 +106,10 @@ impl Kernels for Flex {
 
     fn softmax(x: FlexTensor, axis: usize) -> FlexTensor {
         softmax::softmax(x, axis)
+    }
+
+    fn log_softmax(x: FlexTensor, axis: usize) -> FlexTensor {
+        softmax::log_softmax(x, axis)
     }
 
     fn layer_norm(

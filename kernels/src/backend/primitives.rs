@@ -67,6 +67,11 @@ pub fn softmax<B: Backend>(x: FloatTensor<B>, axis: usize) -> FloatTensor<B> {
     narrowed::<B>(B::softmax(widened::<B>(x), axis), dtype)
 }
 
+pub fn log_softmax<B: Backend>(x: FloatTensor<B>, axis: usize) -> FloatTensor<B> {
+    let dtype = x.dtype();
+    narrowed::<B>(B::log_softmax(widened::<B>(x), axis), dtype)
+}
+
 pub fn layer_norm<B: Backend>(
     rows: FloatTensor<B>,
     scale: FloatTensor<B>,

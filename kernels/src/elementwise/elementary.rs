@@ -1,7 +1,7 @@
-//! Functions that ONNX Runtime computes by polynomials.
+//! Powers of e, the error function, sigmoid, tanh and Gelu.
 //!
-//! On the CPU they are the same polynomials, rounded at the same places: a model that rounds their
-//! results to few bits gets the same bits.
+//! On the CPU the first two are the polynomials of ONNX Runtime, rounded at the same places, and the others
+//! within 4 units in the last place of the exact result.
 
 use burn::tensor::Tensor;
 
@@ -39,8 +39,7 @@ mod tests {
     use half::f16;
 
     use super::*;
-    use crate::flex::rounds_once;
-    use crate::testing::{by_flex, float, has_all, near, noise, on_cpu, same};
+    use crate::testing::{float, has_all, near, noise, on_cpu, same};
 
     #[test]
     fn ends_and_nan_are_kept() {
@@ -50,36 +49,6 @@ mod tests {
         let x = || float::<1>([f32::NAN, f32::INFINITY, -f32::INFINITY, 0.0]);
         same(sigmoid(x()), [f32::NAN, 1.0, 0.0, 0.5]);
         same(tanh(x()), [f32::NAN, 1.0, -1.0, 0.0]);
-    }
-
-    #[test]
-    fn bits_are_those_of_onnx_runtime() {
-        if !by_flex("polynomials are the CPU's") || !rounds_once() {
-            return;
-        }
-        let x = || float::<1>([-17.9f32, -4.5, -0.3, 1e-3, 2.2, 7.0]);
-        same(
-            sigmoid(x()),
-            [
-                2.980_232_2e-8f32,
-                1.098_695_4e-2,
-                4.255_575e-1,
-                5.002_5e-1,
-                9.002_496e-1,
-                9.990_889_4e-1,
-            ],
-        );
-        same(
-            tanh(x()),
-            [
-                -1.0e0f32,
-                -9.997_532e-1,
-                -2.913_126e-1,
-                9.999_996e-4,
-                9.757_432_3e-1,
-                9.999_983_3e-1,
-            ],
-        );
     }
 
     #[test]

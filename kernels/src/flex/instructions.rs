@@ -191,6 +191,16 @@ pub fn prefetch<const NEAREST: bool, T>(line: *const T) {
 pub trait Sum {
     fn of(a: f32, b: f32, c: f32) -> f32;
 
+    /// A product, and what its rounding lost.
+    fn product(a: f32, b: f32) -> [f32; 2];
+
+    /// The sum, where it is much less than its terms: the product is not rounded before it.
+    #[inline(always)]
+    fn difference(a: f32, b: f32, c: f32) -> f32 {
+        let [product, rest] = Self::product(a, b);
+        product + c + rest
+    }
+
     /// Rounded once by whatever instructions; but for ties of the last bit, where the product fits a double.
     #[inline(always)]
     fn once(a: f32, b: f32, c: f32) -> f32 {
@@ -212,6 +222,17 @@ impl Sum for Fused {
     }
 
     #[inline(always)]
+    fn product(a: f32, b: f32) -> [f32; 2] {
+        let product = a * b;
+        [product, a.mul_add(b, -product)]
+    }
+
+    #[inline(always)]
+    fn difference(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
+
+    #[inline(always)]
     fn once(a: f32, b: f32, c: f32) -> f32 {
         a.mul_add(b, c)
     }
@@ -226,6 +247,19 @@ impl Sum for Separate {
     #[inline(always)]
     fn of(a: f32, b: f32, c: f32) -> f32 {
         a * b + c
+    }
+
+    #[inline(always)]
+    fn product(a: f32, b: f32) -> [f32; 2] {
+        // The upper half of the digits, so that products of halves are exact.
+        let split = |x: f32| {
+            let high = f32::from_bits(x.to_bits() & 0xffff_f000);
+            [high, x - high]
+        };
+        let ([a_high, a_low], [b_high, b_low]) = (split(a), split(b));
+        let product = a * b;
+        let rest = a_high * b_high - product + a_high * b_low + a_low * b_high + a_low * b_low;
+        [product, rest]
     }
 }
 

@@ -4,7 +4,7 @@ use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps}
 use burn::tensor::DType;
 
 use super::{
-    elementary::exp_below,
+    elementary::{TWO_TO_MINUS_64, exp_below, exp_times},
     instructions::{Sum, dispatched},
     rows::in_place,
 };
@@ -15,6 +15,20 @@ const LANES: usize = 16;
 
 /// Single precision has the bits that ONNX Runtime computes with AVX-512.
 pub fn softmax(x: FlexTensor, axis: usize) -> FlexTensor {
+    by_rows(x, axis, softmax_rows, primitives::softmax::<Flex>)
+}
+
+/// LogSoftmax, within 4 units in the last place.
+pub fn log_softmax(x: FlexTensor, axis: usize) -> FlexTensor {
+    by_rows(x, axis, log_softmax_rows, primitives::log_softmax::<Flex>)
+}
+
+fn by_rows(
+    x: FlexTensor,
+    axis: usize,
+    run: fn(&mut [f32], usize),
+    double: fn(FlexTensor, usize) -> FlexTensor,
+) -> FlexTensor {
     let shape = x.shape();
     let (length, last) = (shape[axis], shape.num_dims() - 1);
     if length == 0 {
@@ -22,15 +36,56 @@ pub fn softmax(x: FlexTensor, axis: usize) -> FlexTensor {
     }
     let rows = Flex::float_swap_dims(x, axis, last);
     let y = if rows.dtype() == DType::F64 {
-        primitives::softmax::<Flex>(rows, last)
+        double(rows, last)
     } else {
-        in_place(rows, length, |_, rows| softmax_rows(rows, length))
+        in_place(rows, length, |_, rows| run(rows, length))
     };
     Flex::float_swap_dims(y, axis, last)
 }
 
 dispatched! {
     fn softmax_rows(rows: &mut [f32], length: usize) = softmax_rows_of;
+    pub fn log_softmax_rows(rows: &mut [f32], length: usize) = log_softmax_rows_of;
+}
+
+#[inline(always)]
+fn log_softmax_rows_of<S: Sum>(rows: &mut [f32], length: usize) {
+    for row in rows.chunks_exact_mut(length) {
+        let greatest = greatest(row);
+        let logarithm = others::<S>(row, greatest).ln_1p();
+        for x in row {
+            *x = *x - greatest - logarithm;
+        }
+    }
+}
+
+/// The sum of the powers of e, relative to the greatest element, of all elements but that one.
+///
+/// Its logarithm is that of 1 and this: a sum with the 1 would lose the digits of what is far below.
+#[inline(always)]
+fn others<S: Sum>(row: &[f32], greatest: f32) -> f32 {
+    let (mut sums, mut equal) = ([0.0; LANES], [0.0; LANES]);
+    let mut add = |part: &[f32; LANES]| {
+        for ((x, sum), equal) in part.iter().zip(&mut sums).zip(&mut equal) {
+            let below = *x - greatest;
+            // What the rounding of the difference lost; nothing of infinities.
+            let taken = below - *x;
+            let lost = (*x - (below - taken)) - (greatest + taken);
+            let lost = if below < -104.0 { 0.0 } else { lost };
+            let bounded = if below < -104.0 { -104.0 } else { below };
+            let power = exp_times::<S, 64>(bounded, Some(lost)) * TWO_TO_MINUS_64;
+            *sum += if below == 0.0 { 0.0 } else { power };
+            *equal += if below == 0.0 { 1.0 } else { 0.0 };
+        }
+    };
+    let (parts, rest) = row.as_chunks::<LANES>();
+    parts.iter().for_each(&mut add);
+    if !rest.is_empty() {
+        let mut last = [f32::NEG_INFINITY; LANES];
+        last[..rest.len()].copy_from_slice(rest);
+        add(&last);
+    }
+    reduced(sums, |a, b| a + b) + (reduced(equal, |a, b| a + b) - 1.0)
 }
 
 #[inline(always)]

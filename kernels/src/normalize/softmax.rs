@@ -1,6 +1,6 @@
 //! Softmax, LogSoftmax and Hardmax along one axis or several.
 
-use burn::tensor::{FloatDType, Int, Tensor, activation};
+use burn::tensor::{FloatDType, Int, Tensor};
 
 use crate::shape::WithShape;
 use crate::{backend::call, shape::expand::together, widen::widened};
@@ -15,11 +15,12 @@ pub fn softmax<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
 }
 
 /// LogSoftmax along one axis.
+#[inline(never)]
 pub fn log_softmax<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
     if is_empty(&x) {
         return x;
     }
-    activation::log_softmax(x, axis)
+    Tensor::from_dispatch(call!(log_softmax(x; axis)))
 }
 
 /// Hardmax: 1 at the first greatest element along the axis, else 0.

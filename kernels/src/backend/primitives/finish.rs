@@ -46,9 +46,9 @@ fn activated<B: Backend>(x: FloatTensor<B>, activation: Activation) -> FloatTens
         Activation::GeluTanh => {
             let cube = B::float_mul(B::float_mul(x.clone(), x.clone()), x.clone());
             let inner = B::float_add(x.clone(), B::float_mul_scalar(cube, 0.044715.into()));
-            let share = B::float_tanh(B::float_mul_scalar(inner, SQRT_2_OVER_PI.into()));
-            let half = B::float_mul_scalar(x, 0.5.into());
-            B::float_mul(half, B::float_add_scalar(share, 1.0.into()))
+            // Half of the sum of 1 and a hyperbolic tangent, whose digits below 0 the sum would lose.
+            let share = B::sigmoid(B::float_mul_scalar(inner, (2.0 * SQRT_2_OVER_PI).into()));
+            B::float_mul(x, share)
         }
         Activation::Softplus => softplus::<B>(x),
         Activation::Softsign => {

@@ -15,6 +15,7 @@ fn softmax_along_each_axis() {
         for x in [x.clone(), long, x.permute([2, 0, 1])] {
             for axis in 0..3 {
                 agree!(softmax<3>(x; axis));
+                agree!(log_softmax<3>(x; axis));
             }
         }
         let empty = crate::normalize::softmax::softmax(noise::<3>([2, 0, 3], 3), 1);

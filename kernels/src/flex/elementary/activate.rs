@@ -3,7 +3,11 @@
 use burn::backend::{Flex, flex::FlexTensor};
 use burn::tensor::DType;
 
-use super::{LOGISTIC, TANH, erf_at, exp_at};
+use super::{
+    exp_at,
+    gaussian::{gelu_at, gelu_tanh_at},
+    logistic::{sigmoid_at, softplus_at, tanh_at},
+};
 use crate::{
     backend::{Optional, primitives},
     flex::{
@@ -70,23 +74,16 @@ fn activate_of<S: Sum>(elements: &mut [f32], activation: Activation) {
         Activation::HardSwish => each(elements, |x| {
             x * at_most(at_least(x * (1.0 / 6.0) + 0.5, 0.0), 1.0)
         }),
-        Activation::Sigmoid => each(elements, sigmoid::<S>),
-        Activation::Tanh => each(elements, |x| TANH.at::<S>(x)),
-        Activation::Silu => each(elements, |x| x * sigmoid::<S>(x)),
+        Activation::Sigmoid => each(elements, sigmoid_at::<S>),
+        Activation::Tanh => each(elements, tanh_at::<S>),
+        Activation::Silu => each(elements, |x| x * sigmoid_at::<S>(x)),
         Activation::Swish(alpha) => {
             let alpha = alpha as f32;
-            each(elements, |x| x * sigmoid::<S>(alpha * x));
+            each(elements, |x| x * sigmoid_at::<S>(alpha * x));
         }
-        Activation::Gelu => each(elements, |x| {
-            0.5 * x * (erf_at::<S>(x * std::f32::consts::FRAC_1_SQRT_2) + 1.0)
-        }),
-        Activation::GeluTanh => each(elements, |x| {
-            let inner = 0.797_884_6 * S::of(0.044_715 * x * x, x, x);
-            0.5 * x * (1.0 + TANH.at::<S>(inner))
-        }),
-        Activation::Softplus => each(elements, |x| {
-            at_least(x, 0.0) + exp_at::<S>(-x.abs()).ln_1p()
-        }),
+        Activation::Gelu => each(elements, gelu_at::<S>),
+        Activation::GeluTanh => each(elements, gelu_tanh_at::<S>),
+        Activation::Softplus => each(elements, softplus_at::<S>),
         Activation::Softsign => each(elements, |x| x / (1.0 + x.abs())),
         Activation::Mish => each(elements, |x| {
             // The hyperbolic tangent of a logarithm is a fraction of powers; from 20 on it is 1.
@@ -125,11 +122,6 @@ fn each(elements: &mut [f32], run: impl Fn(f32) -> f32) {
     for x in elements {
         *x = run(*x);
     }
-}
-
-#[inline(always)]
-fn sigmoid<S: Sum>(x: f32) -> f32 {
-    (LOGISTIC.at::<S>(x) + 0.5).clamp(0.0, 1.0)
 }
 
 /// `alpha * (exp(x) - 1)` up to 0.

@@ -78,6 +78,29 @@ pub fn exp_below<S: Sum>(x: f32) -> f32 {
     polynomial::<S, _>(POWER.map(f32::from_bits), remainder) * two_to(power)
 }
 
+/// Undoes a scale by 2 to the power of 64.
+pub const TWO_TO_MINUS_64: f32 = f32::from_bits((127 - 64) << 23);
+
+/// `e` to the power of `x`, and of what a rounding took from `x`, times 2 to the power of `PLACES`.
+///
+/// The scale keeps powers normal that are subnormal without it. A scaled power of two from -126 to 127 is
+/// normal, -127 gives 0, and 128 infinity; the caller bounds `x`.
+#[inline(always)]
+pub fn exp_times<S: Sum, const PLACES: i32>(x: f32, rest: Option<f32>) -> f32 {
+    let shifted = S::of(x, LOG2_E, ROUNDING);
+    let power = shifted - ROUNDING;
+    let remainder = S::of(power, LN_2[1], S::of(power, LN_2[0], x));
+    let remainder = match rest {
+        Some(rest) => remainder + rest,
+        None => remainder,
+    };
+    let exponent = shifted.to_bits().wrapping_add_signed(127 + PLACES);
+    let [upper @ .., last] = POWER.map(f32::from_bits);
+    // Of all roundings that of the last product counts most.
+    let value = S::once(polynomial::<S, _>(upper, remainder), remainder, last);
+    value * f32::from_bits(exponent << 23)
+}
+
 /// The error function.
 #[inline(always)]
 pub fn erf_at<S: Sum>(x: f32) -> f32 {
@@ -99,8 +122,9 @@ fn split<S: Sum>(x: f32) -> (f32, f32) {
     (power, remainder)
 }
 
+/// A polynomial by its coefficients from the highest power on.
 #[inline(always)]
-fn polynomial<S: Sum, const N: usize>(coefficients: [f32; N], x: f32) -> f32 {
+pub fn polynomial<S: Sum, const N: usize>(coefficients: [f32; N], x: f32) -> f32 {
     let mut sum = coefficients[0];
     for next in &coefficients[1..] {
         sum = S::of(sum, x, *next);

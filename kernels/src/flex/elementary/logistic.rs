@@ -1,0 +1,52 @@
+//! Sigmoid, hyperbolic tangent and Softplus.
+
+use super::power::{TWO_TO_MINUS_64, exp_times, polynomial};
+use crate::flex::instructions::Sum;
+
+/// `1 / (1 + exp(-x))`.
+#[inline(always)]
+pub fn sigmoid_at<S: Sum>(x: f32) -> f32 {
+    // Below -104 the result is less than half of the least float; above 40 it is 1. NaN passes.
+    let x = if x < -104.0 { -104.0 } else { x };
+    let x = if x > 40.0 { 40.0 } else { x };
+    // One and the power are both scaled: the power itself may exceed all floats where the result is subnormal.
+    TWO_TO_MINUS_64 / (exp_times::<S, -64>(-x, None) + TWO_TO_MINUS_64)
+}
+
+/// Beyond this size of `x` the result is 1.
+const TANH_BOUND: f32 = 9.02;
+
+/// `x * (1 + x² * upper) / (1 + x² * lower)`, polynomials in `x²`, is twice the tangent of half of `x`.
+const TANH_UPPER: [f32; 2] = [1.143_287_95e-4, 2.977_724_7e-2];
+const TANH_LOWER: [f32; 3] = [1.230_592_6e-6, 1.206_910_4e-3, 1.131_105_4e-1];
+
+/// The hyperbolic tangent.
+///
+/// The tangent of the double argument, `2t / (1 + t²)`, halves the range of the fraction, and errors of `t`
+/// vanish where it is near 1.
+#[inline(always)]
+pub fn tanh_at<S: Sum>(x: f32) -> f32 {
+    let x = x.clamp(-TANH_BOUND, TANH_BOUND);
+    let square = x * x;
+    let upper = S::of(x * square, polynomial::<S, _>(TANH_UPPER, square), x);
+    let lower = square * polynomial::<S, _>(TANH_LOWER, square);
+    let twice = upper / (1.0 + lower);
+    let below = S::of(0.25 * upper, twice, lower);
+    (upper / (1.0 + below)).clamp(-1.0, 1.0)
+}
+
+/// `(x - ln(1 + x)) / x²` from 0 to 1.
+const LOGARITHM_UPPER: [f32; 3] = [7.657_224e-2, 4.610_803e-1, 0.5];
+const LOGARITHM_LOWER: [f32; 4] = [8.039_124e-2, 7.123_794_6e-1, 1.588_826_3, 1.0];
+
+/// `ln(1 + exp(x))`.
+#[inline(always)]
+pub fn softplus_at<S: Sum>(x: f32) -> f32 {
+    let size = x.abs();
+    let size = if size > 104.0 { 104.0 } else { size };
+    let power = exp_times::<S, 64>(-size, None) * TWO_TO_MINUS_64;
+    let fraction =
+        polynomial::<S, _>(LOGARITHM_UPPER, power) / polynomial::<S, _>(LOGARITHM_LOWER, power);
+    let above = if x < 0.0 { 0.0 } else { x };
+    above + S::of(-power * power, fraction, power)
+}
