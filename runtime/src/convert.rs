@@ -63,24 +63,15 @@ pub(crate) fn elements<T: Scalar>(data: TensorData) -> Vec<T> {
     }
 }
 
-/// The data in a shape of `rank` axes: `[1]` instead of none, or none instead of `[1]`.
+/// The data in a shape of `rank` axes: `[1]` instead of none, or none instead of axes of size 1.
 pub(crate) fn with_shape(data: TensorData, rank: usize) -> TensorData {
     let (bytes, shape, dtype) = data.into_parts();
     let shape = match (shape.len(), rank) {
         (0, 1) => Shape::from([1]),
-        (1, 0) => Shape::from([0; 0]),
+        (_, 0) if shape.iter().all(|&size| size == 1) => Shape::from([0; 0]),
         _ => shape,
     };
     TensorData::from_bytes(bytes, shape, dtype)
-}
-
-/// The data without axes, if it is one element.
-pub(crate) fn without_axes(data: TensorData) -> TensorData {
-    if data.shape().iter().any(|&size| size != 1) {
-        return data;
-    }
-    let (bytes, _, dtype) = data.into_parts();
-    TensorData::from_bytes(bytes, Shape::from([0; 0]), dtype)
 }
 
 fn nearest<S: Scalar, T: Scalar>(data: TensorData) -> Vec<T> {

@@ -8,7 +8,7 @@ use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
 use half::{bf16, f16};
 use onnx_embed_kernels::dtype::stored;
 
-use crate::convert::{convert, elements, with_shape, without_axes};
+use crate::convert::{convert, elements, with_shape};
 use crate::host::Scalar;
 use crate::{Array, Error, Key, Kind, Port, Value, Values};
 
@@ -49,7 +49,7 @@ pub fn take<T: Input>(
 /// The value with tensors of one element without axes, where the model takes scalars.
 fn scalars(value: Value, kind: &Kind) -> Value {
     match (value, kind) {
-        (Value::Tensor(data), Kind::Tensor { sizes: [], .. }) => Value::Tensor(without_axes(data)),
+        (Value::Tensor(data), Kind::Tensor { sizes: [], .. }) => Value::Tensor(with_shape(data, 0)),
         (Value::Strings(array), Kind::Tensor { sizes: [], .. }) if array.len() == 1 => {
             Value::Strings(Array::new([], array.into_data()))
         }

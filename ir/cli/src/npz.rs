@@ -79,7 +79,7 @@ fn check_keys(path: &Path, arrays: &BTreeMap<String, Value>) -> Result<()> {
     )
 }
 
-/// The arrays of a file, which have so many bytes at most.
+/// The arrays of a file. An error if they take more than `most` bytes.
 fn arrays<R: Read + Seek>(reader: R, most: u64) -> Result<BTreeMap<String, Value>> {
     let mut zip = zip::ZipArchive::new(reader)?;
     let mut arrays = BTreeMap::new();

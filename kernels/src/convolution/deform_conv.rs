@@ -46,7 +46,7 @@ pub fn deform_conv<const D: usize, const S: usize>(
     }
     let [batch, channels] = [dims[0], dims[1]];
     let [places, reads] = [shape[2..].iter().product(), window.kernel.iter().product()];
-    // What the taps read, and the place of each.
+    // The values that the taps gather, and an index for each.
     elements(&[batch, channels, reads, places], size_of::<i64>());
     let parts = batch * taps.groups;
     let x = widened(x).with_shape([parts, channels / taps.groups, dims[2..].iter().product()]);

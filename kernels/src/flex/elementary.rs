@@ -37,6 +37,18 @@ fn each(x: FlexTensor, run: fn(&mut [f32]), other: fn(FlexTensor) -> FlexTensor)
     in_place(x, 1, |_, part| run(part))
 }
 
+/// The greater number; NaN stays.
+#[inline(always)]
+fn at_least(x: f32, low: f32) -> f32 {
+    if x < low { low } else { x }
+}
+
+/// The lesser number; NaN stays.
+#[inline(always)]
+fn at_most(x: f32, high: f32) -> f32 {
+    if x > high { high } else { x }
+}
+
 #[inline(always)]
 fn exp_of<S: Sum>(elements: &mut [f32]) {
     for x in elements {

@@ -137,7 +137,7 @@ impl<T> Target<T> {
     }
 }
 
-/// As many elements of one value, where the length may exceed what is in memory already.
+/// A vector of `length` copies of a value, allocated fallibly: the length may come from data.
 ///
 /// # Panics
 /// If there is no memory for them.

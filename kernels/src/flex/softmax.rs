@@ -68,7 +68,7 @@ fn others<S: Sum>(row: &[f32], greatest: f32) -> f32 {
     let mut add = |part: &[f32; LANES]| {
         for ((x, sum), equal) in part.iter().zip(&mut sums).zip(&mut equal) {
             let below = *x - greatest;
-            // What the rounding of the difference lost; nothing of infinities.
+            // The rounding error of the difference; 0 for infinities.
             let taken = below - *x;
             let lost = (*x - (below - taken)) - (greatest + taken);
             let lost = if below < -104.0 { 0.0 } else { lost };

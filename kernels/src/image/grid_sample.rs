@@ -62,7 +62,7 @@ pub fn grid_sample<const D: usize>(
         !dims.contains(&0),
         "the input {dims:?} has nothing to read for {shape:?}"
     );
-    // What a tap reads, and the place of each.
+    // The values that one tap gathers, and an index for each.
     elements(&shape, size_of::<i64>());
     let x = widened(x).with_shape([dims[0], dims[1], dims[2..].iter().product()]);
     let grid = widened(grid)

@@ -68,7 +68,7 @@ fn little(bytes: &[u8]) -> u64 {
         .fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// The sizes of an array, whose elements are in a file of so many bytes.
+/// The shape of an array. An error if a file of `length` bytes cannot hold its elements.
 fn shape<R: Read>(file: &NpyFile<R>, kind: &TypeStr, length: usize) -> Result<Vec<usize>> {
     // Texts may have no bytes.
     let size = kind.num_bytes().unwrap_or(usize::MAX).max(1);

@@ -129,7 +129,7 @@ impl Operator for RotaryEmbedding {
 }
 
 impl RotaryEmbedding {
-    /// Whether there is known to be an angle for each pair.
+    /// Whether the sizes known at compile time give one angle for each pair of features.
     fn counted(&self, cx: &Emit<'_, '_>) -> Result<bool, Problem> {
         let sizes = heads::known(cx.tensor_type(0)?, self.heads);
         let size = sizes.map(|[_, _, _, size]| size);

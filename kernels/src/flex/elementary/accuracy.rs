@@ -57,7 +57,7 @@ fn tanh_of_every_float() {
 
 #[test]
 fn gelu_of_every_float() {
-    // What is 0 times infinity in the definition is so in ONNX Runtime.
+    // At -infinity the definition is 0 times infinity, so NaN, as in ONNX Runtime.
     of_activation(Activation::Gelu, |x| 0.5 * x * erfc(-x / SQRT_2));
 }
 

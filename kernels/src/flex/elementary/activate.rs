@@ -4,7 +4,7 @@ use burn::backend::{Flex, flex::FlexTensor};
 use burn::tensor::DType;
 
 use super::{
-    exp_at,
+    at_least, at_most, exp_at,
     gaussian::{gelu_at, gelu_tanh_at},
     logistic::{sigmoid_at, softplus_at, tanh_at},
 };
@@ -128,15 +128,4 @@ fn each(elements: &mut [f32], run: impl Fn(f32) -> f32) {
 #[inline(always)]
 fn below<S: Sum>(x: f32, alpha: f32) -> f32 {
     alpha * (exp_at::<S>(at_most(x, 0.0)) - 1.0)
-}
-
-/// The greater number; NaN stays.
-#[inline(always)]
-fn at_least(x: f32, low: f32) -> f32 {
-    if x < low { low } else { x }
-}
-
-#[inline(always)]
-fn at_most(x: f32, high: f32) -> f32 {
-    if x > high { high } else { x }
 }

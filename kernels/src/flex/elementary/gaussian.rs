@@ -1,6 +1,9 @@
 //! Gelu and its approximation by a hyperbolic tangent.
 
-use super::power::{TWO_TO_MINUS_64, exp_times, polynomial};
+use super::{
+    at_most,
+    power::{TWO_TO_MINUS_64, exp_times, polynomial},
+};
 use crate::flex::instructions::Sum;
 
 /// From here on a power of e times 2^64 is 0, so that infinities and large numbers times it are what the
@@ -29,8 +32,7 @@ const SLOPE: [f32; 10] = [
 /// The error function near -1 has no digits left for the sum, hence the tail of the distribution.
 #[inline(always)]
 pub fn gelu_at<S: Sum>(x: f32) -> f32 {
-    let size = x.abs();
-    let size = if size > GELU_BOUND { GELU_BOUND } else { size };
+    let size = at_most(x.abs(), GELU_BOUND);
     let [square, rest] = S::product(size, size);
     let power = exp_times::<S, 64>(-0.5 * square, Some(-0.5 * rest));
     let variable = S::of(-2.0 * OFFSET, 1.0 / (size + OFFSET), 1.0);
@@ -59,12 +61,7 @@ const CUBIC_PARTS: [f32; 2] = [CUBIC as f32, (CUBIC - CUBIC as f32 as f64) as f3
 /// along.
 #[inline(always)]
 pub fn gelu_tanh_at<S: Sum>(x: f32) -> f32 {
-    let size = x.abs();
-    let size = if size > GELU_TANH_BOUND {
-        GELU_TANH_BOUND
-    } else {
-        size
-    };
+    let size = at_most(x.abs(), GELU_TANH_BOUND);
     let [square, square_rest] = S::product(size, size);
     let factor = S::of(CUBIC_PARTS[0], square, LINEAR_PARTS[0]);
     let rest = S::difference(CUBIC_PARTS[0], square, LINEAR_PARTS[0] - factor) + LINEAR_PARTS[1];

@@ -1,14 +1,16 @@
 //! Sigmoid, hyperbolic tangent and Softplus.
 
-use super::power::{TWO_TO_MINUS_64, exp_times, polynomial};
+use super::{
+    at_least, at_most,
+    power::{TWO_TO_MINUS_64, exp_times, polynomial},
+};
 use crate::flex::instructions::Sum;
 
 /// `1 / (1 + exp(-x))`.
 #[inline(always)]
 pub fn sigmoid_at<S: Sum>(x: f32) -> f32 {
     // Below -104 the result is less than half of the least float; above 40 it is 1. NaN passes.
-    let x = if x < -104.0 { -104.0 } else { x };
-    let x = if x > 40.0 { 40.0 } else { x };
+    let x = at_most(at_least(x, -104.0), 40.0);
     // One and the power are both scaled: the power itself may exceed all floats where the result is subnormal.
     TWO_TO_MINUS_64 / (exp_times::<S, -64>(-x, None) + TWO_TO_MINUS_64)
 }
@@ -42,11 +44,9 @@ const LOGARITHM_LOWER: [f32; 4] = [8.039_124e-2, 7.123_794_6e-1, 1.588_826_3, 1.
 /// `ln(1 + exp(x))`.
 #[inline(always)]
 pub fn softplus_at<S: Sum>(x: f32) -> f32 {
-    let size = x.abs();
-    let size = if size > 104.0 { 104.0 } else { size };
+    let size = at_most(x.abs(), 104.0);
     let power = exp_times::<S, 64>(-size, None) * TWO_TO_MINUS_64;
     let fraction =
         polynomial::<S, _>(LOGARITHM_UPPER, power) / polynomial::<S, _>(LOGARITHM_LOWER, power);
-    let above = if x < 0.0 { 0.0 } else { x };
-    above + S::of(-power * power, fraction, power)
+    at_least(x, 0.0) + S::of(-power * power, fraction, power)
 }

@@ -64,7 +64,7 @@ pub fn exp_at<S: Sum>(x: f32) -> f32 {
     // Beyond these the result is infinite or 0; NaN passes.
     let x = if x > 89.0 { 89.0 } else { x };
     let x = if x < -104.0 { -104.0 } else { x };
-    let (power, remainder) = split::<S>(x);
+    let (_, power, remainder) = split::<S>(x);
     // In two steps, as one power of two does not reach all subnormal results.
     let half = (power * 0.5).floor();
     polynomial::<S, _>(POWER.map(f32::from_bits), remainder) * two_to(half) * two_to(power - half)
@@ -74,7 +74,7 @@ pub fn exp_at<S: Sum>(x: f32) -> f32 {
 #[inline(always)]
 pub fn exp_below<S: Sum>(x: f32) -> f32 {
     let x = if x < -88.376_26 { -88.376_26 } else { x };
-    let (power, remainder) = split::<S>(x);
+    let (_, power, remainder) = split::<S>(x);
     polynomial::<S, _>(POWER.map(f32::from_bits), remainder) * two_to(power)
 }
 
@@ -87,9 +87,7 @@ pub const TWO_TO_MINUS_64: f32 = f32::from_bits((127 - 64) << 23);
 /// normal, -127 gives 0, and 128 infinity; the caller bounds `x`.
 #[inline(always)]
 pub fn exp_times<S: Sum, const PLACES: i32>(x: f32, rest: Option<f32>) -> f32 {
-    let shifted = S::of(x, LOG2_E, ROUNDING);
-    let power = shifted - ROUNDING;
-    let remainder = S::of(power, LN_2[1], S::of(power, LN_2[0], x));
+    let (shifted, _, remainder) = split::<S>(x);
     let remainder = match rest {
         Some(rest) => remainder + rest,
         None => remainder,
@@ -108,18 +106,20 @@ pub fn erf_at<S: Sum>(x: f32) -> f32 {
     let size = if size > ONE { ONE } else { size };
     let near = S::of(polynomial::<S, _>(NEAR, size * size), size, size);
     let far = -S::of(polynomial::<S, _>(FAR, size), size, size);
-    let (power, remainder) = split::<S>(far);
+    let (_, power, remainder) = split::<S>(far);
     let far = 1.0 - polynomial::<S, _>(POWER_OF_ERROR, remainder) * two_to(power);
     let value = if size > SPLIT { far } else { near };
     value.copysign(x)
 }
 
-/// The power of two next to the power `x` of e, and the power of e that is left.
+/// The power of two next to the power `x` of e, before it with its integer in the low bits, and the power of e
+/// that is left.
 #[inline(always)]
-fn split<S: Sum>(x: f32) -> (f32, f32) {
-    let power = S::of(x, LOG2_E, ROUNDING) - ROUNDING;
+fn split<S: Sum>(x: f32) -> (f32, f32, f32) {
+    let shifted = S::of(x, LOG2_E, ROUNDING);
+    let power = shifted - ROUNDING;
     let remainder = S::of(power, LN_2[1], S::of(power, LN_2[0], x));
-    (power, remainder)
+    (shifted, power, remainder)
 }
 
 /// A polynomial by its coefficients from the highest power on.

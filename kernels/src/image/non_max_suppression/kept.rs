@@ -1,8 +1,8 @@
-//! Boxes that are kept, found by where they are.
+//! Spatial index of the kept boxes.
 //!
 //! Boxes whose larger sides are about equal are in one grid, in cells of that size by their least corners. A box
 //! overlaps others of the grid in cells around it alone, and none of very different sides by a large share. So a box is
-//! compared with those near to it, of which few are kept.
+//! compared with the kept boxes near it, which are few.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 #[cfg(not(feature = "std"))]
@@ -79,9 +79,9 @@ impl Kept {
         }
     }
 
-    /// Whether no box that is kept overlaps this one, which is kept then.
+    /// Keeps the box unless a kept box overlaps it by more than the threshold. Returns whether it was kept.
     pub fn keep(&mut self, rectangle: &Rectangle) -> bool {
-        // What is empty, infinite or not a number overlaps nothing by a share.
+        // A box whose area is 0, infinite or NaN has no overlap above any threshold.
         if !(rectangle.area > 0.0 && rectangle.area < f32::INFINITY) {
             return true;
         }
