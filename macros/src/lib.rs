@@ -91,7 +91,9 @@ pub fn onnx_model(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
 fn expand(arguments: &Arguments) -> TokenStream {
     let written = arguments.path.value();
     let span = arguments.path.span();
-    if let Some(complaint) = twice::complaint(span, &written).filter(|_| arguments.short) {
+    if arguments.short
+        && let Some(complaint) = twice::complaint(span, &written)
+    {
         return quote_spanned!(span => ::core::compile_error! { #complaint });
     }
     let variables = path::variables(&written).into_iter();

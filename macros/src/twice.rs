@@ -1,5 +1,7 @@
 //! Short forms of which two stand in one module, where their items have the same names.
 
+use std::cell::RefCell;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use onnx_embed_ir::emit::camel;
@@ -9,7 +11,7 @@ use proc_macro2::Span;
 pub fn complaint(call: Span, written: &str) -> Option<String> {
     let call = call.unwrap();
     let text = std::fs::read_to_string(call.local_file()?).ok()?;
-    let first = before(&text, call.line())?;
+    let first = first_in_scope(text, call.line())?;
     let stem = Path::new(written).file_stem()?.to_string_lossy();
     let name = camel(&stem);
     Some(format!(
@@ -18,8 +20,41 @@ pub fn complaint(call: Span, written: &str) -> Option<String> {
     ))
 }
 
-/// The line of the first short form of a scope that has another one in this line.
-fn before(text: &str, line: usize) -> Option<usize> {
+/// A source file and the repeated short forms in it.
+struct Source {
+    text: String,
+    repeated: Vec<Repeated>,
+}
+
+/// A short form behind another one of the same scope.
+#[derive(Debug, PartialEq)]
+struct Repeated {
+    lines: RangeInclusive<usize>,
+    /// The line of the first one.
+    first: usize,
+}
+
+thread_local! {
+    /// The file that was read last: a file with a thousand models is searched once, not a thousand times.
+    static LAST: RefCell<Option<Source>> = const { RefCell::new(None) };
+}
+
+/// The line of the first short form of the scope in which a repeated one stands in `line` of `text`.
+fn first_in_scope(text: String, line: usize) -> Option<usize> {
+    LAST.with_borrow_mut(|last| {
+        let known = last.take().filter(|last| last.text == text);
+        let source = last.insert(known.unwrap_or_else(|| Source {
+            repeated: repeated(&text),
+            text,
+        }));
+        let mut repeated = source.repeated.iter();
+        Some(repeated.find(|call| call.lines.contains(&line))?.first)
+    })
+}
+
+/// The short forms of a text that stand behind another one of the same scope.
+fn repeated(text: &str) -> Vec<Repeated> {
+    let mut repeated = Vec::new();
     // The first short form of each scope that is open.
     let mut scopes: Vec<Option<usize>> = vec![None];
     let mut tokens = Tokens::new(text);
@@ -37,21 +72,20 @@ fn before(text: &str, line: usize) -> Option<usize> {
                 let path = ahead
                     .next()
                     .filter(|token| token.contains('"') || *token == "concat");
-                let end = ahead.line;
+                let lines = start..=ahead.line;
                 let (true, true, Some(_), Some(first)) = (called, opened, path, scopes.last_mut())
                 else {
                     continue;
                 };
-                match first {
-                    Some(first) if (start..=end).contains(&line) => return Some(*first),
-                    Some(_) => {}
+                match *first {
+                    Some(first) => repeated.push(Repeated { lines, first }),
                     None => *first = Some(start),
                 }
             }
             _ => {}
         }
     }
-    None
+    repeated
 }
 
 /// Tokens of Rust, as far as it takes to know what is code: words, strings and single signs.
@@ -189,16 +223,15 @@ mod tests {
     #[test]
     fn a_second_short_form_of_a_module_is_found() {
         let text = "onnx_model!(\"a.onnx\");\n\nonnx_embed::onnx_model! {\n    \"b.onnx\"\n}\n";
-        assert_eq!(before(text, 1), None);
-        assert_eq!(before(text, 3), Some(1));
-        assert_eq!(before(text, 4), Some(1));
+        let lines = 3..=4;
+        assert_eq!(repeated(text), [Repeated { lines, first: 1 }]);
     }
 
     #[test]
     fn other_modules_and_named_models_do_not_count() {
         let text = "mod a { onnx_model!(\"a.onnx\"); }\nmod b { onnx_model!(\"b.onnx\"); }\n\
                     onnx_model! { pub struct C = \"c.onnx\"; }\nonnx_model!(\"d.onnx\");";
-        assert!((1..=4).all(|line| before(text, line).is_none()));
+        assert_eq!(repeated(text), []);
     }
 
     #[test]
@@ -206,6 +239,15 @@ mod tests {
         let text = "// onnx_model!(\"a\")\n/* { /* */ onnx_model!(\"a\") */\n\
                     const A: &str = r#\"onnx_model!(\"a\")\"#;\nfn f<'a>(x: &'a str) -> char { '{' }\n\
                     fn g() { \"}\\\"{\"; '\\''; onnx_model!(\"b\"); }\nonnx_model!(\"c\");";
-        assert!((1..=7).all(|line| before(text, line).is_none()));
+        assert_eq!(repeated(text), []);
+    }
+
+    #[test]
+    fn a_file_that_changes_is_read_anew() {
+        let one = "onnx_model!(\"a.onnx\");\n";
+        let two = format!("{one}onnx_model!(\"b.onnx\");");
+        assert_eq!(first_in_scope(one.to_owned(), 2), None);
+        assert_eq!(first_in_scope(two, 2), Some(1));
+        assert_eq!(first_in_scope(one.to_owned(), 2), None);
     }
 }
