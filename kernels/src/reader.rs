@@ -13,7 +13,7 @@ use crate::observe::{self, Event, note};
 /// What reads values of a device, for functions that need them on their way.
 ///
 /// Such a function is written once, over a reader. [`now`] makes of it the one that blocks.
-pub trait Reader: Copy {
+pub trait Reader: Copy + Send {
     /// The values, which the caller needs to go on.
     fn read<const D: usize, K: Basic>(self, x: Tensor<D, K>) -> impl Future<Output = TensorData>;
 
@@ -21,7 +21,7 @@ pub trait Reader: Copy {
     fn result<const D: usize, K: Basic>(
         self,
         x: Tensor<D, K>,
-    ) -> impl Future<Output = Result<TensorData, String>>;
+    ) -> impl Future<Output = Result<TensorData, String>> + Send;
 
     /// Where a condition holds, found by the host.
     fn argwhere<const D: usize>(self, x: Tensor<D, Bool>) -> impl Future<Output = Tensor<2, Int>>;

@@ -2,6 +2,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::{boxed::Box, string::String, vec::Vec};
+use core::pin::Pin;
 
 use burn::tensor::kind::Basic;
 use burn::tensor::{Shape, Tensor, TensorData};
@@ -12,14 +13,14 @@ use crate::convert::{convert, with_shape};
 use crate::{Array, Error, Key, Kind, Port, Value, Values};
 
 /// A type that a typed `forward` returns, which becomes a value.
-pub trait Output {
+pub trait Output: Send {
     /// The value, in the dtype and rank that the model declares; an error says why the device
     /// cannot be read.
     fn into_value(
         self,
         kind: &Kind,
         reader: impl Reader,
-    ) -> impl Future<Output = Result<Value, String>>;
+    ) -> impl Future<Output = Result<Value, String>> + Send;
 }
 
 /// Puts an output under its name.
@@ -27,13 +28,13 @@ pub fn put<T: Output>(values: &mut Values, port: &Port, output: T) -> Result<(),
     now(put_by(values, port, output, Blocking))
 }
 
-/// [`put`] without blocking.
-pub async fn put_async<T: Output>(
-    values: &mut Values,
-    port: &Port,
+/// [`put`] without blocking. The future is boxed: rustc otherwise looks into it for each model that calls it.
+pub fn put_async<'v, T: Output + 'v>(
+    values: &'v mut Values,
+    port: &'v Port,
     output: T,
-) -> Result<(), Error> {
-    put_by(values, port, output, Waiting).await
+) -> Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'v>> {
+    Box::pin(put_by(values, port, output, Waiting))
 }
 
 async fn put_by<T: Output>(
@@ -120,7 +121,7 @@ impl<T: Output> Output for Option<T> {
     }
 }
 
-impl<K: Into<Key>, T: Output> Output for BTreeMap<K, T> {
+impl<K: Into<Key> + Send, T: Output> Output for BTreeMap<K, T> {
     async fn into_value(self, kind: &Kind, reader: impl Reader) -> Result<Value, String> {
         let item = match kind {
             Kind::Map { value, .. } => value,
