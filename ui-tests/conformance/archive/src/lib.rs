@@ -14,8 +14,8 @@ use quote::{format_ident, quote};
 
 use unpack::unpack;
 
-/// Number of crates that share the cases. rustc takes less than 1 GB for each, and works on several at a time.
-const PARTS: usize = 10;
+/// Number of crates that share the cases. rustc takes less than 2 GB for each, and works on several at a time.
+const PARTS: usize = 16;
 
 /// Every archive, with the script that writes it.
 const ARCHIVES: [&str; 3] = ["upstream.tar.xz", "package.tar.xz", "own.tar.xz"];

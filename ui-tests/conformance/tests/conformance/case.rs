@@ -97,6 +97,12 @@ pub fn all() -> Vec<Case> {
         onnx_embed_conformance_part8
         onnx_embed_conformance_part9
         onnx_embed_conformance_part10
+        onnx_embed_conformance_part11
+        onnx_embed_conformance_part12
+        onnx_embed_conformance_part13
+        onnx_embed_conformance_part14
+        onnx_embed_conformance_part15
+        onnx_embed_conformance_part16
     )
 }
 
