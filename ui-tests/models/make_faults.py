@@ -22,6 +22,11 @@ def with_opset(model, version):
     return model
 
 
+def with_preview(model):
+    model.opset_import.add(domain="ai.onnx.preview", version=1)
+    return model
+
+
 def models():
     table = ", ".join(str(number) for number in range(100))
     save(
@@ -110,6 +115,17 @@ def models():
         }
         """,
         lambda model: named(with_opset(model, 23)),
+    )
+    save(
+        "flex_attention_heads",
+        """
+        flex_attention_heads (
+            float[b, heads, s, 8] q, float[b2, shared, t, 8] k, float[b3, shared2, t2, 8] v
+        ) => (float[b, heads, s, 8] y) {
+            [shared] y = ai.onnx.preview.FlexAttention (q, k, v)
+        }
+        """,
+        lambda model: named(with_preview(with_opset(model, 26))),
     )
 
 

@@ -200,6 +200,17 @@ pub fn attention_products(
     products.cast(precision)
 }
 
+/// Queries, keys and values as they are, if they are those of one attention.
+#[inline(never)]
+pub fn matching_heads(
+    query: Tensor<4>,
+    key: Tensor<4>,
+    value: Tensor<4>,
+) -> (Tensor<4>, Tensor<4>, Tensor<4>) {
+    spec::heads(query.dims(), key.dims(), value.dims());
+    (query, key, value)
+}
+
 /// The sums of values, each times its probability, computed as precisely as the probabilities are.
 #[inline(never)]
 pub fn attention_values(probabilities: Tensor<4>, value: Tensor<4>) -> Tensor<4> {

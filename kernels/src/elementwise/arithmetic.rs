@@ -34,7 +34,7 @@ pub fn div_int<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D
 /// Integer Mod: the result has the divisor's sign; 0 where the divisor is 0.
 pub fn modulo<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D, Int> {
     let (a, b) = agreed(a, b);
-    a.remainder(nonzero(b))
+    a.remainder(apart_from_units(b))
 }
 
 /// Float Mod: the result has the divisor's sign, a zero also. What an infinite divisor divides is left, or becomes the divisor where it has the other sign.
@@ -54,13 +54,18 @@ pub fn modulo_float<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
 /// Integer Mod with `fmod=1`: the result has the dividend's sign; 0 where the divisor is 0.
 pub fn fmod_int<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D, Int> {
     let (a, b) = agreed(a, b);
+    let b = apart_from_units(b);
+    let multiple = a.clone().div(b.clone()).mul(b);
+    a.sub(multiple)
+}
+
+/// Divisors by which the same is left, without 0, and without -1, by which the least integer has no quotient.
+fn apart_from_units<const D: usize>(b: Tensor<D, Int>) -> Tensor<D, Int> {
     let mut unit = b.clone().equal_scalar(0);
     if !b.dtype().is_uint() {
         unit = unit.bool_or(b.clone().equal_scalar(-1));
     }
-    let b = b.mask_fill(unit, 1);
-    let multiple = a.clone().div(b.clone()).mul(b);
-    a.sub(multiple)
+    b.mask_fill(unit, 1)
 }
 
 /// Float Mod with `fmod=1`, as C's `fmod`: the result has the dividend's sign.
@@ -158,7 +163,7 @@ mod tests {
     use burn::tensor::DType;
 
     use super::*;
-    use crate::testing::{float, has_all, int, on_cpu, same};
+    use crate::testing::{float, has, has_all, int, on_cpu, same};
 
     const NAN: f32 = f32::NAN;
     const INF: f32 = f32::INFINITY;
@@ -193,6 +198,11 @@ mod tests {
         same(modulo(a, b), [2i32, 1, -1, -2, 0, 0]);
         let a = int::<1>([u64::MAX, 7]);
         same(modulo(a, int([10u64, 0])), [5u64, 0]);
+        let least = || int::<1>([i64::MIN, i64::MIN]);
+        if has(DType::I64) {
+            same(modulo(least(), int([-1i64, 3])), [0i64, 1]);
+            same(fmod_int(least(), int([-1i64, 3])), [0i64, -2]);
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::attention::{
     AttentionMask, AttentionOptions, AttentionScores, JoinedAttention, ScoreMask, attention,
     attention_products, attention_values, attention_with_scores, joined_attention,
     linear::{LinearAttention, linear_attention},
+    matching_heads,
     rotary::{rotate, rotate_features, rotate_pairs},
 };
 use burn::tensor::DType;
@@ -98,6 +99,16 @@ pub const ROWS: &[Row] = &[
         },
     )
     .when(|size| heads_divide(size) && size('m') <= size('t')),
+    row(
+        "attention/dot_product matching_heads",
+        "query=bhsf key=bktf value=bktw",
+        "b2h4s3f8k2t5w6",
+        |a| {
+            let (query, keys, values) = matching_heads(a.float(0), a.float(1), a.float(2));
+            vec![value(query), value(keys), value(values)]
+        },
+    )
+    .when(heads_divide),
     row(
         "attention/dot_product attention_products",
         "query=bhsf key=bktf",

@@ -3,7 +3,9 @@
 use burn::tensor::{DType, Int, IntDType, Tensor, kind::Ordered};
 
 use crate::dtype::lowered;
+use crate::ensure;
 use crate::shape::WithShape;
+use crate::spec::operand;
 
 /// ArgMax as int64: of equal values the first, or the last. `O` is `D` where the axis stays, else `D - 1`, at least 1.
 pub fn arg_max<const D: usize, const O: usize, K: Ordered>(
@@ -30,7 +32,19 @@ fn place<const D: usize, const O: usize, K: Ordered>(
     find: impl FnOnce(Tensor<D, K>) -> Tensor<D, Int>,
 ) -> Tensor<O, Int> {
     let dims = x.dims();
-    let dtype: IntDType = lowered(&x.device(), DType::I64).into();
+    let shape: [usize; O] = if O == D {
+        core::array::from_fn(|at| if at == axis { 1 } else { dims[at] })
+    } else {
+        assert_eq!(O, D - 1, "rank of the result");
+        core::array::from_fn(|at| dims[if at < axis { at } else { at + 1 }])
+    };
+    let dtype = lowered(&x.device(), DType::I64);
+    if shape.contains(&0) {
+        return Tensor::zeros(shape, (&x.device(), dtype));
+    }
+    let dtype: IntDType = dtype.into();
+    let input = operand("input", &dims);
+    ensure!(dims[axis] > 0, "{input} has no elements along axis {axis}");
     let found = if last {
         find(x.flip([axis]))
             .cast(dtype)
@@ -39,22 +53,15 @@ fn place<const D: usize, const O: usize, K: Ordered>(
     } else {
         find(x).cast(dtype)
     };
-    if O == D {
-        return found.with_shape(core::array::from_fn::<usize, O, _>(|at| match at {
-            at if at == axis => 1,
-            at => dims[at],
-        }));
-    }
-    assert_eq!(O, D - 1, "rank of the result");
-    found.with_shape(core::array::from_fn::<usize, O, _>(|at| match at {
-        at if at < axis => dims[at],
-        at => dims[at + 1],
-    }))
+    found.with_shape(shape)
 }
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::TensorData;
+
     use super::*;
+    use crate::fault::attempt;
     use crate::testing::{float, int, same};
 
     #[test]
@@ -71,5 +78,18 @@ mod tests {
         let long = Tensor::<1>::ones([5000], &Default::default());
         let y: Tensor<1, Int> = arg_max(long, 0, true);
         same(y, [4999i64]);
+    }
+
+    #[test]
+    fn an_axis_without_elements_has_no_extreme() {
+        let x = || float::<2>(TensorData::new(Vec::<f32>::new(), [0, 3]));
+        let y: Tensor<2, Int> = arg_max(x(), 1, true);
+        assert_eq!(y.dims(), [0, 1]);
+        let failed = attempt(|| arg_max::<2, 1, _>(x(), 0, false)).unwrap_err();
+        let said = "the input [0, 3] has no elements along axis 0";
+        assert_eq!(failed.reason, said);
+        let nothing = float::<2>(TensorData::new(Vec::<f32>::new(), [0, 0]));
+        let y: Tensor<2, Int> = arg_min(nothing, 0, false);
+        assert_eq!(y.dims(), [1, 0]);
     }
 }

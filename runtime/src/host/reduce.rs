@@ -72,21 +72,20 @@ pub fn cumsum<T: Number>(
     exclusive: bool,
     reverse: bool,
 ) -> Array<T> {
-    let size = array.shape()[axis];
-    Array::from_fn(array.shape(), |index| {
-        let at = index[axis];
-        let summed = match (reverse, exclusive) {
-            (false, false) => 0..at + 1,
-            (false, true) => 0..at,
-            (true, false) => at..size,
-            (true, true) => at + 1..size,
-        };
-        let mut index = index.to_vec();
-        summed.fold(T::ZERO, |sum, at| {
-            index[axis] = at;
-            sum.add(array[index.as_slice()])
-        })
-    })
+    let (values, shape) = (array.data(), array.shape());
+    let (size, inner) = (shape[axis], shape[axis + 1..].iter().product::<usize>());
+    let mut sums = values.to_vec();
+    for first in 0..values.len().checked_div(size).unwrap_or(0) {
+        let start = first / inner * size * inner + first % inner;
+        let mut sum = T::ZERO;
+        for step in 0..size {
+            let place = start + inner * if reverse { size - 1 - step } else { step };
+            let before = sum;
+            sum = sum.add(values[place]);
+            sums[place] = if exclusive { before } else { sum };
+        }
+    }
+    Array::new(shape, sums)
 }
 
 fn reduce<T: Number>(

@@ -11,6 +11,7 @@ use crate::{panic_of, values};
 onnx_model! { struct Rows = "../../models/rows.onnx"; }
 onnx_model! { struct Speech = "../../models/speech.onnx"; }
 onnx_model! { struct AttentionHeads = "../../models/attention_heads.onnx"; }
+onnx_model! { struct FlexAttentionHeads = "../../models/flex_attention_heads.onnx"; }
 onnx_model! { struct Contradictions = "../../models/contradictions.onnx"; }
 
 fn ids(ids: &[i64]) -> Tensor<1, Int> {
@@ -154,6 +155,24 @@ fn heads_that_do_not_share_keys() {
         assert_eq!(message(model.run(inputs)), expected);
         assert_eq!(forward(heads), expected);
     }
+    let outputs = run([4, 2, 2]).unwrap();
+    let ones = TensorData::new(vec![1.0f32; 4 * 128 * 8], [1, 4, 128, 8]);
+    assert_eq!(outputs["y"].tensor(), Some(&ones));
+}
+
+#[test]
+fn heads_of_values_that_are_not_those_of_keys() {
+    let model = FlexAttentionHeads::new(&Device::flex());
+    let run = |heads: [usize; 3]| {
+        let [q, k, v] = attended(heads, 1.0).map(|x| Value::from(x.into_data()));
+        model.run(Values::from([("q", q), ("k", k), ("v", v)]))
+    };
+    // Both share heads of queries, in other ways.
+    assert_eq!(
+        message(run([4, 2, 1])),
+        "cannot run `/shared/FlexAttention` (ai.onnx.preview.FlexAttention): expected axis 1 of the value [1, 1, 128, 8] to equal \
+         axis 1 of the key [1, 2, 128, 8]"
+    );
     let outputs = run([4, 2, 2]).unwrap();
     let ones = TensorData::new(vec![1.0f32; 4 * 128 * 8], [1, 4, 128, 8]);
     assert_eq!(outputs["y"].tensor(), Some(&ones));

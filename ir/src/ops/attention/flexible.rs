@@ -88,11 +88,19 @@ impl Operator for FlexAttention {
             let tensor = cx.tensor_type(input).ok()?;
             heads::known(tensor, None)
         });
+        let (mut query, mut key, mut value) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
+        let mut checked = Code::default();
         match &operands {
             [Some(query), Some(key), Some(value)] if heads::fit([query, key, value]) => {}
-            _ => cx.may_fail(),
+            _ => {
+                cx.may_fail();
+                let [q, k, v] = ["query", "key", "value"].map(|hint| cx.temporary(hint));
+                checked = code! {
+                    let (#q, #k, #v) = ops::attention::matching_heads(#query, #key, #value);
+                };
+                (query, key, value) = (code!(#q), code!(#k), code!(#v));
+            }
         }
-        let (query, key, value) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
         let precision = self.precision(cx.tensor_type(0)?.dtype);
         let precision = format_ident!("{}", carrier(precision));
         let scale = match self.scale {
@@ -109,11 +117,16 @@ impl Operator for FlexAttention {
         let probabilities = code!(activation::softmax(#scores, 3));
         let (between, probabilities) = changed(cx, PROBABILITIES, probabilities)?;
         let result = code!(ops::attention::attention_values(#probabilities, #value));
-        Ok(if before.is_empty() && between.is_empty() {
-            result
-        } else {
-            code!({ #before #between #result })
-        })
+        Ok(
+            if [&checked, &before, &between]
+                .iter()
+                .all(|code| code.is_empty())
+            {
+                result
+            } else {
+                code!({ #checked #before #between #result })
+            },
+        )
     }
 
     fn flow(&self) -> Option<Flow> {

@@ -73,15 +73,15 @@ async fn roi_align_by(
         &[regions[0], 4],
         operand("tensor of batches", &regions),
     );
-    let shape = [rois.dims()[0], channels, rows, columns];
-    if shape.contains(&0) || height * width == 0 {
-        return Tensor::zeros(shape, (&x.device(), x.dtype()));
-    }
+    let shape = [regions[0], channels, rows, columns];
     let axis = Axis {
         number: 0,
         size: batch,
     };
     let batches = nonnegative(batches, axis);
+    if shape.contains(&0) || height * width == 0 {
+        return Tensor::zeros(shape, (&x.device(), x.dtype()));
+    }
     match on_device(&x, &rois, &batches, options) {
         Some(y) => y,
         None => by_primitives(x, rois, batches, options, reader).await,
@@ -201,6 +201,7 @@ mod tests {
     use burn::tensor::TensorData;
 
     use super::*;
+    use crate::fault::attempt;
     use crate::testing::{float, indices, int, near, noise};
 
     const OPTIONS: RoiAlign = RoiAlign {
@@ -362,5 +363,17 @@ mod tests {
         let x = noise([1, 2, 3, 3], 1).cast(DType::F16);
         let y = roi_align(x, rois.cast(DType::F16), batches, &OPTIONS);
         assert_eq!((y.dims(), y.dtype()), ([0, 2, 2, 3], DType::F16));
+    }
+
+    #[test]
+    fn the_maps_of_regions_exist_where_they_have_no_elements() {
+        let x = || float::<4>(TensorData::new(Vec::<f32>::new(), [2, 3, 0, 4]));
+        let regions = || float::<2>([[0f32, 0.0, 1.0, 1.0]]);
+        let y = roi_align(x(), regions(), int([1i64]), &OPTIONS);
+        assert_eq!(y.dims(), [1, 3, 2, 3]);
+        for outside in [2i64, -1] {
+            let failed = attempt(|| roi_align(x(), regions(), int([outside]), &OPTIONS));
+            assert!(failed.is_err(), "{outside}");
+        }
     }
 }

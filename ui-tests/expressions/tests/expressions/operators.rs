@@ -6,7 +6,9 @@ use onnx_embed_expressions::OPERATORS;
 use onnx_embed_ir::options::Options;
 use onnx_embed_ir::types::Known;
 use onnx_embed_property_graphs::expressions::encoded;
-use onnx_embed_property_graphs::expressions::operators::{LINES, Line, Numbers, inputs, text};
+use onnx_embed_property_graphs::expressions::operators::{
+    LINES, Line, Numbers, inputs, is_scalar, text,
+};
 
 /// An element of any type.
 #[derive(Clone, Copy, Debug)]
@@ -102,10 +104,10 @@ fn on_device() -> Vec<Vec<Element>> {
     let mut values = Values::new();
     for (name, numbers) in inputs() {
         let data = match numbers {
-            Numbers::Floats(numbers) => vector(numbers),
-            Numbers::Doubles(numbers) => vector(numbers),
-            Numbers::Int32(numbers) => vector(numbers),
-            Numbers::Int64(numbers) => vector(numbers),
+            Numbers::Floats(numbers) => tensor(name, numbers),
+            Numbers::Doubles(numbers) => tensor(name, numbers),
+            Numbers::Int32(numbers) => tensor(name, numbers),
+            Numbers::Int64(numbers) => tensor(name, numbers),
         };
         values.insert(name, Value::Tensor(data));
     }
@@ -120,9 +122,12 @@ fn on_device() -> Vec<Vec<Element>> {
     (0..LINES.len()).map(result).collect()
 }
 
-fn vector<E: host::Scalar>(numbers: Vec<E>) -> TensorData {
-    let count = numbers.len();
-    TensorData::new(numbers, [count])
+fn tensor<E: host::Scalar>(name: &str, numbers: Vec<E>) -> TensorData {
+    let sizes = match is_scalar(name) {
+        true => Vec::new(),
+        false => vec![numbers.len()],
+    };
+    TensorData::new(numbers, sizes)
 }
 
 fn numbers(name: &str) -> Numbers {
@@ -131,6 +136,7 @@ fn numbers(name: &str) -> Numbers {
 }
 
 fn shown(name: &str, at: usize) -> String {
+    let at = if is_scalar(name) { 0 } else { at };
     match numbers(name) {
         Numbers::Floats(numbers) => format!("{:?}", numbers[at]),
         Numbers::Doubles(numbers) => format!("{:?}", numbers[at]),
@@ -141,6 +147,20 @@ fn shown(name: &str, at: usize) -> String {
 
 /// What the host gives, where it has the operator.
 fn on_host(line: &Line) -> Option<Vec<Element>> {
+    match line.operator {
+        "CumSum" => return Some(cumulative(line)),
+        "Range" => return Some(range(line)),
+        "NonZero" => {
+            let places = match numbers(line.inputs[0]) {
+                Numbers::Floats(a) => host::nonzero(&Array::vector(a)),
+                Numbers::Int32(a) => host::nonzero(&Array::vector(a)),
+                _ => return None,
+            };
+            return Some(elements!(places, Int));
+        }
+        "Clip" => return None,
+        _ => {}
+    }
     let second = line.inputs.get(1).map(|name| numbers(name));
     match (numbers(line.inputs[0]), second) {
         (Numbers::Floats(a), None) => of_floats(line, &Array::vector(a)),
@@ -187,6 +207,42 @@ fn on_host(line: &Line) -> Option<Vec<Element>> {
             }
         }
         _ => None,
+    }
+}
+
+fn cumulative(line: &Line) -> Vec<Element> {
+    let [exclusive, reverse] =
+        ["exclusive", "reverse"].map(|attribute| line.attributes.contains(attribute));
+    match numbers(line.inputs[0]) {
+        Numbers::Floats(a) => {
+            elements!(
+                host::cumsum(&Array::vector(a), 0, exclusive, reverse),
+                Float
+            )
+        }
+        Numbers::Int64(a) => {
+            elements!(host::cumsum(&Array::vector(a), 0, exclusive, reverse), Int)
+        }
+        other => panic!("no sums of {other:?}"),
+    }
+}
+
+fn range(line: &Line) -> Vec<Element> {
+    match line.dtype {
+        "float" => {
+            let [start, limit, delta] = [0, 1, 2].map(|at| match numbers(line.inputs[at]) {
+                Numbers::Floats(of_one) => Array::scalar(of_one[0]),
+                other => panic!("no range of {other:?}"),
+            });
+            elements!(host::range(&start, &limit, &delta), Float)
+        }
+        _ => {
+            let [start, limit, delta] = [0, 1, 2].map(|at| match numbers(line.inputs[at]) {
+                Numbers::Int64(of_one) => Array::scalar(of_one[0]),
+                other => panic!("no range of {other:?}"),
+            });
+            elements!(host::range(&start, &limit, &delta), Int)
+        }
     }
 }
 

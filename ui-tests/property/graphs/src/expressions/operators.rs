@@ -10,6 +10,8 @@ pub struct Line {
     pub operator: &'static str,
     pub attributes: &'static str,
     pub inputs: &'static [&'static str],
+    /// The sizes of the result, if they are not those of the first input.
+    pub sizes: Option<&'static str>,
 }
 
 /// Numbers of a type, in pairs.
@@ -19,6 +21,15 @@ pub enum Numbers {
     Doubles(Vec<f64>),
     Int32(Vec<i32>),
     Int64(Vec<i64>),
+}
+
+impl Line {
+    const fn of(self, sizes: &'static str) -> Self {
+        Line {
+            sizes: Some(sizes),
+            ..self
+        }
+    }
 }
 
 const fn line(
@@ -32,10 +43,12 @@ const fn line(
         operator,
         attributes,
         inputs,
+        sizes: None,
     }
 }
 
-/// Pairs of floats are `a`, `b`, of integers `i`, `j` and `l`, `m`; divisors `d`, `c`; bases `p`, and exponents `e`, `q`.
+/// Pairs of floats are `a`, `b`, of integers `i`, `j` and `l`, `m`; divisors `d`, `c`; bases `p`, and exponents `e`, `q`; terms
+/// of sums `s` and `t`. Names in capitals are scalars.
 pub const LINES: &[Line] = &[
     line("float", "Add", "", &["a", "b"]),
     line("float", "Sub", "", &["a", "b"]),
@@ -94,6 +107,26 @@ pub const LINES: &[Line] = &[
     line("float", "Cast", "<to = 1>", &["l"]),
     line("bool", "Less", "", &["l", "m"]),
     line("bool", "Equal", "", &["l", "m"]),
+    line("float", "Clip", "", &["a", "LEAST", "MOST"]),
+    line("float", "Clip", "", &["a", "MOST", "LEAST"]),
+    line("float", "Clip", "", &["a", "LEAST"]),
+    line("int64", "Clip", "", &["l", "DOWN", "UP"]),
+    line("float", "CumSum", "", &["t", "AXIS"]),
+    line("float", "CumSum", "<exclusive = 1>", &["t", "AXIS"]),
+    line("int64", "CumSum", "", &["s", "AXIS"]),
+    line("int64", "CumSum", "<exclusive = 1>", &["s", "AXIS"]),
+    line("int64", "CumSum", "<reverse = 1>", &["s", "AXIS"]),
+    line(
+        "int64",
+        "CumSum",
+        "<exclusive = 1, reverse = 1>",
+        &["s", "AXIS"],
+    ),
+    line("int64", "Range", "", &["UP", "DOWN", "STEP"]).of("9"),
+    line("int64", "Range", "", &["DOWN", "UP", "STEP"]).of("0"),
+    line("float", "Range", "", &["LEAST", "MOST", "TENTH"]).of("35"),
+    line("int64", "NonZero", "", &["a"]).of("1, 168"),
+    line("int64", "NonZero", "", &["i"]).of("1, 72"),
 ];
 
 const FLOATS: [f32; 14] = [
@@ -117,7 +150,7 @@ const FLOATS: [f32; 14] = [
 pub fn inputs() -> Vec<(&'static str, Numbers)> {
     let floats = pairs(&FLOATS);
     let small = pairs(&[i32::MIN, i32::MAX, 0, 1, -1, 2, -2, 7, -7]);
-    let large = pairs(&[i64::MIN + 1, i64::MAX, 0, 1, -1, 2, -2, 7, (1 << 33) + 1]);
+    let large = pairs(&[i64::MIN, i64::MAX, 0, 1, -1, 2, -2, 7, (1 << 33) + 1]);
     // What they divide has quotients in its type.
     let divisors = pairs(&[1, 2, -2, 3, -3, 7, -7, i32::MAX, i32::MIN]);
     let bases = pairs(&[0, 1, -1, 2, -2, 0, 1, -1, 1]);
@@ -126,7 +159,18 @@ pub fn inputs() -> Vec<(&'static str, Numbers)> {
         .iter()
         .map(|&m| if m % 2 == 0 { 0.5 } else { (m % 64) as f32 });
     let tiny = floats.1.iter().map(|&b| f64::from(b) * 1e-60);
+    let (terms, addends) = pairs(&[0, 1, -1, 300, -7, 1 << 20]);
+    let quarters = addends.iter().map(|&addend| addend as f32 / 4.0);
     vec![
+        ("t", Numbers::Floats(quarters.collect())),
+        ("s", Numbers::Int64(terms)),
+        ("AXIS", Numbers::Int64(vec![0])),
+        ("UP", Numbers::Int64(vec![6])),
+        ("DOWN", Numbers::Int64(vec![-20])),
+        ("STEP", Numbers::Int64(vec![-3])),
+        ("LEAST", Numbers::Floats(vec![-2.5])),
+        ("MOST", Numbers::Floats(vec![1.0])),
+        ("TENTH", Numbers::Floats(vec![0.1])),
         ("e", Numbers::Doubles(tiny.collect())),
         ("q", Numbers::Floats(halves.collect())),
         ("a", Numbers::Floats(floats.0)),
@@ -144,6 +188,11 @@ pub fn inputs() -> Vec<(&'static str, Numbers)> {
     ]
 }
 
+/// Whether an input has no axes.
+pub fn is_scalar(name: &str) -> bool {
+    name.starts_with(char::is_uppercase)
+}
+
 fn pairs<T: Copy>(some: &[T]) -> (Vec<T>, Vec<T>) {
     let all = some.iter().flat_map(|&a| some.iter().map(move |&b| (a, b)));
     all.unzip()
@@ -153,7 +202,10 @@ fn pairs<T: Copy>(some: &[T]) -> (Vec<T>, Vec<T>) {
 pub fn text(constant: bool) -> String {
     let inputs = inputs();
     let listed = inputs.iter().map(|(name, numbers)| {
-        let ty = format!("{} {name}", numbers.ty());
+        let ty = match is_scalar(name) {
+            true => format!("{} {name}", numbers.ty()),
+            false => format!("{}[{}] {name}", numbers.ty(), numbers.len()),
+        };
         match constant {
             true => format!("{ty} = {{{}}}", numbers.list()),
             false => ty,
@@ -171,8 +223,10 @@ pub fn text(constant: bool) -> String {
             operator,
             attributes,
             inputs,
+            sizes,
         } = line;
-        outputs.push(format!("{dtype}[{}] y{at}", count(inputs[0])));
+        let sizes = sizes.map_or_else(|| count(inputs[0]).to_string(), str::to_owned);
+        outputs.push(format!("{dtype}[{sizes}] y{at}"));
         writeln!(
             nodes,
             "    y{at} = {operator} {attributes} ({})",
@@ -200,14 +254,13 @@ impl Numbers {
         }
     }
 
-    fn ty(&self) -> String {
-        let name = match self {
+    fn ty(&self) -> &'static str {
+        match self {
             Self::Floats(_) => "float",
             Self::Doubles(_) => "double",
             Self::Int32(_) => "int32",
             Self::Int64(_) => "int64",
-        };
-        format!("{name}[{}]", self.len())
+        }
     }
 
     fn list(&self) -> String {
