@@ -7,7 +7,7 @@ pub use crate::attempt::{attempt, attempt_async};
 pub use crate::host::MapAsync;
 pub use crate::inputs::take;
 pub use crate::node::Node;
-pub use crate::outputs::{put, put_async};
+pub use crate::outputs::Outputs;
 pub use crate::value::print;
 pub use crate::{embedded, from_file, printed};
 pub use alloc::{boxed::Box, collections::BTreeMap, string::String, vec, vec::Vec};

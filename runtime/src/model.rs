@@ -5,6 +5,8 @@ use std::path::Path;
 
 use burn::tensor::Device;
 
+use crate::attempt::{attempt, attempt_async};
+use crate::outputs::Outputs;
 use crate::warm_up::zeros;
 use crate::weights::{Table, WeightSource};
 use crate::{Error, Metadata, Parameter, Signature, Values};
@@ -80,14 +82,26 @@ pub trait OnnxModel: Sized + Send + Sync {
     /// leaves to its caller: there the result counts.
     ///
     /// Panics are caught to this end, so where they abort (`panic = "abort"`) `run` does so too.
-    fn run(&self, inputs: Values) -> Result<Values, Error>;
+    fn run(&self, mut inputs: Values) -> Result<Values, Error> {
+        Self::SIGNATURE.check(&inputs)?;
+        attempt(|| self.start(&mut inputs)?.values())
+    }
 
     /// [`run`](Self::run) for threads that must not block, as in a browser: whatever is read from the
     /// device is awaited, the outputs and what nodes need on their way. Any executor may poll it, from
     /// whatever thread.
     ///
     /// The work is given to the device as the future is polled, and nothing before.
-    fn run_async(&self, inputs: Values) -> impl Future<Output = Result<Values, Error>> + Send;
+    fn run_async(&self, mut inputs: Values) -> impl Future<Output = Result<Values, Error>> + Send {
+        async move {
+            Self::SIGNATURE.check(&inputs)?;
+            attempt_async(async { self.start(&mut inputs)?.values_async().await }).await
+        }
+    }
+
+    /// Gives the work of a run to the device.
+    #[doc(hidden)]
+    fn start(&self, inputs: &mut Values) -> Result<Outputs, Error>;
 
     /// Runs the model on zeros and waits for the device, so that the first request finds its kernels compiled.
     ///

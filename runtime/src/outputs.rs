@@ -23,35 +23,63 @@ pub trait Output: Send {
     ) -> impl Future<Output = Result<Value, String>> + Send;
 }
 
-/// Puts an output under its name.
-pub fn put<T: Output>(values: &mut Values, port: &Port, output: T) -> Result<(), Error> {
-    now(put_by(values, port, output, Blocking))
+/// The outputs of a run, which may still be computed.
+#[derive(Default)]
+pub struct Outputs(Vec<(&'static Port, Box<dyn Pending>)>);
+
+type Read<'k> = Pin<Box<dyn Future<Output = Result<Value, String>> + Send + 'k>>;
+
+/// An [`Output`] of any type.
+trait Pending: Send {
+    fn blocking(self: Box<Self>, kind: &Kind) -> Read<'_>;
+
+    fn waiting(self: Box<Self>, kind: &Kind) -> Read<'_>;
 }
 
-/// [`put`] without blocking. The future is boxed: rustc otherwise looks into it for each model that calls it.
-pub fn put_async<'v, T: Output + 'v>(
-    values: &'v mut Values,
-    port: &'v Port,
-    output: T,
-) -> Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'v>> {
-    Box::pin(put_by(values, port, output, Waiting))
+impl<T: Output + 'static> Pending for T {
+    fn blocking(self: Box<Self>, kind: &Kind) -> Read<'_> {
+        Box::pin(self.into_value(kind, Blocking))
+    }
+
+    fn waiting(self: Box<Self>, kind: &Kind) -> Read<'_> {
+        Box::pin(self.into_value(kind, Waiting))
+    }
 }
 
-async fn put_by<T: Output>(
-    values: &mut Values,
-    port: &Port,
-    output: T,
-    reader: impl Reader,
-) -> Result<(), Error> {
-    match output.into_value(&port.kind, reader).await {
-        Ok(value) => {
-            values.insert(port.name, value);
-            Ok(())
+impl Outputs {
+    /// No outputs.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With one more, under the name of its port.
+    pub fn with(mut self, port: &'static Port, output: impl Output + 'static) -> Self {
+        self.0.push((port, Box::new(output)));
+        self
+    }
+
+    /// The values by their names.
+    pub fn values(self) -> Result<Values, Error> {
+        now(self.read(|output, kind| output.blocking(kind)))
+    }
+
+    /// [`values`](Self::values) without blocking.
+    pub async fn values_async(self) -> Result<Values, Error> {
+        self.read(|output, kind| output.waiting(kind)).await
+    }
+
+    async fn read(
+        self,
+        start: impl for<'k> Fn(Box<dyn Pending>, &'k Kind) -> Read<'k> + Send,
+    ) -> Result<Values, Error> {
+        let mut values = Values::new();
+        for (port, output) in self.0 {
+            let name = port.name;
+            let read = start(output, &port.kind).await;
+            let value = read.map_err(|reason| Error::Output { name, reason })?;
+            values.insert(name, value);
         }
-        Err(reason) => Err(Error::Output {
-            name: port.name,
-            reason,
-        }),
+        Ok(values)
     }
 }
 
@@ -160,9 +188,9 @@ mod tests {
         Kind::Tensor { dtype, sizes }
     }
 
-    fn value(output: impl Output, kind: Kind) -> Value {
-        let mut values = Values::new();
-        put(&mut values, &Port { name: "y", kind }, output).unwrap();
+    fn value(output: impl Output + 'static, kind: Kind) -> Value {
+        let port = Box::leak(Box::new(Port { name: "y", kind }));
+        let mut values = Outputs::new().with(port, output).values().unwrap();
         values.remove("y").unwrap()
     }
 

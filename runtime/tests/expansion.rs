@@ -142,35 +142,13 @@ mod mlp {
                 &TABLE
             }
 
-            fn run(&self, mut inputs: Values) -> Result<Values, Error> {
-                Self::SIGNATURE.check(&inputs)?;
+            fn start(&self, inputs: &mut Values) -> Result<private::Outputs, Error> {
                 let device = private::device(self);
-                let output = self.forward(private::take(
-                    &mut inputs,
-                    &Self::SIGNATURE.inputs[0],
-                    &device,
-                )?);
-                let mut outputs = Values::new();
-                private::put(&mut outputs, &Self::SIGNATURE.outputs[0], output.logits)?;
-                private::put(&mut outputs, &Self::SIGNATURE.outputs[1], output.class)?;
-                Ok(outputs)
-            }
-
-            async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
-                Self::SIGNATURE.check(&inputs)?;
-                let device = private::device(self);
-                let output = self.forward(private::take(
-                    &mut inputs,
-                    &Self::SIGNATURE.inputs[0],
-                    &device,
-                )?);
-                let [logits, class] = &Self::SIGNATURE.outputs else {
-                    unreachable!("the model has two outputs");
-                };
-                let mut outputs = Values::new();
-                private::put_async(&mut outputs, logits, output.logits).await?;
-                private::put_async(&mut outputs, class, output.class).await?;
-                Ok(outputs)
+                let input = private::take(inputs, &Self::SIGNATURE.inputs[0], &device)?;
+                let output = self.forward(input);
+                Ok(private::Outputs::new()
+                    .with(&Self::SIGNATURE.outputs[0], output.logits)
+                    .with(&Self::SIGNATURE.outputs[1], output.class))
             }
         }
 

@@ -78,6 +78,7 @@ fn written(
     let Forward {
         body: forward,
         waiting,
+        waits,
         result,
     } = forward(&statements, &described, &mut root, &mut cx, diagnostics)
         .limited(options.memory_limit);
@@ -111,7 +112,7 @@ fn written(
     let failures = described::documentation([described.failures()]);
     let forward_inputs = arguments(&inputs, &takes);
     let passed = passed(&inputs);
-    let run = run::functions(&inputs, &outputs, &takes, &device(&root));
+    let run = run::functions(&inputs, &outputs, &takes, &device(&root), waits);
     let said = said::constants(&model.facts);
     let signature = signature::signature(&inputs, &outputs);
     let traced = trace::item(&name, &cx);
@@ -226,6 +227,8 @@ struct Forward {
     body: Code,
     /// The body of the form that waits.
     waiting: Code,
+    /// Whether that form is another one.
+    waits: bool,
     /// The type that it returns.
     result: Code,
 }
@@ -240,7 +243,7 @@ impl Forward {
         Self {
             body: code!(or_memory_limit(#limit, || { #body })),
             waiting: code!(or_memory_limit_async(#limit, async move { #waiting }).await),
-            result: self.result,
+            ..self
         }
     }
 }
@@ -293,7 +296,9 @@ fn forward(
     let entry = entry(inputs, input, &body.elements);
     let device = device(root);
     let device = body.device.then(|| code!(let device = &#device;));
-    let waiting = match waiting(&code, root, &cx.structs) {
+    let waiting = waiting(&code, root, &cx.structs);
+    let waits = waiting.is_some();
+    let waiting = match waiting {
         Some(waiting) => code!(#entry #device #waiting),
         None => {
             let passed = passed(inputs);
@@ -303,6 +308,7 @@ fn forward(
     Forward {
         body: code!(#entry #device #code),
         waiting,
+        waits,
         result: ty,
     }
 }

@@ -5,35 +5,43 @@ use proc_macro2::{Ident, Literal};
 use super::signature::Port;
 use crate::rust::{Code, code};
 
-/// `run` and `run_async`; `device` is the device of the model, `structure` the struct of several inputs.
-pub fn functions(inputs: &[Port], outputs: &[Port], structure: &Ident, device: &Code) -> Code {
+/// `start`, and `run_async` where the model waits on its way; `device` is the device of the model, `structure` the
+/// struct of several inputs.
+pub fn functions(
+    inputs: &[Port],
+    outputs: &[Port],
+    structure: &Ident,
+    device: &Code,
+    waits: bool,
+) -> Code {
     let input = input(inputs, structure);
     let device = (!inputs.is_empty()).then(|| code!(let device = #device;));
-    let mutable = (!inputs.is_empty()).then(|| code!(mut));
-    let puts = puts(outputs, &code!(put), &code!(?));
-    let puts_async = self::puts(outputs, &code!(put_async), &code!(.await?));
+    let [name, mutable, borrow] = match inputs {
+        [] => [code!(_), code!(), code!()],
+        _ => [code!(inputs), code!(mut), code!(let inputs = &mut inputs;)],
+    };
+    let outputs = self::outputs(outputs);
+    let waiting = waits.then(|| {
+        code! {
+            async fn run_async(&self, #mutable inputs: Values) -> Result<Values, Error> {
+                Self::SIGNATURE.check(&inputs)?;
+                #borrow
+                #device
+                attempt_async(async {
+                    let output = self.forward_async(#input).await;
+                    #outputs.values_async().await
+                }).await
+            }
+        }
+    });
     code! {
-        fn run(&self, #mutable inputs: Values) -> Result<Values, Error> {
-            Self::SIGNATURE.check(&inputs)?;
+        fn start(&self, #name: &mut Values) -> Result<Outputs, Error> {
             #device
-            attempt(|| {
-                let output = self.forward(#input);
-                let mut outputs = Values::new();
-                #puts
-                Ok(outputs)
-            })
+            let output = self.forward(#input);
+            Ok(#outputs)
         }
 
-        async fn run_async(&self, #mutable inputs: Values) -> Result<Values, Error> {
-            Self::SIGNATURE.check(&inputs)?;
-            #device
-            attempt_async(async {
-                let output = self.forward_async(#input).await;
-                let mut outputs = Values::new();
-                #puts_async
-                Ok(outputs)
-            }).await
-        }
+        #waiting
     }
 }
 
@@ -41,7 +49,7 @@ pub fn functions(inputs: &[Port], outputs: &[Port], structure: &Ident, device: &
 fn input(inputs: &[Port], structure: &Ident) -> Code {
     let taken = (0..inputs.len()).map(|at| {
         let at = Literal::usize_unsuffixed(at);
-        code!(take(&mut inputs, &Self::SIGNATURE.inputs[#at], &device)?)
+        code!(take(inputs, &Self::SIGNATURE.inputs[#at], &device)?)
     });
     let taken: Vec<Code> = taken.collect();
     match taken.as_slice() {
@@ -57,9 +65,9 @@ fn input(inputs: &[Port], structure: &Ident) -> Code {
     }
 }
 
-/// The outputs put under their names.
-fn puts(outputs: &[Port], put: &Code, end: &Code) -> Code {
-    let puts = outputs.iter().enumerate().map(|(at, port)| {
+/// The outputs under their names.
+fn outputs(outputs: &[Port]) -> Code {
+    let outputs = outputs.iter().enumerate().map(|(at, port)| {
         let at = Literal::usize_unsuffixed(at);
         let value = match outputs.len() {
             1 => code!(output),
@@ -68,7 +76,8 @@ fn puts(outputs: &[Port], put: &Code, end: &Code) -> Code {
                 code!(output.#ident)
             }
         };
-        code!(#put(&mut outputs, &Self::SIGNATURE.outputs[#at], #value)#end;)
+        code!(.with(&Self::SIGNATURE.outputs[#at], #value))
     });
-    puts.collect()
+    let outputs: Code = outputs.collect();
+    code!(Outputs::new()#outputs)
 }

@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn each_node_shows_what_it_gives() {
         expect![[r#"
-            put, put_async, take, trace,
+            printed, take, trace,
             trace: trace::Steps,
             self.trace.show(0, &[&y]);
             self.trace.show(1, &[&y]);

@@ -7,8 +7,8 @@ mod model_onnx {
         Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Anchor, attempt, attempt_async, device, embedded, entry, from_file, ops, printed,
-        put, put_async, take,
+        Anchor, Outputs, attempt, attempt_async, device, embedded, entry, from_file, ops,
+        printed, take,
     };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights,
@@ -189,53 +189,19 @@ mod model_onnx {
         fn table() -> &'static Table {
             &WEIGHTS
         }
-        fn run(&self, mut inputs: Values) -> Result<Values, Error> {
-            Self::SIGNATURE.check(&inputs)?;
+        fn start(&self, inputs: &mut Values) -> Result<Outputs, Error> {
             let device = device(&self.anchor);
-            attempt(|| {
-                let output = self
-                    .forward(ModelInput {
-                        x: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
-                        training: take(
-                            &mut inputs,
-                            &Self::SIGNATURE.inputs[1],
-                            &device,
-                        )?,
-                        rounds: take(&mut inputs, &Self::SIGNATURE.inputs[2], &device)?,
-                    });
-                let mut outputs = Values::new();
-                put(&mut outputs, &Self::SIGNATURE.outputs[0], output.y)?;
-                put(&mut outputs, &Self::SIGNATURE.outputs[1], output.z)?;
-                Ok(outputs)
-            })
-        }
-        async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
-            Self::SIGNATURE.check(&inputs)?;
-            let device = device(&self.anchor);
-            attempt_async(async {
-                    let output = self
-                        .forward_async(ModelInput {
-                            x: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
-                            training: take(
-                                &mut inputs,
-                                &Self::SIGNATURE.inputs[1],
-                                &device,
-                            )?,
-                            rounds: take(
-                                &mut inputs,
-                                &Self::SIGNATURE.inputs[2],
-                                &device,
-                            )?,
-                        })
-                        .await;
-                    let mut outputs = Values::new();
-                    put_async(&mut outputs, &Self::SIGNATURE.outputs[0], output.y)
-                        .await?;
-                    put_async(&mut outputs, &Self::SIGNATURE.outputs[1], output.z)
-                        .await?;
-                    Ok(outputs)
-                })
-                .await
+            let output = self
+                .forward(ModelInput {
+                    x: take(inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                    training: take(inputs, &Self::SIGNATURE.inputs[1], &device)?,
+                    rounds: take(inputs, &Self::SIGNATURE.inputs[2], &device)?,
+                });
+            Ok(
+                Outputs::new()
+                    .with(&Self::SIGNATURE.outputs[0], output.y)
+                    .with(&Self::SIGNATURE.outputs[1], output.z),
+            )
         }
     }
     /// The model's files.

@@ -7,8 +7,8 @@ mod model_onnx {
         Parameter, Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        attempt, attempt_async, device, embedded, entry, exit, from_file, layers, ops,
-        printed, put, put_async, take,
+        Outputs, attempt, attempt_async, device, embedded, entry, exit, from_file,
+        layers, ops, printed, take,
     };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Part, Table, WeightSource, Weights,
@@ -195,42 +195,19 @@ mod model_onnx {
         fn table() -> &'static Table {
             &WEIGHTS
         }
-        fn run(&self, mut inputs: Values) -> Result<Values, Error> {
-            Self::SIGNATURE.check(&inputs)?;
+        fn start(&self, inputs: &mut Values) -> Result<Outputs, Error> {
             let device = device(&self.mat_mul);
-            attempt(|| {
-                let output = self
-                    .forward(ModelInput {
-                        x: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
-                        z: take(&mut inputs, &Self::SIGNATURE.inputs[1], &device)?,
-                    });
-                let mut outputs = Values::new();
-                put(&mut outputs, &Self::SIGNATURE.outputs[0], output.y)?;
-                put(&mut outputs, &Self::SIGNATURE.outputs[1], output.wide)?;
-                put(&mut outputs, &Self::SIGNATURE.outputs[2], output.infinite)?;
-                Ok(outputs)
-            })
-        }
-        async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
-            Self::SIGNATURE.check(&inputs)?;
-            let device = device(&self.mat_mul);
-            attempt_async(async {
-                    let output = self
-                        .forward_async(ModelInput {
-                            x: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
-                            z: take(&mut inputs, &Self::SIGNATURE.inputs[1], &device)?,
-                        })
-                        .await;
-                    let mut outputs = Values::new();
-                    put_async(&mut outputs, &Self::SIGNATURE.outputs[0], output.y)
-                        .await?;
-                    put_async(&mut outputs, &Self::SIGNATURE.outputs[1], output.wide)
-                        .await?;
-                    put_async(&mut outputs, &Self::SIGNATURE.outputs[2], output.infinite)
-                        .await?;
-                    Ok(outputs)
-                })
-                .await
+            let output = self
+                .forward(ModelInput {
+                    x: take(inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                    z: take(inputs, &Self::SIGNATURE.inputs[1], &device)?,
+                });
+            Ok(
+                Outputs::new()
+                    .with(&Self::SIGNATURE.outputs[0], output.y)
+                    .with(&Self::SIGNATURE.outputs[1], output.wide)
+                    .with(&Self::SIGNATURE.outputs[2], output.infinite),
+            )
         }
     }
     /// The model's files.

@@ -7,8 +7,8 @@ mod model_onnx {
         Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Anchor, String, attempt, attempt_async, device, embedded, entry, from_file,
-        layers, ops, printed, put, put_async, take,
+        Anchor, Outputs, String, attempt, attempt_async, device, embedded, entry,
+        from_file, layers, ops, printed, take,
     };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Part, Table, WeightSource, Weights,
@@ -190,37 +190,31 @@ mod model_onnx {
         fn table() -> &'static Table {
             &WEIGHTS
         }
-        fn run(&self, mut inputs: Values) -> Result<Values, Error> {
-            Self::SIGNATURE.check(&inputs)?;
+        fn start(&self, inputs: &mut Values) -> Result<Outputs, Error> {
             let device = device(&self.anchor);
-            attempt(|| {
-                let output = self
-                    .forward(take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?);
-                let mut outputs = Values::new();
-                put(&mut outputs, &Self::SIGNATURE.outputs[0], output.label)?;
-                put(&mut outputs, &Self::SIGNATURE.outputs[1], output.probabilities)?;
-                Ok(outputs)
-            })
+            let output = self
+                .forward(take(inputs, &Self::SIGNATURE.inputs[0], &device)?);
+            Ok(
+                Outputs::new()
+                    .with(&Self::SIGNATURE.outputs[0], output.label)
+                    .with(&Self::SIGNATURE.outputs[1], output.probabilities),
+            )
         }
         async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
             Self::SIGNATURE.check(&inputs)?;
+            let inputs = &mut inputs;
             let device = device(&self.anchor);
             attempt_async(async {
                     let output = self
                         .forward_async(
-                            take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                            take(inputs, &Self::SIGNATURE.inputs[0], &device)?,
                         )
                         .await;
-                    let mut outputs = Values::new();
-                    put_async(&mut outputs, &Self::SIGNATURE.outputs[0], output.label)
-                        .await?;
-                    put_async(
-                            &mut outputs,
-                            &Self::SIGNATURE.outputs[1],
-                            output.probabilities,
-                        )
-                        .await?;
-                    Ok(outputs)
+                    Outputs::new()
+                        .with(&Self::SIGNATURE.outputs[0], output.label)
+                        .with(&Self::SIGNATURE.outputs[1], output.probabilities)
+                        .values_async()
+                        .await
                 })
                 .await
         }

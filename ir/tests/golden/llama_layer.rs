@@ -7,8 +7,8 @@ mod model_onnx {
         Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Activation, Node, attempt, attempt_async, device, embedded, entry, from_file,
-        layers, ops, printed, put, put_async, take, vec,
+        Activation, Node, Outputs, attempt, attempt_async, device, embedded, entry,
+        from_file, layers, ops, printed, take, vec,
     };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights,
@@ -363,90 +363,23 @@ mod model_onnx {
         fn table() -> &'static Table {
             &WEIGHTS
         }
-        fn run(&self, mut inputs: Values) -> Result<Values, Error> {
-            Self::SIGNATURE.check(&inputs)?;
+        fn start(&self, inputs: &mut Values) -> Result<Outputs, Error> {
             let device = device(&self.input_layernorm);
-            attempt(|| {
-                let output = self
-                    .forward(ModelInput {
-                        hidden_states: take(
-                            &mut inputs,
-                            &Self::SIGNATURE.inputs[0],
-                            &device,
-                        )?,
-                        attention_mask: take(
-                            &mut inputs,
-                            &Self::SIGNATURE.inputs[1],
-                            &device,
-                        )?,
-                        cos: take(&mut inputs, &Self::SIGNATURE.inputs[2], &device)?,
-                        sin: take(&mut inputs, &Self::SIGNATURE.inputs[3], &device)?,
-                        past_key: take(
-                            &mut inputs,
-                            &Self::SIGNATURE.inputs[4],
-                            &device,
-                        )?,
-                        past_value: take(
-                            &mut inputs,
-                            &Self::SIGNATURE.inputs[5],
-                            &device,
-                        )?,
-                    });
-                let mut outputs = Values::new();
-                put(&mut outputs, &Self::SIGNATURE.outputs[0], output.output)?;
-                put(&mut outputs, &Self::SIGNATURE.outputs[1], output.present_key)?;
-                put(&mut outputs, &Self::SIGNATURE.outputs[2], output.present_value)?;
-                Ok(outputs)
-            })
-        }
-        async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
-            Self::SIGNATURE.check(&inputs)?;
-            let device = device(&self.input_layernorm);
-            attempt_async(async {
-                    let output = self
-                        .forward_async(ModelInput {
-                            hidden_states: take(
-                                &mut inputs,
-                                &Self::SIGNATURE.inputs[0],
-                                &device,
-                            )?,
-                            attention_mask: take(
-                                &mut inputs,
-                                &Self::SIGNATURE.inputs[1],
-                                &device,
-                            )?,
-                            cos: take(&mut inputs, &Self::SIGNATURE.inputs[2], &device)?,
-                            sin: take(&mut inputs, &Self::SIGNATURE.inputs[3], &device)?,
-                            past_key: take(
-                                &mut inputs,
-                                &Self::SIGNATURE.inputs[4],
-                                &device,
-                            )?,
-                            past_value: take(
-                                &mut inputs,
-                                &Self::SIGNATURE.inputs[5],
-                                &device,
-                            )?,
-                        })
-                        .await;
-                    let mut outputs = Values::new();
-                    put_async(&mut outputs, &Self::SIGNATURE.outputs[0], output.output)
-                        .await?;
-                    put_async(
-                            &mut outputs,
-                            &Self::SIGNATURE.outputs[1],
-                            output.present_key,
-                        )
-                        .await?;
-                    put_async(
-                            &mut outputs,
-                            &Self::SIGNATURE.outputs[2],
-                            output.present_value,
-                        )
-                        .await?;
-                    Ok(outputs)
-                })
-                .await
+            let output = self
+                .forward(ModelInput {
+                    hidden_states: take(inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                    attention_mask: take(inputs, &Self::SIGNATURE.inputs[1], &device)?,
+                    cos: take(inputs, &Self::SIGNATURE.inputs[2], &device)?,
+                    sin: take(inputs, &Self::SIGNATURE.inputs[3], &device)?,
+                    past_key: take(inputs, &Self::SIGNATURE.inputs[4], &device)?,
+                    past_value: take(inputs, &Self::SIGNATURE.inputs[5], &device)?,
+                });
+            Ok(
+                Outputs::new()
+                    .with(&Self::SIGNATURE.outputs[0], output.output)
+                    .with(&Self::SIGNATURE.outputs[1], output.present_key)
+                    .with(&Self::SIGNATURE.outputs[2], output.present_value),
+            )
         }
     }
     /// `layers.0.self_attn` of the model.

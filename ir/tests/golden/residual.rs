@@ -7,8 +7,8 @@ mod model_onnx {
         Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Activation, attempt, attempt_async, device, embedded, entry, from_file, layers,
-        ops, put, put_async, take,
+        Activation, Outputs, attempt, attempt_async, device, embedded, entry, from_file,
+        layers, ops, take,
     };
     use ::onnx_embed::__private::ops::window::Window;
     use ::onnx_embed::__private::weights::{
@@ -186,31 +186,11 @@ mod model_onnx {
         fn table() -> &'static Table {
             &WEIGHTS
         }
-        fn run(&self, mut inputs: Values) -> Result<Values, Error> {
-            Self::SIGNATURE.check(&inputs)?;
+        fn start(&self, inputs: &mut Values) -> Result<Outputs, Error> {
             let device = device(&self.block_conv1);
-            attempt(|| {
-                let output = self
-                    .forward(take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?);
-                let mut outputs = Values::new();
-                put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
-                Ok(outputs)
-            })
-        }
-        async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
-            Self::SIGNATURE.check(&inputs)?;
-            let device = device(&self.block_conv1);
-            attempt_async(async {
-                    let output = self
-                        .forward_async(
-                            take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
-                        )
-                        .await;
-                    let mut outputs = Values::new();
-                    put_async(&mut outputs, &Self::SIGNATURE.outputs[0], output).await?;
-                    Ok(outputs)
-                })
-                .await
+            let output = self
+                .forward(take(inputs, &Self::SIGNATURE.inputs[0], &device)?);
+            Ok(Outputs::new().with(&Self::SIGNATURE.outputs[0], output))
         }
     }
     /// The model's files.

@@ -7,8 +7,8 @@ mod model_onnx {
         Parameter, Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        attempt, attempt_async, device, embedded, entry, from_file, ops, printed, put,
-        put_async, take,
+        Outputs, attempt, attempt_async, device, embedded, entry, from_file, ops,
+        printed, take,
     };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights,
@@ -182,54 +182,19 @@ mod model_onnx {
         fn table() -> &'static Table {
             &WEIGHTS
         }
-        fn run(&self, mut inputs: Values) -> Result<Values, Error> {
-            Self::SIGNATURE.check(&inputs)?;
+        fn start(&self, inputs: &mut Values) -> Result<Outputs, Error> {
             let device = device(&self.limit);
-            attempt(|| {
-                let output = self
-                    .forward(ModelInput {
-                        prediction: take(
-                            &mut inputs,
-                            &Self::SIGNATURE.inputs[0],
-                            &device,
-                        )?,
-                        target: take(&mut inputs, &Self::SIGNATURE.inputs[1], &device)?,
-                    });
-                let mut outputs = Values::new();
-                put(&mut outputs, &Self::SIGNATURE.outputs[0], output.loss)?;
-                put(&mut outputs, &Self::SIGNATURE.outputs[1], output.worst)?;
-                put(&mut outputs, &Self::SIGNATURE.outputs[2], output.good)?;
-                Ok(outputs)
-            })
-        }
-        async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
-            Self::SIGNATURE.check(&inputs)?;
-            let device = device(&self.limit);
-            attempt_async(async {
-                    let output = self
-                        .forward_async(ModelInput {
-                            prediction: take(
-                                &mut inputs,
-                                &Self::SIGNATURE.inputs[0],
-                                &device,
-                            )?,
-                            target: take(
-                                &mut inputs,
-                                &Self::SIGNATURE.inputs[1],
-                                &device,
-                            )?,
-                        })
-                        .await;
-                    let mut outputs = Values::new();
-                    put_async(&mut outputs, &Self::SIGNATURE.outputs[0], output.loss)
-                        .await?;
-                    put_async(&mut outputs, &Self::SIGNATURE.outputs[1], output.worst)
-                        .await?;
-                    put_async(&mut outputs, &Self::SIGNATURE.outputs[2], output.good)
-                        .await?;
-                    Ok(outputs)
-                })
-                .await
+            let output = self
+                .forward(ModelInput {
+                    prediction: take(inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                    target: take(inputs, &Self::SIGNATURE.inputs[1], &device)?,
+                });
+            Ok(
+                Outputs::new()
+                    .with(&Self::SIGNATURE.outputs[0], output.loss)
+                    .with(&Self::SIGNATURE.outputs[1], output.worst)
+                    .with(&Self::SIGNATURE.outputs[2], output.good),
+            )
         }
     }
     /// The model's files.

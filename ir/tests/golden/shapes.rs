@@ -7,8 +7,8 @@ mod model_onnx {
         Parameter, Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Anchor, Node, attempt, attempt_async, device, embedded, entry, from_file, host,
-        ops, printed, put, put_async, take, vec,
+        Anchor, Node, Outputs, attempt, attempt_async, device, embedded, entry,
+        from_file, host, ops, printed, take, vec,
     };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights,
@@ -221,46 +221,19 @@ mod model_onnx {
         fn table() -> &'static Table {
             &WEIGHTS
         }
-        fn run(&self, mut inputs: Values) -> Result<Values, Error> {
-            Self::SIGNATURE.check(&inputs)?;
+        fn start(&self, inputs: &mut Values) -> Result<Outputs, Error> {
             let device = device(&self.anchor);
-            attempt(|| {
-                let output = self
-                    .forward(ModelInput {
-                        x: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
-                        count: take(&mut inputs, &Self::SIGNATURE.inputs[1], &device)?,
-                    });
-                let mut outputs = Values::new();
-                put(&mut outputs, &Self::SIGNATURE.outputs[0], output.heads)?;
-                put(&mut outputs, &Self::SIGNATURE.outputs[1], output.padded)?;
-                put(&mut outputs, &Self::SIGNATURE.outputs[2], output.steps)?;
-                Ok(outputs)
-            })
-        }
-        async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
-            Self::SIGNATURE.check(&inputs)?;
-            let device = device(&self.anchor);
-            attempt_async(async {
-                    let output = self
-                        .forward_async(ModelInput {
-                            x: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
-                            count: take(
-                                &mut inputs,
-                                &Self::SIGNATURE.inputs[1],
-                                &device,
-                            )?,
-                        })
-                        .await;
-                    let mut outputs = Values::new();
-                    put_async(&mut outputs, &Self::SIGNATURE.outputs[0], output.heads)
-                        .await?;
-                    put_async(&mut outputs, &Self::SIGNATURE.outputs[1], output.padded)
-                        .await?;
-                    put_async(&mut outputs, &Self::SIGNATURE.outputs[2], output.steps)
-                        .await?;
-                    Ok(outputs)
-                })
-                .await
+            let output = self
+                .forward(ModelInput {
+                    x: take(inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                    count: take(inputs, &Self::SIGNATURE.inputs[1], &device)?,
+                });
+            Ok(
+                Outputs::new()
+                    .with(&Self::SIGNATURE.outputs[0], output.heads)
+                    .with(&Self::SIGNATURE.outputs[1], output.padded)
+                    .with(&Self::SIGNATURE.outputs[2], output.steps),
+            )
         }
     }
     /// The model's files.

@@ -7,8 +7,8 @@ mod model_onnx {
         Parameter, Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Activation, Node, attempt, attempt_async, device, embedded, entry, from_file,
-        layers, ops, printed, put, put_async, take,
+        Activation, Node, Outputs, attempt, attempt_async, device, embedded, entry,
+        from_file, layers, ops, printed, take,
     };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Part, Table, WeightSource, Weights,
@@ -204,35 +204,14 @@ mod model_onnx {
         fn table() -> &'static Table {
             &WEIGHTS
         }
-        fn run(&self, mut inputs: Values) -> Result<Values, Error> {
-            Self::SIGNATURE.check(&inputs)?;
+        fn start(&self, inputs: &mut Values) -> Result<Outputs, Error> {
             let device = device(&self.table);
-            attempt(|| {
-                let output = self
-                    .forward(ModelInput {
-                        ids: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
-                        up: take(&mut inputs, &Self::SIGNATURE.inputs[1], &device)?,
-                    });
-                let mut outputs = Values::new();
-                put(&mut outputs, &Self::SIGNATURE.outputs[0], output)?;
-                Ok(outputs)
-            })
-        }
-        async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
-            Self::SIGNATURE.check(&inputs)?;
-            let device = device(&self.table);
-            attempt_async(async {
-                    let output = self
-                        .forward_async(ModelInput {
-                            ids: take(&mut inputs, &Self::SIGNATURE.inputs[0], &device)?,
-                            up: take(&mut inputs, &Self::SIGNATURE.inputs[1], &device)?,
-                        })
-                        .await;
-                    let mut outputs = Values::new();
-                    put_async(&mut outputs, &Self::SIGNATURE.outputs[0], output).await?;
-                    Ok(outputs)
-                })
-                .await
+            let output = self
+                .forward(ModelInput {
+                    ids: take(inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                    up: take(inputs, &Self::SIGNATURE.inputs[1], &device)?,
+                });
+            Ok(Outputs::new().with(&Self::SIGNATURE.outputs[0], output))
         }
     }
     /// `encoder` of the model.

@@ -7,8 +7,8 @@ mod model_onnx {
         Parameter, Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
-        Node, attempt, attempt_async, device, embedded, entry, from_file, ops, printed,
-        put, put_async, take,
+        Node, Outputs, attempt, attempt_async, device, embedded, entry, from_file, ops,
+        printed, take,
     };
     use ::onnx_embed::__private::weights::{
         Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights,
@@ -196,55 +196,18 @@ mod model_onnx {
         fn table() -> &'static Table {
             &WEIGHTS
         }
-        fn run(&self, mut inputs: Values) -> Result<Values, Error> {
-            Self::SIGNATURE.check(&inputs)?;
+        fn start(&self, inputs: &mut Values) -> Result<Outputs, Error> {
             let device = device(&self.embeddings_weight);
-            attempt(|| {
-                let output = self
-                    .forward(ModelInput {
-                        input_ids: take(
-                            &mut inputs,
-                            &Self::SIGNATURE.inputs[0],
-                            &device,
-                        )?,
-                        attention_mask: take(
-                            &mut inputs,
-                            &Self::SIGNATURE.inputs[1],
-                            &device,
-                        )?,
-                    });
-                let mut outputs = Values::new();
-                put(&mut outputs, &Self::SIGNATURE.outputs[0], output.sentence)?;
-                put(&mut outputs, &Self::SIGNATURE.outputs[1], output.tokens)?;
-                Ok(outputs)
-            })
-        }
-        async fn run_async(&self, mut inputs: Values) -> Result<Values, Error> {
-            Self::SIGNATURE.check(&inputs)?;
-            let device = device(&self.embeddings_weight);
-            attempt_async(async {
-                    let output = self
-                        .forward_async(ModelInput {
-                            input_ids: take(
-                                &mut inputs,
-                                &Self::SIGNATURE.inputs[0],
-                                &device,
-                            )?,
-                            attention_mask: take(
-                                &mut inputs,
-                                &Self::SIGNATURE.inputs[1],
-                                &device,
-                            )?,
-                        })
-                        .await;
-                    let mut outputs = Values::new();
-                    put_async(&mut outputs, &Self::SIGNATURE.outputs[0], output.sentence)
-                        .await?;
-                    put_async(&mut outputs, &Self::SIGNATURE.outputs[1], output.tokens)
-                        .await?;
-                    Ok(outputs)
-                })
-                .await
+            let output = self
+                .forward(ModelInput {
+                    input_ids: take(inputs, &Self::SIGNATURE.inputs[0], &device)?,
+                    attention_mask: take(inputs, &Self::SIGNATURE.inputs[1], &device)?,
+                });
+            Ok(
+                Outputs::new()
+                    .with(&Self::SIGNATURE.outputs[0], output.sentence)
+                    .with(&Self::SIGNATURE.outputs[1], output.tokens),
+            )
         }
     }
     /// The model's files.
