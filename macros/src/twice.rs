@@ -20,13 +20,13 @@ pub fn complaint(call: Span, written: &str) -> Option<String> {
     ))
 }
 
-/// A source file and the repeated short forms in it.
+/// A source file and the calls in it that repeat the name `Model`.
 struct Source {
     text: String,
     repeated: Vec<Repeated>,
 }
 
-/// A short form behind another one of the same scope.
+/// A call without a name that follows another one in the same scope.
 #[derive(Debug, PartialEq)]
 struct Repeated {
     lines: RangeInclusive<usize>,
@@ -39,7 +39,7 @@ thread_local! {
     static LAST: RefCell<Option<Source>> = const { RefCell::new(None) };
 }
 
-/// The line of the first short form of the scope in which a repeated one stands in `line` of `text`.
+/// The line of the first call without a name in a scope, if `line` of `text` has a later one.
 fn first_in_scope(text: String, line: usize) -> Option<usize> {
     LAST.with_borrow_mut(|last| {
         let known = last.take().filter(|last| last.text == text);
@@ -52,7 +52,7 @@ fn first_in_scope(text: String, line: usize) -> Option<usize> {
     })
 }
 
-/// The short forms of a text that stand behind another one of the same scope.
+/// The calls without a name that follow another one in the same scope.
 fn repeated(text: &str) -> Vec<Repeated> {
     let mut repeated = Vec::new();
     // The first short form of each scope that is open.

@@ -227,7 +227,7 @@ struct Forward {
     body: Code,
     /// The body of the form that waits.
     waiting: Code,
-    /// Whether that form is another one.
+    /// Whether the model reads values of the device on its way, so that the two bodies differ.
     waits: bool,
     /// The type that it returns.
     result: Code,

@@ -188,7 +188,7 @@ pub fn inputs() -> Vec<(&'static str, Numbers)> {
     ]
 }
 
-/// Whether an input has no axes.
+/// Whether an input is a scalar, as names in capitals are.
 pub fn is_scalar(name: &str) -> bool {
     name.starts_with(char::is_uppercase)
 }
