@@ -1,5 +1,5 @@
 # What `.ci/run` and `.ci/full` share. It is sourced in the root of the checkout.
-export CARGO_TERM_COLOR=never CARGO_INCREMENTAL=0
+export CARGO_TERM_COLOR=never CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=false
 # A folder outside of the checkout keeps dependencies from one run to the next, if the caller names one.
 target=${CARGO_TARGET_DIR:-$PWD/target}
 models=../shared/models
@@ -38,7 +38,8 @@ find_python() {
 }
 
 # Compares models with their recorded outputs.
-verify() { cargo run -p cargo-onnx-embed -- verify "$@"; }
+# With `--bin`, which has the features of the workspace, it is the program that tests have built.
+verify() { cargo run --bin cargo-onnx-embed -- verify "$@"; }
 
 # Sets `known` to the arguments that say which of the real models may differ, and why.
 list_known_differences() {

@@ -24,7 +24,7 @@ sample() {
     exit 1
   fi
   mapfile -t all < <(printf '%s\n' "${all[@]}" | awk "(NR * $models) % $count < $models")
-  cargo run -p cargo-onnx-embed -- verify "${all[@]}" --at-least "$models"
+  cargo run --bin cargo-onnx-embed -- verify "${all[@]}" --at-least "$models"
 }
 
 wanted() { [ "$#" = 1 ] || [[ " ${*:2} " = *" $1 "* ]]; }

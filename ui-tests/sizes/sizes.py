@@ -153,12 +153,12 @@ def has_dot_products():
     return not cpuinfo.exists() or "vnni" in cpuinfo.read_text()
 
 
-def explained(model, answer, known):
+def explained(model, label, answer, known):
     for entry in known:
         if entry.get("without_vnni") and has_dot_products():
             continue
         if re.fullmatch(entry["operator"], model.operator[1]) and answer["kind"] in entry["kinds"] and \
-                re.search(entry.get("problem", ""), answer["problem"]):
+                re.search(entry.get("problem", ""), answer["problem"]) and re.search(entry.get("inputs", ""), label):
             return True
     return False
 
@@ -211,7 +211,7 @@ def main():
                 continue
             answer, run, label = judged(model, inputs, ask, server)
             kind = answer["kind"]
-            if kind != "right" and explained(model, answer, known):
+            if kind != "right" and explained(model, label, answer, known):
                 kind = "explained"
             kinds[kind] += 1
             small = sum(value.size for value in inputs.values()) <= MOST_RECORDED

@@ -182,11 +182,15 @@ impl Scratch {
                 "{name} = {{ {source}, default-features = false, features = {features} }}\n"
             ));
         }
-        // Burn with the features that tests of the checkout build it with.
+        // Burn, the compiler and the kernels with the features that tests of the checkout build them with.
         let shared = Path::new(CHECKOUT).join("ui-tests/features");
         if shared.join("Cargo.toml").is_file() {
-            let source = source("ui-tests/features");
-            text.push_str(&format!("onnx-embed-features = {{ {source} }}\n"));
+            for (name, folder) in [
+                ("onnx-embed-features", "ui-tests/features"),
+                ("onnx-embed-kernels", "kernels"),
+            ] {
+                text.push_str(&format!("{name} = {{ {} }}\n", source(folder)));
+            }
         }
         for model in libraries {
             let package = model.package();

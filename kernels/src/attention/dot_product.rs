@@ -24,7 +24,7 @@ mod seen;
 
 use checks::checked;
 pub use checks::whole_mask;
-pub use heads::{merge_heads, split_heads};
+pub use heads::{merge_heads, of_heads, split_heads};
 pub use joined::{JoinedAttention, ScoreMask, joined_attention};
 pub use scores::{Scores, Undefined};
 use seen::Seen;

@@ -1,6 +1,6 @@
 //! BatchNormalization.
 
-use burn::tensor::Tensor;
+use burn::tensor::{DType, Tensor};
 
 use crate::backend::call;
 use crate::product::epilogue::Activation;
@@ -18,6 +18,12 @@ pub fn batch_norm<const D: usize>(
     variance: Tensor<1>,
     epsilon: f32,
 ) -> Tensor<D> {
+    let dtype = x.dtype();
+    // The factors are computed in the type of the statistics.
+    let [mean, variance] = [mean, variance].map(|statistic| match dtype {
+        DType::F64 => statistic.cast(dtype),
+        _ => statistic,
+    });
     let (factor, offset) = batch_norm_factors(scale, bias, mean, variance, epsilon);
     scale_channels(x, factor, offset, Activation::Identity)
 }
@@ -151,13 +157,26 @@ pub fn batch_norm_train<const D: usize>(
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
     use crate::testing::{device, float, near, noise, same};
 
     fn pair(values: [f32; 2]) -> Tensor<1> {
         float(values)
+    }
+
+    #[test]
+    fn an_input_of_double_precision_has_factors_of_it() {
+        let x = float::<2>([[1f64, -2.0]]).cast(DType::F64);
+        let row = || float::<1>([0.3f32, 0.7]);
+        let y = batch_norm(x, row(), row(), row(), row(), 1e-5);
+        let expected = [1f64, -2.0].iter().zip([0.3f32, 0.7]).map(|(x, p)| {
+            let p = f64::from(p);
+            (x - p) / (p + f64::from(1e-5f32)).sqrt() * p + p
+        });
+        let found = y.into_data().try_to_vec::<f64>().unwrap();
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-14, "{found} {expected}");
+        }
     }
 
     #[test]

@@ -82,7 +82,7 @@ fn manifest(block: &Block, root: &Path) -> Result<()> {
 
 /// The folder of `cargo-onnx-embed`, built.
 fn command_line(root: &Path) -> Option<PathBuf> {
-    let built = cargo(root, &["build", "-p", "cargo-onnx-embed"])
+    let built = cargo(root, &["build", "--bin", "cargo-onnx-embed"])
         .status()
         .ok()?;
     // This program is below the folder of the profile.

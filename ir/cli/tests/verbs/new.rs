@@ -1,5 +1,6 @@
 //! `new`: from a file to a program that runs.
 
+use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
@@ -9,6 +10,44 @@ use onnx_embed_ir::text;
 use prost::Message;
 
 use super::{folder, model, run, run_in};
+
+/// What the program in a folder prints, built in the target folder of the checkout.
+///
+/// Its manifest gets packages that turn on features alone, and the versions of the checkout: Burn, the compiler and
+/// the kernels are those that tests have built.
+fn printed(folder: &Path) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    let manifest = folder.join("Cargo.toml");
+    let mut text = std::fs::read_to_string(&manifest).unwrap();
+    for (name, place) in [("features", "ui-tests/features"), ("kernels", "kernels")] {
+        let place = root.join(place);
+        write!(
+            text,
+            "\n[dependencies.onnx-embed-{name}]\npath = {place:?}\n"
+        )
+        .unwrap();
+    }
+    std::fs::write(manifest, text).unwrap();
+    let output = Command::new(env!("CARGO"))
+        .args(["run", "--quiet", "--target-dir"])
+        .arg(target())
+        .env("CARGO_PROFILE_DEV_DEBUG", "false")
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The target folder of the checkout.
+fn target() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap()
+}
 
 #[test]
 fn a_program_that_builds_and_prints_probabilities() {
@@ -34,23 +73,7 @@ fn a_program_that_builds_and_prints_probabilities() {
         }
     "#]]
     .assert_eq(&main);
-    // The versions of the checkout, and Burn as it was built for other programs.
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    std::fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let output = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--target-dir"])
-        .arg(target)
-        .env("CARGO_PROFILE_DEV_DEBUG", "false")
-        .current_dir(&folder)
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let printed = String::from_utf8_lossy(&output.stdout);
+    let printed = printed(&folder);
     assert!(printed.starts_with("probabilities: ["), "{printed}");
 }
 
@@ -296,24 +319,9 @@ fn a_large_model_is_assembled_into_a_crate_that_forbids_unsafe_code() {
         format!("#![forbid(unsafe_code)]\n#![deny(warnings)]\n{text}"),
     )
     .unwrap();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    std::fs::copy(root.join("Cargo.lock"), folder.join("large/Cargo.lock")).unwrap();
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let output = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--target-dir"])
-        .arg(target)
-        .env("CARGO_PROFILE_DEV_DEBUG", "false")
-        .current_dir(folder.join("large"))
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "y: [7.25]\n");
+    assert_eq!(printed(&folder.join("large")), "y: [7.25]\n");
     if cfg!(target_os = "linux") {
-        let program = std::fs::read(target.join("debug/large")).unwrap();
+        let program = std::fs::read(target().join("debug/large")).unwrap();
         let symbol = program.windows(27).any(|name| {
             name.starts_with(b"onnx_embed_") && name[11..].iter().all(u8::is_ascii_hexdigit)
         });

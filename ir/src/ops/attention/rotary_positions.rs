@@ -78,8 +78,19 @@ impl Operator for RotaryEmbedding {
                 sizes::agree("the length", own, length)?;
             }
         }
-        if x.rank() == 3 {
-            self.heads(x.shape.last(), cosine.shape.last())?;
+        match x.shape.as_slice() {
+            [_, heads, _, _]
+                if self.heads > 0 && heads.number().is_some_and(|n| n != self.heads) =>
+            {
+                return Err(Problem::new(format!(
+                    "the input has {heads} heads, `num_heads` is {}",
+                    self.heads
+                )));
+            }
+            [_, _, hidden] => {
+                self.heads(Some(hidden), cosine.shape.last())?;
+            }
+            _ => (),
         }
         cx.output(0, x.dtype, x.shape);
         Ok(())
@@ -101,8 +112,15 @@ impl Operator for RotaryEmbedding {
         };
         let (cosine, sine, interleaved) = (cx.tensor(2)?, cx.tensor(3)?, self.interleaved);
         let rotated = |x: Code| code!(ops::group_query::rotated(#x, &#places, &#cosine, &#sine, #interleaved));
-        if operand.rank() == 4 {
-            return Ok(rotated(x));
+        if let [_, heads, _, _] = operand.shape.as_slice() {
+            let given = (self.heads > 0).then(|| Dim::from(self.heads));
+            return Ok(match given {
+                Some(given) if given != *heads => {
+                    let heads = Literal::i64_unsuffixed(self.heads);
+                    rotated(code!(ops::attention::of_heads(#x, #heads)))
+                }
+                _ => rotated(x),
+            });
         }
         let heads = self.heads(operand.shape.last(), cx.tensor_type(2)?.shape.last())?;
         let heads = Literal::i64_unsuffixed(heads);
@@ -125,6 +143,7 @@ mod tests {
                 r#"(float[1, 5, 16] x, int64[1] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
                 r#"(float[1, 5, 12] x, int64[1] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
                 r#"(float[1, 5, 12] x, int64[1] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c] y) { y = com.microsoft.RotaryEmbedding <num_heads = -1> (x, p, c, s) }"#,
+                r#"(float[1, 2, 5, 8] x, int64[1, 5] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding <num_heads = 4> (x, p, c, s) }"#,
                 r#"(float[1, 2, 5, 8] x, int64[2, 5] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
                 r#"(float[1, 2, 5, 8] x, int64[1, 6] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
                 r#"(float[1, 2, 5, 8] x, float[1, 5] p, float[9, 4] c, float[9, 4] s) => (float[a, b, c, d] y) { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"#,
@@ -137,6 +156,7 @@ mod tests {
                 fine
                 the number of heads is unknown
                 `num_heads` is -1
+                the input has 2 heads, `num_heads` is 4
                 the batch is 1 in one input and 2 in another
                 the length is 5 in one input and 6 in another
                 the input is float32[1, 2, 5, 8], the positions are float32[1, 5]

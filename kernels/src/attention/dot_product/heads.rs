@@ -3,6 +3,7 @@
 use burn::tensor::Tensor;
 
 use crate::{
+    ensure,
     shape::reshape,
     spec::{divisible, operand},
 };
@@ -16,6 +17,21 @@ pub fn split_heads(x: Tensor<3>, heads: usize) -> Tensor<4> {
     divisible(operand("input", &x.dims()), 2, heads, "heads");
     let [batch, length, hidden] = x.dims();
     reshape(x, [batch, length, heads, hidden / heads]).swap_dims(1, 2)
+}
+
+/// `x`, `[batch, heads, length, size]`, of so many heads.
+///
+/// # Panics
+/// If axis 1 is not that number of heads.
+#[inline(never)]
+pub fn of_heads(x: Tensor<4>, heads: usize) -> Tensor<4> {
+    let dims = x.dims();
+    ensure!(
+        dims[1] == heads,
+        "expected {heads} heads on axis 1 of {}",
+        operand("input", &dims)
+    );
+    x
 }
 
 /// The reverse of [`split_heads`].

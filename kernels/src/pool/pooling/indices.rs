@@ -15,7 +15,7 @@ pub enum StorageOrder {
     ColumnMajor,
 }
 
-/// The largest element of each window, and the index of its first occurrence in the flattened input.
+/// The largest element of each window, and the index of the first of those that are equal to it, in memory.
 pub fn max_pool_with_indices<const D: usize, const S: usize, K: Ordered>(
     x: Tensor<D, K>,
     window: Window<S>,
@@ -34,7 +34,8 @@ pub fn max_pool_with_indices<const D: usize, const S: usize, K: Ordered>(
     let mut values = pad(x, &window, &shape, lowest);
     let padded = values.dims() != dims;
     let mut indices = pad(positions, &window, &shape, PADDING);
-    for axis in 0..S {
+    // From the last axis on, so that of equal elements the first in memory is found, in either order of storage.
+    for axis in (0..S).rev() {
         let positions = shape[2 + axis];
         let pairs =
             taps(&values, &window, axis, positions).zip(taps(&indices, &window, axis, positions));
@@ -110,6 +111,16 @@ mod tests {
             max_pool_with_indices(square(), window, false, StorageOrder::ColumnMajor);
         same(values, [[[[7f32, 9.0], [17.0, 19.0]]]]);
         same(indices, [[[[6i64, 16], [8, 18]]]]);
+    }
+
+    #[test]
+    fn of_equal_elements_the_first_in_memory_is_found() {
+        let found = |order| {
+            let x = float::<4>([[[[1f32, 5.0], [5.0, 1.0]]]]);
+            max_pool_with_indices(x, Window::new([2, 2]), false, order).1
+        };
+        same(found(StorageOrder::RowMajor), [[[[1i64]]]]);
+        same(found(StorageOrder::ColumnMajor), [[[[2i64]]]]);
     }
 
     #[test]
