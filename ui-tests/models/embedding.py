@@ -49,7 +49,7 @@ def main(arguments):
     profile = [] if "--dev" in arguments else ["--release"]
     failed = False
     for folder in map(write, sizes):
-        command = ["cargo", "run", "-q", "-p", "cargo-onnx-embed", "--", "verify", folder, "--json", *profile]
+        command = ["cargo", "run", "-q", "--bin", "cargo-onnx-embed", "--", "verify", folder, "--json", *profile]
         answer = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE)
         [row] = json.loads(answer.stdout)["models"]
         if row["verdict"] != "ok":
