@@ -128,8 +128,8 @@ pub const ROWS: &[Row] = &[
     ),
     row(
         "normalize/group group_norm",
-        "input=bcx scale=c bias=c",
-        "b2c6x4",
+        "input=bcx scale=s bias=o",
+        "b2c6x4s6o3",
         |a| {
             vec![value(group_norm::<3>(
                 a.float(0),
@@ -140,7 +140,10 @@ pub const ROWS: &[Row] = &[
             ))]
         },
     )
-    .when(|size| size('c').is_multiple_of(3)),
+    .when(|size| {
+        let fits = |row: char| [3, size('c')].contains(&size(row));
+        size('c').is_multiple_of(3) && fits('s') && fits('o')
+    }),
     row(
         "normalize/layer layer_norm",
         "input=bsf scale=f? bias=f?",

@@ -28,11 +28,9 @@ pub const ROWS: &[Row] = &[
 pub struct Groups {
     pub count: Option<usize>,
     pub epsilon: f32,
-    /// Whether scale and bias have an element for each group, as before opset 21, or each channel.
-    pub per_group: bool,
 }
 
-attributes!(struct Groups { count, epsilon, per_group });
+attributes!(struct Groups { count, epsilon });
 
 /// Each element against those at its place in the channels around it.
 #[derive(Debug)]
@@ -52,7 +50,6 @@ pub fn instance(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Groups {
         count: None,
         epsilon: a.float_or("epsilon", 1e-5)?,
-        per_group: false,
     }))
 }
 
@@ -62,7 +59,6 @@ pub fn group(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Groups {
         count: Some(positive(a, "num_groups")?),
         epsilon: a.float_or("epsilon", 1e-5)?,
-        per_group: a.version() < 21,
     }))
 }
 
@@ -98,8 +94,7 @@ impl Operator for Groups {
             let factor = cx.tensor_of_rank(input, 1)?;
             let length = factor.shape.first().and_then(Dim::fixed);
             let fits = |length| channels.is_none_or(|channels| length == channels);
-            let of_groups = |length| self.per_group && Some(length) == self.count;
-            let fits = length.is_none_or(|length| fits(length) || of_groups(length));
+            let fits = length.is_none_or(|length| fits(length) || Some(length) == self.count);
             if !fits || !factor.dtype.is_float() {
                 let problem = format!("input {input} is {factor}, but the input is {x}");
                 return Err(Problem::new(problem));
@@ -113,14 +108,6 @@ impl Operator for Groups {
         broadcast::check_sizes(cx);
         let epsilon = number(self.epsilon);
         let count = self.count.map(integer);
-        if self.per_group {
-            let channels = cx.tensor_type(0)?.shape.get(1).cloned();
-            let channels = cx.size(&channels.unwrap_or_default());
-            let (x, scale, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
-            let [scale, bias] = [scale, bias]
-                .map(|values| code!(ops::normalize::per_channel(#values, #count, #channels)));
-            return Ok(code!(ops::normalize::group_norm(#x, #scale, #bias, #count, #epsilon)));
-        }
         if let (Some(scale), Some(bias)) = (cx.weight(1), cx.weight(2)) {
             let (hint, x) = (cx.layer_hint(1), cx.tensor(0)?);
             let (ty, load) = match count {
@@ -163,23 +150,6 @@ mod tests {
     use expect_test::expect;
 
     use crate::testing::problems;
-
-    #[test]
-    fn channels_have_elements_of_their_own_since_opset_21() {
-        let model = |opset| {
-            format!(
-                r#"<ir_version: 10, opset_import: ["": {opset}]>
-                g (float[n, 6, 4] x, float[3] s) => (float[n, 6, 4] y) {{ y = GroupNormalization <num_groups = 3> (x, s, s) }}"#
-            )
-        };
-        problems(
-            &[&model(18), &model(21)],
-            expect![[r#"
-                fine
-                input 1 is float32[3], but the input is float32[n, 6, 4]
-            "#]],
-        );
-    }
 
     #[test]
     fn groups_divide_the_channels() {

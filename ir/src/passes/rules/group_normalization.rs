@@ -54,7 +54,7 @@ pub const RULES: &[Rule] = &[
         "scale and bias of channels",
         "GroupNormalization|InstanceNormalization:n(x, 1, 0) * $scale + $bias",
         |m| {
-            let Groups { count, epsilon, .. } = *m.operator::<Groups>("n")?;
+            let Groups { count, epsilon } = *m.operator::<Groups>("n")?;
             let x = m.value("x")?;
             let factors = [channels(m, "scale")?, channels(m, "bias")?];
             let mut settings = vec![("epsilon", Setting::Float(epsilon))];
