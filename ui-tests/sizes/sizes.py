@@ -154,9 +154,10 @@ def has_dot_products():
 
 
 def near(problem, most):
-    """Whether the elements that a problem names differ by at most a number."""
-    found = re.search(r": (\S+), expected ([^\s,]+)", problem)
-    return most == float("inf") or bool(found) and abs(float(found[1]) - float(found[2])) <= most
+    """Whether a problem names two numbers that differ by at most `most`."""
+    number = r"(-?[\d.]+(?:e-?\d+)?)"
+    found = re.search(f": {number}, expected {number}", problem)
+    return bool(found) and abs(float(found[1]) - float(found[2])) <= most
 
 
 def explained(model, label, answer, known):
@@ -165,7 +166,7 @@ def explained(model, label, answer, known):
             continue
         if re.fullmatch(entry["operator"], model.operator[1]) and answer["kind"] in entry["kinds"] and \
                 re.search(entry.get("problem", ""), answer["problem"]) and re.search(entry.get("inputs", ""), label) and \
-                near(answer["problem"], entry.get("within", float("inf"))):
+                ("within" not in entry or near(answer["problem"], entry["within"])):
             return True
     return False
 

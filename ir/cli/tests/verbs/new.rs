@@ -11,10 +11,10 @@ use prost::Message;
 
 use super::{folder, model, run, run_in};
 
-/// What the program in a folder prints, built in the target folder of the checkout.
+/// Builds the program in `folder` in the target folder of the checkout, runs it, and returns what it prints.
 ///
-/// Its manifest gets packages that turn on features alone, and the versions of the checkout: Burn, the compiler and
-/// the kernels are those that tests have built.
+/// Two packages are added to its manifest only for the features that they enable, and it gets the lock file of the
+/// checkout, so that Burn, the compiler and the kernels are not built again.
 fn printed(folder: &Path) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     std::fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
@@ -29,9 +29,14 @@ fn printed(folder: &Path) -> String {
         .unwrap();
     }
     std::fs::write(manifest, text).unwrap();
+    let target = target().to_str().unwrap();
+    cargo(folder, &["run", "--quiet", "--target-dir", target])
+}
+
+/// Runs cargo in `folder` and returns its standard output.
+fn cargo(folder: &Path, words: &[&str]) -> String {
     let output = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--target-dir"])
-        .arg(target())
+        .args(words)
         .env("CARGO_PROFILE_DEV_DEBUG", "false")
         .current_dir(folder)
         .output()
@@ -230,23 +235,9 @@ fn external_data_never_becomes_a_part_of_the_crate() {
             "{manifest}"
         );
         // What cargo finds in the crate: one program, no build script.
-        let output = Command::new(env!("CARGO"))
-            .args([
-                "metadata",
-                "--no-deps",
-                "--offline",
-                "--format-version",
-                "1",
-            ])
-            .current_dir(folder.join("crate"))
-            .output()
-            .unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let words = ["metadata", "--no-deps", "--offline", "--format-version=1"];
+        let metadata = cargo(&folder.join("crate"), &words);
+        let metadata: serde_json::Value = serde_json::from_str(&metadata).unwrap();
         let targets = metadata["packages"][0]["targets"].as_array().unwrap();
         let kinds: Vec<&str> = targets
             .iter()

@@ -113,14 +113,11 @@ impl Operator for RotaryEmbedding {
         let (cosine, sine, interleaved) = (cx.tensor(2)?, cx.tensor(3)?, self.interleaved);
         let rotated = |x: Code| code!(ops::group_query::rotated(#x, &#places, &#cosine, &#sine, #interleaved));
         if let [_, heads, _, _] = operand.shape.as_slice() {
-            let given = (self.heads > 0).then(|| Dim::from(self.heads));
-            return Ok(match given {
-                Some(given) if given != *heads => {
-                    let heads = Literal::i64_unsuffixed(self.heads);
-                    rotated(code!(ops::attention::of_heads(#x, #heads)))
-                }
-                _ => rotated(x),
-            });
+            if self.heads == 0 || heads.number() == Some(self.heads) {
+                return Ok(rotated(x));
+            }
+            let heads = Literal::i64_unsuffixed(self.heads);
+            return Ok(rotated(code!(ops::attention::of_heads(#x, #heads))));
         }
         let heads = self.heads(operand.shape.last(), cx.tensor_type(2)?.shape.last())?;
         let heads = Literal::i64_unsuffixed(heads);

@@ -19,7 +19,7 @@ pub fn split_heads(x: Tensor<3>, heads: usize) -> Tensor<4> {
     reshape(x, [batch, length, heads, hidden / heads]).swap_dims(1, 2)
 }
 
-/// `x`, `[batch, heads, length, size]`, of so many heads.
+/// Returns `x`, which is `[batch, heads, length, size]`, if it has this number of heads.
 ///
 /// # Panics
 /// If axis 1 is not that number of heads.
