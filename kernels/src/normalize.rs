@@ -17,7 +17,7 @@ pub use batch::{
     BatchNormTrained, batch_norm, batch_norm_elements, batch_norm_factors, batch_norm_train,
     scale_channels,
 };
-pub use group::{group_norm, instance_norm};
+pub use group::{group_norm, group_norm_by_group, instance_norm};
 pub use layer::{
     LayerNormed, layer_norm, layer_norm_with_statistics, rms_norm, rms_norm_with_statistics,
 };

@@ -21,8 +21,7 @@ pub fn instance_norm<const D: usize>(
     group_norm(x, scale, bias, channels, epsilon)
 }
 
-/// Standardizes each of `groups` groups of adjacent channels, then applies `scale` and `bias`: one value per channel, or
-/// one per group as before opset 21.
+/// Standardizes each of `groups` groups of adjacent channels, then applies `scale` and `bias` per channel.
 pub fn group_norm<const D: usize>(
     x: Tensor<D>,
     scale: Tensor<1>,
@@ -34,8 +33,8 @@ pub fn group_norm<const D: usize>(
     for (name, row) in [("scale", &scale), ("bias", &bias)] {
         let row = row.dims();
         ensure!(
-            [groups, dims[1]].contains(&row[0]),
-            "the {name} {row:?} is not one of the channels or the {groups} groups of the input {dims:?}"
+            row[0] == dims[1],
+            "the {name} {row:?} is not one of the channels of the input {dims:?}"
         );
     }
     if dims.contains(&0) {
@@ -47,18 +46,34 @@ pub fn group_norm<const D: usize>(
     let x = if alike { x } else { widened(x) };
     let x = x.with_shape([dims[0], dims[1], rest]);
     let own: FloatDType = x.dtype().into();
-    let [scale, bias] = [scale, bias].map(|values| per_channel(values, dims[1]).cast(own));
+    let [scale, bias] = [scale, bias].map(|values| values.cast(own));
     let y = call!(group_norm(x, scale, bias; groups, epsilon));
     Tensor::<3>::from_dispatch(y).with_shape(dims).cast(dtype)
 }
 
-fn per_channel(values: Tensor<1>, channels: usize) -> Tensor<1> {
-    let [count] = values.dims();
-    if count == channels {
-        return values;
-    }
-    let columns = values.with_shape([count, 1]);
-    to_shape(columns, [count, channels / count]).with_shape([channels])
+/// GroupNormalization before opset 21: `scale` and `bias` have one value per group, or one per channel.
+pub fn group_norm_by_group<const D: usize>(
+    x: Tensor<D>,
+    scale: Tensor<1>,
+    bias: Tensor<1>,
+    groups: usize,
+    epsilon: f32,
+) -> Tensor<D> {
+    let dims = x.dims();
+    divisible(operand("input", &dims), 1, groups, "groups");
+    let [scale, bias] = [("scale", scale), ("bias", bias)].map(|(name, values)| {
+        let row = values.dims();
+        ensure!(
+            [groups, dims[1]].contains(&row[0]),
+            "the {name} {row:?} is not one of the channels or the {groups} groups of the input {dims:?}"
+        );
+        if row[0] == dims[1] {
+            return values;
+        }
+        let columns = values.with_shape([groups, 1]);
+        to_shape(columns, [groups, dims[1] / groups]).with_shape([dims[1]])
+    });
+    group_norm(x, scale, bias, groups, epsilon)
 }
 
 #[cfg(test)]
@@ -100,7 +115,7 @@ mod tests {
     #[test]
     fn one_scale_per_group_holds_for_all_its_channels() {
         near(
-            group_norm(quads(), float([1f32, 2.0]), float([0f32, 1.0]), 2, 0.0),
+            group_norm_by_group(quads(), float([1f32, 2.0]), float([0f32, 1.0]), 2, 0.0),
             [[
                 [-1.341_640_8_f32, -0.447_213_6],
                 [0.447_213_6, 1.341_640_8],

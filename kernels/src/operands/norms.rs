@@ -3,8 +3,8 @@
 use super::{Arguments, Results, Row, check, row, value};
 use crate::normalize::{
     batch_norm, batch_norm_elements, batch_norm_factors, batch_norm_train, embed::embeddings,
-    group_norm, instance_norm, layer_norm, layer_norm_with_statistics, rms_norm,
-    rms_norm_with_statistics, scale_channels, skip_layer_norm, skip_rms_norm,
+    group_norm, group_norm_by_group, instance_norm, layer_norm, layer_norm_with_statistics,
+    rms_norm, rms_norm_with_statistics, scale_channels, skip_layer_norm, skip_rms_norm,
 };
 use crate::product::epilogue::Activation;
 use crate::text::word_conv::word_conv_embedding;
@@ -128,10 +128,25 @@ pub const ROWS: &[Row] = &[
     ),
     row(
         "normalize/group group_norm",
+        "input=bcx scale=c bias=c",
+        "b2c6x4",
+        |a| {
+            vec![value(group_norm::<3>(
+                a.float(0),
+                a.float(1),
+                a.float(2),
+                3,
+                1e-2,
+            ))]
+        },
+    )
+    .when(|size| size('c').is_multiple_of(3)),
+    row(
+        "normalize/group group_norm_by_group",
         "input=bcx scale=s bias=o",
         "b2c6x4s6o3",
         |a| {
-            vec![value(group_norm::<3>(
+            vec![value(group_norm_by_group::<3>(
                 a.float(0),
                 a.float(1),
                 a.float(2),

@@ -28,9 +28,11 @@ pub const ROWS: &[Row] = &[
 pub struct Groups {
     pub count: Option<usize>,
     pub epsilon: f32,
+    /// Whether scale and bias may have one value per group, as before opset 21.
+    by_group: bool,
 }
 
-attributes!(struct Groups { count, epsilon });
+attributes!(struct Groups { count, epsilon; by_group });
 
 /// Each element against those at its place in the channels around it.
 #[derive(Debug)]
@@ -50,6 +52,7 @@ pub fn instance(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Groups {
         count: None,
         epsilon: a.float_or("epsilon", 1e-5)?,
+        by_group: false,
     }))
 }
 
@@ -59,6 +62,7 @@ pub fn group(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Groups {
         count: Some(positive(a, "num_groups")?),
         epsilon: a.float_or("epsilon", 1e-5)?,
+        by_group: a.version() < 21,
     }))
 }
 
@@ -94,7 +98,8 @@ impl Operator for Groups {
             let factor = cx.tensor_of_rank(input, 1)?;
             let length = factor.shape.first().and_then(Dim::fixed);
             let fits = |length| channels.is_none_or(|channels| length == channels);
-            let fits = length.is_none_or(|length| fits(length) || Some(length) == self.count);
+            let of_group = |length| self.by_group && Some(length) == self.count;
+            let fits = length.is_none_or(|length| fits(length) || of_group(length));
             if !fits || !factor.dtype.is_float() {
                 let problem = format!("input {input} is {factor}, but the input is {x}");
                 return Err(Problem::new(problem));
@@ -108,6 +113,12 @@ impl Operator for Groups {
         broadcast::check_sizes(cx);
         let epsilon = number(self.epsilon);
         let count = self.count.map(integer);
+        if let (Some(count), true) = (&count, self.by_group) {
+            let (x, scale, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
+            return Ok(
+                code!(ops::normalize::group_norm_by_group(#x, #scale, #bias, #count, #epsilon)),
+            );
+        }
         if let (Some(scale), Some(bias)) = (cx.weight(1), cx.weight(2)) {
             let (hint, x) = (cx.layer_hint(1), cx.tensor(0)?);
             let (ty, load) = match count {
@@ -159,6 +170,7 @@ mod tests {
                 r#"(float[n, 6, 4] x, float[6] s) => (float[n, 6, 4] y) { y = GroupNormalization <num_groups = 4> (x, s, s) }"#,
                 r#"(float[n, 6, 4] x, float[6] s) => (float[n, 6, 4] y) { y = GroupNormalization <num_groups = 0> (x, s, s) }"#,
                 r#"(float[n, 6, 4] x, float[5] s) => (float[n, 6, 4] y) { y = GroupNormalization <num_groups = 3> (x, s, s) }"#,
+                r#"(float[n, 6, 4] x, float[3] s) => (float[n, 6, 4] y) { y = GroupNormalization <num_groups = 3> (x, s, s) }"#,
                 r#"(float[n, 6, 4] x, float[6, 1] s) => (float[n, 6, 4] y) { y = GroupNormalization <num_groups = 3> (x, s, s) }"#,
                 r#"(float[n, 6, 4] x, float[5] s) => (float[n, 6, 4] y) { y = InstanceNormalization (x, s, s) }"#,
                 r#"(float[n, 6, 4] x) => (float[n, 6, 4] y) { y = LRN <size = 0> (x) }"#,
@@ -170,6 +182,7 @@ mod tests {
                 6 channels are not 4 groups of equal size
                 `num_groups` is 0, which is not positive
                 input 1 is float32[5], but the input is float32[n, 6, 4]
+                input 1 is float32[3], but the input is float32[n, 6, 4]
                 input 1 is float32[6, 1], not of rank 1
                 input 1 is float32[5], but the input is float32[n, 6, 4]
                 `size` is 0, which is not positive

@@ -208,8 +208,19 @@ impl<'g> Match<'_, 'g> {
         attributes: &[(&str, Setting)],
         inputs: &[Option<ValueId>],
     ) -> Result<ValueId, Miss> {
+        self.call_in(i64::MAX, kind, attributes, inputs)
+    }
+
+    /// The version of an operator that `opset` selects.
+    pub fn call_in(
+        &mut self,
+        opset: i64,
+        kind: &str,
+        attributes: &[(&str, Setting)],
+        inputs: &[Option<ValueId>],
+    ) -> Result<ValueId, Miss> {
         let (domain, name) = kind.rsplit_once('.').unwrap_or(("", kind));
-        let found = ops::find(domain, name, i64::MAX);
+        let found = ops::find(domain, name, opset);
         let Some((row, Some(version))) = found else {
             return Err("the right side names no operator");
         };

@@ -54,7 +54,7 @@ pub const RULES: &[Rule] = &[
         "scale and bias of channels",
         "GroupNormalization|InstanceNormalization:n(x, 1, 0) * $scale + $bias",
         |m| {
-            let Groups { count, epsilon } = *m.operator::<Groups>("n")?;
+            let Groups { count, epsilon, .. } = *m.operator::<Groups>("n")?;
             let x = m.value("x")?;
             let factors = [channels(m, "scale")?, channels(m, "bias")?];
             let mut settings = vec![("epsilon", Setting::Float(epsilon))];
@@ -101,7 +101,8 @@ fn grouped(m: &mut Match<'_, '_>, epsilon: f32, factors: [ValueId; 2]) -> Result
     if m.result()?.shape != m.tensor_of(x)?.shape {
         return Err("the result is of another shape");
     }
-    m.call("GroupNormalization", &settings, &[Some(x), scale, bias])
+    // The factors are of groups, which opset 21 no longer has.
+    m.call_in(18, "GroupNormalization", &settings, &[Some(x), scale, bias])
 }
 
 /// A constant with an element for each channel, as a vector.
