@@ -44,7 +44,8 @@ pub fn merge_heads(x: Tensor<4>) -> Tensor<3> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{float, same};
+    use crate::fault::attempt;
+    use crate::testing::{float, noise, same};
 
     #[test]
     fn heads_split_and_merge() {
@@ -53,5 +54,17 @@ mod tests {
         let expected = [[[[1f32, 2.0], [5.0, 6.0]], [[3.0, 4.0], [7.0, 8.0]]]];
         same(heads.clone(), expected);
         same(merge_heads(heads), x.into_data());
+    }
+
+    #[test]
+    fn another_number_of_heads_is_an_error() {
+        let x = noise([2, 4, 3, 8], 1);
+        same(of_heads(x.clone(), 4), x.clone().into_data());
+        let problem = attempt(|| of_heads(x, 2)).unwrap_err().reason;
+        assert!(
+            problem.contains("expected 2 heads on axis 1 of"),
+            "{problem}"
+        );
+        assert!(problem.contains("[2, 4, 3, 8]"), "{problem}");
     }
 }
