@@ -267,12 +267,12 @@ impl Programs {
 
     /// Features of the run-time crate.
     pub fn features(&self) -> Vec<&'static str> {
-        // `regex` for the operators that need it.
+        // Two for the operators that need them; and Flex always, as kernels are tested: Burn is built once for both.
+        let mut features = vec!["flex", "image", "regex"];
         if self.device == Device::Flex {
-            return vec!["flex", "regex"];
+            return features;
         }
-        // With Flex too, as kernels are tested: Burn is built once for both.
-        let mut features = vec!["flex", "regex", self.device.name()];
+        features.push(self.device.name());
         if !self.no_fusion {
             features.push("fusion");
         }
@@ -400,18 +400,18 @@ mod tests {
             };
             verify.programs.features()
         };
-        assert_eq!(features(&[]), ["flex", "regex"]);
+        assert_eq!(features(&[]), ["flex", "image", "regex"]);
         assert_eq!(
             features(&["--device", "wgpu"]),
-            ["flex", "regex", "wgpu", "fusion", "autotune"]
+            ["flex", "image", "regex", "wgpu", "fusion", "autotune"]
         );
         assert_eq!(
             features(&["--device", "wgpu", "--no-fusion"]),
-            ["flex", "regex", "wgpu", "autotune"]
+            ["flex", "image", "regex", "wgpu", "autotune"]
         );
         assert_eq!(
             features(&["--device", "wgpu", "--no-autotune"]),
-            ["flex", "regex", "wgpu", "fusion"]
+            ["flex", "image", "regex", "wgpu", "fusion"]
         );
     }
 }

@@ -17,7 +17,7 @@ use sources::{functions, library, main, reloading_library};
 pub struct Scratch {
     root: PathBuf,
     pub target: PathBuf,
-    features: String,
+    features: Vec<&'static str>,
     /// With what options models are compiled.
     pub options: Options,
     /// The file of functions that compute operators, absolute.
@@ -34,6 +34,9 @@ const MOST: usize = 24;
 const LARGEST: u64 = 512 << 20;
 /// Larger models stay in their files, as the documentation asks of users.
 const EMBEDDED: u64 = 1 << 30;
+
+/// Features of the runtime crate that the runner has not.
+const RUNTIME_ALONE: [&str; 3] = ["autotune", "image", "regex"];
 
 /// What the profile of the checkout optimizes, if the programs need it.
 const SHADER_COMPILERS: [&str; 5] = [
@@ -67,7 +70,7 @@ impl Scratch {
             anstream::eprintln!("waiting for another process that uses `{}`", root.display());
             lock.lock().with_context(failed)?;
         }
-        let features = format!("{:?}", programs.features());
+        let features = programs.features();
         let functions = programs.functions.as_deref().map(existing).transpose()?;
         Ok(Scratch {
             root,
@@ -172,17 +175,18 @@ impl Scratch {
             "[package]\nname = \"{package}\"\nversion = \"{version}\"\nedition = \"2024\"\n\
              publish = false\n\n[dependencies]\n"
         );
-        for (name, folder) in [
-            ("onnx-embed", "runtime"),
-            ("onnx-embed-runner", "ir/cli/runner"),
+        let mut of_devices = self.features.clone();
+        of_devices.retain(|feature| !RUNTIME_ALONE.contains(feature));
+        for (name, folder, features) in [
+            ("onnx-embed", "runtime", &self.features),
+            ("onnx-embed-runner", "ir/cli/runner", &of_devices),
         ] {
             let source = source(folder);
-            let features = &self.features;
             text.push_str(&format!(
-                "{name} = {{ {source}, default-features = false, features = {features} }}\n"
+                "{name} = {{ {source}, features = {features:?} }}\n"
             ));
         }
-        // Burn, the compiler and the kernels with the features that tests of the checkout build them with.
+        // Burn and our crates with the features that tests of the checkout build them with.
         let shared = Path::new(CHECKOUT).join("ui-tests/features");
         if shared.join("Cargo.toml").is_file() {
             for (name, folder) in [

@@ -13,8 +13,8 @@ use super::{folder, model, run, run_in};
 
 /// Builds the program in `folder` in the target folder of the checkout, runs it, and returns what it prints.
 ///
-/// Two packages are added to its manifest only for the features that they enable, and it gets the lock file of the
-/// checkout, so that Burn, the compiler and the kernels are not built again.
+/// Packages are added to its manifest only for the features that they enable, and it gets the lock file of the
+/// checkout, so that Burn and our crates are not built again.
 fn printed(folder: &Path) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     std::fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
@@ -28,6 +28,12 @@ fn printed(folder: &Path) -> String {
         )
         .unwrap();
     }
+    let (plain, all) = (
+        "onnx-embed = { ",
+        r#"onnx-embed = { features = ["image", "regex"], "#,
+    );
+    assert!(text.contains(plain), "{text}");
+    let text = text.replace(plain, all);
     std::fs::write(manifest, text).unwrap();
     let target = target().to_str().unwrap();
     cargo(folder, &["run", "--quiet", "--target-dir", target])
