@@ -51,12 +51,16 @@ impl Package {
         let manifest = format!(
             r#"
                 package = {{ name = "onnx-embed-rebuild", edition = "2024" }}
-                dependencies.embedded = {{ package = "onnx-embed", path = {:?}, default-features = false, features = ["flex"] }}
-                profile.dev.debug = "line-tables-only"
-                profile.dev.package."*".debug = false
+                dependencies.embedded = {{ package = "onnx-embed", path = {:?}, features = ["image", "regex"] }}
+                dependencies.onnx-embed-kernels.path = {:?}
+                dependencies.onnx-embed-features.path = {:?}
+                profile.dev.debug = false
                 workspace = {{}}
             "#,
-            workspace.join("runtime")
+            workspace.join("runtime"),
+            // With these and the features above nothing is built that tests of the workspace have not built.
+            workspace.join("kernels"),
+            workspace.join("ui-tests/features"),
         );
         fs::create_dir_all(package.folder.join("src")).unwrap();
         fs::write(package.folder.join("src/main.rs"), MAIN).unwrap();
