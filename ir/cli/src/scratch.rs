@@ -314,6 +314,8 @@ fn write(path: &Path, text: &str) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
+
     use super::*;
     use crate::args::{Device, Precision};
 
@@ -326,12 +328,12 @@ mod tests {
         }
     }
 
-    #[test]
-    fn packages_of_both_workspaces_differ() {
-        let name = format!("onnx-embed-scratch-{}", std::process::id());
+    /// The manifests of a model in the two workspaces of a device.
+    fn manifests(device: Device, test: &str) -> [String; 2] {
+        let name = format!("onnx-embed-{test}-{}", std::process::id());
         let target = std::env::temp_dir().join(name);
         let programs = Programs {
-            device: Device::Flex,
+            device,
             filter: None,
             target_dir: Some(target.clone()),
             keep: false,
@@ -347,7 +349,38 @@ mod tests {
             scratch.manifest("m_a", &[])
         });
         fs::remove_dir_all(&target).unwrap();
-        assert_ne!(manifests[0], manifests[1]);
+        manifests
+    }
+
+    #[test]
+    fn packages_of_both_workspaces_differ() {
+        let [one, other] = manifests(Device::Flex, "packages");
+        assert_ne!(one, other);
+    }
+
+    #[test]
+    fn crates_have_the_features_that_programs_name() {
+        let crates = [
+            ("onnx-embed = ", "runtime"),
+            ("onnx-embed-runner = ", "ir/cli/runner"),
+        ];
+        let crates = crates.map(|(start, folder)| {
+            let path = Path::new(CHECKOUT).join(folder).join("Cargo.toml");
+            (start, fs::read_to_string(path).unwrap())
+        });
+        for &device in Device::value_variants() {
+            let [manifest, _] = manifests(device, "features");
+            for (start, theirs) in &crates {
+                let mut lines = manifest.lines();
+                let line = lines.find(|line| line.starts_with(*start)).unwrap();
+                let (_, features) = line.split_once("features = [").unwrap();
+                let features = features.split('"').skip(1).step_by(2);
+                for feature in features {
+                    let defined = theirs.contains(&format!("\n{feature} = ["));
+                    assert!(defined, "{start}{feature} for {}", device.name());
+                }
+            }
+        }
     }
 
     #[test]
