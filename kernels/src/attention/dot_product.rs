@@ -131,7 +131,7 @@ pub fn attention_with_scores(
     let valid = checked(&query, &key, &value, mask.as_ref(), valid);
     let [batch, heads, queries, _] = query.dims();
     let [_, _, keys, size] = value.dims();
-    if batch * heads * queries * keys * size == 0 {
+    if batch * heads * queries * keys == 0 {
         let result = nothing(&query, [batch, heads, queries, size]);
         return (result, nothing(&query, [batch, heads, queries, keys]));
     }
@@ -171,7 +171,10 @@ pub fn attention_with_scores(
         None => probabilities,
     };
     let probabilities = probabilities.cast(dtype);
-    let result = product(probabilities.clone(), shared(value, heads));
+    let result = match size {
+        0 => nothing(&probabilities, [batch, heads, queries, 0]),
+        _ => product(probabilities.clone(), shared(value, heads)),
+    };
     let scores = match shown {
         AttentionScores::Products => products,
         AttentionScores::Capped => capped,
@@ -382,5 +385,20 @@ mod tests {
         let (slow, scores) = attention_with_scores(q, k, v, None, None, &options, shown);
         near(fast, slow.into_data(), 1e-5);
         assert_eq!(scores.dims(), [2, 6, 4, 5]);
+    }
+
+    #[test]
+    fn values_without_features_leave_the_scores() {
+        let options = AttentionOptions::default();
+        for shown in [AttentionScores::Products, AttentionScores::Probabilities] {
+            let scores = |size| {
+                let (query, key) = (noise([2, 4, 3, 8], 1), noise([2, 2, 5, 8], 2));
+                let value = Tensor::zeros([2, 2, 5, size], &query.device());
+                attention_with_scores(query, key, value, None, None, &options, shown)
+            };
+            let (result, found) = scores(0);
+            assert_eq!(result.dims(), [2, 4, 3, 0]);
+            near(found, scores(1).1.into_data(), 1e-6);
+        }
     }
 }
