@@ -1,6 +1,6 @@
 //! Casts of what is known while compiling.
 
-use crate::dim::Dim;
+use crate::dim::{Atom, Dim};
 use crate::dtype::{DType, Kind};
 use crate::ops::elementwise::unary::rounded;
 use crate::types::Known;
@@ -61,16 +61,48 @@ pub fn stays(dim: &Dim, dtype: DType) -> bool {
     if let Some(number) = dim.number() {
         return wrapped(number, dtype) == Some(number);
     }
-    let (constant, factor): (u64, u64) = match dtype.bits() {
-        64 => (1 << 62, 1 << 32),
-        32 => (1 << 30, 1 << 16),
+    let room = match dtype.bits() {
+        64 => Room {
+            constant: 1 << 62,
+            factor: 1 << 32,
+        },
+        32 => Room {
+            constant: 1 << 30,
+            factor: 1 << 16,
+        },
         _ => return false,
     };
-    let has_room = dim.terms().all(|(atoms, by)| {
-        let most = if atoms.is_empty() { constant } else { factor };
-        by.unsigned_abs() <= most && atoms.len() <= MOST_FACTORS
-    });
-    has_room && (dtype.is_signed() || dim.is_size())
+    room.holds(dim) && (dtype.is_signed() || dim.is_size())
+}
+
+/// The largest numbers that leave room for sizes.
+struct Room {
+    constant: u64,
+    factor: u64,
+}
+
+impl Room {
+    fn holds(&self, dim: &Dim) -> bool {
+        dim.terms().all(|(atoms, by)| {
+            let most = if atoms.is_empty() {
+                self.constant
+            } else {
+                self.factor
+            };
+            let mut atoms = atoms.iter();
+            by.unsigned_abs() <= most
+                && atoms.len() <= MOST_FACTORS
+                && atoms.all(|atom| match atom {
+                    Atom::Name(_) => true,
+                    Atom::Quotient(a, _) => self.holds(a),
+                    Atom::Max(a, b) => self.holds(a) && self.holds(b),
+                    Atom::Min(a, b) => match (self.holds(a), self.holds(b)) {
+                        (true, true) => true,
+                        (one, other) => (one || other) && a.is_size() && b.is_size(),
+                    },
+                })
+        })
+    }
 }
 
 /// The float without its fraction, or the bound of the type that is nearest; `None` beyond what `i64` holds.
@@ -166,6 +198,18 @@ mod tests {
         let many = Known::Ints(vec![Dim::named("n").mul(&(1 << 20).into()).unwrap()]);
         assert_eq!(converted(&many, DType::I32), None);
         assert_eq!(converted(&size, DType::F32), None);
+        for (bound, stays) in [(i64::MAX, true), (-5, true), (i64::MIN, false)] {
+            let least = Dim::named("n").smaller(&bound.into()).unwrap();
+            let least = Known::Ints(vec![least]);
+            assert_eq!(converted(&least, DType::I32).is_some(), stays, "{bound}");
+        }
+        let most = Dim::named("n")
+            .sub(&5.into())
+            .and_then(|n| n.larger(&i64::MAX.into()));
+        assert_eq!(
+            converted(&Known::Ints(vec![most.unwrap()]), DType::I32),
+            None
+        );
     }
 
     #[test]
