@@ -32,7 +32,7 @@ pub struct Groups {
     by_group: bool,
 }
 
-attributes!(struct Groups { count, epsilon; by_group });
+attributes!(struct Groups { count, epsilon, by_group });
 
 /// Each element against those at its place in the channels around it.
 #[derive(Debug)]

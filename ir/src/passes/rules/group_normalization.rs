@@ -148,7 +148,7 @@ mod tests {
               float32[2] one = {1, 1},
               float32[2] zero = {0, 0}
               >
-              float32[N, 4, H, W] y = GroupNormalization <count: 2, epsilon: 1e-5> (x, one, zero)
+              float32[N, 4, H, W] y = GroupNormalization <count: 2, epsilon: 1e-5, by_group: true> (x, one, zero)
             group norm of rows
               <
               int64[3] s = {0, 2, -1},
@@ -163,7 +163,7 @@ mod tests {
               float32[2] %7 = {1, 1},
               float32[2] %8 = {0, 0}
               >
-              float32[N, 4, 3] y = GroupNormalization <count: 2, epsilon: 1e-5> (x, %7, %8)
+              float32[N, 4, 3] y = GroupNormalization <count: 2, epsilon: 1e-5, by_group: true> (x, %7, %8)
             scale and bias of channels
               <
               float32[2] one = {1, 1},
