@@ -171,10 +171,7 @@ pub fn attention_with_scores(
         None => probabilities,
     };
     let probabilities = probabilities.cast(dtype);
-    let result = match size {
-        0 => nothing(&probabilities, [batch, heads, queries, 0]),
-        _ => product(probabilities.clone(), shared(value, heads)),
-    };
+    let result = product(probabilities.clone(), shared(value, heads));
     let scores = match shown {
         AttentionScores::Products => products,
         AttentionScores::Capped => capped,
