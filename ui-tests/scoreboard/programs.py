@@ -41,7 +41,8 @@ class Program:
         with tempfile.TemporaryDirectory() as folder:
             taken, given = os.path.join(folder, "in"), os.path.join(folder, "out")
             pathlib.Path(taken).write_bytes(encode(inputs))
-            request = {"model": key, "device": "flex", "inputs": taken, "outputs": given}
+            run = {"model": key, "device": "flex", "inputs": taken}
+            request = {"run": {"run": run, "outputs": given, "seconds": None}}
             answer = subprocess.run([self.path, json.dumps(request)], capture_output=True, text=True, timeout=SECONDS,
                                     env={**os.environ, "RUST_BACKTRACE": "0"})
             if answer.returncode or ANSWER not in answer.stdout:
