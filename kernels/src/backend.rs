@@ -15,7 +15,6 @@ mod coded_product;
 mod device;
 mod machine;
 mod operand;
-mod packed;
 mod parts;
 pub mod primitives;
 mod recurrence;
@@ -31,24 +30,29 @@ use burn::backend::{Backend, backend_extension};
 use burn::tensor::DType;
 use burn::tensor::ops::{ConvOptions, ConvTransposeOptions};
 
-pub use self::{byte_product::ByteProduct, packed::Packed};
-use crate::product::epilogue::{Activation, Epilogue};
-use crate::quantize::{Affine, BitMatrix, Blocks, Integers, Mean, Pair, Unary, small::Small};
-use crate::recurrent::{Cell, Sizes};
+pub use self::byte_product::ByteProduct;
+use crate::spec::recurrent::{Cell, Sizes};
+use crate::spec::{
+    bits::{BitMatrix, Blocks},
+    quantize::{Affine, Integers, Mean, Pair, Unary},
+    small::Small,
+};
+use crate::spec::{
+    epilogue::{Activation, Epilogue},
+    packed::Packed,
+};
 use crate::{
-    attention::Scores,
-    classical::{svm::Comparison, trees::Election},
-    convolution::window::Window,
     fault::Axis,
-    image::{
-        non_max_suppression::{BoxForm, Limits},
-        roi::RoiAlign,
-    },
-    index::top_k::Top,
-    normalize::Lrn,
-    pool::slide::Slide,
-    reduce::cumulative::Scan,
-    signal::dft::Dft,
+    spec::boxes::{BoxForm, Limits},
+    spec::dft::Dft,
+    spec::normalize::Lrn,
+    spec::pool::Slide,
+    spec::ranking::Top,
+    spec::regions::RoiAlign,
+    spec::scan::Scan,
+    spec::scores::Scores,
+    spec::window::Window,
+    spec::{svm::Comparison, trees::Election},
 };
 #[cfg(feature = "cube")]
 pub use byte_product::ByteProductMetadata;

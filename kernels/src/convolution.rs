@@ -5,5 +5,5 @@ pub mod col2im;
 pub mod conv;
 pub mod conv_transpose;
 pub mod deform_conv;
-pub mod geometry;
-pub mod window;
+
+pub use crate::spec::window;

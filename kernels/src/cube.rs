@@ -38,24 +38,27 @@ use burn::tensor::{DType, Shape, ops::ConvOptions};
 use cubecl::prelude::*;
 
 use crate::{
-    attention::Scores,
-    backend::{
-        ByteProduct, CodedProduct, Kernels, Machine, Optional, Packed, Parts, Recurrence, Walk,
-    },
-    classical::{svm::Comparison, trees::Election},
-    convolution::window::Window,
+    backend::{ByteProduct, CodedProduct, Kernels, Machine, Optional, Parts, Recurrence, Walk},
     ensure,
     fault::Axis,
-    image::{
-        non_max_suppression::{BoxForm, Limits},
-        roi::RoiAlign,
+    spec::boxes::{BoxForm, Limits},
+    spec::pool::Slide,
+    spec::ranking::Top,
+    spec::recurrent::{Cell, Sizes},
+    spec::regions::RoiAlign,
+    spec::scan::Scan,
+    spec::scores::Scores,
+    spec::window::Window,
+    spec::{
+        bits::Blocks,
+        quantize::{Affine, Integers, Mean, Pair, Unary},
+        small::Small,
     },
-    index::top_k::Top,
-    pool::slide::Slide,
-    product::epilogue::{Activation, Epilogue},
-    quantize::{Affine, Blocks, Integers, Mean, Pair, Unary, small::Small},
-    recurrent::{Cell, Sizes},
-    reduce::cumulative::Scan,
+    spec::{
+        epilogue::{Activation, Epilogue},
+        packed::Packed,
+    },
+    spec::{svm::Comparison, trees::Election},
 };
 use bits::{INFINITE, is_nan, magnitude};
 use sizes::{narrow, reshape};

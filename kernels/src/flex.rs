@@ -39,17 +39,23 @@ use burn::tensor::{
 };
 
 use crate::{
-    attention::Scores,
-    backend::{ByteProduct, Kernels, Optional, Packed, Recurrence},
-    convolution::window::Window,
+    backend::{ByteProduct, Kernels, Optional, Recurrence},
     fault::Axis,
-    index::top_k::{Top, ranking},
-    normalize::Lrn,
-    pool::slide::Slide,
-    product::epilogue::{Activation, Epilogue},
-    quantize::{Affine, BitMatrix, Integers, Mean, Pair, Unary},
-    recurrent::{Cell, Sizes},
-    signal::dft::Dft,
+    spec::dft::Dft,
+    spec::normalize::Lrn,
+    spec::pool::Slide,
+    spec::ranking::{Top, ranking},
+    spec::recurrent::{Cell, Sizes},
+    spec::scores::Scores,
+    spec::window::Window,
+    spec::{
+        bits::BitMatrix,
+        quantize::{Affine, Integers, Mean, Pair, Unary},
+    },
+    spec::{
+        epilogue::{Activation, Epilogue},
+        packed::Packed,
+    },
 };
 pub use conv::pack_filters;
 #[cfg(test)]

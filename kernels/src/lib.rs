@@ -29,7 +29,6 @@ mod native;
 mod operands;
 mod product;
 mod signal;
-mod spec;
 #[cfg(test)]
 mod testing;
 mod text;
@@ -49,6 +48,7 @@ pub mod reduce;
 pub mod sequence;
 pub mod shape;
 pub mod sizes;
+pub mod spec;
 pub mod stored;
 pub mod threads;
 

@@ -4,7 +4,7 @@
 //! so that they broadcast to the input. `bits` may be fewer than the dtype's, as for int4 in i8.
 
 use alloc::vec::Vec;
-use burn::tensor::{DType, FloatDType, Int, Tensor, TensorData, kind::Basic};
+use burn::tensor::{DType, Device, FloatDType, Int, Tensor, TensorData, kind::Basic};
 
 use crate::{
     backend::call,
@@ -19,36 +19,39 @@ mod bits;
 pub mod float8;
 mod gather;
 mod integer;
-mod options;
 pub(crate) mod passes;
 pub mod small;
 pub mod steps;
 
 use passes::within;
 
+pub use crate::spec::quantize::{
+    Affine, Ending, Function, Integers, Mean, Pair, Rounded, Step, Unary,
+};
 pub use affine::{
     Quantized, add, average_pool, choose, concat, global_average_pool, leaky_relu, mul,
     reduce_mean, sigmoid, softmax, softmax_flat,
 };
-#[cfg(feature = "cube")]
-pub(crate) use bits::LEVELS;
-#[cfg(any(feature = "cube", feature = "flex"))]
-pub(crate) use bits::PANEL;
 pub use bits::{
     BitData, BitMatrix, Blocks, Coded, Zeros, in_bytes, matmul_bits, matmul_coded, matmul_wide,
     unpacked,
 };
-#[cfg(feature = "flex")]
-pub(crate) use bits::{Panels, ZeroPoints};
 pub use gather::{Gather, gather_float, gather_int};
 pub use integer::{
-    Ending, Integers, Requantize, Weight, conv_integer1d, conv_integer2d, conv_integer3d,
-    matmul_dynamic, matmul_integer, matmul_to_float, qlinear_conv1d, qlinear_conv2d,
-    qlinear_conv3d, qlinear_matmul,
+    Requantize, Weight, conv_integer1d, conv_integer2d, conv_integer3d, matmul_dynamic,
+    matmul_integer, matmul_to_float, qlinear_conv1d, qlinear_conv2d, qlinear_conv3d,
+    qlinear_matmul,
 };
-pub use options::{Affine, Function, Mean, Pair, Rounded, Step, Unary};
-#[cfg(any(feature = "cube", feature = "flex"))]
-pub(crate) use passes::range;
+
+impl Affine {
+    /// The same integers in the dtype that stands for theirs on a device.
+    pub(crate) fn on(self, device: &Device) -> Self {
+        Self {
+            dtype: lowered(device, self.dtype),
+            ..self
+        }
+    }
+}
 
 /// QuantizeLinear: `x / scale`, rounded half to even, plus the zero point, and kept within the range of `bits`.
 #[inline(never)]

@@ -2,7 +2,10 @@
 
 use burn::tensor::{Int, Tensor};
 
-pub use crate::backend::Packed;
+pub use crate::spec::{
+    packed::Packed,
+    recurrent::{Activation, Cell, Direction, Gru, Lstm, Rnn, Sizes},
+};
 
 mod activation;
 #[cfg(test)]
@@ -14,21 +17,11 @@ mod operands;
 mod rnn;
 mod sequence;
 
-pub use activation::Activation;
-pub use gru::{Gru, gru};
-pub use lstm::{Lstm, lstm};
+pub use gru::gru;
+pub use lstm::lstm;
 pub use matrix::{Matrices, Matrix, Quantized};
-pub use operands::{Cell, Operands, Sizes};
-pub use rnn::{Rnn, rnn};
-
-/// Which way the sequence is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    Forward,
-    Reverse,
-    /// Both ways, each with its own weights: forward first.
-    Bidirectional,
-}
+pub use operands::Operands;
+pub use rnn::rnn;
 
 /// The weights as ONNX lays them out; `directions` is 2 for [`Direction::Bidirectional`], else 1.
 #[derive(Clone, Debug)]

@@ -1,15 +1,34 @@
-//! What the shapes of operands must have in common.
+//! Specifications of the operations: their options, and what the shapes of their operands must have in common.
 //!
-//! Functions here see names and shapes alone. One that finds a disagreement ends the step that runs, with both shapes and
-//! under the name of its node, before a kernel of any backend reads the operands. Kernels rely on that.
+//! This is the ground floor of the crate: it runs no operation of Burn, and the kernels of all devices are built on it. A check
+//! that fails ends the step that runs, with both shapes and under the name of its node, before a kernel reads the operands.
+//! Kernels rely on that.
 
 use core::fmt;
 
 use crate::ensure;
 
 pub mod attention;
+pub mod bits;
+pub mod boxes;
 pub mod convolution;
+pub mod dft;
+pub mod epilogue;
+pub mod geometry;
+pub mod normalize;
+pub mod packed;
+pub mod pool;
 pub mod product;
+pub mod quantize;
+pub mod ranking;
+pub mod recurrent;
+pub mod regions;
+pub mod scan;
+pub mod scores;
+pub mod small;
+pub mod svm;
+pub mod trees;
+pub mod window;
 
 /// An operand as errors show it: `the bias [4]`.
 #[derive(Clone, Copy, Debug)]

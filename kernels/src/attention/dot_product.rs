@@ -19,14 +19,13 @@ use crate::{
 mod checks;
 mod heads;
 mod joined;
-mod scores;
 mod seen;
 
+pub use crate::spec::scores::{Scores, Undefined};
 use checks::checked;
 pub use checks::whole_mask;
 pub use heads::{merge_heads, of_heads, split_heads};
 pub use joined::{JoinedAttention, ScoreMask, joined_attention};
-pub use scores::{Scores, Undefined};
 use seen::Seen;
 
 /// What the scores are and which keys a query may see.

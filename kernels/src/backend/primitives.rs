@@ -14,23 +14,24 @@ use burn::tensor::{
     ops::{ConvOptions, ConvTransposeOptions},
 };
 
-use super::{ByteProduct, CodedProduct, Machine, Optional, Packed, Parts, Recurrence, Walk};
+use super::{ByteProduct, CodedProduct, Machine, Optional, Parts, Recurrence, Walk};
 use crate::{
-    classical::{svm::Comparison, trees::Election},
     ensure,
     fault::Axis,
-    image::{
-        non_max_suppression::{BoxForm, Limits},
-        roi::RoiAlign,
+    spec::boxes::{BoxForm, Limits},
+    spec::dft::Dft,
+    spec::normalize::Lrn,
+    spec::pool::Slide,
+    spec::ranking::Top,
+    spec::recurrent::{Cell, Sizes},
+    spec::regions::RoiAlign,
+    spec::scan::Scan,
+    spec::{bits::Blocks, quantize::Integers, small::Small},
+    spec::{
+        epilogue::{Activation, Epilogue},
+        packed::Packed,
     },
-    index::top_k::Top,
-    normalize::Lrn,
-    pool::slide::Slide,
-    product::epilogue::{Activation, Epilogue},
-    quantize::{Blocks, Integers, small::Small},
-    recurrent::{Cell, Sizes},
-    reduce::cumulative::Scan,
-    signal::dft::Dft,
+    spec::{svm::Comparison, trees::Election},
 };
 pub use attention::attention;
 #[cfg(feature = "flex")]

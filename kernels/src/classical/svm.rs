@@ -12,17 +12,9 @@ use alloc::{vec, vec::Vec};
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
 
-pub use tables::{Comparison, Tables};
-
-/// How a row is compared with a vector.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Kernel {
-    #[default]
-    Linear,
-    Poly,
-    Rbf,
-    Sigmoid,
-}
+pub use crate::spec::svm::Kernel;
+use crate::spec::svm::{NEAREST, STEPS, TOLERANCE};
+pub use tables::Tables;
 
 /// The vectors that rows are compared with.
 #[derive(Clone, Debug)]
@@ -248,12 +240,6 @@ fn first_highest(scores: &[f64]) -> usize {
     let higher = |best: usize, at: usize| if scores[at] > scores[best] { at } else { best };
     (0..scores.len()).fold(0, higher)
 }
-
-/// How near the probability of one of two classes comes to 0 and 1.
-pub(crate) const NEAREST: f64 = 1e-7;
-/// When the probabilities of `classes` are found, times their number, and after how many steps at most.
-pub(crate) const TOLERANCE: f64 = 0.005;
-pub(crate) const STEPS: usize = 100;
 
 /// Probabilities of classes out of those that one of two is the right one, after Wu, Lin and Weng,
 /// "Probability estimates for multi-class classification by pairwise coupling", second approach.

@@ -13,11 +13,11 @@ use burn::tensor::DType;
 
 use crate::ensure;
 
-pub use build::{Indexed, Labelled, Mode};
-#[cfg(feature = "cube")]
-pub(crate) use tables::ALWAYS;
-pub use tables::{Election, Tables};
-pub use vote::{Aggregate, Classify, Regress};
+pub use crate::spec::trees::{Aggregate, Mode};
+use crate::spec::trees::{FEATURE, LEAF, MISSING};
+pub use build::{Indexed, Labelled};
+pub use tables::Tables;
+pub use vote::{Classify, Regress};
 
 /// The numbers that trees compare and add.
 pub trait Number: Copy + PartialOrd + Send + Sync + core::fmt::Debug + 'static {
@@ -75,11 +75,6 @@ struct Node<T> {
     yes: u32,
     no: u32,
 }
-
-/// The bit of a node's place that says that it is a leaf's.
-pub(crate) const LEAF: u32 = 1 << 31;
-pub(crate) const FEATURE: u32 = (1 << 28) - 1;
-pub(crate) const MISSING: u32 = 1 << 31;
 
 impl<T: Number> Node<T> {
     fn mode(&self) -> u32 {

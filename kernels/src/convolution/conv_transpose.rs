@@ -3,11 +3,11 @@
 use burn::tensor::{Tensor, ops::ConvTransposeOptions};
 
 use crate::{
-    backend::{Packed, call},
+    backend::call,
     convolution::window::Window,
     ensure,
     fault::fail,
-    spec::convolution as spec,
+    spec::{convolution as spec, packed::Packed},
 };
 
 macro_rules! doors {

@@ -18,8 +18,8 @@ use super::{
     units::{UNITS, greatest, total},
 };
 use crate::{
-    attention::{Scores, Undefined},
     backend::Optional,
+    spec::scores::{Scores, Undefined},
 };
 
 /// How far elements of a mask or a bias are from each other along the axes of the scores.

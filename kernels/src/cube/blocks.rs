@@ -7,7 +7,7 @@ use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{magnitude, unwritten};
-use crate::quantize::LEVELS;
+use crate::spec::bits::LEVELS;
 
 /// What comes of rows, before it is there.
 pub fn described(x: &TensorSpec) -> TensorSpec {

@@ -15,8 +15,8 @@ use super::{
 };
 use crate::{
     backend::{CodedProduct, CodedProductMetadata},
-    product::epilogue::Activation,
-    quantize::{Blocks, PANEL},
+    spec::bits::{Blocks, PANEL},
+    spec::epilogue::Activation,
 };
 
 /// More rows are a product of floats.

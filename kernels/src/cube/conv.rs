@@ -30,7 +30,7 @@ use super::{
     units::UNITS,
     unwritten,
 };
-use crate::product::epilogue::{Activation, Epilogue};
+use crate::spec::epilogue::{Activation, Epilogue};
 
 /// Fewer positions leave too many units idle.
 const FEW: usize = 16;

@@ -7,7 +7,7 @@ use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::unwritten;
-use crate::classical::svm::{NEAREST, STEPS, TOLERANCE};
+use crate::spec::svm::{NEAREST, STEPS, TOLERANCE};
 
 /// Probabilities of pairs that are kept at a time; few in tests, which have few rows.
 const PAIRS: usize = if cfg!(test) { 1 << 8 } else { 1 << 24 };

@@ -5,7 +5,7 @@ use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::unwritten;
-use crate::product::epilogue::Activation;
+use crate::spec::epilogue::Activation;
 
 /// An activation, whose parameters are scalars of the kernel, so that one shader serves all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     backend::{Optional, OptionalMetadata},
-    reduce::cumulative::Scan,
+    spec::scan::Scan,
 };
 
 /// What comes of rows, before it is there.

@@ -16,7 +16,7 @@ pub use conv::{conv, described as described_conv};
 pub use product::{described as described_product, product};
 
 use crate::backend::{ByteProduct, ByteProductMetadata, Optional, OptionalMetadata};
-use crate::quantize::Ending;
+use crate::spec::quantize::Ending;
 
 /// Which operands are less zero points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -8,7 +8,7 @@ use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{summed, unwritten};
-use crate::product::LARGEST;
+use crate::spec::product::LARGEST;
 
 /// Units of a cube that has a large matrix, and one that has a small one.
 const MOST: usize = 256;

@@ -7,7 +7,7 @@ use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{address, is_nan, narrow, unwritten};
-use crate::pool::slide::{Of, Slide};
+use crate::spec::pool::{Of, Slide};
 
 /// What comes of `[batch, channels, spatial..]`, before it is there.
 pub fn described(x: &TensorSpec, slide: &Slide) -> TensorSpec {

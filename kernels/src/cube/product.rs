@@ -26,7 +26,7 @@ use super::{
     finish::{Function, finish},
     narrow, reshape, summed, unwritten,
 };
-use crate::product::epilogue::Activation;
+use crate::spec::epilogue::Activation;
 
 /// So many products are left to Burn on wide planes: fewer end before its tiles are worth it.
 const LARGE: usize = 1 << 24;

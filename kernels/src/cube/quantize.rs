@@ -22,7 +22,7 @@ use burn::tensor::DType;
 use cubecl::{calculate_cube_count_elemwise, client::Client, prelude::*};
 
 use super::{INFINITE, magnitude};
-use crate::quantize::{Affine, range};
+use crate::spec::quantize::{Affine, range};
 
 /// How rounded numbers become integers: by a zero point, and bounds.
 #[derive(CubeLaunch, CubeType, Clone, Copy)]

@@ -17,7 +17,7 @@ use burn_fusion::custom::TensorSpec;
 
 use crate::{
     backend::{Optional, OptionalMetadata, Recurrence, RecurrenceMetadata},
-    recurrent::{Cell, Sizes},
+    spec::recurrent::{Cell, Sizes},
 };
 use buffers::Buffers;
 

@@ -8,7 +8,7 @@ use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{first, summed, unwritten};
-use crate::reduce::cumulative::Scan;
+use crate::spec::scan::Scan;
 
 /// Units of a cube, a power of two that every device has.
 const UNITS: usize = 256;

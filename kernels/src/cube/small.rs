@@ -14,7 +14,7 @@ use cubecl::{
 };
 
 use super::{INFINITE, unwritten};
-use crate::quantize::small::{Small, Toward};
+use crate::spec::small::{Small, Toward};
 
 /// What the kernel has to know of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     backend::{Optional, OptionalMetadata},
-    index::top_k::Top,
+    spec::ranking::Top,
 };
 
 /// Units of a cube, each of which compares two elements at a time.

@@ -13,8 +13,8 @@ use cubecl::{calculate_cube_count_elemwise, prelude::*};
 use super::{INFINITE, is_nan, sort, unwritten};
 use crate::{
     backend::{Optional, OptionalMetadata},
-    image::non_max_suppression::{BoxForm, Limits},
-    index::top_k::Top,
+    spec::boxes::{BoxForm, Limits},
+    spec::ranking::Top,
 };
 
 /// Units of a cube, each of which compares a box.

@@ -8,7 +8,7 @@ use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{finish::tanh, unwritten};
 use crate::backend::{Machine, MachineMetadata, Optional, OptionalMetadata};
-use crate::classical::svm::{Comparison, Kernel};
+use crate::spec::svm::{Comparison, Kernel};
 
 /// Units of a cube that share a sum over many vectors.
 const UNITS: usize = 64;

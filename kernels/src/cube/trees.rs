@@ -11,7 +11,7 @@ use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{INFINITE, magnitude, unwritten};
 use crate::backend::{Optional, OptionalMetadata, Walk, WalkMetadata};
-use crate::classical::trees::{ALWAYS, Aggregate, Election, FEATURE, LEAF, MISSING, Mode};
+use crate::spec::trees::{ALWAYS, Aggregate, Election, FEATURE, LEAF, MISSING, Mode};
 
 /// Units that gather the votes for one target of a row, where there are few rows and many trees.
 const UNITS: usize = 64;

@@ -4,7 +4,7 @@ use burn::tensor::{Bool, DType, FloatDType, Int, IntDType, Tensor, kind::Numeric
 
 use crate::backend::call;
 use crate::dtype::{computed, lowered, stored};
-use crate::quantize::{passes::range, small::to_bits};
+use crate::{quantize::small::to_bits, spec::quantize::range};
 
 /// Rounds to the nearest value of `dtype`, ties to even; what is too large becomes infinite.
 pub fn float_to_float<const D: usize>(x: Tensor<D>, dtype: DType) -> Tensor<D> {

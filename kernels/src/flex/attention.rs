@@ -22,8 +22,8 @@ use super::{
     widened,
 };
 use crate::{
-    attention::Scores,
     backend::{Optional, primitives},
+    spec::scores::Scores,
 };
 use block::{Block, Scratch};
 use mask::{seen_of, with_rows};

@@ -21,8 +21,8 @@ use super::{
     threads::in_parts,
     view::{Dense, Matrix},
 };
-use crate::product::epilogue::Activation;
-use crate::quantize::{BitMatrix, PANEL, Panels, ZeroPoints};
+use crate::spec::bits::{BitMatrix, PANEL, Panels, ZeroPoints};
+use crate::spec::epilogue::Activation;
 
 /// Rows for which codes are unpacked in registers: for more of them, floats in memory are faster.
 const FEW: usize = 8;

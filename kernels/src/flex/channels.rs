@@ -15,7 +15,7 @@ use super::{
     view::Dense,
     window::by_bands,
 };
-use crate::{backend::primitives, product::epilogue::Activation};
+use crate::{backend::primitives, spec::epilogue::Activation};
 
 /// Elements that stay in the nearest cache from one step to the next.
 const BLOCK: usize = 1 << 11;

@@ -24,11 +24,11 @@ use super::{
     elementary::finish,
     in_wide_sums,
     instructions::Set,
-    packed::{Pack, without_memory},
+    packed::{Pack, pack, without_memory},
     view::{Dense, RawView, View},
     widened,
 };
-use crate::product::epilogue::Epilogue;
+use crate::spec::epilogue::Epilogue;
 pub use band::{Band, Layout};
 pub use columns::{Columns, columns};
 pub use filters::Filters;
@@ -72,7 +72,7 @@ pub fn pack_filters(weight: FlexTensor, groups: usize, epilogue: &Epilogue) -> F
         return weight;
     };
     filters(&weight, groups, epilogue);
-    without_memory(weight, packed.cell())
+    without_memory(weight, packed)
 }
 
 fn tiled<const S: usize>(
@@ -121,14 +121,10 @@ fn filters(weight: &FlexTensor, groups: usize, epilogue: &Epilogue) -> Option<Ar
         let filters = Filters::new(Set::best(), weight.matrix(&[]), groups);
         Some(Arc::new(filters))
     };
-    let Some(packed) = &epilogue.packed else {
-        return make();
-    };
     let fits = |pack: &Pack| matches!(pack, Pack::Filters(found) if found.groups == groups);
-    match packed
-        .cell()
-        .pack(weight, fits, || make().map(Pack::Filters))?
-    {
+    match pack(epilogue.packed.as_ref(), weight, fits, || {
+        make().map(Pack::Filters)
+    })? {
         Pack::Filters(filters) => Some(filters),
         _ => None,
     }

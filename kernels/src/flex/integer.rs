@@ -25,10 +25,14 @@ use std::sync::Arc;
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor};
 use burn::tensor::{DType, ops::ConvOptions};
 
-use super::{conv::Geometry, copy::dense, packed::Pack};
+use super::{
+    conv::Geometry,
+    copy::dense,
+    packed::{Pack, pack},
+};
 use crate::{
     backend::{ByteProduct, Optional},
-    quantize::{Ending, Integers},
+    spec::quantize::{Ending, Integers},
 };
 use along::Along;
 use conv::Convolution;
@@ -111,16 +115,13 @@ pub fn conv(
         );
         Some(Arc::new(filters))
     };
-    let filters = match &integers.packed {
-        None => make()?,
-        Some(packed) => {
-            let fits = |pack: &Pack| matches!(pack, Pack::ByteFilters(of) if of.fits(options.groups, &geometry));
-            let make = || make().map(Pack::ByteFilters);
-            match packed.cell().pack(&weight, fits, make)? {
-                Pack::ByteFilters(filters) => filters,
-                _ => return None,
-            }
-        }
+    let fits =
+        |pack: &Pack| matches!(pack, Pack::ByteFilters(of) if of.fits(options.groups, &geometry));
+    let packed = pack(integers.packed.as_ref(), &weight, fits, || {
+        make().map(Pack::ByteFilters)
+    });
+    let Pack::ByteFilters(filters) = packed? else {
+        return None;
     };
     let [zero, weight_zero] = operands.zeros;
     let zero = Along::<i32>::of_outputs(zero.int(), outputs)?;
@@ -198,7 +199,7 @@ impl<'a> Outcome<'a> {
                 let outcome = Self::Bytes {
                     factor,
                     zero: zero as f32,
-                    bounds: crate::quantize::range(*dtype, *bits).map(|bound| bound as f32),
+                    bounds: crate::spec::quantize::range(*dtype, *bits).map(|bound| bound as f32),
                 };
                 (Result::of_bytes(*dtype)?, outcome)
             }

@@ -9,7 +9,7 @@ use super::{
     threads::{self, in_parts},
     view::Dense,
 };
-use crate::normalize::Lrn;
+use crate::spec::normalize::Lrn;
 
 /// Places of a block.
 const BLOCK: usize = 1024;

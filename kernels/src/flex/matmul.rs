@@ -14,14 +14,14 @@ use super::{
     gemm::{End, Right, multiply, multiply_packed, multiply_row, threads, threads_reading},
     instructions::Set,
     memory::{Buffer, Output, Target},
-    packed::{Pack, without_memory},
+    packed::{Pack, pack, without_memory},
     threads::{in_parts, side_by_side},
     view::{Dense, Matrix, RawView, View},
     widened,
 };
 use crate::{
-    backend::{Packed, primitives},
-    product::epilogue::Epilogue,
+    backend::primitives,
+    spec::{epilogue::Epilogue, packed::Packed},
 };
 
 /// Products of the matrices of the last two axes; those before broadcast.
@@ -168,7 +168,7 @@ pub fn pack_matrix(weight: FlexTensor, epilogue: &Epilogue) -> FlexTensor {
     match &epilogue.packed {
         Some(packed) if weight.dtype() != DType::F64 => {
             kept(&weight, packed);
-            without_memory(weight, packed.cell())
+            without_memory(weight, packed)
         }
         _ => weight,
     }
@@ -181,7 +181,7 @@ fn kept(weight: &FlexTensor, packed: &Packed) -> Option<Arc<Right>> {
         Some(Pack::Right(Arc::new(right)))
     };
     let fits = |pack: &Pack| matches!(pack, Pack::Right(_));
-    match packed.cell().pack(weight, fits, make)? {
+    match pack(Some(packed), weight, fits, make)? {
         Pack::Right(right) => Some(right),
         _ => None,
     }
@@ -204,8 +204,8 @@ mod tests {
     };
 
     use crate::flex::instructions::with_each_set;
-    use crate::product::epilogue::{Activation, Epilogue};
     use crate::product::matmul::{linear, linear_then, matmul, product};
+    use crate::spec::epilogue::{Activation, Epilogue};
     use crate::testing::{near, noise};
 
     #[test]

@@ -1,6 +1,6 @@
 //! Weights in the order of tiles, kept as long as the weight is the same.
 
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Weak};
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::{Bytes, DType};
@@ -12,17 +12,15 @@ use super::{
     integer::{self, Dot},
     stored::{Plain, Raw, unpacked},
 };
+use crate::spec::packed::Packed;
 
-/// What is kept of one weight.
-#[derive(Default)]
-pub struct Cell(RwLock<Option<Kept>>);
-
+/// The pack of one weight, as long as that is the same.
 struct Kept {
-    of: Identity,
+    weight: Identity,
     pack: Pack,
 }
 
-/// A weight that is packed.
+/// A weight in the order in which a kernel reads it.
 #[derive(Clone)]
 pub enum Pack {
     Right(Arc<Right>),
@@ -44,38 +42,41 @@ struct Identity {
     start: usize,
 }
 
-impl Cell {
-    /// The pack of a weight: what is kept, if it `fits`, else what `make` gives.
-    pub fn pack(
-        &self,
-        weight: &FlexTensor,
-        fits: impl Fn(&Pack) -> bool,
-        make: impl FnOnce() -> Option<Pack>,
-    ) -> Option<Pack> {
-        let kept = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kept) = &*kept
-            && kept.of.is(weight)
-            && kept.pack.is_best()
-            && fits(&kept.pack)
-        {
-            return Some(kept.pack.clone());
-        }
-        drop(kept);
-        let pack = make()?;
-        Raw::of(weight).give_back();
-        let mut kept = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        *kept = Some(Kept {
-            of: Identity::new(weight),
-            pack: pack.clone(),
-        });
-        Some(pack)
+/// Returns the pack of a weight: the one that `packed` holds if it `fits`, else what `make` returns, which `packed` then
+/// holds.
+pub fn pack(
+    packed: Option<&Packed>,
+    weight: &FlexTensor,
+    fits: impl Fn(&Pack) -> bool,
+    make: impl FnOnce() -> Option<Pack>,
+) -> Option<Pack> {
+    let Some(packed) = packed else {
+        return make();
+    };
+    if let Some(kept) = packed
+        .read()
+        .as_ref()
+        .and_then(|kept| kept.downcast_ref::<Kept>())
+        && kept.weight.is(weight)
+        && kept.pack.is_best()
+        && fits(&kept.pack)
+    {
+        return Some(kept.pack.clone());
     }
+    let pack = make()?;
+    Raw::of(weight).give_back();
+    *packed.write() = Some(Box::new(Kept {
+        weight: Identity::new(weight),
+        pack: pack.clone(),
+    }));
+    Some(pack)
 }
 
 /// The same weight without memory of its own, where its pack has all of it.
-pub fn without_memory(weight: FlexTensor, packed: &Cell) -> FlexTensor {
-    let mut kept = packed.0.write().unwrap_or_else(PoisonError::into_inner);
-    let Some(kept) = kept.as_mut().filter(|kept| kept.of.is(&weight)) else {
+pub fn without_memory(weight: FlexTensor, packed: &Packed) -> FlexTensor {
+    let mut kept = packed.write();
+    let kept = kept.as_mut().and_then(|kept| kept.downcast_mut::<Kept>());
+    let Some(kept) = kept.filter(|kept| kept.weight.is(&weight)) else {
         return weight;
     };
     let pack: Arc<dyn Plain> = match &kept.pack {
@@ -87,7 +88,7 @@ pub fn without_memory(weight: FlexTensor, packed: &Cell) -> FlexTensor {
         return weight;
     }
     let weight = unpacked(pack, weight.shape());
-    kept.of = Identity::new(&weight);
+    kept.weight = Identity::new(&weight);
     weight
 }
 
@@ -127,7 +128,7 @@ impl Identity {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell as Count;
+    use std::cell::Cell;
 
     use burn::tensor::TensorData;
 
@@ -140,9 +141,10 @@ mod tests {
 
     #[test]
     fn a_weight_is_packed_once_until_it_changes() {
-        let (cell, made) = (Cell::default(), Count::new(0));
+        let (packed, made) = (Packed::default(), Cell::new(0));
         let pack = |weight: &FlexTensor| {
-            cell.pack(
+            pack(
+                Some(&packed),
                 weight,
                 |_| true,
                 || {

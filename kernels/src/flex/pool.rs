@@ -10,7 +10,7 @@ use super::{
     view::View,
     window::{At, Fold, Masked, Windows, by_bands},
 };
-use crate::pool::slide::{Of, Slide};
+use crate::spec::pool::{Of, Slide};
 
 /// The largest element of each window of one channel.
 struct Largest {
@@ -113,9 +113,9 @@ impl<L: Masked> Fold<L> for Mean<'_> {
 mod tests {
     use burn::tensor::{DType, Tensor};
 
-    use crate::convolution::window::Window;
     use crate::flex::instructions::with_each_set;
     use crate::pool::{average_pool, max_pool};
+    use crate::spec::window::Window;
     use crate::testing::{float, near, noise};
 
     /// Compares single precision, which has bodies, with double precision, which has none.

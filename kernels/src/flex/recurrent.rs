@@ -18,8 +18,9 @@ use super::{
     view::Dense,
 };
 use crate::{
-    backend::{Optional, Packed, Recurrence},
-    recurrent::{Cell, Sizes},
+    backend::{Optional, Recurrence},
+    spec::packed::Packed,
+    spec::recurrent::{Cell, Sizes},
 };
 use inputs::{Inputs, lengths};
 use walk::{Places, Walk};

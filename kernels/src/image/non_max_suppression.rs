@@ -3,49 +3,21 @@
 use alloc::vec::Vec;
 use burn::tensor::{DType, Int, IntDType, Tensor, TensorData};
 
+pub use crate::spec::boxes::{BoxForm, Limits};
 use crate::{
     backend::call,
     dtype::lowered,
     ensure,
-    index::{
-        places::{coordinates, places_on_device},
-        top_k::float_order,
-    },
+    index::places::{coordinates, places_on_device},
     reader::{Blocking, Reader, Waiting, now},
     shape::{empty, reshape},
+    spec::ranking::float_order,
     spec::{operand, shaped},
 };
 
 mod kept;
 
 use kept::{Kept, Rectangle};
-
-/// How the four numbers of a box tell where it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum BoxForm {
-    /// y and x of any two opposite corners.
-    Corners,
-    /// x and y of the center, width and height.
-    Center,
-}
-
-/// Which boxes [`non_max_suppression`] keeps.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// How many boxes of one class in one batch.
-    pub most: i64,
-    /// How much two boxes of a class may overlap: their intersection over their union.
-    pub overlap: f64,
-    /// The score that a box must exceed.
-    pub score: Option<f64>,
-}
-
-impl Limits {
-    /// How many boxes of `count` may be kept.
-    pub fn most_of(&self, count: usize) -> usize {
-        usize::try_from(self.most).unwrap_or(0).min(count)
-    }
-}
 
 /// The boxes of `[batch, boxes, 4]` that no box of greater score among `[batch, classes, boxes]` overlaps: batch, class and box of each,
 /// by descending scores within a class, as int64. Of equal scores the first comes first.

@@ -2,20 +2,11 @@
 
 use burn::tensor::{Tensor, ops::PadMode};
 
+pub use crate::spec::normalize::Lrn;
 use crate::{
     backend::{Optional, call},
     widen::widened,
 };
-
-/// What LRN is computed with.
-#[derive(Clone, Copy, Debug)]
-pub struct Lrn {
-    /// How many channels are a neighbourhood, at least one.
-    pub size: usize,
-    pub alpha: f32,
-    pub beta: f32,
-    pub bias: f32,
-}
 
 /// `x / (bias + alpha / size * squares)^beta`, where `squares` sums the squares over `size` channels around each one.
 pub fn lrn<const D: usize>(

@@ -1,51 +1,12 @@
 //! Pools as backends compute them.
 
-use alloc::vec::Vec;
 use burn::tensor::Tensor;
 
+pub use crate::spec::pool::{Of, Slide};
 use crate::{
     backend::{Optional, call},
-    convolution::{geometry::Geometry, window::Window},
+    spec::{geometry::Geometry, window::Window},
 };
-
-/// What is computed of each window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of {
-    Largest,
-    /// The mean of what is in the input, or of the padding too.
-    Mean {
-        padding: bool,
-    },
-}
-
-/// Windows over the spatial axes of `[batch, channels, spatial..]`.
-#[derive(Clone, Copy, Debug)]
-pub struct Slide {
-    pub of: Of,
-    pub geometry: Geometry,
-    /// The padding behind the last place.
-    pub after: [usize; 3],
-}
-
-impl Slide {
-    /// The number of elements that each position along an axis counts, at least 1.
-    pub fn counts(&self, axis: usize, padding: bool) -> Vec<f32> {
-        let g = &self.geometry;
-        let (begin, size) = (g.before[axis], g.sizes[axis]);
-        let counted = if padding {
-            0..begin + size + self.after[axis]
-        } else {
-            begin..begin + size
-        };
-        let count = |position: usize| {
-            let taps = 0..g.kernel[axis];
-            let places = taps.map(|tap| position * g.strides[axis] + tap * g.dilations[axis]);
-            places.filter(|place| counted.contains(place)).count()
-        };
-        let positions = 0..g.positions[axis];
-        positions.map(|at| count(at).max(1) as f32).collect()
-    }
-}
 
 /// The pool with an output of `shape`, where the backend has a body for it.
 pub fn slide<const D: usize, const S: usize>(

@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 use burn::tensor::{Tensor, TensorData};
 
-use super::LARGEST;
 use crate::shape::WithShape;
+use crate::spec::product::LARGEST;
 use crate::{
     backend::call,
     ensure,

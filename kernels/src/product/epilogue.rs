@@ -2,60 +2,14 @@
 
 use burn::tensor::Tensor;
 
-pub use crate::backend::Packed;
 #[cfg(feature = "flex")]
 use crate::backend::{of_flex, on_flex};
 use crate::{backend::call, ensure};
 
-/// A function of single elements that the operator before it can compute.
-///
-/// Parameters are those of the ONNX operator of the same name, in its order.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Activation {
-    #[default]
-    Identity,
-    Relu,
-    /// Between two bounds.
-    Clip(f64, f64),
-    LeakyRelu(f64),
-    ThresholdedRelu(f64),
-    HardSigmoid(f64, f64),
-    HardSwish,
-    Sigmoid,
-    Tanh,
-    /// `x * sigmoid(x)`.
-    Silu,
-    /// `x * sigmoid(alpha * x)`.
-    Swish(f64),
-    Gelu,
-    /// Gelu with `approximate="tanh"`.
-    GeluTanh,
-    Softplus,
-    Softsign,
-    Mish,
-    Elu(f64),
-    Celu(f64),
-    /// With `alpha` and `gamma`.
-    Selu(f64, f64),
-}
-
-/// How a product ends, beside its bias and a sum.
-#[derive(Clone, Debug, Default)]
-pub struct Epilogue {
-    pub activation: Activation,
-    /// For a weight that is used again.
-    pub packed: Option<Packed>,
-}
-
-impl Epilogue {
-    /// Of a layer that keeps its weight.
-    pub fn of_layer() -> Self {
-        Self {
-            activation: Activation::Identity,
-            packed: Some(Packed::default()),
-        }
-    }
-}
+pub use crate::spec::{
+    epilogue::{Activation, Epilogue},
+    packed::Packed,
+};
 
 /// Weights are packed before their first use where a device packs them, and need no other memory from then on. The
 /// tensors that come back have the same values.
@@ -77,15 +31,6 @@ impl Epilogue {
             return of_flex(crate::flex::pack_matrix(weight, self));
         }
         weight
-    }
-}
-
-impl From<Activation> for Epilogue {
-    fn from(activation: Activation) -> Self {
-        Self {
-            activation,
-            packed: None,
-        }
     }
 }
 
@@ -111,34 +56,6 @@ pub fn ensure_addable<const D: usize>(product: &[usize; D], sum: Option<&Tensor<
             "a tensor {:?} cannot be added to a product {product:?}",
             sum.dims()
         );
-    }
-}
-
-#[cfg(test)]
-impl Activation {
-    /// Each function once.
-    pub fn examples() -> [Self; 19] {
-        [
-            Self::Identity,
-            Self::Relu,
-            Self::Clip(-0.5, 1.5),
-            Self::LeakyRelu(0.1),
-            Self::ThresholdedRelu(0.7),
-            Self::HardSigmoid(0.2, 0.5),
-            Self::HardSwish,
-            Self::Sigmoid,
-            Self::Tanh,
-            Self::Silu,
-            Self::Swish(1.702),
-            Self::Gelu,
-            Self::GeluTanh,
-            Self::Softplus,
-            Self::Softsign,
-            Self::Mish,
-            Self::Elu(1.5),
-            Self::Celu(0.8),
-            Self::Selu(1.7, 1.1),
-        ]
     }
 }
 

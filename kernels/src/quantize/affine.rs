@@ -7,7 +7,7 @@ use burn::tensor::{Bool, DType, FloatDType, Int, IntDType, Tensor};
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
 
-use super::options::{Affine, Function, Mean, Pair, Rounded, Step, Unary};
+use super::{Affine, Function, Mean, Pair, Rounded, Step, Unary};
 use super::{dequantize_by, quantize_by, within};
 use crate::shape::WithShape;
 use crate::{

@@ -7,6 +7,8 @@ use alloc::{vec, vec::Vec};
 use burn::tensor::{DType, FloatDType, Int, IntDType, Tensor};
 
 use crate::shape::WithShape;
+use crate::spec::bits::LEVELS;
+pub use crate::spec::bits::{BitMatrix, Blocks};
 use crate::{
     backend::{CodedProduct, Operand, call},
     dtype::lowered,
@@ -19,22 +21,7 @@ use crate::{
     widen::widened,
 };
 pub use coded::Coded;
-#[cfg(feature = "flex")]
-pub(crate) use matrix::Panels;
-pub use matrix::{BitData, BitMatrix};
-pub(crate) use matrix::{PANEL, ZeroPoints};
-
-/// The greatest of 8 bits that operands are rounded to.
-pub(crate) const LEVELS: f32 = 127.0;
-
-/// How a matrix lies in bytes: output by output, each in blocks of `size` inputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Blocks {
-    pub inputs: usize,
-    pub outputs: usize,
-    pub bits: usize,
-    pub size: usize,
-}
+pub use matrix::BitData;
 
 /// Zero points of blocks, the middle of the range where there are none.
 #[derive(Clone, Debug)]

@@ -10,34 +10,12 @@ use burn::tensor::{DType, Device, FloatDType, Int, IntDType, Tensor};
 
 #[cfg(feature = "flex")]
 use crate::backend::on_flex;
-use crate::{
-    backend::{Packed, call},
-    dtype::lowered,
-};
+pub use crate::spec::quantize::{Ending, Integers};
+use crate::{backend::call, dtype::lowered, spec::packed::Packed};
 pub use conv::{
     conv_integer1d, conv_integer2d, conv_integer3d, qlinear_conv1d, qlinear_conv2d, qlinear_conv3d,
 };
 pub use matmul::{matmul_dynamic, matmul_integer, matmul_to_float, qlinear_matmul};
-
-/// What sums of products become.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    Sums,
-    /// Integers of as many bits.
-    Quantized {
-        dtype: DType,
-        bits: u32,
-    },
-    Floats,
-}
-
-/// How a product of integers ends.
-#[derive(Clone, Debug)]
-pub struct Integers {
-    pub ending: Ending,
-    /// For a weight that is used again.
-    pub packed: Option<Packed>,
-}
 
 /// Integers that are a weight, and what a backend makes of them.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@ use burn::tensor::{DType, FloatDType, Int, Tensor};
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
 
-use super::Affine;
 use crate::shape::WithShape;
+use crate::spec::quantize::{Affine, range};
 use crate::{dtype::computed, elementwise::cast::float_to_int, widen::widened};
 
 pub fn quantize<const D: usize>(
@@ -93,11 +93,4 @@ pub fn quantize_dynamic<const D: usize>(
 pub fn within<const D: usize>(x: Tensor<D>, dtype: DType, bits: u32) -> Tensor<D, Int> {
     let [least, most] = range(dtype, bits);
     float_to_int(x.clamp(least, most), dtype)
-}
-
-/// The least and the greatest integer of `bits`.
-pub fn range(dtype: DType, bits: u32) -> [f64; 2] {
-    let levels = 2f64.powi(bits as i32);
-    let least = if dtype.is_uint() { 0.0 } else { -levels / 2.0 };
-    [least, least + levels - 1.0]
 }

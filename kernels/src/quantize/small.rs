@@ -7,36 +7,12 @@ use burn::tensor::{DType, Int, IntDType, Tensor, TensorData};
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
 
+pub use crate::spec::small::{Small, Toward};
 use crate::{
     backend::call,
     dtype::lowered,
     reader::{Blocking, Reader, Waiting, now},
 };
-
-/// A float type, by its bits of exponent and mantissa.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Small {
-    /// No infinity.
-    E4M3Fn,
-    /// No infinity, no negative zero.
-    E4M3Fnuz,
-    E5M2,
-    /// No infinity, no negative zero.
-    E5M2Fnuz,
-    /// No infinity, no NaN.
-    E2M1,
-    /// Powers of two from 2^-127 to 2^127.
-    E8M0(Toward),
-}
-
-/// Which power of two a number between two of them becomes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Toward {
-    Up,
-    Down,
-    /// The nearer one, the greater of equally near ones.
-    Nearest,
-}
 
 /// The nearest values of a type, ties to even. What is too large becomes the largest if `saturate`, else infinite or NaN.
 ///

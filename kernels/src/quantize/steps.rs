@@ -6,7 +6,7 @@
 use burn::tensor::{Int, Tensor};
 
 use super::affine::{Quantized, combine, computed, mean};
-use super::options::{Affine, Function, Rounded, Step};
+use super::{Affine, Function, Rounded, Step};
 use crate::{
     ensure, normalize, pool,
     product::epilogue::{Activation, finish},

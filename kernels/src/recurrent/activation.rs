@@ -2,23 +2,8 @@
 
 use burn::tensor::{Tensor, activation};
 
+use super::Activation;
 use crate::elementwise::elementary::{sigmoid, tanh};
-
-/// An activation function with its parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Activation {
-    Affine { alpha: f32, beta: f32 },
-    Elu { alpha: f32 },
-    HardSigmoid { alpha: f32, beta: f32 },
-    LeakyRelu { alpha: f32 },
-    Relu,
-    ScaledTanh { alpha: f32, beta: f32 },
-    Sigmoid,
-    Softplus,
-    Softsign,
-    Tanh,
-    ThresholdedRelu { alpha: f32 },
-}
 
 impl Activation {
     pub(super) fn apply<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {

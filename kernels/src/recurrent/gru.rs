@@ -3,35 +3,9 @@
 use burn::tensor::Tensor;
 
 use super::{
-    Activation, Cell, Direction, Operands, State, Weights,
+    Cell, Gru, Operands, State, Weights,
     sequence::{Pass, Separate, Sequence, clipped, part},
 };
-
-/// How [`gru`] computes.
-#[derive(Clone, Copy, Debug)]
-pub struct Gru {
-    pub direction: Direction,
-    /// Per direction: for the update and reset gates, then for the hidden gate.
-    pub activations: [[Activation; 2]; 2],
-    /// Bounds the inputs of the activation functions.
-    pub clip: Option<f32>,
-    /// Whether the hidden gate multiplies by its weights before it resets.
-    pub linear_before_reset: bool,
-    /// Whether the batch is the first axis of inputs and outputs (layout 1).
-    pub batch_first: bool,
-}
-
-impl Gru {
-    pub const fn new(direction: Direction) -> Self {
-        Self {
-            direction,
-            activations: [[Activation::Sigmoid, Activation::Tanh]; 2],
-            clip: None,
-            linear_before_reset: false,
-            batch_first: false,
-        }
-    }
-}
 
 /// `[times, batch, input]` to the outputs of all times, `[times, directions, batch, hidden]`, and of the last one,
 /// `[directions, batch, hidden]`.
@@ -96,6 +70,7 @@ impl Gru {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::recurrent::{Activation, Direction};
     use crate::testing::{int, near, noise};
 
     // Expected values are ONNX Runtime's.

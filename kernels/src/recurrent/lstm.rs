@@ -3,39 +3,9 @@
 use burn::tensor::Tensor;
 
 use super::{
-    Activation, Cell, Direction, Matrices, Matrix, Operands, State, Weights,
+    Cell, Lstm, Matrices, Matrix, Operands, State, Weights,
     sequence::{Pass, Separate, Sequence, clipped, part},
 };
-
-/// How [`lstm`] computes.
-#[derive(Clone, Copy, Debug)]
-pub struct Lstm {
-    pub direction: Direction,
-    /// Per direction: for the input, output and forget gates, for the cell gate, for the cell.
-    pub activations: [[Activation; 3]; 2],
-    /// Bounds the inputs of the activation functions of the gates; the cell is never bounded, as in ONNX Runtime.
-    pub clip: Option<f32>,
-    /// Whether the forget gate is one minus the input gate.
-    pub input_forget: bool,
-    /// Whether the batch is the first axis of inputs and outputs (layout 1).
-    pub batch_first: bool,
-    /// Whether the outputs of all times are no output of the node. The range of hidden states that are quantized then
-    /// includes the last states of sequences that have ended, and zeros otherwise, as in ONNX Runtime.
-    pub last_alone: bool,
-}
-
-impl Lstm {
-    pub const fn new(direction: Direction) -> Self {
-        Self {
-            direction,
-            activations: [[Activation::Sigmoid, Activation::Tanh, Activation::Tanh]; 2],
-            clip: None,
-            input_forget: false,
-            batch_first: false,
-            last_alone: false,
-        }
-    }
-}
 
 /// `[times, batch, input]` to the outputs of all times, `[times, directions, batch, hidden]`, and the output and the cell
 /// of the last one, `[directions, batch, hidden]` each.
@@ -114,6 +84,7 @@ impl Lstm {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::recurrent::{Activation, Direction};
     use crate::testing::{by_flex, int, near, noise};
 
     // Expected values are ONNX Runtime's.

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use burn::tensor::{Int, Tensor};
 
-use super::{Direction, Gru, Lstm, Matrices, Rnn, State, Weights};
+use super::{Cell, Matrices, Sizes, State, Weights};
 use crate::{
     backend::call,
     ensure,
@@ -19,61 +19,8 @@ pub struct Operands<W = Tensor<3>> {
     pub state: State,
 }
 
-/// Which cell it is, and how it computes.
-#[derive(Clone, Copy, Debug)]
-pub enum Cell {
-    Rnn(Rnn),
-    Gru(Gru),
-    Lstm(Lstm),
-}
-
-/// The sizes of an operator.
-#[derive(Clone, Copy, Debug)]
-pub struct Sizes {
-    pub times: usize,
-    pub batch: usize,
-    pub features: usize,
-    pub directions: usize,
-    pub gates: usize,
-    pub hidden: usize,
-}
-
 /// The outputs of all times, and the states after the last one: the output, and the memory of an LSTM.
 pub type Outputs = (Tensor<4>, Tensor<3>, Option<Tensor<3>>);
-
-impl Cell {
-    pub fn gates(&self) -> usize {
-        match self {
-            Self::Rnn(_) => 1,
-            Self::Gru(_) => 3,
-            Self::Lstm(_) => 4,
-        }
-    }
-
-    pub fn direction(&self) -> Direction {
-        match self {
-            Self::Rnn(rnn) => rnn.direction,
-            Self::Gru(gru) => gru.direction,
-            Self::Lstm(lstm) => lstm.direction,
-        }
-    }
-
-    pub fn clip(&self) -> Option<f32> {
-        match self {
-            Self::Rnn(rnn) => rnn.clip,
-            Self::Gru(gru) => gru.clip,
-            Self::Lstm(lstm) => lstm.clip,
-        }
-    }
-
-    pub fn batch_first(&self) -> bool {
-        match self {
-            Self::Rnn(rnn) => rnn.batch_first,
-            Self::Gru(gru) => gru.batch_first,
-            Self::Lstm(lstm) => lstm.batch_first,
-        }
-    }
-}
 
 impl<W: Matrices> Operands<W> {
     /// Those of an operator that may have to walk over them.

@@ -3,32 +3,9 @@
 use burn::tensor::Tensor;
 
 use super::{
-    Activation, Cell, Direction, Operands, State, Weights,
+    Cell, Operands, Rnn, State, Weights,
     sequence::{Separate, Sequence, clipped},
 };
-
-/// How [`rnn`] computes.
-#[derive(Clone, Copy, Debug)]
-pub struct Rnn {
-    pub direction: Direction,
-    /// One function per direction.
-    pub activations: [Activation; 2],
-    /// Bounds the inputs of the activation functions.
-    pub clip: Option<f32>,
-    /// Whether the batch is the first axis of inputs and outputs (layout 1).
-    pub batch_first: bool,
-}
-
-impl Rnn {
-    pub const fn new(direction: Direction) -> Self {
-        Self {
-            direction,
-            activations: [Activation::Tanh; 2],
-            clip: None,
-            batch_first: false,
-        }
-    }
-}
 
 /// `[times, batch, input]` to the outputs of all times, `[times, directions, batch, hidden]`, and of the last one,
 /// `[directions, batch, hidden]`.
@@ -56,6 +33,7 @@ pub fn rnn(x: Tensor<3>, weights: Weights, state: State, options: &Rnn) -> (Tens
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::recurrent::{Activation, Direction};
     use crate::testing::{int, near, noise};
 
     #[test]

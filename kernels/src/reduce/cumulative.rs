@@ -4,17 +4,7 @@ use alloc::vec;
 use burn::tensor::{Tensor, kind::Numeric};
 
 use crate::backend::call;
-
-/// Running sums or products along an axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scan {
-    pub axis: usize,
-    /// Each element is left out of its own sum.
-    pub exclusive: bool,
-    /// From the end.
-    pub reverse: bool,
-    pub product: bool,
-}
+pub use crate::spec::scan::Scan;
 
 /// CumSum; `exclusive` leaves each element out of its own sum, `reverse` starts at the end.
 pub fn cumsum<const D: usize, K: Numeric>(

@@ -12,6 +12,7 @@ use burn::tensor::Tensor;
 use once_cell::race::OnceBox;
 
 use crate::shape::WithShape;
+pub use crate::spec::dft::Dft;
 use crate::{
     backend::{Optional, call},
     ensure,
@@ -28,56 +29,11 @@ const WORK: usize = 64;
 /// The longest transform that is a product with a matrix: of 512 numbers it takes a megabyte.
 const LONGEST_MATRIX: usize = 512;
 
-/// Which transform. Complex numbers are pairs along the last axis, real ones stand alone there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dft {
-    /// How many numbers are transformed; the signal is cut or filled up with zeros.
-    pub length: usize,
-    pub inverse: bool,
-    /// Whether spectra leave out what follows from the rest for real signals. The inverse of such
-    /// a spectrum is real.
-    pub onesided: bool,
-}
-
 /// A transform, with the matrix that it may be a product with once that is made.
 #[derive(Clone, Debug)]
 pub struct Plan {
     options: Dft,
     matrix: OnceBox<Tensor<2>>,
-}
-
-impl Dft {
-    /// The spectrum of signals of `length`.
-    pub const fn new(length: usize) -> Self {
-        Self {
-            length,
-            inverse: false,
-            onesided: false,
-        }
-    }
-
-    /// How many numbers come out.
-    pub const fn outputs(&self) -> usize {
-        if self.onesided && !self.inverse {
-            self.length / 2 + 1
-        } else {
-            self.length
-        }
-    }
-
-    /// How many parts each of them has.
-    pub const fn parts(&self) -> usize {
-        if self.onesided && self.inverse { 1 } else { 2 }
-    }
-
-    /// How many numbers of the input count.
-    const fn inputs(&self) -> usize {
-        if self.onesided && self.inverse {
-            self.length / 2 + 1
-        } else {
-            self.length
-        }
-    }
 }
 
 /// Transforms `[.., parts]` along `axis`.

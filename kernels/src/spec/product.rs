@@ -4,6 +4,9 @@ use alloc::vec::Vec;
 
 use crate::ensure;
 
+/// The most rows of a matrix that a device eliminates: one cube has it, which goes through all of it at each step.
+pub(crate) const LARGEST: usize = 512;
+
 /// Fails where tensors of these shapes have no product.
 #[inline(never)]
 pub fn ensure_factors(left: &[usize], right: &[usize]) {

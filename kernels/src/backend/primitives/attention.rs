@@ -10,9 +10,9 @@ use num_traits::Float as _;
 
 use super::{narrowed, widened};
 use crate::{
-    attention::{Scores, Undefined},
     backend::{Optional, switches},
     sizes::elements,
+    spec::scores::{Scores, Undefined},
 };
 
 /// Half precision is computed in single precision, in which the bias is.

@@ -3,7 +3,7 @@
 use burn::backend::{Backend, TensorMetadata, get_or_init_device_settings, tensor::FloatTensor};
 
 use super::super::Optional;
-use crate::product::epilogue::Activation;
+use crate::spec::epilogue::Activation;
 
 const SQRT_2_OVER_PI: f64 = core::f64::consts::FRAC_2_SQRT_PI * core::f64::consts::FRAC_1_SQRT_2;
 

@@ -7,8 +7,11 @@ use burn::backend::{
 use burn::tensor::DType;
 
 use crate::backend::Optional;
-use crate::convolution::window::Window;
-use crate::quantize::{Affine, BitMatrix, Mean, Pair, Unary};
+use crate::spec::window::Window;
+use crate::spec::{
+    bits::BitMatrix,
+    quantize::{Affine, Mean, Pair, Unary},
+};
 
 pub fn quantize<B: Backend>(_: FloatTensor<B>, _: Affine) -> Optional<B> {
     Optional::None

@@ -2,7 +2,8 @@
 
 use burn::tensor::{DType, FloatDType, Tensor, TensorData};
 
-use crate::product::{LARGEST, determinant::det, inverse::inverse};
+use crate::product::{determinant::det, inverse::inverse};
+use crate::spec::product::LARGEST;
 use crate::testing::{float, has, near, noise, on_each, on_host, same, with_reads};
 
 /// Sizes around those of cubes of few and of many units, and how many matrices there are.

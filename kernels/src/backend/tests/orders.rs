@@ -2,7 +2,8 @@
 
 use burn::tensor::{DType, FloatDType, Int, IntDType, Tensor, TensorData, kind::Ordered};
 
-use crate::index::top_k::{Top, ranking, top_k};
+use crate::index::top_k::{Top, top_k};
+use crate::spec::ranking::ranking;
 use crate::testing::{float, has, int, noise, on_cpu, on_each, same, with_reads};
 
 /// Sizes around those of tiles, and of several of them.

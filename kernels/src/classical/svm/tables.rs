@@ -4,9 +4,10 @@ use alloc::vec::Vec;
 use burn::module::Module;
 use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData, kind::Basic};
 
-use super::{Basis, Kernel, Votes, pairs};
+use super::{Basis, Votes, pairs};
 use crate::backend::{Machine, Operand, call, runs_cubes};
 use crate::dtype::lowered;
+use crate::spec::svm::Comparison;
 
 /// The lists of a machine as tensors.
 #[derive(Module, Debug)]
@@ -31,18 +32,6 @@ pub(super) struct Pairs {
     pub is_first: Tensor<2, Bool>,
     /// The slope and the offset of each pair's probability.
     pub lines: Option<[Tensor<2>; 2]>,
-}
-
-/// What becomes of rows and vectors.
-#[derive(Clone, Copy, Debug)]
-pub struct Comparison {
-    pub kernel: Kernel,
-    pub gamma: f32,
-    pub coef0: f32,
-    pub degree: f32,
-    /// Sums of a row over the vectors of each class; none where it is the products that are asked for.
-    pub sums: Option<usize>,
-    pub classes: usize,
 }
 
 impl Tables {

@@ -3,51 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::{vec, vec::Vec};
 
-use super::{FEATURE, Forest, LEAF, MISSING, Node, Number};
-
-/// What a node compares; the numbers are those of the operator TreeEnsemble.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mode {
-    LessOrEqual = 0,
-    Less = 1,
-    GreaterOrEqual = 2,
-    Greater = 3,
-    Equal = 4,
-    NotEqual = 5,
-    /// Whether the feature is one of a list.
-    Member = 6,
-    Leaf = 7,
-}
-
-impl Mode {
-    /// The mode that versions 1 and 3 call so.
-    pub fn named(name: &str) -> Option<Mode> {
-        Some(match name {
-            "BRANCH_LEQ" => Mode::LessOrEqual,
-            "BRANCH_LT" => Mode::Less,
-            "BRANCH_GTE" => Mode::GreaterOrEqual,
-            "BRANCH_GT" => Mode::Greater,
-            "BRANCH_EQ" => Mode::Equal,
-            "BRANCH_NEQ" => Mode::NotEqual,
-            "LEAF" => Mode::Leaf,
-            _ => return None,
-        })
-    }
-
-    /// The mode that version 5 numbers so.
-    pub fn numbered(number: u8) -> Option<Mode> {
-        Some(match number {
-            0 => Mode::LessOrEqual,
-            1 => Mode::Less,
-            2 => Mode::GreaterOrEqual,
-            3 => Mode::Greater,
-            4 => Mode::Equal,
-            5 => Mode::NotEqual,
-            6 => Mode::Member,
-            _ => return None,
-        })
-    }
-}
+use super::{FEATURE, Forest, LEAF, MISSING, Mode, Node, Number};
 
 /// Trees of TreeEnsembleClassifier and TreeEnsembleRegressor, whose nodes have labels.
 #[derive(Debug, Default)]

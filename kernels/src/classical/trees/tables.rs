@@ -4,8 +4,9 @@ use alloc::vec::Vec;
 use burn::module::Module;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData, kind::Basic};
 
-use super::{Aggregate, Forest, MISSING, Mode, Number};
+use super::{Aggregate, Forest, Mode, Number};
 use crate::backend::{Operand, Walk, call, runs_cubes};
+use crate::spec::trees::{ALWAYS, Election, FEATURE, MISSING, NEVER};
 use crate::{dtype::lowered, ensure, shape::lift};
 
 /// The lists of a forest as tensors. Places in them were checked when the forest was built.
@@ -24,19 +25,6 @@ pub struct Tables {
     #[module(skip)]
     mode: Option<Mode>,
 }
-
-/// How leaves become scores.
-#[derive(Clone, Copy, Debug)]
-pub struct Election {
-    pub targets: usize,
-    pub aggregate: Aggregate,
-    /// The mode of all nodes, when it is one.
-    pub mode: Option<Mode>,
-}
-
-/// The numbers of tests that no device makes.
-const NEVER: u32 = 6;
-pub(crate) const ALWAYS: u32 = 7;
 
 impl Tables {
     /// A forest on a device; none where the host walks its trees.
@@ -138,7 +126,7 @@ fn filled<E: Default>(mut values: Vec<E>) -> Vec<E> {
 
 /// The test of a node, whose mode says what a comparison with NaN comes to.
 fn decided<T: Number>(test: u32, value: T) -> u32 {
-    let feature = test & (MISSING | super::FEATURE);
+    let feature = test & (MISSING | FEATURE);
     match (value.partial_cmp(&value), (test >> 28) & 7) {
         (Some(_), _) => test,
         (None, mode) if mode == Mode::NotEqual as u32 => feature | ALWAYS << 28,

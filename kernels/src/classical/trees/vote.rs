@@ -1,19 +1,9 @@
 //! What the leaves of all trees say together.
 
-use super::{Forest, Number};
+use super::{Aggregate, Forest, Number};
 use crate::classical::scores::Transform;
 use crate::observe::by_host;
 use alloc::{vec, vec::Vec};
-
-/// How the weights of several trees become one score.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Aggregate {
-    Average,
-    #[default]
-    Sum,
-    Min,
-    Max,
-}
 
 /// A forest that predicts numbers.
 #[derive(Clone, Debug)]

@@ -19,8 +19,8 @@ use crate::cube::conv::{
     result, terms,
 };
 use crate::cube::{address, unwritten};
-use crate::product::epilogue::Activation;
-use crate::quantize::{Ending, Integers};
+use crate::spec::epilogue::Activation;
+use crate::spec::quantize::{Ending, Integers};
 
 /// What comes of a convolution, before it is there.
 pub fn described(

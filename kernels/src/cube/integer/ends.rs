@@ -9,7 +9,7 @@ use super::{Zeros, dtype};
 use crate::backend::{ByteProduct, Optional};
 use crate::cube::narrow;
 use crate::cube::quantize::{Rounding, RoundingLaunch, integer};
-use crate::quantize::Ending;
+use crate::spec::quantize::Ending;
 
 /// What sums become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -13,7 +13,7 @@ use crate::cube::product::{
     tile::{self, Tile, UNITS},
 };
 use crate::cube::{address, narrow, unwritten};
-use crate::quantize::{Ending, Integers};
+use crate::spec::quantize::{Ending, Integers};
 
 /// What comes of a product, before it is there.
 pub fn described(operands: &ByteProductMetadata, integers: &Integers) -> OptionalMetadata {

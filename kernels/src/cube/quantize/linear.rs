@@ -13,7 +13,7 @@ use super::{
 };
 use crate::backend::{Optional, OptionalMetadata};
 use crate::cube::{address, unwritten};
-use crate::quantize::Affine;
+use crate::spec::quantize::Affine;
 
 /// The integers of floats, before they are there; floats of double precision have no body.
 pub fn integers(x: &TensorSpec, dtype: DType) -> OptionalMetadata {

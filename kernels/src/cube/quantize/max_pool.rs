@@ -7,8 +7,8 @@ use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use crate::backend::OptionalMetadata;
-use crate::convolution::window::Window;
 use crate::cube::{address, narrow, unwritten};
+use crate::spec::window::Window;
 
 /// An axis that windows slide along.
 #[derive(CubeLaunch, CubeType, Clone, Copy)]

@@ -10,7 +10,7 @@ use super::{Rounding, RoundingLaunch, integer};
 use crate::backend::{Optional, OptionalMetadata};
 use crate::cube::units::{UNITS, total};
 use crate::cube::{address, unwritten};
-use crate::quantize::{Mean, Rounded};
+use crate::spec::quantize::{Mean, Rounded};
 
 /// So many integers of 16 bits have a sum of 32.
 const MOST: usize = 1 << 15;

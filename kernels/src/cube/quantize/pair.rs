@@ -13,7 +13,7 @@ use super::{
 };
 use crate::backend::OptionalMetadata;
 use crate::cube::{address, unwritten};
-use crate::quantize::{Pair, Step};
+use crate::spec::quantize::{Pair, Step};
 
 /// What the integers of both operands are multiplied by or stand for.
 #[derive(CubeLaunch, CubeType, Clone, Copy)]

@@ -7,7 +7,7 @@ use cubecl::{calculate_cube_count_elemwise, prelude::*};
 use super::{Rounding, RoundingLaunch, difference, integer, is_wide};
 use crate::cube::units::{UNITS, greatest, total};
 use crate::cube::{address, unwritten};
-use crate::quantize::{Affine, Rounded};
+use crate::spec::quantize::{Affine, Rounded};
 
 /// Along the last axis.
 pub fn softmax(x: CubeTensor, of: Affine, to: Affine, rounded: Rounded) -> CubeTensor {

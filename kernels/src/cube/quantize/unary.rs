@@ -14,8 +14,8 @@ use super::{
 use crate::backend::OptionalMetadata;
 use crate::cube::finish::{Function as Activated, activated};
 use crate::cube::{address, unwritten};
-use crate::product::epilogue::Activation;
-use crate::quantize::{Function, Unary};
+use crate::spec::epilogue::Activation;
+use crate::spec::quantize::{Function, Unary};
 
 /// What comes of a tensor, before it is there.
 pub fn described(x: &TensorSpec, unary: &Unary) -> OptionalMetadata {

@@ -16,8 +16,8 @@ use super::{
 use crate::{
     backend::{Matrices, Optional, Recurrence},
     cube::{address, product::product, unwritten},
-    product::epilogue::Activation,
-    recurrent::{Cell, Sizes},
+    spec::epilogue::Activation,
+    spec::recurrent::{Cell, Sizes},
 };
 
 /// So many steps read weights often enough to lay them out before.

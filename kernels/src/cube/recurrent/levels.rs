@@ -12,7 +12,7 @@ use super::columns::UNITS;
 use crate::{
     backend::{Matrices, Optional},
     cube::{address, unwritten},
-    recurrent::Sizes,
+    spec::recurrent::Sizes,
 };
 
 /// The greatest of 8 bits.

@@ -1,6 +1,6 @@
 //! What kernels of a recurrent operator are compiled for.
 
-use crate::recurrent::{Activation, Cell, Sizes};
+use crate::spec::recurrent::{Activation, Cell, Sizes};
 
 /// A cell, its sizes, and which operands there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -8,7 +8,7 @@ use super::Operands;
 use crate::{
     backend::Optional,
     cube::{INFINITE, magnitude},
-    image::roi::{Mode, RoiAlign},
+    spec::regions::{Mode, RoiAlign},
 };
 
 /// More points along an axis than any image has elements that a float can count.

@@ -8,13 +8,13 @@ use super::{
     row::{Masks, probabilities},
 };
 use crate::{
-    attention::Undefined,
     flex::{
         gemm::{End, multiply, multiply_part, multiply_row},
         instructions::Set,
         memory::{Target, resize},
         view::Matrix,
     },
+    spec::scores::Undefined,
 };
 
 /// One query or one head, with the head of its keys.

@@ -1,13 +1,13 @@
 //! The scores of one query.
 
 use crate::{
-    attention::{Scores, Undefined},
     flex::{
         elementary::activate,
         instructions::{Sum, dispatched},
         softmax::{greatest, powers},
     },
-    product::epilogue::Activation,
+    spec::epilogue::Activation,
+    spec::scores::{Scores, Undefined},
 };
 
 /// What hides keys and what is added to scores, for one query.

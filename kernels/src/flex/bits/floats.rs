@@ -8,7 +8,7 @@ use super::lanes::{Narrow, Wide};
 use super::operand::Floats;
 use super::{Panel, by_panels, finish};
 use crate::flex::{gemm::Lanes as _, instructions::Set, memory::Target, view::Matrix};
-use crate::quantize::{PANEL, Panels, ZeroPoints};
+use crate::spec::bits::{PANEL, Panels, ZeroPoints};
 
 /// Rows that are multiplied at once at most.
 const ROWS: usize = 4;

@@ -6,7 +6,7 @@ use super::lanes::{Lanes, Words};
 use super::operand::{Rounded, RoundedRows};
 use super::{Panel, by_panels, finish};
 use crate::flex::{gemm::Lanes as _, integer::Dot, memory::Target, view::Matrix};
-use crate::quantize::{PANEL, Panels, ZeroPoints};
+use crate::spec::bits::{PANEL, Panels, ZeroPoints};
 
 /// Rows that are multiplied at once at most.
 const ROWS: usize = 8;

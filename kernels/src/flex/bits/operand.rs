@@ -7,7 +7,7 @@ use crate::flex::{
     memory::repeated,
     view::Matrix,
 };
-use crate::quantize::Panels;
+use crate::spec::bits::Panels;
 
 /// The greatest code of an operand that is rounded to 8 bits.
 const LEVELS: f32 = 127.0;

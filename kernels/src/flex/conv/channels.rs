@@ -13,7 +13,7 @@ use crate::flex::{
     memory::{Buffer, Output, Target, with_scratch},
     threads::{in_parts, uneven_parts},
 };
-use crate::product::epilogue::Activation;
+use crate::spec::epilogue::Activation;
 use transpose::{Square, Transpose};
 
 /// Numbers of a padded plane for each lane, at most.

@@ -7,7 +7,7 @@ use crate::flex::{
     memory::{Buffer, Output, Target},
     window::{At, Fold, Masked, Windows, by_bands},
 };
-use crate::product::epilogue::Activation;
+use crate::spec::epilogue::Activation;
 
 /// Taps that a window has at most.
 const MOST: usize = 256;

@@ -2,7 +2,7 @@
 
 use burn::tensor::ops::ConvOptions;
 
-pub use crate::convolution::geometry::Geometry;
+pub use crate::spec::geometry::Geometry;
 
 impl Geometry {
     /// Of an input and a kernel with these sizes, the batch and the channels left out.

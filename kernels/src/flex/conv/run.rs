@@ -14,7 +14,7 @@ use crate::flex::{
     threads::{self, even_parts, side_by_side},
     window::bands as shares_of,
 };
-use crate::product::epilogue::Activation;
+use crate::spec::epilogue::Activation;
 
 /// Panels of outputs for which what positions see is read where it lies.
 const FEW: usize = 4;

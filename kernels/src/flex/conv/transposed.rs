@@ -9,17 +9,16 @@ use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps}
 use burn::tensor::{DType, ops::ConvTransposeOptions};
 
 use super::{Filters, geometry::Geometry, phases::Phases, run::Convolution};
-use crate::backend::Packed;
 use crate::flex::{
     gemm::threads,
     in_wide_sums,
     memory::{Buffer, Output, Target},
-    packed::Pack,
+    packed::{Pack, pack},
     threads::side_by_side,
     view::{Dense, View},
     widened,
 };
-use crate::product::epilogue::Activation;
+use crate::spec::{epilogue::Activation, packed::Packed};
 
 /// A transposed convolution with everything that it reads.
 struct Transposed<'a> {
@@ -88,15 +87,8 @@ fn by_phases<const S: usize>(
     let bias = bias.map(Dense::new);
     let make = || Phases::new(weight, kernel, strides, dilations, options.groups).map(Arc::new);
     let fits = |pack: &Pack| matches!(pack, Pack::Phases(found) if found.is_of(strides, dilations, options.groups));
-    let phases = match packed {
-        None => make()?,
-        Some(packed) => match packed
-            .cell()
-            .pack(weight, fits, || make().map(Pack::Phases))?
-        {
-            Pack::Phases(phases) => phases,
-            _ => return None,
-        },
+    let Pack::Phases(phases) = pack(packed, weight, fits, || make().map(Pack::Phases))? else {
+        return None;
     };
     let (values, steps) = view.spatial();
     let transposed = Transposed {

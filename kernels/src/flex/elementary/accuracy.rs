@@ -12,7 +12,7 @@ use std::f64::consts::{FRAC_2_SQRT_PI, PI, SQRT_2};
 use super::activate;
 use crate::flex::instructions::{Set, with_each_set};
 use crate::flex::softmax::log_softmax_rows;
-use crate::product::epilogue::Activation;
+use crate::spec::epilogue::Activation;
 
 /// Largest error, in units in the last place.
 const BOUND: f64 = 4.0;

@@ -15,7 +15,7 @@ use crate::{
         rows::in_place,
         view::Dense,
     },
-    product::epilogue::Activation,
+    spec::epilogue::Activation,
 };
 
 /// `activation(x + sum)`.

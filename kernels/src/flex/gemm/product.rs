@@ -15,7 +15,7 @@ use crate::flex::{
     threads::{even_parts, on_chunks, part, side_by_side},
     view::Matrix,
 };
-use crate::product::epilogue::Activation;
+use crate::spec::epilogue::Activation;
 
 /// Panels of rows for which columns are read where they lie: they are read too seldom to be packed.
 const FEW: usize = 2;

@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 
 use super::lanes::{Lanes, Plain};
 use crate::flex::instructions::{Set, prefetch};
-use crate::product::epilogue::Activation;
+use crate::spec::epilogue::Activation;
 
 /// How far the columns of each term are from those of the first, in numbers.
 #[derive(Clone, Debug, Default)]

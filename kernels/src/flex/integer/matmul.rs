@@ -14,13 +14,14 @@ use super::{Operands, bytes};
 use crate::flex::{
     copy::dense,
     gemm::{panels, threads, threads_reading},
-    packed::Pack,
+    packed::{Pack, pack},
     threads::side_by_side,
     view::Matrix,
 };
 use crate::{
-    backend::{ByteProduct, Packed},
-    quantize::{Ending, Integers},
+    backend::ByteProduct,
+    spec::packed::Packed,
+    spec::quantize::{Ending, Integers},
 };
 
 /// Words: columns come from memory, a page of which ends the stream that the processor reads ahead.
@@ -235,7 +236,7 @@ fn right_of(b: &FlexTensor, integers: &Integers) -> Option<(Arc<Right>, bool)> {
         Some(packed) => {
             let fits = |pack: &Pack| matches!(pack, Pack::ByteRight(_));
             let make = || make(Right::of_weight).map(Pack::ByteRight);
-            match packed.cell().pack(b, fits, make)? {
+            match pack(Some(packed), b, fits, make)? {
                 Pack::ByteRight(right) => right,
                 _ => return None,
             }

@@ -4,11 +4,11 @@ use burn::tensor::{DType, Int, IntDType, Tensor, module, ops::ConvOptions};
 
 use super::with_each_dot;
 use crate::convolution::window::Window;
-use crate::product::epilogue::Packed;
 use crate::quantize::{
     Requantize, Weight, conv_integer1d, conv_integer2d, conv_integer3d, matmul_integer,
     matmul_to_float, qlinear_conv2d, qlinear_matmul, requantize,
 };
+use crate::spec::packed::Packed;
 use crate::testing::{by_flex, float, int, near, noise, same};
 
 const KINDS: [DType; 2] = [DType::U8, DType::I8];

@@ -8,7 +8,7 @@ use super::linear::{quantize, single};
 use super::parts::{Work, elements, run_with};
 use crate::flex::instructions::{Set, Sum};
 use crate::flex::threads::on_chunks;
-use crate::quantize::Affine;
+use crate::spec::quantize::Affine;
 
 /// The greatest byte.
 const LEVELS: f32 = 255.0;

@@ -2,7 +2,7 @@
 
 use burn::tensor::{DType, Element};
 
-use crate::quantize::Affine;
+use crate::spec::quantize::Affine;
 
 /// An integer that a float of single precision holds exactly.
 pub trait Integer: Element + bytemuck::Pod + Ord + Into<i32> {

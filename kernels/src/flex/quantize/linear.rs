@@ -10,7 +10,7 @@ use crate::flex::{
     instructions::{Set, Sum},
     widened,
 };
-use crate::quantize::Affine;
+use crate::spec::quantize::Affine;
 
 /// `None` where the floats or integers are others.
 pub fn quantize(x: FlexTensor, to: Affine) -> Option<FlexTensor> {

@@ -5,9 +5,9 @@ use burn::tensor::Shape;
 
 use super::element::{Integer, by_dtype};
 use super::parts::{Blank, Work, elements, pieces, run_with, tensor};
-use crate::convolution::window::Window;
 use crate::flex::copy::dense;
 use crate::flex::instructions::{Set, Sum};
+use crate::spec::window::Window;
 
 /// The greatest of each window of `[batch, channels, rows, columns]`; `None` where the integers are others.
 pub fn max_pool(x: FlexTensor, window: Window<2>, positions: [usize; 2]) -> Option<FlexTensor> {

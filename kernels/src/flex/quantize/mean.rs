@@ -6,7 +6,7 @@ use super::element::{Integer, Rounding, by_dtype};
 use super::parts::{Work, elements, run_with, tensor};
 use crate::flex::copy::dense;
 use crate::flex::instructions::{Set, Sum};
-use crate::quantize::{Mean, Rounded};
+use crate::spec::quantize::{Mean, Rounded};
 
 /// Integers whose sum has 32 bits.
 const PART: usize = 1 << 15;

@@ -7,7 +7,7 @@ use super::element::{Integer, Rounding, by_dtype};
 use super::parts::{Blank, Work, elements, pieces, run_with, tensor};
 use crate::flex::copy::dense;
 use crate::flex::instructions::{Set, Sum};
-use crate::quantize::{Pair, Step};
+use crate::spec::quantize::{Pair, Step};
 
 /// `None` where the integers are others.
 pub fn combine(a: FlexTensor, b: FlexTensor, pair: Pair) -> Option<FlexTensor> {

@@ -9,7 +9,7 @@ use crate::flex::{
     instructions::{Set, Sum},
     softmax::{greatest, powers},
 };
-use crate::quantize::{Affine, Rounded};
+use crate::spec::quantize::{Affine, Rounded};
 
 /// Along the last axis; `None` where the integers are others.
 pub fn softmax(x: &FlexTensor, of: Affine, to: Affine, rounded: Rounded) -> Option<FlexTensor> {

@@ -13,8 +13,8 @@ use crate::flex::{
     elementary::activate,
     instructions::{Set, Sum},
 };
-use crate::product::epilogue::Activation;
-use crate::quantize::{Affine, Function, Unary};
+use crate::spec::epilogue::Activation;
+use crate::spec::quantize::{Affine, Function, Unary};
 
 /// Floats of a block, which stays in the nearest cache.
 const BLOCK: usize = 1024;

@@ -4,8 +4,8 @@ use crate::flex::{
     elementary::activate,
     instructions::{Sum, dispatched},
 };
-use crate::product::epilogue::Activation as Elementwise;
-use crate::recurrent::{Activation, Gru, Lstm, Rnn};
+use crate::spec::epilogue::Activation as Elementwise;
+use crate::spec::recurrent::{Activation, Gru, Lstm, Rnn};
 
 /// The rows of one sequence in one direction.
 pub struct Rows<'a> {

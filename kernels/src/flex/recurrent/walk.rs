@@ -11,7 +11,7 @@ use crate::flex::{
     memory::{Target, repeated},
     view::Matrix,
 };
-use crate::recurrent::{Cell, Sizes};
+use crate::spec::recurrent::{Cell, Sizes};
 
 /// What the steps of one direction read.
 pub struct Walk<'a> {

@@ -11,18 +11,19 @@ use burn::tensor::TensorData;
 
 use super::{inputs::Inputs, levels::scale_columns};
 use crate::{
-    backend::{self, Optional, Packed, Recurrence},
+    backend::{self, Optional, Recurrence},
     flex::{
         copy::dense,
         gemm::{End, Right, multiply_packed},
         instructions::Set,
         memory::{Buffer, Output},
-        packed::Pack,
+        packed::{Pack, pack},
         quantize::{Integer, by_dtype, elements},
         view::{Matrix, RawView, Unaligned},
         widened,
     },
-    recurrent::{Cell, Sizes},
+    spec::packed::Packed,
+    spec::recurrent::{Cell, Sizes},
 };
 
 /// Packed weights of all directions.
@@ -243,19 +244,6 @@ impl Biases {
     pub fn recurrent(&self, direction: usize) -> Option<&[f32]> {
         let bias = self.recurrent.as_ref()?;
         Some(&bias[direction * self.width..][..self.width])
-    }
-}
-
-/// The pack beside a weight, or one for this call.
-fn pack(
-    packed: Option<&Packed>,
-    weight: &FlexTensor,
-    fits: impl Fn(&Pack) -> bool,
-    make: impl FnOnce() -> Option<Pack>,
-) -> Option<Pack> {
-    match packed {
-        Some(packed) => packed.cell().pack(weight, fits, make),
-        None => make(),
     }
 }
 

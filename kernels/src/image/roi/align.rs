@@ -5,6 +5,7 @@ use burn::tensor::{DType, Int, Tensor};
 
 use super::{by_grid, pixels, points::Points, taken::Taken};
 use crate::shape::WithShape;
+pub use crate::spec::regions::{Mode, RoiAlign};
 use crate::{
     backend::call,
     fault::{Axis, nonnegative},
@@ -13,27 +14,6 @@ use crate::{
     spec::{operand, shaped},
     widen::widened,
 };
-
-/// How [`roi_align`] reads regions.
-#[derive(Clone, Copy, Debug)]
-pub struct RoiAlign {
-    /// Rows and columns of the result.
-    pub output: [usize; 2],
-    /// Points along each axis of one element of the result; with 0 as many as it spans elements of the input.
-    pub sampling: usize,
-    /// What the corners of regions are multiplied with.
-    pub scale: f32,
-    /// Whether whole coordinates are the edges of elements, instead of their centers.
-    pub half_pixel: bool,
-    pub mode: Mode,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mode {
-    Average,
-    /// Of what each neighbour of a point contributes, not of the sums.
-    Max,
-}
 
 /// The mean or maximum of the points of each element of the regions `[regions, 4]`, x and y of two corners, of `[batch, channels, height, width]`.
 ///

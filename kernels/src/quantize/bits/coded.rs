@@ -4,8 +4,10 @@ use alloc::{vec, vec::Vec};
 use burn::module::Module;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 
-use super::{BitMatrix, Blocks, PANEL, ZeroPoints};
-use crate::backend::runs_cubes;
+use crate::{
+    backend::runs_cubes,
+    spec::bits::{BitMatrix, Blocks, PANEL, ZeroPoints},
+};
 
 /// The panels of a [`BitMatrix`] as tensors, of whose outputs those beyond the last are 0.
 #[derive(Module, Debug)]

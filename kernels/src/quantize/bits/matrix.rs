@@ -1,29 +1,18 @@
 //! Matrices of few bits in the order in which products on CPUs read them.
 
 use alloc::{borrow::Cow, sync::Arc, vec, vec::Vec};
-use core::fmt;
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 
-use super::Blocks;
 use crate::{
     backend::Runtime,
     ensure,
     fault::{Axis, fail},
+    spec::bits::{BitMatrix, Blocks, Line, PANEL, Panels, ZeroPoints},
 };
-
-/// Outputs of a panel, as many as the widest registers have.
-pub const PANEL: usize = 16;
 
 /// The longest block whose operand may be rounded to 8 bits: sums of such a block have 16.
 pub const LONGEST: usize = 256;
-
-/// A matrix `[inputs, outputs]` of few bits, with scales and zero points of its blocks; copies share it.
-#[derive(Clone)]
-pub struct BitMatrix {
-    panels: Arc<Panels>,
-    in_bytes: bool,
-}
 
 /// What a file has of a matrix of few bits.
 #[derive(Clone, Debug)]
@@ -37,32 +26,6 @@ pub struct BitData {
     /// The group of each input, whose scale and zero point it has, if groups are not the blocks.
     pub groups: Option<TensorData>,
 }
-
-/// The matrix in panels of 16 outputs; what is missing in the last one is 0.
-pub struct Panels {
-    pub blocks: Blocks,
-    /// Blocks of an output.
-    pub count: usize,
-    /// The input of each place of all blocks, or none, where inputs are not in the order of the file.
-    pub order: Option<Vec<Option<u32>>>,
-    /// For each panel, block and 32 bits of the block, those of each output.
-    pub codes: Vec<Line<u32>>,
-    /// For each panel and block, the scale of each output.
-    pub scales: Vec<Line<f32>>,
-    pub zeros: ZeroPoints,
-}
-
-/// Zero points for each panel and block.
-pub enum ZeroPoints {
-    Middle,
-    Whole(Vec<[u8; PANEL]>),
-    Floats(Vec<Line<f32>>),
-}
-
-/// Numbers of all outputs of a panel, in one line of memory.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-pub struct Line<T>(pub [T; PANEL]);
 
 impl BitMatrix {
     /// Whether the device has a body for products with such a matrix.
@@ -154,15 +117,6 @@ impl BitMatrix {
         }
     }
 
-    pub(crate) fn panels(&self) -> &Panels {
-        &self.panels
-    }
-
-    /// Whether operands are rounded.
-    pub(crate) fn is_in_bytes(&self) -> bool {
-        self.in_bytes
-    }
-
     /// The matrix in f32, `[inputs, outputs]`.
     #[inline(never)]
     pub fn floats(&self, device: &Device) -> Tensor<2> {
@@ -195,28 +149,6 @@ impl BitMatrix {
         }
         let data = TensorData::new(values, [inputs, outputs]);
         Tensor::from_data(data, (device, DType::F32))
-    }
-}
-
-impl Panels {
-    /// The input at a place of the blocks.
-    pub fn input(&self, place: usize) -> Option<usize> {
-        match &self.order {
-            None => (place < self.blocks.inputs).then_some(place),
-            Some(order) => order[place].map(|input| input as usize),
-        }
-    }
-
-    /// Words of 32 bits of a block.
-    #[cfg(feature = "flex")]
-    pub fn words(&self) -> usize {
-        self.blocks.size * self.blocks.bits / u32::BITS as usize
-    }
-
-    /// How many panels there are.
-    #[cfg(feature = "flex")]
-    pub fn panels(&self) -> usize {
-        self.blocks.outputs.div_ceil(PANEL)
     }
 }
 
@@ -331,13 +263,5 @@ impl Lines<'_> {
             }
         }
         lines
-    }
-}
-
-impl fmt::Debug for BitMatrix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("BitMatrix")
-            .field(&self.panels.blocks)
-            .finish()
     }
 }

@@ -1,19 +1,19 @@
-//! Scales and zero points, and what is computed between them.
+//! Quantized operations.
 
-use burn::tensor::{DType, Device};
+use burn::tensor::DType;
 
-use crate::{dtype::lowered, product::epilogue::Activation};
+use super::{epilogue::Activation, packed::Packed};
 
-/// What integers stand for: `(integer - zero) * scale`.
+/// Scale and zero point of quantized integers, whose real values are `(integer - zero) * scale`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Affine {
-    pub(super) scale: f32,
-    pub(super) zero: i64,
-    pub(super) dtype: DType,
-    pub(super) bits: u32,
+    pub(crate) scale: f32,
+    pub(crate) zero: i64,
+    pub(crate) dtype: DType,
+    pub(crate) bits: u32,
 }
 
-/// How the integers of two tensors become those of one.
+/// A sum or product of two quantized tensors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
     pub a: Affine,
@@ -22,7 +22,7 @@ pub struct Pair {
     pub step: Step,
 }
 
-/// What two numbers become, and where that is rounded.
+/// The operation of a [`Pair`], and where it rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     /// QLinearAdd.
@@ -34,7 +34,7 @@ pub enum Step {
     ProductOfFloats,
 }
 
-/// A function of floats, from integers that stand for them to others.
+/// A function of real values, from quantized integers to quantized integers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unary {
     pub of: Affine,
@@ -42,7 +42,7 @@ pub struct Unary {
     pub function: Function,
 }
 
-/// What becomes of floats.
+/// A function of real values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Function {
     Each(Activation),
@@ -50,7 +50,7 @@ pub enum Function {
     Softmax(Rounded),
 }
 
-/// A mean over the axes from one on.
+/// A mean over `axis` and all axes after it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
     pub of: Affine,
@@ -59,13 +59,40 @@ pub struct Mean {
     pub rounded: Rounded,
 }
 
-/// Where a mean or a softmax is rounded.
+/// Where a mean or a softmax rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rounded {
     /// By one factor, as QLinearGlobalAveragePool and QLinearSoftmax do.
     Once,
     /// As a float, then as an integer.
     InSteps,
+}
+
+/// The results that sums of products are converted to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Sums,
+    /// Quantized integers of so many bits.
+    Quantized {
+        dtype: DType,
+        bits: u32,
+    },
+    Floats,
+}
+
+/// Steps after a product of integers, and its packed weight.
+#[derive(Clone, Debug)]
+pub struct Integers {
+    pub ending: Ending,
+    /// The packed weight, for a weight that is used again.
+    pub packed: Option<Packed>,
+}
+
+/// Least and greatest integer of `bits`.
+pub fn range(dtype: DType, bits: u32) -> [f64; 2] {
+    let levels = 2f64.powi(bits as i32);
+    let least = if dtype.is_uint() { 0.0 } else { -levels / 2.0 };
+    [least, least + levels - 1.0]
 }
 
 impl Affine {
@@ -94,14 +121,6 @@ impl Affine {
         }
     }
 
-    /// The same integers in the dtype that stands for theirs on a device.
-    pub(crate) fn on(self, device: &Device) -> Self {
-        Self {
-            dtype: lowered(device, self.dtype),
-            ..self
-        }
-    }
-
     pub(crate) const fn scale(self) -> f32 {
         self.scale
     }
@@ -120,13 +139,13 @@ impl Affine {
 }
 
 impl Pair {
-    /// What is added to the multiples of both integers that QLinearAdd sums.
+    /// The constant that QLinearAdd adds to the scaled integers of both operands.
     pub(crate) fn offset(&self) -> f32 {
         let shift = |of: Affine| self.ratio(of) * of.zero as f32;
         self.y.zero as f32 - (shift(self.a) + shift(self.b))
     }
 
-    /// How many steps of the result a step of an operand is.
+    /// Scale of an operand divided by that of the result.
     pub(crate) fn ratio(&self, of: Affine) -> f32 {
         of.scale / self.y.scale
     }

@@ -1,34 +1,34 @@
-//! How the scores of attention come from products of queries with keys.
+//! Scores of attention.
 
-/// The steps between these products and the softmax, for tensors of one dtype.
+/// Steps between the products of queries with keys and the softmax, for tensors of one dtype.
 #[derive(Clone, Copy, Debug)]
 pub struct Scores {
-    /// The factor on the products.
+    /// Factor on the products.
     pub scale: f64,
-    /// The bound that `tanh` puts on them before bias and mask; 0 for none.
+    /// Bound of the scaled products, by `tanh`, before bias and mask; 0 for none.
     pub softcap: f64,
-    /// The score of a hidden key.
+    /// Score of a masked key.
     pub hidden: f64,
-    /// Whether the bias is added to the scores of hidden keys too.
+    /// Whether the bias is added to the scores of masked keys too.
     pub bias_last: bool,
     pub undefined: Undefined,
 }
 
-/// What a query without probabilities gives.
+/// The result of a query whose keys are all masked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Undefined {
-    /// There is no such query.
+    /// No query is like that.
     Never,
-    /// No number.
+    /// NaN.
     NotANumber,
-    /// 0 where all its scores are negative infinity.
+    /// 0 if all its scores are negative infinity.
     ZeroIfHidden,
     /// 0.
     Zero,
 }
 
 impl Scores {
-    /// The scaled products; hidden keys have none.
+    /// Scaled products, negative infinity for masked keys.
     pub fn scaled(scale: f64) -> Self {
         Self {
             scale,
@@ -39,7 +39,7 @@ impl Scores {
         }
     }
 
-    /// Whether a hidden key has no part in the result, whatever its bias is.
+    /// Whether a masked key has no influence on the result, whatever its bias is.
     pub fn removes_hidden(&self) -> bool {
         self.hidden == f64::NEG_INFINITY
     }

@@ -1,0 +1,94 @@
+//! Matrices of few bits.
+
+use alloc::{sync::Arc, vec::Vec};
+use core::fmt;
+
+/// Layout of a matrix of `bits` bits an element: output by output, each in blocks of `size` inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    pub inputs: usize,
+    pub outputs: usize,
+    pub bits: usize,
+    pub size: usize,
+}
+
+/// Greatest integer that an element of an operand is rounded to.
+pub const LEVELS: f32 = 127.0;
+
+/// Number of outputs of a panel: the lanes of the widest registers.
+pub const PANEL: usize = 16;
+
+/// A matrix `[inputs, outputs]` of few bits, with scales and zero points of its blocks; copies share it.
+#[derive(Clone)]
+pub struct BitMatrix {
+    pub(crate) panels: Arc<Panels>,
+    pub(crate) in_bytes: bool,
+}
+
+/// The matrix in panels of [`PANEL`] outputs; the last panel is padded with zeros.
+pub struct Panels {
+    pub blocks: Blocks,
+    /// Number of blocks of an output.
+    pub count: usize,
+    /// For each element of the blocks its input, `None` for padding; absent if the inputs are in the order of the file.
+    pub order: Option<Vec<Option<u32>>>,
+    /// Words of 32 bits of each panel, block and output.
+    pub codes: Vec<Line<u32>>,
+    /// Scale of each panel, block and output.
+    pub scales: Vec<Line<f32>>,
+    pub zeros: ZeroPoints,
+}
+
+/// Zero points of each panel, block and output.
+pub enum ZeroPoints {
+    /// The middle of the range of codes.
+    Middle,
+    Whole(Vec<[u8; PANEL]>),
+    Floats(Vec<Line<f32>>),
+}
+
+/// One number for each output of a panel, in one cache line.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub struct Line<T>(pub [T; PANEL]);
+
+impl BitMatrix {
+    pub(crate) fn panels(&self) -> &Panels {
+        &self.panels
+    }
+
+    /// Whether operands are rounded to 8 bits.
+    pub(crate) fn is_in_bytes(&self) -> bool {
+        self.in_bytes
+    }
+}
+
+impl Panels {
+    /// Returns the input of an element of the blocks; `None` for padding.
+    pub fn input(&self, place: usize) -> Option<usize> {
+        match &self.order {
+            None => (place < self.blocks.inputs).then_some(place),
+            Some(order) => order[place].map(|input| input as usize),
+        }
+    }
+
+    /// Number of 32-bit words of a block.
+    #[cfg(feature = "flex")]
+    pub fn words(&self) -> usize {
+        self.blocks.size * self.blocks.bits / u32::BITS as usize
+    }
+
+    /// Number of panels.
+    #[cfg(feature = "flex")]
+    pub fn panels(&self) -> usize {
+        self.blocks.outputs.div_ceil(PANEL)
+    }
+}
+
+impl fmt::Debug for BitMatrix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("BitMatrix")
+            .field(&self.panels.blocks)
+            .finish()
+    }
+}

@@ -1,0 +1,28 @@
+//! Boxes in images, and which of them are kept.
+
+/// Meaning of the four numbers of a box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BoxForm {
+    /// y and x of any two opposite corners.
+    Corners,
+    /// x and y of the center, width and height.
+    Center,
+}
+
+/// Limits of NonMaxSuppression.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Greatest number of boxes of one class in one batch.
+    pub most: i64,
+    /// Greatest intersection over union of two boxes of a class.
+    pub overlap: f64,
+    /// The score that a box must exceed.
+    pub score: Option<f64>,
+}
+
+impl Limits {
+    /// Greatest number of boxes that are kept of `count`.
+    pub fn most_of(&self, count: usize) -> usize {
+        usize::try_from(self.most).unwrap_or(0).min(count)
+    }
+}

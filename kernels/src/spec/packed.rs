@@ -1,0 +1,41 @@
+//! Packed weights.
+
+use core::fmt;
+
+#[cfg(feature = "std")]
+use {
+    alloc::{boxed::Box, sync::Arc},
+    core::any::Any,
+    std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+};
+
+/// The pack of a device, of a type that only its kernels know.
+#[cfg(feature = "std")]
+type Kept = Option<Box<dyn Any + Send + Sync>>;
+
+/// A weight in the order in which the kernels of a device read it.
+///
+/// The first kernel that uses the weight makes it, and makes it again after the weight changed. A layer has it beside its weight;
+/// copies share it.
+#[derive(Clone, Default)]
+pub struct Packed {
+    #[cfg(feature = "std")]
+    kept: Arc<RwLock<Kept>>,
+}
+
+#[cfg(feature = "flex")]
+impl Packed {
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Kept> {
+        self.kept.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Kept> {
+        self.kept.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Packed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Packed")
+    }
+}

@@ -1,0 +1,44 @@
+//! Pools over windows.
+
+use alloc::vec::Vec;
+
+use super::geometry::Geometry;
+
+/// The reduction of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    Largest,
+    /// The mean of the elements inside of the input, or of the padding too.
+    Mean {
+        padding: bool,
+    },
+}
+
+/// Windows over the spatial axes of `[batch, channels, spatial..]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Slide {
+    pub of: Of,
+    pub geometry: Geometry,
+    /// Padding at the end of each axis.
+    pub after: [usize; 3],
+}
+
+impl Slide {
+    /// Number of elements that each window position along an axis counts, at least 1.
+    pub fn counts(&self, axis: usize, padding: bool) -> Vec<f32> {
+        let g = &self.geometry;
+        let (begin, size) = (g.before[axis], g.sizes[axis]);
+        let counted = if padding {
+            0..begin + size + self.after[axis]
+        } else {
+            begin..begin + size
+        };
+        let count = |position: usize| {
+            let taps = 0..g.kernel[axis];
+            let places = taps.map(|tap| position * g.strides[axis] + tap * g.dilations[axis]);
+            places.filter(|place| counted.contains(place)).count()
+        };
+        let positions = 0..g.positions[axis];
+        positions.map(|at| count(at).max(1) as f32).collect()
+    }
+}
