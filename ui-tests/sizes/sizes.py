@@ -166,6 +166,7 @@ def explained(model, label, answer, known):
             continue
         if re.fullmatch(entry["operator"], model.operator[1]) and answer["kind"] in entry["kinds"] and \
                 re.search(entry.get("problem", ""), answer["problem"]) and re.search(entry.get("inputs", ""), label) and \
+                re.search(entry.get("case", ""), model.case) and \
                 ("within" not in entry or near(answer["problem"], entry["within"])):
             return True
     return False
