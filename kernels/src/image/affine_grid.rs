@@ -23,7 +23,10 @@ pub fn affine_grid<const O: usize>(
     sizes: &[i64],
     align_corners: bool,
 ) -> Tensor<O> {
-    assert_eq!(sizes.len(), O, "sizes of AffineGrid's image");
+    ensure!(
+        sizes.len() == O,
+        "expected {O} sizes of an image, found {sizes:?}"
+    );
     let (dtype, axes) = (theta.dtype(), O - 2);
     let [batch, rows, columns] = theta.dims();
     ensure!(
