@@ -14,6 +14,8 @@ mod call;
 mod coded_product;
 mod device;
 mod machine;
+#[cfg(feature = "cube")]
+mod metadata;
 mod operand;
 mod parts;
 pub mod primitives;
@@ -31,6 +33,8 @@ use burn::tensor::DType;
 use burn::tensor::ops::{ConvOptions, ConvTransposeOptions};
 
 pub use self::byte_product::ByteProduct;
+#[cfg(feature = "cube")]
+use crate::spec;
 use crate::spec::recurrent::{Cell, Sizes};
 use crate::spec::{
     bits::{BitMatrix, Blocks},
@@ -58,12 +62,13 @@ use crate::{
 pub use byte_product::ByteProductMetadata;
 pub(crate) use call::call;
 pub use coded_product::CodedProduct;
-#[cfg(feature = "cube")]
-pub use coded_product::CodedProductMetadata;
 pub use device::{Runtime, most_bytes, runs_cubes};
 pub use machine::Machine;
 #[cfg(feature = "cube")]
-pub use machine::MachineMetadata;
+use metadata::{
+    byte_shapes, element_types, ended, floats, given, ints, joined, numbers, outputs, quantized,
+    scores_and_votes, tensor, two_ints, ty,
+};
 #[cfg(feature = "cube")]
 pub use operand::OptionalMetadata;
 pub use operand::{Operand, Optional, Routed};
@@ -76,8 +81,6 @@ pub use parts::PartsMetadata;
 pub use recurrence::RecurrenceMetadata;
 pub use recurrence::{Matrices, Recurrence};
 pub use walk::Walk;
-#[cfg(feature = "cube")]
-pub use walk::WalkMetadata;
 
 /// Operations that some backend computes otherwise than Burn does. `fusion` says what comes of one where others wait to be
 /// fused: `default` runs primitives, which can be; a body for CubeCL names its result and runs later, between the others.
@@ -158,7 +161,7 @@ pub trait Kernels: Backend {
     }
 
     /// Products of the matrices of the last two axes; those before broadcast. None is empty.
-    #[fusion(meta = |a, b| crate::cube::product::described(a, b))]
+    #[fusion(meta = |a, b| tensor(spec::product::result(&ty(a), &ty(b))))]
     fn matmul(a: FloatTensor<Self>, b: FloatTensor<Self>) -> FloatTensor<Self> {
         primitives::matmul::<Self>(a, b)
     }
@@ -180,7 +183,7 @@ pub trait Kernels: Backend {
     }
 
     /// `x * weight + bias` over the last of at least two axes, none empty, and what follows.
-    #[fusion(meta = |x, weight, _, _, _| crate::cube::product::described_linear(x, weight))]
+    #[fusion(meta = |x, weight, _, _, _| tensor(spec::product::linear_result(&ty(x), &ty(weight))))]
     fn linear(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
@@ -203,7 +206,7 @@ pub trait Kernels: Backend {
         weight
     }
 
-    #[fusion(meta = |x, weight, _, _, options, _| crate::cube::conv::described(x, weight, options))]
+    #[fusion(meta = |x, weight, _, _, options, _| tensor(spec::convolution::result(&ty(x), &ty(weight), options)))]
     fn conv1d(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
@@ -215,7 +218,7 @@ pub trait Kernels: Backend {
         primitives::conv1d::<Self>(x, weight, bias, sum, options, epilogue)
     }
 
-    #[fusion(meta = |x, weight, _, _, options, _| crate::cube::conv::described(x, weight, options))]
+    #[fusion(meta = |x, weight, _, _, options, _| tensor(spec::convolution::result(&ty(x), &ty(weight), options)))]
     fn conv2d(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
@@ -227,7 +230,7 @@ pub trait Kernels: Backend {
         primitives::conv2d::<Self>(x, weight, bias, sum, options, epilogue)
     }
 
-    #[fusion(meta = |x, weight, _, _, options, _| crate::cube::conv::described(x, weight, options))]
+    #[fusion(meta = |x, weight, _, _, options, _| tensor(spec::convolution::result(&ty(x), &ty(weight), options)))]
     fn conv3d(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
@@ -273,7 +276,7 @@ pub trait Kernels: Backend {
     }
 
     /// The convolution of bytes over the last axes; none where others do it.
-    #[fusion(meta = |operands, options, integers| crate::cube::integer::described_conv(operands, options, integers))]
+    #[fusion(meta = |operands, options, integers| ended(byte_shapes(operands).convolution(options, integers.ending), integers.ending))]
     fn conv_bytes(
         #[extension_type] operands: ByteProduct<Self>,
         options: ConvOptions<3>,
@@ -283,7 +286,7 @@ pub trait Kernels: Backend {
     }
 
     /// The product of matrices of bytes, the bias of which may be of floats; none where others do it.
-    #[fusion(meta = |operands, integers| crate::cube::integer::described_product(operands, integers))]
+    #[fusion(meta = |operands, integers| ended(byte_shapes(operands).product(integers.ending), integers.ending))]
     fn matmul_bytes(
         #[extension_type] operands: ByteProduct<Self>,
         integers: Integers,
@@ -304,7 +307,7 @@ pub trait Kernels: Backend {
     /// Attention of `[batch, heads, length, size]`; heads of keys and values serve equally many of
     /// queries. A mask, true where a key is hidden, and a bias broadcast to the scores. None is empty. Scores of half
     /// precision are of single precision, and so is their bias.
-    #[fusion(meta = |query, _, value, _, _, _| crate::cube::attention::described(query, value))]
+    #[fusion(meta = |query, _, value, _, _, _| tensor(spec::attention::result(&ty(query), &ty(value))))]
     fn attention(
         query: FloatTensor<Self>,
         key: FloatTensor<Self>,
@@ -317,7 +320,7 @@ pub trait Kernels: Backend {
     }
 
     /// The largest element or the mean of each window; none where Burn's are as good.
-    #[fusion(meta = |x, slide| OptionalMetadata::Float(crate::cube::pool::described(x, slide)))]
+    #[fusion(meta = |x, slide| floats(slide.result(&ty(x))))]
     fn slide(x: FloatTensor<Self>, slide: Slide) -> Optional<Self> {
         primitives::slide::<Self>(x, slide)
     }
@@ -329,7 +332,7 @@ pub trait Kernels: Backend {
     }
 
     /// Where the greatest or the least elements along an axis are, in order; none where the host finds them.
-    #[fusion(meta = |x, top| crate::cube::sort::described(x, top))]
+    #[fusion(meta = |x, top| ints(numbers(x).and_then(|x| top.indices(&x))))]
     fn top_k(#[extension_type] x: Optional<Self>, top: Top) -> Optional<Self> {
         primitives::top_k::<Self>(x, top)
     }
@@ -356,7 +359,7 @@ pub trait Kernels: Backend {
     /// The outputs of a recurrent operator at all times, `[times, directions, batch, hidden]`, the last one,
     /// `[directions, batch, hidden]`, and the memory of an LSTM; none where the operator walks over the tensors.
     /// The operands go together, and none is empty.
-    #[fusion(meta = |operands, cell, sizes, _| crate::cube::recurrent::described(operands, cell, sizes))]
+    #[fusion(meta = |operands, cell, sizes, _| outputs(element_types(operands).outputs(cell, sizes), cell))]
     fn recurrence(
         #[extension_type] operands: Recurrence<Self>,
         cell: Cell,
@@ -372,7 +375,10 @@ pub trait Kernels: Backend {
     /// Fails at an index outside of the axis where tensors lie in the memory of this process. Else
     /// such an index becomes the nearest inside, and the indices, or the least and the greatest of some
     /// at a time, come back beside, to be checked when results are read.
-    #[fusion(meta = |indices, _, axis| crate::cube::indices::described(indices, *axis))]
+    #[fusion(meta = |indices, _, axis| {
+        let [inside, ranges] = spec::indices::within(&ty(indices), *axis);
+        (tensor(inside), ints(ranges))
+    })]
     fn within(
         indices: IntTensor<Self>,
         least: i64,
@@ -383,14 +389,14 @@ pub trait Kernels: Backend {
 
     /// The places of index tuples, see [`fault::places`](crate::fault::places), and for each axis the least and the greatest of some
     /// indices at a time; none where others find them axis by axis. No axis is empty, and there is a tuple.
-    #[fusion(meta = |tuples, axes| crate::cube::indices::places_described(tuples, axes))]
+    #[fusion(meta = |tuples, axes| two_ints(Some(spec::indices::places(&ty(tuples), axes))))]
     fn places(tuples: IntTensor<Self>, axes: Vec<Axis>) -> (Optional<Self>, Optional<Self>) {
         primitives::places::<Self>(tuples, axes)
     }
 
     /// Tensors one behind another along an axis, at least one, none empty, whose other sizes are equal; none where Burn's own function is
     /// as good.
-    #[fusion(meta = |parts, axis| crate::cube::concat::described(parts, *axis))]
+    #[fusion(meta = |parts, axis| joined(parts, |parts| spec::join::result(parts, *axis)))]
     fn concat(#[extension_type] parts: Parts<Self>, axis: usize) -> Optional<Self> {
         primitives::concat::<Self>(parts, axis)
     }
@@ -402,20 +408,20 @@ pub trait Kernels: Backend {
     }
 
     /// How many elements of a condition hold up to each one, in row-major order; none where Burn finds their places as well.
-    #[fusion(meta = |condition| crate::cube::compact::described(condition))]
+    #[fusion(meta = |condition| ints(given(condition).map(|x| spec::indices::counts(&x))))]
     fn counts(#[extension_type] condition: Optional<Self>) -> Optional<Self> {
         primitives::counts::<Self>(condition)
     }
 
     /// The places, so many, at which [`counts`](Self::counts) grow.
-    #[fusion(meta = |counts, found| crate::cube::compact::found(counts, *found))]
+    #[fusion(meta = |counts, found| ints(given(counts).map(|_| spec::indices::compact(*found))))]
     fn compact(#[extension_type] counts: Optional<Self>, found: usize) -> Optional<Self> {
         primitives::compact::<Self>(counts, found)
     }
 
     /// The indices along each axis of places among elements of some sizes, `[places, axes]`; those along the last one are the values at the
     /// places, if there are such. None where several primitives find them. There is a place.
-    #[fusion(meta = |places, _, sizes| crate::cube::compact::coordinates_described(places, sizes))]
+    #[fusion(meta = |places, _, sizes| ints(spec::indices::coordinates(&ty(places), sizes)))]
     fn coordinates(
         places: IntTensor<Self>,
         #[extension_type] values: Optional<Self>,
@@ -426,7 +432,10 @@ pub trait Kernels: Backend {
 
     /// The places of the rows of `[rows, length]`, none empty, in order, and how many groups of equal ones begin up to each; none where
     /// the host finds them. NaN equals NaN and is the greatest.
-    #[fusion(meta = |rows| crate::cube::groups::described(rows))]
+    #[fusion(meta = |rows| {
+        let places = numbers(rows).and_then(|rows| spec::ranking::groups(&rows));
+        two_ints(places.map(|places| [places.clone(), places]))
+    })]
     fn groups(#[extension_type] rows: Optional<Self>) -> (Optional<Self>, Optional<Self>) {
         primitives::groups::<Self>(rows)
     }
@@ -438,7 +447,7 @@ pub trait Kernels: Backend {
     }
 
     /// The boxes of each batch and class that are kept, `[batch, classes, most]` and -1 behind them; none where the host finds them.
-    #[fusion(meta = |boxes, scores, _, limits| crate::cube::suppress::described(boxes, scores, limits))]
+    #[fusion(meta = |boxes, scores, _, limits| ints(spec::boxes::kept(&ty(boxes), &ty(scores), limits)))]
     fn suppress(
         boxes: FloatTensor<Self>,
         scores: FloatTensor<Self>,
@@ -449,7 +458,7 @@ pub trait Kernels: Backend {
     }
 
     /// The regions of images, of which `batches` are some; none where primitives do it. No operand is empty.
-    #[fusion(meta = |x, rois, _, options| crate::cube::roi::described(x, rois, options.output))]
+    #[fusion(meta = |x, rois, _, options| floats(spec::regions::result(&ty(x), &ty(rois), options.output)))]
     fn roi_align(
         x: FloatTensor<Self>,
         rois: FloatTensor<Self>,
@@ -460,7 +469,7 @@ pub trait Kernels: Backend {
     }
 
     /// The greatest elements in parts of the regions of images, of which `batches` are some; none where the host reads the regions.
-    #[fusion(meta = |x, rois, _, output, _| crate::cube::roi::described(x, rois, *output))]
+    #[fusion(meta = |x, rois, _, output, _| floats(spec::regions::result(&ty(x), &ty(rois), *output)))]
     fn max_roi_pool(
         x: FloatTensor<Self>,
         rois: FloatTensor<Self>,
@@ -472,13 +481,13 @@ pub trait Kernels: Backend {
     }
 
     /// The nearest values of a small type, in f32; none where the host rounds them. It is not of f64.
-    #[fusion(meta = |x, _, _| OptionalMetadata::Float(crate::cube::small::described(x)))]
+    #[fusion(meta = |x, _, _| floats(ty(x).with_dtype(DType::F32)))]
     fn to_small(x: FloatTensor<Self>, small: Small, saturate: bool) -> Optional<Self> {
         primitives::to_small::<Self>(x, small, saturate)
     }
 
     /// The determinants of `[count, size, size]`, none empty; none where the host finds them.
-    #[fusion(meta = |x| OptionalMetadata::Float(crate::cube::matrices::described(x)))]
+    #[fusion(meta = |x| floats(spec::product::determinants(&ty(x))))]
     fn determinants(x: FloatTensor<Self>) -> Optional<Self> {
         primitives::determinants::<Self>(x)
     }
@@ -491,7 +500,7 @@ pub trait Kernels: Backend {
 
     /// What the leaves of all trees weigh for each target of a row, 0 where none does, and how many do; none where the host
     /// walks the trees.
-    #[fusion(meta = |walk, election| crate::cube::trees::described(walk, election))]
+    #[fusion(meta = |walk, election| scores_and_votes(election.result(numbers(&walk.rows).as_ref(), &ty(&walk.weights))))]
     fn tree_votes(
         #[extension_type] walk: Walk<Self>,
         election: Election,
@@ -501,7 +510,7 @@ pub trait Kernels: Backend {
 
     /// The products of rows and vectors, or their sums over the vectors of each class, one group of sums behind the other; none
     /// where the host computes machines.
-    #[fusion(meta = |machine, comparison| crate::cube::svm::described(machine, comparison))]
+    #[fusion(meta = |machine, comparison| floats(comparison.result(numbers(&machine.rows).as_ref(), &ty(&machine.vectors))))]
     fn machine_sums(
         #[extension_type] machine: Machine<Self>,
         comparison: Comparison,
@@ -510,21 +519,21 @@ pub trait Kernels: Backend {
     }
 
     /// Probabilities of classes for each row of those of pairs, see `classical::svm`; none where the host finds them.
-    #[fusion(meta = |lines, classes| OptionalMetadata::Float(crate::cube::couple::described(lines, *classes)))]
+    #[fusion(meta = |lines, classes| floats(spec::svm::coupled(&ty(lines), *classes)))]
     fn couple(lines: FloatTensor<Self>, classes: usize) -> Optional<Self> {
         primitives::couple::<Self>(lines, classes)
     }
 
     /// For each row of running sums and each of its fractions of 2^32 the place whose sum is the first beyond that part of the
     /// whole; none where the host draws.
-    #[fusion(meta = |_, fractions| crate::cube::draw::described(fractions))]
+    #[fusion(meta = |_, fractions| ints(ty(fractions).with_dtype(DType::I32)))]
     fn draw(sums: IntTensor<Self>, fractions: IntTensor<Self>) -> Optional<Self> {
         primitives::draw::<Self>(sums, fractions)
     }
 
     /// `rows * matrix + bias` for a matrix of few bits on the device and rows, as [`round_blocks`](Self::round_blocks) gives them if so
     /// asked; none where it is multiplied as floats.
-    #[fusion(meta = |operands, blocks, _| OptionalMetadata::Float(crate::cube::coded::described(operands, blocks)))]
+    #[fusion(meta = |operands, blocks, _| floats(blocks.product(&ty(&operands.rows))))]
     fn matmul_coded(
         #[extension_type] operands: CodedProduct<Self>,
         blocks: Blocks,
@@ -535,19 +544,19 @@ pub trait Kernels: Backend {
 
     /// So many elements of a row at a time as multiples of a 127th of the largest of them, in f32; none where several
     /// primitives round them.
-    #[fusion(meta = |x, _| OptionalMetadata::Float(crate::cube::blocks::described(x)))]
+    #[fusion(meta = |x, _| floats(ty(x).with_dtype(DType::F32)))]
     fn round_blocks(x: FloatTensor<Self>, size: usize) -> Optional<Self> {
         primitives::round_blocks::<Self>(x, size)
     }
 
     /// Integers of 8 or 16 bits for floats; this and those below give none where several primitives do it.
-    #[fusion(meta = |x, to| crate::cube::quantize::integers(x, to.dtype()))]
+    #[fusion(meta = |x, to| ints(spec::quantize::integers(&ty(x), to.dtype())))]
     fn quantize(x: FloatTensor<Self>, to: Affine) -> Optional<Self> {
         primitives::quantize::<Self>(x, to)
     }
 
     /// [`quantize`](Self::quantize) by scales and zero points that broadcast.
-    #[fusion(meta = |x, _, _, dtype, _| crate::cube::quantize::integers(x, *dtype))]
+    #[fusion(meta = |x, _, _, dtype, _| ints(spec::quantize::integers(&ty(x), *dtype)))]
     fn quantize_along(
         x: FloatTensor<Self>,
         scale: FloatTensor<Self>,
@@ -559,7 +568,7 @@ pub trait Kernels: Backend {
     }
 
     /// Bytes, in the dtype that the device has for them, that span the values and 0, their scale and their zero point.
-    #[fusion(meta = |x, dtype| crate::cube::quantize::described_dynamic(x, *dtype))]
+    #[fusion(meta = |x, dtype| quantized(spec::quantize::dynamic(&ty(x), *dtype)))]
     fn quantize_dynamic(
         x: FloatTensor<Self>,
         dtype: DType,
@@ -568,13 +577,13 @@ pub trait Kernels: Backend {
     }
 
     /// The floats that integers stand for.
-    #[fusion(meta = |x, _| crate::cube::quantize::floats(x))]
+    #[fusion(meta = |x, _| floats(ty(x).with_dtype(DType::F32)))]
     fn dequantize(x: IntTensor<Self>, of: Affine) -> Optional<Self> {
         primitives::dequantize::<Self>(x, of)
     }
 
     /// [`dequantize`](Self::dequantize) by scales and zero points that broadcast.
-    #[fusion(meta = |x, _, _| crate::cube::quantize::floats(x))]
+    #[fusion(meta = |x, _, _| floats(ty(x).with_dtype(DType::F32)))]
     fn dequantize_along(
         x: IntTensor<Self>,
         scale: FloatTensor<Self>,
@@ -584,7 +593,7 @@ pub trait Kernels: Backend {
     }
 
     /// The greatest integer of each window, at so many positions.
-    #[fusion(meta = |x, _, positions| crate::cube::quantize::described_pool(x, *positions))]
+    #[fusion(meta = |x, _, positions| ints(spec::pool::planes(&ty(x), *positions)))]
     fn max_pool_int(
         x: IntTensor<Self>,
         window: Window<2>,
@@ -594,13 +603,13 @@ pub trait Kernels: Backend {
     }
 
     /// The sum or product of what integers stand for, broadcast.
-    #[fusion(meta = |a, b, pair| crate::cube::quantize::described_pair(a, b, pair))]
+    #[fusion(meta = |a, b, pair| ints(pair.result(&ty(a), &ty(b))))]
     fn quantized_pair(a: IntTensor<Self>, b: IntTensor<Self>, pair: Pair) -> Optional<Self> {
         primitives::quantized_pair::<Self>(a, b, pair)
     }
 
     /// A function of what integers stand for, with a bias along the last axis.
-    #[fusion(meta = |x, _, unary| crate::cube::quantize::described_unary(x, unary))]
+    #[fusion(meta = |x, _, unary| ints(ty(x).with_dtype(unary.y.dtype())))]
     fn quantized_unary(
         x: IntTensor<Self>,
         #[extension_type] bias: Optional<Self>,
@@ -610,7 +619,7 @@ pub trait Kernels: Backend {
     }
 
     /// The means over the last axes of what integers stand for.
-    #[fusion(meta = |x, mean| crate::cube::quantize::described_mean(x, mean))]
+    #[fusion(meta = |x, mean| ints(mean.result(&ty(x))))]
     fn quantized_mean(x: IntTensor<Self>, mean: Mean) -> Optional<Self> {
         primitives::quantized_mean::<Self>(x, mean)
     }

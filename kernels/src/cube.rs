@@ -30,6 +30,7 @@ pub mod svm;
 pub mod trees;
 mod units;
 
+use burn::backend::TensorMetadata;
 use burn_cubecl::{
     CubeBackend, kernel::into_contiguous, ops::numeric::empty_device_dtype, tensor::CubeTensor,
 };
@@ -48,6 +49,7 @@ use crate::{
     spec::regions::RoiAlign,
     spec::scan::Scan,
     spec::scores::Scores,
+    spec::types::TensorType,
     spec::window::Window,
     spec::{
         bits::Blocks,
@@ -357,6 +359,24 @@ impl Optional<CubeBackend> {
             Self::Bool(x) => Self::Bool(f(x)),
         }
     }
+}
+
+/// Shape and element type of a tensor.
+fn type_of(x: &CubeTensor) -> TensorType {
+    TensorType::new(x.shape(), x.dtype)
+}
+
+/// The shape and element type of an operand, if it is given.
+fn type_of_optional(x: &Optional<CubeBackend>) -> Option<TensorType> {
+    match x {
+        Optional::None => None,
+        Optional::Float(x) | Optional::Int(x) | Optional::Bool(x) => Some(type_of(x)),
+    }
+}
+
+/// A tensor of a type beside another one, whose elements are still to be written.
+fn blank(beside: &CubeTensor, tensor: TensorType) -> CubeTensor {
+    unwritten(beside, tensor.shape, tensor.dtype)
 }
 
 /// A tensor beside another one, whose elements are still to be written.

@@ -15,6 +15,9 @@ pub mod convolution;
 pub mod dft;
 pub mod epilogue;
 pub mod geometry;
+pub mod indices;
+pub mod integer;
+pub mod join;
 pub mod normalize;
 pub mod packed;
 pub mod pool;
@@ -28,6 +31,7 @@ pub mod scores;
 pub mod small;
 pub mod svm;
 pub mod trees;
+pub mod types;
 pub mod window;
 
 /// An operand as errors show it: `the bias [4]`.

@@ -3,8 +3,7 @@
 use super::burn;
 use burn::backend::{Backend, Dispatch, ExtensionType, tensor::FloatTensor};
 
-use super::{Operand, Optional, Routed};
-use crate::recurrent::{self, Operands};
+use super::{Optional, Routed};
 
 /// Weights of all directions, and the scale and zero point of such as are quantized.
 #[derive(ExtensionType)]
@@ -18,7 +17,7 @@ pub struct Matrices<B: Backend> {
     pub zero: Optional<B>,
 }
 
-/// The tensors of [`Operands`].
+/// The tensors of a recurrent operator.
 #[derive(ExtensionType)]
 #[extension_type(fusion: cfg(feature = "cube"))]
 pub struct Recurrence<B: Backend> {
@@ -37,24 +36,6 @@ pub struct Recurrence<B: Backend> {
     pub hidden: Optional<B>,
     #[extension_type]
     pub cell: Optional<B>,
-}
-
-impl<W: recurrent::Matrices> Operand for Operands<W> {
-    type Primitive = Recurrence<Dispatch>;
-
-    fn into_primitive(self) -> Recurrence<Dispatch> {
-        let (weights, state) = (self.weights, self.state);
-        Recurrence {
-            x: self.x.into_primitive(),
-            input: weights.input.into_operands(),
-            recurrent: weights.recurrent.into_operands(),
-            bias: weights.bias.into_primitive(),
-            peepholes: weights.peepholes.into_primitive(),
-            lengths: state.lengths.into_primitive(),
-            hidden: state.hidden.into_primitive(),
-            cell: state.cell.into_primitive(),
-        }
-    }
 }
 
 impl Routed for Recurrence<Dispatch> {

@@ -6,7 +6,6 @@
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type, ops::FloatTensorOps};
 use burn::tensor::DType;
 use burn_cubecl::{CubeBackend, tensor::CubeTensor};
-use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{
@@ -50,13 +49,6 @@ struct Shader {
     is_capped: bool,
     bias_last: bool,
     undefined: Undefined,
-}
-
-/// What comes of queries and values, before it is there.
-pub fn described(query: &TensorSpec, value: &TensorSpec) -> TensorSpec {
-    let mut shape = query.shape.clone();
-    shape[3] = value.shape[3];
-    TensorSpec::new(shape, query.dtype)
 }
 
 /// The values of the keys that each query sees.

@@ -3,16 +3,10 @@
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::DType;
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
-use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{magnitude, unwritten};
 use crate::spec::bits::LEVELS;
-
-/// What comes of rows, before it is there.
-pub fn described(x: &TensorSpec) -> TensorSpec {
-    TensorSpec::new(x.shape.clone(), DType::F32)
-}
 
 /// `size` elements of a row of `[rows, inputs]` at a time as multiples of a 127th of the largest of them.
 pub fn round_blocks(x: CubeTensor, size: usize) -> CubeTensor {

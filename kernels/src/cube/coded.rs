@@ -5,7 +5,6 @@
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
-use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{
@@ -14,7 +13,7 @@ use super::{
     unwritten,
 };
 use crate::{
-    backend::{CodedProduct, CodedProductMetadata},
+    backend::CodedProduct,
     spec::bits::{Blocks, PANEL},
     spec::epilogue::Activation,
 };
@@ -27,13 +26,6 @@ const SLICES: usize = 4;
 
 /// So many elements each cube rounds for itself, in shared memory; more are rounded once for all.
 const ROUNDED: usize = 2048;
-
-/// What comes of a product, before it is there.
-pub fn described(operands: &CodedProductMetadata, blocks: &Blocks) -> TensorSpec {
-    let mut shape = operands.rows.shape.clone();
-    shape[1] = blocks.outputs;
-    TensorSpec::new(shape, operands.rows.dtype)
-}
 
 /// `rows * matrix + bias`, of rows that are rounded to 8 bits if so asked.
 pub fn matmul_coded(

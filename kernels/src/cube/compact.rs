@@ -5,34 +5,12 @@ use burn::backend::{
     cubecl::dtype_to_storage_type,
     ops::{BoolTensorOps, IntTensorOps},
 };
-use burn::tensor::{DType, IntDType, Shape};
+use burn::tensor::{IntDType, Shape};
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
-use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::{address, ensure_alike, narrow, scan, unwritten};
-use crate::{backend::OptionalMetadata, reduce::cumulative::Scan};
-
-/// What comes of a condition, before it is there.
-pub fn described(condition: &OptionalMetadata) -> OptionalMetadata {
-    match condition {
-        OptionalMetadata::Bool(x) => {
-            let size = x.shape.num_elements();
-            OptionalMetadata::Int(TensorSpec::new([size].into(), DType::I32))
-        }
-        _ => OptionalMetadata::None,
-    }
-}
-
-/// The places of counts, before they are there.
-pub fn found(counts: &OptionalMetadata, found: usize) -> OptionalMetadata {
-    match counts {
-        OptionalMetadata::Int(_) => {
-            OptionalMetadata::Int(TensorSpec::new([found].into(), DType::I32))
-        }
-        _ => OptionalMetadata::None,
-    }
-}
+use super::{address, blank, ensure_alike, narrow, scan, type_of};
+use crate::spec::{indices as spec, scan::Scan};
 
 /// How many elements hold up to each one, in row-major order.
 pub fn counts(condition: CubeTensor) -> CubeTensor {
@@ -49,7 +27,7 @@ pub fn counts(condition: CubeTensor) -> CubeTensor {
 
 /// The places at which counts grow; there are `found` of them.
 pub fn compact(counts: CubeTensor, found: usize) -> CubeTensor {
-    let places = unwritten(&counts, [found].into(), DType::I32);
+    let places = blank(&counts, spec::compact(found));
     let client = places.client.clone();
     let count = counts.shape().num_elements();
     let units = CubeDim::new(&client, count);
@@ -83,17 +61,11 @@ fn compact_kernel(counts: &Tensor<i32>, places: &mut Tensor<i32>, count: usize, 
     }
 }
 
-/// What comes of places, before it is there.
-pub fn coordinates_described(places: &TensorSpec, sizes: &Shape) -> OptionalMetadata {
-    let shape = [places.shape.num_elements(), sizes.num_dims()];
-    OptionalMetadata::Int(TensorSpec::new(shape.into(), places.dtype))
-}
-
 /// The indices along each axis of places; along the last one the values at the places, if there are such.
 pub fn coordinates(places: CubeTensor, values: Option<CubeTensor>, sizes: &Shape) -> CubeTensor {
     let places = into_contiguous(places);
     let count = places.shape().num_elements();
-    let found = unwritten(&places, [count, sizes.num_dims()].into(), places.dtype);
+    let found = blank(&places, spec::coordinates(&type_of(&places), sizes));
     ensure_alike(&places, [values.as_ref()]);
     let client = found.client.clone();
     let units = CubeDim::new(&client, count);

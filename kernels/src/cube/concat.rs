@@ -1,41 +1,14 @@
 //! Tensors one behind another along an axis, in one launch.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
-use burn::tensor::Shape;
 use burn_cubecl::{CubeBackend, ops::permute, tensor::CubeTensor};
-use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::{address, ensure_alike, narrow, unwritten};
-use crate::backend::{Optional, OptionalMetadata, Parts, PartsMetadata};
-
-/// What comes of tensors, before it is there.
-pub fn described(parts: &PartsMetadata, axis: usize) -> OptionalMetadata {
-    let spec = |part: &OptionalMetadata| match part {
-        OptionalMetadata::Float(x) | OptionalMetadata::Int(x) | OptionalMetadata::Bool(x) => {
-            Some(x.clone())
-        }
-        OptionalMetadata::None => None,
-    };
-    let specs: Vec<TensorSpec> = parts.all().into_iter().filter_map(spec).collect();
-    let shapes: Vec<Shape> = specs.iter().map(|part| part.shape.clone()).collect();
-    let Some(first) = specs.first() else {
-        return OptionalMetadata::None;
-    };
-    let joined = TensorSpec::new(joined(&shapes, axis), first.dtype);
-    match parts.first {
-        OptionalMetadata::Float(_) => OptionalMetadata::Float(joined),
-        OptionalMetadata::Int(_) => OptionalMetadata::Int(joined),
-        OptionalMetadata::Bool(_) => OptionalMetadata::Bool(joined),
-        OptionalMetadata::None => OptionalMetadata::None,
-    }
-}
-
-fn joined(shapes: &[Shape], axis: usize) -> Shape {
-    let mut shape = shapes[0].clone();
-    shape[axis] = shapes.iter().map(|shape| shape[axis]).sum();
-    shape
-}
+use super::{address, blank, ensure_alike, narrow, type_of};
+use crate::{
+    backend::{Optional, Parts},
+    spec::{join, types::TensorType},
+};
 
 /// Tensors of one dtype, none empty, whose other sizes are equal. Axes lie in the order of those of the first one.
 pub fn concat(parts: Parts<CubeBackend>, axis: usize) -> Optional<CubeBackend> {
@@ -62,12 +35,12 @@ fn joined_tensors(parts: Vec<CubeTensor>, axis: usize) -> CubeTensor {
         .map(|part| permute(part, &order))
         .collect();
     let place = order.iter().position(|&from| from == axis).unwrap_or(axis);
-    let shapes: Vec<Shape> = parts.iter().map(CubeTensor::shape).collect();
-    let shape = joined(&shapes, place);
-    let y = unwritten(&parts[0], shape.clone(), parts[0].dtype);
+    let types: Vec<TensorType> = parts.iter().map(type_of).collect();
+    let y = blank(&parts[0], join::result(&types, place));
+    let shape = y.shape();
 
     let inner: usize = shape.iter().skip(place + 1).product();
-    let lengths: Vec<usize> = shapes.iter().map(|shape| shape[place] * inner).collect();
+    let lengths: Vec<usize> = types.iter().map(|part| part.shape[place] * inner).collect();
     let views: Vec<bool> = parts.iter().map(|part| !is_dense(part)).collect();
     let fits = |together: &usize| {
         lengths

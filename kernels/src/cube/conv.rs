@@ -11,14 +11,12 @@ pub mod positions;
 pub mod terms;
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
-use burn::tensor::Shape;
 use burn::tensor::ops::ConvOptions;
 use burn_cubecl::{
     kernel::{conv::conv_forward, into_contiguous, untile},
     ops::{permute_nchw_to_nhwc, permute_nhwc_to_nchw},
     tensor::CubeTensor,
 };
-use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, client::Client, prelude::*};
 
 use self::{depthwise::Row, positions::Tile};
@@ -26,11 +24,14 @@ use super::{
     address, ensure_alike,
     finish::{Function, finish},
     integer::Zeros,
-    narrow,
+    narrow, type_of,
     units::UNITS,
     unwritten,
 };
-use crate::spec::epilogue::{Activation, Epilogue};
+use crate::spec::{
+    convolution as spec,
+    epilogue::{Activation, Epilogue},
+};
 
 /// Fewer positions leave too many units idle.
 const FEW: usize = 16;
@@ -85,15 +86,6 @@ pub enum Plan {
     Tile(Tile, usize),
 }
 
-/// What comes of a convolution, before it is there.
-pub fn described<const N: usize>(
-    x: &TensorSpec,
-    weight: &TensorSpec,
-    options: &ConvOptions<N>,
-) -> TensorSpec {
-    TensorSpec::new(result(&x.shape, &weight.shape, options), x.dtype)
-}
-
 /// The same weights, which lie in memory with the channels innermost.
 pub fn filters(weight: CubeTensor) -> CubeTensor {
     permute_nhwc_to_nchw(into_contiguous(permute_nchw_to_nhwc(weight)))
@@ -109,7 +101,7 @@ pub fn conv<const N: usize>(
     epilogue: &Epilogue,
 ) -> CubeTensor {
     ensure_alike(&x, [Some(&weight), bias.as_ref(), sum.as_ref()]);
-    let shape = result(&x.shape(), &weight.shape(), &options);
+    let shape = spec::result(&type_of(&x), &type_of(&weight), &options).shape;
     let count = shape.num_elements();
     if count == 0 {
         return unwritten(&x, shape, x.dtype);
@@ -245,18 +237,6 @@ fn row<const N: usize>(
         N < 3 && weight.shape()[1] == 1 && window <= depthwise::WINDOW && step <= depthwise::STEP;
     let reads_neighbours = options.dilation[N - 1] == 1 || window == 1;
     (is_one && reads_neighbours).then(|| Row::of(y.shape()[N + 1], window, step))
-}
-
-pub fn result<const N: usize>(x: &Shape, weight: &Shape, options: &ConvOptions<N>) -> Shape {
-    let mut shape = x.clone();
-    shape[1] = weight[0];
-    let ends = options.padding_end();
-    for (axis, begin) in options.padding_begin().into_iter().enumerate() {
-        let reach = options.dilation[axis] * (weight[axis + 2] - 1) + 1;
-        let size = x[axis + 2] + begin + ends[axis];
-        shape[axis + 2] = (size - reach) / options.stride[axis] + 1;
-    }
-    shape
 }
 
 pub fn described_by<const N: usize>(

@@ -3,25 +3,19 @@
 use burn::backend::TensorMetadata;
 use burn::tensor::DType;
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
-use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::unwritten;
-use crate::spec::svm::{NEAREST, STEPS, TOLERANCE};
+use super::{blank, type_of, unwritten};
+use crate::spec::svm::{NEAREST, STEPS, TOLERANCE, coupled};
 
 /// Probabilities of pairs that are kept at a time; few in tests, which have few rows.
 const PAIRS: usize = if cfg!(test) { 1 << 8 } else { 1 << 24 };
-
-/// The probabilities, before they are there.
-pub fn described(lines: &TensorSpec, classes: usize) -> TensorSpec {
-    TensorSpec::new([lines.shape[0], classes].into(), DType::F32)
-}
 
 /// `lines` has for each row and pair the logarithm of how much more probable the second class is.
 pub fn couple(lines: CubeTensor, classes: usize) -> CubeTensor {
     let lines = into_contiguous(lines);
     let [count, pairs] = [lines.shape()[0], lines.shape()[1]];
-    let y = unwritten(&lines, [count, classes].into(), DType::F32);
+    let y = blank(&lines, coupled(&type_of(&lines), classes));
     let client = y.client.clone();
     let block = (PAIRS / (classes * classes)).clamp(1, count);
     for first in (0..count).step_by(block) {

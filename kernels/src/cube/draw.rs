@@ -3,23 +3,16 @@
 use burn::backend::TensorMetadata;
 use burn::tensor::DType;
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
-use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::unwritten;
-use crate::backend::OptionalMetadata;
-
-/// The places, before they are there.
-pub fn described(fractions: &TensorSpec) -> OptionalMetadata {
-    OptionalMetadata::Int(TensorSpec::new(fractions.shape.clone(), DType::I32))
-}
+use super::{blank, type_of};
 
 /// `sums` has at least one row and one class; `fractions` are of 32 bits.
 pub fn draw(sums: CubeTensor, fractions: CubeTensor) -> CubeTensor {
     let (sums, fractions) = (into_contiguous(sums), into_contiguous(fractions));
     let shape = fractions.shape();
     let (count, draws) = (shape.num_elements(), shape[1]);
-    let places = unwritten(&sums, shape, DType::I32);
+    let places = blank(&sums, type_of(&fractions).with_dtype(DType::I32));
     let client = places.client.clone();
     let units = CubeDim::new(&client, count);
     let address = sums.required_address_type();

@@ -1,44 +1,25 @@
 //! Rows in order, and where rows that are equal begin.
 
 use burn::backend::{TensorMetadata, ops::IntTensorOps};
-use burn::tensor::DType;
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
-use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::{
-    keys::{Keys, has_keys},
-    scan, sort, unwritten,
-};
+use super::{blank, keys::Keys, scan, sort, type_of, unwritten};
 use crate::{
-    backend::{Optional, OptionalMetadata},
-    spec::scan::Scan,
+    backend::Optional,
+    spec::{ranking::groups as groups_of, scan::Scan},
 };
-
-/// What comes of rows, before it is there.
-pub fn described(rows: &OptionalMetadata) -> (OptionalMetadata, OptionalMetadata) {
-    match rows {
-        OptionalMetadata::Float(rows) | OptionalMetadata::Int(rows) if has_keys(rows.dtype) => {
-            let places = || TensorSpec::new([rows.shape[0]].into(), DType::I32);
-            (
-                OptionalMetadata::Int(places()),
-                OptionalMetadata::Int(places()),
-            )
-        }
-        _ => (OptionalMetadata::None, OptionalMetadata::None),
-    }
-}
 
 /// The places of rows in order, and how many groups of equal ones begin up to each; none where elements have no keys.
 pub fn groups(rows: CubeTensor) -> (Optional<CubeBackend>, Optional<CubeBackend>) {
-    if !has_keys(rows.dtype) {
+    let Some(places) = groups_of(&type_of(&rows)) else {
         return (Optional::None, Optional::None);
-    }
+    };
     let count = rows.shape()[0];
     let columns = CubeBackend::int_transpose(rows);
     let keys = Keys::new(columns, count, false);
     let order = sort::order(&keys);
-    let begins = unwritten(&order, [count].into(), DType::I32);
+    let begins = blank(&order, places);
     let client = begins.client.clone();
     let units = CubeDim::new(&client, count);
     // Safety: a unit beyond the places ends, and the places are those of the rows.

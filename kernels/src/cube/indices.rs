@@ -1,86 +1,50 @@
 //! Indices along an axis: those from its end replaced, those outside of it moved in, and the least and the greatest of all.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
-use burn::tensor::Shape;
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
-use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::{narrow, unwritten};
-use crate::{backend::OptionalMetadata, ensure, fault::Axis};
+use super::{blank, narrow, type_of};
+use crate::{
+    fault::Axis,
+    spec::{
+        indices::{self as spec, INDICES_PER_RANGE},
+        types::TensorType,
+    },
+};
 
 /// Units of a cube.
 const UNITS: usize = 64;
-/// Indices of a cube at most.
-const EACH: usize = 4096;
-
-/// What comes of indices, before it is there: the indices, and the ends of each cube. It fails where no index is inside, after which the
-/// node could not be named any more.
-pub fn described(indices: &TensorSpec, axis: Axis) -> (TensorSpec, OptionalMetadata) {
-    ensure_inside(&[axis]);
-    let ends = [2 * cubes(indices.shape.num_elements())].into();
-    let ends = TensorSpec::new(ends, indices.dtype);
-    (indices.clone(), OptionalMetadata::Int(ends))
-}
 
 /// Indices from `least` on, none empty: with one axis and one batch, the place of an index is the index inside of its axis.
 pub fn within(indices: CubeTensor, least: i64, axis: Axis) -> (CubeTensor, CubeTensor) {
-    ensure_inside(&[axis]);
-    let shape = indices.shape();
-    let count = shape.num_elements();
-    let ends = [2 * cubes(count)].into();
+    let types = spec::within(&type_of(&indices), axis);
+    let count = indices.shape().num_elements();
     let counts_from_end = least < 0 && !indices.dtype.is_uint();
-    launch(indices, shape, ends, &[axis], count, counts_from_end)
-}
-
-fn cubes(count: usize) -> usize {
-    count.div_ceil(EACH)
-}
-
-/// What comes of index tuples, before it is there: their places, and the ends of each axis and cube.
-pub fn places_described(
-    tuples: &TensorSpec,
-    axes: &[Axis],
-) -> (OptionalMetadata, OptionalMetadata) {
-    ensure_inside(axes);
-    let count = tuples.shape.num_elements() / axes.len();
-    let int = |shape| OptionalMetadata::Int(TensorSpec::new(shape, tuples.dtype));
-    (
-        int([count].into()),
-        int([axes.len(), 2 * cubes(count)].into()),
-    )
-}
-
-fn ensure_inside(axes: &[Axis]) {
-    for axis in axes {
-        ensure!(axis.size > 0, "an index is outside of {axis}");
-    }
+    launch(indices, types, &[axis], count, counts_from_end)
 }
 
 /// The places of the tuples of `[batches, count, axes]`.
 pub fn places(tuples: CubeTensor, axes: &[Axis]) -> (CubeTensor, CubeTensor) {
-    ensure_inside(axes);
-    let [batches, each] = [tuples.shape()[0], tuples.shape()[1]];
-    let count = batches * each;
-    let ends = [axes.len(), 2 * cubes(count)].into();
+    let types = spec::places(&type_of(&tuples), axes);
+    let each = tuples.shape()[1];
     let is_signed = !tuples.dtype.is_uint();
-    launch(tuples, [count].into(), ends, axes, each, is_signed)
+    launch(tuples, types, axes, each, is_signed)
 }
 
-/// Places of the sizes `shape` of tuples of which each batch has `each`, and their ends.
+/// Places of tuples of which each batch has `each`, and their ranges, of these types.
 fn launch(
     tuples: CubeTensor,
-    shape: Shape,
-    ends: Shape,
+    [places, ends]: [TensorType; 2],
     axes: &[Axis],
     each: usize,
     counts_from_end: bool,
 ) -> (CubeTensor, CubeTensor) {
     let tuples = into_contiguous(tuples);
-    let count = shape.num_elements();
-    let cubes = cubes(count);
-    let places = unwritten(&tuples, shape, tuples.dtype);
-    let ends = unwritten(&tuples, ends, tuples.dtype);
+    let places = blank(&tuples, places);
+    let ends = blank(&tuples, ends);
+    let count = places.shape().num_elements();
+    let cubes = spec::ranges(count);
     let client = places.client.clone();
     let sizes = axes.iter().map(|axis| narrow(axis.size)).collect();
     let dtype = dtype_to_storage_type(tuples.dtype);
@@ -122,8 +86,8 @@ fn places_kernel<I: Int>(
         terminate!();
     }
     let unit = UNIT_POS as usize;
-    let first = CUBE_POS * EACH;
-    let last = min(first + EACH, count);
+    let first = CUBE_POS * INDICES_PER_RANGE;
+    let last = min(first + INDICES_PER_RANGE, count);
     let axes = comptime!(sizes.len());
     for at in range_stepped(first + unit, last, UNITS) {
         let mut place = I::cast_from(at / each);

@@ -24,11 +24,6 @@ pub struct Keys {
     pub size: usize,
 }
 
-/// Whether values of a dtype have keys. Those of f64 have none: adapters that tests run on compute without f64.
-pub fn has_keys(dtype: DType) -> bool {
-    dtype.size() <= 4 || is_wide(dtype)
-}
-
 /// Whether elements take two planes, of their upper and their lower halves.
 fn is_wide(dtype: DType) -> bool {
     matches!(dtype, DType::I64 | DType::U64)

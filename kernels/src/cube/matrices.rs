@@ -4,20 +4,14 @@
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
-use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::{summed, unwritten};
-use crate::spec::product::LARGEST;
+use super::{blank, summed, type_of, unwritten};
+use crate::spec::product::{LARGEST, determinants as determinants_of};
 
 /// Units of a cube that has a large matrix, and one that has a small one.
 const MOST: usize = 256;
 const LEAST: usize = 32;
-
-/// The determinants of `[count, size, size]`, before they are there.
-pub fn described(x: &TensorSpec) -> TensorSpec {
-    TensorSpec::new([x.shape[0]].into(), x.dtype)
-}
 
 /// A step of elimination is as long as what is left of a matrix: so many units have enough to do.
 fn units(size: usize) -> usize {
@@ -32,7 +26,7 @@ fn units(size: usize) -> usize {
 pub fn determinants(x: CubeTensor) -> CubeTensor {
     let x = into_contiguous(x);
     let [count, size] = [x.shape()[0], x.shape()[1]];
-    let y = unwritten(&x, [count].into(), x.dtype);
+    let y = blank(&x, determinants_of(&type_of(&x)));
     let work = unwritten(&x, x.shape(), summed(x.dtype));
     let (client, units) = (y.client.clone(), units(size));
     let dim = CubeDim::new_1d(units as u32);

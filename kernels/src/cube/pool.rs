@@ -1,27 +1,11 @@
 //! The largest element or the mean of each window, in one launch, over the input as it lies.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
-use burn::tensor::Shape;
 use burn_cubecl::{kernel::untile, tensor::CubeTensor};
-use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::{address, is_nan, narrow, unwritten};
+use super::{address, blank, is_nan, narrow, type_of};
 use crate::spec::pool::{Of, Slide};
-
-/// What comes of `[batch, channels, spatial..]`, before it is there.
-pub fn described(x: &TensorSpec, slide: &Slide) -> TensorSpec {
-    TensorSpec::new(result(&x.shape, slide), x.dtype)
-}
-
-fn result(x: &Shape, slide: &Slide) -> Shape {
-    let mut shape = x.clone();
-    let missing = 5 - shape.num_dims();
-    for axis in 2..shape.num_dims() {
-        shape[axis] = slide.geometry.positions[axis - 2 + missing];
-    }
-    shape
-}
 
 /// An axis that windows move along.
 #[derive(CubeLaunch, CubeType)]
@@ -40,8 +24,8 @@ struct Axis {
 
 pub fn slide(x: CubeTensor, slide: Slide) -> CubeTensor {
     let x = untile(x);
-    let shape = result(&x.shape(), &slide);
-    let y = unwritten(&x, shape.clone(), x.dtype);
+    let y = blank(&x, slide.result(&type_of(&x)));
+    let shape = y.shape();
     let count = shape.num_elements();
     if count == 0 {
         return y;

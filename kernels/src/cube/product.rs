@@ -7,7 +7,7 @@
 pub mod tile;
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type, ops::FloatTensorOps};
-use burn::tensor::{DType, Shape};
+use burn::tensor::DType;
 use burn_cubecl::{
     CubeBackend,
     kernel::{
@@ -17,16 +17,15 @@ use burn_cubecl::{
     },
     tensor::CubeTensor,
 };
-use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use self::tile::{Tile, UNITS};
 use super::{
     address, ensure_alike,
     finish::{Function, finish},
-    narrow, reshape, summed, unwritten,
+    narrow, reshape, summed, type_of, unwritten,
 };
-use crate::spec::epilogue::Activation;
+use crate::spec::{epilogue::Activation, product as spec};
 
 /// So many products are left to Burn on wide planes: fewer end before its tiles are worth it.
 const LARGE: usize = 1 << 24;
@@ -55,16 +54,6 @@ pub struct BatchAxis {
     pub next_right: u32,
 }
 
-/// The shape of products, before they are there.
-pub fn described(a: &TensorSpec, b: &TensorSpec) -> TensorSpec {
-    TensorSpec::new(result(&a.shape, &b.shape), a.dtype)
-}
-
-/// The shape of `x * weight`, before it is there.
-pub fn described_linear(x: &TensorSpec, weight: &TensorSpec) -> TensorSpec {
-    TensorSpec::new(linear_result(&x.shape, &weight.shape), x.dtype)
-}
-
 /// `activation(x * weight + bias + sum)` over the last axis.
 pub fn linear(
     x: CubeTensor,
@@ -73,7 +62,7 @@ pub fn linear(
     sum: Option<CubeTensor>,
     activation: Activation,
 ) -> CubeTensor {
-    let shape = linear_result(&x.shape(), &weight.shape());
+    let shape = spec::linear_result(&type_of(&x), &type_of(&weight)).shape;
     let terms = weight.shape()[0];
     let rows = x.shape().num_elements() / terms;
     let x = reshape(x, [rows, terms].into());
@@ -117,7 +106,7 @@ fn product_in(
     activation: Activation,
     dtype: DType,
 ) -> CubeTensor {
-    let shape = result(&a.shape(), &b.shape());
+    let shape = spec::result(&type_of(&a), &type_of(&b)).shape;
     let rank = shape.num_dims();
     let [rows, columns, terms] = [shape[rank - 2], shape[rank - 1], a.shape()[rank - 1]];
     let batch: usize = shape.iter().take(rank - 2).product();
@@ -203,20 +192,4 @@ fn by_burn(a: CubeTensor, b: CubeTensor, dtype: DType) -> CubeTensor {
     let (a, b) = (cast(a, own), cast(b, own));
     let y = burn_matmul(a, b, None, MatmulStrategy::default(), own);
     cast(y.expect("Burn multiplies whatever fits"), dtype)
-}
-
-fn result(a: &Shape, b: &Shape) -> Shape {
-    let mut shape = a.clone();
-    let rank = a.num_dims();
-    for axis in 0..rank - 2 {
-        shape[axis] = a[axis].max(b[axis]);
-    }
-    shape[rank - 1] = b[rank - 1];
-    shape
-}
-
-fn linear_result(x: &Shape, weight: &Shape) -> Shape {
-    let mut shape = x.clone();
-    shape[x.num_dims() - 1] = weight[1];
-    shape
 }

@@ -11,12 +11,12 @@ mod places;
 mod softmax;
 mod unary;
 
-pub use dynamic::{described as described_dynamic, quantize_dynamic};
-pub use linear::{dequantize, dequantize_along, floats, integers, quantize, quantize_along};
-pub use max_pool::{described as described_pool, max_pool};
-pub use mean::{described as described_mean, mean};
-pub use pair::{combine, described as described_pair};
-pub use unary::{compute, described as described_unary};
+pub use dynamic::quantize_dynamic;
+pub use linear::{dequantize, dequantize_along, quantize, quantize_along};
+pub use max_pool::max_pool;
+pub use mean::mean;
+pub use pair::combine;
+pub use unary::compute;
 
 use burn::tensor::DType;
 use cubecl::{calculate_cube_count_elemwise, client::Client, prelude::*};

@@ -6,7 +6,6 @@
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::DType;
 use burn_cubecl::tensor::CubeTensor;
-use burn_fusion::custom::TensorSpec;
 use cubecl::{
     calculate_cube_count_elemwise,
     prelude::*,
@@ -70,11 +69,6 @@ impl Format {
             Small::E8M0(_) => return None,
         })
     }
-}
-
-/// What comes of a tensor, before it is there.
-pub fn described(x: &TensorSpec) -> TensorSpec {
-    TensorSpec::new(x.shape.clone(), DType::F32)
 }
 
 pub fn to_small(x: CubeTensor, small: Small, saturate: bool) -> CubeTensor {

@@ -8,18 +8,14 @@
 use burn::backend::{TensorMetadata, ops::IntTensorOps};
 use burn::tensor::{DType, IntDType};
 use burn_cubecl::{CubeBackend, tensor::CubeTensor};
-use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{
     first,
-    keys::{Keys, decided_later, has_keys},
-    unwritten,
+    keys::{Keys, decided_later},
+    type_of, unwritten,
 };
-use crate::{
-    backend::{Optional, OptionalMetadata},
-    spec::ranking::Top,
-};
+use crate::{backend::Optional, spec::ranking::Top};
 
 /// Units of a cube, each of which compares two elements at a time.
 const UNITS: usize = 256;
@@ -37,24 +33,11 @@ struct Rows {
     kept: usize,
 }
 
-/// What comes of a tensor, before it is there.
-pub fn described(x: &OptionalMetadata, top: &Top) -> OptionalMetadata {
-    match x {
-        OptionalMetadata::Float(x) | OptionalMetadata::Int(x) if has_keys(x.dtype) => {
-            let mut shape = x.shape.clone();
-            shape[top.axis] = top.k;
-            OptionalMetadata::Int(TensorSpec::new(shape, DType::I32))
-        }
-        _ => OptionalMetadata::None,
-    }
-}
-
 /// The places of the first elements of each row; none where elements have no keys.
 pub fn top_k(x: CubeTensor, top: Top) -> Optional<CubeBackend> {
-    if has_keys(x.dtype) {
-        Optional::Int(first_of(x, top))
-    } else {
-        Optional::None
+    match top.indices(&type_of(&x)) {
+        Some(_) => Optional::Int(first_of(x, top)),
+        None => Optional::None,
     }
 }
 

@@ -5,15 +5,13 @@
 //! are kept or scores are too low, which all units read at one barrier.
 
 use burn::backend::TensorMetadata;
-use burn::tensor::DType;
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
-use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::{INFINITE, is_nan, sort, unwritten};
+use super::{INFINITE, blank, is_nan, sort, type_of};
 use crate::{
-    backend::{Optional, OptionalMetadata},
-    spec::boxes::{BoxForm, Limits},
+    backend::Optional,
+    spec::boxes::{BoxForm, Limits, kept},
     spec::ranking::Top,
 };
 
@@ -22,31 +20,17 @@ const UNITS: usize = 256;
 /// Boxes whose comparisons with each other are bits of a number.
 const GROUP: usize = 32;
 
-/// What comes of boxes and scores, before it is there.
-pub fn described(boxes: &TensorSpec, scores: &TensorSpec, limits: &Limits) -> OptionalMetadata {
-    if !has_body(boxes.dtype, scores.dtype) {
-        return OptionalMetadata::None;
-    }
-    let mut shape = scores.shape.clone();
-    shape[2] = limits.most_of(shape[2]);
-    OptionalMetadata::Int(TensorSpec::new(shape, DType::I32))
-}
-
-fn has_body(boxes: DType, scores: DType) -> bool {
-    boxes == DType::F32 && scores == DType::F32
-}
-
 pub fn suppress(
     boxes: CubeTensor,
     scores: CubeTensor,
     form: BoxForm,
     limits: Limits,
 ) -> Optional<CubeBackend> {
-    if !has_body(boxes.dtype, scores.dtype) {
+    let Some(kept) = kept(&type_of(&boxes), &type_of(&scores), &limits) else {
         return Optional::None;
-    }
+    };
     let (boxes, scores) = (into_contiguous(boxes), into_contiguous(scores));
-    let mut shape = scores.shape();
+    let shape = scores.shape();
     let (classes, count) = (shape[1], shape[2]);
     let (rows, most) = (shape[0] * classes, limits.most_of(count));
     let top = Top {
@@ -55,8 +39,7 @@ pub fn suppress(
         largest: true,
     };
     let order = sort::first_of(scores.clone(), top);
-    shape[2] = most;
-    let kept = unwritten(&scores, shape, DType::I32);
+    let kept = blank(&scores, kept);
     let client = kept.client.clone();
     let units = CubeDim::new_1d(UNITS as u32);
     let address = [&boxes, &scores, &order, &kept].map(CubeTensor::required_address_type);

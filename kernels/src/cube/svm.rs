@@ -3,11 +3,10 @@
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::DType;
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
-use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::{finish::tanh, unwritten};
-use crate::backend::{Machine, MachineMetadata, Optional, OptionalMetadata};
+use super::{blank, finish::tanh, type_of, type_of_optional, unwritten};
+use crate::backend::{Machine, Optional};
 use crate::spec::svm::{Comparison, Kernel};
 
 /// Units of a cube that share a sum over many vectors.
@@ -37,30 +36,19 @@ impl Power {
     }
 }
 
-/// The sums, before they are there.
-pub fn described(machine: &MachineMetadata, comparison: &Comparison) -> OptionalMetadata {
-    let (OptionalMetadata::Float(rows) | OptionalMetadata::Int(rows)) = &machine.rows else {
-        return OptionalMetadata::None;
-    };
-    let width = comparison.width(machine.vectors.shape[1]);
-    OptionalMetadata::Float(TensorSpec::new([rows.shape[0], width].into(), DType::F32))
-}
-
-impl Comparison {
-    fn width(&self, vectors: usize) -> usize {
-        self.sums.map_or(vectors, |sums| sums * self.classes)
-    }
-}
-
 /// The products or sums of rows, of which there is at least one.
 pub fn sums(machine: Machine<CubeBackend>, comparison: Comparison) -> Optional<CubeBackend> {
-    let (Optional::Float(rows) | Optional::Int(rows)) = &machine.rows else {
+    let result = comparison.result(
+        type_of_optional(&machine.rows).as_ref(),
+        &type_of(&machine.vectors),
+    );
+    let (Optional::Float(rows) | Optional::Int(rows), Some(result)) = (&machine.rows, result)
+    else {
         return Optional::None;
     };
     let rows = into_contiguous(rows.clone());
     let (count, vectors) = (rows.shape()[0], machine.vectors.shape()[1]);
-    let width = comparison.width(vectors);
-    let y = unwritten(&rows, [count, width].into(), DType::F32);
+    let y = blank(&rows, result);
     if comparison.sums.is_none() {
         products(&rows, &machine, &y, [0, count], comparison);
         return Optional::Float(y);

@@ -6,11 +6,10 @@
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::DType;
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
-use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::{INFINITE, magnitude, unwritten};
-use crate::backend::{Optional, OptionalMetadata, Walk, WalkMetadata};
+use super::{INFINITE, blank, magnitude, type_of, type_of_optional, unwritten};
+use crate::backend::{Optional, Walk};
 use crate::spec::trees::{ALWAYS, Aggregate, Election, FEATURE, LEAF, MISSING, Mode};
 
 /// Units that gather the votes for one target of a row, where there are few rows and many trees.
@@ -20,31 +19,22 @@ const MANY: usize = 4096;
 /// Leaves that are kept at a time, which take four bytes each; few in tests, which have few rows.
 const LEAVES: usize = if cfg!(test) { 1 << 12 } else { 1 << 24 };
 
-/// The scores and the votes of a walk, before they are there.
-pub fn described(walk: &WalkMetadata, election: &Election) -> (OptionalMetadata, OptionalMetadata) {
-    let (OptionalMetadata::Float(rows) | OptionalMetadata::Int(rows)) = &walk.rows else {
-        return (OptionalMetadata::None, OptionalMetadata::None);
-    };
-    let shape = || [rows.shape[0], election.targets].into();
-    (
-        OptionalMetadata::Float(TensorSpec::new(shape(), walk.weights.dtype)),
-        OptionalMetadata::Int(TensorSpec::new(shape(), DType::I32)),
-    )
-}
-
 /// Scores of rows, of which there is at least one, and how many leaves count for each.
 pub fn votes(
     walk: Walk<CubeBackend>,
     election: Election,
 ) -> (Optional<CubeBackend>, Optional<CubeBackend>) {
-    let (Optional::Float(rows) | Optional::Int(rows)) = &walk.rows else {
+    let types = election.result(
+        type_of_optional(&walk.rows).as_ref(),
+        &type_of(&walk.weights),
+    );
+    let (Optional::Float(rows) | Optional::Int(rows), Some([scores, votes])) = (&walk.rows, types)
+    else {
         return (Optional::None, Optional::None);
     };
     let rows = into_contiguous(rows.clone());
     let (count, trees) = (rows.shape()[0], walk.roots.shape()[0]);
-    let shape = [count, election.targets];
-    let scores = unwritten(&walk.weights, shape.into(), walk.weights.dtype);
-    let votes = unwritten(&walk.weights, shape.into(), DType::I32);
+    let [scores, votes] = [scores, votes].map(|ty| blank(&walk.weights, ty));
     let block = (LEAVES / trees).clamp(1, count);
     for first in (0..count).step_by(block) {
         let length = block.min(count - first);

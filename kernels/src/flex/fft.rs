@@ -7,7 +7,7 @@ use burn::tensor::{DType, Element, TensorData};
 use rustfft::{Fft, FftDirection, FftPlanner, num_complex::Complex};
 
 use super::{memory::repeated, threads::on_chunks};
-use crate::{fault::fail, signal::dft::Dft};
+use crate::{fault::fail, spec::dft::Dft};
 
 /// Numbers that one thread transforms at least, where there are several threads.
 const SHARE: usize = 1 << 14;

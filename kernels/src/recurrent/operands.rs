@@ -1,11 +1,12 @@
 //! A recurrent operator in one call of a backend.
 
 use alloc::vec::Vec;
+use burn::backend::Dispatch;
 use burn::tensor::{Int, Tensor};
 
 use super::{Cell, Matrices, Sizes, State, Weights};
 use crate::{
-    backend::call,
+    backend::{Operand, Recurrence, call},
     ensure,
     shape::{WithShape, expand::to_shape},
     spec::{operand, shaped},
@@ -192,4 +193,22 @@ fn ensure_shape<const D: usize>(name: &str, tensor: &Tensor<D>, shape: [usize; D
         actual == shape,
         "the {name} is {actual:?}, but must be of shape {shape:?}"
     );
+}
+
+impl<W: Matrices> Operand for Operands<W> {
+    type Primitive = Recurrence<Dispatch>;
+
+    fn into_primitive(self) -> Recurrence<Dispatch> {
+        let (weights, state) = (self.weights, self.state);
+        Recurrence {
+            x: self.x.into_primitive(),
+            input: weights.input.into_operands(),
+            recurrent: weights.recurrent.into_operands(),
+            bias: weights.bias.into_primitive(),
+            peepholes: weights.peepholes.into_primitive(),
+            lengths: state.lengths.into_primitive(),
+            hidden: state.hidden.into_primitive(),
+            cell: state.cell.into_primitive(),
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! The operands of attention.
 
-use super::{Operand, broadcast, broadcasts_to, equal_axes, multiple, operand, shaped};
+use super::{
+    Operand, broadcast, broadcasts_to, equal_axes, multiple, operand, shaped, types::TensorType,
+};
 use crate::ensure;
 
 /// Shape of an operand `[batch, heads, length, size]`.
@@ -119,4 +121,11 @@ fn factors(query: Operand<'_>, key: Operand<'_>) {
 fn pairs(key: Operand<'_>, value: Operand<'_>) {
     equal_axes(value, 1, key, 1);
     equal_axes(value, 2, key, 2);
+}
+
+/// Returns the type of the sums of values, `[batch, heads, queries, size]`.
+pub fn result(query: &TensorType, value: &TensorType) -> TensorType {
+    let mut shape = query.shape.clone();
+    shape[3] = value.shape[3];
+    TensorType::new(shape, query.dtype)
 }

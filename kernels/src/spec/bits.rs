@@ -3,6 +3,8 @@
 use alloc::{sync::Arc, vec::Vec};
 use core::fmt;
 
+use super::types::TensorType;
+
 /// Layout of a matrix of `bits` bits an element: output by output, each in blocks of `size` inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
@@ -90,5 +92,12 @@ impl fmt::Debug for BitMatrix {
         f.debug_tuple("BitMatrix")
             .field(&self.panels.blocks)
             .finish()
+    }
+}
+
+impl Blocks {
+    /// Returns the type of the product of `[rows, inputs]` with the matrix.
+    pub fn product(&self, rows: &TensorType) -> TensorType {
+        TensorType::new([rows.shape[0], self.outputs], rows.dtype)
     }
 }

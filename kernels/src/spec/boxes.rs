@@ -1,5 +1,9 @@
 //! Boxes in images, and which of them are kept.
 
+use burn::tensor::DType;
+
+use super::types::TensorType;
+
 /// Meaning of the four numbers of a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BoxForm {
@@ -25,4 +29,13 @@ impl Limits {
     pub fn most_of(&self, count: usize) -> usize {
         usize::try_from(self.most).unwrap_or(0).min(count)
     }
+}
+
+/// Returns the type of the kept boxes, `[batch, classes, most]`; `None` where elements are not of single precision.
+pub fn kept(boxes: &TensorType, scores: &TensorType, limits: &Limits) -> Option<TensorType> {
+    (boxes.dtype == DType::F32 && scores.dtype == DType::F32).then(|| {
+        let mut shape = scores.shape.clone();
+        shape[2] = limits.most_of(shape[2]);
+        TensorType::new(shape, DType::I32)
+    })
 }

@@ -1,6 +1,8 @@
 //! The operands of convolutions.
 
-use super::{equal_axes, operand, shaped};
+use burn::tensor::{Shape, ops::ConvOptions};
+
+use super::{equal_axes, operand, shaped, types::TensorType};
 use crate::ensure;
 
 /// Fails unless a weight `[outputs, channels / groups, kernel..]` is one for an input `[batch, channels, ..]` and this kernel.
@@ -38,4 +40,26 @@ pub fn bias(bias: Option<[usize; 1]>, outputs: usize, weight: &[usize]) {
             operand("weight", weight),
         );
     }
+}
+
+/// Returns the type of a convolution of `[batch, channels, ..]` over the last `N` axes, none of which has a window that does not fit.
+pub fn result<const N: usize>(
+    x: &TensorType,
+    weight: &TensorType,
+    options: &ConvOptions<N>,
+) -> TensorType {
+    TensorType::new(shape(&x.shape, &weight.shape, options), x.dtype)
+}
+
+/// Returns the shape of a convolution, see [`result`].
+pub fn shape<const N: usize>(x: &Shape, weight: &Shape, options: &ConvOptions<N>) -> Shape {
+    let mut shape = x.clone();
+    shape[1] = weight[0];
+    let ends = options.padding_end();
+    for (axis, begin) in options.padding_begin().into_iter().enumerate() {
+        let reach = options.dilation[axis] * (weight[axis + 2] - 1) + 1;
+        let size = x[axis + 2] + begin + ends[axis];
+        shape[axis + 2] = (size - reach) / options.stride[axis] + 1;
+    }
+    shape
 }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::geometry::Geometry;
+use super::{geometry::Geometry, types::TensorType};
 
 /// The reduction of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,16 @@ pub struct Slide {
 }
 
 impl Slide {
+    /// Returns the type of the pool of `[batch, channels, ..]`.
+    pub fn result(&self, x: &TensorType) -> TensorType {
+        let mut shape = x.shape.clone();
+        let missing = 5 - shape.num_dims();
+        for axis in 2..shape.num_dims() {
+            shape[axis] = self.geometry.positions[axis - 2 + missing];
+        }
+        TensorType::new(shape, x.dtype)
+    }
+
     /// Number of elements that each window position along an axis counts, at least 1.
     pub fn counts(&self, axis: usize, padding: bool) -> Vec<f32> {
         let g = &self.geometry;
@@ -41,4 +51,9 @@ impl Slide {
         let positions = 0..g.positions[axis];
         positions.map(|at| count(at).max(1) as f32).collect()
     }
+}
+
+/// Returns the type of `[batch, channels, ..]` with these spatial sizes.
+pub fn planes(x: &TensorType, [rows, columns]: [usize; 2]) -> TensorType {
+    TensorType::new([x.shape[0], x.shape[1], rows, columns], x.dtype)
 }

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::types::TensorType;
 use crate::ensure;
 
 /// The most rows of a matrix that a device eliminates: one cube has it, which goes through all of it at each step.
@@ -52,4 +53,22 @@ pub fn shape(left: &[usize], right: &[usize]) -> Vec<usize> {
         shape.push(1);
     }
     shape
+}
+
+/// Returns the type of the product of two operands of one rank, which is at least 2.
+pub fn result(left: &TensorType, right: &TensorType) -> TensorType {
+    TensorType::new(shape(&left.shape, &right.shape), left.dtype)
+}
+
+/// Returns the type of `x * weight` over the last axis of `x`, with a weight `[inputs, outputs]`.
+pub fn linear_result(x: &TensorType, weight: &TensorType) -> TensorType {
+    let mut shape = x.shape.clone();
+    let last = shape.num_dims() - 1;
+    shape[last] = weight.shape[1];
+    TensorType::new(shape, x.dtype)
+}
+
+/// Returns the type of the determinants of `[count, size, size]`.
+pub fn determinants(x: &TensorType) -> TensorType {
+    TensorType::new([x.shape[0]], x.dtype)
 }

@@ -1,8 +1,8 @@
 //! Quantized operations.
 
-use burn::tensor::DType;
+use burn::tensor::{DType, Shape};
 
-use super::{epilogue::Activation, packed::Packed};
+use super::{epilogue::Activation, packed::Packed, types::TensorType};
 
 /// Scale and zero point of quantized integers, whose real values are `(integer - zero) * scale`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -149,4 +149,52 @@ impl Pair {
     pub(crate) fn ratio(&self, of: Affine) -> f32 {
         of.scale / self.y.scale
     }
+}
+
+impl Pair {
+    /// Returns the type of the result of operands of one rank, which broadcast.
+    pub fn result(&self, a: &TensorType, b: &TensorType) -> TensorType {
+        let mut shape = a.shape.clone();
+        for axis in 0..shape.num_dims() {
+            if shape[axis] == 1 {
+                shape[axis] = b.shape[axis];
+            }
+        }
+        TensorType::new(shape, self.y.dtype)
+    }
+}
+
+impl Mean {
+    /// Greatest number of integers of 16 bits whose sum has 32.
+    const LONGEST: usize = 1 << 15;
+
+    /// Number of integers of each mean.
+    pub fn count(&self, shape: &Shape) -> usize {
+        shape.iter().skip(self.axis).product()
+    }
+
+    /// Returns the type of the means; `None` where they are of no integers, or of too many.
+    pub fn result(&self, x: &TensorType) -> Option<TensorType> {
+        let mut shape = x.shape.clone();
+        for axis in self.axis..shape.num_dims() {
+            shape[axis] = 1;
+        }
+        let is_covered = (1..=Self::LONGEST).contains(&self.count(&x.shape));
+        is_covered.then(|| TensorType::new(shape, self.y.dtype))
+    }
+}
+
+/// Returns the type of the integers of floats; `None` for floats of 64 bits.
+pub fn integers(x: &TensorType, dtype: DType) -> Option<TensorType> {
+    (x.dtype != DType::F64).then(|| x.with_dtype(dtype))
+}
+
+/// Returns the types of the integers of floats, of their scale and of their zero point; `None` for no elements, and where they are not
+/// of single precision.
+pub fn dynamic(x: &TensorType, dtype: DType) -> Option<[TensorType; 3]> {
+    let is_covered = x.dtype == DType::F32 && x.shape.num_elements() > 0;
+    is_covered.then(|| {
+        let one = |dtype| TensorType::new([1], dtype);
+        [x.with_dtype(dtype), one(DType::F32), one(dtype)]
+    })
 }

@@ -6,6 +6,8 @@ use core::cmp::Ordering;
 use burn::tensor::{DType, Element, TensorData};
 use half::{bf16, f16};
 
+use super::types::TensorType;
+
 /// Parameters of TopK.
 #[derive(Clone, Copy, Debug)]
 pub struct Top {
@@ -77,4 +79,26 @@ pub fn float_order<E: PartialOrd>(a: &E, b: &E) -> Ordering {
     let is_nan = |x: &E| x.partial_cmp(x).is_none();
     a.partial_cmp(b)
         .unwrap_or_else(|| is_nan(a).cmp(&is_nan(b)))
+}
+
+/// Whether elements have unsigned integers that are in the same order. Those of f64 have none: adapters that tests run on
+/// compute without f64.
+pub fn has_keys(dtype: DType) -> bool {
+    dtype.size() <= 4 || matches!(dtype, DType::I64 | DType::U64)
+}
+
+impl Top {
+    /// Returns the type of the indices that devices find; `None` where elements have no keys.
+    pub fn indices(&self, x: &TensorType) -> Option<TensorType> {
+        has_keys(x.dtype).then(|| {
+            let mut shape = x.shape.clone();
+            shape[self.axis] = self.k;
+            TensorType::new(shape, DType::I32)
+        })
+    }
+}
+
+/// Returns the type of the places of rows in order, and of the numbers of their groups; `None` where elements have no keys.
+pub fn groups(rows: &TensorType) -> Option<TensorType> {
+    has_keys(rows.dtype).then(|| TensorType::new([rows.shape[0]], DType::I32))
 }

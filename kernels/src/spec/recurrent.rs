@@ -1,5 +1,9 @@
 //! Recurrent operators.
 
+use burn::tensor::DType;
+
+use super::types::TensorType;
+
 /// The direction in which a sequence is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -156,4 +160,68 @@ pub struct Sizes {
     pub directions: usize,
     pub gates: usize,
     pub hidden: usize,
+}
+
+/// Types of the outputs of all times, and of each state after the last one.
+pub struct Outputs {
+    pub all: TensorType,
+    pub last: TensorType,
+}
+
+impl Cell {
+    /// Returns the types of the outputs.
+    pub fn outputs(&self, sizes: &Sizes, dtype: DType) -> Outputs {
+        let &Sizes {
+            times,
+            batch,
+            directions,
+            hidden,
+            ..
+        } = sizes;
+        let (all, last) = if self.batch_first() {
+            (
+                [batch, times, directions, hidden],
+                [batch, directions, hidden],
+            )
+        } else {
+            (
+                [times, directions, batch, hidden],
+                [directions, batch, hidden],
+            )
+        };
+        Outputs {
+            all: TensorType::new(all, dtype),
+            last: TensorType::new(last, dtype),
+        }
+    }
+}
+
+/// Element types of the operands of a recurrent operator, `None` for those that are missing.
+pub struct ElementTypes {
+    pub x: DType,
+    pub weights: [Option<DType>; 2],
+    /// Of bias, peepholes and initial states.
+    pub others: [Option<DType>; 4],
+    pub has_lengths: bool,
+}
+
+impl ElementTypes {
+    /// Returns the types of the outputs that devices compute; `None` for numbers that are neither of single nor of half precision, and
+    /// for weights of integers of other cells than LSTM's.
+    ///
+    /// The range of the states of several sequences with lengths would be taken in another order than in ONNX Runtime.
+    pub fn outputs(&self, cell: &Cell, sizes: &Sizes) -> Option<Outputs> {
+        let is_integer = |dtype: &Option<DType>| dtype.is_some_and(|dtype| !dtype.is_float());
+        let agree = if self.weights.iter().all(is_integer) {
+            self.x == DType::F32 && matches!(cell, Cell::Lstm(_))
+        } else {
+            self.weights.iter().all(|&dtype| dtype == Some(self.x))
+        };
+        let is_ranged = sizes.batch > 1 && self.has_lengths && self.weights.iter().any(is_integer);
+        let is_covered = matches!(self.x, DType::F32 | DType::F16 | DType::BF16)
+            && agree
+            && !is_ranged
+            && self.others.iter().flatten().all(|&dtype| dtype == self.x);
+        is_covered.then(|| cell.outputs(sizes, self.x))
+    }
 }

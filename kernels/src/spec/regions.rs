@@ -1,5 +1,7 @@
 //! Regions of images.
 
+use super::types::TensorType;
+
 /// Options of RoiAlign.
 #[derive(Clone, Copy, Debug)]
 pub struct RoiAlign {
@@ -20,4 +22,14 @@ pub enum Mode {
     Average,
     /// The maximum of the weighted neighbours of all points, not of their sums.
     Max,
+}
+
+/// Returns the type of regions of this many rows and columns; `None` for floats of 64 bits, as coordinates are of 32.
+pub fn result(
+    x: &TensorType,
+    regions: &TensorType,
+    [rows, columns]: [usize; 2],
+) -> Option<TensorType> {
+    let fits = x.dtype.size() <= 4 && regions.dtype.size() <= 4;
+    fits.then(|| TensorType::new([regions.shape[0], x.shape[1], rows, columns], x.dtype))
 }

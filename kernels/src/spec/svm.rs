@@ -1,5 +1,9 @@
 //! Support vector machines.
 
+use burn::tensor::DType;
+
+use super::types::TensorType;
+
 /// Kernel function of a row and a vector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Kernel {
@@ -28,3 +32,18 @@ pub const NEAREST: f64 = 1e-7;
 pub const TOLERANCE: f64 = 0.005;
 /// Greatest number of its steps.
 pub const STEPS: usize = 100;
+
+impl Comparison {
+    /// Returns the type of the products or sums of rows with vectors, `[features, count]`; `None` without rows.
+    pub fn result(&self, rows: Option<&TensorType>, vectors: &TensorType) -> Option<TensorType> {
+        let width = self
+            .sums
+            .map_or(vectors.shape[1], |sums| sums * self.classes);
+        Some(TensorType::new([rows?.shape[0], width], DType::F32))
+    }
+}
+
+/// Returns the type of the probabilities of classes for each row.
+pub fn coupled(rows: &TensorType, classes: usize) -> TensorType {
+    TensorType::new([rows.shape[0], classes], DType::F32)
+}

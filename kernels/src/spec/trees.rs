@@ -1,5 +1,9 @@
 //! Ensembles of decision trees.
 
+use burn::tensor::DType;
+
+use super::types::TensorType;
+
 /// Comparison of a node, numbered as in TreeEnsemble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
@@ -77,3 +81,16 @@ pub const NEVER: u32 = 6;
 
 /// Mode of a comparison with NaN that is always true, on devices.
 pub const ALWAYS: u32 = 7;
+
+impl Election {
+    /// Returns the types of the scores of rows, and of the numbers of leaves that count for each; `None` without rows.
+    pub fn result(
+        &self,
+        rows: Option<&TensorType>,
+        weights: &TensorType,
+    ) -> Option<[TensorType; 2]> {
+        let scores = TensorType::new([rows?.shape[0], self.targets], weights.dtype);
+        let votes = scores.with_dtype(DType::I32);
+        Some([scores, votes])
+    }
+}

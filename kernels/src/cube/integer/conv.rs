@@ -4,33 +4,27 @@
 #![allow(clippy::collapsible_if)]
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
-use burn::tensor::{Shape, ops::ConvOptions};
+use burn::tensor::ops::ConvOptions;
 use burn_cubecl::{CubeBackend, kernel::untile, tensor::CubeTensor};
 use cubecl::prelude::*;
 
 use super::ends::{End, Ends, Others, Steps, at, ended, ends_of_one};
-use super::{Shapes, described as described_result, dtype, summed};
-use crate::backend::{ByteProduct, ByteProductMetadata, Optional, OptionalMetadata};
+use super::{shapes, summed};
+use crate::backend::{ByteProduct, Optional};
 use crate::cube::conv::{
     Geometry, Plan, Shader,
     depthwise::{self, Row},
     described_by, filters, lanes, plan,
     positions::{self, Tile, elements},
-    result, terms,
+    terms,
 };
-use crate::cube::{address, unwritten};
+use crate::cube::{address, blank};
 use crate::spec::epilogue::Activation;
-use crate::spec::quantize::{Ending, Integers};
-
-/// What comes of a convolution, before it is there.
-pub fn described(
-    operands: &ByteProductMetadata,
-    options: &ConvOptions<3>,
-    integers: &Integers,
-) -> OptionalMetadata {
-    let shape = shape(&Shapes::described(operands), options);
-    described_result(shape, integers.ending)
-}
+use crate::spec::{
+    integer::last_axes,
+    quantize::{Ending, Integers},
+    types::TensorType,
+};
 
 /// The convolution over the last axes.
 pub fn conv(
@@ -38,14 +32,14 @@ pub fn conv(
     options: ConvOptions<3>,
     integers: &Integers,
 ) -> Optional<CubeBackend> {
-    let Some(shape) = shape(&Shapes::of(&operands), &options) else {
+    let Some(y) = shapes(&operands).convolution(&options, integers.ending) else {
         return Optional::None;
     };
     let ending = integers.ending;
-    let y = match shape.num_dims() - 2 {
-        1 => convolved(operands, shape, last::<1>(&options), ending),
-        2 => convolved(operands, shape, last::<2>(&options), ending),
-        _ => convolved(operands, shape, options, ending),
+    let y = match y.shape.num_dims() - 2 {
+        1 => convolved(operands, y, last_axes::<1>(&options), ending),
+        2 => convolved(operands, y, last_axes::<2>(&options), ending),
+        _ => convolved(operands, y, options, ending),
     };
     match ending {
         Ending::Floats => Optional::Float(y),
@@ -53,47 +47,15 @@ pub fn conv(
     }
 }
 
-/// The shape of the result, if there is a body for it: one zero point is all padding, and numbers are of outputs.
-fn shape(shapes: &Shapes, options: &ConvOptions<3>) -> Option<Shape> {
-    let (x, weight) = (&shapes.left, &shapes.right);
-    if x.num_elements() * weight.num_elements() == 0 {
-        return None;
-    }
-    let outputs = weight[0];
-    let shape = match x.num_dims() - 2 {
-        1 => result(x, weight, &last::<1>(options)),
-        2 => result(x, weight, &last::<2>(options)),
-        3 => result(x, weight, options),
-        _ => return None,
-    };
-    let of_outputs = |shape: &Shape| [1, outputs].contains(&shape.num_elements());
-    let numbers = shapes.ends.iter().chain(&shapes.right_zero);
-    let fits = numbers.into_iter().all(of_outputs)
-        && shapes.left_zero.iter().all(|zero| zero.num_elements() == 1);
-    (fits && shape.num_elements() > 0).then_some(shape)
-}
-
-/// The options of the last axes.
-fn last<const N: usize>(options: &ConvOptions<3>) -> ConvOptions<N> {
-    let (begins, ends) = (options.padding_begin(), options.padding_end());
-    let from = 3 - N;
-    ConvOptions::new_with_padding(
-        std::array::from_fn(|axis| options.stride[from + axis]),
-        std::array::from_fn(|axis| (begins[from + axis], ends[from + axis])),
-        std::array::from_fn(|axis| options.dilation[from + axis]),
-        options.groups,
-    )
-}
-
 fn convolved<const N: usize>(
     operands: ByteProduct<CubeBackend>,
-    shape: Shape,
+    y: TensorType,
     options: ConvOptions<N>,
     ending: Ending,
 ) -> CubeTensor {
     let (x, weight, others) = Others::of(operands, ending);
     let (x, weight) = (untile(x), filters(weight));
-    let y = unwritten(&x, shape, dtype(ending));
+    let y = blank(&x, y);
     let count = y.shape().num_elements();
     let (geometry, shader) = described_by(
         &x,

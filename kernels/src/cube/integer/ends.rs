@@ -5,7 +5,7 @@ use burn::tensor::DType;
 use burn_cubecl::{CubeBackend, kernel::cast, tensor::CubeTensor};
 use cubecl::prelude::*;
 
-use super::{Zeros, dtype};
+use super::Zeros;
 use crate::backend::{ByteProduct, Optional};
 use crate::cube::narrow;
 use crate::cube::quantize::{Rounding, RoundingLaunch, integer};
@@ -151,7 +151,7 @@ impl Others {
             right: to(operands.right_scale.float(), DType::F32),
             added,
             result: to(operands.scale.float(), DType::F32),
-            zero: to(operands.zero.int(), dtype(ending)),
+            zero: to(operands.zero.int(), ending.dtype()),
             ending,
         };
         others.join_scales(left.client.properties().hardware.max_bindings as usize);

@@ -1,80 +1,33 @@
 //! Products of matrices, in the tiles of [`crate::cube::product`].
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
-use burn::tensor::Shape;
 use burn_cubecl::{CubeBackend, kernel::untile, tensor::CubeTensor};
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::ends::{End, Ends, Others, Steps, at, ended, ends_of_one};
-use super::{Shapes, Zeros, described as described_result, dtype, summed};
-use crate::backend::{ByteProduct, ByteProductMetadata, Optional, OptionalMetadata};
+use super::{Zeros, shapes, summed};
+use crate::backend::{ByteProduct, Optional};
 use crate::cube::product::{
     BatchAxisLaunch, Geometry, GeometryLaunch,
     tile::{self, Tile, UNITS},
 };
-use crate::cube::{address, narrow, unwritten};
-use crate::spec::quantize::{Ending, Integers};
-
-/// What comes of a product, before it is there.
-pub fn described(operands: &ByteProductMetadata, integers: &Integers) -> OptionalMetadata {
-    described_result(shape(&Shapes::described(operands)), integers.ending)
-}
+use crate::cube::{address, blank, narrow};
+use crate::spec::{
+    quantize::{Ending, Integers},
+    types::TensorType,
+};
 
 /// The product of the matrices of the last two axes; those before broadcast.
 pub fn product(operands: ByteProduct<CubeBackend>, integers: &Integers) -> Optional<CubeBackend> {
-    let Some(shape) = shape(&Shapes::of(&operands)) else {
+    let Some(y) = shapes(&operands).product(integers.ending) else {
         return Optional::None;
     };
     let ending = integers.ending;
-    let y = multiplied(operands, shape, ending);
+    let y = multiplied(operands, y, ending);
     match ending {
         Ending::Floats => Optional::Float(y),
         Ending::Sums | Ending::Quantized { .. } => Optional::Int(y),
     }
-}
-
-/// The shape of the result, if there is a body for it: numbers are of rows and columns, not of one product of several.
-fn shape(shapes: &Shapes) -> Option<Shape> {
-    let (left, right) = (&shapes.left, &shapes.right);
-    let (of_left, of_right) = (left.num_dims(), right.num_dims());
-    if of_left < 2 || of_right < 2 || left[of_left - 1] != right[of_right - 2] {
-        return None;
-    }
-    let rank = of_left.max(of_right);
-    let mut sizes = vec![1; rank];
-    sizes[rank - 2] = left[of_left - 2];
-    sizes[rank - 1] = right[of_right - 1];
-    for from_end in 3..=rank {
-        let size = |shape: &Shape| {
-            let axis = shape.num_dims().checked_sub(from_end);
-            axis.map_or(1, |axis| shape[axis])
-        };
-        sizes[rank - from_end] = match [size(left), size(right)] {
-            [a, b] if a == b => a,
-            [1, size] | [size, 1] => size,
-            _ => return None,
-        };
-    }
-    // Sizes of the batch, and those of a row and a column.
-    let is_matrix = |shape: &Shape| {
-        let batch = shape.num_dims().saturating_sub(2);
-        shape.iter().take(batch).all(|size| *size == 1)
-    };
-    let size = |shape: &Shape, from_end: usize| {
-        let axis = shape.num_dims().checked_sub(from_end);
-        axis.map_or(1, |axis| shape[axis])
-    };
-    let fits = |shape: &Shape, [rows, columns]: [usize; 2]| {
-        is_matrix(shape)
-            && [1, rows].contains(&size(shape, 2))
-            && [1, columns].contains(&size(shape, 1))
-    };
-    let own = [sizes[rank - 2], sizes[rank - 1]];
-    let all_fit = shapes.ends.iter().all(|shape| fits(shape, own))
-        && shapes.left_zero.iter().all(|zero| fits(zero, [own[0], 1]))
-        && shapes.right_zero.iter().all(|zero| fits(zero, [1, own[1]]));
-    let is_empty = sizes.contains(&0) || left.num_elements() == 0;
-    (all_fit && !is_empty).then(|| Shape::from(sizes))
 }
 
 /// How far elements are from each other along the axis that is so many from the end, 0 where there is one.
@@ -85,10 +38,10 @@ fn step(tensor: &CubeTensor, from_end: usize) -> usize {
     }
 }
 
-fn multiplied(operands: ByteProduct<CubeBackend>, shape: Shape, ending: Ending) -> CubeTensor {
+fn multiplied(operands: ByteProduct<CubeBackend>, y: TensorType, ending: Ending) -> CubeTensor {
     let (a, b, others) = Others::of(operands, ending);
     let (a, b) = (untile(a), untile(b));
-    let y = unwritten(&a, shape, dtype(ending));
+    let y = blank(&a, y);
     let rank = y.shape().num_dims();
     let [rows, columns] = [y.shape()[rank - 2], y.shape()[rank - 1]];
     let terms = b.shape()[b.shape().num_dims() - 2];

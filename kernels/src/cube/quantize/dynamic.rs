@@ -3,13 +3,13 @@
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::DType;
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
-use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{Rounding, RoundingLaunch, integer};
-use crate::backend::{Optional, OptionalMetadata};
+use crate::backend::Optional;
 use crate::cube::units::{UNITS, greatest};
-use crate::cube::{address, unwritten};
+use crate::cube::{address, blank, type_of, unwritten};
+use crate::spec::quantize::dynamic;
 
 /// Values of a cube that quantizes them.
 const STRETCH: usize = 32 * UNITS;
@@ -19,25 +19,6 @@ const PARTS: usize = 64;
 
 const LEVELS: f32 = 255.0;
 
-/// The integers, their scale and their zero point.
-pub type Described = (OptionalMetadata, OptionalMetadata, OptionalMetadata);
-
-/// What comes of floats, before it is there; there are some, and of single precision.
-pub fn described(x: &TensorSpec, dtype: DType) -> Described {
-    if x.dtype != DType::F32 || x.shape.num_elements() == 0 {
-        return (
-            OptionalMetadata::None,
-            OptionalMetadata::None,
-            OptionalMetadata::None,
-        );
-    }
-    (
-        OptionalMetadata::Int(TensorSpec::new(x.shape.clone(), dtype)),
-        OptionalMetadata::Float(TensorSpec::new([1].into(), DType::F32)),
-        OptionalMetadata::Int(TensorSpec::new([1].into(), dtype)),
-    )
-}
-
 type Quantized = (
     Optional<CubeBackend>,
     Optional<CubeBackend>,
@@ -45,17 +26,15 @@ type Quantized = (
 );
 
 pub fn quantize_dynamic(x: CubeTensor, dtype: DType) -> Quantized {
-    let count = x.shape().num_elements();
-    if x.dtype != DType::F32 || count == 0 {
+    let Some([y, scale, zero]) = dynamic(&type_of(&x), dtype) else {
         return (Optional::None, Optional::None, Optional::None);
-    }
+    };
+    let count = x.shape().num_elements();
     let x = into_contiguous(x);
     let stretches = count.div_ceil(STRETCH);
     let parts = stretches.min(PARTS);
     let ranges = unwritten(&x, [2 * parts].into(), DType::F32);
-    let y = unwritten(&x, x.shape(), dtype);
-    let scale = unwritten(&x, [1].into(), DType::F32);
-    let zero = unwritten(&x, [1].into(), dtype);
+    let [y, scale, zero] = [y, scale, zero].map(|ty| blank(&x, ty));
     let client = y.client.clone();
     let units = CubeDim::new_1d(UNITS as u32);
     let address = address([&x, &y]);

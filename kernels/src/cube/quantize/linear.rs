@@ -3,7 +3,6 @@
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::DType;
 use burn_cubecl::{CubeBackend, kernel::untile, tensor::CubeTensor};
-use burn_fusion::custom::TensorSpec;
 use cubecl::prelude::*;
 
 use super::{
@@ -11,22 +10,9 @@ use super::{
     places::{Axis, axes, places, steps},
     shared,
 };
-use crate::backend::{Optional, OptionalMetadata};
-use crate::cube::{address, unwritten};
-use crate::spec::quantize::Affine;
-
-/// The integers of floats, before they are there; floats of double precision have no body.
-pub fn integers(x: &TensorSpec, dtype: DType) -> OptionalMetadata {
-    match x.dtype {
-        DType::F64 => OptionalMetadata::None,
-        _ => OptionalMetadata::Int(TensorSpec::new(x.shape.clone(), dtype)),
-    }
-}
-
-/// The floats of integers, before they are there.
-pub fn floats(x: &TensorSpec) -> OptionalMetadata {
-    OptionalMetadata::Float(TensorSpec::new(x.shape.clone(), DType::F32))
-}
+use crate::backend::Optional;
+use crate::cube::{address, blank, type_of, unwritten};
+use crate::spec::quantize::{Affine, integers};
 
 pub fn quantize(x: CubeTensor, to: Affine) -> Optional<CubeBackend> {
     let rounding = RoundingLaunch::of(to.dtype(), to.bits(), to.zero());
@@ -63,11 +49,11 @@ fn to_integers(
     scale: f32,
     rounding: RoundingLaunch,
 ) -> Optional<CubeBackend> {
-    if x.dtype == DType::F64 {
+    let Some(y) = integers(&type_of(&x), dtype) else {
         return Optional::None;
-    }
+    };
     let x = untile(x);
-    let y = unwritten(&x, x.shape(), dtype);
+    let y = blank(&x, y);
     let count = y.shape().num_elements();
     if count == 0 {
         return Optional::Int(y);

@@ -1,14 +1,11 @@
 //! MaxPool of integers.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
-use burn::tensor::Shape;
 use burn_cubecl::{kernel::untile, tensor::CubeTensor};
-use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use crate::backend::OptionalMetadata;
-use crate::cube::{address, narrow, unwritten};
-use crate::spec::window::Window;
+use crate::cube::{address, blank, narrow, type_of};
+use crate::spec::{pool::planes, window::Window};
 
 /// An axis that windows slide along.
 #[derive(CubeLaunch, CubeType, Clone, Copy)]
@@ -23,15 +20,10 @@ struct Slide {
     next: u32,
 }
 
-/// What comes of a tensor, before it is there.
-pub fn described(x: &TensorSpec, positions: [usize; 2]) -> OptionalMetadata {
-    OptionalMetadata::Int(TensorSpec::new(result(&x.shape, positions), x.dtype))
-}
-
 /// The greatest of each window of `[batch, channels, rows, columns]`.
 pub fn max_pool(x: CubeTensor, window: Window<2>, positions: [usize; 2]) -> CubeTensor {
     let x = untile(x);
-    let y = unwritten(&x, result(&x.shape(), positions), x.dtype);
+    let y = blank(&x, planes(&type_of(&x), positions));
     let count = y.shape().num_elements();
     if count == 0 {
         return y;
@@ -71,10 +63,6 @@ pub fn max_pool(x: CubeTensor, window: Window<2>, positions: [usize; 2]) -> Cube
         );
     }
     y
-}
-
-fn result(x: &Shape, [rows, columns]: [usize; 2]) -> Shape {
-    [x[0], x[1], rows, columns].into()
 }
 
 #[cube(launch_unchecked, address_type = "dynamic")]

@@ -1,33 +1,21 @@
 //! Means of integers: the units of a cube share the sum of one.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
-use burn::tensor::Shape;
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
-use burn_fusion::custom::TensorSpec;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{Rounding, RoundingLaunch, integer};
-use crate::backend::{Optional, OptionalMetadata};
+use crate::backend::Optional;
 use crate::cube::units::{UNITS, total};
-use crate::cube::{address, unwritten};
+use crate::cube::{address, blank, type_of};
 use crate::spec::quantize::{Mean, Rounded};
 
-/// So many integers of 16 bits have a sum of 32.
-const MOST: usize = 1 << 15;
-
-/// The means, before they are there; there are none of no or too many integers.
-pub fn described(x: &TensorSpec, mean: &Mean) -> OptionalMetadata {
-    match result(&x.shape, mean) {
-        Some((shape, _)) => OptionalMetadata::Int(TensorSpec::new(shape, mean.y.dtype())),
-        None => OptionalMetadata::None,
-    }
-}
-
 pub fn mean(x: CubeTensor, mean: Mean) -> Optional<CubeBackend> {
-    let Some((shape, count)) = result(&x.shape(), &mean) else {
+    let Some(y) = mean.result(&type_of(&x)) else {
         return Optional::None;
     };
-    let y = unwritten(&x, shape, mean.y.dtype());
+    let y = blank(&x, y);
+    let count = mean.count(&x.shape());
     let rows = y.shape().num_elements();
     if rows == 0 {
         return Optional::Int(y);
@@ -62,16 +50,6 @@ pub fn mean(x: CubeTensor, mean: Mean) -> Optional<CubeBackend> {
         );
     }
     Optional::Int(y)
-}
-
-/// The shape of the means, and how many integers each is of.
-fn result(x: &Shape, mean: &Mean) -> Option<(Shape, usize)> {
-    let mut shape = x.clone();
-    let count: usize = x.iter().skip(mean.axis).product();
-    for axis in mean.axis..shape.num_dims() {
-        shape[axis] = 1;
-    }
-    (1..=MOST).contains(&count).then_some((shape, count))
 }
 
 #[cube(launch_unchecked, address_type = "dynamic")]

@@ -1,9 +1,7 @@
 //! Sums and products of what integers of two tensors stand for.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
-use burn::tensor::Shape;
 use burn_cubecl::tensor::CubeTensor;
-use burn_fusion::custom::TensorSpec;
 use cubecl::prelude::*;
 
 use super::{
@@ -11,8 +9,7 @@ use super::{
     places::{Axis, axes, places, steps},
     shared, within,
 };
-use crate::backend::OptionalMetadata;
-use crate::cube::{address, unwritten};
+use crate::cube::{address, blank, type_of};
 use crate::spec::quantize::{Pair, Step};
 
 /// What the integers of both operands are multiplied by or stand for.
@@ -26,13 +23,8 @@ struct Numbers {
     last: f32,
 }
 
-/// What comes of two tensors, before it is there.
-pub fn described(a: &TensorSpec, b: &TensorSpec, pair: &Pair) -> OptionalMetadata {
-    OptionalMetadata::Int(TensorSpec::new(result(&a.shape, &b.shape), pair.y.dtype()))
-}
-
 pub fn combine(a: CubeTensor, b: CubeTensor, pair: Pair) -> CubeTensor {
-    let y = unwritten(&a, result(&a.shape(), &b.shape()), pair.y.dtype());
+    let y = blank(&a, pair.result(&type_of(&a), &type_of(&b)));
     let count = y.shape().num_elements();
     if count == 0 {
         return y;
@@ -75,16 +67,6 @@ pub fn combine(a: CubeTensor, b: CubeTensor, pair: Pair) -> CubeTensor {
         );
     }
     y
-}
-
-fn result(a: &Shape, b: &Shape) -> Shape {
-    let mut shape = a.clone();
-    for axis in 0..shape.num_dims() {
-        if shape[axis] == 1 {
-            shape[axis] = b[axis];
-        }
-    }
-    shape
 }
 
 #[cube(launch_unchecked, address_type = "dynamic")]

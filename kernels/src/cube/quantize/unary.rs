@@ -2,7 +2,6 @@
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::tensor::CubeTensor;
-use burn_fusion::custom::TensorSpec;
 use cubecl::prelude::*;
 
 use super::{
@@ -11,16 +10,10 @@ use super::{
     shared,
     softmax::softmax,
 };
-use crate::backend::OptionalMetadata;
 use crate::cube::finish::{Function as Activated, activated};
 use crate::cube::{address, unwritten};
 use crate::spec::epilogue::Activation;
 use crate::spec::quantize::{Function, Unary};
-
-/// What comes of a tensor, before it is there.
-pub fn described(x: &TensorSpec, unary: &Unary) -> OptionalMetadata {
-    OptionalMetadata::Int(TensorSpec::new(x.shape.clone(), unary.y.dtype()))
-}
 
 /// With a bias along the last axis.
 pub fn compute(x: CubeTensor, bias: Option<CubeTensor>, unary: Unary) -> CubeTensor {

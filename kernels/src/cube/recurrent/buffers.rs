@@ -9,13 +9,12 @@ use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::ir::{AddressType, ElemType};
 
 use super::{
-    Shapes,
     levels::{Levels, of_inputs},
     plan::Plan,
 };
 use crate::{
     backend::{Matrices, Optional, Recurrence},
-    cube::{address, product::product, unwritten},
+    cube::{address, blank, product::product, unwritten},
     spec::epilogue::Activation,
     spec::recurrent::{Cell, Sizes},
 };
@@ -48,7 +47,7 @@ impl Buffers {
     ) -> (Self, [Option<CubeTensor>; 2]) {
         let mut plan = Plan::new(cell, *sizes);
         let x = operands.x;
-        let y = unwritten(&x, Shapes::of(cell, sizes).all, x.dtype);
+        let y = blank(&x, cell.outputs(sizes, x.dtype).all);
         // Read by nobody.
         let none = |dtype| unwritten(&y, [1].into(), dtype);
 

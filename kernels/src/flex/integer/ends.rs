@@ -6,7 +6,7 @@ use super::corrections::Zeros;
 use super::dot::Dot;
 use super::result::Result;
 use super::tile::Outcome;
-use crate::{backend::Optional, quantize::Ending};
+use crate::{backend::Optional, spec::quantize::Ending};
 
 /// Factors, biases and the zero point of a result, which has a number for each column of the tiles.
 pub struct Ends {

@@ -1,0 +1,57 @@
+//! Indices along axes, and the places of elements.
+
+use burn::tensor::{DType, Shape};
+
+use super::types::TensorType;
+use crate::{ensure, fault::Axis};
+
+/// Number of indices of which the least and the greatest are kept as one pair.
+pub const INDICES_PER_RANGE: usize = 4096;
+
+/// Number of pairs of the least and the greatest index for so many indices.
+pub fn ranges(count: usize) -> usize {
+    count.div_ceil(INDICES_PER_RANGE)
+}
+
+/// Fails where an axis has no elements, so that no index is inside of it.
+pub fn ensure_inside(axes: &[Axis]) {
+    for axis in axes {
+        ensure!(axis.size > 0, "an index is outside of {axis}");
+    }
+}
+
+/// Returns the types of indices along an axis, and of their ranges.
+pub fn within(indices: &TensorType, axis: Axis) -> [TensorType; 2] {
+    ensure_inside(&[axis]);
+    let pairs = ranges(indices.shape.num_elements());
+    [indices.clone(), TensorType::new([2 * pairs], indices.dtype)]
+}
+
+/// Returns the types of the places of index tuples, `[.., axes]`, and of the ranges along each axis.
+pub fn places(tuples: &TensorType, axes: &[Axis]) -> [TensorType; 2] {
+    ensure_inside(axes);
+    let count = tuples.shape.num_elements() / axes.len();
+    let of = |shape: Shape| TensorType::new(shape, tuples.dtype);
+    [
+        of([count].into()),
+        of([axes.len(), 2 * ranges(count)].into()),
+    ]
+}
+
+/// Returns the type of the numbers of elements that hold up to each one.
+pub fn counts(condition: &TensorType) -> TensorType {
+    TensorType::new([condition.shape.num_elements()], DType::I32)
+}
+
+/// Returns the type of `found` places.
+pub fn compact(found: usize) -> TensorType {
+    TensorType::new([found], DType::I32)
+}
+
+/// Returns the type of the indices along each axis of places among elements of these sizes.
+pub fn coordinates(places: &TensorType, sizes: &Shape) -> TensorType {
+    TensorType::new(
+        [places.shape.num_elements(), sizes.num_dims()],
+        places.dtype,
+    )
+}

@@ -1,0 +1,174 @@
+//! Directions of the imports between the rooms of this crate.
+//!
+//! A room is a module of the crate's root. Rooms stand on floors, and import from their own floor and from those below.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Floors from the lowest one up, each with its rooms. Rooms that are not named are those of the operators, on the top floor.
+const FLOORS: [&[&str]; 3] = [
+    // Specifications, errors and limits: nothing that runs.
+    &["spec", "fault", "sizes", "memory_limit", "widen"],
+    // Devices: dispatch, element types, observation, tensors in and out.
+    &["backend", "dtype", "kind", "observe", "reader"],
+    // Kernels.
+    &["flex", "cube"],
+];
+
+/// Imports that run up, each a debt: the file, and the room that it imports.
+const UPWARD: [(&str, &str); 7] = [
+    // Checks of indices wait until results are read, so that `attempt` runs operations of a device.
+    ("fault.rs", "reader"),
+    ("fault/check.rs", "backend"),
+    ("fault/check.rs", "dtype"),
+    ("fault/check.rs", "observe"),
+    ("fault/check.rs", "reader"),
+    ("fault/check.rs", "shape"),
+    ("fault/future.rs", "reader"),
+];
+
+#[test]
+fn imports_run_down() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = BTreeSet::new();
+    let mut files = 0;
+    for path in rust_files(&source) {
+        let name = path
+            .strip_prefix(&source)
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .replace('\\', "/");
+        let Some(room) = room(&name) else { continue };
+        files += 1;
+        let text = fs::read_to_string(&path).unwrap();
+        for other in imported(&text, name.matches('/').count() + 1) {
+            let exists = source.join(&other).with_extension("rs").exists();
+            if exists && is_upward(&room, &other) {
+                found.insert((name.clone(), other));
+            }
+        }
+    }
+    let known: BTreeSet<(String, String)> = UPWARD
+        .iter()
+        .map(|(file, room)| (file.to_string(), room.to_string()))
+        .collect();
+    let new: Vec<_> = found.difference(&known).collect();
+    let gone: Vec<_> = known.difference(&found).collect();
+    assert!(files > 200, "only {files} files were read");
+    assert!(
+        new.is_empty(),
+        "files import a room of a higher floor: {new:#?}"
+    );
+    assert!(gone.is_empty(), "to be struck off the list: {gone:#?}");
+}
+
+#[test]
+fn imports_of_all_forms_are_read() {
+    let text = "use crate::{ensure, spec::{a, b}, flex::{copy, view::View}};\n// crate::cube\n\
+                fn f() { crate::dtype::lowered(); super::super::quantize::g(); super::own(); }\n\
+                #[cfg(test)]\nmod tests {\n    use crate::testing::near;\n}\n";
+    let expected = ["dtype", "fault", "flex", "quantize", "spec"].map(str::to_owned);
+    assert_eq!(imported(text, 2), BTreeSet::from(expected));
+    assert!(is_upward("spec", "backend") && is_upward("backend", "pool"));
+    assert!(is_upward("flex", "cube") && is_upward("cube", "flex"));
+    assert!(!is_upward("pool", "flex") && !is_upward("pool", "product"));
+}
+
+/// The floor of a room, counted from the ground.
+fn floor(room: &str) -> usize {
+    FLOORS
+        .iter()
+        .position(|rooms| rooms.contains(&room))
+        .unwrap_or(FLOORS.len())
+}
+
+/// Whether an import runs up; kernels of one device are above those of the other.
+fn is_upward(room: &str, other: &str) -> bool {
+    let both_kernels = floor(room) == 2 && floor(other) == 2;
+    room != other && (floor(other) > floor(room) || both_kernels)
+}
+
+/// The room of a source file; `None` for the root of the crate and for tests.
+fn room(name: &str) -> Option<String> {
+    let is_test = name
+        .split('/')
+        .any(|part| ["tests", "tests.rs"].contains(&part));
+    let room = name.split('/').next()?.trim_end_matches(".rs");
+    let is_tool = ["lib", "testing", "native", "operands"].contains(&room);
+    (!is_test && !is_tool).then(|| room.to_owned())
+}
+
+/// The rooms that a text of this depth of modules names, outside of its tests.
+fn imported(text: &str, depth: usize) -> BTreeSet<String> {
+    let end = text.find("#[cfg(test)]\nmod tests {").unwrap_or(text.len());
+    let code: String = text[..end]
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or_default())
+        .collect::<Vec<_>>()
+        .join("\n");
+    let mut rooms = BTreeSet::new();
+    let root = "super::".repeat(depth);
+    for prefix in ["crate::", root.as_str()] {
+        for (at, _) in code.match_indices(prefix) {
+            let is_whole = !code[..at].ends_with("super::") && !code[..at].ends_with('$');
+            let rest = &code[at + prefix.len()..];
+            if is_whole {
+                rooms.extend(first_names(rest));
+            }
+        }
+    }
+    // A macro at the root of the crate, of the room `fault`; and what tests alone use.
+    if rooms.remove("ensure") {
+        rooms.insert("fault".to_owned());
+    }
+    rooms.remove("testing");
+    rooms
+}
+
+/// The names at which paths begin: one, or those of a list in braces.
+fn first_names(rest: &str) -> Vec<String> {
+    let name = |text: &str| {
+        let text = text.trim_start();
+        let end = text
+            .find(|c: char| !c.is_alphanumeric() && c != '_')
+            .unwrap_or(text.len());
+        text[..end].to_owned()
+    };
+    let Some(list) = rest.strip_prefix('{') else {
+        return vec![name(rest)];
+    };
+    let (mut depth, mut start, mut names) = (0, 0, Vec::new());
+    for (at, c) in list.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth > 0 => depth -= 1,
+            ',' | '}' if depth == 0 => {
+                names.push(name(&list[start..at]));
+                start = at + 1;
+                if c == '}' {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}
