@@ -9,7 +9,7 @@ use crate::backend::Runtime;
 /// What an operator did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
-    /// It called this method of `Kernels`, on a backend that may have a body for it, or the host did what the method does.
+    /// It called this operation of the table, on a device that has kernels, or the host did what the operation does.
     Kernel(&'static str),
     /// It blocked for values of the device.
     Read,
@@ -69,7 +69,7 @@ pub fn read<const D: usize, K: Basic>(tensor: Tensor<D, K>) -> TensorData {
     tensor.into_data()
 }
 
-/// The host does what the method of `Kernels` does, and needs none of its tensors.
+/// The host does what the operation of the table does, and needs none of its tensors.
 pub(crate) fn by_host(method: &'static str) {
     note(Event::Kernel(method));
 }

@@ -1,4 +1,4 @@
-//! Burn as the macros of [`Kernels`](super::Kernels) see it: with `fusion`, which decides on the type of CubeCL's tensors and
+//! Burn as the macro of the traits of operations sees it: with `fusion`, which decides on the type of CubeCL's tensors and
 //! which another crate may have turned on.
 
 pub use ::burn::*;

@@ -3,7 +3,7 @@
 use super::burn;
 use burn::backend::{Backend, Dispatch, ExtensionType, tensor::IntTensor};
 
-use super::{Operand, Optional, Routed};
+use super::{Given, Operand, Routed};
 
 /// Two operands, their zero points and scales, a bias of sums, and the scale and zero point of the result.
 #[derive(ExtensionType)]
@@ -12,19 +12,19 @@ pub struct ByteProduct<B: Backend> {
     pub left: IntTensor<B>,
     pub right: IntTensor<B>,
     #[extension_type]
-    pub left_zero: Optional<B>,
+    pub left_zero: Given<B>,
     #[extension_type]
-    pub right_zero: Optional<B>,
+    pub right_zero: Given<B>,
     #[extension_type]
-    pub bias: Optional<B>,
+    pub bias: Given<B>,
     #[extension_type]
-    pub left_scale: Optional<B>,
+    pub left_scale: Given<B>,
     #[extension_type]
-    pub right_scale: Optional<B>,
+    pub right_scale: Given<B>,
     #[extension_type]
-    pub scale: Optional<B>,
+    pub scale: Given<B>,
     #[extension_type]
-    pub zero: Optional<B>,
+    pub zero: Given<B>,
 }
 
 impl Operand for ByteProduct<Dispatch> {
@@ -36,7 +36,7 @@ impl Operand for ByteProduct<Dispatch> {
 }
 
 impl Routed for ByteProduct<Dispatch> {
-    fn has_body(&self, method: &str) -> bool {
+    fn kernels(&self) -> u128 {
         let optional = [
             &self.left_zero,
             &self.right_zero,
@@ -46,8 +46,6 @@ impl Routed for ByteProduct<Dispatch> {
             &self.scale,
             &self.zero,
         ];
-        self.left.has_body(method)
-            && self.right.has_body(method)
-            && optional.iter().all(|tensor| tensor.has_body(method))
+        [&self.left, &self.right].kernels() & optional.kernels()
     }
 }

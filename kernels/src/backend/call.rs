@@ -1,18 +1,24 @@
-//! How operators call the trait.
+//! How operators call the operations of the table.
 
-/// Calls a method of [`Kernels`](super::Kernels) with tensors, and options after a semicolon; gives what the method gives, as tensors
-/// of Burn's dispatch.
+/// Calls an operation of the table with tensors, and options after a semicolon; returns its result in tensors of Burn's dispatch.
+///
+/// The device of the tensors computes it if it has a kernel for it, else Burn's primitives do. Burn's routing would panic for a backend that
+/// the attribute of the trait leaves out, and features of other crates decide which there are.
 macro_rules! call {
-    ($method:ident($($operand:ident),+ $(; $($option:expr),+)?)) => {{
-        use $crate::backend::{Kernels, Operand, Routed, primitives, switches};
+    ($operation:ident($($operand:ident),+ $(; $($option:expr),+)?)) => {{
+        use $crate::backend::{self, Operand, Routed, switches};
         use burn::backend::Dispatch;
 
+        const OPERATION: backend::Operation = backend::Operation::$operation;
         $(let $operand = $operand.into_primitive();)+
-        if !switches::is_plain() && $(Routed::has_body(&$operand, stringify!($method)))&&+ {
-            $crate::observe::note($crate::observe::Event::Kernel(stringify!($method)));
-            <Dispatch as Kernels>::$method($($operand),+ $(, $($option),+)?)
+        let kernels = if switches::is_plain() { 0 } else { u128::MAX $(& Routed::kernels(&$operand))+ };
+        if kernels != 0 {
+            $crate::observe::note($crate::observe::Event::Kernel(OPERATION.name()));
+        }
+        if kernels & OPERATION.bit() != 0 {
+            <Dispatch as backend::operation::$operation::Operation>::$operation($($operand),+ $(, $($option),+)?)
         } else {
-            primitives::$method::<Dispatch>($($operand),+ $(, $($option),+)?)
+            <Dispatch as backend::operation::$operation::Primitives>::$operation($($operand),+ $(, $($option),+)?)
         }
     }};
 }

@@ -6,7 +6,7 @@ use burn::backend::{
     tensor::{FloatTensor, IntTensor},
 };
 
-use super::{Operand, Optional, Routed};
+use super::{Given, Operand, Routed};
 
 /// Rows, and the tensors of `quantize::bits::Coded`.
 #[derive(ExtensionType)]
@@ -17,7 +17,7 @@ pub struct CodedProduct<B: Backend> {
     pub scales: FloatTensor<B>,
     pub zeros: FloatTensor<B>,
     #[extension_type]
-    pub bias: Optional<B>,
+    pub bias: Given<B>,
 }
 
 impl Operand for CodedProduct<Dispatch> {
@@ -29,8 +29,8 @@ impl Operand for CodedProduct<Dispatch> {
 }
 
 impl Routed for CodedProduct<Dispatch> {
-    fn has_body(&self, method: &str) -> bool {
+    fn kernels(&self) -> u128 {
         let tensors = [&self.rows, &self.codes, &self.scales, &self.zeros];
-        self.bias.has_body(method) && tensors.iter().all(|tensor| tensor.has_body(method))
+        self.bias.kernels() & tensors.kernels()
     }
 }

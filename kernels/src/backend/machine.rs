@@ -6,14 +6,14 @@ use burn::backend::{
     tensor::{FloatTensor, IntTensor},
 };
 
-use super::{Operand, Optional, Routed};
+use super::{Any, Operand, Routed};
 
 /// Rows of features, and the lists of `classical::svm::Tables`.
 #[derive(ExtensionType)]
 #[extension_type(fusion: cfg(feature = "cube"))]
 pub struct Machine<B: Backend> {
     #[extension_type]
-    pub rows: Optional<B>,
+    pub rows: Any<B>,
     pub vectors: FloatTensor<B>,
     pub coefficients: FloatTensor<B>,
     pub starts: IntTensor<B>,
@@ -28,8 +28,8 @@ impl Operand for Machine<Dispatch> {
 }
 
 impl Routed for Machine<Dispatch> {
-    fn has_body(&self, method: &str) -> bool {
+    fn kernels(&self) -> u128 {
         let tables = [&self.vectors, &self.coefficients, &self.starts];
-        self.rows.has_body(method) && tables.iter().all(|tensor| tensor.has_body(method))
+        self.rows.kernels() & tables.kernels()
     }
 }

@@ -3,7 +3,10 @@
 use burn::tensor::Shape;
 use burn_fusion::custom::TensorSpec;
 
-use super::{ByteProductMetadata, OptionalMetadata, PartsMetadata, RecurrenceMetadata};
+use super::{
+    AnyMetadata, ByteProductMetadata, GivenMetadata, OutcomeMetadata, PartsMetadata,
+    RecurrenceMetadata,
+};
 use crate::spec::{
     integer::ByteShapes,
     quantize::Ending,
@@ -12,30 +15,38 @@ use crate::spec::{
 };
 
 /// Two results, or none of them.
-pub type Two = (OptionalMetadata, OptionalMetadata);
+pub type Two = (OutcomeMetadata, OutcomeMetadata);
 
 /// Three results, or none of them.
-pub type Three = (OptionalMetadata, OptionalMetadata, OptionalMetadata);
+pub type Three = (OutcomeMetadata, OutcomeMetadata, OutcomeMetadata);
+
+/// Outputs and last states of a recurrent operator, and the cell states of an LSTM, or none of them.
+pub type States = (OutcomeMetadata, OutcomeMetadata, GivenMetadata);
 
 pub fn ty(x: &TensorSpec) -> TensorType {
     TensorType::new(x.shape.clone(), x.dtype)
 }
 
 /// The type of an operand, if it is given.
-pub fn given(x: &OptionalMetadata) -> Option<TensorType> {
+pub fn given(x: &GivenMetadata) -> Option<TensorType> {
     match x {
-        OptionalMetadata::None => None,
-        OptionalMetadata::Float(x) | OptionalMetadata::Int(x) | OptionalMetadata::Bool(x) => {
-            Some(ty(x))
-        }
+        GivenMetadata::Missing => None,
+        GivenMetadata::Float(x) | GivenMetadata::Int(x) | GivenMetadata::Bool(x) => Some(ty(x)),
     }
 }
 
-/// The type of an operand of numbers, if it is given.
-pub fn numbers(x: &OptionalMetadata) -> Option<TensorType> {
+/// The type of an operand of numbers.
+pub fn any(x: &AnyMetadata) -> TensorType {
     match x {
-        OptionalMetadata::Float(x) | OptionalMetadata::Int(x) => Some(ty(x)),
-        OptionalMetadata::Bool(_) | OptionalMetadata::None => None,
+        AnyMetadata::Float(x) | AnyMetadata::Int(x) => ty(x),
+    }
+}
+
+/// The same type and kind as an operand.
+pub fn like(x: &AnyMetadata) -> OutcomeMetadata {
+    match x {
+        AnyMetadata::Float(x) => OutcomeMetadata::Float(x.clone()),
+        AnyMetadata::Int(x) => OutcomeMetadata::Int(x.clone()),
     }
 }
 
@@ -43,30 +54,33 @@ pub fn tensor(x: TensorType) -> TensorSpec {
     TensorSpec::new(x.shape, x.dtype)
 }
 
-pub fn floats(x: impl Into<Option<TensorType>>) -> OptionalMetadata {
-    x.into().map_or(OptionalMetadata::None, |x| {
-        OptionalMetadata::Float(tensor(x))
+pub fn floats(x: impl Into<Option<TensorType>>) -> OutcomeMetadata {
+    x.into().map_or(OutcomeMetadata::Declined, |x| {
+        OutcomeMetadata::Float(tensor(x))
     })
 }
 
-pub fn ints(x: impl Into<Option<TensorType>>) -> OptionalMetadata {
-    x.into()
-        .map_or(OptionalMetadata::None, |x| OptionalMetadata::Int(tensor(x)))
+pub fn ints(x: impl Into<Option<TensorType>>) -> OutcomeMetadata {
+    x.into().map_or(OutcomeMetadata::Declined, |x| {
+        OutcomeMetadata::Int(tensor(x))
+    })
+}
+
+/// Integers that come beside a result.
+pub fn given_ints(x: TensorType) -> GivenMetadata {
+    GivenMetadata::Int(tensor(x))
 }
 
 pub fn two_ints(x: Option<[TensorType; 2]>) -> Two {
     match x {
         Some([first, second]) => (ints(first), ints(second)),
-        None => (OptionalMetadata::None, OptionalMetadata::None),
+        None => (OutcomeMetadata::Declined, OutcomeMetadata::Declined),
     }
 }
 
 /// Scores, and the numbers of their votes.
-pub fn scores_and_votes(x: Option<[TensorType; 2]>) -> Two {
-    match x {
-        Some([scores, votes]) => (floats(scores), ints(votes)),
-        None => (OptionalMetadata::None, OptionalMetadata::None),
-    }
+pub fn scores_and_votes([scores, votes]: [TensorType; 2]) -> Two {
+    (floats(scores), ints(votes))
 }
 
 /// Integers, their scale and their zero point.
@@ -74,15 +88,15 @@ pub fn quantized(x: Option<[TensorType; 3]>) -> Three {
     match x {
         Some([y, scale, zero]) => (ints(y), floats(scale), ints(zero)),
         None => (
-            OptionalMetadata::None,
-            OptionalMetadata::None,
-            OptionalMetadata::None,
+            OutcomeMetadata::Declined,
+            OutcomeMetadata::Declined,
+            OutcomeMetadata::Declined,
         ),
     }
 }
 
 /// The result of a product of bytes.
-pub fn ended(x: Option<TensorType>, ending: Ending) -> OptionalMetadata {
+pub fn ended(x: Option<TensorType>, ending: Ending) -> OutcomeMetadata {
     match ending {
         Ending::Floats => floats(x),
         Ending::Sums | Ending::Quantized { .. } => ints(x),
@@ -93,18 +107,18 @@ pub fn ended(x: Option<TensorType>, ending: Ending) -> OptionalMetadata {
 pub fn joined(
     parts: &PartsMetadata,
     join: impl FnOnce(&[TensorType]) -> TensorType,
-) -> OptionalMetadata {
+) -> OutcomeMetadata {
     let types: Vec<TensorType> = parts.all().into_iter().filter_map(given).collect();
     match parts.first {
-        OptionalMetadata::None => OptionalMetadata::None,
-        OptionalMetadata::Float(_) => OptionalMetadata::Float(tensor(join(&types))),
-        OptionalMetadata::Int(_) => OptionalMetadata::Int(tensor(join(&types))),
-        OptionalMetadata::Bool(_) => OptionalMetadata::Bool(tensor(join(&types))),
+        GivenMetadata::Missing => OutcomeMetadata::Declined,
+        GivenMetadata::Float(_) => OutcomeMetadata::Float(tensor(join(&types))),
+        GivenMetadata::Int(_) => OutcomeMetadata::Int(tensor(join(&types))),
+        GivenMetadata::Bool(_) => OutcomeMetadata::Bool(tensor(join(&types))),
     }
 }
 
 pub fn byte_shapes(operands: &ByteProductMetadata) -> ByteShapes {
-    let shape = |x: &OptionalMetadata| -> Option<Shape> { given(x).map(|x| x.shape) };
+    let shape = |x: &GivenMetadata| -> Option<Shape> { given(x).map(|x| x.shape) };
     let ends = [
         &operands.bias,
         &operands.left_scale,
@@ -122,7 +136,7 @@ pub fn byte_shapes(operands: &ByteProductMetadata) -> ByteShapes {
 }
 
 pub fn element_types(operands: &RecurrenceMetadata) -> ElementTypes {
-    let of = |x: &OptionalMetadata| numbers(x).map(|x| x.dtype);
+    let of = |x: &GivenMetadata| given(x).map(|x| x.dtype);
     let others = [
         &operands.bias,
         &operands.peepholes,
@@ -138,14 +152,17 @@ pub fn element_types(operands: &RecurrenceMetadata) -> ElementTypes {
 }
 
 /// The outputs of all times, the last ones, and the last cell states of an LSTM.
-pub fn outputs(outputs: Option<Outputs>, cell: &Cell) -> Three {
+pub fn outputs(outputs: Option<Outputs>, cell: &Cell) -> States {
     let Some(Outputs { all, last }) = outputs else {
         return (
-            OptionalMetadata::None,
-            OptionalMetadata::None,
-            OptionalMetadata::None,
+            OutcomeMetadata::Declined,
+            OutcomeMetadata::Declined,
+            GivenMetadata::Missing,
         );
     };
-    let memory = matches!(cell, Cell::Lstm(_)).then(|| last.clone());
-    (floats(all), floats(last), floats(memory))
+    let memory = match cell {
+        Cell::Lstm(_) => GivenMetadata::Float(tensor(last.clone())),
+        Cell::Rnn(_) | Cell::Gru(_) => GivenMetadata::Missing,
+    };
+    (floats(all), floats(last), memory)
 }

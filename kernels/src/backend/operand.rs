@@ -1,8 +1,10 @@
-//! Tensors as the methods of the trait take them.
+//! Operands and results of the operations.
 
 // Only devices of CubeCL leave methods out.
 #![cfg_attr(not(feature = "cube"), allow(unused_variables))]
 
+#[cfg(any(feature = "cube", feature = "flex"))]
+use super::Operation;
 #[cfg(feature = "cube")]
 use super::Runtime;
 use super::burn;
@@ -23,32 +25,80 @@ pub trait Operand {
     fn into_primitive(self) -> Self::Primitive;
 }
 
-/// A tensor that may be missing: Burn's routing knows no `Option`.
+/// An operand that may be missing: Burn's routing knows no `Option`.
 #[derive(ExtensionType)]
 #[extension_type(fusion: cfg(feature = "cube"))]
-pub enum Optional<B: Backend> {
-    None,
+pub enum Given<B: Backend> {
+    Missing,
     Float(FloatTensor<B>),
     Int(IntTensor<B>),
     Bool(BoolTensor<B>),
 }
 
-/// A tensor of Burn's dispatch, or none.
-pub trait Routed {
-    /// Whether the backend of the tensor is to run its method of this name, and not primitives.
-    fn has_body(&self, method: &str) -> bool;
+/// An operand of floats or of integers.
+#[derive(ExtensionType)]
+#[extension_type(fusion: cfg(feature = "cube"))]
+pub enum Any<B: Backend> {
+    Float(FloatTensor<B>),
+    Int(IntTensor<B>),
 }
 
-/// Methods that CUDA and ROCm leave to Burn, whose products use tensor cores and are joined with what follows.
-#[cfg(feature = "cube")]
-const PRODUCTS: [&str; 6] = [
-    "attention",
-    "linear",
-    "matmul",
-    "conv1d",
-    "conv2d",
-    "conv3d",
-];
+/// What a kernel returns that may decline: the operator's function computes the result by other operations then.
+#[derive(ExtensionType)]
+#[extension_type(fusion: cfg(feature = "cube"))]
+#[cfg_attr(not(feature = "cube"), allow(dead_code))]
+pub enum Outcome<B: Backend> {
+    Declined,
+    Float(FloatTensor<B>),
+    Int(IntTensor<B>),
+    Bool(BoolTensor<B>),
+}
+
+/// Results of operations without a kernel.
+pub trait Declined {
+    fn declined() -> Self;
+}
+
+impl<B: Backend> Declined for Outcome<B> {
+    fn declined() -> Self {
+        Self::Declined
+    }
+}
+
+impl<B: Backend> Declined for Given<B> {
+    fn declined() -> Self {
+        Self::Missing
+    }
+}
+
+impl<X: Declined, Y: Declined> Declined for (X, Y) {
+    fn declined() -> Self {
+        (X::declined(), Y::declined())
+    }
+}
+
+impl<X: Declined, Y: Declined, Z: Declined> Declined for (X, Y, Z) {
+    fn declined() -> Self {
+        (X::declined(), Y::declined(), Z::declined())
+    }
+}
+
+/// What kernels return for a result of one tensor: the tensor, or an option of it if they may decline.
+pub trait Maybe<T> {
+    fn option(self) -> Option<T>;
+}
+
+impl<T> Maybe<T> for Option<T> {
+    fn option(self) -> Option<T> {
+        self
+    }
+}
+
+/// Operands of Burn's dispatch.
+pub trait Routed {
+    /// Bits of the operations for which their device has kernels: all for missing operands, none where gradients are recorded.
+    fn kernels(&self) -> u128;
+}
 
 impl<const D: usize, K: Basic> Operand for Tensor<D, K> {
     type Primitive = DispatchTensor;
@@ -68,19 +118,39 @@ impl<const D: usize, K: Basic> Operand for Tensor<D, K> {
 }
 
 impl<const D: usize, K: Basic> Operand for Option<Tensor<D, K>> {
-    type Primitive = Optional<Dispatch>;
+    type Primitive = Given<Dispatch>;
 
-    fn into_primitive(self) -> Optional<Dispatch> {
+    fn into_primitive(self) -> Given<Dispatch> {
         match self.map(Tensor::into_primitive) {
-            None => Optional::None,
-            Some(tensor) if tensor.dtype().is_bool() => Optional::Bool(tensor),
-            Some(tensor) if tensor.dtype().is_float() => Optional::Float(tensor),
-            Some(tensor) => Optional::Int(tensor),
+            None => Given::Missing,
+            Some(tensor) if tensor.dtype().is_bool() => Given::Bool(tensor),
+            Some(tensor) if tensor.dtype().is_float() => Given::Float(tensor),
+            Some(tensor) => Given::Int(tensor),
         }
     }
 }
 
-/// A tensor of Flex without gradients, for bodies that the trait cannot call.
+impl<B: Backend> Operand for Any<B> {
+    type Primitive = Self;
+
+    fn into_primitive(self) -> Self {
+        self
+    }
+}
+
+impl Any<Dispatch> {
+    /// A tensor of numbers.
+    pub fn of<const D: usize, K: Basic>(tensor: Tensor<D, K>) -> Self {
+        let tensor = tensor.into_primitive();
+        if tensor.dtype().is_float() {
+            Self::Float(tensor)
+        } else {
+            Self::Int(tensor)
+        }
+    }
+}
+
+/// A tensor of Flex without gradients, for kernels that the table does not have.
 #[cfg(feature = "flex")]
 pub fn on_flex<const D: usize, K: Basic>(
     tensor: &Tensor<D, K>,
@@ -117,62 +187,89 @@ pub fn of_flex<const D: usize, K: Basic>(tensor: burn::backend::flex::FlexTensor
     })
 }
 
-impl<B: Backend> Optional<B> {
+impl<B: Backend> Given<B> {
     pub fn float(self) -> Option<FloatTensor<B>> {
         match self {
             Self::Float(tensor) => Some(tensor),
-            Self::None | Self::Int(_) | Self::Bool(_) => None,
+            Self::Missing | Self::Int(_) | Self::Bool(_) => None,
         }
     }
 
     pub fn int(self) -> Option<IntTensor<B>> {
         match self {
             Self::Int(tensor) => Some(tensor),
-            Self::None | Self::Float(_) | Self::Bool(_) => None,
+            Self::Missing | Self::Float(_) | Self::Bool(_) => None,
         }
-    }
-
-    pub fn of_int(tensor: Option<IntTensor<B>>) -> Self {
-        tensor.map_or(Self::None, Self::Int)
     }
 
     pub fn bool(self) -> Option<BoolTensor<B>> {
         match self {
             Self::Bool(tensor) => Some(tensor),
-            Self::None | Self::Float(_) | Self::Int(_) => None,
+            Self::Missing | Self::Float(_) | Self::Int(_) => None,
         }
     }
 }
 
-impl Optional<Dispatch> {
+impl Given<Dispatch> {
     /// The tensor of whatever kind.
     pub fn tensor(self) -> Option<DispatchTensor> {
         match self {
-            Self::None => None,
+            Self::Missing => None,
+            Self::Float(tensor) | Self::Int(tensor) | Self::Bool(tensor) => Some(tensor),
+        }
+    }
+}
+
+impl Outcome<Dispatch> {
+    /// The tensor of whatever kind.
+    pub fn tensor(self) -> Option<DispatchTensor> {
+        match self {
+            Self::Declined => None,
             Self::Float(tensor) | Self::Int(tensor) | Self::Bool(tensor) => Some(tensor),
         }
     }
 }
 
 impl Routed for DispatchTensor {
-    fn has_body(&self, method: &str) -> bool {
+    fn kernels(&self) -> u128 {
         match (&self.kind, self.autodiff) {
             #[cfg(feature = "cube")]
             (burn::backend::DispatchTensorKind::Cube(_), DispatchAutodiffContext::Disabled) => {
-                !PRODUCTS.contains(&method) || Runtime::of_dispatch(&self.device()) == Runtime::Wgpu
+                if Runtime::of_dispatch(&self.device()) == Runtime::Wgpu {
+                    Operation::ON_WGPU
+                } else {
+                    Operation::ON_CUBE
+                }
             }
             #[cfg(feature = "flex")]
-            (burn::backend::DispatchTensorKind::Flex(_), DispatchAutodiffContext::Disabled) => true,
-            _ => false,
+            (burn::backend::DispatchTensorKind::Flex(_), DispatchAutodiffContext::Disabled) => {
+                Operation::ON_FLEX
+            }
+            _ => 0,
         }
     }
 }
 
-impl Routed for Optional<Dispatch> {
-    fn has_body(&self, method: &str) -> bool {
+impl Routed for Given<Dispatch> {
+    fn kernels(&self) -> u128 {
         match self {
-            Self::None => true,
-            Self::Float(tensor) | Self::Int(tensor) | Self::Bool(tensor) => tensor.has_body(method),
+            Self::Missing => u128::MAX,
+            Self::Float(tensor) | Self::Int(tensor) | Self::Bool(tensor) => tensor.kernels(),
         }
+    }
+}
+
+impl Routed for Any<Dispatch> {
+    fn kernels(&self) -> u128 {
+        match self {
+            Self::Float(tensor) | Self::Int(tensor) => tensor.kernels(),
+        }
+    }
+}
+
+impl<T: Routed, const N: usize> Routed for [&T; N] {
+    fn kernels(&self) -> u128 {
+        self.iter()
+            .fold(u128::MAX, |kernels, operand| kernels & operand.kernels())
     }
 }

@@ -5,24 +5,24 @@ use alloc::vec::Vec;
 use burn::backend::{Backend, Dispatch, ExtensionType};
 use burn::tensor::{Tensor, kind::Basic};
 
-use super::{Operand, Optional, Routed};
+use super::{Given, Operand, Routed};
 
 /// Some tensors of one kind and dtype, and none behind them.
 #[derive(ExtensionType)]
 #[extension_type(fusion: cfg(feature = "cube"))]
 pub struct Parts<B: Backend> {
     #[extension_type]
-    pub first: Optional<B>,
+    pub first: Given<B>,
     #[extension_type]
-    pub second: Optional<B>,
+    pub second: Given<B>,
     #[extension_type]
-    pub third: Optional<B>,
+    pub third: Given<B>,
     #[extension_type]
-    pub fourth: Optional<B>,
+    pub fourth: Given<B>,
     #[extension_type]
-    pub fifth: Optional<B>,
+    pub fifth: Given<B>,
     #[extension_type]
-    pub sixth: Optional<B>,
+    pub sixth: Given<B>,
 }
 
 impl<B: Backend> Parts<B> {
@@ -30,7 +30,7 @@ impl<B: Backend> Parts<B> {
     pub const MOST: usize = 6;
 
     #[cfg(feature = "cube")]
-    pub fn all(self) -> [Optional<B>; 6] {
+    pub fn all(self) -> [Given<B>; 6] {
         let Self {
             first,
             second,
@@ -45,7 +45,7 @@ impl<B: Backend> Parts<B> {
 
 #[cfg(feature = "cube")]
 impl PartsMetadata {
-    pub fn all(&self) -> [&super::OptionalMetadata; 6] {
+    pub fn all(&self) -> [&super::GivenMetadata; 6] {
         [
             &self.first,
             &self.second,
@@ -75,7 +75,7 @@ impl<const D: usize, K: Basic> Operand for Vec<Tensor<D, K>> {
 }
 
 impl Routed for Parts<Dispatch> {
-    fn has_body(&self, method: &str) -> bool {
+    fn kernels(&self) -> u128 {
         let all = [
             &self.first,
             &self.second,
@@ -84,6 +84,6 @@ impl Routed for Parts<Dispatch> {
             &self.fifth,
             &self.sixth,
         ];
-        all.iter().all(|part| part.has_body(method))
+        all.kernels()
     }
 }

@@ -1,10 +1,9 @@
-//! The operations of [`Kernels`](super::Kernels) by the primitives of any backend.
+//! The operations of the table by the primitives of any backend.
 
 mod attention;
 mod finish;
-mod quantize;
 
-use alloc::{vec, vec::Vec};
+use alloc::vec;
 use burn::backend::{
     Backend, TensorMetadata, get_or_init_device_settings,
     tensor::{FloatTensor, IntTensor},
@@ -14,30 +13,19 @@ use burn::tensor::{
     ops::{ConvOptions, ConvTransposeOptions},
 };
 
-use super::{ByteProduct, CodedProduct, Machine, Optional, Parts, Recurrence, Walk};
+use super::Given;
 use crate::{
     ensure,
     fault::Axis,
-    spec::boxes::{BoxForm, Limits},
-    spec::dft::Dft,
-    spec::normalize::Lrn,
-    spec::pool::Slide,
-    spec::ranking::Top,
-    spec::recurrent::{Cell, Sizes},
-    spec::regions::RoiAlign,
-    spec::scan::Scan,
-    spec::{bits::Blocks, quantize::Integers, small::Small},
     spec::{
         epilogue::{Activation, Epilogue},
         packed::Packed,
     },
-    spec::{svm::Comparison, trees::Election},
 };
 pub use attention::attention;
 #[cfg(feature = "flex")]
 pub use attention::attention_in_steps;
 pub use finish::finish;
-pub use quantize::*;
 
 pub fn exp<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
     B::float_exp(x)
@@ -76,7 +64,7 @@ pub fn log_softmax<B: Backend>(x: FloatTensor<B>, axis: usize) -> FloatTensor<B>
 pub fn layer_norm<B: Backend>(
     rows: FloatTensor<B>,
     scale: FloatTensor<B>,
-    bias: Optional<B>,
+    bias: Given<B>,
     epsilon: f32,
 ) -> FloatTensor<B> {
     let dtype = rows.dtype();
@@ -134,7 +122,7 @@ pub fn scale_channels<B: Backend>(
     channels[1] = x.shape()[1];
     let along = |values| B::float_reshape(values, Shape::from(channels.clone()));
     let y = B::float_add(B::float_mul(x, along(factor)), along(offset));
-    finish::<B>(y, Optional::None, activation)
+    finish::<B>(y, Given::Missing, activation)
 }
 
 pub fn rms_norm<B: Backend>(
@@ -165,8 +153,8 @@ pub fn matmul<B: Backend>(a: FloatTensor<B>, b: FloatTensor<B>) -> FloatTensor<B
 pub fn linear<B: Backend>(
     x: FloatTensor<B>,
     weight: FloatTensor<B>,
-    bias: Optional<B>,
-    sum: Optional<B>,
+    bias: Given<B>,
+    sum: Given<B>,
     epilogue: Epilogue,
 ) -> FloatTensor<B> {
     let y = B::linear(x, weight, bias.float());
@@ -178,8 +166,8 @@ macro_rules! convolutions {
         pub fn $name<B: Backend>(
             x: FloatTensor<B>,
             weight: FloatTensor<B>,
-            bias: Optional<B>,
-            sum: Optional<B>,
+            bias: Given<B>,
+            sum: Given<B>,
             options: ConvOptions<$axes>,
             epilogue: Epilogue,
         ) -> FloatTensor<B> {
@@ -200,7 +188,7 @@ macro_rules! transposed {
         pub fn $name<B: Backend>(
             x: FloatTensor<B>,
             weight: FloatTensor<B>,
-            bias: Optional<B>,
+            bias: Given<B>,
             options: ConvTransposeOptions<$axes>,
             _: Option<Packed>,
         ) -> FloatTensor<B> {
@@ -215,14 +203,6 @@ transposed! {
     conv_transpose3d 3;
 }
 
-pub fn slide<B: Backend>(_: FloatTensor<B>, _: Slide) -> Optional<B> {
-    Optional::None
-}
-
-pub fn lrn<B: Backend>(_: FloatTensor<B>, _: Lrn) -> Optional<B> {
-    Optional::None
-}
-
 pub fn filters<B: Backend>(weight: FloatTensor<B>) -> FloatTensor<B> {
     weight
 }
@@ -231,93 +211,11 @@ pub fn byte_filters<B: Backend>(weight: IntTensor<B>) -> IntTensor<B> {
     weight
 }
 
-pub fn conv_bytes<B: Backend>(_: ByteProduct<B>, _: ConvOptions<3>, _: Integers) -> Optional<B> {
-    Optional::None
-}
-
-pub fn matmul_bytes<B: Backend>(_: ByteProduct<B>, _: Integers) -> Optional<B> {
-    Optional::None
-}
-
-pub fn matmul_coded<B: Backend>(_: CodedProduct<B>, _: Blocks, _: bool) -> Optional<B> {
-    Optional::None
-}
-
-pub fn round_blocks<B: Backend>(_: FloatTensor<B>, _: usize) -> Optional<B> {
-    Optional::None
-}
-
-/// Burn's order of equal elements is another one on some devices.
-pub fn top_k<B: Backend>(_: Optional<B>, _: Top) -> Optional<B> {
-    Optional::None
-}
-
-pub fn suppress<B: Backend>(
-    _: FloatTensor<B>,
-    _: FloatTensor<B>,
-    _: BoxForm,
-    _: Limits,
-) -> Optional<B> {
-    Optional::None
-}
-
-pub fn roi_align<B: Backend>(
-    _: FloatTensor<B>,
-    _: FloatTensor<B>,
-    _: IntTensor<B>,
-    _: RoiAlign,
-) -> Optional<B> {
-    Optional::None
-}
-
-pub fn max_roi_pool<B: Backend>(
-    _: FloatTensor<B>,
-    _: FloatTensor<B>,
-    _: IntTensor<B>,
-    _: [usize; 2],
-    _: f32,
-) -> Optional<B> {
-    Optional::None
-}
-
-pub fn groups<B: Backend>(_: Optional<B>) -> (Optional<B>, Optional<B>) {
-    (Optional::None, Optional::None)
-}
-
-pub fn permuted<B: Backend>(_: IntTensor<B>, _: IntTensor<B>) -> Optional<B> {
-    Optional::None
-}
-
-pub fn counts<B: Backend>(_: Optional<B>) -> Optional<B> {
-    Optional::None
-}
-
-pub fn compact<B: Backend>(_: Optional<B>, _: usize) -> Optional<B> {
-    Optional::None
-}
-
-pub fn dft<B: Backend>(_: FloatTensor<B>, _: Dft) -> Optional<B> {
-    Optional::None
-}
-
-pub fn stft<B: Backend>(_: FloatTensor<B>, _: Optional<B>, _: usize, _: Dft) -> Optional<B> {
-    Optional::None
-}
-
-pub fn recurrence<B: Backend>(
-    _: Recurrence<B>,
-    _: Cell,
-    _: Sizes,
-    _: Option<[Packed; 2]>,
-) -> (Optional<B>, Optional<B>, Optional<B>) {
-    (Optional::None, Optional::None, Optional::None)
-}
-
 pub fn within<B: Backend>(
     indices: IntTensor<B>,
     least: i64,
     axis: Axis,
-) -> (IntTensor<B>, Optional<B>) {
+) -> (IntTensor<B>, Given<B>) {
     ensure!(axis.size > 0, "an index is outside of {axis}");
     let found = indices.clone();
     let size = axis.size as i64;
@@ -332,49 +230,5 @@ pub fn within<B: Backend>(
     let inside = B::int_clamp(indices, 0.into(), (size - 1).into());
     let count = found.shape().num_elements();
     let found = B::int_reshape(found, [count].into());
-    (inside, Optional::Int(found))
-}
-
-pub fn places<B: Backend>(_: IntTensor<B>, _: Vec<Axis>) -> (Optional<B>, Optional<B>) {
-    (Optional::None, Optional::None)
-}
-
-pub fn coordinates<B: Backend>(_: IntTensor<B>, _: Optional<B>, _: Shape) -> Optional<B> {
-    Optional::None
-}
-
-pub fn concat<B: Backend>(_: Parts<B>, _: usize) -> Optional<B> {
-    Optional::None
-}
-
-pub fn scan<B: Backend>(_: Optional<B>, _: Scan) -> Optional<B> {
-    Optional::None
-}
-
-pub fn to_small<B: Backend>(_: FloatTensor<B>, _: Small, _: bool) -> Optional<B> {
-    Optional::None
-}
-
-pub fn determinants<B: Backend>(_: FloatTensor<B>) -> Optional<B> {
-    Optional::None
-}
-
-pub fn inverses<B: Backend>(_: FloatTensor<B>) -> Optional<B> {
-    Optional::None
-}
-
-pub fn tree_votes<B: Backend>(_: Walk<B>, _: Election) -> (Optional<B>, Optional<B>) {
-    (Optional::None, Optional::None)
-}
-
-pub fn machine_sums<B: Backend>(_: Machine<B>, _: Comparison) -> Optional<B> {
-    Optional::None
-}
-
-pub fn couple<B: Backend>(_: FloatTensor<B>, _: usize) -> Optional<B> {
-    Optional::None
-}
-
-pub fn draw<B: Backend>(_: IntTensor<B>, _: IntTensor<B>) -> Optional<B> {
-    Optional::None
+    (inside, Given::Int(found))
 }

@@ -3,18 +3,18 @@
 use super::burn;
 use burn::backend::{Backend, Dispatch, ExtensionType, tensor::FloatTensor};
 
-use super::{Optional, Routed};
+use super::{Given, Routed};
 
 /// Weights of all directions, and the scale and zero point of such as are quantized.
 #[derive(ExtensionType)]
 #[extension_type(fusion: cfg(feature = "cube"))]
 pub struct Matrices<B: Backend> {
     #[extension_type]
-    pub weight: Optional<B>,
+    pub weight: Given<B>,
     #[extension_type]
-    pub scale: Optional<B>,
+    pub scale: Given<B>,
     #[extension_type]
-    pub zero: Optional<B>,
+    pub zero: Given<B>,
 }
 
 /// The tensors of a recurrent operator.
@@ -27,19 +27,19 @@ pub struct Recurrence<B: Backend> {
     #[extension_type]
     pub recurrent: Matrices<B>,
     #[extension_type]
-    pub bias: Optional<B>,
+    pub bias: Given<B>,
     #[extension_type]
-    pub peepholes: Optional<B>,
+    pub peepholes: Given<B>,
     #[extension_type]
-    pub lengths: Optional<B>,
+    pub lengths: Given<B>,
     #[extension_type]
-    pub hidden: Optional<B>,
+    pub hidden: Given<B>,
     #[extension_type]
-    pub cell: Optional<B>,
+    pub cell: Given<B>,
 }
 
 impl Routed for Recurrence<Dispatch> {
-    fn has_body(&self, method: &str) -> bool {
+    fn kernels(&self) -> u128 {
         let optional = [
             &self.bias,
             &self.peepholes,
@@ -51,7 +51,7 @@ impl Routed for Recurrence<Dispatch> {
         let matrices = matrices
             .into_iter()
             .flat_map(|matrices| [&matrices.weight, &matrices.scale, &matrices.zero]);
-        let mut optional = optional.into_iter().chain(matrices);
-        self.x.has_body(method) && optional.all(|tensor| tensor.has_body(method))
+        let matrices = matrices.fold(u128::MAX, |kernels, tensor| kernels & tensor.kernels());
+        self.x.kernels() & optional.kernels() & matrices
     }
 }

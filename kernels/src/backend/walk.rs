@@ -6,14 +6,14 @@ use burn::backend::{
     tensor::{FloatTensor, IntTensor},
 };
 
-use super::{Operand, Optional, Routed};
+use super::{Any, Operand, Routed};
 
 /// Rows of features, and the lists of `classical::trees::Tables`.
 #[derive(ExtensionType)]
 #[extension_type(fusion: cfg(feature = "cube"))]
 pub struct Walk<B: Backend> {
     #[extension_type]
-    pub rows: Optional<B>,
+    pub rows: Any<B>,
     pub nodes: IntTensor<B>,
     pub values: FloatTensor<B>,
     pub roots: IntTensor<B>,
@@ -31,7 +31,7 @@ impl Operand for Walk<Dispatch> {
 }
 
 impl Routed for Walk<Dispatch> {
-    fn has_body(&self, method: &str) -> bool {
+    fn kernels(&self) -> u128 {
         let tables = [
             &self.nodes,
             &self.values,
@@ -40,6 +40,6 @@ impl Routed for Walk<Dispatch> {
             &self.targets,
             &self.weights,
         ];
-        self.rows.has_body(method) && tables.iter().all(|tensor| tensor.has_body(method))
+        self.rows.kernels() & tables.kernels()
     }
 }

@@ -16,10 +16,7 @@ use super::{
     summed,
     units::{UNITS, greatest, total},
 };
-use crate::{
-    backend::Optional,
-    spec::scores::{Scores, Undefined},
-};
+use crate::spec::scores::{Scores, Undefined};
 
 /// How far elements of a mask or a bias are from each other along the axes of the scores.
 #[derive(CubeLaunch, CubeType)]
@@ -56,14 +53,14 @@ pub fn attention(
     query: CubeTensor,
     key: CubeTensor,
     value: CubeTensor,
-    mask: Optional<CubeBackend>,
-    bias: Optional<CubeBackend>,
+    mask: Option<CubeTensor>,
+    bias: Option<CubeTensor>,
     scores: Scores,
 ) -> CubeTensor {
     let dtype = query.dtype;
     let key = CubeBackend::float_swap_dims(key, 2, 3);
     let products = grouped_product(query, key, summed(dtype));
-    let probabilities = probabilities(products, mask.bool(), bias.float(), scores);
+    let probabilities = probabilities(products, mask, bias, scores);
     grouped_product(probabilities, value, dtype)
 }
 

@@ -27,6 +27,7 @@ pub fn counts(condition: CubeTensor) -> CubeTensor {
 
 /// The places at which counts grow; there are `found` of them.
 pub fn compact(counts: CubeTensor, found: usize) -> CubeTensor {
+    let counts = into_contiguous(counts);
     let places = blank(&counts, spec::compact(found));
     let client = places.client.clone();
     let count = counts.shape().num_elements();
@@ -62,10 +63,10 @@ fn compact_kernel(counts: &Tensor<i32>, places: &mut Tensor<i32>, count: usize, 
 }
 
 /// The indices along each axis of places; along the last one the values at the places, if there are such.
-pub fn coordinates(places: CubeTensor, values: Option<CubeTensor>, sizes: &Shape) -> CubeTensor {
+pub fn coordinates(places: CubeTensor, values: Option<CubeTensor>, sizes: Shape) -> CubeTensor {
     let places = into_contiguous(places);
     let count = places.shape().num_elements();
-    let found = blank(&places, spec::coordinates(&type_of(&places), sizes));
+    let found = blank(&places, spec::coordinates(&type_of(&places), &sizes));
     ensure_alike(&places, [values.as_ref()]);
     let client = found.client.clone();
     let units = CubeDim::new(&client, count);

@@ -6,22 +6,22 @@ use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{address, blank, ensure_alike, narrow, type_of};
 use crate::{
-    backend::{Optional, Parts},
+    backend::{Given, Outcome, Parts},
     spec::{join, types::TensorType},
 };
 
 /// Tensors of one dtype, none empty, whose other sizes are equal. Axes lie in the order of those of the first one.
-pub fn concat(parts: Parts<CubeBackend>, axis: usize) -> Optional<CubeBackend> {
-    type Wrap = fn(CubeTensor) -> Optional<CubeBackend>;
+pub fn concat(parts: Parts<CubeBackend>, axis: usize) -> Outcome<CubeBackend> {
+    type Wrap = fn(CubeTensor) -> Outcome<CubeBackend>;
     let wrap: Wrap = match parts.first {
-        Optional::None => return Optional::None,
-        Optional::Float(_) => Optional::Float,
-        Optional::Int(_) => Optional::Int,
-        Optional::Bool(_) => Optional::Bool,
+        Given::Missing => return Outcome::Declined,
+        Given::Float(_) => Outcome::Float,
+        Given::Int(_) => Outcome::Int,
+        Given::Bool(_) => Outcome::Bool,
     };
-    let tensor = |part: Optional<CubeBackend>| match part {
-        Optional::None => None,
-        Optional::Float(x) | Optional::Int(x) | Optional::Bool(x) => Some(x),
+    let tensor = |part: Given<CubeBackend>| match part {
+        Given::Missing => None,
+        Given::Float(x) | Given::Int(x) | Given::Bool(x) => Some(x),
     };
     let parts = parts.all().into_iter().filter_map(tensor).collect();
     wrap(joined_tensors(parts, axis))

@@ -98,7 +98,7 @@ pub fn conv<const N: usize>(
     bias: Option<CubeTensor>,
     sum: Option<CubeTensor>,
     options: ConvOptions<N>,
-    epilogue: &Epilogue,
+    epilogue: Epilogue,
 ) -> CubeTensor {
     ensure_alike(&x, [Some(&weight), bias.as_ref(), sum.as_ref()]);
     let shape = spec::result(&type_of(&x), &type_of(&weight), &options).shape;

@@ -4,16 +4,17 @@ use burn::backend::{TensorMetadata, ops::IntTensorOps};
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::{blank, keys::Keys, scan, sort, type_of, unwritten};
+use super::{blank, keys::Keys, scan, sort, tensor, type_of, unwritten};
 use crate::{
-    backend::Optional,
+    backend::{Any, Declined, Outcome},
     spec::{ranking::groups as groups_of, scan::Scan},
 };
 
 /// The places of rows in order, and how many groups of equal ones begin up to each; none where elements have no keys.
-pub fn groups(rows: CubeTensor) -> (Optional<CubeBackend>, Optional<CubeBackend>) {
+pub fn groups(rows: Any<CubeBackend>) -> (Outcome<CubeBackend>, Outcome<CubeBackend>) {
+    let rows = tensor(&rows).clone();
     let Some(places) = groups_of(&type_of(&rows)) else {
-        return (Optional::None, Optional::None);
+        return Declined::declined();
     };
     let count = rows.shape()[0];
     let columns = CubeBackend::int_transpose(rows);
@@ -42,10 +43,7 @@ pub fn groups(rows: CubeTensor) -> (Optional<CubeBackend>, Optional<CubeBackend>
         reverse: false,
         product: false,
     };
-    (
-        Optional::Int(order),
-        Optional::Int(scan::scan(begins, scan)),
-    )
+    (Outcome::Int(order), Outcome::Int(scan::scan(begins, scan)))
 }
 
 /// Each value at the place beside it.

@@ -1,11 +1,12 @@
 //! Indices along an axis: those from its end replaced, those outside of it moved in, and the least and the greatest of all.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
-use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
+use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{blank, narrow, type_of};
 use crate::{
+    backend::{Given, Outcome},
     fault::Axis,
     spec::{
         indices::{self as spec, INDICES_PER_RANGE},
@@ -17,19 +18,22 @@ use crate::{
 const UNITS: usize = 64;
 
 /// Indices from `least` on, none empty: with one axis and one batch, the place of an index is the index inside of its axis.
-pub fn within(indices: CubeTensor, least: i64, axis: Axis) -> (CubeTensor, CubeTensor) {
+pub fn within(indices: CubeTensor, least: i64, axis: Axis) -> (CubeTensor, Given<CubeBackend>) {
     let types = spec::within(&type_of(&indices), axis);
     let count = indices.shape().num_elements();
     let counts_from_end = least < 0 && !indices.dtype.is_uint();
-    launch(indices, types, &[axis], count, counts_from_end)
+    let (inside, ranges) = launch(indices, types, &[axis], count, counts_from_end);
+    (inside, Given::Int(ranges))
 }
 
 /// The places of the tuples of `[batches, count, axes]`.
-pub fn places(tuples: CubeTensor, axes: &[Axis]) -> (CubeTensor, CubeTensor) {
+pub fn places(tuples: CubeTensor, axes: Vec<Axis>) -> (Outcome<CubeBackend>, Outcome<CubeBackend>) {
+    let axes = &axes[..];
     let types = spec::places(&type_of(&tuples), axes);
     let each = tuples.shape()[1];
     let is_signed = !tuples.dtype.is_uint();
-    launch(tuples, types, axes, each, is_signed)
+    let (places, ranges) = launch(tuples, types, axes, each, is_signed);
+    (Outcome::Int(places), Outcome::Int(ranges))
 }
 
 /// Places of tuples of which each batch has `each`, and their ranges, of these types.

@@ -14,9 +14,9 @@ use burn_cubecl::CubeBackend;
 pub use conv::conv;
 pub use product::product;
 
-use super::type_of_optional;
+use super::type_of_given;
 use crate::{
-    backend::{ByteProduct, Optional},
+    backend::{ByteProduct, Given},
     spec::integer::ByteShapes,
 };
 
@@ -29,7 +29,7 @@ pub struct Zeros {
 
 /// Shapes of the operands.
 fn shapes(operands: &ByteProduct<CubeBackend>) -> ByteShapes {
-    let shape = |x: &Optional<CubeBackend>| type_of_optional(x).map(|ty| ty.shape);
+    let shape = |x: &Given<CubeBackend>| type_of_given(x).map(|ty| ty.shape);
     let ends = [
         &operands.bias,
         &operands.left_scale,

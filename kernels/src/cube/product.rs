@@ -25,7 +25,10 @@ use super::{
     finish::{Function, finish},
     narrow, reshape, summed, type_of, unwritten,
 };
-use crate::spec::{epilogue::Activation, product as spec};
+use crate::spec::{
+    epilogue::{Activation, Epilogue},
+    product as spec,
+};
 
 /// So many products are left to Burn on wide planes: fewer end before its tiles are worth it.
 const LARGE: usize = 1 << 24;
@@ -54,20 +57,25 @@ pub struct BatchAxis {
     pub next_right: u32,
 }
 
+/// Products of the matrices of the last two axes; those before broadcast.
+pub fn matmul(a: CubeTensor, b: CubeTensor) -> CubeTensor {
+    product(a, b, None, None, Activation::Identity)
+}
+
 /// `activation(x * weight + bias + sum)` over the last axis.
 pub fn linear(
     x: CubeTensor,
     weight: CubeTensor,
     bias: Option<CubeTensor>,
     sum: Option<CubeTensor>,
-    activation: Activation,
+    epilogue: Epilogue,
 ) -> CubeTensor {
     let shape = spec::linear_result(&type_of(&x), &type_of(&weight)).shape;
     let terms = weight.shape()[0];
     let rows = x.shape().num_elements() / terms;
     let x = reshape(x, [rows, terms].into());
     let sum = sum.map(|sum| reshape(sum, [rows, weight.shape()[1]].into()));
-    reshape(product(x, weight, bias, sum, activation), shape)
+    reshape(product(x, weight, bias, sum, epilogue.activation), shape)
 }
 
 /// Products of `[batch, heads, ..]` with equally many heads each for those of the right side, in a dtype. Either

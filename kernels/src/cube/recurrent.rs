@@ -14,9 +14,12 @@ use burn::backend::ops::FloatTensorOps;
 use burn_cubecl::CubeBackend;
 
 use crate::{
-    backend::{Optional, Recurrence},
-    cube::type_of_optional,
-    spec::recurrent::{Cell, ElementTypes, Sizes},
+    backend::{Declined, Given, Outcome, Recurrence},
+    cube::type_of_given,
+    spec::{
+        packed::Packed,
+        recurrent::{Cell, ElementTypes, Sizes},
+    },
 };
 use buffers::Buffers;
 
@@ -24,16 +27,22 @@ use buffers::Buffers;
 const SEQUENCES: usize = 8;
 const TERMS: usize = 1 << 20;
 
-/// The outputs of all times, the last one, and the memory of an LSTM.
-type Outputs<T> = (T, T, T);
+/// The outputs of all times, the last ones, and the last cell states of an LSTM.
+type Outputs = (
+    Outcome<CubeBackend>,
+    Outcome<CubeBackend>,
+    Given<CubeBackend>,
+);
 
 /// The outputs; none of those that [`ElementTypes::outputs`] leaves out.
 pub fn recurrence(
     operands: Recurrence<CubeBackend>,
-    cell: &Cell,
+    cell: Cell,
     sizes: Sizes,
-) -> Outputs<Optional<CubeBackend>> {
-    let of = |operand: &Optional<CubeBackend>| type_of_optional(operand).map(|ty| ty.dtype);
+    _: Option<[Packed; 2]>,
+) -> Outputs {
+    let cell = &cell;
+    let of = |operand: &Given<CubeBackend>| type_of_given(operand).map(|ty| ty.dtype);
     let dtype = operands.x.dtype;
     let others = [
         &operands.bias,
@@ -48,7 +57,7 @@ pub fn recurrence(
         has_lengths: of(&operands.lengths).is_some(),
     };
     let Some(types) = types.outputs(cell, &sizes) else {
-        return (Optional::None, Optional::None, Optional::None);
+        return Declined::declined();
     };
     let (buffers, initial) = Buffers::new(operands, cell, &sizes);
     let last = types.last.shape;
@@ -65,11 +74,15 @@ pub fn recurrence(
     let [hidden, memory] = walk(&buffers, initial);
     let state = |x| {
         let x = CubeBackend::float_reshape(x, last.clone());
-        Optional::Float(CubeBackend::float_cast(x, dtype.into()))
+        CubeBackend::float_cast(x, dtype.into())
     };
     let memory = match cell {
-        Cell::Lstm(_) => state(memory),
-        Cell::Rnn(_) | Cell::Gru(_) => Optional::None,
+        Cell::Lstm(_) => Given::Float(state(memory)),
+        Cell::Rnn(_) | Cell::Gru(_) => Given::Missing,
     };
-    (Optional::Float(buffers.y), state(hidden), memory)
+    (
+        Outcome::Float(buffers.y),
+        Outcome::Float(state(hidden)),
+        memory,
+    )
 }

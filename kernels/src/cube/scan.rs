@@ -4,11 +4,14 @@
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::Shape;
-use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
+use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{first, summed, unwritten};
-use crate::spec::scan::Scan;
+use crate::{
+    backend::{Any, Outcome},
+    spec::scan::Scan,
+};
 
 /// Units of a cube, a power of two that every device has.
 const UNITS: usize = 256;
@@ -25,6 +28,14 @@ struct Rows {
     count: usize,
     size: usize,
     inner: usize,
+}
+
+/// [`scan`] of numbers of either kind.
+pub fn scan_any(x: Any<CubeBackend>, scan: Scan) -> Outcome<CubeBackend> {
+    match x {
+        Any::Float(x) => Outcome::Float(self::scan(x, scan)),
+        Any::Int(x) => Outcome::Int(self::scan(x, scan)),
+    }
 }
 
 pub fn scan(x: CubeTensor, scan: Scan) -> CubeTensor {

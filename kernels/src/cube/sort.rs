@@ -13,9 +13,9 @@ use cubecl::{calculate_cube_count_elemwise, prelude::*};
 use super::{
     first,
     keys::{Keys, decided_later},
-    type_of, unwritten,
+    tensor, type_of, unwritten,
 };
-use crate::{backend::Optional, spec::ranking::Top};
+use crate::{backend::Any, spec::ranking::Top};
 
 /// Units of a cube, each of which compares two elements at a time.
 const UNITS: usize = 256;
@@ -34,11 +34,9 @@ struct Rows {
 }
 
 /// The places of the first elements of each row; none where elements have no keys.
-pub fn top_k(x: CubeTensor, top: Top) -> Optional<CubeBackend> {
-    match top.indices(&type_of(&x)) {
-        Some(_) => Optional::Int(first_of(x, top)),
-        None => Optional::None,
-    }
+pub fn top_k(x: Any<CubeBackend>, top: Top) -> Option<CubeTensor> {
+    let x = tensor(&x);
+    top.indices(&type_of(x)).map(|_| first_of(x.clone(), top))
 }
 
 /// The places of the first elements of each row.

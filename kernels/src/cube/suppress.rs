@@ -5,12 +5,11 @@
 //! are kept or scores are too low, which all units read at one barrier.
 
 use burn::backend::TensorMetadata;
-use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
+use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{INFINITE, blank, is_nan, sort, type_of};
 use crate::{
-    backend::Optional,
     spec::boxes::{BoxForm, Limits, kept},
     spec::ranking::Top,
 };
@@ -25,10 +24,8 @@ pub fn suppress(
     scores: CubeTensor,
     form: BoxForm,
     limits: Limits,
-) -> Optional<CubeBackend> {
-    let Some(kept) = kept(&type_of(&boxes), &type_of(&scores), &limits) else {
-        return Optional::None;
-    };
+) -> Option<CubeTensor> {
+    let kept = kept(&type_of(&boxes), &type_of(&scores), &limits)?;
     let (boxes, scores) = (into_contiguous(boxes), into_contiguous(scores));
     let shape = scores.shape();
     let (classes, count) = (shape[1], shape[2]);
@@ -64,7 +61,7 @@ pub fn suppress(
             limits.score.is_some(),
         );
     }
-    Optional::Int(kept)
+    Some(kept)
 }
 
 /// A box by its least and its greatest coordinates.

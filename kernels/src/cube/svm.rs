@@ -5,8 +5,8 @@ use burn::tensor::DType;
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::{blank, finish::tanh, type_of, type_of_optional, unwritten};
-use crate::backend::{Machine, Optional};
+use super::{blank, finish::tanh, tensor, type_of, unwritten};
+use crate::backend::Machine;
 use crate::spec::svm::{Comparison, Kernel};
 
 /// Units of a cube that share a sum over many vectors.
@@ -37,21 +37,15 @@ impl Power {
 }
 
 /// The products or sums of rows, of which there is at least one.
-pub fn sums(machine: Machine<CubeBackend>, comparison: Comparison) -> Optional<CubeBackend> {
-    let result = comparison.result(
-        type_of_optional(&machine.rows).as_ref(),
-        &type_of(&machine.vectors),
-    );
-    let (Optional::Float(rows) | Optional::Int(rows), Some(result)) = (&machine.rows, result)
-    else {
-        return Optional::None;
-    };
+pub fn sums(machine: Machine<CubeBackend>, comparison: Comparison) -> CubeTensor {
+    let rows = tensor(&machine.rows);
+    let y = comparison.result(&type_of(rows), &type_of(&machine.vectors));
     let rows = into_contiguous(rows.clone());
     let (count, vectors) = (rows.shape()[0], machine.vectors.shape()[1]);
-    let y = blank(&rows, result);
+    let y = blank(&rows, y);
     if comparison.sums.is_none() {
         products(&rows, &machine, &y, [0, count], comparison);
-        return Optional::Float(y);
+        return y;
     }
     let block = (PRODUCTS / vectors).clamp(1, count);
     for first in (0..count).step_by(block) {
@@ -60,7 +54,7 @@ pub fn sums(machine: Machine<CubeBackend>, comparison: Comparison) -> Optional<C
         products(&rows, &machine, &x, [first, length], comparison);
         add(x, &machine, &y, [first, length], comparison.classes);
     }
-    Optional::Float(y)
+    y
 }
 
 /// Writes the products of rows from the first one on and all vectors.

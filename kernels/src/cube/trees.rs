@@ -8,8 +8,8 @@ use burn::tensor::DType;
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::{INFINITE, blank, magnitude, type_of, type_of_optional, unwritten};
-use crate::backend::{Optional, Walk};
+use super::{INFINITE, blank, magnitude, tensor, type_of, unwritten};
+use crate::backend::{Outcome, Walk};
 use crate::spec::trees::{ALWAYS, Aggregate, Election, FEATURE, LEAF, MISSING, Mode};
 
 /// Units that gather the votes for one target of a row, where there are few rows and many trees.
@@ -23,15 +23,9 @@ const LEAVES: usize = if cfg!(test) { 1 << 12 } else { 1 << 24 };
 pub fn votes(
     walk: Walk<CubeBackend>,
     election: Election,
-) -> (Optional<CubeBackend>, Optional<CubeBackend>) {
-    let types = election.result(
-        type_of_optional(&walk.rows).as_ref(),
-        &type_of(&walk.weights),
-    );
-    let (Optional::Float(rows) | Optional::Int(rows), Some([scores, votes])) = (&walk.rows, types)
-    else {
-        return (Optional::None, Optional::None);
-    };
+) -> (Outcome<CubeBackend>, Outcome<CubeBackend>) {
+    let rows = tensor(&walk.rows);
+    let [scores, votes] = election.result(&type_of(rows), &type_of(&walk.weights));
     let rows = into_contiguous(rows.clone());
     let (count, trees) = (rows.shape()[0], walk.roots.shape()[0]);
     let [scores, votes] = [scores, votes].map(|ty| blank(&walk.weights, ty));
@@ -41,7 +35,7 @@ pub fn votes(
         let leaves = leaves(&rows, &walk, [first, length], election.mode);
         gather(leaves, &walk, [&scores, &votes], [first, length], election);
     }
-    (Optional::Float(scores), Optional::Int(votes))
+    (Outcome::Float(scores), Outcome::Int(votes))
 }
 
 /// The leaves that rows from the first one on reach, tree by tree.

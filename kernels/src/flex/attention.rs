@@ -22,7 +22,7 @@ use super::{
     widened,
 };
 use crate::{
-    backend::{Optional, primitives},
+    backend::{Given, primitives},
     spec::scores::Scores,
 };
 use block::{Block, Scratch};
@@ -41,23 +41,24 @@ pub fn attention(
     query: FlexTensor,
     key: FlexTensor,
     value: FlexTensor,
-    mask: Optional<Flex>,
-    bias: Optional<Flex>,
+    mask: Option<FlexTensor>,
+    bias: Option<FlexTensor>,
     scores: Scores,
 ) -> FlexTensor {
     let dtype = query.dtype();
     if let DType::F16 | DType::BF16 = dtype {
         let [query, key, value] = [query, key, value].map(widened);
-        let bias = match bias {
-            Optional::Float(bias) => Optional::Float(widened(bias)),
-            other => other,
-        };
+        let bias = bias.map(widened);
         let y = attention(query, key, value, mask, bias, scores);
         return Flex::float_cast(y, dtype.into());
     }
-    match Operands::new(&query, &key, &value, &mask, &bias, scores) {
+    match Operands::new(&query, &key, &value, mask.as_ref(), bias.as_ref(), scores) {
         Some(operands) => operands.attend(),
-        None => primitives::attention_in_steps::<Flex>(query, key, value, mask, bias, scores),
+        None => {
+            let mask = mask.map_or(Given::Missing, Given::Bool);
+            let bias = bias.map_or(Given::Missing, Given::Float);
+            primitives::attention_in_steps::<Flex>(query, key, value, mask, bias, scores)
+        }
     }
 }
 
@@ -105,8 +106,8 @@ impl Operands {
         query: &FlexTensor,
         key: &FlexTensor,
         value: &FlexTensor,
-        mask: &Optional<Flex>,
-        bias: &Optional<Flex>,
+        mask: Option<&FlexTensor>,
+        bias: Option<&FlexTensor>,
         scores: Scores,
     ) -> Option<Self> {
         let (q, v) = (query.shape(), value.shape());
@@ -119,14 +120,7 @@ impl Operands {
             features: q[3],
             size: v[3],
         };
-        let mask = match mask {
-            Optional::Bool(mask) => Some(mask.clone()),
-            _ => None,
-        };
-        let bias = match bias {
-            Optional::Float(bias) => Some(bias.clone()),
-            _ => None,
-        };
+        let (mask, bias) = (mask.cloned(), bias.cloned());
         let is_bytes = |mask: &FlexTensor| {
             matches!(mask.dtype(), DType::Bool(BoolStore::Native | BoolStore::U8))
         };

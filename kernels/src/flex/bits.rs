@@ -51,7 +51,7 @@ impl Panel<'_> {
 }
 
 /// `x * matrix + bias` over the last axis of `x`; none where there is nothing.
-pub fn matmul(x: FlexTensor, bias: Option<FlexTensor>, matrix: &BitMatrix) -> Option<FlexTensor> {
+pub fn matmul(x: FlexTensor, bias: Option<FlexTensor>, matrix: BitMatrix) -> Option<FlexTensor> {
     let dtype = x.dtype();
     let panels = matrix.panels();
     let (inputs, outputs) = (panels.blocks.inputs, panels.blocks.outputs);

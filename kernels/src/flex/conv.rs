@@ -17,8 +17,15 @@ mod transposed;
 
 use std::sync::Arc;
 
-use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps};
-use burn::tensor::{DType, ops::ConvOptions};
+use burn::backend::{
+    Flex, TensorMetadata,
+    flex::FlexTensor,
+    ops::{FloatTensorOps, ModuleOps},
+};
+use burn::tensor::{
+    DType,
+    ops::{ConvOptions, ConvTransposeOptions},
+};
 
 use super::{
     elementary::finish,
@@ -28,16 +35,16 @@ use super::{
     view::{Dense, RawView, View},
     widened,
 };
-use crate::spec::epilogue::Epilogue;
+use crate::spec::{epilogue::Epilogue, packed::Packed};
 pub use band::{Band, Layout};
 pub use columns::{Columns, columns};
 pub use filters::Filters;
 pub use geometry::Geometry;
 use run::Convolution;
-pub use transposed::conv_transpose;
+use transposed::conv_transpose;
 
 /// The convolution; `other` computes what is not of single precision, and what is empty.
-pub fn conv<const S: usize>(
+fn conv<const S: usize>(
     x: FlexTensor,
     weight: FlexTensor,
     bias: Option<FlexTensor>,
@@ -60,6 +67,38 @@ pub fn conv<const S: usize>(
         other(x, weight, bias, options)
     });
     finish(y, sum, epilogue.activation)
+}
+
+/// Kernels by the number of axes, with those of Flex for what has no tiles.
+macro_rules! by_axes {
+    ($($conv:ident $conv_transpose:ident $axes:literal;)*) => {$(
+        pub fn $conv(
+            x: FlexTensor,
+            weight: FlexTensor,
+            bias: Option<FlexTensor>,
+            sum: Option<FlexTensor>,
+            options: ConvOptions<$axes>,
+            epilogue: Epilogue,
+        ) -> FlexTensor {
+            conv(x, weight, bias, sum, options, epilogue, <Flex as ModuleOps<Flex>>::$conv)
+        }
+
+        pub fn $conv_transpose(
+            x: FlexTensor,
+            weight: FlexTensor,
+            bias: Option<FlexTensor>,
+            options: ConvTransposeOptions<$axes>,
+            packed: Option<Packed>,
+        ) -> FlexTensor {
+            conv_transpose(x, weight, bias, options, packed.as_ref(), <Flex as ModuleOps<Flex>>::$conv_transpose)
+        }
+    )*};
+}
+
+by_axes! {
+    conv1d conv_transpose1d 1;
+    conv2d conv_transpose2d 2;
+    conv3d conv_transpose3d 3;
 }
 
 /// The weight after it is packed, if tiles compute in its precision, and it is not empty.

@@ -19,7 +19,7 @@ const PLANS: usize = 32;
 static KEPT: Mutex<Vec<Arc<dyn Fft<f64>>>> = Mutex::new(Vec::new());
 
 /// The transforms of `[rows, size, parts]`.
-pub fn dft(x: FlexTensor, options: &Dft) -> FlexTensor {
+pub fn dft(x: FlexTensor, options: Dft) -> FlexTensor {
     let [rows, size, _] = x.shape().dims();
     let shape = [rows, options.outputs(), options.parts()];
     of_frames(
@@ -30,19 +30,19 @@ pub fn dft(x: FlexTensor, options: &Dft) -> FlexTensor {
             step: 0,
             size,
         },
-        options,
+        &options,
         &shape,
     )
 }
 
 /// The spectra of the frames of `[batch, size, parts]`, one `step` after another, each times the
 /// window.
-pub fn stft(x: FlexTensor, window: Option<FlexTensor>, step: usize, options: &Dft) -> FlexTensor {
+pub fn stft(x: FlexTensor, window: Option<FlexTensor>, step: usize, options: Dft) -> FlexTensor {
     let [batch, size, _] = x.shape().dims();
     let count = (size - options.length) / step + 1;
     let shape = [batch, count, options.outputs(), options.parts()];
     let size = options.length;
-    of_frames(x, window, Frames { count, step, size }, options, &shape)
+    of_frames(x, window, Frames { count, step, size }, &options, &shape)
 }
 
 fn of_frames(

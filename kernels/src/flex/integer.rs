@@ -28,10 +28,11 @@ use burn::tensor::{DType, ops::ConvOptions};
 use super::{
     conv::Geometry,
     copy::dense,
+    number,
     packed::{Pack, pack},
 };
 use crate::{
-    backend::{ByteProduct, Optional},
+    backend::{self, ByteProduct, Given},
     spec::quantize::{Ending, Integers},
 };
 use along::Along;
@@ -40,7 +41,7 @@ pub use dot::Dot;
 #[cfg(test)]
 pub use dot::with_each_dot;
 pub use filters::Filters;
-pub use matmul::{matmul, pack_matrix};
+pub use matmul::pack_matrix;
 pub use pack::Right;
 use result::Result;
 use tile::{End, Outcome};
@@ -48,11 +49,11 @@ use tile::{End, Outcome};
 /// What a product has beside its operands.
 pub struct Operands {
     /// The zero points of both operands.
-    pub zeros: [Optional<Flex>; 2],
-    pub bias: Optional<Flex>,
+    pub zeros: [Given<Flex>; 2],
+    pub bias: Given<Flex>,
     /// Of both operands and the result.
-    pub scales: [Optional<Flex>; 3],
-    pub zero: Optional<Flex>,
+    pub scales: [Given<Flex>; 3],
+    pub zero: Given<Flex>,
 }
 
 impl Operands {
@@ -81,6 +82,20 @@ fn bytes(x: &FlexTensor) -> Option<(&[u8], bool)> {
 
 /// A convolution over up to three axes; `None` where it is not of bytes, or nothing.
 pub fn conv(
+    operands: ByteProduct<Flex>,
+    options: ConvOptions<3>,
+    integers: Integers,
+) -> backend::Outcome<Flex> {
+    number(convolution(operands, options, integers))
+}
+
+/// The product of the matrices of the last two axes; declines where nothing is multiplied, and for what is not of bytes or has numbers
+/// along rows and columns at once.
+pub fn matmul(operands: ByteProduct<Flex>, integers: Integers) -> backend::Outcome<Flex> {
+    number(matmul::product(operands, integers))
+}
+
+fn convolution(
     operands: ByteProduct<Flex>,
     options: ConvOptions<3>,
     integers: Integers,
@@ -156,9 +171,9 @@ pub fn conv(
         .map(|zero| zero.wrapping_neg())
         .collect();
     let [left, right, result] = operands.scales;
-    let scale = |scale: Optional<Flex>| Along::of_outputs(scale.float(), outputs);
+    let scale = |scale: Given<Flex>| Along::of_outputs(scale.float(), outputs);
     let result = match result {
-        Optional::None => None,
+        Given::Missing => None,
         result => Some(scale(result)?),
     };
     let factor = Along::factor(scale(left)?, scale(right)?, result)?;

@@ -18,14 +18,14 @@ const BLOCK: usize = 1024;
 const SHARE: usize = 1 << 15;
 
 /// `None` for dtypes other than f32.
-pub fn lrn(x: &FlexTensor, options: &Lrn) -> Option<FlexTensor> {
+pub fn lrn(x: FlexTensor, options: Lrn) -> Option<FlexTensor> {
     let shape = x.shape().to_vec();
     if x.dtype() != DType::F32 || shape.contains(&0) {
         return None;
     }
     let (channels, plane) = (shape[1], shape[2..].iter().product::<usize>());
     let (before, after) = ((options.size - 1) / 2, options.size / 2);
-    let x = Dense::new(x);
+    let x = Dense::new(&x);
     let x = x.values();
     let blocks = plane.div_ceil(BLOCK);
     let units = shape[0] * blocks;
@@ -46,7 +46,7 @@ pub fn lrn(x: &FlexTensor, options: &Lrn) -> Option<FlexTensor> {
                     }
                     // SAFETY: each unit writes places of its own.
                     let out = unsafe { out.filled(at(channel), length) };
-                    divide(out, &x[at(channel)..][..length], sums, options);
+                    divide(out, &x[at(channel)..][..length], sums, &options);
                 }
             }
         });

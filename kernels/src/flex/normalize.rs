@@ -10,7 +10,7 @@ use super::{
     instructions::{Sum, dispatched},
     rows::in_place,
 };
-use crate::backend::{Optional, primitives};
+use crate::backend::{Given, primitives};
 
 /// Elements that are summed side by side. Shorter rows take the way of primitives.
 const LANES: usize = 8;
@@ -25,7 +25,7 @@ pub fn layer_norm(
     epsilon: f32,
 ) -> FlexTensor {
     if !is_possible(&rows) {
-        let bias = bias.map_or(Optional::None, Optional::Float);
+        let bias = bias.map_or(Given::Missing, Given::Float);
         return primitives::layer_norm::<Flex>(rows, scale, bias, epsilon);
     }
     normalized(rows, scale, bias, true, epsilon)

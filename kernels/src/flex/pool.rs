@@ -25,7 +25,7 @@ struct Mean<'a> {
 }
 
 /// `None` for dtypes other than f32, and where columns do not follow one another.
-pub fn slide(x: &FlexTensor, slide: &Slide) -> Option<FlexTensor> {
+pub fn slide(x: FlexTensor, slide: Slide) -> Option<FlexTensor> {
     let (g, sizes) = (slide.geometry, x.shape());
     let mut shape = sizes.to_vec();
     let missing = 5 - shape.len();
@@ -33,7 +33,7 @@ pub fn slide(x: &FlexTensor, slide: &Slide) -> Option<FlexTensor> {
     if x.dtype() != DType::F32 || shape.contains(&0) {
         return None;
     }
-    let view = View::of(x)?;
+    let view = View::of(&x)?;
     let (values, [batch, channel, depth, row, column]) = view.spatial();
     if g.sizes[2] != 1 && column != 1 {
         return None;

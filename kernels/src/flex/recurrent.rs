@@ -18,7 +18,7 @@ use super::{
     view::Dense,
 };
 use crate::{
-    backend::{Optional, Recurrence},
+    backend::{Declined, Given, Outcome, Recurrence},
     spec::packed::Packed,
     spec::recurrent::{Cell, Sizes},
 };
@@ -30,20 +30,18 @@ use weights::{Biases, Weights};
 const SEQUENCES: usize = 4;
 
 /// The outputs of all times, the last one, and the memory of an LSTM.
-type Outputs = (Optional<Flex>, Optional<Flex>, Optional<Flex>);
+type Outputs = (Outcome<Flex>, Outcome<Flex>, Given<Flex>);
 
 /// None for numbers that are not of single or half precision.
 pub fn recurrence(
-    operands: &Recurrence<Flex>,
-    cell: &Cell,
+    operands: Recurrence<Flex>,
+    cell: Cell,
     sizes: Sizes,
-    packed: Option<&[Packed; 2]>,
+    packed: Option<[Packed; 2]>,
 ) -> Outputs {
-    match Weights::of(operands, cell, sizes, packed) {
-        Some(weights) => walked(operands, cell, sizes, &weights),
-        None => None,
-    }
-    .unwrap_or((Optional::None, Optional::None, Optional::None))
+    Weights::of(&operands, &cell, sizes, packed.as_ref())
+        .and_then(|weights| walked(&operands, &cell, sizes, &weights))
+        .unwrap_or_else(Declined::declined)
 }
 
 fn walked(
@@ -59,8 +57,8 @@ fn walked(
         hidden: width,
         ..
     } = sizes;
-    let dense = |operand: &Optional<Flex>| match operand {
-        Optional::Float(tensor) => Some(Dense::new(tensor)),
+    let dense = |operand: &Given<Flex>| match operand {
+        Given::Float(tensor) => Some(Dense::new(tensor)),
         _ => None,
     };
     let (peepholes, lengths) = (dense(&operands.peepholes), lengths(&operands.lengths));
@@ -146,17 +144,18 @@ fn walked(
     let dtype = operands.x.dtype();
     let of = |values: Vec<f32>, shape| FlexTensor::from_data(TensorData::new(values, shape));
     let memory = if memory.is_empty() {
-        Optional::None
+        Given::Missing
     } else {
-        rounded(of(memory, last.clone()), dtype)
+        Given::Float(rounded(of(memory, last.clone()), dtype))
     };
-    let hidden = rounded(of(hidden, last), dtype);
-    Some((rounded(y.tensor(all), dtype), hidden, memory))
+    let hidden = Outcome::Float(rounded(of(hidden, last), dtype));
+    let all = Outcome::Float(rounded(y.tensor(all), dtype));
+    Some((all, hidden, memory))
 }
 
-fn rounded(y: FlexTensor, dtype: DType) -> Optional<Flex> {
-    Optional::Float(match dtype {
+fn rounded(y: FlexTensor, dtype: DType) -> FlexTensor {
+    match dtype {
         DType::F32 => y,
         _ => Flex::float_cast(y, dtype.into()),
-    })
+    }
 }

@@ -1,12 +1,15 @@
 //! Indices checked where they lie.
 
-use burn::backend::flex::FlexTensor;
+use burn::backend::{Flex, flex::FlexTensor};
 use burn::tensor::{DType, Element, TensorData};
 
-use crate::fault::{Axis, fail, outside};
+use crate::{
+    backend::Given,
+    fault::{Axis, fail, outside},
+};
 
 /// Negative indices replaced; fails at the first that is outside of the axis.
-pub fn within(indices: FlexTensor, least: i64, axis: Axis) -> FlexTensor {
+pub fn within(indices: FlexTensor, least: i64, axis: Axis) -> (FlexTensor, Given<Flex>) {
     let dtype = indices.dtype();
     let mut data = indices.into_data();
     match dtype {
@@ -18,7 +21,7 @@ pub fn within(indices: FlexTensor, least: i64, axis: Axis) -> FlexTensor {
             data = wide.convert_dtype(dtype);
         }
     }
-    FlexTensor::from_data(data)
+    (FlexTensor::from_data(data), Given::Missing)
 }
 
 fn replace<I: Element + Copy + Into<i64> + TryFrom<i64>>(

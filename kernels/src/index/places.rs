@@ -109,7 +109,7 @@ pub async fn places_on_device<const D: usize>(
     if i32::try_from(size).is_err() {
         return None;
     }
-    let operand = Some(condition.clone());
+    let operand = condition.clone();
     let counts = call!(counts(operand)).tensor()?;
     places_of_growth(Tensor::from_dispatch(counts), reader).await
 }
@@ -129,7 +129,6 @@ pub async fn places_of_growth(
     if found == 0 {
         return Some(empty::<1, 1, Int>(&counts, [0]));
     }
-    let counts = Some(counts);
     call!(compact(counts; found))
         .tensor()
         .map(Tensor::from_dispatch)

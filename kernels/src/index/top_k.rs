@@ -4,7 +4,7 @@ use burn::tensor::{DType, Int, IntDType, Tensor, TensorData, kind::Ordered};
 
 pub use crate::spec::ranking::Top;
 use crate::{
-    backend::call,
+    backend::{Any, call},
     dtype::lowered,
     ensure,
     reader::{Blocking, Reader, Waiting, now},
@@ -65,13 +65,12 @@ async fn top_k_by<const D: usize, K: Ordered>(
 /// The indices of the first elements, without gradients; none where the host has to find them.
 pub fn on_device<const D: usize, K: Ordered>(x: &Tensor<D, K>, top: Top) -> Option<Tensor<D, Int>> {
     let y = x.clone().into_dispatch();
-    let found = if x.dtype().is_float() {
-        let operand = Some(Tensor::<D>::from_dispatch(y).without_autodiff());
-        call!(top_k(operand; top))
+    let operand = if x.dtype().is_float() {
+        Any::of(Tensor::<D>::from_dispatch(y).without_autodiff())
     } else {
-        let operand = Some(Tensor::<D, Int>::from_dispatch(y));
-        call!(top_k(operand; top))
+        Any::of(Tensor::<D, Int>::from_dispatch(y))
     };
+    let found = call!(top_k(operand; top));
     found.tensor().map(Tensor::from_dispatch)
 }
 

@@ -5,7 +5,7 @@ use burn::backend::{DispatchTensor, TensorMetadata};
 use burn::tensor::{DType, Int, IntDType, Tensor, TensorData, kind::Basic};
 
 use crate::{
-    backend::call,
+    backend::{Any, call},
     dtype::lowered,
     index::{
         gather::gather_nonnegative,
@@ -97,13 +97,12 @@ async fn unique_by<const D: usize, K: AnyKind>(
 async fn on_device(rows: DispatchTensor, sorted: bool, reader: impl Reader) -> Option<Groups> {
     let count = rows.shape()[0];
     i32::try_from(count).ok()?;
-    let (order, numbers) = if rows.dtype().is_float() {
-        let rows = Some(Tensor::<2>::from_dispatch(rows).without_autodiff());
-        call!(groups(rows))
+    let rows = if rows.dtype().is_float() {
+        Any::of(Tensor::<2>::from_dispatch(rows).without_autodiff())
     } else {
-        let rows = Some(Tensor::<2, Int>::from_dispatch(rows));
-        call!(groups(rows))
+        Any::of(Tensor::<2, Int>::from_dispatch(rows))
     };
+    let (order, numbers) = call!(groups(rows));
     let [order, numbers] = [order, numbers].map(|found| found.tensor().map(Tensor::from_dispatch));
     let (order, numbers): (Tensor<1, Int>, Tensor<1, Int>) = (order?, numbers?);
     let begins = places_of_growth(numbers.clone(), reader).await?;

@@ -133,7 +133,7 @@ fn rows<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<2> {
     narrow_rows(widened(x), axis)
 }
 
-/// The rows in the dtype that they have, of which [`Kernels`](crate::backend::Kernels) sums as precisely as it must.
+/// The rows in the dtype that they have; kernels and primitives sum them in single precision at least.
 fn narrow_rows<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<2> {
     let dims = x.dims();
     let [outer, inner]: [usize; 2] =

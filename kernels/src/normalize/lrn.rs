@@ -4,7 +4,7 @@ use burn::tensor::{Tensor, ops::PadMode};
 
 pub use crate::spec::normalize::Lrn;
 use crate::{
-    backend::{Optional, call},
+    backend::{Outcome, call},
     widen::widened,
 };
 
@@ -28,7 +28,7 @@ pub fn lrn<const D: usize>(
     };
     let same = x.clone();
     if size > 0
-        && let Optional::Float(y) = call!(lrn(same; options))
+        && let Outcome::Float(y) = call!(lrn(same; options))
     {
         return Tensor::from_dispatch(y);
     }

@@ -4,7 +4,7 @@ use burn::tensor::Tensor;
 
 pub use crate::spec::pool::{Of, Slide};
 use crate::{
-    backend::{Optional, call},
+    backend::{Outcome, call},
     spec::{geometry::Geometry, window::Window},
 };
 
@@ -38,7 +38,7 @@ pub fn slide<const D: usize, const S: usize>(
     };
     let x = x.clone();
     match call!(slide(x; slide)) {
-        Optional::Float(y) => Some(Tensor::from_dispatch(y)),
+        Outcome::Float(y) => Some(Tensor::from_dispatch(y)),
         _ => None,
     }
 }

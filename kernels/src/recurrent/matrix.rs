@@ -4,7 +4,7 @@ use burn::backend::Dispatch;
 use burn::tensor::{Int, Tensor};
 
 use crate::{
-    backend::{self, Operand, Optional},
+    backend::{self, Given, Operand},
     ensure,
     product::matmul::product,
     quantize::matmul_dynamic,
@@ -67,8 +67,8 @@ impl Matrices for Tensor<3> {
     fn into_operands(self) -> backend::Matrices<Dispatch> {
         backend::Matrices {
             weight: Some(self).into_primitive(),
-            scale: Optional::None,
-            zero: Optional::None,
+            scale: Given::Missing,
+            zero: Given::Missing,
         }
     }
 }

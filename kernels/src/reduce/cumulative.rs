@@ -3,7 +3,7 @@
 use alloc::vec;
 use burn::tensor::{Tensor, kind::Numeric};
 
-use crate::backend::call;
+use crate::backend::{Any, call};
 pub use crate::spec::scan::Scan;
 
 /// CumSum; `exclusive` leaves each element out of its own sum, `reverse` starts at the end.
@@ -48,7 +48,7 @@ fn scan<const D: usize, K: Numeric>(x: Tensor<D, K>, scan: Scan) -> Tensor<D, K>
     if x.dims().contains(&0) {
         return x;
     }
-    let operand = Some(x.clone());
+    let operand = Any::of(x.clone());
     match call!(scan(operand; scan)).tensor() {
         Some(y) => Tensor::from_dispatch(y),
         None => passes(x, scan),

@@ -1,6 +1,6 @@
 //! The discrete Fourier transform.
 //!
-//! A backend may have a fast one of its own (the trait `Kernels`). Elsewhere short
+//! A device may have a fast one of its own. Elsewhere short
 //! transforms are products with a matrix, long ones passes over the tensor.
 
 mod chirp;
@@ -14,7 +14,7 @@ use once_cell::race::OnceBox;
 use crate::shape::WithShape;
 pub use crate::spec::dft::Dft;
 use crate::{
-    backend::{Optional, call},
+    backend::{Outcome, call},
     ensure,
     sizes::elements,
     spec::{operand, shaped},
@@ -120,7 +120,7 @@ impl Plan {
         }
         let window = window.map(|window| window.cast(x.dtype()));
         let (signal, factors) = (x.clone(), window.clone());
-        if let Optional::Float(y) = call!(stft(signal, factors; step, options)) {
+        if let Outcome::Float(y) = call!(stft(signal, factors; step, options)) {
             return Tensor::<4>::from_dispatch(y).cast(dtype);
         }
         let frames: Tensor<4> = x.unfold(1, frame, step);
@@ -147,7 +147,7 @@ impl Plan {
         }
         let signal = x.clone();
         match call!(dft(signal; options)) {
-            Optional::Float(y) => Tensor::from_dispatch(y),
+            Outcome::Float(y) => Tensor::from_dispatch(y),
             _ if options.length <= LONGEST_MATRIX => self.by_matrix(x, None),
             _ => by_passes(x, options),
         }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-#[cfg(feature = "std")]
+#[cfg(feature = "flex")]
 use {
     alloc::{boxed::Box, sync::Arc},
     core::any::Any,
@@ -10,7 +10,7 @@ use {
 };
 
 /// The pack of a device, of a type that only its kernels know.
-#[cfg(feature = "std")]
+#[cfg(feature = "flex")]
 type Kept = Option<Box<dyn Any + Send + Sync>>;
 
 /// A weight in the order in which the kernels of a device read it.
@@ -19,7 +19,7 @@ type Kept = Option<Box<dyn Any + Send + Sync>>;
 /// copies share it.
 #[derive(Clone, Default)]
 pub struct Packed {
-    #[cfg(feature = "std")]
+    #[cfg(feature = "flex")]
     kept: Arc<RwLock<Kept>>,
 }
 

@@ -34,12 +34,12 @@ pub const TOLERANCE: f64 = 0.005;
 pub const STEPS: usize = 100;
 
 impl Comparison {
-    /// Returns the type of the products or sums of rows with vectors, `[features, count]`; `None` without rows.
-    pub fn result(&self, rows: Option<&TensorType>, vectors: &TensorType) -> Option<TensorType> {
+    /// Returns the type of the products or sums of rows with vectors, `[features, count]`.
+    pub fn result(&self, rows: &TensorType, vectors: &TensorType) -> TensorType {
         let width = self
             .sums
             .map_or(vectors.shape[1], |sums| sums * self.classes);
-        Some(TensorType::new([rows?.shape[0], width], DType::F32))
+        TensorType::new([rows.shape[0], width], DType::F32)
     }
 }
 

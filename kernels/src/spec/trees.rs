@@ -83,14 +83,10 @@ pub const NEVER: u32 = 6;
 pub const ALWAYS: u32 = 7;
 
 impl Election {
-    /// Returns the types of the scores of rows, and of the numbers of leaves that count for each; `None` without rows.
-    pub fn result(
-        &self,
-        rows: Option<&TensorType>,
-        weights: &TensorType,
-    ) -> Option<[TensorType; 2]> {
-        let scores = TensorType::new([rows?.shape[0], self.targets], weights.dtype);
+    /// Returns the types of the scores of rows, and of the numbers of leaves that count for each.
+    pub fn result(&self, rows: &TensorType, weights: &TensorType) -> [TensorType; 2] {
+        let scores = TensorType::new([rows.shape[0], self.targets], weights.dtype);
         let votes = scores.with_dtype(DType::I32);
-        Some([scores, votes])
+        [scores, votes]
     }
 }

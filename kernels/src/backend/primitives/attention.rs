@@ -10,7 +10,7 @@ use num_traits::Float as _;
 
 use super::{narrowed, widened};
 use crate::{
-    backend::{Optional, switches},
+    backend::{Given, switches},
     sizes::elements,
     spec::scores::{Scores, Undefined},
 };
@@ -20,8 +20,8 @@ pub fn attention<B: Backend>(
     query: FloatTensor<B>,
     key: FloatTensor<B>,
     value: FloatTensor<B>,
-    mask: Optional<B>,
-    bias: Optional<B>,
+    mask: Given<B>,
+    bias: Given<B>,
     scores: Scores,
 ) -> FloatTensor<B> {
     let dtype = query.dtype();
@@ -44,8 +44,8 @@ pub fn attention_in_steps<B: Backend>(
     query: FloatTensor<B>,
     key: FloatTensor<B>,
     value: FloatTensor<B>,
-    mask: Optional<B>,
-    bias: Optional<B>,
+    mask: Given<B>,
+    bias: Given<B>,
     scores: Scores,
 ) -> FloatTensor<B> {
     Operands::<B>::new(query, key, value, mask, bias, scores).in_steps()
@@ -66,8 +66,8 @@ impl<B: Backend> Operands<B> {
         query: FloatTensor<B>,
         key: FloatTensor<B>,
         value: FloatTensor<B>,
-        mask: Optional<B>,
-        bias: Optional<B>,
+        mask: Given<B>,
+        bias: Given<B>,
         scores: Scores,
     ) -> Self {
         let mut shape = query.shape();

@@ -2,14 +2,14 @@
 
 use burn::backend::{Backend, TensorMetadata, get_or_init_device_settings, tensor::FloatTensor};
 
-use super::super::Optional;
+use super::super::Given;
 use crate::spec::epilogue::Activation;
 
 const SQRT_2_OVER_PI: f64 = core::f64::consts::FRAC_2_SQRT_PI * core::f64::consts::FRAC_1_SQRT_2;
 
 pub fn finish<B: Backend>(
     x: FloatTensor<B>,
-    sum: Optional<B>,
+    sum: Given<B>,
     activation: Activation,
 ) -> FloatTensor<B> {
     let x = match sum.float() {

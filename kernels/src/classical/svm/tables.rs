@@ -5,7 +5,7 @@ use burn::module::Module;
 use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData, kind::Basic};
 
 use super::{Basis, Votes, pairs};
-use crate::backend::{Machine, Operand, call, runs_cubes};
+use crate::backend::{Any, Machine, Operand, call, runs_cubes};
 use crate::dtype::lowered;
 use crate::spec::svm::Comparison;
 
@@ -127,7 +127,7 @@ impl Tables {
             classes: self.starts.dims()[0] - 1,
         };
         let machine = Machine {
-            rows: Some(rows).into_primitive(),
+            rows: Any::of(rows),
             vectors: self.vectors.clone().into_primitive(),
             coefficients: self.coefficients.clone().into_primitive(),
             starts: self.starts.clone().into_primitive(),

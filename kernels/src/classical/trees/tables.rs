@@ -5,7 +5,7 @@ use burn::module::Module;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData, kind::Basic};
 
 use super::{Aggregate, Forest, Mode, Number};
-use crate::backend::{Operand, Walk, call, runs_cubes};
+use crate::backend::{Any, Operand, Walk, call, runs_cubes};
 use crate::spec::trees::{ALWAYS, Election, FEATURE, MISSING, NEVER};
 use crate::{dtype::lowered, ensure, shape::lift};
 
@@ -88,7 +88,7 @@ impl Tables {
             return None;
         }
         let walk = Walk {
-            rows: Some(rows).into_primitive(),
+            rows: Any::of(rows),
             nodes: self.nodes.clone().into_primitive(),
             values: self.values.clone().into_primitive(),
             roots: self.roots.clone().into_primitive(),

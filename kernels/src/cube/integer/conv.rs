@@ -10,7 +10,7 @@ use cubecl::prelude::*;
 
 use super::ends::{End, Ends, Others, Steps, at, ended, ends_of_one};
 use super::{shapes, summed};
-use crate::backend::{ByteProduct, Optional};
+use crate::backend::{ByteProduct, Outcome};
 use crate::cube::conv::{
     Geometry, Plan, Shader,
     depthwise::{self, Row},
@@ -30,10 +30,10 @@ use crate::spec::{
 pub fn conv(
     operands: ByteProduct<CubeBackend>,
     options: ConvOptions<3>,
-    integers: &Integers,
-) -> Optional<CubeBackend> {
+    integers: Integers,
+) -> Outcome<CubeBackend> {
     let Some(y) = shapes(&operands).convolution(&options, integers.ending) else {
-        return Optional::None;
+        return Outcome::Declined;
     };
     let ending = integers.ending;
     let y = match y.shape.num_dims() - 2 {
@@ -42,8 +42,8 @@ pub fn conv(
         _ => convolved(operands, y, options, ending),
     };
     match ending {
-        Ending::Floats => Optional::Float(y),
-        Ending::Sums | Ending::Quantized { .. } => Optional::Int(y),
+        Ending::Floats => Outcome::Float(y),
+        Ending::Sums | Ending::Quantized { .. } => Outcome::Int(y),
     }
 }
 

@@ -6,7 +6,7 @@ use burn_cubecl::{CubeBackend, kernel::cast, tensor::CubeTensor};
 use cubecl::prelude::*;
 
 use super::Zeros;
-use crate::backend::{ByteProduct, Optional};
+use crate::backend::{ByteProduct, Given};
 use crate::cube::narrow;
 use crate::cube::quantize::{Rounding, RoundingLaunch, integer};
 use crate::spec::quantize::Ending;
@@ -140,7 +140,7 @@ impl Others {
         let (left, right) = (operands.left, operands.right);
         let to = |tensor: Option<CubeTensor>, dtype| tensor.map(|tensor| cast(tensor, dtype));
         let (bias, added) = match operands.bias {
-            Optional::Float(added) => (None, Some(cast(added, DType::F32))),
+            Given::Float(added) => (None, Some(cast(added, DType::F32))),
             bias => (to(bias.int(), DType::I32), None),
         };
         let mut others = Self {

@@ -6,7 +6,7 @@ use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::ends::{End, Ends, Others, Steps, at, ended, ends_of_one};
 use super::{Zeros, shapes, summed};
-use crate::backend::{ByteProduct, Optional};
+use crate::backend::{ByteProduct, Outcome};
 use crate::cube::product::{
     BatchAxisLaunch, Geometry, GeometryLaunch,
     tile::{self, Tile, UNITS},
@@ -18,15 +18,15 @@ use crate::spec::{
 };
 
 /// The product of the matrices of the last two axes; those before broadcast.
-pub fn product(operands: ByteProduct<CubeBackend>, integers: &Integers) -> Optional<CubeBackend> {
+pub fn product(operands: ByteProduct<CubeBackend>, integers: Integers) -> Outcome<CubeBackend> {
     let Some(y) = shapes(&operands).product(integers.ending) else {
-        return Optional::None;
+        return Outcome::Declined;
     };
     let ending = integers.ending;
     let y = multiplied(operands, y, ending);
     match ending {
-        Ending::Floats => Optional::Float(y),
-        Ending::Sums | Ending::Quantized { .. } => Optional::Int(y),
+        Ending::Floats => Outcome::Float(y),
+        Ending::Sums | Ending::Quantized { .. } => Outcome::Int(y),
     }
 }
 

@@ -6,7 +6,7 @@ use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{Rounding, RoundingLaunch, integer};
-use crate::backend::Optional;
+use crate::backend::{Declined, Outcome};
 use crate::cube::units::{UNITS, greatest};
 use crate::cube::{address, blank, type_of, unwritten};
 use crate::spec::quantize::dynamic;
@@ -20,14 +20,14 @@ const PARTS: usize = 64;
 const LEVELS: f32 = 255.0;
 
 type Quantized = (
-    Optional<CubeBackend>,
-    Optional<CubeBackend>,
-    Optional<CubeBackend>,
+    Outcome<CubeBackend>,
+    Outcome<CubeBackend>,
+    Outcome<CubeBackend>,
 );
 
 pub fn quantize_dynamic(x: CubeTensor, dtype: DType) -> Quantized {
     let Some([y, scale, zero]) = dynamic(&type_of(&x), dtype) else {
-        return (Optional::None, Optional::None, Optional::None);
+        return Declined::declined();
     };
     let count = x.shape().num_elements();
     let x = into_contiguous(x);
@@ -67,11 +67,7 @@ pub fn quantize_dynamic(x: CubeTensor, dtype: DType) -> Quantized {
             dtype_to_storage_type(dtype),
         );
     }
-    (
-        Optional::Int(y),
-        Optional::Float(scale),
-        Optional::Int(zero),
-    )
+    (Outcome::Int(y), Outcome::Float(scale), Outcome::Int(zero))
 }
 
 /// The greatest value of each part, and the greatest of its negatives, 0 among them.

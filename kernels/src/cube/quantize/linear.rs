@@ -2,7 +2,7 @@
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::DType;
-use burn_cubecl::{CubeBackend, kernel::untile, tensor::CubeTensor};
+use burn_cubecl::{kernel::untile, tensor::CubeTensor};
 use cubecl::prelude::*;
 
 use super::{
@@ -10,11 +10,10 @@ use super::{
     places::{Axis, axes, places, steps},
     shared,
 };
-use crate::backend::Optional;
 use crate::cube::{address, blank, type_of, unwritten};
 use crate::spec::quantize::{Affine, integers};
 
-pub fn quantize(x: CubeTensor, to: Affine) -> Optional<CubeBackend> {
+pub fn quantize(x: CubeTensor, to: Affine) -> Option<CubeTensor> {
     let rounding = RoundingLaunch::of(to.dtype(), to.bits(), to.zero());
     to_integers(x, None, None, to.dtype(), to.scale(), rounding)
 }
@@ -26,7 +25,7 @@ pub fn quantize_along(
     zero: Option<CubeTensor>,
     dtype: DType,
     bits: u32,
-) -> Optional<CubeBackend> {
+) -> Option<CubeTensor> {
     let rounding = RoundingLaunch::of(dtype, bits, 0);
     to_integers(x, Some(scale), zero, dtype, 1.0, rounding)
 }
@@ -48,15 +47,13 @@ fn to_integers(
     dtype: DType,
     scale: f32,
     rounding: RoundingLaunch,
-) -> Optional<CubeBackend> {
-    let Some(y) = integers(&type_of(&x), dtype) else {
-        return Optional::None;
-    };
+) -> Option<CubeTensor> {
+    let y = integers(&type_of(&x), dtype)?;
     let x = untile(x);
     let y = blank(&x, y);
     let count = y.shape().num_elements();
     if count == 0 {
-        return Optional::Int(y);
+        return Some(y);
     }
     let operands = Operands { x, scales, zeros };
     let client = y.client.clone();
@@ -87,7 +84,7 @@ fn to_integers(
             dtypes.map(dtype_to_storage_type),
         );
     }
-    Optional::Int(y)
+    Some(y)
 }
 
 fn to_floats(

@@ -1,24 +1,21 @@
 //! Means of integers: the units of a cube share the sum of one.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
-use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
+use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::{Rounding, RoundingLaunch, integer};
-use crate::backend::Optional;
 use crate::cube::units::{UNITS, total};
 use crate::cube::{address, blank, type_of};
 use crate::spec::quantize::{Mean, Rounded};
 
-pub fn mean(x: CubeTensor, mean: Mean) -> Optional<CubeBackend> {
-    let Some(y) = mean.result(&type_of(&x)) else {
-        return Optional::None;
-    };
+pub fn mean(x: CubeTensor, mean: Mean) -> Option<CubeTensor> {
+    let y = mean.result(&type_of(&x))?;
     let y = blank(&x, y);
     let count = mean.count(&x.shape());
     let rows = y.shape().num_elements();
     if rows == 0 {
-        return Optional::Int(y);
+        return Some(y);
     }
     let x = into_contiguous(x);
     let (of, to) = (mean.of, mean.y);
@@ -49,7 +46,7 @@ pub fn mean(x: CubeTensor, mean: Mean) -> Optional<CubeBackend> {
             dtypes,
         );
     }
-    Optional::Int(y)
+    Some(y)
 }
 
 #[cube(launch_unchecked, address_type = "dynamic")]

@@ -13,7 +13,7 @@ use super::{
     plan::Plan,
 };
 use crate::{
-    backend::{Matrices, Optional, Recurrence},
+    backend::{Given, Matrices, Recurrence},
     cube::{address, blank, product::product, unwritten},
     spec::epilogue::Activation,
     spec::recurrent::{Cell, Sizes},
@@ -98,10 +98,7 @@ impl Buffers {
             times: sizes.times,
             batch: sizes.batch,
         };
-        (
-            buffers,
-            [operands.hidden, operands.cell].map(Optional::float),
-        )
+        (buffers, [operands.hidden, operands.cell].map(Given::float))
     }
 
     /// The elements of a state of all sequences.
@@ -132,7 +129,7 @@ impl Buffers {
 fn weights(matrices: Matrices<CubeBackend>) -> (CubeTensor, Option<CubeTensor>) {
     match matrices {
         Matrices {
-            weight: Optional::Float(weights),
+            weight: Given::Float(weights),
             ..
         } => (weights, None),
         matrices => match Levels::of(matrices) {

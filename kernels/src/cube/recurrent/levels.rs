@@ -10,7 +10,7 @@ use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::columns::UNITS;
 use crate::{
-    backend::{Matrices, Optional},
+    backend::{Given, Matrices},
     cube::{address, unwritten},
     spec::recurrent::Sizes,
 };
@@ -32,7 +32,7 @@ pub struct Levels {
 impl Levels {
     /// None for weights of floats.
     pub fn of(matrices: Matrices<CubeBackend>) -> Option<Self> {
-        let (Optional::Int(weight), Optional::Float(scale), Optional::Int(zero)) =
+        let (Given::Int(weight), Given::Float(scale), Given::Int(zero)) =
             (matrices.weight, matrices.scale, matrices.zero)
         else {
             return None;

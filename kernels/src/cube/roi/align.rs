@@ -1,12 +1,11 @@
 //! RoiAlign.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
-use burn_cubecl::{CubeBackend, tensor::CubeTensor};
+use burn_cubecl::tensor::CubeTensor;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::Operands;
 use crate::{
-    backend::Optional,
     cube::{INFINITE, magnitude},
     spec::regions::{Mode, RoiAlign},
 };
@@ -20,10 +19,8 @@ pub fn roi_align(
     rois: CubeTensor,
     batches: CubeTensor,
     options: RoiAlign,
-) -> Optional<CubeBackend> {
-    let Some(operands) = Operands::new(x, rois, batches, options.output) else {
-        return Optional::None;
-    };
+) -> Option<CubeTensor> {
+    let operands = Operands::new(x, rois, batches, options.output)?;
     let address = operands.address();
     let Operands {
         x,
@@ -61,7 +58,7 @@ pub fn roi_align(
             dtype,
         );
     }
-    Optional::Float(y)
+    Some(y)
 }
 
 /// The points of an element of the result along an axis.

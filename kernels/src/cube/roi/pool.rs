@@ -1,11 +1,10 @@
 //! MaxRoiPool.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
-use burn_cubecl::{CubeBackend, tensor::CubeTensor};
+use burn_cubecl::tensor::CubeTensor;
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
 use super::Operands;
-use crate::backend::Optional;
 
 /// `batches` are those of the image.
 pub fn max_roi_pool(
@@ -14,10 +13,8 @@ pub fn max_roi_pool(
     batches: CubeTensor,
     output: [usize; 2],
     scale: f32,
-) -> Optional<CubeBackend> {
-    let Some(operands) = Operands::new(x, rois, batches, output) else {
-        return Optional::None;
-    };
+) -> Option<CubeTensor> {
+    let operands = Operands::new(x, rois, batches, output)?;
     let address = operands.address();
     let Operands {
         x,
@@ -51,7 +48,7 @@ pub fn max_roi_pool(
             dtype,
         );
     }
-    Optional::Float(y)
+    Some(y)
 }
 
 #[cube(launch_unchecked, address_type = "dynamic")]

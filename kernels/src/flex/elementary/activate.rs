@@ -9,7 +9,7 @@ use super::{
     logistic::{sigmoid_at, softplus_at, tanh_at},
 };
 use crate::{
-    backend::{Optional, primitives},
+    backend::{Given, primitives},
     flex::{
         instructions::{Sum, dispatched},
         rows::in_place,
@@ -21,7 +21,7 @@ use crate::{
 /// `activation(x + sum)`.
 pub fn finish(x: FlexTensor, sum: Option<FlexTensor>, activation: Activation) -> FlexTensor {
     if x.dtype() == DType::F64 {
-        let sum = sum.map_or(Optional::None, Optional::Float);
+        let sum = sum.map_or(Given::Missing, Given::Float);
         return primitives::finish::<Flex>(x, sum, activation);
     }
     let (x, sum) = match sum {

@@ -6,7 +6,7 @@ use super::corrections::Zeros;
 use super::dot::Dot;
 use super::result::Result;
 use super::tile::Outcome;
-use crate::{backend::Optional, spec::quantize::Ending};
+use crate::{backend::Given, spec::quantize::Ending};
 
 /// Factors, biases and the zero point of a result, which has a number for each column of the tiles.
 pub struct Ends {
@@ -26,17 +26,17 @@ impl Ends {
         dot: Dot,
     ) -> Option<(Self, Zeros)> {
         let width = columns.next_multiple_of(dot.columns());
-        let numbers = |tensor: Optional<_>| Along::<i32>::of(tensor.int());
-        let scale = |tensor: Optional<_>| Along::<f32>::of(tensor.float());
+        let numbers = |tensor: Given<_>| Along::<i32>::of(tensor.int());
+        let scale = |tensor: Given<_>| Along::<f32>::of(tensor.float());
         let [left_zero, right_zero] = operands.zeros;
         let zeros = [numbers(left_zero)?, numbers(right_zero)?];
         let (bias, float_bias) = match operands.bias {
-            bias @ Optional::Float(_) => (Along::One(0), Some(scale(bias)?)),
+            bias @ Given::Float(_) => (Along::One(0), Some(scale(bias)?)),
             bias => (numbers(bias)?, None),
         };
         let [left, right, result] = operands.scales;
         let result = match result {
-            Optional::None => None,
+            Given::Missing => None,
             result => Some(scale(result)?),
         };
         let factor = Along::factor(scale(left)?, scale(right)?, result)?;

@@ -32,7 +32,7 @@ const BYTES: usize = 4;
 
 /// Products of the matrices of the last two axes, those before broadcast; `None` where nothing is multiplied, and for
 /// what is not of bytes or has numbers along rows and columns at once.
-pub fn matmul(operands: ByteProduct<Flex>, integers: Integers) -> Option<FlexTensor> {
+pub fn product(operands: ByteProduct<Flex>, integers: Integers) -> Option<FlexTensor> {
     let (a, b, operands) = Operands::of(operands);
     let (left, right) = (a.shape().to_vec(), b.shape().to_vec());
     let ([batches @ .., rows, inner], [before @ .., terms, columns]) = (&left[..], &right[..])

@@ -1,11 +1,12 @@
 //! DynamicQuantizeLinear.
 
-use burn::backend::flex::FlexTensor;
+use burn::backend::{Flex, flex::FlexTensor};
 use burn::tensor::{DType, TensorData};
 
 use super::element::Rounding;
 use super::linear::{quantize, single};
 use super::parts::{Work, elements, run_with};
+use crate::backend::{Declined, Outcome};
 use crate::flex::instructions::{Set, Sum};
 use crate::flex::threads::on_chunks;
 use crate::spec::quantize::Affine;
@@ -20,7 +21,14 @@ const LANES: usize = 64;
 const SHARE: usize = 1 << 15;
 
 /// Bytes, their scale and their zero point.
-pub fn quantize_dynamic(x: FlexTensor) -> Option<[FlexTensor; 3]> {
+pub fn quantize_dynamic(x: FlexTensor, _: DType) -> (Outcome<Flex>, Outcome<Flex>, Outcome<Flex>) {
+    match quantized(x) {
+        Some([y, scale, zero]) => (Outcome::Int(y), Outcome::Float(scale), Outcome::Int(zero)),
+        None => Declined::declined(),
+    }
+}
+
+fn quantized(x: FlexTensor) -> Option<[FlexTensor; 3]> {
     let x = single(x)?;
     let (least, most) = range(elements(&x));
     let scale = match (most - least) / LEVELS {

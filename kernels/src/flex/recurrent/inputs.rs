@@ -4,7 +4,7 @@ use burn::backend::{Flex, TensorMetadata, flex::FlexTensor};
 
 use super::levels::quantize;
 use crate::{
-    backend::Optional,
+    backend::Given,
     flex::{
         view::{Matrix, View},
         widened,
@@ -106,8 +106,8 @@ impl Inputs {
 }
 
 /// How many steps each sequence has; none where it is negative.
-pub fn lengths(operand: &Optional<Flex>) -> Option<Vec<usize>> {
-    let Optional::Int(tensor) = operand else {
+pub fn lengths(operand: &Given<Flex>) -> Option<Vec<usize>> {
+    let Given::Int(tensor) = operand else {
         return None;
     };
     let lengths = tensor.clone().into_data();

@@ -11,7 +11,7 @@ use burn::tensor::TensorData;
 
 use super::{inputs::Inputs, levels::scale_columns};
 use crate::{
-    backend::{self, Optional, Recurrence},
+    backend::{self, Given, Recurrence},
     flex::{
         copy::dense,
         gemm::{End, Right, multiply_packed},
@@ -147,11 +147,11 @@ impl Weights {
 impl<'a> Matrices<'a> {
     fn of(operands: &'a backend::Matrices<Flex>) -> Option<Self> {
         match (&operands.weight, &operands.scale, &operands.zero) {
-            (Optional::Float(weight), ..) => Some(Self {
+            (Given::Float(weight), ..) => Some(Self {
                 weight,
                 factors: None,
             }),
-            (Optional::Int(weight), Optional::Float(scale), Optional::Int(zero)) => Some(Self {
+            (Given::Int(weight), Given::Float(scale), Given::Int(zero)) => Some(Self {
                 weight,
                 factors: Some([scale, zero]),
             }),

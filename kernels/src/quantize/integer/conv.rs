@@ -5,7 +5,7 @@ use burn::tensor::{DType, FloatDType, Int, Tensor, ops::ConvOptions};
 use super::{Ending, Requantize, Weight, difference, exact};
 use crate::shape::WithShape;
 use crate::{
-    backend::{ByteProduct, Operand, Optional, call},
+    backend::{ByteProduct, Operand, Outcome, call},
     convolution::{
         conv::{conv1d, conv2d, conv3d, ensure_fits},
         window::Window,
@@ -143,7 +143,7 @@ fn bytes<const D: usize, const S: usize>(
     };
     let y = call!(conv_bytes(operands; options, integers));
     match y {
-        Optional::Int(y) => Some(Tensor::from_dispatch(y)),
+        Outcome::Int(y) => Some(Tensor::from_dispatch(y)),
         _ => None,
     }
 }

@@ -5,7 +5,7 @@ use burn::tensor::{DType, FloatDType, Int, Tensor};
 use super::{Ending, Requantize, Weight, difference, exact};
 use crate::shape::WithShape;
 use crate::{
-    backend::{ByteProduct, Operand, Optional, call},
+    backend::{ByteProduct, Operand, Outcome, call},
     elementwise::cast::float_to_int,
     product::matmul::{matmul, matmul_int},
     quantize::{quantize_dynamic, requantize},
@@ -33,7 +33,7 @@ pub fn matmul_integer<const A: usize, const B: usize, const O: usize>(
         None,
         Ending::Sums,
     ) {
-        Optional::Int(sums) => Tensor::from_dispatch(sums),
+        Outcome::Int(sums) => Tensor::from_dispatch(sums),
         _ => sums(a, b.values, zeros, None),
     }
 }
@@ -65,7 +65,7 @@ pub fn qlinear_matmul<const A: usize, const B: usize, const O: usize>(
         zero,
         to.ending(&a.device()),
     ) {
-        Optional::Int(y) => Tensor::from_dispatch(y),
+        Outcome::Int(y) => Tensor::from_dispatch(y),
         _ => {
             let sums = sums(a, b.values, zeros, bias);
             requantize(sums, to.scales, to.zero, to.dtype, to.bits)
@@ -103,13 +103,13 @@ pub fn matmul_to_float<const A: usize, const B: usize, const O: usize>(
     let scales = || [Some(left.clone()), Some(right.clone()), None];
     let y = match (&sums_bias, &bias) {
         // What is not of single precision is rounded behind the sum.
-        _ if left.dtype() != DType::F32 => Optional::None,
+        _ if left.dtype() != DType::F32 => Outcome::Declined,
         (None, bias) => bytes(&a, &b, &zeros, bias.clone(), scales(), None, Ending::Floats),
         (sums, None) => bytes(&a, &b, &zeros, sums.clone(), scales(), None, Ending::Floats),
-        _ => Optional::None,
+        _ => Outcome::Declined,
     };
     match y {
-        Optional::Float(y) => Tensor::from_dispatch(y),
+        Outcome::Float(y) => Tensor::from_dispatch(y),
         _ => scaled(sums(a, b.values, zeros, sums_bias), [left, right], bias),
     }
 }
@@ -164,7 +164,7 @@ fn bytes<const A: usize, const B: usize, const O: usize, K: burn::tensor::kind::
     [a_scale, b_scale, scale]: [Option<Tensor<O>>; 3],
     zero: Option<Tensor<O, Int>>,
     ending: Ending,
-) -> Optional<burn::backend::Dispatch> {
+) -> Outcome<burn::backend::Dispatch> {
     let integers = b.integers(ending);
     let (left_zero, right_zero) = zeros.clone();
     let operands = ByteProduct {
