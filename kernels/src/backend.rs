@@ -47,9 +47,9 @@ use crate::spec::{
     packed::Packed,
 };
 use crate::{
-    fault::Axis,
     spec::boxes::{BoxForm, Limits},
     spec::dft::Dft,
+    spec::indices::Axis,
     spec::normalize::Lrn,
     spec::pool::Slide,
     spec::ranking::Top,

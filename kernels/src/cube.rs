@@ -44,7 +44,7 @@ use crate::{
         implement, operations,
     },
     ensure,
-    fault::Axis,
+    spec::indices::Axis,
     spec::{
         bits::Blocks,
         boxes::{BoxForm, Limits},
@@ -101,10 +101,10 @@ fn type_of_given(x: &Given<CubeBackend>) -> Option<TensorType> {
     }
 }
 
-/// The tensor of numbers.
+/// The tensor of whatever kind.
 fn tensor(x: &Any<CubeBackend>) -> &CubeTensor {
     match x {
-        Any::Float(x) | Any::Int(x) => x,
+        Any::Float(x) | Any::Int(x) | Any::Bool(x) => x,
     }
 }
 

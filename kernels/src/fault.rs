@@ -1,23 +1,16 @@
 //! Failures of a step on the data of one run.
 
-mod check;
-mod future;
 #[cfg_attr(not(feature = "std"), path = "fault/state/bare.rs")]
 mod state;
 
 use alloc::{boxed::Box, format, string::String, string::ToString, vec::Vec};
-use core::{any::Any, fmt};
+use core::{
+    any::Any,
+    fmt,
+    future::{Future, poll_fn},
+};
 
-pub(crate) use check::lengths;
-#[cfg(feature = "flex")]
-pub(crate) use check::outside;
-pub(crate) use check::places;
-pub use check::{Axis, nonnegative, within};
-pub use future::{at_async, attempt_async};
-
-use crate::reader::{Blocking, now};
-use check::Check;
-use state::{caught, checks, current, passed, unwind};
+use state::{attempted, current, passed, unwind};
 
 /// Why a step of a model cannot be run on the data that it got.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +33,17 @@ pub fn at<T>(name: Name, step: impl FnOnce() -> T) -> T {
     step()
 }
 
+/// [`at`] for a step that may wait.
+pub fn at_async<T>(name: Name, step: impl Future<Output = T>) -> impl Future<Output = T> {
+    let mut step = Box::pin(step);
+    poll_fn(move |context| at(name, || step.as_mut().poll(context)))
+}
+
+/// The node that runs.
+pub(crate) fn current_node() -> Option<Name> {
+    current::get()
+}
+
 /// Makes the node around it the current one again.
 struct Restore(Option<Name>);
 
@@ -49,7 +53,7 @@ impl Drop for Restore {
     }
 }
 
-/// Ends the step that runs: with an error of [`attempt`] if that is around it, else with a panic of the same text.
+/// Ends the step that runs: with an error of [`attempt`](crate::attempt::attempt) if that is around it, else with a panic of the same text.
 ///
 /// It is to be called on the thread of the step.
 #[cold]
@@ -63,9 +67,9 @@ pub fn fail(reason: impl fmt::Display) -> ! {
     unwind(fault)
 }
 
-/// Whether a failure is an error of [`attempt`], and no panic.
+/// Whether a failure is an error, and no panic.
 pub fn is_attempted() -> bool {
-    checks::are_collected()
+    attempted::get()
 }
 
 /// [`fail`]s with the text unless the condition holds.
@@ -78,20 +82,16 @@ macro_rules! ensure {
     };
 }
 
-/// What `run` gives, or why it failed. Indices on a device are checked here, after `run` has read its results.
-///
-/// Where panics abort, or cannot be caught for want of `std`, `run` does too.
-pub fn attempt<T>(run: impl FnOnce() -> T) -> Result<T, Fault> {
-    let outer = checks::replace(Some(Vec::new()));
-    let result = caught(run);
-    let checks = checks::replace(outer).unwrap_or_default();
-    // What comes after an index that is wrong may fail by it.
-    now(Check::all(checks, Blocking))?;
-    result.map_err(fault)
+/// Returns the value of `run`, or its failure.
+pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Fault> {
+    let outer = attempted::replace(true);
+    let result = state::caught(run);
+    attempted::replace(outer);
+    result.map_err(of_panic)
 }
 
-/// Why a run ended with a panic.
-fn fault(payload: Box<dyn Any + Send>) -> Fault {
+/// The failure of a run that ended with a panic.
+fn of_panic(payload: Box<dyn Any + Send>) -> Fault {
     match payload.downcast::<Fault>() {
         Ok(fault) => *fault,
         Err(payload) => Fault {
@@ -146,6 +146,7 @@ mod tests {
     use std::panic::catch_unwind;
 
     use super::*;
+    use crate::attempt::attempt;
 
     const NODE: Name = Name {
         node: "/emb/Gather",

@@ -41,7 +41,7 @@ use burn::tensor::{
 
 use crate::{
     backend::{Any, ByteProduct, Given, Maybe, Outcome, Recurrence, implement, operations},
-    fault::Axis,
+    spec::indices::Axis,
     spec::{
         bits::BitMatrix,
         dft::Dft,
@@ -56,11 +56,8 @@ use crate::{
         window::Window,
     },
 };
-pub use conv::pack_filters;
 #[cfg(test)]
 pub use instructions::with_each_set;
-pub use integer::pack_matrix as pack_bytes;
-pub use matmul::pack_matrix;
 pub use memory::poison;
 
 /// Implements the operations of the table by the kernels that it names.
@@ -84,18 +81,25 @@ impl Maybe<FlexTensor> for FlexTensor {
     }
 }
 
-/// A result of floats or of integers.
-fn number(x: Option<FlexTensor>) -> Outcome<Flex> {
+/// The tensor of whatever kind.
+fn tensor(x: Any<Flex>) -> FlexTensor {
+    let (Any::Float(x) | Any::Int(x) | Any::Bool(x)) = x;
+    x
+}
+
+/// A result of whatever kind.
+fn outcome(x: Option<FlexTensor>) -> Outcome<Flex> {
     match x {
         None => Outcome::Declined,
         Some(x) if x.dtype().is_float() => Outcome::Float(x),
+        Some(x) if x.dtype().is_bool() => Outcome::Bool(x),
         Some(x) => Outcome::Int(x),
     }
 }
 
 /// Indices of the first elements along an axis, found one row after the other.
 fn top_k(x: Any<Flex>, top: Top) -> FlexTensor {
-    let (Any::Float(x) | Any::Int(x)) = x;
+    let x = tensor(x);
     let mut shape = x.shape();
     shape[top.axis] = top.k;
     let indices = ranking(x.into_data(), top);

@@ -35,6 +35,7 @@ mod text;
 mod train;
 mod widen;
 
+pub mod attempt;
 pub mod attention;
 pub mod memory_limit;
 pub mod normalize;

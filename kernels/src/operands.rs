@@ -23,7 +23,8 @@ use std::{
 
 use burn::tensor::{Tensor, TensorData, kind::Basic};
 
-use crate::fault::{Fault, attempt};
+use crate::attempt::attempt;
+use crate::fault::Fault;
 use arguments::Arguments;
 
 /// The size of the axes that a letter names.

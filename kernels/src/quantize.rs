@@ -255,7 +255,7 @@ pub fn quantize_dynamic<const D: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::attempt;
+    use crate::attempt::attempt;
     use crate::testing::{float, int, near, on_cpu, same};
     use burn::tensor::Int;
 

@@ -116,7 +116,7 @@ impl fmt::Display for Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{fault::attempt, memory_limit::with_memory_limit};
+    use crate::{attempt::attempt, memory_limit::with_memory_limit};
 
     fn message(shape: &[usize], bytes: usize) -> String {
         let found = with_memory_limit(1 << 20, || attempt(|| elements(shape, bytes)));

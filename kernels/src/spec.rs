@@ -136,7 +136,7 @@ impl fmt::Display for Operand<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::attempt;
+    use crate::attempt::attempt;
 
     fn check(run: impl FnOnce(), expected: &str) {
         let reason = attempt(run).map_or_else(|fault| fault.reason, |()| "fine".to_owned());

@@ -3,7 +3,8 @@
 use burn::tensor::{DType, Device, Int, Shape, Tensor, TensorData, kind::Basic};
 
 #[cfg(feature = "flex")]
-use crate::backend::{Runtime, of_flex, on_flex};
+use crate::backend::Runtime;
+use crate::backend::{Any, call};
 
 /// Data of a tensor that reads `bytes` where they are; `None` where the device copies its tensors.
 ///
@@ -30,14 +31,8 @@ pub fn give_back(bytes: &[u8]) {
 }
 
 /// Rows of a matrix that a device reads where it lies, at indices of rows; `None` where the device's own selection does as well.
-#[cfg_attr(not(feature = "flex"), allow(unused_variables))]
 pub fn rows<K: Basic>(x: &Tensor<2, K>, indices: &Tensor<1, Int>) -> Option<Tensor<2, K>> {
-    #[cfg(feature = "flex")]
-    {
-        let indices = || indices.to_data().iter().collect();
-        let rows = crate::flex::stored::rows(&on_flex(x)?, indices)?;
-        Some(of_flex(rows))
-    }
-    #[cfg(not(feature = "flex"))]
-    None
+    let (x, indices) = (Any::of(x.clone()), indices.clone());
+    let rows = call!(@copy stored_rows(x, indices));
+    rows.tensor().map(Tensor::from_dispatch)
 }

@@ -4,6 +4,7 @@ use alloc::string::ToString;
 use core::future::poll_fn;
 use core::pin::pin;
 
+use onnx_embed_kernels::attempt;
 use onnx_embed_kernels::fault::{self, Fault, Name};
 use onnx_embed_kernels::threads;
 
@@ -45,14 +46,14 @@ mod ended {
 pub fn attempt<T>(run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     ended::take();
     threads::enter();
-    fault::attempt(run).unwrap_or_else(|fault| Err(ended::take().unwrap_or_else(|| fault.into())))
+    attempt::attempt(run).unwrap_or_else(|fault| Err(ended::take().unwrap_or_else(|| fault.into())))
 }
 
 /// [`attempt`], of what may wait.
 pub fn attempt_async<T>(
     run: impl Future<Output = Result<T, Error>>,
 ) -> impl Future<Output = Result<T, Error>> {
-    let run = fault::attempt_async(run);
+    let run = attempt::attempt_async(run);
     async move {
         let mut run = pin!(run);
         // The next poll may be on another thread than the one where a step ended.

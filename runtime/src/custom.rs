@@ -115,7 +115,7 @@ fn check(found: &[usize], sizes: &[usize], place: Option<usize>) {
 #[cfg(test)]
 mod tests {
     use burn::tensor::Device;
-    use onnx_embed_kernels::fault::attempt;
+    use onnx_embed_kernels::attempt::attempt;
 
     use super::*;
 

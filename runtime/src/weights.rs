@@ -282,7 +282,7 @@ fn sound<T>(name: &str, decoded: Result<T, &'static str>) -> T {
 
 #[cfg(test)]
 mod tests {
-    use onnx_embed_kernels::fault::attempt;
+    use onnx_embed_kernels::attempt::attempt;
 
     use super::*;
 

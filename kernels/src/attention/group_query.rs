@@ -13,13 +13,14 @@ use crate::attention::{
 use crate::shape::WithShape;
 use crate::shape::stack::concat;
 use crate::{
+    attempt::{lengths, nonnegative},
     attention::rotary::rotate,
     dtype::lowered,
     ensure,
-    fault::{Axis, lengths, nonnegative},
     index::gather::gather_nonnegative,
     normalize::rms_norm,
     shape::{expand::to_shape, pad::pad_constant},
+    spec::indices::Axis,
     spec::{self, operand},
     widen::widened,
 };

@@ -4,15 +4,23 @@
 ///
 /// The device of the tensors computes it if it has a kernel for it, else Burn's primitives do. Burn's routing would panic for a backend that
 /// the attribute of the trait leaves out, and features of other crates decide which there are.
+///
+/// The call is an event, see [`observe`](crate::observe), unless it copies or packs elements: `call!(@copy contiguous(x))`.
 macro_rules! call {
-    ($operation:ident($($operand:ident),+ $(; $($option:expr),+)?)) => {{
+    ($operation:ident($($operands:tt)*)) => {
+        $crate::backend::call!(@observed true $operation($($operands)*))
+    };
+    (@copy $operation:ident($($operands:tt)*)) => {
+        $crate::backend::call!(@observed false $operation($($operands)*))
+    };
+    (@observed $observed:literal $operation:ident($($operand:ident),+ $(; $($option:expr),+)?)) => {{
         use $crate::backend::{self, Operand, Routed, switches};
         use burn::backend::Dispatch;
 
         const OPERATION: backend::Operation = backend::Operation::$operation;
         $(let $operand = $operand.into_primitive();)+
         let kernels = if switches::is_plain() { 0 } else { u128::MAX $(& Routed::kernels(&$operand))+ };
-        if kernels != 0 {
+        if $observed && kernels != 0 {
             $crate::observe::note($crate::observe::Event::Kernel(OPERATION.name()));
         }
         if kernels & OPERATION.bit() != 0 {

@@ -35,10 +35,10 @@ pub fn given(x: &GivenMetadata) -> Option<TensorType> {
     }
 }
 
-/// The type of an operand of numbers.
+/// The type of an operand.
 pub fn any(x: &AnyMetadata) -> TensorType {
     match x {
-        AnyMetadata::Float(x) | AnyMetadata::Int(x) => ty(x),
+        AnyMetadata::Float(x) | AnyMetadata::Int(x) | AnyMetadata::Bool(x) => ty(x),
     }
 }
 
@@ -47,6 +47,7 @@ pub fn like(x: &AnyMetadata) -> OutcomeMetadata {
     match x {
         AnyMetadata::Float(x) => OutcomeMetadata::Float(x.clone()),
         AnyMetadata::Int(x) => OutcomeMetadata::Int(x.clone()),
+        AnyMetadata::Bool(x) => OutcomeMetadata::Bool(x.clone()),
     }
 }
 

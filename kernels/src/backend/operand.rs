@@ -35,12 +35,13 @@ pub enum Given<B: Backend> {
     Bool(BoolTensor<B>),
 }
 
-/// An operand of floats or of integers.
+/// An operand of any kind.
 #[derive(ExtensionType)]
 #[extension_type(fusion: cfg(feature = "cube"))]
 pub enum Any<B: Backend> {
     Float(FloatTensor<B>),
     Int(IntTensor<B>),
+    Bool(BoolTensor<B>),
 }
 
 /// What a kernel returns that may decline: the operator's function computes the result by other operations then.
@@ -139,13 +140,12 @@ impl<B: Backend> Operand for Any<B> {
 }
 
 impl Any<Dispatch> {
-    /// A tensor of numbers.
     pub fn of<const D: usize, K: Basic>(tensor: Tensor<D, K>) -> Self {
         let tensor = tensor.into_primitive();
-        if tensor.dtype().is_float() {
-            Self::Float(tensor)
-        } else {
-            Self::Int(tensor)
+        match tensor.dtype() {
+            dtype if dtype.is_bool() => Self::Bool(tensor),
+            dtype if dtype.is_float() => Self::Float(tensor),
+            _ => Self::Int(tensor),
         }
     }
 }
@@ -262,7 +262,7 @@ impl Routed for Given<Dispatch> {
 impl Routed for Any<Dispatch> {
     fn kernels(&self) -> u128 {
         match self {
-            Self::Float(tensor) | Self::Int(tensor) => tensor.kernels(),
+            Self::Float(tensor) | Self::Int(tensor) | Self::Bool(tensor) => tensor.kernels(),
         }
     }
 }

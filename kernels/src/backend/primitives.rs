@@ -16,7 +16,7 @@ use burn::tensor::{
 use super::Given;
 use crate::{
     ensure,
-    fault::Axis,
+    spec::indices::Axis,
     spec::{
         epilogue::{Activation, Epilogue},
         packed::Packed,
@@ -203,7 +203,15 @@ transposed! {
     conv_transpose3d 3;
 }
 
-pub fn filters<B: Backend>(weight: FloatTensor<B>) -> FloatTensor<B> {
+pub fn filters<B: Backend>(weight: FloatTensor<B>, _: usize, _: Epilogue) -> FloatTensor<B> {
+    weight
+}
+
+pub fn factor<B: Backend>(weight: FloatTensor<B>, _: Epilogue) -> FloatTensor<B> {
+    weight
+}
+
+pub fn byte_factor<B: Backend>(weight: IntTensor<B>, _: Packed) -> IntTensor<B> {
     weight
 }
 

@@ -54,8 +54,13 @@ macro_rules! operations {
         /// `x * weight + bias` over the last of at least two axes, none empty, and the epilogue.
         linear(x: Float, weight: Float, bias: MaybeFloat, sum: MaybeFloat; epilogue: Epilogue) -> Float,
             flex[matmul::linear], wgpu[product::linear => tensor(spec::product::linear_result(&ty(x), &ty(weight)))];
-        /// The weight of a convolution, in the order in which it is read.
-        filters(weight: Float) -> Float, cube[conv::filters => weight.clone()];
+        /// The weight of a convolution, in the order in which it is read, or packed beside it.
+        filters(weight: Float; groups: usize, epilogue: Epilogue) -> Float,
+            flex[conv::pack_filters], cube[conv::pack_filters => weight.clone()];
+        /// The weight of a product, or packed beside it.
+        factor(weight: Float; epilogue: Epilogue) -> Float, flex[matmul::pack_matrix];
+        /// The weight of a product of bytes, or packed beside it.
+        byte_factor(weight: Int; packed: Packed) -> Int, flex[integer::pack_matrix];
         /// The weight of a convolution of bytes, in the order in which it is read.
         byte_filters(weight: Int) -> Int, cube[conv::filters => weight.clone()];
         conv1d(x: Float, weight: Float, bias: MaybeFloat, sum: MaybeFloat; options: ConvOptions<1>, epilogue: Epilogue)
@@ -116,6 +121,14 @@ macro_rules! operations {
         recurrence(operands: [Recurrence]; cell: Cell, sizes: Sizes, packed: Option<[Packed; 2]>) -> MaybeStates,
             flex[recurrent::recurrence],
             cube[recurrent::recurrence => outputs(element_types(operands).outputs(cell, sizes), cell)];
+
+        // Copies.
+        /// The elements in row-major order; declines if they are in it.
+        contiguous(x: Any) -> MaybeAny, flex[copy::contiguous];
+        /// Elements of the planes of the last two axes at these rows and columns.
+        nearest(x: Any; rows: Vec<usize>, columns: Vec<usize>) -> MaybeAny, flex[copy::nearest];
+        /// Rows of a matrix that is read where it lies; declines where the device selects as fast.
+        stored_rows(x: Any, indices: Int) -> MaybeAny, flex[stored::rows];
 
         // Indices and order.
         /// Indices from `least` on along an axis, with the negative ones, which count from the end, replaced.

@@ -27,9 +27,9 @@ use burn::tensor::{
 };
 
 use super::{Operand, Runtime, call, primitives, switches};
-use crate::fault::Axis;
 use crate::flex::with_each_set;
 use crate::product::epilogue::{Activation, Epilogue};
+use crate::spec::indices::Axis;
 use crate::spec::scores::{Scores, Undefined};
 use crate::testing::{bool, by_flex, device, float, int, near, noise, on_each, same};
 

@@ -49,7 +49,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        fault::attempt,
+        attempt::attempt,
         memory_limit::with_memory_limit,
         testing::{float, near, noise, same},
     };

@@ -91,7 +91,7 @@ mod tests {
     use burn::tensor::{DType, TensorData};
 
     use super::*;
-    use crate::fault::attempt;
+    use crate::attempt::attempt;
     use crate::testing::{by_flex, float, has, indices, near, noise, same};
 
     #[test]

@@ -162,7 +162,7 @@ mod tests {
     use burn::tensor::{DType, TensorData};
 
     use super::*;
-    use crate::fault::attempt;
+    use crate::attempt::attempt;
     use crate::testing::{float, indices, near, noise, on_cpu, same};
 
     #[test]

@@ -7,7 +7,7 @@ use cubecl::{calculate_cube_count_elemwise, prelude::*};
 use super::{blank, narrow, type_of};
 use crate::{
     backend::{Given, Outcome},
-    fault::Axis,
+    spec::indices::Axis,
     spec::{
         indices::{self as spec, INDICES_PER_RANGE},
         types::TensorType,

@@ -35,6 +35,7 @@ pub fn scan_any(x: Any<CubeBackend>, scan: Scan) -> Outcome<CubeBackend> {
     match x {
         Any::Float(x) => Outcome::Float(self::scan(x, scan)),
         Any::Int(x) => Outcome::Int(self::scan(x, scan)),
+        Any::Bool(_) => Outcome::Declined,
     }
 }
 

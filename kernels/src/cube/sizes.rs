@@ -29,7 +29,7 @@ pub fn reshape(x: CubeTensor, shape: Shape) -> CubeTensor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::attempt;
+    use crate::attempt::attempt;
 
     #[test]
     fn sizes_beyond_32_bits_fail() {

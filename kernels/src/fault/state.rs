@@ -1,4 +1,4 @@
-//! What is known of the step that runs, by thread, and how its panics are caught.
+//! State of the step that runs, for each thread, and how its panics are caught.
 
 use alloc::boxed::Box;
 use core::any::Any;
@@ -47,32 +47,24 @@ pub mod passed {
     }
 }
 
-/// What [`attempt`](super::attempt) has still to check, where it is called.
-pub mod checks {
-    use alloc::vec::Vec;
-    use core::cell::RefCell;
-
-    use crate::fault::Check;
+/// Whether failures of this thread are errors: something around the step catches them.
+pub mod attempted {
+    use core::cell::Cell;
 
     thread_local! {
-        static CHECKS: RefCell<Option<Vec<Check>>> = const { RefCell::new(None) };
+        static ATTEMPTED: Cell<bool> = const { Cell::new(false) };
     }
 
-    pub fn replace(checks: Option<Vec<Check>>) -> Option<Vec<Check>> {
-        CHECKS.replace(checks)
+    pub fn get() -> bool {
+        ATTEMPTED.get()
     }
 
-    /// Calls the function if there is an attempt.
-    pub fn with(add: impl FnOnce(&mut Vec<Check>)) {
-        CHECKS.with_borrow_mut(|checks| checks.as_mut().map(add));
-    }
-
-    pub fn are_collected() -> bool {
-        CHECKS.with_borrow(Option::is_some)
+    pub fn replace(is_attempted: bool) -> bool {
+        ATTEMPTED.replace(is_attempted)
     }
 }
 
-/// What the function gives, or its panic.
+/// Returns the value of the function, or its panic.
 pub fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
     passed::take();
     catch_unwind(AssertUnwindSafe(run))
@@ -81,7 +73,7 @@ pub fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
 /// Ends the step that runs.
 #[track_caller]
 pub fn unwind(fault: Fault) -> ! {
-    if checks::are_collected() {
+    if attempted::get() {
         // Nothing of it is printed.
         resume_unwind(Box::new(fault));
     }

@@ -102,7 +102,7 @@ by_axes! {
 }
 
 /// The weight after it is packed, if tiles compute in its precision, and it is not empty.
-pub fn pack_filters(weight: FlexTensor, groups: usize, epilogue: &Epilogue) -> FlexTensor {
+pub fn pack_filters(weight: FlexTensor, groups: usize, epilogue: Epilogue) -> FlexTensor {
     let is_whole = groups > 0 && weight.shape()[0].is_multiple_of(groups);
     if weight.dtype() == DType::F64 || !is_whole || weight.shape().contains(&0) {
         return weight;
@@ -110,7 +110,7 @@ pub fn pack_filters(weight: FlexTensor, groups: usize, epilogue: &Epilogue) -> F
     let Some(packed) = &epilogue.packed else {
         return weight;
     };
-    filters(&weight, groups, epilogue);
+    filters(&weight, groups, &epilogue);
     without_memory(weight, packed)
 }
 

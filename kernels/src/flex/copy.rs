@@ -4,14 +4,29 @@ mod concat;
 mod nearest;
 mod strided;
 
-use burn::backend::flex::FlexTensor;
+use burn::backend::{Flex, flex::FlexTensor};
 use burn::tensor::{DType, Shape, TensorData};
 use bytemuck::Pod;
 
-use super::memory::{Output, Target};
+use super::{
+    memory::{Output, Target},
+    outcome, tensor,
+};
+use crate::backend::{Any, Outcome};
 pub use concat::concat;
-pub use nearest::nearest;
+use nearest::picked_planes;
 pub use strided::dense;
+
+/// The elements in row-major order; declines if they are in it.
+pub fn contiguous(x: Any<Flex>) -> Outcome<Flex> {
+    let x = tensor(x);
+    outcome((!x.is_contiguous()).then(|| dense(x)))
+}
+
+/// The elements of planes, which are of the last two axes, at these rows and columns; declines where one lies outside.
+pub fn nearest(x: Any<Flex>, rows: Vec<usize>, columns: Vec<usize>) -> Outcome<Flex> {
+    outcome(picked_planes(tensor(x), &rows, &columns))
+}
 
 /// Numbers as long as elements.
 trait Word: Pod + Send + Sync {}

@@ -28,7 +28,7 @@ use burn::tensor::{DType, ops::ConvOptions};
 use super::{
     conv::Geometry,
     copy::dense,
-    number,
+    outcome,
     packed::{Pack, pack},
 };
 use crate::{
@@ -86,13 +86,13 @@ pub fn conv(
     options: ConvOptions<3>,
     integers: Integers,
 ) -> backend::Outcome<Flex> {
-    number(convolution(operands, options, integers))
+    outcome(convolution(operands, options, integers))
 }
 
 /// The product of the matrices of the last two axes; declines where nothing is multiplied, and for what is not of bytes or has numbers
 /// along rows and columns at once.
 pub fn matmul(operands: ByteProduct<Flex>, integers: Integers) -> backend::Outcome<Flex> {
-    number(matmul::product(operands, integers))
+    outcome(matmul::product(operands, integers))
 }
 
 fn convolution(

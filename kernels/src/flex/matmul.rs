@@ -164,7 +164,7 @@ fn tiled_linear(
 }
 
 /// The weight after it is packed, if tiles compute in its precision.
-pub fn pack_matrix(weight: FlexTensor, epilogue: &Epilogue) -> FlexTensor {
+pub fn pack_matrix(weight: FlexTensor, epilogue: Epilogue) -> FlexTensor {
     match &epilogue.packed {
         Some(packed) if weight.dtype() != DType::F64 => {
             kept(&weight, packed);

@@ -182,7 +182,7 @@ pub fn with_scratch<T>(length: usize, run: impl FnOnce(&mut [f32]) -> T) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::attempt;
+    use crate::attempt::attempt;
     use crate::flex::threads::side_by_side;
 
     #[test]

@@ -6,13 +6,14 @@ use std::mem::MaybeUninit;
 use std::sync::{Arc, OnceLock};
 
 use burn::backend::{
-    TensorMetadata,
+    Flex, TensorMetadata,
     flex::{FlexTensor, Layout},
 };
 use burn::tensor::{AllocationProperty, Bytes, DType, Shape, TensorData};
 use cubecl_environment::bytes::{AccessError, AccessPolicy, AllocationController};
 
-use super::memory::repeated;
+use super::{memory::repeated, outcome, tensor};
+use crate::backend::{Any, Outcome};
 
 /// The memory of a tensor that is elsewhere already.
 ///
@@ -74,7 +75,11 @@ pub fn readable(x: &FlexTensor) -> FlexTensor {
 
 /// Rows of a matrix that is read where it lies, though it is not aligned; `None` for all other tensors, and where an
 /// index is none of a row.
-pub fn rows(x: &FlexTensor, indices: impl FnOnce() -> Vec<i64>) -> Option<FlexTensor> {
+pub fn rows(x: Any<Flex>, indices: FlexTensor) -> Outcome<Flex> {
+    outcome(rows_of(&tensor(x), || indices.into_data().iter().collect()))
+}
+
+fn rows_of(x: &FlexTensor, indices: impl FnOnce() -> Vec<i64>) -> Option<FlexTensor> {
     let raw = Raw::of(x);
     let bytes = raw.view.as_ref()?;
     let is_aligned = bytes.as_ptr().align_offset(size_of::<f32>()) == 0;
@@ -290,17 +295,17 @@ mod tests {
     #[test]
     fn rows_of_a_table_are_read_where_they_lie() {
         let [aligned, behind] = bytes().map(tensor);
-        assert!(rows(&aligned, || vec![1]).is_none());
-        let picked = rows(&behind, || vec![3, 0, 3]).unwrap();
+        assert!(rows_of(&aligned, || vec![1]).is_none());
+        let picked = rows_of(&behind, || vec![3, 0, 3]).unwrap();
         assert_eq!(picked.shape()[..], [3, 4]);
         assert_eq!(
             picked.storage::<f32>()[3..9],
             [15.0, 0.0, 1.0, 2.0, 3.0, 12.0]
         );
         for index in [4, -1] {
-            assert!(rows(&behind, || vec![index]).is_none());
+            assert!(rows_of(&behind, || vec![index]).is_none());
         }
-        assert!(rows(&behind.transpose(0, 1), || vec![0]).is_none());
+        assert!(rows_of(&behind.transpose(0, 1), || vec![0]).is_none());
     }
 
     #[test]

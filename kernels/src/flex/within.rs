@@ -5,7 +5,8 @@ use burn::tensor::{DType, Element, TensorData};
 
 use crate::{
     backend::Given,
-    fault::{Axis, fail, outside},
+    fault::fail,
+    spec::indices::{Axis, outside},
 };
 
 /// Negative indices replaced; fails at the first that is outside of the axis.

@@ -150,7 +150,7 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::fault::attempt;
+    use crate::attempt::attempt;
     use crate::testing::{device, float, same};
 
     const LIMITS: Limits = Limits {

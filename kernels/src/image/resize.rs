@@ -3,7 +3,12 @@
 use alloc::vec::Vec;
 use burn::tensor::{Bool, DType, Int, Tensor, TensorData, kind::Basic};
 
-use crate::{elementwise::cast::float_to_int, shape::expand::to_shape, widen::widened};
+use crate::{
+    backend::{Any, call},
+    elementwise::cast::float_to_int,
+    shape::expand::to_shape,
+    widen::widened,
+};
 
 mod axis;
 mod taps;
@@ -135,8 +140,7 @@ fn nearest<const D: usize, K: Basic>(
     plan: &[Axis],
     rounding: Rounding,
 ) -> Tensor<D, K> {
-    #[cfg(feature = "flex")]
-    if let Some(y) = on_flex_nearest(&x, plan, rounding) {
+    if let Some(y) = nearest_of_planes(&x, plan, rounding) {
         return y;
     }
     plan.iter().fold(x, |x, axis| {
@@ -147,15 +151,12 @@ fn nearest<const D: usize, K: Basic>(
     })
 }
 
-/// The same of the last two axes.
-#[cfg(feature = "flex")]
-fn on_flex_nearest<const D: usize, K: Basic>(
+/// [`nearest`] along the last two axes, where the device has a kernel for it.
+fn nearest_of_planes<const D: usize, K: Basic>(
     x: &Tensor<D, K>,
     plan: &[Axis],
     rounding: Rounding,
 ) -> Option<Tensor<D, K>> {
-    use crate::backend::{of_flex, on_flex};
-
     let dims = x.dims();
     let outer = D.checked_sub(2)?;
     if plan.is_empty() || plan.iter().any(|axis| axis.dim < outer) {
@@ -169,8 +170,9 @@ fn on_flex_nearest<const D: usize, K: Basic>(
             .collect(),
         None => (0..dims[dim]).collect::<Vec<_>>(),
     };
-    let y = crate::flex::copy::nearest(on_flex(x)?, &places(outer), &places(outer + 1))?;
-    Some(of_flex(y))
+    let (rows, columns, operand) = (places(outer), places(outer + 1), Any::of(x.clone()));
+    let y = call!(@copy nearest(operand; rows, columns));
+    y.tensor().map(Tensor::from_dispatch)
 }
 
 /// For each axis with coordinates outside the input: where the extrapolation value stands.

@@ -5,11 +5,12 @@ use burn::tensor::{Int, Slice, Tensor, kind::Basic};
 
 use crate::shape::WithShape;
 use crate::{
+    attempt::{places, within},
     ensure,
-    fault::{self, Axis, within},
     kind::AnyKind,
     shape::{empty, expand::to_shape},
     sizes::elements,
+    spec::indices::Axis,
     stored,
 };
 
@@ -173,7 +174,7 @@ pub fn flat_places<const I: usize>(
         size: dims[batch_dims + column],
     };
     let axes: Vec<Axis> = (0..length).map(axis).collect();
-    if let Some(places) = fault::places(&indices, &axes) {
+    if let Some(places) = places(&indices, &axes) {
         return places;
     }
     let firsts = Tensor::arange(0..batches as i64, (&device, dtype)).with_shape([batches, 1, 1]);

@@ -150,7 +150,7 @@ mod tests {
     use burn::tensor::TensorData;
 
     use super::*;
-    use crate::fault::attempt;
+    use crate::attempt::attempt;
     use crate::testing::{bool, float, int, same};
     use IndexingUpdateOp::{Add, Assign, Max, Min, Mul};
 

@@ -176,7 +176,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        fault::attempt,
+        attempt::attempt,
         testing::{bool, float, int, same},
     };
 

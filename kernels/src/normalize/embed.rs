@@ -4,10 +4,11 @@ use burn::tensor::{DType, Int, IntDType, Tensor};
 
 use crate::shape::{WithShape, expand::to_shape, lift};
 use crate::{
+    attempt::nonnegative,
     dtype::lowered,
     ensure,
-    fault::{Axis, nonnegative},
     index::gather::gather_nonnegative,
+    spec::indices::Axis,
     spec::{broadcasts_to, equal_axes, equal_shapes, operand},
 };
 

@@ -4,10 +4,11 @@ use burn::tensor::{IndexingUpdateOp, Int, Tensor, ops::PadMode};
 
 use crate::shape::WithShape;
 use crate::{
+    attempt::nonnegative,
     ensure,
-    fault::{Axis, nonnegative},
     shape::{empty, reshape},
     sizes::{elements, size},
+    spec::indices::Axis,
     spec::{equal_shapes, operand},
 };
 

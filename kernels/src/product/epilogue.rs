@@ -2,8 +2,6 @@
 
 use burn::tensor::Tensor;
 
-#[cfg(feature = "flex")]
-use crate::backend::{of_flex, on_flex};
 use crate::{backend::call, ensure};
 
 pub use crate::spec::{
@@ -13,24 +11,15 @@ pub use crate::spec::{
 
 /// Weights are packed before their first use where a device packs them, and need no other memory from then on. The
 /// tensors that come back have the same values.
-#[cfg_attr(not(feature = "flex"), allow(unused_variables))]
 impl Epilogue {
     /// The weight of a convolution.
     pub fn pack_filters<const D: usize>(&self, weight: Tensor<D>, groups: usize) -> Tensor<D> {
-        #[cfg(feature = "flex")]
-        if let Some(weight) = on_flex(&weight) {
-            return of_flex(crate::flex::pack_filters(weight, groups, self));
-        }
-        Tensor::from_dispatch(call!(filters(weight)))
+        Tensor::from_dispatch(call!(@copy filters(weight; groups, self.clone())))
     }
 
     /// The weight of a product.
     pub fn pack_matrix(&self, weight: Tensor<2>) -> Tensor<2> {
-        #[cfg(feature = "flex")]
-        if let Some(weight) = on_flex(&weight) {
-            return of_flex(crate::flex::pack_matrix(weight, self));
-        }
-        weight
+        Tensor::from_dispatch(call!(@copy factor(weight; self.clone())))
     }
 }
 
@@ -64,7 +53,7 @@ mod tests {
     use burn::tensor::{Device, TensorData};
 
     use super::*;
-    use crate::fault::attempt;
+    use crate::attempt::attempt;
     use crate::testing::{float, near, noise, same};
 
     /// The definition in double precision.

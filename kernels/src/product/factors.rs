@@ -32,7 +32,7 @@ pub fn ensure_factors(left: &[usize], right: &[usize]) {
 mod tests {
     use burn::tensor::TensorData;
 
-    use crate::{fault::attempt, product::matmul::matmul, testing::float};
+    use crate::{attempt::attempt, product::matmul::matmul, testing::float};
 
     #[test]
     fn products_are_bounded() {

@@ -10,13 +10,14 @@ use crate::shape::WithShape;
 use crate::spec::bits::LEVELS;
 pub use crate::spec::bits::{BitMatrix, Blocks};
 use crate::{
+    attempt::nonnegative,
     backend::{CodedProduct, Operand, call},
     dtype::lowered,
     ensure,
-    fault::{Axis, nonnegative},
     observe::by_host,
     product::matmul::linear,
     shape::reshape,
+    spec::indices::Axis,
     spec::{equal_axes, operand, shaped},
     widen::widened,
 };

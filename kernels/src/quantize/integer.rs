@@ -8,8 +8,6 @@ mod matmul;
 
 use burn::tensor::{DType, Device, FloatDType, Int, IntDType, Tensor};
 
-#[cfg(feature = "flex")]
-use crate::backend::on_flex;
 pub use crate::spec::quantize::{Ending, Integers};
 use crate::{backend::call, dtype::lowered, spec::packed::Packed};
 pub use conv::{
@@ -54,16 +52,16 @@ impl<const D: usize> Weight<D> {
 impl<const D: usize> Weight<D> {
     /// The weight of a convolution, in the order in which the device reads it.
     pub fn filters(values: Tensor<D, Int>) -> Tensor<D, Int> {
-        Tensor::from_dispatch(call!(byte_filters(values)))
+        Tensor::from_dispatch(call!(@copy byte_filters(values)))
     }
 }
 
 impl Weight<2> {
     /// Packs the right side of a product before its first use, where a device packs it.
     pub fn pack_matrix(&self) {
-        #[cfg(feature = "flex")]
-        if let (Some(values), Some(packed)) = (on_flex(&self.values), &self.packed) {
-            crate::flex::pack_bytes(&values, packed);
+        if let Some(packed) = &self.packed {
+            let values = self.values.clone();
+            call!(@copy byte_factor(values; packed.clone()));
         }
     }
 }

@@ -8,6 +8,7 @@ use super::{Cell, Matrices, Sizes, State, Weights};
 use crate::{
     backend::{Operand, Recurrence, call},
     ensure,
+    reader::is_immediate,
     shape::{WithShape, expand::to_shape},
     spec::{operand, shaped},
 };
@@ -176,15 +177,8 @@ fn ensure_lengths(lengths: &Tensor<1, Int>, times: usize) {
 }
 
 /// The elements of a tensor in the memory of this process.
-#[cfg(feature = "flex")]
 fn on_cpu(x: &Tensor<1, Int>) -> Option<Vec<i64>> {
-    let x = crate::backend::on_flex(x)?;
-    Some(x.into_data().iter::<i64>().collect())
-}
-
-#[cfg(not(feature = "flex"))]
-fn on_cpu(_: &Tensor<1, Int>) -> Option<Vec<i64>> {
-    None
+    is_immediate(&x.device()).then(|| x.to_data().iter::<i64>().collect())
 }
 
 fn ensure_shape<const D: usize>(name: &str, tensor: &Tensor<D>, shape: [usize; D]) {

@@ -11,6 +11,7 @@ use crate::shape::WithShape;
 use crate::{
     dtype::lowered,
     elementwise::cast::float_to_int,
+    ensure,
     kind::AnyKind,
     reduce::mean,
     shape::{expand::to_shape, reshape},
@@ -198,7 +199,10 @@ fn fold<const D: usize, const O: usize, K: Ordered>(
 
 fn result_dims<const D: usize, const O: usize>(dims: [usize; D], axes: &[usize]) -> [usize; O] {
     let rank = if O == D { D } else { (D - axes.len()).max(1) };
-    assert_eq!(O, rank, "rank of a reduction over {axes:?} of {dims:?}");
+    ensure!(
+        O == rank,
+        "axes {axes:?} of {dims:?} leave {rank} axes, the model goes by {O}"
+    );
     let mut kept = (0..D)
         .filter(|axis| O == D || !axes.contains(axis))
         .map(|axis| if axes.contains(&axis) { 1 } else { dims[axis] });

@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        fault::attempt,
+        attempt::attempt,
         memory_limit::{memory_limit, with_memory_limit},
         sizes::Bytes,
         testing::{bool, float, int, same},

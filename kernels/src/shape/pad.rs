@@ -186,7 +186,7 @@ fn cropped<const D: usize, K: Basic>(x: Tensor<D, K>, pads: [(i64, i64); D]) -> 
 mod tests {
     use super::*;
     use crate::{
-        fault::attempt,
+        attempt::attempt,
         testing::{bool, float, int, same},
     };
 

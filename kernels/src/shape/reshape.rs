@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use burn::tensor::{Tensor, kind::Basic};
 
 use crate::{
+    backend::{Any, call},
     ensure,
     fault::fail,
     sizes::{elements, product, size},
@@ -49,15 +50,11 @@ impl<const D: usize, K: Basic> WithShape<D, K> for Tensor<D, K> {
 
 /// The tensor with its elements in the order of its axes, where that is worth a copy of our own.
 fn dense<const D: usize, K: Basic>(x: Tensor<D, K>) -> Tensor<D, K> {
-    #[cfg(feature = "flex")]
-    {
-        use crate::backend::{of_flex, on_flex};
-
-        if let Some(tensor) = on_flex(&x).filter(|tensor| !tensor.is_contiguous()) {
-            return of_flex(crate::flex::copy::dense(tensor));
-        }
+    let operand = Any::of(x.clone());
+    match call!(@copy contiguous(operand)).tensor() {
+        Some(y) => Tensor::from_dispatch(y),
+        None => x,
     }
-    x
 }
 
 /// [`reshape`] by ONNX's rules: a size of -1 is what is left, and one of 0 the input's own unless `allow_zero`.
@@ -241,7 +238,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        fault::attempt,
+        attempt::attempt,
         testing::{int, same},
     };
 

@@ -148,7 +148,7 @@ mod tests {
     use burn::tensor::TensorData;
 
     use super::*;
-    use crate::fault::attempt;
+    use crate::attempt::attempt;
     use crate::shape::WithShape;
     use crate::testing::{bool, int, same};
 

@@ -134,7 +134,7 @@ pub fn cat_or<K: Basic>(
 mod tests {
     use super::*;
     use crate::{
-        fault::attempt,
+        attempt::attempt,
         memory_limit::with_memory_limit,
         shape::expand::to_shape,
         testing::{float, same},

@@ -1,9 +1,19 @@
 //! Indices along axes, and the places of elements.
 
+use alloc::{format, string::String};
+use core::fmt;
+
 use burn::tensor::{DType, Shape};
 
 use super::types::TensorType;
-use crate::{ensure, fault::Axis};
+use crate::ensure;
+
+/// An axis that indices count along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Axis {
+    pub number: usize,
+    pub size: usize,
+}
 
 /// Number of indices of which the least and the greatest are kept as one pair.
 pub const INDICES_PER_RANGE: usize = 4096;
@@ -54,4 +64,25 @@ pub fn coordinates(places: &TensorType, sizes: &Shape) -> TensorType {
         [places.shape.num_elements(), sizes.num_dims()],
         places.dtype,
     )
+}
+
+/// The message of an index outside of an axis.
+pub fn outside(index: i64, axis: Axis) -> String {
+    format!("index {index} is outside of {axis}")
+}
+
+impl Axis {
+    /// The least index where negative ones count from the end.
+    pub fn least(self) -> i64 {
+        -(self.size as i64)
+    }
+}
+
+impl fmt::Display for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.number {
+            0 => write!(f, "{} rows", self.size),
+            number => write!(f, "axis {number} of size {}", self.size),
+        }
+    }
 }

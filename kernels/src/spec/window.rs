@@ -167,7 +167,7 @@ impl<const S: usize> Window<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::attempt;
+    use crate::attempt::attempt;
 
     #[test]
     fn what_no_size_can_count_fails() {

@@ -3,10 +3,11 @@
 use burn::tensor::{Bool, Int, Tensor};
 
 use crate::{
+    attempt::nonnegative,
     ensure,
-    fault::{Axis, nonnegative},
     index::gather::gather_nonnegative,
     shape::{WithShape, expand::to_shape},
+    spec::indices::Axis,
 };
 
 /// `[words, filters]` of the characters `[words, length]`, whose codes are padded with 0 and less, by a weight

@@ -105,7 +105,7 @@ fn jpeg(bytes: &[u8]) -> Option<RgbImage> {
 
 #[cfg(test)]
 mod tests {
-    use onnx_embed_kernels::{fault::attempt, memory_limit::with_memory_limit};
+    use onnx_embed_kernels::{attempt::attempt, memory_limit::with_memory_limit};
 
     use super::*;
 

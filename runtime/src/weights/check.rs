@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use burn::tensor::Device;
-use onnx_embed_kernels::fault;
+use onnx_embed_kernels::{attempt, fault};
 
 use super::decode::{self, Stored};
 use super::fingerprint::fnv1a;
@@ -25,7 +25,7 @@ impl Table {
     ) -> Result<T, Error> {
         let kept = self.check(source)?;
         let weights = Weights::of(self, source, kept, device);
-        fault::attempt(|| load(&weights)).map_err(|fault| Error::Load {
+        attempt::attempt(|| load(&weights)).map_err(|fault| Error::Load {
             reason: fault.reason,
         })
     }
@@ -280,7 +280,7 @@ mod tests {
     fn embedded_files_that_changed_before_rustc_read_them_are_refused() {
         let table: &'static Table = Box::leak(Box::new(table()));
         let refused = |file: &[u8]| {
-            let checked = fault::attempt(|| table.check_embedded(&[file]));
+            let checked = attempt::attempt(|| table.check_embedded(&[file]));
             checked.err().map(|fault| fault.reason)
         };
         let reason = refused(b"head\x01\x02MID\x03\x04end").unwrap();

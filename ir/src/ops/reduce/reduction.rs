@@ -132,6 +132,7 @@ impl Operator for Reduction {
                 code!(&[#(#axes),*])
             }
             None => {
+                cx.may_fail();
                 let (axes, rank) = (cx.host_ints(1)?, Literal::usize_unsuffixed(x.rank()));
                 let all = !self.none_is_none;
                 code!(&host::reduced_axes(#axes, #rank, #all))

@@ -3,7 +3,7 @@
 use burn::tensor::{Int, Tensor, kind::Basic};
 
 use super::AttentionMask;
-use crate::{ensure, fault::lengths, shape::expand::to_shape, spec::attention as spec};
+use crate::{attempt::lengths, ensure, shape::expand::to_shape, spec::attention as spec};
 
 /// The lengths in `valid`, once all operands are seen to go together.
 pub fn checked(

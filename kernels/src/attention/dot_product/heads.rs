@@ -44,7 +44,7 @@ pub fn merge_heads(x: Tensor<4>) -> Tensor<3> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::attempt;
+    use crate::attempt::attempt;
     use crate::testing::{float, noise, same};
 
     #[test]

@@ -2,7 +2,7 @@
 
 use burn::tensor::{DType, FloatDType, Int, Tensor, TensorData};
 
-use crate::fault::attempt;
+use crate::attempt::attempt;
 use crate::image::roi::{
     Mode, RoiAlign,
     align::{by_primitives, roi_align},

@@ -105,7 +105,7 @@ fn classes_may_have_a_vector_each() {
 
 #[test]
 fn features_are_those_of_the_vectors_also_without_rows() {
-    let fault = crate::fault::attempt(|| three(None).run(&[], 8, 0)).unwrap_err();
+    let fault = crate::attempt::attempt(|| three(None).run(&[], 8, 0)).unwrap_err();
     assert_eq!(
         fault.reason,
         "the machine has 3 vectors of together 6 numbers, the input has 8 features"

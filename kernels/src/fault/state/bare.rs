@@ -1,4 +1,4 @@
-//! What is known of the step that runs, for programs without `std`.
+//! State of the step that runs, for programs without `std`.
 //!
 //! There are no threads to tell apart: where several run models at once, a panic may name the node of another one.
 
@@ -35,24 +35,18 @@ pub mod passed {
     }
 }
 
-/// What [`attempt`](super::attempt) has still to check: nothing, as indices are in the memory of this program.
-pub mod checks {
-    use alloc::vec::Vec;
-
-    use crate::fault::Check;
-
-    pub fn replace(_: Option<Vec<Check>>) -> Option<Vec<Check>> {
-        None
+/// Whether failures are errors: never, as panics are not caught.
+pub mod attempted {
+    pub fn get() -> bool {
+        false
     }
 
-    pub fn with(_: impl FnOnce(&mut Vec<Check>)) {}
-
-    pub fn are_collected() -> bool {
+    pub fn replace(_: bool) -> bool {
         false
     }
 }
 
-/// What the function gives. A panic is not caught.
+/// Returns the value of the function. A panic is not caught.
 pub fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
     Ok(run())
 }

@@ -9,7 +9,7 @@ use crate::flex::{gemm::threads_reading, instructions::Set, memory::Target, wind
 
 /// The elements of planes, which are of the last two axes, at these rows and columns; none where one lies
 /// outside.
-pub fn nearest(x: FlexTensor, rows: &[usize], columns: &[usize]) -> Option<FlexTensor> {
+pub fn picked_planes(x: FlexTensor, rows: &[usize], columns: &[usize]) -> Option<FlexTensor> {
     let x = dense(x);
     by_words!(x.dtype(), picked(&x, rows, columns))
 }
@@ -92,7 +92,7 @@ mod tests {
 
     fn check<const D: usize, K: Basic>(x: Tensor<D, K>, rows: &[usize], columns: &[usize]) {
         let Some(flex) = on_flex(&x) else { return };
-        let y = super::nearest(flex, rows, columns).unwrap();
+        let y = super::picked_planes(flex, rows, columns).unwrap();
         let places = |places: &[usize]| {
             let places: Vec<i64> = places.iter().map(|place| *place as i64).collect();
             Tensor::<1, Int>::from_data(places.as_slice(), &device())
@@ -128,7 +128,7 @@ mod tests {
         let Some(flex) = on_flex(&noise::<2>([3, 4], 1)) else {
             return;
         };
-        assert!(super::nearest(flex.clone(), &[3], &[0]).is_none());
-        assert!(super::nearest(flex, &[0], &[4]).is_none());
+        assert!(super::picked_planes(flex.clone(), &[3], &[0]).is_none());
+        assert!(super::picked_planes(flex, &[0], &[4]).is_none());
     }
 }

@@ -212,15 +212,16 @@ fn place(at: usize, shape: &[(usize, [usize; 2])]) -> [usize; 2] {
 }
 
 /// Packs the right side of products before the first of them.
-pub fn pack_matrix(weight: &FlexTensor, packed: &Packed) {
+pub fn pack_matrix(weight: FlexTensor, packed: Packed) -> FlexTensor {
     let integers = Integers {
         ending: Ending::Sums,
-        packed: Some(packed.clone()),
+        packed: Some(packed),
     };
     if weight.shape().num_elements() > 0 {
         // What is not of bytes has no tiles.
-        right_of(weight, &integers);
+        right_of(&weight, &integers);
     }
+    weight
 }
 
 /// The right side in tiles, and whether it is of signed bytes.

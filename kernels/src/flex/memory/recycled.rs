@@ -240,7 +240,7 @@ fn watch() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::attempt;
+    use crate::attempt::attempt;
 
     /// A pool in which blocks of so many pages wait.
     fn waiting(pages: &[usize]) -> Pool {

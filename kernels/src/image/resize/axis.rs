@@ -177,7 +177,7 @@ fn original(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::attempt;
+    use crate::attempt::attempt;
 
     #[test]
     fn scales_are_positive_and_sizes_bounded() {

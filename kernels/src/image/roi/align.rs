@@ -7,10 +7,11 @@ use super::{by_grid, pixels, points::Points, taken::Taken};
 use crate::shape::WithShape;
 pub use crate::spec::regions::{Mode, RoiAlign};
 use crate::{
+    attempt::nonnegative,
     backend::call,
-    fault::{Axis, nonnegative},
     reader::{Blocking, Reader, Waiting, now},
     sizes,
+    spec::indices::Axis,
     spec::{operand, shaped},
     widen::widened,
 };
@@ -181,7 +182,7 @@ mod tests {
     use burn::tensor::TensorData;
 
     use super::*;
-    use crate::fault::attempt;
+    use crate::attempt::attempt;
     use crate::testing::{float, indices, int, near, noise};
 
     const OPTIONS: RoiAlign = RoiAlign {

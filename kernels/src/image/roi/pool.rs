@@ -8,10 +8,11 @@ use num_traits::Float as _;
 use super::{by_grid, ints, pixels};
 use crate::shape::{WithShape, expand::to_shape};
 use crate::{
+    attempt::nonnegative,
     backend::call,
     ensure,
-    fault::{Axis, nonnegative},
     reader::{Blocking, Reader, Waiting, now},
+    spec::indices::Axis,
 };
 
 /// The greatest element of each of `output` rows and columns of the regions `[regions, 5]`, batch and x and y of the first and last elements,

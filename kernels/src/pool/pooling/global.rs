@@ -60,7 +60,7 @@ mod tests {
     use burn::tensor::TensorData;
 
     use super::*;
-    use crate::fault::attempt;
+    use crate::attempt::attempt;
     use crate::testing::{float, int, near, same};
 
     fn pairs() -> Tensor<4> {

@@ -7,8 +7,9 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 use crate::{
     backend::Runtime,
     ensure,
-    fault::{Axis, fail},
+    fault::fail,
     spec::bits::{BitMatrix, Blocks, Line, PANEL, Panels, ZeroPoints},
+    spec::indices::Axis,
 };
 
 /// The longest block whose operand may be rounded to 8 bits: sums of such a block have 16.

@@ -64,7 +64,7 @@ impl TokenRows<'_> {
 
 #[cfg(test)]
 mod tests {
-    use onnx_embed_kernels::{fault::attempt, memory_limit::with_memory_limit};
+    use onnx_embed_kernels::{attempt::attempt, memory_limit::with_memory_limit};
 
     use super::*;
 

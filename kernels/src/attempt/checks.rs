@@ -1,19 +1,19 @@
 //! Indices within the size of an axis.
 
-use alloc::{format, string::String, vec, vec::Vec};
-use core::fmt;
+use alloc::{string::String, vec, vec::Vec};
 
 use burn::tensor::{DType, Int, IntDType, Tensor};
 
-use super::{Fault, Name, checks, current, fail};
-use crate::{backend::call, dtype::lowered, observe::waits, reader::Reader, shape::lift};
-
-/// An axis that indices are places along.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Axis {
-    pub number: usize,
-    pub size: usize,
-}
+use super::pending;
+use crate::{
+    backend::call,
+    dtype::lowered,
+    fault::{Fault, Name, current_node, fail},
+    observe::waits,
+    reader::Reader,
+    shape::lift,
+    spec::indices::{Axis, outside},
+};
 
 /// Indices that another device has, of which the least and the greatest are read when its results are.
 #[derive(Debug)]
@@ -92,18 +92,7 @@ pub fn places(tuples: &Tensor<3, Int>, axes: &[Axis]) -> Option<Tensor<1, Int>> 
 
 /// Notes what is to be checked when results are read, if somebody will.
 fn check(axes: &[Axis], from_end: bool, ends: impl FnOnce() -> Tensor<2, Int>) {
-    checks::with(|checks| Check::add(checks, axes, from_end, ends()));
-}
-
-pub fn outside(index: i64, axis: Axis) -> String {
-    format!("index {index} is outside of {axis}")
-}
-
-impl Axis {
-    /// The least index where negative ones count from the end.
-    fn least(self) -> i64 {
-        -(self.size as i64)
-    }
+    pending::with(|checks| Check::add(checks, axes, from_end, ends()));
 }
 
 impl Check {
@@ -111,7 +100,7 @@ impl Check {
     fn add(checks: &mut Vec<Check>, axes: &[Axis], from_end: bool, indices: Tensor<2, Int>) {
         let dtype = lowered(&indices.device(), DType::I64);
         let found = ends_of(indices.cast(IntDType::from(dtype)));
-        let node = current::get();
+        let node = current_node();
         let same = |check: &&mut Check| {
             check.node == node && check.axes == axes && check.from_end == from_end
         };
@@ -175,21 +164,12 @@ fn ends_of(indices: Tensor<2, Int>) -> Tensor<2, Int> {
     Tensor::cat(vec![indices.clone().min_dim(1), indices.max_dim(1)], 1)
 }
 
-impl fmt::Display for Axis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.number {
-            0 => write!(f, "{} rows", self.size),
-            number => write!(f, "axis {number} of size {}", self.size),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use burn::tensor::TensorData;
 
     use super::*;
-    use crate::fault::attempt;
+    use crate::attempt::attempt;
     use crate::index::gather::gather_nd;
     use crate::testing::{by_flex, int, on_each, same, with_launches, with_reads};
 

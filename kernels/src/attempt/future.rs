@@ -1,37 +1,34 @@
-//! Steps that wait, which other futures run between.
+//! Attempts that wait, which other futures run between.
 
 use alloc::{boxed::Box, vec::Vec};
 use core::future::{Future, poll_fn};
 use core::task::Poll;
 
-use super::{Check, Fault, Name, at, caught, checks, fault};
-use crate::reader::Waiting;
-
-/// [`at`], of a step that may wait.
-pub fn at_async<T>(name: Name, step: impl Future<Output = T>) -> impl Future<Output = T> {
-    let mut step = Box::pin(step);
-    poll_fn(move |context| at(name, || step.as_mut().poll(context)))
-}
+use super::{checks::Check, pending};
+use crate::{
+    fault::{Fault, caught},
+    reader::Waiting,
+};
 
 /// [`attempt`](super::attempt), of a run that may wait.
 pub fn attempt_async<T>(run: impl Future<Output = T>) -> impl Future<Output = Result<T, Fault>> {
     // Parameters of an async function would be in its future twice.
     let mut run = Box::pin(run);
-    let mut pending = Vec::new();
+    let mut checks = Vec::new();
     async move {
         let result = poll_fn(|context| {
-            let outer = checks::replace(Some(core::mem::take(&mut pending)));
+            let outer = pending::replace(Some(core::mem::take(&mut checks)));
             let polled = caught(|| run.as_mut().poll(context));
-            pending = checks::replace(outer).unwrap_or_default();
+            checks = pending::replace(outer).unwrap_or_default();
             match polled {
                 Ok(Poll::Pending) => Poll::Pending,
                 Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
-                Err(payload) => Poll::Ready(Err(fault(payload))),
+                Err(fault) => Poll::Ready(Err(fault)),
             }
         });
         let result = result.await;
         // What comes after an index that is wrong may fail by it.
-        Check::all(pending, Waiting).await?;
+        Check::all(checks, Waiting).await?;
         result
     }
 }
@@ -42,7 +39,8 @@ mod tests {
     use std::task::{Context, Waker};
 
     use super::*;
-    use crate::fault::{attempt, fail};
+    use crate::attempt::attempt;
+    use crate::fault::{Name, at_async, fail};
     use crate::reader::now;
 
     const NODE: Name = Name {
