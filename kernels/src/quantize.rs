@@ -153,6 +153,10 @@ pub(crate) fn requantize<const D: usize>(
     dtype: DType,
     bits: u32,
 ) -> Tensor<D, Int> {
+    if sums.dims().contains(&0) {
+        let there = lowered(&sums.device(), dtype);
+        return Tensor::empty(sums.dims(), (&sums.device(), there));
+    }
     let float: FloatDType = DType::F32.into();
     let factor = left
         .cast(float)

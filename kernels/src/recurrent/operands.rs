@@ -43,9 +43,9 @@ impl<W: Matrices> Operands<W> {
         if sizes.features == 0 {
             return None;
         }
-        // Devices are not asked whether a sequence has no steps.
+        // Devices are not asked whether a sequence has no steps: its states are filled anyway.
         let lengths = self.state.lengths.clone();
-        let lengths = lengths.filter(|lengths| on_cpu(lengths).is_some_and(|all| all.contains(&0)));
+        let lengths = lengths.filter(|lengths| on_cpu(lengths).is_none_or(|all| all.contains(&0)));
         let packed = self.weights.packed.clone();
         let operands = self;
         let (y, hidden, memory) = call!(recurrence(operands; cell, sizes, packed));

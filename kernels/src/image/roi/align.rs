@@ -69,17 +69,18 @@ async fn roi_align_by(
     }
 }
 
-/// More points along an axis of an element of the result are not computed one by one on a device.
-const MOST_ON_DEVICE: usize = 256;
+/// Greatest number of points along an axis that a device computes one by one. Mesa's software Vulkan ends the loops of a unit after
+/// 65,535 iterations in all, and goes on with what they have: 256 points along both axes are more.
+const POINTS_ON_DEVICE: usize = 255;
 
-/// None where primitives are to do it.
+/// The result of the device's kernel, `None` where primitives are to compute it.
 fn on_device(
     x: &Tensor<4>,
     rois: &Tensor<2>,
     batches: &Tensor<1, Int>,
     options: &RoiAlign,
 ) -> Option<Tensor<4>> {
-    if options.sampling > MOST_ON_DEVICE {
+    if options.sampling > POINTS_ON_DEVICE {
         return None;
     }
     let (x, rois, batches) = (x.clone(), rois.clone(), batches.clone());
