@@ -1,4 +1,4 @@
-//! What operators run on: bodies of our own, Burn's, the host.
+//! What operators run on: kernels of our own, Burn's, the host.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -33,7 +33,7 @@ pub fn during<T>(run: impl FnOnce() -> T) -> (T, BTreeSet<Event>) {
     (result, events)
 }
 
-/// The methods of `Kernels` with a body for CPUs, and for the devices of CubeCL.
+/// The operations of the kernels' table with a kernel for CPUs, and for the devices of CubeCL.
 pub struct Bodies {
     cpu: BTreeSet<&'static str>,
     gpu: BTreeSet<&'static str>,
@@ -41,9 +41,20 @@ pub struct Bodies {
 
 impl Bodies {
     pub fn of_sources() -> Self {
-        let cpu = methods(include_str!("../../../../kernels/src/flex.rs"));
-        let gpu = methods(include_str!("../../../../kernels/src/cube.rs"));
-        assert!(!cpu.is_empty() && !gpu.is_empty(), "the rooms have bodies");
+        let lines = operations(include_str!("../../../../kernels/src/backend/table.rs"));
+        let with = |devices: &[&str]| -> BTreeSet<&'static str> {
+            let has = |line: &str| devices.iter().any(|device| line.contains(device));
+            lines
+                .iter()
+                .filter(|(_, line)| has(line))
+                .map(|(name, _)| *name)
+                .collect()
+        };
+        let (cpu, gpu) = (with(&["flex["]), with(&["cube[", "wgpu["]));
+        assert!(
+            cpu.contains("exp") && gpu.contains("matmul"),
+            "the table has kernels"
+        );
         Self { cpu, gpu }
     }
 
@@ -76,14 +87,22 @@ impl Bodies {
     }
 }
 
-/// The methods of the implementation of `Kernels` in a source.
-fn methods(source: &'static str) -> BTreeSet<&'static str> {
-    let begin = source
+/// The lines of the table by the names of their operations. A line begins at the first indentation of the macro.
+fn operations(source: &'static str) -> Vec<(&'static str, String)> {
+    let mut lines: Vec<(&str, String)> = Vec::new();
+    let table = source
         .lines()
-        .skip_while(|line| !line.starts_with("impl Kernels for"));
-    let inside = begin.take_while(|line| *line != "}");
-    inside
-        .filter_map(|line| line.trim_start().strip_prefix("fn "))
-        .filter_map(|rest| rest.split('(').next())
-        .collect()
+        .skip_while(|line| !line.starts_with("macro_rules! operations"));
+    for line in table {
+        let begins = line
+            .strip_prefix("        ")
+            .filter(|rest| rest.starts_with(char::is_lowercase));
+        if let Some((name, _)) = begins.and_then(|rest| rest.split_once('(')) {
+            lines.push((name, String::new()));
+        }
+        if let Some((_, text)) = lines.last_mut() {
+            text.push_str(line);
+        }
+    }
+    lines
 }
