@@ -18,12 +18,12 @@ pub use future::attempt_async;
 
 /// Returns the value of `run`, or why it failed. Indices on a device are checked here, after `run` has read its results.
 ///
-/// Where panics abort, or cannot be caught for want of `std`, `run` does too.
+/// A failure still ends the program where panics abort, and without `std`, where they cannot be caught.
 pub fn attempt<T>(run: impl FnOnce() -> T) -> Result<T, Fault> {
     let outer = pending::replace(Some(Vec::new()));
     let result = caught(run);
     let checks = pending::replace(outer).unwrap_or_default();
-    // What comes after an index that is wrong may fail by it.
+    // A wrong index is reported first: it may be the cause of the failure.
     now(Check::all(checks, Blocking))?;
     result
 }

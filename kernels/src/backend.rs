@@ -36,28 +36,25 @@ use burn::tensor::{DType, Shape};
 pub use self::byte_product::ByteProduct;
 #[cfg(feature = "cube")]
 use crate::spec;
-use crate::spec::recurrent::{Cell, Sizes};
 use crate::spec::{
     bits::{BitMatrix, Blocks},
-    quantize::{Affine, Integers, Mean, Pair, Unary},
-    small::Small,
-};
-use crate::spec::{
+    boxes::{BoxForm, Limits},
+    dft::Dft,
     epilogue::{Activation, Epilogue},
+    indices::Axis,
+    normalize::Lrn,
     packed::Packed,
-};
-use crate::{
-    spec::boxes::{BoxForm, Limits},
-    spec::dft::Dft,
-    spec::indices::Axis,
-    spec::normalize::Lrn,
-    spec::pool::Slide,
-    spec::ranking::Top,
-    spec::regions::RoiAlign,
-    spec::scan::Scan,
-    spec::scores::Scores,
-    spec::window::Window,
-    spec::{svm::Comparison, trees::Election},
+    pool::Slide,
+    quantize::{Affine, Integers, Mean, Pair, Unary},
+    ranking::Top,
+    recurrent::{Cell, Sizes},
+    regions::RoiAlign,
+    scan::Scan,
+    scores::Scores,
+    small::Small,
+    svm::Comparison,
+    trees::Election,
+    window::Window,
 };
 #[cfg(feature = "cube")]
 pub use byte_product::ByteProductMetadata;

@@ -27,7 +27,7 @@ pub fn attempt_async<T>(run: impl Future<Output = T>) -> impl Future<Output = Re
             }
         });
         let result = result.await;
-        // What comes after an index that is wrong may fail by it.
+        // A wrong index is reported first: it may be the cause of the failure.
         Check::all(checks, Waiting).await?;
         result
     }

@@ -67,7 +67,7 @@ pub fn ints(x: impl Into<Option<TensorType>>) -> OutcomeMetadata {
     })
 }
 
-/// Integers that come beside a result.
+/// Type of the integers that accompany a result.
 pub fn given_ints(x: TensorType) -> GivenMetadata {
     GivenMetadata::Int(tensor(x))
 }

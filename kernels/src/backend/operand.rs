@@ -1,8 +1,5 @@
 //! Operands and results of the operations.
 
-// Only devices of CubeCL leave methods out.
-#![cfg_attr(not(feature = "cube"), allow(unused_variables))]
-
 #[cfg(any(feature = "cube", feature = "flex"))]
 use super::Operation;
 #[cfg(feature = "cube")]
@@ -44,7 +41,7 @@ pub enum Any<B: Backend> {
     Bool(BoolTensor<B>),
 }
 
-/// What a kernel returns that may decline: the operator's function computes the result by other operations then.
+/// Result of a kernel that may decline, in which case the operator's function computes it by other operations.
 #[derive(ExtensionType)]
 #[extension_type(fusion: cfg(feature = "cube"))]
 #[cfg_attr(not(feature = "cube"), allow(dead_code))]
@@ -84,7 +81,7 @@ impl<X: Declined, Y: Declined, Z: Declined> Declined for (X, Y, Z) {
     }
 }
 
-/// What kernels return for a result of one tensor: the tensor, or an option of it if they may decline.
+/// Return type of a kernel with one result: the tensor, or an `Option` of it if the kernel may decline.
 pub trait Maybe<T> {
     fn option(self) -> Option<T>;
 }
@@ -97,7 +94,8 @@ impl<T> Maybe<T> for Option<T> {
 
 /// Operands of Burn's dispatch.
 pub trait Routed {
-    /// Bits of the operations for which their device has kernels: all for missing operands, none where gradients are recorded.
+    /// Bits of the operations that the device has kernels for. A missing operand allows all operations, a tensor that records
+    /// gradients none.
     fn kernels(&self) -> u128;
 }
 
@@ -122,11 +120,11 @@ impl<const D: usize, K: Basic> Operand for Option<Tensor<D, K>> {
     type Primitive = Given<Dispatch>;
 
     fn into_primitive(self) -> Given<Dispatch> {
-        match self.map(Tensor::into_primitive) {
+        match self.map(Any::of) {
             None => Given::Missing,
-            Some(tensor) if tensor.dtype().is_bool() => Given::Bool(tensor),
-            Some(tensor) if tensor.dtype().is_float() => Given::Float(tensor),
-            Some(tensor) => Given::Int(tensor),
+            Some(Any::Float(tensor)) => Given::Float(tensor),
+            Some(Any::Int(tensor)) => Given::Int(tensor),
+            Some(Any::Bool(tensor)) => Given::Bool(tensor),
         }
     }
 }
@@ -140,6 +138,7 @@ impl<B: Backend> Operand for Any<B> {
 }
 
 impl Any<Dispatch> {
+    /// A tensor as an operand of its kind.
     pub fn of<const D: usize, K: Basic>(tensor: Tensor<D, K>) -> Self {
         let tensor = tensor.into_primitive();
         match tensor.dtype() {

@@ -54,12 +54,12 @@ macro_rules! operations {
         /// `x * weight + bias` over the last of at least two axes, none empty, and the epilogue.
         linear(x: Float, weight: Float, bias: MaybeFloat, sum: MaybeFloat; epilogue: Epilogue) -> Float,
             flex[matmul::linear], wgpu[product::linear => tensor(spec::product::linear_result(&ty(x), &ty(weight)))];
-        /// The weight of a convolution, in the order in which it is read, or packed beside it.
+        /// Weight of a convolution in the layout that the device reads. A device that packs weights stores the pack in the epilogue.
         filters(weight: Float; groups: usize, epilogue: Epilogue) -> Float,
             flex[conv::pack_filters], cube[conv::pack_filters => weight.clone()];
-        /// The weight of a product, or packed beside it.
+        /// Weight of a product. A device that packs weights stores the pack in the epilogue.
         factor(weight: Float; epilogue: Epilogue) -> Float, flex[matmul::pack_matrix];
-        /// The weight of a product of bytes, or packed beside it.
+        /// Weight of a product of bytes. A device that packs weights stores the pack in `packed`.
         byte_factor(weight: Int; packed: Packed) -> Int, flex[integer::pack_matrix];
         /// The weight of a convolution of bytes, in the order in which it is read.
         byte_filters(weight: Int) -> Int, cube[conv::filters => weight.clone()];
@@ -82,7 +82,7 @@ macro_rules! operations {
         conv_bytes(operands: [ByteProduct]; options: ConvOptions<3>, integers: Integers) -> MaybeNumber,
             flex[integer::conv],
             cube[integer::conv => ended(byte_shapes(operands).convolution(options, integers.ending), integers.ending)];
-        /// The product of matrices of bytes, the bias of which may be of floats.
+        /// Product of matrices of bytes, with a bias of sums or of floats.
         matmul_bytes(operands: [ByteProduct]; integers: Integers) -> MaybeNumber,
             flex[integer::matmul],
             cube[integer::product => ended(byte_shapes(operands).product(integers.ending), integers.ending)];
@@ -127,14 +127,14 @@ macro_rules! operations {
         contiguous(x: Any) -> MaybeAny, flex[copy::contiguous];
         /// Elements of the planes of the last two axes at these rows and columns.
         nearest(x: Any; rows: Vec<usize>, columns: Vec<usize>) -> MaybeAny, flex[copy::nearest];
-        /// Rows of a matrix that is read where it lies; declines where the device selects as fast.
+        /// Rows of a matrix whose memory is not aligned; declines for other matrices, whose rows the device selects itself.
         stored_rows(x: Any, indices: Int) -> MaybeAny, flex[stored::rows];
 
         // Indices and order.
         /// Indices from `least` on along an axis, with the negative ones, which count from the end, replaced.
         ///
-        /// Fails at an index outside of the axis where tensors lie in the memory of this process. Elsewhere such an index becomes the
-        /// nearest inside, and the least and the greatest of some indices at a time come beside, to be checked when results are read.
+        /// On the CPU an index outside of the axis is an error. On other devices it is clamped to the axis, and the least and greatest of
+        /// each range of indices are returned too; they are checked when results are read.
         within(indices: Int; least: i64, axis: Axis) -> IndicesAndRanges,
             flex[within::within], cube[indices::within => {
                 let [inside, ranges] = spec::indices::within(&ty(indices), *axis);

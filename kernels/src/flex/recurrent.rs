@@ -9,7 +9,7 @@ mod walk;
 mod weights;
 
 use burn::backend::{Flex, flex::FlexTensor, ops::FloatTensorOps};
-use burn::tensor::{DType, Shape, TensorData};
+use burn::tensor::{DType, TensorData};
 
 use super::{
     gemm::threads,
@@ -19,8 +19,10 @@ use super::{
 };
 use crate::{
     backend::{Declined, Given, Outcome, Recurrence},
-    spec::packed::Packed,
-    spec::recurrent::{Cell, Sizes},
+    spec::{
+        packed::Packed,
+        recurrent::{Cell, Outputs, Sizes},
+    },
 };
 use inputs::{Inputs, lengths};
 use walk::{Places, Walk};
@@ -30,7 +32,7 @@ use weights::{Biases, Weights};
 const SEQUENCES: usize = 4;
 
 /// The outputs of all times, the last one, and the memory of an LSTM.
-type Outputs = (Outcome<Flex>, Outcome<Flex>, Given<Flex>);
+type Results = (Outcome<Flex>, Outcome<Flex>, Given<Flex>);
 
 /// None for numbers that are not of single or half precision.
 pub fn recurrence(
@@ -38,7 +40,7 @@ pub fn recurrence(
     cell: Cell,
     sizes: Sizes,
     packed: Option<[Packed; 2]>,
-) -> Outputs {
+) -> Results {
     Weights::of(&operands, &cell, sizes, packed.as_ref())
         .and_then(|weights| walked(&operands, &cell, sizes, &weights))
         .unwrap_or_else(Declined::declined)
@@ -49,7 +51,7 @@ fn walked(
     cell: &Cell,
     sizes: Sizes,
     weights: &Weights,
-) -> Option<Outputs> {
+) -> Option<Results> {
     let Sizes {
         times,
         batch,
@@ -130,18 +132,9 @@ fn walked(
             (0..walks.len() * across).for_each(run);
         }
     });
-    let (all, last) = if cell.batch_first() {
-        (
-            Shape::from([batch, times, directions, width]),
-            Shape::from([batch, directions, width]),
-        )
-    } else {
-        (
-            Shape::from([times, directions, batch, width]),
-            Shape::from([directions, batch, width]),
-        )
-    };
     let dtype = operands.x.dtype();
+    let Outputs { all, last } = cell.outputs(&sizes, dtype);
+    let (all, last) = (all.shape, last.shape);
     let of = |values: Vec<f32>, shape| FlexTensor::from_data(TensorData::new(values, shape));
     let memory = if memory.is_empty() {
         Given::Missing

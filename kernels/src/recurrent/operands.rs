@@ -59,34 +59,14 @@ impl<W: Matrices> Operands<W> {
 
     /// The outputs of sequences without steps, as in ONNX Runtime whatever the initial states are.
     fn zeros(&self, cell: &Cell, sizes: Sizes) -> Outputs {
-        let Sizes {
-            times,
-            batch,
-            directions,
-            hidden,
-            ..
-        } = sizes;
-        let (all, last) = if cell.batch_first() {
-            (
-                [batch, times, directions, hidden],
-                [batch, directions, hidden],
-            )
-        } else {
-            (
-                [times, directions, batch, hidden],
-                [directions, batch, hidden],
-            )
-        };
+        let types = cell.outputs(&sizes, self.x.dtype());
         let options = (&self.x.device(), self.x.dtype());
+        let last = || Tensor::zeros(types.last.shape.clone(), options);
         let memory = match cell {
-            Cell::Lstm(_) => Some(Tensor::zeros(last, options)),
+            Cell::Lstm(_) => Some(last()),
             Cell::Rnn(_) | Cell::Gru(_) => None,
         };
-        (
-            Tensor::zeros(all, options),
-            Tensor::zeros(last, options),
-            memory,
-        )
+        (Tensor::zeros(types.all.shape, options), last(), memory)
     }
 
     /// The sizes of operands that go together.
