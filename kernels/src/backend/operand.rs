@@ -82,10 +82,12 @@ impl<X: Declined, Y: Declined, Z: Declined> Declined for (X, Y, Z) {
 }
 
 /// Return type of a kernel with one result: the tensor, or an `Option` of it if the kernel may decline.
+#[cfg(any(feature = "cube", feature = "flex"))]
 pub trait Maybe<T> {
     fn option(self) -> Option<T>;
 }
 
+#[cfg(any(feature = "cube", feature = "flex"))]
 impl<T> Maybe<T> for Option<T> {
     fn option(self) -> Option<T> {
         self
