@@ -16,8 +16,8 @@ use burn::tensor::{BoolStore, DType};
 use super::{
     gemm::{Right, few_rows, panel_rows, panels, threads},
     instructions::Set,
-    memory::Output,
-    threads::{in_parts, on_chunks, uneven_parts},
+    memory::{Buffer, Cuts, Grid, Order, Unwritten, Written},
+    threads::{on_chunks, uneven_parts},
     view::View,
     widened,
 };
@@ -170,36 +170,83 @@ impl Operands {
             let seen = parts[at * each..][..each].iter().map(|part| &part.seen);
             self.pack(at, own, joined(seen), packed);
         };
-        let out = Output::filled(batch * queries * heads * size, |out| {
-            let run = |packed: &[Packed], (alone, scratch): &mut (Packed, Scratch), part: &Part| {
-                for own in part.own.clone() {
-                    let packed = match packed.get(part.batch * self.sizes.own + own) {
-                        Some(packed) => packed,
-                        None => {
-                            self.pack(part.batch, own, part.seen.clone(), alone);
-                            &*alone
-                        }
-                    };
-                    for block in self.blocks(part, own) {
-                        self.attend_block(&block, packed, scratch, out);
-                    }
-                }
-            };
-            let mut packed: Vec<Packed> = (0..shared).map(|_| Packed::new()).collect();
-            let together = if threads == 1 { shared.max(1) } else { 1 };
-            on_chunks(&mut packed, together, |first, packed| {
-                for (at, packed) in packed.iter_mut().enumerate() {
-                    pack(first * together + at, packed);
-                }
-            });
-            in_parts(parts.len(), uneven_parts(threads), |share| {
-                let mut scratch = (Packed::new(), Scratch::default());
-                let parts = parts[share].iter();
-                parts.for_each(|part| run(&packed, &mut scratch, part));
-            });
+        let mut packed: Vec<Packed> = (0..shared).map(|_| Packed::new()).collect();
+        let together = if threads == 1 { shared.max(1) } else { 1 };
+        on_chunks(&mut packed, together, |first, packed| {
+            for (at, packed) in packed.iter_mut().enumerate() {
+                pack(first * together + at, packed);
+            }
+        });
+        let (rows, of_part) = self.part_sizes(threads);
+        let grid = Grid {
+            rows: Cuts::Every {
+                groups: batch,
+                size: queries,
+                step: rows,
+            },
+            columns: Cuts::every(heads * size, (of_part * heads / own * size).max(1)),
+            order: Order::RowMajor,
+        };
+        let state = || (Packed::new(), Scratch::default());
+        let out = Buffer::filled(batch * queries * heads * size, |out| {
+            let out = out.reshaped(batch * queries, heads * size);
+            let tasks = uneven_parts(threads);
+            out.side_by_side(grid, tasks, state, |state, at, _, out| {
+                self.attend_part(&parts[at], &packed, state, out)
+            })
         });
         let y = out.tensor([batch, queries, heads, size]);
         Flex::float_swap_dims(y, 1, 2)
+    }
+
+    /// Writes the values of a part: a row for each query, with all of its heads.
+    fn attend_part<'a>(
+        &self,
+        part: &Part,
+        packed: &[Packed],
+        (alone, scratch): &mut (Packed, Scratch),
+        out: Unwritten<'a>,
+    ) -> Written<'a> {
+        let (group, size) = (self.sizes.heads / self.sizes.own, self.sizes.size);
+        // One query of all heads that share keys, or queries of each head.
+        let together = if self.sizes.queries == 1 { group } else { 1 };
+        out.in_columns((together * size).max(1), |at, out| {
+            let first = part.own.start * group + at / size;
+            let own = first / group;
+            let packed = match packed.get(part.batch * self.sizes.own + own) {
+                Some(packed) => packed,
+                None => {
+                    if first.is_multiple_of(group) {
+                        self.pack(part.batch, own, part.seen.clone(), alone);
+                    }
+                    &*alone
+                }
+            };
+            let block = Block {
+                batch: part.batch,
+                own,
+                heads: first..first + together,
+                queries: part.queries.clone(),
+                seen: part.seen.clone(),
+            };
+            let out = if together == 1 {
+                out
+            } else {
+                out.reshaped(together, size)
+            };
+            self.attend_block(&block, packed, scratch, out)
+        })
+    }
+
+    /// Number of queries, and of heads of keys, of a part.
+    fn part_sizes(&self, threads: usize) -> (usize, usize) {
+        let Sizes {
+            queries, own, keys, ..
+        } = self.sizes;
+        let share = queries.div_ceil(threads).next_multiple_of(8);
+        let panel = panel_rows(Set::best(), share.min(queries));
+        let rows = (SCORES / keys).min(QUERIES).min(share) / panel * panel;
+        (rows.max(panel), if queries == 1 { 1 } else { own })
     }
 
     /// In order of batches.
@@ -211,13 +258,10 @@ impl Operands {
             keys,
             ..
         } = self.sizes;
-        let share = queries.div_ceil(threads).next_multiple_of(8);
-        let panel = panel_rows(Set::best(), share.min(queries));
-        let rows = (SCORES / keys).min(QUERIES).min(share) / panel * panel;
-        let heads = if queries == 1 { 1 } else { own };
+        let (rows, heads) = self.part_sizes(threads);
         let heads = (0..batch).flat_map(|batch| panels(own, heads).map(move |own| (batch, own)));
         let parts = heads.flat_map(|(batch, own)| {
-            panels(queries, rows.max(panel)).map(move |queries| (batch, own.clone(), queries))
+            panels(queries, rows).map(move |queries| (batch, own.clone(), queries))
         });
         let parts = parts.map(|(batch, own, queries)| Part {
             seen: match &self.mask {
@@ -237,24 +281,6 @@ impl Operands {
     fn heads(&self, own: Range<usize>) -> Range<usize> {
         let group = self.sizes.heads / self.sizes.own;
         own.start * group..own.end * group
-    }
-
-    /// One query of all heads that share keys, or queries of each.
-    fn blocks(&self, part: &Part, own: usize) -> impl Iterator<Item = Block> {
-        let heads = self.heads(own..own + 1);
-        let together = if self.sizes.queries == 1 {
-            heads.len()
-        } else {
-            1
-        };
-        let (batch, queries, seen) = (part.batch, part.queries.clone(), part.seen.clone());
-        heads.step_by(together).map(move |first| Block {
-            batch,
-            own,
-            heads: first..first + together,
-            queries: queries.clone(),
-            seen: seen.clone(),
-        })
     }
 
     fn pack(&self, batch: usize, own: usize, seen: Range<usize>, packed: &mut Packed) {

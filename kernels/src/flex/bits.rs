@@ -17,8 +17,7 @@ use burn::tensor::DType;
 use super::{
     gemm::{End, multiply_unpacked, threads},
     instructions::Set,
-    memory::{Output, Target},
-    threads::in_parts,
+    memory::{Buffer, Cuts, Grid, Unwritten, Written},
     view::{Dense, Matrix},
 };
 use crate::spec::bits::{BitMatrix, PANEL, Panels, ZeroPoints};
@@ -65,13 +64,13 @@ pub fn matmul(x: FlexTensor, bias: Option<FlexTensor>, matrix: BitMatrix) -> Opt
     let (x, bias) = (Dense::new(&x), bias.map(|bias| Dense::new(&bias)));
     let bias = bias.as_ref().map(Dense::values);
     let x = Matrix::dense(x.values(), inputs);
-    let values = Output::filled(rows * outputs, |out| {
+    let values = Buffer::filled(rows * outputs, |out| {
         if matrix.is_in_bytes() {
-            integers::multiply(x, panels, bias, out);
+            integers::multiply(x, panels, bias, out)
         } else if rows <= FEW {
-            floats::multiply(x, panels, bias, out);
+            floats::multiply(x, panels, bias, out)
         } else {
-            unpacked(x, panels, bias, out);
+            unpacked(x, panels, bias, out)
         }
     });
     let y = values.tensor(shape);
@@ -82,7 +81,12 @@ pub fn matmul(x: FlexTensor, bias: Option<FlexTensor>, matrix: BitMatrix) -> Opt
 }
 
 /// The product by tiles of floats, for which panels are unpacked as they are needed.
-fn unpacked(x: Matrix<'_>, panels: &Panels, bias: Option<&[f32]>, out: Target) {
+fn unpacked<'a>(
+    x: Matrix<'_>,
+    panels: &Panels,
+    bias: Option<&[f32]>,
+    out: Unwritten<'a>,
+) -> Written<'a> {
     let set = Set::best();
     let end = End {
         bias,
@@ -100,36 +104,41 @@ fn unpacked(x: Matrix<'_>, panels: &Panels, bias: Option<&[f32]>, out: Target) {
         operand::lay_out(panels, &x.values[row * x.columns..][..x.columns], ordered);
     }
     let x = Matrix::dense(&ordered, places);
-    multiply_unpacked(set, x, outputs, &unpack, end, out);
+    multiply_unpacked(set, x, outputs, &unpack, end, out)
 }
 
-/// Runs the panels of outputs, with the number of each, on as many threads as multiplications are worth.
-fn by_panels(rows: usize, panels: &Panels, run: impl Fn(usize) + Sync + Send) {
-    let multiplications = (rows * panels.blocks.outputs).saturating_mul(panels.blocks.inputs);
+/// Writes the columns of each panel for all rows, side by side, with the number of the panel.
+fn by_panels<'a>(
+    rows: usize,
+    panels: &Panels,
+    out: Unwritten<'a>,
+    write: impl for<'p> Fn(usize, Unwritten<'p>) -> Written<'p> + Send + Sync,
+) -> Written<'a> {
+    let outputs = panels.blocks.outputs;
+    let multiplications = (rows * outputs).saturating_mul(panels.blocks.inputs);
     let threads = threads(multiplications / CODES);
-    let count = panels.panels();
-    in_parts(count, threads, |panels| panels.for_each(&run));
+    let grid = Grid {
+        rows: Cuts::none(rows),
+        ..Grid::of_row(Cuts::every(outputs, PANEL))
+    };
+    let out = out.reshaped(rows, outputs);
+    out.side_by_side(grid, threads, || (), |_, panel, _, out| write(panel, out))
 }
 
 /// Writes the sums of some rows of a panel, with their bias.
-fn finish(
+fn finish<'a>(
     sums: &[[f32; PANEL]],
-    first_row: usize,
     panel: usize,
-    outputs: usize,
     bias: Option<&[f32]>,
-    out: Target,
-) {
-    let first = panel * PANEL;
-    let count = PANEL.min(outputs - first);
-    for (row, sums) in (first_row..).zip(sums) {
-        // SAFETY: each panel writes its own columns.
-        let out = unsafe { out.filled(row * outputs + first, count) };
-        out.copy_from_slice(&sums[..count]);
+    out: Unwritten<'a>,
+) -> Written<'a> {
+    out.write_rows(|row, out| {
+        let out = out.write_copy_of_slice(&sums[row][..out.len()]);
         if let Some(bias) = bias {
-            for (out, bias) in out.iter_mut().zip(&bias[first..]) {
+            for (out, bias) in out.iter_mut().zip(&bias[panel * PANEL..]) {
                 *out += bias;
             }
         }
-    }
+        out
+    })
 }

@@ -5,7 +5,7 @@ use burn::tensor::{DType, FloatDType, TensorData};
 
 use super::{
     instructions::{Sum, dispatched},
-    rows::by_rows,
+    rows::by_parts,
 };
 
 /// Integers of 32 bits that nothing else reads become floats where they lie: sums of products are large.
@@ -16,7 +16,7 @@ pub fn int_to_single(x: FlexTensor) -> FlexTensor {
     }
     let (mut bytes, shape, _) = x.into_data().into_parts();
     let elements = bytemuck::cast_slice_mut(&mut bytes);
-    by_rows(elements, 1, |_, part| floats(part));
+    by_parts(elements, floats);
     FlexTensor::from_data(TensorData::from_bytes(bytes, shape, DType::F32))
 }
 

@@ -1,7 +1,5 @@
 //! Channels scaled and moved, each by numbers of its own.
 
-use std::ops::Range;
-
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor};
 use burn::tensor::{DType, Shape};
 
@@ -10,10 +8,10 @@ use super::{
     elementary::activate,
     gemm::threads_reading,
     instructions::{Set, Sum, dispatched},
-    memory::Target,
-    rows::changed,
+    rows::{Parts, changed},
+    threads::uneven_parts,
     view::Dense,
-    window::by_bands,
+    window::Planes,
 };
 use crate::{backend::primitives, spec::epilogue::Activation};
 
@@ -51,35 +49,32 @@ pub fn scale(
         offsets: of_channels[1].values(),
         activation,
     };
-    changed(dense(x), |target, fetch| channels.scale(target, fetch))
+    channels.scale(dense(x))
 }
 
 impl Channels<'_> {
-    /// Changes the elements of a target, block by block, once `fetch` has written those of the block.
-    fn scale(&self, target: Target, fetch: impl Fn(Range<usize>) + Send + Sync) {
-        let (length, channels) = (target.length(), self.factors.len());
-        let planes = self.shape[0] * channels;
-        let plane = length / planes;
-        let wide = self.shape[self.shape.num_dims() - 1];
+    /// Scales contiguous elements.
+    fn scale(&self, x: FlexTensor) -> FlexTensor {
+        let (length, channels) = (self.shape.num_elements(), self.factors.len());
+        let count = self.shape[0] * channels;
+        let (plane, columns) = (length / count, self.shape[self.shape.num_dims() - 1]);
+        let planes = Planes {
+            count,
+            depths: 1,
+            rows: plane / columns,
+            columns,
+        };
         let threads = threads_reading(0, size_of::<f32>() * length);
-        by_bands(
-            Set::best(),
-            planes,
-            [plane / wide, wide],
-            threads,
-            |at, rows| {
-                let channel = at % channels;
-                let [first, end] = [rows.start, rows.end].map(|row| at * plane + row * wide);
-                for start in (first..end).step_by(BLOCK) {
-                    let part = start..end.min(start + BLOCK);
-                    fetch(part.clone());
-                    // SAFETY: the elements are written, and no other thread has the rows of this plane.
-                    let block = unsafe { target.written(start, part.len()) };
-                    scaled(block, self.factors[channel], self.offsets[channel]);
-                    activate(block, self.activation);
-                }
-            },
-        );
+        let parts = Parts {
+            grid: planes.bands(Set::best(), threads),
+            tasks: uneven_parts(threads),
+            block: BLOCK,
+        };
+        changed(x, [count, plane], parts, |first, block| {
+            let channel = first / plane % channels;
+            scaled(block, self.factors[channel], self.offsets[channel]);
+            activate(block, self.activation);
+        })
     }
 }
 

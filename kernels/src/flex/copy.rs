@@ -9,7 +9,7 @@ use burn::tensor::{DType, Shape, TensorData};
 use bytemuck::Pod;
 
 use super::{
-    memory::{Output, Target},
+    memory::{Buffer, Unwritten, Written},
     outcome, tensor,
 };
 use crate::backend::{Any, Outcome};
@@ -58,8 +58,12 @@ fn dense_words<T: Word>(x: &FlexTensor) -> Option<&[T]> {
     words(x)?.get(first..first + x.layout().num_elements())
 }
 
-/// A tensor of words, each of which `fill` writes.
-fn filled<T: Word>(shape: Shape, dtype: DType, fill: impl FnOnce(Target<T>)) -> FlexTensor {
-    let words = Output::of(shape.num_elements(), fill);
+/// A tensor of words, all of which `write` writes.
+fn filled<T: Word>(
+    shape: Shape,
+    dtype: DType,
+    write: impl for<'p> FnOnce(Unwritten<'p, T>) -> Written<'p, T>,
+) -> FlexTensor {
+    let words = Buffer::filled(shape.num_elements(), write);
     FlexTensor::from_data(TensorData::from_bytes(words.into_bytes(), shape, dtype))
 }

@@ -19,5 +19,5 @@ pub use lanes::{Lanes, Plain};
 pub use pack::{Right, pack_left, panel_rows, panels};
 pub use product::{End, few_rows, multiply, multiply_packed, multiply_part, multiply_unpacked};
 pub use row::multiply_row;
-pub use tile::{Bounds, LINE, Place, Start, Steps, Tile};
+pub use tile::{Addend, Bounds, LINE, Start, Steps, Tile};
 pub use worth::{threads, threads_reading};

@@ -5,8 +5,8 @@ use burn::tensor::DType;
 
 use super::{
     instructions::{Sum, dispatched},
-    memory::Output,
-    threads::{self, in_parts},
+    memory::{Buffer, Cuts, Grid, Order},
+    threads,
     view::Dense,
 };
 use crate::spec::normalize::Lrn;
@@ -27,36 +27,47 @@ pub fn lrn(x: FlexTensor, options: Lrn) -> Option<FlexTensor> {
     let (before, after) = ((options.size - 1) / 2, options.size / 2);
     let x = Dense::new(&x);
     let x = x.values();
-    let blocks = plane.div_ceil(BLOCK);
-    let units = shape[0] * blocks;
-    let parts = (x.len() / SHARE).clamp(1, threads::count());
-    let y = Output::filled(x.len(), |out| {
-        in_parts(units, parts, |units| {
-            let mut sums = [0.0; BLOCK];
-            for unit in units {
-                let first = unit % blocks * BLOCK;
-                let length = BLOCK.min(plane - first);
-                let sums = &mut sums[..length];
-                let at = |channel: usize| (unit / blocks * channels + channel) * plane + first;
-                for channel in 0..channels {
+    let grid = Grid {
+        rows: Cuts::Every {
+            groups: shape[0],
+            size: channels,
+            step: channels,
+        },
+        columns: Cuts::every(plane, BLOCK),
+        order: Order::RowMajor,
+    };
+    let tasks = (x.len() / SHARE).clamp(1, threads::count());
+    let y = Buffer::filled(x.len(), |out| {
+        let out = out.reshaped(shape[0] * channels, plane);
+        out.side_by_side(
+            grid,
+            tasks,
+            || [0.0; BLOCK],
+            |sums, _, spot, out| {
+                let sums = &mut sums[..spot.columns.len()];
+                let row = |channel: usize| {
+                    let row = spot.rows.start + channel;
+                    &x[row * plane + spot.columns.start..][..spot.columns.len()]
+                };
+                out.write_rows(|channel, out| {
                     sums.fill(0.0);
                     let end = channels.min(channel.saturating_add(after + 1));
                     for neighbour in channel.saturating_sub(before)..end {
-                        add_squares(sums, &x[at(neighbour)..][..length]);
+                        add_squares(sums, row(neighbour));
                     }
-                    // SAFETY: each unit writes places of its own.
-                    let out = unsafe { out.filled(at(channel), length) };
-                    divide(out, &x[at(channel)..][..length], sums, &options);
-                }
-            }
-        });
+                    let out = out.write_copy_of_slice(row(channel));
+                    divide(out, sums, &options);
+                    out
+                })
+            },
+        )
     });
     Some(y.tensor(shape))
 }
 
 dispatched! {
     fn add_squares(sums: &mut [f32], x: &[f32]) = add_squares_of;
-    fn divide(out: &mut [f32], x: &[f32], sums: &[f32], options: &Lrn) = divide_of;
+    fn divide(x: &mut [f32], sums: &[f32], options: &Lrn) = divide_of;
 }
 
 #[inline(always)]
@@ -67,30 +78,30 @@ fn add_squares_of<S: Sum>(sums: &mut [f32], x: &[f32]) {
 }
 
 #[inline(always)]
-fn divide_of<S: Sum>(out: &mut [f32], x: &[f32], sums: &[f32], options: &Lrn) {
+fn divide_of<S: Sum>(x: &mut [f32], sums: &[f32], options: &Lrn) {
     let (alpha, beta, bias) = (
         options.alpha / options.size as f32,
         options.beta,
         options.bias,
     );
-    let each = out.iter_mut().zip(x).zip(sums);
+    let each = x.iter_mut().zip(sums);
     let each = each.map(
         #[inline(always)]
-        |((out, x), sum)| (out, *x, S::of(alpha, *sum, bias)),
+        |(x, sum)| (x, S::of(alpha, *sum, bias)),
     );
     // Two of the exponents in use are roots, which are an instruction.
     if beta == 0.75 {
-        for (out, x, base) in each {
+        for (x, base) in each {
             let root = base.sqrt();
-            *out = x / (root * root.sqrt());
+            *x /= root * root.sqrt();
         }
     } else if beta == 0.5 {
-        for (out, x, base) in each {
-            *out = x / base.sqrt();
+        for (x, base) in each {
+            *x /= base.sqrt();
         }
     } else {
-        for (out, x, base) in each {
-            *out = x / base.powf(beta);
+        for (x, base) in each {
+            *x /= base.powf(beta);
         }
     }
 }

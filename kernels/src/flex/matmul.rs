@@ -13,9 +13,8 @@ use super::{
     elementary::{activate, finish},
     gemm::{End, Right, multiply, multiply_packed, multiply_row, threads, threads_reading},
     instructions::Set,
-    memory::{Buffer, Output, Target},
+    memory::{Buffer, Cuts, Grid, Unwritten, Written, zeroed},
     packed::{Pack, pack, without_memory},
-    threads::{in_parts, side_by_side},
     view::{Dense, Matrix, RawView, View},
     widened,
 };
@@ -64,29 +63,32 @@ fn tiled(a: &FlexTensor, b: &FlexTensor) -> Option<FlexTensor> {
     let values = if right[..last - 1].iter().all(|size| *size == 1) {
         // One large product is faster than many of the same right side.
         let a = View::of(&a.reshape([left[..last].iter().product(), inner].into()))?;
-        Output::filled(count, |out| {
-            product(a.matrix(&[]), b.matrix(&[]), End::NONE, out);
+        Buffer::filled(count, |out| {
+            product(a.matrix(&[]), b.matrix(&[]), End::NONE, out)
         })
     } else {
         let a = View::of(&a)?;
         let place = |at: usize, sizes: &[usize]| batch(at, &shape[..last - 1], sizes);
-        let run = |at: usize, out: Target| {
-            let (a, b) = (a.matrix(&place(at, &left)), b.matrix(&place(at, &right)));
-            product(
-                a,
-                b,
-                End::NONE,
-                out.part(at * rows * columns, rows * columns),
-            );
-        };
         let matrices = count / (rows * columns).max(1);
-        Output::filled(count, |out| {
-            let each = threads(rows * inner * columns);
-            if matrices.min(threads(count * inner)) > each {
-                side_by_side(matrices, |at| run(at, out));
-            } else {
-                (0..matrices).for_each(|at| run(at, out));
-            }
+        let grid = Grid::of_rows(Cuts::every(matrices, 1), rows * columns);
+        let each = threads(rows * inner * columns);
+        // Few products run one after another, each on all threads.
+        let tasks = if matrices.min(threads(count * inner)) > each {
+            usize::MAX
+        } else {
+            1
+        };
+        Buffer::filled(count, |out| {
+            let out = out.reshaped(matrices, rows * columns);
+            out.side_by_side(
+                grid,
+                tasks,
+                || (),
+                |_, at, _, out| {
+                    let (a, b) = (a.matrix(&place(at, &left)), b.matrix(&place(at, &right)));
+                    product(a, b, End::NONE, out)
+                },
+            )
         })
     };
     Some(rounded(values, shape, dtype))
@@ -105,28 +107,36 @@ fn batch(at: usize, shape: &[usize], sizes: &[usize]) -> Vec<usize> {
     place
 }
 
-/// The product, with the matrix on the right as it lies.
-fn product(a: Matrix<'_>, b: Matrix<'_>, end: End<'_>, out: Target) {
+/// The product, with the right matrix in place.
+fn product<'a>(a: Matrix<'_>, b: Matrix<'_>, end: End<'_>, out: Unwritten<'a>) -> Written<'a> {
     if a.rows != 1 {
         return multiply(Set::best(), a, b, end, out);
     }
     let mut row = vec![0.0; a.columns];
     a.copy(0, 0, &mut row);
-    in_parts(
-        b.columns,
-        threads_reading(0, 4 * b.rows * b.columns),
-        |columns| {
-            // SAFETY: nobody else writes to the target, and no other part to these columns.
-            let out = unsafe { out.filled(columns.start, columns.len()) };
-            multiply_row(&row, b.columns(columns.start, columns.len()), out);
-            for more in [end.bias, end.sum].into_iter().flatten() {
-                for (y, more) in out.iter_mut().zip(&more[columns.start..]) {
-                    *y += more;
+    let parts = threads_reading(0, 4 * b.rows * b.columns)
+        .min(b.columns)
+        .max(1);
+    let grid = Grid::of_row(Cuts::split(b.columns, 1, parts));
+    out.side_by_side(
+        grid,
+        parts,
+        || (),
+        |_, _, spot, out| {
+            let columns = spot.columns;
+            out.write(|out| {
+                let out = zeroed(out);
+                multiply_row(&row, b.columns(columns.start, columns.len()), out);
+                for more in [end.bias, end.sum].into_iter().flatten() {
+                    for (y, more) in out.iter_mut().zip(&more[columns.start..]) {
+                        *y += more;
+                    }
                 }
-            }
-            activate(out, end.activation);
+                activate(out, end.activation);
+                out
+            })
         },
-    );
+    )
 }
 
 fn tiled_linear(
@@ -152,11 +162,11 @@ fn tiled_linear(
     let values = match &epilogue.packed {
         Some(packed) => {
             let right = kept(weight, packed)?;
-            Output::filled(rows * columns, |out| multiply_packed(a, &right, end, out))
+            Buffer::filled(rows * columns, |out| multiply_packed(a, &right, end, out))
         }
         None => {
             let b = View::of(&widened(weight.clone()))?;
-            Output::filled(rows * columns, |out| product(a, b.matrix(&[]), end, out))
+            Buffer::filled(rows * columns, |out| product(a, b.matrix(&[]), end, out))
         }
     };
     shape[last] = columns;

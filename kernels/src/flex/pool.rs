@@ -6,22 +6,19 @@ use burn::tensor::DType;
 use super::{
     gemm::threads,
     instructions::Set,
-    memory::{Output, Target},
+    memory::Buffer,
     view::View,
-    window::{At, Fold, Masked, Windows, by_bands},
+    window::{At, Fold, Masked, Planes, Windows, by_bands},
 };
 use crate::spec::pool::{Of, Slide};
 
 /// The largest element of each window of one channel.
-struct Largest {
-    out: Target,
-}
+struct Largest;
 
 /// The mean of each window of one channel.
 struct Mean<'a> {
     /// The product of these of a position along each axis is what its sum is divided by.
     counts: &'a [Vec<f32>; 3],
-    out: Target,
 }
 
 /// `None` for dtypes other than f32, and where columns do not follow one another.
@@ -46,18 +43,22 @@ pub fn slide(x: FlexTensor, slide: Slide) -> Option<FlexTensor> {
         Of::Mean { padding } => (0.0, Some([0, 1, 2].map(|axis| slide.counts(axis, padding)))),
     };
     let windows = Windows::new(Set::best(), g, [depth, row], value)?;
-    let plane = [g.positions[1], g.positions[2]];
-    let y = Output::filled(count, |out| {
-        let threads = threads(count * g.taps());
-        by_bands(Set::best(), units, plane, threads, |unit, rows| {
-            let from = unit / channels * batch + unit % channels * channel;
-            let values = &values[from..];
-            let out = out.part(unit * positions, positions);
+    let [depths, rows, columns] = g.positions;
+    let planes = Planes {
+        count: units,
+        depths,
+        rows,
+        columns,
+    };
+    let threads = threads(count * g.taps());
+    let y = Buffer::filled(count, |out| {
+        by_bands(out, Set::best(), planes, threads, |unit, rows, out| {
+            let values = &values[unit / channels * batch + unit % channels * channel..];
             match &counts {
-                None => windows.run(values, rows, &Largest { out }),
-                Some(counts) => windows.run(values, rows, &Mean { counts, out }),
+                None => windows.run(values, rows, &Largest, out),
+                Some(counts) => windows.run(values, rows, &Mean { counts }, out),
             }
-        });
+        })
     });
     Some(y.tensor(shape))
 }
@@ -76,9 +77,8 @@ impl<L: Masked> Fold<L> for Largest {
     }
 
     #[inline(always)]
-    unsafe fn end(&self, sum: L, at: At) {
-        // SAFETY: what the caller says, and positions are those of the channel.
-        unsafe { sum.store_some(self.out.at(at.offset), at.mask) }
+    unsafe fn end(&self, sum: L, _: At) -> L {
+        sum
     }
 }
 
@@ -96,7 +96,7 @@ impl<L: Masked> Fold<L> for Mean<'_> {
     }
 
     #[inline(always)]
-    unsafe fn end(&self, sum: L, at: At) {
+    unsafe fn end(&self, sum: L, at: At) -> L {
         let [depth, row, column] = at.position;
         let [of_depth, of_row, of_column] = self.counts;
         let columns = of_column[column..].as_ptr();
@@ -104,7 +104,7 @@ impl<L: Masked> Fold<L> for Mean<'_> {
         unsafe {
             let count = L::load_some(columns, at.mask, L::splat(1.0));
             let count = count.mul(L::splat(of_depth[depth] * of_row[row]));
-            sum.div(count).store_some(self.out.at(at.offset), at.mask);
+            sum.div(count)
         }
     }
 }

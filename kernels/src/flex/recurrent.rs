@@ -8,13 +8,14 @@ mod tests;
 mod walk;
 mod weights;
 
+use std::sync::OnceLock;
+
 use burn::backend::{Flex, flex::FlexTensor, ops::FloatTensorOps};
 use burn::tensor::{DType, TensorData};
 
 use super::{
     gemm::threads,
-    memory::{Output, Target},
-    threads::side_by_side,
+    memory::{Buffer, Cuts, Grid, Order},
     view::Dense,
 };
 use crate::{
@@ -25,7 +26,7 @@ use crate::{
     },
 };
 use inputs::{Inputs, lengths};
-use walk::{Places, Walk};
+use walk::{State, Walk};
 use weights::{Biases, Weights};
 
 /// Sequences that one thread walks over at least, where a direction has several.
@@ -100,6 +101,36 @@ fn walked(
         .collect();
 
     let rows = directions * batch * width;
+    let threads = threads(times * rows * sizes.gates * width);
+    // All sequences share the range of states that are quantized.
+    let threads_of_pass = if are_quantized {
+        1
+    } else {
+        threads.div_ceil(directions)
+    };
+    let share = batch.div_ceil(threads_of_pass).max(SEQUENCES);
+    let across = batch.div_ceil(share);
+    // Sequences of a part, of one direction. Parts of a direction follow one another.
+    let sequences = |part: usize| {
+        let first = part % across * share;
+        first..batch.min(first + share)
+    };
+    let ([high, wide], grid) = rectangle(cell.batch_first(), &sizes, share);
+    let states: Vec<OnceLock<State>> = (0..walks.len() * across).map(|_| OnceLock::new()).collect();
+    let y = Buffer::filled(times * rows, |out| {
+        let tasks = if threads > 1 { usize::MAX } else { 1 };
+        let out = out.reshaped(high, wide);
+        out.side_by_side(
+            grid,
+            tasks,
+            || (),
+            |_, part, _, out| {
+                let (state, out) = walks[part / across].run(sequences(part), out);
+                let _ = states[part].set(state);
+                out
+            },
+        )
+    });
     let (mut hidden, mut memory) = (
         vec![0.0; rows],
         match cell {
@@ -107,31 +138,19 @@ fn walked(
             Cell::Rnn(_) | Cell::Gru(_) => Vec::new(),
         },
     );
-    let y = Output::filled(times * rows, |y| {
-        let places = Places {
-            y,
-            hidden: Target::of(&mut hidden),
-            memory: Target::of(&mut memory),
-        };
-        let threads = threads(times * rows * sizes.gates * width);
-        // All sequences share the range of states that are quantized.
-        let threads_of_pass = if are_quantized {
-            1
-        } else {
-            threads.div_ceil(directions)
-        };
-        let share = batch.div_ceil(threads_of_pass).max(SEQUENCES);
-        let across = batch.div_ceil(share);
-        let run = |part: usize| {
-            let first = part % across * share;
-            walks[part / across].run(first..batch.min(first + share), &places);
-        };
-        if threads > 1 {
-            side_by_side(walks.len() * across, run);
-        } else {
-            (0..walks.len() * across).for_each(run);
+    for (part, state) in states.into_iter().enumerate() {
+        let walk = &walks[part / across];
+        // Without outputs nothing has run.
+        let state = state.into_inner();
+        let state = state.unwrap_or_else(|| walk.state(sequences(part)));
+        for (at, sequence) in sequences(part).enumerate() {
+            let (from, to) = (at * width, walk.state_row(sequence) * width);
+            hidden[to..to + width].copy_from_slice(&state.hidden[from..from + width]);
+            if !memory.is_empty() {
+                memory[to..to + width].copy_from_slice(&state.memory[from..from + width]);
+            }
         }
-    });
+    }
     let dtype = operands.x.dtype();
     let Outputs { all, last } = cell.outputs(&sizes, dtype);
     let (all, last) = (all.shape, last.shape);
@@ -144,6 +163,42 @@ fn walked(
     let hidden = Outcome::Float(rounded(of(hidden, last), dtype));
     let all = Outcome::Float(rounded(y.tensor(all), dtype));
     Some((all, hidden, memory))
+}
+
+/// The rows and columns of all outputs, and the parts of them that are written at once: `share` sequences of one direction,
+/// direction after direction.
+fn rectangle(batch_first: bool, sizes: &Sizes, share: usize) -> ([usize; 2], Grid<'static>) {
+    let Sizes {
+        times,
+        batch,
+        directions,
+        hidden: width,
+        ..
+    } = *sizes;
+    let (rows, columns) = if batch_first {
+        (
+            Cuts::every(batch * times, (share * times).max(1)),
+            Cuts::every(directions * width, width.max(1)),
+        )
+    } else {
+        let columns = Cuts::Every {
+            groups: directions,
+            size: batch * width,
+            step: (share * width).max(1),
+        };
+        (Cuts::none(times), columns)
+    };
+    let grid = Grid {
+        rows,
+        columns,
+        order: Order::ColumnMajor,
+    };
+    let rectangle = if batch_first {
+        [batch * times, directions * width]
+    } else {
+        [times, directions * batch * width]
+    };
+    (rectangle, grid)
 }
 
 fn rounded(y: FlexTensor, dtype: DType) -> FlexTensor {

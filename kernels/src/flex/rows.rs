@@ -1,23 +1,20 @@
-//! Elements changed where they are, row after row.
-
-use std::ops::Range;
+//! Elements changed in place.
 
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps};
 use burn::tensor::DType;
 
 use super::{
     copy::dense,
-    memory::{Output, Target},
-    threads::side_by_side,
+    memory::{Buffer, Cuts, Grid, Written},
     widened,
 };
 
-/// Elements that one thread takes at least, where there are several threads.
+/// Minimum number of elements of a task, if there are several.
 const SHARE: usize = 1 << 15;
 
-/// `x`, which is not of double precision, with its rows of `length` changed by `run` in single precision.
+/// Changes rows of `length` elements in single precision; `x` is not of double precision.
 ///
-/// `run` gets some rows at a time, and how many elements are before them.
+/// `run` gets some whole rows and the index of their first element.
 pub fn in_place(
     x: FlexTensor,
     length: usize,
@@ -25,9 +22,10 @@ pub fn in_place(
 ) -> FlexTensor {
     let dtype = x.dtype();
     assert_ne!(dtype, DType::F64, "double precision has primitives");
-    let y = changed(dense(widened(x)), |target, fetch| {
-        fetched(target, length, fetch, run);
-    });
+    let x = dense(widened(x));
+    let count = x.layout().num_elements();
+    let parts = Parts::of_rows(count, length);
+    let y = changed(x, [1, count], parts, run);
     if dtype == DType::F32 {
         y
     } else {
@@ -35,52 +33,76 @@ pub fn in_place(
     }
 }
 
-/// `x`, whose elements follow one another, with what `run` makes of them: in the same memory where no other tensor has it,
-/// else in memory of which `run` fetches each part before it changes it.
+/// How elements are divided.
+pub struct Parts {
+    /// Parts of tasks: some rows, or columns of one row.
+    pub grid: Grid<'static>,
+    pub tasks: usize,
+    /// Number of elements that are changed at a time.
+    pub block: usize,
+}
+
+impl Parts {
+    /// Whole rows of `length` of a number of elements.
+    fn of_rows(count: usize, length: usize) -> Self {
+        let step = if count < 2 * SHARE {
+            count.max(1)
+        } else {
+            SHARE.next_multiple_of(length)
+        };
+        Self {
+            grid: Grid::of_row(Cuts::every(count, step)),
+            tasks: usize::MAX,
+            block: step,
+        }
+    }
+}
+
+/// Changes elements in parts, side by side.
+pub fn by_parts(elements: &mut [f32], run: impl Fn(&mut [f32]) + Send + Sync) {
+    let Parts { grid, tasks, .. } = Parts::of_rows(elements.len(), 1);
+    Written::of(elements).side_by_side(grid, tasks, |_, mut part| run(part.slice()));
+}
+
+/// Changes the elements of `x`, which are contiguous: in its own memory if no other tensor has it, else in new memory, to which
+/// each block is copied before it is changed.
+///
+/// `run` gets a block and the index of its first element. `rows` and `columns` are the sizes of the grid.
 pub fn changed(
     mut x: FlexTensor,
-    run: impl FnOnce(Target, &(dyn Fn(Range<usize>) + Send + Sync)),
+    [rows, columns]: [usize; 2],
+    parts: Parts,
+    run: impl Fn(usize, &mut [f32]) + Send + Sync,
 ) -> FlexTensor {
     let (first, count) = (x.layout().start_offset(), x.layout().num_elements());
+    let Parts { grid, tasks, block } = parts;
     if let Some(elements) = x.try_storage_mut::<f32>() {
-        run(Target::of(&mut elements[first..][..count]), &|_| {});
+        let all = Written::of(&mut elements[first..][..count]).reshaped(rows, columns);
+        all.side_by_side(grid, tasks, |spot, mut part| {
+            let first = spot.rows.start * columns + spot.columns.start;
+            for (at, block_elements) in part.slice().chunks_mut(block).enumerate() {
+                run(first + at * block, block_elements);
+            }
+        });
         return x;
     }
     let values = &x.storage::<f32>()[first..][..count];
-    let y = Output::filled(count, |out| {
-        run(out, &|part| {
-            let values = &values[part.clone()];
-            let to = out.part(part.start, values.len()).at(0);
-            // SAFETY: the part has as many elements, and is another memory.
-            unsafe { to.copy_from_nonoverlapping(values.as_ptr(), values.len()) };
-        });
+    let y = Buffer::filled(count, |out| {
+        let out = out.reshaped(rows, columns);
+        out.side_by_side(
+            grid,
+            tasks,
+            || (),
+            |_, _, spot, part| {
+                let first = spot.rows.start * columns + spot.columns.start;
+                let length = spot.rows.len() * spot.columns.len();
+                part.reshaped(1, length).in_columns(block, |at, part| {
+                    let mut part = part.copied(&values[first + at..][..block.min(length - at)]);
+                    run(first + at, part.slice());
+                    part
+                })
+            },
+        )
     });
     y.tensor(x.shape())
-}
-
-/// Runs over parts of whole rows of `length`, on several threads where it is worth it.
-pub fn by_rows(elements: &mut [f32], length: usize, run: impl Fn(usize, &mut [f32]) + Send + Sync) {
-    fetched(Target::of(elements), length, |_| {}, run);
-}
-
-/// The same over the elements of a target, each part once `fetch` has written it.
-fn fetched(
-    target: Target,
-    length: usize,
-    fetch: impl Fn(Range<usize>) + Send + Sync,
-    run: impl Fn(usize, &mut [f32]) + Send + Sync,
-) {
-    let count = target.length();
-    let part = if count < 2 * SHARE {
-        count.max(1)
-    } else {
-        SHARE.next_multiple_of(length)
-    };
-    side_by_side(count.div_ceil(part), |at| {
-        let first = at * part;
-        let rows = first..count.min(first + part);
-        fetch(rows.clone());
-        // SAFETY: the elements are written, and no other thread has those of this part.
-        run(first, unsafe { target.written(first, rows.len()) });
-    });
 }

@@ -11,10 +11,15 @@ mod shares;
 use std::arch::aarch64::float32x4_t;
 use std::ops::Range;
 
-use super::{conv::Geometry, gemm::Plain, instructions::Set};
+use super::{
+    conv::Geometry,
+    gemm::Plain,
+    instructions::Set,
+    memory::{OutputTile, Unwritten, Written},
+};
 pub use fold::{AnyFold, At, Fold};
 pub use masked::Masked;
-pub use shares::{bands, by_bands};
+pub use shares::{Planes, bands, by_bands};
 
 /// Rows of positions that are computed at once.
 const ROWS: usize = 4;
@@ -77,23 +82,47 @@ impl Windows {
         })
     }
 
-    /// Runs over some rows of positions of one channel, the numbers of which begin `values`.
-    pub fn run(&self, values: &[f32], rows: Range<usize>, fold: &impl AnyFold) {
+    /// Writes some output rows of one channel, whose input is the first elements of `values`. `out` has a row for each depth,
+    /// with the output rows as its columns.
+    pub fn run<'a>(
+        &self,
+        values: &[f32],
+        rows: Range<usize>,
+        fold: &impl AnyFold,
+        mut out: Unwritten<'a>,
+    ) -> Written<'a> {
+        let [depths, high, wide] = self.geometry.positions;
         assert!(values.len() >= self.length && self.set.is_there());
-        assert!(rows.end <= self.geometry.positions[1]);
-        // SAFETY: the processor has the instructions, and all numbers of the input are there.
+        assert!(rows.end <= high && out.rows() == depths && out.columns() == rows.len() * wide);
+        let part = Part {
+            windows: self,
+            values,
+            out: out.tile(0..depths, 0..rows.len() * wide),
+            rows,
+        };
+        // SAFETY: the processor has the instructions. The assertions hold for what is read, and the tile has the output rows.
         unsafe {
             match self.set {
                 #[cfg(target_arch = "x86_64")]
-                Set::Avx512 => x86::wide(self, values, rows, fold),
+                Set::Avx512 => x86::wide(&part, fold),
                 #[cfg(target_arch = "x86_64")]
-                Set::Avx2 => x86::narrow(self, values, rows, fold),
+                Set::Avx2 => x86::narrow(&part, fold),
                 #[cfg(target_arch = "aarch64")]
-                Set::Neon => all::<float32x4_t, _>(self, values, rows, fold),
-                Set::Portable => all::<Plain, _>(self, values, rows, fold),
+                Set::Neon => all::<float32x4_t, _>(&part, fold),
+                Set::Portable => all::<Plain, _>(&part, fold),
             }
         }
+        // SAFETY: every depth and row is stored in registers, which have all columns.
+        unsafe { out.assume_written() }
     }
+}
+
+/// Output rows of one channel.
+struct Part<'a> {
+    windows: &'a Windows,
+    values: &'a [f32],
+    rows: Range<usize>,
+    out: OutputTile<'a>,
 }
 
 /// Where the places begin that each position and tap along an axis sees.
@@ -139,31 +168,25 @@ impl Register {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{__m256, __m512};
-    use std::ops::Range;
 
-    use super::{AnyFold, Windows, all};
+    use super::{AnyFold, Part, all};
 
     /// # Safety
     ///
     /// The processor has AVX-512, and the windows' input is there.
     #[target_feature(enable = "avx512f")]
-    pub unsafe fn wide(windows: &Windows, values: &[f32], rows: Range<usize>, fold: &impl AnyFold) {
-        // SAFETY: what the caller says.
-        unsafe { all::<__m512, _>(windows, values, rows, fold) }
+    pub unsafe fn wide(part: &Part<'_>, fold: &impl AnyFold) {
+        // SAFETY: the caller's promise.
+        unsafe { all::<__m512, _>(part, fold) }
     }
 
     /// # Safety
     ///
     /// The processor has AVX2, and the windows' input is there.
     #[target_feature(enable = "avx2,fma")]
-    pub unsafe fn narrow(
-        windows: &Windows,
-        values: &[f32],
-        rows: Range<usize>,
-        fold: &impl AnyFold,
-    ) {
-        // SAFETY: what the caller says.
-        unsafe { all::<__m256, _>(windows, values, rows, fold) }
+    pub unsafe fn narrow(part: &Part<'_>, fold: &impl AnyFold) {
+        // SAFETY: the caller's promise.
+        unsafe { all::<__m256, _>(part, fold) }
     }
 }
 
@@ -171,13 +194,8 @@ mod x86 {
 ///
 /// [`Windows::run`] has checked the input.
 #[inline(always)]
-unsafe fn all<L: Masked, F: Fold<L>>(
-    windows: &Windows,
-    values: &[f32],
-    rows: Range<usize>,
-    fold: &F,
-) {
-    let g = &windows.geometry;
+unsafe fn all<L: Masked, F: Fold<L>>(part: &Part<'_>, fold: &F) {
+    let (g, rows) = (&part.windows.geometry, &part.rows);
     let [_, down, right] = g.strides;
     let is_square = L::COUNT > 4
         && rows.len() >= ROWS
@@ -187,13 +205,13 @@ unsafe fn all<L: Masked, F: Fold<L>>(
     // SAFETY: what the caller says.
     unsafe {
         match (right, g.kernel[2]) {
-            (1, 3) if is_square => by_rows::<L, F, 1, 3>(windows, values, rows, fold),
-            (1, 5) if is_square => by_rows::<L, F, 1, 5>(windows, values, rows, fold),
-            (1, 7) if is_square => by_rows::<L, F, 1, 7>(windows, values, rows, fold),
-            (2, 3) if is_square => by_rows::<L, F, 2, 3>(windows, values, rows, fold),
-            (1, _) => by_rows::<L, F, 1, 0>(windows, values, rows, fold),
-            (2, _) => by_rows::<L, F, 2, 0>(windows, values, rows, fold),
-            _ => by_rows::<L, F, 0, 0>(windows, values, rows, fold),
+            (1, 3) if is_square => by_rows::<L, F, 1, 3>(part, fold),
+            (1, 5) if is_square => by_rows::<L, F, 1, 5>(part, fold),
+            (1, 7) if is_square => by_rows::<L, F, 1, 7>(part, fold),
+            (2, 3) if is_square => by_rows::<L, F, 2, 3>(part, fold),
+            (1, _) => by_rows::<L, F, 1, 0>(part, fold),
+            (2, _) => by_rows::<L, F, 2, 0>(part, fold),
+            _ => by_rows::<L, F, 0, 0>(part, fold),
         }
     }
 }
@@ -205,17 +223,16 @@ unsafe fn all<L: Masked, F: Fold<L>>(
 /// As for [`all`].
 #[inline(always)]
 unsafe fn by_rows<L: Masked, F: Fold<L>, const STRIDE: usize, const WIDE: usize>(
-    windows: &Windows,
-    values: &[f32],
-    range: Range<usize>,
+    part: &Part<'_>,
     fold: &F,
 ) {
-    for depth in 0..windows.geometry.positions[0] {
+    let range = part.rows.clone();
+    for depth in 0..part.windows.geometry.positions[0] {
         // SAFETY: what the caller says.
         unsafe {
             if range.len() < ROWS {
                 for row in range.clone() {
-                    rows::<L, F, STRIDE, 1>(windows, values, fold, [depth, row]);
+                    rows::<L, F, STRIDE, 1>(part, fold, [depth, row]);
                 }
                 continue;
             }
@@ -223,9 +240,9 @@ unsafe fn by_rows<L: Masked, F: Fold<L>, const STRIDE: usize, const WIDE: usize>
                 // The last ones may be computed twice.
                 let row = row.min(range.end - ROWS);
                 if WIDE == 0 {
-                    rows::<L, F, STRIDE, ROWS>(windows, values, fold, [depth, row]);
+                    rows::<L, F, STRIDE, ROWS>(part, fold, [depth, row]);
                 } else {
-                    square::<L, F, STRIDE, WIDE>(windows, values, fold, [depth, row]);
+                    square::<L, F, STRIDE, WIDE>(part, fold, [depth, row]);
                 }
             }
         }
@@ -271,11 +288,11 @@ unsafe fn load<L: Masked, const STRIDE: usize>(
 /// As for [`all`].
 #[inline(always)]
 unsafe fn rows<L: Masked, F: Fold<L>, const STRIDE: usize, const R: usize>(
-    windows: &Windows,
-    values: &[f32],
+    part: &Part<'_>,
     fold: &F,
     [depth, row]: [usize; 2],
 ) {
+    let (windows, values) = (part.windows, part.values);
     let [fronts, downs, _] = windows.geometry.kernel;
     // SAFETY: what the caller says.
     unsafe {
@@ -297,7 +314,7 @@ unsafe fn rows<L: Masked, F: Fold<L>, const STRIDE: usize, const R: usize>(
                     }
                 }
             }
-            end(windows, fold, sums, [depth, row], register);
+            end(part, fold, sums, [depth, row], register);
         }
     }
 }
@@ -309,11 +326,11 @@ unsafe fn rows<L: Masked, F: Fold<L>, const STRIDE: usize, const R: usize>(
 /// As for [`all`], and the windows are such.
 #[inline(always)]
 unsafe fn square<L: Masked, F: Fold<L>, const STRIDE: usize, const WIDE: usize>(
-    windows: &Windows,
-    values: &[f32],
+    part: &Part<'_>,
     fold: &F,
     [depth, row]: [usize; 2],
 ) {
+    let (windows, values) = (part.windows, part.values);
     // SAFETY: what the caller says.
     unsafe {
         for register in &windows.registers {
@@ -344,34 +361,38 @@ unsafe fn square<L: Masked, F: Fold<L>, const STRIDE: usize, const WIDE: usize>(
                     }
                 }
             }
-            end(windows, fold, sums, [depth, row], register);
+            end(part, fold, sums, [depth, row], register);
         }
     }
 }
 
-/// Writes the results of rows.
+/// Stores the results of rows.
 ///
 /// # Safety
 ///
 /// As for [`all`].
 #[inline(always)]
 unsafe fn end<L: Masked, F: Fold<L>, const R: usize>(
-    windows: &Windows,
+    part: &Part<'_>,
     fold: &F,
     sums: [L; R],
     [depth, row]: [usize; 2],
     register: &Register,
 ) {
-    let [_, high, wide] = windows.geometry.positions;
+    let [_, high, wide] = part.windows.geometry.positions;
     let mask = ((1u64 << register.count) - 1) as u32;
+    let to = depth * part.out.stride() + (row - part.rows.start) * wide + register.first;
     for (at, sum) in sums.into_iter().enumerate() {
-        let at = At {
+        let pixels = At {
             position: [depth, row + at, register.first],
             offset: (depth * high + row + at) * wide + register.first,
             mask,
         };
-        // SAFETY: what the caller says.
-        unsafe { fold.end(sum, at) };
+        // SAFETY: the caller's promise. The mask has columns of the row, which is one of the output rows.
+        unsafe {
+            fold.end(sum, pixels)
+                .store_some(part.out.as_mut_ptr().add(to + at * wide), mask)
+        };
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    Operands, Packed, Sizes,
+    Operands, Packed,
     mask::row_of,
     row::{Masks, probabilities},
 };
@@ -11,7 +11,7 @@ use crate::{
     flex::{
         gemm::{End, multiply, multiply_part, multiply_row},
         instructions::Set,
-        memory::{Target, resize},
+        memory::{Unwritten, Written, overwrite, resize, write_each, zeroed},
         view::Matrix,
     },
     spec::scores::Undefined,
@@ -51,8 +51,14 @@ impl Block {
 }
 
 impl Operands {
-    /// Writes rows of the result.
-    pub fn attend_block(&self, block: &Block, packed: &Packed, scratch: &mut Scratch, out: Target) {
+    /// Writes the values of a block, a row for each query of each of its heads.
+    pub fn attend_block<'a>(
+        &self,
+        block: &Block,
+        packed: &Packed,
+        scratch: &mut Scratch,
+        out: Unwritten<'a>,
+    ) -> Written<'a> {
         let (rows, size) = (block.rows(), self.sizes.size);
         resize(&mut scratch.factors, rows, 0.0);
         resize(&mut scratch.sums, rows * size, 0.0);
@@ -71,7 +77,7 @@ impl Operands {
             self.score(block, &keys, packed, scratch);
             self.sum(block, &keys, packed, scratch);
         }
-        self.write(block, scratch, out);
+        scratch.write(out)
     }
 
     /// Computes probabilities, but for their factors.
@@ -87,8 +93,9 @@ impl Operands {
         resize(&mut scratch.scores, query.rows * keys.len(), 0.0);
         if self.packs_keys() {
             let columns = packed.place(keys);
-            let out = Target::of(&mut scratch.scores);
-            multiply_part(query, &packed.keys, 0..features, columns, out);
+            overwrite(&mut scratch.scores, |out| {
+                multiply_part(query, &packed.keys, 0..features, columns, out)
+            });
         } else {
             let matrix = self.key.matrix(&[block.batch, block.own]);
             let matrix = matrix.rows(keys.start, keys.len()).transposed();
@@ -114,43 +121,37 @@ impl Operands {
     /// Computes sums of values.
     fn sum(&self, block: &Block, keys: &Range<usize>, packed: &Packed, scratch: &mut Scratch) {
         let probabilities = Matrix::dense(&scratch.scores, keys.len());
-        let out = Target::of(&mut scratch.sums);
-        if self.packs_values() {
-            let terms = packed.place(keys);
-            multiply_part(
-                probabilities,
-                &packed.values,
-                terms,
-                0..self.sizes.size,
-                out,
-            );
-        } else {
-            let values = self.value.matrix(&[block.batch, block.own]);
-            let values = values.rows(keys.start, keys.len());
-            multiply(Set::best(), probabilities, values, End::NONE, out);
-        }
-    }
-
-    fn write(&self, block: &Block, scratch: &Scratch, out: Target) {
-        let Sizes {
-            heads,
-            queries,
-            size,
-            ..
-        } = self.sizes;
-        for (row, factor) in scratch.factors.iter().enumerate() {
-            let [batch, head, query] = block.place(row);
-            let at = ((batch * queries + query) * heads + head) * size;
-            // SAFETY: no other block has the row.
-            let out = unsafe { out.filled(at, size) };
-            // Sums may be infinite.
-            if *factor != 0.0 {
-                let sums = &scratch.sums[row * size..][..size];
-                for (out, sum) in out.iter_mut().zip(sums) {
-                    *out = sum * factor;
-                }
+        overwrite(&mut scratch.sums, |out| {
+            if self.packs_values() {
+                let terms = packed.place(keys);
+                multiply_part(
+                    probabilities,
+                    &packed.values,
+                    terms,
+                    0..self.sizes.size,
+                    out,
+                )
+            } else {
+                let values = self.value.matrix(&[block.batch, block.own]);
+                let values = values.rows(keys.start, keys.len());
+                multiply(Set::best(), probabilities, values, End::NONE, out)
             }
-        }
+        });
+    }
+}
+
+impl Scratch {
+    /// Writes the sums of each row times their factor.
+    fn write<'a>(&self, out: Unwritten<'a>) -> Written<'a> {
+        let size = out.columns();
+        out.write_rows(|row, out| {
+            let (factor, sums) = (self.factors[row], &self.sums[row * size..][..size]);
+            if factor == 0.0 {
+                // Sums may be infinite.
+                return zeroed(out);
+            }
+            write_each(out, sums, |sum| sum * factor)
+        })
     }
 }
 

@@ -7,7 +7,12 @@ use super::lanes::{Lanes, Words};
 use super::lanes::{Narrow, Wide};
 use super::operand::Floats;
 use super::{Panel, by_panels, finish};
-use crate::flex::{gemm::Lanes as _, instructions::Set, memory::Target, view::Matrix};
+use crate::flex::{
+    gemm::Lanes as _,
+    instructions::Set,
+    memory::{InOrder, Unwritten, Written},
+    view::Matrix,
+};
 use crate::spec::bits::{PANEL, Panels, ZeroPoints};
 
 /// Rows that are multiplied at once at most.
@@ -27,18 +32,24 @@ struct Place {
 }
 
 /// Writes `x * matrix + bias`, for few rows.
-pub fn multiply(x: Matrix<'_>, panels: &Panels, bias: Option<&[f32]>, out: Target) {
+pub fn multiply<'a>(
+    x: Matrix<'_>,
+    panels: &Panels,
+    bias: Option<&[f32]>,
+    out: Unwritten<'a>,
+) -> Written<'a> {
     let (set, rows) = (Set::best(), x.rows);
     let x = Floats::new(x, panels, ROWS);
-    by_panels(rows, panels, |number| {
+    by_panels(rows, panels, out, |number, out| {
         let panel = Panel { of: panels, number };
         let mut sums: Sums = [[0.0; PANEL]; ROWS];
+        let mut out = InOrder::rows(out);
         for (rows, x) in x.rows() {
             panel.multiply_floats(set, rows.len(), x, &mut sums);
-            let sums = &sums[..rows.len()];
-            finish(sums, rows.start, number, panels.blocks.outputs, bias, out);
+            out.write(rows.len(), |out| finish(&sums, number, bias, out));
         }
-    });
+        out.finish()
+    })
 }
 
 /// Writes the outputs from `first` on, as many as tiles have columns, for each input, or for each place of blocks where

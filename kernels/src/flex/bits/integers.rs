@@ -5,7 +5,12 @@ use super::lanes::Neon;
 use super::lanes::{Lanes, Words};
 use super::operand::{Rounded, RoundedRows};
 use super::{Panel, by_panels, finish};
-use crate::flex::{gemm::Lanes as _, integer::Dot, memory::Target, view::Matrix};
+use crate::flex::{
+    gemm::Lanes as _,
+    integer::Dot,
+    memory::{InOrder, Unwritten, Written},
+    view::Matrix,
+};
 use crate::spec::bits::{PANEL, Panels, ZeroPoints};
 
 /// Rows that are multiplied at once at most.
@@ -15,19 +20,25 @@ const ROWS: usize = 8;
 type Sums = [[f32; PANEL]; ROWS];
 
 /// Writes `x * matrix + bias`.
-pub fn multiply(x: Matrix<'_>, panels: &Panels, bias: Option<&[f32]>, out: Target) {
+pub fn multiply<'a>(
+    x: Matrix<'_>,
+    panels: &Panels,
+    bias: Option<&[f32]>,
+    out: Unwritten<'a>,
+) -> Written<'a> {
     let dot = Dot::best();
     let x = Rounded::new(x, panels, rows(dot));
     let count = x.count();
-    by_panels(count, panels, |number| {
+    by_panels(count, panels, out, |number, out| {
         let panel = Panel { of: panels, number };
         let mut sums: Sums = [[0.0; PANEL]; ROWS];
+        let mut out = InOrder::rows(out);
         for (rows, x) in x.rows() {
             panel.multiply(dot, x, &mut sums);
-            let sums = &sums[..rows.len()];
-            finish(sums, rows.start, number, panels.blocks.outputs, bias, out);
+            out.write(rows.len(), |out| finish(&sums, number, bias, out));
         }
-    });
+        out.finish()
+    })
 }
 
 /// As many rows as there are registers for.

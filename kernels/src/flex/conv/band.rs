@@ -33,6 +33,13 @@ pub struct Band {
     pub columns: Range<usize>,
 }
 
+impl Band {
+    /// Number of output pixels.
+    pub fn len(&self) -> usize {
+        self.rows.len() * self.columns.len()
+    }
+}
+
 /// The input of a group of channels, and its steps along channels, depth, rows and columns.
 #[derive(Clone, Copy)]
 pub struct Input<'a> {

@@ -10,8 +10,8 @@ use crate::flex::{
     elementary::activate,
     gemm::{Bounds, Plain, threads},
     instructions::{Set, WIDEST},
-    memory::{Buffer, Output, Target, with_scratch},
-    threads::{in_parts, uneven_parts},
+    memory::{Buffer, Cuts, Grid, OutputTile, Unwritten, Written, with_scratch},
+    threads::uneven_parts,
 };
 use crate::spec::epilogue::Activation;
 use transpose::{Square, Transpose};
@@ -36,7 +36,6 @@ struct Block<'a> {
     /// Where each tap is in the padded planes, from the first one.
     taps: &'a [usize],
     width: usize,
-    out: Target,
 }
 
 impl Convolution<'_> {
@@ -77,15 +76,25 @@ impl Convolution<'_> {
         let places: Vec<usize> = places.collect();
         let positions = g.positions[1] * g.positions[2];
         let (groups, plane) = (filters.groups, g.sizes[1] * g.sizes[2]);
-        let blocks = groups.div_ceil(lanes);
-        let units = self.batches * blocks;
         let count = self.batches * groups * positions;
-        let parts = uneven_parts(threads(count * taps));
-        Some(Output::filled(count, |out| {
-            in_parts(units, parts, |units| {
-                for unit in units {
-                    let (batch, first) = (unit / blocks, unit % blocks * lanes);
-                    let there = lanes.min(groups - first);
+        let grid = Grid::of_rows(
+            Cuts::Every {
+                groups: self.batches,
+                size: groups,
+                step: lanes,
+            },
+            positions,
+        );
+        let tasks = uneven_parts(threads(count * taps));
+        Some(Buffer::filled(count, |out| {
+            let out = out.reshaped(self.batches * groups, positions);
+            out.side_by_side(
+                grid,
+                tasks,
+                || (),
+                |_, _, spot, out| {
+                    let (batch, first) = (spot.rows.start / groups, spot.rows.start % groups);
+                    let there = spot.rows.len();
                     let mut weight = [[0.0; WIDEST]; TAPS];
                     let mut bias = [0.0; WIDEST];
                     for lane in 0..there {
@@ -98,7 +107,6 @@ impl Convolution<'_> {
                     }
                     let from = batch * self.steps[0] + first * channel;
                     let values = &self.values[from..][..(there - 1) * channel + plane];
-                    let at = (batch * groups + first) * positions;
                     let block = Block {
                         of: self,
                         count: there,
@@ -111,36 +119,40 @@ impl Convolution<'_> {
                         }),
                         taps: &places,
                         width,
-                        out: out.part(at, there * positions),
                     };
                     let room = height * width * lanes;
-                    with_scratch(room, |room| block.run(room));
+                    let mut written = with_scratch(room, |room| block.run(room, out));
                     if after {
-                        // SAFETY: the block has written them, and no other part reads them.
-                        let written = unsafe { out.written(at, there * positions) };
-                        activate(written, self.activation);
+                        activate(written.slice(), self.activation);
                     }
-                }
-            });
+                    written
+                },
+            )
         }))
     }
 }
 
 impl Block<'_> {
-    fn run(&self, room: &mut [f32]) {
+    /// Writes the channels, a row each.
+    fn run<'a>(&self, room: &mut [f32], mut out: Unwritten<'a>) -> Written<'a> {
+        let [_, high, wide] = self.of.geometry.positions;
         assert!(self.of.filters.set.is_there());
+        assert!(out.rows() == self.count && out.columns() == high * wide);
+        let to = out.tile(0..self.count, 0..high * wide);
         // SAFETY: the processor has the instructions.
         unsafe {
             match self.of.filters.set {
                 #[cfg(target_arch = "x86_64")]
-                Set::Avx512 => x86::wide(self, room),
+                Set::Avx512 => x86::wide(self, room, to),
                 #[cfg(target_arch = "x86_64")]
-                Set::Avx2 => x86::narrow(self, room),
+                Set::Avx2 => x86::narrow(self, room, to),
                 #[cfg(target_arch = "aarch64")]
-                Set::Neon => all::<float32x4_t>(self, room),
-                Set::Portable => all::<Plain>(self, room),
+                Set::Neon => all::<float32x4_t>(self, room, to),
+                Set::Portable => all::<Plain>(self, room, to),
             }
         }
+        // SAFETY: `sums` stores all pixels of all channels.
+        unsafe { out.assume_written() }
     }
 }
 
@@ -148,24 +160,24 @@ impl Block<'_> {
 mod x86 {
     use std::arch::x86_64::{__m256, __m512};
 
-    use super::{Block, all};
+    use super::{Block, OutputTile, all};
 
     /// # Safety
     ///
     /// The processor has AVX-512.
     #[target_feature(enable = "avx512f")]
-    pub unsafe fn wide(block: &Block<'_>, room: &mut [f32]) {
-        // SAFETY: what the caller says.
-        unsafe { all::<__m512>(block, room) }
+    pub unsafe fn wide(block: &Block<'_>, room: &mut [f32], out: OutputTile<'_>) {
+        // SAFETY: the caller's promise.
+        unsafe { all::<__m512>(block, room, out) }
     }
 
     /// # Safety
     ///
     /// The processor has AVX2.
     #[target_feature(enable = "avx2,fma")]
-    pub unsafe fn narrow(block: &Block<'_>, room: &mut [f32]) {
-        // SAFETY: what the caller says.
-        unsafe { all::<__m256>(block, room) }
+    pub unsafe fn narrow(block: &Block<'_>, room: &mut [f32], out: OutputTile<'_>) {
+        // SAFETY: the caller's promise.
+        unsafe { all::<__m256>(block, room, out) }
     }
 }
 
@@ -173,14 +185,14 @@ mod x86 {
 ///
 /// The processor has the instructions of the lanes.
 #[inline(always)]
-unsafe fn all<L: Transpose>(block: &Block<'_>, room: &mut [f32]) {
-    // SAFETY: what the caller says.
+unsafe fn all<L: Transpose>(block: &Block<'_>, room: &mut [f32], out: OutputTile<'_>) {
+    // SAFETY: the caller's promise.
     unsafe {
         spread::<L>(block, room);
         match block.taps.len() {
-            9 => sums::<L, 9>(block, room),
-            25 => sums::<L, 25>(block, room),
-            _ => sums::<L, 0>(block, room),
+            9 => sums::<L, 9>(block, room, out),
+            25 => sums::<L, 25>(block, room, out),
+            _ => sums::<L, 0>(block, room, out),
         }
     }
 }
@@ -223,7 +235,11 @@ unsafe fn spread<L: Transpose>(block: &Block<'_>, room: &mut [f32]) {
 ///
 /// As for [`all`], and the planes are there.
 #[inline(always)]
-unsafe fn sums<L: Transpose, const N: usize>(block: &Block<'_>, room: &[f32]) {
+unsafe fn sums<L: Transpose, const N: usize>(
+    block: &Block<'_>,
+    room: &[f32],
+    mut out: OutputTile<'_>,
+) {
     let g = &block.of.geometry;
     let [_, high, wide] = g.positions;
     let furthest = block.taps.iter().copied().max().unwrap_or(0);
@@ -262,8 +278,7 @@ unsafe fn sums<L: Transpose, const N: usize>(block: &Block<'_>, room: &[f32]) {
                     (row, column) = (row + 1, 0);
                 }
             }
-            let out = block.out.part(first, block.out.length() - first);
-            L::write(&square, out, high * wide, [block.count, count]);
+            L::write(&square, out.part(0..block.count, first..first + count));
         }
     }
 }

@@ -4,8 +4,8 @@ use super::run::Convolution;
 use crate::flex::{
     elementary::activate,
     gemm::{Bounds, threads},
-    memory::{Buffer, Output, Target},
-    window::{At, Fold, Masked, Windows, by_bands},
+    memory::Buffer,
+    window::{At, Fold, Masked, Planes, Windows, by_bands},
 };
 use crate::spec::epilogue::Activation;
 
@@ -22,7 +22,6 @@ struct Channel<'a> {
     /// Laid out as the results.
     sum: Option<&'a [f32]>,
     bounds: Option<Bounds>,
-    out: Target,
 }
 
 impl Convolution<'_> {
@@ -43,31 +42,33 @@ impl Convolution<'_> {
         let units = self.batches * outputs;
         let count = units * positions;
         assert!(self.sum.is_none_or(|sum| sum.len() >= count));
-        let [deep, high, wide] = g.positions;
-        Some(Output::filled(count, |out| {
-            let threads = threads(count * taps);
-            by_bands(filters.set, units, [high, wide], threads, |unit, rows| {
+        let [depths, rows, columns] = g.positions;
+        let planes = Planes {
+            count: units,
+            depths,
+            rows,
+            columns,
+        };
+        let threads = threads(count * taps);
+        Some(Buffer::filled(count, |out| {
+            by_bands(out, filters.set, planes, threads, |unit, rows, out| {
                 let mut weight = [0.0; MOST];
                 let output = unit % outputs;
                 let group = output / filters.outputs;
                 filters.copy(group, output % filters.outputs, &mut weight[..taps]);
                 let from = unit / outputs * batch + group * channel;
-                let out = out.part(unit * positions, positions);
                 let channel = Channel {
                     weight: &weight[..taps],
                     bias: self.bias.map_or(0.0, |bias| bias[output]),
                     sum: self.sum.map(|sum| &sum[unit * positions..][..positions]),
                     bounds,
-                    out,
                 };
-                windows.run(&self.values[from..], rows.clone(), &channel);
-                for depth in (0..deep).filter(|_| after) {
-                    let first = (depth * high + rows.start) * wide;
-                    // SAFETY: the windows have written them, and no other part reads them.
-                    let written = unsafe { out.written(first, rows.len() * wide) };
-                    activate(written, self.activation);
+                let mut written = windows.run(&self.values[from..], rows, &channel, out);
+                for depth in (0..depths).filter(|_| after) {
+                    activate(written.row(depth), self.activation);
                 }
-            });
+                written
+            })
         }))
     }
 }
@@ -86,7 +87,7 @@ impl<L: Masked> Fold<L> for Channel<'_> {
     }
 
     #[inline(always)]
-    unsafe fn end(&self, sum: L, at: At) {
+    unsafe fn end(&self, sum: L, at: At) -> L {
         // SAFETY: what the caller says, and positions are those of the channel.
         unsafe {
             let mut y = sum;
@@ -97,7 +98,7 @@ impl<L: Masked> Fold<L> for Channel<'_> {
             if let Some(Bounds { low, high }) = self.bounds {
                 y = y.clamp(L::splat(low), L::splat(high));
             }
-            y.store_some(self.out.at(at.offset), at.mask);
+            y
         }
     }
 }

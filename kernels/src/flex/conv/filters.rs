@@ -1,11 +1,9 @@
 //! Weights of convolutions in the order in which tiles read them.
 
-use std::ops::Range;
-
 use bytemuck::Pod;
 
 use crate::flex::{
-    gemm::{LINE, pack_left, panel_rows, panels},
+    gemm::{LINE, pack_left, panel_rows},
     instructions::Set,
     stored::Plain,
     view::Matrix,
@@ -44,11 +42,6 @@ impl Filters {
             panel,
             values,
         }
-    }
-
-    /// The panels of some outputs, of which the first begins one.
-    pub fn panels(&self, outputs: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-        panels(outputs.end, self.panel).skip(outputs.start / self.panel)
     }
 
     /// The panel of a group that begins with an output, and what follows it.

@@ -1,15 +1,21 @@
 //! What positions see, copied term after term, for tiles that read it many times.
 
-use super::columns::Columns;
 use crate::flex::{gemm::FEW, instructions::Set};
 
-/// Positions that a tile computes, of those of a band.
+/// Output pixels of a band, as many as tiles have columns, or the last ones.
 pub struct Panel {
-    /// The first one.
-    pub at: usize,
-    pub count: usize,
     /// Where registers begin in what a band sees, and which of their lanes are positions.
     registers: Vec<(usize, u32)>,
+}
+
+/// How many of the pixels of a panel its first tile has: a few behind a register take less time in a tile of their own.
+pub fn first_tile(set: Set, count: usize) -> usize {
+    let rest = count % set.lanes();
+    if rest <= FEW && rest < count {
+        count - rest
+    } else {
+        count
+    }
 }
 
 /// Whether copies of what windows see cost little.
@@ -31,8 +37,6 @@ pub fn panels(set: Set, rows: usize, wide: usize, step: usize) -> Vec<Panel> {
             (mask != 0).then_some((first, mask))
         });
         Panel {
-            at,
-            count,
             registers: registers.collect(),
         }
     };
@@ -40,25 +44,6 @@ pub fn panels(set: Set, rows: usize, wide: usize, step: usize) -> Vec<Panel> {
 }
 
 impl Panel {
-    /// The columns of its tiles. Few columns behind a register take less time than one of their own.
-    pub fn tiles(&self, set: Set) -> impl Iterator<Item = Columns> {
-        let rest = self.count % set.lanes();
-        let first = if rest <= FEW {
-            self.count - rest
-        } else {
-            self.count
-        };
-        let tiles = [0..first, first..self.count].into_iter();
-        let at = self.at;
-        let tiles = tiles.filter(|columns| !columns.is_empty());
-        tiles.map(move |columns| Columns {
-            first: columns.start,
-            registers: columns.len().div_ceil(set.lanes()),
-            mask: (1 << columns.len()) - 1,
-            at: at + columns.start,
-        })
-    }
-
     /// Writes [`Set::columns`] numbers for each of the offsets; up to a register behind them may change.
     pub fn copy(&self, set: Set, seen: &[f32], offsets: &[u32], out: &mut [f32]) {
         assert!(set.is_there());
@@ -129,26 +114,25 @@ mod tests {
         with_each_set(|set| {
             for (rows, wide, step) in [(1, 1, 1), (1, 70, 70), (7, 7, 9), (3, 40, 43), (20, 3, 8)] {
                 let panels = panels(set, rows, wide, step);
-                let mut position = 0;
+                let pixels = rows * wide;
+                assert_eq!(panels.len(), pixels.div_ceil(set.columns()));
                 // With and without memory for whole registers behind the last position.
                 let end = 900 + (rows - 1) * step + wide;
-                for panel in &panels {
-                    assert_eq!(panel.at, position);
+                for (number, panel) in panels.iter().enumerate() {
+                    let first = number * set.columns();
                     for seen in [&seen[..], &seen[..end]] {
                         let mut out = vec![f32::NAN; 4 * set.columns() + set.lanes()];
                         panel.copy(set, seen, &offsets, &mut out);
                         for (term, offset) in offsets.iter().enumerate() {
-                            for column in 0..panel.count {
-                                let at = position + column;
+                            for column in 0..set.columns().min(pixels - first) {
+                                let at = first + column;
                                 let place = *offset as usize + at / wide * step + at % wide;
                                 let found = out[term * set.columns() + column];
                                 assert_eq!(found, place as f32, "{set:?} {rows} {wide} {at}");
                             }
                         }
                     }
-                    position += panel.count;
                 }
-                assert_eq!(position, rows * wide);
             }
         });
     }

@@ -6,12 +6,12 @@ use super::band::{Band, Input, Layout};
 use super::columns::{Columns, columns};
 use super::filters::Filters;
 use super::geometry::Geometry;
-use super::panels::{Panel, is_fast, panels};
+use super::panels::{Panel, first_tile, is_fast, panels};
 use crate::flex::{
     elementary::activate,
-    gemm::{Bounds, LINE, Place, Start, Steps, Tile, threads},
-    memory::{Buffer, Output, Target, repeated, with_scratch},
-    threads::{self, even_parts, side_by_side},
+    gemm::{Addend, Bounds, LINE, Start, Steps, Tile, threads},
+    memory::{Buffer, Cuts, Grid, InOrder, Order, Unwritten, Written, repeated, with_scratch},
+    threads::even_parts,
     window::bands as shares_of,
 };
 use crate::spec::epilogue::Activation;
@@ -66,9 +66,11 @@ struct Plan<'a> {
     bounds: Option<Bounds>,
 }
 
-/// How tiles read what the positions of a band see.
+/// How tiles read the input of a band.
 enum Seen {
+    /// In place, by columns of tiles.
     Lying(Vec<Columns>),
+    /// Packed, panel by panel.
     Panels(Vec<Panel>),
 }
 
@@ -156,60 +158,101 @@ impl Convolution<'_> {
             together,
             across,
         };
-        Some(Output::filled(count, |out| {
-            let run = |unit: usize| plan.part(unit / across, unit % across, out);
-            if threads == 1 {
-                (0..units * across).for_each(run);
-            } else {
-                side_by_side(units * across, run);
-            }
-        }))
+        Some(plan.run(positions, threads))
     }
 }
 
 impl Plan<'_> {
-    /// A band of some groups of an element of the batch, and a part of their outputs.
-    fn part(&self, unit: usize, part: usize, out: Target) {
+    fn run(&self, positions: usize, threads: usize) -> Buffer {
+        let (of, filters) = (self.of, self.of.filters);
+        let Filters {
+            groups, outputs, ..
+        } = *filters;
+        let rows = if self.across == 1 {
+            Cuts::Every {
+                groups: of.batches,
+                size: groups * outputs,
+                step: self.together * outputs,
+            }
+        } else {
+            Cuts::Split {
+                groups: of.batches * groups,
+                size: outputs,
+                unit: filters.panel,
+                parts: self.across,
+            }
+        };
+        // Bands are contiguous output pixels, in order.
+        let ends: Vec<usize> = self
+            .bands
+            .iter()
+            .map(|(band, _)| self.pixel(band) + band.len())
+            .collect();
+        let grid = Grid {
+            rows,
+            columns: Cuts::Ends(&ends),
+            order: Order::RowMajor,
+        };
+        let all = of.batches * groups * outputs;
+        Buffer::filled(all * positions, |out| {
+            let tasks = if threads == 1 { 1 } else { usize::MAX };
+            let out = out.reshaped(all, positions);
+            out.side_by_side(
+                grid,
+                tasks,
+                || (),
+                |_, index, spot, out| {
+                    self.part(spot.rows, &self.bands[index % self.bands.len()], out)
+                },
+            )
+        })
+    }
+
+    /// Index of the first output pixel of a band.
+    fn pixel(&self, band: &Band) -> usize {
+        let [_, high, wide] = self.of.geometry.positions;
+        (band.depth * high + band.rows.start) * wide + band.columns.start
+    }
+
+    /// Writes output channels over a band: those of some groups, or some of one group.
+    fn part<'a>(
+        &self,
+        rows: Range<usize>,
+        (band, seen): &(Band, Seen),
+        out: Unwritten<'a>,
+    ) -> Written<'a> {
         let of = self.of;
-        let (band, seen) = &self.bands[unit % self.bands.len()];
-        let groups = of.filters.groups;
-        let shares = groups.div_ceil(self.together);
-        let batch = unit / self.bands.len() / shares;
-        let group = unit / self.bands.len() % shares * self.together;
-        let group = group..groups.min(group + self.together);
+        let (groups, outputs) = (of.filters.groups, of.filters.outputs);
+        let numbers = rows.start / outputs..rows.end.div_ceil(outputs);
         let channels = of.filters.inner / of.geometry.taps();
-        let first = batch * of.steps[0] + group.start * channels * of.steps[1];
+        let first =
+            numbers.start / groups * of.steps[0] + numbers.start % groups * channels * of.steps[1];
         let values = of.values.get(first..).unwrap_or(&[]);
-        let Filters { outputs, panel, .. } = *of.filters;
-        let panels = threads::part(outputs.div_ceil(panel), self.across, part);
-        let outputs = panels.start * panel..outputs.min(panels.end * panel);
-        let numbers = batch * groups + group.start..batch * groups + group.end;
         let [_, depth, row, column] = [1, 2, 3, 4].map(|axis| of.steps[axis]);
         let panels = self.room(seen);
         if self.there {
-            let place = (numbers.start, outputs);
             let values = &values[band.columns.start..];
             return with_scratch(panels, |panels| {
-                self.tiles(values, (band, seen), place, panels, out);
+                self.tiles(values, (band, seen), rows.start, panels, out)
             });
         }
         let input = Input {
             values,
             steps: [of.steps[1], depth, row, column],
-            channels: group.len() * channels,
+            channels: numbers.len() * channels,
         };
         let length = self.layout.length(channels);
         // Registers read on behind the last position.
         let behind = 4 * of.filters.set.lanes().max(16);
-        let copied = (group.len() * length + behind).next_multiple_of(LINE);
+        let copied = (numbers.len() * length + behind).next_multiple_of(LINE);
         with_scratch(copied + panels, |copy| {
             let (copy, panels) = copy.split_at_mut(copied);
             self.layout.copy(of.filters.set, input, band, copy);
-            for (at, number) in numbers.enumerate() {
-                let place = (number, outputs.clone());
-                self.tiles(&copy[at * length..], (band, seen), place, panels, out);
-            }
-        });
+            out.in_rows(outputs, |at, out| {
+                let copy = &copy[at / outputs * length..];
+                self.tiles(copy, (band, seen), rows.start + at, panels, out)
+            })
+        })
     }
 
     /// Numbers that the panels of a band take which are there at once.
@@ -222,36 +265,50 @@ impl Plan<'_> {
         panels.len().min(PANELS / length.max(1)).max(1) * length + set.lanes()
     }
 
-    /// All tiles of a band for the outputs of the group with a number.
-    fn tiles(
+    /// Writes output channels of one group over a band, from the output row `first` on.
+    fn tiles<'a>(
         &self,
         values: &[f32],
         (band, seen): (&Band, &Seen),
-        (group, outputs): (usize, Range<usize>),
+        first: usize,
         room: &mut [f32],
-        out: Target,
-    ) {
-        let rows = self.of.filters.panels(outputs);
-        let rows = rows.map(|rows| Rows::new(self, band, group, rows));
+        out: Unwritten<'a>,
+    ) -> Written<'a> {
+        let filters = self.of.filters;
         match seen {
-            Seen::Lying(columns) => {
-                for rows in rows {
-                    self.lying(&rows, values, columns, out);
-                    self.activate(&rows, 0..band.rows.len() * band.columns.len(), out);
-                }
-            }
+            Seen::Lying(columns) => out.in_rows(filters.panel, |at, out| {
+                let rows = Rows::new(self, band, first + at, out.rows());
+                let out = self.lying(&rows, values, columns, out);
+                self.activated(out)
+            }),
             Seen::Panels(panels) => {
-                let rows: Vec<Rows<'_>> = rows.collect();
-                let length = self.of.filters.inner * self.of.filters.set.columns();
-                for panels in panels.chunks((room.len() / length).max(1)) {
-                    self.by_panels(&rows, values, panels, room, out);
-                }
+                let width = filters.set.columns();
+                let together = (room.len() / (filters.inner * width)).max(1);
+                out.in_columns(together * width, |pixel, out| {
+                    let panels = &panels[pixel / width..][..out.columns().div_ceil(width)];
+                    for (at, panel) in panels.iter().enumerate() {
+                        let room = &mut room[at * filters.inner * width..];
+                        panel.copy(filters.set, values, &self.steps.offsets, room);
+                    }
+                    out.in_rows(filters.panel, |at, out| {
+                        let rows = Rows::new(self, band, first + at, out.rows());
+                        let out = self.by_panels(&rows, room, pixel, out);
+                        self.activated(out)
+                    })
+                })
             }
         }
     }
 
-    /// The tiles of some rows that read what positions see where it lies.
-    fn lying(&self, rows: &Rows<'_>, values: &[f32], columns: &[Columns], out: Target) {
+    /// The tiles of some rows that read the input of a band in place.
+    fn lying<'a>(
+        &self,
+        rows: &Rows<'_>,
+        values: &[f32],
+        columns: &[Columns],
+        out: Unwritten<'a>,
+    ) -> Written<'a> {
+        let mut pixels = InOrder::columns(out);
         for (at, columns) in columns.iter().enumerate() {
             let right = &values[columns.first..];
             let width = columns.registers * self.of.filters.set.lanes();
@@ -262,45 +319,52 @@ impl Plan<'_> {
                 copy = self.last(right, columns);
                 (&copy.0[..], &copy.1)
             };
-            self.tile(rows, at == 0, (right, steps), columns, out);
+            pixels.write(columns.mask.count_ones() as usize, |out| {
+                self.tile(rows, at == 0, (right, steps), columns, out)
+            });
         }
+        pixels.finish()
     }
 
-    /// The tiles of all rows over panels, which are copied first.
-    fn by_panels(
+    /// The tiles of some rows over packed panels, the first of which begins with an output pixel of the band.
+    fn by_panels<'a>(
         &self,
-        all: &[Rows<'_>],
-        values: &[f32],
-        panels: &[Panel],
-        room: &mut [f32],
-        out: Target,
-    ) {
+        rows: &Rows<'_>,
+        packed: &[f32],
+        pixel: usize,
+        out: Unwritten<'a>,
+    ) -> Written<'a> {
         let set = self.of.filters.set;
-        let length = self.of.filters.inner * set.columns();
-        for (at, panel) in panels.iter().enumerate() {
-            panel.copy(set, values, &self.steps.offsets, &mut room[at * length..]);
-        }
-        let end = panels.last().map_or(0, |panel| panel.at + panel.count);
-        for rows in all {
-            for (at, panel) in panels.iter().enumerate() {
-                for columns in panel.tiles(set) {
-                    let right = (&room[at * length + columns.first..], &self.panel);
-                    self.tile(rows, at == 0, right, &columns, out);
-                }
-            }
-            self.activate(rows, panels[0].at..end, out);
-        }
+        let (width, length) = (set.columns(), self.of.filters.inner * set.columns());
+        out.in_columns(width, |first, out| {
+            let packed = &packed[first / width * length..];
+            let step = first_tile(set, out.columns());
+            out.in_columns(step, |at, out| {
+                let count = out.columns();
+                let columns = Columns {
+                    first: at,
+                    registers: count.div_ceil(set.lanes()),
+                    mask: (1 << count) - 1,
+                    at: pixel + first + at,
+                };
+                let right = (&packed[at..], &self.panel);
+                self.tile(rows, first == 0, right, &columns, out)
+            })
+        })
     }
 
     /// A tile, and whether it is the first one of its rows.
-    fn tile(
+    fn tile<'a>(
         &self,
         rows: &Rows<'_>,
         is_first: bool,
         (right, steps): (&[f32], &Steps),
         columns: &Columns,
-        out: Target,
-    ) {
+        out: Unwritten<'a>,
+    ) -> Written<'a> {
+        if columns.mask == 0 {
+            return out.zeroed();
+        }
         let tile = Tile {
             set: self.of.filters.set,
             left: rows.left,
@@ -313,36 +377,25 @@ impl Plan<'_> {
             bounds: self.bounds,
             next: if is_first { rows.next } else { &[] },
         };
-        let at = rows.first + columns.at;
-        let place = Place {
-            first: out.at(at),
-            room: out.length() - at,
-            step: rows.step,
-            sum: self.of.sum.map(|sum| sum[at..].as_ptr()),
-        };
-        assert!(self.of.sum.is_none_or(|sum| sum.len() >= out.length()));
-        // SAFETY: the place is inside of the target, of which each part of the plan writes its own
-        // outputs and positions, and so is the sum, which nobody writes.
-        unsafe {
-            if tile.is_narrow() {
-                tile.run_few(place);
-            } else {
-                tile.run(place);
-            }
+        let addend = rows.sum.map(|sum| Addend {
+            values: &sum[columns.at..],
+            stride: rows.stride,
+        });
+        if tile.is_narrow() {
+            tile.run_few(out, addend)
+        } else {
+            tile.run(out, addend)
         }
     }
 
-    /// Ends results that are no bounds' of tiles, at some positions of a band.
-    fn activate(&self, rows: &Rows<'_>, positions: Range<usize>, out: Target) {
-        if self.bounds.is_some() || self.of.activation == Activation::Identity {
-            return;
+    /// Applies an activation that tiles do not.
+    fn activated<'a>(&self, mut out: Written<'a>) -> Written<'a> {
+        if self.bounds.is_none() && self.of.activation != Activation::Identity {
+            for row in 0..out.rows() {
+                activate(out.row(row), self.of.activation);
+            }
         }
-        for row in 0..rows.count {
-            let at = rows.first + row * rows.step + positions.start;
-            // SAFETY: this part of the plan has written them, and no other one reads them.
-            let written = unsafe { out.written(at, positions.len()) };
-            activate(written, self.of.activation);
-        }
+        out
     }
 
     /// Columns behind which there is no more memory for a whole register, copied.
@@ -358,36 +411,40 @@ impl Plan<'_> {
     }
 }
 
-/// Outputs of a group that tiles compute together, over the positions of a band.
+/// Output channels of a group that tiles compute together, over a band.
 struct Rows<'a> {
     left: &'a [f32],
     count: usize,
     start: Start<'a>,
-    /// Where the results are: the first one of the band, and from one output to the next.
-    first: usize,
-    step: usize,
+    /// What is added, from the first pixel of the band in the first channel on.
+    sum: Option<&'a [f32]>,
+    /// From one channel to the next.
+    stride: usize,
     /// The weights that are read next.
     next: &'a [f32],
 }
 
 impl<'a> Rows<'a> {
-    fn new(plan: &Plan<'a>, band: &Band, number: usize, rows: Range<usize>) -> Self {
+    /// From the output row `first` on, counted through groups and batches.
+    fn new(plan: &Plan<'a>, band: &Band, first: usize, count: usize) -> Self {
         let (of, filters) = (plan.of, plan.of.filters);
-        let [_, high, wide] = of.geometry.positions;
         let positions: usize = of.geometry.positions.iter().product();
-        let begin = (band.depth * high + band.rows.start) * wide + band.columns.start;
-        let output = number * filters.outputs + rows.start;
-        let group = number % filters.groups;
+        let (group, output) = (
+            first / filters.outputs % filters.groups,
+            first % filters.outputs,
+        );
         Self {
-            left: filters.from(group, rows.start),
-            count: rows.len(),
+            left: filters.from(group, output),
+            count,
             start: match of.bias {
-                Some(bias) => Start::Rows(&bias[output % (filters.groups * filters.outputs)..]),
+                Some(bias) => Start::Rows(&bias[first % (filters.groups * filters.outputs)..]),
                 None => Start::Zero,
             },
-            first: output * positions + begin,
-            step: positions,
-            next: filters.from(group, rows.end),
+            sum: of
+                .sum
+                .map(|sum| &sum[first * positions + plan.pixel(band)..]),
+            stride: positions,
+            next: filters.from(group, output + count),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Places whose distance is a multiple of the stride see the input through the same taps. These are
 //! outputs of one convolution, whose results are then put between each other.
 
-use std::sync::Arc;
+use std::{mem::MaybeUninit, sync::Arc};
 
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps};
 use burn::tensor::{DType, ops::ConvTransposeOptions};
@@ -12,9 +12,8 @@ use super::{Filters, geometry::Geometry, phases::Phases, run::Convolution};
 use crate::flex::{
     gemm::threads,
     in_wide_sums,
-    memory::{Buffer, Output, Target},
+    memory::{Buffer, Cuts, Grid},
     packed::{Pack, pack},
-    threads::side_by_side,
     view::{Dense, View},
     widened,
 };
@@ -131,28 +130,37 @@ impl Transposed<'_> {
         let planes = self.batches * phases.outputs;
         let count = planes * places;
         let share = planes.div_ceil(threads(count * 4));
-        Some(Output::filled(count, |out| {
-            side_by_side(planes.div_ceil(share), |thread| {
-                for plane in thread * share..planes.min((thread + 1) * share) {
-                    let out = out.part(plane * places, places);
-                    for (part, geometry, values) in &parts {
-                        for (number, phase) in part.phases.iter().enumerate() {
-                            let seen = plane * part.phases.len() + number;
-                            let count = geometry.positions.iter().product::<usize>();
-                            let seen = values
-                                .as_ref()
-                                .map(|values| &values[seen * count..][..count]);
-                            self.put(
-                                *phase,
-                                geometry.positions,
-                                seen,
-                                plane % phases.outputs,
-                                out,
-                            );
+        let grid = Grid::of_rows(Cuts::every(planes, share), places);
+        Some(Buffer::filled(count, |out| {
+            let out = out.reshaped(planes, places);
+            out.side_by_side(
+                grid,
+                usize::MAX,
+                || (),
+                |_, _, spot, out| {
+                    out.write_rows(|row, out| {
+                        let plane = spot.rows.start + row;
+                        for (part, geometry, values) in &parts {
+                            for (number, phase) in part.phases.iter().enumerate() {
+                                let seen = plane * part.phases.len() + number;
+                                let count = geometry.positions.iter().product::<usize>();
+                                let seen = values
+                                    .as_ref()
+                                    .map(|values| &values[seen * count..][..count]);
+                                self.put(
+                                    *phase,
+                                    geometry.positions,
+                                    seen,
+                                    plane % phases.outputs,
+                                    out,
+                                );
+                            }
                         }
-                    }
-                }
-            });
+                        // SAFETY: each pixel is of one phase along each axis, and the parts have all phases.
+                        unsafe { out.assume_init_mut() }
+                    })
+                },
+            )
         }))
     }
 
@@ -207,7 +215,7 @@ impl Transposed<'_> {
         positions: [usize; 3],
         values: Option<&[f32]>,
         output: usize,
-        out: Target,
+        out: &mut [MaybeUninit<f32>],
     ) {
         let strides = self.phases.strides;
         let bias = self.bias.map_or(0.0, |bias| bias[output]);
@@ -232,8 +240,7 @@ impl Transposed<'_> {
                 let seen = values.map(|values| &values[from * positions[2] + wide.0..][..wide.2]);
                 for at in 0..wide.2 {
                     let value = seen.map_or(bias, |seen| seen[at]);
-                    // SAFETY: each phase writes places of its own.
-                    unsafe { out.put(first + at * strides[2], value) };
+                    out[first + at * strides[2]].write(value);
                 }
             }
         }

@@ -1,16 +1,14 @@
 //! Tensors one behind another along an axis.
 
-use std::mem::MaybeUninit;
-
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 
 use super::{Word, by_words, dense, dense_words, filled};
 use crate::flex::{
     gemm::threads_reading,
     instructions::Set,
-    memory::Target,
-    threads::{even_parts, in_parts},
-    window::by_bands,
+    memory::{Cuts, Grid, Order},
+    threads::even_parts,
+    window::{Planes, by_bands},
 };
 
 /// Words that are worth a piece of their own.
@@ -60,57 +58,53 @@ fn joined<T: Word>(tensors: &[FlexTensor], axis: usize) -> Option<FlexTensor> {
     let threads = threads_reading(0, outer * total * size_of::<T>());
     let dtype = tensors[0].dtype();
     let is_spatial = axis + 2 < shape.num_dims() && plane >= PLANE;
-    let fill = |out: Target<T>| {
+    let y = filled(shape, dtype, |out| {
         if is_spatial && threads > 1 {
-            let planes = outer * total / plane;
-            by_bands(
-                Set::best(),
-                planes,
-                [plane / wide, wide],
-                threads,
-                |at, rows| {
-                    let (first, length) = (at * plane + rows.start * wide, rows.len() * wide);
-                    let (outer, place) = (first / total, first % total);
-                    let part = parts.partition_point(|part| part.first + part.length <= place);
-                    let Part {
-                        words,
-                        length: own,
-                        first: start,
-                    } = parts[part];
-                    let from = outer * own + place - start;
-                    // SAFETY: bands have no elements in common.
-                    write(
-                        unsafe { out.blank(first, length) },
-                        &words[from..][..length],
-                    );
-                },
-            );
-        } else {
-            // Long parts are divided as well.
-            let pieces = (total / UNIT).clamp(1, threads);
-            let count = outer * parts.len() * pieces;
-            in_parts(count, even_parts(threads), |units| {
-                for unit in units {
-                    let (piece, unit) = (unit % pieces, unit / pieces);
-                    let (outer, part) = (unit / parts.len(), &parts[unit % parts.len()]);
-                    let share = part.length.div_ceil(pieces);
-                    let [start, end] =
-                        [piece, piece + 1].map(|piece| (piece * share).min(part.length));
-                    let words = &part.words[outer * part.length..][start..end];
-                    // SAFETY: pieces have no elements in common.
-                    write(
-                        unsafe { out.blank(outer * total + part.first + start, words.len()) },
-                        words,
-                    );
-                }
+            let planes = Planes {
+                count: outer * total / plane,
+                depths: 1,
+                rows: plane / wide,
+                columns: wide,
+            };
+            return by_bands(out, Set::best(), planes, threads, |at, rows, out| {
+                let first = at * plane + rows.start * wide;
+                let (outer, offset) = (first / total, first % total);
+                let part = &parts[parts.partition_point(|part| part.end() <= offset)];
+                let from = outer * part.length + offset - part.first;
+                out.copied(&part.words[from..][..rows.len() * wide])
             });
         }
-    };
-    Some(filled(shape, dtype, fill))
+        // Long parts are divided as well.
+        let pieces = (total / UNIT).clamp(1, threads);
+        let ends = parts.iter().flat_map(|part| {
+            let step = part.length.div_ceil(pieces);
+            (1..=pieces).map(move |piece| part.first + (piece * step).min(part.length))
+        });
+        let ends: Vec<usize> = ends.collect();
+        let grid = Grid {
+            rows: Cuts::every(outer, 1),
+            columns: Cuts::Ends(&ends),
+            order: Order::RowMajor,
+        };
+        let out = out.reshaped(outer, total);
+        out.side_by_side(
+            grid,
+            even_parts(threads),
+            || (),
+            |_, index, spot, out| {
+                let part = &parts[index % ends.len() / pieces];
+                let from = spot.rows.start * part.length + spot.columns.start - part.first;
+                out.copied(&part.words[from..][..spot.columns.len()])
+            },
+        )
+    });
+    Some(y)
 }
 
-fn write<T: Word>(to: &mut [MaybeUninit<T>], words: &[T]) {
-    to.write_copy_of_slice(words);
+impl<T> Part<'_, T> {
+    fn end(&self) -> usize {
+        self.first + self.length
+    }
 }
 
 #[cfg(test)]

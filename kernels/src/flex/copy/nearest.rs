@@ -1,11 +1,14 @@
 //! Rows and columns of planes, each as often as it is asked for.
 
-use std::mem::MaybeUninit;
-
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 
 use super::{Word, by_words, dense, dense_words, filled};
-use crate::flex::{gemm::threads_reading, instructions::Set, memory::Target, window::by_bands};
+use crate::flex::{
+    gemm::threads_reading,
+    instructions::Set,
+    memory::{write_each, write_repeated},
+    window::{Planes, by_bands},
+};
 
 /// The elements of planes, which are of the last two axes, at these rows and columns; none where one lies
 /// outside.
@@ -29,43 +32,34 @@ fn picked<T: Word>(x: &FlexTensor, rows: &[usize], columns: &[usize]) -> Option<
         return None;
     }
     let times = repeats(columns, wide);
-    let fill = |out: Target<T>| {
-        let threads = threads_reading(0, length * size_of::<T>());
-        let sizes = [rows.len(), columns.len()];
-        by_bands(Set::best(), length / plane, sizes, threads, |at, band| {
-            let words = &words[at * high * wide..][..high * wide];
-            // SAFETY: bands have no elements in common.
-            let out = unsafe {
-                out.blank(
-                    at * plane + band.start * columns.len(),
-                    band.len() * columns.len(),
-                )
-            };
-            for (at, row) in band.clone().enumerate() {
-                let (before, out) = out.split_at_mut(at * columns.len());
-                let out = &mut out[..columns.len()];
-                if at > 0 && rows[row] == rows[row - 1] {
-                    out.copy_from_slice(&before[(at - 1) * columns.len()..]);
-                    continue;
-                }
-                let words = &words[rows[row] * wide..][..wide];
-                match times {
-                    Some(1) => {
-                        out.write_copy_of_slice(words);
-                    }
-                    Some(2) => repeat::<T, 2>(words, out),
-                    Some(4) => repeat::<T, 4>(words, out),
-                    Some(8) => repeat::<T, 8>(words, out),
-                    _ => {
-                        for (out, column) in out.iter_mut().zip(columns) {
-                            out.write(words[*column]);
-                        }
-                    }
-                }
-            }
-        });
+    let planes = Planes {
+        count: length / plane,
+        depths: 1,
+        rows: rows.len(),
+        columns: columns.len(),
     };
-    Some(filled(shape, x.dtype(), fill))
+    let threads = threads_reading(0, length * size_of::<T>());
+    let filled = filled(shape, x.dtype(), |out| {
+        by_bands(out, Set::best(), planes, threads, |at, band, out| {
+            let words = &words[at * high * wide..][..high * wide];
+            let band = &rows[band];
+            let out = out.reshaped(band.len(), columns.len());
+            out.write_after(|at, before, out| {
+                if at > 0 && band[at] == band[at - 1] {
+                    return out.write_copy_of_slice(&before[(at - 1) * columns.len()..]);
+                }
+                let words = &words[band[at] * wide..][..wide];
+                match times {
+                    Some(1) => out.write_copy_of_slice(words),
+                    Some(2) => write_repeated::<T, 2>(out, words),
+                    Some(4) => write_repeated::<T, 4>(out, words),
+                    Some(8) => write_repeated::<T, 8>(out, words),
+                    _ => write_each(out, columns, |column| words[column]),
+                }
+            })
+        })
+    });
+    Some(filled)
 }
 
 /// How often each column comes, where all come equally often and in order.
@@ -74,13 +68,6 @@ fn repeats(columns: &[usize], wide: usize) -> Option<usize> {
     let mut places = columns.iter().enumerate();
     (columns.len() == times * wide && places.all(|(at, column)| *column == at / times))
         .then_some(times)
-}
-
-fn repeat<T: Word, const N: usize>(words: &[T], out: &mut [MaybeUninit<T>]) {
-    let (out, _) = out.as_chunks_mut::<N>();
-    for (out, word) in out.iter_mut().zip(words) {
-        *out = [MaybeUninit::new(*word); N];
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! Elements brought into the order of their axes.
 
-use std::mem::MaybeUninit;
-
 use burn::backend::{
     TensorMetadata,
     flex::{FlexTensor, Layout},
@@ -10,8 +8,8 @@ use burn::backend::{
 use super::{Word, by_words, filled, words};
 use crate::flex::{
     gemm::threads_reading,
-    memory::Target,
-    threads::{even_parts, in_parts},
+    memory::{Cuts, Grid, Order, Spot, Unwritten, Written, write_by_index},
+    threads::even_parts,
 };
 
 /// Words along each side of a square that is read and written at once.
@@ -35,14 +33,30 @@ fn copied<T: Word>(x: &FlexTensor) -> Option<FlexTensor> {
     if shape.num_elements() == 0 || !axes.are_within(words) {
         return None;
     }
-    let threads = threads_reading(0, shape.num_elements() * size_of::<T>());
-    let units = axes.units();
-    let fill = |out: Target<T>| {
-        in_parts(units, even_parts(threads), |part| {
-            part.for_each(|unit| axes.copy(unit, words, out));
-        });
-    };
-    Some(filled(shape, x.dtype(), fill))
+    let length = shape.num_elements();
+    let threads = threads_reading(0, length * size_of::<T>());
+    let y = filled(shape, x.dtype(), |out| {
+        let (outer, rows, columns) = (axes.outer_len(), axes.rows.0, axes.columns.0);
+        let [high, wide] = axes.unit();
+        let grid = Grid {
+            rows: Cuts::Every {
+                groups: outer,
+                size: rows,
+                step: high,
+            },
+            columns: Cuts::every(columns, wide),
+            order: Order::RowMajor,
+        };
+        let out = out.reshaped(outer * rows, columns);
+        let tasks = even_parts(threads);
+        out.side_by_side(
+            grid,
+            tasks,
+            || (),
+            |_, _, spot, out| axes.copy(spot, words, out),
+        )
+    });
+    Some(y)
 }
 
 /// Axes with the steps between their elements, those joined that lie as one.
@@ -102,71 +116,54 @@ impl Axes {
         ]
     }
 
-    /// How many units there are.
-    fn units(&self) -> usize {
-        let [high, wide] = self.unit();
-        let outer: usize = self.outer.iter().map(|(size, _)| size).product();
-        outer * self.rows.0.div_ceil(high) * self.columns.0.div_ceil(wide)
+    /// Number of matrices of the last two axes.
+    fn outer_len(&self) -> usize {
+        self.outer.iter().map(|(size, _)| size).product()
     }
 
-    /// Copies some rows and columns of the last two axes.
-    fn copy<T: Word>(&self, unit: usize, words: &[T], out: Target<T>) {
-        let ((rows, down), (columns, along)) = (self.rows, self.columns);
-        let [high, wide] = self.unit();
-        let [lines, parts] = [rows.div_ceil(high), columns.div_ceil(wide)];
-        let (mut outer, unit) = (unit / (lines * parts), unit % (lines * parts));
-        let (top, left) = (unit / parts * high, unit % parts * wide);
-        let to = (outer * rows + top) * columns + left;
+    /// Copies some rows and columns of one of the matrices.
+    fn copy<'a, T: Word>(&self, spot: Spot, words: &[T], out: Unwritten<'a, T>) -> Written<'a, T> {
+        let ((rows, down), (_, along)) = (self.rows, self.columns);
+        let (mut outer, top) = (spot.rows.start / rows, spot.rows.start % rows);
+        let left = spot.columns.start;
         let mut from = self.first as isize + top as isize * down + left as isize * along;
         for (size, step) in self.outer.iter().rev() {
             from += (outer % size) as isize * step;
             outer /= size;
         }
-        let [high, wide] = [high.min(rows - top), wide.min(columns - left)];
-        // SAFETY: no other unit has these rows and columns.
-        let line = |row: usize, first: usize, length: usize| unsafe {
-            out.blank(to + row * columns + first, length)
-        };
         if along != 1 && down == 1 && along > 0 {
-            return exchanged(&words[from as usize..], along as usize, [high, wide], line);
+            return exchanged(&words[from as usize..], along as usize, out);
         }
-        for row in 0..high {
-            let (from, out) = (from + row as isize * down, line(row, 0, wide));
+        out.write_rows(|row, out| {
+            let from = from + row as isize * down;
             if along == 1 {
-                out.write_copy_of_slice(&words[from as usize..][..wide]);
-                continue;
+                return out.write_copy_of_slice(&words[from as usize..][..out.len()]);
             }
-            for (column, out) in out.iter_mut().enumerate() {
-                out.write(words[(from + column as isize * along) as usize]);
-            }
-        }
+            write_by_index(out, |column| {
+                words[(from + column as isize * along) as usize]
+            })
+        })
     }
 }
 
-/// Rows whose elements lie side by side, and columns at a step, square by square. A line is so many words
-/// of a row of the result from one on.
-fn exchanged<'a, T: Word>(
-    words: &[T],
-    step: usize,
-    [rows, columns]: [usize; 2],
-    line: impl Fn(usize, usize, usize) -> &'a mut [MaybeUninit<T>],
-) {
+/// Rows whose elements are contiguous in the output, and columns whose elements are contiguous in the input and `step` apart
+/// from each other: square by square.
+fn exchanged<'a, T: Word>(words: &[T], step: usize, out: Unwritten<'a, T>) -> Written<'a, T> {
     let mut square = [[T::zeroed(); SIDE]; SIDE];
-    for first in (0..columns).step_by(SIDE) {
-        let wide = SIDE.min(columns - first);
-        for top in (0..rows).step_by(SIDE) {
-            let high = SIDE.min(rows - top);
-            for column in 0..wide {
-                let words = &words[(first + column) * step + top..][..high];
-                for (row, word) in square.iter_mut().zip(words) {
-                    row[column] = *word;
-                }
-            }
-            for (row, words) in square[..high].iter().enumerate() {
-                line(top + row, first, wide).write_copy_of_slice(&words[..wide]);
+    let grid = Grid {
+        rows: Cuts::every(out.rows(), SIDE),
+        columns: Cuts::every(out.columns(), SIDE),
+        order: Order::ColumnMajor,
+    };
+    out.in_grid(grid, |_, spot, out| {
+        for (column, first) in spot.columns.clone().enumerate() {
+            let words = &words[first * step + spot.rows.start..][..spot.rows.len()];
+            for (row, word) in square.iter_mut().zip(words) {
+                row[column] = *word;
             }
         }
-    }
+        out.write_rows(|row, out| out.write_copy_of_slice(&square[row][..out.len()]))
+    })
 }
 
 #[cfg(test)]

@@ -4,8 +4,11 @@
 use std::arch::aarch64::float32x4_t;
 
 use super::lanes::Lanes;
-use super::tile::{Place, Start, Tile};
-use crate::flex::instructions::{Set, WIDEST};
+use super::tile::{Addend, Start, Tile};
+use crate::flex::{
+    instructions::{Set, WIDEST},
+    memory::{Unwritten, Written, write_by_index},
+};
 
 /// Columns that are few.
 pub const FEW: usize = 4;
@@ -23,16 +26,12 @@ impl Tile<'_> {
             && self.columns == (1 << columns) - 1
     }
 
-    /// Writes a tile of few columns.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Tile::run`].
-    pub unsafe fn run_few(self, place: Place) {
+    /// Writes a tile of few columns to a rectangle of as many rows and columns.
+    pub fn run_few<'a>(self, out: Unwritten<'a>, addend: Option<Addend<'_>>) -> Written<'a> {
         let columns = self.columns.count_ones() as usize;
         assert!(self.set.is_there() && self.is_narrow());
         assert!(self.right.len() >= self.steps.furthest() + columns);
-        assert!(self.rows > 0 && (self.rows - 1) * place.step + columns <= place.room);
+        assert!(out.rows() == self.rows && out.columns() == columns);
         let mut sums = [[0.0; WIDEST]; FEW];
         // SAFETY: the processor has the instructions, and the assertions hold for what is read.
         unsafe {
@@ -46,25 +45,21 @@ impl Tile<'_> {
                 Set::Portable => all::<super::Plain>(&self, columns, &mut sums),
             }
         }
-        for row in 0..self.rows {
-            for (column, sums) in sums[..columns].iter().enumerate() {
-                let at = row * place.step + column;
-                let mut value = sums[row];
+        out.write_rows(|row, out| {
+            write_by_index(out, |column| {
+                let mut value = sums[column][row];
                 value += match self.start {
                     Start::Zero => 0.0,
                     Start::Rows(bias) => bias[row],
                     Start::Columns(bias) => bias[column],
                 };
-                // SAFETY: the assertions hold for what is read and written.
-                unsafe {
-                    value += place.sum.map_or(0.0, |sum| *sum.add(at));
-                    if let Some(bounds) = self.bounds {
-                        value = bounds.of_one(value);
-                    }
-                    *place.first.add(at) = value;
+                value += addend.map_or(0.0, |addend| addend.values[row * addend.stride + column]);
+                match self.bounds {
+                    Some(bounds) => bounds.of_one(value),
+                    None => value,
                 }
-            }
-        }
+            })
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 
 #[cfg(target_arch = "aarch64")]
 use std::arch::aarch64::float32x4_t;
+use std::mem::MaybeUninit;
 
 use super::{
     End,
@@ -11,7 +12,11 @@ use super::{
     pack::RightPart,
     worth::threads_reading,
 };
-use crate::flex::{elementary::activate, instructions::Set, memory::Target, threads::side_by_side};
+use crate::flex::{
+    elementary::activate,
+    instructions::Set,
+    memory::{Cuts, Grid, SliceWriter, Unwritten, Written},
+};
 
 /// Panels that are read side by side, as far as there are registers for their sums.
 const PANELS: usize = 4;
@@ -21,28 +26,45 @@ const PANELS_OF_FEW_REGISTERS: usize = 2;
 const MOST: usize = PANELS * 2 * 16;
 
 /// One row times packed columns.
-pub fn packed_row(a: &[f32], b: RightPart<'_>, columns: usize, end: End<'_>, out: Target) {
+pub fn packed_row<'a>(
+    a: &[f32],
+    b: RightPart<'_>,
+    columns: usize,
+    end: End<'_>,
+    out: Unwritten<'a>,
+) -> Written<'a> {
     let parts = threads_reading(0, 4 * a.len() * columns);
     let width = columns
         .div_ceil(parts)
         .next_multiple_of(b.right.set.columns());
-    side_by_side(columns.div_ceil(width), |part| {
-        let first = part * width;
-        let count = width.min(columns - first);
-        // SAFETY: each part writes its own columns.
-        let out = unsafe { out.filled(first, count) };
-        multiply_packed_row(a, b, first, out);
-        for more in [end.bias, end.sum].into_iter().flatten() {
-            for (out, more) in out.iter_mut().zip(&more[first..]) {
-                *out += more;
-            }
-        }
-        activate(out, end.activation);
-    });
+    let grid = Grid::of_row(Cuts::every(columns, width));
+    out.side_by_side(
+        grid,
+        usize::MAX,
+        || (),
+        |_, _, spot, part| {
+            part.write(|out| {
+                let first = spot.columns.start;
+                let out = multiply_packed_row(a, b, first, out);
+                for more in [end.bias, end.sum].into_iter().flatten() {
+                    for (out, more) in out.iter_mut().zip(&more[first..]) {
+                        *out += more;
+                    }
+                }
+                activate(out, end.activation);
+                out
+            })
+        },
+    )
 }
 
 /// Writes the columns of `a * b` from `first` on, a multiple of [`Set::columns`], to `out`.
-fn multiply_packed_row(a: &[f32], b: RightPart<'_>, first: usize, out: &mut [f32]) {
+fn multiply_packed_row<'a>(
+    a: &[f32],
+    b: RightPart<'_>,
+    first: usize,
+    out: &'a mut [MaybeUninit<f32>],
+) -> &'a mut [f32] {
     let set = b.right.set;
     let width = set.columns();
     assert!(set.is_there() && a.len() == b.steps.count());
@@ -52,9 +74,9 @@ fn multiply_packed_row(a: &[f32], b: RightPart<'_>, first: usize, out: &mut [f32
         PANELS_OF_FEW_REGISTERS
     };
     let mut sums = [0f32; MOST];
-    let mut done = 0;
-    while done < out.len() {
-        let missing = (out.len() - done).div_ceil(width);
+    let mut out = SliceWriter::new(out);
+    while out.missing() > 0 {
+        let (done, missing) = (out.len(), out.missing().div_ceil(width));
         let count = match missing.min(most) {
             3 => 2,
             count => count,
@@ -83,10 +105,9 @@ fn multiply_packed_row(a: &[f32], b: RightPart<'_>, first: usize, out: &mut [f32
                 Set::Portable => by_count::<Plain>(a, panels, count, &mut sums),
             }
         }
-        let written = (count * width).min(out.len() - done);
-        out[done..done + written].copy_from_slice(&sums[..written]);
-        done += written;
+        out.copy(&sums[..(count * width).min(out.missing())]);
     }
+    out.finish()
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -189,8 +210,8 @@ mod tests {
                     ..Matrix::dense(&b, columns)
                 },
             );
-            let mut out = vec![f32::NAN; columns];
-            multiply_packed_row(&a, right.whole(), 0, &mut out);
+            let mut out = vec![MaybeUninit::new(f32::NAN); columns];
+            let out = multiply_packed_row(&a, right.whole(), 0, &mut out);
             assert!(out.iter().all(|sum| *sum == out[0]), "{set:?}");
         });
     }
@@ -212,13 +233,13 @@ mod tests {
                 } else {
                     0
                 };
-                let mut out = vec![f32::NAN; columns - first];
-                multiply_packed_row(&a, right.whole(), first, &mut out);
-                for (column, out) in (first..).zip(&out) {
+                let mut out = vec![MaybeUninit::new(f32::NAN); columns - first];
+                let out = multiply_packed_row(&a, right.whole(), first, &mut out);
+                for (column, out) in (first..).zip(out) {
                     let terms = a.iter().enumerate();
                     let expected: f32 = terms.map(|(at, a)| a * matrix.at(at, column)).sum();
                     assert!(
-                        (out - expected).abs() < 1e-4,
+                        (*out - expected).abs() < 1e-4,
                         "{set:?} {inner} {columns} {column}"
                     );
                 }

@@ -3,16 +3,16 @@
 use std::ops::Range;
 
 use super::{
-    pack::{Right, RightPart, pack_columns, pack_left, panel_rows, panels},
+    pack::{Right, RightPart, pack_columns, pack_left, panel_rows},
     packed_row::packed_row,
-    tile::{Bounds, LINE, Place, Start, Steps, Tile},
+    tile::{Addend, Bounds, LINE, Start, Steps, Tile},
     worth::threads,
 };
 use crate::flex::{
     elementary::activate,
     instructions::Set,
-    memory::{Target, repeated, with_scratch},
-    threads::{even_parts, on_chunks, part, side_by_side},
+    memory::{Cuts, Grid, Order, Unwritten, Written, repeated, with_scratch},
+    threads::{even_parts, on_chunks},
     view::Matrix,
 };
 use crate::spec::epilogue::Activation;
@@ -25,7 +25,7 @@ const FEW: usize = 2;
 pub struct End<'a> {
     /// A number for each column.
     pub bias: Option<&'a [f32]>,
-    /// Laid out as the product.
+    /// An array that is laid out as the product, and added to it.
     pub sum: Option<&'a [f32]>,
     pub activation: Activation,
 }
@@ -52,19 +52,24 @@ enum Columns<'a> {
 pub type Unpack<'a> = dyn Fn(usize, &mut [f32]) + Sync + 'a;
 
 /// `a * b` for a packed matrix, whose rows of as many columns `out` is.
-pub fn multiply_packed(a: Matrix<'_>, b: &Right, end: End<'_>, out: Target) {
-    product(b.set, a, Columns::Packed(b.whole()), b.columns, end, out);
+pub fn multiply_packed<'a>(
+    a: Matrix<'_>,
+    b: &Right,
+    end: End<'_>,
+    out: Unwritten<'a>,
+) -> Written<'a> {
+    product(b.set, a, Columns::Packed(b.whole()), b.columns, end, out)
 }
 
 /// `a` times the rows `terms` and the columns `columns` of a packed matrix, where columns are from a
 /// multiple of [`Set::columns`] on. Rows of these columns are `out`.
-pub fn multiply_part(
+pub fn multiply_part<'a>(
     a: Matrix<'_>,
     b: &Right,
     terms: Range<usize>,
     columns: Range<usize>,
-    out: Target,
-) {
+    out: Unwritten<'a>,
+) -> Written<'a> {
     assert!(terms.end <= b.inner && columns.end <= b.columns);
     assert!(columns.start.is_multiple_of(b.set.columns()));
     let fewer;
@@ -87,7 +92,7 @@ pub fn multiply_part(
         columns.len(),
         End::NONE,
         out,
-    );
+    )
 }
 
 /// How many rows are multiplied at most with a matrix that is read where it lies.
@@ -96,34 +101,48 @@ pub fn few_rows(set: Set) -> usize {
 }
 
 /// `a * b`, whose rows `out` is.
-pub fn multiply(set: Set, a: Matrix<'_>, b: Matrix<'_>, end: End<'_>, out: Target) {
+pub fn multiply<'a>(
+    set: Set,
+    a: Matrix<'_>,
+    b: Matrix<'_>,
+    end: End<'_>,
+    out: Unwritten<'a>,
+) -> Written<'a> {
     let few = a.rows <= few_rows(set) && b.column_step == 1 && b.columns >= set.columns();
     if few && let Some(steps) = Steps::even(b.rows, b.row_step) {
         return product(set, a, Columns::There(b, &steps), b.columns, end, out);
     }
     let b = Right::new(set, b);
-    multiply_packed(a, &b, end, out);
+    multiply_packed(a, &b, end, out)
 }
 
 /// `a` times a matrix of as many columns, panels of which `unpack` writes.
-pub fn multiply_unpacked(
+pub fn multiply_unpacked<'a>(
     set: Set,
     a: Matrix<'_>,
     columns: usize,
     unpack: &Unpack<'_>,
     end: End<'_>,
-    out: Target,
-) {
+    out: Unwritten<'a>,
+) -> Written<'a> {
     let steps = Steps::of_panel(a.columns, set.columns());
-    product(set, a, Columns::Unpacked(unpack, &steps), columns, end, out);
+    product(set, a, Columns::Unpacked(unpack, &steps), columns, end, out)
 }
 
-fn product(set: Set, a: Matrix<'_>, b: Columns<'_>, columns: usize, end: End<'_>, out: Target) {
+fn product<'a>(
+    set: Set,
+    a: Matrix<'_>,
+    b: Columns<'_>,
+    columns: usize,
+    end: End<'_>,
+    out: Unwritten<'a>,
+) -> Written<'a> {
     let (rows, inner) = (a.rows, a.columns);
+    let out = out.reshaped(rows, columns);
     if rows == 0 || columns == 0 {
-        return;
+        return out.zeroed();
     }
-    assert!(out.length() >= rows * columns);
+    assert!(end.sum.is_none_or(|sum| sum.len() >= rows * columns));
     if let (1, 1, Columns::Packed(b)) = (rows, a.column_step, b) {
         return packed_row(&a.values[..inner], b, columns, end, out);
     }
@@ -144,23 +163,29 @@ fn product(set: Set, a: Matrix<'_>, b: Columns<'_>, columns: usize, end: End<'_>
         } else {
             (parts.min(high), 1)
         };
-        side_by_side(down * across, |at| {
-            let (high, wide) = (
-                part(high, down, at / across),
-                part(wide, across, at % across),
-            );
-            let part = Part {
-                set,
-                left,
-                inner,
-                panel,
-                rows: high.start * panel..rows.min(high.end * panel),
-                columns: wide.start * width..columns.min(wide.end * width),
-                out_step: columns,
-            };
-            part.run(b, end, out);
-        });
-    });
+        let grid = Grid {
+            rows: Cuts::split(rows, panel, down),
+            columns: Cuts::split(columns, width, across),
+            order: Order::RowMajor,
+        };
+        out.side_by_side(
+            grid,
+            usize::MAX,
+            || (),
+            |_, _, spot, out| {
+                let part = Part {
+                    set,
+                    left,
+                    inner,
+                    panel,
+                    rows: spot.rows,
+                    columns: spot.columns,
+                    stride: columns,
+                };
+                part.run(b, end, out)
+            },
+        )
+    })
 }
 
 /// What one thread computes.
@@ -171,14 +196,15 @@ struct Part<'a> {
     panel: usize,
     rows: Range<usize>,
     columns: Range<usize>,
-    out_step: usize,
+    /// Number of columns of the whole output.
+    stride: usize,
 }
 
 impl Part<'_> {
-    fn run(&self, b: Columns<'_>, end: End<'_>, out: Target) {
+    fn run<'a>(&self, b: Columns<'_>, end: End<'_>, out: Unwritten<'a>) -> Written<'a> {
         let width = self.set.columns();
-        for first in self.columns.clone().step_by(width) {
-            let count = width.min(self.columns.end - first);
+        let mut written = out.in_columns(width, |at, out| {
+            let (first, count) = (self.columns.start + at, out.columns());
             match b {
                 Columns::Packed(b) => {
                     let next = if first + width < self.columns.end {
@@ -186,92 +212,87 @@ impl Part<'_> {
                     } else {
                         &[]
                     };
-                    let panel = b.panel(first);
-                    self.tiles(first, count, [panel, next], b.steps, end, out);
+                    self.tiles(first, [b.panel(first), next], b.steps, end, out)
                 }
                 Columns::There(b, steps) => {
                     let values = b.columns(first, count).values;
                     if values.len() >= steps.furthest() + width {
-                        self.tiles(first, count, [values, &[]], steps, end, out);
+                        self.tiles(first, [values, &[]], steps, end, out)
                     } else {
-                        self.last(first, b.columns(first, count), end, out);
+                        self.last(first, b.columns(first, count), end, out)
                     }
                 }
                 Columns::Unpacked(unpack, steps) => with_scratch(width * self.inner, |panel| {
                     unpack(first, panel);
-                    self.tiles(first, count, [panel, &[]], steps, end, out);
+                    self.tiles(first, [panel, &[]], steps, end, out)
                 }),
             }
-        }
+        });
         if end.activation != Activation::Identity && Bounds::of(end.activation).is_none() {
-            for row in self.rows.clone() {
-                let at = row * self.out_step + self.columns.start;
-                // SAFETY: this part has written them, and no other one reads them.
-                let row = unsafe { out.written(at, self.columns.len()) };
-                activate(row, end.activation);
+            for row in 0..self.rows.len() {
+                activate(written.row(row), end.activation);
             }
         }
+        written
     }
 
     /// Columns behind which there is no more memory for a whole register.
-    fn last(&self, first: usize, columns: Matrix<'_>, end: End<'_>, out: Target) {
+    fn last<'a>(
+        &self,
+        first: usize,
+        columns: Matrix<'_>,
+        end: End<'_>,
+        out: Unwritten<'a>,
+    ) -> Written<'a> {
         let width = self.set.columns();
         let mut panel = repeated(width * columns.rows, 0.0);
         pack_columns(columns, width, &mut panel);
         let steps = Steps::of_panel(columns.rows, width);
-        self.tiles(first, columns.columns, [&panel, &[]], &steps, end, out);
+        self.tiles(first, [&panel, &[]], &steps, end, out)
     }
 
-    fn tiles(
+    /// Columns from `first` on of all rows.
+    fn tiles<'a>(
         &self,
         first: usize,
-        count: usize,
         [right, next]: [&[f32]; 2],
         steps: &Steps,
         end: End<'_>,
-        out: Target,
-    ) {
-        let lanes = self.set.lanes();
-        let registers = count.div_ceil(lanes);
+        out: Unwritten<'a>,
+    ) -> Written<'a> {
+        let (lanes, count) = (self.set.lanes(), out.columns());
         let mut next = next.chunks(LINE * self.inner.max(1));
-        for rows in panels(self.rows.end, self.panel).skip(self.rows.start / self.panel) {
+        out.in_rows(self.panel, |at, out| {
+            let row = self.rows.start + at;
             let start = match end.bias {
                 Some(bias) => Start::Columns(&bias[first..]),
                 None => Start::Zero,
             };
             let tile = Tile {
                 set: self.set,
-                left: &self.left[rows.start * self.inner..rows.end * self.inner],
-                rows: rows.len(),
+                left: &self.left[row * self.inner..(row + out.rows()) * self.inner],
+                rows: out.rows(),
                 right,
                 steps,
-                registers,
+                registers: count.div_ceil(lanes),
                 columns: (1u128 << count) - 1,
                 start,
                 bounds: Bounds::of(end.activation),
                 next: next.next().unwrap_or(&[]),
             };
-            let at = rows.start * self.out_step + first;
-            let place = Place {
-                first: out.at(at),
-                room: out.length() - at,
-                step: self.out_step,
-                sum: end.sum.map(|sum| sum[at..].as_ptr()),
-            };
-            assert!(end.sum.is_none_or(|sum| sum.len() >= out.length()));
-            // SAFETY: the place is inside of the target, whose parts threads write alone, and so is the sum.
-            unsafe { tile.run(place) };
-        }
+            let addend = end.sum.map(|sum| Addend {
+                values: &sum[row * self.stride + first..],
+                stride: self.stride,
+            });
+            tile.run(out, addend)
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flex::{
-        instructions::with_each_set,
-        memory::{Buffer, Output},
-    };
+    use crate::flex::{instructions::with_each_set, memory::Buffer};
 
     fn values(count: usize, seed: u32) -> Vec<f32> {
         let mut state = seed;
@@ -318,8 +339,8 @@ mod tests {
                 let first = from * set.columns();
                 let a = Matrix::dense(&a[..9 * terms.len()], terms.len());
                 let b = whole.rows(terms.start, terms.len()).columns(first, count);
-                let y = Output::filled(9 * count, |out| {
-                    multiply_part(a, &right, terms.clone(), first..first + count, out);
+                let y = Buffer::filled(9 * count, |out| {
+                    multiply_part(a, &right, terms.clone(), first..first + count, out)
                 });
                 for (y, expected) in y.iter().zip(expected(a, b, End::NONE)) {
                     assert!((y - expected).abs() < 1e-5, "{set:?} {terms:?} {first}");
@@ -383,10 +404,10 @@ mod tests {
                             }
                         };
                         let packed = Right::new(set, b);
-                        check(Output::filled(rows * columns, |out| {
+                        check(Buffer::filled(rows * columns, |out| {
                             multiply(set, a, b, end, out)
                         }));
-                        check(Output::filled(rows * columns, |out| {
+                        check(Buffer::filled(rows * columns, |out| {
                             multiply_packed(a, &packed, end, out)
                         }));
                     }

@@ -5,7 +5,10 @@ use std::arch::aarch64::float32x4_t;
 use std::mem::MaybeUninit;
 
 use super::lanes::{Lanes, Plain};
-use crate::flex::instructions::{Set, prefetch};
+use crate::flex::{
+    instructions::{Set, prefetch},
+    memory::{OutputTile, Unwritten, Written},
+};
 use crate::spec::epilogue::Activation;
 
 /// How far the columns of each term are from those of the first, in numbers.
@@ -53,15 +56,12 @@ pub struct Tile<'a> {
 /// Numbers in a line of memory.
 pub const LINE: usize = 16;
 
-/// Where a tile goes: rows of an output, one `step` after another.
+/// What is added to a tile: rows of an array that is laid out as the output.
 #[derive(Clone, Copy)]
-pub struct Place {
-    pub first: *mut f32,
-    /// How many numbers there are from the first one on.
-    pub room: usize,
-    pub step: usize,
-    /// What is added, laid out as the output.
-    pub sum: Option<*const f32>,
+pub struct Addend<'a> {
+    /// Begins with the first element of the tile.
+    pub values: &'a [f32],
+    pub stride: usize,
 }
 
 impl Steps {
@@ -125,22 +125,22 @@ impl Bounds {
 
 /// Runs the loop for as many rows and registers as a tile has.
 macro_rules! by_rows {
-    ($tile:expr, $place:expr, 14, $run:ident::<$lanes:ty>) => {
-        by_rows!(@ $tile, $place, $run, $lanes, 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
+    ($tile:expr, $to:expr, 14, $run:ident::<$lanes:ty>) => {
+        by_rows!(@ $tile, $to, $run, $lanes, 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
     };
-    ($tile:expr, $place:expr, 12, $run:ident::<$lanes:ty>) => {
-        by_rows!(@ $tile, $place, $run, $lanes, 1 2 3 4 5 6 7 8 9 10 11 12)
+    ($tile:expr, $to:expr, 12, $run:ident::<$lanes:ty>) => {
+        by_rows!(@ $tile, $to, $run, $lanes, 1 2 3 4 5 6 7 8 9 10 11 12)
     };
-    ($tile:expr, $place:expr, 6, $run:ident::<$lanes:ty>) => {
-        by_rows!(@ $tile, $place, $run, $lanes, 1 2 3 4 5 6)
+    ($tile:expr, $to:expr, 6, $run:ident::<$lanes:ty>) => {
+        by_rows!(@ $tile, $to, $run, $lanes, 1 2 3 4 5 6)
     };
-    (@ $tile:expr, $place:expr, $run:ident, $lanes:ty, $($rows:literal)*) => {
+    (@ $tile:expr, $to:expr, $run:ident, $lanes:ty, $($rows:literal)*) => {
         match ($tile.rows, $tile.registers) {
             $(
-                ($rows, 1) => $run::<$lanes, $rows, 1>($tile, $place),
-                ($rows, 2) => $run::<$lanes, $rows, 2>($tile, $place),
+                ($rows, 1) => $run::<$lanes, $rows, 1>($tile, $to),
+                ($rows, 2) => $run::<$lanes, $rows, 2>($tile, $to),
             )*
-            (1, 4) => $run::<$lanes, 1, 4>($tile, $place),
+            (1, 4) => $run::<$lanes, 1, 4>($tile, $to),
             (rows, registers) => panic!("no tile has {rows} rows and {registers} registers"),
         }
     };
@@ -150,35 +150,66 @@ macro_rules! by_rows {
 use by_rows;
 
 impl Tile<'_> {
-    /// Writes the tile.
-    ///
-    /// # Safety
-    ///
-    /// The place is good for its room, for writes of this thread alone, and so is what is added, for reads.
-    pub unsafe fn run(self, place: Place) {
+    /// Writes the tile to a rectangle of as many rows and columns.
+    #[inline]
+    pub fn run<'a>(self, mut out: Unwritten<'a>, addend: Option<Addend<'_>>) -> Written<'a> {
         let lanes = self.set.lanes();
         assert!(self.set.is_there());
         assert!(self.left.len() >= self.rows * self.steps.count());
         let read = self.steps.furthest + self.registers * lanes;
         assert!(self.steps.count() == 0 || self.right.len() >= read);
         let columns = self.columns.count_ones() as usize;
-        assert!(self.rows > 0 && (self.rows - 1) * place.step + columns <= place.room);
+        assert!(self.rows > 0 && out.rows() == self.rows && out.columns() == columns);
+        assert!(
+            self.columns
+                .checked_shr((self.registers * lanes) as u32)
+                .is_none_or(|more| more == 0)
+        );
         match self.start {
             Start::Rows(rows) => assert!(rows.len() >= self.rows),
             Start::Columns(numbers) => assert!(numbers.len() >= columns),
             Start::Zero => {}
         }
+        assert!(addend.is_none_or(|addend| addend.has(self.rows, columns)));
+        let to = Destination::new(out.tile(0..self.rows, 0..columns), addend);
         // SAFETY: the processor has the instructions, and the assertions hold for what is read and written.
         unsafe {
             match self.set {
                 #[cfg(target_arch = "x86_64")]
-                Set::Avx512 => x86::wide(self, place),
+                Set::Avx512 => x86::wide(self, to),
                 #[cfg(target_arch = "x86_64")]
-                Set::Avx2 => x86::narrow(self, place),
+                Set::Avx2 => x86::narrow(self, to),
                 #[cfg(target_arch = "aarch64")]
-                Set::Neon => by_rows!(self, place, 12, run::<float32x4_t>),
-                Set::Portable => by_rows!(self, place, 6, run::<Plain>),
+                Set::Neon => by_rows!(self, to, 12, run::<float32x4_t>),
+                Set::Portable => by_rows!(self, to, 6, run::<Plain>),
             }
+        }
+        // SAFETY: each row is stored in registers, whose active lanes are all columns.
+        unsafe { out.assume_written() }
+    }
+}
+
+impl Addend<'_> {
+    /// Whether there is an element for each row and column of a tile.
+    pub fn has(&self, rows: usize, columns: usize) -> bool {
+        rows == 0 || (rows - 1) * self.stride + columns <= self.values.len()
+    }
+}
+
+/// Where the microkernel stores a tile, and what it adds.
+#[derive(Clone, Copy)]
+struct Destination {
+    first: *mut f32,
+    stride: usize,
+    addend: Option<(*const f32, usize)>,
+}
+
+impl Destination {
+    fn new(tile: OutputTile<'_>, addend: Option<Addend<'_>>) -> Self {
+        Self {
+            first: tile.as_mut_ptr(),
+            stride: tile.stride(),
+            addend: addend.map(|addend| (addend.values.as_ptr(), addend.stride)),
         }
     }
 }
@@ -187,21 +218,21 @@ impl Tile<'_> {
 mod x86 {
     use std::arch::x86_64::{__m256, __m512};
 
-    use super::{Place, Tile, run};
+    use super::{Destination, Tile, run};
 
     macro_rules! compiled {
         ($name:ident $one:ident $feature:literal $rows:tt $lanes:ty) => {
-            pub unsafe fn $name(tile: Tile<'_>, place: Place) {
+            pub unsafe fn $name(tile: Tile<'_>, to: Destination) {
                 #[target_feature(enable = $feature)]
                 unsafe fn $one<L: super::Lanes, const G: usize, const V: usize>(
                     tile: Tile<'_>,
-                    place: Place,
+                    to: Destination,
                 ) {
                     // SAFETY: what the caller says.
-                    unsafe { run::<L, G, V>(tile, place) }
+                    unsafe { run::<L, G, V>(tile, to) }
                 }
                 // SAFETY: what the caller says.
-                unsafe { super::by_rows!(tile, place, $rows, $one::<$lanes>) }
+                unsafe { super::by_rows!(tile, to, $rows, $one::<$lanes>) }
             }
         };
     }
@@ -220,7 +251,7 @@ const MOST: usize = 14 * 2 * 16;
 ///
 /// [`Tile::run`] has checked the tile.
 #[inline(always)]
-unsafe fn run<L: Lanes, const G: usize, const V: usize>(tile: Tile<'_>, place: Place) {
+unsafe fn run<L: Lanes, const G: usize, const V: usize>(tile: Tile<'_>, to: Destination) {
     // SAFETY: of all reads and writes below: the assertions of the caller.
     unsafe {
         let mut sums = [[L::splat(0.0); V]; G];
@@ -248,7 +279,7 @@ unsafe fn run<L: Lanes, const G: usize, const V: usize>(tile: Tile<'_>, place: P
                 sum.store(first.add((row * V + at) * L::COUNT));
             }
         }
-        end::<L>(first, tile, place);
+        end::<L>(first, tile, to);
     }
 }
 
@@ -279,13 +310,13 @@ unsafe fn add<L: Lanes, const G: usize, const V: usize>(
 ///
 /// As for [`run`], and the sums are done.
 #[inline(always)]
-unsafe fn end<L: Lanes>(done: *const f32, tile: Tile<'_>, place: Place) {
+unsafe fn end<L: Lanes>(done: *const f32, tile: Tile<'_>, to: Destination) {
     let all = (1u32 << L::COUNT) - 1;
     let mut at = 0;
     for register in 0..tile.registers {
         let mask = (tile.columns >> (register * L::COUNT)) as u32 & all;
         for row in 0..tile.rows {
-            let to = row * place.step + at;
+            let target = row * to.stride + at;
             // SAFETY: of all reads and writes: the assertions of the caller.
             unsafe {
                 let from = (row * tile.registers + register) * L::COUNT;
@@ -302,8 +333,8 @@ unsafe fn end<L: Lanes>(done: *const f32, tile: Tile<'_>, place: Place) {
                         });
                     }
                 }
-                if let Some(sum) = place.sum {
-                    let sum = sum.add(to);
+                if let Some((sum, stride)) = to.addend {
+                    let sum = sum.add(row * stride + at);
                     value = value.add(if mask == all {
                         L::load(sum)
                     } else {
@@ -314,9 +345,9 @@ unsafe fn end<L: Lanes>(done: *const f32, tile: Tile<'_>, place: Place) {
                     value = value.clamp(L::splat(low), L::splat(high));
                 }
                 if mask == all {
-                    value.store(place.first.add(to));
+                    value.store(to.first.add(target));
                 } else {
-                    value.gather(place.first.add(to), mask);
+                    value.gather(to.first.add(target), mask);
                 }
             }
         }

@@ -6,13 +6,13 @@ use burn::tensor::TensorData;
 
 use super::band::Input;
 use super::filters::Filters;
-use super::result::{Result, Target};
-use super::tile::{End, Place, Tile};
+use super::result::Result;
+use super::tile::{End, Tile};
 use crate::flex::{
     conv::{Band, Columns, Geometry, Layout, columns},
-    gemm::{Steps, panels, threads},
-    memory::{resize, with_scratch},
-    threads::{self, even_parts, side_by_side},
+    gemm::{Steps, threads},
+    memory::{Cuts, Grid, InOrder, Order, Unwritten, Written, overwrite, resize, with_scratch},
+    threads::even_parts,
 };
 
 /// Products of bytes in the time of one of floats.
@@ -98,30 +98,68 @@ impl Convolution<'_> {
             groups: at_once,
             across,
         };
-        let run = |out: Target| {
-            let run = |unit: usize| plan.part(unit / across, unit % across, out);
-            if threads == 1 {
-                (0..units * across).for_each(run);
-            } else {
-                side_by_side(units * across, run);
-            }
-        };
-        Some(result.filled(shape, run))
+        Some(result.filled(shape, |out| plan.run(positions, threads, out)))
     }
 }
 
 impl Plan<'_> {
-    /// A band of some groups of an element of the batch, and a part of their outputs.
-    fn part(&self, unit: usize, part: usize, out: Target) {
+    fn run<'a>(&self, positions: usize, threads: usize, out: Unwritten<'a, u8>) -> Written<'a, u8> {
+        let (of, filters) = (self.of, self.of.filters);
+        let (groups, outputs, size) = (
+            filters.groups.len(),
+            filters.groups[0].rows,
+            of.end.result.size(),
+        );
+        let rows = if self.across == 1 {
+            Cuts::Every {
+                groups: of.batches,
+                size: groups * outputs,
+                step: self.groups * outputs,
+            }
+        } else {
+            Cuts::Split {
+                groups: of.batches * groups,
+                size: outputs,
+                unit: filters.groups[0].panel,
+                parts: self.across,
+            }
+        };
+        // Bands are contiguous output pixels, in order.
+        let ends = self
+            .bands
+            .iter()
+            .map(|(band, ..)| (self.pixel(band) + band.len()) * size);
+        let ends: Vec<usize> = ends.collect();
+        let grid = Grid {
+            rows,
+            columns: Cuts::Ends(&ends),
+            order: Order::RowMajor,
+        };
+        let tasks = if threads == 1 { 1 } else { usize::MAX };
+        let out = out.reshaped(of.batches * groups * outputs, positions * size);
+        out.side_by_side(
+            grid,
+            tasks,
+            || (),
+            |_, index, spot, out| self.part(spot.rows, &self.bands[index % self.bands.len()], out),
+        )
+    }
+
+    /// Index of the first output pixel of a band.
+    fn pixel(&self, band: &Band) -> usize {
+        let [_, high, wide] = self.of.geometry.positions;
+        (band.depth * high + band.rows.start) * wide + band.columns.start
+    }
+
+    /// Writes output channels over a band: those of some groups, or some of one group.
+    fn part<'a>(
+        &self,
+        rows: Range<usize>,
+        (band, columns): &(Band, Vec<Columns>),
+        out: Unwritten<'a, u8>,
+    ) -> Written<'a, u8> {
         let filters = self.of.filters;
-        let (band, columns) = &self.bands[unit % self.bands.len()];
-        let groups = filters.groups.len();
-        let shares = groups.div_ceil(self.groups);
-        let batch = unit / self.bands.len() / shares;
-        let first = unit / self.bands.len() % shares * self.groups;
-        let (outputs, panel) = (filters.groups[0].rows, filters.groups[0].panel);
-        let panels = threads::part(outputs.div_ceil(panel), self.across, part);
-        let outputs = panels.start * panel..outputs.min(panels.end * panel);
+        let outputs = filters.groups[0].rows;
         let size = filters.channels * self.of.geometry.sizes.iter().product::<usize>();
         let length = self.layout.length(self.planes);
         // Registers read on behind the last position.
@@ -130,9 +168,10 @@ impl Plan<'_> {
         let mut sums = Vec::new();
         with_scratch(length + behind, |copy| {
             let copy: &mut [u32] = bytemuck::cast_slice_mut(copy);
-            for group in first..groups.min(first + self.groups) {
+            out.in_rows(outputs, |at, out| {
+                let first = rows.start + at;
                 let input = Input {
-                    values: &self.of.values[(batch * groups + group) * size..][..size],
+                    values: &self.of.values[first / outputs * size..][..size],
                     channels: filters.channels,
                     zero: self.of.zero,
                     flip: self.of.flip,
@@ -142,10 +181,9 @@ impl Plan<'_> {
                 if self.of.weight_zeros.is_some() {
                     self.sum(copy, columns, &mut sums);
                 }
-                let place = (batch, group, outputs.clone());
-                self.tiles(copy, band, columns, place, &sums, out);
-            }
-        });
+                self.tiles(copy, columns, first, &sums, out)
+            })
+        })
     }
 
     /// The sums of what all columns see.
@@ -167,54 +205,49 @@ impl Plan<'_> {
                 registers: columns.registers,
                 columns: u128::MAX >> (128 - width),
             };
-            let out = &mut sums[columns.first..][..width];
-            let place = Place {
-                first: out.as_mut_ptr().cast(),
-                room: width,
-                step: width,
-            };
-            // SAFETY: the place is that of sums, which nobody else writes.
-            unsafe { tile.run(End::default(), place) };
+            overwrite(&mut sums[columns.first..][..width], |out| {
+                tile.run(End::default(), out.bytes()).elements()
+            });
         }
     }
 
-    /// All tiles of a band for some outputs of a group of an element of the batch.
-    fn tiles(
+    /// Writes output channels of one group over a band, from the output row `first` on.
+    fn tiles<'a>(
         &self,
-        seen: &[u32],
-        band: &Band,
+        copy: &[u32],
         all: &[Columns],
-        (batch, group, outputs): (usize, usize, Range<usize>),
+        first: usize,
         sums: &[i32],
-        out: Target,
-    ) {
+        out: Unwritten<'a, u8>,
+    ) -> Written<'a, u8> {
         let filters = self.of.filters;
+        let outputs = filters.groups[0].rows;
+        let group = first / outputs % filters.groups.len();
         let left = &filters.groups[group];
-        let [_, high, wide] = self.of.geometry.positions;
-        let positions: usize = self.of.geometry.positions.iter().product();
-        let begin = (band.depth * high + band.rows.start) * wide + band.columns.start;
         let mut end = self.of.end;
         end.products = self.of.weight_zeros.map(|zeros| [zeros, sums]);
-        let skipped = outputs.start / left.panel;
-        for rows in panels(outputs.end, left.panel).skip(skipped) {
-            let output = group * left.rows + rows.start;
-            let first = batch * filters.groups.len() * left.rows + output;
-            for columns in all {
+        let size = end.result.size();
+        out.in_rows(left.panel, |at, out| {
+            let output = first % outputs + at;
+            let rows = left.rows(output..output + out.rows());
+            let count = out.rows();
+            let mut pixels = InOrder::columns(out);
+            for columns in all.iter().filter(|columns| columns.mask != 0) {
                 let tile = Tile {
                     dot: filters.dot,
-                    left: left.rows(rows.clone()),
-                    rows: rows.len(),
-                    right: &seen[columns.first..],
+                    left: rows,
+                    rows: count,
+                    right: &copy[columns.first..],
                     steps: &self.steps,
                     ahead: 0,
                     registers: columns.registers,
                     columns: columns.mask,
                 };
-                let place = out.place(first * positions + begin + columns.at, positions);
-                // SAFETY: the place is inside of the target, of which each part of the plan writes its own
-                // outputs and positions.
-                unsafe { tile.run(end.from(output, columns.first), place) };
+                let end = end.from(group * outputs + output, columns.first);
+                let width = columns.mask.count_ones() as usize;
+                pixels.write(width * size, |out| tile.run(end, out));
             }
-        }
+            pixels.finish()
+        })
     }
 }

@@ -2,8 +2,6 @@
 //!
 //! The channel is copied with its padding. A lane is a position, and multiplies four neighbours of a row at once.
 
-use std::ops::Range;
-
 use burn::tensor::TensorData;
 
 use super::band::Grouping;
@@ -12,13 +10,13 @@ use super::dot::Dot;
 #[cfg(target_arch = "aarch64")]
 use super::lanes::Neon;
 use super::lanes::{Lanes, Plain};
-use super::result::{Result, Target};
-use super::tile::{End, Place, finish};
+use super::result::Result;
+use super::tile::{End, finish};
 use crate::flex::{
     conv::Geometry,
     gemm::threads,
-    memory::with_scratch,
-    threads::{in_parts, uneven_parts},
+    memory::{Cuts, Grid, Unwritten, Written, with_scratch},
+    threads::uneven_parts,
 };
 
 /// Rows of positions that are computed at once.
@@ -47,7 +45,6 @@ struct Channel<'a> {
     /// A weight of ones, by the sums of which the zero point of the weight is multiplied.
     zero: Option<(&'a [u32], i32)>,
     end: End<'a>,
-    place: Place,
 }
 
 impl Convolution<'_> {
@@ -68,29 +65,29 @@ impl Convolution<'_> {
         let units = self.batches * channels;
         let threads = threads((units * positions).saturating_mul(g.taps()) / BYTES);
         let length = windows.length();
-        let run = |units: Range<usize>, out: Target| {
-            with_scratch(length.div_ceil(4), |copy| {
-                let plane: &mut [u8] = bytemuck::cast_slice_mut(copy);
-                plane.fill(self.zero ^ self.flip as u8);
-                for unit in units {
-                    let output = unit % channels;
-                    let values = &self.values[unit * high * wide..][..high * wide];
-                    windows.copy(values, self.flip as u8, plane);
-                    let channel = Channel {
-                        plane,
-                        weight: filters.groups[output].rows(0..1),
-                        zero: (self.weight_zeros)
-                            .map(|zeros| (filters.ones.rows(0..1), zeros[output])),
-                        end: self.end.from(output, 0),
-                        place: out.place(unit * positions, positions),
-                    };
-                    // SAFETY: the place is that of the channel, which no other part writes.
-                    unsafe { windows.run(&channel) };
-                }
-            });
-        };
+        let row = positions * self.end.result.size();
+        let grid = Grid::of_rows(Cuts::every(units, 1), row);
         Some(result.filled(shape.to_vec(), |out| {
-            in_parts(units, uneven_parts(threads), |units| run(units, out));
+            let out = out.reshaped(units, row);
+            out.in_tasks(grid, uneven_parts(threads), |parts| {
+                with_scratch(length.div_ceil(4), |copy| {
+                    let plane: &mut [u8] = bytemuck::cast_slice_mut(copy);
+                    plane.fill(self.zero ^ self.flip as u8);
+                    parts.write(|unit, _, out| {
+                        let output = unit % channels;
+                        let values = &self.values[unit * high * wide..][..high * wide];
+                        windows.copy(values, self.flip as u8, plane);
+                        let channel = Channel {
+                            plane,
+                            weight: filters.groups[output].rows(0..1),
+                            zero: (self.weight_zeros)
+                                .map(|zeros| (filters.ones.rows(0..1), zeros[output])),
+                            end: self.end.from(output, 0),
+                        };
+                        windows.run(&channel, out)
+                    })
+                })
+            })
         }))
     }
 }
@@ -146,37 +143,37 @@ impl Windows {
         }
     }
 
-    /// Writes what comes of a channel.
-    ///
-    /// # Safety
-    ///
-    /// Nobody else writes at the place.
-    unsafe fn run(&self, channel: &Channel<'_>) {
+    /// Writes the bytes of an output channel.
+    fn run<'a>(&self, channel: &Channel<'_>, mut out: Unwritten<'a, u8>) -> Written<'a, u8> {
         let g = &self.geometry;
         let words = g.kernel[1] * self.fours * self.dot.words();
         assert!(self.dot.is_there() && channel.plane.len() >= self.length());
         assert!(channel.weight.len() >= words);
         assert!(channel.zero.is_none_or(|(ones, _)| ones.len() >= words));
-        assert!(g.positions[1] * g.positions[2] <= channel.place.room);
+        let bytes = g.positions[1] * g.positions[2] * channel.end.result.size();
+        assert!(out.rows() == 1 && out.columns() == bytes);
         // What follows has numbers for rows alone.
         assert!(channel.end.columns.is_none() && channel.end.products.is_none());
         channel.end.check(1, 0);
+        let to = out.tile(0..1, 0..bytes).as_mut_ptr();
         // SAFETY: the processor has the instructions, and the assertions hold for what is read and written.
         unsafe {
             match self.dot {
                 #[cfg(target_arch = "x86_64")]
-                Dot::Vnni => compiled::vnni(self, channel),
+                Dot::Vnni => compiled::vnni(self, channel, to),
                 #[cfg(target_arch = "x86_64")]
-                Dot::VnniNarrow => compiled::vnni_narrow(self, channel),
+                Dot::VnniNarrow => compiled::vnni_narrow(self, channel, to),
                 #[cfg(target_arch = "x86_64")]
-                Dot::Madd => compiled::madd(self, channel),
+                Dot::Madd => compiled::madd(self, channel, to),
                 #[cfg(target_arch = "aarch64")]
-                Dot::Sdot => compiled::sdot(self, channel),
+                Dot::Sdot => compiled::sdot(self, channel, to),
                 #[cfg(target_arch = "aarch64")]
-                Dot::Neon => all::<Neon>(self, channel),
-                Dot::Portable => all::<Plain>(self, channel),
+                Dot::Neon => all::<Neon>(self, channel, to),
+                Dot::Portable => all::<Plain>(self, channel, to),
             }
         }
+        // SAFETY: `rows` stores each row in registers, which have all columns.
+        unsafe { out.assume_written() }
     }
 }
 
@@ -188,9 +185,9 @@ mod compiled {
     macro_rules! compiled {
         ($name:ident $feature:literal $lanes:ident) => {
             #[target_feature(enable = $feature)]
-            pub unsafe fn $name(windows: &Windows, channel: &Channel<'_>) {
-                // SAFETY: what the caller says.
-                unsafe { all::<lanes::$lanes>(windows, channel) }
+            pub unsafe fn $name(windows: &Windows, channel: &Channel<'_>, to: *mut u8) {
+                // SAFETY: the caller's promise.
+                unsafe { all::<lanes::$lanes>(windows, channel, to) }
             }
         };
     }
@@ -209,13 +206,13 @@ mod compiled {
 ///
 /// [`Windows::run`] has checked the channel.
 #[inline(always)]
-unsafe fn all<L: Lanes>(windows: &Windows, channel: &Channel<'_>) {
+unsafe fn all<L: Lanes>(windows: &Windows, channel: &Channel<'_>, to: *mut u8) {
     // SAFETY: what the caller says.
     unsafe {
         if channel.zero.is_some() {
-            by_kernel::<L, true>(windows, channel);
+            by_kernel::<L, true>(windows, channel, to);
         } else {
-            by_kernel::<L, false>(windows, channel);
+            by_kernel::<L, false>(windows, channel, to);
         }
     }
 }
@@ -224,17 +221,21 @@ unsafe fn all<L: Lanes>(windows: &Windows, channel: &Channel<'_>) {
 ///
 /// As for [`all`].
 #[inline(always)]
-unsafe fn by_kernel<L: Lanes, const ZERO: bool>(windows: &Windows, channel: &Channel<'_>) {
+unsafe fn by_kernel<L: Lanes, const ZERO: bool>(
+    windows: &Windows,
+    channel: &Channel<'_>,
+    to: *mut u8,
+) {
     let g = &windows.geometry;
     let is_plain = g.dilations[1] == 1 && g.positions[1] >= ROWS && L::HAS_REGISTERS;
     // SAFETY: what the caller says.
     unsafe {
         match (g.strides[1], g.kernel[1], windows.fours) {
-            (1, 3, 1) if is_plain => rows::<L, ZERO, ROWS, 1, 3, 1>(windows, channel),
-            (2, 3, 1) if is_plain => rows::<L, ZERO, ROWS, 2, 3, 1>(windows, channel),
-            (1, 5, 2) if is_plain => rows::<L, ZERO, ROWS, 1, 5, 2>(windows, channel),
-            (2, 5, 2) if is_plain => rows::<L, ZERO, ROWS, 2, 5, 2>(windows, channel),
-            _ => rows::<L, ZERO, 1, 0, 0, 0>(windows, channel),
+            (1, 3, 1) if is_plain => rows::<L, ZERO, ROWS, 1, 3, 1>(windows, channel, to),
+            (2, 3, 1) if is_plain => rows::<L, ZERO, ROWS, 2, 3, 1>(windows, channel, to),
+            (1, 5, 2) if is_plain => rows::<L, ZERO, ROWS, 1, 5, 2>(windows, channel, to),
+            (2, 5, 2) if is_plain => rows::<L, ZERO, ROWS, 2, 5, 2>(windows, channel, to),
+            _ => rows::<L, ZERO, 1, 0, 0, 0>(windows, channel, to),
         }
     }
 }
@@ -256,6 +257,7 @@ unsafe fn rows<
 >(
     windows: &Windows,
     channel: &Channel<'_>,
+    to: *mut u8,
 ) {
     let g = &windows.geometry;
     let [_, high, wide] = g.positions;
@@ -305,8 +307,9 @@ unsafe fn rows<
                     if ZERO {
                         sum = sum.add(seen[at].mul(L::splat(zero)));
                     }
-                    let to = (row + at) * wide + first;
-                    finish(sum, channel.end, [0, 0], channel.place.first, to, mask);
+                    let pixel = (row + at) * wide + first;
+                    let to = to.add(pixel * channel.end.result.size());
+                    finish(sum, channel.end, [0, 0], to, mask);
                 }
             }
         }

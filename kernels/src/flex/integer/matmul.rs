@@ -8,14 +8,13 @@ use super::corrections::{Corrections, Zeros};
 use super::dot::Dot;
 use super::ends::Ends;
 use super::pack::{Left, Right};
-use super::result::Target;
 use super::tile::{End, Tile};
 use super::{Operands, bytes};
 use crate::flex::{
     copy::dense,
-    gemm::{panels, threads, threads_reading},
+    gemm::{threads, threads_reading},
+    memory::{Cuts, Grid, Order, Unwritten, Written},
     packed::{Pack, pack},
-    threads::side_by_side,
     view::Matrix,
 };
 use crate::{
@@ -76,7 +75,7 @@ pub fn product(operands: ByteProduct<Flex>, integers: Integers) -> Option<FlexTe
         result: outcome,
         ..corrections.end()
     };
-    let y = result.filled(shape, |out| product.run(end, out, 0, threads));
+    let y = result.filled(shape, |out| product.run(end, threads, out));
     Some(FlexTensor::from_data(y))
 }
 
@@ -105,25 +104,33 @@ fn several(
     let each = if count < threads { threads } else { 1 };
     let mut sizes: Vec<usize> = shape.drain(..).map(|(size, _)| size).collect();
     sizes.extend([rows, columns]);
+    let tasks = if threads == 1 || each > 1 {
+        1
+    } else {
+        usize::MAX
+    };
     let y = result.filled(sizes, |out| {
-        let run = |at: usize| {
-            let [left, right] = places[at];
-            let product = Product {
-                left: &Left::of(dot, a.matrix(left), a.is_signed),
-                right: &Right::new(dot, b.matrix(right), b.is_signed),
-            };
-            let corrections = product.corrections(&zeros, &ends);
-            let end = End {
-                result: outcome,
-                ..corrections.end()
-            };
-            product.run(end, out, at * rows * columns, each);
-        };
-        if threads == 1 || each > 1 {
-            (0..count).for_each(run);
-        } else {
-            side_by_side(count, run);
-        }
+        let length = rows * columns * outcome.size();
+        let grid = Grid::of_rows(Cuts::every(count, 1), length);
+        let out = out.reshaped(count, length);
+        out.side_by_side(
+            grid,
+            tasks,
+            || (),
+            |_, at, _, out| {
+                let [left, right] = places[at];
+                let product = Product {
+                    left: &Left::of(dot, a.matrix(left), a.is_signed),
+                    right: &Right::new(dot, b.matrix(right), b.is_signed),
+                };
+                let corrections = product.corrections(&zeros, &ends);
+                let end = End {
+                    result: outcome,
+                    ..corrections.end()
+                };
+                product.run(end, each, out)
+            },
+        )
     });
     Some(FlexTensor::from_data(y))
 }
@@ -258,41 +265,41 @@ impl Product<'_> {
         Corrections::new(zeros, sums, self.right.inner, &ends.bias)
     }
 
-    /// Writes the result from the element `begin` on.
-    fn run(&self, end: End<'_>, out: Target, begin: usize, threads: usize) {
-        let (left, right) = (self.left, self.right);
+    fn run<'a>(&self, end: End<'_>, threads: usize, out: Unwritten<'a, u8>) -> Written<'a, u8> {
+        let (left, right, size) = (self.left, self.right, end.result.size());
         let (rows, columns, width) = (left.rows, right.columns, right.dot.columns());
-        let part = |rows: std::ops::Range<usize>, first: usize| {
-            let count = width.min(columns - first);
-            for rows in panels(rows.end, left.panel).skip(rows.start / left.panel) {
-                let tile = Tile {
-                    dot: right.dot,
-                    left: left.rows(rows.clone()),
-                    rows: rows.len(),
-                    right: right.panel(first),
-                    steps: &right.steps,
-                    ahead: AHEAD,
-                    registers: count.div_ceil(right.dot.lanes()),
-                    columns: (1 << count) - 1,
-                };
-                let place = out.place(begin + rows.start * columns + first, columns);
-                // SAFETY: the place is inside of the target, of which each part writes its own rows and columns.
-                unsafe { tile.run(end.from(rows.start, first), place) };
-            }
-        };
-        let panels = columns.div_ceil(width);
         let share = rows
-            .div_ceil(threads.div_ceil(panels))
+            .div_ceil(threads.div_ceil(columns.div_ceil(width)))
             .next_multiple_of(left.panel);
-        let run = |unit: usize| {
-            let first = unit / panels * share;
-            part(first..rows.min(first + share), unit % panels * width);
+        let grid = Grid {
+            rows: Cuts::every(rows, share),
+            columns: Cuts::every(columns * size, width * size),
+            order: Order::RowMajor,
         };
-        let units = panels * rows.div_ceil(share);
-        if threads == 1 {
-            (0..units).for_each(run);
-        } else {
-            side_by_side(units, run);
-        }
+        let tasks = if threads == 1 { 1 } else { usize::MAX };
+        let out = out.reshaped(rows, columns * size);
+        out.side_by_side(
+            grid,
+            tasks,
+            || (),
+            |_, _, spot, out| {
+                let first = spot.columns.start / size;
+                let count = spot.columns.len() / size;
+                out.in_rows(left.panel, |at, out| {
+                    let row = spot.rows.start + at;
+                    let tile = Tile {
+                        dot: right.dot,
+                        left: left.rows(row..row + out.rows()),
+                        rows: out.rows(),
+                        right: right.panel(first),
+                        steps: &right.steps,
+                        ahead: AHEAD,
+                        registers: count.div_ceil(right.dot.lanes()),
+                        columns: (1 << count) - 1,
+                    };
+                    tile.run(end.from(row, first), out)
+                })
+            },
+        )
     }
 }

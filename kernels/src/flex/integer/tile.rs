@@ -6,7 +6,11 @@ use super::dot::Dot;
 #[cfg(target_arch = "aarch64")]
 use super::lanes::Neon;
 use super::lanes::{Lanes, Plain};
-use crate::flex::{gemm::Steps, instructions::prefetch};
+use crate::flex::{
+    gemm::Steps,
+    instructions::prefetch,
+    memory::{OutputTile, Unwritten, Written},
+};
 
 /// Rows of a panel times as many columns as some registers have, in sums of 32 bits that wrap around.
 #[derive(Clone, Copy)]
@@ -60,13 +64,14 @@ pub enum Factor<'a> {
     Columns(&'a [f32]),
 }
 
-/// Where a tile goes: rows of an output, one `step` after another.
-#[derive(Clone, Copy)]
-pub struct Place {
-    pub first: *mut u8,
-    /// How many elements there are from the first one on.
-    pub room: usize,
-    pub step: usize,
+impl Outcome<'_> {
+    /// Bytes of an element.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Bytes { .. } => 1,
+            Self::Sums | Self::Floats { .. } => 4,
+        }
+    }
 }
 
 impl<'a> End<'a> {
@@ -133,28 +138,28 @@ impl Factor<'_> {
 
 /// Runs the loop for as many rows and registers as a tile has.
 macro_rules! by_rows {
-    ($tile:expr, $end:expr, $place:expr, 14, $run:ident::<$lanes:ty>) => {
-        by_rows!(@ $tile, $end, $place, $run, $lanes, 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
+    ($tile:expr, $end:expr, $to:expr, 14, $run:ident::<$lanes:ty>) => {
+        by_rows!(@ $tile, $end, $to, $run, $lanes, 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
     };
-    ($tile:expr, $end:expr, $place:expr, 12, $run:ident::<$lanes:ty>) => {
-        by_rows!(@ $tile, $end, $place, $run, $lanes, 1 2 3 4 5 6 7 8 9 10 11 12)
+    ($tile:expr, $end:expr, $to:expr, 12, $run:ident::<$lanes:ty>) => {
+        by_rows!(@ $tile, $end, $to, $run, $lanes, 1 2 3 4 5 6 7 8 9 10 11 12)
     };
-    ($tile:expr, $end:expr, $place:expr, 8, $run:ident::<$lanes:ty>) => {
-        by_rows!(@ $tile, $end, $place, $run, $lanes, 1 2 3 4 5 6 7 8)
+    ($tile:expr, $end:expr, $to:expr, 8, $run:ident::<$lanes:ty>) => {
+        by_rows!(@ $tile, $end, $to, $run, $lanes, 1 2 3 4 5 6 7 8)
     };
-    ($tile:expr, $end:expr, $place:expr, 6, $run:ident::<$lanes:ty>) => {
-        by_rows!(@ $tile, $end, $place, $run, $lanes, 1 2 3 4 5 6)
+    ($tile:expr, $end:expr, $to:expr, 6, $run:ident::<$lanes:ty>) => {
+        by_rows!(@ $tile, $end, $to, $run, $lanes, 1 2 3 4 5 6)
     };
-    ($tile:expr, $end:expr, $place:expr, 4, $run:ident::<$lanes:ty>) => {
-        by_rows!(@ $tile, $end, $place, $run, $lanes, 1 2 3 4)
+    ($tile:expr, $end:expr, $to:expr, 4, $run:ident::<$lanes:ty>) => {
+        by_rows!(@ $tile, $end, $to, $run, $lanes, 1 2 3 4)
     };
-    (@ $tile:expr, $end:expr, $place:expr, $run:ident, $lanes:ty, $($rows:literal)*) => {
+    (@ $tile:expr, $end:expr, $to:expr, $run:ident, $lanes:ty, $($rows:literal)*) => {
         match ($tile.rows, $tile.registers) {
             $(
-                ($rows, 1) => $run::<$lanes, $rows, 1>($tile, $end, $place),
-                ($rows, 2) => $run::<$lanes, $rows, 2>($tile, $end, $place),
+                ($rows, 1) => $run::<$lanes, $rows, 1>($tile, $end, $to),
+                ($rows, 2) => $run::<$lanes, $rows, 2>($tile, $end, $to),
             )*
-            (1, 4) => $run::<$lanes, 1, 4>($tile, $end, $place),
+            (1, 4) => $run::<$lanes, 1, 4>($tile, $end, $to),
             (rows, registers) => panic!("no tile has {rows} rows and {registers} registers"),
         }
     };
@@ -164,12 +169,8 @@ macro_rules! by_rows {
 use by_rows;
 
 impl Tile<'_> {
-    /// Writes the tile.
-    ///
-    /// # Safety
-    ///
-    /// The place is good for its room in elements of the outcome, for writes of this thread alone.
-    pub unsafe fn run(self, end: End<'_>, place: Place) {
+    /// Writes the tile to the bytes of a rectangle of as many rows and columns.
+    pub fn run<'a>(self, end: End<'_>, mut out: Unwritten<'a, u8>) -> Written<'a, u8> {
         let dot = self.dot;
         assert!(dot.is_there());
         assert!(self.left.len() >= self.rows * self.steps.count() * dot.words());
@@ -181,23 +182,43 @@ impl Tile<'_> {
                 .checked_shr(width as u32)
                 .is_none_or(|more| more == 0)
         );
-        assert!(self.rows > 0 && (self.rows - 1) * place.step + columns <= place.room);
+        let row = columns * end.result.size();
+        assert!(self.rows > 0 && out.rows() == self.rows && out.columns() == row);
         end.check(self.rows, width);
+        let to = Destination::new(out.tile(0..self.rows, 0..row));
         // SAFETY: the processor has the instructions, and the assertions hold for what is read and written.
         unsafe {
             match dot {
                 #[cfg(target_arch = "x86_64")]
-                Dot::Vnni => compiled::vnni(self, end, place),
+                Dot::Vnni => compiled::vnni(self, end, to),
                 #[cfg(target_arch = "x86_64")]
-                Dot::VnniNarrow => compiled::vnni_narrow(self, end, place),
+                Dot::VnniNarrow => compiled::vnni_narrow(self, end, to),
                 #[cfg(target_arch = "x86_64")]
-                Dot::Madd => compiled::madd(self, end, place),
+                Dot::Madd => compiled::madd(self, end, to),
                 #[cfg(target_arch = "aarch64")]
-                Dot::Sdot => compiled::sdot(self, end, place),
+                Dot::Sdot => compiled::sdot(self, end, to),
                 #[cfg(target_arch = "aarch64")]
-                Dot::Neon => by_rows!(self, end, place, 8, run::<Neon>),
-                Dot::Portable => by_rows!(self, end, place, 4, run::<Plain>),
+                Dot::Neon => by_rows!(self, end, to, 8, run::<Neon>),
+                Dot::Portable => by_rows!(self, end, to, 4, run::<Plain>),
             }
+        }
+        // SAFETY: each row is stored in registers, whose active lanes are all columns.
+        unsafe { out.assume_written() }
+    }
+}
+
+/// Where the microkernel stores a tile; rows are `stride` bytes apart.
+#[derive(Clone, Copy)]
+struct Destination {
+    first: *mut u8,
+    stride: usize,
+}
+
+impl Destination {
+    fn new(tile: OutputTile<'_, u8>) -> Self {
+        Self {
+            first: tile.as_mut_ptr(),
+            stride: tile.stride(),
         }
     }
 }
@@ -205,22 +226,22 @@ impl Tile<'_> {
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod compiled {
     use super::super::lanes::{self, Lanes};
-    use super::{End, Place, Tile, run};
+    use super::{Destination, End, Tile, run};
 
     macro_rules! compiled {
         ($name:ident $one:ident $feature:literal $rows:tt $lanes:ident) => {
-            pub unsafe fn $name(tile: Tile<'_>, end: End<'_>, place: Place) {
+            pub unsafe fn $name(tile: Tile<'_>, end: End<'_>, to: Destination) {
                 #[target_feature(enable = $feature)]
                 unsafe fn $one<L: Lanes, const G: usize, const V: usize>(
                     tile: Tile<'_>,
                     end: End<'_>,
-                    place: Place,
+                    to: Destination,
                 ) {
                     // SAFETY: what the caller says.
-                    unsafe { run::<L, G, V>(tile, end, place) }
+                    unsafe { run::<L, G, V>(tile, end, to) }
                 }
                 // SAFETY: what the caller says.
-                unsafe { super::by_rows!(tile, end, place, $rows, $one::<lanes::$lanes>) }
+                unsafe { super::by_rows!(tile, end, to, $rows, $one::<lanes::$lanes>) }
             }
         };
     }
@@ -248,7 +269,7 @@ const MOST: usize = 14 * 2 * 16;
 unsafe fn run<L: Lanes, const G: usize, const V: usize>(
     tile: Tile<'_>,
     end: End<'_>,
-    place: Place,
+    to: Destination,
 ) {
     // SAFETY: of all reads and writes below: the assertions of the caller.
     unsafe {
@@ -277,7 +298,7 @@ unsafe fn run<L: Lanes, const G: usize, const V: usize>(
                 sum.store(first.add((row * V + at) * L::COUNT));
             }
         }
-        write::<L>(first, tile, end, place);
+        write::<L>(first, tile, end, to);
     }
 }
 
@@ -287,7 +308,7 @@ unsafe fn run<L: Lanes, const G: usize, const V: usize>(
 ///
 /// As for [`run`], and the sums are done.
 #[inline(always)]
-unsafe fn write<L: Lanes>(done: *const i32, tile: Tile<'_>, end: End<'_>, place: Place) {
+unsafe fn write<L: Lanes>(done: *const i32, tile: Tile<'_>, end: End<'_>, to: Destination) {
     let all = (1u32 << L::COUNT) - 1;
     let mut at = 0;
     for register in 0..tile.registers {
@@ -297,26 +318,25 @@ unsafe fn write<L: Lanes>(done: *const i32, tile: Tile<'_>, end: End<'_>, place:
             // SAFETY: of all reads and writes: the assertions of the caller.
             unsafe {
                 let sum = L::load(done.add((row * tile.registers + register) * L::COUNT));
-                let to = row * place.step + at;
-                finish(sum, end, [row, column], place.first, to, mask);
+                let to = to.first.add(row * to.stride + at * end.result.size());
+                finish(sum, end, [row, column], to, mask);
             }
         }
         at += mask.count_ones() as usize;
     }
 }
 
-/// Writes the sums of some columns of a row with what follows them, from the element `to` on.
+/// Applies the epilogue to the sums of some columns of a row, and stores those of the mask one after another from `to` on.
 ///
 /// # Safety
 ///
-/// There are numbers for the row and all columns of the register, and room for those of the mask.
+/// The epilogue has numbers for the row and all columns of the register, and `to` is valid for the elements of the mask.
 #[inline(always)]
 pub unsafe fn finish<L: Lanes>(
     mut sum: L,
     end: End<'_>,
     [row, column]: [usize; 2],
-    first: *mut u8,
-    to: usize,
+    to: *mut u8,
     mask: u32,
 ) {
     // SAFETY: of all reads and writes: what the caller says.
@@ -332,7 +352,7 @@ pub unsafe fn finish<L: Lanes>(
             sum = sum.add(columns.mul(L::splat(*rows.get_unchecked(row))));
         }
         match end.result {
-            Outcome::Sums => sum.gather(first.cast::<u32>().add(to), mask),
+            Outcome::Sums => sum.gather(to.cast::<u32>(), mask),
             Outcome::Bytes {
                 factor: of,
                 zero,
@@ -341,14 +361,14 @@ pub unsafe fn finish<L: Lanes>(
                 let value = sum.scaled(factor::<L>(of, row, column));
                 let (low, high) = (L::splat_float(low), L::splat_float(high));
                 let value = L::rounded(value, L::splat_float(zero), low, high);
-                value.gather_bytes(first.add(to), mask);
+                value.gather_bytes(to, mask);
             }
             Outcome::Floats { factor: of, bias } => {
                 let mut value = sum.scaled(factor::<L>(of, row, column));
                 if let Some(bias) = bias {
                     value = L::add_float(value, L::load_float(bias.as_ptr().add(column)));
                 }
-                L::bits(value).gather(first.cast::<u32>().add(to), mask);
+                L::bits(value).gather(to.cast::<u32>(), mask);
             }
         }
     }

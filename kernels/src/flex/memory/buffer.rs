@@ -16,7 +16,11 @@ use cubecl_environment::bytes::{
     AccessError, AccessPolicy, AllocationController, AllocationProperty,
 };
 
-use super::{poison, recycled::Memory};
+use super::{
+    poison,
+    recycled::Memory,
+    region::{Unwritten, Written},
+};
 use crate::sizes::no_memory;
 
 /// Elements one behind the other, in memory that is used again where they are many.
@@ -32,6 +36,24 @@ struct Controller {
 }
 
 impl<T: Pod + Send + Sync> Buffer<T> {
+    /// `length` elements, all of which `write` writes.
+    ///
+    /// # Panics
+    ///
+    /// If `write` returns the proof for other elements.
+    pub fn filled(
+        length: usize,
+        write: impl for<'p> FnOnce(Unwritten<'p, T>) -> Written<'p, T>,
+    ) -> Self {
+        let checked = |blank: &mut [MaybeUninit<T>]| {
+            let (first, length) = (blank.as_ptr().cast(), blank.len());
+            let is_all = write(Unwritten::of_slice(blank)).is_of(first, length);
+            assert!(is_all, "a kernel writes all elements of its output");
+        };
+        // SAFETY: the proof for all elements is checked.
+        unsafe { Self::written(length, checked) }
+    }
+
     /// As many elements as `write` writes.
     ///
     /// # Safety

@@ -99,13 +99,20 @@ mod tests {
 
     use super::*;
     use crate::flex::{
-        memory::{Buffer, Output, with_scratch},
+        memory::{Buffer, with_scratch, write_by_index},
         threads::side_by_side,
     };
 
     /// What the last of so many elements has if none is written.
     fn unwritten(length: usize) -> f32 {
-        Output::filled(length, |_| ())[length - 1]
+        Buffer::filled(length, |out| {
+            if IS_ON {
+                // SAFETY: this build has filled the memory.
+                unsafe { out.assume_written() }
+            } else {
+                out.zeroed()
+            }
+        })[length - 1]
     }
 
     #[test]
@@ -122,12 +129,14 @@ mod tests {
 
     #[test]
     fn memory_of_an_earlier_result_is_filled() {
-        drop(Output::of::<u16>(1_000_000, |out| {
-            // SAFETY: no other thread has the memory.
-            unsafe { out.filled(0, 1_000_000) };
-        }));
-        let again = with(Poison::Large, || Output::of::<u16>(1_000_000, |_| ()));
-        assert!(!IS_ON || again.iter().all(|x| *x == 0x5A5A));
+        if !IS_ON {
+            return;
+        }
+        drop(Buffer::<u16>::filled(1_000_000, |out| out.zeroed()));
+        // SAFETY: as for `unwritten`.
+        let again = || Buffer::<u16>::filled(1_000_000, |out| unsafe { out.assume_written() });
+        let again = with(Poison::Large, again);
+        assert!(again.iter().all(|x| *x == 0x5A5A));
     }
 
     #[test]
@@ -176,13 +185,8 @@ mod tests {
     fn results_that_are_written_do_not_depend_on_the_pattern() {
         let run = |poison| {
             with(poison, || {
-                let write = |out: &mut [MaybeUninit<u8>]| {
-                    for x in out {
-                        x.write(7);
-                    }
-                };
-                // SAFETY: all elements are written.
-                unsafe { Buffer::written(100_000, write) }.to_vec()
+                Buffer::filled(100_000, |out| out.write(|out| write_by_index(out, |_| 7u8)))
+                    .to_vec()
             })
         };
         assert_eq!(run(Poison::NotANumber), run(Poison::Large));

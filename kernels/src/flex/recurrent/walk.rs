@@ -8,7 +8,7 @@ use super::{
 };
 use crate::flex::{
     gemm::{End, Right, multiply_packed},
-    memory::{Target, repeated},
+    memory::{RunWriter, Unwritten, Written, overwrite, repeated, zeroed},
     view::Matrix,
 };
 use crate::spec::recurrent::{Cell, Sizes};
@@ -38,19 +38,11 @@ pub struct Walk<'a> {
     pub initial: [Option<&'a [f32]>; 2],
 }
 
-/// Where outputs go.
-pub struct Places {
-    pub y: Target,
-    pub hidden: Target,
-    /// As long as there are states of an LSTM.
-    pub memory: Target,
-}
-
 /// The state of some sequences, row after row, and memory for a step.
-struct State {
-    hidden: Vec<f32>,
+pub struct State {
+    pub hidden: Vec<f32>,
     /// Of an LSTM, or the reset state of a GRU.
-    memory: Vec<f32>,
+    pub memory: Vec<f32>,
     linear: Vec<f32>,
     /// Of a GRU that resets the state before it multiplies.
     candidate: Vec<f32>,
@@ -59,29 +51,34 @@ struct State {
 }
 
 impl Walk<'_> {
-    /// Writes the outputs of some sequences of the batch.
-    pub fn run(&self, sequences: Range<usize>, out: &Places) {
+    /// Writes the outputs of some sequences of the batch, and returns their last states.
+    ///
+    /// `out` has a row for each time, with the sequences one after another, or, where the batch is the first axis, for each
+    /// sequence and time.
+    pub fn run<'a>(&self, sequences: Range<usize>, out: Unwritten<'a>) -> (State, Written<'a>) {
         let width = self.sizes.hidden;
+        let mut out = RunWriter::new(out, width);
         let mut state = self.state(sequences.clone());
         for step in 0..self.sizes.times {
             self.step(step, sequences.clone(), &mut state);
-            for (row, hidden) in sequences.clone().zip(state.hidden.chunks_exact(width)) {
-                let place = self.output_row(self.time(step, row), row) * width;
-                if self.is_active(step, row) {
-                    write(&out.y, place, hidden);
+            for (at, hidden) in state.hidden.chunks_exact(width).enumerate() {
+                let sequence = sequences.start + at;
+                let time = self.time(step, sequence);
+                let (row, run) = if self.cell.batch_first() {
+                    (at * self.sizes.times + time, 0)
                 } else {
-                    // SAFETY: one thread walks over a sequence in one direction.
-                    unsafe { out.y.filled(place, width) };
-                }
+                    (time, at)
+                };
+                out.write(row, run, |out| {
+                    if self.is_active(step, sequence) {
+                        out.write_copy_of_slice(hidden)
+                    } else {
+                        zeroed(out)
+                    }
+                });
             }
         }
-        for (at, row) in sequences.enumerate() {
-            let (place, rows) = (self.state_row(row) * width, at * width..(at + 1) * width);
-            write(&out.hidden, place, &state.hidden[rows.clone()]);
-            if let Cell::Lstm(_) = self.cell {
-                write(&out.memory, place, &state.memory[rows]);
-            }
-        }
+        (state, out.finish())
     }
 
     fn step(&self, step: usize, sequences: Range<usize>, state: &mut State) {
@@ -171,7 +168,8 @@ impl Walk<'_> {
         }
     }
 
-    fn state(&self, sequences: Range<usize>) -> State {
+    /// The state before the first step.
+    pub fn state(&self, sequences: Range<usize>) -> State {
         let (count, width) = (sequences.len(), self.sizes.hidden);
         let [hidden, memory] = self.initial.map(|initial| {
             let mut rows = repeated(count * width, 0.0);
@@ -234,26 +232,11 @@ impl Walk<'_> {
     }
 
     /// The row of a sequence in the states.
-    fn state_row(&self, sequence: usize) -> usize {
+    pub fn state_row(&self, sequence: usize) -> usize {
         if self.cell.batch_first() {
             sequence * self.sizes.directions + self.direction
         } else {
             self.direction * self.sizes.batch + sequence
-        }
-    }
-
-    /// The row of a sequence at a time in the outputs.
-    fn output_row(&self, time: usize, sequence: usize) -> usize {
-        let Sizes {
-            times,
-            batch,
-            directions,
-            ..
-        } = self.sizes;
-        if self.cell.batch_first() {
-            (sequence * times + time) * directions + self.direction
-        } else {
-            (time * directions + self.direction) * batch + sequence
         }
     }
 }
@@ -279,11 +262,7 @@ fn rows_of<'a>(
 /// Rows times packed weights.
 fn product(rows: &[f32], width: usize, weights: &Right, bias: Option<&[f32]>, out: &mut [f32]) {
     let end = End { bias, ..End::NONE };
-    multiply_packed(Matrix::dense(rows, width), weights, end, Target::of(out));
-}
-
-fn write(out: &Target, first: usize, row: &[f32]) {
-    let place = out.part(first, row.len()).at(0);
-    // SAFETY: the part is as long as the row, and one thread walks over a sequence in one direction.
-    unsafe { std::ptr::copy_nonoverlapping(row.as_ptr(), place, row.len()) };
+    overwrite(out, |out| {
+        multiply_packed(Matrix::dense(rows, width), weights, end, out)
+    });
 }

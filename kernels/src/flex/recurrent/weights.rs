@@ -16,7 +16,7 @@ use crate::{
         copy::dense,
         gemm::{End, Right, multiply_packed},
         instructions::Set,
-        memory::{Buffer, Output},
+        memory::Buffer,
         packed::{Pack, pack},
         quantize::{Integer, by_dtype, elements},
         view::{Matrix, RawView, Unaligned},
@@ -115,8 +115,8 @@ impl Weights {
     pub fn project(&self, x: &Inputs, bias: Option<&[f32]>) -> Buffer {
         let (x, scale) = (x.matrix(), x.scale());
         let end = End { bias, ..End::NONE };
-        let mut rows = Output::filled(x.rows * self.input.columns, |out| {
-            multiply_packed(x, &self.input, end, out);
+        let mut rows = Buffer::filled(x.rows * self.input.columns, |out| {
+            multiply_packed(x, &self.input, end, out)
         });
         if let Some([columns, _]) = &self.scales {
             for row in rows.chunks_exact_mut(columns.len()) {

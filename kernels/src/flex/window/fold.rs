@@ -3,14 +3,14 @@
 use super::Masked;
 use crate::flex::gemm::Plain;
 
-/// Where results of a channel are.
+/// Output pixels of one channel that a register has.
 #[derive(Clone, Copy)]
 pub struct At {
-    /// The depth, row and first column of a register.
+    /// Depth, row and column of the first one.
     pub position: [usize; 3],
-    /// In the memory of the channel.
+    /// Index of the first one in the channel.
     pub offset: usize,
-    /// The lanes that are there.
+    /// The lanes that are output pixels.
     pub mask: u32,
 }
 
@@ -26,12 +26,8 @@ pub trait Fold<L: Masked> {
     /// With the numbers that a tap sees.
     unsafe fn step(&self, sum: L, values: L, tap: usize) -> L;
 
-    /// Writes the results.
-    ///
-    /// # Safety
-    ///
-    /// No other thread reads or writes them.
-    unsafe fn end(&self, sum: L, at: At);
+    /// The results, from what there is after the last tap.
+    unsafe fn end(&self, sum: L, at: At) -> L;
 }
 
 macro_rules! any_fold {

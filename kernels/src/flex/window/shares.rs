@@ -8,7 +8,8 @@ use std::ops::Range;
 use super::ROWS;
 use crate::flex::{
     instructions::Set,
-    threads::{in_parts, uneven_parts},
+    memory::{Cuts, Grid, Order, Unwritten, Written},
+    threads::uneven_parts,
 };
 
 /// Tiles that a band has at least.
@@ -19,37 +20,73 @@ pub fn bands(set: Set, plane: usize, threads: usize) -> usize {
     threads.min(plane / (TILES * set.columns())).max(1)
 }
 
-/// Runs over each plane's rows, band after band, with the number of the plane.
-pub fn by_bands(
+/// Output that consists of planes: how many there are, and the depths, rows and columns of each.
+#[derive(Clone, Copy)]
+pub struct Planes {
+    pub count: usize,
+    pub depths: usize,
+    pub rows: usize,
+    pub columns: usize,
+}
+
+impl Planes {
+    /// Divides planes into bands of rows for so many threads: band after band, each in all planes. The rows of the rectangle are
+    /// the depths of all planes.
+    pub fn bands(self, set: Set, threads: usize) -> Grid<'static> {
+        let plane = self.rows * self.columns;
+        let rows = self.rows.div_ceil(bands(set, plane, threads));
+        // As many as are computed at once.
+        let rows = rows.next_multiple_of(ROWS).max(ROWS);
+        Grid {
+            rows: Cuts::Every {
+                groups: self.count,
+                size: self.depths,
+                step: self.depths.max(1),
+            },
+            columns: Cuts::every(plane, (rows * self.columns).max(1)),
+            order: Order::ColumnMajor,
+        }
+    }
+}
+
+/// Writes each plane in bands of rows, side by side: band after band, each in all planes.
+///
+/// `write` gets the number of the plane, its rows, and the part of the output with these rows: one line of contiguous elements
+/// for each depth.
+pub fn by_bands<'a, T: Send + Sync>(
+    out: Unwritten<'a, T>,
     set: Set,
-    planes: usize,
-    [high, wide]: [usize; 2],
+    planes: Planes,
     threads: usize,
-    run: impl Fn(usize, Range<usize>) + Send + Sync,
-) {
-    let rows = high.div_ceil(bands(set, high * wide, threads));
-    // As many as are computed at once.
-    let rows = rows.next_multiple_of(ROWS).max(ROWS);
-    in_parts(
-        planes * high.div_ceil(rows),
-        uneven_parts(threads),
-        |units| {
-            for unit in units {
-                let first = unit / planes * rows;
-                run(unit % planes, first..high.min(first + rows));
-            }
+    write: impl for<'p> Fn(usize, Range<usize>, Unwritten<'p, T>) -> Written<'p, T> + Send + Sync,
+) -> Written<'a, T> {
+    let Planes {
+        count,
+        depths,
+        rows: high,
+        columns: wide,
+    } = planes;
+    let grid = planes.bands(set, threads);
+    let out = out.reshaped(count * depths, high * wide);
+    let tasks = uneven_parts(threads);
+    out.side_by_side(
+        grid,
+        tasks,
+        || (),
+        |_, _, spot, part| {
+            let rows = spot.columns.start / wide..spot.columns.end / wide;
+            write(spot.rows.start / depths, rows, part)
         },
-    );
+    )
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
     use super::*;
+    use crate::flex::memory::Buffer;
 
     #[test]
-    fn every_row_of_every_plane_runs_once() {
+    fn every_row_of_every_plane_is_written() {
         for (planes, high, wide, threads) in [
             (3, 5, 4, 2),
             (2, 301, 40, 3),
@@ -59,16 +96,27 @@ mod tests {
             (2, 3, 0, 2),
             (3, 50, 50, 1),
         ] {
-            let seen = Mutex::new(vec![0; planes * high]);
-            by_bands(Set::best(), planes, [high, wide], threads, |plane, rows| {
-                let mut seen = seen.lock().unwrap();
-                rows.for_each(|row| seen[plane * high + row] += 1);
-            });
-            let seen = seen.into_inner().unwrap();
-            assert!(
-                seen.iter().all(|count| *count == 1),
-                "{planes} {high} {wide} {threads}"
-            );
+            for depths in [1, 3] {
+                let planes = Planes {
+                    count: planes,
+                    depths,
+                    rows: high,
+                    columns: wide,
+                };
+                let length = planes.count * depths * high * wide;
+                let y = Buffer::filled(length, |out| {
+                    by_bands(out, Set::best(), planes, threads, |plane, rows, part| {
+                        part.write_rows(|depth, elements| {
+                            let first = ((plane * depths + depth) * high + rows.start) * wide;
+                            let values: Vec<u32> =
+                                (first as u32..).take(rows.len() * wide).collect();
+                            elements.write_copy_of_slice(&values)
+                        })
+                    })
+                });
+                let is_right = y.iter().copied().eq(0..length as u32);
+                assert!(is_right, "{} {high} {wide} {threads}", planes.count);
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::flex::{
     gemm::{Lanes, Plain},
     instructions::WIDEST,
-    memory::Target,
+    memory::OutputTile,
 };
 
 /// Registers of channels, one for each place.
@@ -33,18 +33,22 @@ pub trait Transpose: Lanes {
         }
     }
 
-    /// Writes some places of some channels, which are `step` numbers apart.
+    /// Writes pixels of channels: a row for each channel.
     ///
     /// # Safety
     ///
-    /// As for [`Transpose::read`], and no other thread reads or writes the numbers.
+    /// As for [`Transpose::read`].
     #[inline(always)]
-    unsafe fn write(square: &Square, out: Target, step: usize, [channels, places]: [usize; 2]) {
-        for channel in 0..channels {
-            let out = out.part(channel * step, places);
-            for (place, lanes) in square.0[..places].iter().enumerate() {
-                // SAFETY: the number is in the part, and what the caller says.
-                unsafe { out.put(place, lanes[channel]) };
+    unsafe fn write(square: &Square, out: OutputTile<'_>) {
+        assert!(out.rows() <= WIDEST && out.columns() <= WIDEST);
+        for channel in 0..out.rows() {
+            for (pixel, lanes) in square.0[..out.columns()].iter().enumerate() {
+                // SAFETY: the channel and the pixel are a row and a column of the tile.
+                unsafe {
+                    out.as_mut_ptr()
+                        .add(channel * out.stride() + pixel)
+                        .write(lanes[channel])
+                };
             }
         }
     }
@@ -59,7 +63,7 @@ impl Transpose for std::arch::aarch64::float32x4_t {}
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{Square, Target, Transpose, WIDEST};
+    use super::{OutputTile, Square, Transpose, WIDEST};
 
     impl Transpose for __m256 {}
 
@@ -87,17 +91,18 @@ mod x86 {
         }
 
         #[inline(always)]
-        unsafe fn write(square: &Square, out: Target, step: usize, [channels, places]: [usize; 2]) {
-            let mask = ((1u32 << places) - 1) as u16;
-            // SAFETY: masked stores write the places of the channels, which are parts; and what the caller says.
+        unsafe fn write(square: &Square, out: OutputTile<'_>) {
+            assert!(out.rows() <= WIDEST && out.columns() <= WIDEST);
+            let mask = ((1u32 << out.columns()) - 1) as u16;
+            // SAFETY: masked stores write the columns of the tile's rows. The caller's promise for the rest.
             unsafe {
                 let mut rows = [_mm512_setzero_ps(); WIDEST];
                 for (row, lanes) in rows.iter_mut().zip(&square.0) {
                     *row = _mm512_loadu_ps(lanes.as_ptr());
                 }
-                for (channel, row) in transposed(rows)[..channels].iter().enumerate() {
-                    let out = out.part(channel * step, places);
-                    _mm512_mask_storeu_ps(out.at(0), mask, *row);
+                for (channel, row) in transposed(rows)[..out.rows()].iter().enumerate() {
+                    let to = out.as_mut_ptr().add(channel * out.stride());
+                    _mm512_mask_storeu_ps(to, mask, *row);
                 }
             }
         }
@@ -158,7 +163,7 @@ mod x86 {
 mod tests {
     use super::*;
     use crate::flex::instructions::{Set, with_each_set};
-    use crate::flex::memory::Output;
+    use crate::flex::memory::overwrite;
 
     #[test]
     fn axes_are_exchanged() {
@@ -205,14 +210,16 @@ mod tests {
         size: [usize; 2],
         square: &mut Square,
     ) -> Vec<f32> {
-        Output::filled(values.len(), |out| {
-            // SAFETY: what the caller says, and this thread alone writes.
+        let mut out = vec![0.0; values.len().next_multiple_of(50)];
+        overwrite(&mut out, |out| {
+            let mut out = out.reshaped(values.len().div_ceil(50), 50);
+            // SAFETY: the caller's promise. All elements are initialized before.
             unsafe {
-                out.filled(0, out.length());
                 L::read(values, 50, size, square);
-                L::write(square, out, 50, size);
+                L::write(square, out.tile(0..size[0], 0..size[1]));
+                out.assume_written()
             }
-        })
-        .to_vec()
+        });
+        out
     }
 }

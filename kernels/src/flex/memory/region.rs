@@ -1,0 +1,474 @@
+//! Rectangles of output memory.
+//!
+//! A kernel gets the memory of its result as [`Unwritten`] and must return [`Written`], which proves that all elements are
+//! initialized. Safe code gets the proof by writing rows, or by joining the proofs of all parts of a rectangle
+//! ([`super::grid`]); code that writes through pointers states it with [`Unwritten::assume_written`]. Parts are disjoint, and
+//! nothing outside this module creates one.
+
+use std::{marker::PhantomData, mem::MaybeUninit, ops::Range, slice::from_raw_parts_mut};
+
+use bytemuck::Pod;
+
+use super::slices::zeroed;
+
+/// Rows of elements, `stride` elements apart.
+///
+/// The elements are valid for writes during `'a`, and no other rectangle or reference has them.
+struct Region<'a, T> {
+    first: *mut T,
+    rows: usize,
+    columns: usize,
+    stride: usize,
+    memory: PhantomData<&'a mut [T]>,
+}
+
+/// A rectangle of output memory whose elements are not initialized yet.
+pub struct Unwritten<'a, T = f32>(Region<'a, T>);
+
+/// Proof that all elements of a rectangle are initialized.
+#[must_use]
+pub struct Written<'a, T = f32>(Region<'a, T>);
+
+/// The part of a rectangle that a microkernel writes through pointers.
+pub struct OutputTile<'a, T = f32>(Region<'a, T>);
+
+// SAFETY: a region is the only access to its elements, as a mutable slice is.
+unsafe impl<T: Send> Send for Region<'_, T> {}
+// SAFETY: a shared region gives no access to its elements but through the unsafe `Region::part`.
+unsafe impl<T: Sync> Sync for Region<'_, T> {}
+
+impl<'a, T> Region<'a, T> {
+    fn of_slice(elements: &'a mut [MaybeUninit<T>]) -> Self {
+        Self {
+            first: elements.as_mut_ptr().cast(),
+            rows: 1,
+            columns: elements.len(),
+            stride: elements.len(),
+            memory: PhantomData,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.rows * self.columns
+    }
+
+    fn is_contiguous(&self) -> bool {
+        self.rows <= 1 || self.stride == self.columns
+    }
+
+    /// Whether both have the same elements in the same order.
+    fn is_same(&self, other: &Region<'_, T>) -> bool {
+        let same_rows =
+            (self.rows, self.columns, self.stride) == (other.rows, other.columns, other.stride);
+        let contiguous = self.is_contiguous() && other.is_contiguous() && self.len() == other.len();
+        self.first == other.first && (same_rows || contiguous)
+    }
+
+    /// # Safety
+    ///
+    /// While the part is in use, nothing else accesses its elements, and `'p` ends before `'a`.
+    unsafe fn part<'p>(&self, rows: Range<usize>, columns: Range<usize>) -> Region<'p, T> {
+        assert!(rows.start <= rows.end && rows.end <= self.rows);
+        assert!(columns.start <= columns.end && columns.end <= self.columns);
+        Region {
+            // SAFETY: the index is at most that of the end of the region, by the assertions.
+            first: match rows.is_empty() {
+                true => self.first,
+                false => unsafe { self.first.add(rows.start * self.stride + columns.start) },
+            },
+            rows: rows.len(),
+            columns: columns.len(),
+            stride: self.stride,
+            memory: PhantomData,
+        }
+    }
+
+    fn row(&mut self, row: usize) -> &mut [MaybeUninit<T>] {
+        assert!(row < self.rows);
+        // SAFETY: the row is in the region, to which `self` is the only access.
+        unsafe { from_raw_parts_mut(self.first.add(row * self.stride).cast(), self.columns) }
+    }
+
+    /// All elements.
+    ///
+    /// # Panics
+    ///
+    /// If there are elements between the rows.
+    fn slice(&mut self) -> &mut [MaybeUninit<T>] {
+        assert!(self.is_contiguous(), "the rows of a rectangle are apart");
+        // SAFETY: the elements are contiguous, and `self` is the only access to them.
+        unsafe { from_raw_parts_mut(self.first.cast(), self.len()) }
+    }
+
+    /// The same elements in other rows.
+    fn reshaped(mut self, rows: usize, columns: usize) -> Self {
+        assert!(self.is_contiguous() && rows.checked_mul(columns) == Some(self.len()));
+        (self.rows, self.columns, self.stride) = (rows, columns, columns);
+        self
+    }
+}
+
+impl<'a, T> Unwritten<'a, T> {
+    /// One row with the elements of a slice.
+    pub fn of_slice(elements: &'a mut [MaybeUninit<T>]) -> Self {
+        Self(Region::of_slice(elements))
+    }
+
+    pub fn rows(&self) -> usize {
+        self.0.rows
+    }
+
+    pub fn columns(&self) -> usize {
+        self.0.columns
+    }
+
+    /// Contiguous elements in rows of another length. Proofs for contiguous elements are the same in all shapes.
+    ///
+    /// # Panics
+    ///
+    /// If the number of elements differs, or there are others between the rows.
+    pub fn reshaped(self, rows: usize, columns: usize) -> Self {
+        Self(self.0.reshaped(rows, columns))
+    }
+
+    /// The bytes of the elements.
+    pub fn bytes(self) -> Unwritten<'a, u8>
+    where
+        T: Pod,
+    {
+        let size = size_of::<T>();
+        Unwritten(Region {
+            first: self.0.first.cast(),
+            rows: self.0.rows,
+            columns: self.0.columns * size,
+            stride: self.0.stride * size,
+            memory: PhantomData,
+        })
+    }
+
+    /// The elements of a row.
+    pub fn row(&mut self, row: usize) -> &mut [MaybeUninit<T>] {
+        self.0.row(row)
+    }
+
+    /// Rows and columns of the rectangle, for a microkernel.
+    pub fn tile(&mut self, rows: Range<usize>, columns: Range<usize>) -> OutputTile<'_, T> {
+        // SAFETY: the tile borrows this rectangle, which is the only access to the elements.
+        OutputTile(unsafe { self.0.part(rows, columns) })
+    }
+
+    /// Writes contiguous elements: `write` returns them initialized.
+    ///
+    /// # Panics
+    ///
+    /// If there are elements between the rows, or `write` returns other elements.
+    #[inline]
+    pub fn write(
+        mut self,
+        write: impl for<'p> FnOnce(&'p mut [MaybeUninit<T>]) -> &'p mut [T],
+    ) -> Written<'a, T> {
+        let (first, length) = (self.0.first, self.0.len());
+        is_written(write(self.0.slice()), first, length);
+        Written(self.0)
+    }
+
+    /// Writes row after row: `write` gets its number and returns its elements initialized.
+    ///
+    /// # Panics
+    ///
+    /// If `write` returns other elements.
+    #[inline]
+    pub fn write_rows(
+        mut self,
+        mut write: impl for<'p> FnMut(usize, &'p mut [MaybeUninit<T>]) -> &'p mut [T],
+    ) -> Written<'a, T> {
+        for row in 0..self.0.rows {
+            let elements = self.0.row(row);
+            let (first, length) = (elements.as_mut_ptr().cast(), elements.len());
+            is_written(write(row, elements), first, length);
+        }
+        Written(self.0)
+    }
+
+    /// Writes row after row of contiguous elements. `write` also gets all rows before, which it may copy.
+    ///
+    /// # Panics
+    ///
+    /// If there are elements between the rows, or `write` returns other elements.
+    pub fn write_after(
+        mut self,
+        mut write: impl for<'p> FnMut(usize, &[T], &'p mut [MaybeUninit<T>]) -> &'p mut [T],
+    ) -> Written<'a, T> {
+        let (rows, columns) = (self.0.rows, self.0.columns);
+        let all = self.0.slice();
+        for row in 0..rows {
+            let (before, rest) = all.split_at_mut(row * columns);
+            let elements = &mut rest[..columns];
+            let (first, length) = (elements.as_mut_ptr().cast(), elements.len());
+            // SAFETY: `write` has returned the elements of all rows before as initialized.
+            let before = unsafe { before.assume_init_ref() };
+            is_written(write(row, before, elements), first, length);
+        }
+        Written(self.0)
+    }
+
+    /// Copies contiguous elements.
+    ///
+    /// # Panics
+    ///
+    /// If there are elements between the rows, or another number of them.
+    #[inline]
+    pub fn copied(self, from: &[T]) -> Written<'a, T>
+    where
+        T: Pod,
+    {
+        self.write(|to| to.write_copy_of_slice(from))
+    }
+
+    /// Sets all elements to 0.
+    #[inline]
+    pub fn zeroed(self) -> Written<'a, T>
+    where
+        T: Pod,
+    {
+        self.write_rows(|_, row| zeroed(row))
+    }
+
+    /// # Safety
+    ///
+    /// All elements of the rectangle are initialized.
+    pub unsafe fn assume_written(self) -> Written<'a, T> {
+        Written(self.0)
+    }
+
+    /// The part with these rows and columns.
+    ///
+    /// # Safety
+    ///
+    /// While the part is in use, no other access to its elements is, and `'p` ends before `'a`.
+    pub(super) unsafe fn part<'p>(
+        &self,
+        rows: Range<usize>,
+        columns: Range<usize>,
+    ) -> Unwritten<'p, T> {
+        // SAFETY: the caller's promise.
+        Unwritten(unsafe { self.0.part(rows, columns) })
+    }
+
+    /// Whether `proof` is that of the part with these rows and columns.
+    pub(super) fn proves(
+        &self,
+        proof: &Written<'_, T>,
+        rows: Range<usize>,
+        columns: Range<usize>,
+    ) -> bool {
+        // SAFETY: the part is only compared.
+        let part: Region<'_, T> = unsafe { self.0.part(rows, columns) };
+        part.is_same(&proof.0)
+    }
+}
+
+/// Checks that initialized elements are all that were to be written.
+#[inline(always)]
+fn is_written<T>(written: &mut [T], first: *mut T, length: usize) {
+    assert!(
+        written.as_mut_ptr() == first && written.len() == length,
+        "a kernel writes all elements of its output"
+    );
+}
+
+impl<'a, T> Written<'a, T> {
+    /// One row with initialized elements.
+    pub fn of(elements: &'a mut [T]) -> Self {
+        Self(Region {
+            first: elements.as_mut_ptr(),
+            rows: 1,
+            columns: elements.len(),
+            stride: elements.len(),
+            memory: PhantomData,
+        })
+    }
+
+    pub fn rows(&self) -> usize {
+        self.0.rows
+    }
+
+    pub fn columns(&self) -> usize {
+        self.0.columns
+    }
+
+    /// The part with these rows and columns.
+    ///
+    /// # Safety
+    ///
+    /// While the part is in use, no other access to its elements is, and `'p` ends before `'a`.
+    pub(super) unsafe fn part<'p>(
+        &self,
+        rows: Range<usize>,
+        columns: Range<usize>,
+    ) -> Written<'p, T> {
+        // SAFETY: the caller's promise.
+        Written(unsafe { self.0.part(rows, columns) })
+    }
+
+    /// Whether this is the proof for all elements of a slice.
+    pub(super) fn is_of(&self, elements: *const T, length: usize) -> bool {
+        self.0.is_contiguous() && self.0.first.cast_const() == elements && self.0.len() == length
+    }
+
+    /// Contiguous elements, to be changed.
+    ///
+    /// # Panics
+    ///
+    /// If there are elements between the rows.
+    pub fn slice(&mut self) -> &mut [T] {
+        let elements = self.0.slice();
+        // SAFETY: a value of this type is only made for initialized elements.
+        unsafe { from_raw_parts_mut(elements.as_mut_ptr().cast(), elements.len()) }
+    }
+
+    /// The elements of a row, to be changed.
+    pub fn row(&mut self, row: usize) -> &mut [T] {
+        let elements = self.0.row(row);
+        // SAFETY: a value of this type is only made for initialized elements.
+        unsafe { from_raw_parts_mut(elements.as_mut_ptr().cast(), elements.len()) }
+    }
+
+    /// The same elements in other rows.
+    pub fn reshaped(self, rows: usize, columns: usize) -> Self {
+        Self(self.0.reshaped(rows, columns))
+    }
+}
+
+impl<'a> Written<'a, u8> {
+    /// The proof for elements whose bytes these are.
+    ///
+    /// # Panics
+    ///
+    /// If the bytes are not those of whole elements.
+    pub fn elements<T: Pod>(self) -> Written<'a, T> {
+        let (size, region) = (size_of::<T>(), self.0);
+        let first: *mut T = region.first.cast();
+        assert!(first.is_aligned() && region.columns.is_multiple_of(size));
+        assert!(region.rows <= 1 || region.stride.is_multiple_of(size));
+        Written(Region {
+            first,
+            rows: region.rows,
+            columns: region.columns / size,
+            stride: region.stride / size,
+            memory: PhantomData,
+        })
+    }
+}
+
+impl<T> OutputTile<'_, T> {
+    /// Pointer to the first element; rows are [`OutputTile::stride`] elements apart.
+    pub fn as_mut_ptr(&self) -> *mut T {
+        self.0.first
+    }
+
+    /// Rows and columns of the tile.
+    pub fn part(&mut self, rows: Range<usize>, columns: Range<usize>) -> OutputTile<'_, T> {
+        // SAFETY: the part borrows this tile, which is the only access to the elements.
+        OutputTile(unsafe { self.0.part(rows, columns) })
+    }
+
+    pub fn rows(&self) -> usize {
+        self.0.rows
+    }
+
+    pub fn columns(&self) -> usize {
+        self.0.columns
+    }
+
+    pub fn stride(&self) -> usize {
+        self.0.stride
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::{
+        super::slices::{overwrite, write_each},
+        *,
+    };
+
+    fn fails<T>(run: impl FnOnce() -> T) -> bool {
+        catch_unwind(AssertUnwindSafe(run)).is_err()
+    }
+
+    #[test]
+    fn written_elements_are_those_of_the_memory() {
+        let mut values = [1u16; 6];
+        overwrite(&mut values, |out| {
+            let mut proof = out.reshaped(2, 3).write_rows(|row, elements| {
+                write_each(elements, &[1, 2, 3], |x| x * 10 + row as u16)
+            });
+            proof.row(1)[2] = 7;
+            assert_eq!(proof.slice(), [10, 20, 30, 11, 21, 7]);
+            proof
+        });
+        assert_eq!(values, [10, 20, 30, 11, 21, 7]);
+        overwrite(&mut values, |out| out.reshaped(3, 2).zeroed());
+        assert_eq!(values, [0; 6]);
+        overwrite(&mut values[..0], |out| out.copied(&[]));
+        overwrite(&mut values, |out| {
+            let (size, whole) = (12, out.bytes());
+            assert_eq!((whole.rows(), whole.columns()), (1, size));
+            whole
+                .write(|bytes| write_each(bytes, &[1; 12], |x| x))
+                .elements()
+        });
+        assert_eq!(values, [0x101; 6]);
+    }
+
+    #[test]
+    fn proofs_of_other_elements_are_refused() {
+        let mut values = [5u8; 8];
+        // Elements that are left out.
+        assert!(fails(
+            || overwrite(&mut values, |out| out.write(|all| zeroed(&mut all[1..])))
+        ));
+        assert_eq!(values, [0; 8]);
+        values.fill(5);
+        assert!(fails(
+            || overwrite(&mut values, |out| out.write(|all| zeroed(&mut all[..7])))
+        ));
+        assert_eq!(values, [0; 8]);
+        // Rows of other lengths, and rows that are left out.
+        assert!(fails(|| overwrite(&mut values, |out| {
+            out.reshaped(4, 2)
+                .write_rows(|_, row| zeroed(&mut row[..1]))
+        })));
+        assert!(fails(|| overwrite(&mut values, |out| out
+            .reshaped(3, 3)
+            .zeroed())));
+        assert!(fails(|| overwrite(&mut values, |out| out.copied(&[1; 7]))));
+        // SAFETY: nothing else accesses the first elements.
+        assert!(fails(|| overwrite(&mut values, |out| unsafe {
+            out.part(0..1, 0..4).zeroed()
+        })));
+        assert_eq!(values, [0; 8]);
+    }
+
+    #[test]
+    fn tiles_are_inside_their_rectangle() {
+        let mut values = [0f32; 12];
+        overwrite(&mut values, |out| {
+            let mut out = out.reshaped(3, 4);
+            let tile = out.tile(1..3, 2..4);
+            assert_eq!((tile.rows(), tile.columns(), tile.stride()), (2, 2, 4));
+            // SAFETY: the tile has two rows of two elements.
+            unsafe { tile.as_mut_ptr().add(tile.stride() + 1).write(3.0) };
+            assert!(fails(|| out.tile(1..4, 0..1).rows()));
+            assert!(fails(|| out.tile(0..1, 0..5).rows()));
+            assert!(fails(|| out.row(3).len()));
+            assert_eq!(out.tile(3..3, 4..4).rows(), 0);
+            // SAFETY: the memory of `values` was initialized, and so is what the tile wrote.
+            unsafe { out.assume_written() }
+        });
+        assert_eq!(values[11], 3.0);
+    }
+}

@@ -1,0 +1,184 @@
+//! Slices of output memory that safe code initializes.
+
+use std::{mem::MaybeUninit, slice::from_raw_parts_mut};
+
+use bytemuck::Pod;
+
+use super::region::{Unwritten, Written};
+
+/// Writes elements one after another.
+pub struct SliceWriter<'a, T> {
+    elements: &'a mut [MaybeUninit<T>],
+    /// Number of elements that are initialized.
+    done: usize,
+}
+
+impl<'a, T: Copy> SliceWriter<'a, T> {
+    pub fn new(elements: &'a mut [MaybeUninit<T>]) -> Self {
+        Self { elements, done: 0 }
+    }
+
+    /// Number of elements that are written.
+    pub fn len(&self) -> usize {
+        self.done
+    }
+
+    /// Number of elements that are missing.
+    pub fn missing(&self) -> usize {
+        self.elements.len() - self.done
+    }
+
+    /// Copies the next elements.
+    ///
+    /// # Panics
+    ///
+    /// If fewer are missing.
+    #[inline]
+    pub fn copy(&mut self, from: &[T]) {
+        self.elements[self.done..][..from.len()].write_copy_of_slice(from);
+        self.done += from.len();
+    }
+
+    /// All elements.
+    ///
+    /// # Panics
+    ///
+    /// If some are missing.
+    #[inline]
+    pub fn finish(self) -> &'a mut [T] {
+        assert_eq!(
+            self.missing(),
+            0,
+            "a kernel writes all elements of its output"
+        );
+        // SAFETY: `copy` has initialized the elements before `done`, which are all.
+        unsafe { self.elements.assume_init_mut() }
+    }
+}
+
+/// Sets elements to 0.
+#[inline]
+pub fn zeroed<T: Pod>(elements: &mut [MaybeUninit<T>]) -> &mut [T] {
+    // SAFETY: bytes of 0 are a value of every `Pod`, and are written to all elements before they are read.
+    unsafe {
+        elements.as_mut_ptr().write_bytes(0, elements.len());
+        elements.assume_init_mut()
+    }
+}
+
+/// Sets each element to `value` of the one with the same index in `from`.
+///
+/// # Panics
+///
+/// If the lengths differ.
+#[inline(always)]
+pub fn write_each<'a, X: Copy, T>(
+    elements: &'a mut [MaybeUninit<T>],
+    from: &[X],
+    mut value: impl FnMut(X) -> T,
+) -> &'a mut [T] {
+    assert_eq!(elements.len(), from.len());
+    for (element, x) in elements.iter_mut().zip(from) {
+        element.write(value(*x));
+    }
+    // SAFETY: the loop has written as many elements as `from` has, and the lengths are equal.
+    unsafe { elements.assume_init_mut() }
+}
+
+/// Sets `N` elements to each of those in `from`.
+///
+/// # Panics
+///
+/// If the lengths differ.
+pub fn write_repeated<'a, T: Copy, const N: usize>(
+    elements: &'a mut [MaybeUninit<T>],
+    from: &[T],
+) -> &'a mut [T] {
+    assert_eq!(Some(elements.len()), from.len().checked_mul(N));
+    let (chunks, _) = elements.as_chunks_mut::<N>();
+    for (chunk, x) in chunks.iter_mut().zip(from) {
+        *chunk = [MaybeUninit::new(*x); N];
+    }
+    // SAFETY: the loop has written a chunk for each element of `from`, and the chunks are all elements.
+    unsafe { elements.assume_init_mut() }
+}
+
+/// Sets each element to `value` of its index.
+#[inline(always)]
+pub fn write_by_index<T>(
+    elements: &mut [MaybeUninit<T>],
+    mut value: impl FnMut(usize) -> T,
+) -> &mut [T] {
+    for (index, element) in elements.iter_mut().enumerate() {
+        element.write(value(index));
+    }
+    // SAFETY: the loop has written all of them.
+    unsafe { elements.assume_init_mut() }
+}
+
+/// Overwrites elements with what `write` makes of their memory. If it panics, they are 0.
+pub fn overwrite<T: Pod>(
+    elements: &mut [T],
+    write: impl for<'p> FnOnce(Unwritten<'p, T>) -> Written<'p, T>,
+) {
+    /// Initializes the elements again where `write` does not.
+    struct Guard<'a, T: Pod>(&'a mut [MaybeUninit<T>]);
+
+    impl<T: Pod> Drop for Guard<'_, T> {
+        fn drop(&mut self) {
+            zeroed(self.0);
+        }
+    }
+
+    let (first, length) = (elements.as_mut_ptr(), elements.len());
+    // SAFETY: the elements are initialized again, by `write` or by the guard, before the caller can read them.
+    let guard = Guard(unsafe { from_raw_parts_mut(first.cast(), length) });
+    let is_all = write(Unwritten::of_slice(guard.0)).is_of(first, length);
+    assert!(is_all, "a kernel writes all elements of its output");
+    std::mem::forget(guard);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    #[test]
+    fn elements_come_one_after_another() {
+        let mut elements = [MaybeUninit::new(0u8); 5];
+        let mut writer = SliceWriter::new(&mut elements);
+        writer.copy(&[1, 2, 3]);
+        assert_eq!([writer.len(), writer.missing()], [3, 2]);
+        let more = AssertUnwindSafe(|| writer.copy(&[4, 5, 6]));
+        assert!(catch_unwind(more).is_err());
+        writer.copy(&[]);
+        writer.copy(&[4, 5]);
+        assert_eq!(writer.finish(), [1, 2, 3, 4, 5]);
+        let mut writer = SliceWriter::new(&mut elements);
+        writer.copy(&[1]);
+        let finish = AssertUnwindSafe(|| writer.finish().len());
+        assert!(catch_unwind(finish).is_err());
+    }
+
+    #[test]
+    fn lengths_that_differ_are_refused() {
+        let mut elements = [MaybeUninit::new(0u8); 6];
+        assert_eq!(
+            write_repeated::<_, 2>(&mut elements, &[1, 2, 3]),
+            [1, 1, 2, 2, 3, 3]
+        );
+        assert_eq!(write_each(&mut elements[..2], &[7, 8], |x| x + 1), [8, 9]);
+        assert_eq!(write_by_index(&mut elements[..3], |at| at as u8), [0, 1, 2]);
+        assert_eq!(zeroed(&mut elements), [0; 6]);
+        let mut fails = |run: &dyn Fn(&mut [MaybeUninit<u8>]) -> usize| {
+            catch_unwind(AssertUnwindSafe(|| run(&mut elements))).is_err()
+        };
+        for from in [&[1, 2][..], &[1; 4]] {
+            assert!(fails(
+                &|elements| write_repeated::<_, 2>(elements, from).len()
+            ));
+            assert!(fails(&|elements| write_each(elements, from, |x| x).len()));
+        }
+    }
+}
