@@ -8,10 +8,9 @@ use burn::tensor::{Tensor, kind::Basic};
 use crate::observe::by_host;
 use crate::{
     backend::{Parts, call},
-    fault::fail,
     shape::insert_axis,
     sizes::{elements, product, sum},
-    spec::{equal_shapes, operand},
+    spec::{equal_shapes, join, operand},
 };
 
 /// Bytes that a tensor takes beside its elements, about: its handle and the block of its memory.
@@ -22,18 +21,8 @@ const OVERHEAD: usize = 256;
 /// # Panics
 /// If two differ in a size along another axis, or the result exceeds the memory limit.
 pub fn concat<const D: usize, K: Basic>(parts: Vec<Tensor<D, K>>, axis: usize) -> Tensor<D, K> {
-    let dims = parts.iter().map(Tensor::dims);
-    let other = |dims: [usize; D]| {
-        let mut dims = dims;
-        dims[axis] = 0;
-        dims
-    };
-    let mut dims = dims.clone().zip(dims.skip(1));
-    if let Some((a, b)) = dims.find(|(a, b)| other(*a) != other(*b)) {
-        fail(format_args!(
-            "shapes {a:?} and {b:?} cannot be joined along axis {axis}"
-        ));
-    }
+    let dims: Vec<[usize; D]> = parts.iter().map(Tensor::dims).collect();
+    join::check(dims.iter().map(|dims| &dims[..]), axis);
     if let Some(first) = parts.first() {
         let mut shape = first.dims();
         shape[axis] = sum(parts.iter().map(|part| part.dims()[axis]));

@@ -1,6 +1,18 @@
-//! Tensors one behind another.
+//! Tensors joined along an axis.
 
 use super::types::TensorType;
+use crate::fault::fail;
+
+/// Fails unless shapes that follow one another agree in all sizes but the one along `axis`.
+pub fn check<'a>(shapes: impl Iterator<Item = &'a [usize]> + Clone, axis: usize) {
+    let others = |shape: &'a [usize]| (&shape[..axis], &shape[axis + 1..]);
+    let mut pairs = shapes.clone().zip(shapes.skip(1));
+    if let Some((a, b)) = pairs.find(|(a, b)| others(a) != others(b)) {
+        fail(format_args!(
+            "shapes {a:?} and {b:?} cannot be joined along axis {axis}"
+        ));
+    }
+}
 
 /// Returns the type of tensors of one dtype, at least one, joined along an axis; their other sizes are equal.
 pub fn result(parts: &[TensorType], axis: usize) -> TensorType {

@@ -5,11 +5,17 @@ use alloc::{vec, vec::Vec};
 use onnx_embed_kernels::fault::fail;
 use onnx_embed_kernels::shape::{squeezed, unsqueezed};
 use onnx_embed_kernels::sizes::sum;
+use onnx_embed_kernels::spec::join;
 
 use crate::Array;
 
 /// The arrays one after the other along `axis`.
+///
+/// # Panics
+///
+/// If two differ in a size along another axis.
 pub fn concat<T: Clone>(arrays: &[&Array<T>], axis: usize) -> Array<T> {
+    join::check(arrays.iter().map(|array| array.shape()), axis);
     let mut shape = arrays
         .first()
         .map_or(vec![0], |array| array.shape().to_vec());
@@ -132,6 +138,7 @@ pub fn write_cache<T: Clone>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use onnx_embed_kernels::attempt::attempt;
 
     fn grid() -> Array<i64> {
         Array::new([2, 3], vec![1, 2, 3, 4, 5, 6])
@@ -142,6 +149,25 @@ mod tests {
         let one = Array::new([2, 1], vec![7, 8]);
         let joined = concat(&[&grid(), &one], 1);
         assert_eq!(joined, Array::new([2, 4], vec![1, 2, 3, 7, 4, 5, 6, 8]));
+    }
+
+    #[test]
+    fn arrays_that_disagree_are_not_joined() {
+        let wide = Array::new([2, 9], vec![0; 18]);
+        let none = Array::<i64>::new([2, 0], vec![]);
+        for (a, b) in [
+            (&grid(), &wide),
+            (&wide, &grid()),
+            (&none, &grid()),
+            (&grid(), &none),
+        ] {
+            let fault = attempt(|| concat(&[a, b], 0)).unwrap_err();
+            let (a, b) = (a.shape(), b.shape());
+            assert_eq!(
+                fault.reason,
+                format!("shapes {a:?} and {b:?} cannot be joined along axis 0")
+            );
+        }
     }
 
     #[test]
