@@ -155,7 +155,7 @@ def has_dot_products():
 
 def near(problem, most):
     """Whether a problem names two numbers that differ by at most `most`."""
-    number = r"(-?[\d.]+(?:e-?\d+)?)"
+    number = r"(?:Some\()?(-?[\d.]+(?:e-?\d+)?)\)?"
     found = re.search(f": {number}, expected {number}", problem)
     return bool(found) and abs(float(found[1]) - float(found[2])) <= most
 
