@@ -14,7 +14,10 @@ pub use buffer::Buffer;
 pub use grid::{Cuts, Grid, InOrder, Order, RunWriter, Spot};
 pub use lines::Lines;
 pub use region::{OutputTile, Unwritten, Written};
-pub use slices::{SliceWriter, overwrite, write_by_index, write_each, write_repeated, zeroed};
+pub use slices::{
+    SliceWriter, overwrite, write_by_index, write_chunks, write_each, write_pairs, write_repeated,
+    write_triples, zeroed,
+};
 
 use crate::sizes::no_memory;
 

@@ -270,7 +270,7 @@ impl<'a, T> Unwritten<'a, T> {
 
 /// Checks that initialized elements are all that were to be written.
 #[inline(always)]
-fn is_written<T>(written: &mut [T], first: *mut T, length: usize) {
+pub(super) fn is_written<T>(written: &mut [T], first: *mut T, length: usize) {
     assert!(
         written.as_mut_ptr() == first && written.len() == length,
         "a kernel writes all elements of its output"

@@ -4,7 +4,7 @@ use std::{mem::MaybeUninit, slice::from_raw_parts_mut};
 
 use bytemuck::Pod;
 
-use super::region::{Unwritten, Written};
+use super::region::{Unwritten, Written, is_written};
 
 /// Writes elements one after another.
 pub struct SliceWriter<'a, T> {
@@ -28,6 +28,23 @@ impl<'a, T: Copy> SliceWriter<'a, T> {
         self.elements.len() - self.done
     }
 
+    /// Writes the next elements: `write` returns them initialized.
+    ///
+    /// # Panics
+    ///
+    /// If fewer are missing, or `write` returns other elements.
+    #[inline(always)]
+    pub fn write(
+        &mut self,
+        count: usize,
+        write: impl for<'p> FnOnce(&'p mut [MaybeUninit<T>]) -> &'p mut [T],
+    ) {
+        let elements = &mut self.elements[self.done..][..count];
+        let first = elements.as_mut_ptr().cast();
+        is_written(write(elements), first, count);
+        self.done += count;
+    }
+
     /// Copies the next elements.
     ///
     /// # Panics
@@ -35,8 +52,7 @@ impl<'a, T: Copy> SliceWriter<'a, T> {
     /// If fewer are missing.
     #[inline]
     pub fn copy(&mut self, from: &[T]) {
-        self.elements[self.done..][..from.len()].write_copy_of_slice(from);
-        self.done += from.len();
+        self.write(from.len(), |elements| elements.write_copy_of_slice(from));
     }
 
     /// All elements.
@@ -51,7 +67,7 @@ impl<'a, T: Copy> SliceWriter<'a, T> {
             0,
             "a kernel writes all elements of its output"
         );
-        // SAFETY: `copy` has initialized the elements before `done`, which are all.
+        // SAFETY: `write` has returned the elements before `done`, which are all, as initialized.
         unsafe { self.elements.assume_init_mut() }
     }
 }
@@ -82,6 +98,56 @@ pub fn write_each<'a, X: Copy, T>(
         element.write(value(*x));
     }
     // SAFETY: the loop has written as many elements as `from` has, and the lengths are equal.
+    unsafe { elements.assume_init_mut() }
+}
+
+/// The same, `N` elements at a time, and one at a time at the end.
+#[inline(always)]
+pub fn write_chunks<'a, X: Copy, T: Copy, const N: usize>(
+    elements: &'a mut [MaybeUninit<T>],
+    from: &[X],
+    mut chunk: impl FnMut(&[X; N]) -> [T; N],
+    value: impl FnMut(X) -> T,
+) -> &'a mut [T] {
+    assert_eq!(elements.len(), from.len());
+    let ((chunks, rest), (from, from_rest)) =
+        (elements.as_chunks_mut::<N>(), from.as_chunks::<N>());
+    for (to, x) in chunks.iter_mut().zip(from) {
+        *to = chunk(x).map(MaybeUninit::new);
+    }
+    write_each(rest, from_rest, value);
+    // SAFETY: the lengths are equal, so that the loop has written all chunks, and `write_each` the rest.
+    unsafe { elements.assume_init_mut() }
+}
+
+/// The same with the elements of two slices.
+#[inline(always)]
+pub fn write_pairs<'a, A: Copy, B: Copy, T>(
+    elements: &'a mut [MaybeUninit<T>],
+    (a, b): (&[A], &[B]),
+    mut value: impl FnMut(A, B) -> T,
+) -> &'a mut [T] {
+    assert!(elements.len() == a.len() && elements.len() == b.len());
+    for ((element, a), b) in elements.iter_mut().zip(a).zip(b) {
+        element.write(value(*a, *b));
+    }
+    // SAFETY: the loop has written as many elements as both slices have, and the lengths are equal.
+    unsafe { elements.assume_init_mut() }
+}
+
+/// The same with the elements of three slices.
+#[inline(always)]
+pub fn write_triples<'a, A: Copy, B: Copy, C: Copy, T>(
+    elements: &'a mut [MaybeUninit<T>],
+    (a, b, c): (&[A], &[B], &[C]),
+    mut value: impl FnMut(A, B, C) -> T,
+) -> &'a mut [T] {
+    let length = elements.len();
+    assert!(length == a.len() && length == b.len() && length == c.len());
+    for (((element, a), b), c) in elements.iter_mut().zip(a).zip(b).zip(c) {
+        element.write(value(*a, *b, *c));
+    }
+    // SAFETY: the loop has written as many elements as all slices have, and the lengths are equal.
     unsafe { elements.assume_init_mut() }
 }
 
@@ -169,6 +235,9 @@ mod tests {
             [1, 1, 2, 2, 3, 3]
         );
         assert_eq!(write_each(&mut elements[..2], &[7, 8], |x| x + 1), [8, 9]);
+        let negated = |chunk: &[u8; 4]| chunk.map(|x| !x);
+        let written = write_chunks(&mut elements, &[1, 2, 3, 4, 5, 6], negated, |x| x);
+        assert_eq!(written, [254, 253, 252, 251, 5, 6]);
         assert_eq!(write_by_index(&mut elements[..3], |at| at as u8), [0, 1, 2]);
         assert_eq!(zeroed(&mut elements), [0; 6]);
         let mut fails = |run: &dyn Fn(&mut [MaybeUninit<u8>]) -> usize| {
@@ -179,6 +248,22 @@ mod tests {
                 &|elements| write_repeated::<_, 2>(elements, from).len()
             ));
             assert!(fails(&|elements| write_each(elements, from, |x| x).len()));
+            assert!(fails(&|elements| write_pairs(
+                elements,
+                (&[0; 6], from),
+                |_, x| x
+            )
+            .len()));
+            assert!(fails(&|elements| write_pairs(
+                elements,
+                (from, &[0; 6]),
+                |x, _| x
+            )
+            .len()));
+            let all = [0; 6];
+            assert!(fails(&|elements| {
+                write_triples(elements, (&all, &all, from), |_, _, x| x).len()
+            }));
         }
     }
 }

@@ -49,17 +49,7 @@ fn quantized(x: FlexTensor) -> Option<[FlexTensor; 3]> {
 /// The least and the greatest element, 0 among them; where any is no number, neither is.
 fn range(x: &[f32]) -> (f32, f32) {
     let set = Set::best();
-    let of_part = |x: &[f32]| {
-        let mut range = (0.0, 0.0);
-        run_with(
-            set,
-            Range {
-                x,
-                range: &mut range,
-            },
-        );
-        range
-    };
+    let of_part = |x: &[f32]| run_with(set, Range { x });
     if x.len() < 2 * SHARE {
         return of_part(x);
     }
@@ -81,12 +71,14 @@ fn greater(a: f32, b: f32) -> f32 {
 
 struct Range<'a> {
     x: &'a [f32],
-    range: &'a mut (f32, f32),
 }
 
 impl Work for Range<'_> {
+    /// The least and the greatest element.
+    type Output = (f32, f32);
+
     #[inline(always)]
-    fn run<S: Sum>(self) {
+    fn run<S: Sum>(self) -> (f32, f32) {
         let (mut least, mut most) = ([0.0; LANES], [0.0; LANES]);
         let mut unordered = [false; LANES];
         let (parts, rest) = self.x.as_chunks::<LANES>();
@@ -108,6 +100,6 @@ impl Work for Range<'_> {
         if unordered.contains(&true) {
             (low, high) = (f32::NAN, f32::NAN);
         }
-        *self.range = (low, high);
+        (low, high)
     }
 }

@@ -8,6 +8,7 @@ use super::parts::{Blank, Work, elements, pieces, run_with, tensor, written};
 use crate::flex::copy::dense;
 use crate::flex::{
     instructions::{Set, Sum},
+    memory::{SliceWriter, write_each, write_triples},
     widened,
 };
 use crate::spec::quantize::Affine;
@@ -19,7 +20,7 @@ pub fn quantize(x: FlexTensor, to: Affine) -> Option<FlexTensor> {
     let floats = elements::<f32>(&x);
     by_dtype!(to.dtype(), T => tensor::<T>(x.shape(), |first, y| {
         let x = &floats[first..][..y.len()];
-        run_with(set, ToIntegers { x, y, scale: to.scale(), rounding });
+        run_with(set, ToIntegers { x, y, scale: to.scale(), rounding })
     }))
 }
 
@@ -30,7 +31,7 @@ pub fn dequantize(x: FlexTensor, of: Affine) -> Option<FlexTensor> {
         let integers = elements::<T>(&x);
         let values = written(integers.len(), |first, y| {
             let x = &integers[first..][..y.len()];
-            run_with(set, ToFloats { x, y, scale: of.scale(), zero });
+            run_with(set, ToFloats { x, y, scale: of.scale(), zero })
         });
         values.tensor(x.shape())
     })
@@ -49,16 +50,20 @@ pub fn quantize_along(
     let (x, set) = (single(x)?, Set::best());
     let floats = elements::<f32>(&x);
     by_dtype!(dtype, T => tensor::<T>(x.shape(), |first, y| {
-        for (place, count, range) in scales.pieces(first, y.len()) {
-            let (x, y) = (&floats[first..][range.clone()], &mut y[range]);
-            if count == 1 {
-                let (scale, rounding) = (scales.scale[place], rounding.around(scales.zero[place]));
-                run_with(set, ToIntegers { x, y, scale, rounding });
-            } else {
+        let length = y.len();
+        let mut y = SliceWriter::new(y);
+        for (place, count, range) in scales.pieces(first, length) {
+            let x = &floats[first..][range];
+            y.write(x.len(), |y| {
+                if count == 1 {
+                    let (scale, rounding) = (scales.scale[place], rounding.around(scales.zero[place]));
+                    return run_with(set, ToIntegers { x, y, scale, rounding });
+                }
                 let (scale, zero) = (&scales.scale[place..][..count], &scales.zero[place..][..count]);
-                run_with(set, EachToInteger { x, y, scale, zero, rounding });
-            }
+                run_with(set, EachToInteger { x, y, scale, zero, rounding })
+            });
         }
+        y.finish()
     }))
 }
 
@@ -73,16 +78,20 @@ pub fn dequantize_along(
     by_dtype!(x.dtype(), T => {
         let integers = elements::<T>(&x);
         let values = written(integers.len(), |first, y| {
-            for (place, count, range) in scales.pieces(first, y.len()) {
-                let (x, y) = (&integers[first..][range.clone()], &mut y[range]);
-                if count == 1 {
-                    let (scale, zero) = (scales.scale[place], scales.zero[place]);
-                    run_with(set, ToFloats { x, y, scale, zero });
-                } else {
+            let length = y.len();
+            let mut y = SliceWriter::new(y);
+            for (place, count, range) in scales.pieces(first, length) {
+                let x = &integers[first..][range];
+                y.write(x.len(), |y| {
+                    if count == 1 {
+                        let (scale, zero) = (scales.scale[place], scales.zero[place]);
+                        return run_with(set, ToFloats { x, y, scale, zero });
+                    }
                     let (scale, zero) = (&scales.scale[place..][..count], &scales.zero[place..][..count]);
-                    run_with(set, EachToFloat { x, y, scale, zero });
-                }
+                    run_with(set, EachToFloat { x, y, scale, zero })
+                });
             }
+            y.finish()
         });
         values.tensor(x.shape())
     })
@@ -153,71 +162,97 @@ impl Scales {
     }
 }
 
-struct ToIntegers<'a, T> {
-    x: &'a [f32],
-    y: &'a mut Blank<T>,
+struct ToIntegers<'x, 'y, T> {
+    x: &'x [f32],
+    y: &'y mut Blank<T>,
     scale: f32,
     rounding: Rounding,
 }
 
-impl<T: Integer> Work for ToIntegers<'_, T> {
+impl<'y, T: Integer> Work for ToIntegers<'_, 'y, T> {
+    type Output = &'y mut [T];
+
     #[inline(always)]
-    fn run<S: Sum>(self) {
-        for (y, x) in self.y.iter_mut().zip(self.x) {
-            y.write(self.rounding.integer(x / self.scale));
-        }
+    fn run<S: Sum>(self) -> &'y mut [T] {
+        let Self {
+            x,
+            y,
+            scale,
+            rounding,
+        } = self;
+        write_each(
+            y,
+            x,
+            #[inline(always)]
+            |x| rounding.integer(x / scale),
+        )
     }
 }
 
-struct ToFloats<'a, T> {
-    x: &'a [T],
-    y: &'a mut Blank<f32>,
+struct ToFloats<'x, 'y, T> {
+    x: &'x [T],
+    y: &'y mut Blank<f32>,
     scale: f32,
     zero: f32,
 }
 
-impl<T: Integer> Work for ToFloats<'_, T> {
+impl<'y, T: Integer> Work for ToFloats<'_, 'y, T> {
+    type Output = &'y mut [f32];
+
     #[inline(always)]
-    fn run<S: Sum>(self) {
-        for (y, x) in self.y.iter_mut().zip(self.x) {
-            y.write((x.float() - self.zero) * self.scale);
-        }
+    fn run<S: Sum>(self) -> &'y mut [f32] {
+        let Self { x, y, scale, zero } = self;
+        write_each(
+            y,
+            x,
+            #[inline(always)]
+            |x| (x.float() - zero) * scale,
+        )
     }
 }
 
 /// A scale and a zero point for each element.
-struct EachToInteger<'a, T> {
-    x: &'a [f32],
-    y: &'a mut Blank<T>,
-    scale: &'a [f32],
-    zero: &'a [f32],
+struct EachToInteger<'x, 'y, T> {
+    x: &'x [f32],
+    y: &'y mut Blank<T>,
+    scale: &'x [f32],
+    zero: &'x [f32],
     rounding: Rounding,
 }
 
-impl<T: Integer> Work for EachToInteger<'_, T> {
+impl<'y, T: Integer> Work for EachToInteger<'_, 'y, T> {
+    type Output = &'y mut [T];
+
     #[inline(always)]
-    fn run<S: Sum>(self) {
-        let factors = self.scale.iter().zip(self.zero);
-        for ((y, x), (scale, zero)) in self.y.iter_mut().zip(self.x).zip(factors) {
-            y.write(self.rounding.around(*zero).integer(x / scale));
-        }
+    fn run<S: Sum>(self) -> &'y mut [T] {
+        let rounding = self.rounding;
+        write_triples(
+            self.y,
+            (self.x, self.scale, self.zero),
+            #[inline(always)]
+            |x, scale, zero| rounding.around(zero).integer(x / scale),
+        )
     }
 }
 
 /// A scale and a zero point for each element.
-struct EachToFloat<'a, T> {
-    x: &'a [T],
-    y: &'a mut Blank<f32>,
-    scale: &'a [f32],
-    zero: &'a [f32],
+struct EachToFloat<'x, 'y, T> {
+    x: &'x [T],
+    y: &'y mut Blank<f32>,
+    scale: &'x [f32],
+    zero: &'x [f32],
 }
 
-impl<T: Integer> Work for EachToFloat<'_, T> {
+impl<'y, T: Integer> Work for EachToFloat<'_, 'y, T> {
+    type Output = &'y mut [f32];
+
     #[inline(always)]
-    fn run<S: Sum>(self) {
-        let factors = self.scale.iter().zip(self.zero);
-        for ((y, x), (scale, zero)) in self.y.iter_mut().zip(self.x).zip(factors) {
-            y.write((x.float() - zero) * scale);
-        }
+    fn run<S: Sum>(self) -> &'y mut [f32] {
+        write_triples(
+            self.y,
+            (self.x, self.scale, self.zero),
+            #[inline(always)]
+            |x, scale, zero| (x.float() - zero) * scale,
+        )
     }
 }

@@ -4,9 +4,10 @@ use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::Shape;
 
 use super::element::{Integer, by_dtype};
-use super::parts::{Blank, Work, elements, pieces, run_with, tensor};
+use super::parts::{Work, elements, pieces, run_with, tensor};
 use crate::flex::copy::dense;
 use crate::flex::instructions::{Set, Sum};
+use crate::flex::memory::SliceWriter;
 use crate::spec::window::Window;
 
 /// The greatest of each window of `[batch, channels, rows, columns]`; `None` where the integers are others.
@@ -20,12 +21,16 @@ pub fn max_pool(x: FlexTensor, window: Window<2>, positions: [usize; 2]) -> Opti
             let needed = (positions[1] - 1) * window.strides[1] + window.reach(1);
             let width = needed.max(window.pads[1].0 + columns);
             let (mut line, mut greatest) = (vec![T::LEAST; width], vec![T::LEAST; positions[1]]);
-            for (row, place, range) in pieces(first, y.len(), positions[1]) {
+            let length = y.len();
+            let mut y = SliceWriter::new(y);
+            for (row, place, range) in pieces(first, length, positions[1]) {
                 let (plane, position) = (row / positions[0], row % positions[0]);
                 let x = &x[plane * rows * columns..][..rows * columns];
-                let y = &mut y[range];
-                run_with(set, Row { x, columns, window, position, place, line: &mut line, greatest: &mut greatest, y });
+                let (line, greatest) = (&mut line, &mut greatest[..range.len()]);
+                run_with(set, Row { x, columns, window, position, place, line, greatest });
+                y.copy(greatest);
             }
+            y.finish()
         })
     })
 }
@@ -40,10 +45,11 @@ struct Row<'a, T> {
     /// A row with its padding, where the greatest of each column is made.
     line: &'a mut [T],
     greatest: &'a mut [T],
-    y: &'a mut Blank<T>,
 }
 
 impl<T: Integer> Work for Row<'_, T> {
+    type Output = ();
+
     #[inline(always)]
     fn run<S: Sum>(self) {
         let Window {
@@ -66,7 +72,7 @@ impl<T: Integer> Work for Row<'_, T> {
             }
         }
         let line = &self.line[self.place * strides[1]..];
-        let greatest = &mut self.greatest[..self.y.len()];
+        let greatest = self.greatest;
         for tap in 0..kernel[1] {
             let line = &line[tap * dilations[1]..];
             match strides[1] {
@@ -75,7 +81,6 @@ impl<T: Integer> Work for Row<'_, T> {
                 stride => across(line.iter().step_by(stride), greatest, tap == 0),
             }
         }
-        self.y.write_copy_of_slice(greatest);
     }
 }
 

@@ -6,6 +6,7 @@ use super::element::{Integer, Rounding, by_dtype};
 use super::parts::{Work, elements, run_with, tensor};
 use crate::flex::copy::dense;
 use crate::flex::instructions::{Set, Sum};
+use crate::flex::memory::write_by_index;
 use crate::spec::quantize::{Mean, Rounded};
 
 /// Integers whose sum has 32 bits.
@@ -33,31 +34,33 @@ pub fn mean(x: FlexTensor, mean: Mean) -> Option<FlexTensor> {
     by_dtype!(y.dtype(), T => {
         let x = elements::<T>(&x);
         tensor::<T>(shape, |first, y_part| {
-            for (at, y_element) in y_part.iter_mut().enumerate() {
-                let mut sum = 0;
+            write_by_index(y_part, |at| {
                 let row = &x[(first + at) * count..][..count];
-                run_with(set, Total { row, sum: &mut sum });
+                let sum = run_with(set, Total { row });
                 let sum = (sum - of.zero() * count as i64) as f32;
-                y_element.write(rounding.integer(match rounded {
+                rounding.integer(match rounded {
                     Rounded::Once => sum * ratio,
                     Rounded::InSteps => sum * of.scale() / count as f32 / y.scale(),
-                }));
-            }
+                })
+            })
         })
     })
 }
 
 struct Total<'a, T> {
     row: &'a [T],
-    sum: &'a mut i64,
 }
 
 impl<T: Integer> Work for Total<'_, T> {
+    type Output = i64;
+
     #[inline(always)]
-    fn run<S: Sum>(self) {
+    fn run<S: Sum>(self) -> i64 {
+        let mut sum = 0;
         for part in self.row.chunks(PART) {
             let total: i32 = part.iter().map(|x| -> i32 { (*x).into() }).sum();
-            *self.sum += i64::from(total);
+            sum += i64::from(total);
         }
+        sum
     }
 }

@@ -7,6 +7,7 @@ use super::element::{Integer, Rounding, by_dtype};
 use super::parts::{Blank, Work, elements, pieces, run_with, tensor};
 use crate::flex::copy::dense;
 use crate::flex::instructions::{Set, Sum};
+use crate::flex::memory::{SliceWriter, write_each, write_pairs};
 use crate::spec::quantize::{Pair, Step};
 
 /// `None` where the integers are others.
@@ -20,11 +21,14 @@ pub fn combine(a: FlexTensor, b: FlexTensor, pair: Pair) -> Option<FlexTensor> {
     by_dtype!(pair.y.dtype(), T => {
         let (a, b) = (elements::<T>(&a), elements::<T>(&b));
         tensor::<T>(shape, |first, y| {
-            for (row, place, range) in pieces(first, y.len(), rows.length) {
+            let length = y.len();
+            let mut y = SliceWriter::new(y);
+            for (row, place, range) in pieces(first, length, rows.length) {
                 let count = range.len();
                 let [a, b] = [(a, 0), (b, 1)].map(|(all, side)| rows.piece(all, side, row, place, count));
-                run_with(set, Both { a, b, y: &mut y[range], step: pair.step, numbers });
+                y.write(count, |y| run_with(set, Both { a, b, y, step: pair.step, numbers }));
             }
+            y.finish()
         })
     })
 }
@@ -126,17 +130,19 @@ impl Numbers {
     }
 }
 
-struct Both<'a, T> {
-    a: &'a [T],
-    b: &'a [T],
-    y: &'a mut Blank<T>,
+struct Both<'x, 'y, T> {
+    a: &'x [T],
+    b: &'x [T],
+    y: &'y mut Blank<T>,
     step: Step,
     numbers: Numbers,
 }
 
-impl<T: Integer> Work for Both<'_, T> {
+impl<'y, T: Integer> Work for Both<'_, 'y, T> {
+    type Output = &'y mut [T];
+
     #[inline(always)]
-    fn run<S: Sum>(self) {
+    fn run<S: Sum>(self) -> &'y mut [T] {
         let Numbers {
             scales,
             zeros,
@@ -167,25 +173,32 @@ impl<T: Integer> Work for Both<'_, T> {
 }
 
 #[inline(always)]
-fn each<T: Integer>(both: Both<'_, T>, run: impl Fn(f32, f32) -> T) {
+fn each<'y, T: Integer>(both: Both<'_, 'y, T>, run: impl Fn(f32, f32) -> T) -> &'y mut [T] {
     let Both { a, b, y, .. } = both;
     match (a, b) {
         ([a], b) => {
             let a = a.float();
-            for (y, b) in y.iter_mut().zip(b) {
-                y.write(run(a, b.float()));
-            }
+            write_each(
+                y,
+                b,
+                #[inline(always)]
+                |b| run(a, b.float()),
+            )
         }
         (a, [b]) => {
             let b = b.float();
-            for (y, a) in y.iter_mut().zip(a) {
-                y.write(run(a.float(), b));
-            }
+            write_each(
+                y,
+                a,
+                #[inline(always)]
+                |a| run(a.float(), b),
+            )
         }
-        (a, b) => {
-            for ((y, a), b) in y.iter_mut().zip(a).zip(b) {
-                y.write(run(a.float(), b.float()));
-            }
-        }
+        (a, b) => write_pairs(
+            y,
+            (a, b),
+            #[inline(always)]
+            |a, b| run(a.float(), b.float()),
+        ),
     }
 }

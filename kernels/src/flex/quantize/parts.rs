@@ -10,8 +10,7 @@ use super::element::Integer;
 use crate::flex::instructions::Fused;
 use crate::flex::{
     instructions::{Set, Sum, Usual},
-    memory::Buffer,
-    threads::on_chunks,
+    memory::{Buffer, Cuts, Grid},
 };
 
 /// Elements that one thread takes at least, where there are several threads.
@@ -22,21 +21,24 @@ pub type Blank<T> = [MaybeUninit<T>];
 
 /// Work on one part, compiled for each set of instructions.
 pub trait Work {
-    fn run<S: Sum>(self);
+    /// What it returns: of work that writes elements, these.
+    type Output;
+
+    fn run<S: Sum>(self) -> Self::Output;
 }
 
 /// Runs work with the instructions of a set that the processor has.
 #[inline]
-pub fn run_with(set: Set, work: impl Work) {
+pub fn run_with<W: Work>(set: Set, work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-    fn widest(work: impl Work) {
-        work.run::<Fused>();
+    fn widest<W: Work>(work: W) -> W::Output {
+        work.run::<Fused>()
     }
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
-    fn wide(work: impl Work) {
-        work.run::<Fused>();
+    fn wide<W: Work>(work: W) -> W::Output {
+        work.run::<Fused>()
     }
     match set {
         // SAFETY: the processor has the instructions that the function is compiled for.
@@ -59,15 +61,18 @@ fn has_bytes() -> bool {
         && is_x86_feature_detected!("avx512vl")
 }
 
-/// A tensor of elements that `write` writes, all of them, part by part from the one at an index on.
-pub fn tensor<T: Integer>(shape: Shape, write: impl Fn(usize, &mut Blank<T>) + Sync) -> FlexTensor {
+/// A tensor of elements that `write` writes, part by part: it gets the index of the first element of a part.
+pub fn tensor<T: Integer>(
+    shape: Shape,
+    write: impl for<'p> Fn(usize, &'p mut Blank<T>) -> &'p mut [T] + Send + Sync,
+) -> FlexTensor {
     written(shape.num_elements(), write).tensor(shape)
 }
 
-/// Elements that `write` writes, all of them, part by part from the one at an index on.
+/// Elements that `write` writes, part by part: it gets the index of the first element of a part.
 pub fn written<T: bytemuck::Pod + Send + Sync>(
     length: usize,
-    write: impl Fn(usize, &mut Blank<T>) + Sync,
+    write: impl for<'p> Fn(usize, &'p mut Blank<T>) -> &'p mut [T] + Send + Sync,
 ) -> Buffer<T> {
     written_in(length, SHARE, write)
 }
@@ -76,17 +81,22 @@ pub fn written<T: bytemuck::Pod + Send + Sync>(
 pub fn written_in<T: bytemuck::Pod + Send + Sync>(
     length: usize,
     share: usize,
-    write: impl Fn(usize, &mut Blank<T>) + Sync,
+    write: impl for<'p> Fn(usize, &'p mut Blank<T>) -> &'p mut [T] + Send + Sync,
 ) -> Buffer<T> {
-    let parts = |blank: &mut Blank<T>| {
-        if length >= 2 * SHARE {
-            on_chunks(blank, share, |part, blank| write(part * share, blank));
-        } else {
-            write(0, blank);
-        }
+    let step = if length >= 2 * SHARE {
+        share
+    } else {
+        length.max(1)
     };
-    // SAFETY: `write` writes all elements; tests compare runs under two patterns of blank memory.
-    unsafe { Buffer::written(length, parts) }
+    let grid = Grid::of_row(Cuts::every(length, step));
+    Buffer::filled(length, |out| {
+        out.side_by_side(
+            grid,
+            usize::MAX,
+            || (),
+            |_, _, spot, out| out.write(|out| write(spot.columns.start, out)),
+        )
+    })
 }
 
 /// The pieces of rows of `row` elements within a part: the number of the row, the place in it, and the elements of the part.

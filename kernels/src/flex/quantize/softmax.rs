@@ -7,6 +7,7 @@ use super::parts::{Blank, SHARE, Work, elements, run_with, written_in};
 use super::unary::float;
 use crate::flex::{
     instructions::{Set, Sum},
+    memory::{SliceWriter, write_each},
     softmax::{greatest, powers},
 };
 use crate::spec::quantize::{Affine, Rounded};
@@ -19,10 +20,10 @@ pub fn softmax(x: &FlexTensor, of: Affine, to: Affine, rounded: Rounded) -> Opti
     by_dtype!(x.dtype(), X => {
         let x = elements::<X>(x);
         by_dtype!(to.dtype(), Y => {
-            let values = written_in(x.len(), SHARE.next_multiple_of(length), |first, y: &mut Blank<Y>| {
+            let values = written_in::<Y>(x.len(), SHARE.next_multiple_of(length), |first, y| {
                 let x = &x[first..][..y.len()];
                 let mut row = vec![0.0; length];
-                run_with(Set::best(), Rows { x, y, row: &mut row, of, to, rounded, rounding });
+                run_with(Set::best(), Rows { x, y, row: &mut row, of, to, rounded, rounding })
             });
             values.tensor(shape.clone())
         })
@@ -30,42 +31,53 @@ pub fn softmax(x: &FlexTensor, of: Affine, to: Affine, rounded: Rounded) -> Opti
 }
 
 /// Rows with memory for the floats of one.
-struct Rows<'a, X, Y> {
-    x: &'a [X],
-    y: &'a mut Blank<Y>,
-    row: &'a mut [f32],
+struct Rows<'x, 'y, X, Y> {
+    x: &'x [X],
+    y: &'y mut Blank<Y>,
+    row: &'x mut [f32],
     of: Affine,
     to: Affine,
     rounded: Rounded,
     rounding: Rounding,
 }
 
-impl<X: Integer, Y: Integer> Work for Rows<'_, X, Y> {
+impl<'y, X: Integer, Y: Integer> Work for Rows<'_, 'y, X, Y> {
+    type Output = &'y mut [Y];
+
     #[inline(always)]
-    fn run<S: Sum>(self) {
-        let (length, scale) = (self.row.len(), self.to.scale());
+    fn run<S: Sum>(self) -> &'y mut [Y] {
+        let (length, scale, rounding) = (self.row.len(), self.to.scale(), self.rounding);
         let levels = (1.0 / scale).floor();
-        let rows = self.x.chunks_exact(length);
-        for (x, y) in rows.zip(self.y.chunks_exact_mut(length)) {
+        let mut y = SliceWriter::new(self.y);
+        for x in self.x.chunks_exact(length) {
             for (value, x) in self.row.iter_mut().zip(x) {
                 *value = float(x.float(), self.of);
             }
             let most = greatest(self.row);
             let sum = powers::<S>(self.row, most);
-            let written = y.iter_mut().zip(self.row.iter());
-            match self.rounded {
-                Rounded::InSteps => {
-                    let inverse = 1.0 / sum;
-                    for (y, value) in written {
-                        y.write(self.rounding.integer(value * inverse / scale));
+            let row = &*self.row;
+            y.write(
+                length,
+                #[inline(always)]
+                |y| match self.rounded {
+                    Rounded::InSteps => {
+                        let inverse = 1.0 / sum;
+                        write_each(
+                            y,
+                            row,
+                            #[inline(always)]
+                            |value| rounding.integer(value * inverse / scale),
+                        )
                     }
-                }
-                Rounded::Once => {
-                    for (y, value) in written {
-                        y.write(self.rounding.integer(value * levels / sum));
-                    }
-                }
-            }
+                    Rounded::Once => write_each(
+                        y,
+                        row,
+                        #[inline(always)]
+                        |value| rounding.integer(value * levels / sum),
+                    ),
+                },
+            );
         }
+        y.finish()
     }
 }

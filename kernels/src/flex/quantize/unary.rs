@@ -12,6 +12,7 @@ use crate::flex::copy::dense;
 use crate::flex::{
     elementary::activate,
     instructions::{Set, Sum},
+    memory::{SliceWriter, write_each},
 };
 use crate::spec::epilogue::Activation;
 use crate::spec::quantize::{Affine, Function, Unary};
@@ -43,7 +44,7 @@ pub fn compute(x: FlexTensor, bias: Option<FlexTensor>, unary: Unary) -> Option<
         let x_elements = elements::<X>(&x);
         by_dtype!(unary.y.dtype(), Y => tensor::<Y>(x.shape(), |first, y| {
             let x = &x_elements[first..][..y.len()];
-            run_with(Set::best(), Blocks { x, y, bias: None, activation, unary, rounding });
+            run_with(Set::best(), Blocks { x, y, bias: None, activation, unary, rounding })
         }))
     })?
 }
@@ -63,12 +64,16 @@ fn biased(
     by_dtype!(x.dtype(), X => {
         let x_elements = elements::<X>(x);
         by_dtype!(unary.y.dtype(), Y => tensor::<Y>(x.shape(), |first, y| {
-            for (_, place, range) in pieces(first, y.len(), bias.len()) {
-                let x = &x_elements[first..][range.clone()];
+            let length = y.len();
+            let mut y = SliceWriter::new(y);
+            for (_, place, range) in pieces(first, length, bias.len()) {
+                let x = &x_elements[first..][range];
                 let bias = Some(&bias[place..][..x.len()]);
-                let y = &mut y[range];
-                run_with(Set::best(), Blocks { x, y, bias, activation, unary, rounding });
+                y.write(x.len(), |y| {
+                    run_with(Set::best(), Blocks { x, y, bias, activation, unary, rounding })
+                });
             }
+            y.finish()
         }))
     })?
 }
@@ -105,23 +110,26 @@ pub fn float(integer: f32, of: Affine) -> f32 {
     (integer - of.zero() as f32) * of.scale()
 }
 
-struct Blocks<'a, X, Y> {
-    x: &'a [X],
-    y: &'a mut Blank<Y>,
+struct Blocks<'x, 'y, X, Y> {
+    x: &'x [X],
+    y: &'y mut Blank<Y>,
     /// As many as there are elements.
-    bias: Option<&'a [f32]>,
+    bias: Option<&'x [f32]>,
     activation: Activation,
     unary: Unary,
     rounding: Rounding,
 }
 
-impl<X: Integer, Y: Integer> Work for Blocks<'_, X, Y> {
+impl<'y, X: Integer, Y: Integer> Work for Blocks<'_, 'y, X, Y> {
+    type Output = &'y mut [Y];
+
     #[inline(always)]
-    fn run<S: Sum>(self) {
+    fn run<S: Sum>(self) -> &'y mut [Y] {
         let Unary { of, y: to, .. } = self.unary;
+        let (rounding, scale) = (self.rounding, to.scale());
         let mut block = [0.0; BLOCK];
-        let blocks = self.x.chunks(BLOCK).zip(self.y.chunks_mut(BLOCK));
-        for (number, (x, y)) in blocks.enumerate() {
+        let mut y = SliceWriter::new(self.y);
+        for (number, x) in self.x.chunks(BLOCK).enumerate() {
             let block = &mut block[..x.len()];
             for (value, x) in block.iter_mut().zip(x) {
                 *value = float(x.float(), of);
@@ -134,9 +142,19 @@ impl<X: Integer, Y: Integer> Work for Blocks<'_, X, Y> {
             if self.activation != Activation::Identity {
                 activate(block, self.activation);
             }
-            for (y, value) in y.iter_mut().zip(block) {
-                y.write(self.rounding.integer(*value / to.scale()));
-            }
+            y.write(
+                x.len(),
+                #[inline(always)]
+                |y| {
+                    write_each(
+                        y,
+                        block,
+                        #[inline(always)]
+                        |value| rounding.integer(value / scale),
+                    )
+                },
+            );
         }
+        y.finish()
     }
 }
