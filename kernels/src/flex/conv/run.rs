@@ -309,7 +309,8 @@ impl Plan<'_> {
         out: Unwritten<'a>,
     ) -> Written<'a> {
         let mut pixels = InOrder::columns(out);
-        for (at, columns) in columns.iter().enumerate() {
+        let columns = columns.iter().filter(|columns| columns.mask != 0);
+        for (at, columns) in columns.enumerate() {
             let right = &values[columns.first..];
             let width = columns.registers * self.of.filters.set.lanes();
             let copy;
@@ -362,9 +363,6 @@ impl Plan<'_> {
         columns: &Columns,
         out: Unwritten<'a>,
     ) -> Written<'a> {
-        if columns.mask == 0 {
-            return out.zeroed();
-        }
         let tile = Tile {
             set: self.of.filters.set,
             left: rows.left,

@@ -266,7 +266,7 @@ unsafe fn rows<
     } else {
         ((R - 1) * STRIDE + HIGH, FOURS)
     };
-    let weight = channel.weight.as_ptr();
+    let (weight, size) = (channel.weight.as_ptr(), channel.end.result.size());
     let (ones, zero) = match channel.zero {
         Some((ones, zero)) => (ones.as_ptr(), zero),
         None => (weight, 0),
@@ -308,7 +308,7 @@ unsafe fn rows<
                         sum = sum.add(seen[at].mul(L::splat(zero)));
                     }
                     let pixel = (row + at) * wide + first;
-                    let to = to.add(pixel * channel.end.result.size());
+                    let to = to.add(pixel * size);
                     finish(sum, channel.end, [0, 0], to, mask);
                 }
             }

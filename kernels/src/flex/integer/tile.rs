@@ -310,6 +310,7 @@ unsafe fn run<L: Lanes, const G: usize, const V: usize>(
 #[inline(always)]
 unsafe fn write<L: Lanes>(done: *const i32, tile: Tile<'_>, end: End<'_>, to: Destination) {
     let all = (1u32 << L::COUNT) - 1;
+    let size = end.result.size();
     let mut at = 0;
     for register in 0..tile.registers {
         let mask = (tile.columns >> (register * L::COUNT)) as u32 & all;
@@ -318,7 +319,7 @@ unsafe fn write<L: Lanes>(done: *const i32, tile: Tile<'_>, end: End<'_>, to: De
             // SAFETY: of all reads and writes: the assertions of the caller.
             unsafe {
                 let sum = L::load(done.add((row * tile.registers + register) * L::COUNT));
-                let to = to.first.add(row * to.stride + at * end.result.size());
+                let to = to.first.add(row * to.stride + at * size);
                 finish(sum, end, [row, column], to, mask);
             }
         }

@@ -101,6 +101,12 @@ impl<'a> Cuts<'a> {
 
     fn part(self, index: usize) -> Range<usize> {
         match self {
+            // Divisions take longer than the smallest parts.
+            Self::Every {
+                groups: 1,
+                size,
+                step,
+            } => index * step..size.min(index * step + step),
             Self::Every { size, step, .. } => {
                 let parts = size.div_ceil(step);
                 let (first, start) = (index / parts * size, index % parts * step);
@@ -155,14 +161,27 @@ impl<'a> Grid<'a> {
         self.rows.count() * self.columns.count()
     }
 
-    fn part(&self, index: usize) -> Spot {
-        let (row, column) = match self.order {
-            Order::RowMajor => (index / self.columns.count(), index % self.columns.count()),
-            Order::ColumnMajor => (index % self.rows.count(), index / self.rows.count()),
+    /// Calls a function with the index and the place of each of some parts, in order.
+    #[inline]
+    fn each(&self, parts: Range<usize>, mut run: impl FnMut(usize, Spot)) {
+        let (outer, inner) = match self.order {
+            Order::RowMajor => (self.rows, self.columns),
+            Order::ColumnMajor => (self.columns, self.rows),
         };
-        Spot {
-            rows: self.rows.part(row),
-            columns: self.columns.part(column),
+        let count = inner.count();
+        let mut index = parts.start;
+        while index < parts.end {
+            let (number, first) = (index / count, index % count);
+            let outer = outer.part(number);
+            let end = count.min(first + parts.end - index);
+            for inner in (first..end).map(|part| inner.part(part)) {
+                let (rows, columns) = match self.order {
+                    Order::RowMajor => (outer.clone(), inner),
+                    Order::ColumnMajor => (inner, outer.clone()),
+                };
+                run(index, Spot { rows, columns });
+                index += 1;
+            }
         }
     }
 
@@ -184,9 +203,9 @@ impl<'a, T> Unwritten<'a, T> {
         mut write: impl for<'p> FnMut(usize, Spot, Unwritten<'p, T>) -> Written<'p, T>,
     ) -> Written<'a, T> {
         grid.check(self.rows(), self.columns());
-        for index in 0..grid.count() {
-            self.write_part(&grid, index, &mut write);
-        }
+        grid.each(0..grid.count(), |index, spot| {
+            self.write_part(index, spot, &mut write);
+        });
         // SAFETY: the parts of a grid cover its rectangle, and each has its proof.
         unsafe { self.assume_written() }
     }
@@ -241,44 +260,56 @@ impl<'a, T> Unwritten<'a, T> {
     }
 
     /// Writes rows, `step` at a time, with the number of the first one.
+    #[inline(always)]
     pub fn in_rows(
         self,
         step: usize,
         mut write: impl for<'p> FnMut(usize, Unwritten<'p, T>) -> Written<'p, T>,
     ) -> Written<'a, T> {
-        let grid = Grid::of_rows(Cuts::every(self.rows(), step), self.columns());
-        self.in_grid(grid, |_, spot, part| write(spot.rows.start, part))
+        let mut rows = InOrder::rows(self);
+        while rows.missing() > 0 {
+            let first = rows.done;
+            rows.write(step.min(rows.missing()), |part| write(first, part));
+        }
+        rows.finish()
     }
 
     /// Writes columns, `step` at a time, with the number of the first one.
+    #[inline(always)]
     pub fn in_columns(
         self,
         step: usize,
         mut write: impl for<'p> FnMut(usize, Unwritten<'p, T>) -> Written<'p, T>,
     ) -> Written<'a, T> {
-        let grid = Grid {
-            rows: Cuts::none(self.rows()),
-            ..Grid::of_row(Cuts::every(self.columns(), step))
-        };
-        self.in_grid(grid, |_, spot, part| write(spot.columns.start, part))
+        let mut columns = InOrder::columns(self);
+        while columns.missing() > 0 {
+            let first = columns.done;
+            columns.write(step.min(columns.missing()), |part| write(first, part));
+        }
+        columns.finish()
     }
 
     /// Writes a part of a grid that is checked.
-    #[inline]
+    #[inline(always)]
     fn write_part(
         &self,
-        grid: &Grid<'_>,
         index: usize,
+        spot: Spot,
         write: &mut impl for<'p> FnMut(usize, Spot, Unwritten<'p, T>) -> Written<'p, T>,
     ) {
-        let spot = grid.part(index);
         let (rows, columns) = (spot.rows.clone(), spot.columns.clone());
         // SAFETY: the callers, which own this rectangle, take each part once. Parts of a grid are disjoint, and the part ends
         // with this call.
         let part = unsafe { self.part(rows.clone(), columns.clone()) };
         let proof = write(index, spot, part);
+        self.check(&proof, rows, columns);
+    }
+
+    /// Asserts that a proof is that of the part with these rows and columns.
+    #[inline(always)]
+    fn check(&self, proof: &Written<'_, T>, rows: Range<usize>, columns: Range<usize>) {
         assert!(
-            self.proves(&proof, rows, columns),
+            self.proves(proof, rows, columns),
             "a kernel writes all elements of its output"
         );
     }
@@ -305,36 +336,44 @@ impl<'p, T> TaskParts<'p, T> {
         self,
         mut write: impl for<'q> FnMut(usize, Spot, Unwritten<'q, T>) -> Written<'q, T>,
     ) -> TaskDone<'p> {
-        for index in self.parts {
-            self.out.write_part(self.grid, index, &mut write);
-        }
+        self.grid.each(self.parts, |index, spot| {
+            self.out.write_part(index, spot, &mut write);
+        });
         TaskDone(self.task)
     }
 }
 
-/// Rows or columns of a rectangle that are written one group after another.
-pub struct InOrder<'a, T = f32> {
+/// Rows, or columns, of a rectangle that are written one group after another.
+pub struct InOrder<'a, T, const BY_ROWS: bool> {
     out: Unwritten<'a, T>,
-    by_rows: bool,
     /// Number of rows or columns that are written.
     done: usize,
 }
 
-impl<'a, T> InOrder<'a, T> {
+impl<'a, T> InOrder<'a, T, true> {
+    #[inline(always)]
     pub fn rows(out: Unwritten<'a, T>) -> Self {
-        Self {
-            out,
-            by_rows: true,
-            done: 0,
-        }
+        Self { out, done: 0 }
     }
+}
 
+impl<'a, T> InOrder<'a, T, false> {
+    #[inline(always)]
     pub fn columns(out: Unwritten<'a, T>) -> Self {
-        Self {
-            out,
-            by_rows: false,
-            done: 0,
-        }
+        Self { out, done: 0 }
+    }
+}
+
+impl<'a, T, const BY_ROWS: bool> InOrder<'a, T, BY_ROWS> {
+    /// Number of rows or columns that are missing.
+    #[inline(always)]
+    fn missing(&self) -> usize {
+        let all = if BY_ROWS {
+            self.out.rows()
+        } else {
+            self.out.columns()
+        };
+        all - self.done
     }
 
     /// Writes the next rows or columns.
@@ -342,13 +381,15 @@ impl<'a, T> InOrder<'a, T> {
     /// # Panics
     ///
     /// If fewer are missing, or `write` returns the proof for other elements.
+    #[inline(always)]
     pub fn write(
         &mut self,
         count: usize,
         write: impl for<'p> FnOnce(Unwritten<'p, T>) -> Written<'p, T>,
     ) {
+        assert!(count > 0 && count <= self.missing());
         let next = self.done..self.done + count;
-        let (rows, columns) = if self.by_rows {
+        let (rows, columns) = if BY_ROWS {
             (next.clone(), 0..self.out.columns())
         } else {
             (0..self.out.rows(), next.clone())
@@ -356,10 +397,7 @@ impl<'a, T> InOrder<'a, T> {
         // SAFETY: `done` ascends, so that no other part has the elements. The part ends with this call.
         let part = unsafe { self.out.part(rows.clone(), columns.clone()) };
         let proof = write(part);
-        assert!(
-            self.out.proves(&proof, rows, columns),
-            "a kernel writes all elements of its output"
-        );
+        self.out.check(&proof, rows, columns);
         self.done = next.end;
     }
 
@@ -368,13 +406,13 @@ impl<'a, T> InOrder<'a, T> {
     /// # Panics
     ///
     /// If rows or columns are missing.
+    #[inline(always)]
     pub fn finish(self) -> Written<'a, T> {
-        let all = if self.by_rows {
-            self.out.rows()
-        } else {
-            self.out.columns()
-        };
-        assert_eq!(self.done, all, "a kernel writes all elements of its output");
+        assert_eq!(
+            self.missing(),
+            0,
+            "a kernel writes all elements of its output"
+        );
         // SAFETY: all rows, or all columns, have their proofs.
         unsafe { self.out.assume_written() }
     }
@@ -456,12 +494,11 @@ impl<T: Send + Sync> Written<'_, T> {
     ) {
         grid.check(self.rows(), self.columns());
         in_parts(grid.count(), tasks, |parts| {
-            for index in parts {
-                let spot = grid.part(index);
+            grid.each(parts, |_, spot| {
                 let (rows, columns) = (spot.rows.clone(), spot.columns.clone());
                 // SAFETY: `in_parts` takes each part once. Parts of a grid are disjoint, and this one ends with the call.
                 change(spot, unsafe { self.part(rows, columns) });
-            }
+            });
         });
     }
 }
@@ -570,27 +607,33 @@ mod tests {
 
     #[test]
     fn rows_and_columns_come_one_group_after_another() {
-        for by_rows in [true, false] {
-            let run = |groups: &[usize]| {
-                let mut values = [1u8; 16];
-                let run = AssertUnwindSafe(|| {
-                    overwrite(&mut values, |out| {
-                        let out = out.reshaped(4, 4);
-                        let mut parts = if by_rows {
-                            InOrder::rows(out)
-                        } else {
-                            InOrder::columns(out)
-                        };
-                        for group in groups {
-                            parts.write(*group, |part| part.zeroed());
-                        }
-                        parts.finish()
-                    });
+        let run = |by_rows: bool, groups: &[usize]| {
+            let mut values = [1u8; 16];
+            let run = AssertUnwindSafe(|| {
+                overwrite(&mut values, |out| {
+                    let out = out.reshaped(4, 4);
+                    if by_rows {
+                        let mut rows = InOrder::rows(out);
+                        groups
+                            .iter()
+                            .for_each(|count| rows.write(*count, |part| part.zeroed()));
+                        rows.finish()
+                    } else {
+                        let mut columns = InOrder::columns(out);
+                        groups
+                            .iter()
+                            .for_each(|count| columns.write(*count, |part| part.zeroed()));
+                        columns.finish()
+                    }
                 });
-                catch_unwind(run).is_ok()
-            };
-            assert!(run(&[1, 0, 2, 1]) && run(&[4]));
-            assert!(!run(&[1, 2]) && !run(&[1, 4]) && !run(&[]));
+            });
+            catch_unwind(run).is_ok()
+        };
+        for by_rows in [true, false] {
+            assert!(run(by_rows, &[1, 2, 1]) && run(by_rows, &[4]));
+            for groups in [&[1, 2][..], &[1, 4], &[], &[2, usize::MAX], &[0, 4]] {
+                assert!(!run(by_rows, groups), "{groups:?}");
+            }
         }
     }
 

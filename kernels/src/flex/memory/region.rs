@@ -38,6 +38,7 @@ unsafe impl<T: Send> Send for Region<'_, T> {}
 unsafe impl<T: Sync> Sync for Region<'_, T> {}
 
 impl<'a, T> Region<'a, T> {
+    #[inline(always)]
     fn of_slice(elements: &'a mut [MaybeUninit<T>]) -> Self {
         Self {
             first: elements.as_mut_ptr().cast(),
@@ -48,15 +49,18 @@ impl<'a, T> Region<'a, T> {
         }
     }
 
+    #[inline(always)]
     fn len(&self) -> usize {
         self.rows * self.columns
     }
 
+    #[inline(always)]
     fn is_contiguous(&self) -> bool {
         self.rows <= 1 || self.stride == self.columns
     }
 
     /// Whether both have the same elements in the same order.
+    #[inline(always)]
     fn is_same(&self, other: &Region<'_, T>) -> bool {
         let same_rows =
             (self.rows, self.columns, self.stride) == (other.rows, other.columns, other.stride);
@@ -67,6 +71,7 @@ impl<'a, T> Region<'a, T> {
     /// # Safety
     ///
     /// While the part is in use, nothing else accesses its elements, and `'p` ends before `'a`.
+    #[inline(always)]
     unsafe fn part<'p>(&self, rows: Range<usize>, columns: Range<usize>) -> Region<'p, T> {
         assert!(rows.start <= rows.end && rows.end <= self.rows);
         assert!(columns.start <= columns.end && columns.end <= self.columns);
@@ -83,6 +88,7 @@ impl<'a, T> Region<'a, T> {
         }
     }
 
+    #[inline(always)]
     fn row(&mut self, row: usize) -> &mut [MaybeUninit<T>] {
         assert!(row < self.rows);
         // SAFETY: the row is in the region, to which `self` is the only access.
@@ -94,6 +100,7 @@ impl<'a, T> Region<'a, T> {
     /// # Panics
     ///
     /// If there are elements between the rows.
+    #[inline(always)]
     fn slice(&mut self) -> &mut [MaybeUninit<T>] {
         assert!(self.is_contiguous(), "the rows of a rectangle are apart");
         // SAFETY: the elements are contiguous, and `self` is the only access to them.
@@ -101,6 +108,7 @@ impl<'a, T> Region<'a, T> {
     }
 
     /// The same elements in other rows.
+    #[inline(always)]
     fn reshaped(mut self, rows: usize, columns: usize) -> Self {
         assert!(self.is_contiguous() && rows.checked_mul(columns) == Some(self.len()));
         (self.rows, self.columns, self.stride) = (rows, columns, columns);
@@ -114,10 +122,12 @@ impl<'a, T> Unwritten<'a, T> {
         Self(Region::of_slice(elements))
     }
 
+    #[inline(always)]
     pub fn rows(&self) -> usize {
         self.0.rows
     }
 
+    #[inline(always)]
     pub fn columns(&self) -> usize {
         self.0.columns
     }
@@ -127,6 +137,7 @@ impl<'a, T> Unwritten<'a, T> {
     /// # Panics
     ///
     /// If the number of elements differs, or there are others between the rows.
+    #[inline(always)]
     pub fn reshaped(self, rows: usize, columns: usize) -> Self {
         Self(self.0.reshaped(rows, columns))
     }
@@ -147,11 +158,13 @@ impl<'a, T> Unwritten<'a, T> {
     }
 
     /// The elements of a row.
+    #[inline(always)]
     pub fn row(&mut self, row: usize) -> &mut [MaybeUninit<T>] {
         self.0.row(row)
     }
 
     /// Rows and columns of the rectangle, for a microkernel.
+    #[inline(always)]
     pub fn tile(&mut self, rows: Range<usize>, columns: Range<usize>) -> OutputTile<'_, T> {
         // SAFETY: the tile borrows this rectangle, which is the only access to the elements.
         OutputTile(unsafe { self.0.part(rows, columns) })
@@ -237,6 +250,7 @@ impl<'a, T> Unwritten<'a, T> {
     /// # Safety
     ///
     /// All elements of the rectangle are initialized.
+    #[inline(always)]
     pub unsafe fn assume_written(self) -> Written<'a, T> {
         Written(self.0)
     }
@@ -246,6 +260,7 @@ impl<'a, T> Unwritten<'a, T> {
     /// # Safety
     ///
     /// While the part is in use, no other access to its elements is, and `'p` ends before `'a`.
+    #[inline(always)]
     pub(super) unsafe fn part<'p>(
         &self,
         rows: Range<usize>,
@@ -256,6 +271,7 @@ impl<'a, T> Unwritten<'a, T> {
     }
 
     /// Whether `proof` is that of the part with these rows and columns.
+    #[inline(always)]
     pub(super) fn proves(
         &self,
         proof: &Written<'_, T>,
@@ -289,10 +305,12 @@ impl<'a, T> Written<'a, T> {
         })
     }
 
+    #[inline(always)]
     pub fn rows(&self) -> usize {
         self.0.rows
     }
 
+    #[inline(always)]
     pub fn columns(&self) -> usize {
         self.0.columns
     }
@@ -302,6 +320,7 @@ impl<'a, T> Written<'a, T> {
     /// # Safety
     ///
     /// While the part is in use, no other access to its elements is, and `'p` ends before `'a`.
+    #[inline(always)]
     pub(super) unsafe fn part<'p>(
         &self,
         rows: Range<usize>,
@@ -335,6 +354,7 @@ impl<'a, T> Written<'a, T> {
     }
 
     /// The same elements in other rows.
+    #[inline(always)]
     pub fn reshaped(self, rows: usize, columns: usize) -> Self {
         Self(self.0.reshaped(rows, columns))
     }
@@ -363,24 +383,29 @@ impl<'a> Written<'a, u8> {
 
 impl<T> OutputTile<'_, T> {
     /// Pointer to the first element; rows are [`OutputTile::stride`] elements apart.
+    #[inline(always)]
     pub fn as_mut_ptr(&self) -> *mut T {
         self.0.first
     }
 
     /// Rows and columns of the tile.
+    #[inline(always)]
     pub fn part(&mut self, rows: Range<usize>, columns: Range<usize>) -> OutputTile<'_, T> {
         // SAFETY: the part borrows this tile, which is the only access to the elements.
         OutputTile(unsafe { self.0.part(rows, columns) })
     }
 
+    #[inline(always)]
     pub fn rows(&self) -> usize {
         self.0.rows
     }
 
+    #[inline(always)]
     pub fn columns(&self) -> usize {
         self.0.columns
     }
 
+    #[inline(always)]
     pub fn stride(&self) -> usize {
         self.0.stride
     }
