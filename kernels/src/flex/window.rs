@@ -381,17 +381,20 @@ unsafe fn end<L: Masked, F: Fold<L>, const R: usize>(
 ) {
     let [_, high, wide] = part.windows.geometry.positions;
     let mask = ((1u64 << register.count) - 1) as u32;
-    let to = depth * part.out.stride() + (row - part.rows.start) * wide + register.first;
+    let offset = (depth * high + row) * wide + register.first;
+    // Of the tile, which begins with the first of the output rows.
+    let in_tile = depth * part.out.stride() + (row - part.rows.start) * wide + register.first;
+    let to = part.out.as_mut_ptr().wrapping_add(in_tile);
     for (at, sum) in sums.into_iter().enumerate() {
         let pixels = At {
             position: [depth, row + at, register.first],
-            offset: (depth * high + row + at) * wide + register.first,
+            offset: offset + at * wide,
             mask,
         };
         // SAFETY: the caller's promise. The mask has columns of the row, which is one of the output rows.
         unsafe {
             fold.end(sum, pixels)
-                .store_some(part.out.as_mut_ptr().add(to + at * wide), mask)
+                .store_some(to.wrapping_add(at * wide), mask)
         };
     }
 }

@@ -151,7 +151,6 @@ use by_rows;
 
 impl Tile<'_> {
     /// Writes the tile to a rectangle of as many rows and columns.
-    #[inline]
     pub fn run<'a>(self, mut out: Unwritten<'a>, addend: Option<Addend<'_>>) -> Written<'a> {
         let lanes = self.set.lanes();
         assert!(self.set.is_there());
