@@ -3,17 +3,20 @@
 mod buffer;
 mod grid;
 mod lines;
+mod parallel;
 pub mod poison;
 mod recycled;
 mod region;
+mod serial;
 mod slices;
 
 use std::cell::Cell;
 
 pub use buffer::Buffer;
-pub use grid::{Cuts, Grid, InOrder, Order, RunWriter, Spot};
+pub use grid::{Cuts, Grid, Order, Spot};
 pub use lines::Lines;
 pub use region::{OutputTile, Unwritten, Written};
+pub use serial::{InOrder, RunWriter};
 pub use slices::{
     SliceWriter, overwrite, write_by_index, write_chunks, write_each, write_pairs, write_repeated,
     write_triples, zeroed,

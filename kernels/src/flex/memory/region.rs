@@ -2,8 +2,10 @@
 //!
 //! A kernel gets the memory of its result as [`Unwritten`] and must return [`Written`], which proves that all elements are
 //! initialized. Safe code gets the proof by writing rows, or by joining the proofs of all parts of a rectangle
-//! ([`super::grid`]); code that writes through pointers states it with [`Unwritten::assume_written`]. Parts are disjoint, and
+//! ([`super::parallel`], [`super::serial`]); code that writes through pointers states it with [`Unwritten::assume_written`]. Parts are disjoint, and
 //! nothing outside this module creates one.
+
+mod bytes;
 
 use std::{marker::PhantomData, mem::MaybeUninit, ops::Range, slice::from_raw_parts_mut};
 
@@ -142,21 +144,6 @@ impl<'a, T> Unwritten<'a, T> {
         Self(self.0.reshaped(rows, columns))
     }
 
-    /// The bytes of the elements.
-    pub fn bytes(self) -> Unwritten<'a, u8>
-    where
-        T: Pod,
-    {
-        let size = size_of::<T>();
-        Unwritten(Region {
-            first: self.0.first.cast(),
-            rows: self.0.rows,
-            columns: self.0.columns * size,
-            stride: self.0.stride * size,
-            memory: PhantomData,
-        })
-    }
-
     /// The elements of a row.
     #[inline(always)]
     pub fn row(&mut self, row: usize) -> &mut [MaybeUninit<T>] {
@@ -270,6 +257,15 @@ impl<'a, T> Unwritten<'a, T> {
         Unwritten(unsafe { self.0.part(rows, columns) })
     }
 
+    /// Asserts that a proof is that of the part with these rows and columns.
+    #[inline(always)]
+    pub(super) fn check(&self, proof: &Written<'_, T>, rows: Range<usize>, columns: Range<usize>) {
+        assert!(
+            self.proves(proof, rows, columns),
+            "a kernel writes all elements of its output"
+        );
+    }
+
     /// Whether `proof` is that of the part with these rows and columns.
     #[inline(always)]
     pub(super) fn proves(
@@ -360,27 +356,6 @@ impl<'a, T> Written<'a, T> {
     }
 }
 
-impl<'a> Written<'a, u8> {
-    /// The proof for elements whose bytes these are.
-    ///
-    /// # Panics
-    ///
-    /// If the bytes are not those of whole elements.
-    pub fn elements<T: Pod>(self) -> Written<'a, T> {
-        let (size, region) = (size_of::<T>(), self.0);
-        let first: *mut T = region.first.cast();
-        assert!(first.is_aligned() && region.columns.is_multiple_of(size));
-        assert!(region.rows <= 1 || region.stride.is_multiple_of(size));
-        Written(Region {
-            first,
-            rows: region.rows,
-            columns: region.columns / size,
-            stride: region.stride / size,
-            memory: PhantomData,
-        })
-    }
-}
-
 impl<T> OutputTile<'_, T> {
     /// Pointer to the first element; rows are [`OutputTile::stride`] elements apart.
     #[inline(always)]
@@ -412,88 +387,4 @@ impl<T> OutputTile<'_, T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-
-    use super::{
-        super::slices::{overwrite, write_each},
-        *,
-    };
-
-    fn fails<T>(run: impl FnOnce() -> T) -> bool {
-        catch_unwind(AssertUnwindSafe(run)).is_err()
-    }
-
-    #[test]
-    fn written_elements_are_those_of_the_memory() {
-        let mut values = [1u16; 6];
-        overwrite(&mut values, |out| {
-            let mut proof = out.reshaped(2, 3).write_rows(|row, elements| {
-                write_each(elements, &[1, 2, 3], |x| x * 10 + row as u16)
-            });
-            proof.row(1)[2] = 7;
-            assert_eq!(proof.slice(), [10, 20, 30, 11, 21, 7]);
-            proof
-        });
-        assert_eq!(values, [10, 20, 30, 11, 21, 7]);
-        overwrite(&mut values, |out| out.reshaped(3, 2).zeroed());
-        assert_eq!(values, [0; 6]);
-        overwrite(&mut values[..0], |out| out.copied(&[]));
-        overwrite(&mut values, |out| {
-            let (size, whole) = (12, out.bytes());
-            assert_eq!((whole.rows(), whole.columns()), (1, size));
-            whole
-                .write(|bytes| write_each(bytes, &[1; 12], |x| x))
-                .elements()
-        });
-        assert_eq!(values, [0x101; 6]);
-    }
-
-    #[test]
-    fn proofs_of_other_elements_are_refused() {
-        let mut values = [5u8; 8];
-        // Elements that are left out.
-        assert!(fails(
-            || overwrite(&mut values, |out| out.write(|all| zeroed(&mut all[1..])))
-        ));
-        assert_eq!(values, [0; 8]);
-        values.fill(5);
-        assert!(fails(
-            || overwrite(&mut values, |out| out.write(|all| zeroed(&mut all[..7])))
-        ));
-        assert_eq!(values, [0; 8]);
-        // Rows of other lengths, and rows that are left out.
-        assert!(fails(|| overwrite(&mut values, |out| {
-            out.reshaped(4, 2)
-                .write_rows(|_, row| zeroed(&mut row[..1]))
-        })));
-        assert!(fails(|| overwrite(&mut values, |out| out
-            .reshaped(3, 3)
-            .zeroed())));
-        assert!(fails(|| overwrite(&mut values, |out| out.copied(&[1; 7]))));
-        // SAFETY: nothing else accesses the first elements.
-        assert!(fails(|| overwrite(&mut values, |out| unsafe {
-            out.part(0..1, 0..4).zeroed()
-        })));
-        assert_eq!(values, [0; 8]);
-    }
-
-    #[test]
-    fn tiles_are_inside_their_rectangle() {
-        let mut values = [0f32; 12];
-        overwrite(&mut values, |out| {
-            let mut out = out.reshaped(3, 4);
-            let tile = out.tile(1..3, 2..4);
-            assert_eq!((tile.rows(), tile.columns(), tile.stride()), (2, 2, 4));
-            // SAFETY: the tile has two rows of two elements.
-            unsafe { tile.as_mut_ptr().add(tile.stride() + 1).write(3.0) };
-            assert!(fails(|| out.tile(1..4, 0..1).rows()));
-            assert!(fails(|| out.tile(0..1, 0..5).rows()));
-            assert!(fails(|| out.row(3).len()));
-            assert_eq!(out.tile(3..3, 4..4).rows(), 0);
-            // SAFETY: the memory of `values` was initialized, and so is what the tile wrote.
-            unsafe { out.assume_written() }
-        });
-        assert_eq!(values[11], 3.0);
-    }
-}
+mod tests;
