@@ -58,12 +58,7 @@ impl Channels<'_> {
         let (length, channels) = (self.shape.num_elements(), self.factors.len());
         let count = self.shape[0] * channels;
         let (plane, columns) = (length / count, self.shape[self.shape.num_dims() - 1]);
-        let planes = Planes {
-            count,
-            depths: 1,
-            rows: plane / columns,
-            columns,
-        };
+        let planes = Planes::new(count, [1, plane / columns, columns]);
         let threads = threads_reading(0, size_of::<f32>() * length);
         let parts = Parts {
             grid: planes.bands(Set::best(), threads),

@@ -12,6 +12,7 @@ mod geometry;
 mod lines;
 mod panels;
 pub mod phases;
+mod rows;
 mod run;
 mod transposed;
 
@@ -36,7 +37,7 @@ use super::{
     widened,
 };
 use crate::spec::{epilogue::Epilogue, packed::Packed};
-pub use band::{Band, Layout};
+pub use band::{Band, Channels, Layout};
 pub use columns::{Columns, columns};
 pub use filters::Filters;
 pub use geometry::Geometry;

@@ -43,13 +43,7 @@ pub fn slide(x: FlexTensor, slide: Slide) -> Option<FlexTensor> {
         Of::Mean { padding } => (0.0, Some([0, 1, 2].map(|axis| slide.counts(axis, padding)))),
     };
     let windows = Windows::new(Set::best(), g, [depth, row], value)?;
-    let [depths, rows, columns] = g.positions;
-    let planes = Planes {
-        count: units,
-        depths,
-        rows,
-        columns,
-    };
+    let planes = Planes::new(units, g.positions);
     let threads = threads(count * g.taps());
     let y = Buffer::filled(count, |out| {
         by_bands(out, Set::best(), planes, threads, |unit, rows, out| {

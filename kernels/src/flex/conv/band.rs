@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::geometry::{Axis, Geometry};
 use super::lines::Lines;
-use crate::flex::{gemm::Steps, instructions::Set};
+use crate::flex::{gemm::Steps, instructions::Set, memory::Cuts};
 
 /// How the copy is laid out.
 pub struct Layout {
@@ -34,9 +34,52 @@ pub struct Band {
 }
 
 impl Band {
-    /// Number of output pixels.
+    /// Number of output pixels, which are contiguous.
     pub fn len(&self) -> usize {
         self.rows.len() * self.columns.len()
+    }
+
+    /// Index of the first output pixel.
+    pub fn first(&self, geometry: &Geometry) -> usize {
+        let [_, high, wide] = geometry.positions;
+        (self.depth * high + self.rows.start) * wide + self.columns.start
+    }
+}
+
+/// The output channels that parts of a convolution compute: `together` groups of an element of the batch, or one of `across` parts
+/// of the panels of one group.
+#[derive(Clone, Copy)]
+pub struct Channels {
+    pub batches: usize,
+    pub groups: usize,
+    /// Number of channels of a group, and of a panel.
+    pub outputs: usize,
+    pub panel: usize,
+    pub together: usize,
+    pub across: usize,
+}
+
+impl Channels {
+    /// Number of all channels, those of each element of the batch counted.
+    pub fn count(&self) -> usize {
+        self.batches * self.groups * self.outputs
+    }
+
+    /// Where parts divide them.
+    pub fn cuts(&self) -> Cuts<'static> {
+        if self.across == 1 {
+            return Cuts::Every {
+                groups: self.batches,
+                size: self.groups * self.outputs,
+                step: self.together * self.outputs,
+            };
+        }
+        Cuts::Split {
+            groups: self.batches * self.groups,
+            size: self.outputs,
+            unit: self.panel,
+            parts: self.across,
+        }
     }
 }
 

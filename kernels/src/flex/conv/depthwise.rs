@@ -42,13 +42,7 @@ impl Convolution<'_> {
         let units = self.batches * outputs;
         let count = units * positions;
         assert!(self.sum.is_none_or(|sum| sum.len() >= count));
-        let [depths, rows, columns] = g.positions;
-        let planes = Planes {
-            count: units,
-            depths,
-            rows,
-            columns,
-        };
+        let planes = Planes::new(units, g.positions);
         let threads = threads(count * taps);
         Some(Buffer::filled(count, |out| {
             by_bands(out, filters.set, planes, threads, |unit, rows, out| {
@@ -64,7 +58,7 @@ impl Convolution<'_> {
                     bounds,
                 };
                 let mut written = windows.run(&self.values[from..], rows, &channel, out);
-                for depth in (0..depths).filter(|_| after) {
+                for depth in (0..g.positions[0]).filter(|_| after) {
                     activate(written.row(depth), self.activation);
                 }
                 written

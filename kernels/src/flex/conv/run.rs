@@ -2,14 +2,15 @@
 
 use std::ops::Range;
 
-use super::band::{Band, Input, Layout};
+use super::band::{Band, Channels, Input, Layout};
 use super::columns::{Columns, columns};
 use super::filters::Filters;
 use super::geometry::Geometry;
 use super::panels::{Panel, first_tile, is_fast, panels};
+use super::rows::Rows;
 use crate::flex::{
     elementary::activate,
-    gemm::{Addend, Bounds, LINE, Start, Steps, Tile, threads},
+    gemm::{Addend, Bounds, LINE, Steps, Tile, threads},
     memory::{Buffer, Cuts, Grid, InOrder, Order, Unwritten, Written, repeated, with_scratch},
     threads::even_parts,
     window::bands as shares_of,
@@ -165,38 +166,27 @@ impl Convolution<'_> {
 impl Plan<'_> {
     fn run(&self, positions: usize, threads: usize) -> Buffer {
         let (of, filters) = (self.of, self.of.filters);
-        let Filters {
-            groups, outputs, ..
-        } = *filters;
-        let rows = if self.across == 1 {
-            Cuts::Every {
-                groups: of.batches,
-                size: groups * outputs,
-                step: self.together * outputs,
-            }
-        } else {
-            Cuts::Split {
-                groups: of.batches * groups,
-                size: outputs,
-                unit: filters.panel,
-                parts: self.across,
-            }
+        let channels = Channels {
+            batches: of.batches,
+            groups: filters.groups,
+            outputs: filters.outputs,
+            panel: filters.panel,
+            together: self.together,
+            across: self.across,
         };
-        // Bands are contiguous output pixels, in order.
-        let ends: Vec<usize> = self
+        let ends = self
             .bands
             .iter()
-            .map(|(band, _)| self.pixel(band) + band.len())
-            .collect();
+            .map(|(band, _)| band.first(&of.geometry) + band.len());
+        let ends: Vec<usize> = ends.collect();
         let grid = Grid {
-            rows,
+            rows: channels.cuts(),
             columns: Cuts::Ends(&ends),
             order: Order::RowMajor,
         };
-        let all = of.batches * groups * outputs;
-        Buffer::filled(all * positions, |out| {
+        Buffer::filled(channels.count() * positions, |out| {
             let tasks = if threads == 1 { 1 } else { usize::MAX };
-            let out = out.reshaped(all, positions);
+            let out = out.reshaped(channels.count(), positions);
             out.side_by_side(
                 grid,
                 tasks,
@@ -206,12 +196,6 @@ impl Plan<'_> {
                 },
             )
         })
-    }
-
-    /// Index of the first output pixel of a band.
-    fn pixel(&self, band: &Band) -> usize {
-        let [_, high, wide] = self.of.geometry.positions;
-        (band.depth * high + band.rows.start) * wide + band.columns.start
     }
 
     /// Writes output channels over a band: those of some groups, or some of one group.
@@ -277,7 +261,7 @@ impl Plan<'_> {
         let filters = self.of.filters;
         match seen {
             Seen::Lying(columns) => out.in_rows(filters.panel, |at, out| {
-                let rows = Rows::new(self, band, first + at, out.rows());
+                let rows = Rows::new(self.of, band, first + at, out.rows());
                 let out = self.lying(&rows, values, columns, out);
                 self.activated(out)
             }),
@@ -291,7 +275,7 @@ impl Plan<'_> {
                         panel.copy(filters.set, values, &self.steps.offsets, room);
                     }
                     out.in_rows(filters.panel, |at, out| {
-                        let rows = Rows::new(self, band, first + at, out.rows());
+                        let rows = Rows::new(self.of, band, first + at, out.rows());
                         let out = self.by_panels(&rows, room, pixel, out);
                         self.activated(out)
                     })
@@ -406,43 +390,5 @@ impl Plan<'_> {
             out[..there].copy_from_slice(&seen[channel * step..][..there]);
         }
         (copy, Steps::of_panel(channels, width))
-    }
-}
-
-/// Output channels of a group that tiles compute together, over a band.
-struct Rows<'a> {
-    left: &'a [f32],
-    count: usize,
-    start: Start<'a>,
-    /// What is added, from the first pixel of the band in the first channel on.
-    sum: Option<&'a [f32]>,
-    /// From one channel to the next.
-    stride: usize,
-    /// The weights that are read next.
-    next: &'a [f32],
-}
-
-impl<'a> Rows<'a> {
-    /// From the output row `first` on, counted through groups and batches.
-    fn new(plan: &Plan<'a>, band: &Band, first: usize, count: usize) -> Self {
-        let (of, filters) = (plan.of, plan.of.filters);
-        let positions: usize = of.geometry.positions.iter().product();
-        let (group, output) = (
-            first / filters.outputs % filters.groups,
-            first % filters.outputs,
-        );
-        Self {
-            left: filters.from(group, output),
-            count,
-            start: match of.bias {
-                Some(bias) => Start::Rows(&bias[first % (filters.groups * filters.outputs)..]),
-                None => Start::Zero,
-            },
-            sum: of
-                .sum
-                .map(|sum| &sum[first * positions + plan.pixel(band)..]),
-            stride: positions,
-            next: filters.from(group, output + count),
-        }
     }
 }

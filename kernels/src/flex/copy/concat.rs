@@ -60,12 +60,7 @@ fn joined<T: Word>(tensors: &[FlexTensor], axis: usize) -> Option<FlexTensor> {
     let is_spatial = axis + 2 < shape.num_dims() && plane >= PLANE;
     let y = filled(shape, dtype, |out| {
         if is_spatial && threads > 1 {
-            let planes = Planes {
-                count: outer * total / plane,
-                depths: 1,
-                rows: plane / wide,
-                columns: wide,
-            };
+            let planes = Planes::new(outer * total / plane, [1, plane / wide, wide]);
             return by_bands(out, Set::best(), planes, threads, |at, rows, out| {
                 let first = at * plane + rows.start * wide;
                 let (outer, offset) = (first / total, first % total);

@@ -32,12 +32,7 @@ fn picked<T: Word>(x: &FlexTensor, rows: &[usize], columns: &[usize]) -> Option<
         return None;
     }
     let times = repeats(columns, wide);
-    let planes = Planes {
-        count: length / plane,
-        depths: 1,
-        rows: rows.len(),
-        columns: columns.len(),
-    };
+    let planes = Planes::new(length / plane, [1, rows.len(), columns.len()]);
     let threads = threads_reading(0, length * size_of::<T>());
     let filled = filled(shape, x.dtype(), |out| {
         by_bands(out, Set::best(), planes, threads, |at, band, out| {

@@ -9,7 +9,7 @@ use super::filters::Filters;
 use super::result::Result;
 use super::tile::{End, Tile};
 use crate::flex::{
-    conv::{Band, Columns, Geometry, Layout, columns},
+    conv::{Band, Channels, Columns, Geometry, Layout, columns},
     gemm::{Steps, threads},
     memory::{Cuts, Grid, InOrder, Order, Unwritten, Written, overwrite, resize, with_scratch},
     threads::even_parts,
@@ -105,50 +105,33 @@ impl Convolution<'_> {
 impl Plan<'_> {
     fn run<'a>(&self, positions: usize, threads: usize, out: Unwritten<'a, u8>) -> Written<'a, u8> {
         let (of, filters) = (self.of, self.of.filters);
-        let (groups, outputs, size) = (
-            filters.groups.len(),
-            filters.groups[0].rows,
-            of.end.result.size(),
-        );
-        let rows = if self.across == 1 {
-            Cuts::Every {
-                groups: of.batches,
-                size: groups * outputs,
-                step: self.groups * outputs,
-            }
-        } else {
-            Cuts::Split {
-                groups: of.batches * groups,
-                size: outputs,
-                unit: filters.groups[0].panel,
-                parts: self.across,
-            }
+        let size = of.end.result.size();
+        let channels = Channels {
+            batches: of.batches,
+            groups: filters.groups.len(),
+            outputs: filters.groups[0].rows,
+            panel: filters.groups[0].panel,
+            together: self.groups,
+            across: self.across,
         };
-        // Bands are contiguous output pixels, in order.
         let ends = self
             .bands
             .iter()
-            .map(|(band, ..)| (self.pixel(band) + band.len()) * size);
+            .map(|(band, _)| (band.first(&of.geometry) + band.len()) * size);
         let ends: Vec<usize> = ends.collect();
         let grid = Grid {
-            rows,
+            rows: channels.cuts(),
             columns: Cuts::Ends(&ends),
             order: Order::RowMajor,
         };
         let tasks = if threads == 1 { 1 } else { usize::MAX };
-        let out = out.reshaped(of.batches * groups * outputs, positions * size);
+        let out = out.reshaped(channels.count(), positions * size);
         out.side_by_side(
             grid,
             tasks,
             || (),
             |_, index, spot, out| self.part(spot.rows, &self.bands[index % self.bands.len()], out),
         )
-    }
-
-    /// Index of the first output pixel of a band.
-    fn pixel(&self, band: &Band) -> usize {
-        let [_, high, wide] = self.of.geometry.positions;
-        (band.depth * high + band.rows.start) * wide + band.columns.start
     }
 
     /// Writes output channels over a band: those of some groups, or some of one group.

@@ -30,6 +30,16 @@ pub struct Planes {
 }
 
 impl Planes {
+    /// Planes of so many depths, rows and columns.
+    pub fn new(count: usize, [depths, rows, columns]: [usize; 3]) -> Self {
+        Self {
+            count,
+            depths,
+            rows,
+            columns,
+        }
+    }
+
     /// Divides planes into bands of rows for so many threads: band after band, each in all planes. The rows of the rectangle are
     /// the depths of all planes.
     pub fn bands(self, set: Set, threads: usize) -> Grid<'static> {

@@ -1,0 +1,43 @@
+//! Output channels that tiles compute together.
+
+use super::band::Band;
+use super::run::Convolution;
+use crate::flex::gemm::Start;
+
+/// Output channels of a group that tiles compute together, over a band.
+pub struct Rows<'a> {
+    pub left: &'a [f32],
+    pub count: usize,
+    pub start: Start<'a>,
+    /// What is added, from the first pixel of the band in the first channel on.
+    pub sum: Option<&'a [f32]>,
+    /// From one channel to the next.
+    pub stride: usize,
+    /// The weights that are read next.
+    pub next: &'a [f32],
+}
+
+impl<'a> Rows<'a> {
+    /// From the output row `first` on, counted through groups and batches.
+    pub fn new(of: &Convolution<'a>, band: &Band, first: usize, count: usize) -> Self {
+        let filters = of.filters;
+        let positions: usize = of.geometry.positions.iter().product();
+        let (group, output) = (
+            first / filters.outputs % filters.groups,
+            first % filters.outputs,
+        );
+        Self {
+            left: filters.from(group, output),
+            count,
+            start: match of.bias {
+                Some(bias) => Start::Rows(&bias[first % (filters.groups * filters.outputs)..]),
+                None => Start::Zero,
+            },
+            sum: of
+                .sum
+                .map(|sum| &sum[first * positions + band.first(&of.geometry)..]),
+            stride: positions,
+            next: filters.from(group, output + count),
+        }
+    }
+}
