@@ -86,16 +86,17 @@ pub fn side_by_side(count: usize, run: impl Fn(usize) + Send + Sync) {
     }
 }
 
-/// Runs units from 0 to `count` in so many parts, side by side.
+/// Runs units from 0 to `count` in so many parts, at least one, side by side.
 pub fn in_parts(count: usize, parts: usize, run: impl Fn(Range<usize>) + Send + Sync) {
-    let parts = parts.min(count);
+    let parts = parts.max(1).min(count);
     side_by_side(parts, |at| run(part(count, parts, at)));
 }
 
 /// The units of one of so many parts, whose sizes differ by 1 at most, so that threads with as many parts have as
 /// much to do.
 pub fn part(count: usize, parts: usize, at: usize) -> Range<usize> {
-    at * count / parts..(at + 1) * count / parts
+    let first = |part: usize| count / parts * part + (count % parts).min(part);
+    first(at)..first(at + 1)
 }
 
 /// Into how many parts so many threads divide units that take about equal times: the thread that comes

@@ -65,14 +65,18 @@ impl Windows {
         // Results of a channel are found by offsets, which must not wrap.
         let mut positions = geometry.positions.iter();
         positions.try_fold(1usize, |count, size| count.checked_mul(*size))?;
+        let [deep, high, wide] = geometry.sizes;
+        let far = (deep - 1)
+            .checked_mul(steps[0])?
+            .checked_add((high - 1).checked_mul(steps[1])?)?;
+        let length = far.checked_add(wide).filter(|length| *length < BESIDE)?;
         let lanes = set.lanes();
         let firsts = (0..geometry.positions[2]).step_by(lanes);
         let lines = [0, 1].map(|axis| lines(&geometry, axis, steps[axis]));
-        let [deep, high, wide] = geometry.sizes;
         Some(Self {
             geometry,
             lines,
-            length: (deep - 1) * steps[0] + (high - 1) * steps[1] + wide,
+            length,
             outside: vec![value; wide],
             value,
             registers: firsts
@@ -414,5 +418,15 @@ mod tests {
             positions: [1 << 22, 1 << 21, 1 << 21],
         };
         assert!(Windows::new(Set::best(), geometry, [1, 1], 0.0).is_none());
+        // The offset of the last row wraps around to 1.
+        let rows = Geometry {
+            sizes: [9, 1, 1],
+            before: [0; 3],
+            positions: [9, 1, 1],
+            ..geometry
+        };
+        assert!(Windows::new(Set::best(), rows, [1, 1], 0.0).is_some());
+        let far = 1 << (usize::BITS - 3);
+        assert!(Windows::new(Set::best(), rows, [far, 0], 0.0).is_none());
     }
 }

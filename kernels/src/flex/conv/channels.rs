@@ -29,7 +29,7 @@ struct Block<'a> {
     count: usize,
     /// The first numbers of the channels.
     values: &'a [f32],
-    bias: &'a [f32],
+    bias: &'a [f32; WIDEST],
     /// For each tap the weights of the channels.
     weight: &'a [[f32; WIDEST]],
     bounds: Bounds,

@@ -272,7 +272,7 @@ impl Plan<'_> {
                     let panels = &panels[pixel / width..][..out.columns().div_ceil(width)];
                     for (at, panel) in panels.iter().enumerate() {
                         let room = &mut room[at * filters.inner * width..];
-                        panel.copy(filters.set, values, &self.steps.offsets, room);
+                        panel.copy(filters.set, values, self.steps.offsets(), room);
                     }
                     out.in_rows(filters.panel, |at, out| {
                         let rows = Rows::new(self.of, band, first + at, out.rows());

@@ -121,10 +121,9 @@ impl Transposed<'_> {
             };
             parts.push((part, geometry, values));
         }
-        if phases.strides == [1; 3]
-            && let Some((_, _, Some(values))) = parts.pop()
-        {
-            return Some(values);
+        // Without strides the one phase is the result.
+        if phases.strides == [1; 3] && matches!(parts[..], [(.., Some(_))]) {
+            return parts.pop().and_then(|(.., values)| values);
         }
         let places: usize = self.places.iter().product();
         let planes = self.batches * phases.outputs;

@@ -119,7 +119,7 @@ unsafe fn some<L: Lanes, const C: usize, const P: usize>(
         let mut sums = [[L::splat(0.0); C]; P];
         let mut left = tile.left.as_ptr();
         let right = tile.right.as_ptr();
-        let (parts, rest) = tile.steps.offsets.as_chunks::<P>();
+        let (parts, rest) = tile.steps.offsets().as_chunks::<P>();
         for offsets in parts {
             for (sums, offset) in sums.iter_mut().zip(offsets) {
                 let rows = L::load(left);

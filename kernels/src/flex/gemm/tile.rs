@@ -14,7 +14,7 @@ use crate::spec::epilogue::Activation;
 /// How far the columns of each term are from those of the first, in numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Steps {
-    pub offsets: Vec<u32>,
+    offsets: Vec<u32>,
     furthest: usize,
 }
 
@@ -88,6 +88,10 @@ impl Steps {
 
     pub fn count(&self) -> usize {
         self.offsets.len()
+    }
+
+    pub fn offsets(&self) -> &[u32] {
+        &self.offsets
     }
 
     pub fn furthest(&self) -> usize {
@@ -191,7 +195,9 @@ impl Tile<'_> {
 impl Addend<'_> {
     /// Whether there is an element for each row and column of a tile.
     pub fn has(&self, rows: usize, columns: usize) -> bool {
-        rows == 0 || (rows - 1) * self.stride + columns <= self.values.len()
+        let before = rows.saturating_sub(1).checked_mul(self.stride);
+        let end = before.and_then(|before| before.checked_add(columns));
+        end.is_some_and(|end| end <= self.values.len())
     }
 }
 
@@ -257,7 +263,7 @@ unsafe fn run<L: Lanes, const G: usize, const V: usize>(tile: Tile<'_>, to: Dest
         let mut left = tile.left.as_ptr();
         let right = tile.right.as_ptr();
         let mut next = tile.next.as_ptr();
-        let (several, rest) = tile.steps.offsets.as_chunks::<TERMS>();
+        let (several, rest) = tile.steps.offsets().as_chunks::<TERMS>();
         for offsets in several {
             for (term, &offset) in offsets.iter().enumerate() {
                 add(&mut sums, left.add(term * G), right.add(offset as usize));

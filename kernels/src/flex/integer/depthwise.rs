@@ -154,7 +154,7 @@ impl Windows {
         assert!(out.rows() == 1 && out.columns() == bytes);
         // What follows has numbers for rows alone.
         assert!(channel.end.columns.is_none() && channel.end.products.is_none());
-        channel.end.check(1, 0);
+        channel.end.check(1, self.dot.lanes());
         let to = out.tile(0..1, 0..bytes).as_mut_ptr();
         // SAFETY: the processor has the instructions, and the assertions hold for what is read and written.
         unsafe {

@@ -276,7 +276,7 @@ unsafe fn run<L: Lanes, const G: usize, const V: usize>(
         let mut sums = [[L::splat(0); V]; G];
         let mut left = tile.left.as_ptr();
         let right = tile.right.as_ptr();
-        for &offset in &tile.steps.offsets {
+        for &offset in tile.steps.offsets() {
             let right = right.add(offset as usize);
             let mut columns = [L::terms(right); V];
             for (at, column) in columns.iter_mut().enumerate().skip(1) {

@@ -60,6 +60,8 @@ impl<T: Pod + Send + Sync> Buffer<T> {
     ///
     /// It writes each.
     pub unsafe fn written(length: usize, write: impl FnOnce(&mut [MaybeUninit<T>])) -> Self {
+        // That of recycled memory.
+        const { assert!(align_of::<T>() <= 64) };
         let size = length.saturating_mul(size_of::<T>());
         let bytes = match Memory::new(size) {
             Some(memory) => {

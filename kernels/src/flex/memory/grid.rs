@@ -119,14 +119,18 @@ impl<'a> Cuts<'a> {
         }
     }
 
-    /// Whether parts are disjoint and cover an axis.
+    /// Whether parts are disjoint and cover an axis, and their number fits the memory.
     fn are_of(self, size: usize) -> bool {
+        let count = match self {
+            Self::Split { groups, parts, .. } => groups.checked_mul(parts),
+            Self::Every { .. } | Self::Ends(_) => Some(self.count()),
+        };
         let ascend = match self {
             Self::Every { step, .. } => step > 0,
             Self::Split { unit, parts, .. } => unit > 0 && parts > 0,
             Self::Ends(ends) => ends.is_sorted(),
         };
-        ascend && self.size() == Some(size)
+        count.is_some() && ascend && self.size() == Some(size)
     }
 }
 
@@ -181,5 +185,7 @@ impl<'a> Grid<'a> {
     /// Asserts that the parts are disjoint and cover a rectangle.
     pub(super) fn check(&self, rows: usize, columns: usize) {
         assert!(self.rows.are_of(rows) && self.columns.are_of(columns));
+        let (rows, columns) = (self.rows.count(), self.columns.count());
+        assert!(rows.checked_mul(columns).is_some(), "too many parts");
     }
 }

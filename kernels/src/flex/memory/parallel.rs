@@ -295,6 +295,19 @@ mod tests {
         assert!(fails(grid(Cuts::Ends(&[1, 2]), Cuts::every(4, 9))));
         assert!(fails(grid(Cuts::none(3), Cuts::every(5, 2))));
         assert!(fails(grid(Cuts::none(3), Cuts::every(4, 0))));
+        // Numbers of parts that wrap around to none.
+        let many = |size, parts| Cuts::Split {
+            groups: size,
+            size: 1,
+            unit: 1,
+            parts,
+        };
+        assert!(fails(grid(Cuts::none(3), many(4, 1 << (usize::BITS - 2)))));
+        let half = 1 << (usize::BITS / 2);
+        assert!(fails(grid(
+            Cuts::split(3, 1, half),
+            Cuts::split(4, 1, half)
+        )));
         // The proof for a part of a part.
         let run = || {
             overwrite(&mut values, |out| {

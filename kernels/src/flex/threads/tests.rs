@@ -108,11 +108,16 @@ fn parts_are_about_equal_and_all() {
                 .all(|part| part.len().abs_diff(count / parts) <= 1)
         );
     }
-    let seen = Mutex::new(vec![0; 10]);
-    in_parts(10, 40, |part| {
-        part.for_each(|unit| seen.lock().unwrap()[unit] += 1);
-    });
-    assert_eq!(seen.into_inner().unwrap(), [1; 10]);
+    // Products of both numbers would wrap around.
+    let last = part(usize::MAX, usize::MAX, usize::MAX - 1);
+    assert_eq!(last, usize::MAX - 1..usize::MAX);
+    for parts in [40, 3, 0] {
+        let seen = Mutex::new(vec![0; 10]);
+        in_parts(10, parts, |part| {
+            part.for_each(|unit| seen.lock().unwrap()[unit] += 1);
+        });
+        assert_eq!(seen.into_inner().unwrap(), [1; 10]);
+    }
     in_parts(0, 4, |_| panic!("there are none"));
 }
 

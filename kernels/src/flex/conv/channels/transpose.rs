@@ -76,7 +76,9 @@ mod x86 {
             square: &mut Square,
         ) {
             assert!(channels <= WIDEST && places <= WIDEST && channels > 0);
-            assert!(values.len() >= (channels - 1) * step + places);
+            let last = (channels - 1).checked_mul(step);
+            let end = last.and_then(|last| last.checked_add(places));
+            assert!(end.is_some_and(|end| values.len() >= end));
             let mask = ((1u32 << places) - 1) as u16;
             // SAFETY: masked loads read the places of the channels; and what the caller says.
             unsafe {
