@@ -1,4 +1,4 @@
-//! Attention in blocks of queries, whose scores stay in the cache.
+//! Attention in blocks of queries whose scores stay in the cache.
 
 mod block;
 mod mask;
@@ -28,13 +28,13 @@ use crate::{
 use block::{Block, Scratch};
 use mask::{seen_of, with_rows};
 
-/// Scores that are computed at once; they fit into the cache of a core.
+/// Maximum number of scores of a block: they fit into the L2 cache.
 const SCORES: usize = 1 << 16;
 
-/// Queries of one block at most.
+/// Maximum number of queries of a block.
 const QUERIES: usize = 70;
 
-/// Queries whose products with keys are sums over features, without a transposed copy of the keys.
+/// Maximum number of queries for which the keys are read in place, without a transposed copy.
 const FEW: usize = 3;
 
 pub fn attention(
@@ -77,15 +77,15 @@ struct Sizes {
     batch: usize,
     heads: usize,
     queries: usize,
-    /// Heads of keys and values.
+    /// Number of heads of keys and values.
     own: usize,
     keys: usize,
     features: usize,
-    /// Features of a value.
+    /// Number of features of a value.
     size: usize,
 }
 
-/// Queries that one thread computes for heads of keys and values, of which they see some.
+/// Queries and heads of keys and values that one thread computes.
 struct Part {
     batch: usize,
     own: Range<usize>,
@@ -93,7 +93,7 @@ struct Part {
     seen: Range<usize>,
 }
 
-/// Keys that are seen and their values of one head, as columns and rows of products, if many rows read them.
+/// Packed visible keys and values of one head, if many rows read them.
 struct Packed {
     seen: Range<usize>,
     keys: Right,
@@ -101,7 +101,7 @@ struct Packed {
 }
 
 impl Operands {
-    /// `None` where a tensor is of another type.
+    /// Returns `None` for masks and biases of other types.
     fn new(
         query: &FlexTensor,
         key: &FlexTensor,
@@ -145,7 +145,7 @@ impl Operands {
         })
     }
 
-    /// The result lies as `[batch, queries, heads, size]`, which joins heads without a copy.
+    /// The result is in memory as `[batch, queries, heads, size]`, so that heads are joined without a copy.
     fn attend(&self) -> FlexTensor {
         let Sizes {
             batch,
@@ -158,7 +158,7 @@ impl Operands {
         } = self.sizes;
         let threads = threads(batch * heads * queries * keys * (features + size));
         let parts = self.parts(threads);
-        // What several parts read is packed before.
+        // Keys and values that several parts read are packed first.
         let shared = if queries > 1 && parts.len() > batch {
             batch * own
         } else {
@@ -249,7 +249,7 @@ impl Operands {
         (rows.max(panel), if queries == 1 { 1 } else { own })
     }
 
-    /// In order of batches.
+    /// All parts, batch by batch.
     fn parts(&self, threads: usize) -> Vec<Part> {
         let Sizes {
             batch,
@@ -277,7 +277,7 @@ impl Operands {
         parts.collect()
     }
 
-    /// The heads of queries that heads of keys serve.
+    /// Heads of queries that share heads of keys.
     fn heads(&self, own: Range<usize>) -> Range<usize> {
         let group = self.sizes.heads / self.sizes.own;
         own.start * group..own.end * group
@@ -295,7 +295,7 @@ impl Operands {
         packed.seen = seen;
     }
 
-    /// Rows of queries for each head of keys.
+    /// Number of rows of queries for each head of keys.
     fn rows(&self) -> usize {
         self.sizes.queries * self.sizes.heads / self.sizes.own
     }
@@ -320,7 +320,7 @@ impl Packed {
     }
 }
 
-/// The least range with all of these.
+/// The smallest range that contains all of these.
 fn joined<'a>(ranges: impl Iterator<Item = &'a Range<usize>>) -> Range<usize> {
     let ranges = ranges.filter(|range| !range.is_empty()).cloned();
     let all = ranges.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end));

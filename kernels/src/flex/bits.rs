@@ -1,8 +1,7 @@
-//! Products with matrices of few bits.
+//! Products with matrices of 2, 4 or 8 bits per weight.
 //!
-//! Codes are unpacked in registers. An operand that is rounded to 8 bits, block by block, is multiplied in integers.
-//! Else few rows are multiplied with codes as floats, and for many rows each panel is unpacked for the tiles of
-//! matrices of floats.
+//! Codes are decoded in registers. If the operand is rounded to 8 bits, block by block, the product is one of integers.
+//! Otherwise codes are decoded to floats: in registers for few rows, panel by panel for the float microkernel for many.
 
 mod floats;
 mod integers;
@@ -23,10 +22,10 @@ use super::{
 use crate::spec::bits::{BitMatrix, PANEL, Panels, ZeroPoints};
 use crate::spec::epilogue::Activation;
 
-/// Rows for which codes are unpacked in registers: for more of them, floats in memory are faster.
+/// Maximum number of rows for which codes are decoded in registers. For more rows, decoded panels in memory are faster.
 const FEW: usize = 8;
 
-/// Products of codes in the time of one of floats.
+/// Multiplications of codes in the time of one of floats.
 const CODES: usize = 2;
 
 /// A panel of a matrix.
@@ -37,7 +36,7 @@ struct Panel<'a> {
 }
 
 impl Panel<'_> {
-    /// Asserts that there is what kernels read of it.
+    /// Asserts that the panel has all scales, codes and zero points.
     fn check(self) {
         let end = (self.number + 1) * self.of.count;
         assert!(self.of.scales.len() >= end && self.of.codes.len() >= end * self.of.words());
@@ -49,7 +48,7 @@ impl Panel<'_> {
     }
 }
 
-/// `x * matrix + bias` over the last axis of `x`; none where there is nothing.
+/// Returns `x * matrix + bias` over the last axis of `x`, or `None` if the product is empty.
 pub fn matmul(x: FlexTensor, bias: Option<FlexTensor>, matrix: BitMatrix) -> Option<FlexTensor> {
     let dtype = x.dtype();
     let panels = matrix.panels();
@@ -80,7 +79,7 @@ pub fn matmul(x: FlexTensor, bias: Option<FlexTensor>, matrix: BitMatrix) -> Opt
     })
 }
 
-/// The product by tiles of floats, for which panels are unpacked as they are needed.
+/// Writes the product with the float microkernel, for which panels are decoded as they are needed.
 fn unpacked<'a>(
     x: Matrix<'_>,
     panels: &Panels,
@@ -107,7 +106,7 @@ fn unpacked<'a>(
     multiply_unpacked(set, x, outputs, &unpack, end, out)
 }
 
-/// Writes the columns of each panel for all rows, side by side, with the number of the panel.
+/// Writes the columns of each panel for all rows, in parallel. `write` gets the number of the panel.
 fn by_panels<'a>(
     rows: usize,
     panels: &Panels,

@@ -1,4 +1,4 @@
-//! Channels scaled and moved, each by numbers of its own.
+//! Scale and offset of each channel.
 
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor};
 use burn::tensor::{DType, Shape};
@@ -15,13 +15,13 @@ use super::{
 };
 use crate::{backend::primitives, spec::epilogue::Activation};
 
-/// Elements that stay in the nearest cache from one step to the next.
+/// Elements of a block, which stays in the L1 cache from one step to the next.
 const BLOCK: usize = 1 << 11;
 
-/// Planes of fewer elements cost more to begin than to compute.
+/// Minimum number of elements of a plane: smaller ones have too much fixed cost.
 const PLANE: usize = 16;
 
-/// The numbers of channels, and what follows.
+/// Factors, offsets and activation.
 struct Channels<'a> {
     shape: &'a Shape,
     factors: &'a [f32],
@@ -29,7 +29,7 @@ struct Channels<'a> {
     activation: Activation,
 }
 
-/// `activation(x * factor + offset)`, in the memory of `x` where no other tensor has it.
+/// `activation(x * factor + offset)`, in the memory of `x` if no other tensor has it.
 pub fn scale(
     x: FlexTensor,
     factor: FlexTensor,

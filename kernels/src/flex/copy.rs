@@ -1,4 +1,4 @@
-//! Elements copied to other places, whatever they are.
+//! Copies of elements of any type: concatenation, nearest neighbors, row-major order.
 
 mod concat;
 mod nearest;
@@ -17,23 +17,23 @@ pub use concat::concat;
 use nearest::picked_planes;
 pub use strided::dense;
 
-/// The elements in row-major order; declines if they are in it.
+/// The elements in row-major order. Declines if they are already.
 pub fn contiguous(x: Any<Flex>) -> Outcome<Flex> {
     let x = tensor(x);
     outcome((!x.is_contiguous()).then(|| dense(x)))
 }
 
-/// The elements of planes, which are of the last two axes, at these rows and columns; declines where one lies outside.
+/// The elements of planes (the last two axes) at these rows and columns. Declines if one is out of bounds.
 pub fn nearest(x: Any<Flex>, rows: Vec<usize>, columns: Vec<usize>) -> Outcome<Flex> {
     outcome(picked_planes(tensor(x), &rows, &columns))
 }
 
-/// Numbers as long as elements.
+/// Words of the size of an element.
 trait Word: Pod + Send + Sync {}
 
 impl<T: Pod + Send + Sync> Word for T {}
 
-/// Calls a function for words as long as elements of a dtype; none where there are no such words.
+/// Calls a function for words of the size of a dtype. Returns `None` for other sizes.
 macro_rules! by_words {
     ($dtype:expr, $function:ident($($argument:expr),*)) => {
         match $dtype.size() {
@@ -47,18 +47,18 @@ macro_rules! by_words {
 }
 use by_words;
 
-/// The words of a tensor's memory; none where they are not aligned.
+/// The words of a tensor's memory, or `None` if it is not aligned.
 fn words<T: Word>(x: &FlexTensor) -> Option<&[T]> {
     bytemuck::try_cast_slice(x.bytes()).ok()
 }
 
-/// The words of a tensor whose elements follow one another.
+/// The words of a contiguous tensor.
 fn dense_words<T: Word>(x: &FlexTensor) -> Option<&[T]> {
     let first = x.layout().start_offset();
     words(x)?.get(first..first + x.layout().num_elements())
 }
 
-/// A tensor of words, all of which `write` writes.
+/// A tensor whose words `write` writes.
 fn filled<T: Word>(
     shape: Shape,
     dtype: DType,

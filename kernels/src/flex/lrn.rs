@@ -1,4 +1,4 @@
-//! LRN over blocks of places, whose sums stay in the cache.
+//! Local response normalization, in blocks of pixels whose sums stay in the cache.
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::DType;
@@ -11,13 +11,13 @@ use super::{
 };
 use crate::spec::normalize::Lrn;
 
-/// Places of a block.
+/// Pixels of a block.
 const BLOCK: usize = 1024;
 
-/// Elements that are worth another thread.
+/// Minimum number of elements of a thread.
 const SHARE: usize = 1 << 15;
 
-/// `None` for dtypes other than f32.
+/// Returns `None` for other element types than float32.
 pub fn lrn(x: FlexTensor, options: Lrn) -> Option<FlexTensor> {
     let shape = x.shape().to_vec();
     if x.dtype() != DType::F32 || shape.contains(&0) {
@@ -89,7 +89,7 @@ fn divide_of<S: Sum>(x: &mut [f32], sums: &[f32], options: &Lrn) {
         #[inline(always)]
         |(x, sum)| (x, S::of(alpha, *sum, bias)),
     );
-    // Two of the exponents in use are roots, which are an instruction.
+    // Two of the exponents in use need square roots alone, which are an instruction.
     if beta == 0.75 {
         for (x, base) in each {
             let root = base.sqrt();

@@ -1,4 +1,4 @@
-//! Products of tensors.
+//! Matrix products of tensors.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::{
     spec::{epilogue::Epilogue, packed::Packed},
 };
 
-/// Products of the matrices of the last two axes; those before broadcast.
+/// Products of the matrices of the last two axes. The axes before broadcast.
 pub fn matmul(a: FlexTensor, b: FlexTensor) -> FlexTensor {
     match tiled(&a, &b) {
         Some(y) => y,
@@ -31,7 +31,7 @@ pub fn matmul(a: FlexTensor, b: FlexTensor) -> FlexTensor {
     }
 }
 
-/// `x * weight + bias` over the last axis of `x`, and what follows.
+/// `x * weight + bias` over the last axis of `x`, with residual input and activation.
 pub fn linear(
     x: FlexTensor,
     weight: FlexTensor,
@@ -61,7 +61,7 @@ fn tiled(a: &FlexTensor, b: &FlexTensor) -> Option<FlexTensor> {
     let count = shape.iter().product();
     let (a, b) = (widened(a.clone()), View::of(&widened(b.clone()))?);
     let values = if right[..last - 1].iter().all(|size| *size == 1) {
-        // One large product is faster than many of the same right side.
+        // One large product is faster than many with the same right matrix.
         let a = View::of(&a.reshape([left[..last].iter().product(), inner].into()))?;
         Buffer::filled(count, |out| {
             product(a.matrix(&[]), b.matrix(&[]), End::NONE, out)
@@ -94,7 +94,7 @@ fn tiled(a: &FlexTensor, b: &FlexTensor) -> Option<FlexTensor> {
     Some(rounded(values, shape, dtype))
 }
 
-/// The place of the matrix number `at` along the axes before its own.
+/// Index of the matrix with number `at` along the axes before its own.
 fn batch(at: usize, shape: &[usize], sizes: &[usize]) -> Vec<usize> {
     let mut rest = at;
     let mut place = vec![0; shape.len()];
@@ -107,7 +107,7 @@ fn batch(at: usize, shape: &[usize], sizes: &[usize]) -> Vec<usize> {
     place
 }
 
-/// The product, with the right matrix in place.
+/// Writes the product, with the right matrix in place.
 fn product<'a>(a: Matrix<'_>, b: Matrix<'_>, end: End<'_>, out: Unwritten<'a>) -> Written<'a> {
     if a.rows != 1 {
         return multiply(Set::best(), a, b, end, out);
@@ -173,7 +173,7 @@ fn tiled_linear(
     Some(rounded(values, shape, dtype))
 }
 
-/// The weight after it is packed, if tiles compute in its precision.
+/// Packs the weight, if the microkernel computes in its precision.
 pub fn pack_matrix(weight: FlexTensor, epilogue: Epilogue) -> FlexTensor {
     match &epilogue.packed {
         Some(packed) if weight.dtype() != DType::F64 => {

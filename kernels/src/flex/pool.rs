@@ -1,4 +1,4 @@
-//! The largest element or the mean of each window, over the input as it lies.
+//! Max and average pooling over the input in place.
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::DType;
@@ -17,11 +17,11 @@ struct Largest;
 
 /// The mean of each window of one channel.
 struct Mean<'a> {
-    /// The product of these of a position along each axis is what its sum is divided by.
+    /// Number of elements of each output pixel's window, along each axis.
     counts: &'a [Vec<f32>; 3],
 }
 
-/// `None` for dtypes other than f32, and where columns do not follow one another.
+/// Returns `None` for other element types than float32, and if columns are not contiguous.
 pub fn slide(x: FlexTensor, slide: Slide) -> Option<FlexTensor> {
     let (g, sizes) = (slide.geometry, x.shape());
     let mut shape = sizes.to_vec();

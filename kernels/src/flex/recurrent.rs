@@ -1,4 +1,4 @@
-//! Recurrent operators: one product for the inputs of all times, then walks over them.
+//! Recurrent operators: one product for the inputs of all times, then the recurrence step by step.
 
 mod gates;
 mod inputs;
@@ -29,13 +29,13 @@ use inputs::{Inputs, lengths};
 use walk::{State, Walk};
 use weights::{Biases, Weights};
 
-/// Sequences that one thread walks over at least, where a direction has several.
+/// Minimum number of sequences of a thread, if a direction has several.
 const SEQUENCES: usize = 4;
 
-/// The outputs of all times, the last one, and the memory of an LSTM.
+/// The outputs of all times, the last output, and the cell state of an LSTM.
 type Results = (Outcome<Flex>, Outcome<Flex>, Given<Flex>);
 
-/// None for numbers that are not of single or half precision.
+/// Declines element types other than single and half precision.
 pub fn recurrence(
     operands: Recurrence<Flex>,
     cell: Cell,
@@ -102,7 +102,7 @@ fn walked(
 
     let rows = directions * batch * width;
     let threads = threads(times * rows * sizes.gates * width);
-    // All sequences share the range of states that are quantized.
+    // The range of quantized states is that of all sequences.
     let threads_of_pass = if are_quantized {
         1
     } else {
@@ -110,7 +110,7 @@ fn walked(
     };
     let share = batch.div_ceil(threads_of_pass).max(SEQUENCES);
     let across = batch.div_ceil(share);
-    // Sequences of a part, of one direction. Parts of a direction follow one another.
+    // Sequences of a part. Parts of one direction follow one another.
     let sequences = |part: usize| {
         let first = part % across * share;
         first..batch.min(first + share)
@@ -140,7 +140,7 @@ fn walked(
     );
     for (part, state) in states.into_iter().enumerate() {
         let walk = &walks[part / across];
-        // Without outputs nothing has run.
+        // Nothing has run if the output is empty.
         let state = state.into_inner();
         let state = state.unwrap_or_else(|| walk.state(sequences(part)));
         for (at, sequence) in sequences(part).enumerate() {
@@ -165,8 +165,7 @@ fn walked(
     Some((all, hidden, memory))
 }
 
-/// The rows and columns of all outputs, and the parts of them that are written at once: `share` sequences of one direction,
-/// direction after direction.
+/// Rows and columns of the output, and the grid of its parts: `share` sequences of one direction, direction by direction.
 fn rectangle(batch_first: bool, sizes: &Sizes, share: usize) -> ([usize; 2], Grid<'static>) {
     let Sizes {
         times,

@@ -1,7 +1,7 @@
 //! Windows that slide over single channels: depthwise convolutions and pools.
 //!
-//! Rows of the input are read where they lie. What a window sees beside the input is left out by masks
-//! along rows, and is a row of another value along the other axes, so that nothing is padded first.
+//! Rows of the input are read in place. Padding is masked along rows, and is a row of the padding value along the other axes,
+//! so that nothing is padded first.
 
 mod fold;
 mod masked;
@@ -21,40 +21,40 @@ pub use fold::{AnyFold, At, Fold};
 pub use masked::Masked;
 pub use shares::{Planes, bands, by_bands};
 
-/// Rows of positions that are computed at once.
+/// Output rows that are computed at once.
 const ROWS: usize = 4;
 
-/// Windows of some geometry over channels that lie alike.
+/// Windows of one geometry over channels of one layout.
 pub struct Windows {
     geometry: Geometry,
-    /// Where the numbers that each position and tap sees begin along depth and rows, or [`BESIDE`].
+    /// Offsets of the input rows by output pixel and tap, along depth and rows, or [`BESIDE`] in the padding.
     lines: [Vec<usize>; 2],
-    /// How many numbers a channel has at least.
+    /// Minimum number of elements of a channel.
     length: usize,
-    /// A row beside the input.
+    /// A row of padding.
     outside: Vec<f32>,
     value: f32,
     registers: Vec<Register>,
     set: Set,
 }
 
-/// Positions times taps along an axis at most.
+/// Maximum number of output pixels times taps along an axis.
 const MOST: usize = 1 << 22;
 
-/// No place of the input.
+/// Offset of padding.
 const BESIDE: usize = usize::MAX / 4;
 
-/// Columns of positions in one register.
+/// Output columns of one vector.
 struct Register {
     first: usize,
     count: usize,
-    /// For each tap along a row: the first number that it sees, and which ones are there.
+    /// For each tap along a row: offset of the first input element, and the mask of those inside the input.
     taps: Vec<(isize, u32)>,
 }
 
 impl Windows {
-    /// Over inputs with these steps along depth and rows, whose columns follow one another. Beside the
-    /// input there is `value`. `None` where the input is empty, or too much would be noted.
+    /// For inputs with these strides along depth and rows, and contiguous columns. The padding is `value`. Returns `None` if
+    /// the input is empty, or the tables would be too large.
     pub fn new(set: Set, geometry: Geometry, steps: [usize; 2], value: f32) -> Option<Self> {
         let noted = geometry.positions.iter().zip(geometry.kernel);
         let noted = noted.map(|(positions, taps)| positions.checked_mul(taps));
@@ -62,7 +62,7 @@ impl Windows {
         if geometry.sizes.contains(&0) || !noted.all(|few| few) {
             return None;
         }
-        // Results of a channel are found by offsets, which must not wrap.
+        // Offsets of output pixels must not wrap around.
         let mut positions = geometry.positions.iter();
         positions.try_fold(1usize, |count, size| count.checked_mul(*size))?;
         let [deep, high, wide] = geometry.sizes;
@@ -129,7 +129,7 @@ struct Part<'a> {
     out: OutputTile<'a>,
 }
 
-/// Where the places begin that each position and tap along an axis sees.
+/// Offsets of the input by output pixel and tap along an axis.
 fn lines(g: &Geometry, axis: usize, step: usize) -> Vec<usize> {
     let positions = 0..g.positions[axis];
     let places = positions.flat_map(|position| {
@@ -151,7 +151,7 @@ impl Register {
     fn new(g: &Geometry, first: usize, lanes: usize) -> Self {
         let (stride, size) = (g.strides[2], g.sizes[2] as isize);
         let count = lanes.min(g.positions[2] - first);
-        // Strides of 2 read pairs of numbers, which have a bit each.
+        // A stride of 2 loads pairs, with a bit for each element.
         let width = if stride == 2 { 2 } else { 1 };
         let taps = (0..g.kernel[2]).map(|tap| {
             let from = (first * stride + tap * g.dilations[2]) as isize - g.before[2] as isize;
@@ -220,7 +220,7 @@ unsafe fn all<L: Masked, F: Fold<L>>(part: &Part<'_>, fold: &F) {
     }
 }
 
-/// Windows whose columns are `STRIDE` apart, and which are squares of `WIDE` taps, where these are not 0.
+/// Windows of column stride `STRIDE`, and of `WIDE` by `WIDE` taps, unless these are 0.
 ///
 /// # Safety
 ///
@@ -241,7 +241,7 @@ unsafe fn by_rows<L: Masked, F: Fold<L>, const STRIDE: usize, const WIDE: usize>
                 continue;
             }
             for row in range.clone().step_by(ROWS) {
-                // The last ones may be computed twice.
+                // The last rows may be computed twice.
                 let row = row.min(range.end - ROWS);
                 if WIDE == 0 {
                     rows::<L, F, STRIDE, ROWS>(part, fold, [depth, row]);
@@ -253,7 +253,7 @@ unsafe fn by_rows<L: Masked, F: Fold<L>, const STRIDE: usize, const WIDE: usize>
     }
 }
 
-/// Where the numbers of a tap begin for a row of positions.
+/// Pointer to the input row of a tap for an output row.
 #[inline(always)]
 fn line(windows: &Windows, values: &[f32], front: usize, at: usize) -> *const f32 {
     let line = front + windows.lines[1][at];
@@ -264,7 +264,7 @@ fn line(windows: &Windows, values: &[f32], front: usize, at: usize) -> *const f3
     }
 }
 
-/// The numbers that a tap sees in a row.
+/// Loads the input of a tap along a row.
 ///
 /// # Safety
 ///
@@ -323,7 +323,7 @@ unsafe fn rows<L: Masked, F: Fold<L>, const STRIDE: usize, const R: usize>(
     }
 }
 
-/// [`rows`] of square windows without dilation, which see each number once for all rows.
+/// [`rows`] for square kernels without dilation: each input element is loaded once for all output rows.
 ///
 /// # Safety
 ///
@@ -346,7 +346,7 @@ unsafe fn square<L: Masked, F: Fold<L>, const STRIDE: usize, const WIDE: usize>(
                 .enumerate()
             {
                 for down in 0..(ROWS - 1) * STRIDE + WIDE {
-                    // The last row that sees it, by one of its first taps.
+                    // The last output row that reads it, with one of its first taps.
                     let last = (down / STRIDE).min(ROWS - 1);
                     let at = (row + last) * WIDE + down - last * STRIDE;
                     let line = line(windows, values, *begin, at);
@@ -370,7 +370,7 @@ unsafe fn square<L: Masked, F: Fold<L>, const STRIDE: usize, const WIDE: usize>(
     }
 }
 
-/// Stores the results of rows.
+/// Stores the output pixels of a vector in several rows.
 ///
 /// # Safety
 ///
@@ -386,7 +386,7 @@ unsafe fn end<L: Masked, F: Fold<L>, const R: usize>(
     let [_, high, wide] = part.windows.geometry.positions;
     let mask = ((1u64 << register.count) - 1) as u32;
     let offset = (depth * high + row) * wide + register.first;
-    // Of the tile, which begins with the first of the output rows.
+    // In the tile, which begins with the first of the output rows.
     let in_tile = depth * part.out.stride() + (row - part.rows.start) * wide + register.first;
     let to = part.out.as_mut_ptr().wrapping_add(in_tile);
     for (at, sum) in sums.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Queries whose scores are computed at once.
+//! Blocks of queries whose scores are computed together.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::{
     spec::scores::Undefined,
 };
 
-/// One query or one head, with the head of its keys.
+/// One query of several heads, or several queries of one head.
 pub struct Block {
     pub batch: usize,
     pub own: usize,
@@ -26,14 +26,14 @@ pub struct Block {
     pub seen: Range<usize>,
 }
 
-/// What a thread computes for a block.
+/// Buffers of a thread for a block.
 #[derive(Default)]
 pub struct Scratch {
     query: Vec<f32>,
     scores: Vec<f32>,
-    /// Values, each times its probability times the same number.
+    /// Sums of values times unnormalized probabilities.
     sums: Vec<f32>,
-    /// What the sums of each row are multiplied with.
+    /// Factor of each row that normalizes its sums.
     factors: Vec<f32>,
 }
 
@@ -42,7 +42,7 @@ impl Block {
         self.heads.len() * self.queries.len()
     }
 
-    /// The batch, head and query of a row.
+    /// Batch, head and query of a row.
     fn place(&self, row: usize) -> [usize; 3] {
         let (head, query) = (row / self.queries.len(), row % self.queries.len());
         let (head, query) = (self.heads.start + head, self.queries.start + query);
@@ -70,7 +70,7 @@ impl Operands {
             scratch.factors.fill(factor);
             scratch.sums.fill(0.0);
         } else {
-            // Of packed keys, panels are read from their first column on.
+            // Packed keys are read in whole panels.
             let first = block.seen.start - packed.seen.start;
             let first = first - first % packed.keys.set.columns();
             let keys = packed.seen.start + first..block.seen.end;
@@ -80,7 +80,7 @@ impl Operands {
         scratch.write(out)
     }
 
-    /// Computes probabilities, but for their factors.
+    /// Computes unnormalized probabilities.
     fn score(&self, block: &Block, keys: &Range<usize>, packed: &Packed, scratch: &mut Scratch) {
         let query = if self.sizes.queries == 1 {
             let heads = self.query.matrix(&[block.batch, 0]);
@@ -118,7 +118,7 @@ impl Operands {
         }
     }
 
-    /// Computes sums of values.
+    /// Computes the sums of values times unnormalized probabilities.
     fn sum(&self, block: &Block, keys: &Range<usize>, packed: &Packed, scratch: &mut Scratch) {
         let probabilities = Matrix::dense(&scratch.scores, keys.len());
         overwrite(&mut scratch.sums, |out| {
@@ -147,7 +147,7 @@ impl Scratch {
         out.write_rows(|row, out| {
             let (factor, sums) = (self.factors[row], &self.sums[row * size..][..size]);
             if factor == 0.0 {
-                // Sums may be infinite.
+                // The sums may be infinite.
                 return zeroed(out);
             }
             write_each(out, sums, |sum| sum * factor)
@@ -156,7 +156,7 @@ impl Scratch {
 }
 
 impl Packed {
-    /// Where keys are among those that are packed.
+    /// Range of keys among the packed ones.
     fn place(&self, keys: &Range<usize>) -> Range<usize> {
         keys.start - self.seen.start..keys.end - self.seen.start
     }

@@ -1,4 +1,4 @@
-//! Convolutions of single channels over planes narrower than a register: channels lie side by side in it.
+//! Depthwise convolutions of planes narrower than a register, with channels in its lanes.
 
 mod transpose;
 
@@ -16,30 +16,30 @@ use crate::flex::{
 use crate::spec::epilogue::Activation;
 use transpose::{Square, Transpose};
 
-/// Numbers of a padded plane for each lane, at most.
+/// Maximum number of elements of a padded plane.
 const MOST: usize = 1 << 10;
 
-/// Taps that a window has at most.
+/// Maximum number of taps.
 const TAPS: usize = 64;
 
-/// Planes of as many channels as a register has lanes.
+/// Planes of at most as many channels as a register has lanes.
 struct Block<'a> {
     of: &'a Convolution<'a>,
-    /// How many of the channels there are.
+    /// Number of channels.
     count: usize,
-    /// The first numbers of the channels.
+    /// Input from the first channel on.
     values: &'a [f32],
     bias: &'a [f32; WIDEST],
-    /// For each tap the weights of the channels.
+    /// Weights of the channels for each tap.
     weight: &'a [[f32; WIDEST]],
     bounds: Bounds,
-    /// Where each tap is in the padded planes, from the first one.
+    /// Offsets of the taps in the padded planes.
     taps: &'a [usize],
     width: usize,
 }
 
 impl Convolution<'_> {
-    /// `None` where a channel has several outputs or fills a register, or something is added.
+    /// Returns `None` unless the convolution is depthwise with one output per channel, narrow rows and no residual input.
     pub fn by_blocks(&self) -> Option<Buffer> {
         let (g, filters) = (self.geometry, self.filters);
         let lanes = filters.set.lanes();
@@ -197,7 +197,7 @@ unsafe fn all<L: Transpose>(block: &Block<'_>, room: &mut [f32], out: OutputTile
     }
 }
 
-/// Writes the padded planes, place after place.
+/// Writes the padded planes, pixel by pixel.
 ///
 /// # Safety
 ///
@@ -229,7 +229,7 @@ unsafe fn spread<L: Transpose>(block: &Block<'_>, room: &mut [f32]) {
     }
 }
 
-/// Sums the `N` taps of each position, or all that there are, and writes them channel after channel.
+/// Sums the taps of each output pixel, `N` or any number if it is 0, and stores them channel by channel.
 ///
 /// # Safety
 ///

@@ -1,16 +1,17 @@
-//! Columns of tiles over what the positions of several rows see.
+//! Columns of tiles over a band, with the gaps between its rows.
 
-/// Columns of a band that a tile computes.
+/// Columns of a tile over a band.
 pub struct Columns {
     pub first: usize,
     pub registers: usize,
     pub mask: u128,
-    /// Where they are in the output.
+    /// Index of the first output pixel in the band.
     pub at: usize,
 }
 
-/// The columns of the tiles of some rows, which are `step` apart and of which so many are there, by the lanes
-/// of a register and the most registers of a tile.
+/// The columns of all tiles over some output rows of `wide` pixels, which are `step` elements apart in the band.
+///
+/// `lanes` and `most`: the lanes of a vector, and the maximum number of vectors of a tile.
 pub fn columns(
     rows: usize,
     wide: usize,
@@ -19,7 +20,7 @@ pub fn columns(
 ) -> Vec<Columns> {
     let end = (rows - 1) * step + wide;
     let mut columns = Vec::with_capacity(end.div_ceil(most * lanes));
-    // Where along its row the next column is, and where in the output.
+    // Index of the next column in its row, and of the next output pixel.
     let (mut along, mut at) = (0, 0);
     for first in (0..end).step_by(most * lanes) {
         let count = (end - first).min(most * lanes);

@@ -1,4 +1,4 @@
-//! Convolutions in which each output sees one channel, over the input as it lies.
+//! Depthwise convolutions over the input in place.
 
 use super::run::Convolution;
 use crate::flex::{
@@ -9,23 +9,23 @@ use crate::flex::{
 };
 use crate::spec::epilogue::Activation;
 
-/// Taps that a window has at most.
+/// Maximum number of taps.
 const MOST: usize = 256;
 
-/// Outputs that see one channel: products read the inputs of more of them once.
+/// Maximum number of outputs per channel. For more, a matrix product reads the input once.
 const FEW: usize = 2;
 
-/// Results of one channel.
+/// Operands of one output channel.
 struct Channel<'a> {
     weight: &'a [f32],
     bias: f32,
-    /// Laid out as the results.
+    /// Residual input, in the layout of the output.
     sum: Option<&'a [f32]>,
     bounds: Option<Bounds>,
 }
 
 impl Convolution<'_> {
-    /// `None` where outputs see several channels, many outputs one, or columns do not follow one another.
+    /// Returns `None` unless the convolution is depthwise with few outputs per channel and contiguous columns.
     pub fn by_channels(&self) -> Option<Buffer> {
         let (g, filters) = (self.geometry, self.filters);
         let taps = g.taps();

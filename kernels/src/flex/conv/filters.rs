@@ -1,4 +1,4 @@
-//! Weights of convolutions in the order in which tiles read them.
+//! Packed weights of convolutions.
 
 use bytemuck::Pod;
 
@@ -9,25 +9,25 @@ use crate::flex::{
     view::Matrix,
 };
 
-/// The weight of each group in panels of outputs.
+/// The weight of each group, packed in panels of output channels.
 pub struct Filters {
     pub set: Set,
     pub groups: usize,
-    /// How many outputs a group has.
+    /// Number of output channels of a group.
     pub outputs: usize,
-    /// How many terms an output sums.
+    /// Number of terms of an output element.
     pub inner: usize,
-    /// How many outputs a panel has, but the last one.
+    /// Number of output channels of a panel; the last one may have fewer.
     pub panel: usize,
     values: Vec<f32>,
 }
 
 impl Filters {
-    /// Of a weight with a row for each output, of numbers of single precision in some alignment.
+    /// Packs a weight with a row for each output channel. `T` has the bits of a float, in any alignment.
     pub fn new<T: Pod>(set: Set, weight: Matrix<'_, T>, groups: usize) -> Self {
         let (outputs, inner) = (weight.rows / groups, weight.columns);
         let panel = panel_rows(set, outputs);
-        // Behind the last panel a register may be read.
+        // Vector loads read past the last panel.
         let mut values = vec![0.0; weight.rows * inner + LINE];
         let each = values.chunks_exact_mut((outputs * inner).max(1));
         for (group, out) in each.take(groups).enumerate() {
@@ -44,12 +44,12 @@ impl Filters {
         }
     }
 
-    /// The panel of a group that begins with an output, and what follows it.
+    /// The panel of a group that begins with an output channel, and everything behind it.
     pub fn from(&self, group: usize, output: usize) -> &[f32] {
         &self.values[(group * self.outputs + output) * self.inner..]
     }
 
-    /// The weight of an output of a group.
+    /// Unpacks the weight of an output channel of a group.
     pub fn copy(&self, group: usize, output: usize, out: &mut [f32]) {
         let first = output / self.panel * self.panel;
         let count = self.panel.min(self.outputs - first);

@@ -1,14 +1,14 @@
-//! What positions see, copied term after term, for tiles that read it many times.
+//! Packed panels of a band, for tiles that read it many times.
 
 use crate::flex::{gemm::FEW, instructions::Set};
 
-/// Output pixels of a band, as many as tiles have columns, or the last ones.
+/// Output pixels of a band, as many as a tile has columns; the last panel has fewer.
 pub struct Panel {
-    /// Where registers begin in what a band sees, and which of their lanes are positions.
+    /// Start of each vector in the band, and the mask of its lanes that are output pixels.
     registers: Vec<(usize, u32)>,
 }
 
-/// How many of the pixels of a panel its first tile has: a few behind a register take less time in a tile of their own.
+/// Number of pixels in the first tile of a panel: a few beyond a whole vector take less time in a narrow tile.
 pub fn first_tile(set: Set, count: usize) -> usize {
     let rest = count % set.lanes();
     if rest <= FEW && rest < count {
@@ -18,12 +18,12 @@ pub fn first_tile(set: Set, count: usize) -> usize {
     }
 }
 
-/// Whether copies of what windows see cost little.
+/// Whether packing is fast on a set of instructions.
 pub fn is_fast(set: Set) -> bool {
     set.lanes() == 16
 }
 
-/// The positions of some rows, which are `step` apart in what they see, in panels.
+/// The panels of some output rows, which are `step` elements apart in the band.
 pub fn panels(set: Set, rows: usize, wide: usize, step: usize) -> Vec<Panel> {
     let positions = rows * wide;
     let place = |position: usize| position / wide * step + position % wide;
@@ -44,7 +44,7 @@ pub fn panels(set: Set, rows: usize, wide: usize, step: usize) -> Vec<Panel> {
 }
 
 impl Panel {
-    /// Writes [`Set::columns`] numbers for each of the offsets; up to a register behind them may change.
+    /// Packs [`Set::columns`] elements for each offset. Up to one vector behind them may be overwritten.
     pub fn copy(&self, set: Set, seen: &[f32], offsets: &[u32], out: &mut [f32]) {
         assert!(set.is_there());
         assert!(out.len() >= offsets.len() * set.columns() + set.lanes());
@@ -72,7 +72,7 @@ impl Panel {
     }
 }
 
-/// Registers after registers; what the last one writes too much is written over by the next term.
+/// Copies vector by vector. The next term overwrites what the last vector wrote too much.
 ///
 /// # Safety
 ///
@@ -116,7 +116,7 @@ mod tests {
                 let panels = panels(set, rows, wide, step);
                 let pixels = rows * wide;
                 assert_eq!(panels.len(), pixels.div_ceil(set.columns()));
-                // With and without memory for whole registers behind the last position.
+                // With and without memory for whole vectors behind the last pixel.
                 let end = 900 + (rows - 1) * step + wide;
                 for (number, panel) in panels.iter().enumerate() {
                     let first = number * set.columns();

@@ -1,4 +1,4 @@
-//! Convolutions as products of the weight with what bands of positions see.
+//! Convolutions as matrix products of the weight with bands of the input (a tiled im2col).
 
 use std::ops::Range;
 
@@ -17,52 +17,52 @@ use crate::flex::{
 };
 use crate::spec::epilogue::Activation;
 
-/// Panels of outputs for which what positions see is read where it lies.
+/// Maximum number of row panels for which a pointwise convolution reads its input in place instead of packing it.
 const FEW: usize = 4;
 
-/// The same where what a position sees is in more than so many pages.
+/// The same, if the input of one output pixel spans more than [`PAGES`] pages.
 const FAR: usize = 2;
 const PAGES: usize = 128;
 
-/// The same where windows have several taps.
+/// The same for kernels of several taps.
 const FEW_OF_WINDOWS: usize = 8;
 
-/// Numbers in a page of memory.
+/// Floats in a page of memory.
 const PAGE: usize = 1 << 10;
 
-/// Numbers in the panels that tiles read one after another.
+/// Maximum number of floats in the packed panels that are in use at once.
 const PANELS: usize = 160 << 10;
 
-/// Numbers that the copy of several groups has at most.
+/// Maximum number of floats in the input band of several groups that are copied together.
 const TOGETHER: usize = 4 << 10;
 
-/// A convolution with everything that it reads.
+/// A convolution and its operands.
 pub struct Convolution<'a> {
     pub geometry: Geometry,
     pub batches: usize,
     pub filters: &'a Filters,
     pub values: &'a [f32],
-    /// From one element of the batch, channel, depth, row and column to the next.
+    /// Strides of the input along batch, channels, depth, rows and columns.
     pub steps: [usize; 5],
     pub bias: Option<&'a [f32]>,
-    /// Laid out as the result.
+    /// Residual input, in the layout of the output.
     pub sum: Option<&'a [f32]>,
     pub activation: Activation,
 }
 
-/// What all parts of a convolution share.
+/// Decisions and tables that all parts of a convolution share.
 struct Plan<'a> {
     of: &'a Convolution<'a>,
     layout: Layout,
     bands: Vec<(Band, Seen)>,
     steps: Steps,
-    /// Of panels.
+    /// Offsets of the terms in a packed panel.
     panel: Steps,
-    /// Whether bands are read from the input itself.
+    /// Whether the input is read in place, without bands.
     there: bool,
-    /// How many groups are copied at once.
+    /// Number of groups that are copied together.
     together: usize,
-    /// Into how many parts the outputs of a group are divided.
+    /// Number of parts of the output channels of a group.
     across: usize,
     bounds: Option<Bounds>,
 }
@@ -76,7 +76,7 @@ enum Seen {
 }
 
 impl Convolution<'_> {
-    /// `None` where the sizes are too large for the steps of tiles.
+    /// Returns `None` if the sizes are too large for the offsets of tiles.
     pub fn run(mut self) -> Option<Buffer> {
         let [channel, depth, row, column] = [1, 2, 3, 4].map(|axis| self.steps[axis]);
         let [_, high, wide] = self.geometry.sizes;
@@ -84,7 +84,7 @@ impl Convolution<'_> {
         let flat = dense(column, wide, 1)
             && dense(row, high, wide)
             && dense(depth, self.geometry.sizes[0], high * wide);
-        // Nothing is copied of what single places see but what panels take.
+        // A pointwise convolution needs no bands.
         let there = self.geometry.is_pointwise() && flat;
         if there {
             self.geometry = self.geometry.flat();
@@ -99,7 +99,7 @@ impl Convolution<'_> {
         let threads = threads(count * filters.inner);
         let units = self.batches * filters.groups * self.geometry.positions[0];
         let parts = even_parts(threads);
-        // Few positions are shared by few threads, which then share the outputs.
+        // Few output pixels are divided among few threads. Output channels are divided then as well.
         let plane = positions / self.geometry.positions[0];
         let along = shares_of(filters.set, plane, parts.div_ceil(units));
         let channels = filters.inner / self.geometry.taps();
@@ -119,7 +119,7 @@ impl Convolution<'_> {
         } else {
             layout.steps(channels)?
         };
-        // Groups of few channels share what it costs to begin.
+        // Groups of few channels are copied together, so that they share the fixed cost.
         let together = if there {
             1
         } else {
@@ -128,7 +128,7 @@ impl Convolution<'_> {
             fit.min(most).clamp(1, filters.groups)
         };
         let units = self.batches * filters.groups.div_ceil(together) * bands.len();
-        // Each part of the outputs copies for itself what positions see: no more of them than threads.
+        // Each part of the output channels copies its own band: no more parts than threads.
         let across = threads.div_ceil(units);
         let across = across.min(filters.outputs.div_ceil(filters.panel));
         let seen = |band: &Band| {
@@ -226,7 +226,7 @@ impl Plan<'_> {
             channels: numbers.len() * channels,
         };
         let length = self.layout.length(channels);
-        // Registers read on behind the last position.
+        // Vector loads read past the last pixel.
         let behind = 4 * of.filters.set.lanes().max(16);
         let copied = (numbers.len() * length + behind).next_multiple_of(LINE);
         with_scratch(copied + panels, |copy| {
@@ -239,7 +239,7 @@ impl Plan<'_> {
         })
     }
 
-    /// Numbers that the panels of a band take which are there at once.
+    /// Floats of the packed panels of a band that are in use at once.
     fn room(&self, seen: &Seen) -> usize {
         let Seen::Panels(panels) = seen else {
             return 0;
@@ -338,7 +338,7 @@ impl Plan<'_> {
         })
     }
 
-    /// A tile, and whether it is the first one of its rows.
+    /// Computes a tile. The first one of its rows prefetches the next weights.
     fn tile<'a>(
         &self,
         rows: &Rows<'_>,
@@ -370,7 +370,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Applies an activation that tiles do not.
+    /// Applies an activation that the tiles' epilogue lacks.
     fn activated<'a>(&self, mut out: Written<'a>) -> Written<'a> {
         if self.bounds.is_none() && self.of.activation != Activation::Identity {
             for row in 0..out.rows() {
@@ -380,7 +380,7 @@ impl Plan<'_> {
         out
     }
 
-    /// Columns behind which there is no more memory for a whole register, copied.
+    /// A copy of columns at the end of the input, where a whole vector cannot be loaded.
     fn last(&self, seen: &[f32], columns: &Columns) -> (Vec<f32>, Steps) {
         let width = columns.registers * self.of.filters.set.lanes();
         let there = columns.mask.count_ones() as usize;

@@ -1,4 +1,4 @@
-//! Tensors one behind another along an axis.
+//! Concatenation.
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 
@@ -11,13 +11,13 @@ use crate::flex::{
     window::{Planes, by_bands},
 };
 
-/// Words that are worth a piece of their own.
+/// Minimum number of words of a part of its own.
 const UNIT: usize = 1 << 13;
 
-/// Elements of a plane that are copied in bands of rows, as the kernels around compute them.
+/// Minimum number of elements of a plane that is copied in bands of rows, as the kernels around it are computed.
 const PLANE: usize = 1 << 9;
 
-/// Tensors of one dtype, whose sizes along other axes are equal; none where their memory is not aligned.
+/// Joins tensors of one dtype whose other sizes are equal. Returns `None` if their memory is not aligned.
 pub fn concat(parts: Vec<FlexTensor>, axis: usize) -> Option<FlexTensor> {
     let dtype = parts.first()?.dtype();
     if parts.iter().any(|part| part.dtype() != dtype) {
@@ -27,11 +27,11 @@ pub fn concat(parts: Vec<FlexTensor>, axis: usize) -> Option<FlexTensor> {
     by_words!(dtype, joined(&parts, axis))
 }
 
-/// The words of one tensor, and how many of them are at each place of the axes before.
+/// Words of one tensor, and their number for each index of the axes before.
 struct Part<'a, T> {
     words: &'a [T],
     length: usize,
-    /// Where they begin among those of the result.
+    /// Offset among the words of the output.
     first: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Rows and columns of planes, each as often as it is asked for.
+//! Resize to nearest neighbors: rows and columns of planes, in any number.
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 
@@ -10,8 +10,7 @@ use crate::flex::{
     window::{Planes, by_bands},
 };
 
-/// The elements of planes, which are of the last two axes, at these rows and columns; none where one lies
-/// outside.
+/// The elements of planes (the last two axes) at these rows and columns. Returns `None` if one is out of bounds.
 pub fn picked_planes(x: FlexTensor, rows: &[usize], columns: &[usize]) -> Option<FlexTensor> {
     let x = dense(x);
     by_words!(x.dtype(), picked(&x, rows, columns))
@@ -57,7 +56,7 @@ fn picked<T: Word>(x: &FlexTensor, rows: &[usize], columns: &[usize]) -> Option<
     Some(filled)
 }
 
-/// How often each column comes, where all come equally often and in order.
+/// Number of times that each column is repeated, if all are, equally often and in order.
 fn repeats(columns: &[usize], wide: usize) -> Option<usize> {
     let times = columns.len() / wide;
     let mut places = columns.iter().enumerate();

@@ -1,4 +1,4 @@
-//! Elements brought into the order of their axes.
+//! Row-major copies of strided tensors.
 
 use burn::backend::{
     TensorMetadata,
@@ -12,13 +12,13 @@ use crate::flex::{
     threads::even_parts,
 };
 
-/// Words along each side of a square that is read and written at once.
+/// Side of the squares that are transposed at once, in words.
 const SIDE: usize = 16;
 
-/// Words of a unit of work, about as many as the nearest cache has.
+/// Words of a part, about as many as the L1 cache has.
 const UNIT: usize = 1 << 13;
 
-/// The tensor with its elements one behind another.
+/// The tensor with contiguous elements.
 pub fn dense(x: FlexTensor) -> FlexTensor {
     if x.is_contiguous() {
         return x;
@@ -59,7 +59,7 @@ fn copied<T: Word>(x: &FlexTensor) -> Option<FlexTensor> {
     Some(y)
 }
 
-/// Axes with the steps between their elements, those joined that lie as one.
+/// Sizes and strides of the axes. Axes that are contiguous to each other are joined.
 struct Axes {
     first: usize,
     /// All but the last two, outermost first.
@@ -69,7 +69,7 @@ struct Axes {
 }
 
 impl Axes {
-    /// `None` where steps are no numbers of this process.
+    /// Returns `None` if strides overflow.
     fn of(layout: &Layout) -> Option<Self> {
         let mut axes: Vec<(usize, isize)> = Vec::new();
         for (&size, &step) in layout.shape().iter().zip(layout.strides()) {
@@ -91,7 +91,7 @@ impl Axes {
         })
     }
 
-    /// Whether all elements are among these words.
+    /// Whether all elements are in bounds.
     fn are_within<T>(&self, words: &[T]) -> bool {
         let all = self.outer.iter().chain([&self.rows, &self.columns]);
         let mut reach = (self.first as i128, self.first as i128);
@@ -102,7 +102,7 @@ impl Axes {
         reach.0 >= 0 && reach.1 < words.len() as i128
     }
 
-    /// How many rows and columns a unit of work has at most.
+    /// Maximum numbers of rows and columns of a part.
     fn unit(&self) -> [usize; 2] {
         let wide = self.columns.0.min(UNIT);
         let high = (UNIT / wide).min(self.rows.0);
@@ -146,8 +146,7 @@ impl Axes {
     }
 }
 
-/// Rows whose elements are contiguous in the output, and columns whose elements are contiguous in the input and `step` apart
-/// from each other: square by square.
+/// Transposes, square by square: rows are contiguous in the output, columns in the input, `step` words apart.
 fn exchanged<'a, T: Word>(words: &[T], step: usize, out: Unwritten<'a, T>) -> Written<'a, T> {
     let mut square = [[T::zeroed(); SIDE]; SIDE];
     let grid = Grid {

@@ -1,4 +1,4 @@
-//! Tiles of so few columns that rows lie side by side in registers.
+//! Microkernel for tiles of few columns, with rows in the lanes.
 
 #[cfg(target_arch = "aarch64")]
 use std::arch::aarch64::float32x4_t;
@@ -10,11 +10,11 @@ use crate::flex::{
     memory::{Unwritten, Written, write_by_index},
 };
 
-/// Columns that are few.
+/// Maximum number of columns.
 pub const FEW: usize = 4;
 
 impl Tile<'_> {
-    /// Whether [`Tile::run_few`] computes it: rows fit a register, behind the last of which there is memory.
+    /// Whether [`Tile::run_few`] computes the tile: its rows fit a register, which may be loaded for the last term too.
     pub fn is_narrow(&self) -> bool {
         let lanes = self.set.lanes();
         let read = self.rows * self.steps.count().saturating_sub(1) + lanes;
@@ -26,7 +26,7 @@ impl Tile<'_> {
             && self.columns == (1 << columns) - 1
     }
 
-    /// Writes a tile of few columns to a rectangle of as many rows and columns.
+    /// Computes the tile and writes it to `out`, which has as many rows and columns.
     pub fn run_few<'a>(self, out: Unwritten<'a>, addend: Option<Addend<'_>>) -> Written<'a> {
         let columns = self.columns.count_ones() as usize;
         assert!(self.set.is_there() && self.is_narrow());
@@ -104,7 +104,7 @@ unsafe fn all<L: Lanes>(tile: &Tile<'_>, columns: usize, sums: &mut [[f32; WIDES
     }
 }
 
-/// Sums of `C` columns, each in `P` parts, so that a product need not wait for the last one.
+/// Sums of `C` columns, each in `P` independent parts that hide the latency of additions.
 ///
 /// # Safety
 ///

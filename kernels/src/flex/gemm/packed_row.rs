@@ -1,6 +1,6 @@
 //! One row times a packed matrix.
 //!
-//! A tile of one row would wait for each of its sums: several panels side by side have enough of them.
+//! A tile of one row has too few independent sums to hide the latency of additions: several panels have enough.
 
 #[cfg(target_arch = "aarch64")]
 use std::arch::aarch64::float32x4_t;
@@ -18,11 +18,11 @@ use crate::flex::{
     memory::{Cuts, Grid, SliceWriter, Unwritten, Written},
 };
 
-/// Panels that are read side by side, as far as there are registers for their sums.
+/// Panels that are multiplied at once, as far as there are registers for their sums.
 const PANELS: usize = 4;
 const PANELS_OF_FEW_REGISTERS: usize = 2;
 
-/// Numbers of so many panels: two registers of the widest set each.
+/// Sums of so many panels: two registers of the widest set each.
 const MOST: usize = PANELS * 2 * 16;
 
 /// One row times packed columns.
@@ -153,8 +153,8 @@ unsafe fn run<L: Lanes, const P: usize>(a: &[f32], b: [&[f32]; PANELS], out: &mu
     // SAFETY: of all reads and writes: what the caller says, and there is room for the largest registers.
     unsafe {
         let mut sums = [[L::splat(0.0); 2]; P];
-        // Few panels have too few sums for the processor to be busy. Those of every column are added in
-        // the same order: equal columns have equal sums.
+        // Few panels have too few independent sums, so that terms alternate between two. The order is the same for every
+        // column: equal columns have equal sums.
         let mut odd = [[L::splat(0.0); 2]; P];
         let (pairs, rest) = a.as_chunks::<2>();
         let mut at = 0;

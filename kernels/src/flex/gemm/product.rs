@@ -1,4 +1,4 @@
-//! Products of whole matrices.
+//! Matrix products: packing, division among threads, and the loops over tiles.
 
 use std::ops::Range;
 
@@ -17,15 +17,15 @@ use crate::flex::{
 };
 use crate::spec::epilogue::Activation;
 
-/// Panels of rows for which columns are read where they lie: they are read too seldom to be packed.
+/// Maximum number of row panels for which the right matrix is read in place: it is read too seldom to be packed.
 const FEW: usize = 2;
 
-/// What happens to the elements of a product.
+/// Epilogue of a product: bias, residual input, activation.
 #[derive(Clone, Copy)]
 pub struct End<'a> {
-    /// A number for each column.
+    /// An element for each column.
     pub bias: Option<&'a [f32]>,
-    /// An array that is laid out as the product, and added to it.
+    /// Residual input, in the layout of the product.
     pub sum: Option<&'a [f32]>,
     pub activation: Activation,
 }
@@ -38,20 +38,20 @@ impl End<'_> {
     };
 }
 
-/// Columns as tiles read them.
+/// The right matrix as tiles read it.
 #[derive(Clone, Copy)]
 enum Columns<'a> {
     Packed(RightPart<'a>),
-    /// Rows of columns that follow one another, with steps from row to row.
+    /// In place: columns are contiguous, rows are at these offsets.
     There(Matrix<'a>, &'a Steps),
-    /// Panels that are written when they are needed.
+    /// In panels that are decoded when they are needed.
     Unpacked(&'a Unpack<'a>, &'a Steps),
 }
 
-/// Writes the panel with the columns from the first one on, over anything.
+/// Writes the panel that begins with a column.
 pub type Unpack<'a> = dyn Fn(usize, &mut [f32]) + Sync + 'a;
 
-/// `a * b` for a packed matrix, whose rows of as many columns `out` is.
+/// Writes `a * b` for a packed matrix.
 pub fn multiply_packed<'a>(
     a: Matrix<'_>,
     b: &Right,
@@ -61,8 +61,8 @@ pub fn multiply_packed<'a>(
     product(b.set, a, Columns::Packed(b.whole()), b.columns, end, out)
 }
 
-/// `a` times the rows `terms` and the columns `columns` of a packed matrix, where columns are from a
-/// multiple of [`Set::columns`] on. Rows of these columns are `out`.
+/// Writes `a` times the rows `terms` and the columns `columns` of a packed matrix. The first column is a multiple of
+/// [`Set::columns`].
 pub fn multiply_part<'a>(
     a: Matrix<'_>,
     b: &Right,
@@ -95,12 +95,12 @@ pub fn multiply_part<'a>(
     )
 }
 
-/// How many rows are multiplied at most with a matrix that is read where it lies.
+/// Maximum number of rows that are multiplied with a matrix in place.
 pub fn few_rows(set: Set) -> usize {
     FEW * set.rows()
 }
 
-/// `a * b`, whose rows `out` is.
+/// Writes `a * b`.
 pub fn multiply<'a>(
     set: Set,
     a: Matrix<'_>,
@@ -116,7 +116,7 @@ pub fn multiply<'a>(
     multiply_packed(a, &b, end, out)
 }
 
-/// `a` times a matrix of as many columns, panels of which `unpack` writes.
+/// Writes `a` times a matrix whose panels `unpack` decodes.
 pub fn multiply_unpacked<'a>(
     set: Set,
     a: Matrix<'_>,
@@ -157,7 +157,7 @@ fn product<'a>(
         });
         let left = &*left;
         let (high, wide) = (rows.div_ceil(panel), columns.div_ceil(width));
-        // Rows, which the same thread has written and reads next, unless columns make more parts.
+        // Division by rows, which the same thread has packed, unless columns make more parts.
         let (down, across) = if parts.min(wide) > parts.min(high) {
             (1, parts.min(wide))
         } else {
@@ -188,7 +188,7 @@ fn product<'a>(
     })
 }
 
-/// What one thread computes.
+/// Rows and columns that one thread computes.
 struct Part<'a> {
     set: Set,
     left: &'a [f32],
@@ -236,7 +236,7 @@ impl Part<'_> {
         written
     }
 
-    /// Columns behind which there is no more memory for a whole register.
+    /// Columns at the end of the matrix, where a whole vector cannot be loaded: they are packed.
     fn last<'a>(
         &self,
         first: usize,
@@ -251,7 +251,7 @@ impl Part<'_> {
         self.tiles(first, [&panel, &[]], &steps, end, out)
     }
 
-    /// Columns from `first` on of all rows.
+    /// Writes the tiles of all rows over the columns from `first` on.
     fn tiles<'a>(
         &self,
         first: usize,

@@ -1,4 +1,4 @@
-//! One tile of a product.
+//! Microkernel: one tile of a matrix product, held in registers.
 
 #[cfg(target_arch = "aarch64")]
 use std::arch::aarch64::float32x4_t;
@@ -11,52 +11,54 @@ use crate::flex::{
 };
 use crate::spec::epilogue::Activation;
 
-/// How far the columns of each term are from those of the first, in numbers.
+/// Offsets of the right matrix's rows (terms), in elements, relative to the first.
+///
+/// A table instead of a stride lets one kernel read packed panels, matrices in place and the taps of a convolution.
 #[derive(Clone, Debug, Default)]
 pub struct Steps {
     offsets: Vec<u32>,
     furthest: usize,
 }
 
-/// What a sum begins with.
+/// Bias that is added to the accumulators.
 #[derive(Clone, Copy)]
 pub enum Start<'a> {
     Zero,
-    /// A number for each row.
+    /// An element for each row.
     Rows(&'a [f32]),
-    /// A number for each column of the output.
+    /// An element for each output column.
     Columns(&'a [f32]),
 }
 
-/// Between which numbers a result is.
+/// Range to which results are clamped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     pub low: f32,
     pub high: f32,
 }
 
-/// Rows of a panel times as many columns as some registers have.
+/// A tile of at most MR rows and `registers` vectors of columns.
 pub struct Tile<'a> {
     pub set: Set,
-    /// The rows' values for the first term, then for the second, and so on.
+    /// Packed panel of the left matrix: `rows` values for each term.
     pub left: &'a [f32],
     pub rows: usize,
-    /// Begins with the columns of the first term.
+    /// The right matrix from the tile's columns in the first term on.
     pub right: &'a [f32],
     pub steps: &'a Steps,
     pub registers: usize,
-    /// The columns that there are, by bits; one after another they are a row of the output.
+    /// Mask of the lanes that are output columns. They are stored contiguously.
     pub columns: u128,
     pub start: Start<'a>,
     pub bounds: Option<Bounds>,
-    /// What the next tiles read, a line of which is fetched with each term.
+    /// Data of the next tiles. Each term prefetches one cache line of it.
     pub next: &'a [f32],
 }
 
-/// Numbers in a line of memory.
+/// Floats in a cache line.
 pub const LINE: usize = 16;
 
-/// What is added to a tile: rows of an array that is laid out as the output.
+/// Residual input of a tile, in the layout of the output.
 #[derive(Clone, Copy)]
 pub struct Addend<'a> {
     /// Begins with the first element of the tile.
@@ -65,7 +67,7 @@ pub struct Addend<'a> {
 }
 
 impl Steps {
-    /// `None` where the memory is too large for the offsets.
+    /// Returns `None` if an offset exceeds 32 bits.
     pub fn new(offsets: impl Iterator<Item = usize>) -> Option<Self> {
         let offsets: Option<Vec<u32>> = offsets.map(|at| u32::try_from(at).ok()).collect();
         let offsets = offsets?;
@@ -73,12 +75,12 @@ impl Steps {
         Some(Self { offsets, furthest })
     }
 
-    /// Rows that follow one another, `step` numbers each.
+    /// `count` rows that are `step` elements apart.
     pub fn even(count: usize, step: usize) -> Option<Self> {
         Self::new((0..count).map(|at| at * step))
     }
 
-    /// Rows of a panel.
+    /// Rows of a packed panel.
     pub fn of_panel(count: usize, width: usize) -> Self {
         match Self::even(count, width) {
             Some(steps) => steps,
@@ -100,7 +102,7 @@ impl Steps {
 }
 
 impl Bounds {
-    /// Of the activations that are bounds.
+    /// The range of an activation that clamps.
     pub fn of(activation: Activation) -> Option<Self> {
         match activation {
             Activation::Relu => Some(Self {
@@ -115,7 +117,7 @@ impl Bounds {
         }
     }
 
-    /// A number within the bounds; NaN stays.
+    /// Clamps a number; NaN stays.
     pub fn of_one(self, value: f32) -> f32 {
         if value < self.low {
             self.low
@@ -127,7 +129,7 @@ impl Bounds {
     }
 }
 
-/// Runs the loop for as many rows and registers as a tile has.
+/// Calls the microkernel that is compiled for the tile's numbers of rows and registers.
 macro_rules! by_rows {
     ($tile:expr, $to:expr, 14, $run:ident::<$lanes:ty>) => {
         by_rows!(@ $tile, $to, $run, $lanes, 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
@@ -154,7 +156,7 @@ macro_rules! by_rows {
 use by_rows;
 
 impl Tile<'_> {
-    /// Writes the tile to a rectangle of as many rows and columns.
+    /// Computes the tile and writes it to `out`, which has as many rows and columns.
     pub fn run<'a>(self, mut out: Unwritten<'a>, addend: Option<Addend<'_>>) -> Written<'a> {
         let lanes = self.set.lanes();
         assert!(self.set.is_there());
@@ -193,7 +195,7 @@ impl Tile<'_> {
 }
 
 impl Addend<'_> {
-    /// Whether there is an element for each row and column of a tile.
+    /// Whether it has an element for each row and column of a tile.
     pub fn has(&self, rows: usize, columns: usize) -> bool {
         let before = rows.saturating_sub(1).checked_mul(self.stride);
         let end = before.and_then(|before| before.checked_add(columns));
@@ -246,10 +248,10 @@ mod x86 {
     compiled! { narrow narrow_tile "avx2,fma" 6 __m256 }
 }
 
-/// Terms that are added before the loop goes on: its own instructions would take the place of others.
+/// Terms of one iteration: the loop's own instructions compete with the multiplications.
 const TERMS: usize = 4;
 
-/// Numbers in the largest tile.
+/// Elements of the largest tile.
 const MOST: usize = 14 * 2 * 16;
 
 /// # Safety
@@ -276,7 +278,7 @@ unsafe fn run<L: Lanes, const G: usize, const V: usize>(tile: Tile<'_>, to: Dest
             add(&mut sums, left, right.add(offset as usize));
             left = left.add(G);
         }
-        // Leaves the registers at once: where they are read by turns, they are memory in the loop above too.
+        // Stored at once: if rows were read one at a time, the compiler would keep the sums in memory in the loop above too.
         let mut done = MaybeUninit::<[f32; MOST]>::uninit();
         let first = done.as_mut_ptr().cast::<f32>();
         for (row, sums) in sums.iter().enumerate() {
@@ -288,7 +290,7 @@ unsafe fn run<L: Lanes, const G: usize, const V: usize>(tile: Tile<'_>, to: Dest
     }
 }
 
-/// Adds the products of a term.
+/// Accumulates the products of a term.
 ///
 /// # Safety
 ///
@@ -309,7 +311,7 @@ unsafe fn add<L: Lanes, const G: usize, const V: usize>(
     }
 }
 
-/// Writes the sums of a tile with what follows them.
+/// Applies the epilogue to the sums of a tile and stores them.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! Convolutions of bytes as products of the weight with what bands of positions see.
+//! Convolutions of bytes as matrix products of the weight with bands of the input (a tiled im2col).
 
 use std::ops::Range;
 
@@ -15,40 +15,40 @@ use crate::flex::{
     threads::even_parts,
 };
 
-/// Products of bytes in the time of one of floats.
+/// Multiplications of bytes in the time of one of floats.
 pub const BYTES: usize = 4;
 
-/// A convolution with everything that it reads.
+/// A convolution and its operands.
 pub struct Convolution<'a> {
     pub geometry: Geometry,
     pub batches: usize,
     pub filters: &'a Filters,
-    /// Dense.
+    /// Contiguous.
     pub values: &'a [u8],
     pub zero: u8,
-    /// The bits that change in them ([`Dot::flip`](super::Dot::flip)).
+    /// Bits that are flipped in the input ([`Dot::flip`](super::Dot::flip)).
     pub flip: u32,
-    /// What follows the sums of all outputs.
+    /// Epilogue of all output channels.
     pub end: End<'a>,
-    /// The zero points of the weight of all outputs with their signs changed.
+    /// Negated zero points of the weight, for each output channel.
     pub weight_zeros: Option<&'a [i32]>,
 }
 
-/// What all parts of a convolution share.
+/// Decisions and tables that all parts of a convolution share.
 struct Plan<'a> {
     of: &'a Convolution<'a>,
     layout: Layout,
     bands: Vec<(Band, Vec<Columns>)>,
-    /// Groups of channels or channels.
+    /// Number of planes of a band: groups of four channels, or channels.
     planes: usize,
     steps: Steps,
-    /// How many groups one part computes, and into how many parts their outputs are divided.
+    /// Number of groups of a part, and of parts of the output channels of a group.
     groups: usize,
     across: usize,
 }
 
 impl Convolution<'_> {
-    /// `None` where the sizes are too large for the steps of tiles.
+    /// Returns `None` if the sizes are too large for the offsets of tiles.
     pub fn run(mut self, result: Result, shape: Vec<usize>) -> Option<TensorData> {
         if let Some(y) = self.by_channels(result, &shape) {
             return Some(y);
@@ -65,7 +65,7 @@ impl Convolution<'_> {
         let threads = threads(count.saturating_mul(filters.terms) / BYTES);
         let parts = even_parts(threads);
         let along = parts.div_ceil(self.batches * groups * self.geometry.positions[0]);
-        // Few positions are shared by few threads, which then share the outputs.
+        // Few output pixels are divided among few threads. Output channels are divided then as well.
         let plane = positions / self.geometry.positions[0];
         let along = along.min(plane / (4 * dot.columns())).max(1);
         let (planes, geometry) = filters.grouping.grouped(filters.channels, self.geometry);
@@ -78,7 +78,7 @@ impl Convolution<'_> {
             (band, columns)
         });
         let bands: Vec<_> = bands.collect();
-        // A part for each thread, and some more, so that none waits.
+        // Some parts more than threads, so that no thread waits.
         let at_once = (self.batches * groups * bands.len()).div_ceil(4 * threads);
         let at_once = if threads == 1 {
             groups
@@ -86,7 +86,7 @@ impl Convolution<'_> {
             at_once.clamp(1, groups)
         };
         let units = self.batches * groups.div_ceil(at_once) * bands.len();
-        // Each part of the outputs copies for itself what positions see: no more of them than threads.
+        // Each part of the output channels copies its own band: no more parts than threads.
         let across = threads.div_ceil(units);
         let across = across.min(outputs.div_ceil(filters.groups[0].panel));
         let plan = Plan {
@@ -145,7 +145,7 @@ impl Plan<'_> {
         let outputs = filters.groups[0].rows;
         let size = filters.channels * self.of.geometry.sizes.iter().product::<usize>();
         let length = self.layout.length(self.planes);
-        // Registers read on behind the last position.
+        // Vector loads read past the last pixel.
         let behind = 4 * filters.dot.lanes();
         let mut line = Vec::new();
         let mut sums = Vec::new();
@@ -169,7 +169,7 @@ impl Plan<'_> {
         })
     }
 
-    /// The sums of what all columns see.
+    /// Sums of the input of each output pixel.
     fn sum(&self, seen: &[u32], columns: &[Columns], sums: &mut Vec<i32>) {
         let dot = self.of.filters.dot;
         let last = columns.last();

@@ -1,6 +1,6 @@
-//! Convolutions of bytes in which each output sees one channel.
+//! Depthwise convolutions of bytes.
 //!
-//! The channel is copied with its padding. A lane is a position, and multiplies four neighbours of a row at once.
+//! The channel is copied with its padding. A lane is an output pixel, and multiplies four neighbors of a row at once.
 
 use burn::tensor::TensorData;
 
@@ -19,7 +19,7 @@ use crate::flex::{
     threads::uneven_parts,
 };
 
-/// Rows of positions that are computed at once.
+/// Output rows that are computed at once.
 const ROWS: usize = 4;
 
 /// Bytes that are loaded for four lanes.
@@ -34,22 +34,21 @@ struct Windows {
     height: usize,
     /// Groups of four taps along a row.
     fours: usize,
-    /// The places of four neighbours for each of four lanes.
+    /// Offsets of four neighbors for each of four lanes.
     index: [u8; LOADED],
 }
 
-/// What the windows of one channel are multiplied with.
+/// Operands of one channel.
 struct Channel<'a> {
     plane: &'a [u8],
     weight: &'a [u32],
-    /// A weight of ones, by the sums of which the zero point of the weight is multiplied.
+    /// A weight of ones, whose sums the zero point of the weight is multiplied by.
     zero: Option<(&'a [u32], i32)>,
     end: End<'a>,
 }
 
 impl Convolution<'_> {
-    /// `None` where outputs see several channels or channels have several outputs, and where windows are larger than
-    /// registers.
+    /// Returns `None` unless the convolution is depthwise with one output per channel, and if windows exceed a register.
     pub fn by_channels(&self, result: Result, shape: &[usize]) -> Option<TensorData> {
         let (g, filters) = (self.geometry, self.filters);
         let is_single = filters.channels == 1 && filters.groups.first()?.rows == 1;
@@ -93,7 +92,7 @@ impl Convolution<'_> {
 }
 
 impl Windows {
-    /// `None` where registers do not reach what four lanes see, or padding is most of the copy.
+    /// Returns `None` if the windows of four lanes exceed a register, or padding is most of the copy.
     fn new(dot: Dot, g: Geometry) -> Option<Self> {
         let (stride, dilation) = (g.strides[2], g.dilations[2]);
         let reach = |axis: usize| {
@@ -114,7 +113,7 @@ impl Windows {
         })
     }
 
-    /// How many bytes registers reach.
+    /// Number of bytes of the copy, those that vector loads read past its end included.
     fn length(&self) -> usize {
         let (g, lanes) = (self.geometry, self.dot.lanes());
         let first = (g.positions[2] - 1) / lanes * lanes;
@@ -122,7 +121,7 @@ impl Windows {
         self.height * self.pitch + last
     }
 
-    /// Copies a channel; what is around it stays.
+    /// Copies a channel. The padding stays.
     fn copy(&self, values: &[u8], flip: u8, plane: &mut [u8]) {
         let g = self.geometry;
         let [_, above, before] = g.before;
@@ -152,7 +151,7 @@ impl Windows {
         assert!(channel.zero.is_none_or(|(ones, _)| ones.len() >= words));
         let bytes = g.positions[1] * g.positions[2] * channel.end.result.size();
         assert!(out.rows() == 1 && out.columns() == bytes);
-        // What follows has numbers for rows alone.
+        // The epilogue has numbers for rows alone.
         assert!(channel.end.columns.is_none() && channel.end.products.is_none());
         channel.end.check(1, self.dot.lanes());
         let to = out.tile(0..1, 0..bytes).as_mut_ptr();
@@ -240,8 +239,8 @@ unsafe fn by_kernel<L: Lanes, const ZERO: bool>(
     }
 }
 
-/// `R` rows at once, which see each line once, of windows of `HIGH` taps `STRIDE` apart and `FOURS` groups along a row;
-/// or one row of any windows, where these are 0.
+/// Computes `R` rows at once, so that each input row is loaded once: for kernels of `HIGH` rows with stride `STRIDE` and
+/// `FOURS` groups of taps along a row. If these are 0, one row for any kernel.
 ///
 /// # Safety
 ///
@@ -272,7 +271,7 @@ unsafe fn rows<
         None => (weight, 0),
     };
     for row in (0..high).step_by(R) {
-        // The last ones may be computed twice.
+        // The last rows may be computed twice.
         let row = row.min(high - R);
         for first in (0..wide).step_by(L::COUNT) {
             // SAFETY: of all reads and writes: the assertions of the caller.

@@ -1,4 +1,4 @@
-//! Products of matrices of bytes.
+//! Matrix products of bytes.
 
 use std::sync::Arc;
 
@@ -23,14 +23,15 @@ use crate::{
     spec::quantize::{Ending, Integers},
 };
 
-/// Words: columns come from memory, a page of which ends the stream that the processor reads ahead.
+/// Prefetch distance in words. Packed columns are streamed from memory, and the hardware prefetcher stops at pages.
 const AHEAD: usize = 256;
 
-/// Products of bytes in the time of one of floats.
+/// Multiplications of bytes in the time of one of floats.
 const BYTES: usize = 4;
 
-/// Products of the matrices of the last two axes, those before broadcast; `None` where nothing is multiplied, and for
-/// what is not of bytes or has numbers along rows and columns at once.
+/// Products of the matrices of the last two axes. The axes before broadcast.
+///
+/// Returns `None` if the product is empty, for other element types, and for scales along rows and columns at once.
 pub fn product(operands: ByteProduct<Flex>, integers: Integers) -> Option<FlexTensor> {
     let (a, b, operands) = Operands::of(operands);
     let (left, right) = (a.shape().to_vec(), b.shape().to_vec());
@@ -54,7 +55,7 @@ pub fn product(operands: ByteProduct<Flex>, integers: Integers) -> Option<FlexTe
     let (ends, zeros) = Ends::of(operands, integers.ending, [rows, columns], right.dot)?;
     let a = dense(a);
     let (values, is_signed) = bytes(&a)?;
-    // Memory may go on behind the rows.
+    // The memory may extend past the rows.
     let matrix = Matrix {
         rows,
         ..Matrix::dense(values, inner)
@@ -79,7 +80,7 @@ pub fn product(operands: ByteProduct<Flex>, integers: Integers) -> Option<FlexTe
     Some(FlexTensor::from_data(y))
 }
 
-/// Products whose right sides differ.
+/// Products with several right matrices.
 fn several(
     a: &FlexTensor,
     b: &FlexTensor,
@@ -100,7 +101,7 @@ fn several(
     let zeros = zeros.shifted(dot, [a.is_signed, b.is_signed]);
     let (result, outcome) = ends.outcome()?;
     let threads = threads((count * rows * columns).saturating_mul(inner) / BYTES);
-    // Few products run one after the other, each on all threads.
+    // Few products run one after another, each on all threads.
     let each = if count < threads { threads } else { 1 };
     let mut sizes: Vec<usize> = shape.drain(..).map(|(size, _)| size).collect();
     sizes.extend([rows, columns]);
@@ -139,14 +140,14 @@ fn several(
 struct Matrices<'a> {
     values: &'a [u8],
     is_signed: bool,
-    /// The sizes and steps of the axes before.
+    /// Sizes and strides of the axes before.
     batches: Vec<(usize, usize)>,
     sizes: [usize; 2],
     steps: [usize; 2],
 }
 
 impl<'a> Matrices<'a> {
-    /// `None` where the tensor is not of bytes.
+    /// Returns `None` for other element types.
     fn of(x: &'a FlexTensor) -> Option<Self> {
         let (values, is_signed) = bytes(x)?;
         let steps = x.layout().strides().iter().map(|step| step.unsigned_abs());
@@ -161,7 +162,7 @@ impl<'a> Matrices<'a> {
         })
     }
 
-    /// The one that begins at a place.
+    /// The matrix that begins at an offset.
     fn matrix(&self, place: usize) -> Matrix<'a, u8> {
         let ([rows, columns], [row_step, column_step]) = (self.sizes, self.steps);
         Matrix {
@@ -174,7 +175,7 @@ impl<'a> Matrices<'a> {
     }
 }
 
-/// A tensor without steps back, and whose rows follow one another if they shall.
+/// The tensor without negative strides and, if `by_rows`, with contiguous rows.
 fn forward(x: &FlexTensor, by_rows: bool) -> FlexTensor {
     let steps = x.layout().strides();
     let is_forward = steps.iter().all(|step| *step >= 0);
@@ -185,7 +186,7 @@ fn forward(x: &FlexTensor, by_rows: bool) -> FlexTensor {
     }
 }
 
-/// The sizes of two tensors' axes, broadcast, and the steps of both along each.
+/// Broadcast sizes of the axes of two tensors, and the strides of both.
 fn broadcast(
     left: &[(usize, usize)],
     right: &[(usize, usize)],
@@ -205,7 +206,7 @@ fn broadcast(
     axes.collect()
 }
 
-/// Where both matrices of a product begin.
+/// Offsets of both matrices of a product.
 fn place(at: usize, shape: &[(usize, [usize; 2])]) -> [usize; 2] {
     let mut rest = at;
     shape
@@ -218,20 +219,20 @@ fn place(at: usize, shape: &[(usize, [usize; 2])]) -> [usize; 2] {
         })
 }
 
-/// Packs the right side of products before the first of them.
+/// Packs the right matrix before the first product.
 pub fn pack_matrix(weight: FlexTensor, packed: Packed) -> FlexTensor {
     let integers = Integers {
         ending: Ending::Sums,
         packed: Some(packed),
     };
     if weight.shape().num_elements() > 0 {
-        // What is not of bytes has no tiles.
+        // Other element types are not packed.
         right_of(&weight, &integers);
     }
     weight
 }
 
-/// The right side in tiles, and whether it is of signed bytes.
+/// The packed right matrix, and whether its bytes are signed.
 fn right_of(b: &FlexTensor, integers: &Integers) -> Option<(Arc<Right>, bool)> {
     let is_signed = bytes(b)?.1;
     let make = |right: fn(Dot, Matrix<'_, u8>, bool) -> Right| {
@@ -253,7 +254,7 @@ fn right_of(b: &FlexTensor, integers: &Integers) -> Option<(Arc<Right>, bool)> {
     Some((right, is_signed))
 }
 
-/// Both sides in tiles.
+/// Both matrices, packed.
 struct Product<'a> {
     left: &'a Left,
     right: &'a Right,

@@ -1,10 +1,10 @@
-//! What products of bytes are written to.
+//! Outputs of products of bytes.
 
 use burn::tensor::{DType, Element, TensorData};
 
 use crate::flex::memory::{Buffer, Unwritten, Written};
 
-/// The type of the elements of a result.
+/// Element type of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Result {
     Unsigned,
@@ -14,7 +14,7 @@ pub enum Result {
 }
 
 impl Result {
-    /// That of bytes of a dtype, if it is one.
+    /// The type for a dtype of bytes.
     pub fn of_bytes(dtype: DType) -> Option<Self> {
         match dtype {
             DType::U8 => Some(Self::Unsigned),
@@ -23,7 +23,7 @@ impl Result {
         }
     }
 
-    /// A tensor, all bytes of which `write` writes.
+    /// A tensor whose bytes `write` writes.
     pub fn filled(
         self,
         shape: Vec<usize>,

@@ -1,4 +1,4 @@
-//! One tile of a product of bytes.
+//! Microkernel: one tile of a matrix product of bytes.
 
 use std::mem::MaybeUninit;
 
@@ -12,39 +12,39 @@ use crate::flex::{
     memory::{OutputTile, Unwritten, Written},
 };
 
-/// Rows of a panel times as many columns as some registers have, in sums of 32 bits that wrap around.
+/// A tile of at most MR rows and `registers` vectors of columns, in 32-bit sums that wrap around.
 #[derive(Clone, Copy)]
 pub struct Tile<'a> {
     pub dot: Dot,
-    /// Four signed terms of each row, then the next four, as [`Dot::write`] has them.
+    /// Packed panel of the left matrix: four signed terms of each row, then the next four, as [`Dot::write`] packs them.
     pub left: &'a [u32],
     pub rows: usize,
-    /// Begins with four terms of the columns.
+    /// The right matrix from the first four terms of the tile's columns on.
     pub right: &'a [u32],
     pub steps: &'a Steps,
-    /// How many words behind those that it reads are read soon, if they are further than the processor looks.
+    /// Prefetch distance in words, 0 for none.
     pub ahead: usize,
     pub registers: usize,
-    /// The columns that there are, by bits; one after another they are a row of the output.
+    /// Mask of the lanes that are output columns. They are stored contiguously.
     pub columns: u128,
 }
 
-/// What follows the sums of a tile; slices begin with its first row or column, and have all columns of its registers.
+/// Epilogue of a tile. Slices begin with its first row or column, and have all columns of its registers.
 #[derive(Clone, Copy, Default)]
 pub struct End<'a> {
     pub rows: Option<&'a [i32]>,
     pub columns: Option<&'a [i32]>,
-    /// Products of a number for each row and one for each column.
+    /// Products of an element for each row and one for each column, which are added.
     pub products: Option<[&'a [i32]; 2]>,
     pub result: Outcome<'a>,
 }
 
-/// What sums become.
+/// Conversion of the sums.
 #[derive(Clone, Copy, Default)]
 pub enum Outcome<'a> {
     #[default]
     Sums,
-    /// Bytes, by a factor, a zero point and bounds.
+    /// To bytes, with a factor, a zero point and a range.
     Bytes {
         factor: Factor<'a>,
         zero: f32,
@@ -56,7 +56,7 @@ pub enum Outcome<'a> {
     },
 }
 
-/// What sums are multiplied by.
+/// Factor of the sums.
 #[derive(Clone, Copy)]
 pub enum Factor<'a> {
     One(f32),
@@ -65,7 +65,7 @@ pub enum Factor<'a> {
 }
 
 impl Outcome<'_> {
-    /// Bytes of an element.
+    /// Size of an output element in bytes.
     pub fn size(&self) -> usize {
         match self {
             Self::Bytes { .. } => 1,
@@ -75,7 +75,7 @@ impl Outcome<'_> {
 }
 
 impl<'a> End<'a> {
-    /// That of a tile whose first row and column are these.
+    /// The epilogue of a tile that begins with this row and column.
     #[inline(always)]
     pub fn from(self, row: usize, column: usize) -> Self {
         let result = match self.result {
@@ -136,7 +136,7 @@ impl Factor<'_> {
     }
 }
 
-/// Runs the loop for as many rows and registers as a tile has.
+/// Calls the microkernel that is compiled for the tile's numbers of rows and registers.
 macro_rules! by_rows {
     ($tile:expr, $end:expr, $to:expr, 14, $run:ident::<$lanes:ty>) => {
         by_rows!(@ $tile, $end, $to, $run, $lanes, 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
@@ -169,7 +169,7 @@ macro_rules! by_rows {
 use by_rows;
 
 impl Tile<'_> {
-    /// Writes the tile to the bytes of a rectangle of as many rows and columns.
+    /// Computes the tile and writes it to `out`: the bytes of as many rows and columns.
     pub fn run<'a>(self, end: End<'_>, mut out: Unwritten<'a, u8>) -> Written<'a, u8> {
         let dot = self.dot;
         assert!(dot.is_there());
@@ -256,10 +256,10 @@ mod compiled {
     compiled! { sdot sdot_tile "dotprod" 12 Sdot }
 }
 
-/// Words in a line of memory.
+/// Words in a cache line.
 const LINE: usize = 16;
 
-/// Sums in the largest tile.
+/// Sums of the largest tile.
 const MOST: usize = 14 * 2 * 16;
 
 /// # Safety
@@ -290,7 +290,7 @@ unsafe fn run<L: Lanes, const G: usize, const V: usize>(
             L::add_products(&mut sums, left, columns);
             left = left.add(G * L::WORDS);
         }
-        // Leaves the registers at once: where they are read by turns, they are memory in the loop above too.
+        // Stored at once: if rows were read one at a time, the compiler would keep the sums in memory in the loop above too.
         let mut done = MaybeUninit::<[i32; MOST]>::uninit();
         let first = done.as_mut_ptr().cast::<i32>();
         for (row, sums) in sums.iter().enumerate() {
@@ -302,7 +302,7 @@ unsafe fn run<L: Lanes, const G: usize, const V: usize>(
     }
 }
 
-/// Writes the sums of a tile with what follows them.
+/// Applies the epilogue to the sums of a tile and stores them.
 ///
 /// # Safety
 ///

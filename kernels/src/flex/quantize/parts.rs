@@ -1,4 +1,4 @@
-//! Parts of a new tensor, written by several threads with the processor's instructions.
+//! Outputs that several threads write in parts, with the processor's instructions.
 
 use std::mem::MaybeUninit;
 
@@ -13,21 +13,21 @@ use crate::flex::{
     memory::{Buffer, Cuts, Grid},
 };
 
-/// Elements that one thread takes at least, where there are several threads.
+/// Minimum number of elements of a part, if there are several.
 pub const SHARE: usize = 1 << 15;
 
-/// Elements that have no value yet.
+/// Elements that are not initialized.
 pub type Blank<T> = [MaybeUninit<T>];
 
 /// Work on one part, compiled for each set of instructions.
 pub trait Work {
-    /// What it returns: of work that writes elements, these.
+    /// Result. Work that writes elements returns them.
     type Output;
 
     fn run<S: Sum>(self) -> Self::Output;
 }
 
-/// Runs work with the instructions of a set that the processor has.
+/// Runs work with the instructions of a set, which the processor has.
 #[inline]
 pub fn run_with<W: Work>(set: Set, work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
@@ -53,7 +53,7 @@ pub fn run_with<W: Work>(set: Set, work: W) -> W::Output {
     }
 }
 
-/// Whether the wide registers compute with bytes.
+/// Whether 512-bit registers compute with bytes.
 #[cfg(target_arch = "x86_64")]
 fn has_bytes() -> bool {
     is_x86_feature_detected!("avx512bw")

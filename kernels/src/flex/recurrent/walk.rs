@@ -1,4 +1,4 @@
-//! Step after step of a cell, in memory that is used again.
+//! The steps of a recurrence, in memory that is reused.
 
 use std::ops::Range;
 
@@ -13,40 +13,40 @@ use crate::flex::{
 };
 use crate::spec::recurrent::{Cell, Sizes};
 
-/// What the steps of one direction read.
+/// Operands of the steps of one direction.
 pub struct Walk<'a> {
     pub cell: &'a Cell,
     pub sizes: Sizes,
-    /// Which direction it is in the weights.
+    /// Index of the direction in the weights.
     pub direction: usize,
     pub reversed: bool,
-    /// Rows of products of inputs for all directions.
+    /// Products of the inputs, for all directions.
     pub projected: &'a [f32],
-    /// How many rows of inputs it is to the next time, and to the next sequence.
+    /// Rows of the input from one time to the next, and from one sequence to the next.
     pub steps: [usize; 2],
-    /// The recurrent weights; those of the hidden gate on their own where a GRU resets the state before.
+    /// Recurrent weights. If a GRU resets the state before the product, those of the hidden gate are separate.
     pub weights: &'a [Right],
-    /// What is added to products with them.
+    /// Bias of the recurrent products.
     pub bias: Option<&'a [f32]>,
-    /// What is added to both products.
+    /// Bias of both products.
     pub last_bias: Option<&'a [f32]>,
-    /// The scales of the columns of weights, if they and the states are integers of 8 bits.
+    /// Scales of the columns of the weights, if weights and states are quantized to 8 bits.
     pub scales: Option<&'a [f32]>,
     pub peepholes: Option<&'a [f32]>,
     pub lengths: Option<&'a [usize]>,
-    /// The hidden state and the memory before the first step.
+    /// Initial hidden state and cell state.
     pub initial: [Option<&'a [f32]>; 2],
 }
 
-/// The state of some sequences, row after row, and memory for a step.
+/// States of some sequences, a row each, and buffers of a step.
 pub struct State {
     pub hidden: Vec<f32>,
-    /// Of an LSTM, or the reset state of a GRU.
+    /// Cell state of an LSTM, or reset state of a GRU.
     pub memory: Vec<f32>,
     linear: Vec<f32>,
-    /// Of a GRU that resets the state before it multiplies.
+    /// Hidden gate of a GRU that resets the state before the product.
     candidate: Vec<f32>,
-    /// The hidden state in integers.
+    /// Quantized hidden state.
     levels: Vec<f32>,
 }
 
@@ -206,7 +206,7 @@ impl Walk<'_> {
             .map_or(times, |lengths| lengths[sequence].min(times))
     }
 
-    /// The time of a step. A sequence that is reversed begins at its own end.
+    /// Time of a step. A reversed sequence begins at its own end.
     fn time(&self, step: usize, sequence: usize) -> usize {
         match self.length(sequence).checked_sub(step + 1) {
             Some(time) if self.reversed => time,
@@ -218,7 +218,7 @@ impl Walk<'_> {
         step < self.length(sequence)
     }
 
-    /// Whether the state of a sequence counts as zeros in the range of all states.
+    /// Whether the state of a sequence counts as 0 in the range of all states.
     fn is_gone(&self, step: usize, sequence: usize) -> bool {
         let keeps_last = matches!(self.cell, Cell::Lstm(options) if options.last_alone);
         let length = self.length(sequence);
@@ -231,7 +231,7 @@ impl Walk<'_> {
         &self.projected[(row * self.sizes.directions + self.direction) * width..][..width]
     }
 
-    /// The row of a sequence in the states.
+    /// Row of a sequence in the states.
     pub fn state_row(&self, sequence: usize) -> usize {
         if self.cell.batch_first() {
             sequence * self.sizes.directions + self.direction
@@ -241,7 +241,7 @@ impl Walk<'_> {
     }
 }
 
-/// Rows of as many sequences as there are hidden states.
+/// Rows of linear parts, hidden states and cell states, sequence by sequence.
 fn rows_of<'a>(
     linear: &'a mut [f32],
     hidden: &'a mut [f32],
@@ -259,7 +259,7 @@ fn rows_of<'a>(
         .map(|(linear, (hidden, memory))| (linear, hidden, memory))
 }
 
-/// Rows times packed weights.
+/// Writes rows times packed weights.
 fn product(rows: &[f32], width: usize, weights: &Right, bias: Option<&[f32]>, out: &mut [f32]) {
     let end = End { bias, ..End::NONE };
     overwrite(out, |out| {
