@@ -37,8 +37,11 @@ pub fn gather<T: Clone>(array: &Array<T>, indices: &Array<i64>, axis: usize) -> 
     let (before, after) = (&array.shape()[..axis], &array.shape()[axis + 1..]);
     let size = array.shape()[axis];
     let last = axis + indices.rank();
+    // All of them are checked, also where the result has no elements.
+    let places = indices.data().iter().map(|index| place(*index, size));
+    let indices = Array::new(indices.shape(), places.collect());
     Array::from_fn([before, indices.shape(), after].concat(), |index| {
-        let at = place(indices[&index[axis..last]], size);
+        let at = indices[&index[axis..last]];
         array[[&index[..axis], &[at], &index[last..]].concat().as_slice()].clone()
     })
 }
@@ -176,6 +179,10 @@ mod tests {
         assert_eq!(columns, Array::new([2, 2], vec![3, 1, 6, 4]));
         let row = gather(&grid(), &Array::scalar(1i64), 0);
         assert_eq!(row, Array::vector([4, 5, 6]));
+        let none = Array::<i64>::new([0, 0], vec![]);
+        assert_eq!(gather(&none, &Array::vector([0i64; 0]), 0).shape(), [0, 0]);
+        let outside = attempt(|| gather(&none, &Array::vector([0i64]), 0));
+        assert!(outside.is_err());
     }
 
     #[test]
