@@ -67,7 +67,7 @@ pub fn fail(reason: impl fmt::Display) -> ! {
     unwind(fault)
 }
 
-/// Whether a failure is an error, and no panic.
+/// Returns true if an enclosing `attempt` returns failures as errors.
 pub fn is_attempted() -> bool {
     attempted::get()
 }

@@ -133,8 +133,8 @@ macro_rules! operations {
         // Indices and order.
         /// Indices from `least` on along an axis, with the negative ones, which count from the end, replaced.
         ///
-        /// On the CPU an index outside of the axis is an error. On other devices it is clamped to the axis, and the least and greatest of
-        /// each range of indices are returned too; they are checked when results are read.
+        /// On the CPU an out-of-bounds index is an error. Other devices clamp it, and also return the smallest and the largest index
+        /// of each range, which are checked when results are read.
         within(indices: Int; least: i64, axis: Axis) -> IndicesAndRanges,
             flex[within::within], cube[indices::within => {
                 let [inside, ranges] = spec::indices::within(&ty(indices), *axis);

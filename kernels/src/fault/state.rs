@@ -47,7 +47,7 @@ pub mod passed {
     }
 }
 
-/// Whether failures of this thread are errors: something around the step catches them.
+/// Flag of a thread: failures unwind to an enclosing `attempt`, which returns them as errors.
 pub mod attempted {
     use core::cell::Cell;
 
