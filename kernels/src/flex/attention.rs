@@ -187,12 +187,12 @@ impl Operands {
             columns: Cuts::every(heads * size, (of_part * heads / own * size).max(1)),
             order: Order::RowMajor,
         };
-        let state = || (Packed::new(), Scratch::default());
         let out = Buffer::filled(batch * queries * heads * size, |out| {
             let out = out.reshaped(batch * queries, heads * size);
             let tasks = uneven_parts(threads);
-            out.side_by_side(grid, tasks, state, |state, at, _, out| {
-                self.attend_part(&parts[at], &packed, state, out)
+            out.in_tasks(grid, tasks, |of_task| {
+                let mut state = (Packed::new(), Scratch::default());
+                of_task.write(|at, _, out| self.attend_part(&parts[at], &packed, &mut state, out))
             })
         });
         let y = out.tensor([batch, queries, heads, size]);

@@ -121,7 +121,7 @@ fn by_panels<'a>(
         ..Grid::of_row(Cuts::every(outputs, PANEL))
     };
     let out = out.reshaped(rows, outputs);
-    out.side_by_side(grid, threads, || (), |_, panel, _, out| write(panel, out))
+    out.side_by_side(grid, threads, |panel, _, out| write(panel, out))
 }
 
 /// Writes the sums of some rows of a panel, with their bias.

@@ -5,6 +5,7 @@
 //! first ones. So packed matrices, matrices as they lie and the windows of a convolution are read by
 //! the same loop.
 
+mod end;
 mod few;
 mod lanes;
 mod pack;
@@ -14,10 +15,11 @@ mod row;
 mod tile;
 mod worth;
 
+pub use end::End;
 pub use few::FEW;
 pub use lanes::{Lanes, Plain};
 pub use pack::{Right, pack_left, panel_rows, panels};
-pub use product::{End, few_rows, multiply, multiply_packed, multiply_part, multiply_unpacked};
+pub use product::{few_rows, multiply, multiply_packed, multiply_part, multiply_unpacked};
 pub use row::multiply_row;
 pub use tile::{Addend, Bounds, LINE, Start, Steps, Tile};
 pub use worth::{threads, threads_reading};

@@ -39,11 +39,9 @@ pub fn lrn(x: FlexTensor, options: Lrn) -> Option<FlexTensor> {
     let tasks = (x.len() / SHARE).clamp(1, threads::count());
     let y = Buffer::filled(x.len(), |out| {
         let out = out.reshaped(shape[0] * channels, plane);
-        out.side_by_side(
-            grid,
-            tasks,
-            || [0.0; BLOCK],
-            |sums, _, spot, out| {
+        out.in_tasks(grid, tasks, |parts| {
+            let mut sums = [0.0; BLOCK];
+            parts.write(|_, spot, out| {
                 let sums = &mut sums[..spot.columns.len()];
                 let row = |channel: usize| {
                     let row = spot.rows.start + channel;
@@ -59,8 +57,8 @@ pub fn lrn(x: FlexTensor, options: Lrn) -> Option<FlexTensor> {
                     divide(out, sums, &options);
                     out
                 })
-            },
-        )
+            })
+        })
     });
     Some(y.tensor(shape))
 }

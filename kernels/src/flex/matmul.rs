@@ -80,15 +80,10 @@ fn tiled(a: &FlexTensor, b: &FlexTensor) -> Option<FlexTensor> {
         };
         Buffer::filled(count, |out| {
             let out = out.reshaped(matrices, rows * columns);
-            out.side_by_side(
-                grid,
-                tasks,
-                || (),
-                |_, at, _, out| {
-                    let (a, b) = (a.matrix(&place(at, &left)), b.matrix(&place(at, &right)));
-                    product(a, b, End::NONE, out)
-                },
-            )
+            out.side_by_side(grid, tasks, |at, _, out| {
+                let (a, b) = (a.matrix(&place(at, &left)), b.matrix(&place(at, &right)));
+                product(a, b, End::NONE, out)
+            })
         })
     };
     Some(rounded(values, shape, dtype))
@@ -118,25 +113,20 @@ fn product<'a>(a: Matrix<'_>, b: Matrix<'_>, end: End<'_>, out: Unwritten<'a>) -
         .min(b.columns)
         .max(1);
     let grid = Grid::of_row(Cuts::split(b.columns, 1, parts));
-    out.side_by_side(
-        grid,
-        parts,
-        || (),
-        |_, _, spot, out| {
-            let columns = spot.columns;
-            out.write(|out| {
-                let out = zeroed(out);
-                multiply_row(&row, b.columns(columns.start, columns.len()), out);
-                for more in [end.bias, end.sum].into_iter().flatten() {
-                    for (y, more) in out.iter_mut().zip(&more[columns.start..]) {
-                        *y += more;
-                    }
+    out.side_by_side(grid, parts, |_, spot, out| {
+        let columns = spot.columns;
+        out.write(|out| {
+            let out = zeroed(out);
+            multiply_row(&row, b.columns(columns.start, columns.len()), out);
+            for more in [end.bias, end.sum].into_iter().flatten() {
+                for (y, more) in out.iter_mut().zip(&more[columns.start..]) {
+                    *y += more;
                 }
-                activate(out, end.activation);
-                out
-            })
-        },
-    )
+            }
+            activate(out, end.activation);
+            out
+        })
+    })
 }
 
 fn tiled_linear(

@@ -16,6 +16,7 @@ use burn::tensor::{DType, TensorData};
 use super::{
     gemm::threads,
     memory::{Buffer, Cuts, Grid, Order},
+    threads::task_for_each,
     view::Dense,
 };
 use crate::{
@@ -118,18 +119,13 @@ fn walked(
     let ([high, wide], grid) = rectangle(cell.batch_first(), &sizes, share);
     let states: Vec<OnceLock<State>> = (0..walks.len() * across).map(|_| OnceLock::new()).collect();
     let y = Buffer::filled(times * rows, |out| {
-        let tasks = if threads > 1 { usize::MAX } else { 1 };
+        let tasks = task_for_each(threads);
         let out = out.reshaped(high, wide);
-        out.side_by_side(
-            grid,
-            tasks,
-            || (),
-            |_, part, _, out| {
-                let (state, out) = walks[part / across].run(sequences(part), out);
-                let _ = states[part].set(state);
-                out
-            },
-        )
+        out.side_by_side(grid, tasks, |part, _, out| {
+            let (state, out) = walks[part / across].run(sequences(part), out);
+            let _ = states[part].set(state);
+            out
+        })
     });
     let (mut hidden, mut memory) = (
         vec![0.0; rows],

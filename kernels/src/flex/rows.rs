@@ -89,20 +89,15 @@ pub fn changed(
     let values = &x.storage::<f32>()[first..][..count];
     let y = Buffer::filled(count, |out| {
         let out = out.reshaped(rows, columns);
-        out.side_by_side(
-            grid,
-            tasks,
-            || (),
-            |_, _, spot, part| {
-                let first = spot.rows.start * columns + spot.columns.start;
-                let length = spot.rows.len() * spot.columns.len();
-                part.reshaped(1, length).in_columns(block, |at, part| {
-                    let mut part = part.copied(&values[first + at..][..block.min(length - at)]);
-                    run(first + at, part.slice());
-                    part
-                })
-            },
-        )
+        out.side_by_side(grid, tasks, |_, spot, part| {
+            let first = spot.rows.start * columns + spot.columns.start;
+            let length = spot.rows.len() * spot.columns.len();
+            part.reshaped(1, length).in_columns(block, |at, part| {
+                let mut part = part.copied(&values[first + at..][..block.min(length - at)]);
+                run(first + at, part.slice());
+                part
+            })
+        })
     });
     y.tensor(x.shape())
 }

@@ -105,7 +105,12 @@ pub fn even_parts(threads: usize) -> usize {
     if threads == 1 { 1 } else { 2 * threads }
 }
 
-/// The same for units that take unlike times.
+/// Number of tasks where each part is a task of its own, unless one thread runs all parts.
+pub fn task_for_each(threads: usize) -> usize {
+    if threads == 1 { 1 } else { usize::MAX }
+}
+
+/// [`even_parts`] for units that take unlike times.
 pub fn uneven_parts(threads: usize) -> usize {
     if threads == 1 { 1 } else { 4 * threads }
 }

@@ -6,6 +6,7 @@
 mod fold;
 mod masked;
 mod shares;
+mod tables;
 
 #[cfg(target_arch = "aarch64")]
 use std::arch::aarch64::float32x4_t;
@@ -20,6 +21,7 @@ use super::{
 pub use fold::{AnyFold, At, Fold};
 pub use masked::Masked;
 pub use shares::{Planes, bands, by_bands};
+use tables::{BESIDE, Register, lines};
 
 /// Output rows that are computed at once.
 const ROWS: usize = 4;
@@ -40,17 +42,6 @@ pub struct Windows {
 
 /// Maximum number of output pixels times taps along an axis.
 const MOST: usize = 1 << 22;
-
-/// Offset of padding.
-const BESIDE: usize = usize::MAX / 4;
-
-/// Output columns of one vector.
-struct Register {
-    first: usize,
-    count: usize,
-    /// For each tap along a row: offset of the first input element, and the mask of those inside the input.
-    taps: Vec<(isize, u32)>,
-}
 
 impl Windows {
     /// For inputs with these strides along depth and rows, and contiguous columns. The padding is `value`. Returns `None` if
@@ -127,46 +118,6 @@ struct Part<'a> {
     values: &'a [f32],
     rows: Range<usize>,
     out: OutputTile<'a>,
-}
-
-/// Offsets of the input by output pixel and tap along an axis.
-fn lines(g: &Geometry, axis: usize, step: usize) -> Vec<usize> {
-    let positions = 0..g.positions[axis];
-    let places = positions.flat_map(|position| {
-        let taps = 0..g.kernel[axis];
-        taps.map(move |tap| position * g.strides[axis] + tap * g.dilations[axis])
-    });
-    let places = places.map(|place| place.wrapping_sub(g.before[axis]));
-    let lines = places.map(|place| {
-        if place < g.sizes[axis] {
-            place * step
-        } else {
-            BESIDE
-        }
-    });
-    lines.collect()
-}
-
-impl Register {
-    fn new(g: &Geometry, first: usize, lanes: usize) -> Self {
-        let (stride, size) = (g.strides[2], g.sizes[2] as isize);
-        let count = lanes.min(g.positions[2] - first);
-        // A stride of 2 loads pairs, with a bit for each element.
-        let width = if stride == 2 { 2 } else { 1 };
-        let taps = (0..g.kernel[2]).map(|tap| {
-            let from = (first * stride + tap * g.dilations[2]) as isize - g.before[2] as isize;
-            let mask = (0..count).filter(|lane| {
-                let place = from + (lane * stride) as isize;
-                (0..size).contains(&place)
-            });
-            (from, mask.fold(0, |mask, lane| mask | 1 << (lane * width)))
-        });
-        Self {
-            first,
-            count,
-            taps: taps.collect(),
-        }
-    }
 }
 
 #[cfg(target_arch = "x86_64")]

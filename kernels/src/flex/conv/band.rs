@@ -65,7 +65,7 @@ impl Channels {
         self.batches * self.groups * self.outputs
     }
 
-    /// Where parts divide them.
+    /// Division of the output channels into parts.
     pub fn cuts(&self) -> Cuts<'static> {
         if self.across == 1 {
             return Cuts::Every {

@@ -88,46 +88,41 @@ impl Convolution<'_> {
         let tasks = uneven_parts(threads(count * taps));
         Some(Buffer::filled(count, |out| {
             let out = out.reshaped(self.batches * groups, positions);
-            out.side_by_side(
-                grid,
-                tasks,
-                || (),
-                |_, _, spot, out| {
-                    let (batch, first) = (spot.rows.start / groups, spot.rows.start % groups);
-                    let there = spot.rows.len();
-                    let mut weight = [[0.0; WIDEST]; TAPS];
-                    let mut bias = [0.0; WIDEST];
-                    for lane in 0..there {
-                        let mut taps_of = [0.0; TAPS];
-                        filters.copy(first + lane, 0, &mut taps_of[..taps]);
-                        for (weight, tap) in weight.iter_mut().zip(&taps_of[..taps]) {
-                            weight[lane] = *tap;
-                        }
-                        bias[lane] = self.bias.map_or(0.0, |bias| bias[first + lane]);
+            out.side_by_side(grid, tasks, |_, spot, out| {
+                let (batch, first) = (spot.rows.start / groups, spot.rows.start % groups);
+                let there = spot.rows.len();
+                let mut weight = [[0.0; WIDEST]; TAPS];
+                let mut bias = [0.0; WIDEST];
+                for lane in 0..there {
+                    let mut taps_of = [0.0; TAPS];
+                    filters.copy(first + lane, 0, &mut taps_of[..taps]);
+                    for (weight, tap) in weight.iter_mut().zip(&taps_of[..taps]) {
+                        weight[lane] = *tap;
                     }
-                    let from = batch * self.steps[0] + first * channel;
-                    let values = &self.values[from..][..(there - 1) * channel + plane];
-                    let block = Block {
-                        of: self,
-                        count: there,
-                        values,
-                        bias: &bias,
-                        weight: &weight[..taps],
-                        bounds: bounds.unwrap_or(Bounds {
-                            low: f32::NEG_INFINITY,
-                            high: f32::INFINITY,
-                        }),
-                        taps: &places,
-                        width,
-                    };
-                    let room = height * width * lanes;
-                    let mut written = with_scratch(room, |room| block.run(room, out));
-                    if after {
-                        activate(written.slice(), self.activation);
-                    }
-                    written
-                },
-            )
+                    bias[lane] = self.bias.map_or(0.0, |bias| bias[first + lane]);
+                }
+                let from = batch * self.steps[0] + first * channel;
+                let values = &self.values[from..][..(there - 1) * channel + plane];
+                let block = Block {
+                    of: self,
+                    count: there,
+                    values,
+                    bias: &bias,
+                    weight: &weight[..taps],
+                    bounds: bounds.unwrap_or(Bounds {
+                        low: f32::NEG_INFINITY,
+                        high: f32::INFINITY,
+                    }),
+                    taps: &places,
+                    width,
+                };
+                let room = height * width * lanes;
+                let mut written = with_scratch(room, |room| block.run(room, out));
+                if after {
+                    activate(written.slice(), self.activation);
+                }
+                written
+            })
         }))
     }
 }

@@ -44,7 +44,7 @@ impl Filters {
         }
     }
 
-    /// The panel of a group that begins with an output channel, and everything behind it.
+    /// Packed weights of a group, from the panel that begins with an output channel to the end.
     pub fn from(&self, group: usize, output: usize) -> &[f32] {
         &self.values[(group * self.outputs + output) * self.inner..]
     }

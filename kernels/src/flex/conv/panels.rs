@@ -18,7 +18,7 @@ pub fn first_tile(set: Set, count: usize) -> usize {
     }
 }
 
-/// Whether packing is fast on a set of instructions.
+/// Returns true if packing is cheap with these instructions.
 pub fn is_fast(set: Set) -> bool {
     set.lanes() == 16
 }
@@ -44,7 +44,7 @@ pub fn panels(set: Set, rows: usize, wide: usize, step: usize) -> Vec<Panel> {
 }
 
 impl Panel {
-    /// Packs [`Set::columns`] elements for each offset. Up to one vector behind them may be overwritten.
+    /// Packs [`Set::columns`] elements for each offset. May overwrite up to one vector past the end.
     pub fn copy(&self, set: Set, seen: &[f32], offsets: &[u32], out: &mut [f32]) {
         assert!(set.is_there());
         assert!(out.len() >= offsets.len() * set.columns() + set.lanes());
@@ -116,7 +116,7 @@ mod tests {
                 let panels = panels(set, rows, wide, step);
                 let pixels = rows * wide;
                 assert_eq!(panels.len(), pixels.div_ceil(set.columns()));
-                // With and without memory for whole vectors behind the last pixel.
+                // Inputs that extend past the last pixel by whole vectors, and inputs that end with it.
                 let end = 900 + (rows - 1) * step + wide;
                 for (number, panel) in panels.iter().enumerate() {
                     let first = number * set.columns();

@@ -9,11 +9,11 @@ pub struct Rows<'a> {
     pub left: &'a [f32],
     pub count: usize,
     pub start: Start<'a>,
-    /// What is added, from the first pixel of the band in the first channel on.
+    /// Residual input, starting at the first pixel of the band in the first channel.
     pub sum: Option<&'a [f32]>,
-    /// From one channel to the next.
+    /// Stride between channels.
     pub stride: usize,
-    /// The weights that are read next.
+    /// Weights of the next rows, to be prefetched.
     pub next: &'a [f32],
 }
 

@@ -12,7 +12,7 @@ use crate::flex::{
     elementary::activate,
     gemm::{Addend, Bounds, LINE, Steps, Tile, threads},
     memory::{Buffer, Cuts, Grid, InOrder, Order, Unwritten, Written, repeated, with_scratch},
-    threads::even_parts,
+    threads::{even_parts, task_for_each},
     window::bands as shares_of,
 };
 use crate::spec::epilogue::Activation;
@@ -58,7 +58,7 @@ struct Plan<'a> {
     steps: Steps,
     /// Offsets of the terms in a packed panel.
     panel: Steps,
-    /// Whether the input is read in place, without bands.
+    /// True if the input is read in place, without bands.
     there: bool,
     /// Number of groups that are copied together.
     together: usize,
@@ -185,16 +185,11 @@ impl Plan<'_> {
             order: Order::RowMajor,
         };
         Buffer::filled(channels.count() * positions, |out| {
-            let tasks = if threads == 1 { 1 } else { usize::MAX };
+            let tasks = task_for_each(threads);
             let out = out.reshaped(channels.count(), positions);
-            out.side_by_side(
-                grid,
-                tasks,
-                || (),
-                |_, index, spot, out| {
-                    self.part(spot.rows, &self.bands[index % self.bands.len()], out)
-                },
-            )
+            out.side_by_side(grid, tasks, |index, spot, out| {
+                self.part(spot.rows, &self.bands[index % self.bands.len()], out)
+            })
         })
     }
 
@@ -311,7 +306,7 @@ impl Plan<'_> {
         pixels.finish()
     }
 
-    /// The tiles of some rows over packed panels, the first of which begins with an output pixel of the band.
+    /// Computes the tiles of some rows over packed panels; `pixel` is the first output pixel of the panels.
     fn by_panels<'a>(
         &self,
         rows: &Rows<'_>,

@@ -132,34 +132,29 @@ impl Transposed<'_> {
         let grid = Grid::of_rows(Cuts::every(planes, share), places);
         Some(Buffer::filled(count, |out| {
             let out = out.reshaped(planes, places);
-            out.side_by_side(
-                grid,
-                usize::MAX,
-                || (),
-                |_, _, spot, out| {
-                    out.write_rows(|row, out| {
-                        let plane = spot.rows.start + row;
-                        for (part, geometry, values) in &parts {
-                            for (number, phase) in part.phases.iter().enumerate() {
-                                let seen = plane * part.phases.len() + number;
-                                let count = geometry.positions.iter().product::<usize>();
-                                let seen = values
-                                    .as_ref()
-                                    .map(|values| &values[seen * count..][..count]);
-                                self.put(
-                                    *phase,
-                                    geometry.positions,
-                                    seen,
-                                    plane % phases.outputs,
-                                    out,
-                                );
-                            }
+            out.side_by_side(grid, usize::MAX, |_, spot, out| {
+                out.write_rows(|row, out| {
+                    let plane = spot.rows.start + row;
+                    for (part, geometry, values) in &parts {
+                        for (number, phase) in part.phases.iter().enumerate() {
+                            let seen = plane * part.phases.len() + number;
+                            let count = geometry.positions.iter().product::<usize>();
+                            let seen = values
+                                .as_ref()
+                                .map(|values| &values[seen * count..][..count]);
+                            self.put(
+                                *phase,
+                                geometry.positions,
+                                seen,
+                                plane % phases.outputs,
+                                out,
+                            );
                         }
-                        // SAFETY: each pixel is of one phase along each axis, and the parts have all phases.
-                        unsafe { out.assume_init_mut() }
-                    })
-                },
-            )
+                    }
+                    // SAFETY: each pixel is of one phase along each axis, and the parts have all phases.
+                    unsafe { out.assume_init_mut() }
+                })
+            })
         }))
     }
 

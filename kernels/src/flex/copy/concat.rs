@@ -82,16 +82,11 @@ fn joined<T: Word>(tensors: &[FlexTensor], axis: usize) -> Option<FlexTensor> {
             order: Order::RowMajor,
         };
         let out = out.reshaped(outer, total);
-        out.side_by_side(
-            grid,
-            even_parts(threads),
-            || (),
-            |_, index, spot, out| {
-                let part = &parts[index % ends.len() / pieces];
-                let from = spot.rows.start * part.length + spot.columns.start - part.first;
-                out.copied(&part.words[from..][..spot.columns.len()])
-            },
-        )
+        out.side_by_side(grid, even_parts(threads), |index, spot, out| {
+            let part = &parts[index % ends.len() / pieces];
+            let from = spot.rows.start * part.length + spot.columns.start - part.first;
+            out.copied(&part.words[from..][..spot.columns.len()])
+        })
     });
     Some(y)
 }

@@ -49,12 +49,7 @@ fn copied<T: Word>(x: &FlexTensor) -> Option<FlexTensor> {
         };
         let out = out.reshaped(outer * rows, columns);
         let tasks = even_parts(threads);
-        out.side_by_side(
-            grid,
-            tasks,
-            || (),
-            |_, _, spot, out| axes.copy(spot, words, out),
-        )
+        out.side_by_side(grid, tasks, |_, spot, out| axes.copy(spot, words, out))
     });
     Some(y)
 }

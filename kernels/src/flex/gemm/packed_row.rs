@@ -7,7 +7,7 @@ use std::arch::aarch64::float32x4_t;
 use std::mem::MaybeUninit;
 
 use super::{
-    End,
+    end::End,
     lanes::{Lanes, Plain},
     pack::RightPart,
     worth::threads_reading,
@@ -38,24 +38,19 @@ pub fn packed_row<'a>(
         .div_ceil(parts)
         .next_multiple_of(b.right.set.columns());
     let grid = Grid::of_row(Cuts::every(columns, width));
-    out.side_by_side(
-        grid,
-        usize::MAX,
-        || (),
-        |_, _, spot, part| {
-            part.write(|out| {
-                let first = spot.columns.start;
-                let out = multiply_packed_row(a, b, first, out);
-                for more in [end.bias, end.sum].into_iter().flatten() {
-                    for (out, more) in out.iter_mut().zip(&more[first..]) {
-                        *out += more;
-                    }
+    out.side_by_side(grid, usize::MAX, |_, spot, part| {
+        part.write(|out| {
+            let first = spot.columns.start;
+            let out = multiply_packed_row(a, b, first, out);
+            for more in [end.bias, end.sum].into_iter().flatten() {
+                for (out, more) in out.iter_mut().zip(&more[first..]) {
+                    *out += more;
                 }
-                activate(out, end.activation);
-                out
-            })
-        },
-    )
+            }
+            activate(out, end.activation);
+            out
+        })
+    })
 }
 
 /// Writes the columns of `a * b` from `first` on, a multiple of [`Set::columns`], to `out`.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{
+    end::End,
     pack::{Right, RightPart, pack_columns, pack_left, panel_rows},
     packed_row::packed_row,
     tile::{Addend, Bounds, LINE, Start, Steps, Tile},
@@ -19,24 +20,6 @@ use crate::spec::epilogue::Activation;
 
 /// Maximum number of row panels for which the right matrix is read in place: it is read too seldom to be packed.
 const FEW: usize = 2;
-
-/// Epilogue of a product: bias, residual input, activation.
-#[derive(Clone, Copy)]
-pub struct End<'a> {
-    /// An element for each column.
-    pub bias: Option<&'a [f32]>,
-    /// Residual input, in the layout of the product.
-    pub sum: Option<&'a [f32]>,
-    pub activation: Activation,
-}
-
-impl End<'_> {
-    pub const NONE: Self = Self {
-        bias: None,
-        sum: None,
-        activation: Activation::Identity,
-    };
-}
 
 /// The right matrix as tiles read it.
 #[derive(Clone, Copy)]
@@ -168,23 +151,18 @@ fn product<'a>(
             columns: Cuts::split(columns, width, across),
             order: Order::RowMajor,
         };
-        out.side_by_side(
-            grid,
-            usize::MAX,
-            || (),
-            |_, _, spot, out| {
-                let part = Part {
-                    set,
-                    left,
-                    inner,
-                    panel,
-                    rows: spot.rows,
-                    columns: spot.columns,
-                    stride: columns,
-                };
-                part.run(b, end, out)
-            },
-        )
+        out.side_by_side(grid, usize::MAX, |_, spot, out| {
+            let part = Part {
+                set,
+                left,
+                inner,
+                panel,
+                rows: spot.rows,
+                columns: spot.columns,
+                stride: columns,
+            };
+            part.run(b, end, out)
+        })
     })
 }
 

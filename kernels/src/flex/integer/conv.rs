@@ -12,7 +12,7 @@ use crate::flex::{
     conv::{Band, Channels, Columns, Geometry, Layout, columns},
     gemm::{Steps, threads},
     memory::{Cuts, Grid, InOrder, Order, Unwritten, Written, overwrite, resize, with_scratch},
-    threads::even_parts,
+    threads::{even_parts, task_for_each},
 };
 
 /// Multiplications of bytes in the time of one of floats.
@@ -124,14 +124,11 @@ impl Plan<'_> {
             columns: Cuts::Ends(&ends),
             order: Order::RowMajor,
         };
-        let tasks = if threads == 1 { 1 } else { usize::MAX };
+        let tasks = task_for_each(threads);
         let out = out.reshaped(channels.count(), positions * size);
-        out.side_by_side(
-            grid,
-            tasks,
-            || (),
-            |_, index, spot, out| self.part(spot.rows, &self.bands[index % self.bands.len()], out),
-        )
+        out.side_by_side(grid, tasks, |index, spot, out| {
+            self.part(spot.rows, &self.bands[index % self.bands.len()], out)
+        })
     }
 
     /// Writes output channels over a band: those of some groups, or some of one group.

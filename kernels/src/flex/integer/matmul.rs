@@ -15,6 +15,7 @@ use crate::flex::{
     gemm::{threads, threads_reading},
     memory::{Cuts, Grid, Order, Unwritten, Written},
     packed::{Pack, pack},
+    threads::task_for_each,
     view::Matrix,
 };
 use crate::{
@@ -114,24 +115,19 @@ fn several(
         let length = rows * columns * outcome.size();
         let grid = Grid::of_rows(Cuts::every(count, 1), length);
         let out = out.reshaped(count, length);
-        out.side_by_side(
-            grid,
-            tasks,
-            || (),
-            |_, at, _, out| {
-                let [left, right] = places[at];
-                let product = Product {
-                    left: &Left::of(dot, a.matrix(left), a.is_signed),
-                    right: &Right::new(dot, b.matrix(right), b.is_signed),
-                };
-                let corrections = product.corrections(&zeros, &ends);
-                let end = End {
-                    result: outcome,
-                    ..corrections.end()
-                };
-                product.run(end, each, out)
-            },
-        )
+        out.side_by_side(grid, tasks, |at, _, out| {
+            let [left, right] = places[at];
+            let product = Product {
+                left: &Left::of(dot, a.matrix(left), a.is_signed),
+                right: &Right::new(dot, b.matrix(right), b.is_signed),
+            };
+            let corrections = product.corrections(&zeros, &ends);
+            let end = End {
+                result: outcome,
+                ..corrections.end()
+            };
+            product.run(end, each, out)
+        })
     });
     Some(FlexTensor::from_data(y))
 }
@@ -277,30 +273,25 @@ impl Product<'_> {
             columns: Cuts::every(columns * size, width * size),
             order: Order::RowMajor,
         };
-        let tasks = if threads == 1 { 1 } else { usize::MAX };
+        let tasks = task_for_each(threads);
         let out = out.reshaped(rows, columns * size);
-        out.side_by_side(
-            grid,
-            tasks,
-            || (),
-            |_, _, spot, out| {
-                let first = spot.columns.start / size;
-                let count = spot.columns.len() / size;
-                out.in_rows(left.panel, |at, out| {
-                    let row = spot.rows.start + at;
-                    let tile = Tile {
-                        dot: right.dot,
-                        left: left.rows(row..row + out.rows()),
-                        rows: out.rows(),
-                        right: right.panel(first),
-                        steps: &right.steps,
-                        ahead: AHEAD,
-                        registers: count.div_ceil(right.dot.lanes()),
-                        columns: (1 << count) - 1,
-                    };
-                    tile.run(end.from(row, first), out)
-                })
-            },
-        )
+        out.side_by_side(grid, tasks, |_, spot, out| {
+            let first = spot.columns.start / size;
+            let count = spot.columns.len() / size;
+            out.in_rows(left.panel, |at, out| {
+                let row = spot.rows.start + at;
+                let tile = Tile {
+                    dot: right.dot,
+                    left: left.rows(row..row + out.rows()),
+                    rows: out.rows(),
+                    right: right.panel(first),
+                    steps: &right.steps,
+                    ahead: AHEAD,
+                    registers: count.div_ceil(right.dot.lanes()),
+                    columns: (1 << count) - 1,
+                };
+                tile.run(end.from(row, first), out)
+            })
+        })
     }
 }

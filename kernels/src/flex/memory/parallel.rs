@@ -30,25 +30,21 @@ impl<'a, T> Unwritten<'a, T> {
         unsafe { self.assume_written() }
     }
 
-    /// Writes the parts of a grid side by side in at most `tasks` tasks, each of which has a value of `state`.
+    /// Writes the parts of a grid side by side in at most `tasks` tasks.
     ///
     /// # Panics
     ///
     /// As [`Unwritten::in_grid`].
-    pub fn side_by_side<S>(
+    pub fn side_by_side(
         self,
         grid: Grid<'_>,
         tasks: usize,
-        state: impl Fn() -> S + Send + Sync,
-        write: impl for<'p> Fn(&mut S, usize, Spot, Unwritten<'p, T>) -> Written<'p, T> + Send + Sync,
+        write: impl for<'p> Fn(usize, Spot, Unwritten<'p, T>) -> Written<'p, T> + Send + Sync,
     ) -> Written<'a, T>
     where
         T: Send + Sync,
     {
-        self.in_tasks(grid, tasks, |parts| {
-            let mut state = state();
-            parts.write(|index, spot, part| write(&mut state, index, spot, part))
-        })
+        self.in_tasks(grid, tasks, |parts| parts.write(&write))
     }
 
     /// Writes the parts of a grid side by side in at most `tasks` tasks. Each writes its parts with [`TaskParts::write`].
@@ -199,11 +195,9 @@ mod tests {
         for ([rows, columns], grid) in grids() {
             let mut values = vec![0u32; rows * columns];
             overwrite(&mut values, |out| {
-                out.reshaped(rows, columns).side_by_side(
-                    grid,
-                    5,
-                    Vec::new,
-                    |seen, index, spot, part| {
+                out.reshaped(rows, columns).in_tasks(grid, 5, |parts| {
+                    let mut seen = Vec::new();
+                    parts.write(|index, spot, part| {
                         assert_eq!(
                             (spot.rows.len(), spot.columns.len()),
                             (part.rows(), part.columns())
@@ -214,8 +208,8 @@ mod tests {
                             let first = (spot.rows.start + row) * columns + spot.columns.start;
                             write_by_index(elements, |at| (first + at) as u32)
                         })
-                    },
-                )
+                    })
+                })
             });
             assert!(
                 values

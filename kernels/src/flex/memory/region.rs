@@ -2,8 +2,8 @@
 //!
 //! A kernel gets the memory of its result as [`Unwritten`] and must return [`Written`], which proves that all elements are
 //! initialized. Safe code gets the proof by writing rows, or by joining the proofs of all parts of a rectangle
-//! ([`super::parallel`], [`super::serial`]); code that writes through pointers states it with [`Unwritten::assume_written`]. Parts are disjoint, and
-//! nothing outside this module creates one.
+//! ([`super::parallel`], [`super::serial`]). Code that writes through pointers states it with [`Unwritten::assume_written`].
+//! Parts are disjoint, and nothing outside this module creates one.
 
 mod bytes;
 
@@ -40,13 +40,18 @@ unsafe impl<T: Send> Send for Region<'_, T> {}
 unsafe impl<T: Sync> Sync for Region<'_, T> {}
 
 impl<'a, T> Region<'a, T> {
+    /// One row of contiguous elements.
+    ///
+    /// # Safety
+    ///
+    /// The elements are valid for writes during `'a`, and nothing else accesses them.
     #[inline(always)]
-    fn of_slice(elements: &'a mut [MaybeUninit<T>]) -> Self {
+    unsafe fn one_row(first: *mut T, length: usize) -> Self {
         Self {
-            first: elements.as_mut_ptr().cast(),
+            first,
             rows: 1,
-            columns: elements.len(),
-            stride: elements.len(),
+            columns: length,
+            stride: length,
             memory: PhantomData,
         }
     }
@@ -121,7 +126,9 @@ impl<'a, T> Region<'a, T> {
 impl<'a, T> Unwritten<'a, T> {
     /// One row with the elements of a slice.
     pub fn of_slice(elements: &'a mut [MaybeUninit<T>]) -> Self {
-        Self(Region::of_slice(elements))
+        let (first, length) = (elements.as_mut_ptr().cast(), elements.len());
+        // SAFETY: the elements are those of the slice, which is borrowed mutably for as long.
+        Self(unsafe { Region::one_row(first, length) })
     }
 
     #[inline(always)]
@@ -260,23 +267,12 @@ impl<'a, T> Unwritten<'a, T> {
     /// Asserts that a proof is that of the part with these rows and columns.
     #[inline(always)]
     pub(super) fn check(&self, proof: &Written<'_, T>, rows: Range<usize>, columns: Range<usize>) {
-        assert!(
-            self.proves(proof, rows, columns),
-            "a kernel writes all elements of its output"
-        );
-    }
-
-    /// Whether `proof` is that of the part with these rows and columns.
-    #[inline(always)]
-    pub(super) fn proves(
-        &self,
-        proof: &Written<'_, T>,
-        rows: Range<usize>,
-        columns: Range<usize>,
-    ) -> bool {
         // SAFETY: the part is only compared.
         let part: Region<'_, T> = unsafe { self.0.part(rows, columns) };
-        part.is_same(&proof.0)
+        assert!(
+            part.is_same(&proof.0),
+            "a kernel writes all elements of its output"
+        );
     }
 }
 
@@ -292,13 +288,8 @@ pub(super) fn is_written<T>(written: &mut [T], first: *mut T, length: usize) {
 impl<'a, T> Written<'a, T> {
     /// One row with initialized elements.
     pub fn of(elements: &'a mut [T]) -> Self {
-        Self(Region {
-            first: elements.as_mut_ptr(),
-            rows: 1,
-            columns: elements.len(),
-            stride: elements.len(),
-            memory: PhantomData,
-        })
+        // SAFETY: the elements are those of the slice, which is borrowed mutably for as long.
+        Self(unsafe { Region::one_row(elements.as_mut_ptr(), elements.len()) })
     }
 
     #[inline(always)]

@@ -90,12 +90,9 @@ pub fn written_in<T: bytemuck::Pod + Send + Sync>(
     };
     let grid = Grid::of_row(Cuts::every(length, step));
     Buffer::filled(length, |out| {
-        out.side_by_side(
-            grid,
-            usize::MAX,
-            || (),
-            |_, _, spot, out| out.write(|out| write(spot.columns.start, out)),
-        )
+        out.side_by_side(grid, usize::MAX, |_, spot, out| {
+            out.write(|out| write(spot.columns.start, out))
+        })
     })
 }
 

@@ -79,15 +79,10 @@ pub fn by_bands<'a, T: Send + Sync>(
     let grid = planes.bands(set, threads);
     let out = out.reshaped(count * depths, high * wide);
     let tasks = uneven_parts(threads);
-    out.side_by_side(
-        grid,
-        tasks,
-        || (),
-        |_, _, spot, part| {
-            let rows = spot.columns.start / wide..spot.columns.end / wide;
-            write(spot.rows.start / depths, rows, part)
-        },
-    )
+    out.side_by_side(grid, tasks, |_, spot, part| {
+        let rows = spot.columns.start / wide..spot.columns.end / wide;
+        write(spot.rows.start / depths, rows, part)
+    })
 }
 
 #[cfg(test)]
