@@ -21,6 +21,7 @@ mod pool;
 mod quantize;
 mod recurrent;
 mod rows;
+mod simd;
 mod softmax;
 pub mod stored;
 pub mod threads;
@@ -56,9 +57,9 @@ use crate::{
         window::Window,
     },
 };
-#[cfg(test)]
-pub use instructions::with_each_set;
 pub use memory::poison;
+#[cfg(test)]
+pub use simd::with_each_set;
 
 /// Implements the operations of the table by the kernels that it names.
 macro_rules! kernels {

@@ -15,8 +15,8 @@ use burn::tensor::{BoolStore, DType};
 
 use super::{
     gemm::{Right, few_rows, panel_rows, panels, threads},
-    instructions::Set,
     memory::{Buffer, Cuts, Grid, Order, Unwritten, Written},
+    simd::InstructionSet,
     threads::{on_chunks, uneven_parts},
     view::View,
     widened,
@@ -244,7 +244,7 @@ impl Operands {
             queries, own, keys, ..
         } = self.sizes;
         let share = queries.div_ceil(threads).next_multiple_of(8);
-        let panel = panel_rows(Set::best(), share.min(queries));
+        let panel = panel_rows(InstructionSet::best(), share.min(queries));
         let rows = (SCORES / keys).min(QUERIES).min(share) / panel * panel;
         (rows.max(panel), if queries == 1 { 1 } else { own })
     }
@@ -305,13 +305,13 @@ impl Operands {
     }
 
     fn packs_values(&self) -> bool {
-        self.rows() > few_rows(Set::best())
+        self.rows() > few_rows(InstructionSet::best())
     }
 }
 
 impl Packed {
     fn new() -> Self {
-        let set = Set::best();
+        let set = InstructionSet::best();
         Self {
             seen: 0..0,
             keys: Right::empty(set),

@@ -5,7 +5,6 @@
 
 mod floats;
 mod integers;
-mod lanes;
 mod operand;
 #[cfg(test)]
 mod tests;
@@ -15,8 +14,8 @@ use burn::tensor::DType;
 
 use super::{
     gemm::{End, multiply_unpacked, threads},
-    instructions::Set,
     memory::{Buffer, Cuts, Grid, Unwritten, Written},
+    simd::InstructionSet,
     view::{Dense, Matrix},
 };
 use crate::spec::bits::{BitMatrix, PANEL, Panels, ZeroPoints};
@@ -27,6 +26,31 @@ const FEW: usize = 8;
 
 /// Multiplications of codes in the time of one of floats.
 const CODES: usize = 2;
+
+/// Calls a function that is compiled for the bits of the codes, and for a number of rows.
+macro_rules! by_bits {
+    ($isa:ident, $panel:ident, $run:ident $arguments:tt $(, $rows:expr)?) => {
+        match $panel.of.blocks.bits {
+            2 => by_bits!(@ $isa, $panel, $run $arguments, 2 $(, $rows)?),
+            4 => by_bits!(@ $isa, $panel, $run $arguments, 4 $(, $rows)?),
+            _ => by_bits!(@ $isa, $panel, $run $arguments, 8 $(, $rows)?),
+        }
+    };
+    (@ $isa:ident, $panel:ident, $run:ident ($($argument:expr),*), $bits:literal) => {
+        $isa.call(#[inline(always)] || $run::<_, $bits>($isa, $panel, $($argument),*))
+    };
+    (@ $isa:ident, $panel:ident, $run:ident ($($argument:expr),*), $bits:literal, $rows:expr) => {
+        match $rows {
+            1 => $isa.call(#[inline(always)] || $run::<_, $bits, 1>($isa, $panel, $($argument),*)),
+            2 => $isa.call(#[inline(always)] || $run::<_, $bits, 2>($isa, $panel, $($argument),*)),
+            4 => $isa.call(#[inline(always)] || $run::<_, $bits, 4>($isa, $panel, $($argument),*)),
+            8 => $isa.call(#[inline(always)] || $run::<_, $bits, 8>($isa, $panel, $($argument),*)),
+            rows => panic!("no panel has {rows} rows"),
+        }
+    };
+}
+
+use by_bits;
 
 /// A panel of a matrix.
 #[derive(Clone, Copy)]
@@ -86,7 +110,7 @@ fn unpacked<'a>(
     bias: Option<&[f32]>,
     out: Unwritten<'a>,
 ) -> Written<'a> {
-    let set = Set::best();
+    let set = InstructionSet::best();
     let end = End {
         bias,
         sum: None,

@@ -35,7 +35,7 @@ fn floats_of<S: Sum>(elements: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flex::instructions::with_each_set;
+    use crate::flex::simd::with_each_set;
 
     #[test]
     fn integers_become_floats_in_place_or_not() {

@@ -7,8 +7,9 @@ use super::{
     copy::dense,
     elementary::activate,
     gemm::threads_reading,
-    instructions::{Set, Sum, dispatched},
+    instructions::{Sum, dispatched},
     rows::{Parts, changed},
+    simd::InstructionSet,
     threads::uneven_parts,
     view::Dense,
     window::Planes,
@@ -61,7 +62,7 @@ impl Channels<'_> {
         let planes = Planes::new(count, [1, plane / columns, columns]);
         let threads = threads_reading(0, size_of::<f32>() * length);
         let parts = Parts {
-            grid: planes.bands(Set::best(), threads),
+            grid: planes.bands(InstructionSet::best(), threads),
             tasks: uneven_parts(threads),
             block: BLOCK,
         };
@@ -89,7 +90,7 @@ mod tests {
     use burn::tensor::{DType, Tensor};
 
     use crate::{
-        flex::instructions::with_each_set,
+        flex::simd::with_each_set,
         normalize::scale_channels,
         product::epilogue::{Activation, finish},
         testing::{near, noise},

@@ -31,8 +31,8 @@ use burn::tensor::{
 use super::{
     elementary::finish,
     in_wide_sums,
-    instructions::Set,
     packed::{Pack, pack, without_memory},
+    simd::InstructionSet,
     view::{Dense, RawView, View},
     widened,
 };
@@ -158,7 +158,7 @@ fn filters(weight: &FlexTensor, groups: usize, epilogue: &Epilogue) -> Option<Ar
         let inner = shape[1..].iter().product();
         let weight = widened(weight.clone()).reshape([shape[0], inner].into());
         let weight = RawView::of(&weight)?;
-        let filters = Filters::new(Set::best(), weight.matrix(&[]), groups);
+        let filters = Filters::new(InstructionSet::best(), weight.matrix(&[]), groups);
         Some(Arc::new(filters))
     };
     let fits = |pack: &Pack| matches!(pack, Pack::Filters(found) if found.groups == groups);
@@ -179,7 +179,7 @@ mod tests {
         conv::{conv1d_then, conv2d_then, conv3d_then},
         window::Window,
     };
-    use crate::flex::instructions::with_each_set;
+    use crate::flex::simd::with_each_set;
     use crate::product::epilogue::{self, Activation};
     use crate::testing::{near, noise};
 

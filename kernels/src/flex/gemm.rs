@@ -7,7 +7,6 @@
 
 mod end;
 mod few;
-mod lanes;
 mod pack;
 mod packed_row;
 mod product;
@@ -17,9 +16,8 @@ mod worth;
 
 pub use end::End;
 pub use few::FEW;
-pub use lanes::{Lanes, Plain};
 pub use pack::{Right, pack_left, panel_rows, panels};
 pub use product::{few_rows, multiply, multiply_packed, multiply_part, multiply_unpacked};
 pub use row::multiply_row;
-pub use tile::{Addend, Bounds, LINE, Start, Steps, Tile};
+pub use tile::{Addend, Bounds, LINE, Start, Steps, Tile, masks};
 pub use worth::{threads, threads_reading};

@@ -1,163 +1,12 @@
 //! Functions compiled for the instructions of the processor.
 
-use std::sync::OnceLock;
-
-use crate::backend::switches;
-
-/// A set of instructions that tiles are written for, from the widest on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Set {
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    #[cfg(target_arch = "aarch64")]
-    Neon,
-    /// What the compiler may assume.
-    Portable,
-}
-
-/// Numbers in the widest register.
-pub const WIDEST: usize = 16;
-
-impl Set {
-    pub const ALL: &[Self] = &[
-        #[cfg(target_arch = "x86_64")]
-        Self::Avx512,
-        #[cfg(target_arch = "x86_64")]
-        Self::Avx2,
-        #[cfg(target_arch = "aarch64")]
-        Self::Neon,
-        Self::Portable,
-    ];
-
-    /// The best one that the processor has and the environment allows.
-    pub fn best() -> Self {
-        static BEST: OnceLock<Set> = OnceLock::new();
-        #[cfg(test)]
-        if let Some(set) = FORCED.get() {
-            return set;
-        }
-        *BEST.get_or_init(|| {
-            let mut sets = Self::ALL.iter().copied();
-            let best = sets.find(|set| set.is_there() && set.is_allowed());
-            best.unwrap_or(Self::Portable)
-        })
-    }
-
-    /// Whether the environment allows it: `ONNX_EMBED_INSTRUCTIONS` names the widest set that is used.
-    pub fn is_allowed(self) -> bool {
-        static WIDEST: OnceLock<Set> = OnceLock::new();
-        self >= *WIDEST.get_or_init(|| {
-            let words: Vec<_> = Self::ALL.iter().map(|set| (set.word(), *set)).collect();
-            switches::chosen("ONNX_EMBED_INSTRUCTIONS", &words).unwrap_or(Self::ALL[0])
-        })
-    }
-
-    /// What it is called in the environment.
-    fn word(self) -> &'static str {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => "avx512",
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => "avx2",
-            #[cfg(target_arch = "aarch64")]
-            Self::Neon => "neon",
-            Self::Portable => "portable",
-        }
-    }
-
-    /// Whether the processor has its instructions.
-    pub fn is_there(self) -> bool {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => is_x86_feature_detected!("avx512f"),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
-            // The compiler assumes it for all targets that have a standard library.
-            #[cfg(target_arch = "aarch64")]
-            Self::Neon => true,
-            Self::Portable => true,
-        }
-    }
-
-    /// How many numbers a register has.
-    pub fn lanes(self) -> usize {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => 16,
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => 8,
-            #[cfg(target_arch = "aarch64")]
-            Self::Neon => 4,
-            Self::Portable => 4,
-        }
-    }
-
-    /// How many rows the largest tile has.
-    pub fn rows(self) -> usize {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => 14,
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => 6,
-            #[cfg(target_arch = "aarch64")]
-            Self::Neon => 12,
-            Self::Portable => 6,
-        }
-    }
-
-    /// Whether there are 32 registers, not 16.
-    pub fn has_many_registers(self) -> bool {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => true,
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => false,
-            #[cfg(target_arch = "aarch64")]
-            Self::Neon => true,
-            Self::Portable => false,
-        }
-    }
-
-    /// How many columns a tile has.
-    pub fn columns(self) -> usize {
-        2 * self.lanes()
-    }
-}
-
 #[cfg(test)]
-thread_local! {
-    static FORCED: std::cell::Cell<Option<Set>> = const { std::cell::Cell::new(None) };
-}
-
-/// Runs a test with each set that the processor has.
-#[cfg(test)]
-pub fn with_each_set(run: impl Fn(Set)) {
-    for set in Set::ALL {
-        if set.is_there() {
-            FORCED.set(Some(*set));
-            run(*set);
-        }
-    }
-    FORCED.set(None);
-}
-
-/// Work of other threads, with the set of this one.
-#[cfg(test)]
-pub fn with_this_set(run: impl Fn(usize) + Send + Sync) -> impl Fn(usize) + Send + Sync {
-    let set = FORCED.get();
-    move |part| {
-        let own = FORCED.replace(set);
-        run(part);
-        FORCED.set(own);
-    }
-}
+use super::simd::{InstructionSet, Portable};
 
 /// Whether a sum of a product is rounded once.
 #[cfg(test)]
 pub fn rounds_once() -> bool {
-    Set::best() != Set::Portable || cfg!(target_arch = "aarch64")
+    InstructionSet::best() != InstructionSet::Portable(Portable) || cfg!(target_arch = "aarch64")
 }
 
 /// Says that a line of memory is read soon, for the nearest cache or the next one; there need not be one.
@@ -269,33 +118,29 @@ pub type Usual = Fused;
 #[cfg(not(target_arch = "aarch64"))]
 pub type Usual = Separate;
 
-/// Functions by whichever instructions the processor has: `fn name(..) = generic;` calls `generic::<impl Sum>(..)`.
+/// Functions that are compiled for each instruction set: `fn name(..) = generic;` calls `generic::<impl Sum>(..)`.
 macro_rules! dispatched {
     ($($(#[$doc:meta])* $visibility:vis fn $name:ident($($argument:ident: $kind:ty),*) = $generic:ident;)*) => {$(
         $(#[$doc])*
         $visibility fn $name($($argument: $kind),*) {
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx512f")]
-            fn widest($($argument: $kind),*) {
-                $generic::<$crate::flex::instructions::Fused>($($argument),*);
-            }
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2,fma")]
-            fn wide($($argument: $kind),*) {
-                $generic::<$crate::flex::instructions::Fused>($($argument),*);
-            }
-            match $crate::flex::instructions::Set::best() {
-                // SAFETY: the processor has the instructions that the function is compiled for.
+            use $crate::flex::simd::{InstructionSet, Isa};
+            match InstructionSet::best() {
                 #[cfg(target_arch = "x86_64")]
-                $crate::flex::instructions::Set::Avx512 => unsafe { widest($($argument),*) },
-                // SAFETY: as above.
+                InstructionSet::Avx512(isa) => isa.call(
+                    #[inline(always)]
+                    || $generic::<$crate::flex::instructions::Fused>($($argument),*),
+                ),
                 #[cfg(target_arch = "x86_64")]
-                $crate::flex::instructions::Set::Avx2 => unsafe { wide($($argument),*) },
+                InstructionSet::Avx2(isa) => isa.call(
+                    #[inline(always)]
+                    || $generic::<$crate::flex::instructions::Fused>($($argument),*),
+                ),
                 #[cfg(target_arch = "aarch64")]
-                $crate::flex::instructions::Set::Neon => {
-                    $generic::<$crate::flex::instructions::Fused>($($argument),*);
-                }
-                $crate::flex::instructions::Set::Portable => {
+                InstructionSet::Neon(isa) => isa.call(
+                    #[inline(always)]
+                    || $generic::<$crate::flex::instructions::Fused>($($argument),*),
+                ),
+                InstructionSet::Portable(_) => {
                     $generic::<$crate::flex::instructions::Usual>($($argument),*);
                 }
             }
@@ -308,6 +153,7 @@ pub(crate) use dispatched;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flex::simd::with_each_set;
 
     dispatched! {
         fn add_product(factors: [f32; 2], sum: &mut f32) = add_product_of;

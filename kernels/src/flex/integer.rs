@@ -1,6 +1,6 @@
 //! Products and convolutions of bytes, summed in integers of 32 bits.
 //!
-//! Instructions multiply unsigned bytes with signed ones, or signed ones with each other ([`Dot::flip`]). The other kind is
+//! Instructions multiply unsigned bytes with signed ones, or signed ones with each other ([`DotInstructions::flip`]). The other kind is
 //! shifted by 128, and so is its zero point, which changes no difference of the two. Zero points are not subtracted from
 //! operands: sums of rows and columns, multiplied by them, are added to the sums of products.
 
@@ -9,10 +9,8 @@ mod band;
 mod conv;
 mod corrections;
 mod depthwise;
-mod dot;
 mod ends;
 mod filters;
-mod lanes;
 mod matmul;
 mod pack;
 mod result;
@@ -30,6 +28,7 @@ use super::{
     copy::dense,
     outcome,
     packed::{Pack, pack},
+    simd::DotInstructions,
 };
 use crate::{
     backend::{self, ByteProduct, Given},
@@ -37,9 +36,6 @@ use crate::{
 };
 use along::Along;
 use conv::Convolution;
-pub use dot::Dot;
-#[cfg(test)]
-pub use dot::with_each_dot;
 pub use filters::Filters;
 pub use matmul::pack_matrix;
 pub use pack::Right;
@@ -121,7 +117,7 @@ fn convolution(
     let make = || {
         let sizes = [outputs, weights[1]];
         let filters = Filters::new(
-            Dot::best(),
+            DotInstructions::best(),
             weight_bytes,
             weight_signed,
             sizes,

@@ -108,7 +108,7 @@ fn divide_of<S: Sum>(x: &mut [f32], sums: &[f32], options: &Lrn) {
 mod tests {
     use burn::tensor::{DType, Tensor};
 
-    use crate::flex::instructions::with_each_set;
+    use crate::flex::simd::with_each_set;
     use crate::normalize::lrn;
     use crate::testing::{near, noise};
 

@@ -12,9 +12,9 @@ use burn::tensor::DType;
 use super::{
     elementary::{activate, finish},
     gemm::{End, Right, multiply, multiply_packed, multiply_row, threads, threads_reading},
-    instructions::Set,
     memory::{Buffer, Cuts, Grid, Unwritten, Written, zeroed},
     packed::{Pack, pack, without_memory},
+    simd::InstructionSet,
     view::{Dense, Matrix, RawView, View},
     widened,
 };
@@ -105,7 +105,7 @@ fn batch(at: usize, shape: &[usize], sizes: &[usize]) -> Vec<usize> {
 /// Writes the product, with the right matrix in place.
 fn product<'a>(a: Matrix<'_>, b: Matrix<'_>, end: End<'_>, out: Unwritten<'a>) -> Written<'a> {
     if a.rows != 1 {
-        return multiply(Set::best(), a, b, end, out);
+        return multiply(InstructionSet::best(), a, b, end, out);
     }
     let mut row = vec![0.0; a.columns];
     a.copy(0, 0, &mut row);
@@ -177,7 +177,7 @@ pub fn pack_matrix(weight: FlexTensor, epilogue: Epilogue) -> FlexTensor {
 fn kept(weight: &FlexTensor, packed: &Packed) -> Option<Arc<Right>> {
     let make = || {
         let weight = RawView::of(&widened(weight.clone()))?;
-        let right = Right::of_weight(Set::best(), weight.matrix(&[]));
+        let right = Right::of_weight(InstructionSet::best(), weight.matrix(&[]));
         Some(Pack::Right(Arc::new(right)))
     };
     let fits = |pack: &Pack| matches!(pack, Pack::Right(_));
@@ -203,7 +203,7 @@ mod tests {
         module,
     };
 
-    use crate::flex::instructions::with_each_set;
+    use crate::flex::simd::with_each_set;
     use crate::product::matmul::{linear, linear_then, matmul, product};
     use crate::spec::epilogue::{Activation, Epilogue};
     use crate::testing::{near, noise};

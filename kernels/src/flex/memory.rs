@@ -15,11 +15,11 @@ use std::cell::Cell;
 pub use buffer::Buffer;
 pub use grid::{Cuts, Grid, Order, Spot};
 pub use lines::Lines;
-pub use region::{OutputTile, Unwritten, Written};
+pub use region::{Unwritten, Written};
 pub use serial::{InOrder, RunWriter};
 pub use slices::{
-    SliceWriter, overwrite, write_by_index, write_chunks, write_each, write_pairs, write_repeated,
-    write_triples, zeroed,
+    SliceWriter, overwrite, write_by_index, write_chunks, write_each, write_lines, write_pairs,
+    write_repeated, write_triples, zeroed,
 };
 
 use crate::sizes::no_memory;

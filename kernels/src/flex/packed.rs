@@ -8,8 +8,8 @@ use burn::tensor::{Bytes, DType};
 use super::{
     conv::{Filters, phases::Phases},
     gemm::Right,
-    instructions::Set,
-    integer::{self, Dot},
+    integer,
+    simd::{DotInstructions, InstructionSet},
     stored::{Plain, Raw, unpacked},
 };
 use crate::spec::packed::Packed;
@@ -96,12 +96,14 @@ impl Pack {
     /// Whether it is for the best instructions of the processor.
     fn is_best(&self) -> bool {
         match self {
-            Self::Right(right) => right.set == Set::best(),
-            Self::Rights(rights) => rights.iter().all(|right| right.set == Set::best()),
-            Self::Filters(filters) => filters.set == Set::best(),
-            Self::ByteRight(right) => right.dot == Dot::best(),
-            Self::ByteFilters(filters) => filters.dot == Dot::best(),
-            Self::Phases(phases) => phases.set == Set::best(),
+            Self::Right(right) => right.set == InstructionSet::best(),
+            Self::Rights(rights) => rights
+                .iter()
+                .all(|right| right.set == InstructionSet::best()),
+            Self::Filters(filters) => filters.set == InstructionSet::best(),
+            Self::ByteRight(right) => right.dot == DotInstructions::best(),
+            Self::ByteFilters(filters) => filters.dot == DotInstructions::best(),
+            Self::Phases(phases) => phases.set == InstructionSet::best(),
         }
     }
 }
@@ -150,7 +152,7 @@ mod tests {
                 || {
                     made.set(made.get() + 1);
                     let view = View::of(weight).unwrap();
-                    let right = Right::new(Set::best(), view.matrix(&[]));
+                    let right = Right::new(InstructionSet::best(), view.matrix(&[]));
                     Some(Pack::Right(Arc::new(right)))
                 },
             );

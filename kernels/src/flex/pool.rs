@@ -5,10 +5,10 @@ use burn::tensor::DType;
 
 use super::{
     gemm::threads,
-    instructions::Set,
     memory::Buffer,
+    simd::{Floats, InstructionSet, Isa},
     view::View,
-    window::{At, Fold, Masked, Planes, Windows, by_bands},
+    window::{At, Fold, Planes, Windows, by_bands},
 };
 use crate::spec::pool::{Of, Slide};
 
@@ -42,64 +42,71 @@ pub fn slide(x: FlexTensor, slide: Slide) -> Option<FlexTensor> {
         Of::Largest => (f32::NEG_INFINITY, None),
         Of::Mean { padding } => (0.0, Some([0, 1, 2].map(|axis| slide.counts(axis, padding)))),
     };
-    let windows = Windows::new(Set::best(), g, [depth, row], value)?;
+    let windows = Windows::new(InstructionSet::best(), g, [depth, row], value)?;
     let planes = Planes::new(units, g.positions);
     let threads = threads(count * g.taps());
     let y = Buffer::filled(count, |out| {
-        by_bands(out, Set::best(), planes, threads, |unit, rows, out| {
-            let values = &values[unit / channels * batch + unit % channels * channel..];
-            match &counts {
-                None => windows.run(values, rows, &Largest, out),
-                Some(counts) => windows.run(values, rows, &Mean { counts }, out),
-            }
-        })
+        by_bands(
+            out,
+            InstructionSet::best(),
+            planes,
+            threads,
+            |unit, rows, out| {
+                let values = &values[unit / channels * batch + unit % channels * channel..];
+                match &counts {
+                    None => windows.run(values, rows, &Largest, out),
+                    Some(counts) => windows.run(values, rows, &Mean { counts }, out),
+                }
+            },
+        )
     });
     Some(y.tensor(shape))
 }
 
-impl<L: Masked> Fold<L> for Largest {
+impl Fold for Largest {
     #[inline(always)]
-    unsafe fn begin(&self) -> L {
-        // SAFETY: what the caller says.
-        unsafe { L::splat(f32::NEG_INFINITY) }
+    fn weights(&self) -> &[f32] {
+        &[]
     }
 
     #[inline(always)]
-    unsafe fn step(&self, sum: L, values: L, _: usize) -> L {
-        // SAFETY: what the caller says.
-        unsafe { sum.max(values) }
+    fn begin<I: Isa>(&self, isa: I) -> I::Floats {
+        isa.splat(f32::NEG_INFINITY)
     }
 
     #[inline(always)]
-    unsafe fn end(&self, sum: L, _: At) -> L {
+    fn step<I: Isa>(&self, _: I, sum: I::Floats, values: I::Floats, _: f32) -> I::Floats {
+        sum.max(values)
+    }
+
+    #[inline(always)]
+    fn end<I: Isa>(&self, _: I, sum: I::Floats, _: At) -> I::Floats {
         sum
     }
 }
 
-impl<L: Masked> Fold<L> for Mean<'_> {
+impl Fold for Mean<'_> {
     #[inline(always)]
-    unsafe fn begin(&self) -> L {
-        // SAFETY: what the caller says.
-        unsafe { L::splat(0.0) }
+    fn weights(&self) -> &[f32] {
+        &[]
     }
 
     #[inline(always)]
-    unsafe fn step(&self, sum: L, values: L, _: usize) -> L {
-        // SAFETY: what the caller says.
-        unsafe { sum.add(values) }
+    fn begin<I: Isa>(&self, isa: I) -> I::Floats {
+        isa.splat(0.0)
     }
 
     #[inline(always)]
-    unsafe fn end(&self, sum: L, at: At) -> L {
+    fn step<I: Isa>(&self, _: I, sum: I::Floats, values: I::Floats, _: f32) -> I::Floats {
+        sum + values
+    }
+
+    #[inline(always)]
+    fn end<I: Isa>(&self, isa: I, sum: I::Floats, at: At) -> I::Floats {
         let [depth, row, column] = at.position;
         let [of_depth, of_row, of_column] = self.counts;
-        let columns = of_column[column..].as_ptr();
-        // SAFETY: what the caller says, and positions are those of the channel.
-        unsafe {
-            let count = L::load_some(columns, at.mask, L::splat(1.0));
-            let count = count.mul(L::splat(of_depth[depth] * of_row[row]));
-            sum.div(count)
-        }
+        let count = isa.load_first(&of_column[column..][..at.count], isa.splat(1.0));
+        sum / (count * isa.splat(of_depth[depth] * of_row[row]))
     }
 }
 
@@ -107,7 +114,7 @@ impl<L: Masked> Fold<L> for Mean<'_> {
 mod tests {
     use burn::tensor::{DType, Tensor};
 
-    use crate::flex::instructions::with_each_set;
+    use crate::flex::simd::with_each_set;
     use crate::pool::{average_pool, max_pool};
     use crate::spec::window::Window;
     use crate::testing::{float, near, noise};

@@ -8,7 +8,6 @@ mod mean;
 mod pair;
 mod parts;
 mod softmax;
-mod table;
 mod unary;
 
 pub use dynamic::quantize_dynamic;

@@ -65,27 +65,37 @@ fn log_softmax_rows_of<S: Sum>(rows: &mut [f32], length: usize) {
 #[inline(always)]
 fn others<S: Sum>(row: &[f32], greatest: f32) -> f32 {
     let (mut sums, mut equal) = ([0.0; LANES], [0.0; LANES]);
-    let mut add = |part: &[f32; LANES]| {
-        for ((x, sum), equal) in part.iter().zip(&mut sums).zip(&mut equal) {
-            let below = *x - greatest;
-            // The rounding error of the difference; 0 for infinities.
-            let taken = below - *x;
-            let lost = (*x - (below - taken)) - (greatest + taken);
-            let lost = if below < -104.0 { 0.0 } else { lost };
-            let bounded = if below < -104.0 { -104.0 } else { below };
-            let power = exp_times::<S, 64>(bounded, Some(lost)) * TWO_TO_MINUS_64;
-            *sum += if below == 0.0 { 0.0 } else { power };
-            *equal += if below == 0.0 { 1.0 } else { 0.0 };
-        }
-    };
     let (parts, rest) = row.as_chunks::<LANES>();
-    parts.iter().for_each(&mut add);
+    for part in parts {
+        add_others::<S>(part, greatest, &mut sums, &mut equal);
+    }
     if !rest.is_empty() {
         let mut last = [f32::NEG_INFINITY; LANES];
         last[..rest.len()].copy_from_slice(rest);
-        add(&last);
+        add_others::<S>(&last, greatest, &mut sums, &mut equal);
     }
     reduced(sums, |a, b| a + b) + (reduced(equal, |a, b| a + b) - 1.0)
+}
+
+/// Adds the powers of elements, and counts those that are the greatest one.
+#[inline(always)]
+fn add_others<S: Sum>(
+    part: &[f32; LANES],
+    greatest: f32,
+    sums: &mut [f32; LANES],
+    equal: &mut [f32; LANES],
+) {
+    for ((x, sum), equal) in part.iter().zip(sums).zip(equal) {
+        let below = *x - greatest;
+        // The rounding error of the difference; 0 for infinities.
+        let taken = below - *x;
+        let lost = (*x - (below - taken)) - (greatest + taken);
+        let lost = if below < -104.0 { 0.0 } else { lost };
+        let bounded = if below < -104.0 { -104.0 } else { below };
+        let power = exp_times::<S, 64>(bounded, Some(lost)) * TWO_TO_MINUS_64;
+        *sum += if below == 0.0 { 0.0 } else { power };
+        *equal += if below == 0.0 { 1.0 } else { 0.0 };
+    }
 }
 
 #[inline(always)]
@@ -120,20 +130,25 @@ pub fn greatest(row: &[f32]) -> f32 {
 pub fn powers<S: Sum>(row: &mut [f32], greatest: f32) -> f32 {
     let mut sums = [0.0; LANES];
     let (parts, rest) = row.as_chunks_mut::<LANES>();
-    let mut add = |part: &mut [f32; LANES]| {
-        for (x, sum) in part.iter_mut().zip(&mut sums) {
-            *x = exp_below::<S>(*x - greatest);
-            *sum += *x;
-        }
-    };
-    parts.iter_mut().for_each(&mut add);
+    for part in parts {
+        add_powers::<S>(part, greatest, &mut sums);
+    }
     if !rest.is_empty() {
         let mut last = [f32::NEG_INFINITY; LANES];
         last[..rest.len()].copy_from_slice(rest);
-        add(&mut last);
+        add_powers::<S>(&mut last, greatest, &mut sums);
         rest.copy_from_slice(&last[..rest.len()]);
     }
     reduced(sums, |a, b| a + b)
+}
+
+/// Makes elements powers, and adds them to sums.
+#[inline(always)]
+fn add_powers<S: Sum>(part: &mut [f32; LANES], greatest: f32, sums: &mut [f32; LANES]) {
+    for (x, sum) in part.iter_mut().zip(sums) {
+        *x = exp_below::<S>(*x - greatest);
+        *sum += *x;
+    }
 }
 
 /// Of halves, then of neighbours.

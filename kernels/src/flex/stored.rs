@@ -234,7 +234,7 @@ impl AllocationController for Stored {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flex::{conv::Filters, gemm::Right, instructions::Set, view::RawView};
+    use crate::flex::{conv::Filters, gemm::Right, simd::InstructionSet, view::RawView};
 
     /// Sixteen numbers behind a byte, and at an address that is a multiple of 4.
     fn bytes() -> [&'static [u8]; 2] {
@@ -312,7 +312,7 @@ mod tests {
     fn a_packed_weight_is_written_when_it_is_read() {
         let [weight, _] = bytes().map(tensor);
         let matrix = RawView::of(&weight).unwrap();
-        for set in [Set::Portable, Set::best()] {
+        for set in InstructionSet::all() {
             let right: Arc<dyn Plain> = Arc::new(Right::new(set, matrix.matrix(&[]).transposed()));
             for (pack, expected) in [
                 (right, weight.transpose(0, 1).to_contiguous()),

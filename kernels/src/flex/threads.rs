@@ -70,7 +70,7 @@ pub fn side_by_side(count: usize, run: impl Fn(usize) + Send + Sync) {
     use rayon::prelude::*;
 
     #[cfg(test)]
-    let run = super::instructions::with_this_set(run);
+    let run = super::simd::with_this_set(run);
     if count <= 1 {
         return (0..count).for_each(run);
     }

@@ -4,22 +4,17 @@
 //! so that nothing is padded first.
 
 mod fold;
-mod masked;
 mod shares;
 mod tables;
 
-#[cfg(target_arch = "aarch64")]
-use std::arch::aarch64::float32x4_t;
-use std::ops::Range;
+use std::{mem::MaybeUninit, ops::Range};
 
 use super::{
     conv::Geometry,
-    gemm::Plain,
-    instructions::Set,
-    memory::{OutputTile, Unwritten, Written},
+    memory::{SliceWriter, Unwritten, Written, write_lines},
+    simd::{Floats, InstructionSet, Isa, Rows, with_isa},
 };
-pub use fold::{AnyFold, At, Fold};
-pub use masked::Masked;
+pub use fold::{At, Fold};
 pub use shares::{Planes, bands, by_bands};
 use tables::{BESIDE, Register, lines};
 
@@ -37,7 +32,7 @@ pub struct Windows {
     outside: Vec<f32>,
     value: f32,
     registers: Vec<Register>,
-    set: Set,
+    set: InstructionSet,
 }
 
 /// Maximum number of output pixels times taps along an axis.
@@ -46,7 +41,12 @@ const MOST: usize = 1 << 22;
 impl Windows {
     /// For inputs with these strides along depth and rows, and contiguous columns. The padding is `value`. Returns `None` if
     /// the input is empty, or the tables would be too large.
-    pub fn new(set: Set, geometry: Geometry, steps: [usize; 2], value: f32) -> Option<Self> {
+    pub fn new(
+        set: InstructionSet,
+        geometry: Geometry,
+        steps: [usize; 2],
+        value: f32,
+    ) -> Option<Self> {
         let noted = geometry.positions.iter().zip(geometry.kernel);
         let noted = noted.map(|(positions, taps)| positions.checked_mul(taps));
         let mut noted = noted.map(|count| count.is_some_and(|count| count <= MOST));
@@ -83,32 +83,18 @@ impl Windows {
         &self,
         values: &[f32],
         rows: Range<usize>,
-        fold: &impl AnyFold,
-        mut out: Unwritten<'a>,
+        fold: &impl Fold,
+        out: Unwritten<'a>,
     ) -> Written<'a> {
         let [depths, high, wide] = self.geometry.positions;
-        assert!(values.len() >= self.length && self.set.is_there());
+        assert!(values.len() >= self.length);
         assert!(rows.end <= high && out.rows() == depths && out.columns() == rows.len() * wide);
         let part = Part {
             windows: self,
             values,
-            out: out.tile(0..depths, 0..rows.len() * wide),
             rows,
         };
-        // SAFETY: the processor has the instructions. The assertions hold for what is read, and the tile has the output rows.
-        unsafe {
-            match self.set {
-                #[cfg(target_arch = "x86_64")]
-                Set::Avx512 => x86::wide(&part, fold),
-                #[cfg(target_arch = "x86_64")]
-                Set::Avx2 => x86::narrow(&part, fold),
-                #[cfg(target_arch = "aarch64")]
-                Set::Neon => all::<float32x4_t, _>(&part, fold),
-                Set::Portable => all::<Plain, _>(&part, fold),
-            }
-        }
-        // SAFETY: every depth and row is stored in registers, which have all columns.
-        unsafe { out.assume_written() }
+        with_isa!(self.set, isa => all(isa, &part, fold, out))
     }
 }
 
@@ -117,240 +103,260 @@ struct Part<'a> {
     windows: &'a Windows,
     values: &'a [f32],
     rows: Range<usize>,
-    out: OutputTile<'a>,
 }
 
-#[cfg(target_arch = "x86_64")]
-mod x86 {
-    use std::arch::x86_64::{__m256, __m512};
-
-    use super::{AnyFold, Part, all};
-
-    /// # Safety
-    ///
-    /// The processor has AVX-512, and the windows' input is there.
-    #[target_feature(enable = "avx512f")]
-    pub unsafe fn wide(part: &Part<'_>, fold: &impl AnyFold) {
-        // SAFETY: the caller's promise.
-        unsafe { all::<__m512, _>(part, fold) }
-    }
-
-    /// # Safety
-    ///
-    /// The processor has AVX2, and the windows' input is there.
-    #[target_feature(enable = "avx2,fma")]
-    pub unsafe fn narrow(part: &Part<'_>, fold: &impl AnyFold) {
-        // SAFETY: the caller's promise.
-        unsafe { all::<__m256, _>(part, fold) }
-    }
-}
-
-/// # Safety
-///
-/// [`Windows::run`] has checked the input.
 #[inline(always)]
-unsafe fn all<L: Masked, F: Fold<L>>(part: &Part<'_>, fold: &F) {
+fn all<'a, I: Isa, F: Fold>(isa: I, part: &Part<'_>, fold: &F, out: Unwritten<'a>) -> Written<'a> {
     let (g, rows) = (&part.windows.geometry, &part.rows);
     let [_, down, right] = g.strides;
-    let is_square = L::COUNT > 4
+    let is_square = I::LANES > 4
         && rows.len() >= ROWS
         && g.kernel[1] == g.kernel[2]
         && down == right
         && g.dilations[1] == 1;
-    // SAFETY: what the caller says.
-    unsafe {
-        match (right, g.kernel[2]) {
-            (1, 3) if is_square => by_rows::<L, F, 1, 3>(part, fold),
-            (1, 5) if is_square => by_rows::<L, F, 1, 5>(part, fold),
-            (1, 7) if is_square => by_rows::<L, F, 1, 7>(part, fold),
-            (2, 3) if is_square => by_rows::<L, F, 2, 3>(part, fold),
-            (1, _) => by_rows::<L, F, 1, 0>(part, fold),
-            (2, _) => by_rows::<L, F, 2, 0>(part, fold),
-            _ => by_rows::<L, F, 0, 0>(part, fold),
-        }
+    match (right, g.kernel[2]) {
+        (1, 3) if is_square => by_rows::<I, F, 1, 3>(isa, part, fold, out),
+        (1, 5) if is_square => by_rows::<I, F, 1, 5>(isa, part, fold, out),
+        (1, 7) if is_square => by_rows::<I, F, 1, 7>(isa, part, fold, out),
+        (2, 3) if is_square => by_rows::<I, F, 2, 3>(isa, part, fold, out),
+        (1, _) => by_rows::<I, F, 1, 0>(isa, part, fold, out),
+        (2, _) => by_rows::<I, F, 2, 0>(isa, part, fold, out),
+        _ => by_rows::<I, F, 0, 0>(isa, part, fold, out),
     }
 }
 
 /// Windows of column stride `STRIDE`, and of `WIDE` by `WIDE` taps, unless these are 0.
-///
-/// # Safety
-///
-/// As for [`all`].
 #[inline(always)]
-unsafe fn by_rows<L: Masked, F: Fold<L>, const STRIDE: usize, const WIDE: usize>(
+fn by_rows<'a, I: Isa, F: Fold, const STRIDE: usize, const WIDE: usize>(
+    isa: I,
     part: &Part<'_>,
     fold: &F,
-) {
-    let range = part.rows.clone();
-    for depth in 0..part.windows.geometry.positions[0] {
-        // SAFETY: what the caller says.
-        unsafe {
-            if range.len() < ROWS {
-                for row in range.clone() {
-                    rows::<L, F, STRIDE, 1>(part, fold, [depth, row]);
+    out: Unwritten<'a>,
+) -> Written<'a> {
+    let (rows, wide) = (part.rows.clone(), part.windows.geometry.positions[2]);
+    out.write_rows(
+        #[inline(always)]
+        |depth, out| {
+            let mut out = SliceWriter::new(out);
+            if rows.len() < ROWS {
+                for row in rows.clone() {
+                    out.write(
+                        wide,
+                        #[inline(always)]
+                        |line| block::<I, F, STRIDE, 0, 1>(isa, part, fold, [depth, row], 1, line),
+                    );
                 }
-                continue;
+                return out.finish();
             }
-            for row in range.clone().step_by(ROWS) {
-                // The last rows may be computed twice.
-                let row = row.min(range.end - ROWS);
-                if WIDE == 0 {
-                    rows::<L, F, STRIDE, ROWS>(part, fold, [depth, row]);
-                } else {
-                    square::<L, F, STRIDE, WIDE>(part, fold, [depth, row]);
-                }
+            for first in rows.clone().step_by(ROWS) {
+                // Some of the last rows are computed twice, and written once.
+                let row = first.min(rows.end - ROWS);
+                let count = row + ROWS - first;
+                out.write(
+                    count * wide,
+                    #[inline(always)]
+                    |lines| {
+                        block::<I, F, STRIDE, WIDE, ROWS>(
+                            isa,
+                            part,
+                            fold,
+                            [depth, row],
+                            count,
+                            lines,
+                        )
+                    },
+                );
             }
-        }
-    }
+            out.finish()
+        },
+    )
 }
 
-/// Pointer to the input row of a tap for an output row.
+/// Computes `R` rows from `row` on, and writes the last ones, as many as there are lines.
 #[inline(always)]
-fn line(windows: &Windows, values: &[f32], front: usize, at: usize) -> *const f32 {
-    let line = front + windows.lines[1][at];
-    if line < BESIDE {
-        values.as_ptr().wrapping_add(line)
-    } else {
-        windows.outside.as_ptr()
-    }
-}
-
-/// Loads the input of a tap along a row.
-///
-/// # Safety
-///
-/// As for [`all`].
-#[inline(always)]
-unsafe fn load<L: Masked, const STRIDE: usize>(
-    windows: &Windows,
-    line: *const f32,
-    tap: (isize, u32),
-) -> L {
-    let (from, mask) = (line.wrapping_offset(tap.0), tap.1);
-    // SAFETY: the masks have only numbers of a row, and lines are rows.
-    unsafe {
-        let other = L::splat(windows.value);
-        match STRIDE {
-            1 => L::load_some(from, mask, other),
-            2 => L::load_pairs(from, mask, other),
-            _ => L::load_strided(from, windows.geometry.strides[2], mask, other),
-        }
-    }
-}
-
-/// # Safety
-///
-/// As for [`all`].
-#[inline(always)]
-unsafe fn rows<L: Masked, F: Fold<L>, const STRIDE: usize, const R: usize>(
+fn block<'a, I: Isa, F: Fold, const STRIDE: usize, const WIDE: usize, const R: usize>(
+    isa: I,
     part: &Part<'_>,
     fold: &F,
     [depth, row]: [usize; 2],
+    count: usize,
+    lines: &'a mut [MaybeUninit<f32>],
+) -> &'a mut [f32] {
+    write_lines(
+        lines,
+        count,
+        #[inline(always)]
+        |out| {
+            if WIDE == 0 {
+                several::<I, F, STRIDE, R>(isa, part, fold, [depth, row], out);
+            } else {
+                square::<I, F, STRIDE, WIDE, R>(isa, part, fold, [depth, row], out);
+            }
+        },
+    )
+}
+
+impl Part<'_> {
+    /// The input row of a tap for an output row, for the offset of its depth.
+    #[inline(always)]
+    fn line(&self, front: usize, at: usize) -> &[f32] {
+        let line = front + self.windows.lines[1][at];
+        if line < BESIDE {
+            &self.values[line..][..self.windows.geometry.sizes[2]]
+        } else {
+            &self.windows.outside
+        }
+    }
+}
+
+/// Maximum number of input rows that some output rows of a square kernel read.
+const LINES: usize = 10;
+
+impl<'a> Part<'a> {
+    /// The input rows that `R` output rows of a square kernel read, for the offset of their depth.
+    #[inline(always)]
+    fn lines<const STRIDE: usize, const WIDE: usize, const R: usize>(
+        &'a self,
+        front: usize,
+        row: usize,
+    ) -> Rows<'a, LINES> {
+        let count = (R - 1) * STRIDE + WIDE;
+        let mut lines = [self.line(front, row * WIDE); LINES];
+        for (down, line) in lines[..count].iter_mut().enumerate().skip(1) {
+            // The last output row that reads it, with one of its first taps.
+            let last = (down / STRIDE).min(R - 1);
+            *line = self.line(front, (row + last) * WIDE + down - last * STRIDE);
+        }
+        Rows::new(lines, self.windows.geometry.sizes[2])
+    }
+}
+
+/// Output pixels of `R` rows.
+#[inline(always)]
+fn several<I: Isa, F: Fold, const STRIDE: usize, const R: usize>(
+    isa: I,
+    part: &Part<'_>,
+    fold: &F,
+    [depth, row]: [usize; 2],
+    out: &mut [SliceWriter<'_, f32>; R],
 ) {
-    let (windows, values) = (part.windows, part.values);
+    let windows = part.windows;
+    let padding = isa.splat(windows.value);
     let [fronts, downs, _] = windows.geometry.kernel;
-    // SAFETY: what the caller says.
-    unsafe {
-        for register in &windows.registers {
-            let mut sums = [fold.begin(); R];
-            let mut number = 0;
-            for front in &windows.lines[0][depth * fronts..][..fronts] {
-                for down in 0..downs {
-                    let lines: [*const f32; R] = std::array::from_fn(
-                        #[inline(always)]
-                        |at| line(windows, values, *front, (row + at) * downs + down),
-                    );
-                    for &tap in &register.taps {
-                        for (sum, line) in sums.iter_mut().zip(lines) {
-                            let values = load::<L, STRIDE>(windows, line, tap);
-                            *sum = fold.step(*sum, values, number);
-                        }
-                        number += 1;
-                    }
+    let weights = fold.weights();
+    for register in &windows.registers {
+        let mut sums = [fold.begin(isa); R];
+        let mut number = 0;
+        for front in &windows.lines[0][depth * fronts..][..fronts] {
+            for down in 0..downs {
+                let mut lines = [&[][..]; R];
+                for (at, line) in lines.iter_mut().enumerate() {
+                    *line = part.line(*front, (row + at) * downs + down);
                 }
+                register.taps.each::<I, STRIDE, R>(
+                    isa,
+                    lines,
+                    padding,
+                    #[inline(always)]
+                    |tap, values| {
+                        let weight = weights.get(number + tap).copied().unwrap_or(0.0);
+                        for (sum, values) in sums.iter_mut().zip(values) {
+                            *sum = fold.step(isa, *sum, values, weight);
+                        }
+                    },
+                );
+                number += register.taps.taps();
             }
-            end(part, fold, sums, [depth, row], register);
         }
+        end(isa, part, fold, sums, [depth, row], register, out);
     }
 }
 
-/// [`rows`] for square kernels without dilation: each input element is loaded once for all output rows.
-///
-/// # Safety
-///
-/// As for [`all`], and the windows are such.
+/// [`several`] for square kernels without dilation: each input element is loaded once for all output rows.
 #[inline(always)]
-unsafe fn square<L: Masked, F: Fold<L>, const STRIDE: usize, const WIDE: usize>(
+fn square<I: Isa, F: Fold, const STRIDE: usize, const WIDE: usize, const R: usize>(
+    isa: I,
     part: &Part<'_>,
     fold: &F,
     [depth, row]: [usize; 2],
+    out: &mut [SliceWriter<'_, f32>; R],
 ) {
-    let (windows, values) = (part.windows, part.values);
-    // SAFETY: what the caller says.
-    unsafe {
-        for register in &windows.registers {
-            let taps: [(isize, u32); WIDE] = std::array::from_fn(|tap| register.taps[tap]);
-            let mut sums = [fold.begin(); ROWS];
-            for (front, begin) in windows.lines[0][depth * windows.geometry.kernel[0]..]
-                .iter()
-                .take(windows.geometry.kernel[0])
-                .enumerate()
-            {
-                for down in 0..(ROWS - 1) * STRIDE + WIDE {
-                    // The last output row that reads it, with one of its first taps.
-                    let last = (down / STRIDE).min(ROWS - 1);
-                    let at = (row + last) * WIDE + down - last * STRIDE;
-                    let line = line(windows, values, *begin, at);
-                    let seen: [L; WIDE] = std::array::from_fn(
-                        #[inline(always)]
-                        |tap| load::<L, STRIDE>(windows, line, taps[tap]),
-                    );
-                    for (at, sum) in sums.iter_mut().enumerate() {
-                        let tap = down.wrapping_sub(at * STRIDE);
-                        if tap < WIDE {
-                            for (right, seen) in seen.into_iter().enumerate() {
-                                let number = (front * WIDE + tap) * WIDE + right;
-                                *sum = fold.step(*sum, seen, number);
-                            }
+    let windows = part.windows;
+    let padding = isa.splat(windows.value);
+    let fronts = windows.geometry.kernel[0];
+    let begins = &windows.lines[0][depth * fronts..][..fronts];
+    let first = part.lines::<STRIDE, WIDE, R>(begins[0], row);
+    for register in &windows.registers {
+        let mut sums = [fold.begin(isa); R];
+        for (front, begin) in begins.iter().enumerate() {
+            let other;
+            let lines = if front == 0 {
+                &first
+            } else {
+                other = part.lines::<STRIDE, WIDE, R>(*begin, row);
+                &other
+            };
+            let loads = register
+                .taps
+                .from_rows::<I, STRIDE, WIDE, LINES>(isa, lines, padding);
+            let weights = square_of::<WIDE>(fold.weights(), front);
+            for down in 0..(R - 1) * STRIDE + WIDE {
+                let seen = loads.of_row(down);
+                for (at, sum) in sums.iter_mut().enumerate() {
+                    let tap = down.wrapping_sub(at * STRIDE);
+                    if tap < WIDE {
+                        for (seen, weight) in seen.into_iter().zip(weights[tap]) {
+                            *sum = fold.step(isa, *sum, seen, weight);
                         }
                     }
                 }
             }
-            end(part, fold, sums, [depth, row], register);
         }
+        end(isa, part, fold, sums, [depth, row], register, out);
     }
 }
 
-/// Stores the output pixels of a vector in several rows.
-///
-/// # Safety
-///
-/// As for [`all`].
+/// The weights of the taps of a square; 0 if there are none.
 #[inline(always)]
-unsafe fn end<L: Masked, F: Fold<L>, const R: usize>(
+fn square_of<const WIDE: usize>(weights: &[f32], front: usize) -> [[f32; WIDE]; WIDE] {
+    if weights.is_empty() {
+        return [[0.0; WIDE]; WIDE];
+    }
+    match weights[front * WIDE * WIDE..].as_chunks().0.first_chunk() {
+        Some(weights) => *weights,
+        None => panic!("a kernel has fewer weights than taps"),
+    }
+}
+
+/// Writes the output pixels of a register in several rows.
+#[inline(always)]
+fn end<I: Isa, F: Fold, const R: usize>(
+    isa: I,
     part: &Part<'_>,
     fold: &F,
-    sums: [L; R],
+    sums: [I::Floats; R],
     [depth, row]: [usize; 2],
     register: &Register,
+    out: &mut [SliceWriter<'_, f32>; R],
 ) {
     let [_, high, wide] = part.windows.geometry.positions;
-    let mask = ((1u64 << register.count) - 1) as u32;
     let offset = (depth * high + row) * wide + register.first;
-    // In the tile, which begins with the first of the output rows.
-    let in_tile = depth * part.out.stride() + (row - part.rows.start) * wide + register.first;
-    let to = part.out.as_mut_ptr().wrapping_add(in_tile);
-    for (at, sum) in sums.into_iter().enumerate() {
+    for (at, (sum, out)) in sums.into_iter().zip(out).enumerate() {
+        // Rows that are written already have no room.
+        if out.missing() == 0 {
+            continue;
+        }
         let pixels = At {
             position: [depth, row + at, register.first],
             offset: offset + at * wide,
-            mask,
+            count: register.count,
         };
-        // SAFETY: the caller's promise. The mask has columns of the row, which is one of the output rows.
-        unsafe {
-            fold.end(sum, pixels)
-                .store_some(to.wrapping_add(at * wide), mask)
-        };
+        let pixels = fold.end(isa, sum, pixels);
+        out.write(
+            register.count,
+            #[inline(always)]
+            |out| pixels.write(out),
+        );
     }
 }
 
@@ -368,7 +374,7 @@ mod tests {
             before: [1 << 21; 3],
             positions: [1 << 22, 1 << 21, 1 << 21],
         };
-        assert!(Windows::new(Set::best(), geometry, [1, 1], 0.0).is_none());
+        assert!(Windows::new(InstructionSet::best(), geometry, [1, 1], 0.0).is_none());
         // The offset of the last row wraps around to 1.
         let rows = Geometry {
             sizes: [9, 1, 1],
@@ -376,8 +382,8 @@ mod tests {
             positions: [9, 1, 1],
             ..geometry
         };
-        assert!(Windows::new(Set::best(), rows, [1, 1], 0.0).is_some());
+        assert!(Windows::new(InstructionSet::best(), rows, [1, 1], 0.0).is_some());
         let far = 1 << (usize::BITS - 3);
-        assert!(Windows::new(Set::best(), rows, [far, 0], 0.0).is_none());
+        assert!(Windows::new(InstructionSet::best(), rows, [far, 0], 0.0).is_none());
     }
 }

@@ -10,8 +10,8 @@ use super::{
 use crate::{
     flex::{
         gemm::{End, multiply, multiply_part, multiply_row},
-        instructions::Set,
         memory::{Unwritten, Written, overwrite, resize, write_each, zeroed},
+        simd::InstructionSet,
         view::Matrix,
     },
     spec::scores::Undefined,
@@ -134,7 +134,13 @@ impl Operands {
             } else {
                 let values = self.value.matrix(&[block.batch, block.own]);
                 let values = values.rows(keys.start, keys.len());
-                multiply(Set::best(), probabilities, values, End::NONE, out)
+                multiply(
+                    InstructionSet::best(),
+                    probabilities,
+                    values,
+                    End::NONE,
+                    out,
+                )
             }
         });
     }

@@ -204,7 +204,7 @@ fn round_of<S: Sum>(x: &[f32], codes: &mut [i8], scale: &mut f32, sum: &mut i32)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flex::instructions::with_each_set;
+    use crate::flex::simd::with_each_set;
 
     #[test]
     fn rows_are_split_into_powers_of_two() {

@@ -2,7 +2,7 @@
 
 use burn::tensor::{Int, Tensor, TensorData};
 
-use crate::flex::{instructions::with_each_set, integer::with_each_dot};
+use crate::flex::simd::{with_each_dot, with_each_set};
 use crate::quantize::{BitData, BitMatrix, Blocks, Zeros, in_bytes, matmul_bits, matmul_wide};
 use crate::testing::{float, near, noise};
 

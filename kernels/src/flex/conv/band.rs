@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::geometry::{Axis, Geometry};
 use super::lines::Lines;
-use crate::flex::{gemm::Steps, instructions::Set, memory::Cuts};
+use crate::flex::{gemm::Steps, memory::Cuts, simd::InstructionSet};
 
 /// How the copy is laid out.
 pub struct Layout {
@@ -189,7 +189,7 @@ impl Layout {
     }
 
     /// Copies what a band sees; behind the copy there is room for a register.
-    pub fn copy(&self, set: Set, input: Input<'_>, band: &Band, out: &mut [f32]) {
+    pub fn copy(&self, set: InstructionSet, input: Input<'_>, band: &Band, out: &mut [f32]) {
         let g = &self.geometry;
         let [channel_step, depth_step, row_step, _] = input.steps;
         let height = band.rows.len() + self.rows.furthest;

@@ -2,19 +2,16 @@
 
 mod transpose;
 
-#[cfg(target_arch = "aarch64")]
-use std::arch::aarch64::float32x4_t;
-
 use super::run::Convolution;
 use crate::flex::{
     elementary::activate,
-    gemm::{Bounds, Plain, threads},
-    instructions::{Set, WIDEST},
-    memory::{Buffer, Cuts, Grid, OutputTile, Unwritten, Written, with_scratch},
+    gemm::{Bounds, threads},
+    memory::{Buffer, Cuts, Grid, InOrder, Unwritten, Written, with_scratch},
+    simd::{Floats, Isa, WIDEST, with_isa},
     threads::uneven_parts,
 };
 use crate::spec::epilogue::Activation;
-use transpose::{Square, Transpose};
+use transpose::Square;
 
 /// Maximum number of elements of a padded plane.
 const MOST: usize = 1 << 10;
@@ -129,92 +126,41 @@ impl Convolution<'_> {
 
 impl Block<'_> {
     /// Writes the channels, a row each.
-    fn run<'a>(&self, room: &mut [f32], mut out: Unwritten<'a>) -> Written<'a> {
+    fn run<'a>(&self, room: &mut [f32], out: Unwritten<'a>) -> Written<'a> {
         let [_, high, wide] = self.of.geometry.positions;
-        assert!(self.of.filters.set.is_there());
         assert!(out.rows() == self.count && out.columns() == high * wide);
-        let to = out.tile(0..self.count, 0..high * wide);
-        // SAFETY: the processor has the instructions.
-        unsafe {
-            match self.of.filters.set {
-                #[cfg(target_arch = "x86_64")]
-                Set::Avx512 => x86::wide(self, room, to),
-                #[cfg(target_arch = "x86_64")]
-                Set::Avx2 => x86::narrow(self, room, to),
-                #[cfg(target_arch = "aarch64")]
-                Set::Neon => all::<float32x4_t>(self, room, to),
-                Set::Portable => all::<Plain>(self, room, to),
-            }
-        }
-        // SAFETY: `sums` stores all pixels of all channels.
-        unsafe { out.assume_written() }
+        with_isa!(self.of.filters.set, isa => all(isa, self, room, out))
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-mod x86 {
-    use std::arch::x86_64::{__m256, __m512};
-
-    use super::{Block, OutputTile, all};
-
-    /// # Safety
-    ///
-    /// The processor has AVX-512.
-    #[target_feature(enable = "avx512f")]
-    pub unsafe fn wide(block: &Block<'_>, room: &mut [f32], out: OutputTile<'_>) {
-        // SAFETY: the caller's promise.
-        unsafe { all::<__m512>(block, room, out) }
-    }
-
-    /// # Safety
-    ///
-    /// The processor has AVX2.
-    #[target_feature(enable = "avx2,fma")]
-    pub unsafe fn narrow(block: &Block<'_>, room: &mut [f32], out: OutputTile<'_>) {
-        // SAFETY: the caller's promise.
-        unsafe { all::<__m256>(block, room, out) }
-    }
-}
-
-/// # Safety
-///
-/// The processor has the instructions of the lanes.
 #[inline(always)]
-unsafe fn all<L: Transpose>(block: &Block<'_>, room: &mut [f32], out: OutputTile<'_>) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        spread::<L>(block, room);
-        match block.taps.len() {
-            9 => sums::<L, 9>(block, room, out),
-            25 => sums::<L, 25>(block, room, out),
-            _ => sums::<L, 0>(block, room, out),
-        }
+fn all<'a, I: Isa>(isa: I, block: &Block<'_>, room: &mut [f32], out: Unwritten<'a>) -> Written<'a> {
+    spread(isa, block, room);
+    match block.taps.len() {
+        9 => sums::<I, 9>(isa, block, room, out),
+        25 => sums::<I, 25>(isa, block, room, out),
+        _ => sums::<I, 0>(isa, block, room, out),
     }
 }
 
 /// Writes the padded planes, pixel by pixel.
-///
-/// # Safety
-///
-/// As for [`all`].
 #[inline(always)]
-unsafe fn spread<L: Transpose>(block: &Block<'_>, room: &mut [f32]) {
+fn spread<I: Isa>(isa: I, block: &Block<'_>, room: &mut [f32]) {
     let g = &block.of.geometry;
     let ([_, high, wide], [_, above, left]) = (g.sizes, g.before);
-    let height = room.len() / L::COUNT / block.width;
+    let height = room.len() / I::LANES / block.width;
     room.fill(0.0);
     let mut square = Square::default();
     let (mut row, mut column) = (above, left);
-    for first in (0..high * wide).step_by(L::COUNT) {
-        let count = L::COUNT.min(high * wide - first);
+    for first in (0..high * wide).step_by(I::LANES) {
+        let count = I::LANES.min(high * wide - first);
         let values = &block.values[first..];
-        // SAFETY: what the caller says.
-        unsafe { L::read(values, block.of.steps[1], [block.count, count], &mut square) };
+        square.read(isa, values, block.of.steps[1], [block.count, count]);
         for lanes in &square.0[..count] {
             // Strides may leave out the last rows and columns.
             if row < height && column < block.width {
-                let at = (row * block.width + column) * L::COUNT;
-                room[at..at + L::COUNT].copy_from_slice(&lanes[..L::COUNT]);
+                let at = (row * block.width + column) * I::LANES;
+                room[at..at + I::LANES].copy_from_slice(&lanes[..I::LANES]);
             }
             column += 1;
             if column == left + wide {
@@ -224,56 +170,56 @@ unsafe fn spread<L: Transpose>(block: &Block<'_>, room: &mut [f32]) {
     }
 }
 
-/// Sums the taps of each output pixel, `N` or any number if it is 0, and stores them channel by channel.
-///
-/// # Safety
-///
-/// As for [`all`], and the planes are there.
+/// Sums the taps of each output pixel, `N` or any number if it is 0, and writes them channel by channel.
 #[inline(always)]
-unsafe fn sums<L: Transpose, const N: usize>(
+fn sums<'a, I: Isa, const N: usize>(
+    isa: I,
     block: &Block<'_>,
     room: &[f32],
-    mut out: OutputTile<'_>,
-) {
+    out: Unwritten<'a>,
+) -> Written<'a> {
     let g = &block.of.geometry;
     let [_, high, wide] = g.positions;
     let furthest = block.taps.iter().copied().max().unwrap_or(0);
-    let last = (high - 1) * g.strides[1] * block.width + (wide - 1) * g.strides[2] + furthest;
-    assert!(room.len() >= (last + 1) * L::COUNT);
     assert!(block.taps.len() == block.weight.len() && (N == 0 || block.taps.len() == N));
     let mut square = Square::default();
     let (mut row, mut column) = (0, 0);
-    // SAFETY: of all reads: the assertions above; and what the caller says.
-    unsafe {
-        let weight: [L; N] = std::array::from_fn(
-            #[inline(always)]
-            |tap| L::load(block.weight[tap].as_ptr()),
-        );
-        let bias = L::load(block.bias.as_ptr());
-        let low = L::splat(block.bounds.low);
-        let high_bound = L::splat(block.bounds.high);
-        for first in (0..high * wide).step_by(L::COUNT) {
-            let count = L::COUNT.min(high * wide - first);
-            for lanes in &mut square.0[..count] {
-                let from = row * g.strides[1] * block.width + column * g.strides[2];
-                let from = room.as_ptr().add(from * L::COUNT);
-                let mut sum = bias;
-                if N == 0 {
-                    for (tap, weight) in block.taps.iter().zip(block.weight) {
-                        sum = sum.plus(L::load(from.add(tap * L::COUNT)), L::load(weight.as_ptr()));
-                    }
-                } else {
-                    for (tap, weight) in block.taps.iter().zip(weight) {
-                        sum = sum.plus(L::load(from.add(tap * L::COUNT)), weight);
-                    }
+    let weight: [I::Floats; N] = std::array::from_fn(
+        #[inline(always)]
+        |tap| isa.load(&block.weight[tap]),
+    );
+    let bias = isa.load(block.bias);
+    let (low, high_bound) = (isa.splat(block.bounds.low), isa.splat(block.bounds.high));
+    let mut out = InOrder::columns(out);
+    for first in (0..high * wide).step_by(I::LANES) {
+        let count = I::LANES.min(high * wide - first);
+        for lanes in &mut square.0[..count] {
+            let from = row * g.strides[1] * block.width + column * g.strides[2];
+            // All that the taps of the pixel read.
+            let seen = &room[from * I::LANES..][..(furthest + 1) * I::LANES];
+            let mut sum = bias;
+            if N == 0 {
+                for (tap, weight) in block.taps.iter().zip(block.weight) {
+                    sum = isa
+                        .load(&seen[tap * I::LANES..])
+                        .mul_add(isa.load(weight), sum);
                 }
-                sum.clamp(low, high_bound).store(lanes.as_mut_ptr());
-                column += 1;
-                if column == wide {
-                    (row, column) = (row + 1, 0);
+            } else {
+                for (tap, weight) in block.taps.iter().zip(weight) {
+                    sum = isa.load(&seen[tap * I::LANES..]).mul_add(weight, sum);
                 }
             }
-            L::write(&square, out.part(0..block.count, first..first + count));
+            sum.clamp(low, high_bound).store(lanes);
+            column += 1;
+            if column == wide {
+                (row, column) = (row + 1, 0);
+            }
         }
+        out.write(
+            count,
+            #[inline(always)]
+            |out| square.write(isa, out),
+        );
     }
+    out.finish()
 }

@@ -5,7 +5,8 @@ use crate::flex::{
     elementary::activate,
     gemm::{Bounds, threads},
     memory::Buffer,
-    window::{At, Fold, Masked, Planes, Windows, by_bands},
+    simd::{Floats, Isa},
+    window::{At, Fold, Planes, Windows, by_bands},
 };
 use crate::spec::epilogue::Activation;
 
@@ -67,32 +68,31 @@ impl Convolution<'_> {
     }
 }
 
-impl<L: Masked> Fold<L> for Channel<'_> {
+impl Fold for Channel<'_> {
     #[inline(always)]
-    unsafe fn begin(&self) -> L {
-        // SAFETY: what the caller says.
-        unsafe { L::splat(self.bias) }
+    fn weights(&self) -> &[f32] {
+        self.weight
     }
 
     #[inline(always)]
-    unsafe fn step(&self, sum: L, values: L, tap: usize) -> L {
-        // SAFETY: what the caller says, and each tap has a weight.
-        unsafe { sum.plus(values, L::splat(*self.weight.get_unchecked(tap))) }
+    fn begin<I: Isa>(&self, isa: I) -> I::Floats {
+        isa.splat(self.bias)
     }
 
     #[inline(always)]
-    unsafe fn end(&self, sum: L, at: At) -> L {
-        // SAFETY: what the caller says, and positions are those of the channel.
-        unsafe {
-            let mut y = sum;
-            if let Some(sum) = self.sum {
-                let zero = L::splat(0.0);
-                y = y.add(L::load_some(sum[at.offset..].as_ptr(), at.mask, zero));
-            }
-            if let Some(Bounds { low, high }) = self.bounds {
-                y = y.clamp(L::splat(low), L::splat(high));
-            }
-            y
+    fn step<I: Isa>(&self, isa: I, sum: I::Floats, values: I::Floats, weight: f32) -> I::Floats {
+        values.mul_add(isa.splat(weight), sum)
+    }
+
+    #[inline(always)]
+    fn end<I: Isa>(&self, isa: I, sum: I::Floats, at: At) -> I::Floats {
+        let mut y = sum;
+        if let Some(sum) = self.sum {
+            y = y + isa.load_first(&sum[at.offset..][..at.count], isa.splat(0.0));
         }
+        if let Some(Bounds { low, high }) = self.bounds {
+            y = y.clamp(isa.splat(low), isa.splat(high));
+        }
+        y
     }
 }

@@ -4,14 +4,14 @@ use bytemuck::Pod;
 
 use crate::flex::{
     gemm::{LINE, pack_left, panel_rows},
-    instructions::Set,
+    simd::InstructionSet,
     stored::Plain,
     view::Matrix,
 };
 
 /// The weight of each group, packed in panels of output channels.
 pub struct Filters {
-    pub set: Set,
+    pub set: InstructionSet,
     pub groups: usize,
     /// Number of output channels of a group.
     pub outputs: usize,
@@ -24,7 +24,7 @@ pub struct Filters {
 
 impl Filters {
     /// Packs a weight with a row for each output channel. `T` has the bits of a float, in any alignment.
-    pub fn new<T: Pod>(set: Set, weight: Matrix<'_, T>, groups: usize) -> Self {
+    pub fn new<T: Pod>(set: InstructionSet, weight: Matrix<'_, T>, groups: usize) -> Self {
         let (outputs, inner) = (weight.rows / groups, weight.columns);
         let panel = panel_rows(set, outputs);
         // Vector loads read past the last panel.

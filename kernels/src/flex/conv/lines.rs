@@ -1,7 +1,6 @@
 //! Lines of numbers, copied with zeros on both sides.
 
-#[cfg_attr(not(target_arch = "x86_64"), allow(unused_imports))]
-use crate::flex::instructions::{Set, WIDEST};
+use crate::flex::simd::{Floats, InstructionSet, Isa, LaneMask, WIDEST, with_isa};
 
 /// Lines of an input, and which part of a line of the copy they are.
 pub struct Lines<'a> {
@@ -20,19 +19,12 @@ pub struct Lines<'a> {
 
 impl Lines<'_> {
     /// Writes line after line; up to [`WIDEST`] numbers behind the last one may change.
-    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
-    pub fn copy(&self, set: Set, out: &mut [f32]) {
+    pub fn copy(&self, set: InstructionSet, out: &mut [f32]) {
         if self.begin == self.end {
             return out[..self.count * self.width].fill(0.0);
         }
-        #[cfg(target_arch = "x86_64")]
-        if set == Set::Avx512 && self.stride == 1 {
-            assert!(set.is_there());
-            assert!(out.len() >= self.count * self.width + WIDEST);
-            let last = (self.count - 1) * self.step + self.first + self.end - self.begin;
-            assert!(self.values.len() >= last);
-            // SAFETY: the processor has the instructions, and the assertions hold for what is read and written.
-            return unsafe { wide(self, out) };
+        if set.lanes() == WIDEST && self.stride == 1 {
+            return with_isa!(set, isa => by_registers(isa, self, out));
         }
         for (line, out) in out
             .chunks_exact_mut(self.width)
@@ -65,35 +57,25 @@ fn copy_line(values: &[f32], stride: usize, out: &mut [f32]) {
     }
 }
 
-/// Whole registers, of which the next line writes over what is too much.
-///
-/// # Safety
-///
-/// [`Lines::copy`] has checked the lines.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-unsafe fn wide(lines: &Lines<'_>, out: &mut [f32]) {
-    use std::arch::x86_64::{_mm512_maskz_expandloadu_ps, _mm512_maskz_loadu_ps, _mm512_storeu_ps};
-
+/// Copies register by register. The next line overwrites what the last register wrote too much.
+#[inline(always)]
+fn by_registers<I: Isa>(isa: I, lines: &Lines<'_>, out: &mut [f32]) {
+    let zero = isa.splat(0.0);
     for line in 0..lines.count {
-        for first in (0..lines.width).step_by(WIDEST) {
+        let values = &lines.values[line * lines.step + lines.first..][..lines.end - lines.begin];
+        for first in (0..lines.width).step_by(I::LANES) {
             // The numbers of this register that come from the input.
-            let begin = lines.begin.clamp(first, first + WIDEST);
-            let end = lines.end.clamp(begin, first + WIDEST);
-            let mask = (((1u32 << (end - begin)) - 1) << (begin - first)) as u16;
-            // SAFETY: a masked load reads as many numbers as the mask has, all in the line; the store is
-            // inside of the line, or of what is behind it.
-            unsafe {
-                let skipped = begin.clamp(lines.begin, lines.end) - lines.begin;
-                let from = line * lines.step + lines.first + skipped;
-                let from = lines.values.as_ptr().add(from);
-                let values = if begin == first {
-                    _mm512_maskz_loadu_ps(mask, from)
-                } else {
-                    _mm512_maskz_expandloadu_ps(mask, from)
-                };
-                _mm512_storeu_ps(out.as_mut_ptr().add(line * lines.width + first), values);
-            }
+            let begin = lines.begin.clamp(first, first + I::LANES);
+            let end = lines.end.clamp(begin, first + I::LANES);
+            let skipped = begin.clamp(lines.begin, lines.end) - lines.begin;
+            let values = isa.load_first(&values[skipped..][..end - begin], zero);
+            let lanes = LaneMask::new((((1u64 << (end - begin)) - 1) << (begin - first)) as u32);
+            let values = if begin == first {
+                values
+            } else {
+                values.expanded(lanes)
+            };
+            values.store(&mut out[line * lines.width + first..]);
         }
     }
 }
@@ -101,7 +83,7 @@ unsafe fn wide(lines: &Lines<'_>, out: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flex::instructions::with_each_set;
+    use crate::flex::simd::with_each_set;
 
     #[test]
     fn lines_have_zeros_around_them() {

@@ -1,15 +1,18 @@
 //! Packed panels of a band, for tiles that read it many times.
 
-use crate::flex::{gemm::FEW, instructions::Set};
+use crate::flex::{
+    gemm::FEW,
+    simd::{Floats, InstructionSet, Isa, LaneMask, with_isa},
+};
 
 /// Output pixels of a band, as many as a tile has columns; the last panel has fewer.
 pub struct Panel {
     /// Start of each vector in the band, and the mask of its lanes that are output pixels.
-    registers: Vec<(usize, u32)>,
+    registers: Vec<(usize, LaneMask)>,
 }
 
 /// Number of pixels in the first tile of a panel: a few beyond a whole vector take less time in a narrow tile.
-pub fn first_tile(set: Set, count: usize) -> usize {
+pub fn first_tile(set: InstructionSet, count: usize) -> usize {
     let rest = count % set.lanes();
     if rest <= FEW && rest < count {
         count - rest
@@ -19,12 +22,12 @@ pub fn first_tile(set: Set, count: usize) -> usize {
 }
 
 /// Returns true if packing is cheap with these instructions.
-pub fn is_fast(set: Set) -> bool {
+pub fn is_fast(set: InstructionSet) -> bool {
     set.lanes() == 16
 }
 
 /// The panels of some output rows, which are `step` elements apart in the band.
-pub fn panels(set: Set, rows: usize, wide: usize, step: usize) -> Vec<Panel> {
+pub fn panels(set: InstructionSet, rows: usize, wide: usize, step: usize) -> Vec<Panel> {
     let positions = rows * wide;
     let place = |position: usize| position / wide * step + position % wide;
     let panel = |at: usize| {
@@ -34,7 +37,7 @@ pub fn panels(set: Set, rows: usize, wide: usize, step: usize) -> Vec<Panel> {
             let lanes = 0..set.lanes().min(end - first);
             let there = lanes.filter(|lane| (first + lane) % step < wide);
             let mask = there.fold(0u32, |mask, lane| mask | 1 << lane);
-            (mask != 0).then_some((first, mask))
+            (mask != 0).then_some((first, LaneMask::new(mask)))
         });
         Panel {
             registers: registers.collect(),
@@ -44,26 +47,22 @@ pub fn panels(set: Set, rows: usize, wide: usize, step: usize) -> Vec<Panel> {
 }
 
 impl Panel {
-    /// Packs [`Set::columns`] elements for each offset. May overwrite up to one vector past the end.
-    pub fn copy(&self, set: Set, seen: &[f32], offsets: &[u32], out: &mut [f32]) {
-        assert!(set.is_there());
-        assert!(out.len() >= offsets.len() * set.columns() + set.lanes());
-        #[cfg(target_arch = "x86_64")]
-        let (offsets, out) = if set == Set::Avx512 {
-            let last = self.registers.last().map_or(0, |register| register.0);
-            let fits = |offset: &u32| *offset as usize + last + set.lanes() <= seen.len();
-            let count = offsets.iter().take_while(|offset| fits(offset)).count();
-            // SAFETY: the processor has the instructions, and so many offsets fit; the assertion holds for the rest.
-            unsafe { wide(&self.registers, seen, &offsets[..count], out) };
-            (&offsets[count..], &mut out[count * set.columns()..])
-        } else {
-            (offsets, out)
+    /// Packs [`InstructionSet::columns`] elements for each offset. May overwrite up to one register past the end.
+    pub fn copy(&self, set: InstructionSet, seen: &[f32], offsets: &[u32], out: &mut [f32]) {
+        let last = self.registers.last().map_or(0, |register| register.0);
+        let fits = |offset: &u32| *offset as usize + last + set.lanes() <= seen.len();
+        let count = match is_fast(set) {
+            true => offsets.iter().take_while(|offset| fits(offset)).count(),
+            false => 0,
         };
-        for (offset, out) in offsets.iter().zip(out.chunks_exact_mut(set.columns())) {
+        let (offsets, rest) = offsets.split_at(count);
+        with_isa!(set, isa => by_registers(isa, &self.registers, seen, offsets, out));
+        let out = &mut out[count * set.columns()..];
+        for (offset, out) in rest.iter().zip(out.chunks_exact_mut(set.columns())) {
             let mut out = out.iter_mut();
             for (first, mask) in &self.registers {
                 let seen = &seen[*offset as usize + first..];
-                let lanes = (0..set.lanes()).filter(|lane| mask & 1 << lane != 0);
+                let lanes = (0..set.lanes()).filter(|lane| mask.has(*lane));
                 for (lane, out) in lanes.zip(&mut out) {
                     *out = seen[lane];
                 }
@@ -72,40 +71,35 @@ impl Panel {
     }
 }
 
-/// Copies vector by vector. The next term overwrites what the last vector wrote too much.
-///
-/// # Safety
-///
-/// [`Panel::copy`] has checked what is read and written.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-unsafe fn wide(registers: &[(usize, u32)], seen: &[f32], offsets: &[u32], out: &mut [f32]) {
-    use std::arch::x86_64::{_mm512_loadu_ps, _mm512_maskz_compress_ps, _mm512_storeu_ps};
-
-    const COLUMNS: usize = 32;
-    let mut line = out.as_mut_ptr();
-    for offset in offsets {
-        let seen = seen.as_ptr().wrapping_add(*offset as usize);
-        let mut to = line;
-        for &(first, mask) in registers {
-            // SAFETY: what the caller says.
-            unsafe {
-                let mut values = _mm512_loadu_ps(seen.wrapping_add(first));
-                if mask != 0xffff {
-                    values = _mm512_maskz_compress_ps(mask as u16, values);
-                }
-                _mm512_storeu_ps(to, values);
-            }
-            to = to.wrapping_add(mask.count_ones() as usize);
+/// Copies register by register. The next term overwrites what the last register wrote too much.
+#[inline(always)]
+fn by_registers<I: Isa>(
+    isa: I,
+    registers: &[(usize, LaneMask)],
+    seen: &[f32],
+    offsets: &[u32],
+    out: &mut [f32],
+) {
+    for (line, offset) in offsets.iter().enumerate() {
+        let seen = &seen[*offset as usize..];
+        let mut to = &mut out[line * 2 * I::LANES..][..3 * I::LANES];
+        for (first, mask) in registers {
+            let values = isa.load(&seen[*first..]);
+            let values = if mask.count() == I::LANES {
+                values
+            } else {
+                values.compressed(*mask)
+            };
+            values.store(to);
+            to = &mut to[mask.count()..];
         }
-        line = line.wrapping_add(COLUMNS);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flex::instructions::with_each_set;
+    use crate::flex::simd::with_each_set;
 
     #[test]
     fn panels_have_the_positions_of_rows_side_by_side() {

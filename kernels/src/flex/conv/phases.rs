@@ -4,7 +4,7 @@ use burn::backend::{TensorMetadata, flex::FlexTensor};
 
 use super::Filters;
 use crate::flex::{
-    instructions::Set,
+    simd::InstructionSet,
     stored::readable,
     view::{Dense, Matrix},
 };
@@ -14,7 +14,7 @@ const MOST: usize = 512;
 
 /// The convolutions that compute the places of each phase.
 pub struct Phases {
-    pub set: Set,
+    pub set: InstructionSet,
     pub strides: [usize; 3],
     pub dilations: [usize; 3],
     groups: usize,
@@ -81,7 +81,7 @@ impl Phases {
             strides,
             groups,
         };
-        let set = Set::best();
+        let set = InstructionSet::best();
         let parts = parts.into_iter().map(|(kernel, phases)| Part {
             filters: (!kernel.contains(&0)).then(|| weight.filters(set, kernel, &phases)),
             phases,
@@ -113,7 +113,7 @@ struct Weight<'a> {
 }
 
 impl Weight<'_> {
-    fn filters(&self, set: Set, kernel: [usize; 3], phases: &[[usize; 3]]) -> Filters {
+    fn filters(&self, set: InstructionSet, kernel: [usize; 3], phases: &[[usize; 3]]) -> Filters {
         let inner = self.channels * kernel.iter().product::<usize>();
         let mut rows = Vec::with_capacity(self.groups * self.outputs * phases.len() * inner);
         for group in 0..self.groups {

@@ -249,7 +249,7 @@ mod tests {
         conv_transpose::{conv_transpose1d, conv_transpose2d, conv_transpose3d},
         window::Window,
     };
-    use crate::flex::instructions::with_each_set;
+    use crate::flex::simd::with_each_set;
     use crate::testing::{near, noise};
 
     /// Compares single precision, which has phases, with double precision, which has none.

@@ -5,8 +5,8 @@ use burn::backend::{TensorMetadata, flex::FlexTensor};
 use super::{Word, by_words, dense, dense_words, filled};
 use crate::flex::{
     gemm::threads_reading,
-    instructions::Set,
     memory::{Cuts, Grid, Order},
+    simd::InstructionSet,
     threads::even_parts,
     window::{Planes, by_bands},
 };
@@ -61,13 +61,19 @@ fn joined<T: Word>(tensors: &[FlexTensor], axis: usize) -> Option<FlexTensor> {
     let y = filled(shape, dtype, |out| {
         if is_spatial && threads > 1 {
             let planes = Planes::new(outer * total / plane, [1, plane / wide, wide]);
-            return by_bands(out, Set::best(), planes, threads, |at, rows, out| {
-                let first = at * plane + rows.start * wide;
-                let (outer, offset) = (first / total, first % total);
-                let part = &parts[parts.partition_point(|part| part.end() <= offset)];
-                let from = outer * part.length + offset - part.first;
-                out.copied(&part.words[from..][..rows.len() * wide])
-            });
+            return by_bands(
+                out,
+                InstructionSet::best(),
+                planes,
+                threads,
+                |at, rows, out| {
+                    let first = at * plane + rows.start * wide;
+                    let (outer, offset) = (first / total, first % total);
+                    let part = &parts[parts.partition_point(|part| part.end() <= offset)];
+                    let from = outer * part.length + offset - part.first;
+                    out.copied(&part.words[from..][..rows.len() * wide])
+                },
+            );
         }
         // Long parts are divided as well.
         let pieces = (total / UNIT).clamp(1, threads);

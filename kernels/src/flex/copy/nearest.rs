@@ -5,8 +5,8 @@ use burn::backend::{TensorMetadata, flex::FlexTensor};
 use super::{Word, by_words, dense, dense_words, filled};
 use crate::flex::{
     gemm::threads_reading,
-    instructions::Set,
     memory::{write_each, write_repeated},
+    simd::InstructionSet,
     window::{Planes, by_bands},
 };
 
@@ -34,24 +34,30 @@ fn picked<T: Word>(x: &FlexTensor, rows: &[usize], columns: &[usize]) -> Option<
     let planes = Planes::new(length / plane, [1, rows.len(), columns.len()]);
     let threads = threads_reading(0, length * size_of::<T>());
     let filled = filled(shape, x.dtype(), |out| {
-        by_bands(out, Set::best(), planes, threads, |at, band, out| {
-            let words = &words[at * high * wide..][..high * wide];
-            let band = &rows[band];
-            let out = out.reshaped(band.len(), columns.len());
-            out.write_after(|at, before, out| {
-                if at > 0 && band[at] == band[at - 1] {
-                    return out.write_copy_of_slice(&before[(at - 1) * columns.len()..]);
-                }
-                let words = &words[band[at] * wide..][..wide];
-                match times {
-                    Some(1) => out.write_copy_of_slice(words),
-                    Some(2) => write_repeated::<T, 2>(out, words),
-                    Some(4) => write_repeated::<T, 4>(out, words),
-                    Some(8) => write_repeated::<T, 8>(out, words),
-                    _ => write_each(out, columns, |column| words[column]),
-                }
-            })
-        })
+        by_bands(
+            out,
+            InstructionSet::best(),
+            planes,
+            threads,
+            |at, band, out| {
+                let words = &words[at * high * wide..][..high * wide];
+                let band = &rows[band];
+                let out = out.reshaped(band.len(), columns.len());
+                out.write_after(|at, before, out| {
+                    if at > 0 && band[at] == band[at - 1] {
+                        return out.write_copy_of_slice(&before[(at - 1) * columns.len()..]);
+                    }
+                    let words = &words[band[at] * wide..][..wide];
+                    match times {
+                        Some(1) => out.write_copy_of_slice(words),
+                        Some(2) => write_repeated::<T, 2>(out, words),
+                        Some(4) => write_repeated::<T, 4>(out, words),
+                        Some(8) => write_repeated::<T, 8>(out, words),
+                        _ => write_each(out, columns, |column| words[column]),
+                    }
+                })
+            },
+        )
     });
     Some(filled)
 }

@@ -10,7 +10,7 @@
 use std::f64::consts::{FRAC_2_SQRT_PI, PI, SQRT_2};
 
 use super::activate;
-use crate::flex::instructions::{Set, with_each_set};
+use crate::flex::simd::{InstructionSet, with_each_set};
 use crate::flex::softmax::log_softmax_rows;
 use crate::spec::epilogue::Activation;
 
@@ -152,7 +152,8 @@ fn of_activation(activation: Activation, exact: impl Fn(f64) -> f64) {
 /// Compares a function with another one of double precision, with each set of instructions.
 fn compare(name: &str, step: usize, exact: impl Fn(f64) -> f64, run: impl Fn(&mut [f32])) {
     let step = std::env::var("EVERY").map_or(step, |step| step.parse().expect("a number"));
-    let worst = [const { std::cell::Cell::new((0.0, 0.0, 0.0)) }; Set::ALL.len()];
+    let sets: Vec<InstructionSet> = InstructionSet::all().collect();
+    let worst = vec![std::cell::Cell::new((0.0, 0.0, 0.0)); sets.len()];
     let mut bits = (0..=u32::MAX).step_by(step);
     let turns: Vec<f32> = turns().collect();
     let mut floats: Vec<f32> = turns;
@@ -161,10 +162,8 @@ fn compare(name: &str, step: usize, exact: impl Fn(f64) -> f64, run: impl Fn(&mu
         with_each_set(|set| {
             let mut found = floats.clone();
             run(&mut found);
-            let worst = &worst[Set::ALL
-                .iter()
-                .position(|other| *other == set)
-                .expect("it is one")];
+            let number = sets.iter().position(|other| *other == set);
+            let worst = &worst[number.expect("it is one")];
             for ((x, y), exact) in floats.iter().zip(found).zip(&expected) {
                 let error = units(y, *exact);
                 if error > worst.get().0 {
@@ -174,7 +173,7 @@ fn compare(name: &str, step: usize, exact: impl Fn(f64) -> f64, run: impl Fn(&mu
         });
         floats = bits.by_ref().take(PART).map(f32::from_bits).collect();
     }
-    for (set, (error, x, y)) in Set::ALL.iter().zip(worst.iter().map(std::cell::Cell::get)) {
+    for (set, (error, x, y)) in sets.iter().zip(worst.iter().map(std::cell::Cell::get)) {
         println!("{name}, {set:?}: {error:.3} units at {x:e}");
         assert!(
             error <= BOUND,

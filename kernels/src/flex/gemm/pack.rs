@@ -5,11 +5,11 @@ use std::ops::Range;
 use bytemuck::Pod;
 
 use super::tile::Steps;
-use crate::flex::{instructions::Set, memory::Lines, stored::Plain, view::Matrix};
+use crate::flex::{memory::Lines, simd::InstructionSet, stored::Plain, view::Matrix};
 
-/// The columns of a matrix in panels of [`Set::columns`]; what is missing in the last one is 0.
+/// The columns of a matrix in panels of [`InstructionSet::columns`]; what is missing in the last one is 0.
 pub struct Right {
-    pub set: Set,
+    pub set: InstructionSet,
     pub columns: usize,
     pub inner: usize,
     pub steps: Steps,
@@ -21,20 +21,20 @@ pub struct Right {
 pub struct RightPart<'a> {
     pub right: &'a Right,
     pub first_term: usize,
-    /// A multiple of [`Set::columns`].
+    /// A multiple of [`InstructionSet::columns`].
     pub first_column: usize,
     pub steps: &'a Steps,
 }
 
 impl Right {
-    pub fn new<T: Pod>(set: Set, matrix: Matrix<'_, T>) -> Self {
+    pub fn new<T: Pod>(set: InstructionSet, matrix: Matrix<'_, T>) -> Self {
         let mut right = Self::empty(set);
         right.pack(matrix);
         right
     }
 
     /// The same for a matrix that is kept.
-    pub fn of_weight<T: Pod>(set: Set, matrix: Matrix<'_, T>) -> Self {
+    pub fn of_weight<T: Pod>(set: InstructionSet, matrix: Matrix<'_, T>) -> Self {
         let mut right = Self::empty(set);
         right.values =
             Lines::of_weight(matrix.rows * matrix.columns.next_multiple_of(set.columns()));
@@ -43,7 +43,7 @@ impl Right {
     }
 
     /// No matrix yet.
-    pub fn empty(set: Set) -> Self {
+    pub fn empty(set: InstructionSet) -> Self {
         Self {
             set,
             columns: 0,
@@ -72,7 +72,7 @@ impl Right {
         pack_right(matrix, width, bytemuck::cast_slice_mut(values));
     }
 
-    /// The panel with the columns from `first` on, a multiple of [`Set::columns`].
+    /// The panel with the columns from `first` on, a multiple of [`InstructionSet::columns`].
     pub fn panel(&self, first: usize) -> &[f32] {
         &self.values[first * self.inner..][..self.set.columns() * self.inner]
     }
@@ -110,7 +110,7 @@ impl<'a> RightPart<'a> {
 }
 
 /// How many rows panels of about equal size have.
-pub fn panel_rows(set: Set, rows: usize) -> usize {
+pub fn panel_rows(set: InstructionSet, rows: usize) -> usize {
     let panels = rows.div_ceil(set.rows());
     rows.div_ceil(panels.max(1)).max(1)
 }
@@ -207,10 +207,11 @@ fn four<T: Copy>(rows: [&[T]; 4], out: &mut [T], step: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flex::simd::Portable;
 
     #[test]
     fn panels_have_about_the_same_rows() {
-        let set = Set::Portable;
+        let set = InstructionSet::Portable(Portable);
         assert_eq!(panel_rows(set, 6), 6);
         assert_eq!(panel_rows(set, 7), 4);
         assert_eq!(panels(7, 4).collect::<Vec<_>>(), [0..4, 4..7]);

@@ -2,20 +2,13 @@
 //!
 //! A tile of one row has too few independent sums to hide the latency of additions: several panels have enough.
 
-#[cfg(target_arch = "aarch64")]
-use std::arch::aarch64::float32x4_t;
 use std::mem::MaybeUninit;
 
-use super::{
-    end::End,
-    lanes::{Lanes, Plain},
-    pack::RightPart,
-    worth::threads_reading,
-};
+use super::{end::End, pack::RightPart, worth::threads_reading};
 use crate::flex::{
     elementary::activate,
-    instructions::Set,
     memory::{Cuts, Grid, SliceWriter, Unwritten, Written},
+    simd::{Floats, Isa, with_isa},
 };
 
 /// Panels that are multiplied at once, as far as there are registers for their sums.
@@ -53,7 +46,7 @@ pub fn packed_row<'a>(
     })
 }
 
-/// Writes the columns of `a * b` from `first` on, a multiple of [`Set::columns`], to `out`.
+/// Writes the columns of `a * b` from `first` on, a multiple of [`InstructionSet::columns`], to `out`.
 fn multiply_packed_row<'a>(
     a: &[f32],
     b: RightPart<'_>,
@@ -62,7 +55,7 @@ fn multiply_packed_row<'a>(
 ) -> &'a mut [f32] {
     let set = b.right.set;
     let width = set.columns();
-    assert!(set.is_there() && a.len() == b.steps.count());
+    assert!(a.len() == b.steps.count());
     let most = if set.has_many_registers() {
         PANELS
     } else {
@@ -88,98 +81,58 @@ fn multiply_packed_row<'a>(
                 .iter()
                 .all(|panel| panel.len() == a.len() * width)
         );
-        // SAFETY: the processor has the instructions, and each panel has a line for each number of the row.
-        unsafe {
-            match set {
-                #[cfg(target_arch = "x86_64")]
-                Set::Avx512 => x86::wide(a, panels, count, &mut sums),
-                #[cfg(target_arch = "x86_64")]
-                Set::Avx2 => x86::narrow(a, panels, count, &mut sums),
-                #[cfg(target_arch = "aarch64")]
-                Set::Neon => by_count::<float32x4_t>(a, panels, count, &mut sums),
-                Set::Portable => by_count::<Plain>(a, panels, count, &mut sums),
-            }
-        }
+        with_isa!(set, isa => by_count(isa, a, panels, count, &mut sums));
         out.copy(&sums[..(count * width).min(out.missing())]);
     }
     out.finish()
 }
 
-#[cfg(target_arch = "x86_64")]
-mod x86 {
-    use std::arch::x86_64::{__m256, __m512};
-
-    use super::{MOST, PANELS, by_count};
-
-    #[target_feature(enable = "avx512f")]
-    pub unsafe fn wide(a: &[f32], b: [&[f32]; PANELS], count: usize, sums: &mut [f32; MOST]) {
-        // SAFETY: what the caller says.
-        unsafe { by_count::<__m512>(a, b, count, sums) }
-    }
-
-    #[target_feature(enable = "avx2,fma")]
-    pub unsafe fn narrow(a: &[f32], b: [&[f32]; PANELS], count: usize, sums: &mut [f32; MOST]) {
-        // SAFETY: what the caller says.
-        unsafe { by_count::<__m256>(a, b, count, sums) }
+#[inline(always)]
+fn by_count<I: Isa>(isa: I, a: &[f32], b: [&[f32]; PANELS], count: usize, sums: &mut [f32; MOST]) {
+    match count {
+        4 => run::<I, 4>(isa, a, b, sums),
+        2 => run::<I, 2>(isa, a, b, sums),
+        _ => run::<I, 1>(isa, a, b, sums),
     }
 }
 
-/// # Safety
-///
-/// `count` panels have two registers for each number of the row.
+/// Writes the sums of the first `P` panels.
 #[inline(always)]
-unsafe fn by_count<L: Lanes>(a: &[f32], b: [&[f32]; PANELS], count: usize, sums: &mut [f32; MOST]) {
-    // SAFETY: what the caller says.
-    unsafe {
-        match count {
-            4 => run::<L, 4>(a, b, sums),
-            2 => run::<L, 2>(a, b, sums),
-            _ => run::<L, 1>(a, b, sums),
-        }
-    }
-}
-
-/// # Safety
-///
-/// As for [`by_count`].
-#[inline(always)]
-unsafe fn run<L: Lanes, const P: usize>(a: &[f32], b: [&[f32]; PANELS], out: &mut [f32; MOST]) {
-    let panels: [*const f32; P] = std::array::from_fn(|panel| b[panel].as_ptr());
-    // SAFETY: of all reads and writes: what the caller says, and there is room for the largest registers.
-    unsafe {
-        let mut sums = [[L::splat(0.0); 2]; P];
-        // Few panels have too few independent sums, so that terms alternate between two. The order is the same for every
-        // column: equal columns have equal sums.
-        let mut odd = [[L::splat(0.0); 2]; P];
-        let (pairs, rest) = a.as_chunks::<2>();
-        let mut at = 0;
-        for pair in pairs {
-            let [even_value, odd_value] = [L::splat(pair[0]), L::splat(pair[1])];
-            for panel in 0..P {
-                let line = panels[panel].add(at);
-                for register in 0..2 {
-                    let line = line.add(register * L::COUNT);
-                    sums[panel][register] = sums[panel][register].plus(even_value, L::load(line));
-                    let line = line.add(2 * L::COUNT);
-                    odd[panel][register] = odd[panel][register].plus(odd_value, L::load(line));
-                }
-            }
-            at += 4 * L::COUNT;
-        }
-        for value in rest {
-            let value = L::splat(*value);
-            for panel in 0..P {
-                for (register, sum) in sums[panel].iter_mut().enumerate() {
-                    let line = panels[panel].add(at + register * L::COUNT);
-                    *sum = sum.plus(value, L::load(line));
-                }
-            }
-        }
+fn run<I: Isa, const P: usize>(isa: I, a: &[f32], b: [&[f32]; PANELS], out: &mut [f32; MOST]) {
+    let mut sums = [[isa.splat(0.0); 2]; P];
+    // Few panels have too few independent sums, so that terms alternate between two. The order is the same for every
+    // column: equal columns have equal sums.
+    let mut odd = [[isa.splat(0.0); 2]; P];
+    let (pairs, rest) = a.as_chunks::<2>();
+    let mut at = 0;
+    for pair in pairs {
+        let [even_value, odd_value] = [isa.splat(pair[0]), isa.splat(pair[1])];
         for panel in 0..P {
+            let line = &b[panel][at..][..4 * I::LANES];
             for register in 0..2 {
-                let sum = sums[panel][register].add(odd[panel][register]);
-                sum.store(out.as_mut_ptr().add((2 * panel + register) * L::COUNT));
+                let [even_line, odd_line] = [register, register + 2].map(
+                    #[inline(always)]
+                    |register| isa.load(&line[register * I::LANES..]),
+                );
+                sums[panel][register] = even_value.mul_add(even_line, sums[panel][register]);
+                odd[panel][register] = odd_value.mul_add(odd_line, odd[panel][register]);
             }
+        }
+        at += 4 * I::LANES;
+    }
+    for value in rest {
+        let value = isa.splat(*value);
+        for panel in 0..P {
+            let line = &b[panel][at..][..2 * I::LANES];
+            for (register, sum) in sums[panel].iter_mut().enumerate() {
+                *sum = value.mul_add(isa.load(&line[register * I::LANES..]), *sum);
+            }
+        }
+    }
+    for panel in 0..P {
+        for register in 0..2 {
+            let sum = sums[panel][register] + odd[panel][register];
+            sum.store(&mut out[(2 * panel + register) * I::LANES..]);
         }
     }
 }
@@ -187,7 +140,7 @@ unsafe fn run<L: Lanes, const P: usize>(a: &[f32], b: [&[f32]; PANELS], out: &mu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flex::{gemm::Right, instructions::with_each_set, view::Matrix};
+    use crate::flex::{gemm::Right, simd::with_each_set, view::Matrix};
 
     #[test]
     fn equal_columns_have_equal_sums() {

@@ -11,8 +11,8 @@ use super::{
 };
 use crate::flex::{
     elementary::activate,
-    instructions::Set,
     memory::{Cuts, Grid, Order, Unwritten, Written, repeated, with_scratch},
+    simd::InstructionSet,
     threads::{even_parts, on_chunks},
     view::Matrix,
 };
@@ -45,7 +45,7 @@ pub fn multiply_packed<'a>(
 }
 
 /// Writes `a` times the rows `terms` and the columns `columns` of a packed matrix. The first column is a multiple of
-/// [`Set::columns`].
+/// [`InstructionSet::columns`].
 pub fn multiply_part<'a>(
     a: Matrix<'_>,
     b: &Right,
@@ -79,13 +79,13 @@ pub fn multiply_part<'a>(
 }
 
 /// Maximum number of rows that are multiplied with a matrix in place.
-pub fn few_rows(set: Set) -> usize {
+pub fn few_rows(set: InstructionSet) -> usize {
     FEW * set.rows()
 }
 
 /// Writes `a * b`.
 pub fn multiply<'a>(
-    set: Set,
+    set: InstructionSet,
     a: Matrix<'_>,
     b: Matrix<'_>,
     end: End<'_>,
@@ -101,7 +101,7 @@ pub fn multiply<'a>(
 
 /// Writes `a` times a matrix whose panels `unpack` decodes.
 pub fn multiply_unpacked<'a>(
-    set: Set,
+    set: InstructionSet,
     a: Matrix<'_>,
     columns: usize,
     unpack: &Unpack<'_>,
@@ -113,7 +113,7 @@ pub fn multiply_unpacked<'a>(
 }
 
 fn product<'a>(
-    set: Set,
+    set: InstructionSet,
     a: Matrix<'_>,
     b: Columns<'_>,
     columns: usize,
@@ -168,7 +168,7 @@ fn product<'a>(
 
 /// Rows and columns that one thread computes.
 struct Part<'a> {
-    set: Set,
+    set: InstructionSet,
     left: &'a [f32],
     inner: usize,
     panel: usize,
@@ -270,7 +270,7 @@ impl Part<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flex::{instructions::with_each_set, memory::Buffer};
+    use crate::flex::{memory::Buffer, simd::with_each_set};
 
     fn values(count: usize, seed: u32) -> Vec<f32> {
         let mut state = seed;

@@ -99,7 +99,7 @@ fn some_columns<S: Sum, const C: usize>(a: &[f32], b: Matrix<'_>, first: usize) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flex::instructions::with_each_set;
+    use crate::flex::simd::with_each_set;
 
     #[test]
     fn every_order_of_the_matrix() {

@@ -1,13 +1,11 @@
 //! Microkernel: one tile of a matrix product, held in registers.
 
-#[cfg(target_arch = "aarch64")]
-use std::arch::aarch64::float32x4_t;
 use std::mem::MaybeUninit;
 
-use super::lanes::{Lanes, Plain};
 use crate::flex::{
-    instructions::{Set, prefetch},
-    memory::{OutputTile, Unwritten, Written},
+    instructions::prefetch,
+    memory::{SliceWriter, Unwritten, Written},
+    simd::{Floats, InstructionSet, Isa, LaneMask},
 };
 use crate::spec::epilogue::Activation;
 
@@ -38,8 +36,9 @@ pub struct Bounds {
 }
 
 /// A tile of at most MR rows and `registers` vectors of columns.
+#[derive(Clone, Copy)]
 pub struct Tile<'a> {
-    pub set: Set,
+    pub set: InstructionSet,
     /// Packed panel of the left matrix: `rows` values for each term.
     pub left: &'a [f32],
     pub rows: usize,
@@ -99,6 +98,56 @@ impl Steps {
     pub fn furthest(&self) -> usize {
         self.furthest
     }
+
+    /// The first `columns` elements of the rows of a right matrix: `N` rows at a time, and the rows that are left.
+    ///
+    /// # Panics
+    ///
+    /// If a row has fewer elements.
+    #[inline(always)]
+    pub fn rows<'a, T, const N: usize>(
+        &'a self,
+        right: &'a [T],
+        columns: usize,
+    ) -> (
+        impl Iterator<Item = [&'a [T]; N]>,
+        impl Iterator<Item = &'a [T]>,
+    ) {
+        let end = self.furthest.checked_add(columns);
+        assert!(self.offsets.is_empty() || end.is_some_and(|end| end <= right.len()));
+        let (several, rest) = self.offsets.as_chunks::<N>();
+        let several = several.iter().map(
+            #[inline(always)]
+            move |offsets| {
+                let mut rows = [&right[..0]; N];
+                for (row, offset) in rows.iter_mut().zip(offsets) {
+                    // SAFETY: by the assertion, for an offset of the table.
+                    *row = unsafe { row_at(right, *offset, columns) };
+                }
+                rows
+            },
+        );
+        let rest = rest.iter().map(
+            #[inline(always)]
+            // SAFETY: as for several rows.
+            move |offset| unsafe { row_at(right, *offset, columns) },
+        );
+        (several, rest)
+    }
+}
+
+/// The first elements of a row.
+///
+/// A check for each row would keep the compiler from leaving the sums of a tile in registers.
+///
+/// # Safety
+///
+/// There are so many elements from the offset on.
+#[inline(always)]
+unsafe fn row_at<T>(right: &[T], offset: u32, columns: usize) -> &[T] {
+    let offset = offset as usize;
+    // SAFETY: the caller promises the elements.
+    unsafe { right.get_unchecked(offset..offset + columns) }
 }
 
 impl Bounds {
@@ -131,121 +180,36 @@ impl Bounds {
 
 /// Calls the microkernel that is compiled for the tile's numbers of rows and registers.
 macro_rules! by_rows {
-    ($tile:expr, $to:expr, 14, $run:ident::<$lanes:ty>) => {
-        by_rows!(@ $tile, $to, $run, $lanes, 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
-    };
-    ($tile:expr, $to:expr, 12, $run:ident::<$lanes:ty>) => {
-        by_rows!(@ $tile, $to, $run, $lanes, 1 2 3 4 5 6 7 8 9 10 11 12)
-    };
-    ($tile:expr, $to:expr, 6, $run:ident::<$lanes:ty>) => {
-        by_rows!(@ $tile, $to, $run, $lanes, 1 2 3 4 5 6)
-    };
-    (@ $tile:expr, $to:expr, $run:ident, $lanes:ty, $($rows:literal)*) => {
+    ($isa:ident, $tile:ident, $addend:ident, $out:ident, $($rows:literal)*) => {
         match ($tile.rows, $tile.registers) {
             $(
-                ($rows, 1) => $run::<$lanes, $rows, 1>($tile, $to),
-                ($rows, 2) => $run::<$lanes, $rows, 2>($tile, $to),
+                ($rows, 1) => $isa.call(#[inline(always)] || run::<_, $rows, 1>($isa, $tile, $addend, $out)),
+                ($rows, 2) => $isa.call(#[inline(always)] || run::<_, $rows, 2>($isa, $tile, $addend, $out)),
             )*
-            (1, 4) => $run::<$lanes, 1, 4>($tile, $to),
+            (1, 4) => $isa.call(#[inline(always)] || run::<_, 1, 4>($isa, $tile, $addend, $out)),
             (rows, registers) => panic!("no tile has {rows} rows and {registers} registers"),
         }
     };
 }
 
-#[cfg(target_arch = "x86_64")]
-use by_rows;
-
 impl Tile<'_> {
     /// Computes the tile and writes it to `out`, which has as many rows and columns.
-    pub fn run<'a>(self, mut out: Unwritten<'a>, addend: Option<Addend<'_>>) -> Written<'a> {
-        let lanes = self.set.lanes();
-        assert!(self.set.is_there());
-        assert!(self.left.len() >= self.rows * self.steps.count());
-        let read = self.steps.furthest + self.registers * lanes;
-        assert!(self.steps.count() == 0 || self.right.len() >= read);
-        let columns = self.columns.count_ones() as usize;
-        assert!(self.rows > 0 && out.rows() == self.rows && out.columns() == columns);
-        assert!(
-            self.columns
-                .checked_shr((self.registers * lanes) as u32)
-                .is_none_or(|more| more == 0)
-        );
-        match self.start {
-            Start::Rows(rows) => assert!(rows.len() >= self.rows),
-            Start::Columns(numbers) => assert!(numbers.len() >= columns),
-            Start::Zero => {}
-        }
-        assert!(addend.is_none_or(|addend| addend.has(self.rows, columns)));
-        let to = Destination::new(out.tile(0..self.rows, 0..columns), addend);
-        // SAFETY: the processor has the instructions, and the assertions hold for what is read and written.
-        unsafe {
-            match self.set {
-                #[cfg(target_arch = "x86_64")]
-                Set::Avx512 => x86::wide(self, to),
-                #[cfg(target_arch = "x86_64")]
-                Set::Avx2 => x86::narrow(self, to),
-                #[cfg(target_arch = "aarch64")]
-                Set::Neon => by_rows!(self, to, 12, run::<float32x4_t>),
-                Set::Portable => by_rows!(self, to, 6, run::<Plain>),
+    pub fn run<'a>(self, out: Unwritten<'a>, addend: Option<Addend<'_>>) -> Written<'a> {
+        let tile = self;
+        match self.set {
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx512(isa) => {
+                by_rows!(isa, tile, addend, out, 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
             }
-        }
-        // SAFETY: each row is stored in registers, whose active lanes are all columns.
-        unsafe { out.assume_written() }
-    }
-}
-
-impl Addend<'_> {
-    /// Whether it has an element for each row and column of a tile.
-    pub fn has(&self, rows: usize, columns: usize) -> bool {
-        let before = rows.saturating_sub(1).checked_mul(self.stride);
-        let end = before.and_then(|before| before.checked_add(columns));
-        end.is_some_and(|end| end <= self.values.len())
-    }
-}
-
-/// Where the microkernel stores a tile, and what it adds.
-#[derive(Clone, Copy)]
-struct Destination {
-    first: *mut f32,
-    stride: usize,
-    addend: Option<(*const f32, usize)>,
-}
-
-impl Destination {
-    fn new(tile: OutputTile<'_>, addend: Option<Addend<'_>>) -> Self {
-        Self {
-            first: tile.as_mut_ptr(),
-            stride: tile.stride(),
-            addend: addend.map(|addend| (addend.values.as_ptr(), addend.stride)),
-        }
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-mod x86 {
-    use std::arch::x86_64::{__m256, __m512};
-
-    use super::{Destination, Tile, run};
-
-    macro_rules! compiled {
-        ($name:ident $one:ident $feature:literal $rows:tt $lanes:ty) => {
-            pub unsafe fn $name(tile: Tile<'_>, to: Destination) {
-                #[target_feature(enable = $feature)]
-                unsafe fn $one<L: super::Lanes, const G: usize, const V: usize>(
-                    tile: Tile<'_>,
-                    to: Destination,
-                ) {
-                    // SAFETY: what the caller says.
-                    unsafe { run::<L, G, V>(tile, to) }
-                }
-                // SAFETY: what the caller says.
-                unsafe { super::by_rows!(tile, to, $rows, $one::<$lanes>) }
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx2(isa) => by_rows!(isa, tile, addend, out, 1 2 3 4 5 6),
+            #[cfg(target_arch = "aarch64")]
+            InstructionSet::Neon(isa) => {
+                by_rows!(isa, tile, addend, out, 1 2 3 4 5 6 7 8 9 10 11 12)
             }
-        };
+            InstructionSet::Portable(isa) => by_rows!(isa, tile, addend, out, 1 2 3 4 5 6),
+        }
     }
-
-    compiled! { wide wide_tile "avx512f" 14 __m512 }
-    compiled! { narrow narrow_tile "avx2,fma" 6 __m256 }
 }
 
 /// Terms of one iteration: the loop's own instructions compete with the multiplications.
@@ -254,110 +218,111 @@ const TERMS: usize = 4;
 /// Elements of the largest tile.
 const MOST: usize = 14 * 2 * 16;
 
-/// # Safety
-///
-/// [`Tile::run`] has checked the tile.
+/// The microkernel for `ROWS` rows and `REGISTERS` registers of columns.
 #[inline(always)]
-unsafe fn run<L: Lanes, const G: usize, const V: usize>(tile: Tile<'_>, to: Destination) {
-    // SAFETY: of all reads and writes below: the assertions of the caller.
-    unsafe {
-        let mut sums = [[L::splat(0.0); V]; G];
-        let mut left = tile.left.as_ptr();
-        let right = tile.right.as_ptr();
-        let mut next = tile.next.as_ptr();
-        let (several, rest) = tile.steps.offsets().as_chunks::<TERMS>();
-        for offsets in several {
-            for (term, &offset) in offsets.iter().enumerate() {
-                add(&mut sums, left.add(term * G), right.add(offset as usize));
-                prefetch::<false, _>(next.wrapping_add(term * LINE));
-            }
-            left = left.add(TERMS * G);
-            next = next.wrapping_add(TERMS * LINE);
+fn run<'a, I: Isa, const ROWS: usize, const REGISTERS: usize>(
+    isa: I,
+    tile: Tile<'_>,
+    addend: Option<Addend<'_>>,
+    out: Unwritten<'a>,
+) -> Written<'a> {
+    let mut sums = [[isa.splat(0.0); REGISTERS]; ROWS];
+    let (rows, _) = tile.left.as_chunks::<ROWS>();
+    let (several_right, rest_of_right) = tile
+        .steps
+        .rows::<_, TERMS>(tile.right, REGISTERS * I::LANES);
+    let (several, rest) = rows[..tile.steps.count()].as_chunks::<TERMS>();
+    let mut next = tile.next.as_ptr();
+    for (rows, right) in several.iter().zip(several_right) {
+        for (term, (rows, right)) in rows.iter().zip(right).enumerate() {
+            add(isa, &mut sums, rows, right);
+            prefetch::<false, _>(next.wrapping_add(term * LINE));
         }
-        for &offset in rest {
-            add(&mut sums, left, right.add(offset as usize));
-            left = left.add(G);
-        }
-        // Stored at once: if rows were read one at a time, the compiler would keep the sums in memory in the loop above too.
-        let mut done = MaybeUninit::<[f32; MOST]>::uninit();
-        let first = done.as_mut_ptr().cast::<f32>();
-        for (row, sums) in sums.iter().enumerate() {
-            for (at, sum) in sums.iter().enumerate() {
-                sum.store(first.add((row * V + at) * L::COUNT));
-            }
-        }
-        end::<L>(first, tile, to);
+        next = next.wrapping_add(TERMS * LINE);
     }
+    for (rows, right) in rest.iter().zip(rest_of_right) {
+        add(isa, &mut sums, rows, right);
+    }
+    // Stored at once: if rows were read one at a time, the compiler would keep the sums in memory in the loop above too.
+    let mut done = [const { MaybeUninit::uninit() }; MOST];
+    let mut writer = SliceWriter::new(&mut done[..ROWS * REGISTERS * I::LANES]);
+    for sums in &sums {
+        for sum in sums {
+            writer.write(
+                I::LANES,
+                #[inline(always)]
+                |lanes| sum.write(lanes),
+            );
+        }
+    }
+    end::<I, REGISTERS>(isa, writer.finish(), tile, addend, out)
 }
 
 /// Accumulates the products of a term.
-///
-/// # Safety
-///
-/// As for [`run`], for numbers of the rows and of the columns.
 #[inline(always)]
-unsafe fn add<L: Lanes, const G: usize, const V: usize>(
-    sums: &mut [[L; V]; G],
-    left: *const f32,
-    right: *const f32,
+fn add<I: Isa, const ROWS: usize, const REGISTERS: usize>(
+    isa: I,
+    sums: &mut [[I::Floats; REGISTERS]; ROWS],
+    rows: &[f32; ROWS],
+    right: &[f32],
 ) {
-    // SAFETY: what the caller says.
-    unsafe {
-        let mut columns = [L::splat(0.0); V];
-        for (at, column) in columns.iter_mut().enumerate() {
-            *column = L::load(right.add(at * L::COUNT));
-        }
-        L::add_products(sums, left, columns);
+    let mut columns = [isa.splat(0.0); REGISTERS];
+    for (at, column) in columns.iter_mut().enumerate() {
+        *column = isa.load(&right[at * I::LANES..]);
     }
+    isa.add_products(sums, rows, columns);
 }
 
 /// Applies the epilogue to the sums of a tile and stores them.
-///
-/// # Safety
-///
-/// As for [`run`], and the sums are done.
 #[inline(always)]
-unsafe fn end<L: Lanes>(done: *const f32, tile: Tile<'_>, to: Destination) {
-    let all = (1u32 << L::COUNT) - 1;
-    let mut at = 0;
-    for register in 0..tile.registers {
-        let mask = (tile.columns >> (register * L::COUNT)) as u32 & all;
-        for row in 0..tile.rows {
-            let target = row * to.stride + at;
-            // SAFETY: of all reads and writes: the assertions of the caller.
-            unsafe {
-                let from = (row * tile.registers + register) * L::COUNT;
-                let mut value = L::load(done.add(from));
+fn end<'a, I: Isa, const REGISTERS: usize>(
+    isa: I,
+    sums: &[f32],
+    tile: Tile<'_>,
+    addend: Option<Addend<'_>>,
+    out: Unwritten<'a>,
+) -> Written<'a> {
+    let masks = masks::<I, REGISTERS>(tile.columns);
+    let mut sums = sums.chunks_exact(REGISTERS * I::LANES);
+    assert!(out.rows() == tile.rows && sums.len() == tile.rows);
+    out.write_rows(
+        #[inline(always)]
+        |row, out| {
+            let sums = sums.next().unwrap_or_default();
+            let mut out = SliceWriter::new(out);
+            for (register, mask) in masks.into_iter().enumerate() {
+                let at = out.len();
+                let mut value = isa.load(&sums[register * I::LANES..]);
                 match tile.start {
                     Start::Zero => {}
-                    Start::Rows(bias) => value = value.add(L::splat(bias[row])),
-                    Start::Columns(bias) => {
-                        let bias = bias.as_ptr().add(at);
-                        value = value.add(if mask == all {
-                            L::load(bias)
-                        } else {
-                            L::spread(bias, mask)
-                        });
-                    }
+                    Start::Rows(bias) => value = value + isa.splat(bias[row]),
+                    Start::Columns(bias) => value = value + isa.load_expanded(&bias[at..], mask),
                 }
-                if let Some((sum, stride)) = to.addend {
-                    let sum = sum.add(row * stride + at);
-                    value = value.add(if mask == all {
-                        L::load(sum)
-                    } else {
-                        L::spread(sum, mask)
-                    });
+                if let Some(addend) = addend {
+                    let addend = &addend.values[row * addend.stride + at..];
+                    value = value + isa.load_expanded(addend, mask);
                 }
                 if let Some(Bounds { low, high }) = tile.bounds {
-                    value = value.clamp(L::splat(low), L::splat(high));
+                    value = value.clamp(isa.splat(low), isa.splat(high));
                 }
-                if mask == all {
-                    value.store(to.first.add(target));
-                } else {
-                    value.gather(to.first.add(target), mask);
-                }
+                out.write(
+                    mask.count(),
+                    #[inline(always)]
+                    |out| value.write_compressed(out, mask),
+                );
             }
-        }
-        at += mask.count_ones() as usize;
+            out.finish()
+        },
+    )
+}
+
+/// The lanes of each register of a tile that are output columns.
+#[inline(always)]
+pub fn masks<I: Isa, const REGISTERS: usize>(columns: u128) -> [LaneMask; REGISTERS] {
+    let lanes = (1u128 << I::LANES) - 1;
+    let mut masks = [LaneMask::new(0); REGISTERS];
+    for (register, mask) in masks.iter_mut().enumerate() {
+        *mask = LaneMask::new((columns >> (register * I::LANES) & lanes) as u32);
     }
+    masks
 }

@@ -1,7 +1,7 @@
 //! The part of an input that some rows of positions see, copied in groups of four terms with its padding.
 
-use super::dot::Dot;
 use super::pack::interleave;
+use crate::flex::simd::DotInstructions;
 use crate::flex::{
     conv::{Band, Geometry, Layout},
     memory::resize,
@@ -22,7 +22,7 @@ pub struct Input<'a> {
     pub channels: usize,
     /// The byte that padding is.
     pub zero: u8,
-    /// The bits that change in them ([`Dot::flip`]).
+    /// The bits that change in them ([`DotInstructions::flip`]).
     pub flip: u32,
 }
 
@@ -52,7 +52,7 @@ impl Grouping {
     /// Copies what a band sees; `line` is memory for one line.
     pub fn copy(
         self,
-        dot: Dot,
+        dot: DotInstructions,
         layout: &Layout,
         input: Input<'_>,
         band: &Band,

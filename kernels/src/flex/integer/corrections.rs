@@ -1,8 +1,8 @@
 //! What zero points add to sums of products.
 
 use super::along::Along;
-use super::dot::Dot;
 use super::tile::End;
+use crate::flex::simd::DotInstructions;
 
 /// The zero points of both operands, of which one has several at most.
 pub enum Zeros {
@@ -33,7 +33,7 @@ impl Zeros {
     }
 
     /// Those of the left side as signed bytes and of the right one as the bytes that a product takes.
-    pub fn shifted(self, dot: Dot, [left_signed, right_signed]: [bool; 2]) -> Self {
+    pub fn shifted(self, dot: DotInstructions, [left_signed, right_signed]: [bool; 2]) -> Self {
         let left_shift = if left_signed { 0 } else { -128 };
         let right_shift = dot.shift(right_signed);
         let left_of = |zero: i32| zero.wrapping_add(left_shift);

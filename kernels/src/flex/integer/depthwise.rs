@@ -6,16 +6,13 @@ use burn::tensor::TensorData;
 
 use super::band::Grouping;
 use super::conv::{BYTES, Convolution};
-use super::dot::Dot;
-#[cfg(target_arch = "aarch64")]
-use super::lanes::Neon;
-use super::lanes::{Lanes, Plain};
 use super::result::Result;
 use super::tile::{End, finish};
 use crate::flex::{
     conv::Geometry,
     gemm::threads,
-    memory::{Cuts, Grid, Unwritten, Written, with_scratch},
+    memory::{Cuts, Grid, SliceWriter, Unwritten, Written, with_scratch, write_lines},
+    simd::{DotInstructions, DotIsa, LaneMask, with_dot_isa},
     threads::uneven_parts,
 };
 
@@ -28,7 +25,7 @@ const LOADED: usize = 16;
 /// Windows that slide over one channel after another.
 struct Windows {
     geometry: Geometry,
-    dot: Dot,
+    dot: DotInstructions,
     /// Bytes of a row of the copy.
     pitch: usize,
     height: usize,
@@ -93,7 +90,7 @@ impl Convolution<'_> {
 
 impl Windows {
     /// Returns `None` if the windows of four lanes exceed a register, or padding is most of the copy.
-    fn new(dot: Dot, g: Geometry) -> Option<Self> {
+    fn new(dot: DotInstructions, g: Geometry) -> Option<Self> {
         let (stride, dilation) = (g.strides[2], g.dilations[2]);
         let reach = |axis: usize| {
             let positions = (g.positions[axis] - 1).checked_mul(g.strides[axis])?;
@@ -143,10 +140,10 @@ impl Windows {
     }
 
     /// Writes the bytes of an output channel.
-    fn run<'a>(&self, channel: &Channel<'_>, mut out: Unwritten<'a, u8>) -> Written<'a, u8> {
+    fn run<'a>(&self, channel: &Channel<'_>, out: Unwritten<'a, u8>) -> Written<'a, u8> {
         let g = &self.geometry;
         let words = g.kernel[1] * self.fours * self.dot.words();
-        assert!(self.dot.is_there() && channel.plane.len() >= self.length());
+        assert!(channel.plane.len() >= self.length());
         assert!(channel.weight.len() >= words);
         assert!(channel.zero.is_none_or(|(ones, _)| ones.len() >= words));
         let bytes = g.positions[1] * g.positions[2] * channel.end.result.size();
@@ -154,163 +151,152 @@ impl Windows {
         // The epilogue has numbers for rows alone.
         assert!(channel.end.columns.is_none() && channel.end.products.is_none());
         channel.end.check(1, self.dot.lanes());
-        let to = out.tile(0..1, 0..bytes).as_mut_ptr();
-        // SAFETY: the processor has the instructions, and the assertions hold for what is read and written.
-        unsafe {
-            match self.dot {
-                #[cfg(target_arch = "x86_64")]
-                Dot::Vnni => compiled::vnni(self, channel, to),
-                #[cfg(target_arch = "x86_64")]
-                Dot::VnniNarrow => compiled::vnni_narrow(self, channel, to),
-                #[cfg(target_arch = "x86_64")]
-                Dot::Madd => compiled::madd(self, channel, to),
-                #[cfg(target_arch = "aarch64")]
-                Dot::Sdot => compiled::sdot(self, channel, to),
-                #[cfg(target_arch = "aarch64")]
-                Dot::Neon => all::<Neon>(self, channel, to),
-                Dot::Portable => all::<Plain>(self, channel, to),
-            }
-        }
-        // SAFETY: `rows` stores each row in registers, which have all columns.
-        unsafe { out.assume_written() }
+        with_dot_isa!(self.dot, isa => all(isa, self, channel, out))
     }
 }
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-mod compiled {
-    use super::super::lanes;
-    use super::{Channel, Windows, all};
-
-    macro_rules! compiled {
-        ($name:ident $feature:literal $lanes:ident) => {
-            #[target_feature(enable = $feature)]
-            pub unsafe fn $name(windows: &Windows, channel: &Channel<'_>, to: *mut u8) {
-                // SAFETY: the caller's promise.
-                unsafe { all::<lanes::$lanes>(windows, channel, to) }
-            }
-        };
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    compiled! { vnni "avx512f,avx512bw,avx512vnni" Vnni }
-    #[cfg(target_arch = "x86_64")]
-    compiled! { vnni_narrow "avx2,avxvnni" VnniNarrow }
-    #[cfg(target_arch = "x86_64")]
-    compiled! { madd "avx2" Madd }
-    #[cfg(target_arch = "aarch64")]
-    compiled! { sdot "dotprod" Sdot }
-}
-
-/// # Safety
-///
-/// [`Windows::run`] has checked the channel.
 #[inline(always)]
-unsafe fn all<L: Lanes>(windows: &Windows, channel: &Channel<'_>, to: *mut u8) {
-    // SAFETY: what the caller says.
-    unsafe {
-        if channel.zero.is_some() {
-            by_kernel::<L, true>(windows, channel, to);
-        } else {
-            by_kernel::<L, false>(windows, channel, to);
-        }
-    }
-}
-
-/// # Safety
-///
-/// As for [`all`].
-#[inline(always)]
-unsafe fn by_kernel<L: Lanes, const ZERO: bool>(
+fn all<'a, I: DotIsa>(
+    isa: I,
     windows: &Windows,
     channel: &Channel<'_>,
-    to: *mut u8,
-) {
+    out: Unwritten<'a, u8>,
+) -> Written<'a, u8> {
+    if channel.zero.is_some() {
+        by_kernel::<I, true>(isa, windows, channel, out)
+    } else {
+        by_kernel::<I, false>(isa, windows, channel, out)
+    }
+}
+
+#[inline(always)]
+fn by_kernel<'a, I: DotIsa, const ZERO: bool>(
+    isa: I,
+    windows: &Windows,
+    channel: &Channel<'_>,
+    out: Unwritten<'a, u8>,
+) -> Written<'a, u8> {
     let g = &windows.geometry;
-    let is_plain = g.dilations[1] == 1 && g.positions[1] >= ROWS && L::HAS_REGISTERS;
-    // SAFETY: what the caller says.
-    unsafe {
-        match (g.strides[1], g.kernel[1], windows.fours) {
-            (1, 3, 1) if is_plain => rows::<L, ZERO, ROWS, 1, 3, 1>(windows, channel, to),
-            (2, 3, 1) if is_plain => rows::<L, ZERO, ROWS, 2, 3, 1>(windows, channel, to),
-            (1, 5, 2) if is_plain => rows::<L, ZERO, ROWS, 1, 5, 2>(windows, channel, to),
-            (2, 5, 2) if is_plain => rows::<L, ZERO, ROWS, 2, 5, 2>(windows, channel, to),
-            _ => rows::<L, ZERO, 1, 0, 0, 0>(windows, channel, to),
-        }
+    let is_plain = g.dilations[1] == 1 && g.positions[1] >= ROWS && I::HAS_REGISTERS;
+    match (g.strides[1], g.kernel[1], windows.fours) {
+        (1, 3, 1) if is_plain => by_rows::<I, ZERO, ROWS, 1, 3, 1>(isa, windows, channel, out),
+        (2, 3, 1) if is_plain => by_rows::<I, ZERO, ROWS, 2, 3, 1>(isa, windows, channel, out),
+        (1, 5, 2) if is_plain => by_rows::<I, ZERO, ROWS, 1, 5, 2>(isa, windows, channel, out),
+        (2, 5, 2) if is_plain => by_rows::<I, ZERO, ROWS, 2, 5, 2>(isa, windows, channel, out),
+        _ => by_rows::<I, ZERO, 1, 0, 0, 0>(isa, windows, channel, out),
     }
 }
 
 /// Computes `R` rows at once, so that each input row is loaded once: for kernels of `HIGH` rows with stride `STRIDE` and
 /// `FOURS` groups of taps along a row. If these are 0, one row for any kernel.
-///
-/// # Safety
-///
-/// As for [`all`], and the windows are such.
 #[inline(always)]
-unsafe fn rows<
-    L: Lanes,
+fn by_rows<
+    'a,
+    I: DotIsa,
     const ZERO: bool,
     const R: usize,
     const STRIDE: usize,
     const HIGH: usize,
     const FOURS: usize,
 >(
+    isa: I,
     windows: &Windows,
     channel: &Channel<'_>,
-    to: *mut u8,
+    out: Unwritten<'a, u8>,
+) -> Written<'a, u8> {
+    let [_, high, wide] = windows.geometry.positions;
+    let line = wide * channel.end.result.size();
+    out.write(
+        #[inline(always)]
+        |out| {
+            let mut out = SliceWriter::new(out);
+            for first in (0..high).step_by(R) {
+                // Some of the last rows are computed twice, and written once.
+                let row = first.min(high - R);
+                let count = row + R - first;
+                out.write(
+                    count * line,
+                    #[inline(always)]
+                    |lines| {
+                        write_lines(
+                            lines,
+                            count,
+                            #[inline(always)]
+                            |out| {
+                                rows::<I, ZERO, R, STRIDE, HIGH, FOURS>(
+                                    isa, windows, channel, row, out,
+                                )
+                            },
+                        )
+                    },
+                );
+            }
+            out.finish()
+        },
+    )
+}
+
+/// Writes the rows from `row` on.
+#[inline(always)]
+fn rows<
+    I: DotIsa,
+    const ZERO: bool,
+    const R: usize,
+    const STRIDE: usize,
+    const HIGH: usize,
+    const FOURS: usize,
+>(
+    isa: I,
+    windows: &Windows,
+    channel: &Channel<'_>,
+    row: usize,
+    out: &mut [SliceWriter<'_, u8>; R],
 ) {
     let g = &windows.geometry;
-    let [_, high, wide] = g.positions;
+    let wide = g.positions[2];
     let (lines, fours) = if HIGH == 0 {
         (g.kernel[1], windows.fours)
     } else {
         ((R - 1) * STRIDE + HIGH, FOURS)
     };
-    let (weight, size) = (channel.weight.as_ptr(), channel.end.result.size());
-    let (ones, zero) = match channel.zero {
-        Some((ones, zero)) => (ones.as_ptr(), zero),
-        None => (weight, 0),
-    };
-    for row in (0..high).step_by(R) {
-        // The last rows may be computed twice.
-        let row = row.min(high - R);
-        for first in (0..wide).step_by(L::COUNT) {
-            // SAFETY: of all reads and writes: the assertions of the caller.
-            unsafe {
-                let mut sums = [L::splat(0); R];
-                let mut seen = [L::splat(0); R];
-                for down in 0..lines {
-                    let line = row * g.strides[1] + down * g.dilations[1];
-                    let line = channel
-                        .plane
-                        .as_ptr()
-                        .add(line * windows.pitch + first * g.strides[2]);
-                    for four in 0..fours {
-                        let from = line.add(4 * four * g.dilations[2]);
-                        let terms = L::windows(from, 4 * g.strides[2], &windows.index);
-                        for at in 0..R {
-                            let tap = down.wrapping_sub(at * STRIDE);
-                            if HIGH == 0 || tap < HIGH {
-                                let word = (tap * fours + four) * L::WORDS;
-                                sums[at] = sums[at].plus(terms, weight.add(word));
-                                if ZERO {
-                                    seen[at] = seen[at].plus(terms, ones.add(word));
-                                }
-                            }
+    let size = channel.end.result.size();
+    let (ones, zero) = channel.zero.unwrap_or((channel.weight, 0));
+    for first in (0..wide).step_by(I::LANES) {
+        let mut sums = [isa.splat_int(0); R];
+        let mut seen = [isa.splat_int(0); R];
+        for down in 0..lines {
+            let line = row * g.strides[1] + down * g.dilations[1];
+            let line = &channel.plane[line * windows.pitch + first * g.strides[2]..];
+            for four in 0..fours {
+                let from = &line[4 * four * g.dilations[2]..];
+                let terms = isa.windows(from, 4 * g.strides[2], &windows.index);
+                for at in 0..R {
+                    let tap = down.wrapping_sub(at * STRIDE);
+                    if HIGH == 0 || tap < HIGH {
+                        let word = (tap * fours + four) * I::WORDS;
+                        sums[at] = isa.add_dot(sums[at], terms, &channel.weight[word..]);
+                        if ZERO {
+                            seen[at] = isa.add_dot(seen[at], terms, &ones[word..]);
                         }
                     }
                 }
-                let count = L::COUNT.min(wide - first);
-                let mask = ((1u64 << count) - 1) as u32;
-                for at in 0..R {
-                    let mut sum = sums[at];
-                    if ZERO {
-                        sum = sum.add(seen[at].mul(L::splat(zero)));
-                    }
-                    let pixel = (row + at) * wide + first;
-                    let to = to.add(pixel * size);
-                    finish(sum, channel.end, [0, 0], to, mask);
-                }
             }
+        }
+        let count = I::LANES.min(wide - first);
+        for (at, out) in out.iter_mut().enumerate() {
+            // Rows that are written already have no room.
+            if out.missing() == 0 {
+                continue;
+            }
+            let mut sum = sums[at];
+            if ZERO {
+                sum = sum + seen[at] * isa.splat_int(zero);
+            }
+            out.write(
+                count * size,
+                #[inline(always)]
+                |out| finish(isa, sum, channel.end, [0, 0], out, LaneMask::first(count)),
+            );
         }
     }
 }

@@ -3,9 +3,9 @@
 use super::Operands;
 use super::along::Along;
 use super::corrections::Zeros;
-use super::dot::Dot;
 use super::result::Result;
 use super::tile::Outcome;
+use crate::flex::simd::DotInstructions;
 use crate::{backend::Given, spec::quantize::Ending};
 
 /// Factors, biases and the zero point of a result, which has a number for each column of the tiles.
@@ -23,7 +23,7 @@ impl Ends {
         operands: Operands,
         ending: Ending,
         [rows, columns]: [usize; 2],
-        dot: Dot,
+        dot: DotInstructions,
     ) -> Option<(Self, Zeros)> {
         let width = columns.next_multiple_of(dot.columns());
         let numbers = |tensor: Given<_>| Along::<i32>::of(tensor.int());

@@ -1,13 +1,13 @@
 //! Weights of convolutions of bytes in the order in which tiles read them.
 
 use super::band::Grouping;
-use super::dot::{Dot, SHIFT};
 use super::pack::{Left, first_bytes};
 use crate::flex::conv::Geometry;
+use crate::flex::simd::{DotInstructions, SIGNS};
 
 /// The weight of each group of channels in panels of outputs.
 pub struct Filters {
-    pub dot: Dot,
+    pub dot: DotInstructions,
     pub grouping: Grouping,
     pub groups: Vec<Left>,
     /// How many channels a group has.
@@ -23,7 +23,7 @@ pub struct Filters {
 impl Filters {
     /// Of a dense weight of outputs, channels, and the kernel of a convolution.
     pub fn new(
-        dot: Dot,
+        dot: DotInstructions,
         weight: &[u8],
         is_signed: bool,
         [outputs, channels]: [usize; 2],
@@ -34,7 +34,7 @@ impl Filters {
         let [_, _, wide] = geometry.kernel;
         let taps = geometry.taps();
         let terms = channels * taps;
-        let flip = if is_signed { 0 } else { SHIFT };
+        let flip = if is_signed { 0 } else { SIGNS };
         let outputs = outputs / groups;
         // Where the first term of each group is, how far the others are from each other, and how many there are.
         let words: Vec<(usize, usize, usize)> = match grouping {

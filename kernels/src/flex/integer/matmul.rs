@@ -5,11 +5,11 @@ use std::sync::Arc;
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor};
 
 use super::corrections::{Corrections, Zeros};
-use super::dot::Dot;
 use super::ends::Ends;
 use super::pack::{Left, Right};
 use super::tile::{End, Tile};
 use super::{Operands, bytes};
+use crate::flex::simd::DotInstructions;
 use crate::flex::{
     copy::dense,
     gemm::{threads, threads_reading},
@@ -91,7 +91,7 @@ fn several(
     let (a, b) = (forward(a, true), forward(b, false));
     let (a, b) = (Matrices::of(&a)?, Matrices::of(&b)?);
     let [rows, inner] = a.sizes;
-    let (columns, dot) = (b.sizes[1], Dot::best());
+    let (columns, dot) = (b.sizes[1], DotInstructions::best());
     let mut shape = broadcast(&a.batches, &b.batches)?;
     let count: usize = shape.iter().map(|(size, _)| size).product();
     if count * rows * columns == 0 {
@@ -231,10 +231,10 @@ pub fn pack_matrix(weight: FlexTensor, packed: Packed) -> FlexTensor {
 /// The packed right matrix, and whether its bytes are signed.
 fn right_of(b: &FlexTensor, integers: &Integers) -> Option<(Arc<Right>, bool)> {
     let is_signed = bytes(b)?.1;
-    let make = |right: fn(Dot, Matrix<'_, u8>, bool) -> Right| {
+    let make = |right: fn(DotInstructions, Matrix<'_, u8>, bool) -> Right| {
         let b = forward(b, false);
         let matrix = Matrices::of(&b)?.matrix(0);
-        Some(Arc::new(right(Dot::best(), matrix, is_signed)))
+        Some(Arc::new(right(DotInstructions::best(), matrix, is_signed)))
     };
     let right = match &integers.packed {
         None => make(Right::new)?,

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::dot::{Dot, SHIFT};
 use crate::flex::{
     gemm::{Steps, panels},
     memory::{Lines, repeated},
+    simd::{DotInstructions, SIGNS, with_dot_isa},
     view::Matrix,
 };
 
@@ -21,7 +21,7 @@ pub struct Left {
 
 /// Columns as the bytes that a product takes in panels, and the sum of each; missing ones in the last panel are 0.
 pub struct Right {
-    pub dot: Dot,
+    pub dot: DotInstructions,
     pub columns: usize,
     pub inner: usize,
     pub steps: Steps,
@@ -61,7 +61,12 @@ pub fn first_bytes(count: usize) -> u32 {
 
 impl Left {
     /// `row` gives all groups of a row as signed bytes, with zeros behind the last term.
-    pub fn new(dot: Dot, rows: usize, groups: usize, row: impl FnMut(usize, &mut [u32])) -> Self {
+    pub fn new(
+        dot: DotInstructions,
+        rows: usize,
+        groups: usize,
+        row: impl FnMut(usize, &mut [u32]),
+    ) -> Self {
         let panel = dot.panel(rows);
         let length = groups * dot.words();
         let mut left = Self {
@@ -71,16 +76,17 @@ impl Left {
             values: repeated(rows * length, 0),
             sums: vec![0; rows],
         };
-        compiled(
-            dot,
-            #[inline(always)]
-            || left.fill(dot, groups, row),
-        );
+        with_dot_isa!(dot, _isa => left.fill(dot, groups, row));
         left
     }
 
     #[inline(always)]
-    fn fill(&mut self, dot: Dot, groups: usize, mut row: impl FnMut(usize, &mut [u32])) {
+    fn fill(
+        &mut self,
+        dot: DotInstructions,
+        groups: usize,
+        mut row: impl FnMut(usize, &mut [u32]),
+    ) {
         let words = dot.words();
         let mut of_row = vec![0; groups];
         for rows in panels(self.rows, self.panel) {
@@ -91,15 +97,15 @@ impl Left {
                 self.sums[at] = signed_sum(&of_row);
                 let out = out.chunks_exact_mut((count * words).max(1));
                 for (out, terms) in out.zip(&of_row) {
-                    dot.write(*terms, &mut out[(at - first) * words..][..words]);
+                    dot.write_row(*terms, &mut out[(at - first) * words..][..words]);
                 }
             }
         }
     }
 
-    pub fn of(dot: Dot, matrix: Matrix<'_, u8>, is_signed: bool) -> Self {
+    pub fn of(dot: DotInstructions, matrix: Matrix<'_, u8>, is_signed: bool) -> Self {
         let inner = matrix.columns;
-        let flip = if is_signed { 0 } else { SHIFT };
+        let flip = if is_signed { 0 } else { SIGNS };
         let groups = inner.div_ceil(4);
         Self::new(
             dot,
@@ -131,17 +137,17 @@ impl Left {
 }
 
 impl Right {
-    pub fn new(dot: Dot, matrix: Matrix<'_, u8>, is_signed: bool) -> Self {
+    pub fn new(dot: DotInstructions, matrix: Matrix<'_, u8>, is_signed: bool) -> Self {
         Self::in_lines(dot, matrix, is_signed, Lines::new)
     }
 
     /// The same for a matrix that is kept.
-    pub fn of_weight(dot: Dot, matrix: Matrix<'_, u8>, is_signed: bool) -> Self {
+    pub fn of_weight(dot: DotInstructions, matrix: Matrix<'_, u8>, is_signed: bool) -> Self {
         Self::in_lines(dot, matrix, is_signed, Lines::of_weight)
     }
 
     fn in_lines(
-        dot: Dot,
+        dot: DotInstructions,
         matrix: Matrix<'_, u8>,
         is_signed: bool,
         lines: fn(usize) -> Lines<u32>,
@@ -158,11 +164,7 @@ impl Right {
             values: lines(count * groups),
             sums: vec![0; count],
         };
-        compiled(
-            dot,
-            #[inline(always)]
-            || right.fill(matrix, flip),
-        );
+        with_dot_isa!(dot, _isa => right.fill(matrix, flip));
         right
     }
 
@@ -211,7 +213,7 @@ impl Right {
         }
     }
 
-    /// The panel with the columns from `first` on, a multiple of [`Dot::columns`].
+    /// The panel with the columns from `first` on, a multiple of [`DotInstructions::columns`].
     pub fn panel(&self, first: usize) -> &[u32] {
         let groups = self.steps.count();
         &self.values[first * groups..][..self.dot.columns() * groups]
@@ -241,38 +243,15 @@ fn unsigned_sum(bytes: &[u8], flip: u32) -> i32 {
         .fold(0i32, |sum, byte| sum.wrapping_add(i32::from(*byte ^ flip)))
 }
 
-/// Runs with the instructions of a product.
-#[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
-fn compiled(dot: Dot, run: impl FnOnce()) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "avx512f,avx512bw")]
-        fn widest(run: impl FnOnce()) {
-            run();
-        }
-        #[target_feature(enable = "avx2")]
-        fn wide(run: impl FnOnce()) {
-            run();
-        }
-        assert!(dot.is_there());
-        match dot {
-            // SAFETY: the processor has the instructions.
-            Dot::Vnni => return unsafe { widest(run) },
-            // SAFETY: as above.
-            Dot::VnniNarrow | Dot::Madd => return unsafe { wide(run) },
-            Dot::Portable => {}
-        }
-    }
-    run();
-}
-
 /// Groups of a byte of each line, `stride` bytes from one group to the next, with the bits of `flip` changed.
-pub fn interleave(dot: Dot, lines: [&[u8]; 4], stride: usize, flip: u32, out: &mut [u32]) {
-    compiled(
-        dot,
-        #[inline(always)]
-        || interleave_groups(lines, stride, flip, out),
-    );
+pub fn interleave(
+    dot: DotInstructions,
+    lines: [&[u8]; 4],
+    stride: usize,
+    flip: u32,
+    out: &mut [u32],
+) {
+    with_dot_isa!(dot, _isa => interleave_groups(lines, stride, flip, out));
 }
 
 #[inline(always)]

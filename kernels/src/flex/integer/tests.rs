@@ -2,8 +2,8 @@
 
 use burn::tensor::{DType, Int, IntDType, Tensor, module, ops::ConvOptions};
 
-use super::with_each_dot;
 use crate::convolution::window::Window;
+use crate::flex::simd::with_each_dot;
 use crate::quantize::{
     Requantize, Weight, conv_integer1d, conv_integer2d, conv_integer3d, matmul_integer,
     matmul_to_float, qlinear_conv2d, qlinear_matmul, requantize,

@@ -2,8 +2,7 @@
 //!
 //! A kernel gets the memory of its result as [`Unwritten`] and must return [`Written`], which proves that all elements are
 //! initialized. Safe code gets the proof by writing rows, or by joining the proofs of all parts of a rectangle
-//! ([`super::parallel`], [`super::serial`]). Code that writes through pointers states it with [`Unwritten::assume_written`].
-//! Parts are disjoint, and nothing outside this module creates one.
+//! ([`super::parallel`], [`super::serial`]). Parts are disjoint, and nothing outside this module creates one.
 
 mod bytes;
 
@@ -30,9 +29,6 @@ pub struct Unwritten<'a, T = f32>(Region<'a, T>);
 /// Proof that all elements of a rectangle are initialized.
 #[must_use]
 pub struct Written<'a, T = f32>(Region<'a, T>);
-
-/// The part of a rectangle that a microkernel writes through pointers.
-pub struct OutputTile<'a, T = f32>(Region<'a, T>);
 
 // SAFETY: a region is the only access to its elements, as a mutable slice is.
 unsafe impl<T: Send> Send for Region<'_, T> {}
@@ -157,19 +153,12 @@ impl<'a, T> Unwritten<'a, T> {
         self.0.row(row)
     }
 
-    /// Rows and columns of the rectangle, for a microkernel.
-    #[inline(always)]
-    pub fn tile(&mut self, rows: Range<usize>, columns: Range<usize>) -> OutputTile<'_, T> {
-        // SAFETY: the tile borrows this rectangle, which is the only access to the elements.
-        OutputTile(unsafe { self.0.part(rows, columns) })
-    }
-
     /// Writes contiguous elements: `write` returns them initialized.
     ///
     /// # Panics
     ///
     /// If there are elements between the rows, or `write` returns other elements.
-    #[inline]
+    #[inline(always)]
     pub fn write(
         mut self,
         write: impl for<'p> FnOnce(&'p mut [MaybeUninit<T>]) -> &'p mut [T],
@@ -184,7 +173,7 @@ impl<'a, T> Unwritten<'a, T> {
     /// # Panics
     ///
     /// If `write` returns other elements.
-    #[inline]
+    #[inline(always)]
     pub fn write_rows(
         mut self,
         mut write: impl for<'p> FnMut(usize, &'p mut [MaybeUninit<T>]) -> &'p mut [T],
@@ -245,7 +234,7 @@ impl<'a, T> Unwritten<'a, T> {
     ///
     /// All elements of the rectangle are initialized.
     #[inline(always)]
-    pub unsafe fn assume_written(self) -> Written<'a, T> {
+    pub(super) unsafe fn assume_written(self) -> Written<'a, T> {
         Written(self.0)
     }
 
@@ -344,36 +333,6 @@ impl<'a, T> Written<'a, T> {
     #[inline(always)]
     pub fn reshaped(self, rows: usize, columns: usize) -> Self {
         Self(self.0.reshaped(rows, columns))
-    }
-}
-
-impl<T> OutputTile<'_, T> {
-    /// Pointer to the first element; rows are [`OutputTile::stride`] elements apart.
-    #[inline(always)]
-    pub fn as_mut_ptr(&self) -> *mut T {
-        self.0.first
-    }
-
-    /// Rows and columns of the tile.
-    #[inline(always)]
-    pub fn part(&mut self, rows: Range<usize>, columns: Range<usize>) -> OutputTile<'_, T> {
-        // SAFETY: the part borrows this tile, which is the only access to the elements.
-        OutputTile(unsafe { self.0.part(rows, columns) })
-    }
-
-    #[inline(always)]
-    pub fn rows(&self) -> usize {
-        self.0.rows
-    }
-
-    #[inline(always)]
-    pub fn columns(&self) -> usize {
-        self.0.columns
-    }
-
-    #[inline(always)]
-    pub fn stride(&self) -> usize {
-        self.0.stride
     }
 }
 

@@ -14,16 +14,19 @@ pub struct SliceWriter<'a, T> {
 }
 
 impl<'a, T: Copy> SliceWriter<'a, T> {
+    #[inline(always)]
     pub fn new(elements: &'a mut [MaybeUninit<T>]) -> Self {
         Self { elements, done: 0 }
     }
 
     /// Number of elements that are written.
+    #[inline(always)]
     pub fn len(&self) -> usize {
         self.done
     }
 
     /// Number of elements that are missing.
+    #[inline(always)]
     pub fn missing(&self) -> usize {
         self.elements.len() - self.done
     }
@@ -50,7 +53,7 @@ impl<'a, T: Copy> SliceWriter<'a, T> {
     /// # Panics
     ///
     /// If fewer are missing.
-    #[inline]
+    #[inline(always)]
     pub fn copy(&mut self, from: &[T]) {
         self.write(from.len(), |elements| elements.write_copy_of_slice(from));
     }
@@ -60,7 +63,7 @@ impl<'a, T: Copy> SliceWriter<'a, T> {
     /// # Panics
     ///
     /// If some are missing.
-    #[inline]
+    #[inline(always)]
     pub fn finish(self) -> &'a mut [T] {
         assert_eq!(
             self.missing(),
@@ -70,6 +73,42 @@ impl<'a, T: Copy> SliceWriter<'a, T> {
         // SAFETY: `write` has returned the elements before `done`, which are all, as initialized.
         unsafe { self.elements.assume_init_mut() }
     }
+}
+
+/// Writes some lines of equal length side by side: `write` gets `R` writers, of which the last ones are for the lines.
+///
+/// # Panics
+///
+/// If elements are missing, or there are more lines than writers.
+#[inline(always)]
+pub fn write_lines<T: Copy, const R: usize>(
+    elements: &mut [MaybeUninit<T>],
+    lines: usize,
+    write: impl for<'p> FnOnce(&mut [SliceWriter<'p, T>; R]),
+) -> &mut [T] {
+    assert!((1..=R).contains(&lines) && elements.len().is_multiple_of(lines));
+    let (first, length) = (elements.as_ptr(), elements.len() / lines);
+    let mut rest = &mut *elements;
+    let mut writers: [SliceWriter<'_, T>; R] = std::array::from_fn(
+        #[inline(always)]
+        |at| {
+            let count = if at + lines < R { 0 } else { length };
+            let (line, others) = std::mem::take(&mut rest).split_at_mut(count);
+            rest = others;
+            SliceWriter::new(line)
+        },
+    );
+    write(&mut writers);
+    for (line, writer) in writers[R - lines..].iter().enumerate() {
+        // The line's own writer, and not another one that was put into its place.
+        let is_own = writer.elements.as_ptr() == first.wrapping_add(line * length);
+        assert!(
+            is_own && writer.done == length,
+            "a kernel writes all elements of its output"
+        );
+    }
+    // SAFETY: the writers of all lines have returned their elements as initialized.
+    unsafe { elements.assume_init_mut() }
 }
 
 /// Sets elements to 0.

@@ -7,8 +7,8 @@ use super::element::Rounding;
 use super::linear::{quantize, single};
 use super::parts::{Work, elements, run_with};
 use crate::backend::{Declined, Outcome};
-use crate::flex::instructions::{Set, Sum};
 use crate::flex::threads::on_chunks;
+use crate::flex::{instructions::Sum, simd::InstructionSet};
 use crate::spec::quantize::Affine;
 
 /// The greatest byte.
@@ -48,7 +48,7 @@ fn quantized(x: FlexTensor) -> Option<[FlexTensor; 3]> {
 
 /// The least and the greatest element, 0 among them; where any is no number, neither is.
 fn range(x: &[f32]) -> (f32, f32) {
-    let set = Set::best();
+    let set = InstructionSet::best();
     let of_part = |x: &[f32]| run_with(set, Range { x });
     if x.len() < 2 * SHARE {
         return of_part(x);

@@ -114,7 +114,7 @@ impl Rounding {
         let x = if x > self.high { self.high } else { x };
         let shifted = (x + ROUNDING) - self.after;
         let number = if shifted.is_nan() { 0.0 } else { shifted };
-        // SAFETY: a number between the bounds of an integer of 16 bits.
-        T::low(unsafe { number.to_int_unchecked::<i32>() })
+        // The least significant bits of the sum are those of the integer.
+        T::low((number + ROUNDING).to_bits() as i32)
     }
 }

@@ -7,8 +7,9 @@ use super::element::{Integer, Rounding, by_dtype};
 use super::parts::{Blank, Work, elements, pieces, run_with, tensor, written};
 use crate::flex::copy::dense;
 use crate::flex::{
-    instructions::{Set, Sum},
+    instructions::Sum,
     memory::{SliceWriter, write_each, write_triples},
+    simd::InstructionSet,
     widened,
 };
 use crate::spec::quantize::Affine;
@@ -16,7 +17,7 @@ use crate::spec::quantize::Affine;
 /// `None` where the floats or integers are others.
 pub fn quantize(x: FlexTensor, to: Affine) -> Option<FlexTensor> {
     let rounding = Rounding::of(to)?;
-    let (x, set) = (single(x)?, Set::best());
+    let (x, set) = (single(x)?, InstructionSet::best());
     let floats = elements::<f32>(&x);
     by_dtype!(to.dtype(), T => tensor::<T>(x.shape(), |first, y| {
         let x = &floats[first..][..y.len()];
@@ -26,7 +27,7 @@ pub fn quantize(x: FlexTensor, to: Affine) -> Option<FlexTensor> {
 
 /// `None` where the integers are others.
 pub fn dequantize(x: FlexTensor, of: Affine) -> Option<FlexTensor> {
-    let (x, set, zero) = (dense(x), Set::best(), of.zero() as f32);
+    let (x, set, zero) = (dense(x), InstructionSet::best(), of.zero() as f32);
     by_dtype!(x.dtype(), T => {
         let integers = elements::<T>(&x);
         let values = written(integers.len(), |first, y| {
@@ -47,7 +48,7 @@ pub fn quantize_along(
 ) -> Option<FlexTensor> {
     let scales = Scales::of(&x.shape(), scale, zero)?;
     let rounding = Rounding::new(dtype, bits, 0)?;
-    let (x, set) = (single(x)?, Set::best());
+    let (x, set) = (single(x)?, InstructionSet::best());
     let floats = elements::<f32>(&x);
     by_dtype!(dtype, T => tensor::<T>(x.shape(), |first, y| {
         let length = y.len();
@@ -74,7 +75,7 @@ pub fn dequantize_along(
     zero: Option<FlexTensor>,
 ) -> Option<FlexTensor> {
     let scales = Scales::of(&x.shape(), scale, zero)?;
-    let (x, set) = (dense(x), Set::best());
+    let (x, set) = (dense(x), InstructionSet::best());
     by_dtype!(x.dtype(), T => {
         let integers = elements::<T>(&x);
         let values = written(integers.len(), |first, y| {

@@ -6,15 +6,15 @@ use burn::tensor::Shape;
 use super::element::{Integer, by_dtype};
 use super::parts::{Work, elements, pieces, run_with, tensor};
 use crate::flex::copy::dense;
-use crate::flex::instructions::{Set, Sum};
 use crate::flex::memory::SliceWriter;
+use crate::flex::{instructions::Sum, simd::InstructionSet};
 use crate::spec::window::Window;
 
 /// The greatest of each window of `[batch, channels, rows, columns]`; `None` where the integers are others.
 pub fn max_pool(x: FlexTensor, window: Window<2>, positions: [usize; 2]) -> Option<FlexTensor> {
     let [batch, channels, rows, columns] = x.shape().dims();
     let shape = Shape::from([batch, channels, positions[0], positions[1]]);
-    let (x, set) = (dense(x), Set::best());
+    let (x, set) = (dense(x), InstructionSet::best());
     by_dtype!(x.dtype(), T => {
         let x = elements::<T>(&x);
         tensor::<T>(shape, |first, y| {

@@ -5,8 +5,8 @@ use burn::backend::{TensorMetadata, flex::FlexTensor};
 use super::element::{Integer, Rounding, by_dtype};
 use super::parts::{Work, elements, run_with, tensor};
 use crate::flex::copy::dense;
-use crate::flex::instructions::{Set, Sum};
 use crate::flex::memory::write_by_index;
+use crate::flex::{instructions::Sum, simd::InstructionSet};
 use crate::spec::quantize::{Mean, Rounded};
 
 /// Integers whose sum has 32 bits.
@@ -29,7 +29,7 @@ pub fn mean(x: FlexTensor, mean: Mean) -> Option<FlexTensor> {
     if count == 0 || x.dtype() != of.dtype() || of.dtype() != y.dtype() {
         return None;
     }
-    let (x, set) = (dense(x), Set::best());
+    let (x, set) = (dense(x), InstructionSet::best());
     let ratio = of.scale() / (y.scale() * count as f32);
     by_dtype!(y.dtype(), T => {
         let x = elements::<T>(&x);

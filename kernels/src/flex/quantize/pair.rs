@@ -6,8 +6,8 @@ use burn::tensor::Shape;
 use super::element::{Integer, Rounding, by_dtype};
 use super::parts::{Blank, Work, elements, pieces, run_with, tensor};
 use crate::flex::copy::dense;
-use crate::flex::instructions::{Set, Sum};
 use crate::flex::memory::{SliceWriter, write_each, write_pairs};
+use crate::flex::{instructions::Sum, simd::InstructionSet};
 use crate::spec::quantize::{Pair, Step};
 
 /// `None` where the integers are others.
@@ -17,7 +17,7 @@ pub fn combine(a: FlexTensor, b: FlexTensor, pair: Pair) -> Option<FlexTensor> {
         return None;
     }
     let (shape, rows) = Rows::of(&a.shape(), &b.shape())?;
-    let (a, b, set) = (dense(a), dense(b), Set::best());
+    let (a, b, set) = (dense(a), dense(b), InstructionSet::best());
     by_dtype!(pair.y.dtype(), T => {
         let (a, b) = (elements::<T>(&a), elements::<T>(&b));
         tensor::<T>(shape, |first, y| {

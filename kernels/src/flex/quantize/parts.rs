@@ -7,10 +7,14 @@ use burn::tensor::Shape;
 
 use super::element::Integer;
 #[cfg(target_arch = "x86_64")]
-use crate::flex::instructions::Fused;
 use crate::flex::{
-    instructions::{Set, Sum, Usual},
+    instructions::Fused,
+    simd::{Avx512Bytes, Isa},
+};
+use crate::flex::{
+    instructions::{Sum, Usual},
     memory::{Buffer, Cuts, Grid},
+    simd::InstructionSet,
 };
 
 /// Minimum number of elements of a part, if there are several.
@@ -27,38 +31,30 @@ pub trait Work {
     fn run<S: Sum>(self) -> Self::Output;
 }
 
-/// Runs work with the instructions of a set, which the processor has.
+/// Runs work with the instructions of a set.
 #[inline]
-pub fn run_with<W: Work>(set: Set, work: W) -> W::Output {
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-    fn widest<W: Work>(work: W) -> W::Output {
-        work.run::<Fused>()
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    fn wide<W: Work>(work: W) -> W::Output {
-        work.run::<Fused>()
-    }
+pub fn run_with<W: Work>(set: InstructionSet, work: W) -> W::Output {
     match set {
-        // SAFETY: the processor has the instructions that the function is compiled for.
         #[cfg(target_arch = "x86_64")]
-        Set::Avx512 if has_bytes() => unsafe { widest(work) },
-        // SAFETY: as above; what has AVX-512 has these too.
+        InstructionSet::Avx512(isa) => match Avx512Bytes::new() {
+            Some(isa) => isa.call(
+                #[inline(always)]
+                || work.run::<Fused>(),
+            ),
+            None => isa.call(
+                #[inline(always)]
+                || work.run::<Fused>(),
+            ),
+        },
         #[cfg(target_arch = "x86_64")]
-        Set::Avx512 | Set::Avx2 => unsafe { wide(work) },
+        InstructionSet::Avx2(isa) => isa.call(
+            #[inline(always)]
+            || work.run::<Fused>(),
+        ),
         #[cfg(target_arch = "aarch64")]
-        Set::Neon => work.run::<Usual>(),
-        Set::Portable => work.run::<Usual>(),
+        InstructionSet::Neon(_) => work.run::<Usual>(),
+        InstructionSet::Portable(_) => work.run::<Usual>(),
     }
-}
-
-/// Whether 512-bit registers compute with bytes.
-#[cfg(target_arch = "x86_64")]
-fn has_bytes() -> bool {
-    is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512vl")
 }
 
 /// A tensor of elements that `write` writes, part by part: it gets the index of the first element of a part.

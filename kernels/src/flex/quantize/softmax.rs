@@ -6,8 +6,9 @@ use super::element::{Integer, Rounding, by_dtype};
 use super::parts::{Blank, SHARE, Work, elements, run_with, written_in};
 use super::unary::float;
 use crate::flex::{
-    instructions::{Set, Sum},
+    instructions::Sum,
     memory::{SliceWriter, write_each},
+    simd::InstructionSet,
     softmax::{greatest, powers},
 };
 use crate::spec::quantize::{Affine, Rounded};
@@ -23,7 +24,7 @@ pub fn softmax(x: &FlexTensor, of: Affine, to: Affine, rounded: Rounded) -> Opti
             let values = written_in::<Y>(x.len(), SHARE.next_multiple_of(length), |first, y| {
                 let x = &x[first..][..y.len()];
                 let mut row = vec![0.0; length];
-                run_with(Set::best(), Rows { x, y, row: &mut row, of, to, rounded, rounding })
+                run_with(InstructionSet::best(), Rows { x, y, row: &mut row, of, to, rounded, rounding })
             });
             values.tensor(shape.clone())
         })

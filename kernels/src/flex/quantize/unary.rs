@@ -7,12 +7,13 @@ use super::element::{Integer, Rounding, by_dtype};
 use super::linear::single;
 use super::parts::{Blank, Work, elements, pieces, run_with, tensor, written};
 use super::softmax;
-use super::table::look_up;
 use crate::flex::copy::dense;
+use crate::flex::simd::look_up;
 use crate::flex::{
     elementary::activate,
-    instructions::{Set, Sum},
+    instructions::Sum,
     memory::{SliceWriter, write_each},
+    simd::InstructionSet,
 };
 use crate::spec::epilogue::Activation;
 use crate::spec::quantize::{Affine, Function, Unary};
@@ -44,7 +45,7 @@ pub fn compute(x: FlexTensor, bias: Option<FlexTensor>, unary: Unary) -> Option<
         let x_elements = elements::<X>(&x);
         by_dtype!(unary.y.dtype(), Y => tensor::<Y>(x.shape(), |first, y| {
             let x = &x_elements[first..][..y.len()];
-            run_with(Set::best(), Blocks { x, y, bias: None, activation, unary, rounding })
+            run_with(InstructionSet::best(), Blocks { x, y, bias: None, activation, unary, rounding })
         }))
     })?
 }
@@ -70,7 +71,7 @@ fn biased(
                 let x = &x_elements[first..][range];
                 let bias = Some(&bias[place..][..x.len()]);
                 y.write(x.len(), |y| {
-                    run_with(Set::best(), Blocks { x, y, bias, activation, unary, rounding })
+                    run_with(InstructionSet::best(), Blocks { x, y, bias, activation, unary, rounding })
                 });
             }
             y.finish()

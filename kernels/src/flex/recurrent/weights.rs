@@ -15,10 +15,10 @@ use crate::{
     flex::{
         copy::dense,
         gemm::{End, Right, multiply_packed},
-        instructions::Set,
         memory::Buffer,
         packed::{Pack, pack},
         quantize::{Integer, by_dtype, elements},
+        simd::InstructionSet,
         view::{Matrix, RawView, Unaligned},
         widened,
     },
@@ -59,7 +59,7 @@ impl Weights {
         sizes: Sizes,
         packed: Option<&[Packed; 2]>,
     ) -> Option<Self> {
-        let make: fn(Set, Matrix<'_, Unaligned>) -> Right = match packed {
+        let make: fn(InstructionSet, Matrix<'_, Unaligned>) -> Right = match packed {
             Some(_) => Right::of_weight,
             None => Right::new,
         };
@@ -79,7 +79,7 @@ impl Weights {
                     sizes.features,
                 ];
                 let view = RawView::of(&weight.reshape(rows.into()))?;
-                let right = make(Set::best(), view.matrix(&[]).transposed());
+                let right = make(InstructionSet::best(), view.matrix(&[]).transposed());
                 Some(Pack::Right(Arc::new(right)))
             },
         )?;
@@ -93,7 +93,7 @@ impl Weights {
                 let matrix = view.matrix(&[direction]);
                 separate(matrix, cell, sizes.hidden)
             });
-            let rights = parts.map(|matrix| make(Set::best(), matrix.transposed()));
+            let rights = parts.map(|matrix| make(InstructionSet::best(), matrix.transposed()));
             Some(Pack::Rights(rights.collect()))
         })?;
         let scales = match (input_matrices.scales(sizes), matrices.scales(sizes)) {

@@ -1,7 +1,6 @@
-//! What comes of the numbers that windows see.
+//! Reductions of the numbers that windows see.
 
-use super::Masked;
-use crate::flex::gemm::Plain;
+use crate::flex::simd::Isa;
 
 /// Output pixels of one channel that a register has.
 #[derive(Clone, Copy)]
@@ -10,38 +9,21 @@ pub struct At {
     pub position: [usize; 3],
     /// Index of the first one in the channel.
     pub offset: usize,
-    /// The lanes that are output pixels.
-    pub mask: u32,
+    /// Number of lanes that are output pixels.
+    pub count: usize,
 }
 
-/// What comes of the numbers that a window sees.
-pub trait Fold<L: Masked> {
-    /// What is there before the first number.
-    ///
-    /// # Safety
-    ///
-    /// The processor has the instructions of the lanes, as for all methods.
-    unsafe fn begin(&self) -> L;
+/// Reduction of the numbers that a window sees.
+pub trait Fold {
+    /// Weight of each tap; empty if there are none.
+    fn weights(&self) -> &[f32];
 
-    /// With the numbers that a tap sees.
-    unsafe fn step(&self, sum: L, values: L, tap: usize) -> L;
+    /// The result of no number.
+    fn begin<I: Isa>(&self, isa: I) -> I::Floats;
 
-    /// The results, from what there is after the last tap.
-    unsafe fn end(&self, sum: L, at: At) -> L;
+    /// `sum` with the numbers that a tap of this weight sees.
+    fn step<I: Isa>(&self, isa: I, sum: I::Floats, values: I::Floats, weight: f32) -> I::Floats;
+
+    /// The output pixels, from the results after the last tap.
+    fn end<I: Isa>(&self, isa: I, sum: I::Floats, at: At) -> I::Floats;
 }
-
-macro_rules! any_fold {
-    ($($lanes:ty),*) => {
-        /// A fold for each set of instructions.
-        pub trait AnyFold: Fold<Plain> $(+ Fold<$lanes>)* {}
-
-        impl<F: Fold<Plain> $(+ Fold<$lanes>)*> AnyFold for F {}
-    };
-}
-
-#[cfg(target_arch = "x86_64")]
-any_fold! { std::arch::x86_64::__m256, std::arch::x86_64::__m512 }
-#[cfg(target_arch = "aarch64")]
-any_fold! { std::arch::aarch64::float32x4_t }
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-any_fold! {}

@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use super::ROWS;
 use crate::flex::{
-    instructions::Set,
     memory::{Cuts, Grid, Order, Unwritten, Written},
+    simd::InstructionSet,
     threads::uneven_parts,
 };
 
@@ -16,7 +16,7 @@ use crate::flex::{
 const TILES: usize = 4;
 
 /// How many bands so many threads make of a plane of positions.
-pub fn bands(set: Set, plane: usize, threads: usize) -> usize {
+pub fn bands(set: InstructionSet, plane: usize, threads: usize) -> usize {
     threads.min(plane / (TILES * set.columns())).max(1)
 }
 
@@ -42,7 +42,7 @@ impl Planes {
 
     /// Divides planes into bands of rows for so many threads: band after band, each in all planes. The rows of the rectangle are
     /// the depths of all planes.
-    pub fn bands(self, set: Set, threads: usize) -> Grid<'static> {
+    pub fn bands(self, set: InstructionSet, threads: usize) -> Grid<'static> {
         let plane = self.rows * self.columns;
         let rows = self.rows.div_ceil(bands(set, plane, threads));
         // As many as are computed at once.
@@ -65,7 +65,7 @@ impl Planes {
 /// for each depth.
 pub fn by_bands<'a, T: Send + Sync>(
     out: Unwritten<'a, T>,
-    set: Set,
+    set: InstructionSet,
     planes: Planes,
     threads: usize,
     write: impl for<'p> Fn(usize, Range<usize>, Unwritten<'p, T>) -> Written<'p, T> + Send + Sync,
@@ -110,14 +110,20 @@ mod tests {
                 };
                 let length = planes.count * depths * high * wide;
                 let y = Buffer::filled(length, |out| {
-                    by_bands(out, Set::best(), planes, threads, |plane, rows, part| {
-                        part.write_rows(|depth, elements| {
-                            let first = ((plane * depths + depth) * high + rows.start) * wide;
-                            let values: Vec<u32> =
-                                (first as u32..).take(rows.len() * wide).collect();
-                            elements.write_copy_of_slice(&values)
-                        })
-                    })
+                    by_bands(
+                        out,
+                        InstructionSet::best(),
+                        planes,
+                        threads,
+                        |plane, rows, part| {
+                            part.write_rows(|depth, elements| {
+                                let first = ((plane * depths + depth) * high + rows.start) * wide;
+                                let values: Vec<u32> =
+                                    (first as u32..).take(rows.len() * wide).collect();
+                                elements.write_copy_of_slice(&values)
+                            })
+                        },
+                    )
                 });
                 let is_right = y.iter().copied().eq(0..length as u32);
                 assert!(is_right, "{} {high} {wide} {threads}", planes.count);

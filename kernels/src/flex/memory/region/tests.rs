@@ -64,19 +64,22 @@ fn proofs_of_other_elements_are_refused() {
 }
 
 #[test]
-fn tiles_are_inside_their_rectangle() {
+fn parts_are_inside_their_rectangle() {
     let mut values = [0f32; 12];
     overwrite(&mut values, |out| {
         let mut out = out.reshaped(3, 4);
-        let tile = out.tile(1..3, 2..4);
-        assert_eq!((tile.rows(), tile.columns(), tile.stride()), (2, 2, 4));
-        // SAFETY: the tile has two rows of two elements.
-        unsafe { tile.as_mut_ptr().add(tile.stride() + 1).write(3.0) };
-        assert!(fails(|| out.tile(1..4, 0..1).rows()));
-        assert!(fails(|| out.tile(0..1, 0..5).rows()));
+        // SAFETY: one part after another is in use.
+        let part = |rows, columns| unsafe { out.part(rows, columns) };
+        assert_eq!(
+            (part(1..3, 2..4).rows(), part(1..3, 2..4).columns()),
+            (2, 2)
+        );
+        let _ = part(2..3, 3..4).write(|part| part.write_copy_of_slice(&[3.0]));
+        assert!(fails(|| part(1..4, 0..1).rows()));
+        assert!(fails(|| part(0..1, 0..5).rows()));
+        assert_eq!(part(3..3, 4..4).rows(), 0);
         assert!(fails(|| out.row(3).len()));
-        assert_eq!(out.tile(3..3, 4..4).rows(), 0);
-        // SAFETY: the memory of `values` was initialized, and so is what the tile wrote.
+        // SAFETY: the memory of `values` was initialized, and so is what the part wrote.
         unsafe { out.assume_written() }
     });
     assert_eq!(values[11], 3.0);

@@ -1,0 +1,299 @@
+//! Registers of the processor's instruction sets, safe to use.
+//!
+//! A token such as `Avx512` exists only where the processor has the instructions: [`InstructionSet::best`] asks the processor.
+//! Registers come from tokens alone, so that whoever has one may use it. Loads and stores take slices and check their length.
+//! Kernels are generic over [`Isa`] and are compiled once per set by [`with_isa`].
+//!
+//! `pulp` is not used: it has no products of bytes (VNNI, AVX-VNNI, `sdot`), no loads and stores that expand and compress
+//! by a mask, and no stores to memory that is not initialized; its set for AVX-512 wants four more features than products of
+//! floats need.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod bytes;
+mod codes;
+mod dot;
+mod memory;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod portable;
+mod row;
+mod set;
+#[cfg(test)]
+mod tests;
+
+use std::mem::MaybeUninit;
+use std::ops::{Add, BitAnd, Div, Mul, Sub};
+
+#[cfg(target_arch = "x86_64")]
+pub use avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+pub use avx512::Avx512;
+#[cfg(target_arch = "x86_64")]
+pub use bytes::Avx512Bytes;
+pub use bytes::look_up;
+pub use codes::CodeIsa;
+pub(crate) use dot::with_dot_isa;
+#[cfg(test)]
+pub use dot::with_each_dot;
+pub use dot::{DotInstructions, DotIsa, SIGNS};
+#[cfg(target_arch = "aarch64")]
+pub use neon::Neon;
+pub use portable::Portable;
+pub use row::{RowLoads, Rows};
+pub use set::InstructionSet;
+pub(crate) use set::with_isa;
+#[cfg(test)]
+pub use set::{with_each_set, with_this_set};
+
+/// Number of lanes of the widest register.
+pub const WIDEST: usize = 16;
+
+/// An instruction set, as a token of its presence.
+pub trait Isa: Copy + Send + Sync + 'static {
+    type Floats: Floats<Ints = Self::Ints>;
+    type Ints: Ints<Floats = Self::Floats>;
+
+    /// Number of 32-bit lanes of a register.
+    const LANES: usize;
+    /// Whether [`Isa::transposed`] works in registers.
+    const HAS_TRANSPOSE: bool = false;
+
+    /// Calls a function that is compiled for the set if it, and all that it calls, is `#[inline(always)]`.
+    fn call<R>(self, run: impl FnOnce() -> R) -> R;
+
+    fn splat(self, value: f32) -> Self::Floats;
+
+    fn splat_int(self, value: i32) -> Self::Ints;
+
+    /// Loads the first [`Isa::LANES`] elements.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer.
+    fn load(self, from: &[f32]) -> Self::Floats;
+
+    /// Loads the first [`Isa::LANES`] elements.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer.
+    fn load_ints(self, from: &[i32]) -> Self::Ints;
+
+    /// Loads the first [`Isa::LANES`] words.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer.
+    #[inline(always)]
+    fn load_words(self, from: &[u32]) -> Self::Ints {
+        self.load_ints(bytemuck::cast_slice(from))
+    }
+
+    /// Loads the first [`Isa::LANES`] bytes, each in a lane of its own.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer.
+    fn load_bytes(self, from: &[u8]) -> Self::Ints;
+
+    /// Loads the element `lane` for each lane of the mask. The other lanes are those of `other`.
+    ///
+    /// # Safety
+    ///
+    /// The elements of the mask are valid for reads.
+    unsafe fn load_masked(self, from: *const f32, mask: u32, other: Self::Floats) -> Self::Floats;
+
+    /// Loads the elements that there are, at most [`Isa::LANES`]. The other lanes are those of `other`.
+    #[inline(always)]
+    fn load_first(self, from: &[f32], other: Self::Floats) -> Self::Floats {
+        let count = from.len().min(Self::LANES);
+        // SAFETY: the mask has the elements of the slice.
+        unsafe { self.load_masked(from.as_ptr(), first_lanes(count), other) }
+    }
+
+    /// Loads consecutive elements into the lanes of a mask. The other lanes are 0.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer elements.
+    #[inline(always)]
+    fn load_expanded(self, from: &[f32], mask: LaneMask) -> Self::Floats {
+        if mask.count == Self::LANES {
+            return self.load(from);
+        }
+        let elements = &from[..mask.count];
+        // SAFETY: the mask has as many lanes as there are elements.
+        let elements = unsafe { self.load_masked(elements.as_ptr(), mask.first, self.splat(0.0)) };
+        if mask.is_first() {
+            elements
+        } else {
+            elements.expanded(mask)
+        }
+    }
+
+    /// Adds the products of an element for each row and of some columns.
+    #[inline(always)]
+    fn add_products<const ROWS: usize, const REGISTERS: usize>(
+        self,
+        sums: &mut [[Self::Floats; REGISTERS]; ROWS],
+        rows: &[f32; ROWS],
+        columns: [Self::Floats; REGISTERS],
+    ) {
+        for (sums, row) in sums.iter_mut().zip(rows) {
+            let value = self.splat(*row);
+            for (sum, column) in sums.iter_mut().zip(columns) {
+                *sum = value.mul_add(column, *sum);
+            }
+        }
+    }
+
+    /// Register `lane` of the result has the lane of this number of each register. Only if [`Isa::HAS_TRANSPOSE`].
+    #[inline(always)]
+    fn transposed(self, rows: [Self::Floats; WIDEST]) -> [Self::Floats; WIDEST] {
+        rows
+    }
+}
+
+/// A register of numbers of single precision.
+pub trait Floats:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+{
+    type Ints: Ints<Floats = Self>;
+
+    /// `self * factor + addend`, rounded once where the set has such instructions.
+    fn mul_add(self, factor: Self, addend: Self) -> Self;
+
+    /// The greater numbers; NaN where one is.
+    fn max(self, other: Self) -> Self;
+
+    /// Numbers within bounds; NaN stays.
+    fn clamp(self, low: Self, high: Self) -> Self;
+
+    /// Lanes 0, 2, 4 .. of this register and then of `high`.
+    fn even_lanes(self, high: Self) -> Self;
+
+    /// The lanes of a mask, moved to the first ones. The other lanes are 0.
+    fn compressed(self, mask: LaneMask) -> Self;
+
+    /// The first lanes, moved to those of a mask. The other lanes are 0.
+    fn expanded(self, mask: LaneMask) -> Self;
+
+    /// The nearest integers, ties to even, plus `zero`, within bounds; `low` where a number is NaN.
+    fn rounded(self, zero: Self, low: Self, high: Self) -> Self::Ints;
+
+    /// The bits of the numbers.
+    fn bits(self) -> Self::Ints;
+
+    /// Stores all lanes to the first elements.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer.
+    fn store(self, to: &mut [f32]);
+
+    /// Writes the first lanes, as many as there are elements.
+    ///
+    /// # Panics
+    ///
+    /// If there are more.
+    fn write(self, to: &mut [MaybeUninit<f32>]) -> &mut [f32];
+
+    /// Writes the lanes of a mask to consecutive elements, of which there are as many.
+    ///
+    /// # Panics
+    ///
+    /// If there are more or fewer.
+    fn write_compressed(self, to: &mut [MaybeUninit<f32>], mask: LaneMask) -> &mut [f32];
+}
+
+/// A register of integers of 32 bits, whose arithmetic wraps around.
+pub trait Ints: Copy + Add<Output = Self> + Mul<Output = Self> + BitAnd<Output = Self> {
+    type Floats: Floats<Ints = Self>;
+
+    /// The numbers in single precision.
+    fn floats(self) -> Self::Floats;
+
+    /// The bits, moved to less significant places; zeros are moved in. There are less than 32 places.
+    fn shifted_right(self, places: usize) -> Self;
+
+    /// Writes all lanes, of which there are as many as elements.
+    ///
+    /// # Panics
+    ///
+    /// If there are more or fewer.
+    fn write(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32];
+
+    /// Writes the bytes of the lanes of a mask, four each, one after another.
+    ///
+    /// # Panics
+    ///
+    /// If there are more or fewer.
+    fn write_compressed(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8];
+
+    /// Writes the least significant byte of the lanes of a mask one after another.
+    ///
+    /// # Panics
+    ///
+    /// If there are more or fewer.
+    fn write_bytes(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8];
+}
+
+/// Some lanes of a register.
+#[derive(Clone, Copy, Debug)]
+pub struct LaneMask {
+    /// A bit for each lane.
+    bits: u32,
+    /// The first lanes, as many as there are in the mask.
+    first: u32,
+    count: usize,
+}
+
+impl LaneMask {
+    /// The lanes whose bits are set.
+    #[inline(always)]
+    pub fn new(bits: u32) -> Self {
+        let count = bits.count_ones() as usize;
+        Self {
+            bits,
+            first: first_lanes(count),
+            count,
+        }
+    }
+
+    /// The first lanes.
+    #[inline(always)]
+    pub fn first(count: usize) -> Self {
+        let bits = first_lanes(count);
+        Self {
+            bits,
+            first: bits,
+            count,
+        }
+    }
+
+    /// Number of lanes.
+    #[inline(always)]
+    pub fn count(self) -> usize {
+        self.count
+    }
+
+    /// Whether the lane is one of them.
+    pub fn has(self, lane: usize) -> bool {
+        self.bits & (1 << lane) != 0
+    }
+
+    /// Whether these are the first lanes.
+    #[inline(always)]
+    fn is_first(self) -> bool {
+        self.bits == self.first
+    }
+}
+
+/// The mask of the first lanes.
+#[inline(always)]
+fn first_lanes(count: usize) -> u32 {
+    ((1u64 << count) - 1) as u32
+}

@@ -1,0 +1,230 @@
+//! AVX2 with FMA.
+
+use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
+use std::ops::{Add, BitAnd, Div, Mul, Sub};
+
+use super::memory::{
+    compressed, expanded, first, lanes, load, with_features, write_bytes, write_compressed,
+    write_first, write_words,
+};
+use super::{Floats, Ints, Isa, LaneMask, first_lanes};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Avx2(());
+
+#[derive(Clone, Copy)]
+pub struct F32x8(pub(super) __m256);
+
+#[derive(Clone, Copy)]
+pub struct I32x8(pub(super) __m256i);
+
+impl Avx2 {
+    /// `None` if the processor lacks the instructions.
+    pub fn new() -> Option<Self> {
+        let has_all = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+        has_all.then_some(Self(()))
+    }
+}
+
+impl Isa for Avx2 {
+    type Floats = F32x8;
+    type Ints = I32x8;
+
+    const LANES: usize = 8;
+
+    #[inline(always)]
+    fn call<R>(self, run: impl FnOnce() -> R) -> R {
+        #[target_feature(enable = "avx2,fma")]
+        fn compiled<R>(run: impl FnOnce() -> R) -> R {
+            run()
+        }
+        // SAFETY: the token exists only where the processor has the instructions.
+        unsafe { compiled(run) }
+    }
+
+    #[inline(always)]
+    fn load(self, from: &[f32]) -> F32x8 {
+        F32x8(load::<_, _, 8>(from))
+    }
+
+    #[inline(always)]
+    fn load_ints(self, from: &[i32]) -> I32x8 {
+        I32x8(load::<_, _, 8>(from))
+    }
+
+    #[inline(always)]
+    fn load_bytes(self, from: &[u8]) -> I32x8 {
+        self.widened_bytes(u64::from_le_bytes(first(from)))
+    }
+
+    #[inline(always)]
+    unsafe fn load_masked(self, from: *const f32, mask: u32, other: F32x8) -> F32x8 {
+        // SAFETY: the instructions read the elements of the mask alone, which the caller promises; the token proves that the
+        // processor has them.
+        unsafe {
+            if mask == 0xff {
+                return F32x8(_mm256_loadu_ps(from));
+            }
+            let mask = self.wide_mask(mask);
+            let values = _mm256_maskload_ps(from, mask);
+            F32x8(_mm256_blendv_ps(other.0, values, _mm256_castsi256_ps(mask)))
+        }
+    }
+
+    with_features! { "avx2,fma":
+        fn splat(_isa: Avx2, value: f32) -> F32x8 {
+            F32x8(_mm256_set1_ps(value))
+        }
+
+        fn splat_int(_isa: Avx2, value: i32) -> I32x8 {
+            I32x8(_mm256_set1_epi32(value))
+        }
+    }
+}
+
+impl Avx2 {
+    with_features! { "avx2":
+        fn widened_bytes(_isa: Avx2, bytes: u64) -> I32x8 {
+            I32x8(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(bytes as i64)))
+        }
+
+        /// All bits of the lanes of a mask.
+        fn wide_mask(_isa: Avx2, mask: u32) -> __m256i {
+            let bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+            let mask = _mm256_and_si256(_mm256_set1_epi32(mask as i32), bits);
+            _mm256_cmpeq_epi32(mask, bits)
+        }
+    }
+}
+
+impl Floats for F32x8 {
+    type Ints = I32x8;
+
+    with_features! { "avx2,fma":
+        fn mul_add(x: F32x8, factor: F32x8, addend: F32x8) -> F32x8 {
+            F32x8(_mm256_fmadd_ps(x.0, factor.0, addend.0))
+        }
+
+        fn max(x: F32x8, other: F32x8) -> F32x8 {
+            // The second operand passes where one is NaN.
+            let unordered = _mm256_cmp_ps::<_CMP_UNORD_Q>(x.0, x.0);
+            F32x8(_mm256_blendv_ps(_mm256_max_ps(x.0, other.0), x.0, unordered))
+        }
+
+        fn clamp(x: F32x8, low: F32x8, high: F32x8) -> F32x8 {
+            // The second operand passes where one is NaN.
+            F32x8(_mm256_min_ps(high.0, _mm256_max_ps(low.0, x.0)))
+        }
+
+        fn even_lanes(x: F32x8, high: F32x8) -> F32x8 {
+            let mixed = _mm256_castps_pd(_mm256_shuffle_ps::<0b10_00_10_00>(x.0, high.0));
+            F32x8(_mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(mixed)))
+        }
+
+        fn rounded(x: F32x8, zero: F32x8, low: F32x8, high: F32x8) -> I32x8 {
+            const EVEN: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+            let value = _mm256_add_ps(_mm256_round_ps::<EVEN>(x.0), zero.0);
+            // The second operand passes where one is NaN.
+            let value = _mm256_min_ps(_mm256_max_ps(value, low.0), high.0);
+            I32x8(_mm256_cvtps_epi32(value))
+        }
+
+        fn bits(x: F32x8) -> I32x8 {
+            I32x8(_mm256_castps_si256(x.0))
+        }
+    }
+
+    #[inline(always)]
+    fn compressed(self, mask: LaneMask) -> F32x8 {
+        let (lanes, _) = compressed::<f32, 8>(lanes(self.0), mask);
+        F32x8(load::<_, _, 8>(&lanes))
+    }
+
+    #[inline(always)]
+    fn expanded(self, mask: LaneMask) -> F32x8 {
+        F32x8(load::<_, _, 8>(&expanded::<f32, 8>(lanes(self.0), mask)))
+    }
+
+    #[inline(always)]
+    fn store(self, to: &mut [f32]) {
+        to[..8].copy_from_slice(&lanes::<_, f32, 8>(self.0));
+    }
+
+    #[inline(always)]
+    fn write(self, to: &mut [MaybeUninit<f32>]) -> &mut [f32] {
+        if to.len() == 8 {
+            return write_first::<_, 8>(lanes(self.0), to);
+        }
+        assert!(to.len() < 8, "more elements than the register has lanes");
+        let mask = Avx2(()).wide_mask(first_lanes(to.len()));
+        // SAFETY: the instruction writes the elements of the mask, which are those of the slice; a register exists only where
+        // the processor has it.
+        unsafe {
+            _mm256_maskstore_ps(to.as_mut_ptr().cast(), mask, self.0);
+            to.assume_init_mut()
+        }
+    }
+
+    #[inline(always)]
+    fn write_compressed(self, to: &mut [MaybeUninit<f32>], mask: LaneMask) -> &mut [f32] {
+        if mask.is_first() {
+            assert!(to.len() == mask.count);
+            return self.write(to);
+        }
+        write_compressed::<_, 8>(lanes(self.0), to, mask)
+    }
+}
+
+impl Ints for I32x8 {
+    type Floats = F32x8;
+
+    with_features! { "avx2":
+        fn floats(x: I32x8) -> F32x8 {
+            F32x8(_mm256_cvtepi32_ps(x.0))
+        }
+
+        fn shifted_right(x: I32x8, places: usize) -> I32x8 {
+            I32x8(_mm256_srl_epi32(x.0, _mm_cvtsi32_si128(places as i32)))
+        }
+    }
+
+    #[inline(always)]
+    fn write(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32] {
+        to.write_copy_of_slice(&lanes::<_, i32, 8>(self.0))
+    }
+
+    #[inline(always)]
+    fn write_compressed(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
+        write_words::<8>(lanes(self.0), to, mask)
+    }
+
+    #[inline(always)]
+    fn write_bytes(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
+        write_bytes::<8>(lanes(self.0), to, mask)
+    }
+}
+
+macro_rules! operators {
+    ($($register:ident $operator:ident $name:ident $intrinsic:ident;)*) => {$(
+        impl $operator for $register {
+            type Output = Self;
+
+            with_features! { "avx2":
+                fn $name(x: $register, other: $register) -> $register {
+                    $register($intrinsic(x.0, other.0))
+                }
+            }
+        }
+    )*};
+}
+
+operators! {
+    F32x8 Add add _mm256_add_ps;
+    F32x8 Sub sub _mm256_sub_ps;
+    F32x8 Mul mul _mm256_mul_ps;
+    F32x8 Div div _mm256_div_ps;
+    I32x8 Add add _mm256_add_epi32;
+    I32x8 Mul mul _mm256_mullo_epi32;
+    I32x8 BitAnd bitand _mm256_and_si256;
+}

@@ -1,0 +1,309 @@
+//! AVX-512.
+
+use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
+use std::ops::{Add, BitAnd, Div, Mul, Sub};
+
+use super::memory::{lanes, load, with_features, write_first};
+use super::{Floats, Ints, Isa, LaneMask, WIDEST, first_lanes};
+
+/// The foundation of AVX-512.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Avx512(());
+
+#[derive(Clone, Copy)]
+pub struct F32x16(pub(super) __m512);
+
+#[derive(Clone, Copy)]
+pub struct I32x16(pub(super) __m512i);
+
+impl Avx512 {
+    /// `None` if the processor lacks the instructions.
+    pub fn new() -> Option<Self> {
+        is_x86_feature_detected!("avx512f").then_some(Self(()))
+    }
+}
+
+impl Isa for Avx512 {
+    type Floats = F32x16;
+    type Ints = I32x16;
+
+    const LANES: usize = 16;
+    const HAS_TRANSPOSE: bool = true;
+
+    #[inline(always)]
+    fn call<R>(self, run: impl FnOnce() -> R) -> R {
+        #[target_feature(enable = "avx512f")]
+        fn compiled<R>(run: impl FnOnce() -> R) -> R {
+            run()
+        }
+        // SAFETY: the token exists only where the processor has the instructions.
+        unsafe { compiled(run) }
+    }
+
+    #[inline(always)]
+    fn load(self, from: &[f32]) -> F32x16 {
+        F32x16(load::<_, _, 16>(from))
+    }
+
+    #[inline(always)]
+    fn load_ints(self, from: &[i32]) -> I32x16 {
+        I32x16(load::<_, _, 16>(from))
+    }
+
+    #[inline(always)]
+    fn load_bytes(self, from: &[u8]) -> I32x16 {
+        self.widened(load::<_, _, 16>(from))
+    }
+
+    #[inline(always)]
+    unsafe fn load_masked(self, from: *const f32, mask: u32, other: F32x16) -> F32x16 {
+        // SAFETY: the instruction reads the elements of the mask alone, which the caller promises; the token proves that
+        // the processor has it.
+        F32x16(unsafe { _mm512_mask_loadu_ps(other.0, mask as u16, from) })
+    }
+
+    with_features! { "avx512f":
+        fn splat(_isa: Avx512, value: f32) -> F32x16 {
+            F32x16(_mm512_set1_ps(value))
+        }
+
+        fn splat_int(_isa: Avx512, value: i32) -> I32x16 {
+            I32x16(_mm512_set1_epi32(value))
+        }
+
+        fn transposed(_isa: Avx512, rows: [F32x16; WIDEST]) -> [F32x16; WIDEST] {
+            transposed(rows)
+        }
+    }
+}
+
+impl Avx512 {
+    with_features! { "avx512f":
+        fn widened(_isa: Avx512, bytes: __m128i) -> I32x16 {
+            I32x16(_mm512_cvtepu8_epi32(bytes))
+        }
+    }
+}
+
+/// Pairs of rows exchange odd and even lanes, then fours of rows pairs of lanes, then all rows blocks of four lanes.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn transposed(rows: [F32x16; WIDEST]) -> [F32x16; WIDEST] {
+    let mut pairs = rows;
+    for at in (0..WIDEST).step_by(2) {
+        pairs[at] = F32x16(_mm512_unpacklo_ps(rows[at].0, rows[at + 1].0));
+        pairs[at + 1] = F32x16(_mm512_unpackhi_ps(rows[at].0, rows[at + 1].0));
+    }
+    // Register `4 * i + j` has lane `4 * k + j` of four rows in its block `k`.
+    let mut fours = [_mm512_setzero_pd(); WIDEST];
+    for at in (0..WIDEST).step_by(4) {
+        // Closures over registers are not inlined for sure.
+        let a = _mm512_castps_pd(pairs[at].0);
+        let b = _mm512_castps_pd(pairs[at + 1].0);
+        let c = _mm512_castps_pd(pairs[at + 2].0);
+        let d = _mm512_castps_pd(pairs[at + 3].0);
+        fours[at] = _mm512_unpacklo_pd(a, c);
+        fours[at + 1] = _mm512_unpackhi_pd(a, c);
+        fours[at + 2] = _mm512_unpacklo_pd(b, d);
+        fours[at + 3] = _mm512_unpackhi_pd(b, d);
+    }
+    let mut columns = rows;
+    for at in 0..4 {
+        let a = _mm512_castpd_ps(fours[at]);
+        let b = _mm512_castpd_ps(fours[at + 4]);
+        let c = _mm512_castpd_ps(fours[at + 8]);
+        let d = _mm512_castpd_ps(fours[at + 12]);
+        let even = [
+            _mm512_shuffle_f32x4::<0x88>(a, b),
+            _mm512_shuffle_f32x4::<0x88>(c, d),
+        ];
+        let odd = [
+            _mm512_shuffle_f32x4::<0xdd>(a, b),
+            _mm512_shuffle_f32x4::<0xdd>(c, d),
+        ];
+        columns[at] = F32x16(_mm512_shuffle_f32x4::<0x88>(even[0], even[1]));
+        columns[at + 4] = F32x16(_mm512_shuffle_f32x4::<0x88>(odd[0], odd[1]));
+        columns[at + 8] = F32x16(_mm512_shuffle_f32x4::<0xdd>(even[0], even[1]));
+        columns[at + 12] = F32x16(_mm512_shuffle_f32x4::<0xdd>(odd[0], odd[1]));
+    }
+    columns
+}
+
+impl Floats for F32x16 {
+    type Ints = I32x16;
+
+    with_features! { "avx512f":
+        fn mul_add(x: F32x16, factor: F32x16, addend: F32x16) -> F32x16 {
+            F32x16(_mm512_fmadd_ps(x.0, factor.0, addend.0))
+        }
+
+        fn max(x: F32x16, other: F32x16) -> F32x16 {
+            // The second operand passes where one is NaN.
+            let unordered = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x.0, x.0);
+            F32x16(_mm512_mask_mov_ps(_mm512_max_ps(x.0, other.0), unordered, x.0))
+        }
+
+        fn clamp(x: F32x16, low: F32x16, high: F32x16) -> F32x16 {
+            // The second operand passes where one is NaN.
+            F32x16(_mm512_min_ps(high.0, _mm512_max_ps(low.0, x.0)))
+        }
+
+        fn even_lanes(x: F32x16, high: F32x16) -> F32x16 {
+            let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            F32x16(_mm512_permutex2var_ps(x.0, even, high.0))
+        }
+
+        fn compressed(x: F32x16, mask: LaneMask) -> F32x16 {
+            F32x16(_mm512_maskz_compress_ps(mask.bits as u16, x.0))
+        }
+
+        fn expanded(x: F32x16, mask: LaneMask) -> F32x16 {
+            F32x16(_mm512_maskz_expand_ps(mask.bits as u16, x.0))
+        }
+
+        fn rounded(x: F32x16, zero: F32x16, low: F32x16, high: F32x16) -> I32x16 {
+            let value = _mm512_add_ps(_mm512_roundscale_ps::<0>(x.0), zero.0);
+            // The second operand passes where one is NaN.
+            let value = _mm512_min_ps(_mm512_max_ps(value, low.0), high.0);
+            I32x16(_mm512_cvtps_epi32(value))
+        }
+
+        fn bits(x: F32x16) -> I32x16 {
+            I32x16(_mm512_castps_si512(x.0))
+        }
+    }
+
+    #[inline(always)]
+    fn store(self, to: &mut [f32]) {
+        to[..16].copy_from_slice(&lanes::<_, f32, 16>(self.0));
+    }
+
+    #[inline(always)]
+    fn write(self, to: &mut [MaybeUninit<f32>]) -> &mut [f32] {
+        if to.len() == 16 {
+            return write_first::<_, 16>(lanes(self.0), to);
+        }
+        assert!(to.len() < 16, "more elements than the register has lanes");
+        // SAFETY: the instruction writes the elements of the mask, which are those of the slice; a register exists only where
+        // the processor has it.
+        unsafe {
+            _mm512_mask_storeu_ps(to.as_mut_ptr().cast(), first_lanes(to.len()) as u16, self.0);
+            to.assume_init_mut()
+        }
+    }
+
+    #[inline(always)]
+    fn write_compressed(self, to: &mut [MaybeUninit<f32>], mask: LaneMask) -> &mut [f32] {
+        assert!(to.len() == mask.count);
+        if mask.count == 16 {
+            return write_first::<_, 16>(lanes(self.0), to);
+        }
+        let lanes = if mask.is_first() {
+            self
+        } else {
+            self.compressed(mask)
+        };
+        // SAFETY: the instruction writes an element for each lane of the mask, which are those of the slice; a register exists
+        // only where the processor has it.
+        unsafe {
+            _mm512_mask_storeu_ps(to.as_mut_ptr().cast(), mask.first as u16, lanes.0);
+            to.assume_init_mut()
+        }
+    }
+}
+
+impl Ints for I32x16 {
+    type Floats = F32x16;
+
+    with_features! { "avx512f":
+        fn floats(x: I32x16) -> F32x16 {
+            F32x16(_mm512_cvtepi32_ps(x.0))
+        }
+
+        fn shifted_right(x: I32x16, places: usize) -> I32x16 {
+            I32x16(_mm512_srl_epi32(x.0, _mm_cvtsi32_si128(places as i32)))
+        }
+    }
+
+    #[inline(always)]
+    fn write(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32] {
+        to.write_copy_of_slice(&lanes::<_, i32, 16>(self.0))
+    }
+
+    #[inline(always)]
+    fn write_compressed(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
+        assert!(to.len() == 4 * mask.count);
+        if mask.count == 16 {
+            return write_first::<_, 64>(lanes(self.0), to);
+        }
+        let lanes = if mask.is_first() {
+            self
+        } else {
+            self.compressed(mask)
+        };
+        // SAFETY: the instruction writes four bytes for each lane of the mask, which are those of the slice; a register exists
+        // only where the processor has it.
+        unsafe {
+            _mm512_mask_storeu_epi32(to.as_mut_ptr().cast(), mask.first as u16, lanes.0);
+            to.assume_init_mut()
+        }
+    }
+
+    #[inline(always)]
+    fn write_bytes(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
+        assert!(to.len() == mask.count);
+        if mask.count == 16 {
+            return write_first::<_, 16>(lanes(self.bytes()), to);
+        }
+        let lanes = if mask.is_first() {
+            self
+        } else {
+            self.compressed(mask)
+        };
+        // SAFETY: the instruction writes a byte for each lane of the mask, which are those of the slice; a register exists only
+        // where the processor has it.
+        unsafe {
+            _mm512_mask_cvtepi32_storeu_epi8(to.as_mut_ptr().cast(), mask.first as u16, lanes.0);
+            to.assume_init_mut()
+        }
+    }
+}
+
+impl I32x16 {
+    with_features! { "avx512f":
+        /// The lanes of a mask, in the first ones.
+        fn compressed(x: I32x16, mask: LaneMask) -> I32x16 {
+            I32x16(_mm512_maskz_compress_epi32(mask.bits as u16, x.0))
+        }
+
+        /// The least significant byte of each lane.
+        fn bytes(x: I32x16) -> __m128i {
+            _mm512_cvtepi32_epi8(x.0)
+        }
+    }
+}
+
+macro_rules! operators {
+    ($($register:ident $operator:ident $name:ident $intrinsic:ident;)*) => {$(
+        impl $operator for $register {
+            type Output = Self;
+
+            with_features! { "avx512f":
+                fn $name(x: $register, other: $register) -> $register {
+                    $register($intrinsic(x.0, other.0))
+                }
+            }
+        }
+    )*};
+}
+
+operators! {
+    F32x16 Add add _mm512_add_ps;
+    F32x16 Sub sub _mm512_sub_ps;
+    F32x16 Mul mul _mm512_mul_ps;
+    F32x16 Div div _mm512_div_ps;
+    I32x16 Add add _mm512_add_epi32;
+    I32x16 Mul mul _mm512_mullo_epi32;
+    I32x16 BitAnd bitand _mm512_and_si512;
+}

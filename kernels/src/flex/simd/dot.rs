@@ -1,0 +1,326 @@
+//! Products of bytes: each lane of a register sums the products of four bytes at once.
+
+#[cfg(target_arch = "aarch64")]
+mod arm;
+mod portable;
+#[cfg(test)]
+mod tests;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+#[cfg(target_arch = "aarch64")]
+pub use arm::NeonDot;
+#[cfg(target_arch = "x86_64")]
+pub use x86::{Avx512Vnni, AvxVnni};
+
+#[cfg(target_arch = "x86_64")]
+use super::Avx2;
+#[cfg(target_arch = "aarch64")]
+use super::Neon;
+use super::{InstructionSet, Isa, Portable};
+
+/// The most significant bits of four bytes: flipping them turns signed bytes into unsigned ones, 128 more.
+pub const SIGNS: u32 = 0x8080_8080;
+
+/// An instruction set with sums of products of four bytes.
+///
+/// One operand of a product is a row of signed bytes, the same for all lanes; the other one, the terms of columns, is signed or
+/// unsigned by [`DotIsa::SIGNED_COLUMNS`].
+pub trait DotIsa: Isa {
+    /// Four bytes for each lane.
+    type Terms: Copy;
+
+    /// Number of words that four bytes of a row take, as [`DotInstructions::write_row`] writes them.
+    const WORDS: usize;
+    /// Whether terms of columns are signed bytes.
+    const SIGNED_COLUMNS: bool;
+    /// Maximum number of rows of a tile of bytes.
+    const TILE_ROWS: usize;
+    /// Whether there are registers for several rows of windows.
+    const HAS_REGISTERS: bool = true;
+
+    /// The terms of the first [`Isa::LANES`] words.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer.
+    fn terms(self, from: &[u32]) -> Self::Terms;
+
+    /// Terms from anywhere in blocks of sixteen bytes, one for each four lanes, which begin `step` bytes apart. `index` has
+    /// the places of the terms in a block.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer bytes.
+    fn windows(self, from: &[u8], step: usize, index: &[u8; 16]) -> Self::Terms;
+
+    /// Adds the products with four bytes of a row, the first [`DotIsa::WORDS`] words.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer.
+    fn add_dot(self, sum: Self::Ints, terms: Self::Terms, row: &[u32]) -> Self::Ints;
+
+    /// Adds the products of four bytes of each row with the terms of some columns.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer words than rows have.
+    #[inline(always)]
+    fn add_dots<const ROWS: usize, const REGISTERS: usize>(
+        self,
+        sums: &mut [[Self::Ints; REGISTERS]; ROWS],
+        rows: &[u32],
+        columns: [Self::Terms; REGISTERS],
+    ) {
+        let rows = &rows[..ROWS * Self::WORDS];
+        for (row, sums) in sums.iter_mut().enumerate() {
+            for (sum, column) in sums.iter_mut().zip(columns) {
+                *sum = self.add_dot(*sum, column, &rows[row * Self::WORDS..]);
+            }
+        }
+    }
+
+    /// What [`DotIsa::add_code_dot`] subtracts from codes of so many bits.
+    #[inline(always)]
+    fn code_offset(_bits: usize) -> i32 {
+        0
+    }
+
+    /// Adds the products of four codes of `BITS` bits, in bytes, with four signed bytes above -128.
+    fn add_code_dot<const BITS: usize>(
+        self,
+        sum: Self::Ints,
+        codes: Self::Ints,
+        row: u32,
+    ) -> Self::Ints;
+}
+
+/// Instructions for products of bytes that the processor has, from the fastest on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DotInstructions {
+    #[cfg(target_arch = "x86_64")]
+    Avx512Vnni(Avx512Vnni),
+    #[cfg(target_arch = "x86_64")]
+    AvxVnni(AvxVnni),
+    /// Products of integers of 16 bits: those of bytes saturate.
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+    #[cfg(target_arch = "aarch64")]
+    NeonDot(NeonDot),
+    /// Products of integers of 16 bits.
+    #[cfg(target_arch = "aarch64")]
+    Neon(Neon),
+    Portable(Portable),
+}
+
+/// Evaluates an expression with the token of [`DotInstructions`], compiled for it.
+macro_rules! with_dot_isa {
+    ($dot:expr, $isa:ident => $run:expr) => {
+        match $dot {
+            #[cfg(target_arch = "x86_64")]
+            $crate::flex::simd::DotInstructions::Avx512Vnni($isa) => $crate::flex::simd::Isa::call(
+                $isa,
+                #[inline(always)]
+                || $run,
+            ),
+            #[cfg(target_arch = "x86_64")]
+            $crate::flex::simd::DotInstructions::AvxVnni($isa) => $crate::flex::simd::Isa::call(
+                $isa,
+                #[inline(always)]
+                || $run,
+            ),
+            #[cfg(target_arch = "x86_64")]
+            $crate::flex::simd::DotInstructions::Avx2($isa) => $crate::flex::simd::Isa::call(
+                $isa,
+                #[inline(always)]
+                || $run,
+            ),
+            #[cfg(target_arch = "aarch64")]
+            $crate::flex::simd::DotInstructions::NeonDot($isa) => $crate::flex::simd::Isa::call(
+                $isa,
+                #[inline(always)]
+                || $run,
+            ),
+            #[cfg(target_arch = "aarch64")]
+            $crate::flex::simd::DotInstructions::Neon($isa) => $crate::flex::simd::Isa::call(
+                $isa,
+                #[inline(always)]
+                || $run,
+            ),
+            $crate::flex::simd::DotInstructions::Portable($isa) => $run,
+        }
+    };
+}
+
+pub(crate) use with_dot_isa;
+
+/// A constant of the token of `self`.
+macro_rules! constant {
+    ($self:ident, $constant:ident) => {
+        match $self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512Vnni(_) => Avx512Vnni::$constant,
+            #[cfg(target_arch = "x86_64")]
+            Self::AvxVnni(_) => AvxVnni::$constant,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(_) => Avx2::$constant,
+            #[cfg(target_arch = "aarch64")]
+            Self::NeonDot(_) => NeonDot::$constant,
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(_) => Neon::$constant,
+            Self::Portable(_) => Portable::$constant,
+        }
+    };
+}
+
+impl DotInstructions {
+    /// Those that the processor has, from the fastest on.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let all = [
+            #[cfg(target_arch = "x86_64")]
+            Avx512Vnni::new().map(Self::Avx512Vnni),
+            #[cfg(target_arch = "x86_64")]
+            AvxVnni::new().map(Self::AvxVnni),
+            #[cfg(target_arch = "x86_64")]
+            Avx2::new().map(Self::Avx2),
+            #[cfg(target_arch = "aarch64")]
+            NeonDot::new().map(Self::NeonDot),
+            #[cfg(target_arch = "aarch64")]
+            Neon::new().map(Self::Neon),
+            Some(Self::Portable(Portable)),
+        ];
+        all.into_iter().flatten()
+    }
+
+    /// The fastest ones that the processor has and the environment allows.
+    pub fn best() -> Self {
+        #[cfg(test)]
+        if let Some(dot) = FORCED.get() {
+            return dot;
+        }
+        let best = Self::all().find(|dot| dot.set().is_allowed());
+        best.unwrap_or(Self::Portable(Portable))
+    }
+
+    /// The instruction set that they go with.
+    fn set(self) -> InstructionSet {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512Vnni(isa) => InstructionSet::Avx512(isa.base()),
+            #[cfg(target_arch = "x86_64")]
+            Self::AvxVnni(isa) => InstructionSet::Avx2(isa.base()),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(isa) => InstructionSet::Avx2(isa),
+            #[cfg(target_arch = "aarch64")]
+            Self::NeonDot(isa) => InstructionSet::Neon(isa.base()),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(isa) => InstructionSet::Neon(isa),
+            Self::Portable(isa) => InstructionSet::Portable(isa),
+        }
+    }
+
+    /// Number of sums of a register.
+    pub fn lanes(self) -> usize {
+        constant!(self, LANES)
+    }
+
+    /// Maximum number of rows of a tile.
+    pub fn rows(self) -> usize {
+        constant!(self, TILE_ROWS)
+    }
+
+    /// Number of columns of a tile.
+    pub fn columns(self) -> usize {
+        2 * self.lanes()
+    }
+
+    /// Number of words that four terms of a row take.
+    pub fn words(self) -> usize {
+        constant!(self, WORDS)
+    }
+
+    fn has_signed_columns(self) -> bool {
+        constant!(self, SIGNED_COLUMNS)
+    }
+
+    /// The bits that change in four terms of columns, from signed or unsigned bytes.
+    pub fn flip(self, is_signed: bool) -> u32 {
+        if is_signed == self.has_signed_columns() {
+            0
+        } else {
+            SIGNS
+        }
+    }
+
+    /// What that adds to them and to their zero point.
+    pub fn shift(self, is_signed: bool) -> i32 {
+        match (is_signed, self.has_signed_columns()) {
+            (true, false) => 128,
+            (false, true) => -128,
+            _ => 0,
+        }
+    }
+
+    /// The bits that make unsigned bytes of terms of columns, and what that adds to each.
+    #[inline(always)]
+    pub fn unsigned(self) -> (u32, i32) {
+        if self.has_signed_columns() {
+            (SIGNS, 128)
+        } else {
+            (0, 0)
+        }
+    }
+
+    /// Writes four signed terms of a row as [`DotIsa::add_dot`] reads them.
+    #[inline(always)]
+    pub fn write_row(self, terms: u32, to: &mut [u32]) {
+        if self.words() == 1 {
+            to[0] = terms;
+        } else {
+            // Integers of 16 bits: the first and the third term, then the others.
+            let wide = |byte: u32| u32::from((byte as u8 as i8) as u16);
+            to[0] = wide(terms) | wide(terms >> 16) << 16;
+            to[1] = wide(terms >> 8) | wide(terms >> 24) << 16;
+        }
+    }
+
+    /// Number of rows of panels of about equal size.
+    pub fn panel(self, rows: usize) -> usize {
+        let panels = rows.div_ceil(self.rows());
+        rows.div_ceil(panels.max(1)).max(1)
+    }
+}
+
+#[cfg(test)]
+thread_local! {
+    static FORCED: std::cell::Cell<Option<DotInstructions>> = const { std::cell::Cell::new(None) };
+}
+
+/// Runs a test with all instructions that the processor has.
+#[cfg(test)]
+pub fn with_each_dot(run: impl Fn(DotInstructions)) {
+    for dot in DotInstructions::all() {
+        FORCED.set(Some(dot));
+        run(dot);
+    }
+    FORCED.set(None);
+}
+
+/// Blocks of sixteen bytes that begin `step` bytes apart.
+///
+/// # Panics
+///
+/// If there are fewer bytes.
+#[inline(always)]
+fn blocks<const N: usize>(from: &[u8], step: usize) -> [[u8; 16]; N] {
+    let last = step.checked_mul(N - 1);
+    let end = last.and_then(|last| last.checked_add(16));
+    assert!(end.is_some_and(|end| end <= from.len()));
+    let mut blocks = [[0; 16]; N];
+    for (at, block) in blocks.iter_mut().enumerate() {
+        // SAFETY: the last block ends in the slice, by the assertion, and the others before it.
+        *block = unsafe { from.as_ptr().add(at * step).cast::<[u8; 16]>().read() };
+    }
+    blocks
+}

@@ -1,0 +1,253 @@
+//! Registers from slices and to slices.
+
+#[cfg(target_arch = "aarch64")]
+use std::arch::aarch64::*;
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
+use std::mem::{MaybeUninit, transmute_copy};
+
+use bytemuck::Pod;
+
+use super::LaneMask;
+
+/// Vector types of `std::arch`.
+///
+/// # Safety
+///
+/// All bits are those of lanes, and any bits are a value.
+pub unsafe trait Vector: Copy {}
+
+macro_rules! vectors {
+    ($($vector:ty),*) => {$(
+        // SAFETY: the lanes are integers or floats.
+        unsafe impl Vector for $vector {}
+    )*};
+}
+
+#[cfg(target_arch = "x86_64")]
+vectors! { __m128i, __m256, __m256i, __m512, __m512i }
+#[cfg(target_arch = "aarch64")]
+vectors! { float32x4_t, int32x4_t, uint32x4_t, int8x16_t, uint8x16_t, int16x4_t }
+
+/// The first elements as a register.
+///
+/// # Panics
+///
+/// If there are fewer than lanes.
+#[inline(always)]
+pub fn load<V: Vector, T: Pod, const LANES: usize>(from: &[T]) -> V {
+    const { assert!(size_of::<V>() == size_of::<[T; LANES]>()) };
+    let lanes: [T; LANES] = first(from);
+    // SAFETY: the array has the bytes of the register, and any bytes are a value.
+    unsafe { transmute_copy(&lanes) }
+}
+
+/// The first elements.
+///
+/// # Panics
+///
+/// If there are fewer.
+#[inline(always)]
+pub fn first<T: Pod, const LANES: usize>(from: &[T]) -> [T; LANES] {
+    match from.first_chunk() {
+        Some(lanes) => *lanes,
+        None => panic!("fewer elements than the register has lanes"),
+    }
+}
+
+/// The lanes of a register.
+#[inline(always)]
+pub fn lanes<V: Vector, T: Pod, const LANES: usize>(register: V) -> [T; LANES] {
+    const { assert!(size_of::<V>() == size_of::<[T; LANES]>()) };
+    // SAFETY: the register has the bytes of the array, and any bytes are a value.
+    unsafe { transmute_copy(&register) }
+}
+
+/// Writes the first lanes, as many as there are elements.
+///
+/// # Panics
+///
+/// If there are more.
+#[inline(always)]
+pub fn write_first<T: Pod, const LANES: usize>(
+    lanes: [T; LANES],
+    to: &mut [MaybeUninit<T>],
+) -> &mut [T] {
+    let first = &lanes[..to.len()];
+    to.write_copy_of_slice(first)
+}
+
+/// Writes the lanes of a mask to consecutive elements, of which there are as many.
+///
+/// # Panics
+///
+/// If there are more or fewer.
+#[inline(always)]
+pub fn write_compressed<T: Pod, const LANES: usize>(
+    lanes: [T; LANES],
+    to: &mut [MaybeUninit<T>],
+    mask: LaneMask,
+) -> &mut [T] {
+    let (lanes, count) = compressed(lanes, mask);
+    to.write_copy_of_slice(&lanes[..count])
+}
+
+/// Writes the bytes of the lanes of a mask, four each, one after another.
+///
+/// # Panics
+///
+/// If there are more or fewer.
+#[inline(always)]
+pub fn write_words<const LANES: usize>(
+    lanes: [i32; LANES],
+    to: &mut [MaybeUninit<u8>],
+    mask: LaneMask,
+) -> &mut [u8] {
+    if mask.count == LANES {
+        return to.write_copy_of_slice(bytemuck::cast_slice(&lanes));
+    }
+    let (lanes, count) = compressed(lanes, mask);
+    to.write_copy_of_slice(bytemuck::cast_slice(&lanes[..count]))
+}
+
+/// Writes the least significant byte of the lanes of a mask one after another.
+///
+/// # Panics
+///
+/// If there are more or fewer.
+#[inline(always)]
+pub fn write_bytes<const LANES: usize>(
+    lanes: [i32; LANES],
+    to: &mut [MaybeUninit<u8>],
+    mask: LaneMask,
+) -> &mut [u8] {
+    let bytes = lanes.map(|lane| lane as u8);
+    if mask.count == LANES {
+        return to.write_copy_of_slice(&bytes);
+    }
+    write_compressed(bytes, to, mask)
+}
+
+/// The first lanes in the places of a mask, and 0 in the others.
+#[inline(always)]
+pub fn expanded<T: Pod, const LANES: usize>(lanes: [T; LANES], mask: LaneMask) -> [T; LANES] {
+    let mut expanded = [T::zeroed(); LANES];
+    let mut count = 0;
+    for (lane, value) in expanded.iter_mut().enumerate() {
+        if mask.bits & (1 << lane) != 0 {
+            *value = lanes[count];
+            count += 1;
+        }
+    }
+    expanded
+}
+
+/// The lanes of a mask in the first places, and their number.
+#[inline(always)]
+pub fn compressed<T: Pod, const LANES: usize>(
+    lanes: [T; LANES],
+    mask: LaneMask,
+) -> ([T; LANES], usize) {
+    let mut compressed = [T::zeroed(); LANES];
+    let mut count = 0;
+    for (lane, value) in lanes.into_iter().enumerate() {
+        if mask.bits & (1 << lane) != 0 {
+            compressed[count] = value;
+            count += 1;
+        }
+    }
+    (compressed, count)
+}
+
+/// A token of an instruction set with more instructions than another one, whose registers it uses.
+#[cfg_attr(
+    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    allow(unused_macros)
+)]
+macro_rules! extended {
+    ($(#[$doc:meta])* $token:ident, $base:ident, $features:literal, $($is_there:expr),+) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $token($base);
+
+        impl $token {
+            /// `None` if the processor lacks the instructions.
+            pub fn new() -> Option<Self> {
+                $base::new().filter(|_| true $(&& $is_there)+).map(Self)
+            }
+        }
+
+        impl $crate::flex::simd::Isa for $token {
+            type Floats = <$base as $crate::flex::simd::Isa>::Floats;
+            type Ints = <$base as $crate::flex::simd::Isa>::Ints;
+
+            const LANES: usize = $base::LANES;
+
+            #[inline(always)]
+            fn call<R>(self, run: impl FnOnce() -> R) -> R {
+                #[target_feature(enable = $features)]
+                fn compiled<R>(run: impl FnOnce() -> R) -> R {
+                    run()
+                }
+                // SAFETY: the token exists only where the processor has the instructions.
+                unsafe { compiled(run) }
+            }
+
+            #[inline(always)]
+            fn splat(self, value: f32) -> Self::Floats {
+                self.0.splat(value)
+            }
+
+            #[inline(always)]
+            fn splat_int(self, value: i32) -> Self::Ints {
+                self.0.splat_int(value)
+            }
+
+            #[inline(always)]
+            fn load(self, from: &[f32]) -> Self::Floats {
+                self.0.load(from)
+            }
+
+            #[inline(always)]
+            fn load_ints(self, from: &[i32]) -> Self::Ints {
+                self.0.load_ints(from)
+            }
+
+            #[inline(always)]
+            fn load_bytes(self, from: &[u8]) -> Self::Ints {
+                self.0.load_bytes(from)
+            }
+
+            #[inline(always)]
+            unsafe fn load_masked(self, from: *const f32, mask: u32, other: Self::Floats) -> Self::Floats {
+                // SAFETY: what the caller promises.
+                unsafe { self.0.load_masked(from, mask, other) }
+            }
+        }
+    };
+}
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(crate) use extended;
+
+/// Methods of tokens and registers, whose bodies use the instructions of some features.
+macro_rules! with_features {
+    ($features:literal: $(
+        $(#[$attribute:meta])*
+        fn $name:ident $([const $generic:ident])?
+            ($this:ident: $own:ty $(, $argument:ident: $kind:ty)*) -> $result:ty $body:block
+    )*) => {$(
+        $(#[$attribute])*
+        #[inline(always)]
+        fn $name $(<const $generic: usize>)? (self $(, $argument: $kind)*) -> $result {
+            #[inline]
+            #[target_feature(enable = $features)]
+            fn compiled $(<const $generic: usize>)? ($this: $own $(, $argument: $kind)*) -> $result $body
+            // SAFETY: tokens and registers exist only where the processor has the instructions.
+            unsafe { compiled $(::<$generic>)? (self $(, $argument)*) }
+        }
+    )*};
+}
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(crate) use with_features;

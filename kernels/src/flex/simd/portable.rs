@@ -1,0 +1,196 @@
+//! Arrays in the place of registers: what the compiler makes of them without a set of its own.
+
+use std::mem::MaybeUninit;
+use std::ops::{Add, BitAnd, Div, Mul, Sub};
+
+use super::memory::{
+    compressed, expanded, first, write_bytes, write_compressed, write_first, write_words,
+};
+use super::{Floats, Ints, Isa, LaneMask};
+
+/// The instructions that the target of the compilation has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Portable;
+
+#[derive(Clone, Copy)]
+pub struct F32x4(pub(super) [f32; 4]);
+
+#[derive(Clone, Copy)]
+pub struct I32x4(pub(super) [i32; 4]);
+
+impl Isa for Portable {
+    type Floats = F32x4;
+    type Ints = I32x4;
+
+    const LANES: usize = 4;
+
+    #[inline(always)]
+    fn call<R>(self, run: impl FnOnce() -> R) -> R {
+        run()
+    }
+
+    #[inline(always)]
+    fn splat(self, value: f32) -> F32x4 {
+        F32x4([value; 4])
+    }
+
+    #[inline(always)]
+    fn splat_int(self, value: i32) -> I32x4 {
+        I32x4([value; 4])
+    }
+
+    #[inline(always)]
+    fn load(self, from: &[f32]) -> F32x4 {
+        F32x4([from[0], from[1], from[2], from[3]])
+    }
+
+    #[inline(always)]
+    fn load_ints(self, from: &[i32]) -> I32x4 {
+        I32x4([from[0], from[1], from[2], from[3]])
+    }
+
+    #[inline(always)]
+    fn load_bytes(self, from: &[u8]) -> I32x4 {
+        I32x4(first::<u8, 4>(from).map(i32::from))
+    }
+
+    #[inline(always)]
+    unsafe fn load_masked(self, from: *const f32, mask: u32, other: F32x4) -> F32x4 {
+        let mut lanes = other.0;
+        for (lane, value) in lanes.iter_mut().enumerate() {
+            if mask & (1 << lane) != 0 {
+                // SAFETY: the caller promises the elements of the mask. The pointer may begin before them.
+                *value = unsafe { from.wrapping_add(lane).read() };
+            }
+        }
+        F32x4(lanes)
+    }
+}
+
+impl F32x4 {
+    #[inline(always)]
+    fn zip(self, other: Self, run: impl Fn(f32, f32) -> f32) -> Self {
+        Self(std::array::from_fn(|lane| run(self.0[lane], other.0[lane])))
+    }
+}
+
+impl Floats for F32x4 {
+    type Ints = I32x4;
+
+    #[inline(always)]
+    fn mul_add(self, factor: Self, addend: Self) -> Self {
+        Self(std::array::from_fn(|lane| {
+            if cfg!(target_arch = "aarch64") {
+                self.0[lane].mul_add(factor.0[lane], addend.0[lane])
+            } else {
+                self.0[lane] * factor.0[lane] + addend.0[lane]
+            }
+        }))
+    }
+
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        self.zip(other, |a, b| if a > b || a.is_nan() { a } else { b })
+    }
+
+    #[inline(always)]
+    fn clamp(self, low: Self, high: Self) -> Self {
+        self.zip(low, |value, low| if value < low { low } else { value })
+            .zip(high, |value, high| if value > high { high } else { value })
+    }
+
+    #[inline(always)]
+    fn even_lanes(self, high: Self) -> Self {
+        Self([self.0[0], self.0[2], high.0[0], high.0[2]])
+    }
+
+    #[inline(always)]
+    fn compressed(self, mask: LaneMask) -> Self {
+        Self(compressed(self.0, mask).0)
+    }
+
+    #[inline(always)]
+    fn expanded(self, mask: LaneMask) -> Self {
+        Self(expanded(self.0, mask))
+    }
+
+    #[inline(always)]
+    fn rounded(self, zero: Self, low: Self, high: Self) -> I32x4 {
+        I32x4(std::array::from_fn(|lane| {
+            let value = self.0[lane].round_ties_even() + zero.0[lane];
+            value.max(low.0[lane]).min(high.0[lane]) as i32
+        }))
+    }
+
+    #[inline(always)]
+    fn bits(self) -> I32x4 {
+        I32x4(self.0.map(|value| value.to_bits() as i32))
+    }
+
+    #[inline(always)]
+    fn store(self, to: &mut [f32]) {
+        to[..4].copy_from_slice(&self.0);
+    }
+
+    #[inline(always)]
+    fn write(self, to: &mut [MaybeUninit<f32>]) -> &mut [f32] {
+        write_first(self.0, to)
+    }
+
+    #[inline(always)]
+    fn write_compressed(self, to: &mut [MaybeUninit<f32>], mask: LaneMask) -> &mut [f32] {
+        write_compressed(self.0, to, mask)
+    }
+}
+
+impl Ints for I32x4 {
+    type Floats = F32x4;
+
+    #[inline(always)]
+    fn floats(self) -> F32x4 {
+        F32x4(self.0.map(|value| value as f32))
+    }
+
+    #[inline(always)]
+    fn shifted_right(self, places: usize) -> Self {
+        Self(self.0.map(|value| (value as u32 >> places) as i32))
+    }
+
+    #[inline(always)]
+    fn write(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32] {
+        to.write_copy_of_slice(&self.0)
+    }
+
+    #[inline(always)]
+    fn write_compressed(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
+        write_words(self.0, to, mask)
+    }
+
+    #[inline(always)]
+    fn write_bytes(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
+        write_bytes(self.0, to, mask)
+    }
+}
+
+macro_rules! operators {
+    ($($register:ident $operator:ident $name:ident $run:expr;)*) => {$(
+        impl $operator for $register {
+            type Output = Self;
+
+            #[inline(always)]
+            fn $name(self, other: Self) -> Self {
+                Self(std::array::from_fn(|lane| $run(self.0[lane], other.0[lane])))
+            }
+        }
+    )*};
+}
+
+operators! {
+    F32x4 Add add |a: f32, b| a + b;
+    F32x4 Sub sub |a: f32, b| a - b;
+    F32x4 Mul mul |a: f32, b| a * b;
+    F32x4 Div div |a: f32, b| a / b;
+    I32x4 Add add i32::wrapping_add;
+    I32x4 Mul mul i32::wrapping_mul;
+    I32x4 BitAnd bitand |a: i32, b| a & b;
+}

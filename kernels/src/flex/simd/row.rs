@@ -1,0 +1,202 @@
+//! Loads of several registers from one row, which may begin before it and end behind it.
+
+use super::{Floats, Isa, WIDEST};
+
+/// Where the registers of one vector of output pixels begin in a row of the input, one for each tap, and which lanes are in it.
+pub struct RowLoads {
+    /// Number of lanes that the masks are made for.
+    lanes: usize,
+    /// Number of elements of the row.
+    width: usize,
+    /// Distance of the elements of neighboring lanes.
+    stride: usize,
+    /// For each tap, the index of the element of the first lane, and the mask of what is loaded: lanes, or elements if the
+    /// stride is 2.
+    taps: Vec<(isize, u32)>,
+}
+
+impl RowLoads {
+    /// Loads of `count` lanes whose first one reads the elements `first`, which are outside of the row if they are negative.
+    pub fn new(
+        lanes: usize,
+        count: usize,
+        stride: usize,
+        width: usize,
+        first: impl Iterator<Item = isize>,
+    ) -> Self {
+        assert!(count <= lanes && lanes <= WIDEST);
+        assert!(isize::try_from(width).is_ok() && isize::try_from(stride).is_ok());
+        // Whole pairs are loaded where they are in the row: a full mask is an instruction less.
+        let (loaded, step) = match stride {
+            2 => (2 * count, 1),
+            _ => (count, stride),
+        };
+        let mask = |first: isize| {
+            let lanes = (0..loaded).filter(|lane| {
+                let at = first.checked_add_unsigned(lane * step);
+                at.is_some_and(|at| (0..width as isize).contains(&at))
+            });
+            lanes.fold(0, |mask, lane| mask | 1 << lane)
+        };
+        let taps = first.map(|first| (first, mask(first))).collect();
+        Self {
+            lanes,
+            width,
+            stride,
+            taps,
+        }
+    }
+
+    /// Number of taps.
+    pub fn taps(&self) -> usize {
+        self.taps.len()
+    }
+
+    /// Loads of `TAPS` taps from rows. `STRIDE` is 1 or 2, or 0 for any.
+    ///
+    /// # Panics
+    ///
+    /// If the rows have too few elements, or there are fewer taps.
+    #[inline(always)]
+    pub fn from_rows<'a, I: Isa, const STRIDE: usize, const TAPS: usize, const ROWS: usize>(
+        &'a self,
+        isa: I,
+        rows: &'a Rows<'a, ROWS>,
+        padding: I::Floats,
+    ) -> LoadsFromRows<'a, I, STRIDE, TAPS, ROWS> {
+        self.check::<I, STRIDE>(rows.width);
+        let Some(taps) = self.taps.first_chunk() else {
+            panic!("fewer taps than a kernel has");
+        };
+        LoadsFromRows {
+            isa,
+            taps,
+            rows,
+            stride: self.stride,
+            padding,
+        }
+    }
+
+    /// Calls `run` with the registers of `R` rows for each tap.
+    ///
+    /// # Panics
+    ///
+    /// If a row has too few elements.
+    #[inline(always)]
+    pub fn each<I: Isa, const STRIDE: usize, const R: usize>(
+        &self,
+        isa: I,
+        rows: [&[f32]; R],
+        padding: I::Floats,
+        mut run: impl FnMut(usize, [I::Floats; R]),
+    ) {
+        for row in rows {
+            self.check::<I, STRIDE>(row.len());
+        }
+        for (number, tap) in self.taps.iter().enumerate() {
+            let mut registers = [padding; R];
+            for (register, row) in registers.iter_mut().zip(rows) {
+                // SAFETY: the row has all elements that the masks have.
+                *register = unsafe { load::<I, STRIDE>(isa, row, *tap, self.stride, padding) };
+            }
+            run(number, registers);
+        }
+    }
+
+    /// Asserts that the masks are made for the registers, and have elements of a row alone.
+    #[inline(always)]
+    fn check<I: Isa, const STRIDE: usize>(&self, width: usize) {
+        assert!(width >= self.width && self.lanes == I::LANES);
+        assert!(match STRIDE {
+            0 => self.stride != 2,
+            _ => self.stride == STRIDE,
+        });
+    }
+}
+
+/// Rows of at least `width` elements.
+pub struct Rows<'a, const ROWS: usize> {
+    rows: [&'a [f32]; ROWS],
+    width: usize,
+}
+
+impl<'a, const ROWS: usize> Rows<'a, ROWS> {
+    /// # Panics
+    ///
+    /// If a row has fewer elements.
+    #[inline(always)]
+    pub fn new(rows: [&'a [f32]; ROWS], width: usize) -> Self {
+        for row in rows {
+            assert!(row.len() >= width);
+        }
+        Self { rows, width }
+    }
+}
+
+/// Loads of some taps from rows that have all elements of their masks.
+pub struct LoadsFromRows<'a, I: Isa, const STRIDE: usize, const TAPS: usize, const ROWS: usize> {
+    isa: I,
+    taps: &'a [(isize, u32); TAPS],
+    rows: &'a Rows<'a, ROWS>,
+    stride: usize,
+    padding: I::Floats,
+}
+
+impl<I: Isa, const STRIDE: usize, const TAPS: usize, const ROWS: usize>
+    LoadsFromRows<'_, I, STRIDE, TAPS, ROWS>
+{
+    /// The registers of the taps of a row.
+    #[inline(always)]
+    pub fn of_row(&self, row: usize) -> [I::Floats; TAPS] {
+        let row = self.rows.rows[row];
+        let mut registers = [self.padding; TAPS];
+        for (register, tap) in registers.iter_mut().zip(self.taps) {
+            // SAFETY: `RowLoads::from_rows` has checked the rows.
+            *register =
+                unsafe { load::<I, STRIDE>(self.isa, row, *tap, self.stride, self.padding) };
+        }
+        registers
+    }
+}
+
+/// Loads the register of a tap.
+///
+/// # Safety
+///
+/// [`RowLoads::check`] has run for the row.
+#[inline(always)]
+unsafe fn load<I: Isa, const STRIDE: usize>(
+    isa: I,
+    row: &[f32],
+    (first, mask): (isize, u32),
+    stride: usize,
+    padding: I::Floats,
+) -> I::Floats {
+    let from = row.as_ptr().wrapping_offset(first);
+    match STRIDE {
+        // SAFETY: the mask has elements of the row alone.
+        1 => unsafe { isa.load_masked(from, mask, padding) },
+        2 => {
+            let all = (1u64 << I::LANES) - 1;
+            let (low, high) = (mask & all as u32, (u64::from(mask) >> I::LANES) as u32);
+            // SAFETY: as for a stride of 1; the elements of `high` follow those of `low`.
+            let [low, high] = unsafe {
+                [
+                    isa.load_masked(from, low, padding),
+                    isa.load_masked(from.wrapping_add(I::LANES), high, padding),
+                ]
+            };
+            low.even_lanes(high)
+        }
+        _ => {
+            let mut lanes = [0.0; WIDEST];
+            padding.store(&mut lanes);
+            for (lane, value) in lanes[..I::LANES].iter_mut().enumerate() {
+                if mask & (1 << lane) != 0 {
+                    *value = row[first.wrapping_add_unsigned(lane * stride) as usize];
+                }
+            }
+            isa.load(&lanes)
+        }
+    }
+}
