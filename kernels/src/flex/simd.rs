@@ -42,7 +42,7 @@ pub use dot::{DotInstructions, DotIsa, SIGNS};
 #[cfg(target_arch = "aarch64")]
 pub use neon::Neon;
 pub use portable::Portable;
-pub use row::{RowLoads, Rows};
+pub use row::{MaskedLoad, RowLoads, Rows};
 pub use set::InstructionSet;
 pub(crate) use set::with_isa;
 #[cfg(test)]
@@ -142,8 +142,8 @@ pub trait Isa: Copy + Send + Sync + 'static {
         rows: &[f32; ROWS],
         columns: [Self::Floats; REGISTERS],
     ) {
-        for (sums, row) in sums.iter_mut().zip(rows) {
-            let value = self.splat(*row);
+        for (row, sums) in sums.iter_mut().enumerate() {
+            let value = self.splat(rows[row]);
             for (sum, column) in sums.iter_mut().zip(columns) {
                 *sum = value.mul_add(column, *sum);
             }
@@ -193,6 +193,18 @@ pub trait Floats:
     ///
     /// If there are fewer.
     fn store(self, to: &mut [f32]);
+
+    /// Stores the first lanes, as many as there are elements.
+    ///
+    /// # Panics
+    ///
+    /// If there are more.
+    #[inline(always)]
+    fn store_first(self, to: &mut [f32]) {
+        // SAFETY: `write` only writes initialized elements.
+        let to = unsafe { &mut *(std::ptr::from_mut(to) as *mut [MaybeUninit<f32>]) };
+        self.write(to);
+    }
 
     /// Writes the first lanes, as many as there are elements.
     ///

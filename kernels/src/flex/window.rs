@@ -7,7 +7,7 @@ mod fold;
 mod shares;
 mod tables;
 
-use std::{mem::MaybeUninit, ops::Range};
+use std::ops::Range;
 
 use super::{
     conv::Geometry,
@@ -133,65 +133,68 @@ fn by_rows<'a, I: Isa, F: Fold, const STRIDE: usize, const WIDE: usize>(
     fold: &F,
     out: Unwritten<'a>,
 ) -> Written<'a> {
+    if part.rows.len() < ROWS {
+        blocks::<I, F, STRIDE, 0, 1>(isa, part, fold, out)
+    } else {
+        blocks::<I, F, STRIDE, WIDE, ROWS>(isa, part, fold, out)
+    }
+}
+
+/// Computes `R` output rows at once. There are as many, or more.
+#[inline(always)]
+fn blocks<'a, I: Isa, F: Fold, const STRIDE: usize, const WIDE: usize, const R: usize>(
+    isa: I,
+    part: &Part<'_>,
+    fold: &F,
+    out: Unwritten<'a>,
+) -> Written<'a> {
     let (rows, wide) = (part.rows.clone(), part.windows.geometry.positions[2]);
+    let mut lines = Vec::new();
     out.write_rows(
         #[inline(always)]
         |depth, out| {
             let mut out = SliceWriter::new(out);
-            if rows.len() < ROWS {
-                for row in rows.clone() {
-                    out.write(
-                        wide,
-                        #[inline(always)]
-                        |line| block::<I, F, STRIDE, 0, 1>(isa, part, fold, [depth, row], 1, line),
-                    );
-                }
-                return out.finish();
-            }
-            for first in rows.clone().step_by(ROWS) {
+            for first in rows.clone().step_by(R) {
                 // Some of the last rows are computed twice, and written once.
-                let row = first.min(rows.end - ROWS);
-                let count = row + ROWS - first;
+                let row = first.min(rows.end - R);
+                let count = row + R - first;
+                if WIDE == 0 {
+                    part.fill_lines(&mut lines, [depth, row]);
+                }
                 out.write(
                     count * wide,
                     #[inline(always)]
-                    |lines| {
-                        block::<I, F, STRIDE, WIDE, ROWS>(
-                            isa,
-                            part,
-                            fold,
-                            [depth, row],
+                    |out| {
+                        write_lines(
+                            out,
                             count,
-                            lines,
+                            #[inline(always)]
+                            |out| {
+                                if WIDE == 0 {
+                                    let lines = &lines;
+                                    several::<I, F, STRIDE, R>(
+                                        isa,
+                                        part,
+                                        fold,
+                                        [depth, row],
+                                        lines,
+                                        out,
+                                    );
+                                } else {
+                                    square::<I, F, STRIDE, WIDE, R>(
+                                        isa,
+                                        part,
+                                        fold,
+                                        [depth, row],
+                                        out,
+                                    );
+                                }
+                            },
                         )
                     },
                 );
             }
             out.finish()
-        },
-    )
-}
-
-/// Computes `R` rows from `row` on, and writes the last ones, as many as there are lines.
-#[inline(always)]
-fn block<'a, I: Isa, F: Fold, const STRIDE: usize, const WIDE: usize, const R: usize>(
-    isa: I,
-    part: &Part<'_>,
-    fold: &F,
-    [depth, row]: [usize; 2],
-    count: usize,
-    lines: &'a mut [MaybeUninit<f32>],
-) -> &'a mut [f32] {
-    write_lines(
-        lines,
-        count,
-        #[inline(always)]
-        |out| {
-            if WIDE == 0 {
-                several::<I, F, STRIDE, R>(isa, part, fold, [depth, row], out);
-            } else {
-                square::<I, F, STRIDE, WIDE, R>(isa, part, fold, [depth, row], out);
-            }
         },
     )
 }
@@ -213,6 +216,27 @@ impl Part<'_> {
 const LINES: usize = 10;
 
 impl<'a> Part<'a> {
+    /// The input rows that `R` output rows read, for each tap along depth and rows.
+    fn fill_lines<const R: usize>(
+        &'a self,
+        lines: &mut Vec<Rows<'a, R>>,
+        [depth, row]: [usize; 2],
+    ) {
+        let [fronts, downs, _] = self.windows.geometry.kernel;
+        let begins = &self.windows.lines[0][depth * fronts..][..fronts];
+        let taps = begins
+            .iter()
+            .flat_map(|front| (0..downs).map(move |down| (*front, down)));
+        lines.clear();
+        lines.extend(taps.map(|(front, down)| {
+            let mut rows = [&[][..]; R];
+            for (at, line) in rows.iter_mut().enumerate() {
+                *line = self.line(front, (row + at) * downs + down);
+            }
+            Rows::new(rows, self.windows.geometry.sizes[2])
+        }));
+    }
+
     /// The input rows that `R` output rows of a square kernel read, for the offset of their depth.
     #[inline(always)]
     fn lines<const STRIDE: usize, const WIDE: usize, const R: usize>(
@@ -238,35 +262,29 @@ fn several<I: Isa, F: Fold, const STRIDE: usize, const R: usize>(
     part: &Part<'_>,
     fold: &F,
     [depth, row]: [usize; 2],
+    lines: &[Rows<'_, R>],
     out: &mut [SliceWriter<'_, f32>; R],
 ) {
     let windows = part.windows;
     let padding = isa.splat(windows.value);
-    let [fronts, downs, _] = windows.geometry.kernel;
     let weights = fold.weights();
     for register in &windows.registers {
         let mut sums = [fold.begin(isa); R];
         let mut number = 0;
-        for front in &windows.lines[0][depth * fronts..][..fronts] {
-            for down in 0..downs {
-                let mut lines = [&[][..]; R];
-                for (at, line) in lines.iter_mut().enumerate() {
-                    *line = part.line(*front, (row + at) * downs + down);
-                }
-                register.taps.each::<I, STRIDE, R>(
-                    isa,
-                    lines,
-                    padding,
-                    #[inline(always)]
-                    |tap, values| {
-                        let weight = weights.get(number + tap).copied().unwrap_or(0.0);
-                        for (sum, values) in sums.iter_mut().zip(values) {
-                            *sum = fold.step(isa, *sum, values, weight);
-                        }
-                    },
-                );
-                number += register.taps.taps();
-            }
+        for lines in lines {
+            register.taps.each::<I, STRIDE, R>(
+                isa,
+                lines,
+                padding,
+                #[inline(always)]
+                |values| {
+                    let weight = weights.get(number).copied().unwrap_or(0.0);
+                    for (sum, values) in sums.iter_mut().zip(values) {
+                        *sum = fold.step(isa, *sum, values, weight);
+                    }
+                    number += 1;
+                },
+            );
         }
         end(isa, part, fold, sums, [depth, row], register, out);
     }

@@ -5,7 +5,7 @@ mod transpose;
 use super::run::Convolution;
 use crate::flex::{
     elementary::activate,
-    gemm::{Bounds, threads},
+    gemm::{Bounds, Steps, threads},
     memory::{Buffer, Cuts, Grid, InOrder, Unwritten, Written, with_scratch},
     simd::{Floats, Isa, WIDEST, with_isa},
     threads::uneven_parts,
@@ -31,7 +31,7 @@ struct Block<'a> {
     weight: &'a [[f32; WIDEST]],
     bounds: Bounds,
     /// Offsets of the taps in the padded planes.
-    taps: &'a [usize],
+    taps: &'a Steps,
     width: usize,
 }
 
@@ -70,7 +70,7 @@ impl Convolution<'_> {
             let right = 0..g.kernel[2];
             right.map(move |right| down * g.dilations[1] * width + right * g.dilations[2])
         });
-        let places: Vec<usize> = places.collect();
+        let places = Steps::new(places.map(|place| place * lanes))?;
         let positions = g.positions[1] * g.positions[2];
         let (groups, plane) = (filters.groups, g.sizes[1] * g.sizes[2]);
         let count = self.batches * groups * positions;
@@ -136,7 +136,7 @@ impl Block<'_> {
 #[inline(always)]
 fn all<'a, I: Isa>(isa: I, block: &Block<'_>, room: &mut [f32], out: Unwritten<'a>) -> Written<'a> {
     spread(isa, block, room);
-    match block.taps.len() {
+    match block.taps.count() {
         9 => sums::<I, 9>(isa, block, room, out),
         25 => sums::<I, 25>(isa, block, room, out),
         _ => sums::<I, 0>(isa, block, room, out),
@@ -180,8 +180,7 @@ fn sums<'a, I: Isa, const N: usize>(
 ) -> Written<'a> {
     let g = &block.of.geometry;
     let [_, high, wide] = g.positions;
-    let furthest = block.taps.iter().copied().max().unwrap_or(0);
-    assert!(block.taps.len() == block.weight.len() && (N == 0 || block.taps.len() == N));
+    assert!(block.taps.count() == block.weight.len() && (N == 0 || block.taps.count() == N));
     let mut square = Square::default();
     let (mut row, mut column) = (0, 0);
     let weight: [I::Floats; N] = std::array::from_fn(
@@ -195,18 +194,19 @@ fn sums<'a, I: Isa, const N: usize>(
         let count = I::LANES.min(high * wide - first);
         for lanes in &mut square.0[..count] {
             let from = row * g.strides[1] * block.width + column * g.strides[2];
-            // All that the taps of the pixel read.
-            let seen = &room[from * I::LANES..][..(furthest + 1) * I::LANES];
+            let seen = &room[from * I::LANES..];
             let mut sum = bias;
             if N == 0 {
-                for (tap, weight) in block.taps.iter().zip(block.weight) {
-                    sum = isa
-                        .load(&seen[tap * I::LANES..])
-                        .mul_add(isa.load(weight), sum);
+                let (taps, _) = block.taps.rows::<_, 1>(seen, I::LANES);
+                for (tap, weight) in taps.zip(block.weight) {
+                    sum = isa.load(tap.row(0)).mul_add(isa.load(weight), sum);
                 }
             } else {
-                for (tap, weight) in block.taps.iter().zip(weight) {
-                    sum = isa.load(&seen[tap * I::LANES..]).mul_add(weight, sum);
+                let (taps, _) = block.taps.rows::<_, N>(seen, I::LANES);
+                for taps in taps {
+                    for (tap, weight) in weight.into_iter().enumerate() {
+                        sum = isa.load(taps.row(tap)).mul_add(weight, sum);
+                    }
                 }
             }
             sum.clamp(low, high_bound).store(lanes);

@@ -1,6 +1,6 @@
 //! Lines of numbers, copied with zeros on both sides.
 
-use crate::flex::simd::{Floats, InstructionSet, Isa, LaneMask, WIDEST, with_isa};
+use crate::flex::simd::{Floats, InstructionSet, Isa, MaskedLoad, WIDEST, with_isa};
 
 /// Lines of an input, and which part of a line of the copy they are.
 pub struct Lines<'a> {
@@ -18,7 +18,7 @@ pub struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// Writes line after line; up to [`WIDEST`] numbers behind the last one may change.
+    /// Writes line after line.
     pub fn copy(&self, set: InstructionSet, out: &mut [f32]) {
         if self.begin == self.end {
             return out[..self.count * self.width].fill(0.0);
@@ -57,25 +57,17 @@ fn copy_line(values: &[f32], stride: usize, out: &mut [f32]) {
     }
 }
 
-/// Copies register by register. The next line overwrites what the last register wrote too much.
+/// Copies register by register.
 #[inline(always)]
 fn by_registers<I: Isa>(isa: I, lines: &Lines<'_>, out: &mut [f32]) {
-    let zero = isa.splat(0.0);
-    for line in 0..lines.count {
-        let values = &lines.values[line * lines.step + lines.first..][..lines.end - lines.begin];
-        for first in (0..lines.width).step_by(I::LANES) {
-            // The numbers of this register that come from the input.
-            let begin = lines.begin.clamp(first, first + I::LANES);
-            let end = lines.end.clamp(begin, first + I::LANES);
-            let skipped = begin.clamp(lines.begin, lines.end) - lines.begin;
-            let values = isa.load_first(&values[skipped..][..end - begin], zero);
-            let lanes = LaneMask::new((((1u64 << (end - begin)) - 1) << (begin - first)) as u32);
-            let values = if begin == first {
-                values
-            } else {
-                values.expanded(lanes)
-            };
-            values.store(&mut out[line * lines.width + first..]);
+    let (width, length) = (lines.width, lines.end - lines.begin);
+    for first in (0..width).step_by(I::LANES) {
+        let load = MaskedLoad::new(I::LANES, first as isize - lines.begin as isize, length);
+        let count = I::LANES.min(width - first);
+        for (line, out) in out.chunks_exact_mut(width).take(lines.count).enumerate() {
+            let values = &lines.values[line * lines.step + lines.first..];
+            let values = load.from_row(isa, values, isa.splat(0.0));
+            values.store_first(&mut out[first..][..count]);
         }
     }
 }

@@ -1,14 +1,16 @@
 //! Packed panels of a band, for tiles that read it many times.
 
 use crate::flex::{
-    gemm::FEW,
+    gemm::{FEW, Steps},
     simd::{Floats, InstructionSet, Isa, LaneMask, with_isa},
 };
 
 /// Output pixels of a band, as many as a tile has columns; the last panel has fewer.
 pub struct Panel {
-    /// Start of each vector in the band, and the mask of its lanes that are output pixels.
-    registers: Vec<(usize, LaneMask)>,
+    /// Start of each register in the band.
+    registers: Steps,
+    /// The lanes of each register that are output pixels.
+    masks: Vec<LaneMask>,
 }
 
 /// Number of pixels in the first tile of a panel: a few beyond a whole vector take less time in a narrow tile.
@@ -31,16 +33,22 @@ pub fn panels(set: InstructionSet, rows: usize, wide: usize, step: usize) -> Vec
     let positions = rows * wide;
     let place = |position: usize| position / wide * step + position % wide;
     let panel = |at: usize| {
+        let (mut firsts, mut masks) = (Vec::new(), Vec::new());
         let count = set.columns().min(positions - at);
         let (begin, end) = (place(at), place(at + count - 1) + 1);
-        let registers = (begin..end).step_by(set.lanes()).filter_map(|first| {
+        for first in (begin..end).step_by(set.lanes()) {
             let lanes = 0..set.lanes().min(end - first);
             let there = lanes.filter(|lane| (first + lane) % step < wide);
-            let mask = there.fold(0u32, |mask, lane| mask | 1 << lane);
-            (mask != 0).then_some((first, LaneMask::new(mask)))
-        });
+            let mask = LaneMask::new(there.fold(0, |mask, lane| mask | 1 << lane));
+            if mask.count() > 0 {
+                firsts.push(first);
+                masks.push(mask);
+            }
+        }
+        let registers = Steps::new(firsts.into_iter());
         Panel {
-            registers: registers.collect(),
+            registers: registers.expect("a band has less than 2^32 elements"),
+            masks,
         }
     };
     (0..positions).step_by(set.columns()).map(panel).collect()
@@ -49,19 +57,19 @@ pub fn panels(set: InstructionSet, rows: usize, wide: usize, step: usize) -> Vec
 impl Panel {
     /// Packs [`InstructionSet::columns`] elements for each offset. May overwrite up to one register past the end.
     pub fn copy(&self, set: InstructionSet, seen: &[f32], offsets: &[u32], out: &mut [f32]) {
-        let last = self.registers.last().map_or(0, |register| register.0);
+        let last = self.registers.furthest();
         let fits = |offset: &u32| *offset as usize + last + set.lanes() <= seen.len();
         let count = match is_fast(set) {
             true => offsets.iter().take_while(|offset| fits(offset)).count(),
             false => 0,
         };
         let (offsets, rest) = offsets.split_at(count);
-        with_isa!(set, isa => by_registers(isa, &self.registers, seen, offsets, out));
+        with_isa!(set, isa => by_registers(isa, self, seen, offsets, out));
         let out = &mut out[count * set.columns()..];
         for (offset, out) in rest.iter().zip(out.chunks_exact_mut(set.columns())) {
             let mut out = out.iter_mut();
-            for (first, mask) in &self.registers {
-                let seen = &seen[*offset as usize + first..];
+            for (first, mask) in self.registers.offsets().iter().zip(&self.masks) {
+                let seen = &seen[*offset as usize + *first as usize..];
                 let lanes = (0..set.lanes()).filter(|lane| mask.has(*lane));
                 for (lane, out) in lanes.zip(&mut out) {
                     *out = seen[lane];
@@ -73,19 +81,16 @@ impl Panel {
 
 /// Copies register by register. The next term overwrites what the last register wrote too much.
 #[inline(always)]
-fn by_registers<I: Isa>(
-    isa: I,
-    registers: &[(usize, LaneMask)],
-    seen: &[f32],
-    offsets: &[u32],
-    out: &mut [f32],
-) {
+fn by_registers<I: Isa>(isa: I, panel: &Panel, seen: &[f32], offsets: &[u32], out: &mut [f32]) {
     for (line, offset) in offsets.iter().enumerate() {
-        let seen = &seen[*offset as usize..];
         let mut to = &mut out[line * 2 * I::LANES..][..3 * I::LANES];
-        for (first, mask) in registers {
-            let values = isa.load(&seen[*first..]);
-            let values = if mask.count() == I::LANES {
+        let (registers, _) = panel
+            .registers
+            .rows::<_, 1>(&seen[*offset as usize..], I::LANES);
+        for (register, mask) in registers.zip(&panel.masks) {
+            let values = isa.load(register.row(0));
+            let is_whole = mask.count() == I::LANES;
+            let values = if is_whole {
                 values
             } else {
                 values.compressed(*mask)

@@ -18,6 +18,13 @@ pub struct Steps {
     furthest: usize,
 }
 
+/// Several rows of a right matrix that have all elements that are read.
+pub struct StepRows<'a, T, const N: usize> {
+    offsets: &'a [u32; N],
+    right: &'a [T],
+    columns: usize,
+}
+
 /// Bias that is added to the accumulators.
 #[derive(Clone, Copy)]
 pub enum Start<'a> {
@@ -110,7 +117,7 @@ impl Steps {
         right: &'a [T],
         columns: usize,
     ) -> (
-        impl Iterator<Item = [&'a [T]; N]>,
+        impl Iterator<Item = StepRows<'a, T, N>>,
         impl Iterator<Item = &'a [T]>,
     ) {
         let end = self.furthest.checked_add(columns);
@@ -118,21 +125,27 @@ impl Steps {
         let (several, rest) = self.offsets.as_chunks::<N>();
         let several = several.iter().map(
             #[inline(always)]
-            move |offsets| {
-                let mut rows = [&right[..0]; N];
-                for (row, offset) in rows.iter_mut().zip(offsets) {
-                    // SAFETY: by the assertion, for an offset of the table.
-                    *row = unsafe { row_at(right, *offset, columns) };
-                }
-                rows
+            move |offsets| StepRows {
+                offsets,
+                right,
+                columns,
             },
         );
         let rest = rest.iter().map(
             #[inline(always)]
-            // SAFETY: as for several rows.
+            // SAFETY: by the assertion, for an offset of the table.
             move |offset| unsafe { row_at(right, *offset, columns) },
         );
         (several, rest)
+    }
+}
+
+impl<'a, T, const N: usize> StepRows<'a, T, N> {
+    /// The first elements of a row.
+    #[inline(always)]
+    pub fn row(&self, at: usize) -> &'a [T] {
+        // SAFETY: `Steps::rows` has made this for offsets of its table, for which it has asserted that there are elements.
+        unsafe { row_at(self.right, self.offsets[at], self.columns) }
     }
 }
 
@@ -195,7 +208,7 @@ macro_rules! by_rows {
 impl Tile<'_> {
     /// Computes the tile and writes it to `out`, which has as many rows and columns.
     pub fn run<'a>(self, out: Unwritten<'a>, addend: Option<Addend<'_>>) -> Written<'a> {
-        let tile = self;
+        let tile = &self;
         match self.set {
             #[cfg(target_arch = "x86_64")]
             InstructionSet::Avx512(isa) => {
@@ -222,7 +235,7 @@ const MOST: usize = 14 * 2 * 16;
 #[inline(always)]
 fn run<'a, I: Isa, const ROWS: usize, const REGISTERS: usize>(
     isa: I,
-    tile: Tile<'_>,
+    tile: &Tile<'_>,
     addend: Option<Addend<'_>>,
     out: Unwritten<'a>,
 ) -> Written<'a> {
@@ -234,8 +247,8 @@ fn run<'a, I: Isa, const ROWS: usize, const REGISTERS: usize>(
     let (several, rest) = rows[..tile.steps.count()].as_chunks::<TERMS>();
     let mut next = tile.next.as_ptr();
     for (rows, right) in several.iter().zip(several_right) {
-        for (term, (rows, right)) in rows.iter().zip(right).enumerate() {
-            add(isa, &mut sums, rows, right);
+        for (term, rows) in rows.iter().enumerate() {
+            add(isa, &mut sums, rows, right.row(term));
             prefetch::<false, _>(next.wrapping_add(term * LINE));
         }
         next = next.wrapping_add(TERMS * LINE);
@@ -278,7 +291,7 @@ fn add<I: Isa, const ROWS: usize, const REGISTERS: usize>(
 fn end<'a, I: Isa, const REGISTERS: usize>(
     isa: I,
     sums: &[f32],
-    tile: Tile<'_>,
+    tile: &Tile<'_>,
     addend: Option<Addend<'_>>,
     out: Unwritten<'a>,
 ) -> Written<'a> {

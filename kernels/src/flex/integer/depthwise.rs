@@ -295,7 +295,7 @@ fn rows<
             out.write(
                 count * size,
                 #[inline(always)]
-                |out| finish(isa, sum, channel.end, [0, 0], out, LaneMask::first(count)),
+                |out| finish(isa, sum, &channel.end, [0, 0], out, LaneMask::first(count)),
             );
         }
     }

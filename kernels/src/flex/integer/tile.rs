@@ -151,7 +151,7 @@ impl Tile<'_> {
     /// Computes the tile and writes it to `out`: the bytes of as many rows and columns.
     pub fn run<'a>(self, end: End<'_>, out: Unwritten<'a, u8>) -> Written<'a, u8> {
         end.check(self.rows, self.registers * self.dot.lanes());
-        let tile = self;
+        let (tile, end) = (&self, &end);
         match self.dot {
             #[cfg(target_arch = "x86_64")]
             DotInstructions::Avx512Vnni(isa) => {
@@ -182,15 +182,16 @@ const MOST: usize = 14 * 2 * 16;
 #[inline(always)]
 fn run<'a, I: DotIsa, const ROWS: usize, const REGISTERS: usize>(
     isa: I,
-    tile: Tile<'_>,
-    end: End<'_>,
+    tile: &Tile<'_>,
+    end: &End<'_>,
     out: Unwritten<'a, u8>,
 ) -> Written<'a, u8> {
     let mut sums = [[isa.splat_int(0); REGISTERS]; ROWS];
     let lefts = tile.left.chunks_exact(ROWS * I::WORDS);
     assert!(lefts.len() >= tile.steps.count());
     let (rights, _) = tile.steps.rows::<_, 1>(tile.right, REGISTERS * I::LANES);
-    for ([right], left) in rights.zip(lefts) {
+    for (right, left) in rights.zip(lefts) {
+        let right = right.row(0);
         let mut columns = [isa.terms(right); REGISTERS];
         for (at, column) in columns.iter_mut().enumerate().skip(1) {
             *column = isa.terms(&right[at * I::LANES..]);
@@ -222,8 +223,8 @@ fn run<'a, I: DotIsa, const ROWS: usize, const REGISTERS: usize>(
 fn write<'a, I: DotIsa, const REGISTERS: usize>(
     isa: I,
     sums: &[i32],
-    tile: Tile<'_>,
-    end: End<'_>,
+    tile: &Tile<'_>,
+    end: &End<'_>,
     out: Unwritten<'a, u8>,
 ) -> Written<'a, u8> {
     let masks = masks::<I, REGISTERS>(tile.columns);
@@ -254,7 +255,7 @@ fn write<'a, I: DotIsa, const REGISTERS: usize>(
 pub fn finish<'a, I: Isa>(
     isa: I,
     mut sum: I::Ints,
-    end: End<'_>,
+    end: &End<'_>,
     [row, column]: [usize; 2],
     out: &'a mut [MaybeUninit<u8>],
     mask: LaneMask,

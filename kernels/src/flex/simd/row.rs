@@ -1,6 +1,6 @@
 //! Loads of several registers from one row, which may begin before it and end behind it.
 
-use super::{Floats, Isa, WIDEST};
+use super::{Floats, Isa, WIDEST, first_lanes};
 
 /// Where the registers of one vector of output pixels begin in a row of the input, one for each tap, and which lanes are in it.
 pub struct RowLoads {
@@ -47,11 +47,6 @@ impl RowLoads {
         }
     }
 
-    /// Number of taps.
-    pub fn taps(&self) -> usize {
-        self.taps.len()
-    }
-
     /// Loads of `TAPS` taps from rows. `STRIDE` is 1 or 2, or 0 for any.
     ///
     /// # Panics
@@ -77,29 +72,27 @@ impl RowLoads {
         }
     }
 
-    /// Calls `run` with the registers of `R` rows for each tap.
+    /// Calls `run` with the registers of all rows for each tap.
     ///
     /// # Panics
     ///
-    /// If a row has too few elements.
+    /// If the rows have too few elements.
     #[inline(always)]
-    pub fn each<I: Isa, const STRIDE: usize, const R: usize>(
+    pub fn each<I: Isa, const STRIDE: usize, const ROWS: usize>(
         &self,
         isa: I,
-        rows: [&[f32]; R],
+        rows: &Rows<'_, ROWS>,
         padding: I::Floats,
-        mut run: impl FnMut(usize, [I::Floats; R]),
+        mut run: impl FnMut([I::Floats; ROWS]),
     ) {
-        for row in rows {
-            self.check::<I, STRIDE>(row.len());
-        }
-        for (number, tap) in self.taps.iter().enumerate() {
-            let mut registers = [padding; R];
-            for (register, row) in registers.iter_mut().zip(rows) {
+        self.check::<I, STRIDE>(rows.width);
+        for tap in &self.taps {
+            let mut registers = [padding; ROWS];
+            for (register, row) in registers.iter_mut().zip(rows.rows) {
                 // SAFETY: the row has all elements that the masks have.
                 *register = unsafe { load::<I, STRIDE>(isa, row, *tap, self.stride, padding) };
             }
-            run(number, registers);
+            run(registers);
         }
     }
 
@@ -111,6 +104,39 @@ impl RowLoads {
             0 => self.stride != 2,
             _ => self.stride == STRIDE,
         });
+    }
+}
+
+/// The load of one register from a row, which may begin before it and end behind it.
+pub struct MaskedLoad {
+    first: isize,
+    mask: u32,
+    width: usize,
+}
+
+impl MaskedLoad {
+    /// The load of lanes from the elements `first` on, of rows of `width` elements.
+    #[inline(always)]
+    pub fn new(lanes: usize, first: isize, width: usize) -> Self {
+        assert!(lanes <= WIDEST);
+        let before = first.min(0).unsigned_abs().min(lanes);
+        let end = width
+            .saturating_add_signed(0isize.saturating_sub(first))
+            .min(lanes);
+        let mask = first_lanes(end) & !first_lanes(before);
+        Self { first, mask, width }
+    }
+
+    /// Loads the lanes that are in a row. The others are those of `padding`.
+    ///
+    /// # Panics
+    ///
+    /// If the row has fewer elements.
+    #[inline(always)]
+    pub fn from_row<I: Isa>(&self, isa: I, row: &[f32], padding: I::Floats) -> I::Floats {
+        assert!(row.len() >= self.width);
+        // SAFETY: the mask has elements of the row alone.
+        unsafe { isa.load_masked(row.as_ptr().wrapping_offset(self.first), self.mask, padding) }
     }
 }
 

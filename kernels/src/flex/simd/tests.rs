@@ -144,6 +144,9 @@ fn memory<I: Isa>(isa: I) {
         assert!(lanes[count..].iter().all(|lane| *lane == -7.0));
         let mut out = vec![MaybeUninit::uninit(); count];
         assert_eq!(x.write(&mut out), &values[..count]);
+        let mut out = vec![0.0; count];
+        x.store_first(&mut out);
+        assert_eq!(out, values[..count]);
     }
     for mask in masks::<I>() {
         let mask = LaneMask::new(mask);
@@ -181,20 +184,37 @@ fn rows<I: Isa>(isa: I) {
         ] {
             let first = [-3, -1, 0, 1, 2, width as isize - 1, -1000, 1000];
             let loads = RowLoads::new(I::LANES, count, stride, width, first.into_iter());
-            let run = |tap: usize, register| {
+            let mut taps = first.into_iter();
+            let run = |[register]: [I::Floats; 1]| {
+                let first = taps.next().expect("there are as many taps");
                 for (lane, value) in array::<I>(register).into_iter().enumerate().take(count) {
-                    let at = first[tap] + (lane * stride) as isize;
+                    let at = first + (lane * stride) as isize;
                     let inside = (0..width as isize).contains(&at);
                     assert_eq!(value, if inside { row[at as usize] } else { -7.0 });
                 }
             };
+            let rows = Rows::new([&row], width);
             match stride {
-                1 => loads
-                    .each::<I, 1, 1>(isa, [&row], padding, |tap, [register]| run(tap, register)),
-                2 => loads
-                    .each::<I, 2, 1>(isa, [&row], padding, |tap, [register]| run(tap, register)),
-                _ => loads
-                    .each::<I, 0, 1>(isa, [&row], padding, |tap, [register]| run(tap, register)),
+                1 => loads.each::<I, 1, 1>(isa, &rows, padding, run),
+                2 => loads.each::<I, 2, 1>(isa, &rows, padding, run),
+                _ => loads.each::<I, 0, 1>(isa, &rows, padding, run),
+            }
+            if stride == 1 {
+                for first in first {
+                    let load = MaskedLoad::new(I::LANES, first, width);
+                    let lanes = array::<I>(load.from_row(isa, &row, padding));
+                    for (lane, value) in (0..).zip(lanes) {
+                        let expected = row.get((first + lane) as usize);
+                        assert_eq!(value, *expected.unwrap_or(&-7.0));
+                    }
+                }
+            }
+            if stride == 2 {
+                let of_row = loads.from_rows::<I, 2, 8, 1>(isa, &rows, padding).of_row(0);
+                for (first, register) in first.into_iter().zip(of_row) {
+                    let expected = row.get(first as usize);
+                    assert_eq!(array::<I>(register)[0], *expected.unwrap_or(&-7.0));
+                }
             }
         }
     }
