@@ -200,15 +200,13 @@ fn blocks<'a, I: Isa, F: Fold, const STRIDE: usize, const WIDE: usize, const R: 
 }
 
 impl Part<'_> {
-    /// The input row of a tap for an output row, for the offset of its depth.
+    /// The input row at an offset, or padding if it is [`BESIDE`].
     #[inline(always)]
-    fn line(&self, front: usize, at: usize) -> &[f32] {
-        let line = front + self.windows.lines[1][at];
-        if line < BESIDE {
-            &self.values[line..][..self.windows.geometry.sizes[2]]
-        } else {
-            &self.windows.outside
-        }
+    fn line(&self, offset: usize) -> &[f32] {
+        let end = offset + self.windows.geometry.sizes[2];
+        self.values
+            .get(offset..end)
+            .unwrap_or(&self.windows.outside)
     }
 }
 
@@ -231,7 +229,7 @@ impl<'a> Part<'a> {
         lines.extend(taps.map(|(front, down)| {
             let mut rows = [&[][..]; R];
             for (at, line) in rows.iter_mut().enumerate() {
-                *line = self.line(front, (row + at) * downs + down);
+                *line = self.line(front + self.windows.lines[1][(row + at) * downs + down]);
             }
             Rows::new(rows, self.windows.geometry.sizes[2])
         }));
@@ -244,12 +242,13 @@ impl<'a> Part<'a> {
         front: usize,
         row: usize,
     ) -> Rows<'a, LINES> {
+        let offsets = &self.windows.lines[1][row * WIDE..][..R * WIDE];
         let count = (R - 1) * STRIDE + WIDE;
-        let mut lines = [self.line(front, row * WIDE); LINES];
+        let mut lines = [self.line(front + offsets[0]); LINES];
         for (down, line) in lines[..count].iter_mut().enumerate().skip(1) {
             // The last output row that reads it, with one of its first taps.
             let last = (down / STRIDE).min(R - 1);
-            *line = self.line(front, (row + last) * WIDE + down - last * STRIDE);
+            *line = self.line(front + offsets[last * WIDE + down - last * STRIDE]);
         }
         Rows::new(lines, self.windows.geometry.sizes[2])
     }
@@ -323,8 +322,8 @@ fn square<I: Isa, F: Fold, const STRIDE: usize, const WIDE: usize, const R: usiz
                 for (at, sum) in sums.iter_mut().enumerate() {
                     let tap = down.wrapping_sub(at * STRIDE);
                     if tap < WIDE {
-                        for (seen, weight) in seen.into_iter().zip(weights[tap]) {
-                            *sum = fold.step(isa, *sum, seen, weight);
+                        for (seen, weight) in seen.into_iter().zip(&weights[tap]) {
+                            *sum = fold.step(isa, *sum, seen, *weight);
                         }
                     }
                 }
@@ -336,12 +335,12 @@ fn square<I: Isa, F: Fold, const STRIDE: usize, const WIDE: usize, const R: usiz
 
 /// The weights of the taps of a square; 0 if there are none.
 #[inline(always)]
-fn square_of<const WIDE: usize>(weights: &[f32], front: usize) -> [[f32; WIDE]; WIDE] {
+fn square_of<const WIDE: usize>(weights: &[f32], front: usize) -> &[[f32; WIDE]; WIDE] {
     if weights.is_empty() {
-        return [[0.0; WIDE]; WIDE];
+        return &[[0.0; WIDE]; WIDE];
     }
     match weights[front * WIDE * WIDE..].as_chunks().0.first_chunk() {
-        Some(weights) => *weights,
+        Some(weights) => weights,
         None => panic!("a kernel has fewer weights than taps"),
     }
 }

@@ -202,11 +202,9 @@ fn sums<'a, I: Isa, const N: usize>(
                     sum = isa.load(tap.row(0)).mul_add(isa.load(weight), sum);
                 }
             } else {
-                let (taps, _) = block.taps.rows::<_, N>(seen, I::LANES);
-                for taps in taps {
-                    for (tap, weight) in weight.into_iter().enumerate() {
-                        sum = isa.load(taps.row(tap)).mul_add(weight, sum);
-                    }
+                let taps = block.taps.first_rows::<_, N>(seen, I::LANES);
+                for (tap, weight) in weight.into_iter().enumerate() {
+                    sum = isa.load(taps.row(tap)).mul_add(weight, sum);
                 }
             }
             sum.clamp(low, high_bound).store(lanes);

@@ -106,6 +106,35 @@ impl Steps {
         self.furthest
     }
 
+    /// The first `columns` elements of the first `N` rows of a right matrix.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer rows, or a row has fewer elements.
+    #[inline(always)]
+    pub fn first_rows<'a, T, const N: usize>(
+        &'a self,
+        right: &'a [T],
+        columns: usize,
+    ) -> StepRows<'a, T, N> {
+        self.check(right.len(), columns);
+        match self.offsets.first_chunk() {
+            Some(offsets) => StepRows {
+                offsets,
+                right,
+                columns,
+            },
+            None => panic!("a matrix has fewer rows than its kernel"),
+        }
+    }
+
+    /// Asserts that each row has so many elements.
+    #[inline(always)]
+    fn check(&self, length: usize, columns: usize) {
+        let end = self.furthest.checked_add(columns);
+        assert!(self.offsets.is_empty() || end.is_some_and(|end| end <= length));
+    }
+
     /// The first `columns` elements of the rows of a right matrix: `N` rows at a time, and the rows that are left.
     ///
     /// # Panics
@@ -120,8 +149,7 @@ impl Steps {
         impl Iterator<Item = StepRows<'a, T, N>>,
         impl Iterator<Item = &'a [T]>,
     ) {
-        let end = self.furthest.checked_add(columns);
-        assert!(self.offsets.is_empty() || end.is_some_and(|end| end <= right.len()));
+        self.check(right.len(), columns);
         let (several, rest) = self.offsets.as_chunks::<N>();
         let several = several.iter().map(
             #[inline(always)]
@@ -144,7 +172,7 @@ impl<'a, T, const N: usize> StepRows<'a, T, N> {
     /// The first elements of a row.
     #[inline(always)]
     pub fn row(&self, at: usize) -> &'a [T] {
-        // SAFETY: `Steps::rows` has made this for offsets of its table, for which it has asserted that there are elements.
+        // SAFETY: `Steps` has made this for offsets of its table, for which it has asserted that there are elements.
         unsafe { row_at(self.right, self.offsets[at], self.columns) }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::flex::{
     memory::{Unwritten, Written, write_by_index},
-    simd::{Floats, Isa, WIDEST},
+    simd::{Floats, Isa, MaskedLoad, WIDEST},
 };
 
 /// Lanes of channels for each pixel.
@@ -29,9 +29,11 @@ impl Square {
             }
             return;
         }
-        let mut rows = [isa.splat(0.0); WIDEST];
+        let zero = isa.splat(0.0);
+        let mut rows = [zero; WIDEST];
+        let load = MaskedLoad::new(I::LANES, 0, pixels);
         for (channel, row) in rows[..channels].iter_mut().enumerate() {
-            *row = isa.load_first(&values[channel * step..][..pixels], *row);
+            *row = load.from_row(isa, &values[channel * step..], zero);
         }
         for (lanes, row) in self.0.iter_mut().zip(isa.transposed(rows)) {
             row.store(lanes);
