@@ -10,7 +10,6 @@ mod elementary;
 mod extreme;
 mod fft;
 mod gemm;
-mod instructions;
 mod integer;
 mod lrn;
 mod matmul;

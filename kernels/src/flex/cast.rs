@@ -4,8 +4,8 @@ use burn::backend::{Flex, flex::FlexTensor, ops::IntTensorOps};
 use burn::tensor::{DType, FloatDType, TensorData};
 
 use super::{
-    instructions::{Sum, dispatched},
     rows::by_parts,
+    simd::{MulAdd, compiled_per_set},
 };
 
 /// Integers of 32 bits that nothing else reads become floats where they lie: sums of products are large.
@@ -20,13 +20,13 @@ pub fn int_to_single(x: FlexTensor) -> FlexTensor {
     FlexTensor::from_data(TensorData::from_bytes(bytes, shape, DType::F32))
 }
 
-dispatched! {
+compiled_per_set! {
     /// Elements whose bits are those of integers become these.
     fn floats(elements: &mut [f32]) = floats_of;
 }
 
 #[inline(always)]
-fn floats_of<S: Sum>(elements: &mut [f32]) {
+fn floats_of<S: MulAdd>(elements: &mut [f32]) {
     for x in elements {
         *x = x.to_bits() as i32 as f32;
     }

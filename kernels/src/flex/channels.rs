@@ -7,9 +7,9 @@ use super::{
     copy::dense,
     elementary::activate,
     gemm::threads_reading,
-    instructions::{Sum, dispatched},
     rows::{Parts, changed},
     simd::InstructionSet,
+    simd::{MulAdd, compiled_per_set},
     threads::uneven_parts,
     view::Dense,
     window::Planes,
@@ -74,14 +74,14 @@ impl Channels<'_> {
     }
 }
 
-dispatched! {
+compiled_per_set! {
     fn scaled(elements: &mut [f32], factor: f32, offset: f32) = scaled_of;
 }
 
 #[inline(always)]
-fn scaled_of<S: Sum>(elements: &mut [f32], factor: f32, offset: f32) {
+fn scaled_of<S: MulAdd>(elements: &mut [f32], factor: f32, offset: f32) {
     for x in elements {
-        *x = S::of(*x, factor, offset);
+        *x = S::mul_add(*x, factor, offset);
     }
 }
 

@@ -14,8 +14,8 @@ use burn::backend::{Flex, flex::FlexTensor};
 use burn::tensor::DType;
 
 use super::{
-    instructions::{Sum, dispatched},
     rows::in_place,
+    simd::{MulAdd, compiled_per_set},
 };
 use crate::backend::primitives;
 pub use activate::{activate, finish};
@@ -50,20 +50,20 @@ fn at_most(x: f32, high: f32) -> f32 {
 }
 
 #[inline(always)]
-fn exp_of<S: Sum>(elements: &mut [f32]) {
+fn exp_of<S: MulAdd>(elements: &mut [f32]) {
     for x in elements {
         *x = exp_at::<S>(*x);
     }
 }
 
 #[inline(always)]
-fn erf_of<S: Sum>(elements: &mut [f32]) {
+fn erf_of<S: MulAdd>(elements: &mut [f32]) {
     for x in elements {
         *x = erf_at::<S>(*x);
     }
 }
 
-dispatched! {
+compiled_per_set! {
     fn powers(elements: &mut [f32]) = exp_of;
     fn errors(elements: &mut [f32]) = erf_of;
 }

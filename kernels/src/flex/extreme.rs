@@ -4,8 +4,8 @@ use burn::backend::{Flex, TensorMetadata, flex::FlexTensor};
 use burn::tensor::DType;
 
 use super::{
-    instructions::{Sum, dispatched},
     rows::in_place,
+    simd::{MulAdd, compiled_per_set},
     view::Dense,
 };
 use crate::backend::primitives;
@@ -37,13 +37,13 @@ fn is_one(x: &FlexTensor) -> bool {
     axes.all(|(size, step)| *size == 1 || *step == 0)
 }
 
-dispatched! {
+compiled_per_set! {
     fn limit(elements: &mut [f32], bound: f32, greatest: bool) = limit_of;
     fn choose(elements: &mut [f32], others: &[f32], greatest: bool) = choose_of;
 }
 
 #[inline(always)]
-fn limit_of<S: Sum>(elements: &mut [f32], bound: f32, greatest: bool) {
+fn limit_of<S: MulAdd>(elements: &mut [f32], bound: f32, greatest: bool) {
     if bound.is_nan() {
         elements.fill(bound);
     } else if greatest {
@@ -58,7 +58,7 @@ fn limit_of<S: Sum>(elements: &mut [f32], bound: f32, greatest: bool) {
 }
 
 #[inline(always)]
-fn choose_of<S: Sum>(elements: &mut [f32], others: &[f32], greatest: bool) {
+fn choose_of<S: MulAdd>(elements: &mut [f32], others: &[f32], greatest: bool) {
     let pairs = elements.iter_mut().zip(others);
     if greatest {
         for (x, y) in pairs {

@@ -4,8 +4,8 @@ use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::DType;
 
 use super::{
-    instructions::{Sum, dispatched},
     memory::{Buffer, Cuts, Grid, Order},
+    simd::{MulAdd, compiled_per_set},
     threads,
     view::Dense,
 };
@@ -63,20 +63,20 @@ pub fn lrn(x: FlexTensor, options: Lrn) -> Option<FlexTensor> {
     Some(y.tensor(shape))
 }
 
-dispatched! {
+compiled_per_set! {
     fn add_squares(sums: &mut [f32], x: &[f32]) = add_squares_of;
     fn divide(x: &mut [f32], sums: &[f32], options: &Lrn) = divide_of;
 }
 
 #[inline(always)]
-fn add_squares_of<S: Sum>(sums: &mut [f32], x: &[f32]) {
+fn add_squares_of<S: MulAdd>(sums: &mut [f32], x: &[f32]) {
     for (sum, x) in sums.iter_mut().zip(x) {
-        *sum = S::of(*x, *x, *sum);
+        *sum = S::mul_add(*x, *x, *sum);
     }
 }
 
 #[inline(always)]
-fn divide_of<S: Sum>(x: &mut [f32], sums: &[f32], options: &Lrn) {
+fn divide_of<S: MulAdd>(x: &mut [f32], sums: &[f32], options: &Lrn) {
     let (alpha, beta, bias) = (
         options.alpha / options.size as f32,
         options.beta,
@@ -85,7 +85,7 @@ fn divide_of<S: Sum>(x: &mut [f32], sums: &[f32], options: &Lrn) {
     let each = x.iter_mut().zip(sums);
     let each = each.map(
         #[inline(always)]
-        |(x, sum)| (x, S::of(alpha, *sum, bias)),
+        |(x, sum)| (x, S::mul_add(alpha, *sum, bias)),
     );
     // Two of the exponents in use need square roots alone, which are an instruction.
     if beta == 0.75 {

@@ -7,8 +7,8 @@ use burn::backend::{Flex, TensorMetadata, flex::FlexTensor};
 use burn::tensor::DType;
 
 use super::{
-    instructions::{Sum, dispatched},
     rows::in_place,
+    simd::{MulAdd, compiled_per_set},
 };
 use crate::backend::{Given, primitives};
 
@@ -83,13 +83,13 @@ fn normalized(
     })
 }
 
-dispatched! {
+compiled_per_set! {
     fn standardize(group: &mut [f32], scale: &[f32], bias: &[f32], epsilon: f32) = standardize_of;
     fn normalize(rows: &mut [f32], scale: &[f32], bias: Option<&[f32]>, centered: bool, epsilon: f32) = normalize_of;
 }
 
 #[inline(always)]
-fn normalize_of<S: Sum>(
+fn normalize_of<S: MulAdd>(
     rows: &mut [f32],
     scale: &[f32],
     bias: Option<&[f32]>,
@@ -107,7 +107,7 @@ fn normalize_of<S: Sum>(
         match bias {
             Some(bias) => {
                 for ((x, scale), bias) in row.iter_mut().zip(scale).zip(bias) {
-                    *x = S::of(*x * inverse, *scale, *bias);
+                    *x = S::mul_add(*x * inverse, *scale, *bias);
                 }
             }
             None => {
@@ -134,31 +134,32 @@ fn mean(row: &[f32]) -> f32 {
 }
 
 #[inline(always)]
-fn squares<S: Sum>(row: &[f32]) -> f32 {
+fn squares<S: MulAdd>(row: &[f32]) -> f32 {
     let mut sums = [0.0; LANES];
     let parts = row.chunks_exact(LANES);
     let rest = parts.remainder();
     for part in parts {
         for (sum, x) in sums.iter_mut().zip(part) {
-            *sum = S::of(*x, *x, *sum);
+            *sum = S::mul_add(*x, *x, *sum);
         }
     }
     let four: [f32; LANES / 2] = std::array::from_fn(|at| sums[at] + sums[at + LANES / 2]);
     let total = (four[0] + four[2]) + (four[1] + four[3]);
-    rest.iter().fold(total, |total, x| S::of(*x, *x, total))
+    rest.iter()
+        .fold(total, |total, x| S::mul_add(*x, *x, total))
 }
 
 /// Channels of a group, which share mean and variance.
 #[inline(always)]
-fn standardize_of<S: Sum>(group: &mut [f32], scale: &[f32], bias: &[f32], epsilon: f32) {
+fn standardize_of<S: MulAdd>(group: &mut [f32], scale: &[f32], bias: &[f32], epsilon: f32) {
     let (length, plane) = (group.len() as f64, group.len() / scale.len());
     let mean = (total(group, |x, sum| sum + x) / length) as f32;
-    let squares = total(group, |x, sum| S::of(x - mean, x - mean, sum));
+    let squares = total(group, |x, sum| S::mul_add(x - mean, x - mean, sum));
     let inverse = 1.0 / ((squares / length) as f32 + epsilon).sqrt();
     for ((channel, scale), bias) in group.chunks_exact_mut(plane).zip(scale).zip(bias) {
         let factor = inverse * scale;
         for x in channel {
-            *x = S::of(*x - mean, factor, *bias);
+            *x = S::mul_add(*x - mean, factor, *bias);
         }
     }
 }

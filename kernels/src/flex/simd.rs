@@ -20,9 +20,12 @@ mod memory;
 mod neon;
 mod portable;
 mod row;
+mod scalar;
 mod set;
 #[cfg(test)]
 mod tests;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod wasm;
 
 use std::mem::MaybeUninit;
 use std::ops::{Add, BitAnd, Div, Mul, Sub};
@@ -35,18 +38,26 @@ pub use avx512::Avx512;
 pub use bytes::Avx512Bytes;
 pub use bytes::look_up;
 pub use codes::CodeIsa;
-pub(crate) use dot::with_dot_isa;
 #[cfg(test)]
 pub use dot::with_each_dot;
 pub use dot::{DotInstructions, DotIsa, SIGNS};
+pub(crate) use dot::{match_dot_isa, with_dot_isa};
 #[cfg(target_arch = "aarch64")]
 pub use neon::Neon;
 pub use portable::Portable;
 pub use row::{MaskedLoad, RowLoads, Rows};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub use scalar::Fused;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+pub use scalar::Separate;
+pub(crate) use scalar::compiled_per_set;
+pub use scalar::{MulAdd, Native, prefetch};
 pub use set::InstructionSet;
-pub(crate) use set::with_isa;
+pub(crate) use set::{match_isa, with_isa};
 #[cfg(test)]
 pub use set::{with_each_set, with_this_set};
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+pub use wasm::Simd128;
 
 /// Number of lanes of the widest register.
 pub const WIDEST: usize = 16;
@@ -55,9 +66,17 @@ pub const WIDEST: usize = 16;
 pub trait Isa: Copy + Send + Sync + 'static {
     type Floats: Floats<Ints = Self::Ints>;
     type Ints: Ints<Floats = Self::Floats>;
+    /// How sums of products of scalars are rounded.
+    type Scalar: MulAdd;
 
     /// Number of 32-bit lanes of a register.
     const LANES: usize;
+    /// Number of registers.
+    const REGISTERS: usize;
+    /// Maximum number of rows of a tile of floats.
+    const TILE_ROWS: usize;
+    /// Name in the environment.
+    const NAME: &str;
     /// Whether [`Isa::transposed`] works in registers.
     const HAS_TRANSPOSE: bool = false;
 

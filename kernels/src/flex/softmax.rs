@@ -5,8 +5,8 @@ use burn::tensor::DType;
 
 use super::{
     elementary::{TWO_TO_MINUS_64, exp_below, exp_times},
-    instructions::{Sum, dispatched},
     rows::in_place,
+    simd::{MulAdd, compiled_per_set},
 };
 use crate::backend::primitives;
 
@@ -43,13 +43,13 @@ fn by_rows(
     Flex::float_swap_dims(y, axis, last)
 }
 
-dispatched! {
+compiled_per_set! {
     fn softmax_rows(rows: &mut [f32], length: usize) = softmax_rows_of;
     pub fn log_softmax_rows(rows: &mut [f32], length: usize) = log_softmax_rows_of;
 }
 
 #[inline(always)]
-fn log_softmax_rows_of<S: Sum>(rows: &mut [f32], length: usize) {
+fn log_softmax_rows_of<S: MulAdd>(rows: &mut [f32], length: usize) {
     for row in rows.chunks_exact_mut(length) {
         let greatest = greatest(row);
         let logarithm = others::<S>(row, greatest).ln_1p();
@@ -63,7 +63,7 @@ fn log_softmax_rows_of<S: Sum>(rows: &mut [f32], length: usize) {
 ///
 /// Its logarithm is that of 1 and this: a sum with the 1 would lose the digits of what is far below.
 #[inline(always)]
-fn others<S: Sum>(row: &[f32], greatest: f32) -> f32 {
+fn others<S: MulAdd>(row: &[f32], greatest: f32) -> f32 {
     let (mut sums, mut equal) = ([0.0; LANES], [0.0; LANES]);
     let (parts, rest) = row.as_chunks::<LANES>();
     for part in parts {
@@ -79,7 +79,7 @@ fn others<S: Sum>(row: &[f32], greatest: f32) -> f32 {
 
 /// Adds the powers of elements, and counts those that are the greatest one.
 #[inline(always)]
-fn add_others<S: Sum>(
+fn add_others<S: MulAdd>(
     part: &[f32; LANES],
     greatest: f32,
     sums: &mut [f32; LANES],
@@ -99,7 +99,7 @@ fn add_others<S: Sum>(
 }
 
 #[inline(always)]
-fn softmax_rows_of<S: Sum>(rows: &mut [f32], length: usize) {
+fn softmax_rows_of<S: MulAdd>(rows: &mut [f32], length: usize) {
     for row in rows.chunks_exact_mut(length) {
         let greatest = greatest(row);
         let scale = 1.0 / powers::<S>(row, greatest);
@@ -127,7 +127,7 @@ pub fn greatest(row: &[f32]) -> f32 {
 
 /// Makes elements powers of e, relative to the greatest one; gives their sum.
 #[inline(always)]
-pub fn powers<S: Sum>(row: &mut [f32], greatest: f32) -> f32 {
+pub fn powers<S: MulAdd>(row: &mut [f32], greatest: f32) -> f32 {
     let mut sums = [0.0; LANES];
     let (parts, rest) = row.as_chunks_mut::<LANES>();
     for part in parts {
@@ -144,7 +144,7 @@ pub fn powers<S: Sum>(row: &mut [f32], greatest: f32) -> f32 {
 
 /// Makes elements powers, and adds them to sums.
 #[inline(always)]
-fn add_powers<S: Sum>(part: &mut [f32; LANES], greatest: f32, sums: &mut [f32; LANES]) {
+fn add_powers<S: MulAdd>(part: &mut [f32; LANES], greatest: f32, sums: &mut [f32; LANES]) {
     for (x, sum) in part.iter_mut().zip(sums) {
         *x = exp_below::<S>(*x - greatest);
         *sum += *x;

@@ -315,7 +315,7 @@ fn square<I: Isa, F: Fold, const STRIDE: usize, const WIDE: usize, const R: usiz
             };
             let loads = register
                 .taps
-                .from_rows::<I, STRIDE, WIDE, LINES>(isa, lines, padding);
+                .of_rows::<I, STRIDE, WIDE, LINES>(isa, lines, padding);
             let weights = square_of::<WIDE>(fold.weights(), front);
             for down in 0..(R - 1) * STRIDE + WIDE {
                 let seen = loads.of_row(down);

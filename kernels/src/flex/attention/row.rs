@@ -3,7 +3,7 @@
 use crate::{
     flex::{
         elementary::activate,
-        instructions::{Sum, dispatched},
+        simd::{MulAdd, compiled_per_set},
         softmax::{greatest, powers},
     },
     spec::epilogue::Activation,
@@ -18,13 +18,18 @@ pub struct Masks<'a> {
     pub bias: Option<&'a [f32]>,
 }
 
-dispatched! {
+compiled_per_set! {
     /// Makes products of a query with keys probabilities, but for `factor`, with which each is to be multiplied.
     pub fn probabilities(row: &mut [f32], masks: Masks<'_>, scores: Scores, factor: &mut f32) = probabilities_of;
 }
 
 #[inline(always)]
-fn probabilities_of<S: Sum>(row: &mut [f32], masks: Masks<'_>, scores: Scores, factor: &mut f32) {
+fn probabilities_of<S: MulAdd>(
+    row: &mut [f32],
+    masks: Masks<'_>,
+    scores: Scores,
+    factor: &mut f32,
+) {
     let scale = scores.scale as f32;
     if scores.softcap > 0.0 {
         let softcap = scores.softcap as f32;

@@ -3,7 +3,7 @@
 use super::{Panel, by_bits, by_panels, finish, operand};
 use crate::flex::{
     memory::{InOrder, Unwritten, Written},
-    simd::{CodeIsa, Floats, InstructionSet, Ints, Isa},
+    simd::{CodeIsa, Floats, InstructionSet, Ints, Isa, match_isa},
     view::Matrix,
 };
 use crate::spec::bits::{PANEL, Panels, ZeroPoints};
@@ -56,30 +56,14 @@ pub fn unpack(set: InstructionSet, panels: &Panels, first: usize, out: &mut [f32
 impl Panel<'_> {
     fn multiply_floats(self, set: InstructionSet, rows: usize, x: &[f32], out: &mut Sums) {
         self.check();
-        match set {
-            #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx512(isa) => by_bits!(isa, self, multiply_rows(x, out), rows),
-            #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx2(isa) => by_bits!(isa, self, multiply_rows(x, out), rows),
-            #[cfg(target_arch = "aarch64")]
-            InstructionSet::Neon(isa) => by_bits!(isa, self, multiply_rows(x, out), rows),
-            InstructionSet::Portable(isa) => by_bits!(isa, self, multiply_rows(x, out), rows),
-        }
+        match_isa!(set, isa => by_bits!(isa, self, multiply_rows(x, out), rows));
     }
 
     /// Writes outputs from `lane` of the panel on, as many as a register has, for each place. Places are `step` elements
     /// apart.
     fn unpack(self, set: InstructionSet, lane: usize, out: &mut [f32], step: usize) {
         self.check();
-        match set {
-            #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx512(isa) => by_bits!(isa, self, decode(lane, out, step)),
-            #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx2(isa) => by_bits!(isa, self, decode(lane, out, step)),
-            #[cfg(target_arch = "aarch64")]
-            InstructionSet::Neon(isa) => by_bits!(isa, self, decode(lane, out, step)),
-            InstructionSet::Portable(isa) => by_bits!(isa, self, decode(lane, out, step)),
-        }
+        match_isa!(set, isa => by_bits!(isa, self, decode(lane, out, step)));
     }
 }
 

@@ -4,7 +4,7 @@ use super::operand::{Rounded, RoundedRows};
 use super::{Panel, by_bits, by_panels, finish};
 use crate::flex::{
     memory::{InOrder, Unwritten, Written},
-    simd::{DotInstructions, DotIsa, Floats, Ints, Isa},
+    simd::{DotInstructions, DotIsa, Floats, Ints, Isa, match_dot_isa},
     view::Matrix,
 };
 use crate::spec::bits::{PANEL, Panels, ZeroPoints};
@@ -39,34 +39,17 @@ pub fn multiply<'a>(
 
 /// As many rows as there are registers for.
 fn rows(dot: DotInstructions) -> usize {
-    match dot {
-        #[cfg(target_arch = "x86_64")]
-        DotInstructions::Avx512Vnni(_) => ROWS,
-        #[cfg(target_arch = "x86_64")]
-        DotInstructions::AvxVnni(_) | DotInstructions::Avx2(_) => 4,
-        #[cfg(target_arch = "aarch64")]
-        DotInstructions::NeonDot(_) | DotInstructions::Neon(_) => ROWS,
-        DotInstructions::Portable(_) => 4,
+    fn rows<I: DotIsa>(_: I) -> usize {
+        if I::REGISTERS > 16 { ROWS } else { ROWS / 2 }
     }
+    match_dot_isa!(dot, isa => rows(isa))
 }
 
 impl Panel<'_> {
     fn multiply(self, dot: DotInstructions, x: RoundedRows<'_>, out: &mut Sums) {
         self.check();
         assert!(!matches!(self.of.zeros, ZeroPoints::Floats(_)));
-        match dot {
-            #[cfg(target_arch = "x86_64")]
-            DotInstructions::Avx512Vnni(isa) => by_bits!(isa, self, multiply_rows(x, out), x.rows),
-            #[cfg(target_arch = "x86_64")]
-            DotInstructions::AvxVnni(isa) => by_bits!(isa, self, multiply_rows(x, out), x.rows),
-            #[cfg(target_arch = "x86_64")]
-            DotInstructions::Avx2(isa) => by_bits!(isa, self, multiply_rows(x, out), x.rows),
-            #[cfg(target_arch = "aarch64")]
-            DotInstructions::NeonDot(isa) => by_bits!(isa, self, multiply_rows(x, out), x.rows),
-            #[cfg(target_arch = "aarch64")]
-            DotInstructions::Neon(isa) => by_bits!(isa, self, multiply_rows(x, out), x.rows),
-            DotInstructions::Portable(isa) => by_bits!(isa, self, multiply_rows(x, out), x.rows),
-        }
+        match_dot_isa!(dot, isa => by_bits!(isa, self, multiply_rows(x, out), x.rows));
     }
 }
 

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::flex::{
-    instructions::{Sum, dispatched},
     memory::repeated,
+    simd::{MulAdd, compiled_per_set},
     view::Matrix,
 };
 use crate::spec::bits::Panels;
@@ -170,13 +170,13 @@ fn interleave<'a, const P: usize>(codes: &[i8], out: impl Iterator<Item = &'a mu
     }
 }
 
-dispatched! {
+compiled_per_set! {
     /// Codes of a block, the number that one of them stands for, and their sum. Where an element is not finite, no result is a number.
     fn round(x: &[f32], codes: &mut [i8], scale: &mut f32, sum: &mut i32) = round_of;
 }
 
 #[inline(always)]
-fn round_of<S: Sum>(x: &[f32], codes: &mut [i8], scale: &mut f32, sum: &mut i32) {
+fn round_of<S: MulAdd>(x: &[f32], codes: &mut [i8], scale: &mut f32, sum: &mut i32) {
     /// Numbers added to it lose their fraction, half to even, and stand in its lowest bits.
     const WHOLE: f32 = 12_582_912.0;
     // As integers, NaN is above all others.

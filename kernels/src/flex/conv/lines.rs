@@ -66,7 +66,7 @@ fn by_registers<I: Isa>(isa: I, lines: &Lines<'_>, out: &mut [f32]) {
         let count = I::LANES.min(width - first);
         for (line, out) in out.chunks_exact_mut(width).take(lines.count).enumerate() {
             let values = &lines.values[line * lines.step + lines.first..];
-            let values = load.from_row(isa, values, isa.splat(0.0));
+            let values = load.load(isa, values, isa.splat(0.0));
             values.store_first(&mut out[first..][..count]);
         }
     }

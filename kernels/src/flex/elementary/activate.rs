@@ -11,8 +11,8 @@ use super::{
 use crate::{
     backend::{Given, primitives},
     flex::{
-        instructions::{Sum, dispatched},
         rows::in_place,
+        simd::{MulAdd, compiled_per_set},
         view::Dense,
     },
     spec::epilogue::Activation,
@@ -38,20 +38,20 @@ pub fn finish(x: FlexTensor, sum: Option<FlexTensor>, activation: Activation) ->
     })
 }
 
-dispatched! {
+compiled_per_set! {
     pub fn activate(elements: &mut [f32], activation: Activation) = activate_of;
     fn add(elements: &mut [f32], others: &[f32]) = add_of;
 }
 
 #[inline(always)]
-fn add_of<S: Sum>(elements: &mut [f32], others: &[f32]) {
+fn add_of<S: MulAdd>(elements: &mut [f32], others: &[f32]) {
     for (x, y) in elements.iter_mut().zip(others) {
         *x += y;
     }
 }
 
 #[inline(always)]
-fn activate_of<S: Sum>(elements: &mut [f32], activation: Activation) {
+fn activate_of<S: MulAdd>(elements: &mut [f32], activation: Activation) {
     match activation {
         Activation::Identity => {}
         Activation::Relu => each(elements, |x| at_least(x, 0.0)),
@@ -126,6 +126,6 @@ fn each(elements: &mut [f32], run: impl Fn(f32) -> f32) {
 
 /// `alpha * (exp(x) - 1)` up to 0.
 #[inline(always)]
-fn below<S: Sum>(x: f32, alpha: f32) -> f32 {
+fn below<S: MulAdd>(x: f32, alpha: f32) -> f32 {
     alpha * (exp_at::<S>(at_most(x, 0.0)) - 1.0)
 }

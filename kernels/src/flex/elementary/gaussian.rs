@@ -4,7 +4,7 @@ use super::{
     at_most,
     power::{TWO_TO_MINUS_64, exp_times, polynomial},
 };
-use crate::flex::instructions::Sum;
+use crate::flex::simd::MulAdd;
 
 /// From here on a power of e times 2^64 is 0, so that infinities and large numbers times it are what the
 /// definition gives.
@@ -31,12 +31,12 @@ const SLOPE: [f32; 10] = [
 ///
 /// The error function near -1 has no digits left for the sum, hence the tail of the distribution.
 #[inline(always)]
-pub fn gelu_at<S: Sum>(x: f32) -> f32 {
+pub fn gelu_at<S: MulAdd>(x: f32) -> f32 {
     let size = at_most(x.abs(), GELU_BOUND);
-    let [square, rest] = S::product(size, size);
+    let [square, rest] = S::exact_product(size, size);
     let power = exp_times::<S, 64>(-0.5 * square, Some(-0.5 * rest));
-    let variable = S::of(-2.0 * OFFSET, 1.0 / (size + OFFSET), 1.0);
-    let tail = power / S::once(size, polynomial::<S, _>(SLOPE, variable), 2.0);
+    let variable = S::mul_add(-2.0 * OFFSET, 1.0 / (size + OFFSET), 1.0);
+    let tail = power / S::mul_add_once(size, polynomial::<S, _>(SLOPE, variable), 2.0);
     if x < 0.0 {
         x * tail * TWO_TO_MINUS_64
     } else {
@@ -60,15 +60,15 @@ const CUBIC_PARTS: [f32; 2] = [CUBIC as f32, (CUBIC - CUBIC as f32 as f64) as f3
 /// This is `x * sigmoid(y)` of twice the argument `y`, which is as large as 104: its roundings are carried
 /// along.
 #[inline(always)]
-pub fn gelu_tanh_at<S: Sum>(x: f32) -> f32 {
+pub fn gelu_tanh_at<S: MulAdd>(x: f32) -> f32 {
     let size = at_most(x.abs(), GELU_TANH_BOUND);
-    let [square, square_rest] = S::product(size, size);
-    let factor = S::of(CUBIC_PARTS[0], square, LINEAR_PARTS[0]);
+    let [square, square_rest] = S::exact_product(size, size);
+    let factor = S::mul_add(CUBIC_PARTS[0], square, LINEAR_PARTS[0]);
     let rest = S::difference(CUBIC_PARTS[0], square, LINEAR_PARTS[0] - factor) + LINEAR_PARTS[1];
-    let rest = S::of(CUBIC_PARTS[0], square_rest, rest);
-    let rest = S::of(CUBIC_PARTS[1], square, rest);
-    let [argument, argument_rest] = S::product(size, factor);
-    let rest = S::of(size, rest, argument_rest);
+    let rest = S::mul_add(CUBIC_PARTS[0], square_rest, rest);
+    let rest = S::mul_add(CUBIC_PARTS[1], square, rest);
+    let [argument, argument_rest] = S::exact_product(size, factor);
+    let rest = S::mul_add(size, rest, argument_rest);
     let power = exp_times::<S, 64>(-argument, Some(-rest));
     let whole = 1.0 + power * TWO_TO_MINUS_64;
     if x < 0.0 {

@@ -4,11 +4,11 @@ use super::{
     at_least, at_most,
     power::{TWO_TO_MINUS_64, exp_times, polynomial},
 };
-use crate::flex::instructions::Sum;
+use crate::flex::simd::MulAdd;
 
 /// `1 / (1 + exp(-x))`.
 #[inline(always)]
-pub fn sigmoid_at<S: Sum>(x: f32) -> f32 {
+pub fn sigmoid_at<S: MulAdd>(x: f32) -> f32 {
     // Below -104 the result is less than half of the least float; above 40 it is 1. NaN passes.
     let x = at_most(at_least(x, -104.0), 40.0);
     // One and the power are both scaled: the power itself may exceed all floats where the result is subnormal.
@@ -27,13 +27,13 @@ const TANH_LOWER: [f32; 3] = [1.230_592_6e-6, 1.206_910_4e-3, 1.131_105_4e-1];
 /// The tangent of the double argument, `2t / (1 + t²)`, halves the range of the fraction, and errors of `t`
 /// vanish where it is near 1.
 #[inline(always)]
-pub fn tanh_at<S: Sum>(x: f32) -> f32 {
+pub fn tanh_at<S: MulAdd>(x: f32) -> f32 {
     let x = x.clamp(-TANH_BOUND, TANH_BOUND);
     let square = x * x;
-    let upper = S::of(x * square, polynomial::<S, _>(TANH_UPPER, square), x);
+    let upper = S::mul_add(x * square, polynomial::<S, _>(TANH_UPPER, square), x);
     let lower = square * polynomial::<S, _>(TANH_LOWER, square);
     let twice = upper / (1.0 + lower);
-    let below = S::of(0.25 * upper, twice, lower);
+    let below = S::mul_add(0.25 * upper, twice, lower);
     (upper / (1.0 + below)).clamp(-1.0, 1.0)
 }
 
@@ -43,10 +43,10 @@ const LOGARITHM_LOWER: [f32; 4] = [8.039_124e-2, 7.123_794_6e-1, 1.588_826_3, 1.
 
 /// `ln(1 + exp(x))`.
 #[inline(always)]
-pub fn softplus_at<S: Sum>(x: f32) -> f32 {
+pub fn softplus_at<S: MulAdd>(x: f32) -> f32 {
     let size = at_most(x.abs(), 104.0);
     let power = exp_times::<S, 64>(-size, None) * TWO_TO_MINUS_64;
     let fraction =
         polynomial::<S, _>(LOGARITHM_UPPER, power) / polynomial::<S, _>(LOGARITHM_LOWER, power);
-    at_least(x, 0.0) + S::of(-power * power, fraction, power)
+    at_least(x, 0.0) + S::mul_add(-power * power, fraction, power)
 }

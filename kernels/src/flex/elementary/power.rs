@@ -2,7 +2,7 @@
 
 use std::f32::consts::LOG2_E;
 
-use crate::flex::instructions::Sum;
+use crate::flex::simd::MulAdd;
 
 /// Adding it, then taking it away, rounds to an integer.
 const ROUNDING: f32 = 12_582_912.0;
@@ -60,7 +60,7 @@ const ONE: f32 = 3.925;
 
 /// `e` to the power of `x`.
 #[inline(always)]
-pub fn exp_at<S: Sum>(x: f32) -> f32 {
+pub fn exp_at<S: MulAdd>(x: f32) -> f32 {
     // Beyond these the result is infinite or 0; NaN passes.
     let x = if x > 89.0 { 89.0 } else { x };
     let x = if x < -104.0 { -104.0 } else { x };
@@ -72,7 +72,7 @@ pub fn exp_at<S: Sum>(x: f32) -> f32 {
 
 /// [`exp_at`] where `x` is not above 0; what is too small to be a normal number is 0.
 #[inline(always)]
-pub fn exp_below<S: Sum>(x: f32) -> f32 {
+pub fn exp_below<S: MulAdd>(x: f32) -> f32 {
     let x = if x < -88.376_26 { -88.376_26 } else { x };
     let (_, power, remainder) = split::<S>(x);
     polynomial::<S, _>(POWER.map(f32::from_bits), remainder) * two_to(power)
@@ -86,7 +86,7 @@ pub const TWO_TO_MINUS_64: f32 = f32::from_bits((127 - 64) << 23);
 /// The scale keeps powers normal that are subnormal without it. A scaled power of two from -126 to 127 is
 /// normal, -127 gives 0, and 128 infinity; the caller bounds `x`.
 #[inline(always)]
-pub fn exp_times<S: Sum, const PLACES: i32>(x: f32, rest: Option<f32>) -> f32 {
+pub fn exp_times<S: MulAdd, const PLACES: i32>(x: f32, rest: Option<f32>) -> f32 {
     let (shifted, _, remainder) = split::<S>(x);
     let remainder = match rest {
         Some(rest) => remainder + rest,
@@ -95,17 +95,17 @@ pub fn exp_times<S: Sum, const PLACES: i32>(x: f32, rest: Option<f32>) -> f32 {
     let exponent = shifted.to_bits().wrapping_add_signed(127 + PLACES);
     let [upper @ .., last] = POWER.map(f32::from_bits);
     // Of all roundings that of the last product counts most.
-    let value = S::once(polynomial::<S, _>(upper, remainder), remainder, last);
+    let value = S::mul_add_once(polynomial::<S, _>(upper, remainder), remainder, last);
     value * f32::from_bits(exponent << 23)
 }
 
 /// The error function.
 #[inline(always)]
-pub fn erf_at<S: Sum>(x: f32) -> f32 {
+pub fn erf_at<S: MulAdd>(x: f32) -> f32 {
     let size = x.abs();
     let size = if size > ONE { ONE } else { size };
-    let near = S::of(polynomial::<S, _>(NEAR, size * size), size, size);
-    let far = -S::of(polynomial::<S, _>(FAR, size), size, size);
+    let near = S::mul_add(polynomial::<S, _>(NEAR, size * size), size, size);
+    let far = -S::mul_add(polynomial::<S, _>(FAR, size), size, size);
     let (_, power, remainder) = split::<S>(far);
     let far = 1.0 - polynomial::<S, _>(POWER_OF_ERROR, remainder) * two_to(power);
     let value = if size > SPLIT { far } else { near };
@@ -115,19 +115,19 @@ pub fn erf_at<S: Sum>(x: f32) -> f32 {
 /// The power of two next to the power `x` of e, before it with its integer in the low bits, and the power of e
 /// that is left.
 #[inline(always)]
-fn split<S: Sum>(x: f32) -> (f32, f32, f32) {
-    let shifted = S::of(x, LOG2_E, ROUNDING);
+fn split<S: MulAdd>(x: f32) -> (f32, f32, f32) {
+    let shifted = S::mul_add(x, LOG2_E, ROUNDING);
     let power = shifted - ROUNDING;
-    let remainder = S::of(power, LN_2[1], S::of(power, LN_2[0], x));
+    let remainder = S::mul_add(power, LN_2[1], S::mul_add(power, LN_2[0], x));
     (shifted, power, remainder)
 }
 
 /// A polynomial by its coefficients from the highest power on.
 #[inline(always)]
-pub fn polynomial<S: Sum, const N: usize>(coefficients: [f32; N], x: f32) -> f32 {
+pub fn polynomial<S: MulAdd, const N: usize>(coefficients: [f32; N], x: f32) -> f32 {
     let mut sum = coefficients[0];
     for next in &coefficients[1..] {
-        sum = S::of(sum, x, *next);
+        sum = S::mul_add(sum, x, *next);
     }
     sum
 }
@@ -143,7 +143,7 @@ fn two_to(power: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flex::instructions::Fused;
+    use crate::flex::simd::Fused;
 
     #[test]
     fn powers_are_within_a_rounding_of_the_exact_ones() {

@@ -1,7 +1,7 @@
 //! One row times a matrix that is read where it lies.
 
 use crate::flex::{
-    instructions::{Sum, dispatched},
+    simd::{MulAdd, compiled_per_set},
     view::Matrix,
 };
 
@@ -14,13 +14,13 @@ const LANES: usize = 16;
 /// Columns whose values follow one another that are summed at once.
 const COLUMNS: usize = 4;
 
-dispatched! {
+compiled_per_set! {
     /// Writes `a * b` to `out`.
     pub fn multiply_row(a: &[f32], b: Matrix<'_>, out: &mut [f32]) = multiply_row_of;
 }
 
 #[inline(always)]
-fn multiply_row_of<S: Sum>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
+fn multiply_row_of<S: MulAdd>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
     if b.column_step == 1 {
         by_rows::<S>(a, b, out);
     } else if b.row_step == 1 {
@@ -28,14 +28,14 @@ fn multiply_row_of<S: Sum>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
     } else {
         for (column, out) in out.iter_mut().enumerate() {
             let terms = a.iter().enumerate();
-            *out = terms.fold(0.0, |sum, (at, a)| S::of(*a, b.at(at, column), sum));
+            *out = terms.fold(0.0, |sum, (at, a)| S::mul_add(*a, b.at(at, column), sum));
         }
     }
 }
 
 /// Adds rows, four at a time.
 #[inline(always)]
-fn by_rows<S: Sum>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
+fn by_rows<S: MulAdd>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
     for (strip, sums) in out.chunks_mut(STRIP).enumerate() {
         let width = sums.len();
         let row = |term: usize| &b.values[term * b.row_step + strip * STRIP..][..width];
@@ -45,13 +45,13 @@ fn by_rows<S: Sum>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
         for (at, four) in fours.enumerate() {
             let [p, q, r, s] = std::array::from_fn(|term| row(4 * at + term));
             for (((sum, p), q), (r, s)) in sums.iter_mut().zip(p).zip(q).zip(r.iter().zip(s)) {
-                let two = S::of(four[1], *q, S::of(four[0], *p, *sum));
-                *sum = S::of(four[3], *s, S::of(four[2], *r, two));
+                let two = S::mul_add(four[1], *q, S::mul_add(four[0], *p, *sum));
+                *sum = S::mul_add(four[3], *s, S::mul_add(four[2], *r, two));
             }
         }
         for (at, scale) in a[rest..].iter().enumerate() {
             for (sum, value) in sums.iter_mut().zip(row(rest + at)) {
-                *sum = S::of(*scale, *value, *sum);
+                *sum = S::mul_add(*scale, *value, *sum);
             }
         }
     }
@@ -59,7 +59,7 @@ fn by_rows<S: Sum>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
 
 /// A sum for each column, whose values follow one another.
 #[inline(always)]
-fn by_columns<S: Sum>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
+fn by_columns<S: MulAdd>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
     let (several, rest) = out.as_chunks_mut::<COLUMNS>();
     let first = several.len() * COLUMNS;
     for (at, out) in several.iter_mut().enumerate() {
@@ -72,7 +72,7 @@ fn by_columns<S: Sum>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
 
 /// Sums that do not wait for one another.
 #[inline(always)]
-fn some_columns<S: Sum, const C: usize>(a: &[f32], b: Matrix<'_>, first: usize) -> [f32; C] {
+fn some_columns<S: MulAdd, const C: usize>(a: &[f32], b: Matrix<'_>, first: usize) -> [f32; C] {
     let (parts, rest) = a.as_chunks::<LANES>();
     let mut columns = [&[][..]; C];
     for (at, column) in columns.iter_mut().enumerate() {
@@ -83,14 +83,14 @@ fn some_columns<S: Sum, const C: usize>(a: &[f32], b: Matrix<'_>, first: usize) 
         for (sums, column) in sums.iter_mut().zip(columns) {
             let values = &column[at * LANES..(at + 1) * LANES];
             for ((sum, a), value) in sums.iter_mut().zip(a).zip(values) {
-                *sum = S::of(*a, *value, *sum);
+                *sum = S::mul_add(*a, *value, *sum);
             }
         }
     }
     let mut all = [0.0; C];
     for ((all, sums), column) in all.iter_mut().zip(sums).zip(columns) {
         let rest = rest.iter().zip(&column[parts.len() * LANES..]);
-        let rest = rest.fold(0.0, |sum, (a, value)| S::of(*a, *value, sum));
+        let rest = rest.fold(0.0, |sum, (a, value)| S::mul_add(*a, *value, sum));
         *all = sums.iter().sum::<f32>() + rest;
     }
     all

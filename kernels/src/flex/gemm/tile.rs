@@ -3,9 +3,9 @@
 use std::mem::MaybeUninit;
 
 use crate::flex::{
-    instructions::prefetch,
     memory::{SliceWriter, Unwritten, Written},
-    simd::{Floats, InstructionSet, Isa, LaneMask},
+    simd::prefetch,
+    simd::{Floats, InstructionSet, Isa, LaneMask, match_isa},
 };
 use crate::spec::epilogue::Activation;
 
@@ -237,19 +237,9 @@ impl Tile<'_> {
     /// Computes the tile and writes it to `out`, which has as many rows and columns.
     pub fn run<'a>(self, out: Unwritten<'a>, addend: Option<Addend<'_>>) -> Written<'a> {
         let tile = &self;
-        match self.set {
-            #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx512(isa) => {
-                by_rows!(isa, tile, addend, out, 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
-            }
-            #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx2(isa) => by_rows!(isa, tile, addend, out, 1 2 3 4 5 6),
-            #[cfg(target_arch = "aarch64")]
-            InstructionSet::Neon(isa) => {
-                by_rows!(isa, tile, addend, out, 1 2 3 4 5 6 7 8 9 10 11 12)
-            }
-            InstructionSet::Portable(isa) => by_rows!(isa, tile, addend, out, 1 2 3 4 5 6),
-        }
+        match_isa!(self.set, isa => {
+            by_rows!(isa, tile, addend, out, 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
+        })
     }
 }
 
@@ -267,6 +257,8 @@ fn run<'a, I: Isa, const ROWS: usize, const REGISTERS: usize>(
     addend: Option<Addend<'_>>,
     out: Unwritten<'a>,
 ) -> Written<'a> {
+    // The compiler leaves out what follows for larger tiles than there are.
+    assert!(ROWS <= I::TILE_ROWS);
     let mut sums = [[isa.splat(0.0); REGISTERS]; ROWS];
     let (rows, _) = tile.left.as_chunks::<ROWS>();
     let (several_right, rest_of_right) = tile

@@ -4,9 +4,9 @@ use std::mem::MaybeUninit;
 
 use crate::flex::{
     gemm::{Steps, masks},
-    instructions::prefetch,
     memory::{SliceWriter, Unwritten, Written},
-    simd::{DotInstructions, DotIsa, Floats, Ints, Isa, LaneMask},
+    simd::prefetch,
+    simd::{DotInstructions, DotIsa, Floats, Ints, Isa, LaneMask, match_dot_isa},
 };
 
 /// A tile of at most MR rows and `registers` vectors of columns, in 32-bit sums that wrap around.
@@ -152,23 +152,9 @@ impl Tile<'_> {
     pub fn run<'a>(self, end: End<'_>, out: Unwritten<'a, u8>) -> Written<'a, u8> {
         end.check(self.rows, self.registers * self.dot.lanes());
         let (tile, end) = (&self, &end);
-        match self.dot {
-            #[cfg(target_arch = "x86_64")]
-            DotInstructions::Avx512Vnni(isa) => {
-                by_rows!(isa, tile, end, out, 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
-            }
-            #[cfg(target_arch = "x86_64")]
-            DotInstructions::AvxVnni(isa) => by_rows!(isa, tile, end, out, 1 2 3 4 5 6),
-            #[cfg(target_arch = "x86_64")]
-            DotInstructions::Avx2(isa) => by_rows!(isa, tile, end, out, 1 2 3 4),
-            #[cfg(target_arch = "aarch64")]
-            DotInstructions::NeonDot(isa) => {
-                by_rows!(isa, tile, end, out, 1 2 3 4 5 6 7 8 9 10 11 12)
-            }
-            #[cfg(target_arch = "aarch64")]
-            DotInstructions::Neon(isa) => by_rows!(isa, tile, end, out, 1 2 3 4 5 6 7 8),
-            DotInstructions::Portable(isa) => by_rows!(isa, tile, end, out, 1 2 3 4),
-        }
+        match_dot_isa!(self.dot, isa => {
+            by_rows!(isa, tile, end, out, 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
+        })
     }
 }
 
@@ -186,6 +172,8 @@ fn run<'a, I: DotIsa, const ROWS: usize, const REGISTERS: usize>(
     end: &End<'_>,
     out: Unwritten<'a, u8>,
 ) -> Written<'a, u8> {
+    // The compiler leaves out what follows for larger tiles than there are.
+    assert!(ROWS <= I::BYTE_TILE_ROWS);
     let mut sums = [[isa.splat_int(0); REGISTERS]; ROWS];
     let lefts = tile.left.chunks_exact(ROWS * I::WORDS);
     assert!(lefts.len() >= tile.steps.count());

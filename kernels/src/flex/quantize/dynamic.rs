@@ -8,7 +8,7 @@ use super::linear::{quantize, single};
 use super::parts::{Work, elements, run_with};
 use crate::backend::{Declined, Outcome};
 use crate::flex::threads::on_chunks;
-use crate::flex::{instructions::Sum, simd::InstructionSet};
+use crate::flex::{simd::InstructionSet, simd::MulAdd};
 use crate::spec::quantize::Affine;
 
 /// The greatest byte.
@@ -78,7 +78,7 @@ impl Work for Range<'_> {
     type Output = (f32, f32);
 
     #[inline(always)]
-    fn run<S: Sum>(self) -> (f32, f32) {
+    fn run<S: MulAdd>(self) -> (f32, f32) {
         let (mut least, mut most) = ([0.0; LANES], [0.0; LANES]);
         let mut unordered = [false; LANES];
         let (parts, rest) = self.x.as_chunks::<LANES>();

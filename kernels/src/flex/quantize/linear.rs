@@ -7,9 +7,9 @@ use super::element::{Integer, Rounding, by_dtype};
 use super::parts::{Blank, Work, elements, pieces, run_with, tensor, written};
 use crate::flex::copy::dense;
 use crate::flex::{
-    instructions::Sum,
     memory::{SliceWriter, write_each, write_triples},
     simd::InstructionSet,
+    simd::MulAdd,
     widened,
 };
 use crate::spec::quantize::Affine;
@@ -174,7 +174,7 @@ impl<'y, T: Integer> Work for ToIntegers<'_, 'y, T> {
     type Output = &'y mut [T];
 
     #[inline(always)]
-    fn run<S: Sum>(self) -> &'y mut [T] {
+    fn run<S: MulAdd>(self) -> &'y mut [T] {
         let Self {
             x,
             y,
@@ -201,7 +201,7 @@ impl<'y, T: Integer> Work for ToFloats<'_, 'y, T> {
     type Output = &'y mut [f32];
 
     #[inline(always)]
-    fn run<S: Sum>(self) -> &'y mut [f32] {
+    fn run<S: MulAdd>(self) -> &'y mut [f32] {
         let Self { x, y, scale, zero } = self;
         write_each(
             y,
@@ -225,7 +225,7 @@ impl<'y, T: Integer> Work for EachToInteger<'_, 'y, T> {
     type Output = &'y mut [T];
 
     #[inline(always)]
-    fn run<S: Sum>(self) -> &'y mut [T] {
+    fn run<S: MulAdd>(self) -> &'y mut [T] {
         let rounding = self.rounding;
         write_triples(
             self.y,
@@ -248,7 +248,7 @@ impl<'y, T: Integer> Work for EachToFloat<'_, 'y, T> {
     type Output = &'y mut [f32];
 
     #[inline(always)]
-    fn run<S: Sum>(self) -> &'y mut [f32] {
+    fn run<S: MulAdd>(self) -> &'y mut [f32] {
         write_triples(
             self.y,
             (self.x, self.scale, self.zero),

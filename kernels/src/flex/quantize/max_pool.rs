@@ -7,7 +7,7 @@ use super::element::{Integer, by_dtype};
 use super::parts::{Work, elements, pieces, run_with, tensor};
 use crate::flex::copy::dense;
 use crate::flex::memory::SliceWriter;
-use crate::flex::{instructions::Sum, simd::InstructionSet};
+use crate::flex::{simd::InstructionSet, simd::MulAdd};
 use crate::spec::window::Window;
 
 /// The greatest of each window of `[batch, channels, rows, columns]`; `None` where the integers are others.
@@ -51,7 +51,7 @@ impl<T: Integer> Work for Row<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn run<S: Sum>(self) {
+    fn run<S: MulAdd>(self) {
         let Window {
             kernel,
             strides,

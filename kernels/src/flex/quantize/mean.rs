@@ -6,7 +6,7 @@ use super::element::{Integer, Rounding, by_dtype};
 use super::parts::{Work, elements, run_with, tensor};
 use crate::flex::copy::dense;
 use crate::flex::memory::write_by_index;
-use crate::flex::{instructions::Sum, simd::InstructionSet};
+use crate::flex::{simd::InstructionSet, simd::MulAdd};
 use crate::spec::quantize::{Mean, Rounded};
 
 /// Integers whose sum has 32 bits.
@@ -55,7 +55,7 @@ impl<T: Integer> Work for Total<'_, T> {
     type Output = i64;
 
     #[inline(always)]
-    fn run<S: Sum>(self) -> i64 {
+    fn run<S: MulAdd>(self) -> i64 {
         let mut sum = 0;
         for part in self.row.chunks(PART) {
             let total: i32 = part.iter().map(|x| -> i32 { (*x).into() }).sum();

@@ -7,7 +7,7 @@ use super::element::{Integer, Rounding, by_dtype};
 use super::parts::{Blank, Work, elements, pieces, run_with, tensor};
 use crate::flex::copy::dense;
 use crate::flex::memory::{SliceWriter, write_each, write_pairs};
-use crate::flex::{instructions::Sum, simd::InstructionSet};
+use crate::flex::{simd::InstructionSet, simd::MulAdd};
 use crate::spec::quantize::{Pair, Step};
 
 /// `None` where the integers are others.
@@ -142,7 +142,7 @@ impl<'y, T: Integer> Work for Both<'_, 'y, T> {
     type Output = &'y mut [T];
 
     #[inline(always)]
-    fn run<S: Sum>(self) -> &'y mut [T] {
+    fn run<S: MulAdd>(self) -> &'y mut [T] {
         let Numbers {
             scales,
             zeros,
@@ -155,7 +155,11 @@ impl<'y, T: Integer> Work for Both<'_, 'y, T> {
         let floats = |a: f32, b: f32| ((a - zeros[0]) * scales[0], (b - zeros[1]) * scales[1]);
         match self.step {
             Step::Sum => each(self, |a, b| {
-                rounding.integer(S::once(a, ratios[0], S::once(b, ratios[1], offset)))
+                rounding.integer(S::mul_add_once(
+                    a,
+                    ratios[0],
+                    S::mul_add_once(b, ratios[1], offset),
+                ))
             }),
             Step::Product => each(self, |a, b| {
                 rounding.integer((a - zeros[0]) * (b - zeros[1]) * ratios[0] + ratios[1])

@@ -7,14 +7,10 @@ use burn::tensor::Shape;
 
 use super::element::Integer;
 #[cfg(target_arch = "x86_64")]
+use crate::flex::simd::Avx512Bytes;
 use crate::flex::{
-    instructions::Fused,
-    simd::{Avx512Bytes, Isa},
-};
-use crate::flex::{
-    instructions::{Sum, Usual},
     memory::{Buffer, Cuts, Grid},
-    simd::InstructionSet,
+    simd::{InstructionSet, Isa, MulAdd, with_isa},
 };
 
 /// Minimum number of elements of a part, if there are several.
@@ -28,33 +24,24 @@ pub trait Work {
     /// Result. Work that writes elements returns them.
     type Output;
 
-    fn run<S: Sum>(self) -> Self::Output;
+    fn run<S: MulAdd>(self) -> Self::Output;
 }
 
 /// Runs work with the instructions of a set.
 #[inline]
 pub fn run_with<W: Work>(set: InstructionSet, work: W) -> W::Output {
-    match set {
-        #[cfg(target_arch = "x86_64")]
-        InstructionSet::Avx512(isa) => match Avx512Bytes::new() {
-            Some(isa) => isa.call(
-                #[inline(always)]
-                || work.run::<Fused>(),
-            ),
-            None => isa.call(
-                #[inline(always)]
-                || work.run::<Fused>(),
-            ),
-        },
-        #[cfg(target_arch = "x86_64")]
-        InstructionSet::Avx2(isa) => isa.call(
-            #[inline(always)]
-            || work.run::<Fused>(),
-        ),
-        #[cfg(target_arch = "aarch64")]
-        InstructionSet::Neon(_) => work.run::<Usual>(),
-        InstructionSet::Portable(_) => work.run::<Usual>(),
+    #[inline(always)]
+    fn run<I: Isa, W: Work>(_: I, work: W) -> W::Output {
+        work.run::<I::Scalar>()
     }
+    #[cfg(target_arch = "x86_64")]
+    if let (InstructionSet::Avx512(_), Some(isa)) = (set, Avx512Bytes::new()) {
+        return isa.call(
+            #[inline(always)]
+            || run(isa, work),
+        );
+    }
+    with_isa!(set, isa => run(isa, work))
 }
 
 /// A tensor of elements that `write` writes, part by part: it gets the index of the first element of a part.

@@ -6,9 +6,9 @@ use super::element::{Integer, Rounding, by_dtype};
 use super::parts::{Blank, SHARE, Work, elements, run_with, written_in};
 use super::unary::float;
 use crate::flex::{
-    instructions::Sum,
     memory::{SliceWriter, write_each},
     simd::InstructionSet,
+    simd::MulAdd,
     softmax::{greatest, powers},
 };
 use crate::spec::quantize::{Affine, Rounded};
@@ -46,7 +46,7 @@ impl<'y, X: Integer, Y: Integer> Work for Rows<'_, 'y, X, Y> {
     type Output = &'y mut [Y];
 
     #[inline(always)]
-    fn run<S: Sum>(self) -> &'y mut [Y] {
+    fn run<S: MulAdd>(self) -> &'y mut [Y] {
         let (length, scale, rounding) = (self.row.len(), self.to.scale(), self.rounding);
         let levels = (1.0 / scale).floor();
         let mut y = SliceWriter::new(self.y);

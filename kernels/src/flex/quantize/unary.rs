@@ -11,9 +11,9 @@ use crate::flex::copy::dense;
 use crate::flex::simd::look_up;
 use crate::flex::{
     elementary::activate,
-    instructions::Sum,
     memory::{SliceWriter, write_each},
     simd::InstructionSet,
+    simd::MulAdd,
 };
 use crate::spec::epilogue::Activation;
 use crate::spec::quantize::{Affine, Function, Unary};
@@ -125,7 +125,7 @@ impl<'y, X: Integer, Y: Integer> Work for Blocks<'_, 'y, X, Y> {
     type Output = &'y mut [Y];
 
     #[inline(always)]
-    fn run<S: Sum>(self) -> &'y mut [Y] {
+    fn run<S: MulAdd>(self) -> &'y mut [Y] {
         let Unary { of, y: to, .. } = self.unary;
         let (rounding, scale) = (self.rounding, to.scale());
         let mut block = [0.0; BLOCK];

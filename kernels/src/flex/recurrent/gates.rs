@@ -2,7 +2,7 @@
 
 use crate::flex::{
     elementary::activate,
-    instructions::{Sum, dispatched},
+    simd::{MulAdd, compiled_per_set},
 };
 use crate::spec::epilogue::Activation as Elementwise;
 use crate::spec::recurrent::{Activation, Gru, Lstm, Rnn};
@@ -112,7 +112,7 @@ fn open(x: &mut [f32], activation: Activation, clip: Option<f32>) {
     activate(x, elementwise);
 }
 
-dispatched! {
+compiled_per_set! {
     fn add(to: &mut [f32], x: &[f32]) = add_of;
     /// `to + a * b`.
     fn add_product(to: &mut [f32], a: &[f32], b: &[f32]) = add_product_of;
@@ -129,58 +129,58 @@ dispatched! {
 }
 
 #[inline(always)]
-fn add_of<S: Sum>(to: &mut [f32], x: &[f32]) {
+fn add_of<S: MulAdd>(to: &mut [f32], x: &[f32]) {
     for (to, x) in to.iter_mut().zip(x) {
         *to += x;
     }
 }
 
 #[inline(always)]
-fn add_product_of<S: Sum>(to: &mut [f32], a: &[f32], b: &[f32]) {
+fn add_product_of<S: MulAdd>(to: &mut [f32], a: &[f32], b: &[f32]) {
     for ((to, a), b) in to.iter_mut().zip(a).zip(b) {
-        *to = S::of(*a, *b, *to);
+        *to = S::mul_add(*a, *b, *to);
     }
 }
 
 #[inline(always)]
-fn multiply_of<S: Sum>(to: &mut [f32], x: &[f32]) {
+fn multiply_of<S: MulAdd>(to: &mut [f32], x: &[f32]) {
     for (to, x) in to.iter_mut().zip(x) {
         *to *= x;
     }
 }
 
 #[inline(always)]
-fn scale_of<S: Sum>(x: &mut [f32], alpha: f32, beta: f32) {
+fn scale_of<S: MulAdd>(x: &mut [f32], alpha: f32, beta: f32) {
     for x in x {
-        *x = S::of(*x, alpha, beta);
+        *x = S::mul_add(*x, alpha, beta);
     }
 }
 
 #[inline(always)]
-fn threshold_of<S: Sum>(x: &mut [f32], alpha: f32) {
+fn threshold_of<S: MulAdd>(x: &mut [f32], alpha: f32) {
     for x in x {
         *x = if *x < alpha { 0.0 } else { *x };
     }
 }
 
 #[inline(always)]
-fn blend_of<S: Sum>(hidden: &mut [f32], update: &[f32], candidate: &[f32]) {
+fn blend_of<S: MulAdd>(hidden: &mut [f32], update: &[f32], candidate: &[f32]) {
     for ((hidden, update), candidate) in hidden.iter_mut().zip(update).zip(candidate) {
-        *hidden = S::of(*update, *hidden - candidate, *candidate);
+        *hidden = S::mul_add(*update, *hidden - candidate, *candidate);
     }
 }
 
 #[inline(always)]
-fn remember_of<S: Sum>(memory: &mut [f32], gates: [&[f32]; 3], input_forget: bool) {
+fn remember_of<S: MulAdd>(memory: &mut [f32], gates: [&[f32]; 3], input_forget: bool) {
     let [input, forget, cell] = gates;
     if input_forget {
         for ((memory, input), cell) in memory.iter_mut().zip(input).zip(cell) {
-            *memory = S::of(1.0 - input, *memory, input * cell);
+            *memory = S::mul_add(1.0 - input, *memory, input * cell);
         }
     } else {
         let gates = input.iter().zip(forget).zip(cell);
         for (memory, ((input, forget), cell)) in memory.iter_mut().zip(gates) {
-            *memory = S::of(*forget, *memory, input * cell);
+            *memory = S::mul_add(*forget, *memory, input * cell);
         }
     }
 }

@@ -3,8 +3,8 @@
 //! Sums of more than 258 products of them may be rounded, as those of floats are.
 
 use crate::flex::{
-    instructions::{Sum, dispatched},
     quantize::ROUNDING,
+    simd::{MulAdd, compiled_per_set},
 };
 
 /// The greatest of 8 bits.
@@ -27,7 +27,7 @@ pub fn quantize(x: &mut [f32]) -> f32 {
     scale
 }
 
-dispatched! {
+compiled_per_set! {
     fn widen(x: &[f32], range: &mut [f32; 2]) = widen_of;
     fn round(x: &mut [f32], scale: f32, bounds: [f32; 2]) = round_of;
     /// Sums of products of integers as floats, by the scales of both.
@@ -35,7 +35,7 @@ dispatched! {
 }
 
 #[inline(always)]
-fn widen_of<S: Sum>(x: &[f32], range: &mut [f32; 2]) {
+fn widen_of<S: MulAdd>(x: &[f32], range: &mut [f32; 2]) {
     let [mut least, mut most] = range.map(|bound| [bound; LANES]);
     let (parts, rest) = x.as_chunks::<LANES>();
     for part in parts {
@@ -70,14 +70,14 @@ fn within(x: f32, bounds: [f32; 2]) -> f32 {
 }
 
 #[inline(always)]
-fn round_of<S: Sum>(x: &mut [f32], scale: f32, bounds: [f32; 2]) {
+fn round_of<S: MulAdd>(x: &mut [f32], scale: f32, bounds: [f32; 2]) {
     for x in x {
         *x = within(*x / scale, bounds) + ROUNDING - ROUNDING;
     }
 }
 
 #[inline(always)]
-fn scale_columns_of<S: Sum>(x: &mut [f32], scale: f32, columns: &[f32]) {
+fn scale_columns_of<S: MulAdd>(x: &mut [f32], scale: f32, columns: &[f32]) {
     for (x, column) in x.iter_mut().zip(columns) {
         *x *= scale * column;
     }

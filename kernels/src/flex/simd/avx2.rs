@@ -8,7 +8,7 @@ use super::memory::{
     compressed, expanded, first, lanes, load, with_features, write_bytes, write_compressed,
     write_first, write_words,
 };
-use super::{Floats, Ints, Isa, LaneMask, first_lanes};
+use super::{Floats, Fused, Ints, Isa, LaneMask, first_lanes};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Avx2(());
@@ -30,8 +30,12 @@ impl Avx2 {
 impl Isa for Avx2 {
     type Floats = F32x8;
     type Ints = I32x8;
+    type Scalar = Fused;
 
     const LANES: usize = 8;
+    const REGISTERS: usize = 16;
+    const TILE_ROWS: usize = 6;
+    const NAME: &str = "avx2";
 
     #[inline(always)]
     fn call<R>(self, run: impl FnOnce() -> R) -> R {

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::ops::{Add, BitAnd, Div, Mul, Sub};
 
 use super::memory::{lanes, load, with_features, write_first};
-use super::{Floats, Ints, Isa, LaneMask, WIDEST, first_lanes};
+use super::{Floats, Fused, Ints, Isa, LaneMask, WIDEST, first_lanes};
 
 /// The foundation of AVX-512.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,8 +27,12 @@ impl Avx512 {
 impl Isa for Avx512 {
     type Floats = F32x16;
     type Ints = I32x16;
+    type Scalar = Fused;
 
     const LANES: usize = 16;
+    const REGISTERS: usize = 32;
+    const TILE_ROWS: usize = 14;
+    const NAME: &str = "avx512";
     const HAS_TRANSPOSE: bool = true;
 
     #[inline(always)]

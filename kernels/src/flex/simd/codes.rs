@@ -5,6 +5,8 @@ use std::arch::x86_64::*;
 
 #[cfg(target_arch = "aarch64")]
 use super::Neon;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+use super::Simd128;
 #[cfg(target_arch = "x86_64")]
 use super::{
     Avx2, Avx512,
@@ -70,6 +72,8 @@ by_conversion! { Portable }
 by_conversion! { Avx2 }
 #[cfg(target_arch = "aarch64")]
 by_conversion! { Neon }
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+by_conversion! { Simd128 }
 
 #[cfg(target_arch = "x86_64")]
 impl CodeIsa for Avx512 {

@@ -5,6 +5,8 @@ mod arm;
 mod portable;
 #[cfg(test)]
 mod tests;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod wasm;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -17,6 +19,8 @@ pub use x86::{Avx512Vnni, AvxVnni};
 use super::Avx2;
 #[cfg(target_arch = "aarch64")]
 use super::Neon;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+use super::Simd128;
 use super::{InstructionSet, Isa, Portable};
 
 /// The most significant bits of four bytes: flipping them turns signed bytes into unsigned ones, 128 more.
@@ -35,7 +39,7 @@ pub trait DotIsa: Isa {
     /// Whether terms of columns are signed bytes.
     const SIGNED_COLUMNS: bool;
     /// Maximum number of rows of a tile of bytes.
-    const TILE_ROWS: usize;
+    const BYTE_TILE_ROWS: usize;
     /// Whether there are registers for several rows of windows.
     const HAS_REGISTERS: bool = true;
 
@@ -111,67 +115,56 @@ pub enum DotInstructions {
     /// Products of integers of 16 bits.
     #[cfg(target_arch = "aarch64")]
     Neon(Neon),
+    /// Products of integers of 16 bits.
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    Simd128(Simd128),
     Portable(Portable),
 }
 
-/// Evaluates an expression with the token of [`DotInstructions`], compiled for it.
-macro_rules! with_dot_isa {
+/// Evaluates an expression with the token of [`DotInstructions`].
+macro_rules! match_dot_isa {
     ($dot:expr, $isa:ident => $run:expr) => {
         match $dot {
             #[cfg(target_arch = "x86_64")]
-            $crate::flex::simd::DotInstructions::Avx512Vnni($isa) => $crate::flex::simd::Isa::call(
-                $isa,
-                #[inline(always)]
-                || $run,
-            ),
+            $crate::flex::simd::DotInstructions::Avx512Vnni($isa) => $run,
             #[cfg(target_arch = "x86_64")]
-            $crate::flex::simd::DotInstructions::AvxVnni($isa) => $crate::flex::simd::Isa::call(
-                $isa,
-                #[inline(always)]
-                || $run,
-            ),
+            $crate::flex::simd::DotInstructions::AvxVnni($isa) => $run,
             #[cfg(target_arch = "x86_64")]
-            $crate::flex::simd::DotInstructions::Avx2($isa) => $crate::flex::simd::Isa::call(
-                $isa,
-                #[inline(always)]
-                || $run,
-            ),
+            $crate::flex::simd::DotInstructions::Avx2($isa) => $run,
             #[cfg(target_arch = "aarch64")]
-            $crate::flex::simd::DotInstructions::NeonDot($isa) => $crate::flex::simd::Isa::call(
-                $isa,
-                #[inline(always)]
-                || $run,
-            ),
+            $crate::flex::simd::DotInstructions::NeonDot($isa) => $run,
             #[cfg(target_arch = "aarch64")]
-            $crate::flex::simd::DotInstructions::Neon($isa) => $crate::flex::simd::Isa::call(
-                $isa,
-                #[inline(always)]
-                || $run,
-            ),
+            $crate::flex::simd::DotInstructions::Neon($isa) => $run,
+            #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+            $crate::flex::simd::DotInstructions::Simd128($isa) => $run,
             $crate::flex::simd::DotInstructions::Portable($isa) => $run,
         }
     };
 }
 
-pub(crate) use with_dot_isa;
+/// Evaluates an expression with the token of [`DotInstructions`], compiled for it.
+macro_rules! with_dot_isa {
+    ($dot:expr, $isa:ident => $run:expr) => {
+        $crate::flex::simd::match_dot_isa!($dot, $isa => {
+            $crate::flex::simd::Isa::call(
+                $isa,
+                #[inline(always)]
+                || $run,
+            )
+        })
+    };
+}
+
+pub(crate) use {match_dot_isa, with_dot_isa};
 
 /// A constant of the token of `self`.
 macro_rules! constant {
-    ($self:ident, $constant:ident) => {
-        match $self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512Vnni(_) => Avx512Vnni::$constant,
-            #[cfg(target_arch = "x86_64")]
-            Self::AvxVnni(_) => AvxVnni::$constant,
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(_) => Avx2::$constant,
-            #[cfg(target_arch = "aarch64")]
-            Self::NeonDot(_) => NeonDot::$constant,
-            #[cfg(target_arch = "aarch64")]
-            Self::Neon(_) => Neon::$constant,
-            Self::Portable(_) => Portable::$constant,
+    ($self:ident, $constant:ident: $type:ty) => {{
+        fn constant<I: DotIsa>(_: I) -> $type {
+            I::$constant
         }
-    };
+        match_dot_isa!($self, isa => constant(isa))
+    }};
 }
 
 impl DotInstructions {
@@ -188,6 +181,8 @@ impl DotInstructions {
             NeonDot::new().map(Self::NeonDot),
             #[cfg(target_arch = "aarch64")]
             Neon::new().map(Self::Neon),
+            #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+            Some(Self::Simd128(Simd128)),
             Some(Self::Portable(Portable)),
         ];
         all.into_iter().flatten()
@@ -216,18 +211,20 @@ impl DotInstructions {
             Self::NeonDot(isa) => InstructionSet::Neon(isa.base()),
             #[cfg(target_arch = "aarch64")]
             Self::Neon(isa) => InstructionSet::Neon(isa),
+            #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+            Self::Simd128(isa) => InstructionSet::Simd128(isa),
             Self::Portable(isa) => InstructionSet::Portable(isa),
         }
     }
 
     /// Number of sums of a register.
     pub fn lanes(self) -> usize {
-        constant!(self, LANES)
+        constant!(self, LANES: usize)
     }
 
     /// Maximum number of rows of a tile.
     pub fn rows(self) -> usize {
-        constant!(self, TILE_ROWS)
+        constant!(self, BYTE_TILE_ROWS: usize)
     }
 
     /// Number of columns of a tile.
@@ -237,11 +234,11 @@ impl DotInstructions {
 
     /// Number of words that four terms of a row take.
     pub fn words(self) -> usize {
-        constant!(self, WORDS)
+        constant!(self, WORDS: usize)
     }
 
     fn has_signed_columns(self) -> bool {
-        constant!(self, SIGNED_COLUMNS)
+        constant!(self, SIGNED_COLUMNS: bool)
     }
 
     /// The bits that change in four terms of columns, from signed or unsigned bytes.

@@ -2,6 +2,8 @@
 
 #[cfg(target_arch = "aarch64")]
 use std::arch::aarch64::*;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+use std::arch::wasm32::v128;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 use std::mem::{MaybeUninit, transmute_copy};
@@ -26,6 +28,8 @@ macro_rules! vectors {
 
 #[cfg(target_arch = "x86_64")]
 vectors! { __m128i, __m256, __m256i, __m512, __m512i }
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+vectors! { v128 }
 #[cfg(target_arch = "aarch64")]
 vectors! { float32x4_t, int32x4_t, uint32x4_t, int8x16_t, uint8x16_t, int16x4_t }
 
@@ -180,8 +184,12 @@ macro_rules! extended {
         impl $crate::flex::simd::Isa for $token {
             type Floats = <$base as $crate::flex::simd::Isa>::Floats;
             type Ints = <$base as $crate::flex::simd::Isa>::Ints;
+            type Scalar = <$base as $crate::flex::simd::Isa>::Scalar;
 
             const LANES: usize = $base::LANES;
+            const REGISTERS: usize = $base::REGISTERS;
+            const TILE_ROWS: usize = $base::TILE_ROWS;
+            const NAME: &str = $base::NAME;
 
             #[inline(always)]
             fn call<R>(self, run: impl FnOnce() -> R) -> R {

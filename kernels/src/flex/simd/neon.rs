@@ -8,7 +8,7 @@ use super::memory::{
     compressed, expanded, first, lanes, load, with_features, write_bytes, write_compressed,
     write_first, write_words,
 };
-use super::{Floats, Ints, Isa, LaneMask};
+use super::{Floats, Fused, Ints, Isa, LaneMask};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Neon(());
@@ -29,8 +29,12 @@ impl Neon {
 impl Isa for Neon {
     type Floats = F32x4;
     type Ints = I32x4;
+    type Scalar = Fused;
 
     const LANES: usize = 4;
+    const REGISTERS: usize = 32;
+    const TILE_ROWS: usize = 12;
+    const NAME: &str = "neon";
 
     #[inline(always)]
     fn call<R>(self, run: impl FnOnce() -> R) -> R {

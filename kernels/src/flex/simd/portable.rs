@@ -6,7 +6,7 @@ use std::ops::{Add, BitAnd, Div, Mul, Sub};
 use super::memory::{
     compressed, expanded, first, write_bytes, write_compressed, write_first, write_words,
 };
-use super::{Floats, Ints, Isa, LaneMask};
+use super::{Floats, Ints, Isa, LaneMask, MulAdd, Native};
 
 /// The instructions that the target of the compilation has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,8 +21,12 @@ pub struct I32x4(pub(super) [i32; 4]);
 impl Isa for Portable {
     type Floats = F32x4;
     type Ints = I32x4;
+    type Scalar = Native;
 
     const LANES: usize = 4;
+    const REGISTERS: usize = 16;
+    const TILE_ROWS: usize = 6;
+    const NAME: &str = "portable";
 
     #[inline(always)]
     fn call<R>(self, run: impl FnOnce() -> R) -> R {
@@ -80,11 +84,7 @@ impl Floats for F32x4 {
     #[inline(always)]
     fn mul_add(self, factor: Self, addend: Self) -> Self {
         Self(std::array::from_fn(|lane| {
-            if cfg!(target_arch = "aarch64") {
-                self.0[lane].mul_add(factor.0[lane], addend.0[lane])
-            } else {
-                self.0[lane] * factor.0[lane] + addend.0[lane]
-            }
+            Native::mul_add(self.0[lane], factor.0[lane], addend.0[lane])
         }))
     }
 

@@ -53,7 +53,7 @@ impl RowLoads {
     ///
     /// If the rows have too few elements, or there are fewer taps.
     #[inline(always)]
-    pub fn from_rows<'a, I: Isa, const STRIDE: usize, const TAPS: usize, const ROWS: usize>(
+    pub fn of_rows<'a, I: Isa, const STRIDE: usize, const TAPS: usize, const ROWS: usize>(
         &'a self,
         isa: I,
         rows: &'a Rows<'a, ROWS>,
@@ -133,7 +133,7 @@ impl MaskedLoad {
     ///
     /// If the row has fewer elements.
     #[inline(always)]
-    pub fn from_row<I: Isa>(&self, isa: I, row: &[f32], padding: I::Floats) -> I::Floats {
+    pub fn load<I: Isa>(&self, isa: I, row: &[f32], padding: I::Floats) -> I::Floats {
         assert!(row.len() >= self.width);
         // SAFETY: the mask has elements of the row alone.
         unsafe { isa.load_masked(row.as_ptr().wrapping_offset(self.first), self.mask, padding) }
@@ -177,7 +177,7 @@ impl<I: Isa, const STRIDE: usize, const TAPS: usize, const ROWS: usize>
         let row = self.rows.rows[row];
         let mut registers = [self.padding; TAPS];
         for (register, tap) in registers.iter_mut().zip(self.taps) {
-            // SAFETY: `RowLoads::from_rows` has checked the rows.
+            // SAFETY: `RowLoads::of_rows` has checked the rows.
             *register =
                 unsafe { load::<I, STRIDE>(self.isa, row, *tap, self.stride, self.padding) };
         }

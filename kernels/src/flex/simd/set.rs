@@ -4,6 +4,8 @@ use std::sync::OnceLock;
 
 #[cfg(target_arch = "aarch64")]
 use super::Neon;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+use super::Simd128;
 #[cfg(target_arch = "x86_64")]
 use super::{Avx2, Avx512};
 use super::{Isa, Portable};
@@ -18,50 +20,44 @@ pub enum InstructionSet {
     Avx2(Avx2),
     #[cfg(target_arch = "aarch64")]
     Neon(Neon),
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    Simd128(Simd128),
     Portable(Portable),
 }
 
-/// Evaluates an expression with the token of an [`InstructionSet`], compiled for it.
-macro_rules! with_isa {
+/// Evaluates an expression with the token of an [`InstructionSet`].
+macro_rules! match_isa {
     ($set:expr, $isa:ident => $run:expr) => {
         match $set {
             #[cfg(target_arch = "x86_64")]
-            $crate::flex::simd::InstructionSet::Avx512($isa) => $crate::flex::simd::Isa::call(
-                $isa,
-                #[inline(always)]
-                || $run,
-            ),
+            $crate::flex::simd::InstructionSet::Avx512($isa) => $run,
             #[cfg(target_arch = "x86_64")]
-            $crate::flex::simd::InstructionSet::Avx2($isa) => $crate::flex::simd::Isa::call(
-                $isa,
-                #[inline(always)]
-                || $run,
-            ),
+            $crate::flex::simd::InstructionSet::Avx2($isa) => $run,
             #[cfg(target_arch = "aarch64")]
-            $crate::flex::simd::InstructionSet::Neon($isa) => $crate::flex::simd::Isa::call(
-                $isa,
-                #[inline(always)]
-                || $run,
-            ),
+            $crate::flex::simd::InstructionSet::Neon($isa) => $run,
+            #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+            $crate::flex::simd::InstructionSet::Simd128($isa) => $run,
             $crate::flex::simd::InstructionSet::Portable($isa) => $run,
         }
     };
 }
 
-pub(crate) use with_isa;
+/// Evaluates an expression with the token of an [`InstructionSet`], compiled for it.
+macro_rules! with_isa {
+    ($set:expr, $isa:ident => $run:expr) => {
+        $crate::flex::simd::match_isa!($set, $isa => {
+            $crate::flex::simd::Isa::call(
+                $isa,
+                #[inline(always)]
+                || $run,
+            )
+        })
+    };
+}
+
+pub(crate) use {match_isa, with_isa};
 
 impl InstructionSet {
-    /// Names in the environment, from the widest set on.
-    const NAMES: &[(&str, usize)] = &[
-        #[cfg(target_arch = "x86_64")]
-        ("avx512", 0),
-        #[cfg(target_arch = "x86_64")]
-        ("avx2", 1),
-        #[cfg(target_arch = "aarch64")]
-        ("neon", 1),
-        ("portable", 2),
-    ];
-
     /// The sets that the processor has, from the widest one on.
     pub fn all() -> impl Iterator<Item = Self> {
         let sets = [
@@ -71,6 +67,8 @@ impl InstructionSet {
             Avx2::new().map(Self::Avx2),
             #[cfg(target_arch = "aarch64")]
             Neon::new().map(Self::Neon),
+            #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+            Some(Self::Simd128(Simd128)),
             Some(Self::Portable(Portable)),
         ];
         sets.into_iter().flatten()
@@ -92,43 +90,45 @@ impl InstructionSet {
     /// Whether the environment allows it: `ONNX_EMBED_INSTRUCTIONS` names the widest set that is used.
     pub fn is_allowed(self) -> bool {
         static WIDEST: OnceLock<usize> = OnceLock::new();
-        let rank = match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(_) => 0,
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(_) => 1,
-            #[cfg(target_arch = "aarch64")]
-            Self::Neon(_) => 1,
-            Self::Portable(_) => 2,
+        const NAMES: [&str; 5] = ["avx512", "avx2", "neon", "simd128", "portable"];
+        let is_here = |name: &&str| match *name {
+            "avx512" | "avx2" => cfg!(target_arch = "x86_64"),
+            "neon" => cfg!(target_arch = "aarch64"),
+            "simd128" => cfg!(target_arch = "wasm32"),
+            _ => true,
         };
-        let widest = || switches::chosen("ONNX_EMBED_INSTRUCTIONS", Self::NAMES).unwrap_or(0);
-        rank >= *WIDEST.get_or_init(widest)
+        let widest = || {
+            let names: Vec<(&str, usize)> = (NAMES.into_iter().filter(is_here))
+                .filter_map(|name| Some((name, NAMES.iter().position(|other| *other == name)?)))
+                .collect();
+            switches::chosen("ONNX_EMBED_INSTRUCTIONS", &names).unwrap_or(0)
+        };
+        let rank = NAMES.iter().position(|name| *name == self.name());
+        rank.is_some_and(|rank| rank >= *WIDEST.get_or_init(widest))
+    }
+
+    /// Its name in the environment.
+    fn name(self) -> &'static str {
+        fn name<I: Isa>(_: I) -> &'static str {
+            I::NAME
+        }
+        match_isa!(self, isa => name(isa))
     }
 
     /// Number of 32-bit lanes of a register.
     pub fn lanes(self) -> usize {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(_) => Avx512::LANES,
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(_) => Avx2::LANES,
-            #[cfg(target_arch = "aarch64")]
-            Self::Neon(_) => Neon::LANES,
-            Self::Portable(_) => Portable::LANES,
+        fn lanes<I: Isa>(_: I) -> usize {
+            I::LANES
         }
+        match_isa!(self, isa => lanes(isa))
     }
 
     /// Maximum number of rows of a tile of floats.
     pub fn rows(self) -> usize {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(_) => 14,
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(_) => 6,
-            #[cfg(target_arch = "aarch64")]
-            Self::Neon(_) => 12,
-            Self::Portable(_) => 6,
+        fn rows<I: Isa>(_: I) -> usize {
+            I::TILE_ROWS
         }
+        match_isa!(self, isa => rows(isa))
     }
 
     /// Number of columns of a tile of floats.
@@ -138,15 +138,10 @@ impl InstructionSet {
 
     /// Whether there are 32 registers, not 16.
     pub fn has_many_registers(self) -> bool {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(_) => true,
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(_) => false,
-            #[cfg(target_arch = "aarch64")]
-            Self::Neon(_) => true,
-            Self::Portable(_) => false,
+        fn has_many<I: Isa>(_: I) -> bool {
+            I::REGISTERS > 16
         }
+        match_isa!(self, isa => has_many(isa))
     }
 }
 

@@ -202,7 +202,7 @@ fn rows<I: Isa>(isa: I) {
             if stride == 1 {
                 for first in first {
                     let load = MaskedLoad::new(I::LANES, first, width);
-                    let lanes = array::<I>(load.from_row(isa, &row, padding));
+                    let lanes = array::<I>(load.load(isa, &row, padding));
                     for (lane, value) in (0..).zip(lanes) {
                         let expected = row.get((first + lane) as usize);
                         assert_eq!(value, *expected.unwrap_or(&-7.0));
@@ -210,7 +210,7 @@ fn rows<I: Isa>(isa: I) {
                 }
             }
             if stride == 2 {
-                let of_row = loads.from_rows::<I, 2, 8, 1>(isa, &rows, padding).of_row(0);
+                let of_row = loads.of_rows::<I, 2, 8, 1>(isa, &rows, padding).of_row(0);
                 for (first, register) in first.into_iter().zip(of_row) {
                     let expected = row.get(first as usize);
                     assert_eq!(array::<I>(register)[0], *expected.unwrap_or(&-7.0));

@@ -33,7 +33,7 @@ impl Square {
         let mut rows = [zero; WIDEST];
         let load = MaskedLoad::new(I::LANES, 0, pixels);
         for (channel, row) in rows[..channels].iter_mut().enumerate() {
-            *row = load.from_row(isa, &values[channel * step..], zero);
+            *row = load.load(isa, &values[channel * step..], zero);
         }
         for (lanes, row) in self.0.iter_mut().zip(isa.transposed(rows)) {
             row.store(lanes);

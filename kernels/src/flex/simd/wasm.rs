@@ -1,0 +1,207 @@
+//! SIMD of WebAssembly, where the program is compiled for it: its instructions cannot be asked for at run time.
+
+use std::arch::wasm32::*;
+use std::mem::MaybeUninit;
+use std::ops::{Add, BitAnd, Div, Mul, Sub};
+
+use super::memory::{
+    compressed, expanded, first, lanes, load, write_bytes, write_compressed, write_first,
+    write_words,
+};
+use super::{Floats, Ints, Isa, LaneMask, Separate};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Simd128;
+
+#[derive(Clone, Copy)]
+pub struct F32x4(pub(super) v128);
+
+#[derive(Clone, Copy)]
+pub struct I32x4(pub(super) v128);
+
+impl Isa for Simd128 {
+    type Floats = F32x4;
+    type Ints = I32x4;
+    type Scalar = Separate;
+
+    const LANES: usize = 4;
+    const REGISTERS: usize = 16;
+    const TILE_ROWS: usize = 6;
+    const NAME: &str = "simd128";
+
+    #[inline(always)]
+    fn call<R>(self, run: impl FnOnce() -> R) -> R {
+        run()
+    }
+
+    #[inline(always)]
+    fn splat(self, value: f32) -> F32x4 {
+        F32x4(f32x4_splat(value))
+    }
+
+    #[inline(always)]
+    fn splat_int(self, value: i32) -> I32x4 {
+        I32x4(i32x4_splat(value))
+    }
+
+    #[inline(always)]
+    fn load(self, from: &[f32]) -> F32x4 {
+        F32x4(load::<_, _, 4>(from))
+    }
+
+    #[inline(always)]
+    fn load_ints(self, from: &[i32]) -> I32x4 {
+        I32x4(load::<_, _, 4>(from))
+    }
+
+    #[inline(always)]
+    fn load_bytes(self, from: &[u8]) -> I32x4 {
+        let bytes = u32x4_splat(u32::from_le_bytes(first(from)));
+        I32x4(u32x4_extend_low_u16x8(u16x8_extend_low_u8x16(bytes)))
+    }
+
+    #[inline(always)]
+    unsafe fn load_masked(self, from: *const f32, mask: u32, other: F32x4) -> F32x4 {
+        let at = |lane: usize| from.wrapping_add(lane);
+        let mut values = other.0;
+        // SAFETY: the elements of the mask alone are read, which the caller promises.
+        unsafe {
+            if mask == 0xf {
+                return F32x4(v128_load(from.cast()));
+            }
+            if mask & 1 != 0 {
+                values = v128_load32_lane::<0>(values, at(0).cast());
+            }
+            if mask & 2 != 0 {
+                values = v128_load32_lane::<1>(values, at(1).cast());
+            }
+            if mask & 4 != 0 {
+                values = v128_load32_lane::<2>(values, at(2).cast());
+            }
+            if mask & 8 != 0 {
+                values = v128_load32_lane::<3>(values, at(3).cast());
+            }
+        }
+        F32x4(values)
+    }
+}
+
+impl Floats for F32x4 {
+    type Ints = I32x4;
+
+    #[inline(always)]
+    fn mul_add(self, factor: Self, addend: Self) -> Self {
+        self * factor + addend
+    }
+
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        // NaN where one is.
+        Self(f32x4_max(self.0, other.0))
+    }
+
+    #[inline(always)]
+    fn clamp(self, low: Self, high: Self) -> Self {
+        let value = v128_bitselect(low.0, self.0, f32x4_lt(self.0, low.0));
+        Self(v128_bitselect(high.0, value, f32x4_gt(value, high.0)))
+    }
+
+    #[inline(always)]
+    fn even_lanes(self, high: Self) -> Self {
+        Self(i32x4_shuffle::<0, 2, 4, 6>(self.0, high.0))
+    }
+
+    #[inline(always)]
+    fn compressed(self, mask: LaneMask) -> Self {
+        let (lanes, _) = compressed::<f32, 4>(lanes(self.0), mask);
+        Self(load::<_, _, 4>(&lanes))
+    }
+
+    #[inline(always)]
+    fn expanded(self, mask: LaneMask) -> Self {
+        Self(load::<_, _, 4>(&expanded::<f32, 4>(lanes(self.0), mask)))
+    }
+
+    #[inline(always)]
+    fn rounded(self, zero: Self, low: Self, high: Self) -> I32x4 {
+        let value = f32x4_add(f32x4_nearest(self.0), zero.0);
+        // The first operand where one is NaN.
+        let value = f32x4_pmax(low.0, value);
+        I32x4(i32x4_trunc_sat_f32x4(f32x4_pmin(high.0, value)))
+    }
+
+    #[inline(always)]
+    fn bits(self) -> I32x4 {
+        I32x4(self.0)
+    }
+
+    #[inline(always)]
+    fn store(self, to: &mut [f32]) {
+        to[..4].copy_from_slice(&lanes::<_, f32, 4>(self.0));
+    }
+
+    #[inline(always)]
+    fn write(self, to: &mut [MaybeUninit<f32>]) -> &mut [f32] {
+        write_first::<_, 4>(lanes(self.0), to)
+    }
+
+    #[inline(always)]
+    fn write_compressed(self, to: &mut [MaybeUninit<f32>], mask: LaneMask) -> &mut [f32] {
+        if mask.count == 4 {
+            return self.write(to);
+        }
+        write_compressed::<_, 4>(lanes(self.0), to, mask)
+    }
+}
+
+impl Ints for I32x4 {
+    type Floats = F32x4;
+
+    #[inline(always)]
+    fn floats(self) -> F32x4 {
+        F32x4(f32x4_convert_i32x4(self.0))
+    }
+
+    #[inline(always)]
+    fn shifted_right(self, places: usize) -> Self {
+        Self(u32x4_shr(self.0, places as u32))
+    }
+
+    #[inline(always)]
+    fn write(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32] {
+        to.write_copy_of_slice(&lanes::<_, i32, 4>(self.0))
+    }
+
+    #[inline(always)]
+    fn write_compressed(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
+        write_words::<4>(lanes(self.0), to, mask)
+    }
+
+    #[inline(always)]
+    fn write_bytes(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
+        write_bytes::<4>(lanes(self.0), to, mask)
+    }
+}
+
+macro_rules! operators {
+    ($($register:ident $operator:ident $name:ident $intrinsic:ident;)*) => {$(
+        impl $operator for $register {
+            type Output = Self;
+
+            #[inline(always)]
+            fn $name(self, other: Self) -> Self {
+                Self($intrinsic(self.0, other.0))
+            }
+        }
+    )*};
+}
+
+operators! {
+    F32x4 Add add f32x4_add;
+    F32x4 Sub sub f32x4_sub;
+    F32x4 Mul mul f32x4_mul;
+    F32x4 Div div f32x4_div;
+    I32x4 Add add i32x4_add;
+    I32x4 Mul mul i32x4_mul;
+    I32x4 BitAnd bitand v128_and;
+}
