@@ -17,9 +17,11 @@ pub use grid::{Cuts, Grid, Order, Spot};
 pub use lines::Lines;
 pub use region::{Unwritten, Written};
 pub use serial::{InOrder, RunWriter};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub use slices::write_chunks;
 pub use slices::{
-    SliceWriter, overwrite, write_by_index, write_chunks, write_each, write_lines, write_pairs,
-    write_repeated, write_triples, zeroed,
+    SliceWriter, overwrite, write_by_index, write_each, write_lines, write_pairs, write_repeated,
+    write_triples, zeroed,
 };
 
 use crate::sizes::no_memory;

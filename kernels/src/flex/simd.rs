@@ -46,7 +46,7 @@ pub(crate) use dot::{match_dot_isa, with_dot_isa};
 pub use neon::Neon;
 pub use portable::Portable;
 pub use row::{MaskedLoad, RowLoads, Rows};
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", test))]
 pub use scalar::Fused;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 pub use scalar::Separate;

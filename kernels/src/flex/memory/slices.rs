@@ -141,6 +141,7 @@ pub fn write_each<'a, X: Copy, T>(
 }
 
 /// The same, `N` elements at a time, and one at a time at the end.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", test))]
 #[inline(always)]
 pub fn write_chunks<'a, X: Copy, T: Copy, const N: usize>(
     elements: &'a mut [MaybeUninit<T>],

@@ -6,6 +6,7 @@ use std::arch::aarch64::*;
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use super::InstructionSet;
 #[cfg(target_arch = "aarch64")]
 use super::Neon;

@@ -239,6 +239,10 @@ macro_rules! extended {
 pub(crate) use extended;
 
 /// Methods of tokens and registers, whose bodies use the instructions of some features.
+#[cfg_attr(
+    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    allow(unused_macros)
+)]
 macro_rules! with_features {
     ($features:literal: $(
         $(#[$attribute:meta])*
