@@ -1,7 +1,7 @@
 //! Registers of the processor's instruction sets, safe to use.
 //!
 //! A token such as `Avx512` exists only where the processor has the instructions: [`InstructionSet::best`] asks the processor.
-//! Registers come from tokens alone, so that whoever has one may use it. Loads and stores take slices and check their length.
+//! Only tokens make registers, so that a register is a proof too. Loads and stores take slices and check their length.
 //! Kernels are generic over [`Isa`] and are compiled once per set by [`with_isa`].
 //!
 //! `pulp` is not used: it has no products of bytes (VNNI, AVX-VNNI, `sdot`), no loads and stores that expand and compress
@@ -125,7 +125,7 @@ pub trait Isa: Copy + Send + Sync + 'static {
     /// The elements of the mask are valid for reads.
     unsafe fn load_masked(self, from: *const f32, mask: u32, other: Self::Floats) -> Self::Floats;
 
-    /// Loads the elements that there are, at most [`Isa::LANES`]. The other lanes are those of `other`.
+    /// Loads a slice of at most [`Isa::LANES`] elements, or as many of a longer one. The other lanes are those of `other`.
     #[inline(always)]
     fn load_first(self, from: &[f32], other: Self::Floats) -> Self::Floats {
         let count = from.len().min(Self::LANES);
@@ -232,7 +232,7 @@ pub trait Floats:
     /// If there are more.
     fn write(self, to: &mut [MaybeUninit<f32>]) -> &mut [f32];
 
-    /// Writes the lanes of a mask to consecutive elements, of which there are as many.
+    /// Writes the lanes of a mask to a slice of as many elements.
     ///
     /// # Panics
     ///
@@ -247,10 +247,10 @@ pub trait Ints: Copy + Add<Output = Self> + Mul<Output = Self> + BitAnd<Output =
     /// The numbers in single precision.
     fn floats(self) -> Self::Floats;
 
-    /// The bits, moved to less significant places; zeros are moved in. There are less than 32 places.
+    /// Logical shift of each lane by less than 32 bits.
     fn shifted_right(self, places: usize) -> Self;
 
-    /// Writes all lanes, of which there are as many as elements.
+    /// Writes all lanes to a slice of as many elements.
     ///
     /// # Panics
     ///
@@ -311,12 +311,12 @@ impl LaneMask {
         self.count
     }
 
-    /// Whether the lane is one of them.
+    /// Returns true if the mask has the lane.
     pub fn has(self, lane: usize) -> bool {
         self.bits & (1 << lane) != 0
     }
 
-    /// Whether these are the first lanes.
+    /// Returns true for a mask of the first lanes.
     #[inline(always)]
     fn is_first(self) -> bool {
         self.bits == self.first

@@ -8,11 +8,16 @@ use std::{mem::MaybeUninit, sync::Arc};
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps};
 use burn::tensor::{DType, ops::ConvTransposeOptions};
 
-use super::{Filters, geometry::Geometry, phases::Phases, run::Convolution};
+use super::{
+    Filters,
+    geometry::Geometry,
+    phases::{Part, Phases},
+    run::Convolution,
+};
 use crate::flex::{
     gemm::threads,
     in_wide_sums,
-    memory::{Buffer, Cuts, Grid},
+    memory::{Buffer, Cuts, Grid, SliceWriter, write_by_index},
     packed::{Pack, pack},
     view::{Dense, View},
     widened,
@@ -125,6 +130,7 @@ impl Transposed<'_> {
         if phases.strides == [1; 3] && matches!(parts[..], [(.., Some(_))]) {
             return parts.pop().and_then(|(.., values)| values);
         }
+        let sources = self.sources(&parts);
         let places: usize = self.places.iter().product();
         let planes = self.batches * phases.outputs;
         let count = planes * places;
@@ -133,29 +139,33 @@ impl Transposed<'_> {
         Some(Buffer::filled(count, |out| {
             let out = out.reshaped(planes, places);
             out.side_by_side(grid, usize::MAX, |_, spot, out| {
-                out.write_rows(|row, out| {
-                    let plane = spot.rows.start + row;
-                    for (part, geometry, values) in &parts {
-                        for (number, phase) in part.phases.iter().enumerate() {
-                            let seen = plane * part.phases.len() + number;
-                            let count = geometry.positions.iter().product::<usize>();
-                            let seen = values
-                                .as_ref()
-                                .map(|values| &values[seen * count..][..count]);
-                            self.put(
-                                *phase,
-                                geometry.positions,
-                                seen,
-                                plane % phases.outputs,
-                                out,
-                            );
-                        }
-                    }
-                    // SAFETY: each pixel is of one phase along each axis, and the parts have all phases.
-                    unsafe { out.assume_init_mut() }
-                })
+                out.write_rows(|row, out| self.put(&sources, spot.rows.start + row, out))
             })
         }))
+    }
+
+    /// What was computed for each phase, in the order of phases along depth, rows and columns.
+    fn sources<'a>(&self, parts: &'a [Computed<'_>]) -> Vec<Source<'a>> {
+        let [deep, high, wide] = self.phases.strides;
+        let bias = Source {
+            values: None,
+            plane: 0,
+            planes: 0,
+            positions: [0; 3],
+        };
+        let mut sources = vec![bias; deep * high * wide];
+        for (part, geometry, values) in parts {
+            let count: usize = geometry.positions.iter().product();
+            for (number, [depth, row, column]) in part.phases.iter().enumerate() {
+                sources[(depth * high + row) * wide + column] = Source {
+                    values: values.as_deref(),
+                    plane: number * count,
+                    planes: part.phases.len() * count,
+                    positions: geometry.positions,
+                };
+            }
+        }
+        sources
     }
 
     /// Of the convolution that computes some phases.
@@ -202,42 +212,67 @@ impl Transposed<'_> {
         convolution.run()
     }
 
-    /// Writes the places of a phase: what was computed for it, or else the bias.
-    fn put(
+    /// Writes the places of a plane: what was computed for their phase, or else the bias.
+    fn put<'o>(
         &self,
-        phase: [usize; 3],
-        positions: [usize; 3],
-        values: Option<&[f32]>,
-        output: usize,
-        out: &mut [MaybeUninit<f32>],
-    ) {
+        sources: &[Source<'_>],
+        plane: usize,
+        out: &'o mut [MaybeUninit<f32>],
+    ) -> &'o mut [f32] {
         let strides = self.phases.strides;
-        let bias = self.bias.map_or(0.0, |bias| bias[output]);
-        // The first position that is a place, where it is, and how many there are.
-        let [deep, high, wide] = [0, 1, 2].map(|axis| {
+        let bias = self
+            .bias
+            .map_or(0.0, |bias| bias[plane % self.phases.outputs]);
+        // The phase of a place along an axis, and its number among the places of the phase.
+        let phase = |axis: usize, place: usize| {
             let (stride, before) = (strides[axis], self.before[axis]);
-            let first = before / stride * stride + phase[axis];
-            let skipped = usize::from(first < before);
-            let at = first + skipped * stride - before;
-            (
-                skipped,
-                at,
-                self.places[axis].saturating_sub(at).div_ceil(stride),
-            )
-        });
-        for depth in 0..deep.2 {
-            for row in 0..high.2 {
-                let plane = deep.1 + depth * strides[0];
-                let line = plane * self.places[1] + high.1 + row * strides[1];
-                let first = line * self.places[2] + wide.1;
-                let from = (deep.0 + depth) * positions[1] + high.0 + row;
-                let seen = values.map(|values| &values[from * positions[2] + wide.0..][..wide.2]);
-                for at in 0..wide.2 {
-                    let value = seen.map_or(bias, |seen| seen[at]);
-                    out[first + at * strides[2]].write(value);
-                }
+            let place = before % stride + place;
+            [place % stride, place / stride]
+        };
+        let mut lines = Vec::with_capacity(strides[2]);
+        let mut out = SliceWriter::new(out);
+        for depth in 0..self.places[0] {
+            for row in 0..self.places[1] {
+                let ([deep, depth], [high, row]) = (phase(0, depth), phase(1, row));
+                lines.clear();
+                let of_line = &sources[(deep * strides[1] + high) * strides[2]..][..strides[2]];
+                lines.extend(of_line.iter().map(|source| source.line(plane, depth, row)));
+                let [mut wide, mut column] = phase(2, 0);
+                out.write(self.places[2], |line| {
+                    write_by_index(line, |_| {
+                        let value = lines[wide].map_or(bias, |line| line[column]);
+                        wide += 1;
+                        if wide == lines.len() {
+                            (wide, column) = (0, column + 1);
+                        }
+                        value
+                    })
+                });
             }
         }
+        out.finish()
+    }
+}
+
+/// Some phases, the geometry of their convolution, and its result; none if no tap is in the input.
+type Computed<'a> = (&'a Part, Geometry, Option<Buffer>);
+
+/// What was computed for a phase; nothing if it is the bias alone.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    values: Option<&'a [f32]>,
+    /// Index of its first plane, and the distance of its planes.
+    plane: usize,
+    planes: usize,
+    positions: [usize; 3],
+}
+
+impl<'a> Source<'a> {
+    /// The values of a row of a plane.
+    fn line(&self, plane: usize, depth: usize, row: usize) -> Option<&'a [f32]> {
+        let [_, high, wide] = self.positions;
+        let first = plane * self.planes + self.plane + (depth * high + row) * wide;
+        self.values.map(|values| &values[first..][..wide])
     }
 }
 

@@ -20,7 +20,7 @@ pub struct F32x8(pub(super) __m256);
 pub struct I32x8(pub(super) __m256i);
 
 impl Avx2 {
-    /// `None` if the processor lacks the instructions.
+    /// Returns `None` if the processor lacks the instructions.
     pub fn new() -> Option<Self> {
         let has_all = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
         has_all.then_some(Self(()))

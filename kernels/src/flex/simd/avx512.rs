@@ -18,7 +18,7 @@ pub struct F32x16(pub(super) __m512);
 pub struct I32x16(pub(super) __m512i);
 
 impl Avx512 {
-    /// `None` if the processor lacks the instructions.
+    /// Returns `None` if the processor lacks the instructions.
     pub fn new() -> Option<Self> {
         is_x86_feature_detected!("avx512f").then_some(Self(()))
     }

@@ -38,7 +38,7 @@ extended! {
 #[cfg(target_arch = "x86_64")]
 impl Avx512Vbmi {
     with_features! { "avx512f,avx512bw,avx512vbmi":
-        /// What a table of four registers has for each byte.
+        /// Element of a table of four registers for each byte.
         fn looked_up(_isa: Avx512Vbmi, table: [__m512i; 4], places: __m512i) -> __m512i {
             let lower = _mm512_permutex2var_epi8(table[0], places, table[1]);
             let upper = _mm512_permutex2var_epi8(table[2], places, table[3]);
@@ -50,10 +50,10 @@ impl Avx512Vbmi {
 #[cfg(target_arch = "aarch64")]
 impl Neon {
     with_features! { "neon":
-        /// What a table of sixteen registers has for each byte.
+        /// Element of a table of sixteen registers for each byte.
         fn looked_up_of_table(_isa: Neon, table: [uint8x16x4_t; 4], places: uint8x16_t) -> uint8x16_t {
             let part = vdupq_n_u8(64);
-            // Of places behind its end a table has 0, or what was there before.
+            // Indices beyond the end of a table give 0, or leave the result of the tables before.
             let mut found = vqtbl4q_u8(table[0], places);
             let places = vsubq_u8(places, part);
             found = vqtbx4q_u8(found, table[1], places);
@@ -64,7 +64,7 @@ impl Neon {
     }
 }
 
-/// Writes what a table has for each byte.
+/// Writes the element of a table for each byte.
 pub fn look_up<'a>(table: &[u8; 256], x: &[u8], y: &'a mut [MaybeUninit<u8>]) -> &'a mut [u8] {
     #[cfg(target_arch = "x86_64")]
     if let (InstructionSet::Avx512(_), Some(isa)) = (InstructionSet::best(), Avx512Vbmi::new()) {

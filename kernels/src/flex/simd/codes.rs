@@ -17,10 +17,10 @@ use super::{Ints, Isa, Portable};
 
 /// An instruction set that makes floats of codes.
 pub trait CodeIsa: Isa {
-    /// What [`CodeIsa::code`] needs of the number that it subtracts.
+    /// Operand of [`CodeIsa::code`], made once for the number that is subtracted.
     type CodeTable: Copy;
 
-    /// For codes less a number.
+    /// Prepares the subtraction of a number from codes.
     fn code_table(self, less: f32) -> Self::CodeTable;
 
     /// The code with a number of each word, counted from the least significant bits on.
@@ -77,7 +77,7 @@ by_conversion! { Simd128 }
 
 #[cfg(target_arch = "x86_64")]
 impl CodeIsa for Avx512 {
-    /// Floats of the first sixteen codes, and what is subtracted from others.
+    /// Floats of the first sixteen codes, and the number that is subtracted from larger ones.
     type CodeTable = [F32x16; 2];
 
     #[inline(always)]
@@ -95,7 +95,7 @@ impl CodeIsa for Avx512 {
         [codes, less]: [F32x16; 2],
     ) -> F32x16 {
         match BITS {
-            // What is above the least significant four bits is ignored.
+            // The instruction ignores all bits but the least significant four.
             4 => words.shifted_right(BITS * number).looked_up(codes),
             2 => (words.shifted_right(BITS * number) & self.splat_int(3)).looked_up(codes),
             _ => converted::<Self, BITS>(self, words, number, less),

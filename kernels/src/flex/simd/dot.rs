@@ -51,7 +51,7 @@ pub trait DotIsa: Isa {
     fn terms(self, from: &[u32]) -> Self::Terms;
 
     /// Terms from anywhere in blocks of sixteen bytes, one for each four lanes, which begin `step` bytes apart. `index` has
-    /// the places of the terms in a block.
+    /// the offsets of the terms in a block.
     ///
     /// # Panics
     ///
@@ -85,7 +85,7 @@ pub trait DotIsa: Isa {
         }
     }
 
-    /// What [`DotIsa::add_code_dot`] subtracts from codes of so many bits.
+    /// Number that [`DotIsa::add_code_dot`] subtracts from codes of `bits` bits.
     #[inline(always)]
     fn code_offset(_bits: usize) -> i32 {
         0
@@ -168,7 +168,7 @@ macro_rules! constant {
 }
 
 impl DotInstructions {
-    /// Those that the processor has, from the fastest on.
+    /// All instructions of the processor, from the fastest on.
     pub fn all() -> impl Iterator<Item = Self> {
         let all = [
             #[cfg(target_arch = "x86_64")]
@@ -188,7 +188,7 @@ impl DotInstructions {
         all.into_iter().flatten()
     }
 
-    /// The fastest ones that the processor has and the environment allows.
+    /// The fastest instructions that the processor has and the environment allows.
     pub fn best() -> Self {
         #[cfg(test)]
         if let Some(dot) = FORCED.get() {
@@ -250,7 +250,7 @@ impl DotInstructions {
         }
     }
 
-    /// What that adds to them and to their zero point.
+    /// Number that [`DotInstructions::flip`] adds to terms, and that their zero point needs too.
     pub fn shift(self, is_signed: bool) -> i32 {
         match (is_signed, self.has_signed_columns()) {
             (true, false) => 128,

@@ -81,7 +81,7 @@ pub fn write_first<T: Pod, const LANES: usize>(
     to.write_copy_of_slice(first)
 }
 
-/// Writes the lanes of a mask to consecutive elements, of which there are as many.
+/// Writes the lanes of a mask to a slice of as many elements.
 ///
 /// # Panics
 ///
@@ -132,7 +132,7 @@ pub fn write_bytes<const LANES: usize>(
     write_compressed(bytes, to, mask)
 }
 
-/// The first lanes in the places of a mask, and 0 in the others.
+/// The first lanes, moved to those of a mask. The other lanes are 0.
 #[inline(always)]
 pub fn expanded<T: Pod, const LANES: usize>(lanes: [T; LANES], mask: LaneMask) -> [T; LANES] {
     let mut expanded = [T::zeroed(); LANES];
@@ -146,7 +146,7 @@ pub fn expanded<T: Pod, const LANES: usize>(lanes: [T; LANES], mask: LaneMask) -
     expanded
 }
 
-/// The lanes of a mask in the first places, and their number.
+/// The lanes of a mask, moved to the first ones, and their number.
 #[inline(always)]
 pub fn compressed<T: Pod, const LANES: usize>(
     lanes: [T; LANES],
@@ -175,7 +175,7 @@ macro_rules! extended {
         pub struct $token($base);
 
         impl $token {
-            /// `None` if the processor lacks the instructions.
+            /// Returns `None` if the processor lacks the instructions.
             pub fn new() -> Option<Self> {
                 $base::new().filter(|_| true $(&& $is_there)+).map(Self)
             }
@@ -228,7 +228,7 @@ macro_rules! extended {
 
             #[inline(always)]
             unsafe fn load_masked(self, from: *const f32, mask: u32, other: Self::Floats) -> Self::Floats {
-                // SAFETY: what the caller promises.
+                // SAFETY: the caller promises that the elements of the mask are valid for reads.
                 unsafe { self.0.load_masked(from, mask, other) }
             }
         }

@@ -20,7 +20,7 @@ pub struct F32x4(pub(super) float32x4_t);
 pub struct I32x4(pub(super) int32x4_t);
 
 impl Neon {
-    /// `None` if the processor lacks the instructions.
+    /// Returns `None` if the processor lacks the instructions.
     pub fn new() -> Option<Self> {
         std::arch::is_aarch64_feature_detected!("neon").then_some(Self(()))
     }

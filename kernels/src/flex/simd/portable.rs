@@ -1,4 +1,4 @@
-//! Arrays in the place of registers: what the compiler makes of them without a set of its own.
+//! Arrays in place of registers, for the instructions that every build may use.
 
 use std::mem::MaybeUninit;
 use std::ops::{Add, BitAnd, Div, Mul, Sub};

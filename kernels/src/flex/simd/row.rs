@@ -1,8 +1,8 @@
-//! Loads of several registers from one row, which may begin before it and end behind it.
+//! Loads of registers that may begin before the first element of a row and end after the last one.
 
 use super::{Floats, Isa, WIDEST, first_lanes};
 
-/// Where the registers of one vector of output pixels begin in a row of the input, one for each tap, and which lanes are in it.
+/// Loads of the input elements of one register of output pixels: a register for each tap of a window along a row.
 pub struct RowLoads {
     /// Number of lanes that the masks are made for.
     lanes: usize,
@@ -16,7 +16,7 @@ pub struct RowLoads {
 }
 
 impl RowLoads {
-    /// Loads of `count` lanes whose first one reads the elements `first`, which are outside of the row if they are negative.
+    /// Loads of `count` lanes. `first` has the index of the first lane's element for each tap, negative before the row.
     pub fn new(
         lanes: usize,
         count: usize,
@@ -107,7 +107,7 @@ impl RowLoads {
     }
 }
 
-/// The load of one register from a row, which may begin before it and end behind it.
+/// The load of one register, which may begin before the first element of a row and end after the last one.
 pub struct MaskedLoad {
     first: isize,
     mask: u32,

@@ -1,4 +1,4 @@
-//! Loops over scalars that the compiler vectorizes for each instruction set, and prefetches.
+//! Functions over scalars that the compiler vectorizes for each instruction set.
 
 /// Asks for a cache line that is read soon, in the first or the second cache. Any address is allowed.
 #[inline(always)]
@@ -42,7 +42,8 @@ pub trait MulAdd {
         product + c + rest
     }
 
-    /// `a * b + c`, rounded once with every instruction set; but for ties of the last bit, where the product fits a double.
+    /// `a * b + c`, rounded once with every instruction set. Without fused instructions the sum is rounded to double
+    /// precision before, so that ties may differ in the last bit.
     #[inline(always)]
     fn mul_add_once(a: f32, b: f32, c: f32) -> f32 {
         (f64::from(a) * f64::from(b) + f64::from(c)) as f32

@@ -87,7 +87,7 @@ impl InstructionSet {
         })
     }
 
-    /// Whether the environment allows it: `ONNX_EMBED_INSTRUCTIONS` names the widest set that is used.
+    /// Returns false for sets that are wider than `ONNX_EMBED_INSTRUCTIONS` says.
     pub fn is_allowed(self) -> bool {
         static WIDEST: OnceLock<usize> = OnceLock::new();
         const NAMES: [&str; 5] = ["avx512", "avx2", "neon", "simd128", "portable"];
@@ -136,7 +136,7 @@ impl InstructionSet {
         2 * self.lanes()
     }
 
-    /// Whether there are 32 registers, not 16.
+    /// Returns true if there are more than 16 registers.
     pub fn has_many_registers(self) -> bool {
         fn has_many<I: Isa>(_: I) -> bool {
             I::REGISTERS > 16

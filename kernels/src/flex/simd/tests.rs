@@ -137,7 +137,7 @@ fn memory<I: Isa>(isa: I) {
     let numbers: Vec<i32> = (0..16).map(|at| 0x0102_0300 + at).collect();
     let (x, words) = (isa.load(&values), isa.load_ints(&numbers));
     for count in 0..=I::LANES {
-        // A slice of its own, behind which nothing may be read.
+        // An allocation of its own: reads beyond it are errors.
         let first: Box<[f32]> = values[..count].into();
         let lanes = array::<I>(isa.load_first(&first, isa.splat(-7.0)));
         assert_eq!(lanes[..count], values[..count]);

@@ -1,4 +1,4 @@
-//! SIMD of WebAssembly, where the program is compiled for it: its instructions cannot be asked for at run time.
+//! SIMD of WebAssembly, in programs that are compiled with `simd128`: programs cannot ask for it at run time.
 
 use std::arch::wasm32::*;
 use std::mem::MaybeUninit;

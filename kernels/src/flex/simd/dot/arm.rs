@@ -141,7 +141,7 @@ impl Neon {
             vqtbl1q_u8(places, order)
         }
 
-        /// The bytes of these places as integers of 16 bits.
+        /// Bytes in the order of some indices, as integers of 16 bits.
         fn widened(_isa: Neon, bytes: int8x16_t, places: uint8x16_t) -> [int16x8_t; 2] {
             let bytes = vqtbl1q_s8(bytes, places);
             [vmovl_s8(vget_low_s8(bytes)), vmovl_high_s8(bytes)]
