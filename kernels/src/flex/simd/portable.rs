@@ -30,7 +30,12 @@ impl Isa for Portable {
 
     #[inline(always)]
     fn call<R>(self, run: impl FnOnce() -> R) -> R {
-        run()
+        // A function of its own, as with other sets: compilers allocate registers of large functions badly.
+        #[inline(never)]
+        fn compiled<R>(run: impl FnOnce() -> R) -> R {
+            run()
+        }
+        compiled(run)
     }
 
     #[inline(always)]

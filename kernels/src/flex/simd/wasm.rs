@@ -31,7 +31,12 @@ impl Isa for Simd128 {
 
     #[inline(always)]
     fn call<R>(self, run: impl FnOnce() -> R) -> R {
-        run()
+        // A function of its own, as with other sets: compilers allocate registers of large functions badly.
+        #[inline(never)]
+        fn compiled<R>(run: impl FnOnce() -> R) -> R {
+            run()
+        }
+        compiled(run)
     }
 
     #[inline(always)]
@@ -91,7 +96,11 @@ impl Floats for F32x4 {
 
     #[inline(always)]
     fn mul_add(self, factor: Self, addend: Self) -> Self {
-        self * factor + addend
+        #[cfg(target_feature = "relaxed-simd")]
+        let sum = Self(f32x4_relaxed_madd(self.0, factor.0, addend.0));
+        #[cfg(not(target_feature = "relaxed-simd"))]
+        let sum = self * factor + addend;
+        sum
     }
 
     #[inline(always)]
