@@ -96,11 +96,7 @@ impl Floats for F32x4 {
 
     #[inline(always)]
     fn mul_add(self, factor: Self, addend: Self) -> Self {
-        #[cfg(target_feature = "relaxed-simd")]
-        let sum = Self(f32x4_relaxed_madd(self.0, factor.0, addend.0));
-        #[cfg(not(target_feature = "relaxed-simd"))]
-        let sum = self * factor + addend;
-        sum
+        self * factor + addend
     }
 
     #[inline(always)]
