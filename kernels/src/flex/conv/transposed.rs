@@ -17,7 +17,7 @@ use super::{
 use crate::flex::{
     gemm::threads,
     in_wide_sums,
-    memory::{Buffer, Cuts, Grid, SliceWriter, write_by_index},
+    memory::{Buffer, Cuts, Grid, SliceWriter, repeated, write_by_index, write_interleaved},
     packed::{Pack, pack},
     view::{Dense, View},
     widened,
@@ -229,6 +229,11 @@ impl Transposed<'_> {
             let place = before % stride + place;
             [place % stride, place / stride]
         };
+        let wide = sources.iter().map(|source| source.positions[2]).max();
+        let wide = wide
+            .unwrap_or(0)
+            .max(self.places[2].div_ceil(strides[2]) + 1);
+        let biases = repeated(wide, bias);
         let mut lines = Vec::with_capacity(strides[2]);
         let mut out = SliceWriter::new(out);
         for depth in 0..self.places[0] {
@@ -236,22 +241,47 @@ impl Transposed<'_> {
                 let ([deep, depth], [high, row]) = (phase(0, depth), phase(1, row));
                 lines.clear();
                 let of_line = &sources[(deep * strides[1] + high) * strides[2]..][..strides[2]];
-                lines.extend(of_line.iter().map(|source| source.line(plane, depth, row)));
-                let [mut wide, mut column] = phase(2, 0);
-                out.write(self.places[2], |line| {
-                    write_by_index(line, |_| {
-                        let value = lines[wide].map_or(bias, |line| line[column]);
-                        wide += 1;
-                        if wide == lines.len() {
-                            (wide, column) = (0, column + 1);
-                        }
-                        value
-                    })
-                });
+                lines.extend(of_line.iter().map(|source| {
+                    let line = source.line(plane, depth, row);
+                    line.unwrap_or(&biases)
+                }));
+                let [first, _] = phase(2, 0);
+                out.write(self.places[2], |out| interleaved(&lines, first, out));
             }
         }
         out.finish()
     }
+}
+
+/// Writes the elements of lines in turn, the first one from line `first`.
+fn interleaved<'o>(
+    lines: &[&[f32]],
+    first: usize,
+    out: &'o mut [MaybeUninit<f32>],
+) -> &'o mut [f32] {
+    let [even, odd] = lines else {
+        let (mut line, mut column) = (first, 0);
+        return write_by_index(out, |_| {
+            let value = lines[line][column];
+            line += 1;
+            if line == lines.len() {
+                (line, column) = (0, column + 1);
+            }
+            value
+        });
+    };
+    let mut out = SliceWriter::new(out);
+    if first == 1 && out.missing() > 0 {
+        out.copy(&odd[..1]);
+    }
+    let pairs = out.missing() / 2;
+    out.write(2 * pairs, |out| {
+        write_interleaved(out, &even[first..][..pairs], &odd[first..][..pairs])
+    });
+    if out.missing() > 0 {
+        out.copy(&even[first + pairs..][..1]);
+    }
+    out.finish()
 }
 
 /// Some phases, the geometry of their convolution, and its result; none if no tap is in the input.

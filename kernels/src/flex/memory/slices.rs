@@ -160,7 +160,27 @@ pub fn write_chunks<'a, X: Copy, T: Copy, const N: usize>(
     unsafe { elements.assume_init_mut() }
 }
 
-/// The same with the elements of two slices.
+/// Writes the elements of two slices in turn.
+///
+/// # Panics
+///
+/// If the slices have not half as many elements each.
+#[inline(always)]
+pub fn write_interleaved<'a, T: Copy>(
+    elements: &'a mut [MaybeUninit<T>],
+    first: &[T],
+    second: &[T],
+) -> &'a mut [T] {
+    let (pairs, rest) = elements.as_chunks_mut::<2>();
+    assert!(rest.is_empty() && pairs.len() == first.len() && pairs.len() == second.len());
+    for (pair, (first, second)) in pairs.iter_mut().zip(first.iter().zip(second)) {
+        *pair = [MaybeUninit::new(*first), MaybeUninit::new(*second)];
+    }
+    // SAFETY: the loop has written all pairs, which are all elements, by the assertion.
+    unsafe { elements.assume_init_mut() }
+}
+
+/// Sets each element to `value` of those with the same index in two slices.
 #[inline(always)]
 pub fn write_pairs<'a, A: Copy, B: Copy, T>(
     elements: &'a mut [MaybeUninit<T>],
