@@ -4,9 +4,9 @@
 //! Only tokens make registers, so that a register is a proof too. Loads and stores take slices and check their length.
 //! Kernels are generic over [`Isa`] and are compiled once per set by [`with_isa`].
 //!
-//! `pulp` is not used: it has no products of bytes (VNNI, AVX-VNNI, `sdot`), no loads and stores that expand and compress
-//! by a mask, and no stores to memory that is not initialized; its set for AVX-512 wants four more features than products of
-//! floats need.
+//! `pulp` is not used. Its trait for all instruction sets lacks products of bytes, loads and stores that expand and compress by a
+//! mask, and stores to memory that is not initialized, so that kernels would be written for one set after another again; and its
+//! set for AVX-512 asks for four more features than products of floats need.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -169,16 +169,25 @@ pub trait Isa: Copy + Send + Sync + 'static {
         }
     }
 
-    /// Register `lane` of the result has the lane of this number of each register. Only if [`Isa::HAS_TRANSPOSE`].
+    /// Register `lane` of the result has the lane of this number of each register.
+    ///
+    /// # Panics
+    ///
+    /// If the set has no instructions for it ([`Isa::HAS_TRANSPOSE`]).
     #[inline(always)]
-    fn transposed(self, rows: [Self::Floats; WIDEST]) -> [Self::Floats; WIDEST] {
-        rows
+    fn transposed(self, _rows: [Self::Floats; WIDEST]) -> [Self::Floats; WIDEST] {
+        panic!("{} has no transposition in registers", Self::NAME)
     }
 }
 
 /// A register of numbers of single precision.
 pub trait Floats:
-    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+    sealed::Register
+    + Copy
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
 {
     type Ints: Ints<Floats = Self>;
 
@@ -200,7 +209,8 @@ pub trait Floats:
     /// The first lanes, moved to those of a mask. The other lanes are 0.
     fn expanded(self, mask: LaneMask) -> Self;
 
-    /// The nearest integers, ties to even, plus `zero`, within bounds; `low` where a number is NaN.
+    /// The nearest integers, ties to even, plus `zero`, within bounds; `low` where a number is NaN. `zero` and bounds are
+    /// integers.
     fn rounded(self, zero: Self, low: Self, high: Self) -> Self::Ints;
 
     /// The bits of the numbers.
@@ -220,7 +230,7 @@ pub trait Floats:
     /// If there are more.
     #[inline(always)]
     fn store_first(self, to: &mut [f32]) {
-        // SAFETY: `write` only writes initialized elements.
+        // SAFETY: no register writes elements that are not initialized, and no other module implements the trait.
         let to = unsafe { &mut *(std::ptr::from_mut(to) as *mut [MaybeUninit<f32>]) };
         self.write(to);
     }
@@ -255,7 +265,7 @@ pub trait Ints: Copy + Add<Output = Self> + Mul<Output = Self> + BitAnd<Output =
     /// # Panics
     ///
     /// If there are more or fewer.
-    fn write(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32];
+    fn write_all(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32];
 
     /// Writes the bytes of the lanes of a mask, four each, one after another.
     ///
@@ -272,6 +282,11 @@ pub trait Ints: Copy + Add<Output = Self> + Mul<Output = Self> + BitAnd<Output =
     fn write_bytes(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8];
 }
 
+mod sealed {
+    /// Registers, which this module alone has: unsafe code relies on what they write.
+    pub trait Register {}
+}
+
 /// Some lanes of a register.
 #[derive(Clone, Copy, Debug)]
 pub struct LaneMask {
@@ -284,8 +299,13 @@ pub struct LaneMask {
 
 impl LaneMask {
     /// The lanes whose bits are set.
+    ///
+    /// # Panics
+    ///
+    /// If no register has so many lanes.
     #[inline(always)]
     pub fn new(bits: u32) -> Self {
+        assert!(bits >> WIDEST == 0);
         let count = bits.count_ones() as usize;
         Self {
             bits,
@@ -295,8 +315,13 @@ impl LaneMask {
     }
 
     /// The first lanes.
+    ///
+    /// # Panics
+    ///
+    /// If no register has so many.
     #[inline(always)]
     pub fn first(count: usize) -> Self {
+        assert!(count <= WIDEST);
         let bits = first_lanes(count);
         Self {
             bits,

@@ -48,6 +48,8 @@ fn rows(dot: DotInstructions) -> usize {
 impl Panel<'_> {
     fn multiply(self, dot: DotInstructions, x: RoundedRows<'_>, out: &mut Sums) {
         self.check();
+        let numbers = self.of.count * x.rows;
+        assert!(x.scales.len() >= numbers && x.sums.len() >= numbers);
         assert!(!matches!(self.of.zeros, ZeroPoints::Floats(_)));
         match_dot_isa!(dot, isa => by_bits!(isa, self, multiply_rows(x, out), x.rows));
     }

@@ -61,6 +61,7 @@ fn copy_line(values: &[f32], stride: usize, out: &mut [f32]) {
 #[inline(always)]
 fn by_registers<I: Isa>(isa: I, lines: &Lines<'_>, out: &mut [f32]) {
     let (width, length) = (lines.width, lines.end - lines.begin);
+    assert!(out.len() >= lines.count * width);
     for first in (0..width).step_by(I::LANES) {
         let load = MaskedLoad::new(I::LANES, first as isize - lines.begin as isize, length);
         let count = I::LANES.min(width - first);

@@ -55,7 +55,7 @@ pub fn panels(set: InstructionSet, rows: usize, wide: usize, step: usize) -> Vec
 }
 
 impl Panel {
-    /// Packs [`InstructionSet::columns`] elements for each offset. May overwrite up to one register past the end.
+    /// Packs [`InstructionSet::columns`] elements for each offset. `out` has room for one register more, which may be overwritten.
     pub fn copy(&self, set: InstructionSet, seen: &[f32], offsets: &[u32], out: &mut [f32]) {
         let last = self.registers.furthest();
         let fits = |offset: &u32| *offset as usize + last + set.lanes() <= seen.len();

@@ -42,7 +42,7 @@ pub struct Bounds {
     pub high: f32,
 }
 
-/// A tile of at most MR rows and `registers` vectors of columns.
+/// A tile of at most [`Isa::TILE_ROWS`] rows and `registers` vectors of columns.
 #[derive(Clone, Copy)]
 pub struct Tile<'a> {
     pub set: InstructionSet,

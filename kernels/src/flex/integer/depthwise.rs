@@ -260,21 +260,30 @@ fn rows<
         ((R - 1) * STRIDE + HIGH, FOURS)
     };
     let size = channel.end.result.size();
-    let (ones, zero) = channel.zero.unwrap_or((channel.weight, 0));
+    let words = match HIGH {
+        0 => lines * fours * I::WORDS,
+        // As a constant: the compiler leaves out checks of the weights below.
+        _ => HIGH * FOURS * I::WORDS,
+    };
+    let weight = &channel.weight[..words];
+    let (ones, zero) = channel.zero.unwrap_or((weight, 0));
+    let ones = &ones[..words];
+    let (plane, pitch, index) = (channel.plane, windows.pitch, windows.index);
+    let ([_, down_stride, stride], [_, down_dilation, dilation]) = (g.strides, g.dilations);
     for first in (0..wide).step_by(I::LANES) {
         let mut sums = [isa.splat_int(0); R];
         let mut seen = [isa.splat_int(0); R];
         for down in 0..lines {
-            let line = row * g.strides[1] + down * g.dilations[1];
-            let line = &channel.plane[line * windows.pitch + first * g.strides[2]..];
+            let line = row * down_stride + down * down_dilation;
+            let line = &plane[line * pitch + first * stride..];
             for four in 0..fours {
-                let from = &line[4 * four * g.dilations[2]..];
-                let terms = isa.windows(from, 4 * g.strides[2], &windows.index);
+                let from = &line[4 * four * dilation..];
+                let terms = isa.windows(from, 4 * stride, &index);
                 for at in 0..R {
                     let tap = down.wrapping_sub(at * STRIDE);
                     if HIGH == 0 || tap < HIGH {
                         let word = (tap * fours + four) * I::WORDS;
-                        sums[at] = isa.add_dot(sums[at], terms, &channel.weight[word..]);
+                        sums[at] = isa.add_dot(sums[at], terms, &weight[word..]);
                         if ZERO {
                             seen[at] = isa.add_dot(seen[at], terms, &ones[word..]);
                         }

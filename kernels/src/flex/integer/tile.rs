@@ -9,7 +9,7 @@ use crate::flex::{
     simd::{DotInstructions, DotIsa, Floats, Ints, Isa, LaneMask, match_dot_isa},
 };
 
-/// A tile of at most MR rows and `registers` vectors of columns, in 32-bit sums that wrap around.
+/// A tile of at most [`DotIsa::BYTE_TILE_ROWS`] rows and `registers` vectors of columns, in 32-bit sums that wrap around.
 #[derive(Clone, Copy)]
 pub struct Tile<'a> {
     pub dot: DotInstructions,
@@ -199,7 +199,7 @@ fn run<'a, I: DotIsa, const ROWS: usize, const REGISTERS: usize>(
             writer.write(
                 I::LANES,
                 #[inline(always)]
-                |lanes| sum.write(lanes),
+                |lanes| sum.write_all(lanes),
             );
         }
     }

@@ -8,6 +8,7 @@ use super::memory::{
     compressed, expanded, first, lanes, load, with_features, write_bytes, write_compressed,
     write_first, write_words,
 };
+use super::sealed::Register;
 use super::{Floats, Fused, Ints, Isa, LaneMask, first_lanes};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -102,6 +103,8 @@ impl Avx2 {
     }
 }
 
+impl Register for F32x8 {}
+
 impl Floats for F32x8 {
     type Ints = I32x8;
 
@@ -194,7 +197,7 @@ impl Ints for I32x8 {
     }
 
     #[inline(always)]
-    fn write(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32] {
+    fn write_all(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32] {
         to.write_copy_of_slice(&lanes::<_, i32, 8>(self.0))
     }
 

@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 use std::ops::{Add, BitAnd, Div, Mul, Sub};
 
 use super::memory::{lanes, load, with_features, write_first};
+use super::sealed::Register;
 use super::{Floats, Fused, Ints, Isa, LaneMask, WIDEST, first_lanes};
 
 /// The foundation of AVX-512.
@@ -134,6 +135,8 @@ fn transposed(rows: [F32x16; WIDEST]) -> [F32x16; WIDEST] {
     columns
 }
 
+impl Register for F32x16 {}
+
 impl Floats for F32x16 {
     type Ints = I32x16;
 
@@ -231,7 +234,7 @@ impl Ints for I32x16 {
     }
 
     #[inline(always)]
-    fn write(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32] {
+    fn write_all(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32] {
         to.write_copy_of_slice(&lanes::<_, i32, 16>(self.0))
     }
 

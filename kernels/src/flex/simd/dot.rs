@@ -51,7 +51,7 @@ pub trait DotIsa: Isa {
     fn terms(self, from: &[u32]) -> Self::Terms;
 
     /// Terms from anywhere in blocks of sixteen bytes, one for each four lanes, which begin `step` bytes apart. `index` has
-    /// the offsets of the terms in a block.
+    /// the offsets of the terms in a block, less than 16.
     ///
     /// # Panics
     ///

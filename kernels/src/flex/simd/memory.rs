@@ -77,6 +77,10 @@ pub fn write_first<T: Pod, const LANES: usize>(
     lanes: [T; LANES],
     to: &mut [MaybeUninit<T>],
 ) -> &mut [T] {
+    if to.len() == LANES {
+        // A copy of constant size is a store.
+        return to.write_copy_of_slice(&lanes);
+    }
     let first = &lanes[..to.len()];
     to.write_copy_of_slice(first)
 }
@@ -92,6 +96,9 @@ pub fn write_compressed<T: Pod, const LANES: usize>(
     to: &mut [MaybeUninit<T>],
     mask: LaneMask,
 ) -> &mut [T] {
+    if mask.count == LANES {
+        return to.write_copy_of_slice(&lanes);
+    }
     let (lanes, count) = compressed(lanes, mask);
     to.write_copy_of_slice(&lanes[..count])
 }
@@ -239,6 +246,8 @@ macro_rules! extended {
 pub(crate) use extended;
 
 /// Methods of tokens and registers, whose bodies use the instructions of some features.
+///
+/// The features must be among those that the token proves, which the macro cannot check.
 #[cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
     allow(unused_macros)

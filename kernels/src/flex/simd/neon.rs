@@ -8,6 +8,7 @@ use super::memory::{
     compressed, expanded, first, lanes, load, with_features, write_bytes, write_compressed,
     write_first, write_words,
 };
+use super::sealed::Register;
 use super::{Floats, Fused, Ints, Isa, LaneMask};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -147,6 +148,8 @@ impl F32x4 {
     }
 }
 
+impl Register for F32x4 {}
+
 impl Floats for F32x4 {
     type Ints = I32x4;
 
@@ -221,7 +224,7 @@ impl Ints for I32x4 {
     }
 
     #[inline(always)]
-    fn write(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32] {
+    fn write_all(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32] {
         to.write_copy_of_slice(&lanes::<_, i32, 4>(self.0))
     }
 

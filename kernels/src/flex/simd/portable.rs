@@ -6,6 +6,7 @@ use std::ops::{Add, BitAnd, Div, Mul, Sub};
 use super::memory::{
     compressed, expanded, first, write_bytes, write_compressed, write_first, write_words,
 };
+use super::sealed::Register;
 use super::{Floats, Ints, Isa, LaneMask, MulAdd, Native};
 
 /// The instructions that the target of the compilation has.
@@ -82,6 +83,8 @@ impl F32x4 {
         Self(std::array::from_fn(|lane| run(self.0[lane], other.0[lane])))
     }
 }
+
+impl Register for F32x4 {}
 
 impl Floats for F32x4 {
     type Ints = I32x4;
@@ -162,7 +165,7 @@ impl Ints for I32x4 {
     }
 
     #[inline(always)]
-    fn write(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32] {
+    fn write_all(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32] {
         to.write_copy_of_slice(&self.0)
     }
 

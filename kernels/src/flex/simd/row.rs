@@ -51,7 +51,8 @@ impl RowLoads {
     ///
     /// # Panics
     ///
-    /// If the rows have too few elements, or there are fewer taps.
+    /// If the rows have too few elements, there are fewer taps, or the loads are made for another stride or number of lanes.
+    /// Further taps are not loaded.
     #[inline(always)]
     pub fn of_rows<'a, I: Isa, const STRIDE: usize, const TAPS: usize, const ROWS: usize>(
         &'a self,
@@ -76,7 +77,7 @@ impl RowLoads {
     ///
     /// # Panics
     ///
-    /// If the rows have too few elements.
+    /// If the rows have too few elements, or the loads are made for another stride or number of lanes.
     #[inline(always)]
     pub fn each<I: Isa, const STRIDE: usize, const ROWS: usize>(
         &self,

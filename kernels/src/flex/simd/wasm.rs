@@ -8,6 +8,7 @@ use super::memory::{
     compressed, expanded, first, lanes, load, write_bytes, write_compressed, write_first,
     write_words,
 };
+use super::sealed::Register;
 use super::{Floats, Ints, Isa, LaneMask, Separate};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,6 +92,8 @@ impl Isa for Simd128 {
     }
 }
 
+impl Register for F32x4 {}
+
 impl Floats for F32x4 {
     type Ints = I32x4;
 
@@ -152,9 +155,6 @@ impl Floats for F32x4 {
 
     #[inline(always)]
     fn write_compressed(self, to: &mut [MaybeUninit<f32>], mask: LaneMask) -> &mut [f32] {
-        if mask.count == 4 {
-            return self.write(to);
-        }
         write_compressed::<_, 4>(lanes(self.0), to, mask)
     }
 }
@@ -173,7 +173,7 @@ impl Ints for I32x4 {
     }
 
     #[inline(always)]
-    fn write(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32] {
+    fn write_all(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32] {
         to.write_copy_of_slice(&lanes::<_, i32, 4>(self.0))
     }
 
