@@ -77,7 +77,7 @@ pub trait Isa: Copy + Send + Sync + 'static {
     const TILE_ROWS: usize;
     /// Name in the environment.
     const NAME: &str;
-    /// Whether [`Isa::transposed`] works in registers.
+    /// True if the set has instructions for [`Isa::transposed`].
     const HAS_TRANSPOSE: bool = false;
 
     /// Calls a function that is compiled for the set if it, and all that it calls, is `#[inline(always)]`.
@@ -302,7 +302,7 @@ impl LaneMask {
     ///
     /// # Panics
     ///
-    /// If no register has so many lanes.
+    /// If a bit is not a lane of the widest register.
     #[inline(always)]
     pub fn new(bits: u32) -> Self {
         assert!(bits >> WIDEST == 0);
@@ -318,7 +318,7 @@ impl LaneMask {
     ///
     /// # Panics
     ///
-    /// If no register has so many.
+    /// If the widest register has fewer.
     #[inline(always)]
     pub fn first(count: usize) -> Self {
         assert!(count <= WIDEST);

@@ -144,7 +144,7 @@ impl Transposed<'_> {
         }))
     }
 
-    /// What was computed for each phase, in the order of phases along depth, rows and columns.
+    /// Results of all phases, in the order of phases along depth, rows and columns.
     fn sources<'a>(&self, parts: &'a [Computed<'_>]) -> Vec<Source<'a>> {
         let [deep, high, wide] = self.phases.strides;
         let bias = Source {
@@ -287,7 +287,7 @@ fn interleaved<'o>(
 /// Some phases, the geometry of their convolution, and its result; none if no tap is in the input.
 type Computed<'a> = (&'a Part, Geometry, Option<Buffer>);
 
-/// What was computed for a phase; nothing if it is the bias alone.
+/// Result of a phase; without values all its elements are the bias.
 #[derive(Clone, Copy)]
 struct Source<'a> {
     values: Option<&'a [f32]>,

@@ -10,7 +10,8 @@ use crate::flex::{
 pub const FEW: usize = 4;
 
 impl Tile<'_> {
-    /// Whether [`Tile::run_few`] computes the tile: its rows fit a register, which may be loaded for the last term too.
+    /// Returns true if [`Tile::run_few`] can compute the tile: its rows fit a register, and a whole register can be loaded for
+    /// the last term too.
     pub fn is_narrow(&self) -> bool {
         let lanes = self.set.lanes();
         let read = self.rows * self.steps.count().saturating_sub(1) + lanes;

@@ -15,7 +15,7 @@ use crate::flex::{
 const PANELS: usize = 4;
 const PANELS_OF_FEW_REGISTERS: usize = 2;
 
-/// Sums of so many panels: two registers of the widest set each.
+/// Number of sums of [`PANELS`] panels: two registers of the widest set each.
 const MOST: usize = PANELS * 2 * 16;
 
 /// One row times packed columns.

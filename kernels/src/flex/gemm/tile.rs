@@ -128,7 +128,7 @@ impl Steps {
         }
     }
 
-    /// Asserts that each row has so many elements.
+    /// Asserts that each row has `columns` elements.
     #[inline(always)]
     fn check(&self, length: usize, columns: usize) {
         let end = self.furthest.checked_add(columns);
@@ -183,7 +183,7 @@ impl<'a, T, const N: usize> StepRows<'a, T, N> {
 ///
 /// # Safety
 ///
-/// There are so many elements from the offset on.
+/// There are `columns` elements from the offset on.
 #[inline(always)]
 unsafe fn row_at<T>(right: &[T], offset: u32, columns: usize) -> &[T] {
     let offset = offset as usize;

@@ -260,11 +260,8 @@ fn rows<
         ((R - 1) * STRIDE + HIGH, FOURS)
     };
     let size = channel.end.result.size();
-    let words = match HIGH {
-        0 => lines * fours * I::WORDS,
-        // As a constant: the compiler leaves out checks of the weights below.
-        _ => HIGH * FOURS * I::WORDS,
-    };
+    // A constant where `HIGH` is one: the compiler leaves out checks of the weights below.
+    let words = if HIGH == 0 { lines } else { HIGH } * fours * I::WORDS;
     let weight = &channel.weight[..words];
     let (ones, zero) = channel.zero.unwrap_or((weight, 0));
     let ones = &ones[..words];

@@ -75,7 +75,8 @@ impl<'a, T: Copy> SliceWriter<'a, T> {
     }
 }
 
-/// Writes some lines of equal length side by side: `write` gets `R` writers, of which the last ones are for the lines.
+/// Writes `lines` lines of equal length at once. `write` gets `R` writers: the last `lines` have a line each, the others have
+/// no elements.
 ///
 /// # Panics
 ///

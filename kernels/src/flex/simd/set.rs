@@ -90,21 +90,26 @@ impl InstructionSet {
     /// Returns false for sets that are wider than `ONNX_EMBED_INSTRUCTIONS` says.
     pub fn is_allowed(self) -> bool {
         static WIDEST: OnceLock<usize> = OnceLock::new();
-        const NAMES: [&str; 5] = ["avx512", "avx2", "neon", "simd128", "portable"];
-        let is_here = |name: &&str| match *name {
+        /// Names of all sets, from the widest one on, and their ranks.
+        const NAMES: [(&str, usize); 5] = [
+            ("avx512", 0),
+            ("avx2", 1),
+            ("neon", 2),
+            ("simd128", 3),
+            ("portable", 4),
+        ];
+        let is_here = |(name, _): &(&str, usize)| match *name {
             "avx512" | "avx2" => cfg!(target_arch = "x86_64"),
             "neon" => cfg!(target_arch = "aarch64"),
             "simd128" => cfg!(target_arch = "wasm32"),
             _ => true,
         };
         let widest = || {
-            let names: Vec<(&str, usize)> = (NAMES.into_iter().filter(is_here))
-                .filter_map(|name| Some((name, NAMES.iter().position(|other| *other == name)?)))
-                .collect();
+            let names: Vec<_> = NAMES.into_iter().filter(is_here).collect();
             switches::chosen("ONNX_EMBED_INSTRUCTIONS", &names).unwrap_or(0)
         };
-        let rank = NAMES.iter().position(|name| *name == self.name());
-        rank.is_some_and(|rank| rank >= *WIDEST.get_or_init(widest))
+        let own = NAMES.iter().find(|(name, _)| *name == self.name());
+        own.is_some_and(|(_, rank)| rank >= WIDEST.get_or_init(widest))
     }
 
     /// Its name in the environment.
