@@ -46,7 +46,7 @@ pub fn packed_row<'a>(
     })
 }
 
-/// Writes the columns of `a * b` from `first` on, a multiple of [`InstructionSet::columns`], to `out`.
+/// Writes the columns of `a * b` from `first` on, a multiple of the columns of a tile, to `out`.
 fn multiply_packed_row<'a>(
     a: &[f32],
     b: RightPart<'_>,

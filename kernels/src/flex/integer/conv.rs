@@ -26,7 +26,7 @@ pub struct Convolution<'a> {
     /// Contiguous.
     pub values: &'a [u8],
     pub zero: u8,
-    /// Bits that are flipped in the input ([`DotInstructions::flip`](DotInstructions::flip)).
+    /// Bits that are flipped in the input ([`DotInstructions::flip`](crate::flex::simd::DotInstructions::flip)).
     pub flip: u32,
     /// Epilogue of all output channels.
     pub end: End<'a>,
