@@ -24,6 +24,7 @@ mod simd;
 mod softmax;
 pub mod stored;
 pub mod threads;
+mod tile;
 mod view;
 mod window;
 mod within;

@@ -9,6 +9,8 @@ mod operand;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps};
 use burn::tensor::DType;
 
@@ -16,6 +18,7 @@ use super::{
     gemm::{End, multiply_unpacked, threads},
     memory::{Buffer, Cuts, Grid, Unwritten, Written},
     simd::InstructionSet,
+    tile::{Bias, FloatEpilogue, Tile},
     view::{Dense, Matrix},
 };
 use crate::spec::bits::{BitMatrix, PANEL, Panels, ZeroPoints};
@@ -27,30 +30,27 @@ const FEW: usize = 8;
 /// Multiplications of codes in the time of one of floats.
 const CODES: usize = 2;
 
-/// Calls a function that is compiled for the bits of the codes, and for a number of rows.
-macro_rules! by_bits {
-    ($isa:ident, $panel:ident, $run:ident $arguments:tt $(, $rows:expr)?) => {
+/// Evaluates an expression with the number of bits of a panel's codes as a constant.
+macro_rules! with_bits {
+    ($panel:expr, $bits:ident => $run:expr) => {
         match $panel.of.blocks.bits {
-            2 => by_bits!(@ $isa, $panel, $run $arguments, 2 $(, $rows)?),
-            4 => by_bits!(@ $isa, $panel, $run $arguments, 4 $(, $rows)?),
-            _ => by_bits!(@ $isa, $panel, $run $arguments, 8 $(, $rows)?),
-        }
-    };
-    (@ $isa:ident, $panel:ident, $run:ident ($($argument:expr),*), $bits:literal) => {
-        $isa.call(#[inline(always)] || $run::<_, $bits>($isa, $panel, $($argument),*))
-    };
-    (@ $isa:ident, $panel:ident, $run:ident ($($argument:expr),*), $bits:literal, $rows:expr) => {
-        match $rows {
-            1 => $isa.call(#[inline(always)] || $run::<_, $bits, 1>($isa, $panel, $($argument),*)),
-            2 => $isa.call(#[inline(always)] || $run::<_, $bits, 2>($isa, $panel, $($argument),*)),
-            4 => $isa.call(#[inline(always)] || $run::<_, $bits, 4>($isa, $panel, $($argument),*)),
-            8 => $isa.call(#[inline(always)] || $run::<_, $bits, 8>($isa, $panel, $($argument),*)),
-            rows => panic!("no panel has {rows} rows"),
+            2 => {
+                const $bits: usize = 2;
+                $run
+            }
+            4 => {
+                const $bits: usize = 4;
+                $run
+            }
+            _ => {
+                const $bits: usize = 8;
+                $run
+            }
         }
     };
 }
 
-use by_bits;
+use with_bits;
 
 /// A panel of a matrix.
 #[derive(Clone, Copy)]
@@ -59,16 +59,27 @@ struct Panel<'a> {
     number: usize,
 }
 
-impl Panel<'_> {
-    /// Asserts that the panel has all scales, codes and zero points.
-    fn check(self) {
-        let end = (self.number + 1) * self.of.count;
-        assert!(self.of.scales.len() >= end && self.of.codes.len() >= end * self.of.words());
-        assert!(match &self.of.zeros {
+impl<'a> Panel<'a> {
+    fn new(of: &'a Panels, number: usize) -> Self {
+        let end = (number + 1) * of.count;
+        assert!(of.scales.len() >= end && of.codes.len() >= end * of.words());
+        assert!(match &of.zeros {
             ZeroPoints::Whole(zeros) => zeros.len() >= end,
             ZeroPoints::Floats(zeros) => zeros.len() >= end,
             ZeroPoints::Middle => true,
         });
+        Self { of, number }
+    }
+
+    /// Index of the panel's first output.
+    fn first_output(self) -> usize {
+        self.number * PANEL
+    }
+
+    /// Indices of its blocks among those of all panels.
+    fn blocks(self) -> Range<usize> {
+        let first = self.number * self.of.count;
+        first..first + self.of.count
     }
 }
 
@@ -148,20 +159,23 @@ fn by_panels<'a>(
     out.side_by_side(grid, threads, |panel, _, out| write(panel, out))
 }
 
-/// Writes the sums of some rows of a panel, with their bias.
-fn finish<'a>(
-    sums: &[[f32; PANEL]],
-    panel: usize,
-    bias: Option<&[f32]>,
-    out: Unwritten<'a>,
-) -> Written<'a> {
-    out.write_rows(|row, out| {
-        let out = out.write_copy_of_slice(&sums[row][..out.len()]);
-        if let Some(bias) = bias {
-            for (out, bias) in out.iter_mut().zip(&bias[panel * PANEL..]) {
-                *out += bias;
-            }
-        }
-        out
-    })
+/// A tile of some rows and of one register of outputs.
+fn tile<'a, M>(
+    operands: M,
+    rows: usize,
+    bias: Option<&'a [f32]>,
+    first: usize,
+    outputs: usize,
+) -> Tile<M, FloatEpilogue<'a>> {
+    Tile {
+        rows,
+        registers: 1,
+        columns: (1 << outputs) - 1,
+        operands,
+        epilogue: FloatEpilogue {
+            bias: bias.map_or(Bias::Zero, |bias| Bias::Columns(&bias[first..])),
+            addend: None,
+            bounds: None,
+        },
+    }
 }

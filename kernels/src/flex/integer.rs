@@ -4,19 +4,18 @@
 //! shifted by 128, and so is its zero point, which changes no difference of the two. Zero points are not subtracted from
 //! operands: sums of rows and columns, multiplied by them, are added to the sums of products.
 
-mod along;
 mod band;
 mod conv;
 mod corrections;
 mod depthwise;
-mod ends;
 mod filters;
 mod matmul;
+mod output_type;
 mod pack;
-mod result;
+mod per_axis;
+mod requantize;
 #[cfg(test)]
 mod tests;
-mod tile;
 
 use std::sync::Arc;
 
@@ -29,18 +28,18 @@ use super::{
     outcome,
     packed::{Pack, pack},
     simd::DotInstructions,
+    tile::ByteEpilogue,
 };
 use crate::{
     backend::{self, ByteProduct, Given},
-    spec::quantize::{Ending, Integers},
+    spec::quantize::Integers,
 };
-use along::Along;
 use conv::Convolution;
 pub use filters::Filters;
 pub use matmul::pack_matrix;
 pub use pack::Right;
-use result::Result;
-use tile::{End, Outcome};
+use per_axis::PerAxis;
+use requantize::conversion;
 
 /// What a product has beside its operands.
 pub struct Operands {
@@ -135,11 +134,11 @@ fn convolution(
         return None;
     };
     let [zero, weight_zero] = operands.zeros;
-    let zero = Along::<i32>::of_outputs(zero.int(), outputs)?;
-    let Along::One(zero) = zero else {
+    let zero = PerAxis::<i32>::of_outputs(zero.int(), outputs)?;
+    let PerAxis::One(zero) = zero else {
         return None;
     };
-    let weight_zeros = Along::<i32>::of_outputs(weight_zero.int(), outputs)?.each(outputs);
+    let weight_zeros = PerAxis::<i32>::of_outputs(weight_zero.int(), outputs)?.each(outputs);
     // What does not fit a byte is the zero point of nothing.
     let padding = if is_signed {
         i8::try_from(zero).ok()? as u8
@@ -153,7 +152,7 @@ fn convolution(
         .iter()
         .map(|zero| zero.wrapping_add(shift))
         .collect();
-    let bias = Along::<i32>::of_outputs(operands.bias.int(), outputs)?.each(outputs);
+    let bias = PerAxis::<i32>::of_outputs(operands.bias.int(), outputs)?.each(outputs);
     let terms = filters.terms as i32;
     let all = bias.iter().zip(&weight_zeros).zip(&filters.sums);
     let start: Vec<i32> = all
@@ -167,14 +166,14 @@ fn convolution(
         .map(|zero| zero.wrapping_neg())
         .collect();
     let [left, right, result] = operands.scales;
-    let scale = |scale: Given<Flex>| Along::of_outputs(scale.float(), outputs);
+    let scale = |scale: Given<Flex>| PerAxis::of_outputs(scale.float(), outputs);
     let result = match result {
         Given::Missing => None,
         result => Some(scale(result)?),
     };
-    let factor = Along::factor(scale(left)?, scale(right)?, result)?;
-    let zero = Along::of_outputs(operands.zero.int(), outputs)?;
-    let outcome = Outcome::of(&integers.ending, factor.as_factor(), zero, None)?;
+    let factor = PerAxis::factor(scale(left)?, scale(right)?, result)?;
+    let zero = PerAxis::of_outputs(operands.zero.int(), outputs)?;
+    let (output, conversion) = conversion(&integers.ending, factor.as_factor(), zero, None)?;
     let convolution = Convolution {
         geometry,
         batches: sizes[0],
@@ -182,38 +181,12 @@ fn convolution(
         values,
         zero: padding,
         flip: filters.dot.flip(is_signed),
-        end: End {
+        epilogue: ByteEpilogue {
             rows: Some(&start),
-            result: outcome.1,
-            ..End::default()
+            conversion,
+            ..ByteEpilogue::default()
         },
         weight_zeros: (negative.iter().any(|zero| *zero != 0)).then_some(&negative),
     };
-    Some(FlexTensor::from_data(convolution.run(outcome.0, shape)?))
-}
-
-impl<'a> Outcome<'a> {
-    /// The type of the result, and how it comes of the sums.
-    fn of(
-        ending: &Ending,
-        factor: tile::Factor<'a>,
-        zero: Along<i32>,
-        bias: Option<&'a [f32]>,
-    ) -> Option<(Result, Self)> {
-        Some(match ending {
-            Ending::Sums => (Result::Sums, Self::Sums),
-            Ending::Floats => (Result::Floats, Self::Floats { factor, bias }),
-            Ending::Quantized { dtype, bits } => {
-                let Along::One(zero) = zero else {
-                    return None;
-                };
-                let outcome = Self::Bytes {
-                    factor,
-                    zero: zero as f32,
-                    bounds: crate::spec::quantize::range(*dtype, *bits).map(|bound| bound as f32),
-                };
-                (Result::of_bytes(*dtype)?, outcome)
-            }
-        })
-    }
+    Some(FlexTensor::from_data(convolution.run(output, shape)?))
 }

@@ -12,8 +12,9 @@ use std::ops::Range;
 
 use super::{
     conv::Geometry,
-    memory::{SliceWriter, Unwritten, Written, write_lines},
+    memory::{SliceWriter, Unwritten, Written},
     simd::{Floats, InstructionSet, Isa, Rows, with_isa},
+    tile::write_row_blocks,
 };
 pub use fold::{At, Fold};
 use part::{LINES, Part};
@@ -148,48 +149,21 @@ fn blocks<'a, I: Isa, F: Fold, const STRIDE: usize, const WIDE: usize, const R: 
     out.write_rows(
         #[inline(always)]
         |depth, out| {
-            let mut out = SliceWriter::new(out);
-            for first in rows.clone().step_by(R) {
-                // Some of the last rows are computed twice, and written once.
-                let row = first.min(rows.end - R);
-                let count = row + R - first;
-                if WIDE == 0 {
-                    part.fill_lines(&mut lines, [depth, row]);
-                }
-                out.write(
-                    count * wide,
-                    #[inline(always)]
-                    |out| {
-                        write_lines(
-                            out,
-                            count,
-                            #[inline(always)]
-                            |out| {
-                                if WIDE == 0 {
-                                    let lines = &lines;
-                                    several::<I, F, STRIDE, R>(
-                                        isa,
-                                        part,
-                                        fold,
-                                        [depth, row],
-                                        lines,
-                                        out,
-                                    );
-                                } else {
-                                    square::<I, F, STRIDE, WIDE, R>(
-                                        isa,
-                                        part,
-                                        fold,
-                                        [depth, row],
-                                        out,
-                                    );
-                                }
-                            },
-                        )
-                    },
-                );
-            }
-            out.finish()
+            write_row_blocks(
+                out,
+                rows.clone(),
+                wide,
+                #[inline(always)]
+                |row, out| {
+                    let at = [depth, row];
+                    if WIDE == 0 {
+                        part.fill_lines(&mut lines, at);
+                        several::<I, F, STRIDE, R>(isa, part, fold, at, &lines, out);
+                    } else {
+                        square::<I, F, STRIDE, WIDE, R>(isa, part, fold, at, out);
+                    }
+                },
+            )
         },
     )
 }

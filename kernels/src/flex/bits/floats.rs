@@ -1,18 +1,23 @@
 //! Products of codes with rows of floats, and codes as floats.
 
-use super::{Panel, by_bits, by_panels, finish, operand};
+use super::{Panel, by_panels, operand, tile, with_bits};
 use crate::flex::{
     memory::{InOrder, Unwritten, Written},
-    simd::{CodeIsa, Floats, InstructionSet, Ints, Isa, match_isa},
+    simd::{CodeIsa, Floats, InstructionSet, Ints, match_isa, with_isa},
+    tile::Multiply,
     view::Matrix,
 };
 use crate::spec::bits::{PANEL, Panels, ZeroPoints};
 
-/// Rows that are multiplied at once at most.
+/// Maximum number of rows of a tile.
 const ROWS: usize = 4;
 
-/// Sums of rows for a panel.
-type Sums = [[f32; PANEL]; ROWS];
+/// Operands of a tile: packed rows of floats, and a register of outputs with codes of `BITS` bits.
+struct FloatCodes<'a, const BITS: usize> {
+    panel: Panel<'a>,
+    lane: usize,
+    rows: &'a [f32],
+}
 
 /// Writes `x * matrix + bias`, for few rows.
 pub fn multiply<'a>(
@@ -24,12 +29,10 @@ pub fn multiply<'a>(
     let (set, rows) = (InstructionSet::best(), x.rows);
     let x = operand::Floats::new(x, panels, ROWS);
     by_panels(rows, panels, out, |number, out| {
-        let panel = Panel { of: panels, number };
-        let mut sums: Sums = [[0.0; PANEL]; ROWS];
+        let panel = Panel::new(panels, number);
         let mut out = InOrder::rows(out);
         for (rows, x) in x.rows() {
-            panel.multiply_floats(set, rows.len(), x, &mut sums);
-            out.write(rows.len(), |out| finish(&sums, number, bias, out));
+            out.write(rows.len(), |out| panel.multiply_floats(set, x, bias, out));
         }
         out.finish()
     })
@@ -48,22 +51,36 @@ pub fn unpack(set: InstructionSet, panels: &Panels, first: usize, out: &mut [f32
             }
             continue;
         }
-        let panel = Panel { of: panels, number };
+        let panel = Panel::new(panels, number);
         panel.unpack(set, output % PANEL, &mut out[at..], width);
     }
 }
 
 impl Panel<'_> {
-    fn multiply_floats(self, set: InstructionSet, rows: usize, x: &[f32], out: &mut Sums) {
-        self.check();
-        match_isa!(set, isa => by_bits!(isa, self, multiply_rows(x, out), rows));
+    /// Writes the products of packed rows with the panel's outputs.
+    fn multiply_floats<'a>(
+        self,
+        set: InstructionSet,
+        rows: &[f32],
+        bias: Option<&[f32]>,
+        out: Unwritten<'a>,
+    ) -> Written<'a> {
+        let count = out.rows();
+        out.in_columns(set.lanes(), |lane, out| {
+            let (first, outputs) = (self.first_output() + lane, out.columns());
+            match_isa!(set, isa => with_bits!(self, BITS => {
+                let operands = FloatCodes::<BITS> { panel: self, lane, rows };
+                tile(operands, count, bias, first, outputs).run_rows(isa, out)
+            }))
+        })
     }
 
     /// Writes outputs from `lane` of the panel on, as many as a register has, for each place. Places are `step` elements
     /// apart.
     fn unpack(self, set: InstructionSet, lane: usize, out: &mut [f32], step: usize) {
-        self.check();
-        match_isa!(set, isa => by_bits!(isa, self, decode(lane, out, step)));
+        with_bits!(self, BITS => {
+            with_isa!(set, isa => decode::<_, BITS>(isa, self, lane, out, step));
+        });
     }
 }
 
@@ -96,42 +113,40 @@ impl<I: CodeIsa> Codes<I> {
     }
 }
 
-/// Writes the products of `R` rows with the outputs of a panel.
-#[inline(always)]
-fn multiply_rows<I: CodeIsa, const BITS: usize, const R: usize>(
-    isa: I,
-    panel: Panel<'_>,
-    x: &[f32],
-    out: &mut Sums,
-) {
-    let (of, words, count) = (panel.of, panel.of.words(), panel.of.count);
-    let first = panel.number * count;
-    let middle = (1 << (BITS - 1)) as f32;
-    for lane in (0..PANEL).step_by(I::LANES) {
-        let mut all = [isa.splat(0.0); R];
-        let mut x = x.chunks_exact(R * (32 / BITS));
-        for block in first..first + count {
+impl<I: CodeIsa, const BITS: usize> Multiply<I> for FloatCodes<'_, BITS> {
+    type Sum = f32;
+
+    const MR: usize = ROWS;
+
+    #[inline(always)]
+    fn add_products<const ROWS: usize, const REGISTERS: usize>(
+        &self,
+        isa: I,
+        sums: &mut [[I::Floats; REGISTERS]; ROWS],
+    ) {
+        assert!(REGISTERS == 1);
+        let (of, words, lane) = (self.panel.of, self.panel.of.words(), self.lane);
+        let middle = (1 << (BITS - 1)) as f32;
+        let mut rows = self.rows.chunks_exact(ROWS * (32 / BITS));
+        for block in self.panel.blocks() {
             let codes = Codes::new(isa, of, block, lane, middle);
             // Sums of even and odd terms do not wait for each other.
-            let mut sums = [[isa.splat(0.0); 2]; R];
+            let mut of_block = [[isa.splat(0.0); 2]; ROWS];
             for word in &of.codes[block * words..][..words] {
                 let word = isa.load_words(&word.0[lane..]);
-                let x = x.next().expect("rows have an element for each code");
+                let rows = rows.next().expect("rows have an element for each code");
                 for term in 0..32 / BITS {
                     let value = codes.value::<BITS>(isa, word, term);
-                    for (row, sums) in sums.iter_mut().enumerate() {
-                        let x = isa.splat(x[term * R + row]);
+                    for (row, sums) in of_block.iter_mut().enumerate() {
+                        let x = isa.splat(rows[term * ROWS + row]);
                         sums[term % 2] = value.mul_add(x, sums[term % 2]);
                     }
                 }
             }
             let scale = isa.load(&of.scales[block].0[lane..]);
-            for (all, [even, odd]) in all.iter_mut().zip(sums) {
-                *all = (even + odd).mul_add(scale, *all);
+            for (sums, [even, odd]) in sums.iter_mut().zip(of_block) {
+                sums[0] = (even + odd).mul_add(scale, sums[0]);
             }
-        }
-        for (all, out) in all.iter().zip(out.iter_mut()) {
-            all.store(&mut out[lane..]);
         }
     }
 }
@@ -146,10 +161,9 @@ fn decode<I: CodeIsa, const BITS: usize>(
     step: usize,
 ) {
     let (of, words) = (panel.of, panel.of.words());
-    let first = panel.number * of.count;
     let middle = (1 << (BITS - 1)) as f32;
     let mut out = out.chunks_mut(step);
-    for block in first..first + of.count {
+    for block in panel.blocks() {
         let codes = Codes::new(isa, of, block, lane, middle);
         let scale = isa.load(&of.scales[block].0[lane..]);
         for word in &of.codes[block * words..][..words] {

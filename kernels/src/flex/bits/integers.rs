@@ -1,19 +1,24 @@
 //! Products of codes with rows that are rounded to 8 bits, summed block by block in integers.
 
 use super::operand::{Rounded, RoundedRows};
-use super::{Panel, by_bits, by_panels, finish};
+use super::{Panel, by_panels, tile, with_bits};
 use crate::flex::{
     memory::{InOrder, Unwritten, Written},
-    simd::{DotInstructions, DotIsa, Floats, Ints, Isa, match_dot_isa},
+    simd::{DotInstructions, DotIsa, Floats, Ints, match_dot_isa},
+    tile::Multiply,
     view::Matrix,
 };
-use crate::spec::bits::{PANEL, Panels, ZeroPoints};
+use crate::spec::bits::{Panels, ZeroPoints};
 
-/// Rows that are multiplied at once at most.
+/// Maximum number of rows of a tile.
 const ROWS: usize = 8;
 
-/// Sums of rows for a panel.
-type Sums = [[f32; PANEL]; ROWS];
+/// Operands of a tile: packed rows of bytes, and a register of outputs with codes of `BITS` bits.
+struct ByteCodes<'a, const BITS: usize> {
+    panel: Panel<'a>,
+    lane: usize,
+    rows: RoundedRows<'a>,
+}
 
 /// Writes `x * matrix + bias`.
 pub fn multiply<'a>(
@@ -26,12 +31,10 @@ pub fn multiply<'a>(
     let x = Rounded::new(x, panels, rows(dot));
     let count = x.count();
     by_panels(count, panels, out, |number, out| {
-        let panel = Panel { of: panels, number };
-        let mut sums: Sums = [[0.0; PANEL]; ROWS];
+        let panel = Panel::new(panels, number);
         let mut out = InOrder::rows(out);
         for (rows, x) in x.rows() {
-            panel.multiply(dot, x, &mut sums);
-            out.write(rows.len(), |out| finish(&sums, number, bias, out));
+            out.write(rows.len(), |out| panel.multiply_bytes(dot, x, bias, out));
         }
         out.finish()
     })
@@ -46,12 +49,24 @@ fn rows(dot: DotInstructions) -> usize {
 }
 
 impl Panel<'_> {
-    fn multiply(self, dot: DotInstructions, x: RoundedRows<'_>, out: &mut Sums) {
-        self.check();
-        let numbers = self.of.count * x.rows;
-        assert!(x.scales.len() >= numbers && x.sums.len() >= numbers);
+    /// Writes the products of rounded rows with the panel's outputs.
+    fn multiply_bytes<'a>(
+        self,
+        dot: DotInstructions,
+        rows: RoundedRows<'_>,
+        bias: Option<&[f32]>,
+        out: Unwritten<'a>,
+    ) -> Written<'a> {
+        let numbers = self.of.count * rows.rows;
+        assert!(rows.scales.len() >= numbers && rows.sums.len() >= numbers);
         assert!(!matches!(self.of.zeros, ZeroPoints::Floats(_)));
-        match_dot_isa!(dot, isa => by_bits!(isa, self, multiply_rows(x, out), x.rows));
+        out.in_columns(dot.lanes(), |lane, out| {
+            let (first, outputs) = (self.first_output() + lane, out.columns());
+            match_dot_isa!(dot, isa => with_bits!(self, BITS => {
+                let operands = ByteCodes::<BITS> { panel: self, lane, rows };
+                tile(operands, rows.rows, bias, first, outputs).run_rows(isa, out)
+            }))
+        })
     }
 }
 
@@ -60,37 +75,35 @@ const fn mask(bits: usize) -> i32 {
     0x0101_0101 * ((1 << bits) - 1)
 }
 
-/// Writes the products of `R` rows with the outputs of a panel.
-#[inline(always)]
-fn multiply_rows<I: DotIsa, const BITS: usize, const R: usize>(
-    isa: I,
-    panel: Panel<'_>,
-    x: RoundedRows<'_>,
-    out: &mut Sums,
-) {
-    let (of, words, count) = (panel.of, panel.of.words(), panel.of.count);
-    let first = panel.number * count;
-    let (middle, less) = (1 << (BITS - 1), I::code_offset(BITS));
-    for lane in (0..PANEL).step_by(I::LANES) {
-        let mut all = [isa.splat(0.0); R];
-        let mut values = x.values.chunks_exact(R * (8 / BITS));
-        let of_rows = x
-            .sums
-            .as_chunks::<R>()
-            .0
-            .iter()
-            .zip(x.scales.as_chunks::<R>().0);
-        for (block, (row_sums, row_scales)) in (first..first + count).zip(of_rows) {
-            let mut sums = [isa.splat_int(0); R];
+impl<I: DotIsa, const BITS: usize> Multiply<I> for ByteCodes<'_, BITS> {
+    type Sum = f32;
+
+    const MR: usize = ROWS;
+
+    #[inline(always)]
+    fn add_products<const ROWS: usize, const REGISTERS: usize>(
+        &self,
+        isa: I,
+        sums: &mut [[I::Floats; REGISTERS]; ROWS],
+    ) {
+        assert!(REGISTERS == 1);
+        let (of, words, lane) = (self.panel.of, self.panel.of.words(), self.lane);
+        let (middle, less) = (1 << (BITS - 1), I::code_offset(BITS));
+        let mut values = self.rows.values.chunks_exact(ROWS * (8 / BITS));
+        let (row_sums, _) = self.rows.sums.as_chunks::<ROWS>();
+        let (row_scales, _) = self.rows.scales.as_chunks::<ROWS>();
+        let of_rows = row_sums.iter().zip(row_scales);
+        for (block, (row_sums, row_scales)) in self.panel.blocks().zip(of_rows) {
+            let mut of_block = [isa.splat_int(0); ROWS];
             match &of.zeros {
                 ZeroPoints::Whole(zeros) => {
                     let zeros = isa.load_bytes(&zeros[block][lane..]) + isa.splat_int(-less);
-                    for (sum, row_sum) in sums.iter_mut().zip(row_sums) {
+                    for (sum, row_sum) in of_block.iter_mut().zip(row_sums) {
                         *sum = zeros * isa.splat_int(-*row_sum);
                     }
                 }
                 _ => {
-                    for (sum, row_sum) in sums.iter_mut().zip(row_sums) {
+                    for (sum, row_sum) in of_block.iter_mut().zip(row_sums) {
                         *sum = isa.splat_int((less - middle) * *row_sum);
                     }
                 }
@@ -103,18 +116,15 @@ fn multiply_rows<I: DotIsa, const BITS: usize, const R: usize>(
                         8 => word,
                         _ => word.shifted_right(BITS * part) & isa.splat_int(mask(BITS)),
                     };
-                    for (row, sum) in sums.iter_mut().enumerate() {
-                        *sum = isa.add_code_dot::<BITS>(*sum, codes, values[part * R + row]);
+                    for (row, sum) in of_block.iter_mut().enumerate() {
+                        *sum = isa.add_code_dot::<BITS>(*sum, codes, values[part * ROWS + row]);
                     }
                 }
             }
             let scale = isa.load(&of.scales[block].0[lane..]);
-            for ((all, sum), row_scale) in all.iter_mut().zip(sums).zip(row_scales) {
-                *all = (sum.floats() * scale).mul_add(isa.splat(*row_scale), *all);
+            for ((sums, sum), row_scale) in sums.iter_mut().zip(of_block).zip(row_scales) {
+                sums[0] = (sum.floats() * scale).mul_add(isa.splat(*row_scale), sums[0]);
             }
-        }
-        for (all, out) in all.iter().zip(out.iter_mut()) {
-            all.store(&mut out[lane..]);
         }
     }
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::geometry::{Axis, Geometry};
 use super::lines::Lines;
-use crate::flex::{gemm::Steps, memory::Cuts, simd::InstructionSet};
+use crate::flex::{memory::Cuts, simd::InstructionSet, tile::RowOffsets};
 
 /// How the copy is laid out.
 pub struct Layout {
@@ -170,7 +170,7 @@ impl Layout {
     }
 
     /// Where the taps of all channels see the first position, in the order of the weight.
-    pub fn steps(&self, channels: usize) -> Option<Steps> {
+    pub fn offsets(&self, channels: usize) -> Option<RowOffsets> {
         let plane = self.height * self.width;
         let phases = [self.rows.phases.len(), self.columns.phases.len()];
         let mut offsets = Vec::with_capacity(channels * self.geometry.taps());
@@ -185,7 +185,7 @@ impl Layout {
                 }
             }
         }
-        Steps::new(offsets.into_iter())
+        RowOffsets::new(offsets.into_iter())
     }
 
     /// Copies what a band sees; behind the copy there is room for a register.

@@ -5,10 +5,11 @@ mod transpose;
 use super::run::Convolution;
 use crate::flex::{
     elementary::activate,
-    gemm::{Bounds, Steps, threads},
+    gemm::threads,
     memory::{Buffer, Cuts, Grid, InOrder, Unwritten, Written, with_scratch},
     simd::{Floats, Isa, WIDEST, with_isa},
     threads::uneven_parts,
+    tile::{Bounds, RowOffsets},
 };
 use crate::spec::epilogue::Activation;
 use transpose::Square;
@@ -31,7 +32,7 @@ struct Block<'a> {
     weight: &'a [[f32; WIDEST]],
     bounds: Bounds,
     /// Offsets of the taps in the padded planes.
-    taps: &'a Steps,
+    taps: &'a RowOffsets,
     width: usize,
 }
 
@@ -70,7 +71,7 @@ impl Convolution<'_> {
             let right = 0..g.kernel[2];
             right.map(move |right| down * g.dilations[1] * width + right * g.dilations[2])
         });
-        let places = Steps::new(places.map(|place| place * lanes))?;
+        let places = RowOffsets::new(places.map(|place| place * lanes))?;
         let positions = g.positions[1] * g.positions[2];
         let (groups, plane) = (filters.groups, g.sizes[1] * g.sizes[2]);
         let count = self.batches * groups * positions;
@@ -197,7 +198,7 @@ fn sums<'a, I: Isa, const N: usize>(
             let seen = &room[from * I::LANES..];
             let mut sum = bias;
             if N == 0 {
-                let (taps, _) = block.taps.rows::<_, 1>(seen, I::LANES);
+                let (taps, _) = block.taps.groups::<_, 1>(seen, I::LANES);
                 for (tap, weight) in taps.zip(block.weight) {
                     sum = isa.load(tap.row(0)).mul_add(isa.load(weight), sum);
                 }

@@ -3,9 +3,10 @@
 use super::run::Convolution;
 use crate::flex::{
     elementary::activate,
-    gemm::{Bounds, threads},
+    gemm::threads,
     memory::Buffer,
     simd::{Floats, Isa},
+    tile::Bounds,
     window::{At, Fold, Planes, Windows, by_bands},
 };
 use crate::spec::epilogue::Activation;

@@ -3,9 +3,10 @@
 use bytemuck::Pod;
 
 use crate::flex::{
-    gemm::{LINE, pack_left, panel_rows},
+    gemm::{pack_left, panel_rows},
     simd::InstructionSet,
     stored::Plain,
+    tile::F32_PER_CACHE_LINE,
     view::Matrix,
 };
 
@@ -28,7 +29,7 @@ impl Filters {
         let (outputs, inner) = (weight.rows / groups, weight.columns);
         let panel = panel_rows(set, outputs);
         // Vector loads read past the last panel.
-        let mut values = vec![0.0; weight.rows * inner + LINE];
+        let mut values = vec![0.0; weight.rows * inner + F32_PER_CACHE_LINE];
         let each = values.chunks_exact_mut((outputs * inner).max(1));
         for (group, out) in each.take(groups).enumerate() {
             let rows = weight.rows(group * outputs, outputs);

@@ -1,14 +1,14 @@
 //! Packed panels of a band, for tiles that read it many times.
 
 use crate::flex::{
-    gemm::{FEW, Steps},
     simd::{Floats, InstructionSet, Isa, LaneMask, with_isa},
+    tile::{NARROW_COLUMNS, RowOffsets},
 };
 
 /// Output pixels of a band, as many as a tile has columns; the last panel has fewer.
 pub struct Panel {
     /// Start of each register in the band.
-    registers: Steps,
+    registers: RowOffsets,
     /// The lanes of each register that are output pixels.
     masks: Vec<LaneMask>,
 }
@@ -16,7 +16,7 @@ pub struct Panel {
 /// Number of pixels in the first tile of a panel: a few beyond a whole vector take less time in a narrow tile.
 pub fn first_tile(set: InstructionSet, count: usize) -> usize {
     let rest = count % set.lanes();
-    if rest <= FEW && rest < count {
+    if rest <= NARROW_COLUMNS && rest < count {
         count - rest
     } else {
         count
@@ -45,7 +45,7 @@ pub fn panels(set: InstructionSet, rows: usize, wide: usize, step: usize) -> Vec
                 masks.push(mask);
             }
         }
-        let registers = Steps::new(firsts.into_iter());
+        let registers = RowOffsets::new(firsts.into_iter());
         Panel {
             registers: registers.expect("a band has less than 2^32 elements"),
             masks,
@@ -86,7 +86,7 @@ fn by_registers<I: Isa>(isa: I, panel: &Panel, seen: &[f32], offsets: &[u32], ou
         let mut to = &mut out[line * 2 * I::LANES..][..3 * I::LANES];
         let (registers, _) = panel
             .registers
-            .rows::<_, 1>(&seen[*offset as usize..], I::LANES);
+            .groups::<_, 1>(&seen[*offset as usize..], I::LANES);
         for (register, mask) in registers.zip(&panel.masks) {
             let values = isa.load(register.row(0));
             let is_whole = mask.count() == I::LANES;

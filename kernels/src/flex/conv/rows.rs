@@ -2,13 +2,13 @@
 
 use super::band::Band;
 use super::run::Convolution;
-use crate::flex::gemm::Start;
+use crate::flex::tile::Bias;
 
 /// Output channels of a group that tiles compute together, over a band.
 pub struct Rows<'a> {
     pub left: &'a [f32],
     pub count: usize,
-    pub start: Start<'a>,
+    pub bias: Bias<'a>,
     /// Residual input, starting at the first pixel of the band in the first channel.
     pub sum: Option<&'a [f32]>,
     /// Stride between channels.
@@ -29,9 +29,9 @@ impl<'a> Rows<'a> {
         Self {
             left: filters.from(group, output),
             count,
-            start: match of.bias {
-                Some(bias) => Start::Rows(&bias[first % (filters.groups * filters.outputs)..]),
-                None => Start::Zero,
+            bias: match of.bias {
+                Some(bias) => Bias::Rows(&bias[first % (filters.groups * filters.outputs)..]),
+                None => Bias::Zero,
             },
             sum: of
                 .sum

@@ -10,9 +10,10 @@ use super::panels::{Panel, first_tile, is_fast, panels};
 use super::rows::Rows;
 use crate::flex::{
     elementary::activate,
-    gemm::{Addend, Bounds, LINE, Steps, Tile, threads},
+    gemm::threads,
     memory::{Buffer, Cuts, Grid, InOrder, Order, Unwritten, Written, repeated, with_scratch},
     threads::{even_parts, task_for_each},
+    tile::{Addend, Bounds, F32_PER_CACHE_LINE, FloatEpilogue, FloatOperands, RowOffsets, Tile},
     window::bands as shares_of,
 };
 use crate::spec::epilogue::Activation;
@@ -55,9 +56,9 @@ struct Plan<'a> {
     of: &'a Convolution<'a>,
     layout: Layout,
     bands: Vec<(Band, Seen)>,
-    steps: Steps,
-    /// Offsets of the terms in a packed panel.
-    panel: Steps,
+    /// Offsets of the terms in a band, and in a packed panel.
+    offsets: RowOffsets,
+    panel: RowOffsets,
     /// True if the input is read in place, without bands.
     there: bool,
     /// Number of groups that are copied together.
@@ -114,10 +115,10 @@ impl Convolution<'_> {
             is_fast(filters.set) && filters.outputs > FEW_OF_WINDOWS * filters.set.rows()
         };
         let bands = layout.bands();
-        let steps = if there {
-            Steps::even(channels, channel)?
+        let offsets = if there {
+            RowOffsets::even(channels, channel)?
         } else {
-            layout.steps(channels)?
+            layout.offsets(channels)?
         };
         // Groups of few channels are copied together, so that they share the fixed cost.
         let together = if there {
@@ -149,11 +150,11 @@ impl Convolution<'_> {
             of: &self,
             bands: bands.collect(),
             layout,
-            steps,
+            offsets,
             panel: if by_panels {
-                Steps::of_panel(filters.inner, filters.set.columns())
+                RowOffsets::of_panel(filters.inner, filters.set.columns())
             } else {
-                Steps::default()
+                RowOffsets::default()
             },
             there,
             together,
@@ -223,7 +224,7 @@ impl Plan<'_> {
         let length = self.layout.length(channels);
         // Vector loads read past the last pixel.
         let behind = 4 * of.filters.set.lanes().max(16);
-        let copied = (numbers.len() * length + behind).next_multiple_of(LINE);
+        let copied = (numbers.len() * length + behind).next_multiple_of(F32_PER_CACHE_LINE);
         with_scratch(copied + panels, |copy| {
             let (copy, panels) = copy.split_at_mut(copied);
             self.layout.copy(of.filters.set, input, band, copy);
@@ -267,7 +268,7 @@ impl Plan<'_> {
                     let panels = &panels[pixel / width..][..out.columns().div_ceil(width)];
                     for (at, panel) in panels.iter().enumerate() {
                         let room = &mut room[at * filters.inner * width..];
-                        panel.copy(filters.set, values, self.steps.offsets(), room);
+                        panel.copy(filters.set, values, self.offsets.offsets(), room);
                     }
                     out.in_rows(filters.panel, |at, out| {
                         let rows = Rows::new(self.of, band, first + at, out.rows());
@@ -293,14 +294,14 @@ impl Plan<'_> {
             let right = &values[columns.first..];
             let width = columns.registers * self.of.filters.set.lanes();
             let copy;
-            let (right, steps) = if right.len() >= self.steps.furthest() + width {
-                (right, &self.steps)
+            let (right, offsets) = if right.len() >= self.offsets.furthest() + width {
+                (right, &self.offsets)
             } else {
                 copy = self.last(right, columns);
                 (&copy.0[..], &copy.1)
             };
             pixels.write(columns.mask.count_ones() as usize, |out| {
-                self.tile(rows, at == 0, (right, steps), columns, out)
+                self.tile(rows, at == 0, (right, offsets), columns, out)
             });
         }
         pixels.finish()
@@ -338,30 +339,36 @@ impl Plan<'_> {
         &self,
         rows: &Rows<'_>,
         is_first: bool,
-        (right, steps): (&[f32], &Steps),
+        (right, offsets): (&[f32], &RowOffsets),
         columns: &Columns,
         out: Unwritten<'a>,
     ) -> Written<'a> {
-        let tile = Tile {
-            set: self.of.filters.set,
+        let set = self.of.filters.set;
+        let operands = FloatOperands {
             left: rows.left,
-            rows: rows.count,
             right,
-            steps,
-            registers: columns.registers,
-            columns: columns.mask,
-            start: rows.start,
-            bounds: self.bounds,
+            offsets,
             next: if is_first { rows.next } else { &[] },
         };
-        let addend = rows.sum.map(|sum| Addend {
-            values: &sum[columns.at..],
-            stride: rows.stride,
-        });
-        if tile.is_narrow() {
-            tile.run_few(out, addend)
+        let epilogue = FloatEpilogue {
+            bias: rows.bias,
+            addend: rows.sum.map(|sum| Addend {
+                values: &sum[columns.at..],
+                stride: rows.stride,
+            }),
+            bounds: self.bounds,
+        };
+        let tile = Tile {
+            rows: rows.count,
+            registers: columns.registers,
+            columns: columns.mask,
+            operands,
+            epilogue,
+        };
+        if tile.is_narrow(set) {
+            tile.run_narrow(set, out)
         } else {
-            tile.run(out, addend)
+            tile.run(set, out)
         }
     }
 
@@ -376,7 +383,7 @@ impl Plan<'_> {
     }
 
     /// A copy of columns at the end of the input, where a whole vector cannot be loaded.
-    fn last(&self, seen: &[f32], columns: &Columns) -> (Vec<f32>, Steps) {
+    fn last(&self, seen: &[f32], columns: &Columns) -> (Vec<f32>, RowOffsets) {
         let width = columns.registers * self.of.filters.set.lanes();
         let there = columns.mask.count_ones() as usize;
         let (channels, step) = (self.of.filters.inner, self.of.steps[1]);
@@ -384,6 +391,6 @@ impl Plan<'_> {
         for (channel, out) in copy.chunks_exact_mut(width).enumerate() {
             out[..there].copy_from_slice(&seen[channel * step..][..there]);
         }
-        (copy, Steps::of_panel(channels, width))
+        (copy, RowOffsets::of_panel(channels, width))
     }
 }

@@ -4,15 +4,16 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 
-use super::tile::Steps;
-use crate::flex::{memory::Lines, simd::InstructionSet, stored::Plain, view::Matrix};
+use crate::flex::{
+    memory::Lines, simd::InstructionSet, stored::Plain, tile::RowOffsets, view::Matrix,
+};
 
 /// The columns of a matrix in panels of [`InstructionSet::columns`]; what is missing in the last one is 0.
 pub struct Right {
     pub set: InstructionSet,
     pub columns: usize,
     pub inner: usize,
-    pub steps: Steps,
+    pub offsets: RowOffsets,
     values: Lines<f32>,
 }
 
@@ -23,7 +24,7 @@ pub struct RightPart<'a> {
     pub first_term: usize,
     /// A multiple of [`InstructionSet::columns`].
     pub first_column: usize,
-    pub steps: &'a Steps,
+    pub offsets: &'a RowOffsets,
 }
 
 impl Right {
@@ -48,7 +49,7 @@ impl Right {
             set,
             columns: 0,
             inner: 0,
-            steps: Steps::default(),
+            offsets: RowOffsets::default(),
             values: Lines::new(0),
         }
     }
@@ -57,7 +58,7 @@ impl Right {
     pub fn pack<T: Pod>(&mut self, matrix: Matrix<'_, T>) {
         let width = self.set.columns();
         if self.inner != matrix.rows {
-            self.steps = Steps::of_panel(matrix.rows, width);
+            self.offsets = RowOffsets::of_panel(matrix.rows, width);
         }
         (self.inner, self.columns) = (matrix.rows, matrix.columns);
         let panel = width * self.inner;
@@ -83,7 +84,7 @@ impl Right {
             right: self,
             first_term: 0,
             first_column: 0,
-            steps: &self.steps,
+            offsets: &self.offsets,
         }
     }
 }
@@ -105,7 +106,7 @@ impl<'a> RightPart<'a> {
     pub fn panel(&self, first: usize) -> &'a [f32] {
         let width = self.right.set.columns();
         let panel = self.right.panel(self.first_column + first);
-        &panel[self.first_term * width..][..self.steps.count() * width]
+        &panel[self.first_term * width..][..self.offsets.count() * width]
     }
 }
 

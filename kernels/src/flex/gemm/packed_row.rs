@@ -55,7 +55,7 @@ fn multiply_packed_row<'a>(
 ) -> &'a mut [f32] {
     let set = b.right.set;
     let width = set.columns();
-    assert!(a.len() == b.steps.count());
+    assert!(a.len() == b.offsets.count());
     let most = if set.has_many_registers() {
         PANELS
     } else {

@@ -6,7 +6,6 @@ use super::{
     end::End,
     pack::{Right, RightPart, pack_columns, pack_left, panel_rows},
     packed_row::packed_row,
-    tile::{Addend, Bounds, LINE, Start, Steps, Tile},
     worth::threads,
 };
 use crate::flex::{
@@ -14,6 +13,9 @@ use crate::flex::{
     memory::{Cuts, Grid, Order, Unwritten, Written, repeated, with_scratch},
     simd::InstructionSet,
     threads::{even_parts, on_chunks},
+    tile::{
+        Addend, Bias, Bounds, F32_PER_CACHE_LINE, FloatEpilogue, FloatOperands, RowOffsets, Tile,
+    },
     view::Matrix,
 };
 use crate::spec::epilogue::Activation;
@@ -26,9 +28,9 @@ const FEW: usize = 2;
 enum Columns<'a> {
     Packed(RightPart<'a>),
     /// In place: columns are contiguous, rows are at these offsets.
-    There(Matrix<'a>, &'a Steps),
+    There(Matrix<'a>, &'a RowOffsets),
     /// In panels that are decoded when they are needed.
-    Unpacked(&'a Unpack<'a>, &'a Steps),
+    Unpacked(&'a Unpack<'a>, &'a RowOffsets),
 }
 
 /// Writes the panel that begins with a column.
@@ -56,17 +58,17 @@ pub fn multiply_part<'a>(
     assert!(terms.end <= b.inner && columns.end <= b.columns);
     assert!(columns.start.is_multiple_of(b.set.columns()));
     let fewer;
-    let steps = if terms.len() == b.inner {
-        &b.steps
+    let offsets = if terms.len() == b.inner {
+        &b.offsets
     } else {
-        fewer = Steps::of_panel(terms.len(), b.set.columns());
+        fewer = RowOffsets::of_panel(terms.len(), b.set.columns());
         &fewer
     };
     let part = RightPart {
         right: b,
         first_term: terms.start,
         first_column: columns.start,
-        steps,
+        offsets,
     };
     product(
         b.set,
@@ -92,8 +94,8 @@ pub fn multiply<'a>(
     out: Unwritten<'a>,
 ) -> Written<'a> {
     let few = a.rows <= few_rows(set) && b.column_step == 1 && b.columns >= set.columns();
-    if few && let Some(steps) = Steps::even(b.rows, b.row_step) {
-        return product(set, a, Columns::There(b, &steps), b.columns, end, out);
+    if few && let Some(offsets) = RowOffsets::even(b.rows, b.row_step) {
+        return product(set, a, Columns::There(b, &offsets), b.columns, end, out);
     }
     let b = Right::new(set, b);
     multiply_packed(a, &b, end, out)
@@ -108,8 +110,15 @@ pub fn multiply_unpacked<'a>(
     end: End<'_>,
     out: Unwritten<'a>,
 ) -> Written<'a> {
-    let steps = Steps::of_panel(a.columns, set.columns());
-    product(set, a, Columns::Unpacked(unpack, &steps), columns, end, out)
+    let offsets = RowOffsets::of_panel(a.columns, set.columns());
+    product(
+        set,
+        a,
+        Columns::Unpacked(unpack, &offsets),
+        columns,
+        end,
+        out,
+    )
 }
 
 fn product<'a>(
@@ -190,19 +199,19 @@ impl Part<'_> {
                     } else {
                         &[]
                     };
-                    self.tiles(first, [b.panel(first), next], b.steps, end, out)
+                    self.tiles(first, [b.panel(first), next], b.offsets, end, out)
                 }
-                Columns::There(b, steps) => {
+                Columns::There(b, offsets) => {
                     let values = b.columns(first, count).values;
-                    if values.len() >= steps.furthest() + width {
-                        self.tiles(first, [values, &[]], steps, end, out)
+                    if values.len() >= offsets.furthest() + width {
+                        self.tiles(first, [values, &[]], offsets, end, out)
                     } else {
                         self.last(first, b.columns(first, count), end, out)
                     }
                 }
-                Columns::Unpacked(unpack, steps) => with_scratch(width * self.inner, |panel| {
+                Columns::Unpacked(unpack, offsets) => with_scratch(width * self.inner, |panel| {
                     unpack(first, panel);
-                    self.tiles(first, [panel, &[]], steps, end, out)
+                    self.tiles(first, [panel, &[]], offsets, end, out)
                 }),
             }
         });
@@ -225,8 +234,8 @@ impl Part<'_> {
         let width = self.set.columns();
         let mut panel = repeated(width * columns.rows, 0.0);
         pack_columns(columns, width, &mut panel);
-        let steps = Steps::of_panel(columns.rows, width);
-        self.tiles(first, [&panel, &[]], &steps, end, out)
+        let offsets = RowOffsets::of_panel(columns.rows, width);
+        self.tiles(first, [&panel, &[]], &offsets, end, out)
     }
 
     /// Writes the tiles of all rows over the columns from `first` on.
@@ -234,35 +243,39 @@ impl Part<'_> {
         &self,
         first: usize,
         [right, next]: [&[f32]; 2],
-        steps: &Steps,
+        offsets: &RowOffsets,
         end: End<'_>,
         out: Unwritten<'a>,
     ) -> Written<'a> {
         let (lanes, count) = (self.set.lanes(), out.columns());
-        let mut next = next.chunks(LINE * self.inner.max(1));
+        let mut next = next.chunks(F32_PER_CACHE_LINE * self.inner.max(1));
         out.in_rows(self.panel, |at, out| {
             let row = self.rows.start + at;
-            let start = match end.bias {
-                Some(bias) => Start::Columns(&bias[first..]),
-                None => Start::Zero,
-            };
-            let tile = Tile {
-                set: self.set,
+            let operands = FloatOperands {
                 left: &self.left[row * self.inner..(row + out.rows()) * self.inner],
-                rows: out.rows(),
                 right,
-                steps,
-                registers: count.div_ceil(lanes),
-                columns: (1u128 << count) - 1,
-                start,
-                bounds: Bounds::of(end.activation),
+                offsets,
                 next: next.next().unwrap_or(&[]),
             };
-            let addend = end.sum.map(|sum| Addend {
-                values: &sum[row * self.stride + first..],
-                stride: self.stride,
-            });
-            tile.run(out, addend)
+            let epilogue = FloatEpilogue {
+                bias: match end.bias {
+                    Some(bias) => Bias::Columns(&bias[first..]),
+                    None => Bias::Zero,
+                },
+                addend: end.sum.map(|sum| Addend {
+                    values: &sum[row * self.stride + first..],
+                    stride: self.stride,
+                }),
+                bounds: Bounds::of(end.activation),
+            };
+            let tile = Tile {
+                rows: out.rows(),
+                registers: count.div_ceil(lanes),
+                columns: (1u128 << count) - 1,
+                operands,
+                epilogue,
+            };
+            tile.run(self.set, out)
         })
     }
 }

@@ -6,13 +6,13 @@ use burn::tensor::TensorData;
 
 use super::band::Input;
 use super::filters::Filters;
-use super::result::Result;
-use super::tile::{End, Tile};
+use super::output_type::OutputType;
 use crate::flex::{
     conv::{Band, Channels, Columns, Geometry, Layout, columns},
-    gemm::{Steps, threads},
+    gemm::threads,
     memory::{Cuts, Grid, InOrder, Order, Unwritten, Written, overwrite, resize, with_scratch},
     threads::{even_parts, task_for_each},
+    tile::{ByteEpilogue, ByteOperands, RowOffsets, Tile},
 };
 
 /// Multiplications of bytes in the time of one of floats.
@@ -29,7 +29,7 @@ pub struct Convolution<'a> {
     /// Bits that are flipped in the input ([`DotInstructions::flip`](crate::flex::simd::DotInstructions::flip)).
     pub flip: u32,
     /// Epilogue of all output channels.
-    pub end: End<'a>,
+    pub epilogue: ByteEpilogue<'a>,
     /// Negated zero points of the weight, for each output channel.
     pub weight_zeros: Option<&'a [i32]>,
 }
@@ -41,7 +41,7 @@ struct Plan<'a> {
     bands: Vec<(Band, Vec<Columns>)>,
     /// Number of planes of a band: groups of four channels, or channels.
     planes: usize,
-    steps: Steps,
+    offsets: RowOffsets,
     /// Number of groups of a part, and of parts of the output channels of a group.
     groups: usize,
     across: usize,
@@ -49,8 +49,8 @@ struct Plan<'a> {
 
 impl Convolution<'_> {
     /// Returns `None` if the sizes are too large for the offsets of tiles.
-    pub fn run(mut self, result: Result, shape: Vec<usize>) -> Option<TensorData> {
-        if let Some(y) = self.by_channels(result, &shape) {
+    pub fn run(mut self, output: OutputType, shape: Vec<usize>) -> Option<TensorData> {
+        if let Some(y) = self.by_channels(output, &shape) {
             return Some(y);
         }
         if self.geometry.is_pointwise() {
@@ -70,7 +70,7 @@ impl Convolution<'_> {
         let along = along.min(plane / (4 * dot.columns())).max(1);
         let (planes, geometry) = filters.grouping.grouped(filters.channels, self.geometry);
         let layout = Layout::new(geometry, planes, along);
-        let steps = layout.steps(planes)?;
+        let offsets = layout.offsets(planes)?;
         let bands = layout.bands().into_iter().map(|band| {
             let most = if filters.groups[0].panel == 1 { 4 } else { 2 };
             let lanes = (dot.lanes(), most);
@@ -94,18 +94,18 @@ impl Convolution<'_> {
             layout,
             bands,
             planes,
-            steps,
+            offsets,
             groups: at_once,
             across,
         };
-        Some(result.filled(shape, |out| plan.run(positions, threads, out)))
+        Some(output.filled(shape, |out| plan.run(positions, threads, out)))
     }
 }
 
 impl Plan<'_> {
     fn run<'a>(&self, positions: usize, threads: usize, out: Unwritten<'a, u8>) -> Written<'a, u8> {
         let (of, filters) = (self.of, self.of.filters);
-        let size = of.end.result.size();
+        let size = of.epilogue.conversion.size();
         let channels = Channels {
             batches: of.batches,
             groups: filters.groups.len(),
@@ -176,17 +176,14 @@ impl Plan<'_> {
         for columns in columns {
             let width = columns.registers * dot.lanes();
             let tile = Tile {
-                dot,
-                left: self.of.filters.ones.rows(0..1),
                 rows: 1,
-                right: &seen[columns.first..],
-                steps: &self.steps,
-                ahead: 0,
                 registers: columns.registers,
                 columns: u128::MAX >> (128 - width),
+                operands: self.operands(self.of.filters.ones.rows(0..1), seen, columns),
+                epilogue: ByteEpilogue::default(),
             };
             overwrite(&mut sums[columns.first..][..width], |out| {
-                tile.run(End::default(), out.bytes()).elements()
+                tile.run(dot, out.bytes()).elements()
             });
         }
     }
@@ -204,9 +201,9 @@ impl Plan<'_> {
         let outputs = filters.groups[0].rows;
         let group = first / outputs % filters.groups.len();
         let left = &filters.groups[group];
-        let mut end = self.of.end;
-        end.products = self.of.weight_zeros.map(|zeros| [zeros, sums]);
-        let size = end.result.size();
+        let mut epilogue = self.of.epilogue;
+        epilogue.products = self.of.weight_zeros.map(|zeros| [zeros, sums]);
+        let size = epilogue.conversion.size();
         out.in_rows(left.panel, |at, out| {
             let output = first % outputs + at;
             let rows = left.rows(output..output + out.rows());
@@ -214,20 +211,31 @@ impl Plan<'_> {
             let mut pixels = InOrder::columns(out);
             for columns in all.iter().filter(|columns| columns.mask != 0) {
                 let tile = Tile {
-                    dot: filters.dot,
-                    left: rows,
                     rows: count,
-                    right: &copy[columns.first..],
-                    steps: &self.steps,
-                    ahead: 0,
                     registers: columns.registers,
                     columns: columns.mask,
+                    operands: self.operands(rows, copy, columns),
+                    epilogue: epilogue.from(group * outputs + output, columns.first),
                 };
-                let end = end.from(group * outputs + output, columns.first);
                 let width = columns.mask.count_ones() as usize;
-                pixels.write(width * size, |out| tile.run(end, out));
+                pixels.write(width * size, |out| tile.run(filters.dot, out));
             }
             pixels.finish()
         })
+    }
+
+    /// The operands of a tile over a copied band.
+    fn operands<'a>(
+        &'a self,
+        left: &'a [u32],
+        band: &'a [u32],
+        columns: &Columns,
+    ) -> ByteOperands<'a> {
+        ByteOperands {
+            left,
+            right: &band[columns.first..],
+            offsets: &self.offsets,
+            ahead: 0,
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! What zero points add to sums of products.
 
-use super::along::Along;
-use super::tile::End;
+use super::per_axis::PerAxis;
 use crate::flex::simd::DotInstructions;
+use crate::flex::tile::{ByteEpilogue, Conversion};
 
 /// The zero points of both operands, of which one has several at most.
 pub enum Zeros {
@@ -23,11 +23,11 @@ pub struct Corrections {
 
 impl Zeros {
     /// `None` where both operands have several, or one along the axis of the sums.
-    pub fn of(left: Along<i32>, right: Along<i32>) -> Option<Self> {
+    pub fn of(left: PerAxis<i32>, right: PerAxis<i32>) -> Option<Self> {
         match (left, right) {
-            (Along::One(left), Along::One(right)) => Some(Self::One([left, right])),
-            (Along::Rows(left), Along::One(right)) => Some(Self::OfRows(left, right)),
-            (Along::One(left), Along::Columns(right)) => Some(Self::OfColumns(left, right)),
+            (PerAxis::One(left), PerAxis::One(right)) => Some(Self::One([left, right])),
+            (PerAxis::Rows(left), PerAxis::One(right)) => Some(Self::OfRows(left, right)),
+            (PerAxis::One(left), PerAxis::Columns(right)) => Some(Self::OfColumns(left, right)),
             _ => None,
         }
     }
@@ -52,7 +52,7 @@ impl Zeros {
 
 impl Corrections {
     /// For a product of `inner` terms whose rows and columns have these sums, and a bias.
-    pub fn new(zeros: &Zeros, sums: [&[i32]; 2], inner: usize, bias: &Along<i32>) -> Self {
+    pub fn new(zeros: &Zeros, sums: [&[i32]; 2], inner: usize, bias: &PerAxis<i32>) -> Self {
         let [row_sums, column_sums] = sums;
         let inner = inner as i32;
         let mut all = Self::default();
@@ -86,20 +86,21 @@ impl Corrections {
             }
         }
         match bias {
-            Along::One(0) => {}
-            Along::One(bias) => add(&mut all.columns, vec![*bias; column_sums.len()]),
-            Along::Rows(bias) => add(&mut all.rows, bias.clone()),
-            Along::Columns(bias) => add(&mut all.columns, bias.clone()),
+            PerAxis::One(0) => {}
+            PerAxis::One(bias) => add(&mut all.columns, vec![*bias; column_sums.len()]),
+            PerAxis::Rows(bias) => add(&mut all.rows, bias.clone()),
+            PerAxis::Columns(bias) => add(&mut all.columns, bias.clone()),
         }
         all
     }
 
-    pub fn end(&self) -> End<'_> {
-        End {
+    /// The epilogue that adds them and converts the sums.
+    pub fn epilogue<'a>(&'a self, conversion: Conversion<'a>) -> ByteEpilogue<'a> {
+        ByteEpilogue {
             rows: self.rows.as_deref(),
             columns: self.columns.as_deref(),
             products: self.products.as_ref().map(|[a, b]| [&a[..], &b[..]]),
-            ..End::default()
+            conversion,
         }
     }
 }

@@ -6,14 +6,14 @@ use burn::tensor::TensorData;
 
 use super::band::Grouping;
 use super::conv::{BYTES, Convolution};
-use super::result::Result;
-use super::tile::{End, finish};
+use super::output_type::OutputType;
 use crate::flex::{
     conv::Geometry,
     gemm::threads,
-    memory::{Cuts, Grid, SliceWriter, Unwritten, Written, with_scratch, write_lines},
+    memory::{Cuts, Grid, SliceWriter, Unwritten, Written, with_scratch},
     simd::{DotInstructions, DotIsa, LaneMask, with_dot_isa},
     threads::uneven_parts,
+    tile::{ByteEpilogue, Epilogue, TilePosition, write_row_blocks},
 };
 
 /// Output rows that are computed at once.
@@ -41,12 +41,12 @@ struct Channel<'a> {
     weight: &'a [u32],
     /// A weight of ones, whose sums the zero point of the weight is multiplied by.
     zero: Option<(&'a [u32], i32)>,
-    end: End<'a>,
+    epilogue: ByteEpilogue<'a>,
 }
 
 impl Convolution<'_> {
     /// Returns `None` unless the convolution is depthwise with one output per channel, and if windows exceed a register.
-    pub fn by_channels(&self, result: Result, shape: &[usize]) -> Option<TensorData> {
+    pub fn by_channels(&self, output: OutputType, shape: &[usize]) -> Option<TensorData> {
         let (g, filters) = (self.geometry, self.filters);
         let is_single = filters.channels == 1 && filters.groups.first()?.rows == 1;
         let is_plane = g.sizes[0] == 1 && g.kernel[0] == 1 && g.positions[0] == 1;
@@ -61,9 +61,9 @@ impl Convolution<'_> {
         let units = self.batches * channels;
         let threads = threads((units * positions).saturating_mul(g.taps()) / BYTES);
         let length = windows.length();
-        let row = positions * self.end.result.size();
+        let row = positions * self.epilogue.conversion.size();
         let grid = Grid::of_rows(Cuts::every(units, 1), row);
-        Some(result.filled(shape.to_vec(), |out| {
+        Some(output.filled(shape.to_vec(), |out| {
             let out = out.reshaped(units, row);
             out.in_tasks(grid, uneven_parts(threads), |parts| {
                 with_scratch(length.div_ceil(4), |copy| {
@@ -78,7 +78,7 @@ impl Convolution<'_> {
                             weight: filters.groups[output].rows(0..1),
                             zero: (self.weight_zeros)
                                 .map(|zeros| (filters.ones.rows(0..1), zeros[output])),
-                            end: self.end.from(output, 0),
+                            epilogue: self.epilogue.from(output, 0),
                         };
                         windows.run(&channel, out)
                     })
@@ -146,11 +146,11 @@ impl Windows {
         assert!(channel.plane.len() >= self.length());
         assert!(channel.weight.len() >= words);
         assert!(channel.zero.is_none_or(|(ones, _)| ones.len() >= words));
-        let bytes = g.positions[1] * g.positions[2] * channel.end.result.size();
+        let bytes = g.positions[1] * g.positions[2] * channel.epilogue.conversion.size();
         assert!(out.rows() == 1 && out.columns() == bytes);
         // The epilogue has numbers for rows alone.
-        assert!(channel.end.columns.is_none() && channel.end.products.is_none());
-        channel.end.check(1, self.dot.lanes());
+        assert!(channel.epilogue.columns.is_none() && channel.epilogue.products.is_none());
+        channel.epilogue.check(1, self.dot.lanes());
         with_dot_isa!(self.dot, isa => all(isa, self, channel, out))
     }
 }
@@ -205,33 +205,19 @@ fn by_rows<
     out: Unwritten<'a, u8>,
 ) -> Written<'a, u8> {
     let [_, high, wide] = windows.geometry.positions;
-    let line = wide * channel.end.result.size();
+    let line = wide * channel.epilogue.conversion.size();
     out.write(
         #[inline(always)]
         |out| {
-            let mut out = SliceWriter::new(out);
-            for first in (0..high).step_by(R) {
-                // Some of the last rows are computed twice, and written once.
-                let row = first.min(high - R);
-                let count = row + R - first;
-                out.write(
-                    count * line,
-                    #[inline(always)]
-                    |lines| {
-                        write_lines(
-                            lines,
-                            count,
-                            #[inline(always)]
-                            |out| {
-                                rows::<I, ZERO, R, STRIDE, HIGH, FOURS>(
-                                    isa, windows, channel, row, out,
-                                )
-                            },
-                        )
-                    },
-                );
-            }
-            out.finish()
+            write_row_blocks(
+                out,
+                0..high,
+                line,
+                #[inline(always)]
+                |row, out| {
+                    rows::<I, ZERO, R, STRIDE, HIGH, FOURS>(isa, windows, channel, row, out);
+                },
+            )
         },
     )
 }
@@ -259,7 +245,7 @@ fn rows<
     } else {
         ((R - 1) * STRIDE + HIGH, FOURS)
     };
-    let size = channel.end.result.size();
+    let size = channel.epilogue.conversion.size();
     // A constant where `HIGH` is one: the compiler leaves out checks of the weights below.
     let words = if HIGH == 0 { lines } else { HIGH } * fours * I::WORDS;
     let weight = &channel.weight[..words];
@@ -301,7 +287,12 @@ fn rows<
             out.write(
                 count * size,
                 #[inline(always)]
-                |out| finish(isa, sum, &channel.end, [0, 0], out, LaneMask::first(count)),
+                |out| {
+                    let at = TilePosition::default();
+                    channel
+                        .epilogue
+                        .write(isa, sum, at, LaneMask::first(count), out)
+                },
             );
         }
     }

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor};
 
 use super::corrections::{Corrections, Zeros};
-use super::ends::Ends;
 use super::pack::{Left, Right};
-use super::tile::{End, Tile};
+use super::requantize::Requantization;
 use super::{Operands, bytes};
 use crate::flex::simd::DotInstructions;
 use crate::flex::{
@@ -16,6 +15,7 @@ use crate::flex::{
     memory::{Cuts, Grid, Order, Unwritten, Written},
     packed::{Pack, pack},
     threads::task_for_each,
+    tile::{ByteEpilogue, ByteOperands, Tile},
     view::Matrix,
 };
 use crate::{
@@ -53,7 +53,8 @@ pub fn product(operands: ByteProduct<Flex>, integers: Integers) -> Option<FlexTe
         return None;
     }
     let (right, right_signed) = right_of(&b, &integers)?;
-    let (ends, zeros) = Ends::of(operands, integers.ending, [rows, columns], right.dot)?;
+    let (requantization, zeros) =
+        Requantization::of(operands, integers.ending, [rows, columns], right.dot)?;
     let a = dense(a);
     let (values, is_signed) = bytes(&a)?;
     // The memory may extend past the rows.
@@ -67,17 +68,14 @@ pub fn product(operands: ByteProduct<Flex>, integers: Integers) -> Option<FlexTe
         right: &right,
     };
     let zeros = zeros.shifted(right.dot, [is_signed, right_signed]);
-    let corrections = product.corrections(&zeros, &ends);
+    let corrections = product.corrections(&zeros, &requantization);
     let mut shape = left.clone();
     *shape.last_mut()? = columns;
     let weight = columns.saturating_mul(inner);
     let threads = threads_reading(rows.saturating_mul(weight) / BYTES, weight);
-    let (result, outcome) = ends.outcome()?;
-    let end = End {
-        result: outcome,
-        ..corrections.end()
-    };
-    let y = result.filled(shape, |out| product.run(end, threads, out));
+    let (output, conversion) = requantization.conversion()?;
+    let epilogue = corrections.epilogue(conversion);
+    let y = output.filled(shape, |out| product.run(epilogue, threads, out));
     Some(FlexTensor::from_data(y))
 }
 
@@ -98,9 +96,10 @@ fn several(
         return None;
     }
     let places: Vec<[usize; 2]> = (0..count).map(|at| place(at, &shape)).collect();
-    let (ends, zeros) = Ends::of(operands, integers.ending, [rows, columns], dot)?;
+    let (requantization, zeros) =
+        Requantization::of(operands, integers.ending, [rows, columns], dot)?;
     let zeros = zeros.shifted(dot, [a.is_signed, b.is_signed]);
-    let (result, outcome) = ends.outcome()?;
+    let (output, conversion) = requantization.conversion()?;
     let threads = threads((count * rows * columns).saturating_mul(inner) / BYTES);
     // Few products run one after another, each on all threads.
     let each = if count < threads { threads } else { 1 };
@@ -111,8 +110,8 @@ fn several(
     } else {
         usize::MAX
     };
-    let y = result.filled(sizes, |out| {
-        let length = rows * columns * outcome.size();
+    let y = output.filled(sizes, |out| {
+        let length = rows * columns * conversion.size();
         let grid = Grid::of_rows(Cuts::every(count, 1), length);
         let out = out.reshaped(count, length);
         out.side_by_side(grid, tasks, |at, _, out| {
@@ -121,12 +120,8 @@ fn several(
                 left: &Left::of(dot, a.matrix(left), a.is_signed),
                 right: &Right::new(dot, b.matrix(right), b.is_signed),
             };
-            let corrections = product.corrections(&zeros, &ends);
-            let end = End {
-                result: outcome,
-                ..corrections.end()
-            };
-            product.run(end, each, out)
+            let corrections = product.corrections(&zeros, &requantization);
+            product.run(corrections.epilogue(conversion), each, out)
         })
     });
     Some(FlexTensor::from_data(y))
@@ -257,13 +252,18 @@ struct Product<'a> {
 }
 
 impl Product<'_> {
-    fn corrections(&self, zeros: &Zeros, ends: &Ends) -> Corrections {
+    fn corrections(&self, zeros: &Zeros, requantization: &Requantization) -> Corrections {
         let sums = [&self.left.sums[..], &self.right.sums];
-        Corrections::new(zeros, sums, self.right.inner, &ends.bias)
+        Corrections::new(zeros, sums, self.right.inner, &requantization.bias)
     }
 
-    fn run<'a>(&self, end: End<'_>, threads: usize, out: Unwritten<'a, u8>) -> Written<'a, u8> {
-        let (left, right, size) = (self.left, self.right, end.result.size());
+    fn run<'a>(
+        &self,
+        epilogue: ByteEpilogue<'_>,
+        threads: usize,
+        out: Unwritten<'a, u8>,
+    ) -> Written<'a, u8> {
+        let (left, right, size) = (self.left, self.right, epilogue.conversion.size());
         let (rows, columns, width) = (left.rows, right.columns, right.dot.columns());
         let share = rows
             .div_ceil(threads.div_ceil(columns.div_ceil(width)))
@@ -280,17 +280,20 @@ impl Product<'_> {
             let count = spot.columns.len() / size;
             out.in_rows(left.panel, |at, out| {
                 let row = spot.rows.start + at;
-                let tile = Tile {
-                    dot: right.dot,
+                let operands = ByteOperands {
                     left: left.rows(row..row + out.rows()),
-                    rows: out.rows(),
                     right: right.panel(first),
-                    steps: &right.steps,
+                    offsets: &right.offsets,
                     ahead: AHEAD,
+                };
+                let tile = Tile {
+                    rows: out.rows(),
                     registers: count.div_ceil(right.dot.lanes()),
                     columns: (1 << count) - 1,
+                    operands,
+                    epilogue: epilogue.from(row, first),
                 };
-                tile.run(end.from(row, first), out)
+                tile.run(right.dot, out)
             })
         })
     }

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use crate::flex::{
-    gemm::{Steps, panels},
+    gemm::panels,
     memory::{Lines, repeated},
     simd::{DotInstructions, SIGNS, with_dot_isa},
+    tile::RowOffsets,
     view::Matrix,
 };
 
@@ -24,7 +25,7 @@ pub struct Right {
     pub dot: DotInstructions,
     pub columns: usize,
     pub inner: usize,
-    pub steps: Steps,
+    pub offsets: RowOffsets,
     values: Lines<u32>,
     pub sums: Vec<i32>,
 }
@@ -160,7 +161,7 @@ impl Right {
             dot,
             columns,
             inner,
-            steps: Steps::of_panel(groups, width),
+            offsets: RowOffsets::of_panel(groups, width),
             values: lines(count * groups),
             sums: vec![0; count],
         };
@@ -215,7 +216,7 @@ impl Right {
 
     /// The panel with the columns from `first` on, a multiple of [`DotInstructions::columns`].
     pub fn panel(&self, first: usize) -> &[u32] {
-        let groups = self.steps.count();
+        let groups = self.offsets.count();
         &self.values[first * groups..][..self.dot.columns() * groups]
     }
 }

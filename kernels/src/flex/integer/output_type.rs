@@ -6,14 +6,14 @@ use crate::flex::memory::{Buffer, Unwritten, Written};
 
 /// Element type of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Result {
+pub enum OutputType {
     Unsigned,
     Signed,
     Sums,
     Floats,
 }
 
-impl Result {
+impl OutputType {
     /// The type for a dtype of bytes.
     pub fn of_bytes(dtype: DType) -> Option<Self> {
         match dtype {

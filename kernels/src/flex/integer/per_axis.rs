@@ -3,17 +3,17 @@
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::Element;
 
-use super::tile::Factor;
+use crate::flex::tile::Factor;
 
 /// A number for the whole result, or one for each of its rows or columns.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Along<T> {
+pub enum PerAxis<T> {
     One(T),
     Rows(Vec<T>),
     Columns(Vec<T>),
 }
 
-impl<T: Element + Default> Along<T> {
+impl<T: Element + Default> PerAxis<T> {
     /// Of a tensor that broadcasts to `rank` axes, or of none; `None` where it has elements along other axes.
     pub fn of(tensor: Option<FlexTensor>) -> Option<Self> {
         let Some(tensor) = tensor else {
@@ -100,7 +100,7 @@ impl<T: Element + Default> Along<T> {
     }
 }
 
-impl Along<f32> {
+impl PerAxis<f32> {
     /// What sums are multiplied by, of the scales of both operands and the result.
     pub fn factor(left: Self, right: Self, result: Option<Self>) -> Option<Self> {
         let product = left.zip(right, |a, b| a * b)?;

@@ -1,0 +1,264 @@
+//! Microkernels: tiles of matrix products, with their accumulators in registers.
+//!
+//! A tile has at most MR rows and NR columns of a product of the operands A and B. [`Multiply`] is its loop over the depth K:
+//! over floats ([`FloatOperands`]), bytes ([`ByteOperands`]) or packed weights (`bits`). An [`Epilogue`] converts the
+//! accumulators and writes the columns that are outputs. [`Tile`] joins the two for each number of rows and columns and each
+//! instruction set.
+//!
+//! A is packed: the values of all rows of a panel for one k are contiguous. The rows of B are at [`RowOffsets`], so that the
+//! same loop reads packed panels, matrices in place and the taps of a convolution.
+
+mod byte_epilogue;
+mod bytes;
+mod epilogue;
+mod floats;
+mod narrow;
+mod offsets;
+mod row_blocks;
+
+use std::mem::MaybeUninit;
+
+use super::{
+    memory::{SliceWriter, Unwritten, Written},
+    simd::{Floats, Ints, Isa, LaneMask},
+};
+pub use byte_epilogue::{ByteEpilogue, Conversion, Factor};
+pub use bytes::ByteOperands;
+pub use epilogue::{Addend, Bias, Bounds, FloatEpilogue};
+pub use floats::FloatOperands;
+pub use narrow::NARROW_COLUMNS;
+pub use offsets::RowOffsets;
+pub use row_blocks::write_row_blocks;
+
+/// Number of floats in a cache line.
+pub const F32_PER_CACHE_LINE: usize = 16;
+
+/// Maximum number of accumulators: those of a tile of 14 rows and two of the widest registers.
+const MAX_TILE_LEN: usize = 14 * 2 * 16;
+
+/// A part of a matrix product that is computed in registers.
+#[derive(Clone, Copy)]
+pub struct Tile<M, E> {
+    pub rows: usize,
+    /// Number of registers of columns.
+    pub registers: usize,
+    /// Mask of the lanes that are output columns, which are contiguous in the output.
+    pub columns: u128,
+    pub operands: M,
+    pub epilogue: E,
+}
+
+/// Accumulator of a tile.
+pub trait Accumulator<I: Isa>: Copy + 'static {
+    type Register: Copy;
+
+    fn zero(isa: I) -> Self::Register;
+
+    fn load(isa: I, from: &[Self]) -> Self::Register;
+
+    fn write(register: Self::Register, to: &mut [MaybeUninit<Self>]) -> &mut [Self];
+}
+
+/// Operands of a tile, and their product.
+pub trait Multiply<I: Isa> {
+    type Sum: Accumulator<I>;
+
+    /// Maximum number of rows of a tile.
+    const MR: usize;
+
+    /// Adds the products of `ROWS` rows with `REGISTERS` registers of columns to accumulators that are 0.
+    fn add_products<const ROWS: usize, const REGISTERS: usize>(
+        &self,
+        isa: I,
+        sums: &mut [[<Self::Sum as Accumulator<I>>::Register; REGISTERS]; ROWS],
+    );
+}
+
+/// Conversion of the accumulators of a tile to elements of the output.
+pub trait Epilogue<I: Isa, S: Accumulator<I>> {
+    type Element: Copy;
+
+    /// Number of output elements of a column.
+    fn elements_per_column(&self) -> usize;
+
+    /// Writes the columns of a register that the mask has.
+    fn write<'a>(
+        &self,
+        isa: I,
+        sums: S::Register,
+        at: TilePosition,
+        mask: LaneMask,
+        out: &'a mut [MaybeUninit<Self::Element>],
+    ) -> &'a mut [Self::Element];
+}
+
+/// Position of a register's first lane in a tile.
+#[derive(Clone, Copy, Default)]
+pub struct TilePosition {
+    pub row: usize,
+    /// Number of lanes before it.
+    pub lane: usize,
+    /// Number of output columns before it.
+    pub column: usize,
+}
+
+impl<I: Isa> Accumulator<I> for f32 {
+    type Register = I::Floats;
+
+    #[inline(always)]
+    fn zero(isa: I) -> I::Floats {
+        isa.splat(0.0)
+    }
+
+    #[inline(always)]
+    fn load(isa: I, from: &[Self]) -> I::Floats {
+        isa.load(from)
+    }
+
+    #[inline(always)]
+    fn write(register: I::Floats, to: &mut [MaybeUninit<Self>]) -> &mut [Self] {
+        register.write(to)
+    }
+}
+
+impl<I: Isa> Accumulator<I> for i32 {
+    type Register = I::Ints;
+
+    #[inline(always)]
+    fn zero(isa: I) -> I::Ints {
+        isa.splat_int(0)
+    }
+
+    #[inline(always)]
+    fn load(isa: I, from: &[Self]) -> I::Ints {
+        isa.load_ints(from)
+    }
+
+    #[inline(always)]
+    fn write(register: I::Ints, to: &mut [MaybeUninit<Self>]) -> &mut [Self] {
+        register.write_all(to)
+    }
+}
+
+/// Runs the microkernel that is compiled for the tile's numbers of rows and registers.
+macro_rules! run_compiled {
+    ($isa:ident, $tile:ident, $out:ident, $rows_of_two:tt $(, ($rows:literal, $registers:literal))*) => {
+        run_compiled!(@ $isa, $tile, $out, $rows_of_two, $rows_of_two $(, ($rows, $registers))*)
+    };
+    (@ $isa:ident, $tile:ident, $out:ident, [$($one:literal)*], [$($two:literal)*] $(, ($rows:literal, $registers:literal))*) => {
+        match ($tile.rows, $tile.registers) {
+            $(($one, 1) => $isa.call(#[inline(always)] || $tile.compute::<_, $one, 1>($isa, $out)),)*
+            $(($two, 2) => $isa.call(#[inline(always)] || $tile.compute::<_, $two, 2>($isa, $out)),)*
+            $(($rows, $registers) => $isa.call(#[inline(always)] || $tile.compute::<_, $rows, $registers>($isa, $out)),)*
+            (rows, registers) => panic!("no microkernel has {rows} rows and {registers} registers"),
+        }
+    };
+}
+
+impl<M, E> Tile<M, E> {
+    /// Computes the tile and writes it to `out`, which has as many rows and columns.
+    #[inline(always)]
+    fn run_on<'a, I: Isa>(&self, isa: I, out: Unwritten<'a, E::Element>) -> Written<'a, E::Element>
+    where
+        M: Multiply<I>,
+        E: Epilogue<I, M::Sum>,
+    {
+        run_compiled!(isa, self, out, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], (1, 4))
+    }
+
+    /// The same for operands with microkernels of one register of columns, and of 1, 2, 4 and 8 rows.
+    #[inline(always)]
+    pub fn run_rows<'a, I: Isa>(
+        &self,
+        isa: I,
+        out: Unwritten<'a, E::Element>,
+    ) -> Written<'a, E::Element>
+    where
+        M: Multiply<I>,
+        E: Epilogue<I, M::Sum>,
+    {
+        run_compiled!(isa, self, out, [], (1, 1), (2, 1), (4, 1), (8, 1))
+    }
+
+    /// The microkernel for `ROWS` rows and `REGISTERS` registers of columns.
+    #[inline(always)]
+    fn compute<'a, I: Isa, const ROWS: usize, const REGISTERS: usize>(
+        &self,
+        isa: I,
+        out: Unwritten<'a, E::Element>,
+    ) -> Written<'a, E::Element>
+    where
+        M: Multiply<I>,
+        E: Epilogue<I, M::Sum>,
+    {
+        // The compiler leaves out the code below for tiles that are larger than any.
+        assert!(ROWS <= M::MR);
+        let mut sums = [[M::Sum::zero(isa); REGISTERS]; ROWS];
+        self.operands.add_products(isa, &mut sums);
+        // All rows are stored at once: if the epilogue read one row of registers after another, the compiler would keep the
+        // accumulators in memory in the loop over the depth too.
+        let mut stored = [const { MaybeUninit::uninit() }; MAX_TILE_LEN];
+        let mut writer = SliceWriter::new(&mut stored[..ROWS * REGISTERS * I::LANES]);
+        for sums in &sums {
+            for sum in sums {
+                writer.write(
+                    I::LANES,
+                    #[inline(always)]
+                    |lanes| M::Sum::write(*sum, lanes),
+                );
+            }
+        }
+        self.finish::<I, M::Sum, REGISTERS>(isa, writer.finish(), out)
+    }
+
+    /// Applies the epilogue to the accumulators, row by row.
+    #[inline(always)]
+    fn finish<'a, I: Isa, S: Accumulator<I>, const REGISTERS: usize>(
+        &self,
+        isa: I,
+        sums: &[S],
+        out: Unwritten<'a, E::Element>,
+    ) -> Written<'a, E::Element>
+    where
+        E: Epilogue<I, S>,
+    {
+        let masks = self.masks::<I, REGISTERS>();
+        let each = self.epilogue.elements_per_column();
+        let mut sums = sums.chunks_exact(REGISTERS * I::LANES);
+        assert!(out.rows() == self.rows && sums.len() == self.rows);
+        out.write_rows(
+            #[inline(always)]
+            |row, out| {
+                let sums = sums.next().unwrap_or_default();
+                let mut out = SliceWriter::new(out);
+                let mut at = TilePosition {
+                    row,
+                    lane: 0,
+                    column: 0,
+                };
+                for mask in masks {
+                    let register = S::load(isa, &sums[at.lane..]);
+                    out.write(
+                        mask.count() * each,
+                        #[inline(always)]
+                        |out| self.epilogue.write(isa, register, at, mask, out),
+                    );
+                    at.lane += I::LANES;
+                    at.column += mask.count();
+                }
+                out.finish()
+            },
+        )
+    }
+
+    /// The lanes of each register that are output columns.
+    #[inline(always)]
+    fn masks<I: Isa, const REGISTERS: usize>(&self) -> [LaneMask; REGISTERS] {
+        let lanes = (1u128 << I::LANES) - 1;
+        let mut masks = [LaneMask::new(0); REGISTERS];
+        for (register, mask) in masks.iter_mut().enumerate() {
+            *mask = LaneMask::new((self.columns >> (register * I::LANES) & lanes) as u32);
+        }
+        masks
+    }
+}

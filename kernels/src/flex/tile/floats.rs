@@ -1,0 +1,74 @@
+//! Products of floats.
+
+use super::{F32_PER_CACHE_LINE, FloatEpilogue, Multiply, RowOffsets, Tile};
+use crate::flex::{
+    memory::{Unwritten, Written},
+    simd::{InstructionSet, Isa, match_isa, prefetch},
+};
+
+/// Operands of a tile of floats.
+#[derive(Clone, Copy)]
+pub struct FloatOperands<'a> {
+    /// Packed panel of A: a value of each row for each k.
+    pub left: &'a [f32],
+    /// B, from the tile's first column of the first row on.
+    pub right: &'a [f32],
+    pub offsets: &'a RowOffsets,
+    /// Operands of the next tiles: a cache line of them is prefetched for each k.
+    pub next: &'a [f32],
+}
+
+/// Number of k of an iteration: the loop's own instructions compete with the multiplications.
+const UNROLL: usize = 4;
+
+impl Tile<FloatOperands<'_>, FloatEpilogue<'_>> {
+    /// Computes the tile and writes it to `out`, which has as many rows and columns.
+    pub fn run<'a>(self, set: InstructionSet, out: Unwritten<'a>) -> Written<'a> {
+        match_isa!(set, isa => self.run_on(isa, out))
+    }
+}
+
+impl<I: Isa> Multiply<I> for FloatOperands<'_> {
+    type Sum = f32;
+
+    const MR: usize = I::TILE_ROWS;
+
+    #[inline(always)]
+    fn add_products<const ROWS: usize, const REGISTERS: usize>(
+        &self,
+        isa: I,
+        sums: &mut [[I::Floats; REGISTERS]; ROWS],
+    ) {
+        let (rows, _) = self.left.as_chunks::<ROWS>();
+        let (several_right, rest_of_right) = self
+            .offsets
+            .groups::<_, UNROLL>(self.right, REGISTERS * I::LANES);
+        let (several, rest) = rows[..self.offsets.count()].as_chunks::<UNROLL>();
+        let mut next = self.next.as_ptr();
+        for (rows, right) in several.iter().zip(several_right) {
+            for (k, rows) in rows.iter().enumerate() {
+                add_rank_1(isa, sums, rows, right.row(k));
+                prefetch::<false, _>(next.wrapping_add(k * F32_PER_CACHE_LINE));
+            }
+            next = next.wrapping_add(UNROLL * F32_PER_CACHE_LINE);
+        }
+        for (rows, right) in rest.iter().zip(rest_of_right) {
+            add_rank_1(isa, sums, rows, right);
+        }
+    }
+}
+
+/// Adds the products of one k.
+#[inline(always)]
+fn add_rank_1<I: Isa, const ROWS: usize, const REGISTERS: usize>(
+    isa: I,
+    sums: &mut [[I::Floats; REGISTERS]; ROWS],
+    rows: &[f32; ROWS],
+    right: &[f32],
+) {
+    let mut columns = [isa.splat(0.0); REGISTERS];
+    for (at, column) in columns.iter_mut().enumerate() {
+        *column = isa.load(&right[at * I::LANES..]);
+    }
+    isa.add_products(sums, rows, columns);
+}

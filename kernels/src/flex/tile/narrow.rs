@@ -1,0 +1,103 @@
+//! Microkernel for tiles of few columns, with rows in the lanes.
+
+use super::{FloatEpilogue, FloatOperands, Tile};
+use crate::flex::{
+    memory::{Unwritten, Written, write_by_index},
+    simd::{Floats, InstructionSet, Isa, WIDEST, with_isa},
+};
+
+/// Maximum number of columns of a narrow tile.
+pub const NARROW_COLUMNS: usize = 4;
+
+/// Accumulators of a narrow tile: the rows of each column.
+type Columns = [[f32; WIDEST]; NARROW_COLUMNS];
+
+impl Tile<FloatOperands<'_>, FloatEpilogue<'_>> {
+    /// Returns true if [`Tile::run_narrow`] can compute the tile: its rows fit a register, and a whole register can be loaded
+    /// for the last k too.
+    pub fn is_narrow(&self, set: InstructionSet) -> bool {
+        let lanes = set.lanes();
+        let operands = &self.operands;
+        let read = self.rows * operands.offsets.count().saturating_sub(1) + lanes;
+        let columns = self.columns.count_ones() as usize;
+        self.rows <= lanes
+            && lanes > 4
+            && operands.left.len() >= read
+            && (1..=NARROW_COLUMNS).contains(&columns)
+            && self.columns == (1 << columns) - 1
+    }
+
+    /// Computes the tile and writes it to `out`, which has as many rows and columns.
+    pub fn run_narrow<'a>(self, set: InstructionSet, out: Unwritten<'a>) -> Written<'a> {
+        let columns = self.columns.count_ones() as usize;
+        assert!(self.is_narrow(set));
+        assert!(out.rows() == self.rows && out.columns() == columns);
+        let mut sums = [[0.0; WIDEST]; NARROW_COLUMNS];
+        with_isa!(set, isa => multiply(isa, &self.operands, self.rows, columns, &mut sums));
+        out.write_rows(|row, out| {
+            write_by_index(out, |column| {
+                self.epilogue.of_one(sums[column][row], row, column)
+            })
+        })
+    }
+}
+
+#[inline(always)]
+fn multiply<I: Isa>(
+    isa: I,
+    operands: &FloatOperands<'_>,
+    rows: usize,
+    columns: usize,
+    sums: &mut Columns,
+) {
+    match columns {
+        1 => multiply_columns::<I, 1, 8>(isa, operands, rows, sums),
+        2 => multiply_columns::<I, 2, 4>(isa, operands, rows, sums),
+        3 => multiply_columns::<I, 3, 2>(isa, operands, rows, sums),
+        _ => multiply_columns::<I, 4, 2>(isa, operands, rows, sums),
+    }
+}
+
+/// Sums of `COLUMNS` columns, each in `PARTS` independent accumulators that hide the latency of additions.
+#[inline(always)]
+fn multiply_columns<I: Isa, const COLUMNS: usize, const PARTS: usize>(
+    isa: I,
+    operands: &FloatOperands<'_>,
+    rows: usize,
+    out: &mut Columns,
+) {
+    let mut sums = [[isa.splat(0.0); COLUMNS]; PARTS];
+    let mut left = operands.left;
+    let (parts, rest) = operands.offsets.offsets().as_chunks::<PARTS>();
+    for offsets in parts {
+        for (sums, offset) in sums.iter_mut().zip(offsets) {
+            add_products(isa, sums, left, &operands.right[*offset as usize..]);
+            left = &left[rows..];
+        }
+    }
+    for offset in rest {
+        add_products(isa, &mut sums[0], left, &operands.right[*offset as usize..]);
+        left = &left[rows..];
+    }
+    for (column, out) in out[..COLUMNS].iter_mut().enumerate() {
+        let mut sum = sums[0][column];
+        for part in &sums[1..] {
+            sum = sum + part[column];
+        }
+        sum.store(out);
+    }
+}
+
+/// Adds the products of one k.
+#[inline(always)]
+fn add_products<I: Isa, const COLUMNS: usize>(
+    isa: I,
+    sums: &mut [I::Floats; COLUMNS],
+    rows: &[f32],
+    right: &[f32],
+) {
+    let rows = isa.load(rows);
+    for (sum, right) in sums.iter_mut().zip(&right[..COLUMNS]) {
+        *sum = rows.mul_add(isa.splat(*right), *sum);
+    }
+}

@@ -1,0 +1,125 @@
+//! Positions of the rows of an operand B.
+
+/// Offsets of the rows of an operand B, one for each k, in elements from the first row.
+///
+/// A table instead of a stride lets one kernel read packed panels, matrices in place and the taps of a convolution.
+#[derive(Clone, Debug, Default)]
+pub struct RowOffsets {
+    offsets: Vec<u32>,
+    furthest: usize,
+}
+
+/// Rows of an operand B that have all elements that a kernel reads.
+pub struct RowGroup<'a, T, const N: usize> {
+    offsets: &'a [u32; N],
+    values: &'a [T],
+    columns: usize,
+}
+
+impl RowOffsets {
+    /// Returns `None` if an offset exceeds 32 bits.
+    pub fn new(offsets: impl Iterator<Item = usize>) -> Option<Self> {
+        let offsets: Option<Vec<u32>> = offsets.map(|at| u32::try_from(at).ok()).collect();
+        let offsets = offsets?;
+        let furthest = offsets.iter().copied().max().unwrap_or(0) as usize;
+        Some(Self { offsets, furthest })
+    }
+
+    /// `count` rows that are `step` elements apart.
+    pub fn even(count: usize, step: usize) -> Option<Self> {
+        Self::new((0..count).map(|at| at * step))
+    }
+
+    /// Rows of a packed panel.
+    pub fn of_panel(count: usize, width: usize) -> Self {
+        match Self::even(count, width) {
+            Some(offsets) => offsets,
+            None => panic!("a panel of {count} rows is too long"),
+        }
+    }
+
+    pub fn count(&self) -> usize {
+        self.offsets.len()
+    }
+
+    pub fn offsets(&self) -> &[u32] {
+        &self.offsets
+    }
+
+    pub fn furthest(&self) -> usize {
+        self.furthest
+    }
+
+    /// The first `columns` elements of the first `N` rows.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer rows, or a row has fewer elements.
+    #[inline(always)]
+    pub fn first_rows<'a, T, const N: usize>(
+        &'a self,
+        values: &'a [T],
+        columns: usize,
+    ) -> RowGroup<'a, T, N> {
+        match self.groups(values, columns).0.next() {
+            Some(rows) => rows,
+            None => panic!("a matrix has fewer rows than its kernel"),
+        }
+    }
+
+    /// The first `columns` elements of all rows: `N` rows at a time, and the rows that are left.
+    ///
+    /// # Panics
+    ///
+    /// If a row has fewer elements.
+    #[inline(always)]
+    pub fn groups<'a, T, const N: usize>(
+        &'a self,
+        values: &'a [T],
+        columns: usize,
+    ) -> (
+        impl Iterator<Item = RowGroup<'a, T, N>>,
+        impl Iterator<Item = &'a [T]>,
+    ) {
+        let end = self.furthest.checked_add(columns);
+        assert!(self.offsets.is_empty() || end.is_some_and(|end| end <= values.len()));
+        let (groups, rest) = self.offsets.as_chunks::<N>();
+        let groups = groups.iter().map(
+            #[inline(always)]
+            move |offsets| RowGroup {
+                offsets,
+                values,
+                columns,
+            },
+        );
+        let rest = rest.iter().map(
+            #[inline(always)]
+            // SAFETY: the offset is of the table, for whose offsets the assertion has found enough elements.
+            move |offset| unsafe { row_at(values, *offset, columns) },
+        );
+        (groups, rest)
+    }
+}
+
+impl<'a, T, const N: usize> RowGroup<'a, T, N> {
+    /// The elements of a row.
+    #[inline(always)]
+    pub fn row(&self, at: usize) -> &'a [T] {
+        // SAFETY: only `RowOffsets::groups` makes a group, of offsets for which it has found enough elements.
+        unsafe { row_at(self.values, self.offsets[at], self.columns) }
+    }
+}
+
+/// The elements of a row.
+///
+/// A check of each row would keep the compiler from holding the accumulators of a tile in registers.
+///
+/// # Safety
+///
+/// `values` has `columns` elements from the offset on.
+#[inline(always)]
+unsafe fn row_at<T>(values: &[T], offset: u32, columns: usize) -> &[T] {
+    let offset = offset as usize;
+    // SAFETY: the caller promises the elements.
+    unsafe { values.get_unchecked(offset..offset + columns) }
+}
