@@ -16,6 +16,7 @@ mod matmul;
 mod memory;
 mod normalize;
 pub mod packed;
+mod plan;
 mod pool;
 mod quantize;
 mod recurrent;

@@ -14,8 +14,9 @@ use burn::backend::{
 use burn::tensor::{BoolStore, DType};
 
 use super::{
-    gemm::{Right, few_rows, panel_rows, panels, threads},
+    gemm::{Right, few_rows, panel_rows, panels},
     memory::{Buffer, Cuts, Grid, Order, Unwritten, Written},
+    plan::threads,
     simd::InstructionSet,
     threads::{on_chunks, uneven_parts},
     view::View,

@@ -15,20 +15,18 @@ use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps}
 use burn::tensor::DType;
 
 use super::{
-    gemm::{End, multiply_unpacked, threads},
+    gemm::{End, multiply_unpacked},
     memory::{Buffer, Cuts, Grid, Unwritten, Written},
+    plan::{
+        threads,
+        tuning::{CODES_PER_FLOAT, MAX_REGISTER_ROWS},
+    },
     simd::InstructionSet,
     tile::{Bias, FloatEpilogue, Tile},
     view::{Dense, Matrix},
 };
 use crate::spec::bits::{BitMatrix, PANEL, Panels, ZeroPoints};
 use crate::spec::epilogue::Activation;
-
-/// Maximum number of rows for which codes are decoded in registers. For more rows, decoded panels in memory are faster.
-const FEW: usize = 8;
-
-/// Multiplications of codes in the time of one of floats.
-const CODES: usize = 2;
 
 /// Evaluates an expression with the number of bits of a panel's codes as a constant.
 macro_rules! with_bits {
@@ -101,7 +99,7 @@ pub fn matmul(x: FlexTensor, bias: Option<FlexTensor>, matrix: BitMatrix) -> Opt
     let values = Buffer::filled(rows * outputs, |out| {
         if matrix.is_in_bytes() {
             integers::multiply(x, panels, bias, out)
-        } else if rows <= FEW {
+        } else if rows <= MAX_REGISTER_ROWS {
             floats::multiply(x, panels, bias, out)
         } else {
             unpacked(x, panels, bias, out)
@@ -150,7 +148,7 @@ fn by_panels<'a>(
 ) -> Written<'a> {
     let outputs = panels.blocks.outputs;
     let multiplications = (rows * outputs).saturating_mul(panels.blocks.inputs);
-    let threads = threads(multiplications / CODES);
+    let threads = threads(multiplications / CODES_PER_FLOAT);
     let grid = Grid {
         rows: Cuts::none(rows),
         ..Grid::of_row(Cuts::every(outputs, PANEL))

@@ -6,7 +6,7 @@ use burn::tensor::{DType, Shape};
 use super::{
     copy::dense,
     elementary::activate,
-    gemm::threads_reading,
+    plan::threads_reading,
     rows::{Parts, changed},
     simd::InstructionSet,
     simd::{MulAdd, compiled_per_set},

@@ -1,11 +1,10 @@
 //! Convolutions over one, two or three axes.
 //!
-//! They are products of the weight with what the positions see. No matrix of that is written: tiles
-//! read it from a copy of some rows of the input with its padding ([`band`]).
+//! A convolution is a matrix product of the weight with the input windows of the output pixels. That matrix is not written:
+//! tiles read it from the input, or from a copy of some of its rows with padding ([`band`]).
 
 mod band;
 mod channels;
-mod columns;
 mod depthwise;
 mod filters;
 mod geometry;
@@ -37,8 +36,7 @@ use super::{
     widened,
 };
 use crate::spec::{epilogue::Epilogue, packed::Packed};
-pub use band::{Band, Channels, Layout};
-pub use columns::{Columns, columns};
+pub use band::write_tiles;
 pub use filters::Filters;
 pub use geometry::Geometry;
 use run::Convolution;

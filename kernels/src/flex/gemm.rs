@@ -8,10 +8,8 @@ mod pack;
 mod packed_row;
 mod product;
 mod row;
-mod worth;
 
 pub use end::End;
 pub use pack::{Right, pack_left, panel_rows, panels};
 pub use product::{few_rows, multiply, multiply_packed, multiply_part, multiply_unpacked};
 pub use row::multiply_row;
-pub use worth::{threads, threads_reading};

@@ -11,9 +11,10 @@ use burn::tensor::DType;
 
 use super::{
     elementary::{activate, finish},
-    gemm::{End, Right, multiply, multiply_packed, multiply_row, threads, threads_reading},
+    gemm::{End, Right, multiply, multiply_packed, multiply_row},
     memory::{Buffer, Cuts, Grid, Unwritten, Written, zeroed},
     packed::{Pack, pack, without_memory},
+    plan::{threads, threads_reading},
     simd::InstructionSet,
     view::{Dense, Matrix, RawView, View},
     widened,

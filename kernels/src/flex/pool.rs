@@ -4,8 +4,8 @@ use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::DType;
 
 use super::{
-    gemm::threads,
     memory::Buffer,
+    plan::threads,
     simd::{Floats, InstructionSet, Isa},
     view::View,
     window::{At, Fold, Planes, Windows, by_bands},

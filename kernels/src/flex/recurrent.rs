@@ -14,8 +14,8 @@ use burn::backend::{Flex, flex::FlexTensor, ops::FloatTensorOps};
 use burn::tensor::{DType, TensorData};
 
 use super::{
-    gemm::threads,
     memory::{Buffer, Cuts, Grid, Order},
+    plan::threads,
     threads::task_for_each,
     view::Dense,
 };

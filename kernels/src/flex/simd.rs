@@ -74,7 +74,7 @@ pub trait Isa: Copy + Send + Sync + 'static {
     /// Number of registers.
     const REGISTERS: usize;
     /// Maximum number of rows of a tile of floats.
-    const TILE_ROWS: usize;
+    const MR: usize;
     /// Name in the environment.
     const NAME: &str;
     /// True if the set has instructions for [`Isa::transposed`].

@@ -18,7 +18,7 @@ use super::{
 };
 pub use fold::{At, Fold};
 use part::{LINES, Part};
-pub use shares::{Planes, bands, by_bands};
+pub use shares::{Planes, by_bands};
 use tables::{BESIDE, Register, lines};
 
 /// Output rows that are computed at once.

@@ -72,7 +72,7 @@ impl Operands {
         } else {
             // Packed keys are read in whole panels.
             let first = block.seen.start - packed.seen.start;
-            let first = first - first % packed.keys.set.columns();
+            let first = first - first % packed.keys.set.nr();
             let keys = packed.seen.start + first..block.seen.end;
             self.score(block, &keys, packed, scratch);
             self.sum(block, &keys, packed, scratch);

@@ -41,7 +41,7 @@ pub fn multiply<'a>(
 /// Writes the outputs from `first` on, as many as tiles have columns, for each input, or for each place of blocks where
 /// inputs are ordered by them.
 pub fn unpack(set: InstructionSet, panels: &Panels, first: usize, out: &mut [f32]) {
-    let width = set.columns();
+    let width = set.nr();
     for at in (0..width).step_by(set.lanes()) {
         let output = first + at;
         let number = output / PANEL;

@@ -5,8 +5,8 @@ mod transpose;
 use super::run::Convolution;
 use crate::flex::{
     elementary::activate,
-    gemm::threads,
     memory::{Buffer, Cuts, Grid, InOrder, Unwritten, Written, with_scratch},
+    plan::threads,
     simd::{Floats, Isa, WIDEST, with_isa},
     threads::uneven_parts,
     tile::{Bounds, RowOffsets},

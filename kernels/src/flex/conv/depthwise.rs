@@ -3,8 +3,8 @@
 use super::run::Convolution;
 use crate::flex::{
     elementary::activate,
-    gemm::threads,
     memory::Buffer,
+    plan::threads,
     simd::{Floats, Isa},
     tile::Bounds,
     window::{At, Fold, Planes, Windows, by_bands},

@@ -1,11 +1,11 @@
-//! Where a convolution reads and writes.
+//! Sizes of convolutions.
 
 use burn::tensor::ops::ConvOptions;
 
 pub use crate::spec::geometry::Geometry;
 
 impl Geometry {
-    /// Of an input and a kernel with these sizes, the batch and the channels left out.
+    /// The convolution of an input and a kernel with these spatial sizes.
     pub fn new<const S: usize>(
         sizes: &[usize],
         kernel: &[usize],
@@ -45,12 +45,12 @@ impl Geometry {
         }
     }
 
-    /// Whether each position sees its own place alone.
+    /// Returns true if each output pixel depends on the input pixel with the same index alone.
     pub fn is_pointwise(&self) -> bool {
         self.kernel == [1; 3] && self.strides == [1; 3] && self.positions == self.sizes
     }
 
-    /// All places along one axis, for what is pointwise.
+    /// All pixels along one axis, for a pointwise convolution.
     pub fn flat(self) -> Self {
         let places = [1, 1, self.sizes.iter().product()];
         Self {
@@ -60,57 +60,15 @@ impl Geometry {
         }
     }
 
+    /// Number of taps of the kernel.
     pub fn taps(&self) -> usize {
         self.kernel.iter().product()
-    }
-}
-
-/// The taps along an axis: places that are `stride` apart are neighbours for them.
-#[derive(Clone, Debug)]
-pub struct Axis {
-    /// The remainders of the taps' places, by `stride`.
-    pub phases: Vec<usize>,
-    /// Each tap's phase, by number, and how many neighbours further it is than the first place.
-    pub taps: Vec<(usize, usize)>,
-    /// How much further the last place is than a position.
-    pub furthest: usize,
-}
-
-impl Axis {
-    pub fn new(kernel: usize, stride: usize, dilation: usize) -> Self {
-        let places = || (0..kernel).map(|tap| tap * dilation);
-        let mut phases: Vec<usize> = places().map(|place| place % stride).collect();
-        phases.sort_unstable();
-        phases.dedup();
-        let number = |phase| phases.iter().position(|found| *found == phase).unwrap_or(0);
-        let taps: Vec<_> = places()
-            .map(|place| (number(place % stride), place / stride))
-            .collect();
-        let furthest = taps.iter().map(|(_, shift)| *shift).max().unwrap_or(0);
-        Self {
-            phases,
-            taps,
-            furthest,
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn taps_of_a_stride_are_neighbours_of_their_phase() {
-        let axis = Axis::new(4, 2, 1);
-        assert_eq!(axis.phases, [0, 1]);
-        assert_eq!(axis.taps, [(0, 0), (1, 0), (0, 1), (1, 1)]);
-        assert_eq!(axis.furthest, 1);
-        let axis = Axis::new(3, 2, 2);
-        assert_eq!(axis.phases, [0]);
-        assert_eq!(axis.taps, [(0, 0), (0, 1), (0, 2)]);
-        let axis = Axis::new(2, 3, 4);
-        assert_eq!((axis.phases, axis.taps), (vec![0, 1], vec![(0, 0), (1, 1)]));
-    }
 
     #[test]
     fn axes_that_are_missing_have_one_place() {

@@ -1,6 +1,7 @@
 //! Packed panels of a band, for tiles that read it many times.
 
 use crate::flex::{
+    plan::TileSize,
     simd::{Floats, InstructionSet, Isa, LaneMask, with_isa},
     tile::{NARROW_COLUMNS, RowOffsets},
 };
@@ -23,18 +24,13 @@ pub fn first_tile(set: InstructionSet, count: usize) -> usize {
     }
 }
 
-/// Returns true if packing is cheap with these instructions.
-pub fn is_fast(set: InstructionSet) -> bool {
-    set.lanes() == 16
-}
-
 /// The panels of some output rows, which are `step` elements apart in the band.
 pub fn panels(set: InstructionSet, rows: usize, wide: usize, step: usize) -> Vec<Panel> {
     let positions = rows * wide;
     let place = |position: usize| position / wide * step + position % wide;
     let panel = |at: usize| {
         let (mut firsts, mut masks) = (Vec::new(), Vec::new());
-        let count = set.columns().min(positions - at);
+        let count = set.nr().min(positions - at);
         let (begin, end) = (place(at), place(at + count - 1) + 1);
         for first in (begin..end).step_by(set.lanes()) {
             let lanes = 0..set.lanes().min(end - first);
@@ -51,22 +47,22 @@ pub fn panels(set: InstructionSet, rows: usize, wide: usize, step: usize) -> Vec
             masks,
         }
     };
-    (0..positions).step_by(set.columns()).map(panel).collect()
+    (0..positions).step_by(set.nr()).map(panel).collect()
 }
 
 impl Panel {
-    /// Packs [`InstructionSet::columns`] elements for each offset. `out` has room for one register more, which may be overwritten.
+    /// Packs [`InstructionSet::nr`] elements for each offset. `out` has room for one register more, which may be overwritten.
     pub fn copy(&self, set: InstructionSet, seen: &[f32], offsets: &[u32], out: &mut [f32]) {
         let last = self.registers.furthest();
         let fits = |offset: &u32| *offset as usize + last + set.lanes() <= seen.len();
-        let count = match is_fast(set) {
+        let count = match TileSize::of_floats(set).has_fast_packing() {
             true => offsets.iter().take_while(|offset| fits(offset)).count(),
             false => 0,
         };
         let (offsets, rest) = offsets.split_at(count);
         with_isa!(set, isa => by_registers(isa, self, seen, offsets, out));
-        let out = &mut out[count * set.columns()..];
-        for (offset, out) in rest.iter().zip(out.chunks_exact_mut(set.columns())) {
+        let out = &mut out[count * set.nr()..];
+        for (offset, out) in rest.iter().zip(out.chunks_exact_mut(set.nr())) {
             let mut out = out.iter_mut();
             for (first, mask) in self.registers.offsets().iter().zip(&self.masks) {
                 let seen = &seen[*offset as usize + *first as usize..];
@@ -114,19 +110,19 @@ mod tests {
             for (rows, wide, step) in [(1, 1, 1), (1, 70, 70), (7, 7, 9), (3, 40, 43), (20, 3, 8)] {
                 let panels = panels(set, rows, wide, step);
                 let pixels = rows * wide;
-                assert_eq!(panels.len(), pixels.div_ceil(set.columns()));
+                assert_eq!(panels.len(), pixels.div_ceil(set.nr()));
                 // Inputs that extend past the last pixel by whole vectors, and inputs that end with it.
                 let end = 900 + (rows - 1) * step + wide;
                 for (number, panel) in panels.iter().enumerate() {
-                    let first = number * set.columns();
+                    let first = number * set.nr();
                     for seen in [&seen[..], &seen[..end]] {
-                        let mut out = vec![f32::NAN; 4 * set.columns() + set.lanes()];
+                        let mut out = vec![f32::NAN; 4 * set.nr() + set.lanes()];
                         panel.copy(set, seen, &offsets, &mut out);
                         for (term, offset) in offsets.iter().enumerate() {
-                            for column in 0..set.columns().min(pixels - first) {
+                            for column in 0..set.nr().min(pixels - first) {
                                 let at = first + column;
                                 let place = *offset as usize + at / wide * step + at % wide;
-                                let found = out[term * set.columns() + column];
+                                let found = out[term * set.nr() + column];
                                 assert_eq!(found, place as f32, "{set:?} {rows} {wide} {at}");
                             }
                         }

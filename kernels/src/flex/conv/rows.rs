@@ -1,8 +1,7 @@
 //! Output channels that tiles compute together.
 
-use super::band::Band;
 use super::run::Convolution;
-use crate::flex::tile::Bias;
+use crate::flex::{plan::Band, tile::Bias};
 
 /// Output channels of a group that tiles compute together, over a band.
 pub struct Rows<'a> {

@@ -15,10 +15,10 @@ use super::{
     run::Convolution,
 };
 use crate::flex::{
-    gemm::threads,
     in_wide_sums,
     memory::{Buffer, Cuts, Grid, SliceWriter, repeated, write_by_index, write_interleaved},
     packed::{Pack, pack},
+    plan::threads,
     view::{Dense, View},
     widened,
 };

@@ -4,8 +4,8 @@ use burn::backend::{TensorMetadata, flex::FlexTensor};
 
 use super::{Word, by_words, dense, dense_words, filled};
 use crate::flex::{
-    gemm::threads_reading,
     memory::{Cuts, Grid, Order},
+    plan::threads_reading,
     simd::InstructionSet,
     threads::even_parts,
     window::{Planes, by_bands},

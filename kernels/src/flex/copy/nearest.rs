@@ -4,8 +4,8 @@ use burn::backend::{TensorMetadata, flex::FlexTensor};
 
 use super::{Word, by_words, dense, dense_words, filled};
 use crate::flex::{
-    gemm::threads_reading,
     memory::{write_each, write_repeated},
+    plan::threads_reading,
     simd::InstructionSet,
     window::{Planes, by_bands},
 };

@@ -7,8 +7,8 @@ use burn::backend::{
 
 use super::{Word, by_words, filled, words};
 use crate::flex::{
-    gemm::threads_reading,
     memory::{Cuts, Grid, Order, Spot, Unwritten, Written, write_by_index},
+    plan::threads_reading,
     threads::even_parts,
 };
 

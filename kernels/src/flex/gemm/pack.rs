@@ -8,7 +8,7 @@ use crate::flex::{
     memory::Lines, simd::InstructionSet, stored::Plain, tile::RowOffsets, view::Matrix,
 };
 
-/// The columns of a matrix in panels of [`InstructionSet::columns`]; what is missing in the last one is 0.
+/// The columns of a matrix in panels of [`InstructionSet::nr`]; what is missing in the last one is 0.
 pub struct Right {
     pub set: InstructionSet,
     pub columns: usize,
@@ -22,7 +22,7 @@ pub struct Right {
 pub struct RightPart<'a> {
     pub right: &'a Right,
     pub first_term: usize,
-    /// A multiple of [`InstructionSet::columns`].
+    /// A multiple of [`InstructionSet::nr`].
     pub first_column: usize,
     pub offsets: &'a RowOffsets,
 }
@@ -37,8 +37,7 @@ impl Right {
     /// The same for a matrix that is kept.
     pub fn of_weight<T: Pod>(set: InstructionSet, matrix: Matrix<'_, T>) -> Self {
         let mut right = Self::empty(set);
-        right.values =
-            Lines::of_weight(matrix.rows * matrix.columns.next_multiple_of(set.columns()));
+        right.values = Lines::of_weight(matrix.rows * matrix.columns.next_multiple_of(set.nr()));
         right.pack(matrix);
         right
     }
@@ -56,7 +55,7 @@ impl Right {
 
     /// Another matrix in the same memory, of numbers of single precision in some alignment.
     pub fn pack<T: Pod>(&mut self, matrix: Matrix<'_, T>) {
-        let width = self.set.columns();
+        let width = self.set.nr();
         if self.inner != matrix.rows {
             self.offsets = RowOffsets::of_panel(matrix.rows, width);
         }
@@ -73,9 +72,9 @@ impl Right {
         pack_right(matrix, width, bytemuck::cast_slice_mut(values));
     }
 
-    /// The panel with the columns from `first` on, a multiple of [`InstructionSet::columns`].
+    /// The panel with the columns from `first` on, a multiple of [`InstructionSet::nr`].
     pub fn panel(&self, first: usize) -> &[f32] {
-        &self.values[first * self.inner..][..self.set.columns() * self.inner]
+        &self.values[first * self.inner..][..self.set.nr() * self.inner]
     }
 
     /// All of it.
@@ -91,7 +90,7 @@ impl Right {
 
 impl Plain for Right {
     fn write(&self, out: &mut [f32]) {
-        let width = self.set.columns();
+        let width = self.set.nr();
         for (term, row) in out.chunks_exact_mut(self.columns.max(1)).enumerate() {
             for (at, columns) in row.chunks_mut(width).enumerate() {
                 let panel = self.panel(at * width);
@@ -104,7 +103,7 @@ impl Plain for Right {
 impl<'a> RightPart<'a> {
     /// The panel with the columns from `first` of the part on.
     pub fn panel(&self, first: usize) -> &'a [f32] {
-        let width = self.right.set.columns();
+        let width = self.right.set.nr();
         let panel = self.right.panel(self.first_column + first);
         &panel[self.first_term * width..][..self.offsets.count() * width]
     }
@@ -112,7 +111,7 @@ impl<'a> RightPart<'a> {
 
 /// How many rows panels of about equal size have.
 pub fn panel_rows(set: InstructionSet, rows: usize) -> usize {
-    let panels = rows.div_ceil(set.rows());
+    let panels = rows.div_ceil(set.mr());
     rows.div_ceil(panels.max(1)).max(1)
 }
 

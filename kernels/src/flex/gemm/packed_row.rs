@@ -4,10 +4,11 @@
 
 use std::mem::MaybeUninit;
 
-use super::{end::End, pack::RightPart, worth::threads_reading};
+use super::{end::End, pack::RightPart};
 use crate::flex::{
     elementary::activate,
     memory::{Cuts, Grid, SliceWriter, Unwritten, Written},
+    plan::threads_reading,
     simd::{Floats, Isa, with_isa},
 };
 
@@ -27,9 +28,7 @@ pub fn packed_row<'a>(
     out: Unwritten<'a>,
 ) -> Written<'a> {
     let parts = threads_reading(0, 4 * a.len() * columns);
-    let width = columns
-        .div_ceil(parts)
-        .next_multiple_of(b.right.set.columns());
+    let width = columns.div_ceil(parts).next_multiple_of(b.right.set.nr());
     let grid = Grid::of_row(Cuts::every(columns, width));
     out.side_by_side(grid, usize::MAX, |_, spot, part| {
         part.write(|out| {
@@ -54,7 +53,7 @@ fn multiply_packed_row<'a>(
     out: &'a mut [MaybeUninit<f32>],
 ) -> &'a mut [f32] {
     let set = b.right.set;
-    let width = set.columns();
+    let width = set.nr();
     assert!(a.len() == b.offsets.count());
     let most = if set.has_many_registers() {
         PANELS
@@ -176,11 +175,7 @@ mod tests {
                     ..Matrix::dense(&b, columns)
                 };
                 let right = Right::new(set, matrix);
-                let first = if columns > set.columns() {
-                    set.columns()
-                } else {
-                    0
-                };
+                let first = if columns > set.nr() { set.nr() } else { 0 };
                 let mut out = vec![MaybeUninit::new(f32::NAN); columns - first];
                 let out = multiply_packed_row(&a, right.whole(), first, &mut out);
                 for (column, out) in (first..).zip(out) {

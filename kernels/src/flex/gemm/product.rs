@@ -6,11 +6,11 @@ use super::{
     end::End,
     pack::{Right, RightPart, pack_columns, pack_left, panel_rows},
     packed_row::packed_row,
-    worth::threads,
 };
 use crate::flex::{
     elementary::activate,
     memory::{Cuts, Grid, Order, Unwritten, Written, repeated, with_scratch},
+    plan::{threads, tuning::UNPACKED_PANELS},
     simd::InstructionSet,
     threads::{even_parts, on_chunks},
     tile::{
@@ -19,9 +19,6 @@ use crate::flex::{
     view::Matrix,
 };
 use crate::spec::epilogue::Activation;
-
-/// Maximum number of row panels for which the right matrix is read in place: it is read too seldom to be packed.
-const FEW: usize = 2;
 
 /// The right matrix as tiles read it.
 #[derive(Clone, Copy)]
@@ -47,7 +44,7 @@ pub fn multiply_packed<'a>(
 }
 
 /// Writes `a` times the rows `terms` and the columns `columns` of a packed matrix. The first column is a multiple of
-/// [`InstructionSet::columns`].
+/// [`InstructionSet::nr`].
 pub fn multiply_part<'a>(
     a: Matrix<'_>,
     b: &Right,
@@ -56,12 +53,12 @@ pub fn multiply_part<'a>(
     out: Unwritten<'a>,
 ) -> Written<'a> {
     assert!(terms.end <= b.inner && columns.end <= b.columns);
-    assert!(columns.start.is_multiple_of(b.set.columns()));
+    assert!(columns.start.is_multiple_of(b.set.nr()));
     let fewer;
     let offsets = if terms.len() == b.inner {
         &b.offsets
     } else {
-        fewer = RowOffsets::of_panel(terms.len(), b.set.columns());
+        fewer = RowOffsets::of_panel(terms.len(), b.set.nr());
         &fewer
     };
     let part = RightPart {
@@ -82,7 +79,7 @@ pub fn multiply_part<'a>(
 
 /// Maximum number of rows that are multiplied with a matrix in place.
 pub fn few_rows(set: InstructionSet) -> usize {
-    FEW * set.rows()
+    UNPACKED_PANELS * set.mr()
 }
 
 /// Writes `a * b`.
@@ -93,7 +90,7 @@ pub fn multiply<'a>(
     end: End<'_>,
     out: Unwritten<'a>,
 ) -> Written<'a> {
-    let few = a.rows <= few_rows(set) && b.column_step == 1 && b.columns >= set.columns();
+    let few = a.rows <= few_rows(set) && b.column_step == 1 && b.columns >= set.nr();
     if few && let Some(offsets) = RowOffsets::even(b.rows, b.row_step) {
         return product(set, a, Columns::There(b, &offsets), b.columns, end, out);
     }
@@ -110,7 +107,7 @@ pub fn multiply_unpacked<'a>(
     end: End<'_>,
     out: Unwritten<'a>,
 ) -> Written<'a> {
-    let offsets = RowOffsets::of_panel(a.columns, set.columns());
+    let offsets = RowOffsets::of_panel(a.columns, set.nr());
     product(
         set,
         a,
@@ -140,7 +137,7 @@ fn product<'a>(
     }
     let panel = panel_rows(set, rows);
     with_scratch(rows * inner, |left| {
-        let width = set.columns();
+        let width = set.nr();
         let parts = even_parts(threads(rows * inner * columns));
         let share = rows.div_ceil(parts).next_multiple_of(panel);
         on_chunks(left, (share * inner).max(1), |at, left| {
@@ -189,7 +186,7 @@ struct Part<'a> {
 
 impl Part<'_> {
     fn run<'a>(&self, b: Columns<'_>, end: End<'_>, out: Unwritten<'a>) -> Written<'a> {
-        let width = self.set.columns();
+        let width = self.set.nr();
         let mut written = out.in_columns(width, |at, out| {
             let (first, count) = (self.columns.start + at, out.columns());
             match b {
@@ -231,7 +228,7 @@ impl Part<'_> {
         end: End<'_>,
         out: Unwritten<'a>,
     ) -> Written<'a> {
-        let width = self.set.columns();
+        let width = self.set.nr();
         let mut panel = repeated(width * columns.rows, 0.0);
         pack_columns(columns, width, &mut panel);
         let offsets = RowOffsets::of_panel(columns.rows, width);
@@ -327,7 +324,7 @@ mod tests {
                 (13..30, 1, 9),
                 (39..40, 2, 36),
             ] {
-                let first = from * set.columns();
+                let first = from * set.nr();
                 let a = Matrix::dense(&a[..9 * terms.len()], terms.len());
                 let b = whole.rows(terms.start, terms.len()).columns(first, count);
                 let y = Buffer::filled(9 * count, |out| {

@@ -3,8 +3,9 @@
 use super::pack::interleave;
 use crate::flex::simd::DotInstructions;
 use crate::flex::{
-    conv::{Band, Geometry, Layout},
+    conv::Geometry,
     memory::resize,
+    plan::{Band, Layout},
 };
 
 /// What four terms of a group are.

@@ -8,15 +8,11 @@ use super::band::Input;
 use super::filters::Filters;
 use super::output_type::OutputType;
 use crate::flex::{
-    conv::{Band, Channels, Columns, Geometry, Layout, columns},
-    gemm::threads,
-    memory::{Cuts, Grid, InOrder, Order, Unwritten, Written, overwrite, resize, with_scratch},
-    threads::{even_parts, task_for_each},
+    conv::{Geometry, write_tiles},
+    memory::{Unwritten, Written, overwrite, resize, with_scratch},
+    plan::{BandPlan, ConvSizes, Machine, TileColumns, tile_columns},
     tile::{ByteEpilogue, ByteOperands, RowOffsets, Tile},
 };
-
-/// Multiplications of bytes in the time of one of floats.
-pub const BYTES: usize = 4;
 
 /// A convolution and its operands.
 pub struct Convolution<'a> {
@@ -34,17 +30,16 @@ pub struct Convolution<'a> {
     pub weight_zeros: Option<&'a [i32]>,
 }
 
-/// Decisions and tables that all parts of a convolution share.
-struct Plan<'a> {
+/// Tables that all parts of a convolution share.
+struct Run<'a> {
     of: &'a Convolution<'a>,
-    layout: Layout,
-    bands: Vec<(Band, Vec<Columns>)>,
+    plan: BandPlan,
+    /// Columns of the tiles of each band.
+    columns: Vec<Vec<TileColumns>>,
     /// Number of planes of a band: groups of four channels, or channels.
     planes: usize,
+    /// Offsets of the taps in a band.
     offsets: RowOffsets,
-    /// Number of groups of a part, and of parts of the output channels of a group.
-    groups: usize,
-    across: usize,
 }
 
 impl Convolution<'_> {
@@ -57,96 +52,51 @@ impl Convolution<'_> {
             self.geometry = self.geometry.flat();
         }
         let filters = self.filters;
-        let dot = filters.dot;
-        let groups = filters.groups.len();
-        let outputs = filters.groups.first()?.rows;
-        let positions: usize = self.geometry.positions.iter().product();
-        let count = self.batches * groups * outputs * positions;
-        let threads = threads(count.saturating_mul(filters.terms) / BYTES);
-        let parts = even_parts(threads);
-        let along = parts.div_ceil(self.batches * groups * self.geometry.positions[0]);
-        // Few output pixels are divided among few threads. Output channels are divided then as well.
-        let plane = positions / self.geometry.positions[0];
-        let along = along.min(plane / (4 * dot.columns())).max(1);
-        let (planes, geometry) = filters.grouping.grouped(filters.channels, self.geometry);
-        let layout = Layout::new(geometry, planes, along);
-        let offsets = layout.offsets(planes)?;
-        let bands = layout.bands().into_iter().map(|band| {
-            let most = if filters.groups[0].panel == 1 { 4 } else { 2 };
-            let lanes = (dot.lanes(), most);
-            let columns = columns(band.rows.len(), band.columns.len(), layout.width, lanes);
-            (band, columns)
+        let first = filters.groups.first()?;
+        let sizes = ConvSizes {
+            geometry: self.geometry,
+            batches: self.batches,
+            groups: filters.groups.len(),
+            inputs: filters.channels,
+            outputs: first.rows,
+            panel: first.panel,
+        };
+        let machine = Machine::of_bytes(filters.dot);
+        let (planes, copied) = filters.grouping.grouped(filters.channels, self.geometry);
+        let plan = BandPlan::of_bytes(sizes, planes, copied, &machine);
+        let columns = plan.bands.iter().map(|band| {
+            let most = machine.tile.registers(first.panel);
+            let (high, wide) = (band.rows.len(), band.columns.len());
+            tile_columns(high, wide, plan.layout.width, filters.dot.lanes(), most)
         });
-        let bands: Vec<_> = bands.collect();
-        // Some parts more than threads, so that no thread waits.
-        let at_once = (self.batches * groups * bands.len()).div_ceil(4 * threads);
-        let at_once = if threads == 1 {
-            groups
-        } else {
-            at_once.clamp(1, groups)
-        };
-        let units = self.batches * groups.div_ceil(at_once) * bands.len();
-        // Each part of the output channels copies its own band: no more parts than threads.
-        let across = threads.div_ceil(units);
-        let across = across.min(outputs.div_ceil(filters.groups[0].panel));
-        let plan = Plan {
+        let run = Run {
             of: &self,
-            layout,
-            bands,
+            columns: columns.collect(),
             planes,
-            offsets,
-            groups: at_once,
-            across,
+            offsets: plan.layout.offsets(planes)?,
+            plan,
         };
-        Some(output.filled(shape, |out| plan.run(positions, threads, out)))
+        Some(output.filled(shape, |out| {
+            let size = self.epilogue.conversion.size();
+            run.plan
+                .write(out, size, |rows, band, out| run.part(rows, band, out))
+        }))
     }
 }
 
-impl Plan<'_> {
-    fn run<'a>(&self, positions: usize, threads: usize, out: Unwritten<'a, u8>) -> Written<'a, u8> {
-        let (of, filters) = (self.of, self.of.filters);
-        let size = of.epilogue.conversion.size();
-        let channels = Channels {
-            batches: of.batches,
-            groups: filters.groups.len(),
-            outputs: filters.groups[0].rows,
-            panel: filters.groups[0].panel,
-            together: self.groups,
-            across: self.across,
-        };
-        let ends = self
-            .bands
-            .iter()
-            .map(|(band, _)| (band.first(&of.geometry) + band.len()) * size);
-        let ends: Vec<usize> = ends.collect();
-        let grid = Grid {
-            rows: channels.cuts(),
-            columns: Cuts::Ends(&ends),
-            order: Order::RowMajor,
-        };
-        let tasks = task_for_each(threads);
-        let out = out.reshaped(channels.count(), positions * size);
-        out.side_by_side(grid, tasks, |index, spot, out| {
-            self.part(spot.rows, &self.bands[index % self.bands.len()], out)
-        })
-    }
-
+impl Run<'_> {
     /// Writes output channels over a band: those of some groups, or some of one group.
-    fn part<'a>(
-        &self,
-        rows: Range<usize>,
-        (band, columns): &(Band, Vec<Columns>),
-        out: Unwritten<'a, u8>,
-    ) -> Written<'a, u8> {
-        let filters = self.of.filters;
+    fn part<'a>(&self, rows: Range<usize>, band: usize, out: Unwritten<'a, u8>) -> Written<'a, u8> {
+        let (filters, layout) = (self.of.filters, &self.plan.layout);
+        let (band, columns) = (&self.plan.bands[band], &self.columns[band]);
         let outputs = filters.groups[0].rows;
         let size = filters.channels * self.of.geometry.sizes.iter().product::<usize>();
-        let length = self.layout.length(self.planes);
+        let length = layout.length(self.planes);
         // Vector loads read past the last pixel.
-        let behind = 4 * filters.dot.lanes();
+        let after = 4 * filters.dot.lanes();
         let mut line = Vec::new();
         let mut sums = Vec::new();
-        with_scratch(length + behind, |copy| {
+        with_scratch(length + after, |copy| {
             let copy: &mut [u32] = bytemuck::cast_slice_mut(copy);
             out.in_rows(outputs, |at, out| {
                 let first = rows.start + at;
@@ -157,7 +107,7 @@ impl Plan<'_> {
                     flip: self.of.flip,
                 };
                 let grouping = filters.grouping;
-                grouping.copy(filters.dot, &self.layout, input, band, copy, &mut line);
+                grouping.copy(filters.dot, layout, input, band, copy, &mut line);
                 if self.of.weight_zeros.is_some() {
                     self.sum(copy, columns, &mut sums);
                 }
@@ -167,7 +117,7 @@ impl Plan<'_> {
     }
 
     /// Sums of the input of each output pixel.
-    fn sum(&self, seen: &[u32], columns: &[Columns], sums: &mut Vec<i32>) {
+    fn sum(&self, seen: &[u32], columns: &[TileColumns], sums: &mut Vec<i32>) {
         let dot = self.of.filters.dot;
         let last = columns.last();
         sums.clear();
@@ -192,7 +142,7 @@ impl Plan<'_> {
     fn tiles<'a>(
         &self,
         copy: &[u32],
-        all: &[Columns],
+        columns: &[TileColumns],
         first: usize,
         sums: &[i32],
         out: Unwritten<'a, u8>,
@@ -208,8 +158,7 @@ impl Plan<'_> {
             let output = first % outputs + at;
             let rows = left.rows(output..output + out.rows());
             let count = out.rows();
-            let mut pixels = InOrder::columns(out);
-            for columns in all.iter().filter(|columns| columns.mask != 0) {
+            write_tiles(columns, size, out, |columns, _, out| {
                 let tile = Tile {
                     rows: count,
                     registers: columns.registers,
@@ -217,10 +166,8 @@ impl Plan<'_> {
                     operands: self.operands(rows, copy, columns),
                     epilogue: epilogue.from(group * outputs + output, columns.first),
                 };
-                let width = columns.mask.count_ones() as usize;
-                pixels.write(width * size, |out| tile.run(filters.dot, out));
-            }
-            pixels.finish()
+                tile.run(filters.dot, out)
+            })
         })
     }
 
@@ -229,7 +176,7 @@ impl Plan<'_> {
         &'a self,
         left: &'a [u32],
         band: &'a [u32],
-        columns: &Columns,
+        columns: &TileColumns,
     ) -> ByteOperands<'a> {
         ByteOperands {
             left,

@@ -11,9 +11,9 @@ use super::{Operands, bytes};
 use crate::flex::simd::DotInstructions;
 use crate::flex::{
     copy::dense,
-    gemm::{threads, threads_reading},
     memory::{Cuts, Grid, Order, Unwritten, Written},
     packed::{Pack, pack},
+    plan::{threads, threads_reading, tuning::BYTES_PER_FLOAT},
     threads::task_for_each,
     tile::{ByteEpilogue, ByteOperands, Tile},
     view::Matrix,
@@ -26,9 +26,6 @@ use crate::{
 
 /// Prefetch distance in words. Packed columns are streamed from memory, and the hardware prefetcher stops at pages.
 const AHEAD: usize = 256;
-
-/// Multiplications of bytes in the time of one of floats.
-const BYTES: usize = 4;
 
 /// Products of the matrices of the last two axes. The axes before broadcast.
 ///
@@ -72,7 +69,7 @@ pub fn product(operands: ByteProduct<Flex>, integers: Integers) -> Option<FlexTe
     let mut shape = left.clone();
     *shape.last_mut()? = columns;
     let weight = columns.saturating_mul(inner);
-    let threads = threads_reading(rows.saturating_mul(weight) / BYTES, weight);
+    let threads = threads_reading(rows.saturating_mul(weight) / BYTES_PER_FLOAT, weight);
     let (output, conversion) = requantization.conversion()?;
     let epilogue = corrections.epilogue(conversion);
     let y = output.filled(shape, |out| product.run(epilogue, threads, out));
@@ -100,7 +97,7 @@ fn several(
         Requantization::of(operands, integers.ending, [rows, columns], dot)?;
     let zeros = zeros.shifted(dot, [a.is_signed, b.is_signed]);
     let (output, conversion) = requantization.conversion()?;
-    let threads = threads((count * rows * columns).saturating_mul(inner) / BYTES);
+    let threads = threads((count * rows * columns).saturating_mul(inner) / BYTES_PER_FLOAT);
     // Few products run one after another, each on all threads.
     let each = if count < threads { threads } else { 1 };
     let mut sizes: Vec<usize> = shape.drain(..).map(|(size, _)| size).collect();
@@ -264,7 +261,7 @@ impl Product<'_> {
         out: Unwritten<'a, u8>,
     ) -> Written<'a, u8> {
         let (left, right, size) = (self.left, self.right, epilogue.conversion.size());
-        let (rows, columns, width) = (left.rows, right.columns, right.dot.columns());
+        let (rows, columns, width) = (left.rows, right.columns, right.dot.nr());
         let share = rows
             .div_ceil(threads.div_ceil(columns.div_ceil(width)))
             .next_multiple_of(left.panel);

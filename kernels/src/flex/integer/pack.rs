@@ -153,7 +153,7 @@ impl Right {
         is_signed: bool,
         lines: fn(usize) -> Lines<u32>,
     ) -> Self {
-        let (inner, columns, width) = (matrix.rows, matrix.columns, dot.columns());
+        let (inner, columns, width) = (matrix.rows, matrix.columns, dot.nr());
         let groups = inner.div_ceil(4);
         let flip = dot.flip(is_signed);
         let count = columns.next_multiple_of(width);
@@ -171,7 +171,7 @@ impl Right {
 
     #[inline(always)]
     fn fill(&mut self, matrix: Matrix<'_, u8>, flip: u32) {
-        let (inner, width) = (self.inner, self.dot.columns());
+        let (inner, width) = (self.inner, self.dot.nr());
         let (unsigned, more) = self.dot.unsigned();
         let groups = inner.div_ceil(4);
         let panels = self.values.chunks_exact_mut((width * groups).max(1));
@@ -214,10 +214,10 @@ impl Right {
         }
     }
 
-    /// The panel with the columns from `first` on, a multiple of [`DotInstructions::columns`].
+    /// The panel with the columns from `first` on, a multiple of [`DotInstructions::nr`].
     pub fn panel(&self, first: usize) -> &[u32] {
         let groups = self.offsets.count();
-        &self.values[first * groups..][..self.dot.columns() * groups]
+        &self.values[first * groups..][..self.dot.nr() * groups]
     }
 }
 

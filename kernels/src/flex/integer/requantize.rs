@@ -30,7 +30,7 @@ impl Requantization {
         [rows, columns]: [usize; 2],
         dot: DotInstructions,
     ) -> Option<(Self, Zeros)> {
-        let width = columns.next_multiple_of(dot.columns());
+        let width = columns.next_multiple_of(dot.nr());
         let numbers = |tensor: Given<_>| PerAxis::<i32>::of(tensor.int());
         let scale = |tensor: Given<_>| PerAxis::<f32>::of(tensor.float());
         let [left_zero, right_zero] = operands.zeros;

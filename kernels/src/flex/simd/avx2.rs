@@ -35,7 +35,7 @@ impl Isa for Avx2 {
 
     const LANES: usize = 8;
     const REGISTERS: usize = 16;
-    const TILE_ROWS: usize = 6;
+    const MR: usize = 6;
     const NAME: &str = "avx2";
 
     #[inline(always)]

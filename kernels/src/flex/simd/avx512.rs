@@ -32,7 +32,7 @@ impl Isa for Avx512 {
 
     const LANES: usize = 16;
     const REGISTERS: usize = 32;
-    const TILE_ROWS: usize = 14;
+    const MR: usize = 14;
     const NAME: &str = "avx512";
     const HAS_TRANSPOSE: bool = true;
 

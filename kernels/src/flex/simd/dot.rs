@@ -39,7 +39,7 @@ pub trait DotIsa: Isa {
     /// Whether terms of columns are signed bytes.
     const SIGNED_COLUMNS: bool;
     /// Maximum number of rows of a tile of bytes.
-    const BYTE_TILE_ROWS: usize;
+    const BYTE_MR: usize;
     /// Whether there are registers for several rows of windows.
     const HAS_REGISTERS: bool = true;
 
@@ -223,12 +223,12 @@ impl DotInstructions {
     }
 
     /// Maximum number of rows of a tile.
-    pub fn rows(self) -> usize {
-        constant!(self, BYTE_TILE_ROWS: usize)
+    pub fn mr(self) -> usize {
+        constant!(self, BYTE_MR: usize)
     }
 
     /// Number of columns of a tile.
-    pub fn columns(self) -> usize {
+    pub fn nr(self) -> usize {
         2 * self.lanes()
     }
 
@@ -284,7 +284,7 @@ impl DotInstructions {
 
     /// Number of rows of panels of about equal size.
     pub fn panel(self, rows: usize) -> usize {
-        let panels = rows.div_ceil(self.rows());
+        let panels = rows.div_ceil(self.mr());
         rows.div_ceil(panels.max(1)).max(1)
     }
 }

@@ -195,7 +195,7 @@ macro_rules! extended {
 
             const LANES: usize = $base::LANES;
             const REGISTERS: usize = $base::REGISTERS;
-            const TILE_ROWS: usize = $base::TILE_ROWS;
+            const MR: usize = $base::MR;
             const NAME: &str = $base::NAME;
 
             #[inline(always)]

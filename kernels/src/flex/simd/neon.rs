@@ -34,7 +34,7 @@ impl Isa for Neon {
 
     const LANES: usize = 4;
     const REGISTERS: usize = 32;
-    const TILE_ROWS: usize = 12;
+    const MR: usize = 12;
     const NAME: &str = "neon";
 
     #[inline(always)]

@@ -26,7 +26,7 @@ impl Isa for Portable {
 
     const LANES: usize = 4;
     const REGISTERS: usize = 16;
-    const TILE_ROWS: usize = 6;
+    const MR: usize = 6;
     const NAME: &str = "portable";
 
     #[inline(always)]

@@ -129,15 +129,15 @@ impl InstructionSet {
     }
 
     /// Maximum number of rows of a tile of floats.
-    pub fn rows(self) -> usize {
+    pub fn mr(self) -> usize {
         fn rows<I: Isa>(_: I) -> usize {
-            I::TILE_ROWS
+            I::MR
         }
         match_isa!(self, isa => rows(isa))
     }
 
     /// Number of columns of a tile of floats.
-    pub fn columns(self) -> usize {
+    pub fn nr(self) -> usize {
         2 * self.lanes()
     }
 

@@ -32,7 +32,7 @@ impl Tile<ByteOperands<'_>, ByteEpilogue<'_>> {
 impl<I: DotIsa> Multiply<I> for ByteOperands<'_> {
     type Sum = i32;
 
-    const MR: usize = I::BYTE_TILE_ROWS;
+    const MR: usize = I::BYTE_MR;
 
     #[inline(always)]
     fn add_products<const ROWS: usize, const REGISTERS: usize>(

@@ -31,7 +31,7 @@ impl Tile<FloatOperands<'_>, FloatEpilogue<'_>> {
 impl<I: Isa> Multiply<I> for FloatOperands<'_> {
     type Sum = f32;
 
-    const MR: usize = I::TILE_ROWS;
+    const MR: usize = I::MR;
 
     #[inline(always)]
     fn add_products<const ROWS: usize, const REGISTERS: usize>(

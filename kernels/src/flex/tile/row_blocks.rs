@@ -13,12 +13,12 @@ use crate::flex::memory::{SliceWriter, write_lines};
 ///
 /// If there are fewer than `ROWS` rows, or `write` leaves out elements.
 #[inline(always)]
-pub fn write_row_blocks<'a, T: Copy, const ROWS: usize>(
-    out: &'a mut [MaybeUninit<T>],
+pub fn write_row_blocks<T: Copy, const ROWS: usize>(
+    out: &mut [MaybeUninit<T>],
     rows: Range<usize>,
     row_length: usize,
     mut write: impl FnMut(usize, &mut [SliceWriter<'_, T>; ROWS]),
-) -> &'a mut [T] {
+) -> &mut [T] {
     assert!(rows.is_empty() || rows.len() >= ROWS);
     let mut out = SliceWriter::new(out);
     for next in rows.clone().step_by(ROWS) {

@@ -8,17 +8,10 @@ use std::ops::Range;
 use super::ROWS;
 use crate::flex::{
     memory::{Cuts, Grid, Order, Unwritten, Written},
+    plan::TileSize,
     simd::InstructionSet,
     threads::uneven_parts,
 };
-
-/// Tiles that a band has at least.
-const TILES: usize = 4;
-
-/// How many bands so many threads make of a plane of positions.
-pub fn bands(set: InstructionSet, plane: usize, threads: usize) -> usize {
-    threads.min(plane / (TILES * set.columns())).max(1)
-}
 
 /// Output that consists of planes: how many there are, and the depths, rows and columns of each.
 #[derive(Clone, Copy)]
@@ -44,7 +37,9 @@ impl Planes {
     /// the depths of all planes.
     pub fn bands(self, set: InstructionSet, threads: usize) -> Grid<'static> {
         let plane = self.rows * self.columns;
-        let rows = self.rows.div_ceil(bands(set, plane, threads));
+        let rows = self
+            .rows
+            .div_ceil(TileSize::of_floats(set).bands(plane, threads));
         // As many as are computed at once.
         let rows = rows.next_multiple_of(ROWS).max(ROWS);
         Grid {

@@ -64,7 +64,7 @@ impl DotIsa for NeonDot {
 
     const WORDS: usize = 1;
     const SIGNED_COLUMNS: bool = true;
-    const BYTE_TILE_ROWS: usize = 12;
+    const BYTE_MR: usize = 12;
 
     #[inline(always)]
     fn terms(self, from: &[u32]) -> int8x16_t {
@@ -177,7 +177,7 @@ impl DotIsa for Neon {
 
     const WORDS: usize = 2;
     const SIGNED_COLUMNS: bool = true;
-    const BYTE_TILE_ROWS: usize = 8;
+    const BYTE_MR: usize = 8;
 
     #[inline(always)]
     fn terms(self, from: &[u32]) -> [int16x8_t; 2] {

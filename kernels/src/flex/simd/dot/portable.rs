@@ -21,7 +21,7 @@ impl DotIsa for Portable {
 
     const WORDS: usize = 1;
     const SIGNED_COLUMNS: bool = false;
-    const BYTE_TILE_ROWS: usize = 4;
+    const BYTE_MR: usize = 4;
     const HAS_REGISTERS: bool = false;
 
     #[inline(always)]

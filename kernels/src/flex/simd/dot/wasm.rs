@@ -17,7 +17,7 @@ impl DotIsa for Simd128 {
 
     const WORDS: usize = 2;
     const SIGNED_COLUMNS: bool = false;
-    const BYTE_TILE_ROWS: usize = 4;
+    const BYTE_MR: usize = 4;
 
     #[inline(always)]
     fn terms(self, from: &[u32]) -> [v128; 2] {

@@ -37,7 +37,7 @@ impl DotIsa for Avx512Vnni {
 
     const WORDS: usize = 1;
     const SIGNED_COLUMNS: bool = false;
-    const BYTE_TILE_ROWS: usize = 14;
+    const BYTE_MR: usize = 14;
 
     #[inline(always)]
     fn terms(self, from: &[u32]) -> __m512i {
@@ -117,7 +117,7 @@ impl DotIsa for Avx2 {
 
     const WORDS: usize = 2;
     const SIGNED_COLUMNS: bool = false;
-    const BYTE_TILE_ROWS: usize = 4;
+    const BYTE_MR: usize = 4;
 
     #[inline(always)]
     fn terms(self, from: &[u32]) -> [__m256i; 2] {
@@ -150,7 +150,7 @@ impl DotIsa for AvxVnni {
 
     const WORDS: usize = 1;
     const SIGNED_COLUMNS: bool = false;
-    const BYTE_TILE_ROWS: usize = 6;
+    const BYTE_MR: usize = 6;
 
     #[inline(always)]
     fn terms(self, from: &[u32]) -> __m256i {

@@ -1,9 +1,11 @@
 //! Columns of tiles over a band, with the gaps between its rows.
 
 /// Columns of a tile over a band.
-pub struct Columns {
+pub struct TileColumns {
+    /// Offset of the first lane in the band.
     pub first: usize,
     pub registers: usize,
+    /// The lanes that are output pixels.
     pub mask: u128,
     /// Index of the first output pixel in the band.
     pub at: usize,
@@ -11,13 +13,14 @@ pub struct Columns {
 
 /// The columns of all tiles over some output rows of `wide` pixels, which are `step` elements apart in the band.
 ///
-/// `lanes` and `most`: the lanes of a vector, and the maximum number of vectors of a tile.
-pub fn columns(
+/// `lanes`: number of lanes of a register; `most`: maximum number of registers of a tile.
+pub fn tile_columns(
     rows: usize,
     wide: usize,
     step: usize,
-    (lanes, most): (usize, usize),
-) -> Vec<Columns> {
+    lanes: usize,
+    most: usize,
+) -> Vec<TileColumns> {
     let end = (rows - 1) * step + wide;
     let mut columns = Vec::with_capacity(end.div_ceil(most * lanes));
     // Index of the next column in its row, and of the next output pixel.
@@ -34,7 +37,7 @@ pub fn columns(
             done += part;
             along = (along + part) % step;
         }
-        columns.push(Columns {
+        columns.push(TileColumns {
             first,
             registers: match count.div_ceil(lanes) {
                 3 => 4,

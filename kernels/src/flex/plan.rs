@@ -1,0 +1,16 @@
+//! Plans: how kernels divide their work, as data.
+//!
+//! A plan is a pure function of the sizes of an operation and of a [`Machine`]. Thresholds are in [`tuning`].
+
+mod bands;
+mod columns;
+mod conv;
+mod machine;
+#[cfg(test)]
+mod snapshots;
+pub mod tuning;
+
+pub use bands::{Band, Layout};
+pub use columns::{TileColumns, tile_columns};
+pub use conv::{BandPlan, ConvSizes};
+pub use machine::{Machine, TileSize, threads, threads_reading};

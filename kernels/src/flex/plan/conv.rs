@@ -1,0 +1,198 @@
+//! Plans of convolutions that are matrix products of the weight with bands of the input.
+
+use super::{
+    bands::{Band, Layout},
+    machine::Machine,
+    tuning::{self, BYTES_PER_FLOAT},
+};
+use crate::flex::{memory::Cuts, threads::even_parts};
+use crate::spec::geometry::Geometry;
+
+/// Sizes of a convolution.
+#[derive(Clone, Copy, Debug)]
+pub struct ConvSizes {
+    pub geometry: Geometry,
+    pub batches: usize,
+    pub groups: usize,
+    /// Number of input channels of a group.
+    pub inputs: usize,
+    /// Number of output channels of a group.
+    pub outputs: usize,
+    /// Number of output channels of a packed panel of the weight.
+    pub panel: usize,
+}
+
+/// Division of a convolution into parts: output channels of a band, which one thread computes.
+pub struct BandPlan {
+    pub layout: Layout,
+    pub bands: Vec<Band>,
+    pub reads: BandReads,
+    pub threads: usize,
+    /// Number of groups that a part computes.
+    pub together: usize,
+    /// Number of parts of the output channels of a group.
+    pub across: usize,
+    sizes: ConvSizes,
+}
+
+/// Memory from which tiles read the input of a band.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BandReads {
+    /// The input itself.
+    Input,
+    /// A copy with padding.
+    Copy,
+    /// Panels of NR output pixels, packed from the input.
+    PanelsOfInput,
+    /// Panels of NR output pixels, packed from a copy with padding.
+    PanelsOfCopy,
+}
+
+impl BandReads {
+    /// Returns true if the input of a band is copied.
+    pub fn copies(self) -> bool {
+        matches!(self, Self::Copy | Self::PanelsOfCopy)
+    }
+
+    /// Returns true if tiles read packed panels.
+    pub fn packs_panels(self) -> bool {
+        matches!(self, Self::PanelsOfInput | Self::PanelsOfCopy)
+    }
+}
+
+impl ConvSizes {
+    fn positions(&self) -> usize {
+        self.geometry.positions.iter().product()
+    }
+
+    /// Number of multiplications. It may wrap around no more than the number of output elements.
+    fn multiplications(&self) -> usize {
+        let outputs = self.batches * self.groups * self.outputs * self.positions();
+        outputs.saturating_mul(self.inputs * self.geometry.taps())
+    }
+
+    /// Number of bands of a slice of the depth that keep so many threads busy.
+    ///
+    /// Few output pixels are divided among few threads: output channels are divided then as well.
+    fn bands(&self, machine: &Machine, threads: usize) -> usize {
+        let slices = self.geometry.positions[0];
+        let units = self.batches * self.groups * slices;
+        machine.tile.bands(
+            self.positions() / slices,
+            even_parts(threads).div_ceil(units),
+        )
+    }
+}
+
+impl BandPlan {
+    /// A convolution of floats. `channel_stride`: the distance of two channels of an input that can be read without a copy.
+    pub fn of_floats(sizes: ConvSizes, channel_stride: Option<usize>, machine: &Machine) -> Self {
+        let (nr, mr) = (machine.tile.nr, machine.tile.mr);
+        let threads = machine.threads_for(sizes.multiplications());
+        let bands = sizes.bands(machine, threads);
+        let channels = if channel_stride.is_some() {
+            1
+        } else {
+            sizes.inputs
+        };
+        let mut layout = Layout::new(sizes.geometry, channels, bands);
+        let panels = sizes.outputs.div_ceil(mr);
+        let reads = match channel_stride {
+            Some(stride) => {
+                layout.band[1] = layout.band[1].next_multiple_of(nr);
+                let span = sizes.inputs * stride.min(tuning::F32_PER_PAGE);
+                let is_strided = span > tuning::TLB_PAGES * tuning::F32_PER_PAGE;
+                if panels > tuning::in_place_panels(is_strided) {
+                    BandReads::PanelsOfInput
+                } else {
+                    BandReads::Input
+                }
+            }
+            None if machine.tile.has_fast_packing() && panels > tuning::COPY_PANELS => {
+                BandReads::PanelsOfCopy
+            }
+            None => BandReads::Copy,
+        };
+        let copied = if channel_stride.is_some() {
+            1
+        } else {
+            tuning::GROUPED_BAND_LEN / layout.length(sizes.inputs).max(1)
+        };
+        Self::new(sizes, layout, reads, threads, |units| {
+            copied.min(units / (2 * threads))
+        })
+    }
+
+    /// A convolution of bytes, for which `planes` planes of a convolution with another geometry are copied.
+    pub fn of_bytes(sizes: ConvSizes, planes: usize, copied: Geometry, machine: &Machine) -> Self {
+        let threads = machine.threads_for(sizes.multiplications() / BYTES_PER_FLOAT);
+        let layout = Layout::new(copied, planes, sizes.bands(machine, threads));
+        // A few more parts than threads, so that no thread waits.
+        let together = |units: usize| match threads {
+            1 => usize::MAX,
+            _ => units.div_ceil(4 * threads),
+        };
+        Self::new(sizes, layout, BandReads::Copy, threads, together)
+    }
+
+    /// `together` returns the number of groups of a part, of the number of parts that have one group.
+    fn new(
+        sizes: ConvSizes,
+        layout: Layout,
+        reads: BandReads,
+        threads: usize,
+        together: impl FnOnce(usize) -> usize,
+    ) -> Self {
+        let bands = layout.bands();
+        let together = together(sizes.batches * sizes.groups * bands.len()).clamp(1, sizes.groups);
+        let units = sizes.batches * sizes.groups.div_ceil(together) * bands.len();
+        // Each part of the output channels copies its own band: no more parts than threads.
+        let across = threads
+            .div_ceil(units)
+            .min(sizes.outputs.div_ceil(sizes.panel));
+        Self {
+            layout,
+            bands,
+            reads,
+            threads,
+            together,
+            across,
+            sizes,
+        }
+    }
+
+    /// Number of output channels, those of each element of the batch counted.
+    pub fn channels(&self) -> usize {
+        self.sizes.batches * self.sizes.groups * self.sizes.outputs
+    }
+
+    /// Division of the output channels into parts.
+    pub fn cuts(&self) -> Cuts<'static> {
+        let ConvSizes {
+            batches,
+            groups,
+            outputs,
+            panel,
+            ..
+        } = self.sizes;
+        if self.across == 1 {
+            return Cuts::Every {
+                groups: batches,
+                size: groups * outputs,
+                step: self.together * outputs,
+            };
+        }
+        Cuts::Split {
+            groups: batches * groups,
+            size: outputs,
+            unit: panel,
+            parts: self.across,
+        }
+    }
+
+    /// Index of the output pixel after each band.
+    pub fn band_ends(&self) -> impl Iterator<Item = usize> {
+        let ends = self.bands.iter();
+        ends.map(|band| band.first(&self.sizes.geometry) + band.len())
+    }
+}

@@ -1,0 +1,106 @@
+//! The processor, as plans see it.
+
+use super::tuning;
+use crate::flex::{
+    simd::{DotInstructions, InstructionSet},
+    threads::count,
+};
+
+/// Properties of the processor that plans depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    pub tile: TileSize,
+    /// Maximum number of threads of a kernel.
+    pub threads: usize,
+}
+
+/// Size of the tiles of an instruction set.
+#[derive(Clone, Copy, Debug)]
+pub struct TileSize {
+    /// Number of 32-bit lanes of a register.
+    pub lanes: usize,
+    /// Maximum number of rows.
+    pub mr: usize,
+    /// Maximum number of columns, unless a tile has one row.
+    pub nr: usize,
+}
+
+impl Machine {
+    /// The processor with the tiles of floats of an instruction set.
+    pub fn of_floats(set: InstructionSet) -> Self {
+        Self {
+            tile: TileSize::of_floats(set),
+            threads: count(),
+        }
+    }
+
+    /// The processor with the tiles of bytes of its instructions.
+    pub fn of_bytes(dot: DotInstructions) -> Self {
+        Self {
+            tile: TileSize::of_bytes(dot),
+            threads: count(),
+        }
+    }
+
+    /// Number of threads for so many multiplications of floats.
+    pub fn threads_for(&self, multiplications: usize) -> usize {
+        worth(multiplications, 0).min(self.threads).max(1)
+    }
+}
+
+impl TileSize {
+    /// Tiles of floats.
+    pub fn of_floats(set: InstructionSet) -> Self {
+        Self {
+            lanes: set.lanes(),
+            mr: set.mr(),
+            nr: set.nr(),
+        }
+    }
+
+    /// Tiles of bytes.
+    pub fn of_bytes(dot: DotInstructions) -> Self {
+        Self {
+            lanes: dot.lanes(),
+            mr: dot.mr(),
+            nr: dot.nr(),
+        }
+    }
+
+    /// Number of bands into which so many threads divide a plane of output pixels.
+    pub fn bands(&self, plane: usize, threads: usize) -> usize {
+        threads
+            .min(plane / (tuning::MIN_BAND_TILES * self.nr))
+            .max(1)
+    }
+
+    /// Returns true if stores that leave out lanes are cheap, as those of AVX-512 are.
+    pub fn has_fast_packing(&self) -> bool {
+        self.lanes == 16
+    }
+
+    /// Maximum number of registers of columns of a tile with so many rows.
+    pub fn registers(&self, rows: usize) -> usize {
+        if rows == 1 {
+            2 * self.nr / self.lanes
+        } else {
+            self.nr / self.lanes
+        }
+    }
+}
+
+/// Number of threads of the calling thread's kernels for so many multiplications of floats.
+pub fn threads(multiplications: usize) -> usize {
+    threads_reading(multiplications, 0)
+}
+
+/// Number of threads for a kernel that takes as long as it reads or writes so many bytes.
+pub fn threads_reading(multiplications: usize, bytes: usize) -> usize {
+    let worth = worth(multiplications, bytes);
+    if worth <= 1 { 1 } else { worth.min(count()) }
+}
+
+/// Number of threads that shorten the work by more than it takes to wake them.
+fn worth(multiplications: usize, bytes: usize) -> usize {
+    (multiplications / tuning::MULTIPLICATIONS_PER_THREAD).max(bytes / tuning::BYTES_PER_THREAD)
+}
