@@ -14,9 +14,9 @@ use burn::backend::{
 use burn::tensor::{BoolStore, DType};
 
 use super::{
-    gemm::{Right, few_rows, panel_rows, panels},
-    memory::{Buffer, Cuts, Grid, Order, Unwritten, Written},
-    plan::threads,
+    gemm::{Right, panels},
+    memory::{Buffer, Unwritten, Written},
+    plan::{AttentionPlan, AttentionSizes, Machine},
     simd::InstructionSet,
     threads::{on_chunks, uneven_parts},
     view::View,
@@ -28,15 +28,6 @@ use crate::{
 };
 use block::{Block, Scratch};
 use mask::{seen_of, with_rows};
-
-/// Maximum number of scores of a block: they fit into the L2 cache.
-const SCORES: usize = 1 << 16;
-
-/// Maximum number of queries of a block.
-const QUERIES: usize = 70;
-
-/// Maximum number of queries for which the keys are read in place, without a transposed copy.
-const FEW: usize = 3;
 
 pub fn attention(
     query: FlexTensor,
@@ -70,20 +61,8 @@ struct Operands {
     mask: Option<FlexTensor>,
     bias: Option<FlexTensor>,
     scores: Scores,
-    sizes: Sizes,
-}
-
-#[derive(Clone, Copy)]
-struct Sizes {
-    batch: usize,
-    heads: usize,
-    queries: usize,
-    /// Number of heads of keys and values.
-    own: usize,
-    keys: usize,
-    features: usize,
-    /// Number of features of a value.
-    size: usize,
+    sizes: AttentionSizes,
+    plan: AttentionPlan,
 }
 
 /// Queries and heads of keys and values that one thread computes.
@@ -112,11 +91,11 @@ impl Operands {
         scores: Scores,
     ) -> Option<Self> {
         let (q, v) = (query.shape(), value.shape());
-        let sizes = Sizes {
+        let sizes = AttentionSizes {
             batch: q[0],
             heads: q[1],
             queries: q[2],
-            own: v[1],
+            key_heads: v[1],
             keys: v[2],
             features: q[3],
             size: v[3],
@@ -135,9 +114,13 @@ impl Operands {
         } else {
             query.clone()
         };
+        let key = View::of(key)?;
+        let machine = Machine::of_floats(InstructionSet::best());
+        let has_contiguous_keys = key.matrix(&[0, 0]).column_step == 1;
         Some(Self {
+            plan: AttentionPlan::new(sizes, has_contiguous_keys, &machine),
             query: View::of(&query)?,
-            key: View::of(key)?,
+            key,
             value: View::of(value)?,
             mask: mask.map(|x| with_rows(x, sizes.keys, Flex::bool_expand)),
             bias: bias.map(|x| with_rows(x, sizes.keys, Flex::float_expand)),
@@ -148,25 +131,20 @@ impl Operands {
 
     /// The result is in memory as `[batch, queries, heads, size]`, so that heads are joined without a copy.
     fn attend(&self) -> FlexTensor {
-        let Sizes {
+        let AttentionSizes {
             batch,
             heads,
             queries,
-            own,
-            keys,
-            features,
+            key_heads,
             size,
+            ..
         } = self.sizes;
-        let threads = threads(batch * heads * queries * keys * (features + size));
-        let parts = self.parts(threads);
+        let threads = self.plan.threads;
+        let parts = self.parts();
         // Keys and values that several parts read are packed first.
-        let shared = if queries > 1 && parts.len() > batch {
-            batch * own
-        } else {
-            0
-        };
+        let shared = self.plan.shared_heads();
         let pack = |at: usize, packed: &mut Packed| {
-            let (at, own) = (at / own, at % own);
+            let (at, own) = (at / key_heads, at % key_heads);
             let each = parts.len() / batch;
             let seen = parts[at * each..][..each].iter().map(|part| &part.seen);
             self.pack(at, own, joined(seen), packed);
@@ -178,16 +156,7 @@ impl Operands {
                 pack(first * together + at, packed);
             }
         });
-        let (rows, of_part) = self.part_sizes(threads);
-        let grid = Grid {
-            rows: Cuts::Every {
-                groups: batch,
-                size: queries,
-                step: rows,
-            },
-            columns: Cuts::every(heads * size, (of_part * heads / own * size).max(1)),
-            order: Order::RowMajor,
-        };
+        let grid = self.plan.grid();
         let out = Buffer::filled(batch * queries * heads * size, |out| {
             let out = out.reshaped(batch * queries, heads * size);
             let tasks = uneven_parts(threads);
@@ -208,13 +177,13 @@ impl Operands {
         (alone, scratch): &mut (Packed, Scratch),
         out: Unwritten<'a>,
     ) -> Written<'a> {
-        let (group, size) = (self.sizes.heads / self.sizes.own, self.sizes.size);
+        let (group, size) = (self.sizes.group(), self.sizes.size);
         // One query of all heads that share keys, or queries of each head.
         let together = if self.sizes.queries == 1 { group } else { 1 };
         out.in_columns((together * size).max(1), |at, out| {
             let first = part.own.start * group + at / size;
             let own = first / group;
-            let packed = match packed.get(part.batch * self.sizes.own + own) {
+            let packed = match packed.get(part.batch * self.sizes.key_heads + own) {
                 Some(packed) => packed,
                 None => {
                     if first.is_multiple_of(group) {
@@ -239,28 +208,18 @@ impl Operands {
         })
     }
 
-    /// Number of queries, and of heads of keys, of a part.
-    fn part_sizes(&self, threads: usize) -> (usize, usize) {
-        let Sizes {
-            queries, own, keys, ..
-        } = self.sizes;
-        let share = queries.div_ceil(threads).next_multiple_of(8);
-        let panel = panel_rows(InstructionSet::best(), share.min(queries));
-        let rows = (SCORES / keys).min(QUERIES).min(share) / panel * panel;
-        (rows.max(panel), if queries == 1 { 1 } else { own })
-    }
-
     /// All parts, batch by batch.
-    fn parts(&self, threads: usize) -> Vec<Part> {
-        let Sizes {
+    fn parts(&self) -> Vec<Part> {
+        let AttentionSizes {
             batch,
             queries,
-            own,
+            key_heads,
             keys,
             ..
         } = self.sizes;
-        let (rows, heads) = self.part_sizes(threads);
-        let heads = (0..batch).flat_map(|batch| panels(own, heads).map(move |own| (batch, own)));
+        let (rows, of_part) = (self.plan.queries, self.plan.key_heads);
+        let heads =
+            (0..batch).flat_map(|batch| panels(key_heads, of_part).map(move |own| (batch, own)));
         let parts = heads.flat_map(|(batch, own)| {
             panels(queries, rows).map(move |queries| (batch, own.clone(), queries))
         });
@@ -280,33 +239,20 @@ impl Operands {
 
     /// Heads of queries that share heads of keys.
     fn heads(&self, own: Range<usize>) -> Range<usize> {
-        let group = self.sizes.heads / self.sizes.own;
+        let group = self.sizes.group();
         own.start * group..own.end * group
     }
 
     fn pack(&self, batch: usize, own: usize, seen: Range<usize>, packed: &mut Packed) {
         let [key, value] = [&self.key, &self.value].map(|x| x.matrix(&[batch, own]));
-        if self.packs_keys() {
+        if self.plan.packs_keys {
             let key = key.rows(seen.start, seen.len());
             packed.keys.pack(key.transposed());
         }
-        if self.packs_values() {
+        if self.plan.packs_values {
             packed.values.pack(value.rows(seen.start, seen.len()));
         }
         packed.seen = seen;
-    }
-
-    /// Number of rows of queries for each head of keys.
-    fn rows(&self) -> usize {
-        self.sizes.queries * self.sizes.heads / self.sizes.own
-    }
-
-    fn packs_keys(&self) -> bool {
-        self.rows() > FEW || self.key.matrix(&[0, 0]).column_step != 1
-    }
-
-    fn packs_values(&self) -> bool {
-        self.rows() > few_rows(InstructionSet::best())
     }
 }
 

@@ -10,6 +10,6 @@ mod product;
 mod row;
 
 pub use end::End;
-pub use pack::{Right, pack_left, panel_rows, panels};
-pub use product::{few_rows, multiply, multiply_packed, multiply_part, multiply_unpacked};
+pub use pack::{Right, pack_left, panels};
+pub use product::{multiply, multiply_packed, multiply_part, multiply_unpacked};
 pub use row::multiply_row;

@@ -2,15 +2,19 @@
 //!
 //! A plan is a pure function of the sizes of an operation and of a [`Machine`]. Thresholds are in [`tuning`].
 
+mod attention;
 mod bands;
 mod columns;
 mod conv;
 mod machine;
+mod product;
 #[cfg(test)]
 mod snapshots;
 pub mod tuning;
 
+pub use attention::{AttentionPlan, AttentionSizes};
 pub use bands::{Band, Layout};
 pub use columns::{TileColumns, tile_columns};
 pub use conv::{BandPlan, ConvSizes};
 pub use machine::{Machine, TileSize, threads, threads_reading};
+pub use product::{ProductPlan, ProductSizes, RightLayout, RightReads, byte_grid, byte_threads};

@@ -91,7 +91,7 @@ impl Operands {
         };
         let features = self.sizes.features;
         resize(&mut scratch.scores, query.rows * keys.len(), 0.0);
-        if self.packs_keys() {
+        if self.plan.packs_keys {
             let columns = packed.place(keys);
             overwrite(&mut scratch.scores, |out| {
                 multiply_part(query, &packed.keys, 0..features, columns, out)
@@ -122,7 +122,7 @@ impl Operands {
     fn sum(&self, block: &Block, keys: &Range<usize>, packed: &Packed, scratch: &mut Scratch) {
         let probabilities = Matrix::dense(&scratch.scores, keys.len());
         overwrite(&mut scratch.sums, |out| {
-            if self.packs_values() {
+            if self.plan.packs_values {
                 let terms = packed.place(keys);
                 multiply_part(
                     probabilities,

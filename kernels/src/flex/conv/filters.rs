@@ -3,10 +3,7 @@
 use bytemuck::Pod;
 
 use crate::flex::{
-    gemm::{pack_left, panel_rows},
-    simd::InstructionSet,
-    stored::Plain,
-    tile::F32_PER_CACHE_LINE,
+    gemm::pack_left, plan::TileSize, simd::InstructionSet, stored::Plain, tile::F32_PER_CACHE_LINE,
     view::Matrix,
 };
 
@@ -27,7 +24,7 @@ impl Filters {
     /// Packs a weight with a row for each output channel. `T` has the bits of a float, in any alignment.
     pub fn new<T: Pod>(set: InstructionSet, weight: Matrix<'_, T>, groups: usize) -> Self {
         let (outputs, inner) = (weight.rows / groups, weight.columns);
-        let panel = panel_rows(set, outputs);
+        let panel = TileSize::of_floats(set).panel_rows(outputs);
         // Vector loads read past the last panel.
         let mut values = vec![0.0; weight.rows * inner + F32_PER_CACHE_LINE];
         let each = values.chunks_exact_mut((outputs * inner).max(1));

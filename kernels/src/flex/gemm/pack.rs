@@ -109,12 +109,6 @@ impl<'a> RightPart<'a> {
     }
 }
 
-/// How many rows panels of about equal size have.
-pub fn panel_rows(set: InstructionSet, rows: usize) -> usize {
-    let panels = rows.div_ceil(set.mr());
-    rows.div_ceil(panels.max(1)).max(1)
-}
-
 /// The rows of each panel.
 pub fn panels(rows: usize, panel: usize) -> impl Iterator<Item = Range<usize>> {
     (0..rows)
@@ -207,16 +201,6 @@ fn four<T: Copy>(rows: [&[T]; 4], out: &mut [T], step: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flex::simd::Portable;
-
-    #[test]
-    fn panels_have_about_the_same_rows() {
-        let set = InstructionSet::Portable(Portable);
-        assert_eq!(panel_rows(set, 6), 6);
-        assert_eq!(panel_rows(set, 7), 4);
-        assert_eq!(panels(7, 4).collect::<Vec<_>>(), [0..4, 4..7]);
-        assert_eq!(panels(0, panel_rows(set, 0)).count(), 0);
-    }
 
     #[test]
     fn the_values_of_a_term_follow_one_another() {

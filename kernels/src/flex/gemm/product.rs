@@ -4,15 +4,15 @@ use std::ops::Range;
 
 use super::{
     end::End,
-    pack::{Right, RightPart, pack_columns, pack_left, panel_rows},
+    pack::{Right, RightPart, pack_columns, pack_left},
     packed_row::packed_row,
 };
 use crate::flex::{
     elementary::activate,
-    memory::{Cuts, Grid, Order, Unwritten, Written, repeated, with_scratch},
-    plan::{threads, tuning::UNPACKED_PANELS},
+    memory::{Unwritten, Written, repeated, with_scratch},
+    plan::{Machine, ProductPlan, ProductSizes, RightLayout, RightReads},
     simd::InstructionSet,
-    threads::{even_parts, on_chunks},
+    threads::on_chunks,
     tile::{
         Addend, Bias, Bounds, F32_PER_CACHE_LINE, FloatEpilogue, FloatOperands, RowOffsets, Tile,
     },
@@ -25,7 +25,7 @@ use crate::spec::epilogue::Activation;
 enum Columns<'a> {
     Packed(RightPart<'a>),
     /// In place: columns are contiguous, rows are at these offsets.
-    There(Matrix<'a>, &'a RowOffsets),
+    InPlace(Matrix<'a>, &'a RowOffsets),
     /// In panels that are decoded when they are needed.
     Unpacked(&'a Unpack<'a>, &'a RowOffsets),
 }
@@ -40,7 +40,8 @@ pub fn multiply_packed<'a>(
     end: End<'_>,
     out: Unwritten<'a>,
 ) -> Written<'a> {
-    product(b.set, a, Columns::Packed(b.whole()), b.columns, end, out)
+    let plan = plan(b.set, a, b.columns, RightLayout::Panels);
+    product(b.set, a, Columns::Packed(b.whole()), &plan, end, out)
 }
 
 /// Writes `a` times the rows `terms` and the columns `columns` of a packed matrix. The first column is a multiple of
@@ -67,19 +68,8 @@ pub fn multiply_part<'a>(
         first_column: columns.start,
         offsets,
     };
-    product(
-        b.set,
-        a,
-        Columns::Packed(part),
-        columns.len(),
-        End::NONE,
-        out,
-    )
-}
-
-/// Maximum number of rows that are multiplied with a matrix in place.
-pub fn few_rows(set: InstructionSet) -> usize {
-    UNPACKED_PANELS * set.mr()
+    let plan = plan(b.set, a, columns.len(), RightLayout::Panels);
+    product(b.set, a, Columns::Packed(part), &plan, End::NONE, out)
 }
 
 /// Writes `a * b`.
@@ -90,12 +80,19 @@ pub fn multiply<'a>(
     end: End<'_>,
     out: Unwritten<'a>,
 ) -> Written<'a> {
-    let few = a.rows <= few_rows(set) && b.column_step == 1 && b.columns >= set.nr();
-    if few && let Some(offsets) = RowOffsets::even(b.rows, b.row_step) {
-        return product(set, a, Columns::There(b, &offsets), b.columns, end, out);
+    let layout = if b.column_step == 1 {
+        RightLayout::Rows
+    } else {
+        RightLayout::Strided
+    };
+    let plan = plan(set, a, b.columns, layout);
+    if plan.reads == RightReads::InPlace
+        && let Some(offsets) = RowOffsets::even(b.rows, b.row_step)
+    {
+        return product(set, a, Columns::InPlace(b, &offsets), &plan, end, out);
     }
     let b = Right::new(set, b);
-    multiply_packed(a, &b, end, out)
+    product(set, a, Columns::Packed(b.whole()), &plan, end, out)
 }
 
 /// Writes `a` times a matrix whose panels `unpack` decodes.
@@ -108,56 +105,46 @@ pub fn multiply_unpacked<'a>(
     out: Unwritten<'a>,
 ) -> Written<'a> {
     let offsets = RowOffsets::of_panel(a.columns, set.nr());
-    product(
-        set,
-        a,
-        Columns::Unpacked(unpack, &offsets),
+    let plan = plan(set, a, columns, RightLayout::Panels);
+    product(set, a, Columns::Unpacked(unpack, &offsets), &plan, end, out)
+}
+
+fn plan(set: InstructionSet, a: Matrix<'_>, columns: usize, right: RightLayout) -> ProductPlan {
+    let sizes = ProductSizes {
+        rows: a.rows,
+        depth: a.columns,
         columns,
-        end,
-        out,
-    )
+    };
+    ProductPlan::of_floats(sizes, right, &Machine::of_floats(set))
 }
 
 fn product<'a>(
     set: InstructionSet,
     a: Matrix<'_>,
     b: Columns<'_>,
-    columns: usize,
+    plan: &ProductPlan,
     end: End<'_>,
     out: Unwritten<'a>,
 ) -> Written<'a> {
-    let (rows, inner) = (a.rows, a.columns);
+    let (rows, inner, columns) = (a.rows, a.columns, plan.columns);
     let out = out.reshaped(rows, columns);
     if rows == 0 || columns == 0 {
         return out.zeroed();
     }
     assert!(end.sum.is_none_or(|sum| sum.len() >= rows * columns));
-    if let (1, 1, Columns::Packed(b)) = (rows, a.column_step, b) {
+    let is_one_row = plan.reads == RightReads::PanelsForOneRow && a.column_step == 1;
+    if let (true, Columns::Packed(b)) = (is_one_row, b) {
         return packed_row(&a.values[..inner], b, columns, end, out);
     }
-    let panel = panel_rows(set, rows);
+    let panel = plan.panel;
     with_scratch(rows * inner, |left| {
-        let width = set.nr();
-        let parts = even_parts(threads(rows * inner * columns));
-        let share = rows.div_ceil(parts).next_multiple_of(panel);
+        let share = plan.packed_rows;
         on_chunks(left, (share * inner).max(1), |at, left| {
             let first = at * share;
             pack_left(a.rows(first, share.min(rows - first)), panel, left);
         });
         let left = &*left;
-        let (high, wide) = (rows.div_ceil(panel), columns.div_ceil(width));
-        // Division by rows, which the same thread has packed, unless columns make more parts.
-        let (down, across) = if parts.min(wide) > parts.min(high) {
-            (1, parts.min(wide))
-        } else {
-            (parts.min(high), 1)
-        };
-        let grid = Grid {
-            rows: Cuts::split(rows, panel, down),
-            columns: Cuts::split(columns, width, across),
-            order: Order::RowMajor,
-        };
-        out.side_by_side(grid, usize::MAX, |_, spot, out| {
+        out.side_by_side(plan.grid(), usize::MAX, |_, spot, out| {
             let part = Part {
                 set,
                 left,
@@ -198,7 +185,7 @@ impl Part<'_> {
                     };
                     self.tiles(first, [b.panel(first), next], b.offsets, end, out)
                 }
-                Columns::There(b, offsets) => {
+                Columns::InPlace(b, offsets) => {
                     let values = b.columns(first, count).values;
                     if values.len() >= offsets.furthest() + width {
                         self.tiles(first, [values, &[]], offsets, end, out)

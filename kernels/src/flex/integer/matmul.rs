@@ -11,9 +11,9 @@ use super::{Operands, bytes};
 use crate::flex::simd::DotInstructions;
 use crate::flex::{
     copy::dense,
-    memory::{Cuts, Grid, Order, Unwritten, Written},
+    memory::{Cuts, Grid, Unwritten, Written},
     packed::{Pack, pack},
-    plan::{threads, threads_reading, tuning::BYTES_PER_FLOAT},
+    plan::{Machine, byte_grid, byte_threads, threads, tuning::BYTES_PER_FLOAT},
     threads::task_for_each,
     tile::{ByteEpilogue, ByteOperands, Tile},
     view::Matrix,
@@ -69,7 +69,7 @@ pub fn product(operands: ByteProduct<Flex>, integers: Integers) -> Option<FlexTe
     let mut shape = left.clone();
     *shape.last_mut()? = columns;
     let weight = columns.saturating_mul(inner);
-    let threads = threads_reading(rows.saturating_mul(weight) / BYTES_PER_FLOAT, weight);
+    let threads = byte_threads(&Machine::of_bytes(right.dot), rows, weight);
     let (output, conversion) = requantization.conversion()?;
     let epilogue = corrections.epilogue(conversion);
     let y = output.filled(shape, |out| product.run(epilogue, threads, out));
@@ -261,15 +261,8 @@ impl Product<'_> {
         out: Unwritten<'a, u8>,
     ) -> Written<'a, u8> {
         let (left, right, size) = (self.left, self.right, epilogue.conversion.size());
-        let (rows, columns, width) = (left.rows, right.columns, right.dot.nr());
-        let share = rows
-            .div_ceil(threads.div_ceil(columns.div_ceil(width)))
-            .next_multiple_of(left.panel);
-        let grid = Grid {
-            rows: Cuts::every(rows, share),
-            columns: Cuts::every(columns * size, width * size),
-            order: Order::RowMajor,
-        };
+        let (rows, columns) = (left.rows, right.columns);
+        let grid = byte_grid([rows, columns], size, left.panel, right.dot.nr(), threads);
         let tasks = task_for_each(threads);
         let out = out.reshaped(rows, columns * size);
         out.side_by_side(grid, tasks, |_, spot, out| {

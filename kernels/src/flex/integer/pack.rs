@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::flex::{
     gemm::panels,
     memory::{Lines, repeated},
+    plan::TileSize,
     simd::{DotInstructions, SIGNS, with_dot_isa},
     tile::RowOffsets,
     view::Matrix,
@@ -68,7 +69,7 @@ impl Left {
         groups: usize,
         row: impl FnMut(usize, &mut [u32]),
     ) -> Self {
-        let panel = dot.panel(rows);
+        let panel = TileSize::of_bytes(dot).panel_rows(rows);
         let length = groups * dot.words();
         let mut left = Self {
             rows,

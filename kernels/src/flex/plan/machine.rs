@@ -44,7 +44,12 @@ impl Machine {
 
     /// Number of threads for so many multiplications of floats.
     pub fn threads_for(&self, multiplications: usize) -> usize {
-        worth(multiplications, 0).min(self.threads).max(1)
+        self.threads_reading(multiplications, 0)
+    }
+
+    /// Number of threads for a kernel that takes as long as so many multiplications, or as reading or writing so many bytes.
+    pub fn threads_reading(&self, multiplications: usize, bytes: usize) -> usize {
+        worth(multiplications, bytes).min(self.threads).max(1)
     }
 }
 

@@ -1,8 +1,10 @@
 //! Plans of layers of known networks.
 
 use super::{
+    attention::{AttentionPlan, AttentionSizes},
     conv::{BandPlan, ConvSizes},
     machine::{Machine, TileSize},
+    product::{ProductPlan, ProductSizes, RightLayout},
 };
 use crate::spec::geometry::Geometry;
 
@@ -104,7 +106,7 @@ const LAYERS: [Layer; 14] = [
 ];
 
 /// The plan of a layer, in words.
-fn described(layer: Layer, tile: TileSize, threads: usize) -> String {
+fn described(layer: Layer, machine: &Machine) -> String {
     let [inputs, outputs] = layer.channels.map(|channels| channels / layer.groups);
     let pixels = |axis: usize| {
         let padded = layer.size[axis] + 2 * layer.padding[axis];
@@ -130,11 +132,10 @@ fn described(layer: Layer, tile: TileSize, threads: usize) -> String {
         groups: layer.groups,
         inputs,
         outputs,
-        panel: outputs.div_ceil(outputs.div_ceil(tile.mr)),
+        panel: machine.tile.panel_rows(outputs),
     };
     let stride = layer.size[0] * layer.size[1];
-    let machine = Machine { tile, threads };
-    let plan = BandPlan::of_floats(sizes, is_pointwise.then_some(stride), &machine);
+    let plan = BandPlan::of_floats(sizes, is_pointwise.then_some(stride), machine);
     let [rows, columns] = plan.layout.band;
     let (reads, bands) = (plan.reads, plan.bands.len());
     let (together, across, threads) = (plan.together, plan.across, plan.threads);
@@ -143,19 +144,92 @@ fn described(layer: Layer, tile: TileSize, threads: usize) -> String {
     )
 }
 
-#[test]
-fn plans_of_layers_are_as_recorded() {
-    let mut lines = String::new();
-    for layer in LAYERS {
-        lines += &format!("{}\n", layer.name);
-        for (name, tile) in TILES {
-            for threads in [1, 2, 8] {
-                lines += &format!(
-                    "    {name} {threads}: {}\n",
-                    described(layer, tile, threads)
-                );
-            }
+/// Matrix products by name: rows, depth, columns, and the layout of B.
+const PRODUCTS: [(&str, [usize; 3], RightLayout); 6] = [
+    ("bert projection", [128, 768, 768], RightLayout::Panels),
+    ("bert feed-forward", [128, 768, 3072], RightLayout::Panels),
+    ("bert, one token", [1, 768, 3072], RightLayout::Panels),
+    ("resnet-50 classifier", [1, 2048, 1000], RightLayout::Panels),
+    (
+        "two matrices that are no weights",
+        [256, 256, 256],
+        RightLayout::Rows,
+    ),
+    ("few rows", [5, 256, 256], RightLayout::Rows),
+];
+
+fn described_product(
+    [rows, depth, columns]: [usize; 3],
+    right: RightLayout,
+    machine: &Machine,
+) -> String {
+    let sizes = ProductSizes {
+        rows,
+        depth,
+        columns,
+    };
+    let plan = ProductPlan::of_floats(sizes, right, machine);
+    let [down, across] = plan.parts;
+    let (panel, packed, reads) = (plan.panel, plan.packed_rows, plan.reads);
+    format!(
+        "{down} x {across} parts, panels of {panel} rows, {packed} rows packed at once, {reads:?}"
+    )
+}
+
+/// Attention by name: batch, heads, queries, heads of keys, keys, features.
+const ATTENTION: [(&str, [usize; 6]); 5] = [
+    ("bert", [1, 12, 128, 12, 128, 64]),
+    ("whisper encoder", [1, 6, 1500, 6, 1500, 64]),
+    ("whisper decoder, one token", [1, 6, 1, 6, 1500, 64]),
+    (
+        "llama, one token of grouped queries",
+        [1, 32, 1, 8, 2048, 128],
+    ),
+    ("vit", [8, 12, 197, 12, 197, 64]),
+];
+
+fn described_attention(sizes: [usize; 6], machine: &Machine) -> String {
+    let [batch, heads, queries, key_heads, keys, features] = sizes;
+    let size = features;
+    let sizes = AttentionSizes {
+        batch,
+        heads,
+        queries,
+        key_heads,
+        keys,
+        features,
+        size,
+    };
+    let plan = AttentionPlan::new(sizes, true, machine);
+    let (threads, queries, heads) = (plan.threads, plan.queries, plan.key_heads);
+    let (keys, values, shared) = (plan.packs_keys, plan.packs_values, plan.shared_heads());
+    format!(
+        "{threads} threads, parts of {queries} queries and {heads} heads of keys, packs keys: {keys}, values: {values}, \
+         before the parts: {shared} heads"
+    )
+}
+
+/// The plans for all instruction sets and numbers of threads.
+fn on_machines(name: &str, described: impl Fn(&Machine) -> String) -> String {
+    let mut lines = format!("{name}\n");
+    for (set, tile) in TILES {
+        for threads in [1, 2, 8] {
+            let plan = described(&Machine { tile, threads });
+            lines += &format!("    {set} {threads}: {plan}\n");
         }
     }
-    expect_test::expect_file!["snapshots.txt"].assert_eq(&lines);
+    lines
+}
+
+#[test]
+fn plans_of_layers_are_as_recorded() {
+    let convolutions =
+        LAYERS.map(|layer| on_machines(layer.name, |machine| described(layer, machine)));
+    let products = PRODUCTS.map(|(name, sizes, right)| {
+        on_machines(name, |machine| described_product(sizes, right, machine))
+    });
+    let attention = ATTENTION
+        .map(|(name, sizes)| on_machines(name, |machine| described_attention(sizes, machine)));
+    let all = [convolutions.concat(), products.concat(), attention.concat()];
+    expect_test::expect_file!["snapshots.txt"].assert_eq(&all.concat());
 }

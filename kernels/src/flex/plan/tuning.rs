@@ -45,6 +45,15 @@ pub fn in_place_panels(is_strided: bool) -> usize {
 /// Maximum number of row panels of an operand A for which a product reads B in place: it is read too seldom to be packed.
 pub const UNPACKED_PANELS: usize = 2;
 
+/// Maximum number of scores of a block of attention: they fit into the L2 cache.
+pub const MAX_SCORES: usize = 1 << 16;
+
+/// Maximum number of queries of a block of attention.
+pub const MAX_QUERIES: usize = 70;
+
+/// Maximum number of queries for which the keys are read in place, without a transposed copy.
+pub const UNPACKED_QUERIES: usize = 3;
+
 /// Maximum number of rows of an operand for which packed weights are decoded in registers. For more rows, decoded panels in
 /// memory are faster.
 pub const MAX_REGISTER_ROWS: usize = 8;

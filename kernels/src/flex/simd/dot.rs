@@ -281,12 +281,6 @@ impl DotInstructions {
             to[1] = wide(terms >> 8) | wide(terms >> 24) << 16;
         }
     }
-
-    /// Number of rows of panels of about equal size.
-    pub fn panel(self, rows: usize) -> usize {
-        let panels = rows.div_ceil(self.mr());
-        rows.div_ceil(panels.max(1)).max(1)
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,163 @@
+//! Plans of matrix products.
+
+use super::{
+    machine::{Machine, TileSize},
+    tuning::{BYTES_PER_FLOAT, UNPACKED_PANELS},
+};
+use crate::flex::{
+    memory::{Cuts, Grid, Order},
+    threads::even_parts,
+};
+
+/// Sizes of a matrix product.
+#[derive(Clone, Copy, Debug)]
+pub struct ProductSizes {
+    pub rows: usize,
+    pub depth: usize,
+    pub columns: usize,
+}
+
+/// Layout of an operand B.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RightLayout {
+    /// Panels of NR columns.
+    Panels,
+    /// A matrix whose rows are contiguous.
+    Rows,
+    /// A matrix with any strides.
+    Strided,
+}
+
+/// Memory from which tiles read an operand B.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RightReads {
+    /// Panels of NR columns.
+    Panels,
+    /// Several panels at once, for the only row.
+    PanelsForOneRow,
+    /// The matrix itself.
+    InPlace,
+    /// Panels that the product packs first.
+    Packed,
+}
+
+/// Division of a matrix product into tiles, and among threads.
+#[derive(Clone, Copy, Debug)]
+pub struct ProductPlan {
+    pub reads: RightReads,
+    /// Number of rows of a panel of A.
+    pub panel: usize,
+    /// Number of rows of A that a thread packs.
+    pub packed_rows: usize,
+    rows: usize,
+    pub columns: usize,
+    /// Number of parts along rows and columns.
+    pub parts: [usize; 2],
+    nr: usize,
+}
+
+impl ProductSizes {
+    pub fn multiplications(&self) -> usize {
+        self.rows
+            .saturating_mul(self.depth)
+            .saturating_mul(self.columns)
+    }
+}
+
+impl ProductPlan {
+    /// A product of floats.
+    pub fn of_floats(sizes: ProductSizes, right: RightLayout, machine: &Machine) -> Self {
+        let ProductSizes { rows, columns, .. } = sizes;
+        let tile = machine.tile;
+        let threads = machine.threads_for(sizes.multiplications());
+        let panel = tile.panel_rows(rows);
+        let parts = even_parts(threads);
+        let packed_rows = rows.div_ceil(parts).next_multiple_of(panel);
+        let (high, wide) = (rows.div_ceil(panel), columns.div_ceil(tile.nr));
+        // Division by rows, which the same thread has packed, unless columns make more parts.
+        let parts = if parts.min(wide) > parts.min(high) {
+            [1, parts.min(wide)]
+        } else {
+            [parts.min(high), 1]
+        };
+        let reads = match right {
+            RightLayout::Panels if rows == 1 => RightReads::PanelsForOneRow,
+            RightLayout::Panels => RightReads::Panels,
+            RightLayout::Rows if tile.reads_in_place(rows) && columns >= tile.nr => {
+                RightReads::InPlace
+            }
+            _ => RightReads::Packed,
+        };
+        Self {
+            reads,
+            panel,
+            packed_rows,
+            rows,
+            columns,
+            parts,
+            nr: tile.nr,
+        }
+    }
+
+    /// Parts of the output.
+    pub fn grid(&self) -> Grid<'static> {
+        let [down, across] = self.parts;
+        Grid {
+            rows: Cuts::split(self.rows, self.panel, down),
+            columns: Cuts::split(self.columns, self.nr, across),
+            order: Order::RowMajor,
+        }
+    }
+}
+
+impl TileSize {
+    /// Number of rows of panels of about equal size.
+    pub fn panel_rows(&self, rows: usize) -> usize {
+        let panels = rows.div_ceil(self.mr);
+        rows.div_ceil(panels.max(1)).max(1)
+    }
+
+    /// Returns true if so many rows read an operand B too seldom for it to be packed.
+    pub fn reads_in_place(&self, rows: usize) -> bool {
+        rows <= UNPACKED_PANELS * self.mr
+    }
+}
+
+/// Parts of a product of bytes, whose elements have `size` bytes, for so many threads: some rows of each panel of columns.
+pub fn byte_grid(
+    [rows, columns]: [usize; 2],
+    size: usize,
+    panel: usize,
+    nr: usize,
+    threads: usize,
+) -> Grid<'static> {
+    let parts = threads.div_ceil(columns.div_ceil(nr));
+    Grid {
+        rows: Cuts::every(rows, rows.div_ceil(parts).next_multiple_of(panel)),
+        columns: Cuts::every(columns * size, nr * size),
+        order: Order::RowMajor,
+    }
+}
+
+/// Number of threads of a product of bytes with a matrix of `weight` elements, which is read once.
+pub fn byte_threads(machine: &Machine, rows: usize, weight: usize) -> usize {
+    machine.threads_reading(rows.saturating_mul(weight) / BYTES_PER_FLOAT, weight)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panels_have_about_the_same_rows() {
+        let tile = TileSize {
+            lanes: 8,
+            mr: 6,
+            nr: 16,
+        };
+        assert_eq!(
+            [0, 1, 6, 7, 13].map(|rows| tile.panel_rows(rows)),
+            [1, 1, 6, 4, 5]
+        );
+    }
+}
