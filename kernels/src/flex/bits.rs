@@ -15,7 +15,7 @@ use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps}
 use burn::tensor::DType;
 
 use super::{
-    gemm::{End, multiply_unpacked},
+    gemm::{ProductEpilogue, multiply_unpacked},
     memory::{Buffer, Cuts, Grid, Unwritten, Written},
     plan::{
         threads,
@@ -120,15 +120,15 @@ fn unpacked<'a>(
     out: Unwritten<'a>,
 ) -> Written<'a> {
     let set = InstructionSet::best();
-    let end = End {
+    let epilogue = ProductEpilogue {
         bias,
-        sum: None,
+        addend: None,
         activation: Activation::Identity,
     };
     let unpack = |first: usize, to: &mut [f32]| floats::unpack(set, panels, first, to);
     let outputs = panels.blocks.outputs;
     if panels.order.is_none() {
-        return multiply_unpacked(set, x, outputs, &unpack, end, out);
+        return multiply_unpacked(set, x, outputs, &unpack, epilogue, out);
     }
     let places = panels.count * panels.blocks.size;
     let mut ordered = vec![0.0; x.rows * places];
@@ -136,7 +136,7 @@ fn unpacked<'a>(
         operand::lay_out(panels, &x.values[row * x.columns..][..x.columns], ordered);
     }
     let x = Matrix::dense(&ordered, places);
-    multiply_unpacked(set, x, outputs, &unpack, end, out)
+    multiply_unpacked(set, x, outputs, &unpack, epilogue, out)
 }
 
 /// Writes the columns of each panel for all rows, in parallel. `write` gets the number of the panel.

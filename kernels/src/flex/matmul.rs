@@ -11,7 +11,7 @@ use burn::tensor::DType;
 
 use super::{
     elementary::{activate, finish},
-    gemm::{End, Right, multiply, multiply_packed, multiply_row},
+    gemm::{ProductEpilogue, Right, multiply, multiply_packed, multiply_row},
     memory::{Buffer, Cuts, Grid, Unwritten, Written, zeroed},
     packed::{Pack, pack, without_memory},
     plan::{threads, threads_reading},
@@ -65,7 +65,7 @@ fn tiled(a: &FlexTensor, b: &FlexTensor) -> Option<FlexTensor> {
         // One large product is faster than many with the same right matrix.
         let a = View::of(&a.reshape([left[..last].iter().product(), inner].into()))?;
         Buffer::filled(count, |out| {
-            product(a.matrix(&[]), b.matrix(&[]), End::NONE, out)
+            product(a.matrix(&[]), b.matrix(&[]), ProductEpilogue::NONE, out)
         })
     } else {
         let a = View::of(&a)?;
@@ -83,7 +83,7 @@ fn tiled(a: &FlexTensor, b: &FlexTensor) -> Option<FlexTensor> {
             let out = out.reshaped(matrices, rows * columns);
             out.side_by_side(grid, tasks, |at, _, out| {
                 let (a, b) = (a.matrix(&place(at, &left)), b.matrix(&place(at, &right)));
-                product(a, b, End::NONE, out)
+                product(a, b, ProductEpilogue::NONE, out)
             })
         })
     };
@@ -104,9 +104,14 @@ fn batch(at: usize, shape: &[usize], sizes: &[usize]) -> Vec<usize> {
 }
 
 /// Writes the product, with the right matrix in place.
-fn product<'a>(a: Matrix<'_>, b: Matrix<'_>, end: End<'_>, out: Unwritten<'a>) -> Written<'a> {
+fn product<'a>(
+    a: Matrix<'_>,
+    b: Matrix<'_>,
+    epilogue: ProductEpilogue<'_>,
+    out: Unwritten<'a>,
+) -> Written<'a> {
     if a.rows != 1 {
-        return multiply(InstructionSet::best(), a, b, end, out);
+        return multiply(InstructionSet::best(), a, b, epilogue, out);
     }
     let mut row = vec![0.0; a.columns];
     a.copy(0, 0, &mut row);
@@ -119,12 +124,12 @@ fn product<'a>(a: Matrix<'_>, b: Matrix<'_>, end: End<'_>, out: Unwritten<'a>) -
         out.write(|out| {
             let out = zeroed(out);
             multiply_row(&row, b.columns(columns.start, columns.len()), out);
-            for more in [end.bias, end.sum].into_iter().flatten() {
+            for more in [epilogue.bias, epilogue.addend].into_iter().flatten() {
                 for (y, more) in out.iter_mut().zip(&more[columns.start..]) {
                     *y += more;
                 }
             }
-            activate(out, end.activation);
+            activate(out, epilogue.activation);
             out
         })
     })
@@ -143,21 +148,25 @@ fn tiled_linear(
     let last = shape.len() - 1;
     let rows: usize = shape[..last].iter().product();
     let x = View::of(&widened(x.clone()).reshape([rows, inner].into()))?;
-    let [bias, sum] = [bias, sum].map(|x| x.map(Dense::new));
-    let end = End {
+    let [bias, addend] = [bias, sum].map(|x| x.map(Dense::new));
+    let product_epilogue = ProductEpilogue {
         bias: bias.as_ref().map(Dense::values),
-        sum: sum.as_ref().map(Dense::values),
+        addend: addend.as_ref().map(Dense::values),
         activation: epilogue.activation,
     };
     let a = x.matrix(&[]);
     let values = match &epilogue.packed {
         Some(packed) => {
             let right = kept(weight, packed)?;
-            Buffer::filled(rows * columns, |out| multiply_packed(a, &right, end, out))
+            Buffer::filled(rows * columns, |out| {
+                multiply_packed(a, &right, product_epilogue, out)
+            })
         }
         None => {
             let b = View::of(&widened(weight.clone()))?;
-            Buffer::filled(rows * columns, |out| product(a, b.matrix(&[]), end, out))
+            Buffer::filled(rows * columns, |out| {
+                product(a, b.matrix(&[]), product_epilogue, out)
+            })
         }
     };
     shape[last] = columns;

@@ -15,6 +15,6 @@ pub mod tuning;
 pub use attention::{AttentionPlan, AttentionSizes};
 pub use bands::{Band, Layout};
 pub use columns::{TileColumns, tile_columns};
-pub use conv::{BandPlan, ConvSizes};
+pub use conv::{BandPlan, ConvMethod, ConvSizes};
 pub use machine::{Machine, TileSize, threads, threads_reading};
 pub use product::{ProductPlan, ProductSizes, RightLayout, RightReads, byte_grid, byte_threads};

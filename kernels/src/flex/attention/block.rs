@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     flex::{
-        gemm::{End, multiply, multiply_part, multiply_row},
+        gemm::{ProductEpilogue, multiply, multiply_part, multiply_row},
         memory::{Unwritten, Written, overwrite, resize, write_each, zeroed},
         simd::InstructionSet,
         view::Matrix,
@@ -138,7 +138,7 @@ impl Operands {
                     InstructionSet::best(),
                     probabilities,
                     values,
-                    End::NONE,
+                    ProductEpilogue::NONE,
                     out,
                 )
             }

@@ -6,19 +6,13 @@ use super::run::Convolution;
 use crate::flex::{
     elementary::activate,
     memory::{Buffer, Cuts, Grid, InOrder, Unwritten, Written, with_scratch},
-    plan::threads,
+    plan::{ConvSizes, threads, tuning::MAX_LANE_TAPS},
     simd::{Floats, Isa, WIDEST, with_isa},
     threads::uneven_parts,
     tile::{Bounds, RowOffsets},
 };
 use crate::spec::epilogue::Activation;
 use transpose::Square;
-
-/// Maximum number of elements of a padded plane.
-const MOST: usize = 1 << 10;
-
-/// Maximum number of taps.
-const TAPS: usize = 64;
 
 /// Planes of at most as many channels as a register has lanes.
 struct Block<'a> {
@@ -37,41 +31,20 @@ struct Block<'a> {
 }
 
 impl Convolution<'_> {
-    /// Returns `None` unless the convolution is depthwise with one output per channel, narrow rows and no residual input.
-    pub fn by_blocks(&self) -> Option<Buffer> {
+    /// Computes a convolution of [`ConvMethod::ChannelsInLanes`](crate::flex::plan::ConvMethod::ChannelsInLanes).
+    pub fn in_lanes(&self, sizes: &ConvSizes) -> Option<Buffer> {
         let (g, filters) = (self.geometry, self.filters);
         let lanes = filters.set.lanes();
-        let [channel, row, column] = [1, 3, 4].map(|axis| self.steps[axis]);
-        let is_plane = [g.sizes[0], g.kernel[0], g.positions[0]] == [1; 3] && g.before[0] == 0;
-        let dense = (g.sizes[2] == 1 || column == 1) && (g.sizes[1] == 1 || row == g.sizes[2]);
-        let taps = g.taps();
-        let padded = [1, 2].map(|axis| {
-            let reach = (g.kernel[axis] - 1).checked_mul(g.dilations[axis])?;
-            let last = (g.positions[axis] - 1).checked_mul(g.strides[axis])?;
-            reach.checked_add(last)?.checked_add(1)
-        });
-        let [Some(height), Some(width)] = padded else {
-            return None;
-        };
-        if !is_plane
-            || !dense
-            || filters.inner != taps
-            || filters.outputs != 1
-            || taps > TAPS
-            || lanes < WIDEST / 2
-            || g.positions[2] >= lanes
-            || height.checked_mul(width).is_none_or(|plane| plane > MOST)
-            || self.sum.is_some()
-        {
-            return None;
-        }
+        let (channel, taps) = (self.steps[1], g.taps());
+        let [height, width] = sizes.padded_plane()?;
+        assert!(filters.inner == taps && filters.outputs == 1 && self.sum.is_none());
         let bounds = Bounds::of(self.activation);
         let after = bounds.is_none() && self.activation != Activation::Identity;
-        let places = (0..g.kernel[1]).flat_map(|down| {
+        let offsets = (0..g.kernel[1]).flat_map(|down| {
             let right = 0..g.kernel[2];
             right.map(move |right| down * g.dilations[1] * width + right * g.dilations[2])
         });
-        let places = RowOffsets::new(places.map(|place| place * lanes))?;
+        let offsets = RowOffsets::new(offsets.map(|offset| offset * lanes))?;
         let positions = g.positions[1] * g.positions[2];
         let (groups, plane) = (filters.groups, g.sizes[1] * g.sizes[2]);
         let count = self.batches * groups * positions;
@@ -88,11 +61,11 @@ impl Convolution<'_> {
             let out = out.reshaped(self.batches * groups, positions);
             out.side_by_side(grid, tasks, |_, spot, out| {
                 let (batch, first) = (spot.rows.start / groups, spot.rows.start % groups);
-                let there = spot.rows.len();
-                let mut weight = [[0.0; WIDEST]; TAPS];
+                let count = spot.rows.len();
+                let mut weight = [[0.0; WIDEST]; MAX_LANE_TAPS];
                 let mut bias = [0.0; WIDEST];
-                for lane in 0..there {
-                    let mut taps_of = [0.0; TAPS];
+                for lane in 0..count {
+                    let mut taps_of = [0.0; MAX_LANE_TAPS];
                     filters.copy(first + lane, 0, &mut taps_of[..taps]);
                     for (weight, tap) in weight.iter_mut().zip(&taps_of[..taps]) {
                         weight[lane] = *tap;
@@ -100,10 +73,10 @@ impl Convolution<'_> {
                     bias[lane] = self.bias.map_or(0.0, |bias| bias[first + lane]);
                 }
                 let from = batch * self.steps[0] + first * channel;
-                let values = &self.values[from..][..(there - 1) * channel + plane];
+                let values = &self.values[from..][..(count - 1) * channel + plane];
                 let block = Block {
                     of: self,
-                    count: there,
+                    count,
                     values,
                     bias: &bias,
                     weight: &weight[..taps],
@@ -111,7 +84,7 @@ impl Convolution<'_> {
                         low: f32::NEG_INFINITY,
                         high: f32::INFINITY,
                     }),
-                    taps: &places,
+                    taps: &offsets,
                     width,
                 };
                 let room = height * width * lanes;

@@ -4,18 +4,12 @@ use super::run::Convolution;
 use crate::flex::{
     elementary::activate,
     memory::Buffer,
-    plan::threads,
+    plan::{threads, tuning::MAX_DEPTHWISE_TAPS},
     simd::{Floats, Isa},
     tile::Bounds,
     window::{At, Fold, Planes, Windows, by_bands},
 };
 use crate::spec::epilogue::Activation;
-
-/// Maximum number of taps.
-const MOST: usize = 256;
-
-/// Maximum number of outputs per channel. For more, a matrix product reads the input once.
-const FEW: usize = 2;
 
 /// Operands of one output channel.
 struct Channel<'a> {
@@ -27,14 +21,12 @@ struct Channel<'a> {
 }
 
 impl Convolution<'_> {
-    /// Returns `None` unless the convolution is depthwise with few outputs per channel and contiguous columns.
-    pub fn by_channels(&self) -> Option<Buffer> {
+    /// Computes a convolution of [`ConvMethod::Windows`](crate::flex::plan::ConvMethod::Windows). Returns `None` if its tables
+    /// would be too large.
+    pub fn by_windows(&self) -> Option<Buffer> {
         let (g, filters) = (self.geometry, self.filters);
         let taps = g.taps();
-        let columns = g.sizes[2] == 1 || self.steps[4] == 1;
-        if filters.inner != taps || filters.outputs > FEW || taps > MOST || !columns {
-            return None;
-        }
+        assert!(filters.inner == taps && (g.sizes[2] == 1 || self.steps[4] == 1));
         let [batch, channel, depth, row] = [0, 1, 2, 3].map(|axis| self.steps[axis]);
         let windows = Windows::new(filters.set, g, [depth, row], 0.0)?;
         let bounds = Bounds::of(self.activation);
@@ -48,7 +40,7 @@ impl Convolution<'_> {
         let threads = threads(count * taps);
         Some(Buffer::filled(count, |out| {
             by_bands(out, filters.set, planes, threads, |unit, rows, out| {
-                let mut weight = [0.0; MOST];
+                let mut weight = [0.0; MAX_DEPTHWISE_TAPS];
                 let output = unit % outputs;
                 let group = output / filters.outputs;
                 filters.copy(group, output % filters.outputs, &mut weight[..taps]);

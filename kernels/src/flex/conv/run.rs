@@ -10,7 +10,10 @@ use super::rows::Rows;
 use crate::flex::{
     elementary::activate,
     memory::{Buffer, Unwritten, Written, repeated, with_scratch},
-    plan::{Band, BandPlan, ConvSizes, Machine, TileColumns, tile_columns, tuning::MAX_PANELS_LEN},
+    plan::{
+        Band, BandPlan, ConvMethod, ConvSizes, Machine, TileColumns, tile_columns,
+        tuning::MAX_PANELS_LEN,
+    },
     tile::{Addend, Bounds, F32_PER_CACHE_LINE, FloatEpilogue, FloatOperands, RowOffsets, Tile},
 };
 use crate::spec::epilogue::Activation;
@@ -64,9 +67,6 @@ impl Convolution<'_> {
             self.geometry = self.geometry.flat();
             self.steps = [self.steps[0], channel, 0, 0, 1];
         }
-        if let Some(y) = self.by_blocks().or_else(|| self.by_channels()) {
-            return Some(y);
-        }
         let filters = self.filters;
         let sizes = ConvSizes {
             geometry: self.geometry,
@@ -77,6 +77,15 @@ impl Convolution<'_> {
             panel: filters.panel,
         };
         let machine = Machine::of_floats(filters.set);
+        let method = ConvMethod::of(&sizes, self.steps, self.sum.is_some(), machine.tile);
+        let special = match method {
+            ConvMethod::ChannelsInLanes => self.in_lanes(&sizes),
+            ConvMethod::Windows => self.by_windows(),
+            ConvMethod::Bands => None,
+        };
+        if special.is_some() {
+            return special;
+        }
         let plan = BandPlan::of_floats(sizes, in_place.then_some(channel), &machine);
         let packs = plan.reads.packs_panels();
         let columns = plan.bands.iter().map(|band| {

@@ -4,7 +4,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::{end::End, pack::RightPart};
+use super::{epilogue::ProductEpilogue, pack::RightPart};
 use crate::flex::{
     elementary::activate,
     memory::{Cuts, Grid, SliceWriter, Unwritten, Written},
@@ -24,7 +24,7 @@ pub fn packed_row<'a>(
     a: &[f32],
     b: RightPart<'_>,
     columns: usize,
-    end: End<'_>,
+    epilogue: ProductEpilogue<'_>,
     out: Unwritten<'a>,
 ) -> Written<'a> {
     let parts = threads_reading(0, 4 * a.len() * columns);
@@ -34,12 +34,12 @@ pub fn packed_row<'a>(
         part.write(|out| {
             let first = spot.columns.start;
             let out = multiply_packed_row(a, b, first, out);
-            for more in [end.bias, end.sum].into_iter().flatten() {
+            for more in [epilogue.bias, epilogue.addend].into_iter().flatten() {
                 for (out, more) in out.iter_mut().zip(&more[first..]) {
                     *out += more;
                 }
             }
-            activate(out, end.activation);
+            activate(out, epilogue.activation);
             out
         })
     })

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    end::End,
+    epilogue::ProductEpilogue,
     pack::{Right, RightPart, pack_columns, pack_left},
     packed_row::packed_row,
 };
@@ -37,11 +37,11 @@ pub type Unpack<'a> = dyn Fn(usize, &mut [f32]) + Sync + 'a;
 pub fn multiply_packed<'a>(
     a: Matrix<'_>,
     b: &Right,
-    end: End<'_>,
+    epilogue: ProductEpilogue<'_>,
     out: Unwritten<'a>,
 ) -> Written<'a> {
     let plan = plan(b.set, a, b.columns, RightLayout::Panels);
-    product(b.set, a, Columns::Packed(b.whole()), &plan, end, out)
+    product(b.set, a, Columns::Packed(b.whole()), &plan, epilogue, out)
 }
 
 /// Writes `a` times the rows `terms` and the columns `columns` of a packed matrix. The first column is a multiple of
@@ -69,7 +69,14 @@ pub fn multiply_part<'a>(
         offsets,
     };
     let plan = plan(b.set, a, columns.len(), RightLayout::Panels);
-    product(b.set, a, Columns::Packed(part), &plan, End::NONE, out)
+    product(
+        b.set,
+        a,
+        Columns::Packed(part),
+        &plan,
+        ProductEpilogue::NONE,
+        out,
+    )
 }
 
 /// Writes `a * b`.
@@ -77,7 +84,7 @@ pub fn multiply<'a>(
     set: InstructionSet,
     a: Matrix<'_>,
     b: Matrix<'_>,
-    end: End<'_>,
+    epilogue: ProductEpilogue<'_>,
     out: Unwritten<'a>,
 ) -> Written<'a> {
     let layout = if b.column_step == 1 {
@@ -89,10 +96,10 @@ pub fn multiply<'a>(
     if plan.reads == RightReads::InPlace
         && let Some(offsets) = RowOffsets::even(b.rows, b.row_step)
     {
-        return product(set, a, Columns::InPlace(b, &offsets), &plan, end, out);
+        return product(set, a, Columns::InPlace(b, &offsets), &plan, epilogue, out);
     }
     let b = Right::new(set, b);
-    product(set, a, Columns::Packed(b.whole()), &plan, end, out)
+    product(set, a, Columns::Packed(b.whole()), &plan, epilogue, out)
 }
 
 /// Writes `a` times a matrix whose panels `unpack` decodes.
@@ -101,12 +108,19 @@ pub fn multiply_unpacked<'a>(
     a: Matrix<'_>,
     columns: usize,
     unpack: &Unpack<'_>,
-    end: End<'_>,
+    epilogue: ProductEpilogue<'_>,
     out: Unwritten<'a>,
 ) -> Written<'a> {
     let offsets = RowOffsets::of_panel(a.columns, set.nr());
     let plan = plan(set, a, columns, RightLayout::Panels);
-    product(set, a, Columns::Unpacked(unpack, &offsets), &plan, end, out)
+    product(
+        set,
+        a,
+        Columns::Unpacked(unpack, &offsets),
+        &plan,
+        epilogue,
+        out,
+    )
 }
 
 fn plan(set: InstructionSet, a: Matrix<'_>, columns: usize, right: RightLayout) -> ProductPlan {
@@ -123,7 +137,7 @@ fn product<'a>(
     a: Matrix<'_>,
     b: Columns<'_>,
     plan: &ProductPlan,
-    end: End<'_>,
+    epilogue: ProductEpilogue<'_>,
     out: Unwritten<'a>,
 ) -> Written<'a> {
     let (rows, inner, columns) = (a.rows, a.columns, plan.columns);
@@ -131,10 +145,14 @@ fn product<'a>(
     if rows == 0 || columns == 0 {
         return out.zeroed();
     }
-    assert!(end.sum.is_none_or(|sum| sum.len() >= rows * columns));
+    assert!(
+        epilogue
+            .addend
+            .is_none_or(|addend| addend.len() >= rows * columns)
+    );
     let is_one_row = plan.reads == RightReads::PanelsForOneRow && a.column_step == 1;
     if let (true, Columns::Packed(b)) = (is_one_row, b) {
-        return packed_row(&a.values[..inner], b, columns, end, out);
+        return packed_row(&a.values[..inner], b, columns, epilogue, out);
     }
     let panel = plan.panel;
     with_scratch(rows * inner, |left| {
@@ -154,7 +172,7 @@ fn product<'a>(
                 columns: spot.columns,
                 stride: columns,
             };
-            part.run(b, end, out)
+            part.run(b, epilogue, out)
         })
     })
 }
@@ -172,7 +190,12 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    fn run<'a>(&self, b: Columns<'_>, end: End<'_>, out: Unwritten<'a>) -> Written<'a> {
+    fn run<'a>(
+        &self,
+        b: Columns<'_>,
+        epilogue: ProductEpilogue<'_>,
+        out: Unwritten<'a>,
+    ) -> Written<'a> {
         let width = self.set.nr();
         let mut written = out.in_columns(width, |at, out| {
             let (first, count) = (self.columns.start + at, out.columns());
@@ -183,25 +206,26 @@ impl Part<'_> {
                     } else {
                         &[]
                     };
-                    self.tiles(first, [b.panel(first), next], b.offsets, end, out)
+                    self.tiles(first, [b.panel(first), next], b.offsets, epilogue, out)
                 }
                 Columns::InPlace(b, offsets) => {
                     let values = b.columns(first, count).values;
                     if values.len() >= offsets.furthest() + width {
-                        self.tiles(first, [values, &[]], offsets, end, out)
+                        self.tiles(first, [values, &[]], offsets, epilogue, out)
                     } else {
-                        self.last(first, b.columns(first, count), end, out)
+                        self.last(first, b.columns(first, count), epilogue, out)
                     }
                 }
                 Columns::Unpacked(unpack, offsets) => with_scratch(width * self.inner, |panel| {
                     unpack(first, panel);
-                    self.tiles(first, [panel, &[]], offsets, end, out)
+                    self.tiles(first, [panel, &[]], offsets, epilogue, out)
                 }),
             }
         });
-        if end.activation != Activation::Identity && Bounds::of(end.activation).is_none() {
+        if epilogue.activation != Activation::Identity && Bounds::of(epilogue.activation).is_none()
+        {
             for row in 0..self.rows.len() {
-                activate(written.row(row), end.activation);
+                activate(written.row(row), epilogue.activation);
             }
         }
         written
@@ -212,14 +236,14 @@ impl Part<'_> {
         &self,
         first: usize,
         columns: Matrix<'_>,
-        end: End<'_>,
+        epilogue: ProductEpilogue<'_>,
         out: Unwritten<'a>,
     ) -> Written<'a> {
         let width = self.set.nr();
         let mut panel = repeated(width * columns.rows, 0.0);
         pack_columns(columns, width, &mut panel);
         let offsets = RowOffsets::of_panel(columns.rows, width);
-        self.tiles(first, [&panel, &[]], &offsets, end, out)
+        self.tiles(first, [&panel, &[]], &offsets, epilogue, out)
     }
 
     /// Writes the tiles of all rows over the columns from `first` on.
@@ -228,7 +252,7 @@ impl Part<'_> {
         first: usize,
         [right, next]: [&[f32]; 2],
         offsets: &RowOffsets,
-        end: End<'_>,
+        epilogue: ProductEpilogue<'_>,
         out: Unwritten<'a>,
     ) -> Written<'a> {
         let (lanes, count) = (self.set.lanes(), out.columns());
@@ -242,15 +266,15 @@ impl Part<'_> {
                 next: next.next().unwrap_or(&[]),
             };
             let epilogue = FloatEpilogue {
-                bias: match end.bias {
+                bias: match epilogue.bias {
                     Some(bias) => Bias::Columns(&bias[first..]),
                     None => Bias::Zero,
                 },
-                addend: end.sum.map(|sum| Addend {
-                    values: &sum[row * self.stride + first..],
+                addend: epilogue.addend.map(|addend| Addend {
+                    values: &addend[row * self.stride + first..],
                     stride: self.stride,
                 }),
-                bounds: Bounds::of(end.activation),
+                bounds: Bounds::of(epilogue.activation),
             };
             let tile = Tile {
                 rows: out.rows(),
@@ -278,14 +302,16 @@ mod tests {
         (0..count).map(|_| next()).collect()
     }
 
-    fn expected(a: Matrix<'_>, b: Matrix<'_>, end: End<'_>) -> Vec<f32> {
+    fn expected(a: Matrix<'_>, b: Matrix<'_>, epilogue: ProductEpilogue<'_>) -> Vec<f32> {
         let element = |row: usize, column: usize| {
             let terms =
                 (0..a.columns).map(|at| f64::from(a.at(row, at)) * f64::from(b.at(at, column)));
             let mut value = terms.sum::<f64>() as f32;
-            value += end.bias.map_or(0.0, |bias| bias[column]);
-            value += end.sum.map_or(0.0, |sum| sum[row * b.columns + column]);
-            match end.activation {
+            value += epilogue.bias.map_or(0.0, |bias| bias[column]);
+            value += epilogue
+                .addend
+                .map_or(0.0, |addend| addend[row * b.columns + column]);
+            match epilogue.activation {
                 Activation::Clip(low, high) => value.clamp(low as f32, high as f32),
                 Activation::LeakyRelu(alpha) if value < 0.0 => value * alpha as f32,
                 _ => value,
@@ -317,7 +343,7 @@ mod tests {
                 let y = Buffer::filled(9 * count, |out| {
                     multiply_part(a, &right, terms.clone(), first..first + count, out)
                 });
-                for (y, expected) in y.iter().zip(expected(a, b, End::NONE)) {
+                for (y, expected) in y.iter().zip(expected(a, b, ProductEpilogue::NONE)) {
                     assert!((y - expected).abs() < 1e-5, "{set:?} {terms:?} {first}");
                 }
             }
@@ -338,7 +364,7 @@ mod tests {
                 (40, 20, 48),
             ] {
                 let (a, b) = (values(rows * inner, 1), values(inner * columns, 2));
-                let (bias, sum) = (values(columns, 3), values(rows * columns, 4));
+                let (bias, addend) = (values(columns, 3), values(rows * columns, 4));
                 let matrix = |values, rows, columns| Matrix {
                     rows,
                     ..Matrix::dense(values, columns)
@@ -357,21 +383,21 @@ mod tests {
                     (left[0], right[1]),
                 ] {
                     let clip = Activation::Clip(-0.1, 0.3);
-                    for end in [
-                        End::NONE,
-                        End {
+                    for epilogue in [
+                        ProductEpilogue::NONE,
+                        ProductEpilogue {
                             bias: Some(&bias),
                             activation: Activation::LeakyRelu(0.5),
-                            ..End::NONE
+                            ..ProductEpilogue::NONE
                         },
-                        End {
+                        ProductEpilogue {
                             bias: Some(&bias),
-                            sum: Some(&sum),
+                            addend: Some(&addend),
                             activation: clip,
                         },
                     ] {
                         let check = |y: Buffer| {
-                            for (y, expected) in y.iter().zip(expected(a, b, end)) {
+                            for (y, expected) in y.iter().zip(expected(a, b, epilogue)) {
                                 assert!(
                                     (y - expected).abs() < 1e-5,
                                     "{set:?} {rows} {inner} {columns}"
@@ -380,10 +406,10 @@ mod tests {
                         };
                         let packed = Right::new(set, b);
                         check(Buffer::filled(rows * columns, |out| {
-                            multiply(set, a, b, end, out)
+                            multiply(set, a, b, epilogue, out)
                         }));
                         check(Buffer::filled(rows * columns, |out| {
-                            multiply_packed(a, &packed, end, out)
+                            multiply_packed(a, &packed, epilogue, out)
                         }));
                     }
                 }

@@ -2,10 +2,10 @@
 
 use super::{
     bands::{Band, Layout},
-    machine::Machine,
+    machine::{Machine, TileSize},
     tuning::{self, BYTES_PER_FLOAT},
 };
-use crate::flex::{memory::Cuts, threads::even_parts};
+use crate::flex::{memory::Cuts, simd::WIDEST, threads::even_parts};
 use crate::spec::geometry::Geometry;
 
 /// Sizes of a convolution.
@@ -20,6 +20,17 @@ pub struct ConvSizes {
     pub outputs: usize,
     /// Number of output channels of a packed panel of the weight.
     pub panel: usize,
+}
+
+/// Algorithm of a convolution of floats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConvMethod {
+    /// A depthwise convolution of narrow planes, with channels in the lanes.
+    ChannelsInLanes,
+    /// A depthwise convolution with output pixels in the lanes, over the input in place.
+    Windows,
+    /// A matrix product of the weight with bands of the input.
+    Bands,
 }
 
 /// Division of a convolution into parts: output channels of a band, which one thread computes.
@@ -65,6 +76,17 @@ impl ConvSizes {
         self.geometry.positions.iter().product()
     }
 
+    /// Number of rows and columns of a plane that the taps of all output pixels read, `None` if it overflows.
+    pub fn padded_plane(&self) -> Option<[usize; 2]> {
+        let g = &self.geometry;
+        let reach = |axis: usize| {
+            let taps = (g.kernel[axis] - 1).checked_mul(g.dilations[axis])?;
+            let last = (g.positions[axis] - 1).checked_mul(g.strides[axis])?;
+            taps.checked_add(last)?.checked_add(1)
+        };
+        Some([reach(1)?, reach(2)?])
+    }
+
     /// Number of multiplications. It may wrap around no more than the number of output elements.
     fn multiplications(&self) -> usize {
         let outputs = self.batches * self.groups * self.outputs * self.positions();
@@ -81,6 +103,43 @@ impl ConvSizes {
             self.positions() / slices,
             even_parts(threads).div_ceil(units),
         )
+    }
+}
+
+impl ConvMethod {
+    /// `strides`: those of the input along batch, channels, depth, rows and columns.
+    pub fn of(sizes: &ConvSizes, strides: [usize; 5], has_addend: bool, tile: TileSize) -> Self {
+        let g = &sizes.geometry;
+        let [.., row, column] = strides;
+        let taps = g.taps();
+        let has_dense_rows = g.sizes[2] == 1 || column == 1;
+        let has_dense_planes = has_dense_rows && (g.sizes[1] == 1 || row == g.sizes[2]);
+        let has_one_depth = [g.sizes[0], g.kernel[0], g.positions[0]] == [1; 3] && g.before[0] == 0;
+        let fits = |plane: [usize; 2]| {
+            plane[0]
+                .checked_mul(plane[1])
+                .is_some_and(|len| len <= tuning::MAX_PLANE_LEN)
+        };
+        if sizes.inputs != 1 {
+            Self::Bands
+        } else if sizes.outputs == 1
+            && has_one_depth
+            && has_dense_planes
+            && !has_addend
+            && tile.lanes >= WIDEST / 2
+            && g.positions[2] < tile.lanes
+            && taps <= tuning::MAX_LANE_TAPS
+            && sizes.padded_plane().is_some_and(fits)
+        {
+            Self::ChannelsInLanes
+        } else if sizes.outputs <= tuning::MAX_CHANNEL_MULTIPLIER
+            && taps <= tuning::MAX_DEPTHWISE_TAPS
+            && has_dense_rows
+        {
+            Self::Windows
+        } else {
+            Self::Bands
+        }
     }
 }
 

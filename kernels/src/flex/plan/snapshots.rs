@@ -2,7 +2,7 @@
 
 use super::{
     attention::{AttentionPlan, AttentionSizes},
-    conv::{BandPlan, ConvSizes},
+    conv::{BandPlan, ConvMethod, ConvSizes},
     machine::{Machine, TileSize},
     product::{ProductPlan, ProductSizes, RightLayout},
 };
@@ -72,7 +72,7 @@ const fn sequence(name: &'static str, channels: [usize; 2], length: usize, kerne
     }
 }
 
-const LAYERS: [Layer; 14] = [
+const LAYERS: [Layer; 17] = [
     Layer {
         strides: [2; 2],
         ..layer("resnet-50 stem", [3, 64], 224, 7)
@@ -84,6 +84,20 @@ const LAYERS: [Layer; 14] = [
     Layer {
         groups: 32,
         ..layer("resnext-50 3x3", [128, 128], 56, 3)
+    },
+    Layer {
+        groups: 96,
+        ..layer("mobilenet v2 depthwise", [96, 96], 112, 3)
+    },
+    Layer {
+        groups: 960,
+        ..layer("mobilenet v2 last depthwise", [960, 960], 7, 3)
+    },
+    Layer {
+        groups: 64,
+        padding: [0; 2],
+        strides: [4; 2],
+        ..layer("patches of 64 channels", [64, 256], 56, 4)
     },
     layer("mobilenet v2 expansion", [16, 96], 112, 1),
     layer("squeezenet squeeze", [512, 64], 13, 1),
@@ -135,6 +149,18 @@ fn described(layer: Layer, machine: &Machine) -> String {
         panel: machine.tile.panel_rows(outputs),
     };
     let stride = layer.size[0] * layer.size[1];
+    let plane = geometry.sizes[1] * geometry.sizes[2];
+    let strides = [
+        inputs * layer.groups * plane,
+        plane,
+        plane,
+        geometry.sizes[2],
+        1,
+    ];
+    let method = ConvMethod::of(&sizes, strides, false, machine.tile);
+    if method != ConvMethod::Bands {
+        return format!("{method:?}");
+    }
     let plan = BandPlan::of_floats(sizes, is_pointwise.then_some(stride), machine);
     let [rows, columns] = plan.layout.band;
     let (reads, bands) = (plan.reads, plan.bands.len());

@@ -30,6 +30,19 @@ pub const MAX_PANELS_LEN: usize = 160 << 10;
 /// Maximum number of row panels of the weight for which a convolution of several taps reads the copy of a band in place.
 pub const COPY_PANELS: usize = 8;
 
+/// Maximum number of output channels of an input channel of a depthwise convolution. With more, a matrix product reads the input
+/// once.
+pub const MAX_CHANNEL_MULTIPLIER: usize = 2;
+
+/// Maximum number of taps of a depthwise convolution that reads its input in place.
+pub const MAX_DEPTHWISE_TAPS: usize = 256;
+
+/// Maximum number of taps of a depthwise convolution with channels in the lanes.
+pub const MAX_LANE_TAPS: usize = 64;
+
+/// Maximum number of elements of a padded plane of a depthwise convolution with channels in the lanes.
+pub const MAX_PLANE_LEN: usize = 1 << 10;
+
 /// Number of floats in a page of memory.
 pub const F32_PER_PAGE: usize = 1 << 10;
 

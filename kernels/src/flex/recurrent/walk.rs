@@ -7,7 +7,7 @@ use super::{
     levels::{quantize, scale_columns},
 };
 use crate::flex::{
-    gemm::{End, Right, multiply_packed},
+    gemm::{ProductEpilogue, Right, multiply_packed},
     memory::{RunWriter, Unwritten, Written, overwrite, repeated, zeroed},
     view::Matrix,
 };
@@ -261,7 +261,10 @@ fn rows_of<'a>(
 
 /// Writes rows times packed weights.
 fn product(rows: &[f32], width: usize, weights: &Right, bias: Option<&[f32]>, out: &mut [f32]) {
-    let end = End { bias, ..End::NONE };
+    let end = ProductEpilogue {
+        bias,
+        ..ProductEpilogue::NONE
+    };
     overwrite(out, |out| {
         multiply_packed(Matrix::dense(rows, width), weights, end, out)
     });

@@ -14,7 +14,7 @@ use crate::{
     backend::{self, Given, Recurrence},
     flex::{
         copy::dense,
-        gemm::{End, Right, multiply_packed},
+        gemm::{ProductEpilogue, Right, multiply_packed},
         memory::Buffer,
         packed::{Pack, pack},
         quantize::{Integer, by_dtype, elements},
@@ -114,7 +114,10 @@ impl Weights {
     /// Products of inputs with the weights of all directions, row after row.
     pub fn project(&self, x: &Inputs, bias: Option<&[f32]>) -> Buffer {
         let (x, scale) = (x.matrix(), x.scale());
-        let end = End { bias, ..End::NONE };
+        let end = ProductEpilogue {
+            bias,
+            ..ProductEpilogue::NONE
+        };
         let mut rows = Buffer::filled(x.rows * self.input.columns, |out| {
             multiply_packed(x, &self.input, end, out)
         });

@@ -4,18 +4,18 @@ use crate::spec::epilogue::Activation;
 
 /// Epilogue of a product: bias, residual input, activation.
 #[derive(Clone, Copy)]
-pub struct End<'a> {
+pub struct ProductEpilogue<'a> {
     /// An element for each column.
     pub bias: Option<&'a [f32]>,
     /// Residual input, in the layout of the product.
-    pub sum: Option<&'a [f32]>,
+    pub addend: Option<&'a [f32]>,
     pub activation: Activation,
 }
 
-impl End<'_> {
+impl ProductEpilogue<'_> {
     pub const NONE: Self = Self {
         bias: None,
-        sum: None,
+        addend: None,
         activation: Activation::Identity,
     };
 }
