@@ -42,7 +42,7 @@ pub use geometry::Geometry;
 use run::Convolution;
 use transposed::conv_transpose;
 
-/// The convolution; `other` computes what is not of single precision, and what is empty.
+/// The convolution. `other` computes double precision and empty outputs.
 fn conv<const S: usize>(
     x: FlexTensor,
     weight: FlexTensor,
@@ -68,7 +68,7 @@ fn conv<const S: usize>(
     finish(y, sum, epilogue.activation)
 }
 
-/// Kernels by the number of axes, with those of Flex for what has no tiles.
+/// Kernels by the number of axes. Those of Flex compute what tiles cannot.
 macro_rules! by_axes {
     ($($conv:ident $conv_transpose:ident $axes:literal;)*) => {$(
         pub fn $conv(
@@ -247,7 +247,7 @@ mod tests {
         case(2, 2, 2, [5, 39], seven.strides([2, 2]).dilations([1, 2]));
         case(3, 60, 3, [6, 17], three.strides([1, 3]).dilations([2, 1]));
         case(2, 2, 2, [1, 2], three.pads([(2, 5), (4, 9)]));
-        // Planes whose channels lie side by side.
+        // Planes with channels in the lanes.
         case(37, 37, 37, [7, 7], three);
         case(33, 33, 33, [14, 13], three.strides([2, 2]));
         case(
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn more_than_one_band_fits() {
-        // As small as weights of so many terms are.
+        // Weights for large depths are small.
         let weight = |shape| noise::<4>(shape, 2).mul_scalar(0.1);
         let three = Window::new([3, 3]).pads([(1, 1); 2]);
         let x = noise([1, 80, 50, 60], 1);

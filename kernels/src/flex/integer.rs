@@ -1,4 +1,4 @@
-//! Products and convolutions of bytes, summed in integers of 32 bits.
+//! Products and convolutions of bytes, in 32-bit sums.
 //!
 //! Instructions multiply unsigned bytes with signed ones, or signed ones with each other ([`DotInstructions::flip`]). The other kind is
 //! shifted by 128, and so is its zero point, which changes no difference of the two. Zero points are not subtracted from
@@ -41,18 +41,19 @@ pub use pack::Right;
 use per_axis::PerAxis;
 use requantize::conversion;
 
-/// What a product has beside its operands.
+/// Operands of a product other than its two tensors.
 pub struct Operands {
     /// The zero points of both operands.
     pub zeros: [Given<Flex>; 2],
     pub bias: Given<Flex>,
-    /// Of both operands and the result.
+    /// Scales of both operands and the result.
     pub scales: [Given<Flex>; 3],
+    /// Zero point of the result.
     pub zero: Given<Flex>,
 }
 
 impl Operands {
-    /// The two operands, and what else there is.
+    /// The two tensors, and the other operands.
     fn of(product: ByteProduct<Flex>) -> (FlexTensor, FlexTensor, Self) {
         let operands = Self {
             zeros: [product.left_zero, product.right_zero],
@@ -75,7 +76,7 @@ fn bytes(x: &FlexTensor) -> Option<(&[u8], bool)> {
     Some((x.bytes().get(first..)?, is_signed))
 }
 
-/// A convolution over up to three axes; `None` where it is not of bytes, or nothing.
+/// A convolution over up to three axes. Declines other element types and empty outputs.
 pub fn conv(
     operands: ByteProduct<Flex>,
     options: ConvOptions<3>,
@@ -84,8 +85,8 @@ pub fn conv(
     outcome(convolution(operands, options, integers))
 }
 
-/// The product of the matrices of the last two axes; declines where nothing is multiplied, and for what is not of bytes or has numbers
-/// along rows and columns at once.
+/// The product of the matrices of the last two axes. Declines empty products, other element types, and scales or zero points along
+/// rows and columns at once.
 pub fn matmul(operands: ByteProduct<Flex>, integers: Integers) -> backend::Outcome<Flex> {
     outcome(matmul::product(operands, integers))
 }
@@ -139,13 +140,13 @@ fn convolution(
         return None;
     };
     let weight_zeros = PerAxis::<i32>::of_outputs(weight_zero.int(), outputs)?.each(outputs);
-    // What does not fit a byte is the zero point of nothing.
+    // A number that does not fit a byte cannot be a zero point.
     let padding = if is_signed {
         i8::try_from(zero).ok()? as u8
     } else {
         u8::try_from(zero).ok()?
     };
-    // As the bytes that a product takes, and as signed ones.
+    // Zero points of the bytes that instructions take, and of signed bytes.
     let shifted = zero + filters.dot.shift(is_signed);
     let shift = if weight_signed { 0 } else { -128 };
     let weight_zeros: Vec<i32> = weight_zeros

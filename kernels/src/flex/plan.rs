@@ -13,7 +13,7 @@ mod snapshots;
 pub mod tuning;
 
 pub use attention::{AttentionPlan, AttentionSizes};
-pub use bands::{Band, Layout};
+pub use bands::{Band, CopiedRange, Layout};
 pub use columns::{TileColumns, tile_columns};
 pub use conv::{BandPlan, ConvMethod, ConvSizes};
 pub use machine::{Machine, TileSize, threads, threads_reading};

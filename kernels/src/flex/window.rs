@@ -42,8 +42,8 @@ pub struct Windows {
 const MOST: usize = 1 << 22;
 
 impl Windows {
-    /// For inputs with these strides along depth and rows, and contiguous columns. The padding is `value`. Returns `None` if
-    /// the input is empty, or the tables would be too large.
+    /// Windows over inputs with these strides along depth and rows, and contiguous columns. The padding is `value`. Returns
+    /// `None` if the input is empty, or the tables would be too large.
     pub fn new(
         set: InstructionSet,
         geometry: Geometry,

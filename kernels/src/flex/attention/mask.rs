@@ -40,7 +40,7 @@ pub fn row_of<T: Element + Pod>(x: &FlexTensor, place: [usize; 3]) -> &[T] {
     &x.storage::<T>()[start..start + sizes[3]]
 }
 
-/// From the first to the last key that is 0 in any row of a mask; what is of size 1 is looked at once.
+/// Range from the first to the last key that is 0 in any row of a mask. Axes of size 1 are read once.
 pub fn seen_of(
     mask: &FlexTensor,
     batch: usize,

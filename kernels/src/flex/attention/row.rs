@@ -10,16 +10,16 @@ use crate::{
     spec::scores::{Scores, Undefined},
 };
 
-/// What hides keys and what is added to scores, for one query.
+/// Mask and bias of the scores of one query.
 #[derive(Clone, Copy)]
 pub struct Masks<'a> {
-    /// 0 where the key is seen.
+    /// 0 for keys that the query attends to.
     pub hidden: Option<&'a [u8]>,
     pub bias: Option<&'a [f32]>,
 }
 
 compiled_per_set! {
-    /// Makes products of a query with keys probabilities, but for `factor`, with which each is to be multiplied.
+    /// Converts products of a query with keys to probabilities that are still to be multiplied by `factor`.
     pub fn probabilities(row: &mut [f32], masks: Masks<'_>, scores: Scores, factor: &mut f32) = probabilities_of;
 }
 
@@ -74,7 +74,7 @@ fn probabilities_of<S: MulAdd>(
     }
     *factor = 1.0 / powers::<S>(row, greatest);
     if factor.is_nan() && scores.undefined == Undefined::Zero {
-        // What is no number among the values stays so.
+        // NaN among the values stays NaN.
         row.fill(0.0);
         *factor = 1.0;
     }

@@ -38,8 +38,7 @@ pub fn multiply<'a>(
     })
 }
 
-/// Writes the outputs from `first` on, as many as tiles have columns, for each input, or for each place of blocks where
-/// inputs are ordered by them.
+/// Writes NR outputs from `first` on, for each input, or for each position of the blocks if inputs are ordered by blocks.
 pub fn unpack(set: InstructionSet, panels: &Panels, first: usize, out: &mut [f32]) {
     let width = set.nr();
     for at in (0..width).step_by(set.lanes()) {
@@ -75,8 +74,8 @@ impl Panel<'_> {
         })
     }
 
-    /// Writes outputs from `lane` of the panel on, as many as a register has, for each place. Places are `step` elements
-    /// apart.
+    /// Writes a register of outputs, from `lane` of the panel on, for each position of the blocks. Positions are `step`
+    /// elements apart.
     fn unpack(self, set: InstructionSet, lane: usize, out: &mut [f32], step: usize) {
         with_bits!(self, BITS => {
             with_isa!(set, isa => decode::<_, BITS>(isa, self, lane, out, step));
@@ -84,7 +83,7 @@ impl Panel<'_> {
     }
 }
 
-/// Codes of a block less its zero points.
+/// Decoder of a block: codes minus zero points.
 struct Codes<I: CodeIsa> {
     table: I::CodeTable,
     zeros: Option<I::Floats>,
@@ -130,7 +129,7 @@ impl<I: CodeIsa, const BITS: usize> Multiply<I> for FloatCodes<'_, BITS> {
         let mut rows = self.rows.chunks_exact(ROWS * (32 / BITS));
         for block in self.panel.blocks() {
             let codes = Codes::new(isa, of, block, lane, middle);
-            // Sums of even and odd terms do not wait for each other.
+            // Sums of even and odd terms are independent, which hides the latency of additions.
             let mut of_block = [[isa.splat(0.0); 2]; ROWS];
             for word in &of.codes[block * words..][..words] {
                 let word = isa.load_words(&word.0[lane..]);
@@ -151,7 +150,7 @@ impl<I: CodeIsa, const BITS: usize> Multiply<I> for FloatCodes<'_, BITS> {
     }
 }
 
-/// Writes the floats of a register of outputs for each place, `step` elements apart.
+/// Writes the floats of a register of outputs for each position of the blocks, `step` elements apart.
 #[inline(always)]
 fn decode<I: CodeIsa, const BITS: usize>(
     isa: I,

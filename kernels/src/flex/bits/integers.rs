@@ -1,4 +1,4 @@
-//! Products of codes with rows that are rounded to 8 bits, summed block by block in integers.
+//! Products of packed weights with rows rounded to 8 bits.
 
 use super::operand::{Rounded, RoundedRows};
 use super::{Panel, by_panels, tile, with_bits};
@@ -40,7 +40,7 @@ pub fn multiply<'a>(
     })
 }
 
-/// As many rows as there are registers for.
+/// Number of rows whose accumulators fit the registers.
 fn rows(dot: DotInstructions) -> usize {
     fn rows<I: DotIsa>(_: I) -> usize {
         if I::REGISTERS > 16 { ROWS } else { ROWS / 2 }
@@ -70,7 +70,7 @@ impl Panel<'_> {
     }
 }
 
-/// The bits of the first code of each byte.
+/// Mask of the first code of each byte.
 const fn mask(bits: usize) -> i32 {
     0x0101_0101 * ((1 << bits) - 1)
 }

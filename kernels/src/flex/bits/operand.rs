@@ -1,4 +1,4 @@
-//! The rows of an operand, as panels of codes are multiplied with them.
+//! Operands that are multiplied with packed weights.
 
 use std::ops::Range;
 
@@ -9,25 +9,25 @@ use crate::flex::{
 };
 use crate::spec::bits::Panels;
 
-/// The greatest code of an operand that is rounded to 8 bits.
+/// Largest code of an operand that is rounded to 8 bits.
 const LEVELS: f32 = 127.0;
 
-/// Rows in panels of at most `panel`, whose numbers for one place follow one another.
+/// Rows of floats, packed in panels of at most `panel` rows: the values of all rows for one position are contiguous.
 pub struct Floats {
     pub panel: usize,
     places: usize,
     values: Vec<f32>,
 }
 
-/// Rows rounded to 8 bits, block by block; what is of one word or block of all rows of a panel follows one another.
+/// Rows rounded to 8 bits, block by block, in panels: the words, scales and sums of all rows for one word or block are contiguous.
 pub struct Rounded {
     pub panel: usize,
     blocks: usize,
     words: usize,
-    /// Four codes each, of the places whose codes of the matrix are in the bytes of a word at once.
+    /// Four codes each, at the positions of the weight's codes that one word yields at once.
     values: Vec<u32>,
     scales: Vec<f32>,
-    /// The sum of the codes of each block.
+    /// Sum of the codes of each block.
     sums: Vec<i32>,
 }
 
@@ -40,13 +40,13 @@ pub struct RoundedRows<'a> {
     pub sums: &'a [i32],
 }
 
-/// Writes a row in the order of the places of the matrix, with 0 where there is no input.
+/// Writes a row in the order of the positions of the weight's blocks, with 0 for positions without an input.
 pub fn lay_out(panels: &Panels, row: &[f32], out: &mut [f32]) {
     match &panels.order {
         None => {
-            let (there, missing) = out.split_at_mut(row.len());
-            there.copy_from_slice(row);
-            missing.fill(0.0);
+            let (inputs, padding) = out.split_at_mut(row.len());
+            inputs.copy_from_slice(row);
+            padding.fill(0.0);
         }
         Some(order) => {
             for (out, input) in out.iter_mut().zip(order) {
@@ -56,7 +56,7 @@ pub fn lay_out(panels: &Panels, row: &[f32], out: &mut [f32]) {
     }
 }
 
-/// The rows of each panel: the most of some sizes, as long as there are so many.
+/// The rows of each panel: `most`, then the largest halves of it that fit.
 fn split(rows: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
     let mut first = 0;
     std::iter::from_fn(move || {
@@ -92,7 +92,7 @@ impl Floats {
         }
     }
 
-    /// The rows of each panel, and their numbers.
+    /// The packed values of each panel, with the indices of its rows.
     pub fn rows(&self) -> impl Iterator<Item = (Range<usize>, &[f32])> {
         let rows = self.values.len() / self.places;
         split(rows, self.panel).map(|rows| {
@@ -137,12 +137,12 @@ impl Rounded {
         all
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn count(&self) -> usize {
         self.scales.len() / self.blocks
     }
 
-    /// The rows of each panel, and their numbers.
+    /// The packed values of each panel, with the indices of its rows.
     pub fn rows(&self) -> impl Iterator<Item = (Range<usize>, RoundedRows<'_>)> {
         split(self.count(), self.panel).map(|rows| {
             let blocks = rows.start * self.blocks..rows.end * self.blocks;
@@ -177,7 +177,7 @@ compiled_per_set! {
 
 #[inline(always)]
 fn round_of<S: MulAdd>(x: &[f32], codes: &mut [i8], scale: &mut f32, sum: &mut i32) {
-    /// Numbers added to it lose their fraction, half to even, and stand in its lowest bits.
+    /// A number that is added to it loses its fraction, half to even, and is in the lowest bits of the sum.
     const WHOLE: f32 = 12_582_912.0;
     // As integers, NaN is above all others.
     let largest = x.iter().fold(0, |most, x| most.max(x.abs().to_bits()));

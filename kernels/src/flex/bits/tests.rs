@@ -1,4 +1,4 @@
-//! Products beside those of the primitives.
+//! Comparison with products of the primitives.
 
 use burn::tensor::{Int, Tensor, TensorData};
 
@@ -6,9 +6,9 @@ use crate::flex::simd::{with_each_dot, with_each_set};
 use crate::quantize::{BitData, BitMatrix, Blocks, Zeros, in_bytes, matmul_bits, matmul_wide};
 use crate::testing::{float, near, noise};
 
-/// What zero points there are.
+/// Form of the zero points.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum ZeroPointCase {
     Middle,
     Packed,
     Plain,
@@ -28,7 +28,7 @@ fn flat<T: burn::tensor::Element>(values: Vec<T>) -> TensorData {
     TensorData::new(values, [count])
 }
 
-fn data(blocks: Blocks, kind: Kind, groups: Option<Vec<i32>>) -> BitData {
+fn data(blocks: Blocks, kind: ZeroPointCase, groups: Option<Vec<i32>>) -> BitData {
     let count = blocks.inputs.div_ceil(blocks.size);
     let row = count * blocks.size * blocks.bits / 8;
     let floats = |seed| noise::<1>([blocks.outputs * count], seed).into_data();
@@ -36,12 +36,12 @@ fn data(blocks: Blocks, kind: Kind, groups: Option<Vec<i32>>) -> BitData {
         codes: flat(bytes(blocks.outputs * row, 7)),
         scales: floats(8),
         zeros: match kind {
-            Kind::Middle => None,
-            Kind::Packed => {
+            ZeroPointCase::Middle => None,
+            ZeroPointCase::Packed => {
                 let row = (count * blocks.bits).div_ceil(8);
                 Some(flat(bytes(blocks.outputs * row, 9)))
             }
-            Kind::Plain => Some(floats(10)),
+            ZeroPointCase::Plain => Some(floats(10)),
         },
         groups: groups.map(flat),
     }
@@ -60,7 +60,7 @@ fn matrix(blocks: Blocks, data: &BitData) -> Tensor<2> {
     blocks.matrix(codes, float(data.scales.clone()), zeros, groups)
 }
 
-fn check(blocks: Blocks, kind: Kind, groups: Option<Vec<i32>>) {
+fn check(blocks: Blocks, kind: ZeroPointCase, groups: Option<Vec<i32>>) {
     let data = data(blocks, kind, groups);
     let floats = matrix(blocks, &data);
     let packed = BitMatrix::new(blocks, data);
@@ -87,7 +87,7 @@ fn check(blocks: Blocks, kind: Kind, groups: Option<Vec<i32>>) {
             &packed,
             matmul_wide(x.clone(), floats.clone(), bias.clone()),
         );
-        if kind != Kind::Plain && packed.panels().order.is_none() {
+        if kind != ZeroPointCase::Plain && packed.panels().order.is_none() {
             let rounded = in_bytes(x.clone(), blocks.size);
             let expected = matmul_wide(rounded, floats.clone(), bias);
             agree(&packed.clone().in_bytes(), expected);
@@ -107,12 +107,16 @@ fn blocks(inputs: usize, outputs: usize, bits: usize, size: usize) -> Blocks {
 #[test]
 fn all_bits_and_zero_points() {
     for bits in [2, 4, 8] {
-        for kind in [Kind::Middle, Kind::Packed, Kind::Plain] {
+        for kind in [
+            ZeroPointCase::Middle,
+            ZeroPointCase::Packed,
+            ZeroPointCase::Plain,
+        ] {
             check(blocks(70, 37, bits, 32), kind, None);
         }
-        check(blocks(48, 16, bits, 16), Kind::Packed, None);
-        check(blocks(300, 3, bits, 256), Kind::Packed, None);
-        check(blocks(1, 1, bits, 16), Kind::Middle, None);
+        check(blocks(48, 16, bits, 16), ZeroPointCase::Packed, None);
+        check(blocks(300, 3, bits, 256), ZeroPointCase::Packed, None);
+        check(blocks(1, 1, bits, 16), ZeroPointCase::Middle, None);
     }
 }
 
@@ -120,10 +124,10 @@ fn all_bits_and_zero_points() {
 fn inputs_in_any_order() {
     for bits in [2, 4, 8] {
         let mixed = (0..70).map(|input| input * 29 % 5).collect();
-        check(blocks(70, 33, bits, 16), Kind::Packed, Some(mixed));
+        check(blocks(70, 33, bits, 16), ZeroPointCase::Packed, Some(mixed));
         // One group has more inputs than a block, others have none.
         let one = (0..64).map(|input| i32::from(input == 9)).collect();
-        check(blocks(64, 5, bits, 16), Kind::Plain, Some(one));
+        check(blocks(64, 5, bits, 16), ZeroPointCase::Plain, Some(one));
     }
 }
 
@@ -149,7 +153,7 @@ fn the_longest_sums_fit() {
 #[test]
 fn what_is_not_finite_stays_so() {
     let blocks = blocks(64, 20, 4, 32);
-    let packed = BitMatrix::new(blocks, data(blocks, Kind::Packed, None));
+    let packed = BitMatrix::new(blocks, data(blocks, ZeroPointCase::Packed, None));
     for odd in [f32::NAN, f32::INFINITY] {
         let x = noise::<2>([2, 64], 1).into_data();
         let mut x: Vec<f32> = x.iter().collect();
@@ -169,7 +173,7 @@ fn what_is_not_finite_stays_so() {
 #[test]
 fn nothing_stays_nothing() {
     let blocks = blocks(32, 20, 4, 32);
-    let packed = BitMatrix::new(blocks, data(blocks, Kind::Middle, None));
+    let packed = BitMatrix::new(blocks, data(blocks, ZeroPointCase::Middle, None));
     let x = Tensor::<2>::zeros([0, 32], &Default::default());
     assert_eq!(matmul_bits(x, &packed, None).dims(), [0, 20]);
     let x = noise::<1>([32], 1);

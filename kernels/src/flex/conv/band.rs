@@ -5,11 +5,10 @@ use std::ops::Range;
 use super::lines::Lines;
 use crate::flex::{
     memory::{Cuts, Grid, InOrder, Order, Unwritten, Written},
-    plan::{Band, BandPlan, Layout, TileColumns},
+    plan::{Band, BandPlan, CopiedRange, Layout, TileColumns},
     simd::InstructionSet,
     threads::task_for_each,
 };
-use crate::spec::geometry::Geometry;
 
 /// The input of some groups of channels, and its strides along channels, depth, rows and columns.
 #[derive(Clone, Copy)]
@@ -71,10 +70,11 @@ impl Layout {
                 let depth = band.depth * g.strides[0] + depth * g.dilations[0];
                 let depth = inside(depth, g.before[0], g.sizes[0]);
                 for row_phase in &self.rows.phases {
-                    let rows = Run::new(g, 1, band.rows.start, height, *row_phase);
+                    let shift = band.rows.start * g.strides[1] + row_phase;
+                    let rows = CopiedRange::new(g, 1, shift, height);
                     for column_phase in &self.columns.phases {
-                        let start = band.columns.start;
-                        let columns = Run::new(g, 2, start, self.width, *column_phase);
+                        let shift = band.columns.start * g.strides[2] + column_phase;
+                        let columns = CopiedRange::new(g, 2, shift, self.width);
                         let out = &mut out[first..];
                         first += self.height * self.width;
                         let Some(depth) = depth else {
@@ -108,30 +108,4 @@ impl Layout {
 /// Index in the input of an index in the padded input, unless it is in the padding.
 fn inside(index: usize, before: usize, size: usize) -> Option<usize> {
     index.checked_sub(before).filter(|index| *index < size)
-}
-
-/// The elements of a line, or the lines, of the copy that come from the input.
-#[derive(Clone, Copy)]
-struct Run {
-    begin: usize,
-    end: usize,
-    first: usize,
-}
-
-impl Run {
-    /// Along an axis of the copy, from an output pixel on.
-    fn new(g: &Geometry, axis: usize, start: usize, length: usize, phase: usize) -> Self {
-        let (stride, before) = (g.strides[axis], g.before[axis]);
-        // Element `at` of the copy is element `stride * at + shift - before` of the input.
-        let shift = start * stride + phase;
-        let begin = before.saturating_sub(shift).div_ceil(stride).min(length);
-        let end = (g.sizes[axis] + before)
-            .saturating_sub(shift)
-            .div_ceil(stride);
-        Self {
-            begin,
-            end: end.clamp(begin, length),
-            first: (begin * stride + shift).saturating_sub(before),
-        }
-    }
 }

@@ -1,4 +1,4 @@
-//! Depthwise convolutions of planes narrower than a register, with channels in its lanes.
+//! Depthwise convolutions of narrow planes, with channels in the lanes.
 
 mod transpose;
 

@@ -26,7 +26,7 @@ impl Geometry {
                 .0
                 .saturating_add(sizes[axis])
                 .saturating_add(pads[axis].1);
-            // What saturates is larger than any input.
+            // A saturated size is larger than any input.
             let last = kernel[axis]
                 .saturating_sub(1)
                 .saturating_mul(dilations[axis]);

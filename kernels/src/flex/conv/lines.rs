@@ -1,17 +1,17 @@
-//! Lines of numbers, copied with zeros on both sides.
+//! Lines of floats, copied with zeros on both sides.
 
 use crate::flex::simd::{Floats, InstructionSet, Isa, MaskedLoad, WIDEST, with_isa};
 
-/// Lines of an input, and which part of a line of the copy they are.
+/// Lines of an input, and their range in a line of the copy.
 pub struct Lines<'a> {
     pub values: &'a [f32],
-    /// From one line to the next.
+    /// Distance of two lines.
     pub step: usize,
     pub count: usize,
-    /// The first number of a line that is copied, and from one to the next.
+    /// Offset of the first element of a line that is copied, and distance of two elements.
     pub first: usize,
     pub stride: usize,
-    /// Where in a line of the copy they are; the rest is 0.
+    /// Range in a line of the copy. The rest is 0.
     pub begin: usize,
     pub end: usize,
     pub width: usize,

@@ -1,4 +1,4 @@
-//! Weights of transposed convolutions by the phases of their places.
+//! Weights of transposed convolutions by the phases of output pixels.
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 
@@ -9,16 +9,16 @@ use crate::flex::{
     view::{Dense, Matrix},
 };
 
-/// Phases along all axes at most.
-const MOST: usize = 512;
+/// Maximum number of phases along all axes.
+const MAX_PHASES: usize = 512;
 
-/// The convolutions that compute the places of each phase.
+/// The convolutions that compute the output pixels of each phase.
 pub struct Phases {
     pub set: InstructionSet,
     pub strides: [usize; 3],
     pub dilations: [usize; 3],
     groups: usize,
-    /// How many outputs there are for each place.
+    /// Number of output channels of a group.
     pub outputs: usize,
     pub parts: Vec<Part>,
 }
@@ -27,12 +27,12 @@ pub struct Phases {
 pub struct Part {
     pub phases: Vec<[usize; 3]>,
     pub kernel: [usize; 3],
-    /// An output for each phase of each one of the weight; `None` where no tap reaches the phase.
+    /// Output channels of the weight, each once for each phase. `None` if no tap reaches the phases.
     pub filters: Option<Filters>,
 }
 
 impl Phases {
-    /// `None` where taps of one phase are further apart than places are.
+    /// Returns `None` if taps of one phase are further apart than output pixels are, or for too many phases.
     pub fn new(
         weight: &FlexTensor,
         kernel: [usize; 3],
@@ -44,7 +44,7 @@ impl Phases {
         let count = strides
             .iter()
             .try_fold(1usize, |count, stride| count.checked_mul(*stride));
-        if (0..3).any(is_sparse) || count? > MOST {
+        if (0..3).any(is_sparse) || count? > MAX_PHASES {
             return None;
         }
         let mut phases = Vec::new();

@@ -17,7 +17,7 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// From the output row `first` on, counted through groups and batches.
+    /// `count` rows from the output channel `first` on, counted through groups and batches.
     pub fn new(of: &Convolution<'a>, band: &Band, first: usize, count: usize) -> Self {
         let filters = of.filters;
         let positions: usize = of.geometry.positions.iter().product();

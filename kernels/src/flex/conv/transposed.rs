@@ -1,7 +1,7 @@
-//! Transposed convolutions as convolutions that compute the places of each phase.
+//! Transposed convolutions as convolutions of each phase.
 //!
-//! Places whose distance is a multiple of the stride see the input through the same taps. These are
-//! outputs of one convolution, whose results are then put between each other.
+//! Output pixels whose distance is a multiple of the stride read the input through the same taps. They are the outputs of one
+//! convolution, whose results are interleaved afterwards.
 
 use std::{mem::MaybeUninit, sync::Arc};
 
@@ -29,15 +29,16 @@ struct Transposed<'a> {
     phases: &'a Phases,
     batches: usize,
     sizes: [usize; 3],
-    /// The padding before the first place, and how many places there are.
+    /// Padding before the first output pixel.
     before: [usize; 3],
-    places: [usize; 3],
+    /// Sizes of the output.
+    pixels: [usize; 3],
     values: &'a [f32],
     steps: [usize; 5],
     bias: Option<&'a [f32]>,
 }
 
-/// The transposed convolution; `other` computes what is not of single precision, and what is empty.
+/// The transposed convolution. `other` computes double precision and empty outputs.
 pub fn conv_transpose<const S: usize>(
     x: FlexTensor,
     weight: FlexTensor,
@@ -73,17 +74,17 @@ fn by_phases<const S: usize>(
     let (strides, dilations) = (at(&options.stride, 1), at(&options.dilation, 1));
     let (before, more): ([usize; 3], [usize; 3]) =
         (at(&options.padding, 0), at(&options.padding_out, 0));
-    let mut places = [0; 3];
+    let mut pixels = [0; 3];
     for axis in 0..3 {
         let reach = (sizes[axis] - 1) * strides[axis] + (kernel[axis] - 1) * dilations[axis] + 1;
-        places[axis] = (reach + more[axis]).checked_sub(2 * before[axis])?;
+        pixels[axis] = (reach + more[axis]).checked_sub(2 * before[axis])?;
     }
-    if places.contains(&0) {
+    if pixels.contains(&0) {
         return None;
     }
     let factors = [shape[0], weights[1], options.groups]
         .into_iter()
-        .chain(places);
+        .chain(pixels);
     factors
         .into_iter()
         .try_fold(1usize, |count, size| count.checked_mul(size))?;
@@ -100,13 +101,13 @@ fn by_phases<const S: usize>(
         batches: shape[0],
         sizes,
         before,
-        places,
+        pixels,
         values,
         steps,
         bias: bias.as_ref().map(Dense::values),
     };
     let mut result = vec![shape[0], weights[1] * options.groups];
-    result.extend(&places[3 - S..]);
+    result.extend(&pixels[3 - S..]);
     let y = transposed.run()?.tensor(result);
     Some(match dtype {
         DType::F32 => y,
@@ -131,13 +132,13 @@ impl Transposed<'_> {
             return parts.pop().and_then(|(.., values)| values);
         }
         let sources = self.sources(&parts);
-        let places: usize = self.places.iter().product();
+        let pixels: usize = self.pixels.iter().product();
         let planes = self.batches * phases.outputs;
-        let count = planes * places;
+        let count = planes * pixels;
         let share = planes.div_ceil(threads(count * 4));
-        let grid = Grid::of_rows(Cuts::every(planes, share), places);
+        let grid = Grid::of_rows(Cuts::every(planes, share), pixels);
         Some(Buffer::filled(count, |out| {
-            let out = out.reshaped(planes, places);
+            let out = out.reshaped(planes, pixels);
             out.side_by_side(grid, usize::MAX, |_, spot, out| {
                 out.write_rows(|row, out| self.put(&sources, spot.rows.start + row, out))
             })
@@ -168,7 +169,7 @@ impl Transposed<'_> {
         sources
     }
 
-    /// Of the convolution that computes some phases.
+    /// Geometry of the convolution that computes some phases.
     fn geometry(&self, kernel: [usize; 3]) -> Option<Geometry> {
         let (strides, dilations) = (self.phases.strides, self.phases.dilations);
         let mut geometry = Geometry {
@@ -181,7 +182,7 @@ impl Transposed<'_> {
         };
         for axis in 0..3 {
             let first = self.before[axis] / strides[axis];
-            let last = (self.before[axis] + self.places[axis] - 1) / strides[axis];
+            let last = (self.before[axis] + self.pixels[axis] - 1) / strides[axis];
             geometry.positions[axis] = last - first + 1;
             let reach = kernel[axis].saturating_sub(1) * dilations[axis];
             geometry.before[axis] = match kernel[axis] {
@@ -212,7 +213,7 @@ impl Transposed<'_> {
         convolution.run()
     }
 
-    /// Writes the places of a plane: what was computed for their phase, or else the bias.
+    /// Writes the output pixels of a plane: the results of their phase, or the bias.
     fn put<'o>(
         &self,
         sources: &[Source<'_>],
@@ -223,21 +224,21 @@ impl Transposed<'_> {
         let bias = self
             .bias
             .map_or(0.0, |bias| bias[plane % self.phases.outputs]);
-        // The phase of a place along an axis, and its number among the places of the phase.
-        let phase = |axis: usize, place: usize| {
+        // Phase of an output pixel along an axis, and its index among those of the phase.
+        let phase = |axis: usize, pixel: usize| {
             let (stride, before) = (strides[axis], self.before[axis]);
-            let place = before % stride + place;
-            [place % stride, place / stride]
+            let pixel = before % stride + pixel;
+            [pixel % stride, pixel / stride]
         };
         let wide = sources.iter().map(|source| source.positions[2]).max();
         let wide = wide
             .unwrap_or(0)
-            .max(self.places[2].div_ceil(strides[2]) + 1);
+            .max(self.pixels[2].div_ceil(strides[2]) + 1);
         let biases = repeated(wide, bias);
         let mut lines = Vec::with_capacity(strides[2]);
         let mut out = SliceWriter::new(out);
-        for depth in 0..self.places[0] {
-            for row in 0..self.places[1] {
+        for depth in 0..self.pixels[0] {
+            for row in 0..self.pixels[1] {
                 let ([deep, depth], [high, row]) = (phase(0, depth), phase(1, row));
                 lines.clear();
                 let of_line = &sources[(deep * strides[1] + high) * strides[2]..][..strides[2]];
@@ -246,7 +247,7 @@ impl Transposed<'_> {
                     line.unwrap_or(&biases)
                 }));
                 let [first, _] = phase(2, 0);
-                out.write(self.places[2], |out| interleaved(&lines, first, out));
+                out.write(self.pixels[2], |out| interleaved(&lines, first, out));
             }
         }
         out.finish()

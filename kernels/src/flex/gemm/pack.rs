@@ -8,7 +8,7 @@ use crate::flex::{
     memory::Lines, simd::InstructionSet, stored::Plain, tile::RowOffsets, view::Matrix,
 };
 
-/// The columns of a matrix in panels of [`InstructionSet::nr`]; what is missing in the last one is 0.
+/// An operand B in panels of NR columns. The last panel is padded with zeros.
 pub struct Right {
     pub set: InstructionSet,
     pub columns: usize,

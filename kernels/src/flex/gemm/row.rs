@@ -1,17 +1,17 @@
-//! One row times a matrix that is read where it lies.
+//! One row times a matrix in place.
 
 use crate::flex::{
     simd::{MulAdd, compiled_per_set},
     view::Matrix,
 };
 
-/// Columns that are computed at once.
+/// Number of columns that are computed at once.
 const STRIP: usize = 1024;
 
-/// Parts of a sum.
+/// Number of independent parts of a sum.
 const LANES: usize = 16;
 
-/// Columns whose values follow one another that are summed at once.
+/// Number of contiguous columns that are summed at once.
 const COLUMNS: usize = 4;
 
 compiled_per_set! {
@@ -57,7 +57,7 @@ fn by_rows<S: MulAdd>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
     }
 }
 
-/// A sum for each column, whose values follow one another.
+/// A sum for each column, whose values are contiguous.
 #[inline(always)]
 fn by_columns<S: MulAdd>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
     let (several, rest) = out.as_chunks_mut::<COLUMNS>();
@@ -70,7 +70,7 @@ fn by_columns<S: MulAdd>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
     }
 }
 
-/// Sums that do not wait for one another.
+/// Independent sums.
 #[inline(always)]
 fn some_columns<S: MulAdd, const C: usize>(a: &[f32], b: Matrix<'_>, first: usize) -> [f32; C] {
     let (parts, rest) = a.as_chunks::<LANES>();

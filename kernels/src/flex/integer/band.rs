@@ -1,18 +1,18 @@
-//! The part of an input that some rows of positions see, copied in groups of four terms with its padding.
+//! Bands of bytes, copied in groups of four terms with padding.
 
 use super::pack::interleave;
 use crate::flex::simd::DotInstructions;
 use crate::flex::{
     conv::Geometry,
     memory::resize,
-    plan::{Band, Layout},
+    plan::{Band, CopiedRange, Layout},
 };
 
-/// What four terms of a group are.
+/// Origin of the four terms of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
     Channels,
-    /// Neighbours in a row, this far from each other, where there are few channels.
+    /// Elements of a row at this distance, for few channels.
     Columns(usize),
 }
 
@@ -21,14 +21,14 @@ pub enum Grouping {
 pub struct Input<'a> {
     pub values: &'a [u8],
     pub channels: usize,
-    /// The byte that padding is.
+    /// Byte of the padding.
     pub zero: u8,
-    /// The bits that change in them ([`DotInstructions::flip`]).
+    /// Bits that are flipped in the input ([`DotInstructions::flip`]).
     pub flip: u32,
 }
 
 impl Grouping {
-    /// For weights of so many channels.
+    /// The grouping for weights with `channels` input channels.
     pub fn of(geometry: &Geometry, channels: usize) -> Self {
         let rows = channels * geometry.kernel[2].div_ceil(4);
         if geometry.kernel[2] > 1 && rows < channels.div_ceil(4) * geometry.kernel[2] {
@@ -38,7 +38,7 @@ impl Grouping {
         }
     }
 
-    /// How many groups there are for so many channels, and what their convolution is.
+    /// Number of planes of groups, and the geometry of their convolution.
     pub fn grouped(self, channels: usize, mut geometry: Geometry) -> (usize, Geometry) {
         match self {
             Self::Channels => (channels.div_ceil(4), geometry),
@@ -50,7 +50,7 @@ impl Grouping {
         }
     }
 
-    /// Copies what a band sees; `line` is memory for one line.
+    /// Copies the input of a band. `line` is memory for one line.
     pub fn copy(
         self,
         dot: DotInstructions,
@@ -90,7 +90,7 @@ impl Grouping {
                                 continue;
                             };
                             let row = (depth * high + row) * wide;
-                            let there = Run::new(g, shift, out.len());
+                            let there = CopiedRange::new(g, 2, shift, out.len());
                             match self {
                                 Self::Channels => {
                                     let lines = std::array::from_fn(|at| {
@@ -118,7 +118,7 @@ impl Grouping {
     }
 }
 
-/// A line of the input with its padding, from place `shift` on, for `count` groups of neighbours.
+/// Writes a line of the input with its padding, from index `shift` on, for `count` groups of elements.
 fn pad(
     values: &[u8],
     shift: usize,
@@ -135,25 +135,4 @@ fn pad(
     line.clear();
     resize(line, length, zero);
     line[begin..][..there].copy_from_slice(&values[first..first + there]);
-}
-
-/// Which part of a line of the copy comes from the input, and from where.
-struct Run {
-    begin: usize,
-    end: usize,
-    first: usize,
-}
-
-impl Run {
-    fn new(g: &Geometry, shift: usize, length: usize) -> Self {
-        let (stride, before) = (g.strides[2], g.before[2]);
-        // The group `at` of the copy is the place `stride * at + shift - before`.
-        let begin = before.saturating_sub(shift).div_ceil(stride).min(length);
-        let end = (g.sizes[2] + before).saturating_sub(shift).div_ceil(stride);
-        Self {
-            begin,
-            end: end.clamp(begin, length),
-            first: (begin * stride + shift).saturating_sub(before),
-        }
-    }
 }

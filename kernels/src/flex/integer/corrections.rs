@@ -1,10 +1,10 @@
-//! What zero points add to sums of products.
+//! Corrections of sums of products for zero points.
 
 use super::per_axis::PerAxis;
 use crate::flex::simd::DotInstructions;
 use crate::flex::tile::{ByteEpilogue, Conversion};
 
-/// The zero points of both operands, of which one has several at most.
+/// Zero points of both operands. At most one operand has several.
 pub enum Zeros {
     One([i32; 2]),
     /// One for each row, and one of the right side.
@@ -13,7 +13,7 @@ pub enum Zeros {
     OfColumns(i32, Vec<i32>),
 }
 
-/// What is added to sums, by rows and columns.
+/// Addends of sums by rows and columns.
 #[derive(Default)]
 pub struct Corrections {
     rows: Option<Vec<i32>>,
@@ -22,7 +22,7 @@ pub struct Corrections {
 }
 
 impl Zeros {
-    /// `None` where both operands have several, or one along the axis of the sums.
+    /// Returns `None` if both operands have several, or one has some along the depth.
     pub fn of(left: PerAxis<i32>, right: PerAxis<i32>) -> Option<Self> {
         match (left, right) {
             (PerAxis::One(left), PerAxis::One(right)) => Some(Self::One([left, right])),
@@ -32,7 +32,7 @@ impl Zeros {
         }
     }
 
-    /// Those of the left side as signed bytes and of the right one as the bytes that a product takes.
+    /// Zero points of A as signed bytes, and of B as the bytes that instructions take.
     pub fn shifted(self, dot: DotInstructions, [left_signed, right_signed]: [bool; 2]) -> Self {
         let left_shift = if left_signed { 0 } else { -128 };
         let right_shift = dot.shift(right_signed);
@@ -51,7 +51,7 @@ impl Zeros {
 }
 
 impl Corrections {
-    /// For a product of `inner` terms whose rows and columns have these sums, and a bias.
+    /// Corrections of a product of depth `inner` whose rows and columns have these sums, and a bias.
     pub fn new(zeros: &Zeros, sums: [&[i32]; 2], inner: usize, bias: &PerAxis<i32>) -> Self {
         let [row_sums, column_sums] = sums;
         let inner = inner as i32;

@@ -1,4 +1,4 @@
-//! Weights of convolutions of bytes in the order in which tiles read them.
+//! Packed weights of convolutions of bytes.
 
 use super::band::Grouping;
 use super::pack::{Left, first_bytes};
@@ -10,18 +10,18 @@ pub struct Filters {
     pub dot: DotInstructions,
     pub grouping: Grouping,
     pub groups: Vec<Left>,
-    /// How many channels a group has.
+    /// Number of input channels of a group.
     pub channels: usize,
-    /// Terms of an output.
+    /// Number of terms of an output element.
     pub terms: usize,
-    /// A row of which each term is 1.
+    /// A row whose terms are all 1.
     pub ones: Left,
     /// The sums of the terms of each output, as signed bytes.
     pub sums: Vec<i32>,
 }
 
 impl Filters {
-    /// Of a dense weight of outputs, channels, and the kernel of a convolution.
+    /// Packs a dense weight of output channels, input channels and taps.
     pub fn new(
         dot: DotInstructions,
         weight: &[u8],
@@ -36,12 +36,12 @@ impl Filters {
         let terms = channels * taps;
         let flip = if is_signed { 0 } else { SIGNS };
         let outputs = outputs / groups;
-        // Where the first term of each group is, how far the others are from each other, and how many there are.
+        // For each group the offset of its first term, the distance of its terms, and their number.
         let words: Vec<(usize, usize, usize)> = match grouping {
             Grouping::Channels => (0..channels.div_ceil(4))
                 .flat_map(|four| {
-                    let there = (channels - 4 * four).min(4);
-                    (0..taps).map(move |tap| (4 * four * taps + tap, taps, there))
+                    let count = (channels - 4 * four).min(4);
+                    (0..taps).map(move |tap| (4 * four * taps + tap, taps, count))
                 })
                 .collect(),
             Grouping::Columns(_) => (0..channels * taps / wide)
@@ -55,23 +55,23 @@ impl Filters {
         let pack = |group: usize| {
             Left::new(dot, outputs, words.len(), |output, out| {
                 let weight = &weight[(group * outputs + output) * terms..][..terms];
-                for (out, (first, step, there)) in out.iter_mut().zip(&words) {
+                for (out, (first, step, count)) in out.iter_mut().zip(&words) {
                     let byte = |at: usize| {
-                        if at < *there {
+                        if at < *count {
                             weight[first + at * step]
                         } else {
                             0
                         }
                     };
                     let bytes = u32::from_le_bytes([byte(0), byte(1), byte(2), byte(3)]);
-                    *out = (bytes ^ flip) & first_bytes(*there);
+                    *out = (bytes ^ flip) & first_bytes(*count);
                 }
             })
         };
         let groups: Vec<Left> = (0..groups).map(pack).collect();
         let ones = Left::new(dot, 1, words.len(), |_, out| {
-            for (out, (_, _, there)) in out.iter_mut().zip(&words) {
-                *out = 0x0101_0101 & first_bytes(*there);
+            for (out, (_, _, count)) in out.iter_mut().zip(&words) {
+                *out = 0x0101_0101 & first_bytes(*count);
             }
         });
         let sums = groups.iter().flat_map(|group| group.sums.iter().copied());
@@ -86,7 +86,7 @@ impl Filters {
         }
     }
 
-    /// Whether they are packed as a convolution with this geometry reads them.
+    /// Returns true if a convolution with this geometry reads this order.
     pub fn fits(&self, groups: usize, geometry: &Geometry) -> bool {
         self.groups.len() == groups && self.grouping == Grouping::of(geometry, self.channels)
     }

@@ -1,4 +1,4 @@
-//! Bytes in groups of four terms, in the order in which tiles read them.
+//! Operands of products of bytes, packed in groups of four terms.
 
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ pub struct Right {
     pub sums: Vec<i32>,
 }
 
-/// Four bytes of a row, or what there is of them.
+/// Four bytes of a row, or the last ones.
 #[inline(always)]
 fn group(matrix: &Matrix<'_, u8>, row: usize, first: usize, there: usize) -> u32 {
     let mut bytes = [0; 4];
@@ -62,7 +62,7 @@ pub fn first_bytes(count: usize) -> u32 {
 }
 
 impl Left {
-    /// `row` gives all groups of a row as signed bytes, with zeros behind the last term.
+    /// `row` writes all groups of a row as signed bytes, with zeros after the last term.
     pub fn new(
         dot: DotInstructions,
         rows: usize,

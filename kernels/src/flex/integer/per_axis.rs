@@ -1,4 +1,4 @@
-//! Scales, zero points and biases of a whole result, of its rows or of its columns.
+//! Scales, zero points and biases by rows or columns.
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::Element;
@@ -14,7 +14,8 @@ pub enum PerAxis<T> {
 }
 
 impl<T: Element + Default> PerAxis<T> {
-    /// Of a tensor that broadcasts to `rank` axes, or of none; `None` where it has elements along other axes.
+    /// The elements of a tensor, or the default if it is missing. Returns `None` if it has elements along other axes than the last
+    /// two.
     pub fn of(tensor: Option<FlexTensor>) -> Option<Self> {
         let Some(tensor) = tensor else {
             return Some(Self::One(T::default()));
@@ -39,7 +40,7 @@ impl<T: Element + Default> PerAxis<T> {
         }
     }
 
-    /// Of a tensor with one element, or one for each output of a convolution.
+    /// The elements of a tensor with one element, or one for each output channel of a convolution.
     pub fn of_outputs(tensor: Option<FlexTensor>, outputs: usize) -> Option<Self> {
         let Some(tensor) = tensor else {
             return Some(Self::One(T::default()));
@@ -60,7 +61,7 @@ impl<T: Element + Default> PerAxis<T> {
         }
     }
 
-    /// Whether there are as many elements as rows or columns.
+    /// Returns true if there are as many elements as rows or columns.
     pub fn fits(&self, rows: usize, columns: usize) -> bool {
         match self {
             Self::One(_) => true,
@@ -69,7 +70,7 @@ impl<T: Element + Default> PerAxis<T> {
         }
     }
 
-    /// As many columns as registers have; what is missing is anything.
+    /// Pads columns to a number of whole registers.
     pub fn padded(self, columns: usize) -> Self {
         match self {
             Self::Columns(mut values) => {
@@ -80,7 +81,7 @@ impl<T: Element + Default> PerAxis<T> {
         }
     }
 
-    /// Element by element; `None` where one has rows and the other columns.
+    /// Combines two element by element. Returns `None` if one has rows and the other columns.
     pub fn zip(self, other: Self, of: impl Fn(T, T) -> T) -> Option<Self> {
         let both = |a: Vec<T>, b: Vec<T>| a.into_iter().zip(b).map(|(a, b)| of(a, b)).collect();
         Some(match (self, other) {
@@ -101,7 +102,7 @@ impl<T: Element + Default> PerAxis<T> {
 }
 
 impl PerAxis<f32> {
-    /// What sums are multiplied by, of the scales of both operands and the result.
+    /// Factor of sums, from the scales of both operands and the result.
     pub fn factor(left: Self, right: Self, result: Option<Self>) -> Option<Self> {
         let product = left.zip(right, |a, b| a * b)?;
         match result {

@@ -23,7 +23,7 @@ pub struct Requantization {
 }
 
 impl Requantization {
-    /// With the zero points of both operands; `None` where numbers are along other axes, or along several.
+    /// The requantization, with the zero points of both operands. Returns `None` if numbers are along other axes, or along several.
     pub fn of(
         operands: Operands,
         ending: Ending,

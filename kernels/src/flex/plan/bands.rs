@@ -1,4 +1,6 @@
-//! Bands: the input of some output rows, copied with its padding (a tiled im2col).
+//! Bands of a convolution's input (a tiled im2col).
+//!
+//! A band is the input of some output rows, copied with its padding.
 //!
 //! Elements of the input that are a stride apart are adjacent in the copy: each tap reads its part of a row as contiguous
 //! elements, whatever the stride. A row of the copy is as long as a row of output pixels and the elements that the last tap
@@ -41,6 +43,14 @@ pub struct Axis {
     pub taps: Vec<(usize, usize)>,
     /// Largest distance of a tap.
     pub furthest: usize,
+}
+
+/// Range of an axis of a copy that has elements of the input, and index of the first of these in the input.
+#[derive(Clone, Copy)]
+pub struct CopiedRange {
+    pub begin: usize,
+    pub end: usize,
+    pub first: usize,
 }
 
 impl Band {
@@ -147,6 +157,22 @@ impl Layout {
             }
         }
         RowOffsets::new(offsets.into_iter())
+    }
+}
+
+impl CopiedRange {
+    /// Element `at` of the axis is element `stride * at + shift - padding` of the input.
+    pub fn new(g: &Geometry, axis: usize, shift: usize, length: usize) -> Self {
+        let (stride, before) = (g.strides[axis], g.before[axis]);
+        let begin = before.saturating_sub(shift).div_ceil(stride).min(length);
+        let end = (g.sizes[axis] + before)
+            .saturating_sub(shift)
+            .div_ceil(stride);
+        Self {
+            begin,
+            end: end.clamp(begin, length),
+            first: (begin * stride + shift).saturating_sub(before),
+        }
     }
 }
 

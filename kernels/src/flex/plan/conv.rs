@@ -1,4 +1,4 @@
-//! Plans of convolutions that are matrix products of the weight with bands of the input.
+//! Plans of convolutions.
 
 use super::{
     bands::{Band, Layout},
@@ -93,7 +93,7 @@ impl ConvSizes {
         outputs.saturating_mul(self.inputs * self.geometry.taps())
     }
 
-    /// Number of bands of a slice of the depth that keep so many threads busy.
+    /// Number of bands of a slice of the depth that keep `threads` threads busy.
     ///
     /// Few output pixels are divided among few threads: output channels are divided then as well.
     fn bands(&self, machine: &Machine, threads: usize) -> usize {

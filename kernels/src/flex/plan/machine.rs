@@ -42,12 +42,12 @@ impl Machine {
         }
     }
 
-    /// Number of threads for so many multiplications of floats.
+    /// Number of threads that multiplications of floats are worth.
     pub fn threads_for(&self, multiplications: usize) -> usize {
         self.threads_reading(multiplications, 0)
     }
 
-    /// Number of threads for a kernel that takes as long as so many multiplications, or as reading or writing so many bytes.
+    /// Number of threads of a kernel that takes as long as the multiplications, or as reading or writing the bytes.
     pub fn threads_reading(&self, multiplications: usize, bytes: usize) -> usize {
         worth(multiplications, bytes).min(self.threads).max(1)
     }
@@ -72,7 +72,7 @@ impl TileSize {
         }
     }
 
-    /// Number of bands into which so many threads divide a plane of output pixels.
+    /// Number of bands into which threads divide a plane of output pixels.
     pub fn bands(&self, plane: usize, threads: usize) -> usize {
         threads
             .min(plane / (tuning::MIN_BAND_TILES * self.nr))
@@ -84,7 +84,7 @@ impl TileSize {
         self.lanes == 16
     }
 
-    /// Maximum number of registers of columns of a tile with so many rows.
+    /// Maximum number of registers of columns of a tile with `rows` rows.
     pub fn registers(&self, rows: usize) -> usize {
         if rows == 1 {
             2 * self.nr / self.lanes
@@ -94,12 +94,12 @@ impl TileSize {
     }
 }
 
-/// Number of threads of the calling thread's kernels for so many multiplications of floats.
+/// Number of threads of a kernel that this thread calls, for multiplications of floats.
 pub fn threads(multiplications: usize) -> usize {
     threads_reading(multiplications, 0)
 }
 
-/// Number of threads for a kernel that takes as long as it reads or writes so many bytes.
+/// The same for a kernel that takes as long as the multiplications, or as reading or writing the bytes.
 pub fn threads_reading(multiplications: usize, bytes: usize) -> usize {
     let worth = worth(multiplications, bytes);
     if worth <= 1 { 1 } else { worth.min(count()) }

@@ -117,13 +117,13 @@ impl TileSize {
         rows.div_ceil(panels.max(1)).max(1)
     }
 
-    /// Returns true if so many rows read an operand B too seldom for it to be packed.
+    /// Returns true if `rows` rows read an operand B too seldom for it to be packed.
     pub fn reads_in_place(&self, rows: usize) -> bool {
         rows <= UNPACKED_PANELS * self.mr
     }
 }
 
-/// Parts of a product of bytes, whose elements have `size` bytes, for so many threads: some rows of each panel of columns.
+/// Parts of a product of bytes, whose elements have `size` bytes, for `threads` threads: some rows of each panel of columns.
 pub fn byte_grid(
     [rows, columns]: [usize; 2],
     size: usize,

@@ -1,4 +1,4 @@
-//! Epilogue of a product of bytes: what zero points add, and the conversion of the sums.
+//! Epilogue of a product of bytes: zero points and conversion.
 
 use std::mem::MaybeUninit;
 
@@ -81,7 +81,7 @@ impl<'a> ByteEpilogue<'a> {
         }
     }
 
-    /// Asserts that all slices have elements for so many rows and columns.
+    /// Asserts that all slices have elements for `rows` rows and `columns` columns.
     pub fn check(&self, rows: usize, columns: usize) {
         assert!(self.rows.is_none_or(|all| all.len() >= rows));
         assert!(self.columns.is_none_or(|all| all.len() >= columns));

@@ -1,7 +1,7 @@
-//! What threads take of planes.
+//! Division of planes among threads.
 //!
-//! Large planes are divided into bands of rows, which all channels have alike: the next convolution, which
-//! reads all channels, finds in its thread's cache what that thread wrote. Small ones are not worth it.
+//! Large planes are divided into bands of rows, the same for all channels: the next convolution, which reads all channels, finds
+//! the output of its thread in the cache. Small planes are not divided.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::flex::{
     threads::uneven_parts,
 };
 
-/// Output that consists of planes: how many there are, and the depths, rows and columns of each.
+/// Output that consists of planes with depths, rows and columns.
 #[derive(Clone, Copy)]
 pub struct Planes {
     pub count: usize,
@@ -23,7 +23,7 @@ pub struct Planes {
 }
 
 impl Planes {
-    /// Planes of so many depths, rows and columns.
+    /// `count` planes.
     pub fn new(count: usize, [depths, rows, columns]: [usize; 3]) -> Self {
         Self {
             count,
@@ -33,14 +33,14 @@ impl Planes {
         }
     }
 
-    /// Divides planes into bands of rows for so many threads: band after band, each in all planes. The rows of the rectangle are
+    /// Divides planes into bands of rows for `threads` threads: band after band, each in all planes. The rows of the rectangle are
     /// the depths of all planes.
     pub fn bands(self, set: InstructionSet, threads: usize) -> Grid<'static> {
         let plane = self.rows * self.columns;
         let rows = self
             .rows
             .div_ceil(TileSize::of_floats(set).bands(plane, threads));
-        // As many as are computed at once.
+        // A multiple of the rows that are computed at once.
         let rows = rows.next_multiple_of(ROWS).max(ROWS);
         Grid {
             rows: Cuts::Every {
