@@ -12,19 +12,19 @@ const INNER: [&str; 8] = [
 /// Functions that check no operands, and why. Those that wait are their own other forms.
 const WITHOUT_ROWS: &[(&str, &str)] = &[
     (
-        "attention/dot_product/seen Seen::new",
+        "attention/dot_product/masks AttentionMasks::new",
         "called by attention, which checks",
     ),
     (
-        "attention/dot_product/seen Seen::applied_to",
+        "attention/dot_product/masks AttentionMasks::applied_to",
         "called by attention, which checks",
     ),
     (
-        "attention/group_query/places Places::filled",
+        "attention/group_query/positions CachePositions::filled",
         "called by group_query_attention, which checks",
     ),
     (
-        "attention/group_query/places Places::seen",
+        "attention/group_query/positions CachePositions::visible_keys",
         "called by group_query_attention, which checks",
     ),
     (

@@ -1,4 +1,4 @@
-//! Attention as graphs write it in single steps.
+//! Attention fused from the single operators of a graph.
 
 use alloc::vec::Vec;
 use burn::tensor::{Bool, FloatDType, Tensor};
@@ -12,32 +12,33 @@ use crate::{
     widen::widened,
 };
 
-/// What a step between the products of queries with keys and their softmax does.
+/// Operator between the product of queries with keys and the softmax.
 #[derive(Clone, Debug)]
 pub enum ScoreMask {
-    /// This is added to the scores.
+    /// Addend of the scores.
     Added(Tensor<4>),
-    /// Where this is false the score is that number.
+    /// Scores are replaced by the number where the condition is false.
     Seen(Tensor<4, Bool>, f64),
 }
 
-/// How the steps are computed.
+/// Factor and semantics of the fused operators.
 #[derive(Clone, Copy, Debug)]
 pub struct JoinedAttention {
-    /// What products of queries and keys are multiplied with.
+    /// Factor on the products of queries and keys.
     pub scale: f64,
-    /// Probabilities that are no number count as 0.
+    /// NaN probabilities count as 0.
     pub undefined_as_zero: bool,
 }
 
-/// `softmax(query * keyᵀ * scale, masked) * value` of `[batch, heads, length, size]`; heads
-/// of keys and values serve equally many of queries. What a query gives that sees no key the masks
-/// say, in their order; they may broadcast what is of size 1.
+/// Returns `softmax(query * keyᵀ * scale, masked) * value` of `[batch, heads, length, size]`.
 ///
-/// Half precision is computed in single precision.
+/// Each head of keys and values serves the same number of query heads. Masks apply in order, which also determines the result
+/// of a
+/// query without keys; they may broadcast axes of size 1. Half precision is computed in single precision.
 ///
 /// # Panics
-/// If sizes of the operands have no matrix products, heads of keys do not divide those of queries, or a mask has other keys.
+/// If the operands have no matrix product, heads of keys do not divide those of queries, or a mask has another number of
+/// keys.
 #[inline(never)]
 pub fn joined_attention(
     query: Tensor<4>,
@@ -107,17 +108,17 @@ impl ScoreMask {
     }
 }
 
-/// Masks as one of each kind.
+/// Masks merged into at most one of each kind.
 struct Combined {
     seen: Option<Tensor<4, Bool>>,
-    /// The score where that is false.
+    /// Score of the keys for which `seen` is false.
     fill: f64,
     bias: Option<Tensor<4>>,
     bias_last: bool,
 }
 
 impl Combined {
-    /// The masks themselves where their order matters.
+    /// Returns the masks themselves if their order matters.
     fn of(masks: Vec<ScoreMask>, dtype: FloatDType) -> Result<Self, Vec<ScoreMask>> {
         let fills = masks.iter().filter_map(|mask| match mask {
             ScoreMask::Added(_) => None,
@@ -127,7 +128,7 @@ impl Combined {
         let is_added = |mask: &ScoreMask| matches!(mask, ScoreMask::Added(_));
         let changes = masks.windows(2);
         let changes = changes.filter(|pair| is_added(&pair[0]) != is_added(&pair[1]));
-        // Nothing is added to negative infinity.
+        // Addends do not change a score of negative infinity.
         let any_order = fill == f64::NEG_INFINITY;
         if fills.clone().any(|other| other != fill) || !any_order && changes.count() > 1 {
             return Err(masks);
@@ -166,7 +167,7 @@ impl Combined {
     }
 }
 
-/// Attention whose masks apply one after another.
+/// Computes attention whose masks apply one after another.
 fn in_steps(
     query: Tensor<4>,
     key: Tensor<4>,
@@ -212,7 +213,7 @@ mod tests {
         }
     }
 
-    /// Zero queries see all keys alike, so the result is the mean of their values: here of 1, 10 and 100.
+    /// Zero queries weight all keys equally, so the result is the mean of their values: here of 1, 10 and 100.
     fn means(queries: usize, masks: Vec<ScoreMask>, options: JoinedAttention) -> Vec<f32> {
         let zeros = |length| Tensor::<4>::zeros([1, 1, length, 2], &Default::default());
         let value = float([[[[1f32], [10.0], [100.0]]]]);

@@ -1,4 +1,4 @@
-//! What the operands of GroupQueryAttention must have in common.
+//! Checks of the operands of GroupQueryAttention.
 
 use super::GroupQueryInputs;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl GroupQueryInputs {
-    /// The number of keys of the longest of the batch, once all operands are seen to go together.
+    /// Checks that the operands fit, and returns the number of keys of the longest sequence of the batch.
     pub fn checked(&self) -> usize {
         let [query, key, value] = [0, 1, 2].map(|at| self.heads[at].dims());
         spec::attention::heads(query, key, value);
