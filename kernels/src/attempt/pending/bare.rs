@@ -1,4 +1,4 @@
-//! Checks for programs without `std`: there are none, as indices are in the memory of this program.
+//! Index checks without `std`: always none, because the host can read all tensors.
 
 use alloc::vec::Vec;
 
