@@ -28,19 +28,19 @@ const WITHOUT_ROWS: &[(&str, &str)] = &[
         "called by group_query_attention, which checks",
     ),
     (
-        "classical/svm/poll Regress::run_on",
+        "classical/svm/device Regress::run_on",
         "tables are those of the machine; the width is checked",
     ),
     (
-        "classical/svm/poll Classify::run_on",
+        "classical/svm/device Classify::run_on",
         "tables are those of the machine; the width is checked",
     ),
     (
-        "classical/trees/poll Regress::run_on",
+        "classical/trees/device Regress::run_on",
         "tables are those of the trees; the width is checked",
     ),
     (
-        "classical/trees/poll Classify::run_on",
+        "classical/trees/device Classify::run_on",
         "tables are those of the trees; the width is checked",
     ),
     (
@@ -52,12 +52,12 @@ const WITHOUT_ROWS: &[(&str, &str)] = &[
         "places are those of the operation's own points",
     ),
     (
-        "image/sample together",
+        "image/sample combine_axes",
         "places are those of the operation's own points",
     ),
     ("index/gather along", "the indices are data"),
     (
-        "image/roi/taken Taken::take",
+        "image/roi/weighted_pixels WeightedPixels::push",
         "has no tensors: it takes weights",
     ),
     (
