@@ -7,7 +7,7 @@ use crate::shape::WithShape;
 use crate::{
     convolution::window::Window,
     ensure,
-    image::sample::{linear, read, together},
+    image::sample::{combine_axes, linear, read},
     shape::reshape,
     sizes::elements,
     spec::{self, operand, shaped},
@@ -59,7 +59,7 @@ pub fn deform_conv<const D: usize, const S: usize>(
         let points = offset.with_shape([parts, reads * places]) + positions;
         (linear(points, dims[2 + axis]), dims[2 + axis])
     });
-    let mut columns = read(x.clone(), together(axes));
+    let mut columns = read(x.clone(), combine_axes(axes));
     if let Some(mask) = taps.mask {
         columns = columns * widened(mask).with_shape([parts, 1, reads * places]);
     }

@@ -19,10 +19,13 @@ mod kept;
 
 use kept::{Kept, Rectangle};
 
-/// The boxes of `[batch, boxes, 4]` that no box of greater score among `[batch, classes, boxes]` overlaps: batch, class and box of each,
-/// by descending scores within a class, as int64. Of equal scores the first comes first.
+/// Returns batch, class and index of each box of `[batch, boxes, 4]` that no selected box with a greater score overlaps, as
+/// int64.
 ///
-/// The host reads how many there are, the size of the result, or both operands where the device has no body for it.
+/// `scores` is `[batch, classes, boxes]`. The boxes of a class are in descending order of their scores; of equal scores the
+/// first
+/// comes first. The host reads the number of boxes, which is the size of the result, or both operands if the device has no
+/// kernel.
 pub fn non_max_suppression(
     boxes: Tensor<3>,
     scores: Tensor<3>,
@@ -32,7 +35,7 @@ pub fn non_max_suppression(
     now(suppress(boxes, scores, form, limits, Blocking))
 }
 
-/// [`non_max_suppression`] without blocking.
+/// Async version of [`non_max_suppression`].
 pub async fn non_max_suppression_async(
     boxes: Tensor<3>,
     scores: Tensor<3>,
@@ -73,7 +76,7 @@ async fn suppress(
     }
 }
 
-/// None where the host has to find them.
+/// `None`: the host has to select the boxes.
 async fn on_device(
     boxes: &Tensor<3>,
     scores: &Tensor<3>,
@@ -92,7 +95,7 @@ async fn on_device(
     Some(coordinates(places, [batch, classes, most], Some(kept)))
 }
 
-/// [`non_max_suppression`] of values that are read back to the host.
+/// [`non_max_suppression`] on the host, which reads the operands.
 pub async fn on_host(
     boxes: Tensor<3>,
     scores: Tensor<3>,
@@ -124,7 +127,7 @@ pub async fn on_host(
     }
 }
 
-/// The places of the boxes of one class that are kept.
+/// Returns the indices of the selected boxes of one class.
 fn suppressed(corners: &[Rectangle], scores: &[f32], limits: Limits) -> Vec<usize> {
     let most = limits.most_of(scores.len());
     let passes = |&place: &usize| match limits.score {
@@ -226,7 +229,7 @@ mod tests {
         }
     }
 
-    /// Each box compared with each that is kept takes a quarter of a minute.
+    /// Comparing each box with each selected one takes a quarter of a minute.
     #[test]
     fn many_boxes_apart_take_little_time() {
         let side = 142;

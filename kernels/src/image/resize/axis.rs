@@ -1,4 +1,4 @@
-//! The coordinates of the output in the input along one axis.
+//! Input coordinates of the output elements along one axis.
 
 use super::{Coordinates, Rounding, Target};
 use crate::{ensure, sizes::elements};
@@ -6,19 +6,19 @@ use alloc::vec::Vec;
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
 
-/// One resized axis. Coordinates are computed in f32, as by ONNX Runtime, because rounding decides between neighbours.
+/// One resized axis. Coordinates are computed in f32, as by ONNX Runtime, because rounding decides between neighbors.
 pub struct Axis {
     pub dim: usize,
     pub input: usize,
     pub output: usize,
     pub scale: f32,
-    /// Where each element of the output lies in the input.
+    /// Input coordinate of each output element.
     pub coordinates: Vec<f32>,
     crops: bool,
 }
 
 impl Axis {
-    /// The axes that change, those that shrink most first.
+    /// Returns the axes that change size, those that shrink most first.
     ///
     /// # Panics
     /// If a scale is not positive and finite, or the result exceeds the memory limit.
@@ -109,7 +109,7 @@ impl Axis {
         plan
     }
 
-    /// The input element nearest to each coordinate.
+    /// Returns the input element nearest to each coordinate.
     pub fn nearest(&self, rounding: Rounding) -> Vec<i32> {
         let last = self.input as f32 - 1.0;
         let round = |x: f32| match rounding {
@@ -122,7 +122,7 @@ impl Axis {
         self.coordinates.iter().map(index).collect()
     }
 
-    /// Whether each coordinate lies outside the input, where cropping extrapolates.
+    /// Returns for each coordinate whether it is outside the input and extrapolated.
     pub fn outside(&self) -> Vec<bool> {
         let inside = 0.0..=self.input as f32 - 1.0;
         let outside = |x: &f32| self.crops && !inside.contains(x);
@@ -130,7 +130,7 @@ impl Axis {
     }
 }
 
-/// The scale of all axes if the aspect ratio is kept.
+/// Returns the scale of all axes if the aspect ratio is kept.
 fn shared_scale(dims: &[usize], axes: &[usize], target: Target<'_>) -> f32 {
     let scales = |sizes: &[usize]| -> Vec<f32> {
         let scale = |(size, dim): (&usize, &usize)| *size as f32 / dims[*dim] as f32;
@@ -143,7 +143,7 @@ fn shared_scale(dims: &[usize], axes: &[usize], target: Target<'_>) -> f32 {
     }
 }
 
-/// `width` is the size of the output before it was rounded.
+/// Returns the input coordinate of output coordinate `x`; `width` is the size of the output before rounding.
 fn original(
     coordinates: Coordinates,
     x: f32,

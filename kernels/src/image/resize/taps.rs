@@ -1,4 +1,4 @@
-//! The weights of linear and cubic interpolation.
+//! Weights of linear and cubic interpolation.
 
 use alloc::{vec, vec::Vec};
 use burn::tensor::{DType, Tensor, TensorData};
@@ -8,7 +8,7 @@ use num_traits::Float as _;
 use super::{Axis, Mode, Resize};
 use crate::{product::matmul::product, shape::WithShape, sizes::elements};
 
-/// For each of `count` elements of the input around a coordinate: its index and weight, per element of the output.
+/// Index and weight of each of `count` input elements around a coordinate, per output element.
 pub struct Taps {
     count: usize,
     input: usize,
@@ -17,12 +17,12 @@ pub struct Taps {
     weights: Vec<f32>,
 }
 
-/// With more elements than this, multiplying by a matrix is cheaper than selecting each one.
-const MOST_SELECTED: usize = 4;
+/// Maximum number of selected elements per output. For more, multiplying by a matrix is cheaper.
+const MAX_SELECTED: usize = 4;
 
 impl Taps {
     pub fn of(axis: &Axis, options: &Resize) -> Self {
-        // A filter that shrinks is wider by the inverse of the scale.
+        // When shrinking, the filter is wider by the inverse of the scale.
         let scale = if options.antialias {
             f64::from(axis.scale).min(1.0)
         } else {
@@ -66,7 +66,7 @@ impl Taps {
     }
 
     pub fn apply<const D: usize>(&self, x: Tensor<D>, dim: usize) -> Tensor<D> {
-        if self.count > MOST_SELECTED {
+        if self.count > MAX_SELECTED {
             self.multiply(x, dim)
         } else {
             self.select(x, dim)
@@ -108,13 +108,13 @@ impl Taps {
         let mut dims = x.dims();
         let rows = dims[..D - 1].iter().product();
         dims[D - 1] = output;
-        // Burn's own function reads beyond rows that are not there.
+        // Burn's own matrix product reads out of bounds if there are no rows.
         let y = product(x.with_shape([rows, self.input]), matrix);
         y.with_shape(dims).swap_dims(dim, D - 1)
     }
 }
 
-/// The weight of an element at `distance` from the coordinate.
+/// Returns the weight of an element at `distance` from the coordinate.
 fn filter(mode: Mode, distance: f64) -> f64 {
     let x = distance;
     match mode {

@@ -1,4 +1,4 @@
-//! Pixels that elements of a result are means or maxima of.
+//! Pixels that are reduced to elements of the result.
 
 use alloc::vec::Vec;
 use burn::tensor::{DType, Tensor, TensorData};
@@ -6,17 +6,17 @@ use burn::tensor::{DType, Tensor, TensorData};
 use super::{Mode, points::Taps};
 use crate::{dtype::lowered, shape::WithShape};
 
-/// The pixels of elements of the result, one after the other, and their weights.
-pub struct Taken {
+/// The pixels of consecutive output elements, and their weights.
+pub struct WeightedPixels {
     places: Vec<i64>,
-    /// Average: shares of the mean. Max: the weights of positive values.
+    /// Average: weights in the mean. Max: the weights of positive values.
     weights: Vec<f64>,
-    /// The weights of negative values.
+    /// Max: the weights of negative values.
     least: Vec<f64>,
 }
 
-impl Taken {
-    pub fn of(count: usize) -> Self {
+impl WeightedPixels {
+    pub fn with_capacity(count: usize) -> Self {
         Self {
             places: Vec::with_capacity(count),
             weights: Vec::with_capacity(count),
@@ -24,9 +24,9 @@ impl Taken {
         }
     }
 
-    /// Takes the pixels of one element of the result.
-    pub fn take(&mut self, first: usize, width: usize, y: &Taps, x: &Taps, round: fn(f64) -> f64) {
-        // Points outside of the image are 0, above all negative values.
+    /// Appends the pixels of one output element.
+    pub fn push(&mut self, first: usize, width: usize, y: &Taps, x: &Taps, round: fn(f64) -> f64) {
+        // Points outside the image are 0, which exceeds all negative values.
         let least = f64::from(y.is_inside && x.is_inside);
         for above in &y.list {
             let begin = first + above.place * width;
@@ -39,7 +39,7 @@ impl Taken {
         }
     }
 
-    /// `[elements, 1, 1, channels]`, each of so many pixels.
+    /// Returns `[elements, 1, 1, channels]`, reduced from `length` pixels each.
     pub fn read(self, pixels: &Tensor<2>, [count, length]: [usize; 2], mode: Mode) -> Tensor<4> {
         let (device, channels) = (pixels.device(), pixels.dims()[1]);
         if length == 0 {
