@@ -1,7 +1,8 @@
 //! QuantizeLinear and DequantizeLinear.
 //!
-//! Scales and zero points have one element, one for each place along an axis, or one for each block of places; they come shaped
-//! so that they broadcast to the input. `bits` may be fewer than the dtype's, as for int4 in i8.
+//! Scales and zero points have one element, one per index of an axis, or one per block of an axis; callers shape them so that
+//! they
+//! broadcast to the input. `bits` may be fewer than those of the dtype, as for int4 in i8.
 
 use alloc::vec::Vec;
 use burn::tensor::{DType, Device, FloatDType, Int, Tensor, TensorData, kind::Basic};
@@ -44,7 +45,7 @@ pub use integer::{
 };
 
 impl Affine {
-    /// The same integers in the dtype that stands for theirs on a device.
+    /// Replaces the dtype by the one that a device computes in.
     pub(crate) fn on(self, device: &Device) -> Self {
         Self {
             dtype: lowered(device, self.dtype),
@@ -53,7 +54,7 @@ impl Affine {
     }
 }
 
-/// QuantizeLinear: `x / scale`, rounded half to even, plus the zero point, and kept within the range of `bits`.
+/// QuantizeLinear: `x / scale`, rounded half to even, plus the zero point, clamped to the range of `bits`.
 #[inline(never)]
 pub fn quantize<const D: usize>(
     x: Tensor<D>,
@@ -75,7 +76,7 @@ pub fn quantize<const D: usize>(
     )
 }
 
-/// [`quantize`] by one scale and zero point known before.
+/// [`quantize`] with one scale and zero point that are known at compile time.
 #[inline(never)]
 pub fn quantize_by<const D: usize>(
     x: Tensor<D>,
@@ -100,7 +101,7 @@ pub fn quantize_small<const D: usize>(
     to_small(divided(x, scale), small, saturate)
 }
 
-/// [`quantize_small`] without blocking.
+/// Async version of [`quantize_small`].
 pub async fn quantize_small_async<const D: usize>(
     x: Tensor<D>,
     scale: Tensor<D>,
@@ -144,8 +145,9 @@ pub fn dequantize_small<const D: usize>(x: Tensor<D>, scale: Tensor<D>, dtype: D
     computed(x.mul(scale.cast(float)), dtype)
 }
 
-/// The end of QLinearMatMul and QLinearConv: sums of products of integers in the scale and zero point of the result. The scales are
-/// those of both operands and of the result.
+/// Converts the accumulators of QLinearMatMul and QLinearConv to the scale and zero point of the result. The scales are those
+/// of
+/// both operands and of the result.
 pub(crate) fn requantize<const D: usize>(
     sums: Tensor<D, Int>,
     [left, right, result]: [Tensor<D>; 3],
@@ -187,7 +189,7 @@ pub fn dequantize<const D: usize>(
     )
 }
 
-/// [`dequantize`] by one scale and zero point known before.
+/// [`dequantize`] with one scale and zero point that are known at compile time.
 #[inline(never)]
 pub fn dequantize_by<const D: usize>(
     x: Tensor<D, Int>,
@@ -203,7 +205,7 @@ pub fn dequantize_by<const D: usize>(
     )
 }
 
-/// Each element along `axis` repeated `block` times, up to `size` in all.
+/// Repeats each element along `axis` `block` times, up to `size` in total.
 pub fn blocks<const D: usize, K: Basic>(
     x: Tensor<D, K>,
     axis: usize,
@@ -217,10 +219,10 @@ pub fn blocks<const D: usize, K: Basic>(
     x.select(axis, places)
 }
 
-/// [`blocks`] of a tensor with a block for each `block` elements along `axis` of `shape`, and otherwise of its sizes.
+/// [`blocks`] of a tensor with one element per `block` elements along `axis` of `shape`, and otherwise its sizes.
 ///
 /// # Panics
-/// If it has other sizes.
+/// If the sizes differ.
 pub fn blocks_of<const D: usize, K: Basic>(
     x: Tensor<D, K>,
     axis: usize,
@@ -238,7 +240,8 @@ pub fn blocks_of<const D: usize, K: Basic>(
     blocks(x, axis, block, shape[axis])
 }
 
-/// DynamicQuantizeLinear: the input in 8 unsigned bits that span its values and 0, their scale, and their zero point.
+/// DynamicQuantizeLinear: the input quantized to unsigned 8-bit integers over a range that includes 0, its scale, and its
+/// zero point.
 #[inline(never)]
 pub fn quantize_dynamic<const D: usize>(
     x: Tensor<D>,
