@@ -1,4 +1,4 @@
-//! Elements read and written by index, chosen and ranked.
+//! Operators that read and write elements by index, select and rank them.
 
 pub mod gather;
 pub mod places;

@@ -1,4 +1,4 @@
-//! Compress and NonZero: where conditions hold.
+//! Compress and NonZero: selection by conditions.
 
 use alloc::vec::Vec;
 use burn::tensor::{Bool, DType, Int, IntDType, Tensor};
@@ -12,9 +12,11 @@ use crate::{
     shape::{empty, reshape},
 };
 
-/// Compress along an axis: the slices of `x` whose `condition` holds; conditions left out count as false, those beyond the axis nothing.
+/// Compress along an axis: the slices of `x` whose `condition` is true. Missing conditions are false, and those out of bounds
+/// are
+/// ignored.
 ///
-/// The host reads how many are kept, the size of the result.
+/// The host reads the number of selected slices, which is the size of the result.
 pub fn compress<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,
     axis: usize,
@@ -23,7 +25,7 @@ pub fn compress<const D: usize, K: AnyKind>(
     now(compress_by(x, axis, condition, Blocking))
 }
 
-/// [`compress`] without blocking.
+/// Async version of [`compress`].
 pub async fn compress_async<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,
     axis: usize,
@@ -59,7 +61,7 @@ pub fn compress_flat<const D: usize, K: AnyKind>(
     compress(reshape(x, [count]), 0, condition)
 }
 
-/// [`compress_flat`] without blocking.
+/// Async version of [`compress_flat`].
 pub async fn compress_flat_async<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,
     condition: Tensor<1, Bool>,
@@ -70,12 +72,12 @@ pub async fn compress_flat_async<const D: usize, K: AnyKind>(
 
 /// NonZero: the indices of the elements that are not zero, one column each, in row-major order, as int64.
 ///
-/// The host reads how many there are.
+/// The host reads their number.
 pub fn nonzero<const D: usize, K: AnyKind>(x: Tensor<D, K>) -> Tensor<2, Int> {
     now(nonzero_by(x, Blocking))
 }
 
-/// [`nonzero`] without blocking.
+/// Async version of [`nonzero`].
 pub async fn nonzero_async<const D: usize, K: AnyKind>(x: Tensor<D, K>) -> Tensor<2, Int> {
     nonzero_by(x, Waiting).await
 }
@@ -89,7 +91,8 @@ async fn nonzero_by<const D: usize, K: AnyKind>(
     found.permute([1, 0]).cast(dtype)
 }
 
-/// Where a condition holds. The host reads how often, or where the device has no body for it the whole condition.
+/// Returns the indices at which a condition is true. The host reads their number, or the whole condition if the device has no
+/// kernel.
 async fn places<const D: usize>(condition: Tensor<D, Bool>, reader: impl Reader) -> Tensor<2, Int> {
     if condition.shape().num_elements() == 0 {
         return Tensor::empty([0, D], &condition.device());
@@ -100,7 +103,7 @@ async fn places<const D: usize>(condition: Tensor<D, Bool>, reader: impl Reader)
     }
 }
 
-/// Where a condition holds among its elements in row-major order; none where Burn's own function is to find it.
+/// Returns the flat indices at which a condition is true, in row-major order; `None` to use Burn's own function.
 pub async fn places_on_device<const D: usize>(
     condition: &Tensor<D, Bool>,
     reader: impl Reader,
@@ -114,7 +117,8 @@ pub async fn places_on_device<const D: usize>(
     places_of_growth(Tensor::from_dispatch(counts), reader).await
 }
 
-/// The places at which counts, at least one, grow; none where the device has no body for it. The host reads how many there are.
+/// Returns the indices at which counts, at least one, increase; `None` if the device has no kernel. The host reads their
+/// number.
 pub async fn places_of_growth(
     counts: Tensor<1, Int>,
     reader: impl Reader,
@@ -134,8 +138,9 @@ pub async fn places_of_growth(
         .map(Tensor::from_dispatch)
 }
 
-/// The indices along each axis of places in row-major order: a row for each place. For the last axis `values` may have others, by
-/// the place.
+/// Returns the indices along each axis of flat indices in row-major order, one row each. Along the last axis, `values`
+/// replaces them
+/// if given.
 pub fn coordinates<const D: usize>(
     places: Tensor<1, Int>,
     shape: [usize; D],
@@ -169,12 +174,12 @@ pub fn coordinates<const D: usize>(
     Tensor::cat(columns, 1)
 }
 
-/// NonZero of a scalar: no row, and as many columns as there are elements that are not zero.
+/// NonZero of a scalar: no rows, and as many columns as elements that are not zero.
 pub fn nonzero_scalar<K: AnyKind>(x: Tensor<1, K>) -> Tensor<2, Int> {
     without_rows(nonzero(x))
 }
 
-/// [`nonzero_scalar`] without blocking.
+/// Async version of [`nonzero_scalar`].
 pub async fn nonzero_scalar_async<K: AnyKind>(x: Tensor<1, K>) -> Tensor<2, Int> {
     without_rows(nonzero_async(x).await)
 }

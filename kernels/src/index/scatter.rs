@@ -15,7 +15,7 @@ use crate::{
     spec::{operand, shaped},
 };
 
-/// ScatterElements: `x` with `updates` written, or combined with what stands there, at the indices along `axis`.
+/// ScatterElements: `x` with `updates` written at the indices along `axis`, or combined with the elements there.
 ///
 /// Negative indices count from the end. Addition and multiplication of booleans are "or" and "and".
 pub fn scatter_elements<const D: usize, K: AnyKind>(
@@ -48,7 +48,9 @@ pub fn scatter_elements<const D: usize, K: AnyKind>(
     K::from_number(x.slice_assign(slices, part))
 }
 
-/// ScatterND: `x` with slices of `updates` written, or combined with what stands there, at index tuples along the last axis of `indices`.
+/// ScatterND: `x` with slices of `updates` written at the index tuples along the last axis of `indices`, or combined with the
+/// slices
+/// there.
 ///
 /// Negative indices count from the end. Addition and multiplication of booleans are "or" and "and".
 pub fn scatter_nd<const D: usize, const I: usize, const U: usize, K: AnyKind>(
@@ -85,13 +87,16 @@ pub fn scatter_nd<const D: usize, const I: usize, const U: usize, K: AnyKind>(
             let places: Tensor<2, Int> = places.with_shape([written, 1]);
             x.scatter_nd(places, updates, reduction)
         }
-        // GPUs run `scatter_nd` in parallel and lose all but one of the updates to a place.
+        // GPUs run `scatter_nd` in parallel and lose all but one of the updates of an element.
         _ => x.select_assign(0, places, updates, reduction),
     };
     K::from_number(x.with_shape(dims))
 }
 
-/// TensorScatter: a cache with `update` written along `axis`. Each element of the batch, the first axis, has a place of its own where the writing begins, 0 by default; if `circular`, it goes on at the begin of the axis when it comes to the end.
+/// TensorScatter: a cache with `update` written along `axis`.
+///
+/// Each element of the batch, the first axis, has its own index at which writing starts, 0 by default. If `circular`, writing
+/// continues at index 0 after the end of the axis.
 pub fn write_cache<const D: usize, K: AnyKind>(
     cache: Tensor<D, K>,
     axis: usize,
@@ -136,7 +141,7 @@ pub fn write_cache<const D: usize, K: AnyKind>(
     scatter_elements(cache, axis, places, update, IndexingUpdateOp::Assign)
 }
 
-/// The reduction that does for the carrier of `K` what this one means for `K`.
+/// Returns the reduction of numbers that is equivalent to `reduction` of `K`.
 fn of_kind<K: TensorKind>(reduction: IndexingUpdateOp) -> IndexingUpdateOp {
     match (K::KIND, reduction) {
         (Kind::Bool, IndexingUpdateOp::Add) => IndexingUpdateOp::Max,

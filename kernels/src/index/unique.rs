@@ -17,23 +17,25 @@ use crate::{
     shape::reshape,
 };
 
-/// What [`unique`] gives.
+/// Results of [`unique`].
 pub type Unique<const D: usize, K> = (Tensor<D, K>, Tensor<1, Int>, Tensor<1, Int>, Tensor<1, Int>);
 
 /// Groups of equal slices, as integers of any dtype.
 struct Groups {
-    /// Where the first slice of each stands.
+    /// Index of the first slice of each group.
     first: Tensor<1, Int>,
     /// The group of each slice.
     inverse: Tensor<1, Int>,
-    /// How many slices each has.
+    /// Number of slices of each group.
     counts: Tensor<1, Int>,
 }
 
-/// Unique along an axis: the slices that differ, where each stood first, which of them stands at each place, and how often each does.
+/// Unique along an axis: the distinct slices, the index of the first of each, the distinct slice of each slice, and their
+/// counts.
 ///
-/// They are in ascending order, or with `sorted` false in that of their first places. NaN equals NaN and comes last.
-/// The host reads how many there are, the size of the results, or all elements where the device has no body for it.
+/// They are in ascending order, or in the order of their first occurrence if `sorted` is false. NaN equals NaN and is last.
+/// The
+/// host reads their number, which is the size of the results, or all elements if the device has no kernel.
 pub fn unique<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,
     axis: usize,
@@ -42,7 +44,7 @@ pub fn unique<const D: usize, K: AnyKind>(
     now(unique_by(x, axis, sorted, Blocking))
 }
 
-/// [`unique`] without blocking.
+/// Async version of [`unique`].
 pub async fn unique_async<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,
     axis: usize,
@@ -57,7 +59,7 @@ pub fn unique_flat<const D: usize, K: AnyKind>(x: Tensor<D, K>, sorted: bool) ->
     unique(reshape(x, [count]), 0, sorted)
 }
 
-/// [`unique_flat`] without blocking.
+/// Async version of [`unique_flat`].
 pub async fn unique_flat_async<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,
     sorted: bool,
@@ -93,7 +95,7 @@ async fn unique_by<const D: usize, K: AnyKind>(
     (values, first, inverse, counts)
 }
 
-/// The groups of `[rows, length]`, neither 0; none where the host has to find them.
+/// Returns the groups of `[rows, length]`, neither 0; `None` if the host has to find them.
 async fn on_device(rows: DispatchTensor, sorted: bool, reader: impl Reader) -> Option<Groups> {
     let count = rows.shape()[0];
     i32::try_from(count).ok()?;
@@ -126,14 +128,14 @@ async fn on_device(rows: DispatchTensor, sorted: bool, reader: impl Reader) -> O
     }
 }
 
-/// Each value at the place beside it; none where the device has no body for it.
+/// Writes each value at its index in `places`, a permutation; `None` if the device has no kernel.
 fn permuted(values: Tensor<1, Int>, places: Tensor<1, Int>) -> Option<Tensor<1, Int>> {
     let y = call!(permuted(values, places));
     y.tensor().map(Tensor::from_dispatch)
 }
 
 impl Groups {
-    /// The same groups in the order of their first places.
+    /// Sorts the groups by their first occurrence.
     fn by_first_place(self) -> Option<Self> {
         let found = self.first.dims()[0];
         let top = Top {
@@ -153,7 +155,7 @@ impl Groups {
     }
 }
 
-/// The groups of the slices along the first axis, found by the host.
+/// Returns the groups of the slices along the first axis, found by the host.
 async fn on_host<const D: usize, K: Basic>(
     x: Tensor<D, K>,
     rows: usize,
@@ -179,7 +181,7 @@ async fn on_host<const D: usize, K: Basic>(
     }
 }
 
-/// The places of equal rows, ascending within each group.
+/// Returns the indices of equal rows, ascending within each group.
 fn equal_rows(keys: &[i128], rows: usize, sorted: bool) -> Vec<Vec<usize>> {
     if rows == 0 {
         return Vec::new();
@@ -201,7 +203,7 @@ fn equal_rows(keys: &[i128], rows: usize, sorted: bool) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Integers in the order of the elements.
+/// Maps elements to integers of the same order.
 fn keys(data: TensorData) -> Vec<i128> {
     match data.dtype() {
         DType::F64 | DType::F32 | DType::F16 | DType::BF16 => data.iter::<f64>().map(key).collect(),
