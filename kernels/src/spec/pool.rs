@@ -8,7 +8,7 @@ use super::{geometry::Geometry, types::TensorType};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     Largest,
-    /// The mean of the elements inside of the input, or of the padding too.
+    /// The mean of the elements inside the input, or of the padding too.
     Mean {
         padding: bool,
     },
@@ -34,7 +34,7 @@ impl Slide {
         TensorType::new(shape, x.dtype)
     }
 
-    /// Number of elements that each window position along an axis counts, at least 1.
+    /// Returns the number of elements in the mean at each output position along an axis, at least 1.
     pub fn counts(&self, axis: usize, padding: bool) -> Vec<f32> {
         let g = &self.geometry;
         let (begin, size) = (g.before[axis], g.sizes[axis]);
