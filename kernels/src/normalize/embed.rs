@@ -1,4 +1,4 @@
-//! EmbedLayerNormalization's sum of embeddings, and its mask.
+//! Sum of embeddings of EmbedLayerNormalization, and its mask.
 
 use burn::tensor::{DType, Int, IntDType, Tensor};
 
@@ -12,7 +12,7 @@ use crate::{
     spec::{broadcasts_to, equal_axes, equal_shapes, operand},
 };
 
-/// The embeddings of words and positions, and of segments if there are any, added together.
+/// Returns the sum of the embeddings of words, positions, and segments, if any.
 ///
 /// Without `places`, `[batch, length]` or `[1, length]`, positions count from 0.
 #[inline(never)]
@@ -65,7 +65,7 @@ pub fn embeddings(
     }
 }
 
-/// The rows of a table at indices of which none may be negative.
+/// Returns the rows of a table at indices that must not be negative.
 fn rows(table: Tensor<2>, indices: Tensor<2, Int>) -> Tensor<3> {
     let axis = Axis {
         number: 0,
@@ -74,7 +74,7 @@ fn rows(table: Tensor<2>, indices: Tensor<2, Int>) -> Tensor<3> {
     gather_nonnegative(table, 0, nonnegative(indices, axis))
 }
 
-/// How many words of each of a batch the mask keeps.
+/// Returns the number of words of each sequence that the mask keeps.
 #[inline(never)]
 pub fn kept_words(mask: Tensor<2, Int>) -> Tensor<1, Int> {
     let dtype: IntDType = mask.dtype().into();

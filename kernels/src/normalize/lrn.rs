@@ -1,4 +1,4 @@
-//! LRN: each element against its neighbours across channels.
+//! LRN: normalization over adjacent channels.
 
 use burn::tensor::{Tensor, ops::PadMode};
 
@@ -8,7 +8,8 @@ use crate::{
     widen::widened,
 };
 
-/// `x / (bias + alpha / size * squares)^beta`, where `squares` sums the squares over `size` channels around each one.
+/// Returns `x / (bias + alpha / size * squares)^beta`, where `squares` is the sum of squares over `size` channels around each
+/// one.
 pub fn lrn<const D: usize>(
     x: Tensor<D>,
     size: usize,

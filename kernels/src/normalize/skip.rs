@@ -1,4 +1,4 @@
-//! SkipLayerNormalization and its kin.
+//! SkipLayerNormalization and related operators.
 
 use burn::tensor::{FloatDType, Tensor};
 
@@ -9,7 +9,8 @@ use crate::{
     widen::widened,
 };
 
-/// [`layer_norm`] over the last axis of `x + skip + bias`, and that sum. Half precision is rounded only in the results.
+/// Returns [`layer_norm`] over the last axis of `x + skip + bias`, and that sum. Half precision is only rounded in the
+/// results.
 #[inline(never)]
 pub fn skip_layer_norm<const D: usize>(
     x: Tensor<D>,
@@ -25,7 +26,7 @@ pub fn skip_layer_norm<const D: usize>(
     (y.cast(dtype), sum.cast(dtype))
 }
 
-/// [`rms_norm`] over the last axis of `x + skip + bias`, and that sum. Half precision is rounded only in the results.
+/// Returns [`rms_norm`] over the last axis of `x + skip + bias`, and that sum. Half precision is only rounded in the results.
 #[inline(never)]
 pub fn skip_rms_norm<const D: usize>(
     x: Tensor<D>,
@@ -86,7 +87,7 @@ mod tests {
     #[test]
     fn the_sum_of_half_precision_is_normalized_unrounded() {
         let half = |x: f32| f16::from_f32(x);
-        // Their sum is 1 to a half, which would be normalized to 1 and 0.0245.
+        // In half precision their sum is 1, which would be normalized to 1 and 0.0245.
         let x = float::<2>([[half(1.0), half(0.0)]]);
         let skip = float::<2>([[half(4e-4), half(0.0)]]);
         let scale = float::<1>([half(1000.0), half(0.0)]);

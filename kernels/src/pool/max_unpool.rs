@@ -12,7 +12,7 @@ use crate::{
     spec::{equal_shapes, operand},
 };
 
-/// The elements of `x` at their `indices` in a flat tensor of `shape`, else zero.
+/// Writes the elements of `x` at their flat `indices` into zeros of `shape`.
 pub fn max_unpool<const D: usize>(
     x: Tensor<D>,
     indices: Tensor<D, Int>,
@@ -43,10 +43,10 @@ pub fn max_unpool<const D: usize>(
     )
 }
 
-/// [`max_unpool`] into a corner of a tensor of these sizes.
+/// [`max_unpool`] into the start of a tensor of these sizes along each axis.
 ///
 /// # Panics
-/// If there are not `D` sizes, one is less than that of `shape`, or they exceed the memory limit.
+/// If the number of sizes is not `D`, one is less than that of `shape`, or they exceed the memory limit.
 pub fn max_unpool_to<const D: usize>(
     x: Tensor<D>,
     indices: Tensor<D, Int>,
