@@ -1,8 +1,7 @@
 //! Operations for which devices have kernels, and their dispatch.
 //!
 //! An operator's function checks its operands and calls an operation of the [`table`] through [`call!`]. If the device of the
-//! operands has no kernel for it, or if a tensor records gradients, which flow through primitives only, Burn's primitives
-//! run, or
+//! operands has no kernel for it, or if a tensor records gradients, which flow through primitives only, Burn's primitives run, or
 //! the operation declines and the operator's function computes the result by other operations.
 
 // Only routing to an enabled backend uses the operands.

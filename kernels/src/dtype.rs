@@ -6,8 +6,7 @@ use crate::backend::Runtime;
 
 /// Returns the dtype in which `device` computes values of `dtype`: the same one if it is supported, otherwise the nearest.
 ///
-/// i64 becomes i32, u64 u32, 8- and 16-bit integers 32-bit ones, f64, f16 and bf16 f32, and a boolean the device's own.
-/// Digits of
+/// i64 becomes i32, u64 u32, 8- and 16-bit integers 32-bit ones, f64, f16 and bf16 f32, and a boolean the device's own. Digits of
 /// i64, u64 and f64 beyond 32 bits are lost. CPUs compute 16-bit floats in f32, and wgpu 64-bit floats.
 #[inline(never)]
 pub fn lowered(device: &Device, dtype: DType) -> DType {
@@ -18,8 +17,7 @@ pub fn lowered(device: &Device, dtype: DType) -> DType {
     }
 }
 
-/// Returns the dtype in which `device` stores values of `dtype`, as callers pass and receive them: [`lowered`], except that
-/// CPUs
+/// Returns the dtype in which `device` stores values of `dtype`, as callers pass and receive them: [`lowered`], except that CPUs
 /// store 16-bit floats.
 #[inline(never)]
 pub fn stored(device: &Device, dtype: DType) -> DType {

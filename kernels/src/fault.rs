@@ -53,8 +53,7 @@ impl Drop for Restore {
     }
 }
 
-/// Fails the running node: an enclosing [`attempt`](crate::attempt::attempt) returns the error, otherwise it is a panic with
-/// the
+/// Fails the running node: an enclosing [`attempt`](crate::attempt::attempt) returns the error, otherwise it is a panic with the
 /// same text.
 ///
 /// Must be called on the thread of the node.

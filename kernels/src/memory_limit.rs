@@ -11,10 +11,8 @@ use core::future::{Future, poll_fn};
 
 /// Returns the limit of this thread in bytes.
 ///
-/// By default it is half of the memory that the process may use: the physical memory, the limit of the control group or of
-/// the
-/// address space, whichever is least. If the system does not report these, it is 4 GiB. [`with_memory_limit`] sets another
-/// one.
+/// By default it is half of the memory that the process may use: the physical memory, the limit of the control group or of the
+/// address space, whichever is least. If the system does not report these, it is 4 GiB. [`with_memory_limit`] sets another one.
 pub fn memory_limit() -> usize {
     state::get().unwrap_or_else(state::default)
 }

@@ -1,8 +1,7 @@
 //! QuantizeLinear and DequantizeLinear.
 //!
 //! Scales and zero points have one element, one per index of an axis, or one per block of an axis; callers shape them so that
-//! they
-//! broadcast to the input. `bits` may be fewer than those of the dtype, as for int4 in i8.
+//! they broadcast to the input. `bits` may be fewer than those of the dtype, as for int4 in i8.
 
 use alloc::vec::Vec;
 use burn::tensor::{DType, Device, FloatDType, Int, Tensor, TensorData, kind::Basic};
@@ -145,8 +144,7 @@ pub fn dequantize_small<const D: usize>(x: Tensor<D>, scale: Tensor<D>, dtype: D
     computed(x.mul(scale.cast(float)), dtype)
 }
 
-/// Converts the accumulators of QLinearMatMul and QLinearConv to the scale and zero point of the result. The scales are those
-/// of
+/// Converts the accumulators of QLinearMatMul and QLinearConv to the scale and zero point of the result. The scales are those of
 /// both operands and of the result.
 pub(crate) fn requantize<const D: usize>(
     sums: Tensor<D, Int>,

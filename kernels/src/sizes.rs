@@ -1,7 +1,6 @@
 //! Sizes from data and inputs, checked before memory is allocated.
 //!
-//! Burn multiplies sizes without checking for overflow, and a failed allocation aborts the process. So each shape that data
-//! or an
+//! Burn multiplies sizes without checking for overflow, and a failed allocation aborts the process. So each shape that data or an
 //! input determines passes through [`elements`] first: the product of its sizes and the bytes of an element is at most
 //! `isize::MAX` and at most the [memory limit](crate::memory_limit).
 //!

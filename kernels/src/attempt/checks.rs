@@ -31,9 +31,8 @@ const FEW: usize = 64;
 
 /// Returns the indices along an axis with negative ones, which count from the end, replaced.
 ///
-/// If the host can read the tensor without waiting, an index out of bounds fails immediately. On other devices it is clamped
-/// to the
-/// axis, and [`attempt`](super::attempt) fails when it reads its results.
+/// If the host can read the tensor without waiting, an index out of bounds fails immediately. On other devices it is clamped to
+/// the axis, and [`attempt`](super::attempt) fails when it reads its results.
 pub fn within<const D: usize>(indices: Tensor<D, Int>, axis: Axis) -> Tensor<D, Int> {
     checked(indices, axis, true)
 }
@@ -76,8 +75,7 @@ fn checked<const D: usize>(indices: Tensor<D, Int>, axis: Axis, from_end: bool) 
     Tensor::from_dispatch(indices)
 }
 
-/// Returns the flat index of each index tuple, a row of `[batches, count, axes]`, among the slices of tensors of these axes,
-/// one
+/// Returns the flat index of each index tuple, a row of `[batches, count, axes]`, among the slices of tensors of these axes, one
 /// tensor per batch. Negative indices count from the end.
 ///
 /// Returns `None` if the tuples have to be resolved axis by axis.

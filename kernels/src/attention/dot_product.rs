@@ -69,15 +69,13 @@ pub enum AttentionScores {
     Probabilities,
 }
 
-/// Attention of `[batch, heads, length, size]`. Each head of keys and values serves the same number of query heads. The
-/// result of a
-/// query without keys is 0.
+/// Attention of `[batch, heads, length, size]`. Each head of keys and values serves the same number of query heads. The result of
+/// a query without keys is 0.
 ///
 /// `valid` is the number of keys of each batch that are not padding; the queries are at the last of these positions.
 ///
 /// # Panics
-/// If operands differ in batch, keys and values in heads or length, queries and keys in features, if heads of keys do not
-/// divide
+/// If operands differ in batch, keys and values in heads or length, queries and keys in features, if heads of keys do not divide
 /// those of queries, a mask does not broadcast to the scores, or `valid` exceeds the number of keys.
 #[inline(never)]
 pub fn attention(

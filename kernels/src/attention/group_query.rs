@@ -70,8 +70,7 @@ pub struct GroupQueryInputs {
 /// If there are as many queries as keys in total, they start at position 0, whatever the cache contains.
 ///
 /// # Panics
-/// If operands are not those of one attention and its cache, `total` is neither within the cache nor the number of all keys,
-/// or
+/// If operands are not those of one attention and its cache, `total` is neither within the cache nor the number of all keys, or
 /// `last` contains a position outside of these.
 #[inline(never)]
 pub fn group_query_attention(

@@ -47,12 +47,10 @@ impl LinearAttention {
 
 /// LinearAttention of `[batch, length, heads * size]`, and its state after the last token.
 ///
-/// The initial state, `[batch, key heads, key size, value size]`, is zero by default. With `decay`, `[batch, length, key
-/// heads]` or
-/// one value per feature of a key, the state is multiplied by its exponential before each token. With a rate `beta`,
-/// `[batch, length, key heads or 1]`, a token replaces that fraction of the value that the state has for its key (delta
-/// rule).
-/// Computed in single precision at least.
+/// The initial state, `[batch, key heads, key size, value size]`, is zero by default. With `decay`, `[batch, length, key heads]`
+/// or one value per feature of a key, the state is multiplied by its exponential before each token. With a rate `beta`, `[batch,
+/// length, key heads or 1]`, a token replaces that fraction of the value that the state has for its key (delta rule). Computed in
+/// single precision at least.
 ///
 /// # Panics
 /// If operands are not of the same tokens, or not divisible by the heads.

@@ -39,8 +39,7 @@ pub type Past = Option<(Tensor<4>, Tensor<4>)>;
 /// Attention of `[batch, heads, length, size]`, with its heads merged. Half precision is computed in single precision.
 ///
 /// # Panics
-/// If operands are not those of [`attention`], past keys or values differ from the new ones in more than their number, or
-/// mask or
+/// If operands are not those of [`attention`], past keys or values differ from the new ones in more than their number, or mask or
 /// bias do not fit these queries and keys.
 #[inline(never)]
 pub fn attend(

@@ -11,8 +11,7 @@ use crate::{
 };
 
 /// Rotates pairs of features of `[batch, heads, length, size]` by angles, given as their cosines and sines, `[batch, length,
-/// pairs]`.
-/// Features after the pairs are unchanged.
+/// pairs]`. Features after the pairs are unchanged.
 ///
 /// `interleaved` pairs are adjacent; otherwise the first half of the features is paired with the second.
 ///
@@ -93,9 +92,8 @@ pub fn rotate_features(
     rotate(x, cosine, sine, interleaved)
 }
 
-/// Returns `x * cosine + rotated(x) * sine` along the last axis, where the rotation maps each pair `(a, b)` to `(-b, a)`.
-/// There is
-/// one angle per feature or per pair.
+/// Returns `x * cosine + rotated(x) * sine` along the last axis, where the rotation maps each pair `(a, b)` to `(-b, a)`. There
+/// is one angle per feature or per pair.
 ///
 /// # Panics
 /// If the number of features is odd, or angles do not broadcast to them.

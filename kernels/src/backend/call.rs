@@ -3,8 +3,7 @@
 /// Calls an operation of the table with tensors, and options after a semicolon; returns its result as tensors of Burn's
 /// dispatch.
 ///
-/// The device of the tensors computes it if it has a kernel, otherwise Burn's primitives do. The device is checked first,
-/// because
+/// The device of the tensors computes it if it has a kernel, otherwise Burn's primitives do. The device is checked first, because
 /// Burn's routing panics for backends that the attribute of the trait omits, and features of other crates can enable these.
 ///
 /// The call is an event, see [`observe`](crate::observe), unless it copies or packs elements: `call!(@copy contiguous(x))`.

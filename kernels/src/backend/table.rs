@@ -6,20 +6,16 @@
 //! name(operand: Kind, ..; option: Type, ..) -> Kind, flex[kernel], cube[kernel => type of the result];
 //! ```
 //!
-//! where the kernel is a function of the operands and options in that order, by its path in the device's folder. The type of
-//! the
+//! where the kernel is a function of the operands and options in that order, by its path in the device's folder. The type of the
 //! result is for fusion, which needs it before the operation runs. It is computed from the types of the operands
 //! ([`metadata`](super::metadata)).
 //!
-//! Kinds of operands are `Float`, `Int` and `Bool`, `MaybeFloat` and so on for optional ones, `Any` for tensors of any kind,
-//! and
-//! `[Name]` for a struct of tensors. Results of kind `Float` and `Int` have primitives, see
-//! [`primitives`](super::primitives); a
+//! Kinds of operands are `Float`, `Int` and `Bool`, `MaybeFloat` and so on for optional ones, `Any` for tensors of any kind, and
+//! `[Name]` for a struct of tensors. Results of kind `Float` and `Int` have primitives, see [`primitives`](super::primitives); a
 //! kernel with a result of kind `MaybeFloat` and so on may decline, and the operator's function then computes it otherwise.
 //!
-//! `wgpu` instead of `cube` leaves an operation to Burn on CUDA and ROCm, where Burn's products use tensor cores and are
-//! fused with
-//! the following operations.
+//! `wgpu` instead of `cube` leaves an operation to Burn on CUDA and ROCm, where Burn's products use tensor cores and are fused
+//! with the following operations.
 
 /// Calls a macro with the lines of the table.
 macro_rules! operations {
@@ -43,9 +39,8 @@ macro_rules! operations {
         /// per element of a row.
         layer_norm(rows: Float, scale: Float, bias: MaybeFloat; epsilon: f32) -> Float,
             flex[normalize::layer_norm], cube[normalize::layer_norm => rows.clone()];
-        /// Normalizes groups of channels of `[batch, channels, elements]` to mean 0 and variance 1, then multiplies
-        /// by `scale` and adds
-        /// `bias`.
+        /// Normalizes groups of channels of `[batch, channels, elements]` to mean 0 and variance 1, then multiplies by `scale`
+        /// and adds `bias`.
         group_norm(x: Float, scale: Float, bias: Float; groups: usize, epsilon: f32) -> Float,
             flex[normalize::group_norm], cube[normalize::group_norm => x.clone()];
         /// Rows divided by their root mean square, times `scale`, which has one value per element of a row.
@@ -108,11 +103,9 @@ macro_rules! operations {
         /// Inverses of `[count, size, size]`, none empty.
         inverses(x: Float) -> MaybeFloat, cube[matrices::inverses => floats(ty(x))];
 
-        /// Attention of `[batch, heads, length, size]`. Each head of keys and values serves the same number of query
-        /// heads. A mask, true for
-        /// masked keys, and a bias broadcast to the scores. No operand is empty. Scores of half precision are
-        /// computed in single precision,
-        /// which is also the dtype of their bias.
+        /// Attention of `[batch, heads, length, size]`. Each head of keys and values serves the same number of query heads. A
+        /// mask, true for masked keys, and a bias broadcast to the scores. No operand is empty. Scores of half precision are
+        /// computed in single precision, which is also the dtype of their bias.
         attention(query: Float, key: Float, value: Float, mask: MaybeBool, bias: MaybeFloat; scores: Scores) -> Float,
             flex[attention::attention],
             wgpu[attention::attention => tensor(spec::attention::result(&ty(query), &ty(value)))];
@@ -122,9 +115,8 @@ macro_rules! operations {
 
         /// Fourier transforms of `[rows, size, parts]` in f32 or f64.
         dft(x: Float; options: Dft) -> MaybeFloat, flex[fft::dft];
-        /// Spectra of the frames of `[batch, size, parts]`, as `dft` returns them. Frames start `step` elements apart
-        /// and are multiplied by
-        /// the window. At least one frame fits.
+        /// Spectra of the frames of `[batch, size, parts]`, as `dft` returns them. Frames start `step` elements apart and are
+        /// multiplied by the window. At least one frame fits.
         stft(x: Float, window: MaybeFloat; step: usize, options: Dft) -> MaybeFloat, flex[fft::stft];
 
         /// Outputs of a recurrent operator at all times, `[times, directions, batch, hidden]`, the last ones,
@@ -151,9 +143,8 @@ macro_rules! operations {
                 let [inside, ranges] = spec::indices::within(&ty(indices), *axis);
                 (tensor(inside), given_ints(ranges))
             }];
-        /// Flat indices of index tuples, see `attempt::checks::places`, and the least and the greatest index of each
-        /// range along each axis.
-        /// No axis is empty, and there is at least one tuple.
+        /// Flat indices of index tuples, see `attempt::checks::places`, and the least and the greatest index of each range along
+        /// each axis. No axis is empty, and there is at least one tuple.
         places(tuples: Int; axes: Vec<Axis>) -> MaybeTwo,
             cube[indices::places => two_ints(Some(spec::indices::places(&ty(tuples), axes)))];
         /// Indices of the greatest or the least elements along an axis, in order.
@@ -164,14 +155,12 @@ macro_rules! operations {
         counts(condition: Bool) -> MaybeInt, cube[compact::counts => ints(spec::indices::counts(&ty(condition)))];
         /// Indices of the `found` elements at which `counts` increases.
         compact(counts: Int; found: usize) -> MaybeInt, cube[compact::compact => ints(spec::indices::compact(*found))];
-        /// Indices along each axis of the flat indices `places` into these sizes, `[places, axes]`. Those along the
-        /// last axis are read from
-        /// `values`, if given. At least one index.
+        /// Indices along each axis of the flat indices `places` into these sizes, `[places, axes]`. Those along the last axis are
+        /// read from `values`, if given. At least one index.
         coordinates(places: Int, values: MaybeInt; sizes: Shape) -> MaybeInt,
             cube[compact::coordinates => ints(spec::indices::coordinates(&ty(places), sizes))];
-        /// Permutation that sorts the rows of `[rows, length]`, none empty, and for each row in this order the number
-        /// of groups of equal rows
-        /// so far. NaN equals NaN and is the greatest.
+        /// Permutation that sorts the rows of `[rows, length]`, none empty, and for each row in this order the number of groups
+        /// of equal rows so far. NaN equals NaN and is the greatest.
         groups(rows: Any) -> MaybeTwo,
             cube[groups::groups => two_ints(spec::ranking::groups(&any(rows)).map(|places| [places.clone(), places]))];
         /// Writes each value at its index in `places`, which is a permutation.

@@ -179,9 +179,8 @@ fn softmax(row: &mut [f64], is_zero: impl Fn(f64) -> bool) {
     row.iter_mut().for_each(|score| *score /= sum);
 }
 
-/// Quantile by Winitzki's inverse error function, which ONNX specifies and which has three digits. Computed in the precision
-/// of ONNX's
-/// scores, f32, which matters near one half.
+/// Quantile by Winitzki's inverse error function, which ONNX specifies and which has three digits. Computed in the precision of
+/// ONNX's scores, f32, which matters near one half.
 fn probit(score: f64) -> f64 {
     let x = 2.0 * score as f32 - 1.0;
     let log = ((1.0 - x) * (1.0 + x)).ln();

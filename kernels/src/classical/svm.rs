@@ -1,8 +1,7 @@
 //! Support vector machines.
 //!
 //! The host computes rows that it has in memory one by one, in double precision. A device computes all rows at once if its
-//! backend
-//! has kernels; otherwise the host reads the rows.
+//! backend has kernels; otherwise the host reads the rows.
 
 mod device;
 mod tables;
@@ -53,9 +52,8 @@ pub struct Classify {
 /// Rule that determines the class.
 #[derive(Clone, Debug)]
 pub enum Votes {
-    /// Each class has a vector, and the greatest product wins. `positive`: no element of the vectors is negative;
-    /// `probable`: the model
-    /// has probabilities, which are unused.
+    /// Each class has a vector, and the greatest product wins. `positive`: no element of the vectors is negative; `probable`: the
+    /// model has probabilities, which are unused.
     Linear { positive: bool, probable: bool },
     /// Each pair of classes has a machine with one vote.
     Pairs {
@@ -124,9 +122,8 @@ impl Regress {
 }
 
 impl Classify {
-    /// Returns the number of scores of a row: one per class, or for pairs without probabilities one per pair, and two if
-    /// there is one
-    /// pair.
+    /// Returns the number of scores of a row: one per class, or for pairs without probabilities one per pair, and two if there is
+    /// one pair.
     pub fn width(&self) -> usize {
         match &self.votes {
             Votes::Pairs {
@@ -244,8 +241,7 @@ fn first_highest(scores: &[f64]) -> usize {
     (0..scores.len()).fold(0, higher)
 }
 
-/// Returns probabilities of classes from pairwise probabilities, after Wu, Lin and Weng, "Probability estimates for
-/// multi-class
+/// Returns probabilities of classes from pairwise probabilities, after Wu, Lin and Weng, "Probability estimates for multi-class
 /// classification by pairwise coupling", second approach.
 fn coupled(classes: usize, line: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut pairwise = vec![vec![0.0; classes]; classes];

@@ -1,8 +1,7 @@
 //! Ensembles of decision trees.
 //!
-//! The host walks the trees of rows that it has in memory, one tree after the other. A device walks all at once if its
-//! backend has
-//! a kernel; otherwise the host reads the rows.
+//! The host walks the trees of rows that it has in memory, one tree after the other. A device walks all at once if its backend
+//! has a kernel; otherwise the host reads the rows.
 
 mod build;
 mod device;
@@ -96,8 +95,7 @@ impl<T: Number> Forest<T> {
     }
 
     /// Calls `visit` with each block of rows and its part of `out`, which has `per_row` elements for each row. Blocks are
-    /// computed in
-    /// parallel if there are enough rows and the kernels have threads.
+    /// computed in parallel if there are enough rows and the kernels have threads.
     ///
     /// # Panics
     ///

@@ -12,12 +12,10 @@ use crate::{
 };
 
 /// Returns the grid points of an image of `[batch, channels, spatial..]` sizes, from -1 to 1 along each axis, transformed by
-/// `theta`,
-/// `[batch, axes, axes + 1]`.
+/// `theta`, `[batch, axes, axes + 1]`.
 ///
-/// The last coordinate of a point is that of the first spatial axis. `O` is the number of sizes. With `align_corners`, -1 and
-/// 1 are
-/// the centers of the first and last elements, instead of their outer edges.
+/// The last coordinate of a point is that of the first spatial axis. `O` is the number of sizes. With `align_corners`, -1 and 1
+/// are the centers of the first and last elements, instead of their outer edges.
 ///
 /// # Panics
 /// If a size is negative, or the points exceed the memory limit.

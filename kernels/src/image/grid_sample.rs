@@ -36,9 +36,8 @@ pub enum Padding {
     Reflection,
 }
 
-/// Samples `[batch, channels, spatial..]` at the points of `[batch, output.., axes]`, from -1 to 1, whose last coordinate is
-/// that of
-/// the first spatial axis.
+/// Samples `[batch, channels, spatial..]` at the points of `[batch, output.., axes]`, from -1 to 1, whose last coordinate is that
+/// of the first spatial axis.
 pub fn grid_sample<const D: usize>(
     x: Tensor<D>,
     grid: Tensor<D>,
@@ -111,8 +110,7 @@ impl GridSample {
     }
 
     /// Clamps infinite coordinates to far outside the input. NaN, and infinite coordinates that are reflected, become a
-    /// coordinate outside
-    /// the input if the padding is zeros, otherwise that of the first element, as in PyTorch.
+    /// coordinate outside the input if the padding is zeros, otherwise that of the first element, as in PyTorch.
     fn finite(&self, x: Tensor<2>, size: usize) -> Tensor<2> {
         // All neighbors of a coordinate this far outside are outside too.
         const FAR: f32 = 8.0;
@@ -169,9 +167,8 @@ impl GridSample {
     }
 }
 
-/// Returns the weights of Keys' cubic convolution, with a = -0.75, of the four elements around a coordinate that is `ratio`
-/// after the
-/// second one.
+/// Returns the weights of Keys' cubic convolution, with a = -0.75, of the four elements around a coordinate that is `ratio` after
+/// the second one.
 fn cubic(ratio: Tensor<2>) -> [Tensor<2>; 4] {
     const A: f32 = -0.75;
     let inner = |x: Tensor<2>| {

@@ -22,8 +22,7 @@ use kept::{Kept, Rectangle};
 /// Returns batch, class and index of each box of `[batch, boxes, 4]` that no selected box with a greater score overlaps, as
 /// int64.
 ///
-/// `scores` is `[batch, classes, boxes]`. The boxes of a class are in descending order of their scores; of equal scores the
-/// first
+/// `scores` is `[batch, classes, boxes]`. The boxes of a class are in descending order of their scores; of equal scores the first
 /// comes first. The host reads the number of boxes, which is the size of the result, or both operands if the device has no
 /// kernel.
 pub fn non_max_suppression(

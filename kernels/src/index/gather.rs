@@ -65,8 +65,7 @@ pub fn gather_scalar<const D: usize, const O: usize, K: AnyKind>(
     pick(x, axis, index, shape)
 }
 
-/// GatherElements: the element of `x` at the position of each index, except that the index replaces the position along
-/// `axis`.
+/// GatherElements: the element of `x` at the position of each index, except that the index replaces the position along `axis`.
 /// Negative indices count from the end.
 pub fn gather_elements<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,

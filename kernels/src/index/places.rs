@@ -12,8 +12,7 @@ use crate::{
     shape::{empty, reshape},
 };
 
-/// Compress along an axis: the slices of `x` whose `condition` is true. Missing conditions are false, and those out of bounds
-/// are
+/// Compress along an axis: the slices of `x` whose `condition` is true. Missing conditions are false, and those out of bounds are
 /// ignored.
 ///
 /// The host reads the number of selected slices, which is the size of the result.
@@ -138,9 +137,8 @@ pub async fn places_of_growth(
         .map(Tensor::from_dispatch)
 }
 
-/// Returns the indices along each axis of flat indices in row-major order, one row each. Along the last axis, `values`
-/// replaces them
-/// if given.
+/// Returns the indices along each axis of flat indices in row-major order, one row each. Along the last axis, `values` replaces
+/// them if given.
 pub fn coordinates<const D: usize>(
     places: Tensor<1, Int>,
     shape: [usize; D],

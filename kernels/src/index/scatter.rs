@@ -49,8 +49,7 @@ pub fn scatter_elements<const D: usize, K: AnyKind>(
 }
 
 /// ScatterND: `x` with slices of `updates` written at the index tuples along the last axis of `indices`, or combined with the
-/// slices
-/// there.
+/// slices there.
 ///
 /// Negative indices count from the end. Addition and multiplication of booleans are "or" and "and".
 pub fn scatter_nd<const D: usize, const I: usize, const U: usize, K: AnyKind>(

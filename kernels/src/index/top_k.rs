@@ -13,8 +13,7 @@ use crate::{
 };
 
 /// TopK: the `k` greatest or least values along an axis in order, and their indices as int64. Of equal values the first comes
-/// first;
-/// NaN is the greatest.
+/// first; NaN is the greatest.
 ///
 /// The host sorts f64.
 pub fn top_k<const D: usize, K: Ordered>(

@@ -33,8 +33,7 @@ struct Groups {
 /// Unique along an axis: the distinct slices, the index of the first of each, the distinct slice of each slice, and their
 /// counts.
 ///
-/// They are in ascending order, or in the order of their first occurrence if `sorted` is false. NaN equals NaN and is last.
-/// The
+/// They are in ascending order, or in the order of their first occurrence if `sorted` is false. NaN equals NaN and is last. The
 /// host reads their number, which is the size of the results, or all elements if the device has no kernel.
 pub fn unique<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,

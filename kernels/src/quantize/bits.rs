@@ -194,8 +194,7 @@ pub fn matmul_wide<const D: usize>(
     linear(widened(x), matrix, bias.map(widened)).cast(dtype)
 }
 
-/// Rounds the operand as 8-bit products do: each block of `size` elements of the last axis is quantized to 8 bits whose range
-/// is
+/// Rounds the operand as 8-bit products do: each block of `size` elements of the last axis is quantized to 8 bits whose range is
 /// its largest magnitude.
 #[inline(never)]
 pub fn in_bytes<const D: usize>(x: Tensor<D>, size: usize) -> Tensor<D> {

@@ -1,8 +1,7 @@
 //! Matrix products and convolutions of quantized integers.
 //!
 //! The result is the accumulators, or integers or floats of a scale. Differences of 8-bit integers have 9 bits, so floats
-//! represent
-//! their products and sums exactly up to a length. Without a kernel of the backend, devices multiply floats faster than
+//! represent their products and sums exactly up to a length. Without a kernel of the backend, devices multiply floats faster than
 //! integers.
 
 mod conv;

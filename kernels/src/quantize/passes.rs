@@ -59,8 +59,7 @@ pub fn dequantize_by<const D: usize>(x: Tensor<D, Int>, of: Affine, dtype: DType
     computed(difference.mul_scalar(of.scale()), dtype)
 }
 
-/// Returns `true` if only differences of values fit a float. Values of u32 do fit: it replaces 8- and 16-bit integers on
-/// devices
+/// Returns `true` if only differences of values fit a float. Values of u32 do fit: it replaces 8- and 16-bit integers on devices
 /// without these.
 fn has_32_bits(dtype: DType) -> bool {
     dtype.size() >= 4 && !dtype.is_uint()

@@ -14,9 +14,8 @@ use crate::{
     reader::{Blocking, Reader, Waiting, now},
 };
 
-/// Rounds to the nearest values of a type, ties to even. Values out of range become the largest if `saturate`, otherwise
-/// infinite or
-/// NaN.
+/// Rounds to the nearest values of a type, ties to even. Values out of range become the largest if `saturate`, otherwise infinite
+/// or NaN.
 ///
 /// The host reads the values if the device has no kernel.
 #[inline(never)]

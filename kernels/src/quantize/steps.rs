@@ -1,7 +1,6 @@
 //! Operators between DequantizeLinear and QuantizeLinear, on the integers.
 //!
-//! Each rounds where the three operators round, so the integers are equal, ties included. Operators that files call by name,
-//! such
+//! Each rounds where the three operators round, so the integers are equal, ties included. Operators that files call by name, such
 //! as QLinearAdd, round as ONNX Runtime's kernels do.
 
 use burn::tensor::{Int, Tensor};

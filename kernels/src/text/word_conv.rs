@@ -12,8 +12,7 @@ use crate::{
 
 /// Returns `[words, filters]`: for each filter the maximum of a convolution over the characters of a word.
 ///
-/// `characters` is `[words, length]`, padded with codes of 0 or less; `weight` is `[filters, 1, width, features]`, and
-/// `table`
+/// `characters` is `[words, length]`, padded with codes of 0 or less; `weight` is `[filters, 1, width, features]`, and `table`
 /// `[codes, features]`. A word that starts with padding has no characters, and its row is 0.
 #[inline(never)]
 pub fn word_conv_embedding(

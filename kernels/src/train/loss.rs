@@ -20,9 +20,8 @@ pub enum Reduction {
     Mean,
 }
 
-/// NegativeLogLikelihoodLoss: the negated element of `[batch, classes, positions..]` at the class in `target`, times the
-/// weight of
-/// the class.
+/// NegativeLogLikelihoodLoss: the negated element of `[batch, classes, positions..]` at the class in `target`, times the weight
+/// of the class.
 ///
 /// Samples of the class `ignored`, which need not be a valid class, have weight 0. `O` is `T` without a reduction, otherwise
 /// 1.

@@ -32,9 +32,8 @@ pub struct JoinedAttention {
 
 /// Returns `softmax(query * keyᵀ * scale, masked) * value` of `[batch, heads, length, size]`.
 ///
-/// Each head of keys and values serves the same number of query heads. Masks apply in order, which also determines the result
-/// of a
-/// query without keys; they may broadcast axes of size 1. Half precision is computed in single precision.
+/// Each head of keys and values serves the same number of query heads. Masks apply in order, which also determines the result of
+/// a query without keys; they may broadcast axes of size 1. Half precision is computed in single precision.
 ///
 /// # Panics
 /// If the operands have no matrix product, heads of keys do not divide those of queries, or a mask has another number of

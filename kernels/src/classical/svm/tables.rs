@@ -35,9 +35,8 @@ pub(super) struct Pairs {
 }
 
 impl Tables {
-    /// Copies a machine to a device: coefficients for a number of sums, over the vectors of classes of these sizes.
-    /// `None`: the host
-    /// computes it.
+    /// Copies a machine to a device: coefficients for a number of sums, over the vectors of classes of these sizes. `None`: the
+    /// host computes it.
     pub(super) fn new(
         basis: &Basis,
         coefficients: &[f64],

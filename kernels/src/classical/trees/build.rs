@@ -117,9 +117,8 @@ impl<T: Number> Labelled<T> {
         forest(nodes, roots, starts, weights)
     }
 
-    /// Returns the root of each tree: the only node that is not a child, whatever the order of the nodes. If several
-    /// nodes are not
-    /// children, because the weights leave a part of the tree unreachable, it is the first node of the list.
+    /// Returns the root of each tree: the only node that is not a child, whatever the order of the nodes. If several nodes are
+    /// not children, because the weights leave a part of the tree unreachable, it is the first node of the list.
     fn roots(&self, places: &BTreeMap<(i64, i64), u32>) -> Vec<u32> {
         let branches = (0..self.nodes.len()).filter(|&at| self.modes[at] != Mode::Leaf);
         let children =

@@ -23,9 +23,8 @@ pub struct Classify<T> {
     pub classes: usize,
     pub transform: Transform,
     pub base: Vec<T>,
-    /// There are two classes, and all weights are for one of them: the class is determined by the sign of its score, or
-    /// by whether the
-    /// score exceeds one half.
+    /// There are two classes, and all weights are for one of them: the class is determined by the sign of its score, or by
+    /// whether the score exceeds one half.
     pub one_column: bool,
     /// No weight is negative.
     pub positive: bool,

@@ -1,9 +1,7 @@
 //! Spatial index of the selected boxes.
 //!
-//! Boxes whose larger sides are about equal share a grid, with cells of that size, by their least corners. A box only
-//! overlaps
-//! boxes of the adjacent cells, and its overlap with boxes of much larger or smaller sides is below the threshold. So a box
-//! is
+//! Boxes whose larger sides are about equal share a grid, with cells of that size, by their least corners. A box only overlaps
+//! boxes of the adjacent cells, and its overlap with boxes of much larger or smaller sides is below the threshold. So a box is
 //! compared with the few selected boxes near it.
 
 use alloc::{collections::BTreeMap, vec::Vec};

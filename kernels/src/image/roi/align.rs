@@ -16,9 +16,8 @@ use crate::{
     widen::widened,
 };
 
-/// Returns the mean or maximum of the sampling points of each output element, for regions `[regions, 4]`, x and y of two
-/// corners, of
-/// `[batch, channels, height, width]`.
+/// Returns the mean or maximum of the sampling points of each output element, for regions `[regions, 4]`, x and y of two corners,
+/// of `[batch, channels, height, width]`.
 ///
 /// The host reads the regions if the device has no kernel.
 pub fn roi_align(
@@ -71,9 +70,8 @@ async fn roi_align_by(
     }
 }
 
-/// Maximum number of points along an axis that a device computes one by one. Mesa's software Vulkan stops the loops of a
-/// thread after
-/// 65,535 iterations in total and continues with the values so far: 256 points along both axes exceed that.
+/// Maximum number of points along an axis that a device computes one by one. Mesa's software Vulkan stops the loops of a thread
+/// after 65,535 iterations in total and continues with the values so far: 256 points along both axes exceed that.
 const POINTS_ON_DEVICE: usize = 255;
 
 /// Returns the result of the device's kernel, `None` to compute it by primitives.

@@ -1,10 +1,8 @@
 //! Sampling points of a region along an axis.
 //!
 //! Bilinear sampling is separable: the weight of an input element in the points of an output element is the product of its
-//! weights
-//! along each axis. So no grid of points is stored, and the time is bounded by the size of the image: many points are handled
-//! as
-//! arithmetic sequences, whose sums and ends are known.
+//! weights along each axis. So no grid of points is stored, and the time is bounded by the size of the image: many points are
+//! handled as arithmetic sequences, whose sums and ends are known.
 
 use alloc::vec::Vec;
 #[cfg(not(feature = "std"))]
@@ -172,9 +170,8 @@ fn reach(list: &mut Vec<Tap>, place: usize, [greatest, least]: [f64; 2]) {
     (*high, *low) = (high.max(greatest), low.min(least));
 }
 
-/// Returns the weights of an element, initially `first`. Points are in order, so the element is among the last ones if it is
-/// in the
-/// list.
+/// Returns the weights of an element, initially `first`. Points are in order, so the element is among the last ones if it is in
+/// the list.
 fn weights(list: &mut Vec<Tap>, place: usize, first: [f64; 2]) -> &mut [f64; 2] {
     let last = list.len().saturating_sub(3);
     let found = list[last..].iter().position(|tap| tap.place == place);

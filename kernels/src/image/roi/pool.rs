@@ -17,8 +17,7 @@ use crate::{
 
 /// Returns the greatest element of each cell of a grid of `output` rows and columns over each region; 0 for empty cells.
 ///
-/// Regions are `[regions, 5]`: batch, and x and y of the first and last elements, of `[batch, channels, height, width]`. The
-/// host
+/// Regions are `[regions, 5]`: batch, and x and y of the first and last elements, of `[batch, channels, height, width]`. The host
 /// reads the regions if the device has no kernel.
 pub fn max_roi_pool(x: Tensor<4>, rois: Tensor<2>, output: [usize; 2], scale: f32) -> Tensor<4> {
     now(max_roi_pool_by(x, rois, output, scale, Blocking))

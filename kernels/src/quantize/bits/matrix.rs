@@ -21,9 +21,8 @@ pub struct BitData {
     /// Blocks of each output, lowest bits first.
     pub codes: TensorData,
     pub scales: TensorData,
-    /// Zero points: packed with the same number of bits as the codes, each output starting at a byte, or floats. The
-    /// middle of the
-    /// range by default.
+    /// Zero points: packed with the same number of bits as the codes, each output starting at a byte, or floats. The middle of
+    /// the range by default.
     pub zeros: Option<TensorData>,
     /// Group of each input, which determines its scale and zero point, if groups are not the blocks.
     pub groups: Option<TensorData>,

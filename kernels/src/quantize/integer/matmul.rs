@@ -73,8 +73,7 @@ pub fn qlinear_matmul<const A: usize, const B: usize, const O: usize>(
     }
 }
 
-/// MatMulIntegerToFloat, and QGemm without a scale of the result: the product times the scales of both operands, with a bias
-/// of
+/// MatMulIntegerToFloat, and QGemm without a scale of the result: the product times the scales of both operands, with a bias of
 /// accumulators or floats.
 #[inline(never)]
 pub fn matmul_to_float<const A: usize, const B: usize, const O: usize>(
@@ -115,9 +114,8 @@ pub fn matmul_to_float<const A: usize, const B: usize, const O: usize>(
     }
 }
 
-/// DynamicQuantizeMatMul: the product with `a` quantized to 8 bits over its range. Callers shape scale, zero point and bias
-/// so that
-/// they broadcast.
+/// DynamicQuantizeMatMul: the product with `a` quantized to 8 bits over its range. Callers shape scale, zero point and bias so
+/// that they broadcast.
 pub fn matmul_dynamic<const A: usize, const B: usize, const O: usize>(
     a: Tensor<A>,
     b: impl Into<Weight<B>>,
