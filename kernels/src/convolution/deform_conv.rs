@@ -1,4 +1,4 @@
-//! Convolution whose taps are moved by offsets.
+//! DeformConv: convolution whose taps are displaced by offsets.
 
 use alloc::vec::Vec;
 use burn::tensor::{Tensor, TensorData};
@@ -14,13 +14,13 @@ use crate::{
     widen::widened,
 };
 
-/// What [`deform_conv`] reads: each tap of the window at its place plus its offset, zero outside of the input.
+/// Displacement of the taps of [`deform_conv`]. Taps outside the input are zero.
 pub struct Taps<const D: usize> {
     /// `[batch, offset_groups * taps * axes, output..]`.
     pub offset: Tensor<D>,
-    /// What each tap counts, `[batch, offset_groups * taps, output..]`.
+    /// Factor on each tap, `[batch, offset_groups * taps, output..]`.
     pub mask: Option<Tensor<D>>,
-    /// How many parts of the channels have offsets of their own.
+    /// Number of channel groups with their own offsets.
     pub groups: usize,
 }
 
@@ -71,7 +71,7 @@ pub fn deform_conv<const D: usize, const S: usize>(
 }
 
 impl<const D: usize> Taps<D> {
-    /// Fails unless each tap of the window has an offset along each axis at each of its positions in an input.
+    /// Fails unless each tap of the window has an offset along each axis at each output pixel.
     fn ensure_fits<const S: usize>(&self, input: &[usize; D], window: &Window<S>) {
         window.ensure_fits(input);
         let positions = window.positions(core::array::from_fn(|axis| input[2 + axis]), false);
@@ -105,7 +105,7 @@ fn with_bias<const D: usize>(y: Tensor<D>, bias: Option<Tensor<1>>) -> Tensor<D>
     }
 }
 
-/// Where each tap of the window, and then each position, lies along `axis` before it is moved.
+/// Returns the coordinate along `axis` of each tap of the window at each output pixel, before its offset.
 fn positions<const S: usize>(window: &Window<S>, axis: usize, sizes: &[usize]) -> Vec<f32> {
     let along = |sizes: &[usize], step: usize| -> Vec<usize> {
         let inner: usize = sizes[axis + 1..].iter().product();
