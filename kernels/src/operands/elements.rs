@@ -1,4 +1,4 @@
-//! Rows of what is computed element by element.
+//! Rows of elementwise functions.
 
 use super::{Arguments, Results, Row, check, row, value};
 use crate::classical::{distances::squared_distances, features};
@@ -9,7 +9,7 @@ use crate::shape::expand;
 use crate::train::optimizer::{Adagrad, Adam, Momentum};
 use burn::tensor::{Int, Tensor};
 
-/// A function of two tensors of integers from 0 to 3.
+/// Runs a function of two tensors of integers from 0 to 3.
 fn of_ints(a: &Arguments, run: fn(Tensor<2, Int>, Tensor<2, Int>) -> Tensor<2, Int>) -> Results {
     vec![value(run(a.int(0, 4), a.int(1, 4)))]
 }

@@ -1,4 +1,4 @@
-//! Rows of what moves elements by indices, joins tensors, or reads regions.
+//! Rows of indexing, concatenation, and regions.
 
 use super::{Row, check, row, value};
 use crate::image::{
