@@ -1,4 +1,4 @@
-//! Rates of convolutions, pools and linear layers of well-known models beside those of Burn:
+//! Throughput of convolutions, pools and linear layers of well-known models, compared with Burn:
 //! `RAYON_NUM_THREADS=1 cargo run --release -p onnx-embed-kernels --example layers`.
 
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use onnx_embed_kernels::{
     epilogue::Epilogue, epilogue::Packed, matmul::linear_then, pool::max_pool, window::Window,
 };
 
-/// How long each side runs.
+/// Duration of the measurement of each side.
 const TIME: Duration = Duration::from_millis(300);
 
 /// Channels, outputs, size of the image, kernel, stride, groups.
@@ -211,7 +211,7 @@ fn main() {
     }
 }
 
-/// Prints the least times and the rates of both in alternating runs.
+/// Prints the least times and the throughput of both in alternating runs.
 fn compare<const D: usize>(
     name: &str,
     work: usize,
