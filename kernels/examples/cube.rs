@@ -1,5 +1,8 @@
-//! Times of the CubeCL kernels compared with Burn, of all or of those whose names contain a word:
-//! `cargo run -p onnx-embed-kernels --features wgpu,fusion --example cube -- order`.
+//! Times of the CubeCL kernels compared with Burn.
+//!
+//! Of all kernels, or of those whose names contain a word:
+//!
+//! `cargo run -p onnx-embed-kernels --features wgpu,fusion --example cube -- order`
 
 #![allow(clippy::disallowed_methods, reason = "no size is 0")]
 

@@ -1,5 +1,8 @@
-//! Throughput of convolutions, pools and linear layers of well-known models, compared with Burn:
-//! `RAYON_NUM_THREADS=1 cargo run --release -p onnx-embed-kernels --example layers`.
+//! Throughput of layers of well-known models compared with Burn.
+//!
+//! The layers are convolutions, pools and linear ones:
+//!
+//! `RAYON_NUM_THREADS=1 cargo run --release -p onnx-embed-kernels --example layers`
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,6 @@
-//! Events of a call: kernels, launches and reads by the host, for tables and tests.
+//! Observable events of a call, for tables and tests.
+//!
+//! They are the kernels that run, launches on CubeCL devices, and reads by the host.
 
 use alloc::boxed::Box;
 use burn::tensor::{Device, Tensor, TensorData, kind::Basic};

@@ -1,4 +1,4 @@
-//! Tests of operands that do not fit, for each public function, operand and axis.
+//! Tests of public functions with operands that do not fit.
 //!
 //! A [`Row`] names the axes of a function's operands by letters, such as `query=bhsf key=bktf`. Equal letters are equal sizes;
 //! with a `?` the axis may be 1 instead. The test changes one axis at a time. Sizes that contradict the letters must fail with

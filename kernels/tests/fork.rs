@@ -1,4 +1,4 @@
-//! Kernels compute the same in a child of `fork` as in its parent.
+//! Kernels in a child of `fork`.
 #![cfg(target_os = "linux")]
 
 use std::{

@@ -1,4 +1,4 @@
-//! Index checks of this thread that are pending until its results are read.
+//! Pending index checks of this thread.
 
 use alloc::vec::Vec;
 use core::cell::RefCell;

@@ -1,4 +1,4 @@
-//! GroupQueryAttention: a cache of keys and values that is filled from its start.
+//! GroupQueryAttention, with a cache of keys and values.
 
 use alloc::vec;
 use burn::tensor::{Bool, DType, FloatDType, Int, IntDType, Tensor};

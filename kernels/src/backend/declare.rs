@@ -1,4 +1,4 @@
-//! Macros that declare and implement the traits of the operations of the [`table`](super::table).
+//! Macros that expand the lines of the [`table`](super::table).
 
 /// Declares for each operation a module with a trait, and the enum [`Operation`](super::Operation) of all operations.
 macro_rules! declare {

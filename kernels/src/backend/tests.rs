@@ -1,4 +1,4 @@
-//! Bodies of backends beside the primitives that mean the same.
+//! Kernels of backends compared with primitives.
 
 mod boxes;
 mod bytes;
@@ -33,7 +33,7 @@ use crate::spec::indices::Axis;
 use crate::spec::scores::{Scores, Undefined};
 use crate::testing::{bool, by_flex, device, float, int, near, noise, on_each, same};
 
-/// Calls the method and the primitives with the same operands.
+/// Compares the operation with its primitives on the same operands.
 macro_rules! agree {
     ($method:ident<$rank:literal>($($operand:ident),+ $(; $($option:expr),+)?)) => {{
         let expected = {
@@ -49,13 +49,13 @@ macro_rules! agree {
     }};
 }
 
-// Behind the macro that they use.
+// After the macro that they use.
 mod convolutions;
 mod elements;
 mod products;
 mod rows;
 
-/// Runs a test with each set of instructions that Flex has bodies for.
+/// Runs a test with each instruction set for which Flex has kernels.
 fn with_each_body(run: impl Fn()) {
     if Runtime::of(&device()) == Runtime::Flex {
         with_each_set(|_| run());
@@ -123,7 +123,7 @@ fn convolutions() {
     }
 }
 
-/// Queries, keys and values of four and of `own` heads.
+/// Returns queries of four heads, and keys and values of `own` heads.
 fn attended(lengths: [usize; 2], own: usize) -> [Tensor<4>; 3] {
     let [queries, keys] = lengths;
     let shapes = [[2, 4, queries, 8], [2, own, keys, 8], [2, own, keys, 6]];
@@ -134,7 +134,7 @@ fn attended(lengths: [usize; 2], own: usize) -> [Tensor<4>; 3] {
     })
 }
 
-/// True at random.
+/// Returns a pseudorandom mask.
 fn hidden(shape: [usize; 4], seed: u64) -> Tensor<4, Bool> {
     noise::<4>(shape, seed).greater_scalar(0.2)
 }
@@ -341,7 +341,7 @@ fn indices_within_an_axis() {
         same(Tensor::<1, Int>::from_dispatch(found), [0i64, 2, 0, 2]);
         let is_checked = Runtime::of(&device()) == Runtime::Flex && !switches::is_plain();
         assert_eq!(unchecked.tensor().is_none(), is_checked);
-        // Without a look at them, those outside become the nearest inside.
+        // The primitive clamps indices without checking them.
         let outside = int::<1>([-4i32, 3]).into_primitive();
         let (found, _) = primitives::within::<Dispatch>(outside, -3, axis);
         same(Tensor::<1, Int>::from_dispatch(found), [0i32, 2]);

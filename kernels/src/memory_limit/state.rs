@@ -1,4 +1,4 @@
-//! The memory limit of a thread, and the memory available to the process.
+//! The memory limit of a thread, and its default.
 
 use core::cell::Cell;
 use std::{fs, sync::OnceLock};

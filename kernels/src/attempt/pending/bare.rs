@@ -1,4 +1,6 @@
-//! Index checks without `std`: always none, because the host can read all tensors.
+//! Index checks without `std`: always none.
+//!
+//! The host can read all tensors, so indices are checked immediately.
 
 use alloc::vec::Vec;
 

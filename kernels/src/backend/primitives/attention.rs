@@ -1,4 +1,6 @@
-//! Attention by primitives: by Burn's attention if it is equivalent, otherwise step by step.
+//! Attention by primitives.
+//!
+//! Burn's attention is used if it is equivalent; otherwise each operation is a primitive.
 
 use burn::backend::{
     Backend, TensorMetadata, get_or_init_device_settings,

@@ -1,4 +1,4 @@
-//! Boxes that are kept, as the host finds them.
+//! NonMaxSuppression compared with the host.
 
 use burn::tensor::{Tensor, TensorData};
 
@@ -12,7 +12,7 @@ const LIMITS: Limits = Limits {
     score: None,
 };
 
-/// The read that every result needs is of its size.
+/// Only one read is allowed: the size of the result.
 fn agree(boxes: &Tensor<3>, scores: &Tensor<3>, form: BoxForm, limits: Limits) {
     let expected = on_host(boxes.clone(), scores.clone(), form, limits, Blocking);
     let expected = now(expected);
@@ -22,7 +22,7 @@ fn agree(boxes: &Tensor<3>, scores: &Tensor<3>, form: BoxForm, limits: Limits) {
     same(kept, expected.into_data());
 }
 
-/// Boxes of some 2 by 2, spread over a square.
+/// Returns boxes of about 2 by 2, spread over a square.
 fn spread(shape: [usize; 3], form: BoxForm, over: f32) -> Tensor<3> {
     let centers = noise(shape, 1).narrow(2, 0, 2).mul_scalar(over);
     let sizes = noise(shape, 2).narrow(2, 2, 2).add_scalar(1.7);

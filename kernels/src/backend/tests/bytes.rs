@@ -1,4 +1,4 @@
-//! Products and convolutions of integers of 8 bits, beside sums by the host.
+//! 8-bit products and convolutions compared with the host.
 
 use burn::tensor::{DType, Int, Tensor, TensorData};
 
@@ -11,7 +11,7 @@ use crate::quantize::{
 };
 use crate::testing::{float, indices, int, near, on_each, same};
 
-/// Bytes that look random.
+/// Returns pseudorandom 8-bit integers.
 fn bytes(count: usize, is_signed: bool, seed: u64) -> Vec<i32> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
@@ -49,7 +49,7 @@ impl Case {
         [self.input[0], self.outputs, positions[0], positions[1]]
     }
 
-    /// The sums by their definition.
+    /// Returns the accumulators by their definition.
     fn sums(&self, x: &[i32], weight: &[i32], zero: i32, weight_zeros: &[i32]) -> Vec<i32> {
         let [_, channels, height, width] = self.input;
         let of_group = self.outputs / self.groups;

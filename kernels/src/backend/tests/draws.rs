@@ -1,18 +1,18 @@
-//! Places that a device draws, beside those that the host does.
+//! Multinomial samples of a device compared with the host.
 
 use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 
 use crate::random::multinomial;
 use crate::testing::{device, float, has, noise, on_each, with_reads};
 
-/// The places that the host draws by the same numbers.
+/// Returns the samples that the host draws with the same random numbers.
 fn on_cpu(x: &Tensor<2>, count: usize) -> Vec<i64> {
     let x = Tensor::from_data(x.to_data(), (&Device::flex(), x.dtype()));
     let places = multinomial(x, count, Some(5), DType::I64);
     places.into_data().iter::<i64>().collect()
 }
 
-/// At most `others` draws, at the borders between places, are others than those of the host.
+/// Compares samples with those of the host. At most `others` may differ, at the borders between indices.
 fn agree(x: Tensor<2>, count: usize, others: usize) {
     let expected = on_cpu(&x, count);
     let rows = x.dims()[0];

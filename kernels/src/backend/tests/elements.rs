@@ -1,4 +1,4 @@
-//! Functions of single elements.
+//! Elementwise functions.
 
 use burn::backend::Dispatch;
 use burn::tensor::Tensor;

@@ -1,4 +1,4 @@
-//! The places of what holds, as the host finds them.
+//! Indices of true conditions compared with the host.
 
 use burn::tensor::{Bool, Tensor, TensorData};
 
@@ -65,7 +65,7 @@ fn places_are_a_few_launches() {
     on_each(|| {
         let condition = some([3, 4, 5], 0.0);
         let _ = condition.clone().into_data();
-        // One makes integers of it, one counts, one moves the places together and one tells their axes.
+        // Conversion to integers, prefix counts, compaction, and coordinates.
         let run = || nonzero(condition).into_data();
         with_reads(1, || with_launches(5, run));
     });

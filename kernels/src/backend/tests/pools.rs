@@ -1,4 +1,4 @@
-//! Windows beside the elements that they hold, one by one.
+//! Pools compared with the elements of each window.
 
 use burn::tensor::{DType, Tensor, TensorData};
 
@@ -6,7 +6,7 @@ use crate::convolution::window::Window;
 use crate::pool::{average_pool, max_pool};
 use crate::testing::{float, has, indices, near, noise, on_each, with_launches, with_reads};
 
-/// Gives each window's elements, and how many of its places count with the padding.
+/// Returns each window's elements, and the number of its elements including padding.
 fn windows<const D: usize, const S: usize>(
     x: &Tensor<D>,
     window: &Window<S>,

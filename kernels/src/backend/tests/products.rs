@@ -1,4 +1,4 @@
-//! Products of many sizes, as tiles of rows and columns meet them.
+//! Products of sizes around those of tiles.
 
 use burn::backend::Dispatch;
 use burn::tensor::Tensor;

@@ -1,4 +1,4 @@
-//! Integers that stand for floats, beside the primitives.
+//! Operators on quantized integers compared with primitives.
 
 use burn::tensor::{DType, Device, Float, Int, Tensor, TensorData};
 
@@ -7,7 +7,7 @@ use crate::product::epilogue::{Activation, finish};
 use crate::quantize::{self, Affine, add, concat, leaky_relu, mul, passes, sigmoid, steps};
 use crate::testing::{device, float, int, noise, on_each, same};
 
-/// Sizes around those of registers, blocks and parts.
+/// Sizes around those of registers, blocks and tasks.
 const SIZES: [usize; 6] = [0, 1, 63, 129, 1500, 70_001];
 
 const DTYPES: [(DType, u32, i64); 6] = [
@@ -19,7 +19,7 @@ const DTYPES: [(DType, u32, i64); 6] = [
     (DType::U8, 4, 0),
 ];
 
-/// Values with ties, bounds and what is no number.
+/// Returns values with ties, bounds, infinities and NaN.
 fn values(size: usize) -> Tensor<1> {
     let special = [
         0.5,
@@ -54,18 +54,18 @@ fn integers<const D: usize>(shape: [usize; D], dtype: DType) -> Tensor<D, Int> {
     int(TensorData::new(values, shape).convert_dtype(dtype))
 }
 
-/// The same floats on the CPU, whose primitives know what is no number and have all integers.
+/// Copies floats to the CPU, whose primitives support NaN and all integer types.
 fn on_cpu<const D: usize>(x: &Tensor<D>) -> Tensor<D, Float> {
     Tensor::from_data(x.to_data(), (&Device::flex(), DType::F32))
 }
 
-/// The same integers on the CPU, in their own dtype.
+/// Copies integers to the CPU, in their own dtype.
 fn ints_on_cpu<const D: usize>(x: &Tensor<D, Int>, dtype: DType) -> Tensor<D, Int> {
     let data = x.to_data().convert_dtype(dtype);
     Tensor::from_data(data, (&Device::flex(), dtype))
 }
 
-/// The same integers, or on GPUs neighbours: powers of e differ in their last bit from primitive to primitive.
+/// Asserts equal integers, or on GPUs adjacent ones: implementations of `exp` differ in the last bit.
 #[track_caller]
 fn nearly_same(actual: Tensor<1, Int>, expected: TensorData) {
     if is_cpu() {
@@ -185,7 +185,7 @@ fn ranges_of_values() {
                 noise.clone().sub_scalar(2.0),
                 noise.clone().mul_scalar(0.0),
             ];
-            // Devices of CubeCL have no range of what is no number.
+            // CubeCL devices do not define the range of NaN and infinities.
             let others = [values(size), noise.mul_scalar(f32::INFINITY)];
             let others = others.into_iter().filter(|_| is_cpu());
             for x in finite.into_iter().chain(others) {

@@ -1,4 +1,6 @@
-//! Aggregated scores of all trees on devices; [`vote`](super::vote) computes those of rows on the host.
+//! Aggregated scores of all trees on devices.
+//!
+//! [`vote`](super::vote) computes those of rows on the host.
 
 use alloc::vec;
 use burn::tensor::{Bool, Device, Int, Tensor, kind::Basic};
