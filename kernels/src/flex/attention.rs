@@ -28,7 +28,7 @@ use crate::{
 use block::{Block, Scratch};
 use mask::{seen_of, with_rows};
 
-/// Maximum number of scores of a block: they fit into the L2 cache.
+/// Maximum number of scores of a block, which fit into the L2 cache.
 const SCORES: usize = 1 << 16;
 
 /// Maximum number of queries of a block.
@@ -85,7 +85,7 @@ struct Sizes {
     size: usize,
 }
 
-/// Queries and heads of keys and values that one thread computes.
+/// Queries, and heads of keys and values, that one thread computes.
 struct Part {
     batch: usize,
     own: Range<usize>,
@@ -158,7 +158,7 @@ impl Operands {
         } = self.sizes;
         let threads = threads(batch * heads * queries * keys * (features + size));
         let parts = self.parts(threads);
-        // Keys and values that several parts read are packed first.
+        // Keys and values that several parts read are packed once.
         let shared = if queries > 1 && parts.len() > batch {
             batch * own
         } else {
@@ -238,7 +238,7 @@ impl Operands {
         })
     }
 
-    /// Number of queries, and of heads of keys, of a part.
+    /// Returns the number of queries, and of heads of keys, of a part.
     fn part_sizes(&self, threads: usize) -> (usize, usize) {
         let Sizes {
             queries, own, keys, ..
@@ -249,7 +249,7 @@ impl Operands {
         (rows.max(panel), if queries == 1 { 1 } else { own })
     }
 
-    /// All parts, batch by batch.
+    /// Returns all parts, batch by batch.
     fn parts(&self, threads: usize) -> Vec<Part> {
         let Sizes {
             batch,
@@ -277,7 +277,7 @@ impl Operands {
         parts.collect()
     }
 
-    /// Heads of queries that share heads of keys.
+    /// Returns the query heads that share heads of keys.
     fn heads(&self, own: Range<usize>) -> Range<usize> {
         let group = self.sizes.heads / self.sizes.own;
         own.start * group..own.end * group
@@ -295,7 +295,7 @@ impl Operands {
         packed.seen = seen;
     }
 
-    /// Number of rows of queries for each head of keys.
+    /// Returns the number of query rows for each head of keys.
     fn rows(&self) -> usize {
         self.sizes.queries * self.sizes.heads / self.sizes.own
     }
@@ -320,7 +320,7 @@ impl Packed {
     }
 }
 
-/// The smallest range that contains all of these.
+/// Returns the smallest range that contains all of these.
 fn joined<'a>(ranges: impl Iterator<Item = &'a Range<usize>>) -> Range<usize> {
     let ranges = ranges.filter(|range| !range.is_empty()).cloned();
     let all = ranges.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end));

@@ -1,4 +1,4 @@
-//! The scores of one query.
+//! Scores of one query.
 
 use crate::{
     flex::{
@@ -10,16 +10,16 @@ use crate::{
     spec::scores::{Scores, Undefined},
 };
 
-/// What hides keys and what is added to scores, for one query.
+/// Mask and bias of one query.
 #[derive(Clone, Copy)]
 pub struct Masks<'a> {
-    /// 0 where the key is seen.
+    /// 0 for visible keys.
     pub hidden: Option<&'a [u8]>,
     pub bias: Option<&'a [f32]>,
 }
 
 compiled_per_set! {
-    /// Makes products of a query with keys probabilities, but for `factor`, with which each is to be multiplied.
+    /// Converts products of a query with keys to probabilities, except for `factor`, by which each must be multiplied.
     pub fn probabilities(row: &mut [f32], masks: Masks<'_>, scores: Scores, factor: &mut f32) = probabilities_of;
 }
 
@@ -62,7 +62,7 @@ fn probabilities_of<S: MulAdd>(
     }
     let greatest = greatest(row);
     if greatest == f32::NEG_INFINITY {
-        // Of a number and NaN `max` is the number.
+        // `max` of a number and NaN is the number.
         let hidden = !row.iter().any(|x| x.is_nan());
         row.fill(0.0);
         *factor = match scores.undefined {
@@ -74,7 +74,7 @@ fn probabilities_of<S: MulAdd>(
     }
     *factor = 1.0 / powers::<S>(row, greatest);
     if factor.is_nan() && scores.undefined == Undefined::Zero {
-        // What is no number among the values stays so.
+        // NaN among the values stays NaN.
         row.fill(0.0);
         *factor = 1.0;
     }
