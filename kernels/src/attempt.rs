@@ -14,7 +14,7 @@ use crate::{
     reader::{Blocking, now},
 };
 use checks::Check;
-pub(crate) use checks::{lengths, places};
+pub(crate) use checks::{flatten_indices, lengths};
 pub use checks::{nonnegative, within};
 pub use future::attempt_async;
 

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_of_a_caller_comes_before_that_of_a_model() {
+    fn the_limit_of_a_caller_overrides_that_of_a_model() {
         assert_eq!(or_memory_limit(1000, memory_limit), 1000);
         assert_eq!(
             with_memory_limit(5, || or_memory_limit(1000, memory_limit)),

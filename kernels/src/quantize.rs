@@ -211,10 +211,10 @@ pub fn blocks<const D: usize, K: Basic>(
     size: usize,
 ) -> Tensor<D, K> {
     let device = x.device();
-    let places: Vec<i64> = (0..size).map(|place| (place / block) as i64).collect();
+    let indices: Vec<i64> = (0..size).map(|index| (index / block) as i64).collect();
     let dtype = lowered(&device, DType::I64);
-    let places = Tensor::from_data(TensorData::new(places, [size]), (&device, dtype));
-    x.select(axis, places)
+    let indices = Tensor::from_data(TensorData::new(indices, [size]), (&device, dtype));
+    x.select(axis, indices)
 }
 
 /// [`blocks`] of a tensor with one element per `block` elements along `axis` of `shape`, and otherwise its sizes.
@@ -265,7 +265,7 @@ mod tests {
     use burn::tensor::Int;
 
     #[test]
-    fn halves_go_to_the_even_one_and_ranges_end() {
+    fn ties_round_to_even_and_values_are_clamped() {
         let x = float::<1>([0.5f32, 1.5, -0.5, 254.4, 1000.0, -1000.0]);
         let y = quantize_by(x.clone(), 1.0, 0, DType::U8, 8);
         same(y, [0u8, 2, 0, 254, 255, 0]);
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_brought_to_another_scale() {
+    fn sums_are_converted_to_another_scale() {
         let sums = int::<2>([[-3i32, 5], [100_000, 7]]);
         let scales = [[[0.5f32, 0.25]], [[2.0, 2.0]], [[2.0, 1.0]]].map(float);
         let y = requantize(sums, scales, int([[3u8]]), DType::U8, 8);

@@ -110,8 +110,8 @@ async fn multinomial_by(
         "there are no classes to draw from"
     );
     let dtype = lowered(&device, dtype);
-    if let Some(places) = places_on(&logarithms, count, seed) {
-        return places.cast(IntDType::from(dtype));
+    if let Some(samples) = samples_on_device(&logarithms, count, seed) {
+        return samples.cast(IntDType::from(dtype));
     }
     by_host("draw");
     let values: Vec<f64> = match rows * count {
@@ -119,19 +119,23 @@ async fn multinomial_by(
         _ => reader.read(logarithms).await.iter::<f64>().collect(),
     };
     let mut random = generator(seed);
-    let mut places = Vec::with_capacity(rows * count);
+    let mut samples = Vec::with_capacity(rows * count);
     for row in values.chunks_exact(classes.max(1)) {
         let sums = running_sums(row);
-        places.extend((0..count).map(|_| place(&sums, random.fraction(53))));
+        samples.extend((0..count).map(|_| sample_index(&sums, random.fraction(53))));
     }
-    let data = TensorData::new(places, [rows, count]).convert_dtype(dtype);
+    let data = TensorData::new(samples, [rows, count]).convert_dtype(dtype);
     Tensor::from_data(data, (&device, dtype))
 }
 
 /// Returns the samples, computed on the device from 32 bits each of the same random numbers; `None` if the host computes them.
 ///
 /// Probabilities are multiples of 2^-30, whose running sums are exact. With floats, an index of probability 0 might be drawn.
-fn places_on(logarithms: &Tensor<2>, count: usize, seed: Option<u64>) -> Option<Tensor<2, Int>> {
+fn samples_on_device(
+    logarithms: &Tensor<2>,
+    count: usize,
+    seed: Option<u64>,
+) -> Option<Tensor<2, Int>> {
     const WHOLE: f32 = (1 << 30) as f32;
     let (device, [rows, _]) = (logarithms.device(), logarithms.dims());
     if !runs_cubes(&device) || rows * count == 0 {
@@ -149,8 +153,8 @@ fn places_on(logarithms: &Tensor<2>, count: usize, seed: Option<u64>) -> Option<
         .collect();
     let bits = TensorData::new(bits, [rows, count]);
     let fractions = Tensor::<2, Int>::from_data(bits, (&device, DType::U32));
-    let places = call!(draw(sums, fractions)).tensor()?;
-    Some(Tensor::from_dispatch(places))
+    let samples = call!(draw(sums, fractions)).tensor()?;
+    Some(Tensor::from_dispatch(samples))
 }
 
 /// Returns each element times `1 / (1 - ratio)`, or 0 with probability `ratio`, and a mask of the kept ones. Without `training`
@@ -206,7 +210,7 @@ fn running_sums(logarithms: &[f64]) -> Vec<f64> {
 }
 
 /// Returns the index at `fraction` of the total. Indices of probability 0 are never returned.
-fn place(sums: &[f64], fraction: f64) -> i64 {
+fn sample_index(sums: &[f64], fraction: f64) -> i64 {
     let whole = sums.last().copied().unwrap_or_default();
     let at = sums.partition_point(|&sum| sum <= fraction * whole);
     let last = sums.partition_point(|&sum| sum < whole);
@@ -291,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn no_numbers_are_drawn_of_no_size() {
+    fn an_empty_shape_draws_nothing() {
         let device = Device::flex();
         assert_eq!(
             uniform([2, 0], [0.0, 1.0], None, DType::F32, &device).dims(),
@@ -319,23 +323,23 @@ mod tests {
     }
 
     #[test]
-    fn places_are_drawn_by_their_probability() {
+    fn samples_follow_their_probabilities() {
         let never = f32::NEG_INFINITY;
         let rows = [[1f32.ln(), 3f32.ln(), never], [never, never, 800.0]];
         let drawn =
             with_reads(0, || multinomial(float(rows), COUNT, Some(2), DType::I32)).into_data();
         assert_eq!(drawn.shape().as_slice(), [2, COUNT]);
-        let places: Vec<i64> = drawn.iter::<i64>().collect();
-        let (first, second) = places.split_at(COUNT);
-        assert!(second.iter().all(|&place| place == 2));
-        assert!(first.iter().all(|&place| place < 2));
-        let ones = first.iter().filter(|&&place| place == 1).count() as f64;
+        let samples: Vec<i64> = drawn.iter::<i64>().collect();
+        let (first, second) = samples.split_at(COUNT);
+        assert!(second.iter().all(|&sample| sample == 2));
+        assert!(first.iter().all(|&sample| sample < 2));
+        let ones = first.iter().filter(|&&sample| sample == 1).count() as f64;
         let error = (0.25 * 0.75 * COUNT as f64).sqrt();
         assert!((ones - 0.75 * COUNT as f64).abs() < 5.0 * error, "{ones}");
     }
 
     #[test]
-    fn what_is_kept_is_scaled() {
+    fn kept_elements_are_scaled() {
         let x = float::<1>([f16::from_f32(3.0)]).repeat_dim(0, COUNT);
         let (y, mask) = dropout(x.clone(), 0.75, true, Some(1));
         let kept = mask.clone().int().sum().into_scalar::<i64>() as f64;

@@ -98,7 +98,7 @@ pub fn on_cpu(reason: &str) -> bool {
 /// Returns `true` if the CPU kernels run. Otherwise prints why the test is skipped.
 pub fn by_flex(reason: &str) -> bool {
     if switches::is_plain() {
-        eprintln!("left out without bodies: {reason}");
+        eprintln!("left out without kernels: {reason}");
     }
     !switches::is_plain() && on_cpu(reason)
 }

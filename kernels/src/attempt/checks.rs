@@ -27,7 +27,7 @@ pub struct Check {
 }
 
 /// Maximum number of indices that are read by the host; of more, the device computes the least and the greatest.
-const FEW: usize = 64;
+const HOST_CHECKED_INDICES: usize = 64;
 
 /// Returns the indices along an axis with negative ones, which count from the end, replaced.
 ///
@@ -79,15 +79,15 @@ fn checked<const D: usize>(indices: Tensor<D, Int>, axis: Axis, from_end: bool) 
 /// tensor per batch. Negative indices count from the end.
 ///
 /// Returns `None` if the tuples have to be resolved axis by axis.
-pub fn places(tuples: &Tensor<3, Int>, axes: &[Axis]) -> Option<Tensor<1, Int>> {
+pub fn flatten_indices(tuples: &Tensor<3, Int>, axes: &[Axis]) -> Option<Tensor<1, Int>> {
     if tuples.shape().num_elements() == 0 {
         return None;
     }
     let operand = tuples.clone();
-    let (places, ends) = call!(places(operand; axes.to_vec()));
-    let (places, ends) = (places.tensor()?, ends.tensor()?);
+    let (flat, ends) = call!(places(operand; axes.to_vec()));
+    let (flat, ends) = (flat.tensor()?, ends.tensor()?);
     check(axes, true, || Tensor::from_dispatch(ends));
-    Some(Tensor::from_dispatch(places))
+    Some(Tensor::from_dispatch(flat))
 }
 
 /// Adds a pending check if an enclosing attempt reads it.
@@ -115,7 +115,7 @@ impl Check {
         };
         check.ends.push(found);
         let count: usize = check.ends.iter().map(elements).sum();
-        if count > FEW {
+        if count > HOST_CHECKED_INDICES {
             check.ends = vec![ends_of(Tensor::cat(check.ends.clone(), 1))];
         }
     }
@@ -158,7 +158,7 @@ fn elements(ends: &Tensor<2, Int>) -> usize {
 
 /// Returns few indices unchanged, otherwise the least and the greatest of each axis.
 fn ends_of(indices: Tensor<2, Int>) -> Tensor<2, Int> {
-    if elements(&indices) <= FEW {
+    if elements(&indices) <= HOST_CHECKED_INDICES {
         return indices;
     }
     Tensor::cat(vec![indices.clone().min_dim(1), indices.max_dim(1)], 1)
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outside_fails() {
+    fn an_index_out_of_bounds_fails() {
         assert_eq!(
             message(|| within(int::<1>([1i64, -4]), ROWS)),
             "cannot run the model: index -4 is outside of 3 rows"
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn one_among_many_fails() {
+    fn one_of_many_indices_out_of_bounds_fails() {
         on_each(|| {
             for wrong in [0, 70, 4999] {
                 let many = (0..5000).map(|at| if at == wrong { 7 } else { at % 3 });
@@ -232,21 +232,21 @@ mod tests {
     }
 
     #[test]
-    fn tuples_have_places() {
+    fn tuples_have_flat_indices() {
         on_each(|| {
             let axes = [ROWS, Axis { number: 1, size: 4 }];
             let tuples = || int::<3>([[[0i64, -1], [2, 1]], [[-3, 0], [1, 3]]]);
-            if let Some(found) = places(&tuples(), &axes) {
+            if let Some(found) = flatten_indices(&tuples(), &axes) {
                 // The second batch begins after the 12 slices of the first one.
                 same(found, [3i64, 9, 12, 19]);
-                let run = || places(&tuples(), &axes).map(Tensor::into_data);
+                let run = || flatten_indices(&tuples(), &axes).map(Tensor::into_data);
                 with_reads(0, || with_launches(1, run));
             }
         });
     }
 
     #[test]
-    fn a_tuple_outside_fails_with_its_axis() {
+    fn a_tuple_out_of_bounds_fails_with_its_axis() {
         on_each(|| {
             let x = int::<2>([[0i64, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]);
             let pick = |tuples: Vec<i64>| {
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn indices_are_a_launch() {
+    fn checking_indices_is_one_launch() {
         on_each(|| {
             let indices = int::<2>([[0i64, -1], [2, 1]]);
             let run = || within(indices.clone().transpose(), ROWS).into_data();

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_between_two_polls_has_no_node() {
+    fn code_between_two_polls_has_no_node() {
         let waits = async {
             attempt_async(at_async(NODE, pause()))
                 .await

@@ -171,7 +171,7 @@ pub fn attention_with_scores(
         None => probabilities,
     };
     let probabilities = probabilities.cast(dtype);
-    let result = product(probabilities.clone(), shared(value, heads));
+    let result = product(probabilities.clone(), repeat_heads(value, heads));
     let scores = match shown {
         AttentionScores::Products => products,
         AttentionScores::Capped => capped,
@@ -221,14 +221,14 @@ pub fn attention_values(probabilities: Tensor<4>, value: Tensor<4>) -> Tensor<4>
         return zeros_like(&value, [batch, heads, queries, size]);
     }
     let dtype: FloatDType = value.dtype().into();
-    product(probabilities, shared(value, heads)).cast(dtype)
+    product(probabilities, repeat_heads(value, heads)).cast(dtype)
 }
 
 /// Returns queries times keys, both scaled before the product.
 fn scaled_products(query: Tensor<4>, key: Tensor<4>, scale: Option<f64>) -> Tensor<4> {
     let [_, heads, _, size] = query.dims();
     let root = scale.unwrap_or(1.0 / (size as f64).sqrt()).sqrt();
-    let key = shared(key, heads).mul_scalar(root);
+    let key = repeat_heads(key, heads).mul_scalar(root);
     product(query.mul_scalar(root), key.swap_dims(2, 3))
 }
 
@@ -250,7 +250,7 @@ fn zeros_like(like: &Tensor<4>, shape: [usize; 4]) -> Tensor<4> {
 }
 
 /// Repeats each head for all query heads that it serves.
-fn shared(x: Tensor<4>, heads: usize) -> Tensor<4> {
+fn repeat_heads(x: Tensor<4>, heads: usize) -> Tensor<4> {
     let [batch, own, length, size] = x.dims();
     if own == heads {
         return x;
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn causal_queries_see_the_cache_and_what_precedes() {
+    fn causal_queries_attend_to_the_cache_and_earlier_keys() {
         let causal = |past| AttentionOptions {
             causal: true,
             past,
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_intersect_and_blind_queries_give_zero() {
+    fn masks_intersect_and_queries_without_keys_yield_zero() {
         let allowed = bool([[[[true, false, true], [false, false, false]]]]);
         let mask = || Some(AttentionMask::Allowed(allowed.clone()));
         assert_eq!(means(2, mask(), None, Default::default()), [50.5, 0.0]);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_mask_hides_the_keys_past_its_end() {
+    fn a_short_mask_masks_the_keys_after_its_end() {
         let mask = Some(AttentionMask::Bias(float([[[[0f32, 0.0]]]])));
         assert_eq!(means(1, mask, None, Default::default()), [5.5]);
         let mask = Some(AttentionMask::Allowed(bool([[[[true]]]])));
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_is_not_seen_and_queries_are_the_last_of_the_valid() {
+    fn padding_is_masked_and_queries_are_the_last_valid_positions() {
         let valid = |count: i64| Some(int([count]));
         assert_eq!(means(1, None, valid(2), Default::default()), [5.5]);
         let causal = || AttentionOptions {
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_bound_both_sides() {
+    fn windows_limit_earlier_and_later_keys() {
         let window = |left, right| AttentionOptions {
             left_window: left,
             right_window: right,

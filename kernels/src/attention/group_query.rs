@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn queries_see_what_precedes_within_their_window() {
+    fn queries_attend_to_earlier_keys_within_their_window() {
         let all = || inputs(&[1.0, 10.0, 100.0], None, 2, 3);
         assert_eq!(means(all(), PLAIN), [1.0, 5.5, 37.0]);
         let window = |size| GroupQuery {
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn each_of_a_batch_has_its_own_place() {
+    fn each_sequence_of_a_batch_has_its_own_position() {
         let (key, past) = (noise::<4>([2, 1, 1, 4], 1), noise::<4>([2, 1, 3, 4], 2));
         let inputs = GroupQueryInputs {
             heads: [noise([2, 2, 1, 4], 3), key.clone(), key.clone()],

@@ -191,8 +191,8 @@ mod tests {
                     let state = &mut states[(b * keys + h) * KEY * VALUE..][..KEY * VALUE];
                     for (i, element) in state.iter_mut().enumerate() {
                         let feature = if case.decay == 1 { 0 } else { i / VALUE };
-                        let place = (token * keys + h) * case.decay + feature;
-                        *element *= dl.as_ref().map_or(1.0, |decay| decay[place].exp());
+                        let at = (token * keys + h) * case.decay + feature;
+                        *element *= dl.as_ref().map_or(1.0, |decay| decay[at].exp());
                     }
                     let key = &kl[(token * keys + h) * KEY..][..KEY];
                     let mut value = vl[(token * keys + h) * VALUE..][..VALUE].to_vec();

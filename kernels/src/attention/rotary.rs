@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_and_neighbours_are_rotated() {
+    fn halves_and_adjacent_pairs_are_rotated() {
         for interleaved in [false, true] {
             check([2, 3, 4, 8], 2, 4, interleaved);
             check([2, 3, 4, 8], 1, 4, interleaved);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn features_may_have_angles_of_their_own() {
+    fn features_may_have_their_own_angles() {
         let x = || float::<2>([[1f32, 2.0, 3.0, 4.0]]);
         let (c, s) = ([[1f32, 10.0, 100.0, 1000.0]], [[0.5f32, 0.25, 2.0, 4.0]]);
         let halves = [[1.0 - 1.5, 20.0 - 1.0, 300.0 + 2.0, 4000.0 + 8.0f32]];

@@ -27,7 +27,7 @@ pub struct Parts<B: Backend> {
 
 impl<B: Backend> Parts<B> {
     /// Maximum number of tensors. With the result and the sizes, a kernel uses as many buffers as every device supports.
-    pub const MOST: usize = 6;
+    pub const MAX_TENSORS: usize = 6;
 
     #[cfg(feature = "cube")]
     pub fn all(self) -> [Given<B>; 6] {

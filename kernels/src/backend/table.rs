@@ -143,8 +143,8 @@ macro_rules! operations {
                 let [inside, ranges] = spec::indices::within(&ty(indices), *axis);
                 (tensor(inside), given_ints(ranges))
             }];
-        /// Flat indices of index tuples, see `attempt::checks::places`, and the least and the greatest index of each range along
-        /// each axis. No axis is empty, and there is at least one tuple.
+        /// Flat indices of index tuples, see `attempt::checks::flatten_indices`, and the least and the greatest index of each
+        /// range along each axis. No axis is empty, and there is at least one tuple.
         places(tuples: Int; axes: Vec<Axis>) -> MaybeTwo,
             cube[indices::places => two_ints(Some(spec::indices::places(&ty(tuples), axes)))];
         /// Indices of the greatest or the least elements along an axis, in order.

@@ -10,8 +10,8 @@ mod joins;
 mod launches;
 mod machines;
 mod matrices;
+mod nonzero;
 mod orders;
-mod places;
 mod pools;
 mod quantized;
 mod recurrences;
@@ -41,7 +41,7 @@ macro_rules! agree {
             primitives::$method::<Dispatch>($($operand),+ $(, $($option.clone()),+)?)
         };
         let expected = Tensor::<$rank>::from_dispatch(expected).into_data();
-        with_each_body(|| {
+        with_each_instruction_set(|| {
             $(let $operand = $operand.clone();)+
             let y = call!($method($($operand),+ $(; $($option.clone()),+)?));
             near(Tensor::<$rank>::from_dispatch(y), expected.clone(), 1e-5);
@@ -56,7 +56,7 @@ mod products;
 mod rows;
 
 /// Runs a test with each instruction set for which Flex has kernels.
-fn with_each_body(run: impl Fn()) {
+fn with_each_instruction_set(run: impl Fn()) {
     if Runtime::of(&device()) == Runtime::Flex {
         with_each_set(|_| run());
     } else {
@@ -201,10 +201,10 @@ fn attention_within_windows() {
     };
     for lengths in [[1, 300], [3, 300], [150, 300]] {
         let [queries, keys] = lengths;
-        let place =
+        let position =
             Tensor::<1, Int>::arange(0..queries as i64, &device()).reshape([1, 1, queries, 1]);
         let key = Tensor::<1, Int>::arange(0..keys as i64, &device()).reshape([1, 1, 1, keys]);
-        let distance = key.sub(place);
+        let distance = key.sub(position);
         for own in [1, 4] {
             let [query, key, value] = attended(lengths, own);
             let mask = Some(
@@ -254,7 +254,7 @@ fn attention_with_every_step() {
 }
 
 #[test]
-fn scores_that_are_no_numbers_give_none() {
+fn nan_scores_yield_nan() {
     let [query, key, value] = attended([3, 4], 4);
     for dtype in [DType::F32, DType::F64] {
         let [query, key, value] =
@@ -287,7 +287,7 @@ fn endless_values_of_a_query_that_gives_zero_have_no_sum() {
 }
 
 #[test]
-fn queries_that_see_no_key() {
+fn queries_without_keys() {
     let [query, key, value] = attended([3, 4], 4);
     let hides: fn(usize) -> bool = |row| row == 1;
     let rows = std::array::from_fn::<_, 3, _>(|row| [hides(row); 4]);

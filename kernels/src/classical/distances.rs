@@ -1,4 +1,4 @@
-//! Distances between rows, for nearest neighbours.
+//! Distances between rows, for nearest-neighbor models.
 
 use alloc::vec::Vec;
 use burn::tensor::Tensor;

@@ -141,14 +141,14 @@ pub fn one_hot<const D: usize, const O: usize>(
     bool_to_float(hot, DType::F32)
 }
 
-/// ArrayFeatureExtractor: the features at `places` along the last axis. A vector is a row. `O` is `D`, at least 2.
+/// ArrayFeatureExtractor: the features at `indices` along the last axis. A vector is a row. `O` is `D`, at least 2.
 pub fn extract<const D: usize, const I: usize, const O: usize, K: AnyKind + Basic>(
     x: Tensor<D, K>,
-    places: Tensor<I, Int>,
+    indices: Tensor<I, Int>,
 ) -> Tensor<O, K> {
-    let count = places.shape().num_elements();
-    let places: Tensor<1, Int> = reshape(places, [count]);
-    gather(lift::<D, O, K>(x), O - 1, places)
+    let count = indices.shape().num_elements();
+    let indices: Tensor<1, Int> = reshape(indices, [count]);
+    gather(lift::<D, O, K>(x), O - 1, indices)
 }
 
 #[cfg(test)]
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_replaced() {
+    fn missing_values_are_replaced() {
         let x = float::<2>([[f32::NAN, 1.0], [0.0, f32::NAN]]);
         same(
             impute(x.clone(), f64::NAN, float([7.0f32, 8.0])),

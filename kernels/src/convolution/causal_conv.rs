@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn channels_see_what_came_before() {
+    fn channels_depend_on_earlier_elements() {
         for gated in [false, true] {
             check([2, 3, 5], 4, false, gated);
             check([2, 3, 5], 4, true, gated);

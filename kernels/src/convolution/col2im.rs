@@ -44,14 +44,14 @@ pub fn col2im<const S: usize, const O: usize, K: Numeric>(
         ahead /= positions[axis];
         let sizes = [window.kernel[axis], inner * done, positions[axis], ahead];
         y = y.with_shape([batch * channels, sizes[0], sizes[1], sizes[2], sizes[3]]);
-        y = placed(y, &window, axis, image[axis]);
+        y = accumulated(y, &window, axis, image[axis]);
         done *= image[axis];
     }
     reshape(y, shape)
 }
 
 /// Adds the elements of `[outer, taps, between, positions, inner]` to an axis of `size`, `[outer, 1, between, size, inner]`.
-fn placed<const S: usize, K: Numeric>(
+fn accumulated<const S: usize, K: Numeric>(
     x: Tensor<5, K>,
     window: &Window<S>,
     axis: usize,
@@ -80,8 +80,8 @@ fn placed<const S: usize, K: Numeric>(
             let own = spread.clone().narrow(1, tap, 1).narrow(3, 0, reach);
             // Concatenation with zeros would be fused into a kernel that reads the elements before they are computed.
             let along = before..before + reach;
-            let places = [0..outer, 0..1, 0..between, along, 0..inner];
-            zeros.clone().slice_assign(places, own)
+            let ranges = [0..outer, 0..1, 0..between, along, 0..inner];
+            zeros.clone().slice_assign(ranges, own)
         })
         .reduce(|sum, part| sum + part)
         .expect("a block has elements")

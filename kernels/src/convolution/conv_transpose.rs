@@ -350,11 +350,11 @@ mod tests {
                 to[1] = group * kernel[1] + offset[1];
                 let mut inside = true;
                 for axis in 0..S {
-                    let place = from[2 + axis] * window.strides[axis]
+                    let coordinate = from[2 + axis] * window.strides[axis]
                         + offset[2 + axis] * window.dilations[axis];
                     let begin = window.pads[axis].0;
-                    inside &= (begin..begin + shape[2 + axis]).contains(&place);
-                    to[2 + axis] = place.wrapping_sub(begin);
+                    inside &= (begin..begin + shape[2 + axis]).contains(&coordinate);
+                    to[2 + axis] = coordinate.wrapping_sub(begin);
                 }
                 if inside {
                     y[flat(&to, &shape)] += xs[flat(&from, &dims)] * ws[flat(&offset, &kernel)];

@@ -33,7 +33,7 @@ pub fn div_int<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D
 /// Integer Mod: the result has the divisor's sign; 0 if the divisor is 0.
 pub fn modulo<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D, Int> {
     let (a, b) = agreed(a, b);
-    a.remainder(apart_from_units(b))
+    a.remainder(without_units(b))
 }
 
 /// Float Mod: the result, even a zero, has the divisor's sign. With an infinite divisor the result is the dividend, or the
@@ -54,13 +54,13 @@ pub fn modulo_float<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
 /// Integer Mod with `fmod=1`: the result has the dividend's sign; 0 if the divisor is 0.
 pub fn fmod_int<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D, Int> {
     let (a, b) = agreed(a, b);
-    let b = apart_from_units(b);
+    let b = without_units(b);
     let multiple = a.clone().div(b.clone()).mul(b);
     a.sub(multiple)
 }
 
 /// Replaces divisors 0 and -1 by 1, with which the remainder is 0 too. The least integer has no quotient by -1.
-fn apart_from_units<const D: usize>(b: Tensor<D, Int>) -> Tensor<D, Int> {
+fn without_units<const D: usize>(b: Tensor<D, Int>) -> Tensor<D, Int> {
     let mut unit = b.clone().equal_scalar(0);
     if !b.dtype().is_uint() {
         unit = unit.bool_or(b.clone().equal_scalar(-1));

@@ -113,13 +113,13 @@ impl GridSample {
     /// coordinate outside the input if the padding is zeros, otherwise that of the first element, as in PyTorch.
     fn finite(&self, x: Tensor<2>, size: usize) -> Tensor<2> {
         // All neighbors of a coordinate this far outside are outside too.
-        const FAR: f32 = 8.0;
+        const MARGIN: f32 = 8.0;
         let (x, nowhere) = match self.padding {
             Padding::Reflection => (x.clone(), x.is_finite().bool_not()),
-            _ => (x.clone().clamp(-FAR, size as f32 + FAR), x.is_nan()),
+            _ => (x.clone().clamp(-MARGIN, size as f32 + MARGIN), x.is_nan()),
         };
         let instead = match self.padding {
-            Padding::Zeros => -FAR,
+            Padding::Zeros => -MARGIN,
             Padding::Border | Padding::Reflection => 0.0,
         };
         x.mask_fill(nowhere, instead)

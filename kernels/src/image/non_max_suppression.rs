@@ -8,7 +8,7 @@ use crate::{
     backend::call,
     dtype::lowered,
     ensure,
-    index::places::{coordinates, places_on_device},
+    index::nonzero::{coordinates, true_indices},
     reader::{Blocking, Reader, Waiting, now},
     shape::{empty, reshape},
     spec::ranking::float_order,
@@ -89,9 +89,9 @@ async fn on_device(
     let kept = Tensor::<3, Int>::from_dispatch(kept);
     let most = kept.dims()[2];
     let is_kept = kept.clone().greater_equal_scalar(0);
-    let places = places_on_device(&is_kept, reader).await?;
+    let indices = true_indices(&is_kept, reader).await?;
     let kept = reshape::<3, 1, Int>(kept, [batch * classes * most]);
-    Some(coordinates(places, [batch, classes, most], Some(kept)))
+    Some(coordinates(indices, [batch, classes, most], Some(kept)))
 }
 
 /// [`non_max_suppression`] on the host, which reads the operands.
@@ -115,8 +115,8 @@ pub async fn on_host(
     for (at, scores) in scores.chunks_exact(count).enumerate() {
         let (batch, class) = (at / classes, at % classes);
         let corners = &corners[batch * count..][..count];
-        for place in suppressed(corners, scores, limits) {
-            kept.extend([batch as i64, class as i64, place as i64]);
+        for index in suppressed(corners, scores, limits) {
+            kept.extend([batch as i64, class as i64, index as i64]);
         }
     }
     let indices = Tensor::from_data(TensorData::from([[0i64; 3]]), (&device, dtype));
@@ -129,19 +129,19 @@ pub async fn on_host(
 /// Returns the indices of the selected boxes of one class.
 fn suppressed(corners: &[Rectangle], scores: &[f32], limits: Limits) -> Vec<usize> {
     let most = limits.most_of(scores.len());
-    let passes = |&place: &usize| match limits.score {
-        Some(score) => scores[place] > score as f32,
+    let passes = |&index: &usize| match limits.score {
+        Some(score) => scores[index] > score as f32,
         None => true,
     };
-    let mut places: Vec<usize> = (0..scores.len()).filter(passes).collect();
-    places.sort_by(|&a, &b| float_order(&scores[b], &scores[a]).then(a.cmp(&b)));
+    let mut indices: Vec<usize> = (0..scores.len()).filter(passes).collect();
+    indices.sort_by(|&a, &b| float_order(&scores[b], &scores[a]).then(a.cmp(&b)));
     let (mut kept, mut found) = (Kept::new(limits.overlap as f32), Vec::new());
-    for place in places {
+    for index in indices {
         if found.len() == most {
             break;
         }
-        if kept.keep(&corners[place]) {
-            found.push(place);
+        if kept.keep(&corners[index]) {
+            found.push(index);
         }
     }
     found

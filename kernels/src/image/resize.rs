@@ -100,7 +100,7 @@ pub fn resize<const D: usize>(
         _ => plan
             .iter()
             .fold(widened(x), |x, axis| {
-                Taps::of(axis, options).apply(x, axis.dim)
+                Taps::new(axis, options).apply(x, axis.dim)
             })
             .cast(dtype),
     };
@@ -162,15 +162,15 @@ fn nearest_of_planes<const D: usize, K: Basic>(
     if plan.is_empty() || plan.iter().any(|axis| axis.dim < outer) {
         return None;
     }
-    let places = |dim: usize| match plan.iter().find(|axis| axis.dim == dim) {
+    let sources = |dim: usize| match plan.iter().find(|axis| axis.dim == dim) {
         Some(axis) => axis
             .nearest(rounding)
             .iter()
-            .map(|place| *place as usize)
+            .map(|index| *index as usize)
             .collect(),
         None => (0..dims[dim]).collect::<Vec<_>>(),
     };
-    let (rows, columns, operand) = (places(outer), places(outer + 1), Any::of(x.clone()));
+    let (rows, columns, operand) = (sources(outer), sources(outer + 1), Any::of(x.clone()));
     let y = call!(@copy nearest(operand; rows, columns));
     y.tensor().map(Tensor::from_dispatch)
 }

@@ -42,12 +42,12 @@ fn by_grid(
     if order.is_sorted() {
         return y;
     }
-    let mut places = vec![0; order.len()];
+    let mut ranks = vec![0; order.len()];
     for (at, region) in order.into_iter().enumerate() {
-        places[region] = at as i32;
+        ranks[region] = at as i32;
     }
-    let places = ints(places, &y);
-    y.select(0, places)
+    let ranks = ints(ranks, &y);
+    y.select(0, ranks)
 }
 
 /// Returns an image as `[batch * height * width, channels]`.

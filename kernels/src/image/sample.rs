@@ -33,29 +33,28 @@ pub fn combine_axes(axes: impl Iterator<Item = (Vec<WeightedIndex>, usize)>) -> 
         index: None,
         weight: None,
     };
-    axes.fold(vec![origin], |places, (taps, size)| {
-        let joined = |place: &WeightedIndex| -> Vec<WeightedIndex> {
-            taps.iter().map(|tap| place.inside(tap, size)).collect()
+    axes.fold(vec![origin], |combined, (taps, size)| {
+        let joined = |outer: &WeightedIndex| -> Vec<WeightedIndex> {
+            taps.iter().map(|tap| outer.inside(tap, size)).collect()
         };
-        places.iter().flat_map(joined).collect()
+        combined.iter().flat_map(joined).collect()
     })
 }
 
 /// Returns the weighted sum of the elements of `[batch, channels, elements]` at the indices.
-pub fn read(x: Tensor<3>, places: Vec<WeightedIndex>) -> Tensor<3> {
+pub fn read(x: Tensor<3>, taps: Vec<WeightedIndex>) -> Tensor<3> {
     let channels = x.dims()[1];
-    let read = |place: WeightedIndex| {
-        let indices = place.index.expect("a point has axes").unsqueeze_dim::<3>(1);
+    let read = |tap: WeightedIndex| {
+        let indices = tap.index.expect("a point has axes").unsqueeze_dim::<3>(1);
         let [batch, _, points] = indices.dims();
         let indices = to_shape(indices, [batch, channels, points]);
         let near = x.clone().gather(2, indices);
-        match place.weight {
+        match tap.weight {
             Some(weight) => near * weight.unsqueeze_dim(1),
             None => near,
         }
     };
-    places
-        .into_iter()
+    taps.into_iter()
         .map(read)
         .reduce(|sum, part| sum + part)
         .expect("interpolation has neighbours")

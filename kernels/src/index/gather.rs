@@ -5,7 +5,7 @@ use burn::tensor::{Int, Slice, Tensor, kind::Basic};
 
 use crate::shape::WithShape;
 use crate::{
-    attempt::{places, within},
+    attempt::{flatten_indices, within},
     ensure,
     kind::AnyKind,
     shape::{empty, expand::to_shape},
@@ -120,9 +120,9 @@ pub fn gather_nd<const D: usize, const I: usize, const O: usize, K: AnyKind>(
     }
     let rest: usize = inner.iter().product();
     let count = dims.iter().product::<usize>() / rest;
-    let places = flat_places(indices, &dims, batch_dims);
+    let flat = flat_indices(indices, &dims, batch_dims);
     let x = K::into_number(x).with_shape([count, rest]);
-    K::from_number(x.select(0, places).with_shape(shape))
+    K::from_number(x.select(0, flat).with_shape(shape))
 }
 
 /// Checks indices along an axis of `x`, and replaces negative ones.
@@ -157,7 +157,7 @@ pub fn corner<const D: usize, K: Basic>(
 }
 
 /// Returns the flat indices of index tuples among the slices of `dims` in row-major order.
-pub fn flat_places<const I: usize>(
+pub fn flat_indices<const I: usize>(
     indices: Tensor<I, Int>,
     dims: &[usize],
     batch_dims: usize,
@@ -175,19 +175,19 @@ pub fn flat_places<const I: usize>(
         size: dims[batch_dims + column],
     };
     let axes: Vec<Axis> = (0..length).map(axis).collect();
-    if let Some(places) = places(&indices, &axes) {
-        return places;
+    if let Some(flat) = flatten_indices(&indices, &axes) {
+        return flat;
     }
     let firsts = Tensor::arange(0..batches as i64, (&device, dtype)).with_shape([batches, 1, 1]);
-    let mut places: Tensor<3, Int> = to_shape(firsts, [batches, each, 1]);
+    let mut flat: Tensor<3, Int> = to_shape(firsts, [batches, each, 1]);
     for (column, axis) in axes.into_iter().enumerate() {
         let index = within(indices.clone().narrow(2, column, 1), axis);
-        places = match (batches, column) {
+        flat = match (batches, column) {
             (1, 0) => index,
-            _ => places.mul_scalar(axis.size as i64).add(index),
+            _ => flat.mul_scalar(axis.size as i64).add(index),
         };
     }
-    places.with_shape([batches * each])
+    flat.with_shape([batches * each])
 }
 
 /// Returns the slices of `x` at `indices` along `axis`, as `shape`.

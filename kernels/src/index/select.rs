@@ -16,7 +16,7 @@ use crate::{
     sizes::elements,
 };
 
-pub use super::places::{
+pub use super::nonzero::{
     compress, compress_async, compress_flat, compress_flat_async, nonzero, nonzero_async,
     nonzero_scalar, nonzero_scalar_async,
 };
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn one_hot_stands_at_any_axis_and_out_of_range_is_off() {
+    fn one_hot_inserts_any_axis_and_out_of_range_is_off() {
         let indices = || int::<1>([1i64, -1, 7]);
         let y: Tensor<2, Int> = one_hot(indices(), 3, int([2i32, 5]), 1);
         same(y, [[2i32, 5, 2], [2, 2, 5], [2, 2, 2]]);

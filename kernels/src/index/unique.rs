@@ -9,7 +9,7 @@ use crate::{
     dtype::lowered,
     index::{
         gather::gather_nonnegative,
-        places::places_of_growth,
+        nonzero::indices_of_increase,
         top_k::{self, Top},
     },
     kind::AnyKind,
@@ -106,7 +106,7 @@ async fn on_device(rows: DispatchTensor, sorted: bool, reader: impl Reader) -> O
     let (order, numbers) = call!(groups(rows));
     let [order, numbers] = [order, numbers].map(|found| found.tensor().map(Tensor::from_dispatch));
     let (order, numbers): (Tensor<1, Int>, Tensor<1, Int>) = (order?, numbers?);
-    let begins = places_of_growth(numbers.clone(), reader).await?;
+    let begins = indices_of_increase(numbers.clone(), reader).await?;
     let found = begins.dims()[0];
     let first = order.clone().select(0, begins.clone());
     let inverse = permuted(numbers.sub_scalar(1), order)?;
@@ -123,19 +123,19 @@ async fn on_device(rows: DispatchTensor, sorted: bool, reader: impl Reader) -> O
     if sorted {
         Some(groups)
     } else {
-        groups.by_first_place()
+        groups.by_first_index()
     }
 }
 
-/// Writes each value at its index in `places`, a permutation; `None` if the device has no kernel.
-fn permuted(values: Tensor<1, Int>, places: Tensor<1, Int>) -> Option<Tensor<1, Int>> {
-    let y = call!(permuted(values, places));
+/// Writes each value at its index in the permutation; `None` if the device has no kernel.
+fn permuted(values: Tensor<1, Int>, permutation: Tensor<1, Int>) -> Option<Tensor<1, Int>> {
+    let y = call!(permuted(values, permutation));
     y.tensor().map(Tensor::from_dispatch)
 }
 
 impl Groups {
     /// Sorts the groups by their first occurrence.
-    fn by_first_place(self) -> Option<Self> {
+    fn by_first_index(self) -> Option<Self> {
         let found = self.first.dims()[0];
         let top = Top {
             k: found,
@@ -169,7 +169,7 @@ async fn on_host<const D: usize, K: Basic>(
     let groups = equal_rows(&keys, rows, sorted);
     let mut inverse = vec![0; rows];
     for (at, group) in groups.iter().enumerate() {
-        group.iter().for_each(|&place| inverse[place] = at as i64);
+        group.iter().for_each(|&index| inverse[index] = at as i64);
     }
     let options = (&device, lowered(&device, DType::I64));
     let ints = |ints: Vec<i64>| Tensor::<1, Int>::from_data(TensorData::from(&ints[..]), options);
@@ -186,14 +186,14 @@ fn equal_rows(keys: &[i128], rows: usize, sorted: bool) -> Vec<Vec<usize>> {
         return Vec::new();
     }
     let length = keys.len() / rows;
-    let row = |place: usize| &keys[place * length..(place + 1) * length];
-    let mut places: Vec<usize> = (0..rows).collect();
-    places.sort_by(|&a, &b| row(a).cmp(row(b)));
+    let row = |index: usize| &keys[index * length..(index + 1) * length];
+    let mut indices: Vec<usize> = (0..rows).collect();
+    indices.sort_by(|&a, &b| row(a).cmp(row(b)));
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    for place in places {
+    for index in indices {
         match groups.last_mut() {
-            Some(group) if row(group[0]) == row(place) => group.push(place),
-            _ => groups.push(vec![place]),
+            Some(group) if row(group[0]) == row(index) => group.push(index),
+            _ => groups.push(vec![index]),
         }
     }
     if !sorted {
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_may_stay_in_the_order_of_their_first_places() {
+    fn elements_may_keep_the_order_of_first_occurrence() {
         let (values, _, inverse, _) = unique_flat(int::<2>([[2u64, u64::MAX], [2, 0]]), false);
         same(values, [2u64, u64::MAX, 0]);
         same(inverse, [0i64, 1, 0, 2]);

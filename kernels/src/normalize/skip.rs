@@ -64,7 +64,7 @@ mod tests {
     use crate::testing::{float, near, noise, same};
 
     #[test]
-    fn what_is_skipped_and_the_bias_are_added_first() {
+    fn skip_and_bias_are_added_first() {
         let (x, skip) = (noise::<3>([2, 3, 4], 1), noise::<3>([1, 3, 4], 2));
         let (scale, shift, bias) = (noise::<1>([4], 3), noise::<1>([4], 4), noise::<1>([4], 5));
         let all = x.clone() + skip.clone() + bias.clone().unsqueeze();

@@ -33,10 +33,10 @@ pub fn hardmax<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
     let greatest = x.argmax(axis);
     let mut along = [1; D];
     along[axis] = size;
-    let places = Tensor::arange(0..size as i64, (&greatest.device(), greatest.dtype()));
-    let places: Tensor<D, Int> = places.with_shape(along);
-    let (greatest, places) = together(greatest, places);
-    greatest.equal(places).cast(dtype)
+    let indices = Tensor::arange(0..size as i64, (&greatest.device(), greatest.dtype()));
+    let indices: Tensor<D, Int> = indices.with_shape(along);
+    let (greatest, indices) = together(greatest, indices);
+    greatest.equal(indices).cast(dtype)
 }
 
 /// Softmax in half precision, if requested, as the function body in ONNX: every step is rounded, the sum once.

@@ -195,13 +195,13 @@ pub const ROWS: &[Row] = &[
     .single(),
     row(
         "classical/features extract",
-        "input=bf places=p",
+        "input=bf indices=p",
         "b2f3p2",
         |a| {
-            let places = a.int(1, a.size(0, 1) as i64);
+            let indices = a.int(1, a.size(0, 1) as i64);
             vec![value(features::extract::<2, 1, 2, burn::tensor::Float>(
                 a.float(0),
-                places,
+                indices,
             ))]
         },
     ),

@@ -49,11 +49,11 @@ const WITHOUT_ROWS: &[(&str, &str)] = &[
     ),
     (
         "image/sample read",
-        "places are those of the operation's own points",
+        "indices are those of the operation's own points",
     ),
     (
         "image/sample combine_axes",
-        "places are those of the operation's own points",
+        "indices are those of the operation's own points",
     ),
     ("index/gather along", "the indices are data"),
     (
@@ -61,8 +61,8 @@ const WITHOUT_ROWS: &[(&str, &str)] = &[
         "has no tensors: it takes weights",
     ),
     (
-        "index/places coordinates",
-        "the values are those at the places",
+        "index/nonzero coordinates",
+        "the values are those at the indices",
     ),
     (
         "quantize/bits matmul_coded",
@@ -78,7 +78,7 @@ const WITHOUT_ROWS: &[(&str, &str)] = &[
     ),
     ("recurrent/operands Operands::of", "only holds them"),
     (
-        "recurrent/operands started",
+        "recurrent/operands zero_if_empty",
         "called by the operators, which check",
     ),
     (

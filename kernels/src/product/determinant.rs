@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_leaves_none() {
+    fn a_nan_element_yields_nan() {
         if !on_cpu("shaders may assume that nothing is NaN or infinite") {
             return;
         }

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_stays_so_and_infinities_saturate() {
+    fn nan_stays_nan_and_infinities_saturate() {
         let x = || float::<1>([f32::NAN, f32::INFINITY, -0.5]);
         same(
             finish(x(), None, Activation::Relu),

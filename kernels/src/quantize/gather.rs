@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn indices_beyond_the_axis_give_zeros() {
+    fn indices_out_of_bounds_yield_zeros() {
         let (x, scales) = (int::<2>([[0x98u8]]), float::<2>([[f16::ONE]]));
         let y: Tensor<2> = gather_int(x, int::<1>([1i64, 0, -2]), scales, None, &ROWS);
         let expected = [[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]];

@@ -96,8 +96,8 @@ fn difference<const D: usize>(x: Tensor<D, Int>, zero: Option<Tensor<D, Int>>) -
 
 /// Returns the float type that sums `length` products of 9-bit integers exactly, if the device has one.
 fn exact(device: &Device, length: usize) -> Option<FloatDType> {
-    const LARGEST: usize = 255 * 255;
-    let exact_in_single = length.saturating_mul(LARGEST) <= 1 << f32::MANTISSA_DIGITS;
+    const MAX_PRODUCT: usize = 255 * 255;
+    let exact_in_single = length.saturating_mul(MAX_PRODUCT) <= 1 << f32::MANTISSA_DIGITS;
     match lowered(device, DType::F64) {
         _ if exact_in_single => Some(FloatDType::F32),
         DType::F64 => Some(FloatDType::F64),

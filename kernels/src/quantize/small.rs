@@ -108,16 +108,16 @@ fn nearest(value: f64, small: Small, saturate: bool) -> f32 {
 }
 
 fn power(value: f64, toward: Toward, saturate: bool) -> f32 {
-    const LARGEST: f64 = 1.701_411_834_604_692_3e38;
-    const SMALLEST: f64 = 5.877_471_754_111_438e-39;
+    const MAX_E8M0: f64 = 1.701_411_834_604_692_3e38;
+    const MIN_E8M0: f64 = 5.877_471_754_111_438e-39;
     let value = value.abs();
     if value.is_nan() {
         return f32::NAN;
     }
-    if !(SMALLEST..=LARGEST).contains(&value) {
+    if !(MIN_E8M0..=MAX_E8M0).contains(&value) {
         return match (saturate, value > 1.0) {
-            (true, true) => LARGEST as f32,
-            (true, false) => SMALLEST as f32,
+            (true, true) => MAX_E8M0 as f32,
+            (true, false) => MIN_E8M0 as f32,
             (false, _) => f32::NAN,
         };
     }
@@ -128,7 +128,7 @@ fn power(value: f64, toward: Toward, saturate: bool) -> f32 {
         Toward::Nearest => value >= below * 1.5,
     };
     let power = if up { below * 2.0 } else { below };
-    power.min(LARGEST) as f32
+    power.min(MAX_E8M0) as f32
 }
 
 /// Returns the exponent of the greatest power of two that is not greater; very low for 0.

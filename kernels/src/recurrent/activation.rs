@@ -38,7 +38,7 @@ mod tests {
     use crate::testing::{float, near};
 
     #[test]
-    fn every_function_is_the_one_of_its_formula() {
+    fn every_function_equals_its_formula() {
         let alpha = 0.5;
         let beta = 0.25;
         type Formula = (Activation, fn(f64) -> f64);

@@ -49,7 +49,7 @@ impl<W: Matrices> Operands<W> {
         let packed = self.weights.packed.clone();
         let operands = self;
         let (y, hidden, memory) = call!(recurrence(operands; cell, sizes, packed));
-        let last = |x| started(Tensor::from_dispatch(x), &lengths, cell.batch_first());
+        let last = |x| zero_if_empty(Tensor::from_dispatch(x), &lengths, cell.batch_first());
         Some((
             Tensor::from_dispatch(y.tensor()?),
             last(hidden.tensor()?),
@@ -135,7 +135,11 @@ impl<W: Matrices> Operands<W> {
 }
 
 /// Sets the final states of sequences of length 0 to zeros, as ONNX Runtime does, whatever the initial states.
-pub fn started(state: Tensor<3>, lengths: &Option<Tensor<1, Int>>, batch_first: bool) -> Tensor<3> {
+pub fn zero_if_empty(
+    state: Tensor<3>,
+    lengths: &Option<Tensor<1, Int>>,
+    batch_first: bool,
+) -> Tensor<3> {
     let Some(lengths) = lengths else {
         return state;
     };

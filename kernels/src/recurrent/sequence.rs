@@ -3,7 +3,7 @@
 use alloc::{vec, vec::Vec};
 use burn::tensor::{Bool, Int, Tensor};
 
-use super::operands::started;
+use super::operands::zero_if_empty;
 use super::{Direction, Matrices, Matrix, Weights};
 use crate::shape::WithShape;
 use crate::{
@@ -145,7 +145,7 @@ impl<const M: usize> Sequence<M> {
         let last = core::array::from_fn(|state| {
             let directions = lasts.iter().map(|states| states[state].clone()).collect();
             let last = self.time_first(Tensor::stack::<3>(directions, 0).cast(dtype));
-            started(last, &self.lengths, self.batch_first)
+            zero_if_empty(last, &self.lengths, self.batch_first)
         });
         (y, last)
     }

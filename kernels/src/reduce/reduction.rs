@@ -26,7 +26,7 @@ pub fn reduce_sum<const D: usize, const O: usize, K: Ordered>(
     if is_empty(&x) {
         constant(&x, axes, 0i64)
     } else {
-        fold(x, axes, Step::Sum)
+        fold(x, axes, ReduceOp::Sum)
     }
 }
 
@@ -38,7 +38,7 @@ pub fn reduce_prod<const D: usize, const O: usize, K: Ordered>(
     if is_empty(&x) {
         constant(&x, axes, 1i64)
     } else {
-        fold(x, axes, Step::Prod)
+        fold(x, axes, ReduceOp::Prod)
     }
 }
 
@@ -52,7 +52,7 @@ pub fn reduce_mean<const D: usize, const O: usize, K: Ordered>(
         return constant(&x, axes, 0i64);
     }
     if K::KIND == Kind::Float {
-        return fold(x, axes, Step::Mean);
+        return fold(x, axes, ReduceOp::Mean);
     }
     let x = Tensor::<D, Int>::from_dispatch(x.into_dispatch());
     let mean: Tensor<O, Int> = mean::of_integers(x, axes);
@@ -68,7 +68,7 @@ pub fn reduce_max<const D: usize, const O: usize, K: AnyKind>(
     K::from_number(if is_empty(&x) {
         bound(&x, axes, false)
     } else {
-        fold(x, axes, Step::Max)
+        fold(x, axes, ReduceOp::Max)
     })
 }
 
@@ -81,7 +81,7 @@ pub fn reduce_min<const D: usize, const O: usize, K: AnyKind>(
     K::from_number(if is_empty(&x) {
         bound(&x, axes, true)
     } else {
-        fold(x, axes, Step::Min)
+        fold(x, axes, ReduceOp::Min)
     })
 }
 
@@ -145,7 +145,7 @@ fn is_empty<const D: usize, K: Basic>(x: &Tensor<D, K>) -> bool {
 }
 
 #[derive(Clone, Copy)]
-enum Step {
+enum ReduceOp {
     Sum,
     Prod,
     Mean,
@@ -153,14 +153,14 @@ enum Step {
     Min,
 }
 
-impl Step {
+impl ReduceOp {
     fn run<const D: usize, K: Ordered>(self, x: Tensor<D, K>, axis: usize) -> Tensor<D, K> {
         match self {
-            Step::Sum => x.sum_dim(axis),
-            Step::Prod => x.prod_dim(axis),
-            Step::Mean => x.mean_dim(axis),
-            Step::Max => x.max_dim(axis),
-            Step::Min => x.min_dim(axis),
+            ReduceOp::Sum => x.sum_dim(axis),
+            ReduceOp::Prod => x.prod_dim(axis),
+            ReduceOp::Mean => x.mean_dim(axis),
+            ReduceOp::Max => x.max_dim(axis),
+            ReduceOp::Min => x.min_dim(axis),
         }
     }
 }
@@ -169,7 +169,7 @@ impl Step {
 fn fold<const D: usize, const O: usize, K: Ordered>(
     x: Tensor<D, K>,
     axes: &[usize],
-    step: Step,
+    step: ReduceOp,
 ) -> Tensor<O, K> {
     let mut dims = x.dims();
     let shape = result_dims(dims, axes);

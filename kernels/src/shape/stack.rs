@@ -34,7 +34,7 @@ pub fn concat<const D: usize, K: Basic>(parts: Vec<Tensor<D, K>>, axis: usize) -
         return joined;
     }
     let is_full = |part: &Tensor<D, K>| part.shape().num_elements() > 0;
-    if (2..=Parts::<Dispatch>::MOST).contains(&parts.len()) && parts.iter().all(is_full) {
+    if (2..=Parts::<Dispatch>::MAX_TENSORS).contains(&parts.len()) && parts.iter().all(is_full) {
         let operands = parts.clone();
         if let Some(joined) = call!(concat(operands; axis)).tensor() {
             return Tensor::from_dispatch(joined);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn no_items_are_what_was_asked_for() {
+    fn no_items_yield_the_default() {
         let none = || float::<2>([[7f32]]);
         same(stack_or(Vec::<Tensor<1>>::new(), 0, none), [[7f32]]);
     }

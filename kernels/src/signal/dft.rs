@@ -24,10 +24,10 @@ use matrix::windowed;
 use passes::Complex;
 
 /// Bytes of memory per number of a transform of any length: four copies of two f64.
-const WORK: usize = 64;
+const SCRATCH_BYTES: usize = 64;
 
 /// Maximum length of a transform that is a product with a matrix, which takes a megabyte for 512.
-const LONGEST_MATRIX: usize = 512;
+const MAX_MATRIX_LENGTH: usize = 512;
 
 /// A transform, with its matrix once computed.
 #[derive(Clone, Debug)]
@@ -80,7 +80,7 @@ impl Plan {
         let rows = dims[..D - 2].iter().product();
         dims[D - 2] = self.options.outputs();
         dims[D - 1] = self.options.parts();
-        elements(&[self.options.length], WORK);
+        elements(&[self.options.length], SCRATCH_BYTES);
         elements(&dims, x.dtype().size());
         let y = self.rows(x.with_shape([rows, size, parts]));
         y.with_shape(dims).swap_dims(axis, D - 2).cast(dtype)
@@ -113,7 +113,7 @@ impl Plan {
             options.parts(),
         ];
         let x = widened(x);
-        elements(&[frame], WORK);
+        elements(&[frame], SCRATCH_BYTES);
         elements(&shape, x.dtype().size());
         if shape.contains(&0) || frame == 0 {
             return Tensor::zeros(shape, (&x.device(), dtype));
@@ -126,7 +126,7 @@ impl Plan {
         let frames: Tensor<4> = x.unfold(1, frame, step);
         let rows = shape[0] * shape[1];
         let frames = frames.swap_dims(2, 3).with_shape([rows, frame, parts]);
-        let y = if frame <= LONGEST_MATRIX {
+        let y = if frame <= MAX_MATRIX_LENGTH {
             self.by_matrix(frames, window)
         } else {
             self.rows(match window {
@@ -148,7 +148,7 @@ impl Plan {
         let signal = x.clone();
         match call!(dft(signal; options)) {
             Outcome::Float(y) => Tensor::from_dispatch(y),
-            _ if options.length <= LONGEST_MATRIX => self.by_matrix(x, None),
+            _ if options.length <= MAX_MATRIX_LENGTH => self.by_matrix(x, None),
             _ => by_passes(x, options),
         }
     }
@@ -216,7 +216,7 @@ mod tests {
     use crate::testing::{float, near, noise};
 
     #[test]
-    fn a_wave_is_one_number() {
+    fn a_wave_has_one_frequency() {
         let wave = [1f32, 0.0, -1.0, 0.0].map(|value| [value]);
         let y = dft(float::<3>([wave]), 1, &Dft::new(4));
         let expected = [[0f32, 0.0], [2.0, 0.0], [0.0, 0.0], [2.0, 0.0]];
@@ -255,9 +255,9 @@ mod tests {
         }
     }
 
-    /// All implementations agree with the matrix, which `a_wave_is_one_number` compares with the definition.
+    /// All implementations agree with the matrix, which `a_wave_has_one_frequency` compares with the definition.
     #[test]
-    fn all_bodies_agree() {
+    fn all_implementations_agree() {
         for length in [1, 2, 6, 7, 10, 13] {
             for (inverse, onesided) in [(false, false), (false, true), (true, false), (true, true)]
             {

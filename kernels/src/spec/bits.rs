@@ -67,10 +67,10 @@ impl BitMatrix {
 
 impl Panels {
     /// Returns the input of an element of the blocks, `None` for padding.
-    pub fn input(&self, place: usize) -> Option<usize> {
+    pub fn input(&self, element: usize) -> Option<usize> {
         match &self.order {
-            None => (place < self.blocks.inputs).then_some(place),
-            Some(order) => order[place].map(|input| input as usize),
+            None => (element < self.blocks.inputs).then_some(element),
+            Some(order) => order[element].map(|input| input as usize),
         }
     }
 

@@ -59,10 +59,10 @@ pub fn compact(found: usize) -> TensorType {
 }
 
 /// Returns the type of the indices along each axis of flat indices into these sizes.
-pub fn coordinates(places: &TensorType, sizes: &Shape) -> TensorType {
+pub fn coordinates(indices: &TensorType, sizes: &Shape) -> TensorType {
     TensorType::new(
-        [places.shape.num_elements(), sizes.num_dims()],
-        places.dtype,
+        [indices.shape.num_elements(), sizes.num_dims()],
+        indices.dtype,
     )
 }
 

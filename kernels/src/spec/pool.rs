@@ -45,8 +45,10 @@ impl Slide {
         };
         let count = |position: usize| {
             let taps = 0..g.kernel[axis];
-            let places = taps.map(|tap| position * g.strides[axis] + tap * g.dilations[axis]);
-            places.filter(|place| counted.contains(place)).count()
+            let coordinates = taps.map(|tap| position * g.strides[axis] + tap * g.dilations[axis]);
+            coordinates
+                .filter(|coordinate| counted.contains(coordinate))
+                .count()
         };
         let positions = 0..g.positions[axis];
         positions.map(|at| count(at).max(1) as f32).collect()

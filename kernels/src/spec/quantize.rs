@@ -166,7 +166,7 @@ impl Pair {
 
 impl Mean {
     /// Maximum number of 16-bit integers whose sum fits 32 bits.
-    const LONGEST: usize = 1 << 15;
+    const MAX_I32_TERMS: usize = 1 << 15;
 
     /// Returns the number of integers in each mean.
     pub fn count(&self, shape: &Shape) -> usize {
@@ -179,7 +179,7 @@ impl Mean {
         for axis in self.axis..shape.num_dims() {
             shape[axis] = 1;
         }
-        let is_covered = (1..=Self::LONGEST).contains(&self.count(&x.shape));
+        let is_covered = (1..=Self::MAX_I32_TERMS).contains(&self.count(&x.shape));
         is_covered.then(|| TensorType::new(shape, self.y.dtype))
     }
 }

@@ -66,8 +66,8 @@ fn rank<E: Element>(
                 row.select_nth_unstable_by(k, compare);
             }
             row[..k].sort_unstable_by(compare);
-            for (place, &(_, index)) in row[..k].iter().enumerate() {
-                indices[(outer * k + place) * after + inner] = index;
+            for (rank, &(_, index)) in row[..k].iter().enumerate() {
+                indices[(outer * k + rank) * after + inner] = index;
             }
         }
     }

@@ -50,9 +50,9 @@ pub fn negative_log_likelihood<const D: usize, const T: usize, const O: usize>(
             operand("tensor of scores", &scores),
         );
     }
-    let [classes, places] = [x.dims()[1], dims[1..].iter().product()];
-    let x = reshape(widened(x), [dims[0], classes, places]);
-    let target = reshape(target, [dims[0], places]);
+    let [classes, positions] = [x.dims()[1], dims[1..].iter().product()];
+    let x = reshape(widened(x), [dims[0], classes, positions]);
+    let target = reshape(target, [dims[0], positions]);
     let losses = losses(x, target, weight.map(widened), ignored, reduction);
     let shape = match reduction {
         Reduction::None => core::array::from_fn(|axis| dims[axis]),

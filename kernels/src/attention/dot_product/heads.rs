@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn another_number_of_heads_is_an_error() {
+    fn a_different_number_of_heads_is_an_error() {
         let x = noise([2, 4, 3, 8], 1);
         same(of_heads(x.clone(), 4), x.clone().into_data());
         let problem = attempt(|| of_heads(x, 2)).unwrap_err().reason;

@@ -81,7 +81,7 @@ pub fn joined_attention(
         undefined,
         ..Scores::scaled(options.scale)
     };
-    match Combined::of(masks, wide) {
+    match Combined::merge(masks, wide) {
         Ok(masks) => {
             let scores = Scores {
                 hidden: masks.fill,
@@ -118,7 +118,7 @@ struct Combined {
 
 impl Combined {
     /// Returns the masks themselves if their order matters.
-    fn of(masks: Vec<ScoreMask>, dtype: FloatDType) -> Result<Self, Vec<ScoreMask>> {
+    fn merge(masks: Vec<ScoreMask>, dtype: FloatDType) -> Result<Self, Vec<ScoreMask>> {
         let fills = masks.iter().filter_map(|mask| match mask {
             ScoreMask::Added(_) => None,
             ScoreMask::Seen(_, fill) => Some(*fill),
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_broadcast_what_is_of_size_one() {
+    fn masks_broadcast_axes_of_size_one() {
         let zeros = |length| Tensor::<4>::zeros([1, 1, length, 2], &Default::default());
         let value = || float([[[[1f32], [10.0]]]]);
         let far = -1e9f32;
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn half_precision_is_rounded_once_and_nothing_gives_zero() {
+    fn half_precision_is_rounded_once_and_no_keys_yield_zero() {
         let half = |shape, seed| noise::<4>(shape, seed).cast(DType::F16);
         let (q, k, v) = (
             half([1, 2, 3, 4], 1),

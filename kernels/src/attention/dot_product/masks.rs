@@ -69,12 +69,12 @@ impl AttentionMasks {
         if bounded || options.causal && !sees_all {
             let batch = valid.as_ref().map_or(1, |valid| valid.dims()[0]);
             elements(&[batch, queries, keys], dtype.size());
-            let place = match &valid {
+            let position = match &valid {
                 Some(valid) => rows.add(valid.clone()).sub_scalar(queries as i64),
                 None => rows.add_scalar(options.past as i64),
             };
             // Distance of each key before the query.
-            let behind = place.sub(columns.clone());
+            let behind = position.sub(columns.clone());
             if options.causal {
                 narrow(behind.clone().greater_equal_scalar(0));
             }

@@ -43,12 +43,12 @@ impl CachePositions {
             let start = self.starts.clone().narrow(0, at, 1).with_shape([1]);
             let new = line.clone().sub(to_shape(start, [self.keys]));
             let before = new.clone().lower_scalar(0);
-            let place = new.clamp_max(queries as i64).add_scalar(cached as i64);
+            let source_index = new.clamp_max(queries as i64).add_scalar(cached as i64);
             // If the cache is shorter than its stated length, the missing keys are zeros.
             let missing = line.clone().greater_equal_scalar(cached as i64);
             let kept = line.clone().mask_fill(missing, (cached + queries) as i64);
-            let place = place.mask_where(before, kept);
-            source.clone().narrow(0, at, 1).select(2, place)
+            let source_index = source_index.mask_where(before, kept);
+            source.clone().narrow(0, at, 1).select(2, source_index)
         };
         match self.batch {
             1 => pick(0),

@@ -58,7 +58,7 @@ fn boxes_of_every_count() {
 }
 
 #[test]
-fn scores_and_boxes_that_meet_again_and_again() {
+fn repeated_scores_and_boxes() {
     on_each(|| {
         let boxes = spread([1, 700, 4], BoxForm::Corners, 4.0).round();
         let scores = noise::<3>([1, 2, 700], 4).mul_scalar(5.0).round();
@@ -85,7 +85,7 @@ fn operands_in_the_order_of_other_axes() {
 }
 
 #[test]
-fn boxes_that_are_no_numbers_hide_none() {
+fn nan_boxes_suppress_no_others() {
     on_each(|| {
         const INF: f32 = f32::INFINITY;
         const NAN: f32 = f32::NAN;

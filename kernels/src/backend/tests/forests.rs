@@ -176,7 +176,7 @@ fn lists_of_members_and_trees_of_one_leaf() {
 }
 
 #[test]
-fn integers_and_numbers_of_double_precision() {
+fn integers_and_double_precision() {
     on_each(|| {
         if !runs_cubes(&device()) || switches::is_plain() {
             return;

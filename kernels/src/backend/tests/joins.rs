@@ -21,7 +21,7 @@ fn agree(parts: Vec<Tensor<4>>, axis: usize) {
 }
 
 #[test]
-fn every_axis_and_number_of_parts() {
+fn every_axis_and_number_of_tensors() {
     on_each(|| {
         for axis in 0..4 {
             for sizes in [

@@ -21,7 +21,7 @@ fn launching<const D: usize, K: Basic>(
 }
 
 #[test]
-fn products_and_what_follows_are_one() {
+fn a_product_and_its_epilogue_are_one_launch() {
     on_each(|| {
         let epilogue = Epilogue::from(Activation::Silu);
         let (x, weight) = (noise::<4>([2, 6, 9, 7], 1), noise::<4>([5, 6, 3, 3], 2));
@@ -43,7 +43,7 @@ fn products_and_what_follows_are_one() {
 }
 
 #[test]
-fn rows_are_one() {
+fn normalizing_rows_is_one_launch() {
     on_each(|| {
         let x = noise::<2>([9, 70], 1);
         launching::<2, Float>(1, || {
@@ -58,7 +58,7 @@ fn rows_are_one() {
 }
 
 #[test]
-fn rows_of_half_precision_are_one() {
+fn normalizing_rows_of_half_precision_is_one_launch() {
     on_each(|| {
         if !has(DType::F16) {
             return;
@@ -77,7 +77,7 @@ fn rows_of_half_precision_are_one() {
 }
 
 #[test]
-fn attention_is_three() {
+fn attention_is_three_launches() {
     on_each(|| {
         attention_of(DType::F32);
         if has(DType::F16) {
@@ -105,7 +105,7 @@ fn attention_of(dtype: DType) {
 }
 
 #[test]
-fn a_sequence_is_a_few() {
+fn a_sequence_is_few_launches() {
     on_each(|| {
         let case = Case::new([40, 1, 7, 64], 4, Direction::Forward, false);
         let Case { x, weights, state } = &case;
@@ -121,7 +121,7 @@ fn a_sequence_is_a_few() {
 }
 
 #[test]
-fn products_of_integers_are_one() {
+fn products_of_integers_are_one_launch() {
     on_each(|| {
         let there = |x: Tensor<4, Int>| {
             let _ = x.clone().into_data();
@@ -160,7 +160,7 @@ fn products_of_integers_are_one() {
 }
 
 #[test]
-fn steps_between_integers_are_one() {
+fn quantized_operators_are_one_launch() {
     on_each(|| {
         let (of, y) = (Affine::u8(0.1, 3), Affine::u8(0.2, 7));
         let integers = || int::<4>(TensorData::new(vec![9u8; 210], [2, 3, 5, 7]));

@@ -21,8 +21,8 @@ fn agree<const D: usize, K: Ordered>(x: Tensor<D, K>, axis: usize) {
             shape[axis] = k;
             let expected = ranking(x.to_data(), Top { k, axis, largest });
             same(indices, TensorData::new(expected.clone(), shape));
-            let places = int::<D>(TensorData::new(expected, shape));
-            same(values, x.clone().gather(axis, places).into_data());
+            let indices = int::<D>(TensorData::new(expected, shape));
+            same(values, x.clone().gather(axis, indices).into_data());
         }
     }
 }

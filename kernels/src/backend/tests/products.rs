@@ -3,7 +3,7 @@
 use burn::backend::Dispatch;
 use burn::tensor::Tensor;
 
-use super::{Operand, call, primitives, with_each_body};
+use super::{Operand, call, primitives, with_each_instruction_set};
 use crate::product::epilogue::{Activation, Epilogue};
 use crate::testing::{near, noise, on_each};
 

@@ -30,7 +30,7 @@ fn agree(case: &Case, cell: Cell, tolerance: f64) {
     let dtype = case.x.dtype();
     let Case { x, weights, state } = case;
     let Some((y, hidden, memory)) = Operands::of(x, weights, state).call(cell) else {
-        assert!(switches::is_plain(), "there is no body");
+        assert!(switches::is_plain(), "there is no kernel");
         return;
     };
     let (expected, states) = case.on(&Device::flex(), DType::F64).run(cell);
@@ -133,7 +133,7 @@ fn weights_of_integers() {
                     let Some((y, hidden, memory)) = operands.call(cell) else {
                         // CubeCL devices leave several sequences with lengths to primitives.
                         let is_left = is_full && sizes[1] > 1 && on_flex(&case.x).is_none();
-                        assert!(switches::is_plain() || is_left, "there is no body");
+                        assert!(switches::is_plain() || is_left, "there is no kernel");
                         continue;
                     };
                     let found = [
@@ -187,7 +187,7 @@ fn a_sequence_with_weights_of_integers_launches_no_more_with_more_steps() {
 }
 
 #[test]
-fn operands_that_are_there_without_others() {
+fn operands_without_others() {
     on_each(|| {
         for sizes in WAYS {
             for present in 0..5 {
@@ -206,7 +206,7 @@ fn operands_that_are_there_without_others() {
 }
 
 #[test]
-fn views_are_read_as_they_are() {
+fn views_are_read_without_a_copy() {
     on_each(|| {
         for [_, batch, _, hidden] in WAYS {
             let direction = Direction::Bidirectional;

@@ -53,7 +53,7 @@ fn sizes_of_results() {
 }
 
 #[test]
-fn what_a_host_computes() {
+fn results_computed_by_the_host() {
     on_each(|| {
         let x = || noise::<2>([4, 5], 3);
         waits!(top_k top_k_async(x(), 2, 1, true).0);

@@ -75,11 +75,11 @@ impl Tables {
         };
         let all: Vec<(usize, usize)> = pairs(classes).collect();
         let side = |of: fn((usize, usize)) -> (usize, usize)| {
-            let places = all.iter().map(|&pair| {
+            let indices = all.iter().map(|&pair| {
                 let (sum, class) = of(pair);
                 (sum * classes + class) as i64
             });
-            ints(places.collect(), device)
+            ints(indices.collect(), device)
         };
         let (mut duels, mut is_first) = (Vec::new(), Vec::new());
         for class in 0..classes {

@@ -62,30 +62,30 @@ impl<T: Number> Labelled<T> {
             return Err(LENGTHS);
         }
         // Branches and leaves are numbered separately.
-        let (mut places, mut branches, mut leaves) = (BTreeMap::new(), 0u32, 0u32);
+        let (mut numbers, mut branches, mut leaves) = (BTreeMap::new(), 0u32, 0u32);
         for (at, &mode) in self.modes.iter().enumerate() {
             let next = if mode == Mode::Leaf {
                 &mut leaves
             } else {
                 &mut branches
             };
-            let place = if mode == Mode::Leaf {
+            let number = if mode == Mode::Leaf {
                 *next | LEAF
             } else {
                 *next
             };
             *next += 1;
-            if places
-                .insert((self.trees[at], self.nodes[at]), place)
+            if numbers
+                .insert((self.trees[at], self.nodes[at]), number)
                 .is_some()
             {
                 return Err("has two nodes of one number");
             }
         }
-        let place = |tree, node| places.get(&(tree, node)).copied();
+        let number_of = |tree, node| numbers.get(&(tree, node)).copied();
         let mut nodes = Vec::with_capacity(branches as usize);
         for at in (0..count).filter(|&at| self.modes[at] != Mode::Leaf) {
-            let child = |node| place(self.trees[at], node).ok_or(ABSENT);
+            let child = |node| number_of(self.trees[at], node).ok_or(ABSENT);
             let (yes, no) = (child(self.yes[at])?, child(self.no[at])?);
             let missing = self.missing.get(at).is_some_and(|&missing| missing != 0);
             let test = test(self.features[at], self.modes[at], missing)?;
@@ -97,10 +97,10 @@ impl<T: Number> Labelled<T> {
                 no,
             });
         }
-        let roots = self.roots(&places);
+        let roots = self.roots(&numbers);
         let mut by_leaf = vec![Vec::new(); leaves as usize];
         for at in 0..weights {
-            let leaf = place(self.weight_trees[at], self.weight_nodes[at]);
+            let leaf = number_of(self.weight_trees[at], self.weight_nodes[at]);
             let leaf = leaf.ok_or("has a weight of a node that is not there")?;
             // A branch with a weight is ignored: it is never reached as a leaf.
             if leaf & LEAF != 0 {
@@ -119,7 +119,7 @@ impl<T: Number> Labelled<T> {
 
     /// Returns the root of each tree: the only node that is not a child, whatever the order of the nodes. If several nodes are
     /// not children, because the weights leave a part of the tree unreachable, it is the first node of the list.
-    fn roots(&self, places: &BTreeMap<(i64, i64), u32>) -> Vec<u32> {
+    fn roots(&self, numbers: &BTreeMap<(i64, i64), u32>) -> Vec<u32> {
         let branches = (0..self.nodes.len()).filter(|&at| self.modes[at] != Mode::Leaf);
         let children =
             branches.flat_map(|at| [self.yes[at], self.no[at]].map(|node| (self.trees[at], node)));
@@ -128,15 +128,15 @@ impl<T: Number> Labelled<T> {
         // The first node of each tree, and its nodes that are not children.
         let mut begins: Vec<(u32, Vec<u32>)> = Vec::new();
         for node in self.trees.iter().copied().zip(self.nodes.iter().copied()) {
-            let Some(&place) = places.get(&node) else {
+            let Some(&number) = numbers.get(&node) else {
                 continue;
             };
             let tree = *trees.entry(node.0).or_insert_with(|| {
-                begins.push((place, Vec::new()));
+                begins.push((number, Vec::new()));
                 begins.len() - 1
             });
             if !children.contains(&node) {
-                begins[tree].1.push(place);
+                begins[tree].1.push(number);
             }
         }
         let root = |(first, alone): (u32, Vec<u32>)| match *alone.as_slice() {
@@ -160,13 +160,13 @@ impl<T: Number> Indexed<T> {
         if !whole {
             return Err(LENGTHS);
         }
-        let child = |place: i64, leaf: i64| {
+        let child = |index: i64, leaf: i64| {
             let most = if leaf != 0 { self.weights.len() } else { count };
-            let place = u32::try_from(place)
+            let index = u32::try_from(index)
                 .ok()
-                .filter(|&place| (place as usize) < most);
-            let place = place.ok_or(ABSENT)?;
-            Ok::<_, &str>(if leaf != 0 { place | LEAF } else { place })
+                .filter(|&index| (index as usize) < most);
+            let index = index.ok_or(ABSENT)?;
+            Ok::<_, &str>(if leaf != 0 { index | LEAF } else { index })
         };
         let mut nodes: Vec<Node<T>> = Vec::with_capacity(count);
         let mut chains = Vec::new();
@@ -194,9 +194,9 @@ impl<T: Number> Indexed<T> {
         }
         // Further members become nodes of their own, each tested if the members before differ.
         for (at, value) in chains {
-            let place = nodes.len() as u32;
+            let index = nodes.len() as u32;
             let first = nodes[at];
-            nodes[at].no = place;
+            nodes[at].no = index;
             nodes.push(Node { value, ..first });
         }
         let root = |&root: &i64| {

@@ -110,8 +110,8 @@ impl Kept {
 
 impl Grid {
     fn add(&mut self, rectangle: Rectangle, size: f64) {
-        let place = [rectangle.y.0, rectangle.x.0].map(|at| cell(at, size));
-        self.cells.entry(place).or_default().push(rectangle);
+        let key = [rectangle.y.0, rectangle.x.0].map(|at| cell(at, size));
+        self.cells.entry(key).or_default().push(rectangle);
     }
 
     /// Returns `true` if one of the boxes that may overlap the rectangle `hides` it; cells have this size.
@@ -168,9 +168,9 @@ mod tests {
         let values: Vec<f32> = noise::<2>([count, 4], 7).into_data().try_to_vec().unwrap();
         let rectangle = |(at, numbers): (usize, &[f32])| {
             let side = sides[at % sides.len()];
-            let place = [numbers[0] * spread, numbers[1] * spread];
+            let corner = [numbers[0] * spread, numbers[1] * spread];
             let size = [numbers[2].abs() * side, numbers[3].abs() * side];
-            Rectangle::new(&[place[0], place[1], size[0], size[1]], BoxForm::Center)
+            Rectangle::new(&[corner[0], corner[1], size[0], size[1]], BoxForm::Center)
         };
         values.chunks_exact(4).enumerate().map(rectangle).collect()
     }

@@ -56,15 +56,15 @@ impl Axis {
             }
         }
         let shared = shared_scale(dims, axes, target);
-        let extent = |place: usize| {
-            let input = dims[axes[place]];
+        let extent = |at: usize| {
+            let input = dims[axes[at]];
             match target {
                 Target::Scales(scales) => {
-                    let width = scales[place] * input as f32;
-                    (scales[place], width as usize, width)
+                    let width = scales[at] * input as f32;
+                    (scales[at], width as usize, width)
                 }
                 Target::Sizes(sizes) => {
-                    let output = sizes[place];
+                    let output = sizes[at];
                     (output as f32 / input as f32, output, output as f32)
                 }
                 Target::NotLarger(_) | Target::NotSmaller(_) => {
@@ -74,17 +74,17 @@ impl Axis {
             }
         };
         let mut shape = dims.to_vec();
-        for (place, &dim) in axes.iter().enumerate() {
-            shape[dim] = extent(place).1;
+        for (at, &dim) in axes.iter().enumerate() {
+            shape[dim] = extent(at).1;
         }
         // Interpolation is computed in single precision.
         elements(&shape, size_of::<f32>());
         let mut plan = Vec::new();
-        for (place, &dim) in axes.iter().enumerate() {
+        for (at, &dim) in axes.iter().enumerate() {
             let input = dims[dim];
-            let (scale, output, width) = extent(place);
+            let (scale, output, width) = extent(at);
             let crop = if crops && !roi.is_empty() {
-                (roi[place], roi[axes.len() + place])
+                (roi[at], roi[axes.len() + at])
             } else {
                 (0.0, 1.0)
             };

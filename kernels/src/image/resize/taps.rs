@@ -21,7 +21,7 @@ pub struct Taps {
 const MAX_SELECTED: usize = 4;
 
 impl Taps {
-    pub fn of(axis: &Axis, options: &Resize) -> Self {
+    pub fn new(axis: &Axis, options: &Resize) -> Self {
         // When shrinking, the filter is wider by the inverse of the scale.
         let scale = if options.antialias {
             f64::from(axis.scale).min(1.0)
@@ -44,23 +44,23 @@ impl Taps {
         for coordinate in &axis.coordinates {
             let base = coordinate.floor();
             let ratio = f64::from(coordinate - base);
-            let places = (0..count as i64).map(|tap| first + tap);
-            let weight = |place: i64| {
-                let outside = !(0..=last).contains(&(base as i64 + place));
+            let offsets = (0..count as i64).map(|tap| first + tap);
+            let weight = |offset: i64| {
+                let outside = !(0..=last).contains(&(base as i64 + offset));
                 if outside && options.exclude_outside {
                     0.0
                 } else {
-                    filter(options.mode, ((place as f64 - ratio) * scale).abs())
+                    filter(options.mode, ((offset as f64 - ratio) * scale).abs())
                 }
             };
-            let weights: Vec<f64> = places.clone().map(weight).collect();
+            let weights: Vec<f64> = offsets.clone().map(weight).collect();
             let sum: f64 = weights.iter().sum();
             let normalize = options.antialias || options.exclude_outside;
             let sum = if normalize && sum != 0.0 { sum } else { 1.0 };
             taps.weights
                 .extend(weights.iter().map(|weight| (weight / sum) as f32));
             taps.indices
-                .extend(places.map(|place| (base as i64 + place).clamp(0, last) as usize));
+                .extend(offsets.map(|offset| (base as i64 + offset).clamp(0, last) as usize));
         }
         taps
     }
@@ -156,7 +156,7 @@ mod tests {
             for size in [3, 5, 12] {
                 let target = Target::Sizes(&[size]);
                 let plan = Axis::plan(&[2, 7, 3], &[1], target, &[], options.coordinates);
-                let taps = Taps::of(&plan[0], &options);
+                let taps = Taps::new(&plan[0], &options);
                 let selected = taps.select(x.clone(), 1);
                 near(taps.multiply(x.clone(), 1), selected.into_data(), 1e-6);
             }

@@ -31,7 +31,7 @@ pub struct Points {
 /// Input element that an output element reads along an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tap {
-    pub place: usize,
+    pub index: usize,
     /// Average: weight in the mean. Max: the greatest and the least weight at a point.
     pub weights: [f64; 2],
 }
@@ -46,7 +46,7 @@ pub struct Taps {
 
 /// Points between the same two elements, in ascending order.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct PointRun {
     /// Element before the points. The next one, if any, is the element after them.
     low: usize,
     count: f64,
@@ -101,7 +101,7 @@ impl Points {
     }
 
     /// Calls `run` on the points of an output element that are inside the image.
-    fn runs(&self, cell: usize, run: impl FnMut(Run)) {
+    fn runs(&self, cell: usize, run: impl FnMut(PointRun)) {
         if self.count <= MAX_SINGLE_POINTS {
             self.one_by_one(cell, run);
         } else {
@@ -110,7 +110,7 @@ impl Points {
     }
 
     /// Coordinates are computed as by ONNX Runtime, because rounding decides which points are outside.
-    fn one_by_one(&self, cell: usize, mut run: impl FnMut(Run)) {
+    fn one_by_one(&self, cell: usize, mut run: impl FnMut(PointRun)) {
         let round = self.round;
         let begin = round(self.begin + round(cell as f64 * self.bin));
         let (size, last) = (self.size as f64, (self.size - 1) as f64);
@@ -122,7 +122,7 @@ impl Points {
             }
             let point = point.clamp(0.0, last);
             let low = point.floor();
-            run(Run {
+            run(PointRun {
                 low: low as usize,
                 count: 1.0,
                 ends: [round(point - low); 2],
@@ -130,7 +130,7 @@ impl Points {
         }
     }
 
-    fn sequences(&self, cell: usize, mut run: impl FnMut(Run)) {
+    fn sequences(&self, cell: usize, mut run: impl FnMut(PointRun)) {
         let step = self.bin / self.count;
         let mut first = self.begin + cell as f64 * self.bin + step / 2.0;
         if step < 0.0 {
@@ -151,7 +151,7 @@ impl Points {
                 _ if edge == self.size => 0.0,
                 _ => (first + at * step - low as f64).clamp(0.0, 1.0),
             };
-            run(Run {
+            run(PointRun {
                 low,
                 count: end - begin,
                 ends: [from(begin), from(end - 1.0)],
@@ -161,24 +161,24 @@ impl Points {
     }
 }
 
-fn add(list: &mut Vec<Tap>, place: usize, share: f64) {
-    weights(list, place, [0.0; 2])[0] += share;
+fn add(list: &mut Vec<Tap>, index: usize, share: f64) {
+    weights(list, index, [0.0; 2])[0] += share;
 }
 
-fn reach(list: &mut Vec<Tap>, place: usize, [greatest, least]: [f64; 2]) {
-    let [high, low] = weights(list, place, [greatest, least]);
+fn reach(list: &mut Vec<Tap>, index: usize, [greatest, least]: [f64; 2]) {
+    let [high, low] = weights(list, index, [greatest, least]);
     (*high, *low) = (high.max(greatest), low.min(least));
 }
 
 /// Returns the weights of an element, initially `first`. Points are in order, so the element is among the last ones if it is in
 /// the list.
-fn weights(list: &mut Vec<Tap>, place: usize, first: [f64; 2]) -> &mut [f64; 2] {
+fn weights(list: &mut Vec<Tap>, index: usize, first: [f64; 2]) -> &mut [f64; 2] {
     let last = list.len().saturating_sub(3);
-    let found = list[last..].iter().position(|tap| tap.place == place);
+    let found = list[last..].iter().position(|tap| tap.index == index);
     let at = found.map_or(list.len(), |at| last + at);
     if at == list.len() {
         let weights = first;
-        list.push(Tap { place, weights });
+        list.push(Tap { index, weights });
     }
     &mut list[at].weights
 }
@@ -198,13 +198,13 @@ mod tests {
             for few in [true, false] {
                 let mut weights = vec![[0.0, f64::from(mode == Mode::Max)]; points.size];
                 let mut inside = 0.0;
-                let run = |run: Run| {
+                let run = |run: PointRun| {
                     inside += run.count;
                     let high = (run.low + 1).min(points.size - 1);
-                    for (place, ends) in
+                    for (index, ends) in
                         [(run.low, run.ends.map(|end| 1.0 - end)), (high, run.ends)]
                     {
-                        let [sum, least] = &mut weights[place];
+                        let [sum, least] = &mut weights[index];
                         match mode {
                             Mode::Average => *sum += run.count * (ends[0] + ends[1]) / 2.0,
                             Mode::Max => {
@@ -261,7 +261,7 @@ mod tests {
             let taps = points.taps(0, Mode::Average);
             taps.list
                 .iter()
-                .map(|tap| (tap.place, tap.weights[0]))
+                .map(|tap| (tap.index, tap.weights[0]))
                 .collect()
         };
         assert_eq!(
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_points_are_any() {
+    fn any_number_of_points() {
         for bin in [
             1e12,
             1e30,
@@ -299,7 +299,7 @@ mod tests {
                     for mode in [Mode::Average, Mode::Max] {
                         let taps = points(begin, bin, sampling, 8).taps(0, mode);
                         for tap in taps.list {
-                            assert!(tap.place < 8);
+                            assert!(tap.index < 8);
                             assert!(
                                 tap.weights
                                     .iter()

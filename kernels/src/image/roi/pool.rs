@@ -118,8 +118,10 @@ pub async fn on_host(
             return Tensor::zeros(shape, (&pixels.device(), pixels.dtype()));
         }
         let chosen = chosen.iter().map(|&at| &regions[at]);
-        let places = chosen.clone().flat_map(|region| region.places(grid, width));
-        let read = pixels.clone().select(0, ints(places.collect(), &pixels));
+        let indices = chosen
+            .clone()
+            .flat_map(|region| region.pixel_indices(grid, width));
+        let read = pixels.clone().select(0, ints(indices.collect(), &pixels));
         let read = read.with_shape([shape[0] * shape[1], grid[0], shape[2], grid[1], channels]);
         let empty: Vec<bool> = chosen.flat_map(Region::empty).collect();
         let empty = TensorData::new(empty, [shape[0], shape[1], shape[2], 1]);
@@ -140,7 +142,7 @@ struct Region {
 
 impl Region {
     /// Returns the pixels of all windows; shorter ones repeat their last pixel.
-    fn places(&self, grid: [usize; 2], width: usize) -> Vec<i32> {
+    fn pixel_indices(&self, grid: [usize; 2], width: usize) -> Vec<i32> {
         let along = |windows: &[(usize, usize)], length: usize| -> Vec<usize> {
             let spread = |&(begin, end): &(usize, usize)| {
                 let last = end.max(begin + 1) - 1;
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_share_what_they_both_touch() {
+    fn windows_share_elements_that_both_contain() {
         let rois = float([[0f32, 0.0, 0.0, 2.0, 2.0], [1.0, 1.0, 0.0, 3.0, 1.0]]);
         let y = max_roi_pool(image(), rois, [2, 2], 1.0);
         let expected = [
@@ -210,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_is_zero() {
+    fn points_outside_are_zero() {
         let rois = float([[0f32, 2.0, 1.0, 5.0, 1.0], [0.0, 9.0, 9.0, 9.0, 9.0]]);
         let y = max_roi_pool(image(), rois, [1, 2], 1.0);
         same(y, [[[[-23f32, 0.0]]], [[[0.0, 0.0]]]]);

@@ -8,7 +8,7 @@ use crate::{dtype::lowered, shape::WithShape};
 
 /// The pixels of consecutive output elements, and their weights.
 pub struct WeightedPixels {
-    places: Vec<i64>,
+    indices: Vec<i64>,
     /// Average: weights in the mean. Max: the weights of positive values.
     weights: Vec<f64>,
     /// Max: the weights of negative values.
@@ -18,7 +18,7 @@ pub struct WeightedPixels {
 impl WeightedPixels {
     pub fn with_capacity(count: usize) -> Self {
         Self {
-            places: Vec::with_capacity(count),
+            indices: Vec::with_capacity(count),
             weights: Vec::with_capacity(count),
             least: Vec::with_capacity(count),
         }
@@ -28,11 +28,11 @@ impl WeightedPixels {
     pub fn push(&mut self, first: usize, width: usize, y: &Taps, x: &Taps, round: fn(f64) -> f64) {
         // Points outside the image are 0, which exceeds all negative values.
         let least = f64::from(y.is_inside && x.is_inside);
-        for above in &y.list {
-            let begin = first + above.place * width;
-            for beside in &x.list {
-                let weight = |at: usize| round(above.weights[at] * beside.weights[at]);
-                self.places.push((begin + beside.place) as i64);
+        for y_tap in &y.list {
+            let begin = first + y_tap.index * width;
+            for x_tap in &x.list {
+                let weight = |at: usize| round(y_tap.weights[at] * x_tap.weights[at]);
+                self.indices.push((begin + x_tap.index) as i64);
                 self.weights.push(weight(0));
                 self.least.push(weight(1) * least);
             }
@@ -46,13 +46,13 @@ impl WeightedPixels {
             return Tensor::zeros([count, 1, 1, channels], (&device, pixels.dtype()));
         }
         let flat = count * length;
-        let places = TensorData::new(self.places, [flat]);
-        let places = Tensor::from_data(places, (&device, lowered(&device, DType::I64)));
+        let indices = TensorData::new(self.indices, [flat]);
+        let indices = Tensor::from_data(indices, (&device, lowered(&device, DType::I64)));
         let weights = |weights: Vec<f64>| {
             let weights = TensorData::new(weights, [flat, 1]);
             Tensor::<2>::from_data(weights, (&device, pixels.dtype()))
         };
-        let values = pixels.clone().select(0, places);
+        let values = pixels.clone().select(0, indices);
         let shape = [count, length, 1, channels];
         match mode {
             Mode::Average => {

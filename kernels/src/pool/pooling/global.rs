@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn each_channel_becomes_one_number() {
+    fn each_channel_becomes_one_element() {
         same(global_average_pool(pairs()), [[[[2.5f32]], [[-1.75]]]]);
         same(global_max_pool(pairs()), [[[[4f32]], [[0.0]]]]);
         near(

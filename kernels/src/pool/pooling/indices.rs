@@ -40,15 +40,15 @@ pub fn max_pool_with_indices<const D: usize, const S: usize, K: Ordered>(
         let pairs =
             taps(&values, &window, axis, positions).zip(taps(&indices, &window, axis, positions));
         (values, indices) = pairs
-            .reduce(|(best, place), (value, index)| {
+            .reduce(|(best, best_index), (value, index)| {
                 let mut better = value.clone().greater(best.clone());
                 if padded {
                     // The lowest value may be an element of the input too, and wins over padding.
-                    better = better.bool_or(place.clone().equal_scalar(PADDING as i32));
+                    better = better.bool_or(best_index.clone().equal_scalar(PADDING as i32));
                 }
                 (
                     best.mask_where(better.clone(), value),
-                    place.mask_where(better, index),
+                    best_index.mask_where(better, index),
                 )
             })
             .expect("a kernel has elements");

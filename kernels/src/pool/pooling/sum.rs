@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beyond_the_padding_never_counts() {
+    fn elements_beyond_the_padding_never_count() {
         let x = float::<3>([[[2f32, 4.0, 6.0, 8.0]]]);
         let window = Window::new([3]).strides([2]);
         same(average_pool(x, window, true, true), [[[4f32, 7.0]]]);

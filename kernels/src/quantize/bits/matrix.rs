@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Maximum size of a block whose operand may be rounded to 8 bits: its sums fit 16 bits.
-pub const LONGEST: usize = 256;
+pub const MAX_BYTE_BLOCK: usize = 256;
 
 /// A packed matrix as stored in a file.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ impl BitMatrix {
                 (of_block, Some(order))
             }
         };
-        let lines = Lines {
+        let lines = PanelSource {
             outputs,
             groups,
             of_block: &of_block,
@@ -108,7 +108,7 @@ impl BitMatrix {
         let Self { panels, .. } = &self;
         let is_whole = !matches!(panels.zeros, ZeroPoints::Floats(_));
         ensure!(
-            is_whole && panels.blocks.size <= LONGEST && panels.order.is_none(),
+            is_whole && panels.blocks.size <= MAX_BYTE_BLOCK && panels.order.is_none(),
             "operands of {:?} are not rounded",
             panels.blocks
         );
@@ -130,11 +130,11 @@ impl BitMatrix {
         } = of.blocks;
         let mut values = vec![0f32; inputs * outputs];
         let words = size * bits / u32::BITS as usize;
-        for place in 0..of.count * size {
-            let Some(input) = of.input(place) else {
+        for element in 0..of.count * size {
+            let Some(input) = of.input(element) else {
                 continue;
             };
-            let (block, first) = (place / size, place % size * bits);
+            let (block, first) = (element / size, element % size * bits);
             for output in 0..outputs {
                 let (panel, lane) = (output / PANEL, output % PANEL);
                 let at = panel * of.count + block;
@@ -209,13 +209,13 @@ fn code(bytes: &[u8], at: usize, bits: usize) -> u8 {
 }
 
 /// Layout of the source that panels are built from.
-struct Lines<'a> {
+struct PanelSource<'a> {
     outputs: usize,
     groups: usize,
     of_block: &'a [usize],
 }
 
-impl Lines<'_> {
+impl PanelSource<'_> {
     /// Returns for each panel and block the value of `of` at each output's index among those of all outputs and groups.
     fn each<T: Copy + Default>(&self, of: impl Fn(usize) -> T) -> Vec<[T; PANEL]> {
         let mut lines = Vec::with_capacity(self.outputs.div_ceil(PANEL) * self.of_block.len());

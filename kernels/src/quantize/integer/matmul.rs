@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_inside_of_a_larger_tensor() {
+    fn rows_inside_a_larger_tensor() {
         let a = int::<2>([[1u8, 2], [3, 4], [5, 6], [7, 8]]);
         let one = int::<2>([[1u8, 0], [0, 1]]);
         let y: Tensor<2, Int> = matmul_integer(a.narrow(0, 1, 2), one, (None, None));

@@ -45,7 +45,7 @@ async fn compress_by<const D: usize, K: AnyKind>(
         _ if size == 0 => Tensor::empty([0], &condition.device()),
         _ => condition.narrow(0, 0, size),
     };
-    let kept = places(condition, reader).await;
+    let kept = indices_where(condition, reader).await;
     let count = kept.dims()[0];
     let kept: Tensor<1, Int> = reshape(kept, [count]);
     gather_nonnegative(x, axis, kept)
@@ -86,24 +86,27 @@ async fn nonzero_by<const D: usize, K: AnyKind>(
     reader: impl Reader,
 ) -> Tensor<2, Int> {
     let dtype: IntDType = lowered(&x.device(), DType::I64).into();
-    let found = places(K::truth(x), reader).await;
+    let found = indices_where(K::truth(x), reader).await;
     found.permute([1, 0]).cast(dtype)
 }
 
 /// Returns the indices at which a condition is true. The host reads their number, or the whole condition if the device has no
 /// kernel.
-async fn places<const D: usize>(condition: Tensor<D, Bool>, reader: impl Reader) -> Tensor<2, Int> {
+async fn indices_where<const D: usize>(
+    condition: Tensor<D, Bool>,
+    reader: impl Reader,
+) -> Tensor<2, Int> {
     if condition.shape().num_elements() == 0 {
         return Tensor::empty([0, D], &condition.device());
     }
-    match places_on_device(&condition, reader).await {
-        Some(places) => coordinates(places, condition.dims(), None),
+    match true_indices(&condition, reader).await {
+        Some(indices) => coordinates(indices, condition.dims(), None),
         None => reader.argwhere(condition).await,
     }
 }
 
 /// Returns the flat indices at which a condition is true, in row-major order; `None` to use Burn's own function.
-pub async fn places_on_device<const D: usize>(
+pub async fn true_indices<const D: usize>(
     condition: &Tensor<D, Bool>,
     reader: impl Reader,
 ) -> Option<Tensor<1, Int>> {
@@ -113,12 +116,12 @@ pub async fn places_on_device<const D: usize>(
     }
     let operand = condition.clone();
     let counts = call!(counts(operand)).tensor()?;
-    places_of_growth(Tensor::from_dispatch(counts), reader).await
+    indices_of_increase(Tensor::from_dispatch(counts), reader).await
 }
 
 /// Returns the indices at which counts, at least one, increase; `None` if the device has no kernel. The host reads their
 /// number.
-pub async fn places_of_growth(
+pub async fn indices_of_increase(
     counts: Tensor<1, Int>,
     reader: impl Reader,
 ) -> Option<Tensor<1, Int>> {
@@ -140,25 +143,25 @@ pub async fn places_of_growth(
 /// Returns the indices along each axis of flat indices in row-major order, one row each. Along the last axis, `values` replaces
 /// them if given.
 pub fn coordinates<const D: usize>(
-    places: Tensor<1, Int>,
+    indices: Tensor<1, Int>,
     shape: [usize; D],
     values: Option<Tensor<1, Int>>,
 ) -> Tensor<2, Int> {
-    let count = places.dims()[0];
+    let count = indices.dims()[0];
     if count == 0 {
-        return empty::<1, 2, Int>(&places, [0, D]);
+        return empty::<1, 2, Int>(&indices, [0, D]);
     }
-    let (own, others) = (places.clone(), values.clone());
+    let (own, others) = (indices.clone(), values.clone());
     if let Some(found) = call!(coordinates(own, others; shape.into())).tensor() {
         return Tensor::from_dispatch(found);
     }
-    let last = values.map(|values| reshape(values.select(0, places.clone()), [count, 1]));
-    let places: Tensor<2, Int> = reshape(places, [count, 1]);
+    let last = values.map(|values| reshape(values.select(0, indices.clone()), [count, 1]));
+    let indices: Tensor<2, Int> = reshape(indices, [count, 1]);
     let mut after = 1;
     let mut columns = Vec::with_capacity(D);
     for &size in shape.iter().rev() {
         columns.push(
-            places
+            indices
                 .clone()
                 .div_scalar(after)
                 .remainder_scalar(size as i64),
