@@ -1,5 +1,8 @@
-//! Times of our bodies for CubeCL beside what Burn does, of all or of those whose names hold a word:
-//! `cargo run -p onnx-embed-kernels --features wgpu,fusion --example cube -- order`.
+//! Times of the CubeCL kernels compared with Burn.
+//!
+//! Of all kernels, or of those whose names contain a word:
+//!
+//! `cargo run -p onnx-embed-kernels --features wgpu,fusion --example cube -- order`
 
 #![allow(clippy::disallowed_methods, reason = "no size is 0")]
 
@@ -26,7 +29,7 @@ use onnx_embed_kernels::{
 };
 
 const RUNS: usize = 7;
-/// The longest time that is waited for, in seconds.
+/// Time limit of a measurement, in seconds.
 const PATIENCE: f64 = 20.0;
 
 fn main() {
@@ -38,7 +41,7 @@ fn main() {
     quantized(&device);
     for size in [4 << 10, 64 << 10, 1 << 20] {
         let x = Tensor::<1>::random([size], Distribution::Uniform(-1.0, 1.0), &device);
-        // Burn's reads as often as the square of the size.
+        // The number of reads of Burn's kernel is the square of the size.
         let short = size <= 64 << 10;
         compare(
             &format!("cumulative sum of {size}"),
@@ -59,7 +62,7 @@ fn main() {
         );
         compare(
             &format!("order of {size}"),
-            // Burn's asks the host.
+            // Burn's version runs on the host.
             Some(|| single(x.clone().argsort(0))),
             || single(top_k(x.clone(), size, 0, false).1),
         );
@@ -67,14 +70,14 @@ fn main() {
         let column = |y: Tensor<2, Int>| y.cast(FloatDType::F32).reshape([-1]);
         compare(
             &format!("places of a quarter of {size}"),
-            // Burn's asks the host.
+            // Burn's version runs on the host.
             Some(|| column(condition().argwhere())),
             || column(nonzero(condition())),
         );
         compare(
             &format!("E4M3 of {size}"),
             Some(|| {
-                // What the host does where the device has no body.
+                // The host's version, which runs if the device has no kernel.
                 let data = x.clone().into_data();
                 let y = to_small(
                     Tensor::<1>::from_data(data, &Device::flex()),
@@ -168,7 +171,7 @@ fn products(device: &Device) {
     }
 }
 
-/// Convolutions and steps of bytes, beside the same of floats; `ONNX_EMBED_PLAIN=1` has primitives do them.
+/// 8-bit convolutions and elementwise operators, compared with floats; `ONNX_EMBED_PLAIN=1` runs them by primitives.
 fn quantized(device: &Device) {
     let random = |low, high| Distribution::Uniform(low, high);
     let u8s = Affine::u8(0.02, 120);
@@ -229,7 +232,7 @@ fn quantized(device: &Device) {
     );
 }
 
-/// Sequences of which every step depends on the one before.
+/// Sequences in which every step depends on the one before.
 fn recurrences(device: &Device) {
     let nothing: Option<fn() -> Tensor<4>> = None;
     for (batch, times, hidden) in [
@@ -334,7 +337,7 @@ fn images(device: &Device) {
     );
 }
 
-/// What the CPU does with the values, as where the device has no body.
+/// Runs the host's version, as for devices without a kernel.
 fn on_host<const A: usize, const D: usize>(
     x: Tensor<A>,
     run: impl FnOnce(Tensor<A>) -> Tensor<D, Int>,

@@ -1,5 +1,8 @@
-//! Rates of convolutions, pools and linear layers of well-known models beside those of Burn:
-//! `RAYON_NUM_THREADS=1 cargo run --release -p onnx-embed-kernels --example layers`.
+//! Throughput of layers of well-known models compared with Burn.
+//!
+//! The layers are convolutions, pools and linear ones:
+//!
+//! `RAYON_NUM_THREADS=1 cargo run --release -p onnx-embed-kernels --example layers`
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +15,7 @@ use onnx_embed_kernels::{
     epilogue::Epilogue, epilogue::Packed, matmul::linear_then, pool::max_pool, window::Window,
 };
 
-/// How long each side runs.
+/// Duration of the measurement of each side.
 const TIME: Duration = Duration::from_millis(300);
 
 /// Channels, outputs, size of the image, kernel, stride, groups.
@@ -211,7 +214,7 @@ fn main() {
     }
 }
 
-/// Prints the least times and the rates of both in alternating runs.
+/// Prints the least times and the throughput of both in alternating runs.
 fn compare<const D: usize>(
     name: &str,
     work: usize,

@@ -1,6 +1,6 @@
-//! An operator of a program that has a body for CPUs and a kernel for the devices of CubeCL.
+//! A custom operator with kernels for CPUs and for CubeCL devices.
 //!
-//! A program that binds it to an operator of its model says `ops("my.company.Affine" = crate::affine)`.
+//! Models bind it with `ops("my.company.Affine" = crate::affine)`.
 
 use burn::backend::flex::FlexTensor;
 use burn::backend::tensor::FloatTensor;
@@ -11,7 +11,7 @@ use burn_cubecl::{
 };
 use cubecl::prelude::*;
 
-/// `x * scale + shift`, as the operator `my.company.Affine` with these two attributes.
+/// Returns `x * scale + shift`: the operator `my.company.Affine` with these two attributes.
 pub fn affine<const D: usize>(x: Tensor<D>, scale: f32, shift: f32) -> Tensor<D> {
     Tensor::from_dispatch(<Dispatch as Operators>::affine(
         x.into_dispatch(),
@@ -56,7 +56,7 @@ impl Operators for CubeBackend {
         let addresses = x.required_address_type().max(y.required_address_type());
         let client = x.client.clone();
         let (input, output) = (x.into_tensor_arg(), y.clone().into_tensor_arg());
-        // Safety: the kernel reads and writes `count` elements, as many as both tensors have.
+        // SAFETY: the kernel reads and writes `count` elements, the size of both tensors.
         unsafe {
             affine_kernel::launch_unchecked(
                 &client, cubes, cube, addresses, input, output, scale, shift, count, dtype,

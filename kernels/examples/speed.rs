@@ -1,4 +1,6 @@
-//! Times of our functions beside those of Burn: `cargo run --release -p onnx-embed-kernels --example speed`.
+//! Times of our kernels compared with Burn.
+//!
+//! `cargo run --release -p onnx-embed-kernels --example speed`
 
 use std::time::Instant;
 

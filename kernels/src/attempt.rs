@@ -1,4 +1,6 @@
-//! Attempts: runs whose failures are errors, and the indices that are checked when their results are read.
+//! Runs whose failures are returned as errors.
+//!
+//! Indices that are on a device are checked when the results of the run are read.
 
 mod checks;
 mod future;
@@ -12,13 +14,13 @@ use crate::{
     reader::{Blocking, now},
 };
 use checks::Check;
-pub(crate) use checks::{lengths, places};
+pub(crate) use checks::{flatten_indices, lengths};
 pub use checks::{nonnegative, within};
 pub use future::attempt_async;
 
 /// Returns the value of `run`, or why it failed. Indices on a device are checked here, after `run` has read its results.
 ///
-/// A failure still ends the program where panics abort, and without `std`, where they cannot be caught.
+/// Without `std`, or with `panic = "abort"`, panics cannot be caught: a failure still ends the program.
 pub fn attempt<T>(run: impl FnOnce() -> T) -> Result<T, Fault> {
     let outer = pending::replace(Some(Vec::new()));
     let result = caught(run);

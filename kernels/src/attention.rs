@@ -1,4 +1,4 @@
-//! Attention, and the embeddings of positions that it takes.
+//! Attention and rotary position embeddings.
 
 mod dot_product;
 pub mod group_query;

@@ -1,10 +1,10 @@
-//! Operations that devices compute by kernels of their own, and the way from an operator's function to a kernel.
+//! Operations for which devices have kernels, and their dispatch.
 //!
-//! An operator's function checks its operands and calls an operation of the [`table`] through [`call!`]. Where the device of the
-//! operands has no kernel for it, and for tensors with gradients, which flow through primitives alone, Burn's primitives run, or
-//! the operation declines and the operator's function computes the result otherwise.
+//! An operator's function checks its operands and calls an operation of the [`table`] through [`call!`]. If the device of the
+//! operands has no kernel for it, or if a tensor records gradients, which flow through primitives only, Burn's primitives run, or
+//! the operation declines and the operator's function computes the result by other operations.
 
-// Burn's routing uses the operands for the backends that there are.
+// Only routing to an enabled backend uses the operands.
 #![cfg_attr(not(any(feature = "cube", feature = "flex")), allow(unused_variables))]
 
 mod burn;
@@ -86,10 +86,10 @@ pub(crate) use declare::implement;
 use declare::{declare, operation};
 pub(crate) use table::operations;
 
-/// The traits of the table's lines, each in a module of its name.
+/// The traits of the operations, each in a module of its name.
 pub mod operation {
     use super::*;
-    // Not the crate, which the glob and the prelude have too.
+    // Without this import, `burn` would be ambiguous between the glob and the prelude.
     use super::burn;
 
     operations! { declare }

@@ -1,4 +1,4 @@
-//! Convolutions, and the windows that they share with pooling.
+//! Convolutions, and the windows that they share with pools.
 
 pub mod causal_conv;
 pub mod col2im;

@@ -1,14 +1,13 @@
-//! Which dtype a device stores and computes values in.
+//! Dtypes in which devices store and compute values.
 
 use burn::tensor::{DType, Device, FloatDType, Tensor};
 
 use crate::backend::Runtime;
 
-/// The dtype that computes with values of `dtype` on `device`: the same one where the device computes in it, else the nearest that
-/// it has.
+/// Returns the dtype in which `device` computes values of `dtype`: the same one if it is supported, otherwise the nearest.
 ///
-/// i64 becomes i32, u64 u32, the 8- and 16-bit integers their 32-bit kin, f64, f16 and bf16 f32, and a boolean the device's own.
-/// What i64, u64 and f64 hold beyond 32 bits is lost. CPUs compute floats of 16 bits in f32, and wgpu those of 64.
+/// i64 becomes i32, u64 u32, 8- and 16-bit integers 32-bit ones, f64, f16 and bf16 f32, and a boolean the device's own. Digits of
+/// i64, u64 and f64 beyond 32 bits are lost. CPUs compute 16-bit floats in f32, and wgpu 64-bit floats.
 #[inline(never)]
 pub fn lowered(device: &Device, dtype: DType) -> DType {
     if Runtime::of(device).computes(dtype) {
@@ -18,8 +17,8 @@ pub fn lowered(device: &Device, dtype: DType) -> DType {
     }
 }
 
-/// The dtype that stores values of `dtype` on `device`, as callers give and get them; [`lowered`] but for floats of 16 bits on
-/// CPUs.
+/// Returns the dtype in which `device` stores values of `dtype`, as callers pass and receive them: [`lowered`], except that CPUs
+/// store 16-bit floats.
 #[inline(never)]
 pub fn stored(device: &Device, dtype: DType) -> DType {
     let stand_in = match dtype {
@@ -36,7 +35,7 @@ pub fn stored(device: &Device, dtype: DType) -> DType {
     }
 }
 
-/// The tensor in the dtype that computes with values of `dtype` on its device.
+/// Casts a tensor to the dtype in which its device computes values of `dtype`.
 pub fn computed<const D: usize>(x: Tensor<D>, dtype: DType) -> Tensor<D> {
     let dtype: FloatDType = lowered(&x.device(), dtype).into();
     x.cast(dtype)

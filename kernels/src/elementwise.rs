@@ -1,4 +1,4 @@
-//! Functions of single elements.
+//! Elementwise functions.
 
 pub mod activation;
 pub mod arithmetic;

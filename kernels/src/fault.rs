@@ -1,4 +1,4 @@
-//! Failures of a step on the data of one run.
+//! Failures of a node on the data of a run.
 
 #[cfg_attr(not(feature = "std"), path = "fault/state/bare.rs")]
 mod state;
@@ -12,15 +12,15 @@ use core::{
 
 use state::{attempted, current, passed, unwind};
 
-/// Why a step of a model cannot be run on the data that it got.
+/// Error of a node on the data of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The node of the model, where it is known.
+    /// The node of the model, if known.
     pub node: Option<Name>,
     pub reason: String,
 }
 
-/// How the file calls a node.
+/// Name of a node in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Name {
     pub node: &'static str,
@@ -33,18 +33,18 @@ pub fn at<T>(name: Name, step: impl FnOnce() -> T) -> T {
     step()
 }
 
-/// [`at`] for a step that may wait.
+/// Async version of [`at`].
 pub fn at_async<T>(name: Name, step: impl Future<Output = T>) -> impl Future<Output = T> {
     let mut step = Box::pin(step);
     poll_fn(move |context| at(name, || step.as_mut().poll(context)))
 }
 
-/// The node that runs.
+/// Returns the running node.
 pub(crate) fn current_node() -> Option<Name> {
     current::get()
 }
 
-/// Makes the node around it the current one again.
+/// Guard that restores the outer node as the running one.
 struct Restore(Option<Name>);
 
 impl Drop for Restore {
@@ -53,9 +53,10 @@ impl Drop for Restore {
     }
 }
 
-/// Ends the step that runs: with an error of [`attempt`](crate::attempt::attempt) if that is around it, else with a panic of the same text.
+/// Fails the running node: an enclosing [`attempt`](crate::attempt::attempt) returns the error, otherwise it is a panic with the
+/// same text.
 ///
-/// It is to be called on the thread of the step.
+/// Must be called on the thread of the node.
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -67,7 +68,7 @@ pub fn fail(reason: impl fmt::Display) -> ! {
     unwind(fault)
 }
 
-/// Returns true if an enclosing `attempt` returns failures as errors.
+/// Returns `true` if an enclosing `attempt` returns failures as errors.
 pub fn is_attempted() -> bool {
     attempted::get()
 }
@@ -90,7 +91,7 @@ pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Fault> {
     result.map_err(of_panic)
 }
 
-/// The failure of a run that ended with a panic.
+/// Converts the payload of a panic into a failure.
 fn of_panic(payload: Box<dyn Any + Send>) -> Fault {
     match payload.downcast::<Fault>() {
         Ok(fault) => *fault,
@@ -101,14 +102,14 @@ fn of_panic(payload: Box<dyn Any + Send>) -> Fault {
     }
 }
 
-/// The text of a panic.
+/// Returns the text of a panic.
 pub(crate) fn text(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("it panicked").to_string()
 }
 
-/// The text of a panic in one sentence: Burn writes a heading, the operation, and its reasons as a numbered list.
+/// Returns the text of a panic as one sentence. Burn writes a heading, the operation, and its reasons as a numbered list.
 fn reason(text: &str) -> String {
     let Some(report) = text.strip_prefix("=== Tensor Operation Error ===") else {
         return text.to_string();

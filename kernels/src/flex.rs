@@ -1,4 +1,4 @@
-//! Bodies for the memory of this process.
+//! Kernels for CPUs.
 
 mod attention;
 mod bits;
@@ -83,13 +83,13 @@ impl Maybe<FlexTensor> for FlexTensor {
     }
 }
 
-/// The tensor of whatever kind.
+/// Returns the tensor of any kind.
 fn tensor(x: Any<Flex>) -> FlexTensor {
     let (Any::Float(x) | Any::Int(x) | Any::Bool(x)) = x;
     x
 }
 
-/// A result of whatever kind.
+/// Returns a result of any kind.
 fn outcome(x: Option<FlexTensor>) -> Outcome<Flex> {
     match x {
         None => Outcome::Declined,
@@ -99,7 +99,7 @@ fn outcome(x: Option<FlexTensor>) -> Outcome<Flex> {
     }
 }
 
-/// Indices of the first elements along an axis, found one row after the other.
+/// Returns the indices of the first elements along an axis, row by row.
 fn top_k(x: Any<Flex>, top: Top) -> FlexTensor {
     let x = tensor(x);
     let mut shape = x.shape();
@@ -108,7 +108,7 @@ fn top_k(x: Any<Flex>, top: Top) -> FlexTensor {
     FlexTensor::from_data(TensorData::new(indices, shape))
 }
 
-/// The same values in f32 where they are f16 or bf16, else unchanged.
+/// Casts f16 and bf16 to f32; other dtypes are unchanged.
 fn widened(x: FlexTensor) -> FlexTensor {
     match x.dtype() {
         DType::F16 | DType::BF16 => Flex::float_cast(x, FloatDType::F32),
@@ -116,7 +116,7 @@ fn widened(x: FlexTensor) -> FlexTensor {
     }
 }
 
-/// Runs a convolution in f32, as Flex would sum half precision in half precision and lose digits with every term.
+/// Runs a convolution in f32: Flex would accumulate half precision in half precision and lose digits with every term.
 fn in_wide_sums(
     x: FlexTensor,
     weight: FlexTensor,

@@ -1,4 +1,4 @@
-//! Images, their regions, and boxes in them.
+//! Operators on images, their regions, and boxes.
 
 pub mod affine_grid;
 pub mod grid_sample;

@@ -1,7 +1,7 @@
-//! Elements read and written by index, chosen and ranked.
+//! Operators that read and write elements by index, select and rank them.
 
 pub mod gather;
-pub mod places;
+pub mod nonzero;
 pub mod scatter;
 pub mod select;
 pub mod top_k;

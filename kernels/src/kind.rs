@@ -1,4 +1,4 @@
-//! What Burn gives to some kinds of tensor only.
+//! Operations that Burn provides for some tensor kinds only.
 
 use burn::tensor::{
     Bool, DType, Float, Int, IntDType, Tensor,
@@ -7,18 +7,18 @@ use burn::tensor::{
 
 use crate::dtype::lowered;
 
-/// One of Burn's three kinds, with a way to numbers and back for the operations that booleans lack.
+/// One of Burn's three tensor kinds, with a conversion to numbers and back for the operations that booleans lack.
 pub trait AnyKind: Basic {
-    /// The kind that carries the values through arithmetic: the same, or `Int` for booleans.
+    /// Kind for arithmetic on the values: the same kind, or `Int` for booleans.
     type Number: Ordered + AnyKind;
 
-    /// The values as numbers; booleans become 0 and 1.
+    /// Converts the values to numbers; booleans become 0 and 1.
     fn into_number<const D: usize>(x: Tensor<D, Self>) -> Tensor<D, Self::Number>;
 
-    /// The reverse of [`into_number`](Self::into_number).
+    /// Inverse of [`into_number`](Self::into_number).
     fn from_number<const D: usize>(x: Tensor<D, Self::Number>) -> Tensor<D, Self>;
 
-    /// Where the values are not zero; NaN is not.
+    /// Returns `true` for values other than 0, NaN included.
     fn truth<const D: usize>(x: Tensor<D, Self>) -> Tensor<D, Bool>;
 }
 

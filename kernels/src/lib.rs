@@ -1,11 +1,11 @@
-//! Operators of ONNX on Burn's tensors, where Burn has none that means the same.
+//! ONNX operators on Burn's tensors, where Burn has no equivalent operation.
 //!
-//! A family of operators has a folder, of the same name as in the compiler and among the layers.
+//! Each family of operators has a folder, named as in the compiler and among the layers.
 //!
-//! Without the feature `std`, which bodies for CPUs and devices need, operators are primitives of Burn.
+//! Kernels for CPUs and GPUs require the feature `std`; without it, operators are computed by Burn's primitives.
 
 #![cfg_attr(not(feature = "std"), no_std)]
-// Tests have no tensors without elements but those that they are about.
+// Empty tensors are only created in tests of empty tensors.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 extern crate alloc;
@@ -59,7 +59,7 @@ pub use backend::switches::settle;
 #[doc(hidden)]
 pub use flex::poison;
 
-// What generated code names.
+// Paths used by generated code.
 pub use attention::{group_query, linear as linear_attention, multi_head, rotary};
 pub use classical::{distances, features, scores, svm, trees};
 pub use convolution::{causal_conv, col2im, conv, conv_transpose, deform_conv, window};

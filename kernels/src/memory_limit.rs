@@ -1,7 +1,7 @@
-//! The memory limit: how many bytes one tensor may take.
+//! The memory limit: the maximum number of bytes of one tensor.
 //!
-//! Sizes that data or inputs give are checked against it before memory is asked for ([`crate::sizes`]). It is a limit of
-//! each tensor, not of their sum.
+//! Sizes from data or inputs are checked against it before memory is allocated ([`crate::sizes`]). It limits each tensor, not
+//! their sum.
 
 #[cfg_attr(not(feature = "std"), path = "memory_limit/bare.rs")]
 mod state;
@@ -11,22 +11,21 @@ use core::future::{Future, poll_fn};
 
 /// Returns the limit of this thread in bytes.
 ///
-/// Unless [`with_memory_limit`] sets one, it is half of the memory that the process may use: the physical memory, the limit of the
-/// control group or of the address space, whichever is least. Where the system does not tell, it is 4 GiB.
+/// By default it is half of the memory that the process may use: the physical memory, the limit of the control group or of the
+/// address space, whichever is least. If the system does not report these, it is 4 GiB. [`with_memory_limit`] sets another one.
 pub fn memory_limit() -> usize {
     state::get().unwrap_or_else(state::default)
 }
 
-/// Runs `run` with a limit of `bytes` for each tensor whose sizes data or inputs give.
+/// Runs `run` with a limit of `bytes` for each tensor whose sizes are from data or inputs.
 ///
-/// It holds on this thread until `run` returns or unwinds, and replaces the limit that models have by the attribute
-/// `memory_limit`.
+/// The limit applies to this thread until `run` returns or unwinds. It overrides the attribute `memory_limit` of models.
 pub fn with_memory_limit<T>(bytes: usize, run: impl FnOnce() -> T) -> T {
     let _outer = Restore(state::replace(Some(bytes)));
     run()
 }
 
-/// [`with_memory_limit`] for a future: the limit holds while it is polled, on any thread.
+/// Async version of [`with_memory_limit`]: the limit applies while the future is polled, on any thread.
 pub fn with_memory_limit_async<T>(
     bytes: usize,
     run: impl Future<Output = T>,
@@ -35,7 +34,7 @@ pub fn with_memory_limit_async<T>(
     poll_fn(move |context| with_memory_limit(bytes, || run.as_mut().poll(context)))
 }
 
-/// [`with_memory_limit`], unless the caller has set a limit: for that of a model.
+/// [`with_memory_limit`], unless the caller has set a limit. For the limit of a model.
 pub fn or_memory_limit<T>(bytes: u64, run: impl FnOnce() -> T) -> T {
     match state::get() {
         Some(_) => run(),
@@ -43,7 +42,7 @@ pub fn or_memory_limit<T>(bytes: u64, run: impl FnOnce() -> T) -> T {
     }
 }
 
-/// [`or_memory_limit`] for a future.
+/// Async version of [`or_memory_limit`].
 pub fn or_memory_limit_async<T>(
     bytes: u64,
     run: impl Future<Output = T>,
@@ -52,7 +51,7 @@ pub fn or_memory_limit_async<T>(
     poll_fn(move |context| or_memory_limit(bytes, || run.as_mut().poll(context)))
 }
 
-/// Puts the limit of the caller back.
+/// Guard that restores the limit of the caller.
 struct Restore(Option<usize>);
 
 impl Drop for Restore {
@@ -85,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_of_a_caller_comes_before_that_of_a_model() {
+    fn the_limit_of_a_caller_overrides_that_of_a_model() {
         assert_eq!(or_memory_limit(1000, memory_limit), 1000);
         assert_eq!(
             with_memory_limit(5, || or_memory_limit(1000, memory_limit)),

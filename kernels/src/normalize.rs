@@ -1,6 +1,6 @@
-//! Normalization by mean, variance, norm or neighbours.
+//! Normalization by mean, variance, norm or adjacent elements.
 //!
-//! Statistics of f16 and bf16 inputs are formed in f32.
+//! Statistics of f16 and bf16 inputs are computed in f32.
 
 use burn::tensor::{Tensor, module};
 
@@ -25,7 +25,7 @@ pub use lrn::{Lrn, lrn};
 pub use skip::{skip_layer_norm, skip_rms_norm};
 pub use vector::{lp_normalize, mean_variance_normalize};
 
-/// Each row minus its mean, divided by its standard deviation.
+/// Returns each row minus its mean, divided by its standard deviation.
 fn standardized(rows: Tensor<2>, epsilon: f32) -> Tensor<2> {
     let ones = Tensor::ones([rows.dims()[1]], (&rows.device(), rows.dtype()));
     module::layer_norm(rows, ones, None, f64::from(epsilon))

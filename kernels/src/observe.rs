@@ -1,4 +1,6 @@
-//! Which bodies a call runs, what it launches and what it reads back to the host, for tables and tests.
+//! Observable events of a call, for tables and tests.
+//!
+//! They are the kernels that run, launches on CubeCL devices, and reads by the host.
 
 use alloc::boxed::Box;
 use burn::tensor::{Device, Tensor, TensorData, kind::Basic};
@@ -6,25 +8,25 @@ use once_cell::race::OnceBox;
 
 use crate::backend::Runtime;
 
-/// What an operator did.
+/// An observable action of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
-    /// It called this operation of the table, on a device that has kernels, or the host did what the operation does.
+    /// The operator called this operation of the table on a device that has kernels, or the host computed it.
     Kernel(&'static str),
-    /// It blocked for values of the device.
+    /// The operator blocked to read values of the device.
     Read,
-    /// It has a future wait for values of the device.
+    /// The operator awaited values of the device.
     Wait,
-    /// A kernel of this name was launched on a device of CubeCL.
+    /// A kernel of this name was launched on a CubeCL device.
     Launch(&'static str),
 }
 
-/// Called for each event, on the thread of the operator, or on that which launches what was fused.
+/// Function that is called for each event, on the thread of the operator or on the one that launches the fused kernel.
 pub type Observer = fn(Event);
 
 static OBSERVER: OnceBox<Observer> = OnceBox::new();
 
-/// Sets the observer of the process; whether it is the first one, which stays.
+/// Sets the observer of the process, which cannot be replaced. Returns `true` if there was none.
 pub fn observe(observer: Observer) -> bool {
     let is_first = OBSERVER.set(Box::new(observer)).is_ok();
     #[cfg(feature = "cube")]
@@ -56,25 +58,25 @@ mod launches {
     }
 }
 
-/// What costs one load where nobody observes.
+/// Reports an event. Without an observer it costs one load.
 pub(crate) fn note(event: Event) {
     if let Some(observer) = OBSERVER.get() {
         observer(event);
     }
 }
 
-/// The values of a tensor, which the caller needs to go on.
+/// Reads the values of a tensor, which the caller needs to continue.
 pub fn read<const D: usize, K: Basic>(tensor: Tensor<D, K>) -> TensorData {
     note(Event::Read);
     tensor.into_data()
 }
 
-/// The host does what the operation of the table does, and needs none of its tensors.
+/// Reports that the host computes the operation of the table, without a tensor of it.
 pub(crate) fn by_host(method: &'static str) {
     note(Event::Kernel(method));
 }
 
-/// Whether values of a device are waited for when they are read: those of a CPU's own backend are there.
+/// Returns `true` if reading values of a device blocks; those of a CPU's own backend are in memory.
 pub fn waits(device: &Device) -> bool {
     Runtime::of(device) != Runtime::Flex
 }

@@ -1,8 +1,9 @@
-//! Operands that disagree: each public function with several tensors, each operand, each axis.
+//! Tests of public functions with operands that do not fit.
 //!
-//! A [`Row`] names the axes of a function's operands by letters, as `query=bhsf key=bktf`. Equal letters are equal sizes, a `?`
-//! lets an axis be 1 instead. The test changes one axis at a time. What the letters forbid must fail with the shapes, by a
-//! check of this crate; what they allow must equal the result of operands that are expanded before, and that in double precision.
+//! A [`Row`] names the axes of a function's operands by letters, such as `query=bhsf key=bktf`. Equal letters are equal sizes;
+//! with a `?` the axis may be 1 instead. The test changes one axis at a time. Sizes that contradict the letters must fail with
+//! the shapes, by a check of this crate; other sizes must have the result of explicitly broadcast operands, also in double
+//! precision.
 
 mod arguments;
 mod attention;
@@ -27,23 +28,23 @@ use crate::attempt::attempt;
 use crate::fault::Fault;
 use arguments::Arguments;
 
-/// The size of the axes that a letter names.
+/// Returns the size of the axes that a letter names.
 pub type Size<'a> = &'a dyn Fn(char) -> usize;
 
-/// Sizes of the axes that letters name.
+/// Sizes of the axes by letter.
 type Sizes = BTreeMap<char, usize>;
 
 /// A public function with several tensors.
 pub struct Row {
-    /// Its file without the ending and its name, as `attention/rotary rotate`.
+    /// Path of its file without extension, and its name, such as `attention/rotary rotate`.
     name: &'static str,
-    /// Operands with their axes, as `input=bnf bias=f?`.
+    /// Operands with their axes, such as `input=bnf bias=f?`.
     operands: &'static str,
-    /// Sizes of the axes, as `b2n3f4`.
+    /// Sizes of the axes, such as `b2n3f4`.
     sizes: &'static str,
-    /// What else must hold for the sizes.
+    /// Additional condition on the sizes.
     holds: fn(&dyn Fn(char) -> usize) -> bool,
-    /// Whether the function computes in double precision too.
+    /// The function also computes in double precision.
     doubles: bool,
     run: fn(&Arguments) -> Results,
 }
@@ -51,7 +52,7 @@ pub struct Row {
 /// The results of a function.
 pub type Results = Vec<TensorData>;
 
-/// A row without a further condition.
+/// Returns a row without an additional condition.
 pub const fn row(
     name: &'static str,
     operands: &'static str,
@@ -69,12 +70,12 @@ pub const fn row(
 }
 
 impl Row {
-    /// With a condition on the sizes.
+    /// Adds a condition on the sizes.
     pub const fn when(self, holds: fn(&dyn Fn(char) -> usize) -> bool) -> Self {
         Self { holds, ..self }
     }
 
-    /// Of a function that computes with integers or in single precision alone.
+    /// Marks a function that only computes with integers or in single precision.
     pub const fn single(self) -> Self {
         Self {
             doubles: false,
@@ -83,12 +84,12 @@ impl Row {
     }
 }
 
-/// The values of a tensor.
+/// Returns the values of a tensor.
 pub fn value<const D: usize, K: Basic>(x: Tensor<D, K>) -> TensorData {
     x.into_data()
 }
 
-/// An operand of a row: its name, and each axis with whether it may be 1 instead.
+/// An operand of a row: its name, and for each axis its letter and whether it may be 1 instead.
 struct Axes<'a> {
     name: &'a str,
     axes: Vec<(char, bool)>,
@@ -120,10 +121,10 @@ fn sizes(text: &str) -> Sizes {
         .collect()
 }
 
-/// The sizes of the letters in these shapes, if they agree.
+/// Returns the sizes of the letters in these shapes, if they are consistent.
 fn agreed(operands: &[Axes<'_>], shapes: &[Vec<usize>]) -> Option<Sizes> {
     let mut found = Sizes::new();
-    // What may be 1 instead says what a letter is only where nothing else does.
+    // Axes that may be 1 only determine a letter if no other axis does.
     for pass in [false, true] {
         let fixed: Vec<char> = found.keys().copied().filter(|_| pass).collect();
         for (operand, shape) in operands.iter().zip(shapes) {
@@ -148,7 +149,7 @@ fn agreed(operands: &[Axes<'_>], shapes: &[Vec<usize>]) -> Option<Sizes> {
     Some(found)
 }
 
-/// What a call gave: its results, a fault of this crate, or the panic of another one.
+/// Outcome of a call: its results, a fault of this crate, or a panic of another crate.
 enum Outcome {
     Results(Results),
     Fault(String),
@@ -168,7 +169,7 @@ fn outcome(run: impl FnOnce() -> Results) -> Outcome {
     }
 }
 
-/// Why two lists of results differ.
+/// Describes how two lists of results differ.
 fn difference(one: &Results, other: &Results, tolerance: f64) -> Option<String> {
     for (one, other) in one.iter().zip(other) {
         if one.shape() != other.shape() {
@@ -184,7 +185,7 @@ fn difference(one: &Results, other: &Results, tolerance: f64) -> Option<String> 
     (one.len() != other.len()).then(|| "another number of results".to_owned())
 }
 
-/// Two shapes are shown.
+/// Returns `true` if the message contains two shapes.
 fn shows_two_shapes(reason: &str) -> bool {
     let is_shape = |text: &&str| {
         let inside = text.split_once(']').map(|(inside, _)| inside);
@@ -197,7 +198,7 @@ fn shows_two_shapes(reason: &str) -> bool {
     reason.split('[').skip(1).filter(is_shape).count() >= 2
 }
 
-/// What is wrong with a row for these shapes, of which that of the operand `changed` is another one.
+/// Describes the failure of a row for these shapes; that of the operand `changed` differs from the row's.
 fn problem(
     row: &Row,
     operands: &[Axes<'_>],
@@ -237,13 +238,13 @@ fn problem(
             Some(format!("gives {shapes:?}"))
         }
         (false, Outcome::Fault(reason)) => {
-            // An operand that contradicts a parameter has no other shape beside its own.
+            // An operand that contradicts a parameter has no second shape to show.
             let own = changed.map(|at| format!("{:?}", shapes[at][0]));
             let is_shown = own.is_some_and(|own| reason.contains(&own));
             let is_clear = is_shown || shows_two_shapes(&reason);
             (!is_clear).then(|| format!("does not show the shapes: {reason}"))
         }
-        // What has no elements may be refused.
+        // Empty operands may be rejected.
         (true, Outcome::Fault(_)) if shapes.iter().any(|[shape, _]| shape.contains(&0)) => None,
         (true, Outcome::Fault(reason)) => Some(format!("is refused: {reason}")),
         (true, Outcome::Results(results)) => {
@@ -259,7 +260,7 @@ fn problem(
     }
 }
 
-/// Other sizes than `size`.
+/// Returns sizes other than `size`.
 fn others(size: usize) -> Vec<usize> {
     let mut others = vec![0, 1, size.saturating_sub(1), size + 1, 2 * size];
     others.sort_unstable();
@@ -268,7 +269,7 @@ fn others(size: usize) -> Vec<usize> {
     others
 }
 
-/// Tries a row with each axis of each operand changed, and as it is.
+/// Runs a row unchanged, and with each axis of each operand changed.
 fn problems(row: &Row) -> Vec<String> {
     let (operands, sizes) = (parsed(row.operands), sizes(row.sizes));
     let size = |&(letter, _): &(char, bool)| match letter.to_digit(10) {
@@ -309,7 +310,7 @@ fn check(rows: &[Row]) {
     );
 }
 
-/// The rows of all families.
+/// Returns the rows of all families.
 fn table() -> Vec<&'static [Row]> {
     vec![
         attention::ROWS,

@@ -1,4 +1,4 @@
-//! Products of matrices, and what else belongs to matrices.
+//! Matrix products, determinants and inverses.
 
 pub mod determinant;
 pub mod epilogue;

@@ -1,7 +1,7 @@
 //! QuantizeLinear and DequantizeLinear.
 //!
-//! Scales and zero points have one element, one for each place along an axis, or one for each block of places; they come shaped
-//! so that they broadcast to the input. `bits` may be fewer than the dtype's, as for int4 in i8.
+//! Scales and zero points have one element, one per index of an axis, or one per block of an axis; callers shape them so that
+//! they broadcast to the input. `bits` may be fewer than those of the dtype, as for int4 in i8.
 
 use alloc::vec::Vec;
 use burn::tensor::{DType, Device, FloatDType, Int, Tensor, TensorData, kind::Basic};
@@ -44,7 +44,7 @@ pub use integer::{
 };
 
 impl Affine {
-    /// The same integers in the dtype that stands for theirs on a device.
+    /// Replaces the dtype by the one that a device computes in.
     pub(crate) fn on(self, device: &Device) -> Self {
         Self {
             dtype: lowered(device, self.dtype),
@@ -53,7 +53,7 @@ impl Affine {
     }
 }
 
-/// QuantizeLinear: `x / scale`, rounded half to even, plus the zero point, and kept within the range of `bits`.
+/// QuantizeLinear: `x / scale`, rounded half to even, plus the zero point, clamped to the range of `bits`.
 #[inline(never)]
 pub fn quantize<const D: usize>(
     x: Tensor<D>,
@@ -75,7 +75,7 @@ pub fn quantize<const D: usize>(
     )
 }
 
-/// [`quantize`] by one scale and zero point known before.
+/// [`quantize`] with one scale and zero point that are known at compile time.
 #[inline(never)]
 pub fn quantize_by<const D: usize>(
     x: Tensor<D>,
@@ -100,7 +100,7 @@ pub fn quantize_small<const D: usize>(
     to_small(divided(x, scale), small, saturate)
 }
 
-/// [`quantize_small`] without blocking.
+/// Async version of [`quantize_small`].
 pub async fn quantize_small_async<const D: usize>(
     x: Tensor<D>,
     scale: Tensor<D>,
@@ -144,8 +144,8 @@ pub fn dequantize_small<const D: usize>(x: Tensor<D>, scale: Tensor<D>, dtype: D
     computed(x.mul(scale.cast(float)), dtype)
 }
 
-/// The end of QLinearMatMul and QLinearConv: sums of products of integers in the scale and zero point of the result. The scales are
-/// those of both operands and of the result.
+/// Converts the accumulators of QLinearMatMul and QLinearConv to the scale and zero point of the result. The scales are those of
+/// both operands and of the result.
 pub(crate) fn requantize<const D: usize>(
     sums: Tensor<D, Int>,
     [left, right, result]: [Tensor<D>; 3],
@@ -187,7 +187,7 @@ pub fn dequantize<const D: usize>(
     )
 }
 
-/// [`dequantize`] by one scale and zero point known before.
+/// [`dequantize`] with one scale and zero point that are known at compile time.
 #[inline(never)]
 pub fn dequantize_by<const D: usize>(
     x: Tensor<D, Int>,
@@ -203,7 +203,7 @@ pub fn dequantize_by<const D: usize>(
     )
 }
 
-/// Each element along `axis` repeated `block` times, up to `size` in all.
+/// Repeats each element along `axis` `block` times, up to `size` in total.
 pub fn blocks<const D: usize, K: Basic>(
     x: Tensor<D, K>,
     axis: usize,
@@ -211,16 +211,16 @@ pub fn blocks<const D: usize, K: Basic>(
     size: usize,
 ) -> Tensor<D, K> {
     let device = x.device();
-    let places: Vec<i64> = (0..size).map(|place| (place / block) as i64).collect();
+    let indices: Vec<i64> = (0..size).map(|index| (index / block) as i64).collect();
     let dtype = lowered(&device, DType::I64);
-    let places = Tensor::from_data(TensorData::new(places, [size]), (&device, dtype));
-    x.select(axis, places)
+    let indices = Tensor::from_data(TensorData::new(indices, [size]), (&device, dtype));
+    x.select(axis, indices)
 }
 
-/// [`blocks`] of a tensor with a block for each `block` elements along `axis` of `shape`, and otherwise of its sizes.
+/// [`blocks`] of a tensor with one element per `block` elements along `axis` of `shape`, and otherwise its sizes.
 ///
 /// # Panics
-/// If it has other sizes.
+/// If the sizes differ.
 pub fn blocks_of<const D: usize, K: Basic>(
     x: Tensor<D, K>,
     axis: usize,
@@ -238,7 +238,8 @@ pub fn blocks_of<const D: usize, K: Basic>(
     blocks(x, axis, block, shape[axis])
 }
 
-/// DynamicQuantizeLinear: the input in 8 unsigned bits that span its values and 0, their scale, and their zero point.
+/// DynamicQuantizeLinear: the input quantized to unsigned 8-bit integers over a range that includes 0, its scale, and its
+/// zero point.
 #[inline(never)]
 pub fn quantize_dynamic<const D: usize>(
     x: Tensor<D>,
@@ -264,7 +265,7 @@ mod tests {
     use burn::tensor::Int;
 
     #[test]
-    fn halves_go_to_the_even_one_and_ranges_end() {
+    fn ties_round_to_even_and_values_are_clamped() {
         let x = float::<1>([0.5f32, 1.5, -0.5, 254.4, 1000.0, -1000.0]);
         let y = quantize_by(x.clone(), 1.0, 0, DType::U8, 8);
         same(y, [0u8, 2, 0, 254, 255, 0]);
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_brought_to_another_scale() {
+    fn sums_are_converted_to_another_scale() {
         let sums = int::<2>([[-3i32, 5], [100_000, 7]]);
         let scales = [[[0.5f32, 0.25]], [[2.0, 2.0]], [[2.0, 1.0]]].map(float);
         let y = requantize(sums, scales, int([[3u8]]), DType::U8, 8);

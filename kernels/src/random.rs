@@ -1,7 +1,7 @@
 //! Random numbers: uniform, normal, Bernoulli, multinomial.
 //!
-//! A seed gives the same numbers at every call and on every device, because the host draws them; places of a multinomial
-//! distribution are those within the device's precision. Without a seed they differ from call to call.
+//! A seed determines the result of every call on every device, because the host generates the random numbers. Multinomial samples
+//! are equal within the device's precision. Without a seed, results differ from call to call.
 
 mod philox;
 
@@ -21,7 +21,7 @@ use crate::widen::widened;
 use crate::{dtype::lowered, ensure, sizes::elements};
 use philox::Philox;
 
-/// Floats from `low` to `high`, each as likely as the others.
+/// Returns uniform floats from `low` to `high`.
 #[inline(never)]
 pub fn uniform<const D: usize>(
     shape: [usize; D],
@@ -37,7 +37,7 @@ pub fn uniform<const D: usize>(
     tensor(values, shape, dtype, device)
 }
 
-/// Floats of the normal distribution of this mean and standard deviation.
+/// Returns normally distributed floats of this mean and standard deviation.
 #[inline(never)]
 pub fn normal<const D: usize>(
     shape: [usize; D],
@@ -64,7 +64,7 @@ fn tensor<const D: usize>(
     Tensor::from_data(data.convert_dtype(computed), (device, computed))
 }
 
-/// True with the probability that stands in its place.
+/// Returns `true` with the probability of each element.
 #[inline(never)]
 pub fn bernoulli<const D: usize>(probability: Tensor<D>, seed: Option<u64>) -> Tensor<D, Bool> {
     let probability = widened(probability);
@@ -73,8 +73,9 @@ pub fn bernoulli<const D: usize>(probability: Tensor<D>, seed: Option<u64>) -> T
     drawn.lower(probability)
 }
 
-/// For each row of logarithms of probabilities, which need not sum to 1, `count` of its places,
-/// each drawn as often as its probability says. The host reads the rows of a device without a body.
+/// Returns `count` samples for each row of log-probabilities, which need not be normalized.
+///
+/// The host reads the rows if the device has no kernel.
 #[inline(never)]
 pub fn multinomial(
     logarithms: Tensor<2>,
@@ -85,7 +86,7 @@ pub fn multinomial(
     now(multinomial_by(logarithms, count, seed, dtype, Blocking))
 }
 
-/// [`multinomial`] without blocking.
+/// Async version of [`multinomial`].
 pub async fn multinomial_async(
     logarithms: Tensor<2>,
     count: usize,
@@ -109,8 +110,8 @@ async fn multinomial_by(
         "there are no classes to draw from"
     );
     let dtype = lowered(&device, dtype);
-    if let Some(places) = places_on(&logarithms, count, seed) {
-        return places.cast(IntDType::from(dtype));
+    if let Some(samples) = samples_on_device(&logarithms, count, seed) {
+        return samples.cast(IntDType::from(dtype));
     }
     by_host("draw");
     let values: Vec<f64> = match rows * count {
@@ -118,19 +119,23 @@ async fn multinomial_by(
         _ => reader.read(logarithms).await.iter::<f64>().collect(),
     };
     let mut random = generator(seed);
-    let mut places = Vec::with_capacity(rows * count);
+    let mut samples = Vec::with_capacity(rows * count);
     for row in values.chunks_exact(classes.max(1)) {
         let sums = running_sums(row);
-        places.extend((0..count).map(|_| place(&sums, random.fraction(53))));
+        samples.extend((0..count).map(|_| sample_index(&sums, random.fraction(53))));
     }
-    let data = TensorData::new(places, [rows, count]).convert_dtype(dtype);
+    let data = TensorData::new(samples, [rows, count]).convert_dtype(dtype);
     Tensor::from_data(data, (&device, dtype))
 }
 
-/// The places, drawn on the device from 32 bits each of the same numbers; none where the host draws.
+/// Returns the samples, computed on the device from 32 bits each of the same random numbers; `None` if the host computes them.
 ///
-/// Probabilities are multiples of 2^-30, whose running sums are exact: with floats, a place of probability 0 might be met.
-fn places_on(logarithms: &Tensor<2>, count: usize, seed: Option<u64>) -> Option<Tensor<2, Int>> {
+/// Probabilities are multiples of 2^-30, whose running sums are exact. With floats, an index of probability 0 might be drawn.
+fn samples_on_device(
+    logarithms: &Tensor<2>,
+    count: usize,
+    seed: Option<u64>,
+) -> Option<Tensor<2, Int>> {
     const WHOLE: f32 = (1 << 30) as f32;
     let (device, [rows, _]) = (logarithms.device(), logarithms.dims());
     if !runs_cubes(&device) || rows * count == 0 {
@@ -148,12 +153,12 @@ fn places_on(logarithms: &Tensor<2>, count: usize, seed: Option<u64>) -> Option<
         .collect();
     let bits = TensorData::new(bits, [rows, count]);
     let fractions = Tensor::<2, Int>::from_data(bits, (&device, DType::U32));
-    let places = call!(draw(sums, fractions)).tensor()?;
-    Some(Tensor::from_dispatch(places))
+    let samples = call!(draw(sums, fractions)).tensor()?;
+    Some(Tensor::from_dispatch(samples))
 }
 
-/// Each element times `1 / (1 - ratio)`, or 0 with the probability `ratio`, and which were kept.
-/// Outside of `training` all are kept as they are.
+/// Returns each element times `1 / (1 - ratio)`, or 0 with probability `ratio`, and a mask of the kept ones. Without `training`
+/// all elements are unchanged.
 #[inline(never)]
 pub fn dropout<const D: usize>(
     x: Tensor<D>,
@@ -176,7 +181,7 @@ pub fn dropout<const D: usize>(
     ((x * mask).cast(dtype), kept)
 }
 
-/// How many digits a fraction has in this type, so that none rounds to 1.
+/// Returns the number of binary digits of a fraction of this type, so that none rounds to 1.
 fn digits(dtype: DType) -> u32 {
     match dtype {
         DType::F64 => 53,
@@ -186,14 +191,14 @@ fn digits(dtype: DType) -> u32 {
     }
 }
 
-/// Box and Muller's transform: two normal numbers from two fractions.
+/// Box-Muller transform: two normal numbers from two fractions.
 fn pair(random: &mut Philox) -> [f64; 2] {
     let length = (-2.0 * (1.0 - random.fraction(53)).ln()).sqrt();
     let (sine, cosine) = (TAU * random.fraction(53)).sin_cos();
     [length * cosine, length * sine]
 }
 
-/// The probabilities up to each place, on any scale.
+/// Returns the cumulative probabilities, on any scale.
 fn running_sums(logarithms: &[f64]) -> Vec<f64> {
     let most = logarithms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut sum = 0.0;
@@ -204,8 +209,8 @@ fn running_sums(logarithms: &[f64]) -> Vec<f64> {
     logarithms.iter().map(add).collect()
 }
 
-/// The place of `fraction` of the whole. Places of probability 0 are never met.
-fn place(sums: &[f64], fraction: f64) -> i64 {
+/// Returns the index at `fraction` of the total. Indices of probability 0 are never returned.
+fn sample_index(sums: &[f64], fraction: f64) -> i64 {
     let whole = sums.last().copied().unwrap_or_default();
     let at = sums.partition_point(|&sum| sum <= fraction * whole);
     let last = sums.partition_point(|&sum| sum < whole);
@@ -217,7 +222,7 @@ fn generator(seed: Option<u64>) -> Philox {
     Philox::new(seed.unwrap_or_else(|| seed_of(CALLS.fetch_add(1, Ordering::Relaxed))))
 }
 
-/// The hasher's keys are the system's random numbers where it has any.
+/// The keys of the hasher are random numbers of the system, if it has any.
 #[cfg(feature = "std")]
 fn seed_of(call: usize) -> u64 {
     use core::hash::BuildHasher;
@@ -225,7 +230,7 @@ fn seed_of(call: usize) -> u64 {
     std::hash::RandomState::new().hash_one(call)
 }
 
-/// Without `std` nothing random is at hand: the calls of a program differ, but each run of it draws the same.
+/// Without `std` there is no source of randomness: calls within a program differ, but each run draws the same numbers.
 #[cfg(not(feature = "std"))]
 fn seed_of(call: usize) -> u64 {
     call as u64
@@ -290,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn no_numbers_are_drawn_of_no_size() {
+    fn an_empty_shape_draws_nothing() {
         let device = Device::flex();
         assert_eq!(
             uniform([2, 0], [0.0, 1.0], None, DType::F32, &device).dims(),
@@ -318,23 +323,23 @@ mod tests {
     }
 
     #[test]
-    fn places_are_drawn_by_their_probability() {
+    fn samples_follow_their_probabilities() {
         let never = f32::NEG_INFINITY;
         let rows = [[1f32.ln(), 3f32.ln(), never], [never, never, 800.0]];
         let drawn =
             with_reads(0, || multinomial(float(rows), COUNT, Some(2), DType::I32)).into_data();
         assert_eq!(drawn.shape().as_slice(), [2, COUNT]);
-        let places: Vec<i64> = drawn.iter::<i64>().collect();
-        let (first, second) = places.split_at(COUNT);
-        assert!(second.iter().all(|&place| place == 2));
-        assert!(first.iter().all(|&place| place < 2));
-        let ones = first.iter().filter(|&&place| place == 1).count() as f64;
+        let samples: Vec<i64> = drawn.iter::<i64>().collect();
+        let (first, second) = samples.split_at(COUNT);
+        assert!(second.iter().all(|&sample| sample == 2));
+        assert!(first.iter().all(|&sample| sample < 2));
+        let ones = first.iter().filter(|&&sample| sample == 1).count() as f64;
         let error = (0.25 * 0.75 * COUNT as f64).sqrt();
         assert!((ones - 0.75 * COUNT as f64).abs() < 5.0 * error, "{ones}");
     }
 
     #[test]
-    fn what_is_kept_is_scaled() {
+    fn kept_elements_are_scaled() {
         let x = float::<1>([f16::from_f32(3.0)]).repeat_dim(0, COUNT);
         let (y, mask) = dropout(x.clone(), 0.75, true, Some(1));
         let kept = mask.clone().int().sum().into_scalar::<i64>() as f64;

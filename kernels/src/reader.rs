@@ -1,4 +1,4 @@
-//! How values of a device come to the host.
+//! Reads of device values by the host, blocking or async.
 
 use alloc::{boxed::Box, string::String, string::ToString};
 use core::future::Future;
@@ -10,35 +10,35 @@ use burn::tensor::{Bool, Device, Int, Tensor, TensorData, kind::Basic};
 use crate::backend::Runtime;
 use crate::observe::{self, Event, note};
 
-/// What reads values of a device, for functions that need them on their way.
+/// Reads values of a device, for functions that need them midway.
 ///
-/// Such a function is written once, over a reader. [`now`] makes of it the one that blocks.
+/// Such a function is written once, generic over the reader. [`now`] runs it with a blocking one.
 pub trait Reader: Copy + Send {
-    /// The values, which the caller needs to go on.
+    /// Reads the values, which the caller needs to continue.
     fn read<const D: usize, K: Basic>(self, x: Tensor<D, K>) -> impl Future<Output = TensorData>;
 
-    /// The values of a result, or why there are none.
+    /// Reads the values of a result, or returns why they cannot be read.
     fn result<const D: usize, K: Basic>(
         self,
         x: Tensor<D, K>,
     ) -> impl Future<Output = Result<TensorData, String>> + Send;
 
-    /// Where a condition holds, found by the host.
+    /// Returns the indices at which a condition holds, found by the host.
     fn argwhere<const D: usize>(self, x: Tensor<D, Bool>) -> impl Future<Output = Tensor<2, Int>>;
 }
 
-/// Whether values of a device are read without waiting, as they lie in the memory of this process.
+/// Returns `true` if reading values of a device does not block, because they are in the memory of this process.
 pub fn is_immediate(device: &Device) -> bool {
     Runtime::of(device) == Runtime::Flex
 }
 
-/// It blocks the thread, so that its futures never wait. A browser does not allow that.
+/// Reader that blocks the thread, so its futures never return `Pending`. Browsers do not allow blocking.
 #[derive(Clone, Copy, Debug)]
 pub struct Blocking;
 
-/// Its futures wait until the device is done.
+/// Reader whose futures wait for the device.
 ///
-/// What Burn waits in is boxed: it has room for every backend, and all futures around would have it too.
+/// Burn's future is boxed: it is as large as that of the largest backend, and would enlarge all futures around it.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting;
 
@@ -77,7 +77,7 @@ impl Reader for Waiting {
     }
 }
 
-/// What a future over [`Blocking`] gives.
+/// Returns the output of a future over [`Blocking`].
 pub fn now<T>(future: impl Future<Output = T>) -> T {
     let mut context = Context::from_waker(Waker::noop());
     match pin!(future).poll(&mut context) {

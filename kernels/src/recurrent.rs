@@ -23,7 +23,7 @@ pub use matrix::{Matrices, Matrix, Quantized};
 pub use operands::Operands;
 pub use rnn::rnn;
 
-/// The weights as ONNX lays them out; `directions` is 2 for [`Direction::Bidirectional`], else 1.
+/// The weights in the layout of ONNX; `directions` is 2 for [`Direction::Bidirectional`], otherwise 1.
 #[derive(Clone, Debug)]
 pub struct Weights<M = Tensor<3>> {
     /// `[directions, gates * hidden, input]`
@@ -34,17 +34,17 @@ pub struct Weights<M = Tensor<3>> {
     pub bias: Option<Tensor<2>>,
     /// `[directions, 3 * hidden]` for the input, output and forget gates of an LSTM.
     pub peepholes: Option<Tensor<2>>,
-    /// For weights that are used again: of the input and of the recurrence.
+    /// Packed weights of the input and of the recurrence, for weights that are used again.
     pub packed: Option<[Packed; 2]>,
 }
 
-/// Where the sequences begin and how long they are.
+/// Initial states and lengths of the sequences.
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    /// How many steps each sequence of the batch has; all of them if absent.
+    /// Number of steps of each sequence of the batch; all steps by default.
     pub lengths: Option<Tensor<1, Int>>,
-    /// Zeros if absent.
+    /// Initial hidden state; zeros by default.
     pub hidden: Option<Tensor<3>>,
-    /// The memory of an LSTM; zeros if absent.
+    /// Initial cell state of an LSTM; zeros by default.
     pub cell: Option<Tensor<3>>,
 }

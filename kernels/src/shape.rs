@@ -1,4 +1,4 @@
-//! The same elements in another shape or order.
+//! Operators that reshape, permute, copy and join tensors.
 
 pub mod arrange;
 pub mod expand;

@@ -1,17 +1,17 @@
-//! Sizes that data and inputs give, checked before memory is asked for.
+//! Sizes from data and inputs, checked before memory is allocated.
 //!
-//! Burn multiplies sizes without looking at overflow, and an allocation that fails ends the process. So a shape that data
-//! or an input gives passes through [`elements`] first: the product of its sizes and of the bytes of an element is at
-//! most `isize::MAX` and at most the [memory limit](crate::memory_limit).
+//! Burn multiplies sizes without checking for overflow, and a failed allocation aborts the process. So each shape that data or an
+//! input determines passes through [`elements`] first: the product of its sizes and the bytes of an element is at most
+//! `isize::MAX` and at most the [memory limit](crate::memory_limit).
 //!
-//! A size of 0 counts as 1. A tensor without elements takes no memory, but products of its other sizes are computed
-//! all the same, and operators make other tensors of some of its sizes.
+//! A size of 0 counts as 1. An empty tensor takes no memory, but products of its other sizes are computed all the same, and
+//! operators create other tensors of some of its sizes.
 
 use core::fmt;
 
 use crate::{ensure, fault::fail, memory_limit::memory_limit};
 
-/// Returns the number of elements of a tensor of `shape` that is about to be made, with elements of `bytes` bytes.
+/// Returns the number of elements of a tensor of `shape` that is about to be allocated, with `bytes` bytes per element.
 ///
 /// # Panics
 /// If the tensor exceeds the memory limit; sizes of 0 count as 1.
@@ -24,10 +24,10 @@ pub fn elements(shape: &[usize], bytes: usize) -> usize {
     }
 }
 
-/// Returns the product of sizes of a tensor that is there.
+/// Returns the product of sizes of an existing tensor.
 ///
 /// # Panics
-/// If it cannot be addressed; sizes of 0 count as 1.
+/// If the product cannot be addressed; sizes of 0 count as 1.
 #[track_caller]
 pub fn product(shape: &[usize]) -> usize {
     match extent(shape, 1) {
@@ -38,7 +38,7 @@ pub fn product(shape: &[usize]) -> usize {
     }
 }
 
-/// Returns the bytes of a tensor, sizes of 0 counted as 1; `None` beyond `isize::MAX`.
+/// Returns the bytes of a tensor, sizes of 0 counted as 1; `None` if they exceed `isize::MAX`.
 pub fn extent(shape: &[usize], bytes: usize) -> Option<usize> {
     let mut sizes = shape.iter();
     let extent = sizes.try_fold(bytes.max(1), |extent, &size| {
@@ -47,7 +47,7 @@ pub fn extent(shape: &[usize], bytes: usize) -> Option<usize> {
     extent.filter(|&extent| isize::try_from(extent).is_ok())
 }
 
-/// Why a tensor is not made.
+/// Returns the message for a tensor that exceeds the memory limit.
 pub fn too_large(shape: &[usize], extent: Option<usize>, limit: usize) -> impl fmt::Display {
     let limit = Bytes(limit);
     let extent = extent.map(Bytes);
@@ -63,14 +63,14 @@ pub fn too_large(shape: &[usize], extent: Option<usize>, limit: usize) -> impl f
     })
 }
 
-/// Ends the step for which the allocator has no memory.
+/// Fails the running node after a failed allocation.
 #[cfg(feature = "flex")]
 #[cold]
 pub(crate) fn no_memory(bytes: usize) -> ! {
     fail(format_args!("there is no memory for {}", Bytes(bytes)))
 }
 
-/// A size that data gives.
+/// Returns a size from data.
 ///
 /// # Panics
 /// If it is negative.
@@ -80,7 +80,7 @@ pub fn size(size: i64) -> usize {
     usize::try_from(size).unwrap_or(usize::MAX)
 }
 
-/// A length or a distance that data gives.
+/// Returns a length or a distance from data.
 ///
 /// # Panics
 /// If it is not positive.
@@ -90,12 +90,12 @@ pub fn positive(length: i64) -> usize {
     size(length)
 }
 
-/// Returns the sum of sizes along an axis, at most `usize::MAX`: [`elements`] refuses that.
+/// Returns the sum of sizes along an axis, saturating at `usize::MAX`, which [`elements`] rejects.
 pub fn sum(sizes: impl IntoIterator<Item = usize>) -> usize {
     sizes.into_iter().fold(0, usize::saturating_add)
 }
 
-/// A number of bytes, shown in the largest unit that it fills.
+/// Number of bytes, displayed in the largest unit that it fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bytes(pub usize);
 

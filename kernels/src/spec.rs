@@ -1,8 +1,8 @@
-//! Specifications of the operations: their options, and what the shapes of their operands must have in common.
+//! Specifications of the operations.
 //!
-//! This is the ground floor of the crate: it runs no operation of Burn, and the kernels of all devices are built on it. A check
-//! that fails ends the step that runs, with both shapes and under the name of its node, before a kernel reads the operands.
-//! Kernels rely on that.
+//! They consist of the options of each operation, and of checks of its operands' shapes. This is the lowest layer of the crate:
+//! it runs no operation of Burn, and the kernels of all devices depend on it. A failed check fails the running node with both
+//! shapes, before a kernel reads the operands. Kernels rely on that.
 
 use core::fmt;
 
@@ -34,14 +34,14 @@ pub mod trees;
 pub mod types;
 pub mod window;
 
-/// An operand as errors show it: `the bias [4]`.
+/// An operand as displayed in errors: `the bias [4]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Operand<'a> {
     name: &'a str,
     shape: &'a [usize],
 }
 
-/// An operand of this name and shape.
+/// Returns an operand of this name and shape.
 pub fn operand<'a>(name: &'a str, shape: &'a [usize]) -> Operand<'a> {
     Operand { name, shape }
 }
@@ -53,7 +53,7 @@ impl Operand<'_> {
     }
 }
 
-/// Fails unless an axis of one operand is of the same size as an axis of another.
+/// Fails unless an axis of one operand has the same size as an axis of another.
 #[inline(never)]
 pub fn equal_axes(one: Operand<'_>, axis: usize, other: Operand<'_>, other_axis: usize) {
     ensure!(
@@ -71,7 +71,7 @@ pub fn equal_shapes(one: Operand<'_>, other: Operand<'_>) {
     );
 }
 
-/// Fails unless an operand has a shape that follows from another one.
+/// Fails unless an operand has the shape that another one requires.
 #[inline(never)]
 pub fn shaped(one: Operand<'_>, shape: &[usize], other: Operand<'_>) {
     ensure!(
@@ -89,7 +89,7 @@ pub fn row_or_scalar(one: Operand<'_>, length: usize, other: Operand<'_>) {
     );
 }
 
-/// Fails unless an operand broadcasts to the shape of another one, which stays as it is.
+/// Fails unless an operand broadcasts to the shape of another one, which does not broadcast itself.
 #[inline(never)]
 pub fn broadcasts_to(one: Operand<'_>, other: Operand<'_>) {
     let mut pairs = one.shape.iter().rev().zip(other.shape.iter().rev());
@@ -99,7 +99,7 @@ pub fn broadcasts_to(one: Operand<'_>, other: Operand<'_>) {
     );
 }
 
-/// Fails unless both operands, of whatever ranks, broadcast to a common shape.
+/// Fails unless operands of any ranks broadcast to a common shape.
 #[inline(never)]
 pub fn broadcast(one: Operand<'_>, other: Operand<'_>) {
     let mut pairs = one.shape.iter().rev().zip(other.shape.iter().rev());
@@ -109,7 +109,7 @@ pub fn broadcast(one: Operand<'_>, other: Operand<'_>) {
     );
 }
 
-/// Fails unless an axis is a whole number of times as large as that of another operand.
+/// Fails unless the size of an axis is a multiple of that of another operand's axis.
 #[inline(never)]
 pub fn multiple(one: Operand<'_>, axis: usize, other: Operand<'_>, other_axis: usize) {
     ensure!(
@@ -118,7 +118,7 @@ pub fn multiple(one: Operand<'_>, axis: usize, other: Operand<'_>, other_axis: u
     );
 }
 
-/// Fails unless an axis of an operand divides into so many equal parts.
+/// Fails unless an axis of an operand is divisible by `count`.
 #[inline(never)]
 pub fn divisible(one: Operand<'_>, axis: usize, count: usize, parts: &str) {
     ensure!(

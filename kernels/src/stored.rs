@@ -1,4 +1,4 @@
-//! Weights that lie in the program or in a mapped file.
+//! Weights in the binary or in a mapped file.
 
 use burn::tensor::{DType, Device, Int, Shape, Tensor, TensorData, kind::Basic};
 
@@ -6,9 +6,9 @@ use burn::tensor::{DType, Device, Int, Shape, Tensor, TensorData, kind::Basic};
 use crate::backend::Runtime;
 use crate::backend::{Any, call};
 
-/// Data of a tensor that reads `bytes` where they are; `None` where the device copies its tensors.
+/// Returns tensor data that refers to `bytes` in place, or `None` if the device copies its tensors.
 ///
-/// Every value of `bytes` must be one of `dtype`, as it is of numbers.
+/// `bytes` must be valid values of `dtype`, as numbers of any bits are.
 #[cfg_attr(not(feature = "flex"), allow(unused_variables))]
 pub fn data(
     bytes: &'static [u8],
@@ -23,14 +23,14 @@ pub fn data(
     None
 }
 
-/// Returns pages of a file to the system that lie inside of `bytes`; who reads the bytes has them again.
+/// Releases the pages of a mapped file that are entirely inside `bytes`. A later access reads them again.
 #[cfg_attr(not(feature = "flex"), allow(unused_variables))]
 pub fn give_back(bytes: &[u8]) {
     #[cfg(feature = "flex")]
     crate::flex::stored::pages::give_back(bytes);
 }
 
-/// Rows of a matrix that a device reads where it lies, at indices of rows; `None` where the device's own selection does as well.
+/// Returns the rows of a matrix at `indices`, read in place; `None` if the device's own selection is as fast.
 pub fn rows<K: Basic>(x: &Tensor<2, K>, indices: &Tensor<1, Int>) -> Option<Tensor<2, K>> {
     let (x, indices) = (Any::of(x.clone()), indices.clone());
     let rows = call!(@copy stored_rows(x, indices));

@@ -1,7 +1,7 @@
-//! Devices, tensors from literals, and their comparison, for tests.
+//! Test devices, tensors from literals, and comparisons.
 //!
-//! Tests run on Flex, or on what the variable `DEVICE` names: `DEVICE=wgpu cargo test -p onnx-embed-kernels
-//! --features wgpu,fusion`, where a test that cannot hold there says why. What compares bodies of backends runs on all [`devices`].
+//! Tests run on Flex, or on the devices in the variable `DEVICE`: `DEVICE=wgpu cargo test -p onnx-embed-kernels
+//! --features wgpu,fusion`. A test that cannot pass there prints the reason. Comparisons of kernels run on all [`devices`].
 
 use std::cell::RefCell;
 
@@ -18,11 +18,11 @@ use crate::{
 thread_local! {
     /// The device of [`on_each`].
     static CURRENT: RefCell<Option<Device>> = const { RefCell::new(None) };
-    /// What operators did on this thread since [`events`] began.
+    /// Events of this thread since [`events`] began.
     static EVENTS: RefCell<Vec<Event>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Flex, and wgpu where the feature is on and there is an adapter; or what `DEVICE` names, between commas.
+/// Returns Flex, and wgpu if the feature is enabled and there is an adapter; or the comma-separated devices of `DEVICE`.
 pub fn devices() -> Vec<Device> {
     switches::settle();
     match std::env::var("DEVICE") {
@@ -56,7 +56,7 @@ fn present() -> Vec<Device> {
     devices
 }
 
-/// The device of tensors from literals.
+/// Returns the device of tensors from literals.
 pub fn device() -> Device {
     let current = CURRENT.with_borrow(Clone::clone);
     current.unwrap_or_else(|| devices().swap_remove(0))
@@ -72,7 +72,7 @@ pub fn on_each(test: impl Fn()) {
     CURRENT.set(None);
 }
 
-/// Whether the device has values of a dtype; where not, a test says that it leaves them out.
+/// Returns `true` if the device has values of a dtype. Otherwise prints that the test leaves them out.
 pub fn has(dtype: DType) -> bool {
     let there = stored(&device(), dtype) == dtype;
     if !there {
@@ -81,12 +81,12 @@ pub fn has(dtype: DType) -> bool {
     there
 }
 
-/// [`has`], of several dtypes.
+/// [`has`] for several dtypes.
 pub fn has_all(dtypes: &[DType]) -> bool {
     dtypes.iter().all(|&dtype| has(dtype))
 }
 
-/// Whether tests run on the CPU; where not, a test says why it leaves itself out.
+/// Returns `true` if tests run on the CPU. Otherwise prints why the test is skipped.
 pub fn on_cpu(reason: &str) -> bool {
     let here = device() == Device::flex();
     if !here {
@@ -95,15 +95,15 @@ pub fn on_cpu(reason: &str) -> bool {
     here
 }
 
-/// Whether the bodies for CPUs run; where not, a test says why it leaves itself out.
+/// Returns `true` if the CPU kernels run. Otherwise prints why the test is skipped.
 pub fn by_flex(reason: &str) -> bool {
     if switches::is_plain() {
-        eprintln!("left out without bodies: {reason}");
+        eprintln!("left out without kernels: {reason}");
     }
     !switches::is_plain() && on_cpu(reason)
 }
 
-/// What a function gives, and what its operators did.
+/// Returns the result of a function, and the events of its operators.
 pub fn events<T>(run: impl FnOnce() -> T) -> (T, Vec<Event>) {
     observe(|event| EVENTS.with_borrow_mut(|events| events.push(event)));
     EVENTS.take();
@@ -111,7 +111,7 @@ pub fn events<T>(run: impl FnOnce() -> T) -> (T, Vec<Event>) {
     (result, EVENTS.take())
 }
 
-/// What a function gives, which bodies for CubeCL launch so many kernels for; what waits to be fused is not of them.
+/// Returns the result of a function that launches at most `most` kernels on CubeCL devices, fused kernels not included.
 #[track_caller]
 pub fn with_launches<T>(most: usize, run: impl FnOnce() -> T) -> T {
     let (result, events) = events(run);
@@ -127,7 +127,7 @@ pub fn with_launches<T>(most: usize, run: impl FnOnce() -> T) -> T {
     result
 }
 
-/// What a function gives, which may read values back at most so often where bodies for CubeCL run.
+/// Returns the result of a function that reads values back at most `most` times if CubeCL kernels run.
 #[track_caller]
 pub fn with_reads<T>(most: usize, run: impl FnOnce() -> T) -> T {
     let (result, events) = events(run);
@@ -137,24 +137,24 @@ pub fn with_reads<T>(most: usize, run: impl FnOnce() -> T) -> T {
     result
 }
 
-/// A tensor of any kind, of the literal's own dtype or the one that stands for it on the device.
+/// Returns a tensor of any kind, with the dtype of the literal or the one that replaces it on the device.
 pub fn tensor<const D: usize, K: Basic>(data: impl Into<TensorData>) -> Tensor<D, K> {
     let (device, data) = (device(), data.into());
     let dtype = stored(&device, data.dtype());
     Tensor::from_data(data, (&device, dtype))
 }
 
-/// A float tensor.
+/// Returns a float tensor.
 pub fn float<const D: usize>(data: impl Into<TensorData>) -> Tensor<D, Float> {
     tensor(data)
 }
 
-/// An integer tensor.
+/// Returns an integer tensor.
 pub fn int<const D: usize>(data: impl Into<TensorData>) -> Tensor<D, Int> {
     tensor(data)
 }
 
-/// A boolean tensor.
+/// Returns a boolean tensor.
 pub fn bool<const D: usize>(data: impl Into<TensorData>) -> Tensor<D, Bool> {
     tensor(data)
 }
@@ -199,7 +199,7 @@ fn compare<const D: usize, K: Basic>(actual: Tensor<D, K>, expected: TensorData,
     }
 }
 
-/// Float values in [-1, 1) that look random and are the same in every run.
+/// Returns float values in [-1, 1) that look random and are the same in every run.
 pub fn noise<const D: usize>(shape: [usize; D], seed: u64) -> Tensor<D> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
@@ -212,13 +212,13 @@ pub fn noise<const D: usize>(shape: [usize; D], seed: u64) -> Tensor<D> {
     float(TensorData::new(values, shape))
 }
 
-/// The same values in double precision on the CPU.
+/// Returns the values in double precision on the CPU.
 pub fn on_host<const D: usize>(x: &Tensor<D>) -> Tensor<D> {
     let data = x.to_data().convert_dtype(DType::F64);
     Tensor::from_data(data, (&Device::flex(), DType::F64))
 }
 
-/// Every index of `shape` in row-major order.
+/// Returns every index of `shape` in row-major order.
 pub fn indices<const D: usize>(shape: [usize; D]) -> impl Iterator<Item = [usize; D]> {
     (0..shape.iter().product()).map(move |flat: usize| {
         let mut rest = flat;

@@ -2,7 +2,7 @@
 
 use burn::tensor::{DType, Tensor};
 
-/// The same values in f32 where they are f16 or bf16, else unchanged.
+/// Casts f16 and bf16 to f32; other dtypes are unchanged.
 pub fn widened<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     match x.dtype() {
         DType::F16 | DType::BF16 => x.cast(DType::F32),

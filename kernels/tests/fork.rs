@@ -1,4 +1,4 @@
-//! A child of `fork` computes as its parent does.
+//! Kernels in a child of `fork`.
 #![cfg(target_os = "linux")]
 
 use std::{
@@ -17,7 +17,7 @@ unsafe extern "C" {
     fn _exit(status: c_int) -> !;
 }
 
-/// Kernels on several threads with large results, and a loop of Burn that rayon divides.
+/// Runs kernels on several threads with large results, and a loop of Burn that rayon divides.
 fn run(x: &Tensor<2>) -> Vec<TensorData> {
     threads::enter();
     threads::with(4, || {
@@ -32,22 +32,22 @@ fn threads_now() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
 }
 
-/// The exit status of a child that runs a function, which it has a minute for.
+/// Returns the exit status of a child that runs a function, within a minute.
 fn in_child(run: impl FnOnce() -> bool) -> c_int {
-    // SAFETY: the child runs the function on this thread and ends without a return.
+    // SAFETY: the child only runs the function on this thread, and never returns from this call.
     match unsafe { fork() } {
         0 => {
-            // SAFETY: a signal ends a child that hangs.
+            // SAFETY: `alarm` has no preconditions; its signal ends a child that hangs.
             unsafe { alarm(60) };
             let is_right =
                 std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).unwrap_or(false);
-            // SAFETY: nothing of the parent's is ended or written.
+            // SAFETY: `_exit` ends the child without running handlers or flushing buffers of the parent.
             unsafe { _exit(c_int::from(!is_right)) }
         }
         child => {
             assert!(child > 0, "the system gives no process");
             let mut status = -1;
-            // SAFETY: the place for the status is this function's.
+            // SAFETY: the pointer is to a local variable, which is valid for writes.
             assert_eq!(unsafe { waitpid(child, &raw mut status, 0) }, child);
             status
         }
@@ -59,7 +59,7 @@ fn a_child_computes() {
     let x = Tensor::<2>::random([160, 160], Distribution::Default, &Device::flex());
     let expected = run(&x);
     assert_eq!(in_child(|| run(&x) == expected && threads_now() >= 4), 0);
-    // Others hold locks and run parts while this thread forks.
+    // Other threads hold locks and run tasks while this one forks.
     let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
         for _ in 0..2 {

@@ -1,6 +1,6 @@
-//! Directions of the imports between the rooms of this crate.
+//! Checks the direction of imports between the modules of this crate.
 //!
-//! A room is a module of the crate's root. Rooms stand on floors, and import from their own floor and from those below.
+//! A room is a module of the crate's root. Each room belongs to a floor, and imports from its own floor and from lower ones.
 
 use std::{
     collections::BTreeSet,
@@ -8,11 +8,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Floors from the lowest one up, each with its rooms. Rooms that are not named are those of the operators, on the top floor.
+/// Floors from the lowest one up, each with its rooms. All other rooms are those of operators, on the top floor.
 const FLOORS: [&[&str]; 3] = [
-    // Specifications, errors and limits: nothing that runs.
+    // Specifications, errors and limits, without computations.
     &["spec", "fault", "sizes", "memory_limit", "widen"],
-    // Devices: dispatch, element types, observation, tensors in and out.
+    // Devices: dispatch, element types, observation, transfers to the host.
     &["backend", "dtype", "kind", "observe", "reader"],
     // Kernels.
     &["flex", "cube"],
@@ -59,7 +59,7 @@ fn imports_of_all_forms_are_read() {
     assert!(!is_upward("pool", "flex") && !is_upward("pool", "product"));
 }
 
-/// The floor of a room, counted from the ground.
+/// Returns the floor of a room, counted from 0.
 fn floor(room: &str) -> usize {
     FLOORS
         .iter()
@@ -67,13 +67,13 @@ fn floor(room: &str) -> usize {
         .unwrap_or(FLOORS.len())
 }
 
-/// Whether an import runs up; kernels of one device are above those of the other.
+/// Returns `true` if an import is from a higher floor, or from kernels of the other device.
 fn is_upward(room: &str, other: &str) -> bool {
     let both_kernels = floor(room) == 2 && floor(other) == 2;
     room != other && (floor(other) > floor(room) || both_kernels)
 }
 
-/// The room of a source file; `None` for the root of the crate and for tests.
+/// Returns the room of a source file; `None` for the root of the crate and for tests.
 fn room(name: &str) -> Option<String> {
     let is_test = name
         .split('/')
@@ -83,7 +83,7 @@ fn room(name: &str) -> Option<String> {
     (!is_test && !is_tool).then(|| room.to_owned())
 }
 
-/// The rooms that a text of this depth of modules names, outside of its tests.
+/// Returns the rooms that a module imports at this depth, except in its tests.
 fn imported(text: &str, depth: usize) -> BTreeSet<String> {
     let end = text.find("#[cfg(test)]\nmod tests {").unwrap_or(text.len());
     let code: String = text[..end]
@@ -102,7 +102,7 @@ fn imported(text: &str, depth: usize) -> BTreeSet<String> {
             }
         }
     }
-    // A macro at the root of the crate, of the room `fault`; and what tests alone use.
+    // A macro at the root of the crate, of the room `fault`; and helpers of tests.
     if rooms.remove("ensure") {
         rooms.insert("fault".to_owned());
     }
@@ -110,7 +110,7 @@ fn imported(text: &str, depth: usize) -> BTreeSet<String> {
     rooms
 }
 
-/// The names at which paths begin: one, or those of a list in braces.
+/// Returns the first segments of paths: one, or those of a list in braces.
 fn first_names(rest: &str) -> Vec<String> {
     let name = |text: &str| {
         let text = text.trim_start();

@@ -1,4 +1,4 @@
-//! Large results take memory of earlier ones: calls like the ones before take none of the allocator.
+//! Large results reuse memory: a repeated call does not allocate large blocks.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -19,7 +19,7 @@ use onnx_embed_kernels::{
     window::Window,
 };
 
-/// Bytes from which on an allocation counts.
+/// Minimum size of an allocation that is counted, in bytes.
 const LARGE: usize = 64 << 10;
 
 struct Counting;
@@ -35,28 +35,28 @@ fn note(size: usize) {
     }
 }
 
-// SAFETY: the system's allocator does it all.
+// SAFETY: all methods forward to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         note(layout.size());
-        // SAFETY: what the caller says.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc::alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, first: *mut u8, layout: Layout) {
-        // SAFETY: what the caller says.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc::dealloc`.
         unsafe { System.dealloc(first, layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         note(layout.size());
-        // SAFETY: what the caller says.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc::alloc_zeroed`.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, first: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         note(size);
-        // SAFETY: what the caller says.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc::realloc`.
         unsafe { System.realloc(first, layout, size) }
     }
 }
@@ -122,7 +122,7 @@ fn later_calls_take_no_large_memory_of_the_allocator() {
             COUNT.load(Ordering::Relaxed) - before
         };
         assert!(calls() > 0);
-        // Memory without use is given back, also where the machine has no time for a test.
+        // Unused memory is released after a while, which may be between two calls on a slow machine.
         let counts = [(); 4].map(|()| calls());
         assert!(counts.contains(&0), "{counts:?}");
     });

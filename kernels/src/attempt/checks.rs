@@ -15,36 +15,34 @@ use crate::{
     spec::indices::{Axis, outside},
 };
 
-/// Indices that another device has, of which the least and the greatest are read when its results are.
+/// Pending check of indices on a device. Their bounds are read together with the results.
 #[derive(Debug)]
 pub struct Check {
     node: Option<Name>,
     axes: Vec<Axis>,
     /// Whether negative indices count from the end.
     from_end: bool,
-    /// A row for each axis, among which are the least and the greatest that there are.
+    /// Indices of each axis, one row per axis: all of them, or only the least and the greatest.
     ends: Vec<Tensor<2, Int>>,
 }
 
-/// More indices than these have their least and their greatest found on the device.
-const FEW: usize = 64;
+/// Maximum number of indices that are read by the host; of more, the device computes the least and the greatest.
+const HOST_CHECKED_INDICES: usize = 64;
 
-/// Indices along an axis with the negative ones, which count from the end, replaced.
+/// Returns the indices along an axis with negative ones, which count from the end, replaced.
 ///
-/// Where tensors lie in the memory of this process, an index outside of the axis fails. On other
-/// devices it becomes the nearest inside, and fails when [`attempt`](super::attempt) reads its results.
+/// If the host can read the tensor without waiting, an index out of bounds fails immediately. On other devices it is clamped to
+/// the axis, and [`attempt`](super::attempt) fails when it reads its results.
 pub fn within<const D: usize>(indices: Tensor<D, Int>, axis: Axis) -> Tensor<D, Int> {
     checked(indices, axis, true)
 }
 
-/// [`within`] for indices of which none may be negative.
+/// [`within`] for indices that must not be negative.
 pub fn nonnegative<const D: usize>(indices: Tensor<D, Int>, axis: Axis) -> Tensor<D, Int> {
     checked(indices, axis, false)
 }
 
-/// Numbers of elements from the start of something that has `most`, as each must be.
-///
-/// They are checked as indices are by [`within`].
+/// Checks that each length is in `0..=most`, as [`within`] checks indices.
 pub fn lengths<const D: usize>(lengths: Tensor<D, Int>, most: usize) -> Tensor<D, Int> {
     if !waits(&lengths.device()) {
         let data = lengths.to_data();
@@ -56,7 +54,7 @@ pub fn lengths<const D: usize>(lengths: Tensor<D, Int>, most: usize) -> Tensor<D
         }
         return lengths;
     }
-    // A length is a place between elements.
+    // A valid length is an index of an axis of `most + 1` elements.
     let axis = Axis {
         number: 0,
         size: most.saturating_add(1),
@@ -77,26 +75,28 @@ fn checked<const D: usize>(indices: Tensor<D, Int>, axis: Axis, from_end: bool) 
     Tensor::from_dispatch(indices)
 }
 
-/// Where index tuples, rows of `[batches, count, axes]`, are among the slices of tensors of these axes, one tensor for each batch;
-/// none where others find them axis by axis. Negative indices count from the end.
-pub fn places(tuples: &Tensor<3, Int>, axes: &[Axis]) -> Option<Tensor<1, Int>> {
+/// Returns the flat index of each index tuple, a row of `[batches, count, axes]`, among the slices of tensors of these axes, one
+/// tensor per batch. Negative indices count from the end.
+///
+/// Returns `None` if the tuples have to be resolved axis by axis.
+pub fn flatten_indices(tuples: &Tensor<3, Int>, axes: &[Axis]) -> Option<Tensor<1, Int>> {
     if tuples.shape().num_elements() == 0 {
         return None;
     }
     let operand = tuples.clone();
-    let (places, ends) = call!(places(operand; axes.to_vec()));
-    let (places, ends) = (places.tensor()?, ends.tensor()?);
+    let (flat, ends) = call!(places(operand; axes.to_vec()));
+    let (flat, ends) = (flat.tensor()?, ends.tensor()?);
     check(axes, true, || Tensor::from_dispatch(ends));
-    Some(Tensor::from_dispatch(places))
+    Some(Tensor::from_dispatch(flat))
 }
 
-/// Notes what is to be checked when results are read, if somebody will.
+/// Adds a pending check if an enclosing attempt reads it.
 fn check(axes: &[Axis], from_end: bool, ends: impl FnOnce() -> Tensor<2, Int>) {
     pending::with(|checks| Check::add(checks, axes, from_end, ends()));
 }
 
 impl Check {
-    /// Takes indices among the checks; those of one node in a loop are one check.
+    /// Adds indices to the checks. The checks of one node in a loop are merged.
     fn add(checks: &mut Vec<Check>, axes: &[Axis], from_end: bool, indices: Tensor<2, Int>) {
         let dtype = lowered(&indices.device(), DType::I64);
         let found = ends_of(indices.cast(IntDType::from(dtype)));
@@ -115,12 +115,12 @@ impl Check {
         };
         check.ends.push(found);
         let count: usize = check.ends.iter().map(elements).sum();
-        if count > FEW {
+        if count > HOST_CHECKED_INDICES {
             check.ends = vec![ends_of(Tensor::cat(check.ends.clone(), 1))];
         }
     }
 
-    /// Reads what the checks found, all in one.
+    /// Reads the bounds of all checks in one transfer.
     pub(super) async fn all(checks: Vec<Check>, reader: impl Reader) -> Result<(), Fault> {
         if checks.is_empty() {
             return Ok(());
@@ -156,9 +156,9 @@ fn elements(ends: &Tensor<2, Int>) -> usize {
     ends.shape().num_elements()
 }
 
-/// Few indices as they are, else the least and the greatest of each axis.
+/// Returns few indices unchanged, otherwise the least and the greatest of each axis.
 fn ends_of(indices: Tensor<2, Int>) -> Tensor<2, Int> {
-    if elements(&indices) <= FEW {
+    if elements(&indices) <= HOST_CHECKED_INDICES {
         return indices;
     }
     Tensor::cat(vec![indices.clone().min_dim(1), indices.max_dim(1)], 1)
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outside_fails() {
+    fn an_index_out_of_bounds_fails() {
         assert_eq!(
             message(|| within(int::<1>([1i64, -4]), ROWS)),
             "cannot run the model: index -4 is outside of 3 rows"
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn one_among_many_fails() {
+    fn one_of_many_indices_out_of_bounds_fails() {
         on_each(|| {
             for wrong in [0, 70, 4999] {
                 let many = (0..5000).map(|at| if at == wrong { 7 } else { at % 3 });
@@ -232,21 +232,21 @@ mod tests {
     }
 
     #[test]
-    fn tuples_have_places() {
+    fn tuples_have_flat_indices() {
         on_each(|| {
             let axes = [ROWS, Axis { number: 1, size: 4 }];
             let tuples = || int::<3>([[[0i64, -1], [2, 1]], [[-3, 0], [1, 3]]]);
-            if let Some(found) = places(&tuples(), &axes) {
-                // The second batch begins behind the 12 slices of the first one.
+            if let Some(found) = flatten_indices(&tuples(), &axes) {
+                // The second batch begins after the 12 slices of the first one.
                 same(found, [3i64, 9, 12, 19]);
-                let run = || places(&tuples(), &axes).map(Tensor::into_data);
+                let run = || flatten_indices(&tuples(), &axes).map(Tensor::into_data);
                 with_reads(0, || with_launches(1, run));
             }
         });
     }
 
     #[test]
-    fn a_tuple_outside_fails_with_its_axis() {
+    fn a_tuple_out_of_bounds_fails_with_its_axis() {
         on_each(|| {
             let x = int::<2>([[0i64, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]);
             let pick = |tuples: Vec<i64>| {
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn indices_are_a_launch() {
+    fn checking_indices_is_one_launch() {
         on_each(|| {
             let indices = int::<2>([[0i64, -1], [2, 1]]);
             let run = || within(indices.clone().transpose(), ROWS).into_data();

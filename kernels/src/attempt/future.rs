@@ -1,4 +1,4 @@
-//! Attempts that wait, which other futures run between.
+//! Async version of attempts. Other futures may run in between.
 
 use alloc::{boxed::Box, vec::Vec};
 use core::future::{Future, poll_fn};
@@ -10,7 +10,7 @@ use crate::{
     reader::Waiting,
 };
 
-/// [`attempt`](super::attempt), of a run that may wait.
+/// Async version of [`attempt`](super::attempt).
 pub fn attempt_async<T>(run: impl Future<Output = T>) -> impl Future<Output = Result<T, Fault>> {
     // Parameters of an async function would be in its future twice.
     let mut run = Box::pin(run);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_between_two_polls_has_no_node() {
+    fn code_between_two_polls_has_no_node() {
         let waits = async {
             attempt_async(at_async(NODE, pause()))
                 .await

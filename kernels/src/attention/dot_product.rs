@@ -1,4 +1,4 @@
-//! Attention, with masks, windows, caches and shared heads.
+//! Attention with masks, windows, caches and shared heads.
 
 use burn::tensor::{Bool, DType, FloatDType, Int, Tensor};
 #[cfg(not(feature = "std"))]
@@ -19,63 +19,64 @@ use crate::{
 mod checks;
 mod heads;
 mod joined;
-mod seen;
+mod masks;
 
 pub use crate::spec::scores::{Scores, Undefined};
 use checks::checked;
 pub use checks::whole_mask;
 pub use heads::{merge_heads, of_heads, split_heads};
 pub use joined::{JoinedAttention, ScoreMask, joined_attention};
-use seen::Seen;
+use masks::AttentionMasks;
 
-/// What the scores are and which keys a query may see.
+/// Scores of attention, and the keys that a query attends to.
 #[derive(Clone, Debug, Default)]
 pub struct AttentionOptions {
-    /// A query sees no key after its own position.
+    /// A query attends to no key after its own position.
     pub causal: bool,
-    /// How many keys precede the first query, as the length of a cache does.
+    /// Number of keys before the first query, such as the length of a cache.
     pub past: usize,
-    /// How far a query sees back from its position.
+    /// Maximum distance of a key before the position of the query.
     pub left_window: Option<usize>,
-    /// How far a query sees ahead of its position.
+    /// Maximum distance of a key after the position of the query.
     pub right_window: Option<usize>,
-    /// The factor on the products, the inverse root of the head's size by default.
+    /// The factor on the products, by default the inverse square root of the head size.
     pub scale: Option<f64>,
-    /// The bound that `tanh` puts on scores, 0 for none.
+    /// The bound that `tanh` sets on scores, 0 for none.
     pub softcap: f64,
-    /// The dtype of the softmax where it is not that of the operands.
+    /// The dtype of the softmax, if it is not that of the operands.
     pub softmax_dtype: Option<DType>,
 }
 
-/// `attn_mask`, with leading axes of size 1 to rank 4. Keys past its last are not seen.
+/// `attn_mask`, with leading axes of size 1 up to rank 4. Keys after its last one are masked.
 #[derive(Clone, Debug)]
 pub enum AttentionMask {
-    /// True where a query may see a key.
+    /// True if the query attends to the key.
     Allowed(Tensor<4, Bool>),
-    /// Added to the scores.
+    /// Addend of the scores.
     Bias(Tensor<4>),
 }
 
-/// What `qk_matmul_output` shows.
+/// Stage of the scores in `qk_matmul_output`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttentionScores {
     /// Mode 0: the scaled products.
     Products,
-    /// Mode 1: the products within the soft cap.
+    /// Mode 1: the products after the soft cap.
     Capped,
-    /// Mode 2: the same with masks added.
+    /// Mode 2: the capped products with masks added.
     Masked,
     /// Mode 3: the probabilities.
     Probabilities,
 }
 
-/// Attention of `[batch, heads, length, size]`; heads of keys and values serve equally many of queries. Queries that see no key give 0.
+/// Attention of `[batch, heads, length, size]`. Each head of keys and values serves the same number of query heads. The result of
+/// a query without keys is 0.
 ///
-/// `valid` counts the keys of each batch that are no padding; queries then are the last of them.
+/// `valid` is the number of keys of each batch that are not padding; the queries are at the last of these positions.
 ///
 /// # Panics
 /// If operands differ in batch, keys and values in heads or length, queries and keys in features, if heads of keys do not divide
-/// those of queries, a mask does not broadcast to the scores, or `valid` has a number outside of the keys.
+/// those of queries, a mask does not broadcast to the scores, or `valid` exceeds the number of keys.
 #[inline(never)]
 pub fn attention(
     query: Tensor<4>,
@@ -94,17 +95,17 @@ pub fn attention(
         return attention_with_scores(query, key, value, mask, valid, options, shown).0;
     }
     if batch * heads * queries * keys * size == 0 {
-        return nothing(&query, [batch, heads, queries, size]);
+        return zeros_like(&query, [batch, heads, queries, size]);
     }
     // Without features all products are 0, whatever the scale.
     let root = (query.dims()[3].max(1) as f64).sqrt();
-    let seen = Seen::new(&query, keys, mask, valid, options);
-    let undefined = if seen.may_be_blind {
+    let masks = AttentionMasks::new(&query, keys, mask, valid, options);
+    let undefined = if masks.may_be_blind {
         Undefined::ZeroIfHidden
     } else {
         Undefined::Never
     };
-    let (mask, bias) = (seen.allowed.map(Tensor::bool_not), seen.bias);
+    let (mask, bias) = (masks.allowed.map(Tensor::bool_not), masks.bias);
     let scores = Scores {
         softcap: options.softcap,
         undefined,
@@ -113,7 +114,7 @@ pub fn attention(
     Tensor::from_dispatch(call!(attention(query, key, value, mask, bias; scores)))
 }
 
-/// [`attention`] and the scores at the stage to be shown.
+/// Returns [`attention`] and the scores at a stage.
 ///
 /// # Panics
 /// As [`attention`] does.
@@ -131,8 +132,8 @@ pub fn attention_with_scores(
     let [batch, heads, queries, _] = query.dims();
     let [_, _, keys, size] = value.dims();
     if batch * heads * queries * keys == 0 {
-        let result = nothing(&query, [batch, heads, queries, size]);
-        return (result, nothing(&query, [batch, heads, queries, keys]));
+        let result = zeros_like(&query, [batch, heads, queries, size]);
+        return (result, zeros_like(&query, [batch, heads, queries, keys]));
     }
     let dtype: FloatDType = query.dtype().into();
     if is_half(query.dtype()) {
@@ -144,8 +145,8 @@ pub fn attention_with_scores(
         let (y, scores) = attention_with_scores(query, key, value, mask, valid, options, shown);
         return (y.cast(dtype), scores.cast(dtype));
     }
-    let seen = Seen::new(&query, key.dims()[2], mask, valid, options);
-    let blind = seen.blind();
+    let masks = AttentionMasks::new(&query, key.dims()[2], mask, valid, options);
+    let blind = masks.blind();
     let products = scaled_products(query, key, options.scale);
     let capped = if options.softcap > 0.0 {
         let relative = products.clone().div_scalar(options.softcap);
@@ -153,7 +154,7 @@ pub fn attention_with_scores(
     } else {
         products.clone()
     };
-    let masked = seen.applied_to(capped.clone());
+    let masked = masks.applied_to(capped.clone());
     let precision = options.softmax_dtype.unwrap_or(masked.dtype());
     let precision: FloatDType = stored(&masked.device(), precision).into();
     let relative = masked.clone().cast(precision);
@@ -170,7 +171,7 @@ pub fn attention_with_scores(
         None => probabilities,
     };
     let probabilities = probabilities.cast(dtype);
-    let result = product(probabilities.clone(), shared(value, heads));
+    let result = product(probabilities.clone(), repeat_heads(value, heads));
     let scores = match shown {
         AttentionScores::Products => products,
         AttentionScores::Capped => capped,
@@ -180,7 +181,7 @@ pub fn attention_with_scores(
     (result, scores)
 }
 
-/// The products of queries and keys in `precision`, where keys are few as of [`attention`].
+/// Returns the products of queries and keys in `precision`. Heads of keys may be shared as in [`attention`].
 #[inline(never)]
 pub fn attention_products(
     query: Tensor<4>,
@@ -193,13 +194,13 @@ pub fn attention_products(
     let keys = key.dims()[2];
     let precision: FloatDType = lowered(&query.device(), precision).into();
     let products = match batch * heads * queries * keys {
-        0 => nothing(&query, [batch, heads, queries, keys]),
+        0 => zeros_like(&query, [batch, heads, queries, keys]),
         _ => scaled_products(query, key, scale),
     };
     products.cast(precision)
 }
 
-/// Queries, keys and values as they are, if they are those of one attention.
+/// Returns queries, keys and values unchanged, if they are operands of one attention.
 #[inline(never)]
 pub fn matching_heads(
     query: Tensor<4>,
@@ -210,28 +211,28 @@ pub fn matching_heads(
     (query, key, value)
 }
 
-/// The sums of values, each times its probability, computed as precisely as the probabilities are.
+/// Returns the sums of values weighted by probabilities, in the precision of the probabilities.
 #[inline(never)]
 pub fn attention_values(probabilities: Tensor<4>, value: Tensor<4>) -> Tensor<4> {
     spec::sums(probabilities.dims(), value.dims());
     let [batch, heads, queries, _] = probabilities.dims();
     let [_, _, keys, size] = value.dims();
     if batch * heads * queries * keys * size == 0 {
-        return nothing(&value, [batch, heads, queries, size]);
+        return zeros_like(&value, [batch, heads, queries, size]);
     }
     let dtype: FloatDType = value.dtype().into();
-    product(probabilities, shared(value, heads)).cast(dtype)
+    product(probabilities, repeat_heads(value, heads)).cast(dtype)
 }
 
-/// Queries times keys, both scaled before they are multiplied.
+/// Returns queries times keys, both scaled before the product.
 fn scaled_products(query: Tensor<4>, key: Tensor<4>, scale: Option<f64>) -> Tensor<4> {
     let [_, heads, _, size] = query.dims();
     let root = scale.unwrap_or(1.0 / (size as f64).sqrt()).sqrt();
-    let key = shared(key, heads).mul_scalar(root);
+    let key = repeat_heads(key, heads).mul_scalar(root);
     product(query.mul_scalar(root), key.swap_dims(2, 3))
 }
 
-/// The product in the dtype of `a`, of which half precision is summed in single precision.
+/// Returns the product in the dtype of `a`. Half precision accumulates in single precision.
 fn product(a: Tensor<4>, b: Tensor<4>) -> Tensor<4> {
     let dtype: FloatDType = a.dtype().into();
     let a = widened(a);
@@ -243,13 +244,13 @@ fn is_half(dtype: DType) -> bool {
     matches!(dtype, DType::F16 | DType::BF16)
 }
 
-/// What there is where nothing can be seen.
-fn nothing(like: &Tensor<4>, shape: [usize; 4]) -> Tensor<4> {
+/// Returns the result for queries without keys.
+fn zeros_like(like: &Tensor<4>, shape: [usize; 4]) -> Tensor<4> {
     Tensor::zeros(shape, (&like.device(), like.dtype()))
 }
 
-/// Each head repeated for all queries that it serves.
-fn shared(x: Tensor<4>, heads: usize) -> Tensor<4> {
+/// Repeats each head for all query heads that it serves.
+fn repeat_heads(x: Tensor<4>, heads: usize) -> Tensor<4> {
     let [batch, own, length, size] = x.dims();
     if own == heads {
         return x;
@@ -264,7 +265,7 @@ mod tests {
     use super::*;
     use crate::testing::{bool, float, int, near, noise};
 
-    /// Zero queries see all allowed keys alike, so the result is the mean of their values: here of 1, 10 and 100.
+    /// Zero queries weight all allowed keys equally, so the result is the mean of their values: here of 1, 10 and 100.
     fn means(
         queries: usize,
         mask: Option<AttentionMask>,
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn causal_queries_see_the_cache_and_what_precedes() {
+    fn causal_queries_attend_to_the_cache_and_earlier_keys() {
         let causal = |past| AttentionOptions {
             causal: true,
             past,
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_intersect_and_blind_queries_give_zero() {
+    fn masks_intersect_and_queries_without_keys_yield_zero() {
         let allowed = bool([[[[true, false, true], [false, false, false]]]]);
         let mask = || Some(AttentionMask::Allowed(allowed.clone()));
         assert_eq!(means(2, mask(), None, Default::default()), [50.5, 0.0]);
@@ -327,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_mask_hides_the_keys_past_its_end() {
+    fn a_short_mask_masks_the_keys_after_its_end() {
         let mask = Some(AttentionMask::Bias(float([[[[0f32, 0.0]]]])));
         assert_eq!(means(1, mask, None, Default::default()), [5.5]);
         let mask = Some(AttentionMask::Allowed(bool([[[[true]]]])));
@@ -335,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_is_not_seen_and_queries_are_the_last_of_the_valid() {
+    fn padding_is_masked_and_queries_are_the_last_valid_positions() {
         let valid = |count: i64| Some(int([count]));
         assert_eq!(means(1, None, valid(2), Default::default()), [5.5]);
         let causal = || AttentionOptions {
@@ -347,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_bound_both_sides() {
+    fn windows_limit_earlier_and_later_keys() {
         let window = |left, right| AttentionOptions {
             left_window: left,
             right_window: right,

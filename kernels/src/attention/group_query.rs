@@ -1,11 +1,11 @@
-//! GroupQueryAttention: a cache of keys and values that fills from its start.
+//! GroupQueryAttention, with a cache of keys and values.
 
 use alloc::vec;
 use burn::tensor::{Bool, DType, FloatDType, Int, IntDType, Tensor};
 
 mod checks;
-mod places;
-use places::Places;
+mod positions;
+use positions::CachePositions;
 
 use crate::attention::{
     AttentionMask, AttentionOptions, AttentionScores, attention, attention_with_scores, merge_heads,
@@ -25,52 +25,53 @@ use crate::{
     widen::widened,
 };
 
-/// How attention is computed.
+/// Attributes of GroupQueryAttention.
 #[derive(Clone, Copy, Debug)]
 pub struct GroupQuery {
-    /// A query sees no key after its own position.
+    /// A query attends to no key after its own position.
     pub causal: bool,
-    /// How many keys up to its position a query sees.
+    /// Number of keys up to its position that a query attends to.
     pub window: Option<usize>,
-    /// The factor on the products, the inverse root of the head's size by default.
+    /// The factor on the products, by default the inverse square root of the head size.
     pub scale: Option<f64>,
-    /// The bound that `tanh` puts on scores, 0 for none.
+    /// The bound that `tanh` sets on scores, 0 for none.
     pub softcap: f64,
-    /// Whether neighbours are rotated together, and not halves.
+    /// Rotation pairs adjacent features instead of the two halves.
     pub interleaved: bool,
-    /// Whether a score of 0 without a value is added, where there are no sinks.
+    /// Adds a score of 0 without a value to the softmax, if there are no sinks.
     pub smooth: bool,
-    /// What norms add to the mean square.
+    /// Addend of the mean square in the norms of queries and keys.
     pub norm_epsilon: f32,
 }
 
-/// What attention is computed of.
+/// Operands of GroupQueryAttention.
 #[derive(Clone, Debug)]
 pub struct GroupQueryInputs {
     /// Queries and new keys and values, `[batch, heads, length, size]`.
     pub heads: [Tensor<4>; 3],
     pub past: Option<(Tensor<4>, Tensor<4>)>,
-    /// The place of the last key of each batch.
+    /// Position of the last key of each batch.
     pub last: Tensor<1, Int>,
-    /// How many keys the longest of the batch has, those of the cache included.
+    /// Number of keys of the longest sequence of the batch, including the cache.
     pub total: i64,
-    /// Scales of the queries and the keys, whose root mean square becomes 1 first.
+    /// Scales of the RMS norms of queries and keys.
     pub norms: Option<(Tensor<1>, Tensor<1>)>,
     /// Cosines and sines of the angles at each position.
     pub angles: Option<(Tensor<2>, Tensor<2>)>,
     pub positions: Option<Tensor<2, Int>>,
     pub bias: Option<Tensor<4>>,
-    /// What each head adds to the scores as one that has no value.
+    /// For each head, an additional score without a value.
     pub sinks: Option<Tensor<1>>,
 }
 
-/// Attention of queries to a cache to which keys and values are added, and that cache. Half precision is computed in single precision.
+/// Attention of queries to a cache with the new keys and values added, and that cache. Half precision is computed in single
+/// precision.
 ///
-/// As many queries as there are keys in all start at place 0, whatever the cache has.
+/// If there are as many queries as keys in total, they start at position 0, whatever the cache contains.
 ///
 /// # Panics
-/// If operands are not those of one attention and its cache, `total` is neither within the cache nor all keys, or `last` has a
-/// place outside of these.
+/// If operands are not those of one attention and its cache, `total` is neither within the cache nor the number of all keys, or
+/// `last` contains a position outside of these.
 #[inline(never)]
 pub fn group_query_attention(
     inputs: GroupQueryInputs,
@@ -83,7 +84,7 @@ pub fn group_query_attention(
     (merge_heads(y).cast(dtype), all.cache.0, all.cache.1)
 }
 
-/// [`group_query_attention`], and its scores, or probabilities, of as many keys as there are in all.
+/// Returns [`group_query_attention`], and its scores or probabilities for `total` keys.
 #[inline(never)]
 pub fn group_query_attention_with_scores(
     inputs: GroupQueryInputs,
@@ -102,15 +103,15 @@ pub fn group_query_attention_with_scores(
     (merge_heads(y).cast(dtype), all.cache.0, all.cache.1, scores)
 }
 
-/// What the core of attention takes, and the cache.
+/// Operands of the attention itself, and the cache.
 struct Prepared {
     query: Tensor<4>,
     keys: Tensor<4>,
     values: Tensor<4>,
-    /// What is added to the scores.
+    /// Addend of the scores.
     added: Tensor<4>,
     unseen: Tensor<4, Bool>,
-    /// Number of keys of the longest of the batch.
+    /// Number of keys of the longest sequence of the batch.
     total: usize,
     cache: (Tensor<4>, Tensor<4>),
     options: AttentionOptions,
@@ -132,7 +133,7 @@ impl Prepared {
         } else {
             last.clone().add_scalar(1 - queries as i64)
         };
-        let places = Places {
+        let cache = CachePositions {
             starts,
             batch,
             queries,
@@ -152,7 +153,7 @@ impl Prepared {
                     Some(positions) => {
                         counted(positions.slice([0..1, 0..1]).with_shape([1]), queries)
                     }
-                    None => places.rows(),
+                    None => cache.rows(),
                 };
                 let rotate =
                     |x: Tensor<4>| rotated(x, &positions, &cosine, &sine, options.interleaved);
@@ -161,14 +162,14 @@ impl Prepared {
             None => (query, key),
         };
         let (past_key, past_value) = past.unzip();
-        let key = places.filled(past_key, key);
-        let value = places.filled(past_value, value);
-        let seen = places.seen(&last, options);
-        let unseen = to_shape(seen.bool_not(), [batch, 1, queries, places.keys]);
+        let key = cache.filled(past_key, key);
+        let value = cache.filled(past_value, value);
+        let visible = cache.visible_keys(&last, options);
+        let unseen = to_shape(visible.bool_not(), [batch, 1, queries, cache.keys]);
         let zeros = Tensor::<4>::zeros(unseen.dims(), &query.device()).cast(widened_dtype(&query));
         let mut added = zeros.mask_fill(unseen.clone(), f32::NEG_INFINITY);
         if let Some(bias) = inputs.bias {
-            let missing = places.keys - bias.dims()[3];
+            let missing = cache.keys - bias.dims()[3];
             let pads = [(0, 0), (0, 0), (0, 0), (0, missing as i64)];
             added = added.add(pad_constant(widened(bias), pads, 0.0));
         }
@@ -180,7 +181,7 @@ impl Prepared {
             values = pad_constant(values, one_more, 0.0);
             let sinks = widened(sinks).with_shape([1, heads, 1, 1]);
             let sinks = to_shape(sinks, [batch, heads, queries, 1]);
-            let added_to = to_shape(added, [batch, heads, queries, places.keys]);
+            let added_to = to_shape(added, [batch, heads, queries, cache.keys]);
             added = concat(vec![added_to, sinks], 3);
         }
         let inner = AttentionOptions {
@@ -211,10 +212,10 @@ pub fn rotated(
     interleaved: bool,
 ) -> Tensor<4> {
     let dims @ [batch, _, length, _] = x.dims();
-    let places = positions.dims();
+    let found = positions.dims();
     ensure!(
-        places[1] == length && [1, batch].contains(&places[0]),
-        "the positions {places:?} are not those of the input {dims:?}"
+        found[1] == length && [1, batch].contains(&found[0]),
+        "the positions {found:?} are not those of the input {dims:?}"
     );
     spec::equal_shapes(
         operand("tensor of sines", &sine.dims()),
@@ -232,7 +233,7 @@ pub fn rotated(
     rotate(widened(x), at(cosine), at(sine), interleaved).cast(dtype)
 }
 
-/// The numbers from one on, as `[1, length]`.
+/// Returns `length` consecutive numbers starting at `from`, as `[1, length]`.
 #[inline(never)]
 pub fn counted(from: Tensor<1, Int>, length: usize) -> Tensor<2, Int> {
     let dims = from.dims();
@@ -263,7 +264,7 @@ mod tests {
         norm_epsilon: 0.0,
     };
 
-    /// Zero queries see all keys alike, so the result is the mean of their values.
+    /// Zero queries weight all keys equally, so the result is the mean of their values.
     fn inputs(values: &[f32], past: Option<&[f32]>, last: i64, total: i64) -> GroupQueryInputs {
         let column = |values: &[f32]| {
             Tensor::<1>::from_floats(values, &Default::default()).with_shape([
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn queries_see_what_precedes_within_their_window() {
+    fn queries_attend_to_earlier_keys_within_their_window() {
         let all = || inputs(&[1.0, 10.0, 100.0], None, 2, 3);
         assert_eq!(means(all(), PLAIN), [1.0, 5.5, 37.0]);
         let window = |size| GroupQuery {
@@ -354,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn each_of_a_batch_has_its_own_place() {
+    fn each_sequence_of_a_batch_has_its_own_position() {
         let (key, past) = (noise::<4>([2, 1, 1, 4], 1), noise::<4>([2, 1, 3, 4], 2));
         let inputs = GroupQueryInputs {
             heads: [noise([2, 2, 1, 4], 3), key.clone(), key.clone()],

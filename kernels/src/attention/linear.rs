@@ -1,4 +1,4 @@
-//! LinearAttention: a state of keys and values read by queries.
+//! LinearAttention: queries that read a recurrent state of keys and values.
 
 use alloc::vec::Vec;
 use burn::tensor::{FloatDType, Tensor};
@@ -14,17 +14,17 @@ use crate::{
     widen::widened,
 };
 
-/// How heads are packed into the last axis, and the factor on the results.
+/// Number of heads packed into the last axis, and the factor on the results.
 #[derive(Clone, Copy, Debug)]
 pub struct LinearAttention {
     pub query_heads: usize,
     pub key_heads: usize,
-    /// The inverse root of a key's size by default.
+    /// The inverse square root of the key size by default.
     pub scale: Option<f64>,
 }
 
 impl LinearAttention {
-    /// Fails unless queries, keys and values are of the same tokens and features, and heads divide them.
+    /// Fails unless queries, keys and values have the same tokens and features, divisible by their heads.
     fn ensure_fits(&self, [query, key, value]: [[usize; 3]; 3]) {
         let query = operand("query", &query);
         let (key, value) = (operand("key", &key), operand("value", &value));
@@ -45,12 +45,15 @@ impl LinearAttention {
     }
 }
 
-/// LinearAttention of `[batch, length, heads * size]` from a state `[batch, key heads, key size, value size]`, zero by default; the result and the state after the last token.
+/// LinearAttention of `[batch, length, heads * size]`, and its state after the last token.
 ///
-/// With a `decay`, `[batch, length, key heads]` or one for each feature of a key, the state shrinks by its exponential before each token. With a rate `beta`, `[batch, length, key heads or 1]`, a token replaces that part of what its key recalls. Computed in single precision at least.
+/// The initial state, `[batch, key heads, key size, value size]`, is zero by default. With `decay`, `[batch, length, key heads]`
+/// or one value per feature of a key, the state is multiplied by its exponential before each token. With a rate `beta`, `[batch,
+/// length, key heads or 1]`, a token replaces that fraction of the value that the state has for its key (delta rule). Computed in
+/// single precision at least.
 ///
 /// # Panics
-/// If operands are not of the same tokens, or heads do not divide them.
+/// If operands are not of the same tokens, or not divisible by the heads.
 #[inline(never)]
 pub fn linear_attention(
     query: Tensor<3>,
@@ -106,7 +109,7 @@ pub fn linear_attention(
     }
     let query = split_heads(query, query_heads)
         .mul_scalar(scale.unwrap_or(1.0 / (key_size as f64).sqrt()))
-        // Queries that share a state lie beside each other.
+        // Queries that share a state are adjacent.
         .with_shape([batch, key_heads, query_heads / key_heads, length, key_size]);
     let (key, value) = (split_heads(key, key_heads), split_heads(value, key_heads));
     let decay = decay.map(|decay| split_heads(widened(decay), key_heads).exp());
@@ -151,12 +154,12 @@ mod tests {
         length: usize,
         heads: [usize; 2],
         past: bool,
-        /// Decays for each head.
+        /// Decays per head.
         decay: usize,
         beta: usize,
     }
 
-    /// The recurrence, number by number.
+    /// Compares with the recurrence, element by element.
     fn check(case: Case) {
         let Case {
             batch,
@@ -188,8 +191,8 @@ mod tests {
                     let state = &mut states[(b * keys + h) * KEY * VALUE..][..KEY * VALUE];
                     for (i, element) in state.iter_mut().enumerate() {
                         let feature = if case.decay == 1 { 0 } else { i / VALUE };
-                        let place = (token * keys + h) * case.decay + feature;
-                        *element *= dl.as_ref().map_or(1.0, |decay| decay[place].exp());
+                        let at = (token * keys + h) * case.decay + feature;
+                        *element *= dl.as_ref().map_or(1.0, |decay| decay[at].exp());
                     }
                     let key = &kl[(token * keys + h) * KEY..][..KEY];
                     let mut value = vl[(token * keys + h) * VALUE..][..VALUE].to_vec();

@@ -1,4 +1,4 @@
-//! Attention of com.microsoft: all heads at once, with its masks.
+//! Attention operators of com.microsoft, with their masks.
 
 use alloc::vec;
 use burn::tensor::{Bool, DType, FloatDType, Int, Tensor, kind::Basic};
@@ -20,27 +20,27 @@ use crate::{
 mod mask;
 
 pub use mask::KeyMask;
-use mask::shown;
+use mask::visible_keys;
 
-/// How attention is computed.
+/// Attributes of the attention operators of com.microsoft.
 #[derive(Clone, Copy, Debug)]
 pub struct MultiHead {
-    /// A query sees no key after its own position.
+    /// A query attends to no key after its own position.
     pub causal: bool,
-    /// The factor on the products, the inverse root of the head's size by default.
+    /// The factor on the products, by default the inverse square root of the head size.
     pub scale: Option<f64>,
-    /// What is added to the scores of keys that the mask hides.
+    /// Addend of the scores of masked keys.
     pub hidden: f32,
 }
 
-/// Keys and values that precede the new ones.
+/// Keys and values before the new ones.
 pub type Past = Option<(Tensor<4>, Tensor<4>)>;
 
-/// Attention of `[batch, heads, length, size]`, its heads merged. Half precision is computed in single precision.
+/// Attention of `[batch, heads, length, size]`, with its heads merged. Half precision is computed in single precision.
 ///
 /// # Panics
-/// If operands are not those of [`attention`], past keys or values differ from the new ones in more than their number, or mask or bias
-/// are not of these queries and keys.
+/// If operands are not those of [`attention`], past keys or values differ from the new ones in more than their number, or mask or
+/// bias do not fit these queries and keys.
 #[inline(never)]
 pub fn attend(
     query: Tensor<4>,
@@ -54,7 +54,7 @@ pub fn attend(
     attend_with_cache(query, key, value, past, mask, bias, options).0
 }
 
-/// [`attend`], and all keys and values.
+/// Returns [`attend`], and all keys and values.
 #[inline(never)]
 pub fn attend_with_cache(
     query: Tensor<4>,
@@ -66,15 +66,15 @@ pub fn attend_with_cache(
     options: &MultiHead,
 ) -> (Tensor<3>, Tensor<4>, Tensor<4>) {
     let dtype: FloatDType = query.dtype().into();
-    let (length, key, value) = behind(past, key, value);
+    let (length, key, value) = with_past(past, key, value);
     let query = widened(query);
-    let (mask, inner) = seen(&query, &key, length, mask, bias, options);
+    let (mask, inner) = merged_mask(&query, &key, length, mask, bias, options);
     let (keys, values) = (widened(key.clone()), widened(value.clone()));
     let y = attention(query, keys, values, mask, None, &inner);
     (merge_heads(y).cast(dtype), key, value)
 }
 
-/// [`attend_with_cache`], and the scores with all that is added to them.
+/// Returns [`attend_with_cache`], and the scores with mask and bias added.
 #[inline(never)]
 pub fn attend_with_scores(
     query: Tensor<4>,
@@ -86,16 +86,16 @@ pub fn attend_with_scores(
     options: &MultiHead,
 ) -> (Tensor<3>, Tensor<4>, Tensor<4>, Tensor<4>) {
     let dtype: FloatDType = query.dtype().into();
-    let (length, key, value) = behind(past, key, value);
+    let (length, key, value) = with_past(past, key, value);
     let query = widened(query);
-    let (mask, inner) = seen(&query, &key, length, mask, bias, options);
+    let (mask, inner) = merged_mask(&query, &key, length, mask, bias, options);
     let (keys, values) = (widened(key.clone()), widened(value.clone()));
     let shown = AttentionScores::Masked;
     let (y, scores) = attention_with_scores(query, keys, values, mask, None, &inner, shown);
     (merge_heads(y).cast(dtype), key, value, scores.cast(dtype))
 }
 
-/// `x * weight + bias`, in single precision where they are of half precision.
+/// Returns `x * weight + bias`, in single precision if they are of half precision.
 #[inline(never)]
 pub fn project(x: Tensor<3>, weight: Tensor<2>, bias: Option<Tensor<1>>) -> Tensor<3> {
     let (input, of_weight) = (x.dims(), weight.dims());
@@ -107,7 +107,7 @@ pub fn project(x: Tensor<3>, weight: Tensor<2>, bias: Option<Tensor<1>>) -> Tens
     linear(widened(x), widened(weight), bias.map(widened))
 }
 
-/// [`attend`] of queries, keys and values side by side, as [`split_projected`] has them, and of a cache `[2, batch, heads, length, size]`.
+/// [`attend`] of packed queries, keys and values, see [`split_projected`], and a cache `[2, batch, heads, length, size]`.
 #[inline(never)]
 pub fn attend_projected(
     x: Tensor<3>,
@@ -130,7 +130,7 @@ pub fn attend_projected(
     )
 }
 
-/// [`attend_projected`], and the cache with the new keys and values.
+/// Returns [`attend_projected`], and the cache with the new keys and values.
 #[inline(never)]
 pub fn attend_projected_with_cache(
     x: Tensor<3>,
@@ -147,7 +147,7 @@ pub fn attend_projected_with_cache(
     (y, Tensor::stack(vec![key, value], 0))
 }
 
-/// Queries, keys and values side by side in `[batch, length, sizes]`, with the heads of each split.
+/// Splits `[batch, length, sizes]` into queries, keys and values, and each into its heads.
 #[inline(never)]
 pub fn split_projected(x: Tensor<3>, sizes: [usize; 3], heads: [usize; 3]) -> [Tensor<4>; 3] {
     let dims = x.dims();
@@ -165,7 +165,7 @@ pub fn split_projected(x: Tensor<3>, sizes: [usize; 3], heads: [usize; 3]) -> [T
     })
 }
 
-/// Part `at` of what is packed as `[batch, length, heads, parts, size]`, as `[batch, heads, length, size]`.
+/// Returns part `at` of `[batch, length, heads, parts, size]` as `[batch, heads, length, size]`.
 #[inline(never)]
 pub fn unpack(x: Tensor<5>, at: usize) -> Tensor<4> {
     let dims = x.dims();
@@ -173,7 +173,7 @@ pub fn unpack(x: Tensor<5>, at: usize) -> Tensor<4> {
     x.narrow(3, at, 1).squeeze_dim::<4>(3).swap_dims(1, 2)
 }
 
-/// `x` with the part of the bias from `start` on, which has a number for each feature of each head.
+/// Adds the biases from `start` on, one per feature of each head, to `x`.
 #[inline(never)]
 pub fn biased(x: Tensor<4>, bias: Tensor<1>, start: usize) -> Tensor<4> {
     let dims @ [_, heads, _, size] = x.dims();
@@ -191,7 +191,7 @@ pub fn biased(x: Tensor<4>, bias: Tensor<1>, start: usize) -> Tensor<4> {
     sum.cast(dtype)
 }
 
-/// The keys and the values of a cache of both.
+/// Splits a cache into keys and values.
 fn keys_and_values(past: Tensor<5>) -> (Tensor<4>, Tensor<4>) {
     let dims = past.dims();
     ensure!(
@@ -202,8 +202,8 @@ fn keys_and_values(past: Tensor<5>) -> (Tensor<4>, Tensor<4>) {
     (half(0), half(1))
 }
 
-/// How many keys precede, and all keys and values.
-fn behind(past: Past, key: Tensor<4>, value: Tensor<4>) -> (usize, Tensor<4>, Tensor<4>) {
+/// Returns the number of past keys, and all keys and values.
+fn with_past(past: Past, key: Tensor<4>, value: Tensor<4>) -> (usize, Tensor<4>, Tensor<4>) {
     spec::attention::cache(
         past.as_ref().map(|(key, value)| [key.dims(), value.dims()]),
         [key.dims(), value.dims()],
@@ -217,8 +217,8 @@ fn behind(past: Past, key: Tensor<4>, value: Tensor<4>) -> (usize, Tensor<4>, Te
     (length, join(past_key, key), join(past_value, value))
 }
 
-/// What is added to the scores: for hidden keys, for keys after the query, and the bias.
-fn seen(
+/// Returns the addend of the scores: for masked keys, for keys after the query, and the bias.
+fn merged_mask(
     query: &Tensor<4>,
     key: &Tensor<4>,
     past: usize,
@@ -233,12 +233,12 @@ fn seen(
     }
     let zeros = |shape: [usize; 4]| Tensor::<4>::zeros(shape, (&query.device(), query.dtype()));
     let mut added = mask
-        .and_then(|mask| shown(mask, [batch, queries, keys], past))
-        .map(|shown| zeros(shown.dims()).mask_fill(shown.bool_not(), options.hidden));
+        .and_then(|mask| visible_keys(mask, [batch, queries, keys], past))
+        .map(|visible| zeros(visible.dims()).mask_fill(visible.bool_not(), options.hidden));
     if options.causal && queries > 1 {
         let before = added.unwrap_or_else(|| zeros([1; 4]));
         let shape = common(before.dims(), [1, 1, queries, keys]);
-        let after = to_shape(after(query, keys, past), shape);
+        let after = to_shape(later_keys(query, keys, past), shape);
         added = Some(to_shape(before, shape).mask_fill(after, f32::MIN));
     }
     let bias = bias.map(widened);
@@ -250,7 +250,7 @@ fn seen(
         scale: options.scale,
         ..Default::default()
     };
-    // What is added has a number for each query and key.
+    // The kernels take a mask with a value for each query and key.
     let whole = |x: Tensor<4>| {
         let [batch, heads, _, _] = x.dims();
         AttentionMask::Bias(to_shape(x, [batch, heads, queries, keys]))
@@ -258,19 +258,19 @@ fn seen(
     (added.map(whole), inner)
 }
 
-/// The keys after each query; the last query sees them all.
-fn after(query: &Tensor<4>, keys: usize, past: usize) -> Tensor<4, Bool> {
+/// Returns a mask of the keys after each query; it is empty for the last query.
+fn later_keys(query: &Tensor<4>, keys: usize, past: usize) -> Tensor<4, Bool> {
     let queries = query.dims()[2];
-    let places = line(query, queries).add_scalar(past as i64);
-    let last = line(query, queries).equal_scalar(queries as i64 - 1);
-    let places = places.mask_fill(last, keys as i64);
+    let positions = indices(query, queries).add_scalar(past as i64);
+    let last = indices(query, queries).equal_scalar(queries as i64 - 1);
+    let positions = positions.mask_fill(last, keys as i64);
     let shape = [1, 1, queries, keys];
-    let columns = to_shape(line(query, keys).with_shape([1, 1, 1, keys]), shape);
-    columns.greater(to_shape(places.with_shape([1, 1, queries, 1]), shape))
+    let columns = to_shape(indices(query, keys).with_shape([1, 1, 1, keys]), shape);
+    columns.greater(to_shape(positions.with_shape([1, 1, queries, 1]), shape))
 }
 
-/// The numbers from 0 on.
-fn line<K: Basic>(like: &Tensor<4, K>, length: usize) -> Tensor<1, Int> {
+/// Returns `0..length`.
+fn indices<K: Basic>(like: &Tensor<4, K>, length: usize) -> Tensor<1, Int> {
     let device = like.device();
     let dtype = lowered(&device, DType::I64);
     Tensor::arange(0..length as i64, (&device, dtype))
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
     use crate::testing::{float, int, near, noise, same};
 
-    /// Zero queries see all keys alike, so the result is the mean of their values: here of 1, 10 and 100.
+    /// Zero queries weight all keys equally, so the result is the mean of their values: here of 1, 10 and 100.
     fn means(queries: usize, past: usize, mask: Option<KeyMask>, options: MultiHead) -> Vec<f32> {
         let zeros = |length| Tensor::<4>::zeros([1, 1, length, 2], &Default::default());
         let value = float([[[[1f32], [10.0], [100.0]]]]);
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(means(3, 0, None, causal()), [1.0, 5.5, 37.0]);
         assert_eq!(means(2, 0, None, causal()), [1.0, 37.0]);
         assert_eq!(means(2, 1, None, causal()), [5.5, 37.0]);
-        // A hidden key outweighs a later one.
+        // A masked key outweighs a later one.
         let mask = KeyMask::Keys(int([[0i32, 1, 1]]));
         assert_eq!(means(3, 0, Some(mask), causal()), [1.0, 10.0, 55.0]);
     }

@@ -10,12 +10,13 @@ use crate::{
     spec::{equal_axes, equal_shapes, operand},
 };
 
-/// Rotates pairs of features of `[batch, heads, length, size]` by angles, as their cosines and sines, `[batch, length, pairs]`. Features past the pairs stay as they are.
+/// Rotates pairs of features of `[batch, heads, length, size]` by angles, given as their cosines and sines, `[batch, length,
+/// pairs]`. Features after the pairs are unchanged.
 ///
-/// `interleaved` pairs are neighbours; else the first half of the features is paired with the second.
+/// `interleaved` pairs are adjacent; otherwise the first half of the features is paired with the second.
 ///
 /// # Panics
-/// If there are not angles for each place of one batch or all of them, or more pairs than features have.
+/// If there are not angles for each position of one or all batches, or if there are more pairs than the features have.
 #[inline(never)]
 pub fn rotate(x: Tensor<4>, cosine: Tensor<3>, sine: Tensor<3>, interleaved: bool) -> Tensor<4> {
     let dims @ [batch, heads, length, size] = x.dims();
@@ -68,10 +69,10 @@ pub fn rotate(x: Tensor<4>, cosine: Tensor<3>, sine: Tensor<3>, interleaved: boo
     }
 }
 
-/// [`rotate`] of `features`, all if `None`, which must have as many angles as pairs.
+/// [`rotate`] of `features`, all if `None`, with one angle per pair.
 ///
 /// # Panics
-/// As [`rotate`] does, and if there are more or fewer angles.
+/// As [`rotate`] does, and if the number of angles is not that of the pairs.
 #[inline(never)]
 pub fn rotate_features(
     x: Tensor<4>,
@@ -91,10 +92,11 @@ pub fn rotate_features(
     rotate(x, cosine, sine, interleaved)
 }
 
-/// `x * cosine + rotated(x) * sine` along the last axis, where the rotation makes each pair `(a, b)` `(-b, a)`. Angles are those of features or of pairs.
+/// Returns `x * cosine + rotated(x) * sine` along the last axis, where the rotation maps each pair `(a, b)` to `(-b, a)`. There
+/// is one angle per feature or per pair.
 ///
 /// # Panics
-/// If the features are no pairs, or angles do not broadcast to them.
+/// If the number of features is odd, or angles do not broadcast to them.
 #[inline(never)]
 pub fn rotate_pairs<const D: usize>(
     x: Tensor<D>,
@@ -136,7 +138,7 @@ pub fn rotate_pairs<const D: usize>(
     reshape(both, shape)
 }
 
-/// The first and the second of each pair of features.
+/// Returns the first and the second feature of each pair.
 fn pairs<const D: usize>(x: Tensor<D>, interleaved: bool) -> (Tensor<D>, Tensor<D>) {
     let mut shape = x.dims();
     let half = shape[D - 1] / 2;
@@ -196,7 +198,7 @@ mod tests {
             expected.clone(),
             1e-6,
         );
-        // What is permuted counts as what it looks like.
+        // A permuted view has the result of a copy.
         let permuted = x.permute([3, 1, 2, 0]).permute([3, 1, 2, 0]);
         near(
             rotate(permuted, table(2), table(3), interleaved),
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_and_neighbours_are_rotated() {
+    fn halves_and_adjacent_pairs_are_rotated() {
         for interleaved in [false, true] {
             check([2, 3, 4, 8], 2, 4, interleaved);
             check([2, 3, 4, 8], 1, 4, interleaved);
@@ -215,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn features_may_have_angles_of_their_own() {
+    fn features_may_have_their_own_angles() {
         let x = || float::<2>([[1f32, 2.0, 3.0, 4.0]]);
         let (c, s) = ([[1f32, 10.0, 100.0, 1000.0]], [[0.5f32, 0.25, 2.0, 4.0]]);
         let halves = [[1.0 - 1.5, 20.0 - 1.0, 300.0 + 2.0, 4000.0 + 8.0f32]];

@@ -1,5 +1,7 @@
-//! Burn as the macro of the traits of operations sees it: with `fusion`, which decides on the type of CubeCL's tensors and
-//! which another crate may have turned on.
+//! Burn as expanded by the macro `backend_extension`.
+//!
+//! The macro's code depends on the feature `fusion`, which determines the type of CubeCL's tensors and can be enabled by another
+//! crate.
 
 pub use ::burn::*;
 

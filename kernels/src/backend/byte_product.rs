@@ -1,11 +1,11 @@
-//! What products and convolutions of bytes read.
+//! Operands of 8-bit matrix products and convolutions.
 
 use super::burn;
 use burn::backend::{Backend, Dispatch, ExtensionType, tensor::IntTensor};
 
 use super::{Given, Operand, Routed};
 
-/// Two operands, their zero points and scales, a bias of sums, and the scale and zero point of the result.
+/// Operands A and B, their zero points and scales, a bias of the accumulators, and the scale and zero point of the result.
 #[derive(ExtensionType)]
 #[extension_type(fusion: cfg(feature = "cube"))]
 pub struct ByteProduct<B: Backend> {

@@ -1,9 +1,10 @@
-//! How operators call the operations of the table.
+//! Calls of the operations of the table.
 
-/// Calls an operation of the table with tensors, and options after a semicolon; returns its result in tensors of Burn's dispatch.
+/// Calls an operation of the table with tensors, and options after a semicolon; returns its result as tensors of Burn's
+/// dispatch.
 ///
-/// The device of the tensors computes it if it has a kernel for it, else Burn's primitives do. Burn's routing would panic for a backend that
-/// the attribute of the trait leaves out, and features of other crates decide which there are.
+/// The device of the tensors computes it if it has a kernel, otherwise Burn's primitives do. The device is checked first, because
+/// Burn's routing panics for backends that the attribute of the trait omits, and features of other crates can enable these.
 ///
 /// The call is an event, see [`observe`](crate::observe), unless it copies or packs elements: `call!(@copy contiguous(x))`.
 macro_rules! call {

@@ -1,4 +1,4 @@
-//! What a product with a matrix of few bits reads.
+//! Operands of products with packed 2-, 4- or 8-bit weights.
 
 use super::burn;
 use burn::backend::{

@@ -1,6 +1,6 @@
-//! Macros that make traits and implementations of the lines of [`table`](super::table).
+//! Macros that expand the lines of the [`table`](super::table).
 
-/// Makes for each line a module with a trait, and [`Operation`](super::Operation), which names the lines.
+/// Declares for each operation a module with a trait, and the enum [`Operation`](super::Operation) of all operations.
 macro_rules! declare {
     ($(
         $(#[$doc:meta])*
@@ -20,17 +20,17 @@ macro_rules! declare {
         }
 
         impl Operation {
-            /// Bits of the operations that have kernels for the CPU.
+            /// Bit set of the operations that have kernels for the CPU.
             #[cfg(feature = "flex")]
             pub const ON_FLEX: u128 = 0 $($(| bit!($name $flex))?)*;
-            /// Bits of the operations that have kernels for every device of CubeCL.
+            /// Bit set of the operations that have kernels for every CubeCL device.
             #[cfg(feature = "cube")]
             pub const ON_CUBE: u128 = 0 $($(| bit!($name $cube))?)*;
-            /// Bits of the operations that have kernels for devices of wgpu.
+            /// Bit set of the operations that have kernels for wgpu devices.
             #[cfg(feature = "cube")]
             pub const ON_WGPU: u128 = Self::ON_CUBE $($(| bit!($name $wgpu))?)*;
 
-            /// Name of the operation, as events have it.
+            /// Name of the operation in events.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$name => stringify!($name),)*
@@ -51,7 +51,7 @@ macro_rules! bit {
     };
 }
 
-/// Makes the trait of a line: first its operands become parameters, then its result the return type.
+/// Declares the trait of an operation. Its operands and options become parameters, then its result the return type.
 macro_rules! operation {
     (@operands [$x:ident: Float $($rest:tt)*] [[$($done:tt)*] [$($plain:tt)*]] $($tail:tt)*) => {
         operation!(@operands [$($rest)*] [[$($done)* $x: FloatTensor<Self>,] [$($plain)* $x: FloatTensor<Self>,]] $($tail)*);
@@ -127,7 +127,7 @@ macro_rules! operation {
             use super::*;
             use super::burn;
 
-            /// The operation by Burn's primitives, on any backend.
+            /// Default implementation by Burn's primitives, for any backend.
             pub trait Primitives: Backend {
                 #[allow(unused_variables)]
                 fn $name($($plain)* $($option: $type),*) -> $($result)* $body
@@ -152,7 +152,7 @@ macro_rules! operation {
     };
 }
 
-/// Implements the trait of a line for a backend by its kernel, if it has one.
+/// Implements the trait of an operation for a backend, by its kernel if it has one.
 #[cfg(any(feature = "cube", feature = "flex"))]
 macro_rules! implement {
     (@operands [$x:ident: Float $($rest:tt)*] [$($params:tt)*] [$($args:tt)*] $($tail:tt)*) => {

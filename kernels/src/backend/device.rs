@@ -1,11 +1,11 @@
-//! What is known of a device without asking it.
+//! Properties of devices that are known without a query.
 
 use burn::backend::DispatchDevice;
 #[cfg(feature = "cube")]
 use burn::backend::RuntimeId;
 use burn::tensor::{DType, Device};
 
-/// What a device belongs to, as far as it decides on dtypes.
+/// Runtime of a device, as far as it determines dtypes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "flex"), allow(dead_code))]
 pub enum Runtime {
@@ -25,13 +25,13 @@ impl Runtime {
             DispatchDevice::Cube(device) if device.runtime() == RuntimeId::Wgpu => Self::Wgpu,
             #[cfg(feature = "flex")]
             DispatchDevice::Flex(_) => Self::Flex,
-            // Which devices there are the features of other crates decide too.
+            // Features of other crates can enable more devices.
             #[allow(unreachable_patterns)]
             _ => Self::Other,
         }
     }
 
-    /// Whether it computes with values of a dtype as precisely as they are.
+    /// Returns `true` if the runtime computes values of a dtype in full precision.
     pub fn computes(self, dtype: DType) -> bool {
         match self {
             Self::Flex => !matches!(dtype, DType::F16 | DType::BF16),
@@ -39,15 +39,16 @@ impl Runtime {
         }
     }
 
-    /// Whether it keeps values of a dtype that it says to have.
+    /// Returns `true` if the runtime supports a dtype that it claims to have.
     ///
-    /// Shaders have no `exp`, `tanh`, `pow` and the like of 64 bits: where f64 is there, they give anything.
+    /// Shaders have no `exp`, `tanh`, `pow` and the like for f64: devices that have f64 return arbitrary results for
+    /// them.
     pub fn stores(self, dtype: DType) -> bool {
         !(self == Self::Wgpu && dtype == DType::F64)
     }
 }
 
-/// The bytes that a tensor may have on a device at most, where the device limits them: what a kernel can bind.
+/// Returns the maximum number of bytes of a tensor on a device, if limited: the largest buffer that a kernel can bind.
 pub fn most_bytes(device: &Device) -> Option<u64> {
     match device.clone().without_autodiff().as_dispatch() {
         #[cfg(feature = "cube")]
@@ -57,7 +58,7 @@ pub fn most_bytes(device: &Device) -> Option<u64> {
     }
 }
 
-/// Whether bodies for CubeCL run on a device.
+/// Returns `true` if CubeCL kernels run on a device.
 pub fn runs_cubes(device: &Device) -> bool {
     match device.clone().without_autodiff().as_dispatch() {
         #[cfg(feature = "cube")]

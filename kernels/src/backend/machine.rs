@@ -1,4 +1,4 @@
-//! What support vector machines read.
+//! Operands of support vector machines.
 
 use super::burn;
 use burn::backend::{
@@ -8,7 +8,7 @@ use burn::backend::{
 
 use super::{Any, Operand, Routed};
 
-/// Rows of features, and the lists of `classical::svm::Tables`.
+/// Rows of features, and the parameters in `classical::svm::Tables`.
 #[derive(ExtensionType)]
 #[extension_type(fusion: cfg(feature = "cube"))]
 pub struct Machine<B: Backend> {

@@ -1,4 +1,6 @@
-//! Types of results for fusion, which needs them before an operation runs: those of the specification.
+//! Types of results for fusion, which needs them before an operation runs.
+//!
+//! They are those of the specification in [`spec`](crate::spec).
 
 use burn::tensor::Shape;
 use burn_fusion::custom::TensorSpec;
@@ -14,20 +16,20 @@ use crate::spec::{
     types::TensorType,
 };
 
-/// Two results, or none of them.
+/// Two results, both declined if the kernel declines.
 pub type Two = (OutcomeMetadata, OutcomeMetadata);
 
-/// Three results, or none of them.
+/// Three results, all declined if the kernel declines.
 pub type Three = (OutcomeMetadata, OutcomeMetadata, OutcomeMetadata);
 
-/// Outputs and last states of a recurrent operator, and the cell states of an LSTM, or none of them.
+/// Outputs and final states of a recurrent operator, and the cell states of an LSTM; all declined if the kernel declines.
 pub type States = (OutcomeMetadata, OutcomeMetadata, GivenMetadata);
 
 pub fn ty(x: &TensorSpec) -> TensorType {
     TensorType::new(x.shape.clone(), x.dtype)
 }
 
-/// The type of an operand, if it is given.
+/// Returns the type of an operand, if given.
 pub fn given(x: &GivenMetadata) -> Option<TensorType> {
     match x {
         GivenMetadata::Missing => None,
@@ -35,14 +37,14 @@ pub fn given(x: &GivenMetadata) -> Option<TensorType> {
     }
 }
 
-/// The type of an operand.
+/// Returns the type of an operand.
 pub fn any(x: &AnyMetadata) -> TensorType {
     match x {
         AnyMetadata::Float(x) | AnyMetadata::Int(x) | AnyMetadata::Bool(x) => ty(x),
     }
 }
 
-/// The same type and kind as an operand.
+/// Returns the type and kind of an operand.
 pub fn like(x: &AnyMetadata) -> OutcomeMetadata {
     match x {
         AnyMetadata::Float(x) => OutcomeMetadata::Float(x.clone()),
@@ -67,7 +69,7 @@ pub fn ints(x: impl Into<Option<TensorType>>) -> OutcomeMetadata {
     })
 }
 
-/// Type of the integers that accompany a result.
+/// Returns the type of integers that accompany a result.
 pub fn given_ints(x: TensorType) -> GivenMetadata {
     GivenMetadata::Int(tensor(x))
 }
@@ -79,12 +81,12 @@ pub fn two_ints(x: Option<[TensorType; 2]>) -> Two {
     }
 }
 
-/// Scores, and the numbers of their votes.
+/// Returns the types of scores and of their numbers of votes.
 pub fn scores_and_votes([scores, votes]: [TensorType; 2]) -> Two {
     (floats(scores), ints(votes))
 }
 
-/// Integers, their scale and their zero point.
+/// Returns the types of integers, their scale and their zero point.
 pub fn quantized(x: Option<[TensorType; 3]>) -> Three {
     match x {
         Some([y, scale, zero]) => (ints(y), floats(scale), ints(zero)),
@@ -96,7 +98,7 @@ pub fn quantized(x: Option<[TensorType; 3]>) -> Three {
     }
 }
 
-/// The result of a product of bytes.
+/// Returns the type of an 8-bit matrix product.
 pub fn ended(x: Option<TensorType>, ending: Ending) -> OutcomeMetadata {
     match ending {
         Ending::Floats => floats(x),
@@ -104,7 +106,7 @@ pub fn ended(x: Option<TensorType>, ending: Ending) -> OutcomeMetadata {
     }
 }
 
-/// The type of joined tensors, of the kind of the first one.
+/// Returns the type of concatenated tensors, of the kind of the first one.
 pub fn joined(
     parts: &PartsMetadata,
     join: impl FnOnce(&[TensorType]) -> TensorType,
@@ -152,7 +154,7 @@ pub fn element_types(operands: &RecurrenceMetadata) -> ElementTypes {
     }
 }
 
-/// The outputs of all times, the last ones, and the last cell states of an LSTM.
+/// Returns the types of all outputs, the last ones, and the final cell states of an LSTM.
 pub fn outputs(outputs: Option<Outputs>, cell: &Cell) -> States {
     let Some(Outputs { all, last }) = outputs else {
         return (

@@ -14,15 +14,15 @@ use burn::backend::{
 };
 use burn::tensor::{DType, Tensor, kind::Basic};
 
-/// A tensor, or none.
+/// A tensor or an optional tensor.
 pub trait Operand {
     type Primitive;
 
-    /// The tensor of Burn's dispatch; what is quantized becomes floats.
+    /// Converts to a tensor of Burn's dispatch. Quantized tensors become floats.
     fn into_primitive(self) -> Self::Primitive;
 }
 
-/// An operand that may be missing: Burn's routing knows no `Option`.
+/// An optional operand. Burn's routing does not support `Option`.
 #[derive(ExtensionType)]
 #[extension_type(fusion: cfg(feature = "cube"))]
 pub enum Given<B: Backend> {
@@ -32,7 +32,7 @@ pub enum Given<B: Backend> {
     Bool(BoolTensor<B>),
 }
 
-/// An operand of any kind.
+/// An operand of any tensor kind.
 #[derive(ExtensionType)]
 #[extension_type(fusion: cfg(feature = "cube"))]
 pub enum Any<B: Backend> {
@@ -94,7 +94,7 @@ impl<T> Maybe<T> for Option<T> {
     }
 }
 
-/// Operands of Burn's dispatch.
+/// Operands as tensors of Burn's dispatch.
 pub trait Routed {
     /// Bits of the operations that the device has kernels for. A missing operand allows all operations, a tensor that records
     /// gradients none.
@@ -110,7 +110,7 @@ impl<const D: usize, K: Basic> Operand for Tensor<D, K> {
             DType::QFloat(_) => TensorPrimitive::<Dispatch>::QFloat(tensor).tensor(),
             dtype if dtype.is_float() => tensor,
             _ => {
-                // These have no gradients.
+                // Integers and booleans have no gradients.
                 tensor.autodiff = DispatchAutodiffContext::Disabled;
                 tensor
             }
@@ -140,7 +140,7 @@ impl<B: Backend> Operand for Any<B> {
 }
 
 impl Any<Dispatch> {
-    /// A tensor as an operand of its kind.
+    /// Wraps a tensor as an operand of its kind.
     pub fn of<const D: usize, K: Basic>(tensor: Tensor<D, K>) -> Self {
         let tensor = tensor.into_primitive();
         match tensor.dtype() {
@@ -151,7 +151,7 @@ impl Any<Dispatch> {
     }
 }
 
-/// A tensor of Flex without gradients, for kernels that the table does not have.
+/// Returns the Flex tensor, unless it records gradients. For kernels that are not in the table.
 #[cfg(feature = "flex")]
 pub fn on_flex<const D: usize, K: Basic>(
     tensor: &Tensor<D, K>,
@@ -172,7 +172,7 @@ pub fn on_flex<const D: usize, K: Basic>(
     }
 }
 
-/// A tensor of Flex as one of Burn's, which has its rank and kind.
+/// Wraps a Flex tensor of this rank and kind.
 #[cfg(feature = "flex")]
 pub fn of_flex<const D: usize, K: Basic>(tensor: burn::backend::flex::FlexTensor) -> Tensor<D, K> {
     use burn::backend::{BackendTensor, DispatchTensorKind};
@@ -212,7 +212,7 @@ impl<B: Backend> Given<B> {
 }
 
 impl Given<Dispatch> {
-    /// The tensor of whatever kind.
+    /// Returns the tensor of any kind.
     pub fn tensor(self) -> Option<DispatchTensor> {
         match self {
             Self::Missing => None,
@@ -222,7 +222,7 @@ impl Given<Dispatch> {
 }
 
 impl Outcome<Dispatch> {
-    /// The tensor of whatever kind.
+    /// Returns the tensor of any kind.
     pub fn tensor(self) -> Option<DispatchTensor> {
         match self {
             Self::Declined => None,

@@ -1,4 +1,4 @@
-//! Tensors that are joined.
+//! Tensors that are concatenated.
 
 use super::burn;
 use alloc::vec::Vec;
@@ -7,7 +7,7 @@ use burn::tensor::{Tensor, kind::Basic};
 
 use super::{Given, Operand, Routed};
 
-/// Some tensors of one kind and dtype, and none behind them.
+/// Tensors of one kind and dtype; those after the last are `Given::Missing`.
 #[derive(ExtensionType)]
 #[extension_type(fusion: cfg(feature = "cube"))]
 pub struct Parts<B: Backend> {
@@ -26,8 +26,8 @@ pub struct Parts<B: Backend> {
 }
 
 impl<B: Backend> Parts<B> {
-    /// With the result, and the sizes, as many buffers as every device lets a kernel have.
-    pub const MOST: usize = 6;
+    /// Maximum number of tensors. With the result and the sizes, a kernel uses as many buffers as every device supports.
+    pub const MAX_TENSORS: usize = 6;
 
     #[cfg(feature = "cube")]
     pub fn all(self) -> [Given<B>; 6] {

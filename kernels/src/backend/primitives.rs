@@ -1,4 +1,4 @@
-//! The operations of the table by the primitives of any backend.
+//! The operations of the table by Burn's primitives, for any backend.
 
 mod attention;
 mod finish;
@@ -73,7 +73,7 @@ pub fn layer_norm<B: Backend>(
     narrowed::<B>(B::layer_norm(rows, scale, bias, f64::from(epsilon)), dtype)
 }
 
-/// The same values in f32 where they are of half precision, of which Burn sums in half precision.
+/// Casts half precision to f32, because Burn accumulates in half precision.
 pub fn widened<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
     match x.dtype() {
         DType::F16 | DType::BF16 => B::float_cast(x, DType::F32.into()),
@@ -81,7 +81,7 @@ pub fn widened<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
     }
 }
 
-/// What was computed of [`widened`] operands, in the dtype that they had.
+/// Casts the result of [`widened`] operands back to their dtype.
 pub fn narrowed<B: Backend>(y: FloatTensor<B>, dtype: DType) -> FloatTensor<B> {
     if y.dtype() == dtype {
         y

@@ -1,11 +1,11 @@
-//! What a recurrent operator reads.
+//! Operands of recurrent operators.
 
 use super::burn;
 use burn::backend::{Backend, Dispatch, ExtensionType, tensor::FloatTensor};
 
 use super::{Given, Routed};
 
-/// Weights of all directions, and the scale and zero point of such as are quantized.
+/// Weights of all directions, and their scale and zero point if they are quantized.
 #[derive(ExtensionType)]
 #[extension_type(fusion: cfg(feature = "cube"))]
 pub struct Matrices<B: Backend> {
@@ -17,7 +17,7 @@ pub struct Matrices<B: Backend> {
     pub zero: Given<B>,
 }
 
-/// The tensors of a recurrent operator.
+/// Tensors of a recurrent operator.
 #[derive(ExtensionType)]
 #[extension_type(fusion: cfg(feature = "cube"))]
 pub struct Recurrence<B: Backend> {

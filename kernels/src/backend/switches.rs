@@ -1,19 +1,21 @@
-//! Variables of the environment that turn bodies and fusion off.
+//! Environment variables that disable kernels and fusion.
 //!
-//! They are read once. Tests run with each, and a user finds out with them whether a body is at fault.
+//! They are read once. Tests run with each of them, and users can find out whether a kernel is at fault.
 
 use alloc::{format, string::String, vec::Vec};
 use std::{env, ffi::OsStr, sync::OnceLock};
 
-/// Whether every backend computes by primitives: `ONNX_EMBED_PLAIN=1`.
+/// Returns `true` if all operations are computed by primitives: `ONNX_EMBED_PLAIN=1`.
 pub fn is_plain() -> bool {
     static PLAIN: OnceLock<bool> = OnceLock::new();
     *PLAIN.get_or_init(|| chosen("ONNX_EMBED_PLAIN", &[("0", false), ("1", true)]).unwrap_or(false))
 }
 
-/// Obeys `ONNX_EMBED_UNFUSED=1`: operations of CubeCL run one by one. It is to be called before a device has its first tensor.
+/// Applies `ONNX_EMBED_UNFUSED=1`, which disables the fusion of CubeCL operations. Call it before a device has its first
+/// tensor.
 ///
-/// Panics where a device has one already and the variable asks for it.
+/// # Panics
+/// If the variable disables fusion and a device already has tensors.
 pub fn settle() {
     static SETTLED: OnceLock<()> = OnceLock::new();
     SETTLED.get_or_init(|| {
@@ -35,13 +37,14 @@ fn unfuse() {
     }
 }
 
-/// Without the feature nothing fuses.
+/// Does nothing: without the feature there is no fusion.
 #[cfg(not(all(feature = "cube", feature = "fusion")))]
 fn unfuse() {}
 
-/// What a variable chooses; none where it is not set.
+/// Returns the choice of a variable, `None` if it is not set.
 ///
-/// Panics at a word that is not among the choices: a run that is not what it was asked to be shows nothing.
+/// # Panics
+/// If the value is not one of the choices. Ignoring it would hide that the run differs from the requested one.
 pub fn chosen<T: Copy>(variable: &str, choices: &[(&str, T)]) -> Option<T> {
     let word = env::var_os(variable)?;
     match parsed(&word, choices) {

@@ -1,21 +1,21 @@
-//! The table of operations, a line for each: operands, options, result, and the kernels of the devices that have one.
+//! The table of operations: operands, options, result, and kernels.
 //!
-//! From it, [`declare`](super::declare) makes a trait for each operation, whose default is Burn's primitives, and what
-//! routes a call; `flex.rs` and `cube.rs` make implementations. A line is
-//!
+//! From it, [`declare`](super::declare) generates a trait for each operation, with Burn's primitives as the default, and the
+//! dispatch of calls; `flex.rs` and `cube.rs` generate the implementations. Each line has the form
 //! ```text
 //! name(operand: Kind, ..; option: Type, ..) -> Kind, flex[kernel], cube[kernel => type of the result];
 //! ```
 //!
-//! where the kernel is a function of the operands and options in that order, by its path in the device's folder. The type of the result
-//! is for fusion, which needs it before the operation runs, in terms of the types of the operands ([`metadata`](super::metadata)).
+//! where the kernel is a function of the operands and options in that order, by its path in the device's folder. The type of the
+//! result is for fusion, which needs it before the operation runs. It is computed from the types of the operands
+//! ([`metadata`](super::metadata)).
 //!
-//! Kinds of operands are `Float`, `Int` and `Bool`, `MaybeFloat` and so on for those that may be missing, `Any` for numbers of either kind,
-//! and `[Name]` for a struct of tensors. Results of kind `Float` and `Int` have primitives, see [`primitives`](super::primitives);
-//! a kernel for one of kind `MaybeFloat` and so on may decline, and the operator's function computes it otherwise then.
+//! Kinds of operands are `Float`, `Int` and `Bool`, `MaybeFloat` and so on for optional ones, `Any` for tensors of any kind, and
+//! `[Name]` for a struct of tensors. Results of kind `Float` and `Int` have primitives, see [`primitives`](super::primitives); a
+//! kernel with a result of kind `MaybeFloat` and so on may decline, and the operator's function then computes it otherwise.
 //!
-//! `wgpu` in place of `cube` leaves an operation to Burn on CUDA and ROCm: its products use tensor cores, and are fused with what
-//! follows.
+//! `wgpu` instead of `cube` leaves an operation to Burn on CUDA and ROCm, where Burn's products use tensor cores and are fused
+//! with the following operations.
 
 /// Calls a macro with the lines of the table.
 macro_rules! operations {
@@ -25,7 +25,7 @@ macro_rules! operations {
         erf(x: Float) -> Float, flex[elementary::erf];
         /// The greater or the lesser elements of tensors of one shape, NaN where either is.
         extreme(a: Float, b: Float; greatest: bool) -> Float, flex[extreme::extreme];
-        /// Integers as floats of single precision.
+        /// Integers as f32.
         int_to_single(x: Int) -> Float, flex[cast::int_to_single];
         /// `activation(x + sum)`, with a sum of the same shape.
         finish(x: Float, sum: MaybeFloat; activation: Activation) -> Float, flex[elementary::finish];
@@ -35,20 +35,22 @@ macro_rules! operations {
         // Normalization.
         softmax(x: Float; axis: usize) -> Float, flex[softmax::softmax], cube[normalize::softmax => x.clone()];
         log_softmax(x: Float; axis: usize) -> Float, flex[softmax::log_softmax];
-        /// Rows of mean 0 and variance 1, times `scale`, plus `bias`, which have an element for each one of a row.
+        /// Normalizes rows to mean 0 and variance 1, then multiplies by `scale` and adds `bias`, which have one value
+        /// per element of a row.
         layer_norm(rows: Float, scale: Float, bias: MaybeFloat; epsilon: f32) -> Float,
             flex[normalize::layer_norm], cube[normalize::layer_norm => rows.clone()];
-        /// Groups of channels of `[batch, channels, elements]` of mean 0 and variance 1, times `scale`, plus `bias`.
+        /// Normalizes groups of channels of `[batch, channels, elements]` to mean 0 and variance 1, then multiplies by `scale`
+        /// and adds `bias`.
         group_norm(x: Float, scale: Float, bias: Float; groups: usize, epsilon: f32) -> Float,
             flex[normalize::group_norm], cube[normalize::group_norm => x.clone()];
-        /// Rows divided by the root of their mean square, times `scale`, which has an element for each one of a row.
+        /// Rows divided by their root mean square, times `scale`, which has one value per element of a row.
         rms_norm(rows: Float, scale: Float; epsilon: f32) -> Float,
             flex[normalize::rms_norm], cube[normalize::rms_norm => rows.clone()];
-        /// Elements divided by a power of the sum of the squares of their neighbours along the channels.
+        /// Elements divided by a power of the sum of squares of adjacent channels.
         lrn(x: Float; options: Lrn) -> MaybeFloat, flex[lrn::lrn];
 
         // Products and convolutions.
-        /// Products of the matrices of the last two axes; those before broadcast. None is empty.
+        /// Products of the matrices of the last two axes; the axes before broadcast. No operand is empty.
         matmul(a: Float, b: Float) -> Float,
             flex[matmul::matmul], wgpu[product::matmul => tensor(spec::product::result(&ty(a), &ty(b)))];
         /// `x * weight + bias` over the last of at least two axes, none empty, and the epilogue.
@@ -59,9 +61,9 @@ macro_rules! operations {
             flex[conv::pack_filters], cube[conv::pack_filters => weight.clone()];
         /// Weight of a product. A device that packs weights stores the pack in the epilogue.
         factor(weight: Float; epilogue: Epilogue) -> Float, flex[matmul::pack_matrix];
-        /// Weight of a product of bytes. A device that packs weights stores the pack in `packed`.
+        /// Weight of an 8-bit matrix product. A device that packs weights stores the pack in `packed`.
         byte_factor(weight: Int; packed: Packed) -> Int, flex[integer::pack_matrix];
-        /// The weight of a convolution of bytes, in the order in which it is read.
+        /// Weight of an 8-bit convolution in the layout that the device reads.
         byte_filters(weight: Int) -> Int, cube[conv::filters => weight.clone()];
         conv1d(x: Float, weight: Float, bias: MaybeFloat, sum: MaybeFloat; options: ConvOptions<1>, epilogue: Epilogue)
             -> Float, flex[conv::conv1d],
@@ -78,20 +80,21 @@ macro_rules! operations {
             -> Float, flex[conv::conv_transpose2d];
         conv_transpose3d(x: Float, weight: Float, bias: MaybeFloat; options: ConvTransposeOptions<3>, packed: Option<Packed>)
             -> Float, flex[conv::conv_transpose3d];
-        /// The convolution of bytes over the last axes.
+        /// 8-bit convolution over the last axes.
         conv_bytes(operands: [ByteProduct]; options: ConvOptions<3>, integers: Integers) -> MaybeNumber,
             flex[integer::conv],
             cube[integer::conv => ended(byte_shapes(operands).convolution(options, integers.ending), integers.ending)];
-        /// Product of matrices of bytes, with a bias of sums or of floats.
+        /// 8-bit matrix product, with a bias of accumulators or of floats.
         matmul_bytes(operands: [ByteProduct]; integers: Integers) -> MaybeNumber,
             flex[integer::matmul],
             cube[integer::product => ended(byte_shapes(operands).product(integers.ending), integers.ending)];
-        /// `x * matrix + bias` for a matrix of few bits.
+        /// `x * matrix + bias` for packed 2-, 4- or 8-bit weights.
         matmul_bits(x: Float, bias: MaybeFloat; matrix: BitMatrix) -> MaybeFloat, flex[bits::matmul];
-        /// `rows * matrix + bias` for a matrix of few bits on the device, and rows as `round_blocks` returns them if `in_bytes`.
+        /// `rows * matrix + bias` for packed weights on the device. The rows are results of `round_blocks` if
+        /// `in_bytes`.
         matmul_coded(operands: [CodedProduct]; blocks: Blocks, in_bytes: bool) -> MaybeFloat,
             cube[coded::matmul_coded => floats(blocks.product(&ty(&operands.rows)))];
-        /// `size` elements of a row at a time as multiples of a 127th of the largest of them, in f32.
+        /// Rounds each block of `size` elements of a row to multiples of 1/127 of its largest magnitude, in f32.
         round_blocks(x: Float; size: usize) -> MaybeFloat,
             cube[blocks::round_blocks => floats(ty(x).with_dtype(DType::F32))];
         /// Determinants of `[count, size, size]`, none empty.
@@ -100,9 +103,9 @@ macro_rules! operations {
         /// Inverses of `[count, size, size]`, none empty.
         inverses(x: Float) -> MaybeFloat, cube[matrices::inverses => floats(ty(x))];
 
-        /// Attention of `[batch, heads, length, size]`; heads of keys and values serve equally many of queries. A mask, true where a
-        /// key is hidden, and a bias broadcast to the scores. None is empty. Scores of half precision are of single precision, and so is
-        /// their bias.
+        /// Attention of `[batch, heads, length, size]`. Each head of keys and values serves the same number of query heads. A
+        /// mask, true for masked keys, and a bias broadcast to the scores. No operand is empty. Scores of half precision are
+        /// computed in single precision, which is also the dtype of their bias.
         attention(query: Float, key: Float, value: Float, mask: MaybeBool, bias: MaybeFloat; scores: Scores) -> Float,
             flex[attention::attention],
             wgpu[attention::attention => tensor(spec::attention::result(&ty(query), &ty(value)))];
@@ -110,9 +113,9 @@ macro_rules! operations {
         /// Largest element or mean of each window.
         slide(x: Float; slide: Slide) -> MaybeFloat, flex[pool::slide], cube[pool::slide => floats(slide.result(&ty(x)))];
 
-        /// Transforms of `[rows, size, parts]` of floats of 32 or 64 bits.
+        /// Fourier transforms of `[rows, size, parts]` in f32 or f64.
         dft(x: Float; options: Dft) -> MaybeFloat, flex[fft::dft];
-        /// Spectra of the frames of `[batch, size, parts]`, as `dft` returns them; each frame is one `step` after the one before and
+        /// Spectra of the frames of `[batch, size, parts]`, as `dft` returns them. Frames start `step` elements apart and are
         /// multiplied by the window. At least one frame fits.
         stft(x: Float, window: MaybeFloat; step: usize, options: Dft) -> MaybeFloat, flex[fft::stft];
 
@@ -123,7 +126,7 @@ macro_rules! operations {
             cube[recurrent::recurrence => outputs(element_types(operands).outputs(cell, sizes), cell)];
 
         // Copies.
-        /// The elements in row-major order; declines if they are in it.
+        /// The elements in row-major order; declines if they are already contiguous.
         contiguous(x: Any) -> MaybeAny, flex[copy::contiguous];
         /// Elements of the planes of the last two axes at these rows and columns.
         nearest(x: Any; rows: Vec<usize>, columns: Vec<usize>) -> MaybeAny, flex[copy::nearest];
@@ -140,58 +143,61 @@ macro_rules! operations {
                 let [inside, ranges] = spec::indices::within(&ty(indices), *axis);
                 (tensor(inside), given_ints(ranges))
             }];
-        /// Places of index tuples, see `fault::places`, and for each axis the least and the greatest of some indices at a time. No axis is
-        /// empty, and there is a tuple.
+        /// Flat indices of index tuples, see `attempt::checks::flatten_indices`, and the least and the greatest index of each
+        /// range along each axis. No axis is empty, and there is at least one tuple.
         places(tuples: Int; axes: Vec<Axis>) -> MaybeTwo,
             cube[indices::places => two_ints(Some(spec::indices::places(&ty(tuples), axes)))];
         /// Indices of the greatest or the least elements along an axis, in order.
         top_k(x: Any; top: Top) -> MaybeInt, flex[top_k], cube[sort::top_k => ints(top.indices(&any(x)))];
         /// Cumulative sums or products.
         scan(x: Any; scan: Scan) -> MaybeAny, cube[scan::scan_any => like(x)];
-        /// Numbers of elements of a condition that hold up to each one, in row-major order.
+        /// Prefix counts of the elements of a condition that are true, in row-major order.
         counts(condition: Bool) -> MaybeInt, cube[compact::counts => ints(spec::indices::counts(&ty(condition)))];
-        /// The places, `found` of them, at which `counts` grow.
+        /// Indices of the `found` elements at which `counts` increases.
         compact(counts: Int; found: usize) -> MaybeInt, cube[compact::compact => ints(spec::indices::compact(*found))];
-        /// Indices along each axis of places among elements of these sizes, `[places, axes]`; those along the last axis are the values at
-        /// the places, if there are such. There is a place.
+        /// Indices along each axis of the flat indices `places` into these sizes, `[places, axes]`. Those along the last axis are
+        /// read from `values`, if given. At least one index.
         coordinates(places: Int, values: MaybeInt; sizes: Shape) -> MaybeInt,
             cube[compact::coordinates => ints(spec::indices::coordinates(&ty(places), sizes))];
-        /// Places of the rows of `[rows, length]`, none empty, in order, and the numbers of groups of equal ones that begin up to each.
-        /// NaN equals NaN and is the greatest.
+        /// Permutation that sorts the rows of `[rows, length]`, none empty, and for each row in this order the number of groups
+        /// of equal rows so far. NaN equals NaN and is the greatest.
         groups(rows: Any) -> MaybeTwo,
             cube[groups::groups => two_ints(spec::ranking::groups(&any(rows)).map(|places| [places.clone(), places]))];
-        /// Each value at the place, of all places in some order, that stands beside it.
+        /// Writes each value at its index in `places`, which is a permutation.
         permuted(values: Int, places: Int) -> MaybeInt, cube[groups::permuted => ints(ty(values))];
-        /// For each row of running sums and each of its fractions of 2^32 the place whose sum is the first beyond that part of the whole.
+        /// For each row of running sums and each of its fractions of 2^32, the index of the first sum that exceeds
+        /// this fraction of the total.
         draw(sums: Int, fractions: Int) -> MaybeInt, cube[draw::draw => ints(ty(fractions).with_dtype(DType::I32))];
-        /// Tensors one behind another along an axis, at least one, none empty, whose other sizes are equal.
+        /// Concatenation along an axis. There is at least one tensor, none is empty, and their other sizes are equal.
         concat(parts: [Parts]; axis: usize) -> MaybeAny,
             cube[concat::concat => joined(parts, |parts| spec::join::result(parts, *axis))];
 
         // Images.
-        /// The boxes of each batch and class that are kept, `[batch, classes, most]`, and -1 behind them.
+        /// The selected boxes of each batch and class, `[batch, classes, most]`, followed by -1.
         suppress(boxes: Float, scores: Float; form: BoxForm, limits: Limits) -> MaybeInt,
             cube[suppress::suppress => ints(spec::boxes::kept(&ty(boxes), &ty(scores), limits))];
-        /// Regions of images, of which `batches` are some. No operand is empty.
+        /// Samples of regions of the images `batches`. No operand is empty.
         roi_align(x: Float, rois: Float, batches: Int; options: RoiAlign) -> MaybeFloat,
             cube[roi::roi_align => floats(spec::regions::result(&ty(x), &ty(rois), options.output))];
-        /// The greatest elements in parts of regions of images, of which `batches` are some.
+        /// The greatest elements of the cells of regions of the images `batches`.
         max_roi_pool(x: Float, rois: Float, batches: Int; output: [usize; 2], scale: f32) -> MaybeFloat,
             cube[roi::max_roi_pool => floats(spec::regions::result(&ty(x), &ty(rois), *output))];
 
         // Classical models.
-        /// Weights of the leaves of all trees for each target of a row, 0 where none has one, and numbers of these leaves.
+        /// Sums of the leaf weights of all trees for each target of a row, 0 without a weight, and the number of
+        /// leaves that have one.
         tree_votes(walk: [Walk]; election: Election) -> MaybeTwo,
             cube[trees::votes => scores_and_votes(election.result(&any(&walk.rows), &ty(&walk.weights)))];
-        /// Products of rows and vectors, or their sums over the vectors of each class, one group of sums behind the other.
+        /// Products of rows and vectors, or their sums over the vectors of each class, one group of sums after the
+        /// other.
         machine_sums(machine: [Machine]; comparison: Comparison) -> MaybeFloat,
             cube[svm::sums => floats(comparison.result(&any(&machine.rows), &ty(&machine.vectors)))];
-        /// Probabilities of classes for each row of those of pairs, see `classical::svm`.
+        /// Probabilities of classes from the pairwise ones of each row, see `classical::svm`.
         couple(lines: Float; classes: usize) -> MaybeFloat,
             cube[couple::couple => floats(spec::svm::coupled(&ty(lines), *classes))];
 
-        // Quantized numbers.
-        /// The nearest values of a small type, in f32. The input is not of f64.
+        // Quantization.
+        /// The nearest values of a small type, in f32. The input is not f64.
         to_small(x: Float; small: Small, saturate: bool) -> MaybeFloat,
             cube[small::to_small => floats(ty(x).with_dtype(DType::F32))];
         /// Integers of 8 or 16 bits for floats.
@@ -201,7 +207,8 @@ macro_rules! operations {
         quantize_along(x: Float, scale: Float, zero: MaybeInt; dtype: DType, bits: u32) -> MaybeInt,
             flex[quantize::quantize_along],
             cube[quantize::quantize_along => ints(spec::quantize::integers(&ty(x), *dtype))];
-        /// Bytes, in the dtype that the device has for them, that span the values and 0, their scale and their zero point.
+        /// Values quantized to 8 bits over a range that includes 0, in the device's dtype for them, with their scale
+        /// and zero point.
         quantize_dynamic(x: Float; dtype: DType) -> MaybeQuantized,
             flex[quantize::quantize_dynamic],
             cube[quantize::quantize_dynamic => quantized(spec::quantize::dynamic(&ty(x), *dtype))];
@@ -211,7 +218,7 @@ macro_rules! operations {
         /// `dequantize` by scales and zero points that broadcast.
         dequantize_along(x: Int, scale: Float, zero: MaybeInt) -> MaybeFloat,
             flex[quantize::dequantize_along], cube[quantize::dequantize_along => floats(ty(x).with_dtype(DType::F32))];
-        /// The greatest integer of each window, at so many positions.
+        /// Maximum of each window of integers, at this number of output pixels.
         max_pool_int(x: Int; window: Window<2>, positions: [usize; 2]) -> MaybeInt,
             flex[quantize::max_pool], cube[quantize::max_pool => ints(spec::pool::planes(&ty(x), *positions))];
         /// The sum or product of the real values of integers, broadcast.

@@ -1,4 +1,4 @@
-//! Bodies of backends beside the primitives that mean the same.
+//! Kernels of backends compared with primitives.
 
 mod boxes;
 mod bytes;
@@ -10,8 +10,8 @@ mod joins;
 mod launches;
 mod machines;
 mod matrices;
+mod nonzero;
 mod orders;
-mod places;
 mod pools;
 mod quantized;
 mod recurrences;
@@ -33,7 +33,7 @@ use crate::spec::indices::Axis;
 use crate::spec::scores::{Scores, Undefined};
 use crate::testing::{bool, by_flex, device, float, int, near, noise, on_each, same};
 
-/// Calls the method and the primitives with the same operands.
+/// Compares the operation with its primitives on the same operands.
 macro_rules! agree {
     ($method:ident<$rank:literal>($($operand:ident),+ $(; $($option:expr),+)?)) => {{
         let expected = {
@@ -41,7 +41,7 @@ macro_rules! agree {
             primitives::$method::<Dispatch>($($operand),+ $(, $($option.clone()),+)?)
         };
         let expected = Tensor::<$rank>::from_dispatch(expected).into_data();
-        with_each_body(|| {
+        with_each_instruction_set(|| {
             $(let $operand = $operand.clone();)+
             let y = call!($method($($operand),+ $(; $($option.clone()),+)?));
             near(Tensor::<$rank>::from_dispatch(y), expected.clone(), 1e-5);
@@ -49,14 +49,14 @@ macro_rules! agree {
     }};
 }
 
-// Behind the macro that they use.
+// After the macro that they use.
 mod convolutions;
 mod elements;
 mod products;
 mod rows;
 
-/// Runs a test with each set of instructions that Flex has bodies for.
-fn with_each_body(run: impl Fn()) {
+/// Runs a test with each instruction set for which Flex has kernels.
+fn with_each_instruction_set(run: impl Fn()) {
     if Runtime::of(&device()) == Runtime::Flex {
         with_each_set(|_| run());
     } else {
@@ -123,7 +123,7 @@ fn convolutions() {
     }
 }
 
-/// Queries, keys and values of four and of `own` heads.
+/// Returns queries of four heads, and keys and values of `own` heads.
 fn attended(lengths: [usize; 2], own: usize) -> [Tensor<4>; 3] {
     let [queries, keys] = lengths;
     let shapes = [[2, 4, queries, 8], [2, own, keys, 8], [2, own, keys, 6]];
@@ -134,7 +134,7 @@ fn attended(lengths: [usize; 2], own: usize) -> [Tensor<4>; 3] {
     })
 }
 
-/// True at random.
+/// Returns a pseudorandom mask.
 fn hidden(shape: [usize; 4], seed: u64) -> Tensor<4, Bool> {
     noise::<4>(shape, seed).greater_scalar(0.2)
 }
@@ -201,10 +201,10 @@ fn attention_within_windows() {
     };
     for lengths in [[1, 300], [3, 300], [150, 300]] {
         let [queries, keys] = lengths;
-        let place =
+        let position =
             Tensor::<1, Int>::arange(0..queries as i64, &device()).reshape([1, 1, queries, 1]);
         let key = Tensor::<1, Int>::arange(0..keys as i64, &device()).reshape([1, 1, 1, keys]);
-        let distance = key.sub(place);
+        let distance = key.sub(position);
         for own in [1, 4] {
             let [query, key, value] = attended(lengths, own);
             let mask = Some(
@@ -254,7 +254,7 @@ fn attention_with_every_step() {
 }
 
 #[test]
-fn scores_that_are_no_numbers_give_none() {
+fn nan_scores_yield_nan() {
     let [query, key, value] = attended([3, 4], 4);
     for dtype in [DType::F32, DType::F64] {
         let [query, key, value] =
@@ -287,7 +287,7 @@ fn endless_values_of_a_query_that_gives_zero_have_no_sum() {
 }
 
 #[test]
-fn queries_that_see_no_key() {
+fn queries_without_keys() {
     let [query, key, value] = attended([3, 4], 4);
     let hides: fn(usize) -> bool = |row| row == 1;
     let rows = std::array::from_fn::<_, 3, _>(|row| [hides(row); 4]);
@@ -341,7 +341,7 @@ fn indices_within_an_axis() {
         same(Tensor::<1, Int>::from_dispatch(found), [0i64, 2, 0, 2]);
         let is_checked = Runtime::of(&device()) == Runtime::Flex && !switches::is_plain();
         assert_eq!(unchecked.tensor().is_none(), is_checked);
-        // Without a look at them, those outside become the nearest inside.
+        // The primitive clamps indices without checking them.
         let outside = int::<1>([-4i32, 3]).into_primitive();
         let (found, _) = primitives::within::<Dispatch>(outside, -3, axis);
         same(Tensor::<1, Int>::from_dispatch(found), [0i32, 2]);

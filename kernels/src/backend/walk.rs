@@ -1,4 +1,4 @@
-//! What a walk through decision trees reads.
+//! Operands of walks through decision trees.
 
 use super::burn;
 use burn::backend::{
@@ -8,7 +8,7 @@ use burn::backend::{
 
 use super::{Any, Operand, Routed};
 
-/// Rows of features, and the lists of `classical::trees::Tables`.
+/// Rows of features, and the parameters in `classical::trees::Tables`.
 #[derive(ExtensionType)]
 #[extension_type(fusion: cfg(feature = "cube"))]
 pub struct Walk<B: Backend> {

@@ -1,4 +1,4 @@
-//! Distances between rows, for nearest neighbours.
+//! Distances between rows, for nearest-neighbor models.
 
 use alloc::vec::Vec;
 use burn::tensor::Tensor;
@@ -9,12 +9,12 @@ use crate::{
     spec::{equal_axes, operand},
 };
 
-/// Differences that are in memory at once, as far as those of one row are fewer.
-const MOST: usize = 1 << 20;
+/// Maximum number of differences in memory at once, unless those of one row exceed it.
+const MAX_DIFFERENCES: usize = 1 << 20;
 
-/// The squared distances of each row of `a` from each row of `b`, `[rows of a, rows of b]`.
+/// Returns the squared distances of each row of `a` from each row of `b`, `[rows of a, rows of b]`.
 ///
-/// They are sums of squared differences: those of products cancel where rows are near to each other.
+/// They are sums of squared differences. Expanding the square into matrix products would cancel the digits of close rows.
 pub fn squared_distances(a: Tensor<2>, b: Tensor<2>) -> Tensor<2> {
     let ([rows, features], [others, _]) = (a.dims(), b.dims());
     equal_axes(
@@ -29,7 +29,7 @@ pub fn squared_distances(a: Tensor<2>, b: Tensor<2>) -> Tensor<2> {
         return Tensor::zeros(shape, (&a.device(), a.dtype()));
     }
     let b = b.with_shape([1, others, features]);
-    let together = (MOST / (others * features)).max(1);
+    let together = (MAX_DIFFERENCES / (others * features)).max(1);
     let parts: Vec<Tensor<2>> = (0..rows)
         .step_by(together)
         .map(|first| {

@@ -1,4 +1,4 @@
-//! The operators of `ai.onnx.ml` on rows of features.
+//! Operators of `ai.onnx.ml` on rows of features.
 
 use alloc::vec;
 use burn::tensor::{Int, Tensor, kind::Basic};
@@ -14,7 +14,7 @@ use crate::{
 };
 use burn::tensor::DType;
 
-/// What rows are divided by.
+/// Norm that rows are divided by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Norm {
     Max,
@@ -22,7 +22,7 @@ pub enum Norm {
     L2,
 }
 
-/// Scaler: `(x - offset) * scale`, of one element or one for each feature along the last axis.
+/// Scaler: `(x - offset) * scale`, with one value or one for each feature along the last axis.
 pub fn scale<const D: usize>(x: Tensor<D>, offset: Tensor<1>, scale: Tensor<1>) -> Tensor<D> {
     let shape = x.dims();
     ensure_row("offset", &offset, &shape);
@@ -31,7 +31,7 @@ pub fn scale<const D: usize>(x: Tensor<D>, offset: Tensor<1>, scale: Tensor<1>) 
     (x - along(offset)) * along(scale)
 }
 
-/// Fails unless there is one number, or one for each feature along the last axis.
+/// Fails unless there is one value, or one for each feature along the last axis.
 fn ensure_row<K: Basic>(name: &str, row: &Tensor<1, K>, input: &[usize]) {
     let features = input.last().copied().unwrap_or(1);
     row_or_scalar(
@@ -41,7 +41,7 @@ fn ensure_row<K: Basic>(name: &str, row: &Tensor<1, K>, input: &[usize]) {
     );
 }
 
-/// Normalizer: each row divided by its norm, and as it is where that is zero.
+/// Normalizer: divides each row by its norm; rows whose norm is 0 are unchanged.
 pub fn normalize<const D: usize>(x: Tensor<D>, norm: Norm) -> Tensor<D> {
     let shape = x.dims();
     if shape.contains(&0) {
@@ -61,7 +61,7 @@ pub fn normalize<const D: usize>(x: Tensor<D>, norm: Norm) -> Tensor<D> {
     divided.mask_where(zero, x)
 }
 
-/// Imputer: `values`, one or as many as features along the last axis, where `x` is `replaced`.
+/// Imputer: replaces elements equal to `replaced` by `values`, one or one for each feature along the last axis.
 pub fn impute<const D: usize>(x: Tensor<D>, replaced: f64, values: Tensor<1>) -> Tensor<D> {
     let found = if replaced.is_nan() {
         x.clone().is_nan()
@@ -84,13 +84,13 @@ pub fn impute_int<const D: usize>(
     x.mask_where(found, to_shape(lift(values), shape))
 }
 
-/// Binarizer: 1 where `x` is greater than `threshold`, else 0.
+/// Binarizer: 1 where `x` is greater than `threshold`, otherwise 0.
 pub fn binarize<const D: usize>(x: Tensor<D>, threshold: f64) -> Tensor<D> {
     let dtype = x.dtype();
     bool_to_float(x.greater_scalar(threshold), dtype)
 }
 
-/// [`binarize`] for integers, whose type may not have the threshold.
+/// [`binarize`] for integers. The threshold need not be a value of their type.
 pub fn binarize_int<const D: usize>(x: Tensor<D, Int>, threshold: f64) -> Tensor<D, Int> {
     let dtype = x.dtype();
     let (least, most) = match dtype {
@@ -104,8 +104,8 @@ pub fn binarize_int<const D: usize>(x: Tensor<D, Int>, threshold: f64) -> Tensor
     bool_to_int(x.greater_equal_scalar(first.max(least) as i64), dtype)
 }
 
-/// FeatureVectorizer: all behind the first axis as columns, cut off at `count` or filled with
-/// zeros. A vector is a row.
+/// FeatureVectorizer: flattens all axes after the first into columns, truncated or padded with zeros to `count`. A vector is
+/// a row.
 pub fn columns<const D: usize>(x: Tensor<D>, count: usize) -> Tensor<2> {
     let dims = x.dims();
     let rows = if D == 1 { 1 } else { dims[0] };
@@ -125,8 +125,8 @@ pub fn columns<const D: usize>(x: Tensor<D>, count: usize) -> Tensor<2> {
     }
 }
 
-/// OneHotEncoder: a one at the place of the category that each element is, if there is any. `O` is
-/// `D + 1`, or 1 for an element of rank 0.
+/// OneHotEncoder: a 1 at the index of the category that equals the element, if any. `O` is `D + 1`, or 1 for an element of
+/// rank 0.
 pub fn one_hot<const D: usize, const O: usize>(
     x: Tensor<D, Int>,
     categories: Tensor<1, Int>,
@@ -141,15 +141,14 @@ pub fn one_hot<const D: usize, const O: usize>(
     bool_to_float(hot, DType::F32)
 }
 
-/// ArrayFeatureExtractor: the features at `places` along the last axis. A vector is a row. `O` is
-/// `D`, at least 2.
+/// ArrayFeatureExtractor: the features at `indices` along the last axis. A vector is a row. `O` is `D`, at least 2.
 pub fn extract<const D: usize, const I: usize, const O: usize, K: AnyKind + Basic>(
     x: Tensor<D, K>,
-    places: Tensor<I, Int>,
+    indices: Tensor<I, Int>,
 ) -> Tensor<O, K> {
-    let count = places.shape().num_elements();
-    let places: Tensor<1, Int> = reshape(places, [count]);
-    gather(lift::<D, O, K>(x), O - 1, places)
+    let count = indices.shape().num_elements();
+    let indices: Tensor<1, Int> = reshape(indices, [count]);
+    gather(lift::<D, O, K>(x), O - 1, indices)
 }
 
 #[cfg(test)]
@@ -198,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_replaced() {
+    fn missing_values_are_replaced() {
         let x = float::<2>([[f32::NAN, 1.0], [0.0, f32::NAN]]);
         same(
             impute(x.clone(), f64::NAN, float([7.0f32, 8.0])),

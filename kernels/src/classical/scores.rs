@@ -1,4 +1,4 @@
-//! What scores become at the end of a classical model.
+//! Post-transforms of the scores of classical models.
 
 use alloc::{vec, vec::Vec};
 use burn::tensor::{DType, Device, Int, Tensor, TensorData, activation};
@@ -8,27 +8,27 @@ use num_traits::Float as _;
 use crate::dtype::lowered;
 use crate::observe::waits;
 
-/// The last step of a model of ONNX-ML, over the scores of one row.
+/// Post-transform of ONNX-ML, applied to the scores of one row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transform {
     #[default]
     None,
     Softmax,
     Logistic,
-    /// Softmax in which scores of zero stay zero.
+    /// Softmax that keeps scores of zero at zero.
     SoftmaxZero,
-    /// The quantile of the normal distribution.
+    /// Quantile function of the normal distribution.
     Probit,
 }
 
-/// Scores nearer to zero than this are zero to [`Transform::SoftmaxZero`].
+/// Scores whose magnitude is less than this are zero to [`Transform::SoftmaxZero`].
 const ZERO: f64 = 1e-7;
 
-/// The constant of Winitzki's inverse error function.
+/// Constant of Winitzki's inverse error function.
 const SHAPE: f32 = 0.147;
 
 impl Transform {
-    /// Transforms a row.
+    /// Transforms the scores of a row in place.
     pub fn apply(self, row: &mut [f64]) {
         match self {
             Transform::None => {}
@@ -39,10 +39,10 @@ impl Transform {
         }
     }
 
-    /// The scores of two classes of which but the second has one; `other` is what the first has
-    /// where the transform does not tell.
+    /// Returns the scores of two classes, given that of the second; `other` is the first one's, unless the transform
+    /// determines it.
     ///
-    /// So does ONNX Runtime, but for a quantile, to which it adds what its memory holds: here 0.
+    /// As ONNX Runtime, except that it adds uninitialized memory to a quantile; here that is 0.
     pub fn pair(self, score: f64, other: f64) -> [f64; 2] {
         match self {
             Transform::Logistic => [logistic(-score), logistic(score)],
@@ -51,7 +51,7 @@ impl Transform {
         }
     }
 
-    /// What is left of it where there is one score: that to a quantile, as in ONNX Runtime.
+    /// Returns the transform of a single score: only Probit applies, as in ONNX Runtime.
     pub fn of_one(self) -> Transform {
         match self {
             Transform::Probit => Transform::Probit,
@@ -60,7 +60,7 @@ impl Transform {
     }
 }
 
-/// Transforms each row of a tensor. The host computes the rare transforms of rows that it has.
+/// Transforms each row of a tensor. The host computes the rare transforms if it has the rows in memory.
 pub fn transform(x: Tensor<2>, by: Transform) -> Tensor<2> {
     match by {
         _ if x.shape().num_elements() == 0 => x,
@@ -79,7 +79,7 @@ pub fn transform(x: Tensor<2>, by: Transform) -> Tensor<2> {
     }
 }
 
-/// The scores of two classes out of a column with the second's, see [`Transform::pair`].
+/// Returns the scores of two classes from a column with the second's, see [`Transform::pair`].
 pub fn pairs(x: Tensor<2>, by: Transform) -> Tensor<2> {
     if waits(&x.device()) && x.dims()[0] > 0 {
         let other = x.clone().neg().add_scalar(1.0);
@@ -92,7 +92,7 @@ pub fn pairs(x: Tensor<2>, by: Transform) -> Tensor<2> {
     })
 }
 
-/// [`Transform::pair`] of columns.
+/// [`Transform::pair`] for columns.
 pub(super) fn pair(score: Tensor<2>, other: Tensor<2>, by: Transform) -> Tensor<2> {
     let columns = match by {
         Transform::Logistic => vec![
@@ -114,7 +114,7 @@ fn softmax_but_zeros(x: Tensor<2>) -> Tensor<2> {
     counted.mask_where(zeros, small).div(sum)
 }
 
-/// The quantiles of [`probit`].
+/// [`probit`] by primitives.
 fn quantile(score: Tensor<2>) -> Tensor<2> {
     let x = score.mul_scalar(2.0).sub_scalar(1.0);
     let below = x.clone().neg().add_scalar(1.0);
@@ -131,20 +131,20 @@ fn quantile(score: Tensor<2>) -> Tensor<2> {
     root.clone().mask_where(x.lower_elem(0.0), root.neg())
 }
 
-/// The scores of no rows, which no device has to find.
+/// Returns the scores of an empty batch, without a kernel.
 pub(super) fn no_scores(width: usize, dtype: DType, device: &Device) -> Tensor<2> {
     let data = TensorData::new(Vec::<f32>::new(), [0, width]).convert_dtype(dtype);
     Tensor::from_data(data, (device, dtype))
 }
 
-/// The classes of no rows.
+/// Returns the classes of an empty batch.
 pub(super) fn no_classes(device: &Device) -> Tensor<1, Int> {
     let dtype = lowered(device, DType::I64);
     let data = TensorData::new(Vec::<i64>::new(), [0]).convert_dtype(dtype);
     Tensor::from_data(data, (device, dtype))
 }
 
-/// `row(input, output)` of each row, on the host, which has them.
+/// Computes `row(input, output)` for each row on the host, which has the rows in memory.
 fn on_rows(x: Tensor<2>, width: usize, row: impl Fn(&[f64], &mut [f64])) -> Tensor<2> {
     let ([count, inputs], device, dtype) = (x.dims(), x.device(), x.dtype());
     let values: Vec<f64> = match count * inputs {
@@ -164,7 +164,7 @@ fn logistic(score: f64) -> f64 {
     1.0 / (1.0 + (-score).exp())
 }
 
-/// Zeros stay zeros and do not count.
+/// Softmax that excludes zeros from the sum; they stay zeros.
 fn softmax(row: &mut [f64], is_zero: impl Fn(f64) -> bool) {
     let highest = row.iter().copied().fold(f64::MIN, f64::max);
     let mut sum = 0.0;
@@ -179,8 +179,8 @@ fn softmax(row: &mut [f64], is_zero: impl Fn(f64) -> bool) {
     row.iter_mut().for_each(|score| *score /= sum);
 }
 
-/// By the inverse error function of Winitzki, which has three digits and is ONNX's own; in the
-/// precision of ONNX's scores, which tells near one half.
+/// Quantile by Winitzki's inverse error function, which ONNX specifies and which has three digits. Computed in the precision of
+/// ONNX's scores, f32, which matters near one half.
 fn probit(score: f64) -> f64 {
     let x = 2.0 * score as f32 - 1.0;
     let log = ((1.0 - x) * (1.0 + x)).ln();

@@ -1,9 +1,9 @@
 //! Support vector machines.
 //!
-//! The host computes rows that it has one by one, in double precision. A device computes all at once, where its backend has
-//! bodies; where not, the rows are read.
+//! The host computes rows that it has in memory one by one, in double precision. A device computes all rows at once if its
+//! backend has kernels; otherwise the host reads the rows.
 
-mod poll;
+mod device;
 mod tables;
 
 use crate::classical::scores::Transform;
@@ -16,30 +16,30 @@ pub use crate::spec::svm::Kernel;
 use crate::spec::svm::{NEAREST, STEPS, TOLERANCE};
 pub use tables::Tables;
 
-/// The vectors that rows are compared with.
+/// The support vectors, and the kernel function that compares rows with them.
 #[derive(Clone, Debug)]
 pub struct Basis {
     pub kernel: Kernel,
     pub gamma: f64,
     pub coef0: f64,
     pub degree: f64,
-    /// As many numbers for each vector as a row has.
+    /// The vectors, each with as many features as a row.
     pub vectors: Vec<f64>,
     pub count: usize,
 }
 
-/// A machine that predicts a number.
+/// Support vector machine for regression.
 #[derive(Clone, Debug)]
 pub struct Regress {
     pub basis: Basis,
-    /// One a vector.
+    /// One per vector.
     pub coefficients: Vec<f64>,
     pub rho: f64,
-    /// Whether it tells but on which side of zero the number is.
+    /// The result is only the side of zero, 1 or -1.
     pub one_class: bool,
 }
 
-/// A machine that tells classes.
+/// Support vector machine for classification.
 #[derive(Clone, Debug)]
 pub struct Classify {
     pub basis: Basis,
@@ -49,25 +49,25 @@ pub struct Classify {
     pub votes: Votes,
 }
 
-/// How a class is found.
+/// Rule that determines the class.
 #[derive(Clone, Debug)]
 pub enum Votes {
-    /// Each class has a vector, and that of the highest product wins; `positive` when no number of
-    /// the vectors is negative, `probable` when the machine has unused probabilities.
+    /// Each class has a vector, and the greatest product wins. `positive`: no element of the vectors is negative; `probable`: the
+    /// model has probabilities, which are unused.
     Linear { positive: bool, probable: bool },
-    /// Each pair of classes has a machine with a vote.
+    /// Each pair of classes has a machine with one vote.
     Pairs {
-        /// How many vectors each class has.
+        /// Number of vectors of each class.
         sizes: Vec<usize>,
-        /// For each class but one a row with a number for each vector.
+        /// For each class but one, a row with a coefficient for each vector.
         coefficients: Vec<f64>,
-        /// The slope and the offset of each pair's probability.
+        /// Slope and offset of the probability of each pair.
         probabilities: Option<(Vec<f64>, Vec<f64>)>,
     },
 }
 
 impl Basis {
-    /// How near a row is to each vector.
+    /// Returns the kernel function of a row and each vector.
     fn products(&self, row: &[f64]) -> Vec<f64> {
         let features = row.len();
         let vector = |at: usize| &self.vectors[at * features..(at + 1) * features];
@@ -101,7 +101,7 @@ impl Basis {
 }
 
 impl Regress {
-    /// A number for each row of `width` features.
+    /// Returns a value for each row of `width` features.
     pub fn run(&self, rows: &[f64], width: usize, count: usize) -> Vec<f64> {
         by_host("machine_sums");
         self.basis.check(width);
@@ -122,8 +122,8 @@ impl Regress {
 }
 
 impl Classify {
-    /// How many scores a row has: one a class, or with pairs and no probabilities one a pair, two
-    /// where there is one.
+    /// Returns the number of scores of a row: one per class, or for pairs without probabilities one per pair, and two if there is
+    /// one pair.
     pub fn width(&self) -> usize {
         match &self.votes {
             Votes::Pairs {
@@ -134,7 +134,7 @@ impl Classify {
         }
     }
 
-    /// The place of each row's class among the labels, and its scores.
+    /// Returns the index of each row's class among the labels, and its scores.
     pub fn run(&self, rows: &[f64], width: usize, count: usize) -> (Vec<usize>, Vec<f64>) {
         by_host("machine_sums");
         self.basis.check(width);
@@ -193,7 +193,7 @@ impl Classify {
             .iter()
             .scan(0, |end, size| Some(core::mem::replace(end, *end + size)))
             .collect();
-        // What the vectors of class `of` say in row `row`.
+        // Sum over the vectors of class `of`, weighted by row `row` of the coefficients.
         let side = |of: usize, row: usize| -> f64 {
             let range = starts[of]..starts[of] + sizes[of];
             let weights = &coefficients[row * products.len()..(row + 1) * products.len()];
@@ -231,7 +231,7 @@ impl Classify {
     }
 }
 
-/// Every two classes, in the order of their machines.
+/// Returns every pair of classes, in the order of their machines.
 fn pairs(classes: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..classes).flat_map(move |first| (first + 1..classes).map(move |second| (first, second)))
 }
@@ -241,8 +241,8 @@ fn first_highest(scores: &[f64]) -> usize {
     (0..scores.len()).fold(0, higher)
 }
 
-/// Probabilities of classes out of those that one of two is the right one, after Wu, Lin and Weng,
-/// "Probability estimates for multi-class classification by pairwise coupling", second approach.
+/// Returns probabilities of classes from pairwise probabilities, after Wu, Lin and Weng, "Probability estimates for multi-class
+/// classification by pairwise coupling", second approach.
 fn coupled(classes: usize, line: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut pairwise = vec![vec![0.0; classes]; classes];
     for ((first, second), line) in pairs(classes).zip(line) {

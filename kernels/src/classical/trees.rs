@@ -1,10 +1,10 @@
 //! Ensembles of decision trees.
 //!
-//! The host walks the trees of rows that it has, one tree after the other. A device walks all at once, where its backend has a
-//! body; where not, the rows are read.
+//! The host walks the trees of rows that it has in memory, one tree after the other. A device walks all at once if its backend
+//! has a kernel; otherwise the host reads the rows.
 
 mod build;
-mod poll;
+mod device;
 mod tables;
 mod vote;
 
@@ -19,7 +19,7 @@ pub use build::{Indexed, Labelled};
 pub use tables::Tables;
 pub use vote::{Classify, Regress};
 
-/// The numbers that trees compare and add.
+/// Element type that trees compare and add.
 pub trait Number: Copy + PartialOrd + Send + Sync + core::fmt::Debug + 'static {
     const DTYPE: DType;
 
@@ -56,21 +56,21 @@ impl Number for f64 {
 pub struct Forest<T> {
     nodes: Vec<Node<T>>,
     roots: Vec<u32>,
-    /// Where the weights of each leaf start, and the end of the last.
+    /// Offset of the weights of each leaf, and the number of all weights.
     starts: Vec<u32>,
-    /// The target, or class, that a weight counts for.
+    /// Target or class of each weight, and the weight.
     weights: Vec<(u32, T)>,
-    /// The mode of all nodes, when it is one.
+    /// The mode of all nodes, if they have the same.
     mode: Option<Mode>,
-    /// How many features a row must have.
+    /// Minimum number of features of a row.
     features: usize,
 }
 
-/// One branch, in 16 bytes for `f32`.
+/// Inner node of a tree, 16 bytes for `f32`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Node<T> {
     value: T,
-    /// The feature, the mode from bit 28 on and, in the highest bit, whether NaN goes to `yes`.
+    /// Index of the feature, the mode from bit 28 on and, in the highest bit, whether NaN takes the branch `yes`.
     test: u32,
     yes: u32,
     no: u32,
@@ -82,24 +82,24 @@ impl<T: Number> Node<T> {
     }
 }
 
-/// Rows that go through one tree before the next, so that its nodes stay in the cache.
+/// Number of rows that walk one tree before the next, so that its nodes stay in the cache.
 const BLOCK: usize = 64;
-/// Number of steps that are worth a thread.
+/// Number of node visits that are worth a thread.
 #[cfg(feature = "flex")]
 const STEPS: usize = 1 << 18;
 
 impl<T: Number> Forest<T> {
-    /// How many trees there are.
+    /// Returns the number of trees.
     pub fn trees(&self) -> usize {
         self.roots.len()
     }
 
-    /// Gives each block of rows, and its part of `out`, to `visit`; `out` has `per_row` elements for
-    /// each row. Threads share many rows, if kernels have some.
+    /// Calls `visit` with each block of rows and its part of `out`, which has `per_row` elements for each row. Blocks are
+    /// computed in parallel if there are enough rows and the kernels have threads.
     ///
     /// # Panics
     ///
-    /// If rows are shorter than the features that the trees look at.
+    /// If rows have fewer features than the trees use.
     fn each_block<S: Send>(
         &self,
         rows: &[T],
@@ -178,7 +178,7 @@ impl<T: Number> Forest<T> {
     }
 }
 
-/// Whether a feature passes the test of a node whose mode has this number.
+/// Returns `true` if a feature passes the test of a node of this mode.
 fn compare<T: Number>(mode: u32, x: T, value: T) -> bool {
     match mode {
         0 => x <= value,

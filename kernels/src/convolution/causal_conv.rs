@@ -1,4 +1,4 @@
-//! CausalConvWithState: channels convolved with what came before.
+//! CausalConvWithState: depthwise convolution over each element and those before it.
 
 use alloc::vec;
 use burn::tensor::{FloatDType, Tensor, activation::silu};
@@ -11,9 +11,10 @@ use crate::{
     widen::widened,
 };
 
-/// Convolves each channel of `[batch, channels, length]` with its own kernel, `[channels, 1, size]`, over the element itself and those before it; the result, and the last `size - 1` elements for the next call.
+/// Convolves each channel of `[batch, channels, length]` with its own kernel, `[channels, 1, size]`, over each element and those
+/// before it. Returns the result, and the last `size - 1` elements for the next call.
 ///
-/// `state` holds the elements before the first, zeros by default; `gated` results are multiplied by their sigmoid.
+/// `state` contains the elements before the first, zeros by default. `gated` applies Silu to the result.
 #[inline(never)]
 pub fn causal_conv(
     x: Tensor<3>,
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn channels_see_what_came_before() {
+    fn channels_depend_on_earlier_elements() {
         for gated in [false, true] {
             check([2, 3, 5], 4, false, gated);
             check([2, 3, 5], 4, true, gated);

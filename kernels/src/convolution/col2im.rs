@@ -1,4 +1,4 @@
-//! Col2Im: columns of blocks back in an image.
+//! Col2Im: sums columns of windows into an image.
 
 use alloc::vec;
 use burn::tensor::{Tensor, kind::Numeric};
@@ -10,10 +10,10 @@ use crate::{
     sizes::{elements, product},
 };
 
-/// The image of `[batch, channels * block, positions]` in which each window's elements are added at their places. `O` is `S + 2`.
+/// Adds the elements of each window of `[batch, channels * block, positions]` to the image at their pixels. `O` is `S + 2`.
 ///
 /// # Panics
-/// If the numbers of elements of the windows or of their positions do not fit, or the image exceeds the memory limit.
+/// If the number of elements of the windows or of their positions does not fit, or the image exceeds the memory limit.
 pub fn col2im<const S: usize, const O: usize, K: Numeric>(
     x: Tensor<3, K>,
     image: [usize; S],
@@ -36,7 +36,7 @@ pub fn col2im<const S: usize, const O: usize, K: Numeric>(
     if shape.contains(&0) || columns == 0 {
         return Tensor::zeros(shape, (&x.device(), x.dtype()));
     }
-    // Taps and positions of all axes become places along one axis after the other.
+    // Taps and positions of each axis become pixels, one axis after the other.
     let (mut inner, mut done, mut ahead) = (taps, 1, columns);
     let mut y: Tensor<5, K> = x.with_shape([batch * channels, taps, 1, columns, 1]);
     for axis in 0..S {
@@ -44,14 +44,14 @@ pub fn col2im<const S: usize, const O: usize, K: Numeric>(
         ahead /= positions[axis];
         let sizes = [window.kernel[axis], inner * done, positions[axis], ahead];
         y = y.with_shape([batch * channels, sizes[0], sizes[1], sizes[2], sizes[3]]);
-        y = placed(y, &window, axis, image[axis]);
+        y = accumulated(y, &window, axis, image[axis]);
         done *= image[axis];
     }
     reshape(y, shape)
 }
 
-/// The places of an axis of `size`, `[outer, 1, between, size, inner]`, where the elements of `[outer, taps, between, positions, inner]` are added.
-fn placed<const S: usize, K: Numeric>(
+/// Adds the elements of `[outer, taps, between, positions, inner]` to an axis of `size`, `[outer, 1, between, size, inner]`.
+fn accumulated<const S: usize, K: Numeric>(
     x: Tensor<5, K>,
     window: &Window<S>,
     axis: usize,
@@ -78,10 +78,10 @@ fn placed<const S: usize, K: Numeric>(
         .map(|tap| {
             let before = tap * window.dilations[axis];
             let own = spread.clone().narrow(1, tap, 1).narrow(3, 0, reach);
-            // Joined with zeros, it would be computed by a fused kernel that reads them before they are there.
+            // Concatenation with zeros would be fused into a kernel that reads the elements before they are computed.
             let along = before..before + reach;
-            let places = [0..outer, 0..1, 0..between, along, 0..inner];
-            zeros.clone().slice_assign(places, own)
+            let ranges = [0..outer, 0..1, 0..between, along, 0..inner];
+            zeros.clone().slice_assign(ranges, own)
         })
         .reduce(|sum, part| sum + part)
         .expect("a block has elements")

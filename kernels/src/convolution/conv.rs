@@ -51,7 +51,7 @@ convolutions! {
     conv3d conv3d_then 5 3 "depth, height, width";
 }
 
-/// The input with what padding Burn 0.22 rejects: an asymmetric one over three axes, and nowhere else.
+/// Applies the padding that Burn 0.22 rejects: asymmetric padding over three axes.
 fn padded<const D: usize, const S: usize>(
     x: Tensor<D>,
     window: Window<S>,
@@ -63,7 +63,7 @@ fn padded<const D: usize, const S: usize>(
     (padded, window.pads([(0, 0); S]))
 }
 
-/// Fails where the window is larger than the input, the weight has other channels, or what is added another shape.
+/// Fails if the window is larger than the input, the weight has other channels, or the residual addend another shape.
 pub(crate) fn ensure_fits<const D: usize, const S: usize>(
     x: [usize; D],
     weight: [usize; D],

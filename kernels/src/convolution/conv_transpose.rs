@@ -1,4 +1,4 @@
-//! ConvTranspose: each element spreads a kernel over the output.
+//! ConvTranspose: each input element adds a scaled kernel to the output.
 
 use burn::tensor::{Tensor, ops::ConvTransposeOptions};
 
@@ -48,15 +48,16 @@ macro_rules! doors {
 }
 
 doors! {
-    /// Spreads `[batch, channels, length]` by `[channels, outputs / groups, kernel]`; `output_padding` lengthens the end.
+    /// Transposed convolution of `[batch, channels, length]` with `[channels, outputs / groups, kernel]`; `output_padding`
+    /// extends the end.
     conv_transpose1d conv_transpose1d_packed 3 1;
-    /// Spreads `[batch, channels, height, width]` by `[channels, outputs / groups, kernel..]`.
+    /// Transposed convolution of `[batch, channels, height, width]` with `[channels, outputs / groups, kernel..]`.
     conv_transpose2d conv_transpose2d_packed 4 2;
-    /// Spreads `[batch, channels, depth, height, width]` by `[channels, outputs / groups, kernel..]`.
+    /// Transposed convolution of `[batch, channels, depth, height, width]` with `[channels, outputs / groups, kernel..]`.
     conv_transpose3d conv_transpose3d_packed 5 3;
 }
 
-/// The end of an axis that gets the odd element of a padding.
+/// End of an axis that receives the odd element of a padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Odd {
     /// `SAME_LOWER`, and an output shape without automatic padding.
@@ -65,9 +66,10 @@ pub enum Odd {
     End,
 }
 
-/// The padding, and the output padding, with which an input of these spatial sizes becomes an output of those.
+/// Returns the padding, and the output padding, for an input and an output of these spatial sizes.
 ///
-/// Automatic padding without an output shape asks for `input * stride`. What the kernels cannot reach is zero, or the bias.
+/// Automatic padding without an output shape requires `input * stride`. Output pixels that no kernel reaches are zero, or the
+/// bias.
 pub fn fit_output<const S: usize>(
     window: Window<S>,
     output_padding: [usize; S],
@@ -89,7 +91,7 @@ pub fn fit_output<const S: usize>(
     (window.pads(pads), output_padding)
 }
 
-/// Burn pads both ends alike, so a lesser padding at the end becomes output padding and a greater one is cut off.
+/// Burn pads both ends equally, so a smaller padding at the end becomes output padding and a larger one is cropped.
 fn options<const S: usize>(
     window: Window<S>,
     output_padding: [usize; S],
@@ -125,7 +127,7 @@ fn output_sizes<const D: usize, const S: usize>(
     })
 }
 
-/// How many elements the kernels at `size` places reach along `axis`.
+/// Returns the number of elements that the kernels of `size` input elements span along `axis`.
 fn spread<const S: usize>(size: usize, window: &Window<S>, axis: usize) -> usize {
     ensure!(
         size > 0,
@@ -144,7 +146,7 @@ fn spread<const S: usize>(size: usize, window: &Window<S>, axis: usize) -> usize
 fn shortened<const D: usize, const S: usize>(y: Tensor<D>, sizes: [usize; S]) -> Tensor<D> {
     let mut shape = y.dims();
     shape[2..].copy_from_slice(&sizes);
-    // Burn cuts no axis down to nothing.
+    // Burn does not crop an axis to size 0.
     if sizes.contains(&0) {
         return Tensor::zeros(shape, (&y.device(), y.dtype()));
     }
@@ -348,11 +350,11 @@ mod tests {
                 to[1] = group * kernel[1] + offset[1];
                 let mut inside = true;
                 for axis in 0..S {
-                    let place = from[2 + axis] * window.strides[axis]
+                    let coordinate = from[2 + axis] * window.strides[axis]
                         + offset[2 + axis] * window.dilations[axis];
                     let begin = window.pads[axis].0;
-                    inside &= (begin..begin + shape[2 + axis]).contains(&place);
-                    to[2 + axis] = place.wrapping_sub(begin);
+                    inside &= (begin..begin + shape[2 + axis]).contains(&coordinate);
+                    to[2 + axis] = coordinate.wrapping_sub(begin);
                 }
                 if inside {
                     y[flat(&to, &shape)] += xs[flat(&from, &dims)] * ws[flat(&offset, &kernel)];

@@ -1,4 +1,4 @@
-//! Convolution whose taps are moved by offsets.
+//! DeformConv: convolution whose taps are displaced by offsets.
 
 use alloc::vec::Vec;
 use burn::tensor::{Tensor, TensorData};
@@ -7,20 +7,20 @@ use crate::shape::WithShape;
 use crate::{
     convolution::window::Window,
     ensure,
-    image::sample::{linear, read, together},
+    image::sample::{combine_axes, linear, read},
     shape::reshape,
     sizes::elements,
     spec::{self, operand, shaped},
     widen::widened,
 };
 
-/// What [`deform_conv`] reads: each tap of the window at its place plus its offset, zero outside of the input.
+/// Displacement of the taps of [`deform_conv`]. Taps outside the input are zero.
 pub struct Taps<const D: usize> {
     /// `[batch, offset_groups * taps * axes, output..]`.
     pub offset: Tensor<D>,
-    /// What each tap counts, `[batch, offset_groups * taps, output..]`.
+    /// Factor on each tap, `[batch, offset_groups * taps, output..]`.
     pub mask: Option<Tensor<D>>,
-    /// How many parts of the channels have offsets of their own.
+    /// Number of channel groups with their own offsets.
     pub groups: usize,
 }
 
@@ -45,33 +45,33 @@ pub fn deform_conv<const D: usize, const S: usize>(
         return with_bias(y, bias);
     }
     let [batch, channels] = [dims[0], dims[1]];
-    let [places, reads] = [shape[2..].iter().product(), window.kernel.iter().product()];
+    let [outputs, reads] = [shape[2..].iter().product(), window.kernel.iter().product()];
     // The values that the taps gather, and an index for each.
-    elements(&[batch, channels, reads, places], size_of::<i64>());
+    elements(&[batch, channels, reads, outputs], size_of::<i64>());
     let parts = batch * taps.groups;
     let x = widened(x).with_shape([parts, channels / taps.groups, dims[2..].iter().product()]);
-    let offset = widened(taps.offset).with_shape([parts, reads, S, places]);
+    let offset = widened(taps.offset).with_shape([parts, reads, S, outputs]);
     let axes = (0..S).map(|axis| {
         let offset = offset.clone().narrow(2, axis, 1);
         let positions = positions(&window, axis, &shape[2..]);
-        let positions = TensorData::new(positions, [1, reads * places]);
+        let positions = TensorData::new(positions, [1, reads * outputs]);
         let positions = Tensor::<2>::from_data(positions, (&x.device(), x.dtype()));
-        let points = offset.with_shape([parts, reads * places]) + positions;
+        let points = offset.with_shape([parts, reads * outputs]) + positions;
         (linear(points, dims[2 + axis]), dims[2 + axis])
     });
-    let mut columns = read(x.clone(), together(axes));
+    let mut columns = read(x.clone(), combine_axes(axes));
     if let Some(mask) = taps.mask {
-        columns = columns * widened(mask).with_shape([parts, 1, reads * places]);
+        columns = columns * widened(mask).with_shape([parts, 1, reads * outputs]);
     }
     let summed = channels / groups * reads;
-    let columns = columns.with_shape([batch, groups, summed, places]);
+    let columns = columns.with_shape([batch, groups, summed, outputs]);
     let weight = widened(weight).with_shape([1, groups, outputs / groups, summed]);
     let y = weight.matmul(columns).with_shape(shape);
     with_bias(y, bias.map(widened)).cast(dtype)
 }
 
 impl<const D: usize> Taps<D> {
-    /// Fails unless each tap of the window has an offset along each axis at each of its positions in an input.
+    /// Fails unless each tap of the window has an offset along each axis at each output pixel.
     fn ensure_fits<const S: usize>(&self, input: &[usize; D], window: &Window<S>) {
         window.ensure_fits(input);
         let positions = window.positions(core::array::from_fn(|axis| input[2 + axis]), false);
@@ -105,7 +105,7 @@ fn with_bias<const D: usize>(y: Tensor<D>, bias: Option<Tensor<1>>) -> Tensor<D>
     }
 }
 
-/// Where each tap of the window, and then each position, lies along `axis` before it is moved.
+/// Returns the coordinate along `axis` of each tap of the window at each output pixel, before its offset.
 fn positions<const S: usize>(window: &Window<S>, axis: usize, sizes: &[usize]) -> Vec<f32> {
     let along = |sizes: &[usize], step: usize| -> Vec<usize> {
         let inner: usize = sizes[axis + 1..].iter().product();
@@ -115,10 +115,10 @@ fn positions<const S: usize>(window: &Window<S>, axis: usize, sizes: &[usize]) -
             .collect()
     };
     let taps = along(&window.kernel, window.dilations[axis]);
-    let places = along(sizes, window.strides[axis]);
+    let starts = along(sizes, window.strides[axis]);
     let begin = window.pads[axis].0 as f32;
     taps.iter()
-        .flat_map(|tap| places.iter().map(move |place| (tap + place) as f32 - begin))
+        .flat_map(|tap| starts.iter().map(move |start| (tap + start) as f32 - begin))
         .collect()
 }
 

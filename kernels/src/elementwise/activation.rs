@@ -1,4 +1,4 @@
-//! Activations, each one pass over the elements.
+//! Activation functions, each a single pass over the elements.
 
 use burn::tensor::{FloatDType, Int, Tensor};
 
@@ -11,17 +11,17 @@ use crate::{
     widen::widened,
 };
 
-/// Relu: the greater of `x` and 0.
+/// Relu: `max(x, 0)`.
 pub fn relu<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     activated(x, Activation::Relu)
 }
 
-/// LeakyRelu: `x` from 0 on, else `alpha * x`.
+/// LeakyRelu: `x` if at least 0, otherwise `alpha * x`.
 pub fn leaky_relu<const D: usize>(x: Tensor<D>, alpha: f64) -> Tensor<D> {
     activated(x, Activation::LeakyRelu(alpha))
 }
 
-/// HardSigmoid: `alpha * x + beta` between 0 and 1.
+/// HardSigmoid: `alpha * x + beta`, clamped to 0 and 1.
 pub fn hard_sigmoid<const D: usize>(x: Tensor<D>, alpha: f64, beta: f64) -> Tensor<D> {
     activated(x, Activation::HardSigmoid(alpha, beta))
 }
@@ -36,12 +36,12 @@ pub fn softsign<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     activated(x, Activation::Softsign)
 }
 
-/// Celu: `x` above 0, else `alpha * (exp(x / alpha) - 1)`.
+/// Celu: `x` if greater than 0, otherwise `alpha * (exp(x / alpha) - 1)`.
 pub fn celu<const D: usize>(x: Tensor<D>, alpha: f64) -> Tensor<D> {
     activated(x, Activation::Celu(alpha))
 }
 
-/// Elu: `x` above 0, else `alpha * (exp(x) - 1)`.
+/// Elu: `x` if greater than 0, otherwise `alpha * (exp(x) - 1)`.
 pub fn elu<const D: usize>(x: Tensor<D>, alpha: f64) -> Tensor<D> {
     activated(x, Activation::Elu(alpha))
 }
@@ -51,14 +51,14 @@ pub fn gelu_tanh<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     activated(x, Activation::GeluTanh)
 }
 
-/// Selu: `gamma * x` above 0, else `gamma * alpha * (exp(x) - 1)`.
+/// Selu: `gamma * x` if greater than 0, otherwise `gamma * alpha * (exp(x) - 1)`.
 pub fn selu<const D: usize>(x: Tensor<D>, alpha: f64, gamma: f64) -> Tensor<D> {
     activated(x, Activation::Selu(alpha, gamma))
 }
 
-/// PRelu: `x` from 0 on, else `slope * x`, with a slope that broadcasts to `x`.
+/// PRelu: `x` if at least 0, otherwise `slope * x`, with a slope that broadcasts to `x`.
 ///
-/// Burn's own `prelu`, one pass, takes the slopes of one element or of axis 1.
+/// Burn's own `prelu` is a single pass, for a single slope or slopes of axis 1.
 pub fn prelu<const D: usize>(x: Tensor<D>, slope: Tensor<D>) -> Tensor<D> {
     let [dims, slopes] = [x.dims(), slope.dims()];
     broadcasts_to(operand("slope", &slopes), operand("input", &dims));
@@ -84,7 +84,7 @@ pub fn prelu_int<const D: usize>(x: Tensor<D, Int>, slope: Tensor<D, Int>) -> Te
     x.clone().mask_where(negative, x.mul(slope))
 }
 
-/// Softplus, `ln(1 + exp(x))`, without overflow on one side or lost digits on the other.
+/// Softplus, `ln(1 + exp(x))`, without overflow of large inputs or lost digits of small ones.
 pub fn softplus<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     activated(x, Activation::Softplus)
 }
@@ -94,12 +94,12 @@ pub fn mish<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     activated(x, Activation::Mish)
 }
 
-/// ThresholdedRelu: `x` above `alpha`, else 0, also for NaN.
+/// ThresholdedRelu: `x` if greater than `alpha`, otherwise 0, also for NaN.
 pub fn thresholded_relu<const D: usize>(x: Tensor<D>, alpha: f64) -> Tensor<D> {
     activated(x, Activation::ThresholdedRelu(alpha))
 }
 
-/// Shrink: `x + bias` below `-lambda`, `x - bias` above `lambda`, else 0, also for NaN.
+/// Shrink: `x + bias` below `-lambda`, `x - bias` above `lambda`, otherwise 0, also for NaN.
 pub fn shrink<const D: usize>(x: Tensor<D>, lambda: f64, bias: f64) -> Tensor<D> {
     let below = x.clone().lower_scalar(-lambda);
     let above = x.clone().greater_scalar(lambda);
@@ -113,7 +113,7 @@ pub fn swish<const D: usize>(x: Tensor<D>, alpha: f64) -> Tensor<D> {
     activated(x, Activation::Swish(alpha))
 }
 
-/// Silu, which is [`swish`] of `alpha` 1.
+/// Silu: [`swish`] with `alpha` 1.
 pub fn silu<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     activated(x, Activation::Silu)
 }
@@ -130,7 +130,7 @@ pub fn fast_gelu<const D: usize>(x: Tensor<D>, bias: Tensor<1>) -> Tensor<D> {
     in_single(x, |x| gelu_tanh(x.add(lift(widened(bias)))))
 }
 
-/// Fails unless a bias has a number for each feature along the last axis.
+/// Fails unless a bias has one value per feature of the last axis.
 fn ensure_row<const D: usize>(x: &Tensor<D>, bias: &Tensor<1>) {
     let dims = x.dims();
     shaped(
@@ -151,7 +151,7 @@ fn activated<const D: usize>(x: Tensor<D>, activation: Activation) -> Tensor<D> 
     in_single(x, |x| finish(x, None, activation))
 }
 
-/// Computes half precision in single precision, so that it is rounded once.
+/// Computes half precision in single precision, so that it is rounded only once.
 pub fn in_single<const D: usize>(
     x: Tensor<D>,
     run: impl FnOnce(Tensor<D>) -> Tensor<D>,

@@ -1,4 +1,4 @@
-//! Division, remainders, shifts, bounds and signs.
+//! Division, remainders, shifts, clipping and signs.
 
 use burn::tensor::{
     Bool, Int, Tensor,
@@ -13,10 +13,9 @@ use crate::{
     shape::expand::{agreed, to_shape, together},
 };
 
-/// Integer Div: truncates toward zero; a division by zero gives 0.
+/// Integer Div: truncates toward zero; a division by zero yields 0.
 ///
-/// The least integer over -1 is itself. Burn's `div` does the same for divisors other than 0 and, in 64 bits,
-/// -1.
+/// The least integer over -1 is itself. Burn's `div` is equivalent for divisors other than 0 and, in 64 bits, -1.
 pub fn div_int<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D, Int> {
     let (a, b) = agreed(a, b);
     if b.dtype().is_uint() {
@@ -26,18 +25,19 @@ pub fn div_int<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D
     let zero = b.clone().equal_scalar(0);
     let minus = b.clone().equal_scalar(-1);
     let quotient = a.div(b.mask_fill(zero.clone().bool_or(minus.clone()), 1));
-    // A negation wraps, where a product with -1 ends a program with checks of overflow.
+    // Negation wraps; a product with -1 would panic with overflow checks.
     let negative = quotient.clone().neg();
     quotient.mask_where(minus, negative).mask_fill(zero, 0)
 }
 
-/// Integer Mod: the result has the divisor's sign; 0 where the divisor is 0.
+/// Integer Mod: the result has the divisor's sign; 0 if the divisor is 0.
 pub fn modulo<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D, Int> {
     let (a, b) = agreed(a, b);
-    a.remainder(apart_from_units(b))
+    a.remainder(without_units(b))
 }
 
-/// Float Mod: the result has the divisor's sign, a zero also. What an infinite divisor divides is left, or becomes the divisor where it has the other sign.
+/// Float Mod: the result, even a zero, has the divisor's sign. With an infinite divisor the result is the dividend, or the
+/// divisor if their signs differ.
 pub fn modulo_float<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
     let (a, b) = together(a, b);
     let rest = fmod(a, b.clone());
@@ -51,16 +51,16 @@ pub fn modulo_float<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
     rest.mask_where(differs.bool_or(zero), adjusted)
 }
 
-/// Integer Mod with `fmod=1`: the result has the dividend's sign; 0 where the divisor is 0.
+/// Integer Mod with `fmod=1`: the result has the dividend's sign; 0 if the divisor is 0.
 pub fn fmod_int<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D, Int> {
     let (a, b) = agreed(a, b);
-    let b = apart_from_units(b);
+    let b = without_units(b);
     let multiple = a.clone().div(b.clone()).mul(b);
     a.sub(multiple)
 }
 
-/// Divisors by which the same is left, without 0, and without -1, by which the least integer has no quotient.
-fn apart_from_units<const D: usize>(b: Tensor<D, Int>) -> Tensor<D, Int> {
+/// Replaces divisors 0 and -1 by 1, with which the remainder is 0 too. The least integer has no quotient by -1.
+fn without_units<const D: usize>(b: Tensor<D, Int>) -> Tensor<D, Int> {
     let mut unit = b.clone().equal_scalar(0);
     if !b.dtype().is_uint() {
         unit = unit.bool_or(b.clone().equal_scalar(-1));
@@ -75,18 +75,18 @@ pub fn fmod<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
     let negative = a.clone().lower_scalar(0.0);
     let zero = rest.clone().equal_scalar(0.0);
     let signed = rest.clone().mask_where(negative, rest.neg());
-    // A zero has a sign that comparisons do not see.
+    // Comparisons ignore the sign of a zero.
     signed.mask_where(zero, a.mul_scalar(0.0))
 }
 
-/// BitShift to the left; a negative shift, or one by the width or more, gives 0.
+/// BitShift to the left; a negative shift, or one by the width or more, yields 0.
 pub fn shift_left<const D: usize>(a: Tensor<D, Int>, by: Tensor<D, Int>) -> Tensor<D, Int> {
     let (a, by) = together(a, by);
     let out = shifted_out(&by);
     a.bitwise_left_shift(by).mask_fill(out, 0)
 }
 
-/// BitShift to the right; a negative shift, or one by the width or more, leaves nothing but the sign.
+/// BitShift to the right; a negative shift, or one by the width or more, only keeps the sign.
 pub fn shift_right<const D: usize>(a: Tensor<D, Int>, by: Tensor<D, Int>) -> Tensor<D, Int> {
     let (a, by) = together(a, by);
     let out = shifted_out(&by);
@@ -97,9 +97,9 @@ pub fn shift_right<const D: usize>(a: Tensor<D, Int>, by: Tensor<D, Int>) -> Ten
     a.bitwise_right_shift(by.mask_fill(out, most))
 }
 
-/// Clip to bounds of one element each; the upper bound wins where they cross, and NaN stays.
+/// Clip with bounds of one element each. If the bounds cross, the upper one applies; NaN stays NaN.
 ///
-/// For bounds known on the host, Burn's `clamp_min` followed by `clamp_max` does the same.
+/// For bounds known on the host, Burn's `clamp_min` followed by `clamp_max` is equivalent.
 pub fn clip<const D: usize, K: Ordered>(
     x: Tensor<D, K>,
     lower: Option<Tensor<1, K>>,
@@ -124,13 +124,13 @@ pub fn clip<const D: usize, K: Ordered>(
     }
 }
 
-/// Sign of floats: -1, 0 or 1, and NaN of NaN. For integers Burn's `sign` is right.
+/// Sign of floats: -1, 0 or 1, and NaN for NaN. For integers Burn's `sign` is correct.
 pub fn sign<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     let nan = x.clone().is_nan();
     x.clone().sign().mask_where(nan, x)
 }
 
-/// IsInf with a choice of signs.
+/// IsInf for the selected signs.
 pub fn is_inf<const D: usize>(x: Tensor<D>, negative: bool, positive: bool) -> Tensor<D, Bool> {
     match (negative, positive) {
         (true, true) => x.is_inf(),

@@ -1,6 +1,6 @@
 //! BitCast between floats and integers.
 //!
-//! Burn has no such operation: the bits are read by the host.
+//! Burn has no such operation: the host reads the bits.
 
 use alloc::vec::Vec;
 use burn::tensor::{DType, Int, Tensor, TensorData};
@@ -11,13 +11,13 @@ use crate::{
     reader::{Blocking, Reader, Waiting, now},
 };
 
-/// The bits of floats of dtype `from` as integers of the equally wide dtype `to`.
+/// Returns the bits of floats of dtype `from` as integers of dtype `to`, which has the same width.
 #[inline(never)]
 pub fn float_to_int<const D: usize>(x: Tensor<D>, from: DType, to: DType) -> Tensor<D, Int> {
     now(float_to_int_by(x, from, to, Blocking))
 }
 
-/// [`float_to_int`] without blocking.
+/// Async version of [`float_to_int`].
 pub async fn float_to_int_async<const D: usize>(
     x: Tensor<D>,
     from: DType,
@@ -37,13 +37,13 @@ async fn float_to_int_by<const D: usize>(
     Tensor::from_data(data, (&device, lowered(&device, to)))
 }
 
-/// The floats of dtype `to` whose bits are integers of the equally wide dtype `from`.
+/// Returns the floats of dtype `to` whose bits are integers of dtype `from`, which has the same width.
 #[inline(never)]
 pub fn int_to_float<const D: usize>(x: Tensor<D, Int>, from: DType, to: DType) -> Tensor<D> {
     now(int_to_float_by(x, from, to, Blocking))
 }
 
-/// [`int_to_float`] without blocking.
+/// Async version of [`int_to_float`].
 pub async fn int_to_float_async<const D: usize>(
     x: Tensor<D, Int>,
     from: DType,
@@ -63,13 +63,13 @@ async fn int_to_float_by<const D: usize>(
     Tensor::from_data(data, (&device, lowered(&device, to)))
 }
 
-/// The bits of floats that travel in f32, as bytes. All NaNs of a type become one of them.
+/// Returns the bits of small floats, stored in f32, as bytes. All NaNs of a type become the same one.
 #[inline(never)]
 pub fn small_to_int<const D: usize>(x: Tensor<D>, small: Small) -> Tensor<D, Int> {
     now(small_to_int_by(x, small, Blocking))
 }
 
-/// [`small_to_int`] without blocking.
+/// Async version of [`small_to_int`].
 pub async fn small_to_int_async<const D: usize>(x: Tensor<D>, small: Small) -> Tensor<D, Int> {
     small_to_int_by(x, small, Waiting).await
 }
@@ -93,13 +93,13 @@ async fn small_to_int_by<const D: usize>(
     Tensor::from_data(data, (&device, lowered(&device, DType::U8)))
 }
 
-/// The floats, to travel in f32, whose bits are these bytes.
+/// Returns the small floats, stored in f32, whose bits are these bytes.
 #[inline(never)]
 pub fn int_to_small<const D: usize>(x: Tensor<D, Int>, small: Small) -> Tensor<D> {
     now(int_to_small_by(x, small, Blocking))
 }
 
-/// [`int_to_small`] without blocking.
+/// Async version of [`int_to_small`].
 pub async fn int_to_small_async<const D: usize>(x: Tensor<D, Int>, small: Small) -> Tensor<D> {
     int_to_small_by(x, small, Waiting).await
 }
@@ -119,7 +119,7 @@ async fn int_to_small_by<const D: usize>(
     Tensor::from_data(TensorData::new(codes, dims), (&device, DType::F32))
 }
 
-/// The same bytes under another dtype.
+/// Reinterprets the bytes as another dtype.
 fn recast(data: TensorData, from: DType, to: DType) -> TensorData {
     let data = data.convert_dtype(from);
     let shape = data.shape().clone();

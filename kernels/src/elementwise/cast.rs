@@ -1,4 +1,4 @@
-//! Cast: every kind and dtype to every other.
+//! Cast between all kinds and dtypes.
 
 use burn::tensor::{Bool, DType, FloatDType, Int, IntDType, Tensor, kind::Numeric};
 
@@ -6,20 +6,20 @@ use crate::backend::call;
 use crate::dtype::{computed, lowered, stored};
 use crate::{quantize::small::to_bits, spec::quantize::range};
 
-/// Rounds to the nearest value of `dtype`, ties to even; what is too large becomes infinite.
+/// Rounds to the nearest value of `dtype`, ties to even. Values that are too large become infinite.
 pub fn float_to_float<const D: usize>(x: Tensor<D>, dtype: DType) -> Tensor<D> {
     let nearest: FloatDType = stored(&x.device(), dtype).into();
     computed(x.cast(nearest), dtype)
 }
 
-/// Truncates toward zero; what is out of range becomes the nearest bound. NaN becomes 0 on CPUs, any number on GPUs.
+/// Truncates toward zero. Values out of range are clamped; NaN becomes 0 on CPUs, any value on GPUs.
 pub fn float_to_int<const D: usize>(x: Tensor<D>, dtype: DType) -> Tensor<D, Int> {
     let there = lowered(&x.device(), dtype);
     let y = x.cast(IntDType::from(there));
     if there.size() <= dtype.size() {
         return y;
     }
-    // A wider dtype stands for it, whose bounds are not its own.
+    // A wider dtype replaces it, so its bounds are applied explicitly.
     let [least, most] = range(dtype, 8 * dtype.size() as u32);
     y.clamp(least as i64, most as i64)
 }
@@ -33,7 +33,7 @@ pub fn int_to_float<const D: usize>(x: Tensor<D, Int>, dtype: DType) -> Tensor<D
     computed(x.cast(nearest), dtype)
 }
 
-/// Keeps the low bits, as two's complement.
+/// Truncates to the low bits, as two's complement.
 pub fn int_to_int<const D: usize>(x: Tensor<D, Int>, dtype: DType) -> Tensor<D, Int> {
     let there = lowered(&x.device(), dtype);
     if there.size() > dtype.size() {
@@ -42,18 +42,18 @@ pub fn int_to_int<const D: usize>(x: Tensor<D, Int>, dtype: DType) -> Tensor<D, 
     x.cast(IntDType::from(there))
 }
 
-/// True where the element is not zero; NaN is true.
+/// Returns `true` for elements other than 0, NaN included.
 pub fn to_bool<const D: usize, K: Numeric>(x: Tensor<D, K>) -> Tensor<D, Bool> {
     x.not_equal_scalar(0)
 }
 
-/// 1 where true, 0 where false.
+/// Converts `true` to 1 and `false` to 0.
 pub fn bool_to_float<const D: usize>(x: Tensor<D, Bool>, dtype: DType) -> Tensor<D> {
     let dtype: FloatDType = lowered(&x.device(), dtype).into();
     x.cast(dtype)
 }
 
-/// 1 where true, 0 where false.
+/// Converts `true` to 1 and `false` to 0.
 pub fn bool_to_int<const D: usize>(x: Tensor<D, Bool>, dtype: DType) -> Tensor<D, Int> {
     let dtype: IntDType = lowered(&x.device(), dtype).into();
     x.cast(dtype)

@@ -1,7 +1,7 @@
-//! Powers of e, the error function, sigmoid, tanh and Gelu.
+//! Exponential and error function, sigmoid, tanh and Gelu.
 //!
-//! On the CPU the first two are the polynomials of ONNX Runtime, rounded at the same places, and the others
-//! within 4 units in the last place of the exact result.
+//! On the CPU, the first two use the polynomials of ONNX Runtime with the same roundings, and the others are within 4 units in
+//! the last place of the exact result.
 
 use burn::tensor::Tensor;
 
@@ -22,12 +22,12 @@ pub fn tanh<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     finish(x, None, Activation::Tanh)
 }
 
-/// `1 / (1 + exp(-x))`.
+/// Returns `1 / (1 + exp(-x))`.
 pub fn sigmoid<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     finish(x, None, Activation::Sigmoid)
 }
 
-/// `x * (1 + erf(x / sqrt(2))) / 2`.
+/// Returns `x * (1 + erf(x / sqrt(2))) / 2`.
 pub fn gelu<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     finish(x, None, Activation::Gelu)
 }

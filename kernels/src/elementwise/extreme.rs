@@ -4,12 +4,12 @@ use burn::tensor::{Tensor, kind::Ordered};
 
 use crate::{backend::call, shape::expand::together};
 
-/// The greater of two, NaN where either is.
+/// Returns the greater of two elements, NaN if either is.
 pub fn max<const D: usize, K: Ordered>(a: Tensor<D, K>, b: Tensor<D, K>) -> Tensor<D, K> {
     extreme(a, b, true)
 }
 
-/// The lesser of two, NaN where either is.
+/// Returns the lesser of two elements, NaN if either is.
 pub fn min<const D: usize, K: Ordered>(a: Tensor<D, K>, b: Tensor<D, K>) -> Tensor<D, K> {
     extreme(a, b, false)
 }

@@ -1,4 +1,4 @@
-//! Pow, whose operands may be of different kinds and dtypes.
+//! Pow, whose operands may have different kinds and dtypes.
 
 use burn::tensor::{DType, FloatDType, Int, IntDType, Tensor};
 
@@ -8,7 +8,7 @@ use crate::{
     shape::expand::{agreed, together},
 };
 
-/// Pow of floats, computed in the wider dtype of both; the result has the base's.
+/// Pow of floats, computed in the wider dtype of both; the result has that of the base.
 pub fn pow_float_float<const D: usize>(base: Tensor<D>, exponent: Tensor<D>) -> Tensor<D> {
     let (base, exponent) = agreed(base, exponent);
     let (dtype, other) = (base.dtype(), exponent.dtype());
@@ -20,7 +20,7 @@ pub fn pow_float_float<const D: usize>(base: Tensor<D>, exponent: Tensor<D>) -> 
     base.powf(exponent.cast(float))
 }
 
-/// Pow of a float by an integer, which is odd or even however large it is.
+/// Pow of a float with an integer exponent. Its parity is exact for any magnitude.
 pub fn pow_float_int<const D: usize>(base: Tensor<D>, exponent: Tensor<D, Int>) -> Tensor<D> {
     let (base, exponent) = agreed(base, exponent);
     let (dtype, wide) = (base.dtype(), lowered(&base.device(), DType::F64));
@@ -32,7 +32,7 @@ pub fn pow_float_int<const D: usize>(base: Tensor<D>, exponent: Tensor<D, Int>) 
         let wide = FloatDType::from(wide);
         return base.cast(wide).powf(exponent.cast(wide)).cast(float);
     }
-    // Floats of single precision are even from here on.
+    // From this magnitude on, all f32 are even.
     let (base, exponent) = together(base, exponent);
     let odd = exponent.clone().bitwise_and_scalar(1).equal_scalar(1);
     let negative = base.clone().lower_scalar(0.0).bool_and(odd);
@@ -40,8 +40,8 @@ pub fn pow_float_int<const D: usize>(base: Tensor<D>, exponent: Tensor<D, Int>) 
     power.clone().mask_where(negative, power.neg())
 }
 
-/// Pow of an integer by a float. Whole exponents are those of integers; other powers are computed in the widest float that the
-/// device has, and truncated toward zero.
+/// Pow of an integer with a float exponent. Integral exponents are computed as integers; other powers in the widest float type of
+/// the device, truncated toward zero.
 pub fn pow_int_float<const D: usize>(base: Tensor<D, Int>, exponent: Tensor<D>) -> Tensor<D, Int> {
     let (dtype, wide) = (base.dtype(), lowered(&base.device(), DType::F64));
     let float = FloatDType::from(wide);
@@ -49,7 +49,7 @@ pub fn pow_int_float<const D: usize>(base: Tensor<D, Int>, exponent: Tensor<D>) 
     let power = float_to_int(base.clone().cast(float).powf(exponent.clone()), dtype);
     let whole = exponent.clone().equal(exponent.clone().round());
     let whole = whole.bool_and(exponent.clone().is_inf().bool_not());
-    // Floats are even from here on.
+    // From this magnitude on, all floats of the type are even.
     let (even, int) = match wide {
         DType::F64 => ((1u64 << 53) as f64, DType::I64),
         _ => ((1u64 << 24) as f64, DType::I32),
@@ -60,9 +60,9 @@ pub fn pow_int_float<const D: usize>(base: Tensor<D, Int>, exponent: Tensor<D>) 
     power.mask_where(whole, pow_int_int(base, exponent))
 }
 
-/// Pow of integers by squaring, which wraps as products do.
+/// Pow of integers by squaring, which wraps like products.
 ///
-/// A negative exponent gives 0 unless the base is 1 or -1.
+/// A negative exponent yields 0 unless the base is 1 or -1.
 pub fn pow_int_int<const D: usize>(
     base: Tensor<D, Int>,
     exponent: Tensor<D, Int>,
@@ -72,7 +72,7 @@ pub fn pow_int_int<const D: usize>(
     if !base.dtype().is_uint() {
         unit = unit.bool_or(base.clone().equal_scalar(-1));
     }
-    // Beyond 62, and below 0 where a base has powers, only parity counts. What is left fits the dtype of every base.
+    // Above 62, and below 0 for a base of 1 or -1, only the parity matters. The reduced exponent fits the dtype of any base.
     let mut beyond = exponent.clone().greater_scalar(62);
     let mut square = base;
     if !exponent.dtype().is_uint() {
@@ -89,7 +89,7 @@ pub fn pow_int_int<const D: usize>(
         let even = left.clone().bitwise_and_scalar(1).equal_scalar(0);
         power = power.mul(square.clone().mask_fill(even, 1));
         left = left.bitwise_right_shift_scalar(1);
-        // A square that nothing needs could overflow, which Burn rejects in debug builds.
+        // An unused square could overflow, which Burn rejects in debug builds.
         let done = left.clone().equal_scalar(0);
         let factor = square.mask_fill(done, 1);
         square = factor.clone().mul(factor);

@@ -1,4 +1,4 @@
-//! State of the step that runs, for each thread, and how its panics are caught.
+//! Per-thread state of the running node, and catching of panics.
 
 use alloc::boxed::Box;
 use core::any::Any;
@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::Fault;
 
-/// The node that runs.
+/// The running node.
 pub mod current {
     use core::cell::Cell;
 
@@ -25,7 +25,7 @@ pub mod current {
     }
 }
 
-/// The innermost node that a panic went through.
+/// The innermost node that a panic unwound through.
 pub mod passed {
     use core::cell::Cell;
 
@@ -35,7 +35,7 @@ pub mod passed {
         static PASSED: Cell<Option<Name>> = const { Cell::new(None) };
     }
 
-    /// A node is left.
+    /// Records the node that is left if a panic unwinds.
     pub fn note(left: Option<Name>) {
         if std::thread::panicking() && PASSED.get().is_none() {
             PASSED.set(left);
@@ -64,17 +64,17 @@ pub mod attempted {
     }
 }
 
-/// Returns the value of the function, or its panic.
+/// Returns the value of the function, or the payload of its panic.
 pub fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
     passed::take();
     catch_unwind(AssertUnwindSafe(run))
 }
 
-/// Ends the step that runs.
+/// Unwinds to the enclosing attempt, or panics.
 #[track_caller]
 pub fn unwind(fault: Fault) -> ! {
     if attempted::get() {
-        // Nothing of it is printed.
+        // Does not call the panic hook, so nothing is printed.
         resume_unwind(Box::new(fault));
     }
     panic!("{fault}");

@@ -65,7 +65,7 @@ struct Operands {
     plan: AttentionPlan,
 }
 
-/// Queries and heads of keys and values that one thread computes.
+/// Queries, and heads of keys and values, that one thread computes.
 struct Part {
     batch: usize,
     own: Range<usize>,
@@ -237,7 +237,7 @@ impl Operands {
         parts.collect()
     }
 
-    /// Heads of queries that share heads of keys.
+    /// Returns the query heads that share heads of keys.
     fn heads(&self, own: Range<usize>) -> Range<usize> {
         let group = self.sizes.group();
         own.start * group..own.end * group
@@ -267,7 +267,7 @@ impl Packed {
     }
 }
 
-/// The smallest range that contains all of these.
+/// Returns the smallest range that contains all of these.
 fn joined<'a>(ranges: impl Iterator<Item = &'a Range<usize>>) -> Range<usize> {
     let ranges = ranges.filter(|range| !range.is_empty()).cloned();
     let all = ranges.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end));

@@ -1,4 +1,4 @@
-//! Integers as floats.
+//! Casts of integers to floats.
 
 use burn::backend::{Flex, flex::FlexTensor, ops::IntTensorOps};
 use burn::tensor::{DType, FloatDType, TensorData};
@@ -8,7 +8,7 @@ use super::{
     simd::{MulAdd, compiled_per_set},
 };
 
-/// Integers of 32 bits that nothing else reads become floats where they lie: sums of products are large.
+/// Casts 32-bit integers to floats in place, if no other tensor reads them: accumulators of products are large.
 pub fn int_to_single(x: FlexTensor) -> FlexTensor {
     let is_whole = x.is_contiguous() && x.layout().start_offset() == 0;
     if x.dtype() != DType::I32 || !is_whole || !x.is_unique() {
@@ -21,7 +21,7 @@ pub fn int_to_single(x: FlexTensor) -> FlexTensor {
 }
 
 compiled_per_set! {
-    /// Elements whose bits are those of integers become these.
+    /// Replaces the bits of integers by floats.
     fn floats(elements: &mut [f32]) = floats_of;
 }
 

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{backend::primitives, spec::epilogue::Activation};
 
-/// Elements of a block, which stays in the L1 cache from one step to the next.
+/// Number of elements in a block, which stays in the L1 cache between steps.
 const BLOCK: usize = 1 << 11;
 
 /// Minimum number of elements of a plane: smaller ones have too much fixed cost.
@@ -30,7 +30,7 @@ struct Channels<'a> {
     activation: Activation,
 }
 
-/// `activation(x * factor + offset)`, in the memory of `x` if no other tensor has it.
+/// Returns `activation(x * factor + offset)`, in the memory of `x` if no other tensor uses it.
 pub fn scale(
     x: FlexTensor,
     factor: FlexTensor,
@@ -96,7 +96,7 @@ mod tests {
         testing::{near, noise},
     };
 
-    /// The definition, by Burn's operations.
+    /// Returns the result by Burn's operations.
     fn in_steps<const D: usize>(x: Tensor<D>, factor: Tensor<1>, offset: Tensor<1>) -> Tensor<D> {
         let mut channels = [1; D];
         channels[1] = x.dims()[1];

@@ -17,13 +17,13 @@ pub use concat::concat;
 use nearest::picked_planes;
 pub use strided::dense;
 
-/// The elements in row-major order. Declines if they are already.
+/// Returns the elements in row-major order. Declines if they are already.
 pub fn contiguous(x: Any<Flex>) -> Outcome<Flex> {
     let x = tensor(x);
     outcome((!x.is_contiguous()).then(|| dense(x)))
 }
 
-/// The elements of planes (the last two axes) at these rows and columns. Declines if one is out of bounds.
+/// Returns the elements of planes (the last two axes) at these rows and columns. Declines if one is out of bounds.
 pub fn nearest(x: Any<Flex>, rows: Vec<usize>, columns: Vec<usize>) -> Outcome<Flex> {
     outcome(picked_planes(tensor(x), &rows, &columns))
 }
@@ -47,18 +47,18 @@ macro_rules! by_words {
 }
 use by_words;
 
-/// The words of a tensor's memory, or `None` if it is not aligned.
+/// Returns the words of a tensor's memory, or `None` if it is not aligned.
 fn words<T: Word>(x: &FlexTensor) -> Option<&[T]> {
     bytemuck::try_cast_slice(x.bytes()).ok()
 }
 
-/// The words of a contiguous tensor.
+/// Returns the words of a contiguous tensor.
 fn dense_words<T: Word>(x: &FlexTensor) -> Option<&[T]> {
     let first = x.layout().start_offset();
     words(x)?.get(first..first + x.layout().num_elements())
 }
 
-/// A tensor whose words `write` writes.
+/// Returns a tensor whose words `write` initializes.
 fn filled<T: Word>(
     shape: Shape,
     dtype: DType,

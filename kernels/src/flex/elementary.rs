@@ -1,7 +1,7 @@
-//! Functions of single elements.
+//! Elementwise functions.
 //!
-//! Powers of e and error functions are the polynomials of ONNX Runtime, rounded at the same places. Sigmoid,
-//! Tanh, both Gelus and Softplus are within 4 units in the last place of the exact result for every float.
+//! Exponential and error function are the polynomials of ONNX Runtime with the same roundings. Sigmoid, Tanh, both Gelus and
+//! Softplus are within 4 units in the last place of the exact result for every float.
 
 #[cfg(test)]
 mod accuracy;
@@ -37,13 +37,13 @@ fn each(x: FlexTensor, run: fn(&mut [f32]), other: fn(FlexTensor) -> FlexTensor)
     in_place(x, 1, |_, part| run(part))
 }
 
-/// The greater number; NaN stays.
+/// Returns the greater number; NaN stays NaN.
 #[inline(always)]
 fn at_least(x: f32, low: f32) -> f32 {
     if x < low { low } else { x }
 }
 
-/// The lesser number; NaN stays.
+/// Returns the lesser number; NaN stays NaN.
 #[inline(always)]
 fn at_most(x: f32, high: f32) -> f32 {
     if x > high { high } else { x }

@@ -1,4 +1,6 @@
-//! The greater or the lesser elements of two tensors, in the memory of one of them.
+//! Elementwise maximum and minimum of two tensors.
+//!
+//! The result is written to the memory of one of them, if possible.
 
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor};
 use burn::tensor::DType;
@@ -11,7 +13,7 @@ use super::{
 use crate::backend::primitives;
 
 pub fn extreme(a: FlexTensor, b: FlexTensor, greatest: bool) -> FlexTensor {
-    // Memory that no other tensor has is written in place.
+    // Writes in place if no other tensor uses the memory.
     let (x, other) = if is_one(&a) || !is_one(&b) && !a.is_unique() && b.is_unique() {
         (b, a)
     } else {
@@ -30,7 +32,7 @@ pub fn extreme(a: FlexTensor, b: FlexTensor, greatest: bool) -> FlexTensor {
     })
 }
 
-/// Whether all elements are one, broadcast.
+/// Returns `true` if a single element broadcasts to all.
 fn is_one(x: &FlexTensor) -> bool {
     let (shape, steps) = (x.shape(), x.layout().strides());
     let mut axes = shape.iter().zip(steps);

@@ -1,4 +1,4 @@
-//! Fourier transforms of rows of any length, in double precision.
+//! Fourier transforms of rows of any length, in f64.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,16 +9,15 @@ use rustfft::{Fft, FftDirection, FftPlanner, num_complex::Complex};
 use super::{memory::repeated, threads::on_chunks};
 use crate::{fault::fail, spec::dft::Dft};
 
-/// Numbers that one thread transforms at least, where there are several threads.
+/// Minimum number of numbers that one thread transforms, if there are several threads.
 const SHARE: usize = 1 << 14;
-/// Lengths whose plans are kept for the next call.
+/// Maximum number of plans that are kept for later calls.
 const PLANS: usize = 32;
 
-/// Plans by length and direction, the one used last at the end: making one takes as long as some
-/// transforms do.
+/// Plans by length and direction, the most recently used last. Creating one takes as long as several transforms.
 static KEPT: Mutex<Vec<Arc<dyn Fft<f64>>>> = Mutex::new(Vec::new());
 
-/// The transforms of `[rows, size, parts]`.
+/// Returns the transforms of `[rows, size, parts]`.
 pub fn dft(x: FlexTensor, options: Dft) -> FlexTensor {
     let [rows, size, _] = x.shape().dims();
     let shape = [rows, options.outputs(), options.parts()];
@@ -35,7 +34,7 @@ pub fn dft(x: FlexTensor, options: Dft) -> FlexTensor {
     )
 }
 
-/// The spectra of the frames of `[batch, size, parts]`, one `step` after another, each times the
+/// Returns the spectra of the frames of `[batch, size, parts]`, which start `step` elements apart and are multiplied by the
 /// window.
 pub fn stft(x: FlexTensor, window: Option<FlexTensor>, step: usize, options: Dft) -> FlexTensor {
     let [batch, size, _] = x.shape().dims();
@@ -85,7 +84,7 @@ fn transforms<T: Float>(
     FlexTensor::from_data(TensorData::new(out, shape.to_vec()))
 }
 
-/// An element of single or double precision.
+/// Element type f32 or f64.
 trait Float: Element + Default {
     fn widen(self) -> f64;
     fn narrow(value: f64) -> Self;
@@ -111,37 +110,37 @@ impl Float for f64 {
     }
 }
 
-/// Signals, or spectra, one after another, whose frames are the rows that are transformed.
+/// Consecutive signals or spectra, whose frames are transformed.
 #[derive(Clone, Copy, Debug)]
 struct Rows<'a, T> {
     values: &'a [T],
-    /// The numbers of a signal.
+    /// Number of numbers in a signal.
     signal: usize,
     frames: Frames,
-    /// Whether a number is a pair of a real and an imaginary element, or real.
+    /// A number is a pair of a real and an imaginary element, otherwise a real element.
     complex: bool,
-    /// Factors of the numbers of each row; without them all are 1.
+    /// Factors of the numbers of each row, 1 by default.
     window: Option<&'a [T]>,
 }
 
-/// The parts of a signal that are transformed; they may overlap.
+/// Parts of a signal that are transformed. They may overlap.
 #[derive(Clone, Copy, Debug)]
 struct Frames {
     count: usize,
-    /// The numbers from the start of a frame to that of the next.
+    /// Distance between the starts of adjacent frames, in numbers.
     step: usize,
-    /// The numbers of a frame.
+    /// Number of numbers in a frame.
     size: usize,
 }
 
 impl<T: Float> Rows<'_, T> {
-    /// Where a row begins.
+    /// Returns the offset of a row.
     fn start(&self, row: usize) -> usize {
         let (signal, frame) = (row / self.frames.count, row % self.frames.count);
         signal * self.signal + frame * self.frames.step
     }
 
-    /// A number of the row that begins at `start`, 0 beyond its end.
+    /// Returns a number of the row that starts at `start`, 0 after its end.
     fn number(&self, start: usize, at: usize) -> Complex<f64> {
         if at >= self.frames.size {
             return Complex::default();
@@ -164,7 +163,7 @@ impl<T: Float> Rows<'_, T> {
     }
 }
 
-/// Writes the transforms of all rows that `out` has room for, one after another.
+/// Writes the transforms of as many rows as fit into `out`, one after another.
 fn transform<T: Float>(rows: Rows<'_, T>, options: &Dft, out: &mut [T]) {
     let one = options.outputs() * options.parts();
     if one == 0 || out.is_empty() {
@@ -202,7 +201,7 @@ fn transform<T: Float>(rows: Rows<'_, T>, options: &Dft, out: &mut [T]) {
     }
 }
 
-/// Complex numbers of one row to complex numbers.
+/// Transforms the complex numbers of one row.
 fn whole<T: Float>(
     rows: &Rows<'_, T>,
     row: usize,
@@ -226,8 +225,7 @@ fn whole<T: Float>(
     }
 }
 
-/// The spectra of two real rows by one transform: one row is its real part, the other its imaginary
-/// one.
+/// Computes the spectra of two real rows by one transform: one row is its real part, the other its imaginary part.
 fn spectra<T: Float>(
     rows: &Rows<'_, T>,
     first: usize,
@@ -256,7 +254,7 @@ fn spectra<T: Float>(
     }
 }
 
-/// The real rows of two halves of spectra by one transform.
+/// Computes two real rows from halves of their spectra by one transform.
 fn signals<T: Float>(
     rows: &Rows<'_, T>,
     first: usize,
@@ -320,7 +318,7 @@ fn plan(options: &Dft) -> Arc<dyn Fft<f64>> {
             return plan;
         }
     }
-    // Made without the lock: a long one takes a while.
+    // Created without the lock, because a long plan takes a while.
     let plan = FftPlanner::new().plan_fft(options.length, direction);
     let mut kept = kept();
     if kept.len() == PLANS {

@@ -1,4 +1,6 @@
-//! Local response normalization, in blocks of pixels whose sums stay in the cache.
+//! Local response normalization.
+//!
+//! It is computed in blocks of pixels whose sums stay in the cache.
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::DType;
@@ -11,10 +13,10 @@ use super::{
 };
 use crate::spec::normalize::Lrn;
 
-/// Pixels of a block.
+/// Number of pixels in a block.
 const BLOCK: usize = 1024;
 
-/// Minimum number of elements of a thread.
+/// Minimum number of elements of a task.
 const SHARE: usize = 1 << 15;
 
 /// Returns `None` for other element types than float32.
@@ -87,7 +89,7 @@ fn divide_of<S: MulAdd>(x: &mut [f32], sums: &[f32], options: &Lrn) {
         #[inline(always)]
         |(x, sum)| (x, S::mul_add(alpha, *sum, bias)),
     );
-    // Two of the exponents in use need square roots alone, which are an instruction.
+    // Two common exponents only need square roots, which are single instructions.
     if beta == 0.75 {
         for (x, base) in each {
             let root = base.sqrt();
@@ -112,7 +114,7 @@ mod tests {
     use crate::normalize::lrn;
     use crate::testing::{near, noise};
 
-    /// Compares single precision, which has a body, with double precision, which has none.
+    /// Compares f32, which has a kernel, with f64, which has none.
     fn check<const D: usize>(x: Tensor<D>) {
         for (size, beta) in [(1, 0.75), (2, 0.5), (5, 0.75), (3, 1.3), (40, 0.75)] {
             let wide = x.clone().cast(DType::F64);

@@ -1,7 +1,7 @@
-//! Rows normalized one after the other.
+//! Normalization of rows.
 //!
-//! Single precision has the bits of ONNX Runtime where eight divides the length: the mean is summed
-//! in double precision, the squares in eight lanes.
+//! Results in f32 equal those of ONNX Runtime bit by bit if the length is a multiple of 8: the mean is accumulated in f64, the
+//! squares in eight lanes.
 
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor};
 use burn::tensor::DType;
@@ -12,10 +12,10 @@ use super::{
 };
 use crate::backend::{Given, primitives};
 
-/// Elements that are summed side by side. Shorter rows take the way of primitives.
+/// Number of elements that are accumulated in parallel. Shorter rows are computed by primitives.
 const LANES: usize = 8;
 
-/// Elements that are summed in single precision.
+/// Number of elements that are accumulated in f32.
 const BLOCK: usize = 1024;
 
 pub fn layer_norm(
@@ -149,7 +149,7 @@ fn squares<S: MulAdd>(row: &[f32]) -> f32 {
         .fold(total, |total, x| S::mul_add(*x, *x, total))
 }
 
-/// Channels of a group, which share mean and variance.
+/// Normalizes the channels of a group, which share mean and variance.
 #[inline(always)]
 fn standardize_of<S: MulAdd>(group: &mut [f32], scale: &[f32], bias: &[f32], epsilon: f32) {
     let (length, plane) = (group.len() as f64, group.len() / scale.len());
@@ -164,7 +164,7 @@ fn standardize_of<S: MulAdd>(group: &mut [f32], scale: &[f32], bias: &[f32], eps
     }
 }
 
-/// The sum of a function of all elements, of blocks in single precision and of their sums in double.
+/// Returns the sum of a function of all elements, accumulated in f32 within blocks and in f64 across them.
 #[inline(always)]
 fn total(values: &[f32], add: impl Fn(f32, f32) -> f32) -> f64 {
     let mut total = 0.0;

@@ -12,10 +12,10 @@ use super::{
 };
 use crate::spec::pool::{Of, Slide};
 
-/// The largest element of each window of one channel.
+/// Maximum of each window of one channel.
 struct Largest;
 
-/// The mean of each window of one channel.
+/// Mean of each window of one channel.
 struct Mean<'a> {
     /// Number of elements of each output pixel's window, along each axis.
     counts: &'a [Vec<f32>; 3],
@@ -119,7 +119,7 @@ mod tests {
     use crate::spec::window::Window;
     use crate::testing::{float, near, noise};
 
-    /// Compares single precision, which has bodies, with double precision, which has none.
+    /// Compares f32, which has kernels, with f64, which has none.
     fn check<const D: usize, const S: usize>(x: Tensor<D>, window: Window<S>) {
         let wide = x.clone().cast(DType::F64);
         for ceil in [false, true] {

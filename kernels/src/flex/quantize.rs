@@ -1,4 +1,4 @@
-//! Integers that stand for floats, each operation in one pass over its tensors.
+//! Operators on quantized integers, each a single pass over its tensors.
 
 mod dynamic;
 mod element;

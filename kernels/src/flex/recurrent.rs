@@ -1,4 +1,6 @@
-//! Recurrent operators: one product for the inputs of all times, then the recurrence step by step.
+//! Recurrent operators.
+//!
+//! The inputs of all times are one product; the recurrence is computed step by step.
 
 mod gates;
 mod inputs;
@@ -33,7 +35,7 @@ use weights::{Biases, Weights};
 /// Minimum number of sequences of a thread, if a direction has several.
 const SEQUENCES: usize = 4;
 
-/// The outputs of all times, the last output, and the cell state of an LSTM.
+/// The outputs at all times, the last output, and the cell state of an LSTM.
 type Results = (Outcome<Flex>, Outcome<Flex>, Given<Flex>);
 
 /// Declines element types other than single and half precision.
@@ -103,7 +105,7 @@ fn walked(
 
     let rows = directions * batch * width;
     let threads = threads(times * rows * sizes.gates * width);
-    // The range of quantized states is that of all sequences.
+    // The range of quantized states spans all sequences.
     let threads_of_pass = if are_quantized {
         1
     } else {
@@ -111,7 +113,7 @@ fn walked(
     };
     let share = batch.div_ceil(threads_of_pass).max(SEQUENCES);
     let across = batch.div_ceil(share);
-    // Sequences of a part. Parts of one direction follow one another.
+    // Sequences of a part. Parts of one direction are consecutive.
     let sequences = |part: usize| {
         let first = part % across * share;
         first..batch.min(first + share)
@@ -136,7 +138,7 @@ fn walked(
     );
     for (part, state) in states.into_iter().enumerate() {
         let walk = &walks[part / across];
-        // Nothing has run if the output is empty.
+        // Nothing was computed if the output is empty.
         let state = state.into_inner();
         let state = state.unwrap_or_else(|| walk.state(sequences(part)));
         for (at, sequence) in sequences(part).enumerate() {

@@ -1,4 +1,4 @@
-//! Elements changed in place.
+//! In-place operations on elements.
 
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps};
 use burn::tensor::DType;
@@ -12,9 +12,9 @@ use super::{
 /// Minimum number of elements of a task, if there are several.
 const SHARE: usize = 1 << 15;
 
-/// Changes rows of `length` elements in single precision; `x` is not of double precision.
+/// Modifies rows of `length` elements in f32; `x` must not be f64.
 ///
-/// `run` gets some whole rows and the index of their first element.
+/// The arguments of `run` are some whole rows and the index of their first element.
 pub fn in_place(
     x: FlexTensor,
     length: usize,
@@ -33,17 +33,17 @@ pub fn in_place(
     }
 }
 
-/// How elements are divided.
+/// Division of elements into tasks.
 pub struct Parts {
     /// Parts of tasks: some rows, or columns of one row.
     pub grid: Grid<'static>,
     pub tasks: usize,
-    /// Number of elements that are changed at a time.
+    /// Number of elements that are modified at a time.
     pub block: usize,
 }
 
 impl Parts {
-    /// Whole rows of `length` of a number of elements.
+    /// Divides a number of elements into whole rows of `length`.
     fn of_rows(count: usize, length: usize) -> Self {
         let step = if count < 2 * SHARE {
             count.max(1)
@@ -58,16 +58,16 @@ impl Parts {
     }
 }
 
-/// Changes elements in parts, side by side.
+/// Modifies parts of elements in parallel.
 pub fn by_parts(elements: &mut [f32], run: impl Fn(&mut [f32]) + Send + Sync) {
     let Parts { grid, tasks, .. } = Parts::of_rows(elements.len(), 1);
     Written::of(elements).side_by_side(grid, tasks, |_, mut part| run(part.slice()));
 }
 
-/// Changes the elements of `x`, which are contiguous: in its own memory if no other tensor has it, else in new memory, to which
-/// each block is copied before it is changed.
+/// Modifies the elements of `x`, which are contiguous: in its own memory if no other tensor uses it, otherwise in new memory, to
+/// which each block is copied first.
 ///
-/// `run` gets a block and the index of its first element. `rows` and `columns` are the sizes of the grid.
+/// The arguments of `run` are a block and the index of its first element. `rows` and `columns` are the sizes of the grid.
 pub fn changed(
     mut x: FlexTensor,
     [rows, columns]: [usize; 2],

@@ -1,4 +1,4 @@
-//! Softmax with the sums of ONNX Runtime.
+//! Softmax with the summation order of ONNX Runtime.
 
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps};
 use burn::tensor::DType;
@@ -10,10 +10,10 @@ use super::{
 };
 use crate::backend::primitives;
 
-/// Elements that are summed side by side.
+/// Number of elements that are accumulated in parallel.
 const LANES: usize = 16;
 
-/// Single precision has the bits that ONNX Runtime computes with AVX-512.
+/// Results in f32 equal those of ONNX Runtime with AVX-512 bit by bit.
 pub fn softmax(x: FlexTensor, axis: usize) -> FlexTensor {
     by_rows(x, axis, softmax_rows, primitives::softmax::<Flex>)
 }
@@ -59,9 +59,9 @@ fn log_softmax_rows_of<S: MulAdd>(rows: &mut [f32], length: usize) {
     }
 }
 
-/// The sum of the powers of e, relative to the greatest element, of all elements but that one.
+/// Returns the sum of exponentials relative to the greatest element, except for that element.
 ///
-/// Its logarithm is that of 1 and this: a sum with the 1 would lose the digits of what is far below.
+/// The logarithm of the total is `log1p` of this: adding the 1 would lose the digits of small elements.
 #[inline(always)]
 fn others<S: MulAdd>(row: &[f32], greatest: f32) -> f32 {
     let (mut sums, mut equal) = ([0.0; LANES], [0.0; LANES]);
@@ -77,7 +77,7 @@ fn others<S: MulAdd>(row: &[f32], greatest: f32) -> f32 {
     reduced(sums, |a, b| a + b) + (reduced(equal, |a, b| a + b) - 1.0)
 }
 
-/// Adds the powers of elements, and counts those that are the greatest one.
+/// Adds the exponentials of elements, and counts those that equal the greatest one.
 #[inline(always)]
 fn add_others<S: MulAdd>(
     part: &[f32; LANES],
@@ -109,7 +109,7 @@ fn softmax_rows_of<S: MulAdd>(rows: &mut [f32], length: usize) {
     }
 }
 
-/// The greatest element, which NaN is not.
+/// Returns the greatest element, ignoring NaN.
 #[inline(always)]
 pub fn greatest(row: &[f32]) -> f32 {
     let mut greatest = [f32::NEG_INFINITY; LANES];
@@ -125,7 +125,7 @@ pub fn greatest(row: &[f32]) -> f32 {
     reduced(greatest, f32::max)
 }
 
-/// Makes elements powers of e, relative to the greatest one; gives their sum.
+/// Replaces elements by exponentials relative to the greatest one, and returns their sum.
 #[inline(always)]
 pub fn powers<S: MulAdd>(row: &mut [f32], greatest: f32) -> f32 {
     let mut sums = [0.0; LANES];
@@ -142,7 +142,7 @@ pub fn powers<S: MulAdd>(row: &mut [f32], greatest: f32) -> f32 {
     reduced(sums, |a, b| a + b)
 }
 
-/// Makes elements powers, and adds them to sums.
+/// Replaces elements by exponentials, and adds them to the sums.
 #[inline(always)]
 fn add_powers<S: MulAdd>(part: &mut [f32; LANES], greatest: f32, sums: &mut [f32; LANES]) {
     for (x, sum) in part.iter_mut().zip(sums) {
@@ -151,7 +151,7 @@ fn add_powers<S: MulAdd>(part: &mut [f32; LANES], greatest: f32, sums: &mut [f32
     }
 }
 
-/// Of halves, then of neighbours.
+/// Reduces halves, then adjacent lanes.
 #[inline(always)]
 fn reduced(lanes: [f32; LANES], join: impl Fn(f32, f32) -> f32) -> f32 {
     let eight: [f32; LANES / 2] = std::array::from_fn(|at| join(lanes[at], lanes[at + LANES / 2]));

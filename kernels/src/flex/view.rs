@@ -1,4 +1,4 @@
-//! Matrices inside tensors of this process, read where they lie.
+//! Matrices inside tensors in host memory, read in place.
 
 use burn::backend::{
     TensorMetadata,
@@ -8,19 +8,19 @@ use burn::tensor::DType;
 
 use super::{copy::dense, stored::Raw, widened};
 
-/// A tensor of single precision that is read where it lies.
+/// An f32 tensor that is read in place.
 pub struct View(FlexTensor);
 
-/// A weight of single precision that is read where it lies, in any alignment.
+/// An f32 weight that is read in place, in any alignment.
 pub struct RawView {
     tensor: FlexTensor,
     raw: Raw,
 }
 
-/// A number of single precision in any alignment.
+/// An f32 value in any alignment.
 pub type Unaligned = [u8; 4];
 
-/// A matrix inside of a slice, in steps from one row and one column to the next.
+/// Strided matrix within a slice.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix<'a, T = f32> {
     pub values: &'a [T],
@@ -30,7 +30,7 @@ pub struct Matrix<'a, T = f32> {
     pub column_step: usize,
 }
 
-/// Elements of single precision that follow one another.
+/// Contiguous f32 elements.
 pub struct Dense(FlexTensor);
 
 impl Dense {
@@ -45,7 +45,7 @@ impl Dense {
 }
 
 impl View {
-    /// `None` where the tensor is of another type.
+    /// Returns `None` for other element types.
     pub fn of(x: &FlexTensor) -> Option<Self> {
         if x.rank() < 2 || x.dtype() != DType::F32 {
             return None;
@@ -54,8 +54,8 @@ impl View {
         Some(Self(if forward { x.clone() } else { dense(x.clone()) }))
     }
 
-    /// The elements from the first one on, and the steps along the batch, channels, depth, rows and
-    /// columns, of which the first ones may not be there.
+    /// Returns the elements from the first one on, and the strides along batch, channels, depth, rows and columns. Leading axes
+    /// may be missing.
     pub fn spatial(&self) -> (&[f32], [usize; 5]) {
         let layout = self.0.layout();
         let (values, steps) = (self.0.storage::<f32>(), layout.strides());
@@ -68,14 +68,14 @@ impl View {
         (values.get(layout.start_offset()..).unwrap_or(&[]), steps)
     }
 
-    /// The matrix of the last two axes at `batch`, the places along the axes before.
+    /// Returns the matrix of the last two axes at the indices `batch` of the axes before.
     pub fn matrix(&self, batch: &[usize]) -> Matrix<'_> {
         matrix(self.0.storage::<f32>(), self.0.layout(), batch)
     }
 }
 
 impl RawView {
-    /// `None` where the tensor is of another type.
+    /// Returns `None` for other element types.
     pub fn of(x: &FlexTensor) -> Option<Self> {
         let View(tensor) = View::of(x)?;
         Some(Self {
@@ -84,7 +84,7 @@ impl RawView {
         })
     }
 
-    /// The matrix of the last two axes at `batch`, the places along the axes before.
+    /// Returns the matrix of the last two axes at the indices `batch` of the axes before.
     pub fn matrix(&self, batch: &[usize]) -> Matrix<'_, Unaligned> {
         matrix(
             bytemuck::cast_slice(self.raw.bytes()),
@@ -94,7 +94,7 @@ impl RawView {
     }
 }
 
-/// The matrix of the last two axes of a tensor.
+/// Returns the matrix of the last two axes of a tensor.
 fn matrix<'a, T>(values: &'a [T], layout: &Layout, batch: &[usize]) -> Matrix<'a, T> {
     let (sizes, steps) = (layout.shape(), layout.strides());
     let rank = steps.len() - 2;
@@ -111,7 +111,7 @@ fn matrix<'a, T>(values: &'a [T], layout: &Layout, batch: &[usize]) -> Matrix<'a
 }
 
 impl<'a, T: Copy> Matrix<'a, T> {
-    /// A matrix whose rows follow one another.
+    /// Returns a matrix with contiguous rows.
     pub fn dense(values: &'a [T], columns: usize) -> Self {
         Self {
             values,
@@ -136,7 +136,7 @@ impl<'a, T: Copy> Matrix<'a, T> {
         self.values[row * self.row_step + column * self.column_step]
     }
 
-    /// `count` rows from `first` on.
+    /// Returns `count` rows from `first` on.
     pub fn rows(self, first: usize, count: usize) -> Self {
         let values = self.values.get(first * self.row_step..).unwrap_or(&[]);
         Self {
@@ -146,7 +146,7 @@ impl<'a, T: Copy> Matrix<'a, T> {
         }
     }
 
-    /// `count` columns from `first` on.
+    /// Returns `count` columns from `first` on.
     pub fn columns(self, first: usize, count: usize) -> Self {
         let values = self.values.get(first * self.column_step..).unwrap_or(&[]);
         Self {
@@ -156,7 +156,7 @@ impl<'a, T: Copy> Matrix<'a, T> {
         }
     }
 
-    /// Writes all rows to `out`, one `step` after another.
+    /// Writes all rows to `out`, `step` elements apart.
     pub fn lay_out(&self, out: &mut [T], step: usize) {
         if self.column_step == 1 || self.row_step != 1 {
             for (row, out) in out.chunks_mut(step).enumerate() {
@@ -164,7 +164,7 @@ impl<'a, T: Copy> Matrix<'a, T> {
             }
             return;
         }
-        // Reads what follows one another.
+        // Reads contiguous elements.
         for column in 0..self.columns {
             let values = &self.values[column * self.column_step..][..self.rows];
             for (out, value) in out[column..].iter_mut().step_by(step).zip(values) {
@@ -173,7 +173,7 @@ impl<'a, T: Copy> Matrix<'a, T> {
         }
     }
 
-    /// Writes the part of a row that begins at `column` to `out`.
+    /// Writes the part of a row from `column` on to `out`.
     pub fn copy(&self, row: usize, column: usize, out: &mut [T]) {
         let values = &self.values[row * self.row_step + column * self.column_step..];
         match self.column_step {
@@ -190,7 +190,7 @@ impl<'a, T: Copy> Matrix<'a, T> {
 
 #[cfg(test)]
 impl Matrix<'_> {
-    /// The columns that are multiples of `stride`.
+    /// Returns the columns that are multiples of `stride`.
     pub fn every(self, stride: usize) -> Self {
         Self {
             columns: self.columns.div_ceil(stride),

@@ -1,4 +1,4 @@
-//! AffineGrid: points moved by affine maps.
+//! AffineGrid: grid points transformed by affine maps.
 
 use alloc::vec::Vec;
 use burn::tensor::{DType, Tensor, TensorData};
@@ -11,10 +11,11 @@ use crate::{
     widen::widened,
 };
 
-/// The points of an image of `[batch, channels, spatial..]` sizes, from -1 to 1 along each axis, as `theta` of `[batch, axes, axes + 1]` moves them.
+/// Returns the grid points of an image of `[batch, channels, spatial..]` sizes, from -1 to 1 along each axis, transformed by
+/// `theta`, `[batch, axes, axes + 1]`.
 ///
-/// The last coordinate of a point is that of the first spatial axis. `O` is the number of sizes. With `align_corners` -1 and 1 are the
-/// centers of the first and last elements, instead of their outer edges.
+/// The last coordinate of a point is that of the first spatial axis. `O` is the number of sizes. With `align_corners`, -1 and 1
+/// are the centers of the first and last elements, instead of their outer edges.
 ///
 /// # Panics
 /// If a size is negative, or the points exceed the memory limit.
@@ -66,7 +67,7 @@ pub fn affine_grid<const O: usize>(
     to_shape(sum, shape).cast(dtype)
 }
 
-/// Where the elements of an axis of `size` lie.
+/// Returns the coordinates of the elements of an axis of `size`.
 fn points(size: usize, align_corners: bool, dtype: DType) -> Vec<f64> {
     let round = |value: f64| match dtype {
         DType::F64 => value,

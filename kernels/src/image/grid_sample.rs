@@ -1,4 +1,4 @@
-//! GridSample: the input read at points of a grid.
+//! GridSample: the input sampled at points of a grid.
 
 use alloc::{vec, vec::Vec};
 use burn::tensor::Tensor;
@@ -6,18 +6,18 @@ use burn::tensor::Tensor;
 use crate::shape::{WithShape, empty};
 use crate::{
     ensure,
-    image::sample::{Place, index, outside, read, together},
+    image::sample::{WeightedIndex, combine_axes, index, outside, read},
     sizes::elements,
     spec::{equal_axes, operand},
     widen::widened,
 };
 
-/// How [`grid_sample`] reads between and beyond elements.
+/// Interpolation and padding of [`grid_sample`].
 #[derive(Clone, Copy, Debug)]
 pub struct GridSample {
     pub mode: Mode,
     pub padding: Padding,
-    /// Whether -1 and 1 are the centers of the first and last elements, instead of their outer edges.
+    /// -1 and 1 are the centers of the first and last elements, instead of their outer edges.
     pub align_corners: bool,
 }
 
@@ -28,7 +28,7 @@ pub enum Mode {
     Cubic,
 }
 
-/// What lies outside the input.
+/// Values outside the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Padding {
     Zeros,
@@ -36,8 +36,8 @@ pub enum Padding {
     Reflection,
 }
 
-/// Reads `[batch, channels, spatial..]` at the points of `[batch, output.., axes]`, whose last coordinate is that of the first
-/// spatial axis, from -1 to 1.
+/// Samples `[batch, channels, spatial..]` at the points of `[batch, output.., axes]`, from -1 to 1, whose last coordinate is that
+/// of the first spatial axis.
 pub fn grid_sample<const D: usize>(
     x: Tensor<D>,
     grid: Tensor<D>,
@@ -74,12 +74,12 @@ pub fn grid_sample<const D: usize>(
         let size = dims[2 + axis];
         (options.taps(column, size), size)
     });
-    read(x, together(axes)).with_shape(shape).cast(dtype)
+    read(x, combine_axes(axes)).with_shape(shape).cast(dtype)
 }
 
 impl GridSample {
-    /// The elements around normalized coordinates of an axis of `size`.
-    fn taps(&self, coordinates: Tensor<2>, size: usize) -> Vec<Place> {
+    /// Returns the elements around normalized coordinates of an axis of `size`, with their weights.
+    fn taps(&self, coordinates: Tensor<2>, size: usize) -> Vec<WeightedIndex> {
         let x = coordinates.add_scalar(1.0);
         let x = if self.align_corners {
             x.div_scalar(2.0).mul_scalar(size as f32 - 1.0)
@@ -88,9 +88,9 @@ impl GridSample {
         };
         let x = self.finite(x, size);
         if self.mode == Mode::Nearest {
-            return vec![self.place(self.padded(x.round(), size), None, size)];
+            return vec![self.weighted(self.padded(x.round(), size), None, size)];
         }
-        // Cubic weights beyond the border count its copies, as in PyTorch and ONNX Runtime.
+        // Cubic weights beyond the border apply to its copies, as in PyTorch and ONNX Runtime.
         let x = match (self.mode, self.padding) {
             (Mode::Cubic, Padding::Border) => x,
             _ => self.padded(x, size),
@@ -98,7 +98,7 @@ impl GridSample {
         let base = x.clone().floor();
         let ratio = x - base.clone();
         let weighted = |(offset, weight): (i32, Tensor<2>)| {
-            self.place(base.clone().add_scalar(offset), Some(weight), size)
+            self.weighted(base.clone().add_scalar(offset), Some(weight), size)
         };
         match self.mode {
             Mode::Cubic => (-1..=2).zip(cubic(ratio)).map(weighted).collect(),
@@ -109,23 +109,23 @@ impl GridSample {
         }
     }
 
-    /// The coordinates, where infinite ones stand for ones far outside. NaN, and the reflection of an infinite coordinate, lie
-    /// outside where zeros do, else on the first element, as in PyTorch.
+    /// Clamps infinite coordinates to far outside the input. NaN, and infinite coordinates that are reflected, become a
+    /// coordinate outside the input if the padding is zeros, otherwise that of the first element, as in PyTorch.
     fn finite(&self, x: Tensor<2>, size: usize) -> Tensor<2> {
-        // No neighbour of a coordinate that far outside is inside.
-        const FAR: f32 = 8.0;
+        // All neighbors of a coordinate this far outside are outside too.
+        const MARGIN: f32 = 8.0;
         let (x, nowhere) = match self.padding {
             Padding::Reflection => (x.clone(), x.is_finite().bool_not()),
-            _ => (x.clone().clamp(-FAR, size as f32 + FAR), x.is_nan()),
+            _ => (x.clone().clamp(-MARGIN, size as f32 + MARGIN), x.is_nan()),
         };
         let instead = match self.padding {
-            Padding::Zeros => -FAR,
+            Padding::Zeros => -MARGIN,
             Padding::Border | Padding::Reflection => 0.0,
         };
         x.mask_fill(nowhere, instead)
     }
 
-    /// Brings coordinates beyond the border back; the zeros there are a matter of [`GridSample::place`].
+    /// Maps coordinates beyond the border into the input. [`GridSample::weighted`] applies the zero padding.
     fn padded(&self, x: Tensor<2>, size: usize) -> Tensor<2> {
         match self.padding {
             Padding::Zeros => x,
@@ -152,22 +152,23 @@ impl GridSample {
         back.neg().add_scalar(range + border)
     }
 
-    /// The elements at whole coordinates `x`.
-    fn place(&self, x: Tensor<2>, weight: Option<Tensor<2>>, size: usize) -> Place {
+    /// Returns the elements at integral coordinates `x`.
+    fn weighted(&self, x: Tensor<2>, weight: Option<Tensor<2>>, size: usize) -> WeightedIndex {
         let weight = if self.padding == Padding::Zeros {
             let weight = weight.unwrap_or_else(|| x.ones_like());
             Some(weight.mask_fill(outside(&x, size), 0.0))
         } else {
             weight
         };
-        Place {
+        WeightedIndex {
             index: Some(index(self.padded(x, size), size)),
             weight,
         }
     }
 }
 
-/// Keys' weights with -0.75 of the four elements around a coordinate that is `ratio` beyond the second one.
+/// Returns the weights of Keys' cubic convolution, with a = -0.75, of the four elements around a coordinate that is `ratio` after
+/// the second one.
 fn cubic(ratio: Tensor<2>) -> [Tensor<2>; 4] {
     const A: f32 = -0.75;
     let inner = |x: Tensor<2>| {

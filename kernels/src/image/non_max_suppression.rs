@@ -8,7 +8,7 @@ use crate::{
     backend::call,
     dtype::lowered,
     ensure,
-    index::places::{coordinates, places_on_device},
+    index::nonzero::{coordinates, true_indices},
     reader::{Blocking, Reader, Waiting, now},
     shape::{empty, reshape},
     spec::ranking::float_order,
@@ -19,10 +19,12 @@ mod kept;
 
 use kept::{Kept, Rectangle};
 
-/// The boxes of `[batch, boxes, 4]` that no box of greater score among `[batch, classes, boxes]` overlaps: batch, class and box of each,
-/// by descending scores within a class, as int64. Of equal scores the first comes first.
+/// Returns batch, class and index of each box of `[batch, boxes, 4]` that no selected box with a greater score overlaps, as
+/// int64.
 ///
-/// The host reads how many there are, the size of the result, or both operands where the device has no body for it.
+/// `scores` is `[batch, classes, boxes]`. The boxes of a class are in descending order of their scores; of equal scores the first
+/// comes first. The host reads the number of boxes, which is the size of the result, or both operands if the device has no
+/// kernel.
 pub fn non_max_suppression(
     boxes: Tensor<3>,
     scores: Tensor<3>,
@@ -32,7 +34,7 @@ pub fn non_max_suppression(
     now(suppress(boxes, scores, form, limits, Blocking))
 }
 
-/// [`non_max_suppression`] without blocking.
+/// Async version of [`non_max_suppression`].
 pub async fn non_max_suppression_async(
     boxes: Tensor<3>,
     scores: Tensor<3>,
@@ -73,7 +75,7 @@ async fn suppress(
     }
 }
 
-/// None where the host has to find them.
+/// `None`: the host has to select the boxes.
 async fn on_device(
     boxes: &Tensor<3>,
     scores: &Tensor<3>,
@@ -87,12 +89,12 @@ async fn on_device(
     let kept = Tensor::<3, Int>::from_dispatch(kept);
     let most = kept.dims()[2];
     let is_kept = kept.clone().greater_equal_scalar(0);
-    let places = places_on_device(&is_kept, reader).await?;
+    let indices = true_indices(&is_kept, reader).await?;
     let kept = reshape::<3, 1, Int>(kept, [batch * classes * most]);
-    Some(coordinates(places, [batch, classes, most], Some(kept)))
+    Some(coordinates(indices, [batch, classes, most], Some(kept)))
 }
 
-/// [`non_max_suppression`] of values that are read back to the host.
+/// [`non_max_suppression`] on the host, which reads the operands.
 pub async fn on_host(
     boxes: Tensor<3>,
     scores: Tensor<3>,
@@ -113,8 +115,8 @@ pub async fn on_host(
     for (at, scores) in scores.chunks_exact(count).enumerate() {
         let (batch, class) = (at / classes, at % classes);
         let corners = &corners[batch * count..][..count];
-        for place in suppressed(corners, scores, limits) {
-            kept.extend([batch as i64, class as i64, place as i64]);
+        for index in suppressed(corners, scores, limits) {
+            kept.extend([batch as i64, class as i64, index as i64]);
         }
     }
     let indices = Tensor::from_data(TensorData::from([[0i64; 3]]), (&device, dtype));
@@ -124,22 +126,22 @@ pub async fn on_host(
     }
 }
 
-/// The places of the boxes of one class that are kept.
+/// Returns the indices of the selected boxes of one class.
 fn suppressed(corners: &[Rectangle], scores: &[f32], limits: Limits) -> Vec<usize> {
     let most = limits.most_of(scores.len());
-    let passes = |&place: &usize| match limits.score {
-        Some(score) => scores[place] > score as f32,
+    let passes = |&index: &usize| match limits.score {
+        Some(score) => scores[index] > score as f32,
         None => true,
     };
-    let mut places: Vec<usize> = (0..scores.len()).filter(passes).collect();
-    places.sort_by(|&a, &b| float_order(&scores[b], &scores[a]).then(a.cmp(&b)));
+    let mut indices: Vec<usize> = (0..scores.len()).filter(passes).collect();
+    indices.sort_by(|&a, &b| float_order(&scores[b], &scores[a]).then(a.cmp(&b)));
     let (mut kept, mut found) = (Kept::new(limits.overlap as f32), Vec::new());
-    for place in places {
+    for index in indices {
         if found.len() == most {
             break;
         }
-        if kept.keep(&corners[place]) {
-            found.push(place);
+        if kept.keep(&corners[index]) {
+            found.push(index);
         }
     }
     found
@@ -226,7 +228,7 @@ mod tests {
         }
     }
 
-    /// Each box compared with each that is kept takes a quarter of a minute.
+    /// Comparing each box with each selected one takes a quarter of a minute.
     #[test]
     fn many_boxes_apart_take_little_time() {
         let side = 142;

@@ -16,14 +16,14 @@ mod taps;
 use axis::Axis;
 use taps::Taps;
 
-/// How [`resize`] finds the values between elements.
+/// Interpolation of [`resize`].
 #[derive(Clone, Copy, Debug)]
 pub struct Resize {
     pub mode: Mode,
     pub coordinates: Coordinates,
-    /// Whether what lies outside the input has no weight, instead of continuing the edge.
+    /// Elements outside the input have weight 0, instead of the value at the edge.
     pub exclude_outside: bool,
-    /// Whether shrinking widens the filter, so that no element is skipped; not for [`Mode::Nearest`].
+    /// Widens the filter when shrinking, so that no element is skipped; not for [`Mode::Nearest`].
     pub antialias: bool,
     /// The value outside the input for [`Coordinates::TfCropAndResize`].
     pub extrapolation: f32,
@@ -45,13 +45,13 @@ impl Resize {
 pub enum Mode {
     Nearest(Rounding),
     Linear,
-    /// Keys' cubic convolution; `a` is -0.75 unless the model says otherwise.
+    /// Keys' cubic convolution. `a` is -0.75 by default.
     Cubic {
         a: f32,
     },
 }
 
-/// Which neighbour is the nearest one.
+/// Rounding of coordinates to the nearest element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
     HalfDown,
@@ -60,7 +60,7 @@ pub enum Rounding {
     Ceil,
 }
 
-/// Where an element of the output lies in the input.
+/// Transformation of output coordinates to input coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coordinates {
     HalfPixel,
@@ -68,12 +68,12 @@ pub enum Coordinates {
     PytorchHalfPixel,
     AlignCorners,
     Asymmetric,
-    /// Half pixels of the output on whole ones of the input, for [`Mode::Nearest`].
+    /// Half-pixel coordinates of the output on integral ones of the input, for [`Mode::Nearest`].
     TfHalfPixelForNn,
     TfCropAndResize,
 }
 
-/// How large the output is, one number per resized axis.
+/// Size of the output, with one value per resized axis.
 #[derive(Clone, Copy, Debug)]
 pub enum Target<'a> {
     /// Factors; the size is their product with the input size in f32, rounded down.
@@ -85,7 +85,7 @@ pub enum Target<'a> {
     NotSmaller(&'a [usize]),
 }
 
-/// Resizes `axes`; `roi` is empty, or the begins and then the ends of these axes for [`Coordinates::TfCropAndResize`].
+/// Resizes `axes`; `roi` is empty, or the starts and then the ends of these axes for [`Coordinates::TfCropAndResize`].
 pub fn resize<const D: usize>(
     x: Tensor<D>,
     axes: &[usize],
@@ -100,7 +100,7 @@ pub fn resize<const D: usize>(
         _ => plan
             .iter()
             .fold(widened(x), |x, axis| {
-                Taps::of(axis, options).apply(x, axis.dim)
+                Taps::new(axis, options).apply(x, axis.dim)
             })
             .cast(dtype),
     };
@@ -109,7 +109,7 @@ pub fn resize<const D: usize>(
         .fold(y, |y, mask| y.mask_fill(mask, options.extrapolation))
 }
 
-/// [`resize`] for integers: interpolated values saturate and lose their fraction.
+/// [`resize`] for integers: interpolated values saturate and are truncated.
 pub fn resize_int<const D: usize>(
     x: Tensor<D, Int>,
     axes: &[usize],
@@ -151,7 +151,7 @@ fn nearest<const D: usize, K: Basic>(
     })
 }
 
-/// [`nearest`] along the last two axes, where the device has a kernel for it.
+/// [`nearest`] along the last two axes, if the device has a kernel for it.
 fn nearest_of_planes<const D: usize, K: Basic>(
     x: &Tensor<D, K>,
     plan: &[Axis],
@@ -162,20 +162,20 @@ fn nearest_of_planes<const D: usize, K: Basic>(
     if plan.is_empty() || plan.iter().any(|axis| axis.dim < outer) {
         return None;
     }
-    let places = |dim: usize| match plan.iter().find(|axis| axis.dim == dim) {
+    let sources = |dim: usize| match plan.iter().find(|axis| axis.dim == dim) {
         Some(axis) => axis
             .nearest(rounding)
             .iter()
-            .map(|place| *place as usize)
+            .map(|index| *index as usize)
             .collect(),
         None => (0..dims[dim]).collect::<Vec<_>>(),
     };
-    let (rows, columns, operand) = (places(outer), places(outer + 1), Any::of(x.clone()));
+    let (rows, columns, operand) = (sources(outer), sources(outer + 1), Any::of(x.clone()));
     let y = call!(@copy nearest(operand; rows, columns));
     y.tensor().map(Tensor::from_dispatch)
 }
 
-/// For each axis with coordinates outside the input: where the extrapolation value stands.
+/// Returns a mask of the extrapolated elements for each axis with coordinates outside the input.
 fn outside<const D: usize, K: Basic>(plan: &[Axis], y: &Tensor<D, K>) -> Vec<Tensor<D, Bool>> {
     let mask = |axis: &Axis| {
         let outside = axis.outside();

@@ -1,4 +1,4 @@
-//! Regions of images: RoiAlign and MaxRoiPool.
+//! Operators on regions of images: RoiAlign and MaxRoiPool.
 
 use alloc::collections::BTreeMap;
 use alloc::{vec, vec::Vec};
@@ -10,17 +10,17 @@ use crate::shape::WithShape;
 pub mod align;
 mod points;
 pub mod pool;
-mod taken;
+mod weighted_pixels;
 
 pub use align::{Mode, RoiAlign, roi_align, roi_align_async};
 pub use pool::{max_roi_pool, max_roi_pool_async};
 
-/// At most this many elements are read at once, as far as one region is less.
-const MOST: usize = 1 << 24;
+/// Maximum number of elements that are gathered at once, unless those of one region exceed it.
+const MAX_GATHERED: usize = 1 << 24;
 
-/// Runs `run` on the regions that have equal grids, not too many at once, and puts the results in the order of the regions.
+/// Calls `run` on regions whose grids have equal sizes, in batches, and returns the results in the order of the regions.
 ///
-/// `cost` is how many elements are read for one region.
+/// `cost` is the number of elements that are gathered for one region.
 fn by_grid(
     grids: &[[usize; 2]],
     cost: impl Fn([usize; 2]) -> usize,
@@ -32,7 +32,7 @@ fn by_grid(
     }
     let (mut parts, mut order) = (Vec::new(), Vec::new());
     for (grid, regions) in equal {
-        let together = MOST / cost(grid).max(1);
+        let together = MAX_GATHERED / cost(grid).max(1);
         for regions in regions.chunks(together.max(1)) {
             parts.push(run(regions, grid));
             order.extend_from_slice(regions);
@@ -42,15 +42,15 @@ fn by_grid(
     if order.is_sorted() {
         return y;
     }
-    let mut places = vec![0; order.len()];
+    let mut ranks = vec![0; order.len()];
     for (at, region) in order.into_iter().enumerate() {
-        places[region] = at as i32;
+        ranks[region] = at as i32;
     }
-    let places = ints(places, &y);
-    y.select(0, places)
+    let ranks = ints(ranks, &y);
+    y.select(0, ranks)
 }
 
-/// `[batch * height * width, channels]` of an image.
+/// Returns an image as `[batch * height * width, channels]`.
 fn pixels(x: Tensor<4>) -> Tensor<2> {
     let [batch, channels, height, width] = x.dims();
     x.permute([0, 2, 3, 1])

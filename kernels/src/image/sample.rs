@@ -1,20 +1,20 @@
-//! Reading between elements.
+//! Gathering of interpolated elements.
 
 use alloc::{vec, vec::Vec};
 use burn::tensor::{Bool, Int, Tensor};
 
 use crate::shape::expand::to_shape;
 
-/// An element near each point, `[batch, points]`, and what it counts; `None` stands for 0 and for 1.
+/// Index and weight of an element near each point, `[batch, points]`; `None` is index 0 or weight 1.
 #[derive(Clone)]
-pub struct Place {
+pub struct WeightedIndex {
     pub index: Option<Tensor<2, Int>>,
     pub weight: Option<Tensor<2>>,
 }
 
-impl Place {
-    /// The place of `tap` along an axis of `size` within this place along the axes before.
-    fn inside(&self, tap: &Place, size: usize) -> Self {
+impl WeightedIndex {
+    /// Combines the index along the axes so far with that of `tap` along the next axis, of `size`.
+    fn inside(&self, tap: &WeightedIndex, size: usize) -> Self {
         let index = match (self.index.clone(), tap.index.clone()) {
             (Some(outer), Some(inner)) => Some(outer.mul_scalar(size as i32) + inner),
             (outer, inner) => outer.or(inner),
@@ -27,64 +27,63 @@ impl Place {
     }
 }
 
-/// The places in a flat tensor of those along each axis, given with the axis' size.
-pub fn together(axes: impl Iterator<Item = (Vec<Place>, usize)>) -> Vec<Place> {
-    let origin = Place {
+/// Combines the elements along each axis, given with the axis' size, into indices of a flat tensor.
+pub fn combine_axes(axes: impl Iterator<Item = (Vec<WeightedIndex>, usize)>) -> Vec<WeightedIndex> {
+    let origin = WeightedIndex {
         index: None,
         weight: None,
     };
-    axes.fold(vec![origin], |places, (taps, size)| {
-        let joined = |place: &Place| -> Vec<Place> {
-            taps.iter().map(|tap| place.inside(tap, size)).collect()
+    axes.fold(vec![origin], |combined, (taps, size)| {
+        let joined = |outer: &WeightedIndex| -> Vec<WeightedIndex> {
+            taps.iter().map(|tap| outer.inside(tap, size)).collect()
         };
-        places.iter().flat_map(joined).collect()
+        combined.iter().flat_map(joined).collect()
     })
 }
 
-/// The sum of the elements of `[batch, channels, elements]` at the places.
-pub fn read(x: Tensor<3>, places: Vec<Place>) -> Tensor<3> {
+/// Returns the weighted sum of the elements of `[batch, channels, elements]` at the indices.
+pub fn read(x: Tensor<3>, taps: Vec<WeightedIndex>) -> Tensor<3> {
     let channels = x.dims()[1];
-    let read = |place: Place| {
-        let indices = place.index.expect("a point has axes").unsqueeze_dim::<3>(1);
+    let read = |tap: WeightedIndex| {
+        let indices = tap.index.expect("a point has axes").unsqueeze_dim::<3>(1);
         let [batch, _, points] = indices.dims();
         let indices = to_shape(indices, [batch, channels, points]);
         let near = x.clone().gather(2, indices);
-        match place.weight {
+        match tap.weight {
             Some(weight) => near * weight.unsqueeze_dim(1),
             None => near,
         }
     };
-    places
-        .into_iter()
+    taps.into_iter()
         .map(read)
         .reduce(|sum, part| sum + part)
         .expect("interpolation has neighbours")
 }
 
-/// The nearest element along an axis of `size` to each of whole coordinates.
+/// Returns the nearest element along an axis of `size` to each of integral coordinates.
 ///
-/// NaN passes a clamp of floats, and devices make any integer of it, so the integers are clamped too.
+/// NaN passes a clamp of floats, and its conversion to an integer differs between devices, so the integers are clamped too.
 pub fn index(x: Tensor<2>, size: usize) -> Tensor<2, Int> {
     let last = size.saturating_sub(1) as i64;
     let inside = x.clamp(0.0, last as f32).int();
     inside.clamp(0, last)
 }
 
-/// Whether whole coordinates lie outside of an axis of `size`.
+/// Returns `true` for integral coordinates outside an axis of `size`.
 pub fn outside(x: &Tensor<2>, size: usize) -> Tensor<2, Bool> {
     let beyond = x.clone().greater_scalar(size as f32 - 1.0);
     x.clone().lower_scalar(0.0).bool_or(beyond)
 }
 
-/// The two elements around each coordinate along an axis of `size`, of which those outside count nothing.
-pub fn linear(x: Tensor<2>, size: usize) -> Vec<Place> {
+/// Returns the two elements around each coordinate along an axis of `size`; those outside have weight 0.
+pub fn linear(x: Tensor<2>, size: usize) -> Vec<WeightedIndex> {
     let base = x.clone().floor();
     let ratio = x - base.clone();
     let rest = ratio.clone().neg().add_scalar(1.0);
     let tap = |(offset, weight): (f32, Tensor<2>)| {
         let at = base.clone().add_scalar(offset);
         let weight = weight.mask_fill(outside(&at, size), 0.0);
-        Place {
+        WeightedIndex {
             index: Some(index(at, size)),
             weight: Some(weight),
         }

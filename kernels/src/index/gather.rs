@@ -5,7 +5,7 @@ use burn::tensor::{Int, Slice, Tensor, kind::Basic};
 
 use crate::shape::WithShape;
 use crate::{
-    attempt::{places, within},
+    attempt::{flatten_indices, within},
     ensure,
     kind::AnyKind,
     shape::{empty, expand::to_shape},
@@ -14,7 +14,7 @@ use crate::{
     stored,
 };
 
-/// Gather: slices of `x` along `axis`, at indices of which a negative one counts from the end. `O` is `D + I - 1`.
+/// Gather: slices of `x` at `indices` along `axis`. Negative indices count from the end. `O` is `D + I - 1`.
 pub fn gather<const D: usize, const I: usize, const O: usize, K: AnyKind>(
     x: Tensor<D, K>,
     axis: usize,
@@ -24,7 +24,7 @@ pub fn gather<const D: usize, const I: usize, const O: usize, K: AnyKind>(
     gather_nonnegative(x, axis, indices)
 }
 
-/// [`gather`] where every index is known to be one of the axis.
+/// [`gather`] with indices that are known to be in bounds and not negative.
 pub fn gather_nonnegative<const D: usize, const I: usize, const O: usize, K: AnyKind>(
     x: Tensor<D, K>,
     axis: usize,
@@ -44,7 +44,7 @@ pub fn gather_nonnegative<const D: usize, const I: usize, const O: usize, K: Any
     pick(x, axis, indices, shape)
 }
 
-/// [`gather`] by indices of rank 0: the axis vanishes, and `O` is `D - 1`, at least 1.
+/// [`gather`] with indices of rank 0: the axis is removed, and `O` is `D - 1`, at least 1.
 pub fn gather_scalar<const D: usize, const O: usize, K: AnyKind>(
     x: Tensor<D, K>,
     axis: usize,
@@ -65,7 +65,8 @@ pub fn gather_scalar<const D: usize, const O: usize, K: AnyKind>(
     pick(x, axis, index, shape)
 }
 
-/// GatherElements: for each index the element of `x` at its place, but at the index along `axis`. Negative indices count from the end.
+/// GatherElements: the element of `x` at the position of each index, except that the index replaces the position along `axis`.
+/// Negative indices count from the end.
 pub fn gather_elements<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,
     axis: usize,
@@ -82,7 +83,7 @@ pub fn gather_elements<const D: usize, K: AnyKind>(
         "indices of shape {shape:?} reach beyond {dims:?}"
     );
     let indices = along(&x, axis, indices);
-    // Flex tags what it gathers or selects from booleans as bytes.
+    // Flex tags booleans that are gathered or selected as bytes.
     let x = K::into_number(corner(x, axis, shape));
     K::from_number(x.gather(axis, indices))
 }
@@ -119,12 +120,12 @@ pub fn gather_nd<const D: usize, const I: usize, const O: usize, K: AnyKind>(
     }
     let rest: usize = inner.iter().product();
     let count = dims.iter().product::<usize>() / rest;
-    let places = flat_places(indices, &dims, batch_dims);
+    let flat = flat_indices(indices, &dims, batch_dims);
     let x = K::into_number(x).with_shape([count, rest]);
-    K::from_number(x.select(0, places).with_shape(shape))
+    K::from_number(x.select(0, flat).with_shape(shape))
 }
 
-/// Indices along an axis of `x`, each of which must be one.
+/// Checks indices along an axis of `x`, and replaces negative ones.
 pub fn along<const D: usize, const I: usize, K: Basic>(
     x: &Tensor<D, K>,
     axis: usize,
@@ -134,7 +135,7 @@ pub fn along<const D: usize, const I: usize, K: Basic>(
     within(indices, Axis { number: axis, size })
 }
 
-/// The part of `x` within `shape` along all axes but `axis`.
+/// Narrows `x` to `shape` along all axes except `axis`.
 pub fn corner<const D: usize, K: Basic>(
     x: Tensor<D, K>,
     axis: usize,
@@ -155,8 +156,8 @@ pub fn corner<const D: usize, K: Basic>(
     x.slice(slices)
 }
 
-/// The places of index tuples among the slices that `dims` holds in row-major order.
-pub fn flat_places<const I: usize>(
+/// Returns the flat indices of index tuples among the slices of `dims` in row-major order.
+pub fn flat_indices<const I: usize>(
     indices: Tensor<I, Int>,
     dims: &[usize],
     batch_dims: usize,
@@ -174,22 +175,22 @@ pub fn flat_places<const I: usize>(
         size: dims[batch_dims + column],
     };
     let axes: Vec<Axis> = (0..length).map(axis).collect();
-    if let Some(places) = places(&indices, &axes) {
-        return places;
+    if let Some(flat) = flatten_indices(&indices, &axes) {
+        return flat;
     }
     let firsts = Tensor::arange(0..batches as i64, (&device, dtype)).with_shape([batches, 1, 1]);
-    let mut places: Tensor<3, Int> = to_shape(firsts, [batches, each, 1]);
+    let mut flat: Tensor<3, Int> = to_shape(firsts, [batches, each, 1]);
     for (column, axis) in axes.into_iter().enumerate() {
         let index = within(indices.clone().narrow(2, column, 1), axis);
-        places = match (batches, column) {
+        flat = match (batches, column) {
             (1, 0) => index,
-            _ => places.mul_scalar(axis.size as i64).add(index),
+            _ => flat.mul_scalar(axis.size as i64).add(index),
         };
     }
-    places.with_shape([batches * each])
+    flat.with_shape([batches * each])
 }
 
-/// The slices of `x` at `indices` along `axis`, as `shape`.
+/// Returns the slices of `x` at `indices` along `axis`, as `shape`.
 fn pick<const D: usize, const I: usize, const O: usize, K: AnyKind>(
     x: Tensor<D, K>,
     axis: usize,
@@ -206,7 +207,7 @@ fn pick<const D: usize, const I: usize, const O: usize, K: AnyKind>(
     let count = indices.shape().num_elements();
     let indices: Tensor<1, Int> = indices.with_shape([count]);
     let x = K::into_number(x);
-    // Burn copies whole rows of a matrix, but finds each element of higher ranks by division.
+    // Burn copies whole rows of a matrix, but computes the offset of each element of higher ranks by divisions.
     let picked: Tensor<O, K::Number> = match (before, after) {
         (1, _) => {
             let rows = x.with_shape([dims[axis], after]);

@@ -9,13 +9,13 @@ use crate::shape::WithShape;
 use crate::{
     dtype::lowered,
     ensure,
-    index::gather::{along, corner, flat_places},
+    index::gather::{along, corner, flat_indices},
     kind::AnyKind,
     shape::expand::to_shape,
     spec::{operand, shaped},
 };
 
-/// ScatterElements: `x` with `updates` written, or combined with what stands there, at the indices along `axis`.
+/// ScatterElements: `x` with `updates` written at the indices along `axis`, or combined with the elements there.
 ///
 /// Negative indices count from the end. Addition and multiplication of booleans are "or" and "and".
 pub fn scatter_elements<const D: usize, K: AnyKind>(
@@ -29,7 +29,7 @@ pub fn scatter_elements<const D: usize, K: AnyKind>(
     let fits = |at: usize| at == axis || shape[at] <= dims[at];
     ensure!(
         (0..D).all(fits) && updates.dims() == shape,
-        "indices of shape {shape:?} do not place updates of {:?} in {dims:?}",
+        "indices of shape {shape:?} do not fit updates of shape {:?} in {dims:?}",
         updates.dims()
     );
     if shape.contains(&0) {
@@ -48,7 +48,8 @@ pub fn scatter_elements<const D: usize, K: AnyKind>(
     K::from_number(x.slice_assign(slices, part))
 }
 
-/// ScatterND: `x` with slices of `updates` written, or combined with what stands there, at index tuples along the last axis of `indices`.
+/// ScatterND: `x` with slices of `updates` written at the index tuples along the last axis of `indices`, or combined with the
+/// slices there.
 ///
 /// Negative indices count from the end. Addition and multiplication of booleans are "or" and "and".
 pub fn scatter_nd<const D: usize, const I: usize, const U: usize, K: AnyKind>(
@@ -63,7 +64,7 @@ pub fn scatter_nd<const D: usize, const I: usize, const U: usize, K: AnyKind>(
     let is_number = I == 1 && slices.is_empty() && updates.dims() == [1; U];
     ensure!(
         tuples[I - 1] <= D && (is_number || wanted.eq(&updates.dims())),
-        "tuples of indices {tuples:?} do not place updates of {:?} in {dims:?}",
+        "tuples of indices {tuples:?} do not fit updates of shape {:?} in {dims:?}",
         updates.dims()
     );
     if updates.dims().contains(&0) {
@@ -76,22 +77,25 @@ pub fn scatter_nd<const D: usize, const I: usize, const U: usize, K: AnyKind>(
     let reduction = of_kind::<K>(reduction);
     let rest: usize = dims[indices.dims()[I - 1]..].iter().product();
     let count = dims.iter().product::<usize>() / rest;
-    let places = flat_places(indices, &dims, 0);
-    let written = places.dims()[0];
+    let flat = flat_indices(indices, &dims, 0);
+    let written = flat.dims()[0];
     let x = K::into_number(x).with_shape([count, rest]);
     let updates = K::into_number(updates).with_shape([written, rest]);
     let x = match reduction {
         IndexingUpdateOp::Assign => {
-            let places: Tensor<2, Int> = places.with_shape([written, 1]);
-            x.scatter_nd(places, updates, reduction)
+            let flat: Tensor<2, Int> = flat.with_shape([written, 1]);
+            x.scatter_nd(flat, updates, reduction)
         }
-        // GPUs run `scatter_nd` in parallel and lose all but one of the updates to a place.
-        _ => x.select_assign(0, places, updates, reduction),
+        // GPUs run `scatter_nd` in parallel and lose all but one of the updates of an element.
+        _ => x.select_assign(0, flat, updates, reduction),
     };
     K::from_number(x.with_shape(dims))
 }
 
-/// TensorScatter: a cache with `update` written along `axis`. Each element of the batch, the first axis, has a place of its own where the writing begins, 0 by default; if `circular`, it goes on at the begin of the axis when it comes to the end.
+/// TensorScatter: a cache with `update` written along `axis`.
+///
+/// Each element of the batch, the first axis, has its own index at which writing starts, 0 by default. If `circular`, writing
+/// continues at index 0 after the end of the axis.
 pub fn write_cache<const D: usize, K: AnyKind>(
     cache: Tensor<D, K>,
     axis: usize,
@@ -125,18 +129,18 @@ pub fn write_cache<const D: usize, K: AnyKind>(
     let along =
         |at: usize, size: usize| core::array::from_fn(|axis| if axis == at { size } else { 1 });
     let steps = Tensor::<1, Int>::arange(0..shape[axis] as i64, (&device, dtype));
-    let mut places: Tensor<D, Int> = steps.with_shape(along(axis, shape[axis]));
+    let mut positions: Tensor<D, Int> = steps.with_shape(along(axis, shape[axis]));
     if let Some(starts) = starts {
-        places = places.add(starts.with_shape(along(0, shape[0])));
+        positions = positions.add(starts.with_shape(along(0, shape[0])));
     }
     if circular {
-        places = places.remainder_scalar(cache.dims()[axis] as i64);
+        positions = positions.remainder_scalar(cache.dims()[axis] as i64);
     }
-    let places = to_shape(places, shape);
-    scatter_elements(cache, axis, places, update, IndexingUpdateOp::Assign)
+    let positions = to_shape(positions, shape);
+    scatter_elements(cache, axis, positions, update, IndexingUpdateOp::Assign)
 }
 
-/// The reduction that does for the carrier of `K` what this one means for `K`.
+/// Returns the reduction of numbers that is equivalent to `reduction` of `K`.
 fn of_kind<K: TensorKind>(reduction: IndexingUpdateOp) -> IndexingUpdateOp {
     match (K::KIND, reduction) {
         (Kind::Bool, IndexingUpdateOp::Add) => IndexingUpdateOp::Max,
@@ -225,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_place_for_updates() {
+    fn an_empty_tensor_has_no_room_for_updates() {
         let x = || float::<2>(TensorData::new(Vec::<f32>::new(), [0, 2]));
         let run = || scatter_nd(x(), int::<2>([[0i64]]), float::<2>([[1f32, 2.0]]), Assign);
         let fault = attempt(run).unwrap_err();
@@ -242,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn caches_are_written_from_places_of_their_own() {
+    fn caches_are_written_from_individual_positions() {
         let cache = || int::<3>([[[0i32, 0], [1, 1], [2, 2]], [[3, 3], [4, 4], [5, 5]]]);
         let update = || int::<3>([[[10i32, 11], [12, 13]], [[14, 15], [16, 17]]]);
         let starts = Some(int::<1>([1i64, 0]));

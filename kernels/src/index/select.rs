@@ -16,12 +16,12 @@ use crate::{
     sizes::elements,
 };
 
-pub use super::places::{
+pub use super::nonzero::{
     compress, compress_async, compress_flat, compress_flat_async, nonzero, nonzero_async,
     nonzero_scalar, nonzero_scalar_async,
 };
 
-/// Where: `a` where `condition` holds, else `b`, all three broadcast.
+/// Where: `a` where `condition` is true, otherwise `b`, all three broadcast.
 pub fn where_<const D: usize, K: Basic>(
     condition: Tensor<D, Bool>,
     a: Tensor<D, K>,
@@ -31,9 +31,9 @@ pub fn where_<const D: usize, K: Basic>(
     to_shape(b, shape).mask_where(to_shape(condition, shape), to_shape(a, shape))
 }
 
-/// OneHot: `values` are off and on; the new axis of size `depth` stands at `axis`. `O` is `I + 1`, or 1 for an index of rank 0.
+/// OneHot: `values` are off and on; the new axis of size `depth` is `axis`. `O` is `I + 1`, or 1 for an index of rank 0.
 ///
-/// Negative indices count from the end; those out of range are off everywhere.
+/// Negative indices count from the end; rows of indices out of range are off.
 ///
 /// # Panics
 /// If the result exceeds the memory limit.
@@ -62,7 +62,7 @@ pub fn one_hot<const I: usize, const O: usize, K: Basic>(
     let shape = common(along, across);
     // Indices and classes are compared in the result's shape.
     elements(&shape, values.dtype().size().max(indices.dtype().size()));
-    // Burn counts down by -1, which unsigned integers lack.
+    // Burn counts down by -1, which unsigned integers do not have.
     let signed = lowered(&indices.device(), DType::I64);
     let classes = Tensor::<1, Int>::arange(0..depth as i64, (&indices.device(), signed));
     let classes = classes.cast(IntDType::from(indices.dtype()));
@@ -73,7 +73,7 @@ pub fn one_hot<const I: usize, const O: usize, K: Basic>(
     where_(hot, value(1), value(0))
 }
 
-/// Indices along an axis of `size` with the negative ones, which count from the end, replaced.
+/// Returns indices along an axis of `size` with negative ones, which count from the end, replaced.
 fn from_start<const I: usize>(indices: Tensor<I, Int>, size: usize) -> Tensor<I, Int> {
     if indices.dtype().is_uint() {
         return indices;
@@ -84,7 +84,7 @@ fn from_start<const I: usize>(indices: Tensor<I, Int>, size: usize) -> Tensor<I,
         .mask_where(negative, indices.add_scalar(size as i64))
 }
 
-/// Trilu: zero below (`upper`), or above, the `k`-th diagonal of the last two axes.
+/// Trilu: sets elements below (`upper`) or above the `k`-th diagonal of the last two axes to zero.
 pub fn trilu<const D: usize, K: Basic>(x: Tensor<D, K>, k: i64, upper: bool) -> Tensor<D, K> {
     let dims = x.dims();
     if dims.contains(&0) {
@@ -102,7 +102,7 @@ pub fn trilu<const D: usize, K: Basic>(x: Tensor<D, K>, k: i64, upper: bool) -> 
     x.mask_fill(to_shape(cleared.with_shape(shape), dims), 0)
 }
 
-/// EyeLike: true on the `k`-th diagonal, to be cast to the dtype wanted.
+/// EyeLike: true on the `k`-th diagonal, to be cast to the requested dtype.
 ///
 /// # Panics
 /// If the matrix exceeds the memory limit with elements of 4 bytes.
@@ -115,7 +115,7 @@ pub fn eye_like(shape: [usize; 2], k: i64, device: &Device) -> Tensor<2, Bool> {
     Tensor::<2, Bool>::diag_mask(shape, k, device).bool_not()
 }
 
-/// Range of integers: from `start`, in steps of `delta`, short of `limit`.
+/// Range of integers: from `start` to before `limit`, in steps of `delta`.
 ///
 /// # Panics
 /// If `delta` is 0, or the range exceeds the memory limit.
@@ -150,7 +150,7 @@ pub fn range_int(
     )
 }
 
-/// Range of floats: from `start`, in steps of `delta`, short of `limit`.
+/// Range of floats: from `start` to before `limit`, in steps of `delta`.
 ///
 /// # Panics
 /// If `delta` is 0, the number of elements is not finite, or the range exceeds the memory limit.
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn one_hot_stands_at_any_axis_and_out_of_range_is_off() {
+    fn one_hot_inserts_any_axis_and_out_of_range_is_off() {
         let indices = || int::<1>([1i64, -1, 7]);
         let y: Tensor<2, Int> = one_hot(indices(), 3, int([2i32, 5]), 1);
         same(y, [[2i32, 5, 2], [2, 2, 5], [2, 2, 2]]);

@@ -12,9 +12,10 @@ use crate::{
     spec::ranking::ranking,
 };
 
-/// TopK: the `k` greatest, or least, along an axis in order, and their indices as int64. Of equal values the first comes first; NaN is the greatest.
+/// TopK: the `k` greatest or least values along an axis in order, and their indices as int64. Of equal values the first comes
+/// first; NaN is the greatest.
 ///
-/// The host finds those of f64.
+/// The host sorts f64.
 pub fn top_k<const D: usize, K: Ordered>(
     x: Tensor<D, K>,
     k: usize,
@@ -24,7 +25,7 @@ pub fn top_k<const D: usize, K: Ordered>(
     now(top_k_by(x, Top { k, axis, largest }, Blocking))
 }
 
-/// [`top_k`] without blocking.
+/// Async version of [`top_k`].
 pub async fn top_k_async<const D: usize, K: Ordered>(
     x: Tensor<D, K>,
     k: usize,
@@ -62,7 +63,7 @@ async fn top_k_by<const D: usize, K: Ordered>(
     (x.gather(axis, indices.clone()), indices)
 }
 
-/// The indices of the first elements, without gradients; none where the host has to find them.
+/// Returns the indices of the first elements, without gradients; `None` if the host has to sort them.
 pub fn on_device<const D: usize, K: Ordered>(x: &Tensor<D, K>, top: Top) -> Option<Tensor<D, Int>> {
     let y = x.clone().into_dispatch();
     let operand = if x.dtype().is_float() {

@@ -9,7 +9,7 @@ use crate::{
     dtype::lowered,
     index::{
         gather::gather_nonnegative,
-        places::places_of_growth,
+        nonzero::indices_of_increase,
         top_k::{self, Top},
     },
     kind::AnyKind,
@@ -17,23 +17,24 @@ use crate::{
     shape::reshape,
 };
 
-/// What [`unique`] gives.
+/// Results of [`unique`].
 pub type Unique<const D: usize, K> = (Tensor<D, K>, Tensor<1, Int>, Tensor<1, Int>, Tensor<1, Int>);
 
 /// Groups of equal slices, as integers of any dtype.
 struct Groups {
-    /// Where the first slice of each stands.
+    /// Index of the first slice of each group.
     first: Tensor<1, Int>,
     /// The group of each slice.
     inverse: Tensor<1, Int>,
-    /// How many slices each has.
+    /// Number of slices of each group.
     counts: Tensor<1, Int>,
 }
 
-/// Unique along an axis: the slices that differ, where each stood first, which of them stands at each place, and how often each does.
+/// Unique along an axis: the distinct slices, the index of the first of each, the distinct slice of each slice, and their
+/// counts.
 ///
-/// They are in ascending order, or with `sorted` false in that of their first places. NaN equals NaN and comes last.
-/// The host reads how many there are, the size of the results, or all elements where the device has no body for it.
+/// They are in ascending order, or in the order of their first occurrence if `sorted` is false. NaN equals NaN and is last. The
+/// host reads their number, which is the size of the results, or all elements if the device has no kernel.
 pub fn unique<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,
     axis: usize,
@@ -42,7 +43,7 @@ pub fn unique<const D: usize, K: AnyKind>(
     now(unique_by(x, axis, sorted, Blocking))
 }
 
-/// [`unique`] without blocking.
+/// Async version of [`unique`].
 pub async fn unique_async<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,
     axis: usize,
@@ -57,7 +58,7 @@ pub fn unique_flat<const D: usize, K: AnyKind>(x: Tensor<D, K>, sorted: bool) ->
     unique(reshape(x, [count]), 0, sorted)
 }
 
-/// [`unique_flat`] without blocking.
+/// Async version of [`unique_flat`].
 pub async fn unique_flat_async<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,
     sorted: bool,
@@ -93,7 +94,7 @@ async fn unique_by<const D: usize, K: AnyKind>(
     (values, first, inverse, counts)
 }
 
-/// The groups of `[rows, length]`, neither 0; none where the host has to find them.
+/// Returns the groups of `[rows, length]`, neither 0; `None` if the host has to find them.
 async fn on_device(rows: DispatchTensor, sorted: bool, reader: impl Reader) -> Option<Groups> {
     let count = rows.shape()[0];
     i32::try_from(count).ok()?;
@@ -105,7 +106,7 @@ async fn on_device(rows: DispatchTensor, sorted: bool, reader: impl Reader) -> O
     let (order, numbers) = call!(groups(rows));
     let [order, numbers] = [order, numbers].map(|found| found.tensor().map(Tensor::from_dispatch));
     let (order, numbers): (Tensor<1, Int>, Tensor<1, Int>) = (order?, numbers?);
-    let begins = places_of_growth(numbers.clone(), reader).await?;
+    let begins = indices_of_increase(numbers.clone(), reader).await?;
     let found = begins.dims()[0];
     let first = order.clone().select(0, begins.clone());
     let inverse = permuted(numbers.sub_scalar(1), order)?;
@@ -122,19 +123,19 @@ async fn on_device(rows: DispatchTensor, sorted: bool, reader: impl Reader) -> O
     if sorted {
         Some(groups)
     } else {
-        groups.by_first_place()
+        groups.by_first_index()
     }
 }
 
-/// Each value at the place beside it; none where the device has no body for it.
-fn permuted(values: Tensor<1, Int>, places: Tensor<1, Int>) -> Option<Tensor<1, Int>> {
-    let y = call!(permuted(values, places));
+/// Writes each value at its index in the permutation; `None` if the device has no kernel.
+fn permuted(values: Tensor<1, Int>, permutation: Tensor<1, Int>) -> Option<Tensor<1, Int>> {
+    let y = call!(permuted(values, permutation));
     y.tensor().map(Tensor::from_dispatch)
 }
 
 impl Groups {
-    /// The same groups in the order of their first places.
-    fn by_first_place(self) -> Option<Self> {
+    /// Sorts the groups by their first occurrence.
+    fn by_first_index(self) -> Option<Self> {
         let found = self.first.dims()[0];
         let top = Top {
             k: found,
@@ -153,7 +154,7 @@ impl Groups {
     }
 }
 
-/// The groups of the slices along the first axis, found by the host.
+/// Returns the groups of the slices along the first axis, found by the host.
 async fn on_host<const D: usize, K: Basic>(
     x: Tensor<D, K>,
     rows: usize,
@@ -168,7 +169,7 @@ async fn on_host<const D: usize, K: Basic>(
     let groups = equal_rows(&keys, rows, sorted);
     let mut inverse = vec![0; rows];
     for (at, group) in groups.iter().enumerate() {
-        group.iter().for_each(|&place| inverse[place] = at as i64);
+        group.iter().for_each(|&index| inverse[index] = at as i64);
     }
     let options = (&device, lowered(&device, DType::I64));
     let ints = |ints: Vec<i64>| Tensor::<1, Int>::from_data(TensorData::from(&ints[..]), options);
@@ -179,20 +180,20 @@ async fn on_host<const D: usize, K: Basic>(
     }
 }
 
-/// The places of equal rows, ascending within each group.
+/// Returns the indices of equal rows, ascending within each group.
 fn equal_rows(keys: &[i128], rows: usize, sorted: bool) -> Vec<Vec<usize>> {
     if rows == 0 {
         return Vec::new();
     }
     let length = keys.len() / rows;
-    let row = |place: usize| &keys[place * length..(place + 1) * length];
-    let mut places: Vec<usize> = (0..rows).collect();
-    places.sort_by(|&a, &b| row(a).cmp(row(b)));
+    let row = |index: usize| &keys[index * length..(index + 1) * length];
+    let mut indices: Vec<usize> = (0..rows).collect();
+    indices.sort_by(|&a, &b| row(a).cmp(row(b)));
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    for place in places {
+    for index in indices {
         match groups.last_mut() {
-            Some(group) if row(group[0]) == row(place) => group.push(place),
-            _ => groups.push(vec![place]),
+            Some(group) if row(group[0]) == row(index) => group.push(index),
+            _ => groups.push(vec![index]),
         }
     }
     if !sorted {
@@ -201,7 +202,7 @@ fn equal_rows(keys: &[i128], rows: usize, sorted: bool) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Integers in the order of the elements.
+/// Maps elements to integers of the same order.
 fn keys(data: TensorData) -> Vec<i128> {
     match data.dtype() {
         DType::F64 | DType::F32 | DType::F16 | DType::BF16 => data.iter::<f64>().map(key).collect(),
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_may_stay_in_the_order_of_their_first_places() {
+    fn elements_may_keep_the_order_of_first_occurrence() {
         let (values, _, inverse, _) = unique_flat(int::<2>([[2u64, u64::MAX], [2, 0]]), false);
         same(values, [2u64, u64::MAX, 0]);
         same(inverse, [0i64, 1, 0, 2]);

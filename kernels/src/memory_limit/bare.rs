@@ -1,4 +1,4 @@
-//! The limit of a program without `std`, which all of it shares.
+//! The global memory limit of a program without `std`.
 
 use spin::Mutex;
 
@@ -12,7 +12,7 @@ pub fn replace(limit: Option<usize>) -> Option<usize> {
     core::mem::replace(&mut *LIMIT.lock(), limit)
 }
 
-/// There is no system that tells how much memory there is: 4 GiB, or half of what can be addressed.
+/// Returns 4 GiB, or half of the address space if that is less: no system reports the memory.
 pub fn default() -> usize {
     usize::try_from(4u64 << 30).map_or(isize::MAX as usize / 2, |bytes| {
         bytes.min(isize::MAX as usize / 2)

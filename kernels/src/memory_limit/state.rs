@@ -1,4 +1,4 @@
-//! The limit of a thread, and what the system lets a process use.
+//! The memory limit of a thread, and its default.
 
 use core::cell::Cell;
 use std::{fs, sync::OnceLock};
@@ -15,10 +15,10 @@ pub fn replace(limit: Option<usize>) -> Option<usize> {
     LIMIT.replace(limit)
 }
 
-/// Bytes where the system does not tell how many there are.
+/// Assumed number of available bytes if the system does not report it.
 const UNKNOWN: u64 = 8 << 30;
 
-/// Half of the bytes that the process may use, as they were when this was called first.
+/// Returns half of the bytes that were available to the process at the first call.
 pub fn default() -> usize {
     static DEFAULT: OnceLock<usize> = OnceLock::new();
     *DEFAULT.get_or_init(|| half(available().unwrap_or(UNKNOWN)))
@@ -30,7 +30,7 @@ fn half(bytes: u64) -> usize {
         .min(isize::MAX as usize)
 }
 
-/// The least of the limits that Linux shows in files; elsewhere there are none of them.
+/// Returns the least of the limits that Linux reports in files, `None` on other systems.
 fn available() -> Option<u64> {
     let read = |path: &str| fs::read_to_string(path).ok();
     let own_group = read("/proc/self/cgroup").and_then(|text| group(&text));
@@ -48,14 +48,14 @@ fn available() -> Option<u64> {
     limits.filter(|&bytes| bytes > 0).min()
 }
 
-/// The physical memory in `/proc/meminfo`, which is in KiB.
+/// Parses the physical memory in `/proc/meminfo`, which is in KiB.
 fn physical(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let number: u64 = line?.trim().strip_suffix("kB")?.trim().parse().ok()?;
     number.checked_mul(1024)
 }
 
-/// The soft limit of the address space in `/proc/self/limits`.
+/// Parses the soft limit of the address space in `/proc/self/limits`.
 fn addresses(text: &str) -> Option<u64> {
     let line = text
         .lines()
@@ -63,7 +63,7 @@ fn addresses(text: &str) -> Option<u64> {
     line?.split_whitespace().next()?.parse().ok()
 }
 
-/// The path of the control group of version 2 in `/proc/self/cgroup`.
+/// Parses the path of the version 2 control group in `/proc/self/cgroup`.
 fn group(text: &str) -> Option<String> {
     let path = text.lines().find_map(|line| line.strip_prefix("0::"));
     path.map(|path| path.trim_end_matches('/').to_owned())

@@ -9,7 +9,7 @@ use crate::shape::reshape;
 use crate::spec::{equal_shapes, operand, shaped};
 use crate::widen::widened;
 
-/// `(x - mean) / sqrt(variance + epsilon) * scale + bias` per channel of `[batch, channels, ..]`.
+/// Returns `(x - mean) / sqrt(variance + epsilon) * scale + bias` per channel of `[batch, channels, ..]`.
 pub fn batch_norm<const D: usize>(
     x: Tensor<D>,
     scale: Tensor<1>,
@@ -18,7 +18,7 @@ pub fn batch_norm<const D: usize>(
     variance: Tensor<1>,
     epsilon: f32,
 ) -> Tensor<D> {
-    // The factors are computed in the type of the variance.
+    // The factors are computed in the dtype of the variance.
     let variance = match x.dtype() {
         DType::F64 => variance.cast(DType::F64),
         _ => variance,
@@ -27,7 +27,7 @@ pub fn batch_norm<const D: usize>(
     scale_channels(x, factor, offset, Activation::Identity)
 }
 
-/// As [`batch_norm`], with parameters for each element of an image.
+/// [`batch_norm`] with parameters for each element of an image.
 pub fn batch_norm_elements<const D: usize, const S: usize>(
     x: Tensor<D>,
     scale: Tensor<S>,
@@ -56,7 +56,7 @@ pub fn batch_norm_elements<const D: usize, const S: usize>(
     reshape(batch_norm(rows, scale, bias, mean, variance, epsilon), dims)
 }
 
-/// The factor and offset per channel that [`batch_norm`] comes to; f32 for half-precision parameters.
+/// Returns the factor and the offset per channel that are equivalent to [`batch_norm`]; f32 for half-precision parameters.
 #[inline(never)]
 pub fn batch_norm_factors(
     scale: Tensor<1>,
@@ -76,10 +76,10 @@ pub fn batch_norm_factors(
     (factor, offset)
 }
 
-/// `activation(x * factor + offset)` per channel of `[batch, channels, ..]`.
+/// Returns `activation(x * factor + offset)` per channel of `[batch, channels, ..]`.
 ///
 /// # Panics
-/// If there are not as many factors or offsets as channels.
+/// If the number of factors or offsets is not that of the channels.
 #[inline(never)]
 pub fn scale_channels<const D: usize>(
     x: Tensor<D>,
@@ -106,15 +106,15 @@ pub fn scale_channels<const D: usize>(
     Tensor::<D>::from_dispatch(y).cast(dtype)
 }
 
-/// What [`batch_norm_train`] computes.
+/// Results of [`batch_norm_train`].
 pub struct BatchNormTrained<const D: usize> {
     pub y: Tensor<D>,
     pub running_mean: Tensor<1>,
     pub running_variance: Tensor<1>,
 }
 
-/// Normalizes with the statistics of the batch itself and mixes them into the running ones:
-/// `running * momentum + batch * (1 - momentum)`, with the population variance.
+/// Normalizes with the statistics of the batch, and updates the running ones with them: `running * momentum + batch * (1 -
+/// momentum)`, with the population variance.
 pub fn batch_norm_train<const D: usize>(
     x: Tensor<D>,
     scale: Tensor<1>,

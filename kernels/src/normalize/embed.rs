@@ -1,4 +1,4 @@
-//! EmbedLayerNormalization's sum of embeddings, and its mask.
+//! Sum of embeddings of EmbedLayerNormalization, and its mask.
 
 use burn::tensor::{DType, Int, IntDType, Tensor};
 
@@ -12,15 +12,15 @@ use crate::{
     spec::{broadcasts_to, equal_axes, equal_shapes, operand},
 };
 
-/// The embeddings of words and positions, and of segments if there are any, added together.
+/// Returns the sum of the embeddings of words, positions, and segments, if any.
 ///
-/// Without `places`, `[batch, length]` or `[1, length]`, positions count from 0.
+/// Without `position_ids`, `[batch, length]` or `[1, length]`, positions count from 0.
 #[inline(never)]
 pub fn embeddings(
     ids: Tensor<2, Int>,
     words: Tensor<2>,
     positions: Tensor<2>,
-    places: Option<Tensor<2, Int>>,
+    position_ids: Option<Tensor<2, Int>>,
     segments: Option<(Tensor<2, Int>, Tensor<2>)>,
 ) -> Tensor<3> {
     let [batch, length] = ids.dims();
@@ -35,11 +35,11 @@ pub fn embeddings(
         of_words,
         1,
     );
-    if let Some(places) = &places {
-        let places = places.dims();
-        let places = operand("tensor of places", &places);
-        equal_axes(places, 1, of_ids, 1);
-        broadcasts_to(places, of_ids);
+    if let Some(position_ids) = &position_ids {
+        let position_ids = position_ids.dims();
+        let position_ids = operand("tensor of position ids", &position_ids);
+        equal_axes(position_ids, 1, of_ids, 1);
+        broadcasts_to(position_ids, of_ids);
     }
     if let Some((segments, table)) = &segments {
         equal_shapes(operand("tensor of segments", &segments.dims()), of_ids);
@@ -47,8 +47,8 @@ pub fn embeddings(
     }
     let mut sum: Tensor<3> = rows(words, ids);
     let hidden = sum.dims()[2];
-    let positions: Tensor<3> = match places {
-        Some(places) => rows(positions, places),
+    let positions: Tensor<3> = match position_ids {
+        Some(position_ids) => rows(positions, position_ids),
         None => {
             let count = positions.dims()[0];
             ensure!(
@@ -65,7 +65,7 @@ pub fn embeddings(
     }
 }
 
-/// The rows of a table at indices of which none may be negative.
+/// Returns the rows of a table at indices that must not be negative.
 fn rows(table: Tensor<2>, indices: Tensor<2, Int>) -> Tensor<3> {
     let axis = Axis {
         number: 0,
@@ -74,7 +74,7 @@ fn rows(table: Tensor<2>, indices: Tensor<2, Int>) -> Tensor<3> {
     gather_nonnegative(table, 0, nonnegative(indices, axis))
 }
 
-/// How many words of each of a batch the mask keeps.
+/// Returns the number of words of each sequence that the mask keeps.
 #[inline(never)]
 pub fn kept_words(mask: Tensor<2, Int>) -> Tensor<1, Int> {
     let dtype: IntDType = mask.dtype().into();
@@ -90,7 +90,7 @@ mod tests {
     use crate::testing::{float, int, same};
 
     #[test]
-    fn words_places_and_segments_are_added() {
+    fn word_position_and_segment_embeddings_are_added() {
         let ids = || int::<2>([[1i32, 0], [1, 1]]);
         let words = || float::<2>([[1f32, 2.0], [3.0, 4.0]]);
         let positions = || float::<2>([[10f32, 20.0], [30.0, 40.0], [50.0, 60.0]]);
@@ -99,12 +99,12 @@ mod tests {
             plain,
             [[[13f32, 24.0], [31.0, 42.0]], [[13.0, 24.0], [33.0, 44.0]]],
         );
-        let places = Some(int::<2>([[2i32, 0]]));
+        let position_ids = Some(int::<2>([[2i32, 0]]));
         let segments = Some((
             int::<2>([[0i32, 0], [0, 1]]),
             float::<2>([[0f32, 0.0], [100.0, 200.0]]),
         ));
-        let all = embeddings(ids(), words(), positions(), places, segments);
+        let all = embeddings(ids(), words(), positions(), position_ids, segments);
         same(
             all,
             [

@@ -42,14 +42,14 @@ pub fn layer_norm<const D: usize, const S: usize>(
     y.cast(dtype)
 }
 
-/// What [`layer_norm_with_statistics`] computes; the statistics are f32, and 1 wide along the normalized axes.
+/// Results of [`layer_norm_with_statistics`]. The statistics are f32, with size 1 along the normalized axes.
 pub struct LayerNormed<const D: usize> {
     pub y: Tensor<D>,
     pub mean: Tensor<D>,
     pub inverse_deviation: Tensor<D>,
 }
 
-/// [`layer_norm`], and the mean and the reciprocal standard deviation that it used.
+/// Returns [`layer_norm`], and the mean and the reciprocal standard deviation.
 pub fn layer_norm_with_statistics<const D: usize, const S: usize>(
     x: Tensor<D>,
     scale: Tensor<S>,
@@ -76,7 +76,8 @@ pub fn layer_norm_with_statistics<const D: usize, const S: usize>(
     }
 }
 
-/// Divides by the root of the mean square over the axes from `axis` on, then applies `scale`, which broadcasts to `x` and whose dtype the result has.
+/// Divides by the root mean square over the axes from `axis` on, then applies `scale`, which broadcasts to `x` and determines the
+/// dtype of the result.
 pub fn rms_norm<const D: usize, const S: usize>(
     x: Tensor<D>,
     scale: Tensor<S>,
@@ -100,7 +101,7 @@ pub fn rms_norm<const D: usize, const S: usize>(
     y.with_shape(dims).cast(dtype)
 }
 
-/// [`rms_norm`], and the reciprocal root of the mean square: f32, and 1 wide along the normalized axes.
+/// Returns [`rms_norm`], and the reciprocal root mean square: f32, with size 1 along the normalized axes.
 pub fn rms_norm_with_statistics<const D: usize, const S: usize>(
     x: Tensor<D>,
     scale: Tensor<S>,
@@ -133,7 +134,7 @@ fn rows<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<2> {
     narrow_rows(widened(x), axis)
 }
 
-/// The rows in the dtype that they have; kernels and primitives sum them in single precision at least.
+/// Returns the rows in their own dtype; kernels and primitives sum them in single precision at least.
 fn narrow_rows<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<2> {
     let dims = x.dims();
     let [outer, inner]: [usize; 2] =
@@ -153,13 +154,13 @@ fn scaled<const D: usize, const S: usize>(
     }
 }
 
-/// Whether a factor has an element for each one of a row, or one for all.
+/// Returns `true` if a factor has one value per element of a row, or a single value.
 fn is_row<const D: usize, const S: usize>(x: [usize; D], factor: [usize; S], axis: usize) -> bool {
     let is_one = S <= D && factor.iter().all(|&size| size == 1);
     is_one || spans(x, factor, axis)
 }
 
-/// The elements of a factor for those of a row.
+/// Expands a factor to one value per element of a row.
 fn row<const S: usize>(factor: Tensor<S>, length: usize) -> Tensor<1> {
     match factor.shape().num_elements() {
         1 => to_shape(factor.with_shape([1]), [length]),
@@ -167,7 +168,7 @@ fn row<const S: usize>(factor: Tensor<S>, length: usize) -> Tensor<1> {
     }
 }
 
-/// Whether `factor` has one element for each one of a row of `x`.
+/// Returns `true` if `factor` has one value per element of a row of `x`.
 fn spans<const D: usize, const S: usize>(x: [usize; D], factor: [usize; S], axis: usize) -> bool {
     let leading = D - S.min(D);
     (0..D).all(|dim| {

@@ -1,4 +1,4 @@
-//! LRN: each element against its neighbours across channels.
+//! LRN: normalization over adjacent channels.
 
 use burn::tensor::{Tensor, ops::PadMode};
 
@@ -8,7 +8,8 @@ use crate::{
     widen::widened,
 };
 
-/// `x / (bias + alpha / size * squares)^beta`, where `squares` sums the squares over `size` channels around each one.
+/// Returns `x / (bias + alpha / size * squares)^beta`, where `squares` is the sum of squares over `size` channels around each
+/// one.
 pub fn lrn<const D: usize>(
     x: Tensor<D>,
     size: usize,
@@ -52,13 +53,13 @@ mod tests {
     use crate::testing::{float, near, same};
 
     #[test]
-    fn no_channels_have_no_neighbours() {
+    fn an_input_without_channels_is_empty() {
         let empty = || TensorData::new(Vec::<f32>::new(), [2, 0, 3]);
         same(lrn(float::<3>(empty()), 3, 1.0, 1.0, 1.0), empty());
     }
 
     #[test]
-    fn an_even_neighbourhood_reaches_further_to_the_end() {
+    fn an_even_window_extends_further_to_the_end() {
         let x = float::<2>([[1f32, 2.0, 3.0]]);
         near(
             lrn(x, 2, 2.0, 1.0, 1.0),
@@ -68,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_end_at_the_first_and_last_channel() {
+    fn windows_end_at_the_first_and_last_channel() {
         let x = float::<3>([[[1f32], [2.0], [3.0]]]);
         near(
             lrn(x, 3, 3.0, 0.5, 0.0),

@@ -1,4 +1,4 @@
-//! SkipLayerNormalization and its kin.
+//! SkipLayerNormalization and related operators.
 
 use burn::tensor::{FloatDType, Tensor};
 
@@ -9,7 +9,8 @@ use crate::{
     widen::widened,
 };
 
-/// [`layer_norm`] over the last axis of `x + skip + bias`, and that sum. Half precision is rounded only in the results.
+/// Returns [`layer_norm`] over the last axis of `x + skip + bias`, and that sum. Half precision is only rounded in the
+/// results.
 #[inline(never)]
 pub fn skip_layer_norm<const D: usize>(
     x: Tensor<D>,
@@ -25,7 +26,7 @@ pub fn skip_layer_norm<const D: usize>(
     (y.cast(dtype), sum.cast(dtype))
 }
 
-/// [`rms_norm`] over the last axis of `x + skip + bias`, and that sum. Half precision is rounded only in the results.
+/// Returns [`rms_norm`] over the last axis of `x + skip + bias`, and that sum. Half precision is only rounded in the results.
 #[inline(never)]
 pub fn skip_rms_norm<const D: usize>(
     x: Tensor<D>,
@@ -63,7 +64,7 @@ mod tests {
     use crate::testing::{float, near, noise, same};
 
     #[test]
-    fn what_is_skipped_and_the_bias_are_added_first() {
+    fn skip_and_bias_are_added_first() {
         let (x, skip) = (noise::<3>([2, 3, 4], 1), noise::<3>([1, 3, 4], 2));
         let (scale, shift, bias) = (noise::<1>([4], 3), noise::<1>([4], 4), noise::<1>([4], 5));
         let all = x.clone() + skip.clone() + bias.clone().unsqueeze();
@@ -86,7 +87,7 @@ mod tests {
     #[test]
     fn the_sum_of_half_precision_is_normalized_unrounded() {
         let half = |x: f32| f16::from_f32(x);
-        // Their sum is 1 to a half, which would be normalized to 1 and 0.0245.
+        // In half precision their sum is 1, which would be normalized to 1 and 0.0245.
         let x = float::<2>([[half(1.0), half(0.0)]]);
         let skip = float::<2>([[half(4e-4), half(0.0)]]);
         let scale = float::<1>([half(1000.0), half(0.0)]);

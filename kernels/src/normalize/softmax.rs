@@ -23,7 +23,7 @@ pub fn log_softmax<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
     Tensor::from_dispatch(call!(log_softmax(x; axis)))
 }
 
-/// Hardmax: 1 at the first greatest element along the axis, else 0.
+/// Hardmax: 1 at the first greatest element along the axis, otherwise 0.
 pub fn hardmax<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
     if is_empty(&x) {
         return x;
@@ -33,15 +33,15 @@ pub fn hardmax<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
     let greatest = x.argmax(axis);
     let mut along = [1; D];
     along[axis] = size;
-    let places = Tensor::arange(0..size as i64, (&greatest.device(), greatest.dtype()));
-    let places: Tensor<D, Int> = places.with_shape(along);
-    let (greatest, places) = together(greatest, places);
-    greatest.equal(places).cast(dtype)
+    let indices = Tensor::arange(0..size as i64, (&greatest.device(), greatest.dtype()));
+    let indices: Tensor<D, Int> = indices.with_shape(along);
+    let (greatest, indices) = together(greatest, indices);
+    greatest.equal(indices).cast(dtype)
 }
 
-/// Softmax in 16 bits where that is asked for, as ONNX composes it: every step is rounded, the sum once.
+/// Softmax in half precision, if requested, as the function body in ONNX: every step is rounded, the sum once.
 ///
-/// Devices compute all of it in single precision, which is off by more than a rounding.
+/// Devices compute all of it in single precision, which differs by more than one rounding.
 pub fn softmax_of_halves<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
     if is_empty(&x) {
         return x;
@@ -54,17 +54,17 @@ pub fn softmax_of_halves<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D>
     powers.div(sum)
 }
 
-/// Softmax of opsets before 13: over `axis` and all after it at once.
+/// Softmax of opsets before 13: over `axis` and all axes after it at once.
 pub fn softmax_flat<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
     flat(x, axis, softmax)
 }
 
-/// LogSoftmax of opsets before 13: over `axis` and all after it at once.
+/// LogSoftmax of opsets before 13: over `axis` and all axes after it at once.
 pub fn log_softmax_flat<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
     flat(x, axis, log_softmax)
 }
 
-/// Hardmax of opsets before 13: over `axis` and all after it at once.
+/// Hardmax of opsets before 13: over `axis` and all axes after it at once.
 pub fn hardmax_flat<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D> {
     flat(x, axis, hardmax)
 }

@@ -4,7 +4,7 @@ use burn::tensor::Tensor;
 
 use crate::widen::widened;
 
-/// `(x - mean) / (deviation + 1e-9)` over `axes`.
+/// Returns `(x - mean) / (deviation + 1e-9)` over `axes`.
 pub fn mean_variance_normalize<const D: usize>(x: Tensor<D>, axes: &[usize]) -> Tensor<D> {
     let dtype = x.dtype();
     let x = widened(x);
@@ -13,7 +13,7 @@ pub fn mean_variance_normalize<const D: usize>(x: Tensor<D>, axes: &[usize]) -> 
     (centered / deviation.add_scalar(1e-9)).cast(dtype)
 }
 
-/// `x` divided by its `p`-norm along `axis`; a vector of zeros stays zero.
+/// Divides `x` by its `p`-norm along `axis`; a vector of zeros is unchanged.
 pub fn lp_normalize<const D: usize>(x: Tensor<D>, axis: usize, p: u32) -> Tensor<D> {
     let dtype = x.dtype();
     let x = widened(x);

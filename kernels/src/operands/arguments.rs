@@ -1,4 +1,4 @@
-//! Operands of a call that look random and are the same in each.
+//! Reproducible pseudorandom operands.
 
 use burn::tensor::{Bool, DType, Device, Element, Int, Tensor, TensorData, kind::Basic};
 
@@ -6,21 +6,21 @@ use crate::{dtype::stored, shape::expand::to_shape, testing::device};
 
 /// Operands of one call.
 pub struct Arguments {
-    /// Shape of each operand, and what it broadcasts to.
+    /// Shape of each operand, and the shape that it broadcasts to.
     pub shapes: Vec<[Vec<usize>; 2]>,
-    /// Whether operands come in the shapes that they broadcast to.
+    /// Operands are explicitly broadcast.
     pub is_expanded: bool,
-    /// Whether floats have 64 bits, and all operands are on the CPU.
+    /// Floats are f64, and all operands are on the CPU.
     pub is_double: bool,
 }
 
 impl Arguments {
-    /// Values in [-1, 1).
+    /// Returns values in [-1, 1).
     pub fn float<const D: usize>(&self, at: usize) -> Tensor<D> {
         self.floats(at, |value| value)
     }
 
-    /// Values in [0.5, 1.5).
+    /// Returns values in [0.5, 1.5).
     pub fn positive<const D: usize>(&self, at: usize) -> Tensor<D> {
         self.floats(at, |value| value / 2.0 + 1.0)
     }
@@ -37,13 +37,13 @@ impl Arguments {
         self.tensor(at, values.collect::<Vec<f32>>(), dtype)
     }
 
-    /// Integers from 0 up to a limit, which is left out.
+    /// Returns integers from 0 to `limit`, exclusive.
     pub fn int<const D: usize>(&self, at: usize, limit: i64) -> Tensor<D, Int> {
         let values = self.noise(at).map(|value| (value % limit.max(1)) as i32);
         self.tensor(at, values.collect::<Vec<i32>>(), DType::I32)
     }
 
-    /// Integers of 8 bits.
+    /// Returns 8-bit integers.
     pub fn bytes<const D: usize>(&self, at: usize) -> Tensor<D, Int> {
         let values = self.noise(at).map(|value| value as u8);
         self.tensor(at, values.collect::<Vec<u8>>(), DType::U8)
@@ -55,12 +55,12 @@ impl Arguments {
         self.expanded(at, Tensor::from_data(data, &self.device()))
     }
 
-    /// Number of elements along an axis of an operand.
+    /// Returns the number of elements along an axis of an operand.
     pub fn size(&self, at: usize, axis: usize) -> usize {
         self.shapes[at][0][axis]
     }
 
-    /// Integers from 0 to 2047 that look random, other ones for each operand.
+    /// Returns pseudorandom integers from 0 to 2047, different ones for each operand.
     fn noise(&self, at: usize) -> impl Iterator<Item = i64> {
         let count = self.shapes[at][0].iter().product();
         let mut state = (at as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
@@ -72,7 +72,7 @@ impl Arguments {
         })
     }
 
-    /// Computations in double precision are those of the CPU.
+    /// Double precision is computed on the CPU.
     fn device(&self) -> Device {
         if self.is_double {
             Device::flex()

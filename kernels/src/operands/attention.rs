@@ -1,4 +1,4 @@
-//! Rows of attention and of the embeddings of positions.
+//! Rows of attention and rotary embeddings.
 
 use super::{Arguments, Row, Size, check, row, value};
 use crate::attention::{
@@ -10,7 +10,7 @@ use crate::attention::{
 };
 use burn::tensor::DType;
 
-/// Whether heads of keys serve equally many of queries.
+/// Returns `true` if each head of keys serves the same number of query heads.
 pub fn heads_divide(size: Size<'_>) -> bool {
     size('h').is_multiple_of(size('k'))
 }

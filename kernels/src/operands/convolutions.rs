@@ -12,7 +12,7 @@ use crate::convolution::{
 };
 use crate::product::epilogue::Epilogue;
 
-/// Channels in two groups, and a kernel of 2 by 3 that takes `p` by `q` positions.
+/// Channels in two groups, and a kernel of 2 by 3 with `p` by `q` output pixels.
 fn grouped(size: Size<'_>) -> bool {
     let channels = size('c') == 2 * size('g') && size('o').is_multiple_of(2);
     channels && size('x') == size('p') + 1 && size('y') == size('q') + 2

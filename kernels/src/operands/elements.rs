@@ -1,4 +1,4 @@
-//! Rows of what is computed element by element.
+//! Rows of elementwise functions.
 
 use super::{Arguments, Results, Row, check, row, value};
 use crate::classical::{distances::squared_distances, features};
@@ -9,7 +9,7 @@ use crate::shape::expand;
 use crate::train::optimizer::{Adagrad, Adam, Momentum};
 use burn::tensor::{Int, Tensor};
 
-/// A function of two tensors of integers from 0 to 3.
+/// Runs a function of two tensors of integers from 0 to 3.
 fn of_ints(a: &Arguments, run: fn(Tensor<2, Int>, Tensor<2, Int>) -> Tensor<2, Int>) -> Results {
     vec![value(run(a.int(0, 4), a.int(1, 4)))]
 }
@@ -195,13 +195,13 @@ pub const ROWS: &[Row] = &[
     .single(),
     row(
         "classical/features extract",
-        "input=bf places=p",
+        "input=bf indices=p",
         "b2f3p2",
         |a| {
-            let places = a.int(1, a.size(0, 1) as i64);
+            let indices = a.int(1, a.size(0, 1) as i64);
             vec![value(features::extract::<2, 1, 2, burn::tensor::Float>(
                 a.float(0),
-                places,
+                indices,
             ))]
         },
     ),

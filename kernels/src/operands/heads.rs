@@ -21,7 +21,7 @@ fn multi_head() -> MultiHead {
     }
 }
 
-/// MultiHeadAttention with a cache, a mask in one of its forms, and a bias.
+/// Runs MultiHeadAttention with a cache, a mask in one of its forms, and a bias.
 fn attended(a: &Arguments, mask: KeyMask) -> Results {
     let past = Some((a.float(3), a.float(4)));
     let all = attend_with_cache(
@@ -106,7 +106,7 @@ pub const ROWS: &[Row] = &[
         "b2h4s3f8k2t5w6p2m7",
         |a| attended(a, KeyMask::Keys(a.int::<2>(5, 2).add_scalar(1))),
     )
-    // A mask of one key is one of none.
+    // A mask of a single key has no effect.
     .when(|size| heads_divide(size) && size('m') == size('t') + size('p')),
     row(
         "attention/multi_head attend_with_cache",

@@ -1,4 +1,4 @@
-//! Rows of what moves elements by indices, joins tensors, or reads regions.
+//! Rows of indexing, concatenation, and regions.
 
 use super::{Row, check, row, value};
 use crate::image::{
@@ -82,7 +82,7 @@ pub const ROWS: &[Row] = &[
     )
     .when(|size| size('k') == 1),
     row(
-        "index/places compress",
+        "index/nonzero compress",
         "input=mn condition=c",
         "m3n4c3",
         |a| {
@@ -94,7 +94,7 @@ pub const ROWS: &[Row] = &[
         },
     ),
     row(
-        "index/places compress_flat",
+        "index/nonzero compress_flat",
         "input=mn condition=c",
         "m3n4c12",
         |a| {

@@ -14,13 +14,13 @@ const CHANNELS: &str = "input=bcx scale=c bias=c mean=c variance=c";
 fn embedded(a: &Arguments) -> Results {
     let rows = |at| a.size(at, 0) as i64;
     let words = a.int(0, rows(1));
-    let places = Some(a.int(3, rows(2)));
+    let position_ids = Some(a.int(3, rows(2)));
     let segments = Some((a.int(4, rows(5)), a.float(5)));
     vec![value(embeddings(
         words,
         a.float(1),
         a.float(2),
-        places,
+        position_ids,
         segments,
     ))]
 }
@@ -98,7 +98,7 @@ pub const ROWS: &[Row] = &[
     ),
     row(
         "normalize/embed embeddings",
-        "ids=bs words=wh positions=ph places=b?s segments=bs table=th",
+        "ids=bs words=wh positions=ph position_ids=b?s segments=bs table=th",
         "b2s3w5h4p6t2",
         embedded,
     ),

@@ -22,7 +22,7 @@ fn state(a: &Arguments) -> State {
     }
 }
 
-/// A network of one direction and so many gates.
+/// Checks the sizes of a network of one direction and `gates` gates.
 fn recurrent(size: Size<'_>, gates: usize) -> bool {
     size('g') == gates * size('h') && size('d') == 1 && size('w') == 2 * size('g')
 }

@@ -1,46 +1,46 @@
-//! The public functions with several tensors, as the sources have them.
+//! The public functions with several tensors, parsed from the sources.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
 use super::table;
 
-/// Folders and files whose functions are bodies, checks or tests.
+/// Folders and files of kernels, checks and tests.
 const INNER: [&str; 8] = [
     "backend", "cube", "fault", "flex", "native", "operands", "spec", "testing",
 ];
 
-/// Functions that check no operands, and why. Those that wait are their own other forms.
+/// Functions that do not check operands, with the reason. Async versions are not listed separately.
 const WITHOUT_ROWS: &[(&str, &str)] = &[
     (
-        "attention/dot_product/seen Seen::new",
+        "attention/dot_product/masks AttentionMasks::new",
         "called by attention, which checks",
     ),
     (
-        "attention/dot_product/seen Seen::applied_to",
+        "attention/dot_product/masks AttentionMasks::applied_to",
         "called by attention, which checks",
     ),
     (
-        "attention/group_query/places Places::filled",
+        "attention/group_query/positions CachePositions::filled",
         "called by group_query_attention, which checks",
     ),
     (
-        "attention/group_query/places Places::seen",
+        "attention/group_query/positions CachePositions::visible_keys",
         "called by group_query_attention, which checks",
     ),
     (
-        "classical/svm/poll Regress::run_on",
+        "classical/svm/device Regress::run_on",
         "tables are those of the machine; the width is checked",
     ),
     (
-        "classical/svm/poll Classify::run_on",
+        "classical/svm/device Classify::run_on",
         "tables are those of the machine; the width is checked",
     ),
     (
-        "classical/trees/poll Regress::run_on",
+        "classical/trees/device Regress::run_on",
         "tables are those of the trees; the width is checked",
     ),
     (
-        "classical/trees/poll Classify::run_on",
+        "classical/trees/device Classify::run_on",
         "tables are those of the trees; the width is checked",
     ),
     (
@@ -49,20 +49,20 @@ const WITHOUT_ROWS: &[(&str, &str)] = &[
     ),
     (
         "image/sample read",
-        "places are those of the operation's own points",
+        "indices are those of the operation's own points",
     ),
     (
-        "image/sample together",
-        "places are those of the operation's own points",
+        "image/sample combine_axes",
+        "indices are those of the operation's own points",
     ),
     ("index/gather along", "the indices are data"),
     (
-        "image/roi/taken Taken::take",
+        "image/roi/weighted_pixels WeightedPixels::push",
         "has no tensors: it takes weights",
     ),
     (
-        "index/places coordinates",
-        "the values are those at the places",
+        "index/nonzero coordinates",
+        "the values are those at the indices",
     ),
     (
         "quantize/bits matmul_coded",
@@ -78,7 +78,7 @@ const WITHOUT_ROWS: &[(&str, &str)] = &[
     ),
     ("recurrent/operands Operands::of", "only holds them"),
     (
-        "recurrent/operands started",
+        "recurrent/operands zero_if_empty",
         "called by the operators, which check",
     ),
     (
@@ -125,7 +125,7 @@ fn each_function_with_several_tensors_has_a_row() {
     );
 }
 
-/// The files below a folder without their tests, with their paths without endings.
+/// Reads the files of a folder without their tests, with their paths without extensions.
 fn read(root: &Path, folder: &Path, texts: &mut Vec<(String, String)>) {
     for entry in fs::read_dir(folder).expect("the sources") {
         let path = entry.expect("an entry").path();
@@ -156,7 +156,7 @@ fn read(root: &Path, folder: &Path, texts: &mut Vec<(String, String)>) {
     }
 }
 
-/// Names of the types that hold tensors.
+/// Returns the names of the types that contain tensors.
 fn holders(texts: &[(String, String)]) -> BTreeSet<String> {
     let mut bodies = Vec::new();
     for (_, text) in texts {
@@ -178,7 +178,7 @@ fn holders(texts: &[(String, String)]) -> BTreeSet<String> {
                     .filter(|line| !line.trim_start().starts_with("//"));
                 let mut code: String = code.collect();
                 if keyword == "enum " {
-                    // Variants may be named as types are; what they hold is in brackets.
+                    // Variants may be named like types; their fields are in brackets.
                     let inside = code.get(1..).unwrap_or_default();
                     let parts = inside
                         .match_indices(['(', '{'])
@@ -205,7 +205,7 @@ fn holders(texts: &[(String, String)]) -> BTreeSet<String> {
     }
 }
 
-/// The text from an opening bracket to the one that closes it.
+/// Returns the text from an opening bracket to the closing one.
 fn bracketed(text: &str) -> &str {
     let mut depth = 0;
     for (at, letter) in text.char_indices() {
@@ -221,13 +221,13 @@ fn bracketed(text: &str) -> &str {
     text
 }
 
-/// Whether a type is named in a text.
+/// Returns `true` if a text names one of the types.
 fn holds(text: &str, types: &BTreeSet<String>) -> bool {
     let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
     words.into_iter().any(|word| types.contains(word))
 }
 
-/// The functions of a file that take several tensors.
+/// Returns the functions of a file that have several tensors.
 fn functions(file: &str, text: &str, types: &BTreeSet<String>) -> Vec<String> {
     let mut found = Vec::new();
     let mut owner = String::new();
@@ -258,7 +258,7 @@ fn functions(file: &str, text: &str, types: &BTreeSet<String>) -> Vec<String> {
     found
 }
 
-/// The type of an `impl`.
+/// Returns the type of an `impl`.
 fn implemented(line: &str) -> String {
     let line = line.trim_end().trim_end_matches('{').trim_end();
     let line = line.rsplit(" for ").next().unwrap_or(line);
@@ -271,7 +271,7 @@ fn implemented(line: &str) -> String {
         .collect()
 }
 
-/// The arguments of a function, whose text begins with its generics.
+/// Returns the parameters of a function, whose text begins with its generics.
 fn arguments(text: &str) -> &str {
     let mut depth = 0usize;
     let mut before = ' ';
@@ -287,7 +287,7 @@ fn arguments(text: &str) -> &str {
     ""
 }
 
-/// Number of tensors that arguments hold, 2 for several.
+/// Returns the number of tensors in the parameters, 2 for several.
 fn tensors(arguments: &str, owner: &str, types: &BTreeSet<String>) -> usize {
     let mut count = 0;
     let mut depth = 0;

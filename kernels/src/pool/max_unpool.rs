@@ -12,7 +12,7 @@ use crate::{
     spec::{equal_shapes, operand},
 };
 
-/// The elements of `x` at their `indices` in a flat tensor of `shape`, else zero.
+/// Writes the elements of `x` at their flat `indices` into zeros of `shape`.
 pub fn max_unpool<const D: usize>(
     x: Tensor<D>,
     indices: Tensor<D, Int>,
@@ -31,11 +31,11 @@ pub fn max_unpool<const D: usize>(
     if count == 0 {
         return zeros.with_shape(shape);
     }
-    let places = Axis {
+    let axis = Axis {
         number: 0,
         size: total,
     };
-    let indices = nonnegative(indices.with_shape([count]), places);
+    let indices = nonnegative(indices.with_shape([count]), axis);
     let x = x.with_shape([count]);
     reshape(
         zeros.scatter(0, indices, x, IndexingUpdateOp::Assign),
@@ -43,10 +43,10 @@ pub fn max_unpool<const D: usize>(
     )
 }
 
-/// [`max_unpool`] into a corner of a tensor of these sizes.
+/// [`max_unpool`] into the start of a tensor of these sizes along each axis.
 ///
 /// # Panics
-/// If there are not `D` sizes, one is less than that of `shape`, or they exceed the memory limit.
+/// If the number of sizes is not `D`, one is less than that of `shape`, or they exceed the memory limit.
 pub fn max_unpool_to<const D: usize>(
     x: Tensor<D>,
     indices: Tensor<D, Int>,
@@ -86,16 +86,16 @@ mod tests {
     };
 
     #[test]
-    fn the_greatest_elements_return_to_their_places() {
+    fn the_greatest_elements_return_to_their_indices() {
         if !has_all(&[DType::F64, DType::BF16]) {
             return;
         }
         for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
             let x = noise([6, 3, 4, 2], 1).permute([3, 1, 2, 0]).cast(dtype);
             let window = Window::new([2, 2]).strides([2, 2]);
-            let (y, places) =
+            let (y, indices) =
                 max_pool_with_indices(x.clone(), window, false, StorageOrder::RowMajor);
-            let back = max_unpool(y.clone(), places, x.dims());
+            let back = max_unpool(y.clone(), indices, x.dims());
             let filled = back.clone().not_equal_scalar(0);
             same(
                 back.clone(),
@@ -117,17 +117,17 @@ mod tests {
             return;
         }
         let x = || float::<3>([[[1f32, 2.0]]]).cast(DType::BF16);
-        let places = || int::<3>([[[2i64, 0]]]);
+        let indices = || int::<3>([[[2i64, 0]]]);
         let [one, two, zero] = [1.0, 2.0, 0.0].map(bf16::from_f32);
-        same(max_unpool(x(), places(), [1, 1, 3]), [[[two, zero, one]]]);
-        let y = max_unpool_to(x(), places(), [1, 1, 3], &[1, 2, 4]);
+        same(max_unpool(x(), indices(), [1, 1, 3]), [[[two, zero, one]]]);
+        let y = max_unpool_to(x(), indices(), [1, 1, 3], &[1, 2, 4]);
         same(y, [[[two, zero, one, zero], [zero; 4]]]);
     }
 
     #[test]
-    fn nothing_is_put_nowhere() {
+    fn an_empty_input_writes_nothing() {
         let x = float::<3>(TensorData::new(Vec::<f32>::new(), [0, 2, 3]));
-        let places = int::<3>(TensorData::new(Vec::<i64>::new(), [0, 2, 3]));
-        assert_eq!(max_unpool(x, places, [0, 2, 6]).dims(), [0, 2, 6]);
+        let indices = int::<3>(TensorData::new(Vec::<i64>::new(), [0, 2, 3]));
+        assert_eq!(max_unpool(x, indices, [0, 2, 6]).dims(), [0, 2, 6]);
     }
 }

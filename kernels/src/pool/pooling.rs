@@ -22,7 +22,7 @@ pub use global::{global_average_pool, global_lp_pool, global_max_pool};
 pub use indices::{StorageOrder, max_pool_with_indices};
 pub use sum::{average_pool, lp_pool};
 
-/// The largest element of each window of `[batch, channels, spatial..]`; `ceil` is [`Window::positions`]'s.
+/// Returns the largest element of each window of `[batch, channels, spatial..]`. See [`Window::positions`] for `ceil`.
 pub fn max_pool<const D: usize, const S: usize, K: MaxPool>(
     x: Tensor<D, K>,
     window: Window<S>,
@@ -31,7 +31,7 @@ pub fn max_pool<const D: usize, const S: usize, K: MaxPool>(
     K::max_pool(x, window, ceil)
 }
 
-/// The kinds of tensors that have a [`max_pool`].
+/// Kinds of tensors that have a [`max_pool`].
 pub trait MaxPool: Ordered {
     #[doc(hidden)]
     fn max_pool<const D: usize, const S: usize>(
@@ -98,7 +98,7 @@ impl MaxPool for Int {
     }
 }
 
-/// The same along rows and columns, `one` along rows where there is one axis.
+/// Returns the values along rows and columns; with a single axis, that along rows is `one`.
 fn plane<T: Copy, const S: usize>(own: [T; S], one: T) -> [T; 2] {
     match own[..] {
         [columns] => [one, columns],
@@ -107,7 +107,7 @@ fn plane<T: Copy, const S: usize>(own: [T; S], one: T) -> [T; 2] {
     }
 }
 
-/// The spatial size so many axes from the end, 1 where there is none.
+/// Returns the spatial size `from_end` axes before the last, 1 for a missing axis.
 fn last<const D: usize>(dims: &[usize; D], from_end: usize) -> usize {
     if D >= 2 + from_end {
         dims[D - from_end]
@@ -140,7 +140,7 @@ fn largest<const D: usize, const S: usize, K: Ordered>(
     y
 }
 
-/// The shape of the output.
+/// Returns the shape of the output.
 fn pooled_shape<const D: usize, const S: usize>(
     dims: [usize; D],
     window: &Window<S>,
@@ -162,7 +162,7 @@ fn pooled_shape<const D: usize, const S: usize>(
     })
 }
 
-/// Fills the padding, and what windows of an output of `shape` need beyond it, with `value`.
+/// Fills the padding, and the elements after it that windows of an output of `shape` read, with `value`.
 fn pad<const D: usize, const S: usize, K: Numeric>(
     x: Tensor<D, K>,
     window: &Window<S>,
@@ -182,7 +182,7 @@ fn pad<const D: usize, const S: usize, K: Numeric>(
     }
 }
 
-/// For each kernel offset along a spatial axis of a padded input: the elements that the windows have there.
+/// Returns for each kernel offset along a spatial axis of a padded input the elements of all windows at this offset.
 fn taps<const D: usize, const S: usize, K: Numeric>(
     padded: &Tensor<D, K>,
     window: &Window<S>,
@@ -198,7 +198,7 @@ fn taps<const D: usize, const S: usize, K: Numeric>(
     })
 }
 
-/// The value that no element of `x` lies below; all of these are exact in f32.
+/// Returns a value that no element of `x` is less than. All of these are exact in f32.
 fn lowest<const D: usize, K: Numeric>(x: &Tensor<D, K>) -> f32 {
     let dtype = x.dtype();
     if dtype.is_float() {

@@ -1,4 +1,4 @@
-//! Pools as backends compute them.
+//! Pools by kernels of backends.
 
 use burn::tensor::Tensor;
 
@@ -8,7 +8,7 @@ use crate::{
     spec::{geometry::Geometry, window::Window},
 };
 
-/// The pool with an output of `shape`, where the backend has a body for it.
+/// Returns the pool with an output of `shape`, if the backend has a kernel for it.
 pub fn slide<const D: usize, const S: usize>(
     x: &Tensor<D>,
     window: &Window<S>,

@@ -1,4 +1,4 @@
-//! Det, the determinants of square matrices.
+//! Det: determinants of square matrices.
 
 use alloc::vec::Vec;
 use burn::tensor::{Tensor, TensorData};
@@ -11,14 +11,15 @@ use crate::{
     reader::{Blocking, Reader, Waiting, now},
 };
 
-/// The determinant of each matrix that the last two axes hold. `O` is `D - 2`, at least 1. The host finds it in f64, a device
-/// that has a body in the precision of the matrix, at least f32.
+/// Returns the determinant of each matrix of the last two axes. `O` is `D - 2`, at least 1.
+///
+/// The host computes in f64. A device with a kernel computes in the precision of the matrix, at least f32.
 #[inline(never)]
 pub fn det<const D: usize, const O: usize>(x: Tensor<D>) -> Tensor<O> {
     now(det_by(x, Blocking))
 }
 
-/// [`det`] without blocking.
+/// Async version of [`det`].
 pub async fn det_async<const D: usize, const O: usize>(x: Tensor<D>) -> Tensor<O> {
     det_by(x, Waiting).await
 }
@@ -50,10 +51,10 @@ async fn det_by<const D: usize, const O: usize>(x: Tensor<D>, reader: impl Reade
     Tensor::from_data(data, (&device, dtype))
 }
 
-/// Gauss's elimination, each step by the greatest of its column.
+/// Gaussian elimination with partial pivoting.
 ///
-/// Each element is a factor of products that the determinant is the sum of: NaN leaves no number, and an infinite one
-/// none beside zeros.
+/// Every element is a factor of some of the products whose sum is the determinant. So it is NaN if an element is NaN, or if one is
+/// infinite and others are zero.
 fn of_matrix(mut rows: Vec<f64>, size: usize) -> f64 {
     let has_sum = rows.iter().all(|element| element.is_finite());
     let mut determinant = 1.0;
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_leaves_none() {
+    fn a_nan_element_yields_nan() {
         if !on_cpu("shaders may assume that nothing is NaN or infinite") {
             return;
         }

@@ -1,4 +1,4 @@
-//! What follows a product element by element: a sum with another tensor, then an activation.
+//! Elementwise epilogue of a matrix product: residual addend, then activation.
 
 use burn::tensor::Tensor;
 
@@ -9,21 +9,21 @@ pub use crate::spec::{
     packed::Packed,
 };
 
-/// Weights are packed before their first use where a device packs them, and need no other memory from then on. The
-/// tensors that come back have the same values.
+/// Packing of weights before their first use, on devices that pack them. It allocates no other memory from then on. The returned
+/// tensors have the same values.
 impl Epilogue {
-    /// The weight of a convolution.
+    /// Packs the weight of a convolution.
     pub fn pack_filters<const D: usize>(&self, weight: Tensor<D>, groups: usize) -> Tensor<D> {
         Tensor::from_dispatch(call!(@copy filters(weight; groups, self.clone())))
     }
 
-    /// The weight of a product.
+    /// Packs the weight of a matrix product.
     pub fn pack_matrix(&self, weight: Tensor<2>) -> Tensor<2> {
         Tensor::from_dispatch(call!(@copy factor(weight; self.clone())))
     }
 }
 
-/// `activation(x + sum)`, with a sum of the shape of `x`.
+/// Returns `activation(x + sum)`, with a sum of the shape of `x`.
 #[inline(never)]
 pub fn finish<const D: usize>(
     x: Tensor<D>,
@@ -37,7 +37,7 @@ pub fn finish<const D: usize>(
     Tensor::from_dispatch(call!(finish(x, sum; activation)))
 }
 
-/// Fails where a tensor of another shape than that of the product is added to it.
+/// Fails if the residual addend has another shape than the product.
 pub fn ensure_addable<const D: usize>(product: &[usize; D], sum: Option<&Tensor<D>>) {
     if let Some(sum) = sum {
         ensure!(
@@ -56,7 +56,7 @@ mod tests {
     use crate::attempt::attempt;
     use crate::testing::{float, near, noise, same};
 
-    /// The definition in double precision.
+    /// Returns the activation by its definition, in double precision.
     fn exact(activation: Activation, x: f64) -> f64 {
         let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
         let softplus = x.exp().ln_1p();
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_stays_so_and_infinities_saturate() {
+    fn nan_stays_nan_and_infinities_saturate() {
         let x = || float::<1>([f32::NAN, f32::INFINITY, -0.5]);
         same(
             finish(x(), None, Activation::Relu),

@@ -1,10 +1,10 @@
-//! Shapes that have a product.
+//! Checks of the operands of matrix products.
 
 use core::iter;
 
 use crate::{ensure, memory_limit::memory_limit, sizes::Bytes, spec};
 
-/// Fails where tensors of these shapes have no product, or one of 4 bytes an element that exceeds the memory limit.
+/// Fails if tensors of these shapes have no product, or if it exceeds the memory limit with 4 bytes per element.
 pub fn ensure_factors(left: &[usize], right: &[usize]) {
     spec::product::ensure_factors(left, right);
     let batches = |dims: &[usize]| dims.len().saturating_sub(2);

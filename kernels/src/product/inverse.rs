@@ -1,4 +1,4 @@
-//! Inverse, of square matrices.
+//! Inverse of square matrices.
 
 use alloc::vec::Vec;
 use burn::tensor::{Tensor, TensorData};
@@ -11,14 +11,15 @@ use crate::{
     reader::{Blocking, Reader, Waiting, now},
 };
 
-/// The inverse of each matrix that the last two axes hold. One that has none gives infinities and NaN. The host finds it in f64,
-/// a device that has a body in the precision of the matrix, at least f32.
+/// Returns the inverse of each matrix of the last two axes. That of a singular matrix contains infinities and NaN.
+///
+/// The host computes in f64. A device with a kernel computes in the precision of the matrix, at least f32.
 #[inline(never)]
 pub fn inverse<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     now(inverse_by(x, Blocking))
 }
 
-/// [`inverse`] without blocking.
+/// Async version of [`inverse`].
 pub async fn inverse_async<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     inverse_by(x, Waiting).await
 }
@@ -49,7 +50,7 @@ async fn inverse_by<const D: usize>(x: Tensor<D>, reader: impl Reader) -> Tensor
     Tensor::from_data(data, (&device, dtype))
 }
 
-/// Gauss and Jordan's elimination in place, each step by the greatest of its column.
+/// Gauss-Jordan elimination in place, with partial pivoting.
 fn invert(rows: &mut [f64], size: usize) {
     let mut exchanged = Vec::with_capacity(size);
     for step in 0..size {
@@ -69,7 +70,7 @@ fn invert(rows: &mut [f64], size: usize) {
             }
         }
     }
-    // Exchanged rows of the matrix are exchanged columns of its inverse.
+    // Swapped rows of the matrix are swapped columns of its inverse.
     for (step, best) in exchanged.into_iter().enumerate().rev() {
         (0..size).for_each(|row| rows.swap(row * size + step, row * size + best));
     }

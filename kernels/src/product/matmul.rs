@@ -21,7 +21,7 @@ use crate::{
     spec::{broadcasts_to, operand, shaped},
 };
 
-/// MatMul of floats: operands of rank 1 lose their axis, further axes broadcast. `O` is the rank of the result, at least 1.
+/// MatMul of floats. Operands of rank 1 lose their axis, other axes broadcast. `O` is the rank of the result, at least 1.
 pub fn matmul<const A: usize, const B: usize, const O: usize>(
     a: Tensor<A>,
     b: Tensor<B>,
@@ -34,7 +34,7 @@ pub fn matmul<const A: usize, const B: usize, const O: usize>(
     let (rows, inner, columns) = (left[A - 2], left[A - 1], right[B - 1]);
     let (left, right) = (&left[..A - 2], &right[..B - 2]);
     if right.iter().all(|size| *size == 1) {
-        // One large product is faster than many of the same right side.
+        // One large product is faster than many with the same operand B.
         let shape: [usize; O] = result_shape(left, right, Some(rows), Some(columns));
         let rows = left.iter().product::<usize>() * rows;
         let (a, b) = (
@@ -47,12 +47,12 @@ pub fn matmul<const A: usize, const B: usize, const O: usize>(
     }
 }
 
-/// MatMul of floats with as many axes each.
+/// MatMul of floats of the same rank.
 #[inline(never)]
 pub fn product<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
     ensure_factors(&a.dims(), &b.dims());
     if is_empty(&a) || is_empty(&b) {
-        // Flex reads and writes beyond a batch that is empty.
+        // Flex reads and writes out of bounds of empty batches.
         broadcast_product(a, b)
     } else if D == 1 || is_quantized(&a) || is_quantized(&b) {
         a.matmul(b)
@@ -61,7 +61,7 @@ pub fn product<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
     }
 }
 
-/// `x * weight + bias` over the last axis of `x`, with a weight `[inputs, outputs]`.
+/// Returns `x * weight + bias` over the last axis of `x`, with a weight `[inputs, outputs]`.
 pub fn linear<const D: usize>(
     x: Tensor<D>,
     weight: Tensor<2>,
@@ -70,7 +70,7 @@ pub fn linear<const D: usize>(
     linear_then(x, weight, bias, None, Epilogue::default())
 }
 
-/// [`linear`], then a sum with a tensor of the result's shape and an activation.
+/// Returns [`linear`] plus a residual addend of the result's shape, with an activation applied.
 #[inline(never)]
 pub fn linear_then<const D: usize>(
     x: Tensor<D>,
@@ -116,13 +116,13 @@ fn is_quantized<const D: usize>(x: &Tensor<D>) -> bool {
     matches!(x.dtype(), DType::QFloat(_))
 }
 
-/// MatMul of integers, which wraps around.
+/// MatMul of integers, which wraps on overflow.
 pub fn matmul_int<const A: usize, const B: usize, const O: usize>(
     a: Tensor<A, Int>,
     b: Tensor<B, Int>,
 ) -> Tensor<O, Int> {
     let dtype = a.dtype();
-    // Flex multiplies matrices of these alone.
+    // Flex only multiplies matrices of these dtypes.
     if matches!(dtype, DType::I32 | DType::I64) {
         return broadcast_product(a, b);
     }
@@ -180,7 +180,7 @@ pub fn gemm_int(
     float_to_int(sum, dtype)
 }
 
-/// Fails unless what is added broadcasts to the product.
+/// Fails unless the addend broadcasts to the product.
 fn ensure_added<K: Basic>(c: Option<&Tensor<2, K>>, product: &Tensor<2, K>) {
     if let Some(c) = c {
         broadcasts_to(
@@ -227,7 +227,7 @@ fn broadcast_product<const A: usize, const B: usize, const O: usize, K: Numeric>
     }
     let left_count: usize = left.iter().product();
     let right_count: usize = right.iter().product();
-    // One large product is faster than many of the same right side.
+    // One large product is faster than many with the same operand B.
     if right_count == 1 {
         let a: Tensor<2, K> = flat_matrix(a, [left_count * rows, inner]);
         let b = flat_matrix(b, [inner, columns]);
@@ -240,12 +240,12 @@ fn broadcast_product<const A: usize, const B: usize, const O: usize, K: Numeric>
     lift::<A, O, K>(a).matmul(lift(b))
 }
 
-/// `x` as one matrix, without a copy if it is one, even permuted.
+/// Flattens `x` to one matrix, without a copy if it is one, even permuted.
 fn flat_matrix<const D: usize, K: Basic>(x: Tensor<D, K>, shape: [usize; 2]) -> Tensor<2, K> {
     if D == 2 { lift(x) } else { x.with_shape(shape) }
 }
 
-/// The broadcast batch axes, then those of the matrix that both operands leave.
+/// Returns the broadcast batch axes, followed by the rows and columns, unless these are removed.
 fn result_shape<const O: usize>(
     left: &[usize],
     right: &[usize],

@@ -1,6 +1,6 @@
-//! QLinearAdd and its kin: tensors that stand for floats by one scale and zero point.
+//! QLinearAdd and related operators: quantized tensors with one scale and zero point.
 //!
-//! Where the order of roundings decides between two integers, it is ONNX Runtime's on x86.
+//! Where the order of roundings decides between two integers, it is that of ONNX Runtime on x86.
 
 use alloc::vec::Vec;
 use burn::tensor::{Bool, DType, FloatDType, Int, IntDType, Tensor};
@@ -21,28 +21,28 @@ use crate::{
     shape::{expand::agreed, stack},
 };
 
-/// Integers and what they stand for.
+/// Quantized integers, and their scale and zero point.
 pub type Quantized<const D: usize> = (Tensor<D, Int>, Affine);
 
 impl Affine {
-    /// The floats that the integers stand for.
+    /// Dequantizes integers.
     pub(super) fn floats<const D: usize>(self, x: Tensor<D, Int>) -> Tensor<D> {
         dequantize_by(x, self.scale, self.zero, DType::F32)
     }
 
-    /// The integers that stand for floats, the zero point added after rounding.
+    /// Quantizes floats; the zero point is added after rounding.
     pub(super) fn integers<const D: usize>(self, x: Tensor<D>) -> Tensor<D, Int> {
         quantize_by(x, self.scale, self.zero, self.dtype, self.bits)
     }
 
-    /// The nearest integers to floats that count in the scale from zero.
+    /// Rounds floats that are scaled and include the zero point.
     fn nearest<const D: usize>(self, x: Tensor<D>) -> Tensor<D, Int> {
         within(x.round(), self.dtype, 8)
     }
 
-    /// The same floats by other integers.
+    /// Converts integers to this scale and zero point.
     fn convert<const D: usize>(self, (x, of): Quantized<D>) -> Tensor<D, Int> {
-        // Beyond, floats overflow or lose digits on the way.
+        // With other scales, floats overflow or lose digits.
         let usual = (1e-30..1e30).contains(&self.scale);
         if of == self && usual {
             return x;
@@ -50,7 +50,7 @@ impl Affine {
         self.function((x, of), Activation::Identity)
     }
 
-    /// What a function makes of the floats.
+    /// Applies a function to the floats.
     pub(super) fn function<const D: usize>(
         self,
         (x, of): Quantized<D>,
@@ -61,7 +61,7 @@ impl Affine {
     }
 }
 
-/// A function of the floats and a bias along the last axis, where a backend has it.
+/// Applies a function to the floats and a bias along the last axis, if the backend has a kernel.
 pub(super) fn computed<const D: usize>(
     x: &Tensor<D, Int>,
     bias: Option<Tensor<1>>,
@@ -76,7 +76,7 @@ pub(super) fn computed<const D: usize>(
     made.map(Tensor::from_dispatch)
 }
 
-/// [`Step`] on two tensors, broadcast; `passes` does it where no backend does.
+/// Applies [`Step`] to two tensors, broadcast; without a kernel of the backend `passes` does it.
 #[inline(never)]
 pub(super) fn combine<const D: usize>(
     (a, of_a): Quantized<D>,
@@ -107,7 +107,7 @@ pub fn add<const D: usize>(a: Quantized<D>, b: Quantized<D>, y: Affine) -> Tenso
         let device = a.device();
         let (wide, single): (FloatDType, FloatDType) =
             (lowered(&device, DType::F64).into(), DType::F32.into());
-        // Products and sums are rounded together, as by a fused instruction.
+        // Product and sum are rounded once, as by a fused multiply-add.
         let product = |x: Tensor<D, Int>, of| x.cast(wide).mul_scalar(f64::from(pair.ratio(of)));
         let inner = product(b, pair.b).add_scalar(f64::from(pair.offset()));
         let sum = product(a, pair.a).add(inner.cast(single).cast(wide));
@@ -132,12 +132,12 @@ pub fn sigmoid<const D: usize>(x: Quantized<D>, y: Affine) -> Tensor<D, Int> {
     y.function(x, Activation::Sigmoid)
 }
 
-/// QLinearLeakyRelu: what is negative is multiplied by `alpha`.
+/// QLinearLeakyRelu: multiplies negative values by `alpha`.
 pub fn leaky_relu<const D: usize>(x: Quantized<D>, y: Affine, alpha: f64) -> Tensor<D, Int> {
     y.function(x, Activation::LeakyRelu(alpha))
 }
 
-/// QLinearWhere: `a` where the condition holds, else `b`, broadcast.
+/// QLinearWhere: `a` where the condition is true, otherwise `b`, broadcast.
 pub fn choose<const D: usize>(
     condition: Tensor<D, Bool>,
     a: Quantized<D>,
@@ -147,7 +147,7 @@ pub fn choose<const D: usize>(
     where_(condition, y.convert(a), y.convert(b))
 }
 
-/// QLinearConcat: tensors one after the other along an axis.
+/// QLinearConcat: concatenation along an axis.
 pub fn concat<const D: usize>(parts: Vec<Quantized<D>>, y: Affine, axis: usize) -> Tensor<D, Int> {
     let parts = parts.into_iter().map(|part| y.convert(part));
     stack::concat(parts.collect(), axis)
@@ -172,7 +172,7 @@ pub fn softmax<const D: usize>((x, of): Quantized<D>, y: Affine, axis: usize) ->
     within(parts.add_scalar(y.zero), y.dtype, 8)
 }
 
-/// [`softmax`] over all axes from one on together, as before version 13.
+/// [`softmax`] over all axes from `axis` on, as before version 13.
 pub fn softmax_flat<const D: usize>(x: Quantized<D>, y: Affine, axis: usize) -> Tensor<D, Int> {
     let dims = x.0.dims();
     if dims.contains(&0) {
@@ -213,7 +213,7 @@ pub fn global_average_pool<const D: usize>((x, of): Quantized<D>, y: Affine) -> 
     within(rounded.add_scalar(y.zero), y.dtype, 8)
 }
 
-/// The mean over the axes from one on, whose sizes become 1, where a backend has it.
+/// Returns the mean over the axes from `axis` on, whose sizes become 1, if the backend has a kernel.
 pub(super) fn mean<const D: usize>(
     (x, of): (&Tensor<D, Int>, Affine),
     y: Affine,
@@ -231,7 +231,7 @@ pub(super) fn mean<const D: usize>(
     made.map(Tensor::from_dispatch)
 }
 
-/// QLinearReduceMean. `O` is `D` where the axes stay with size 1, else `D` less their number, at least 1.
+/// QLinearReduceMean. `O` is `D` if the axes are kept with size 1, otherwise `D` less their number, at least 1.
 pub fn reduce_mean<const D: usize, const O: usize>(
     (x, of): Quantized<D>,
     y: Affine,
@@ -262,7 +262,7 @@ mod tests {
     fn sums_and_products_broadcast_and_end_at_the_bounds() {
         let (a, b) = (int::<2>([[10u8, 13, 255]]), int::<2>([[11u8], [250]]));
         let sum = add((a.clone(), X), (b.clone(), X), Y);
-        // 0.5 and 2.0 more than a; halves go to the even one, the zero point included.
+        // 0.5 and 2.0 times the steps of `a`; halves round to even, including the zero point.
         same(sum, [[4u8, 5, 126], [123, 124, 246]]);
         let product = mul((a, X), (b, X), Y);
         same(product, [[3u8, 4, 64], [3, 183, 255]]);
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn sums_are_rounded_once() {
-        // Expected values are ONNX Runtime's.
+        // Expected values are those of ONNX Runtime.
         let (a, b, y) = (
             Affine::i8(0.1, -7),
             Affine::i8(0.05, 22),

@@ -1,4 +1,4 @@
-//! MatMulNBits: weights of few bits, in blocks with scales.
+//! MatMulNBits: packed 2-, 4- or 8-bit weights, in blocks with scales.
 
 mod coded;
 mod matrix;
@@ -24,17 +24,17 @@ use crate::{
 pub use coded::Coded;
 pub use matrix::BitData;
 
-/// Zero points of blocks, the middle of the range where there are none.
+/// Zero points of blocks, the middle of the range by default.
 #[derive(Clone, Debug)]
 pub enum Zeros {
     Middle,
-    /// In as many bits as the weights, each row beginning with a byte.
+    /// Packed with the same number of bits as the weights; each row starts at a byte.
     Packed(Tensor<1, Int>),
     Plain(Tensor<1>),
 }
 
 impl Blocks {
-    /// The matrix in f32, `[inputs, outputs]`, of its bytes and scales; `groups` names the block of each input.
+    /// Returns the matrix in f32, `[inputs, outputs]`, from its bytes and scales; `groups` is the block of each input.
     #[inline(never)]
     pub fn matrix(
         &self,
@@ -116,14 +116,14 @@ impl Blocks {
     }
 }
 
-/// `x * matrix + bias` over the last axis of `x`, which is rounded to 8 bits if the matrix is for that.
+/// Returns `x * matrix + bias` over the last axis of `x`, which is rounded to 8 bits if the matrix requires it.
 #[inline(never)]
 pub fn matmul_bits<const D: usize>(
     x: Tensor<D>,
     matrix: &BitMatrix,
     bias: Option<Tensor<1>>,
 ) -> Tensor<D> {
-    // Another body has the matrix in its own form.
+    // Only the CPU kernel reads this layout of the matrix.
     let Blocks {
         inputs, outputs, ..
     } = matrix.panels().blocks;
@@ -145,7 +145,7 @@ pub fn matmul_bits<const D: usize>(
     matmul_wide(x, floats, bias)
 }
 
-/// [`matmul_bits`], with the matrix on the device too.
+/// [`matmul_bits`], with the matrix on the device.
 #[inline(never)]
 pub fn matmul_coded<const D: usize>(
     x: Tensor<D>,
@@ -175,7 +175,7 @@ pub fn matmul_coded<const D: usize>(
     }
 }
 
-/// Fails unless a matrix multiplies the last axis of an input, and a bias has a number for each of its outputs.
+/// Fails unless the input and the matrix have a product, and a bias has one value per output.
 fn ensure_factors<const D: usize>(x: &Tensor<D>, matrix: [usize; 2], bias: Option<&Tensor<1>>) {
     let of_matrix = operand("matrix", &matrix);
     equal_axes(operand("input", &x.dims()), D - 1, of_matrix, 0);
@@ -184,7 +184,7 @@ fn ensure_factors<const D: usize>(x: &Tensor<D>, matrix: [usize; 2], bias: Optio
     }
 }
 
-/// `x * matrix + bias`, summed in f32.
+/// Returns `x * matrix + bias`, accumulated in f32.
 pub fn matmul_wide<const D: usize>(
     x: Tensor<D>,
     matrix: Tensor<2>,
@@ -194,8 +194,8 @@ pub fn matmul_wide<const D: usize>(
     linear(widened(x), matrix, bias.map(widened)).cast(dtype)
 }
 
-/// The operand of a product as the sums of its integers see it: `size` elements of the last axis at a time rounded to 8 bits
-/// whose range is that of the largest of them.
+/// Rounds the operand as 8-bit products do: each block of `size` elements of the last axis is quantized to 8 bits whose range is
+/// its largest magnitude.
 #[inline(never)]
 pub fn in_bytes<const D: usize>(x: Tensor<D>, size: usize) -> Tensor<D> {
     let dtype: FloatDType = x.dtype().into();
@@ -228,7 +228,7 @@ pub fn in_bytes<const D: usize>(x: Tensor<D>, size: usize) -> Tensor<D> {
     reshape(y, dims).cast(dtype)
 }
 
-/// The numbers of `bits` bits that the last axis holds, those in the low ends of bytes first.
+/// Unpacks integers of `bits` bits from bytes along the last axis, lowest bits first.
 pub fn unpacked<const D: usize>(bytes: Tensor<D, Int>, bits: usize) -> Tensor<D, Int> {
     if bits == 8 {
         return bytes;

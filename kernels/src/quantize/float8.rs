@@ -1,9 +1,9 @@
-//! Floats of 8 and 4 bits, decoded.
+//! Decoding of 8- and 4-bit floats.
 
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
 
-/// 4 bits of exponent, 3 of mantissa, no infinity.
+/// Decodes 4 bits of exponent, 3 of mantissa; no infinity.
 pub fn e4m3fn(code: u8) -> f32 {
     match code & 0x7f {
         0x7f => f32::NAN,
@@ -11,7 +11,7 @@ pub fn e4m3fn(code: u8) -> f32 {
     }
 }
 
-/// 4 bits of exponent, 3 of mantissa, no infinity, no negative zero.
+/// Decodes 4 bits of exponent, 3 of mantissa; no infinity, no negative zero.
 pub fn e4m3fnuz(code: u8) -> f32 {
     match code {
         0x80 => f32::NAN,
@@ -19,7 +19,7 @@ pub fn e4m3fnuz(code: u8) -> f32 {
     }
 }
 
-/// 5 bits of exponent, 2 of mantissa.
+/// Decodes 5 bits of exponent, 2 of mantissa.
 pub fn e5m2(code: u8) -> f32 {
     let sign = if code < 0x80 { 1.0 } else { -1.0 };
     match code & 0x7f {
@@ -29,7 +29,7 @@ pub fn e5m2(code: u8) -> f32 {
     }
 }
 
-/// 5 bits of exponent, 2 of mantissa, no infinity, no negative zero.
+/// Decodes 5 bits of exponent, 2 of mantissa; no infinity, no negative zero.
 pub fn e5m2fnuz(code: u8) -> f32 {
     match code {
         0x80 => f32::NAN,
@@ -37,7 +37,7 @@ pub fn e5m2fnuz(code: u8) -> f32 {
     }
 }
 
-/// A power of two.
+/// Decodes a power of two.
 pub fn e8m0(code: u8) -> f32 {
     match code {
         0xff => f32::NAN,
@@ -45,12 +45,12 @@ pub fn e8m0(code: u8) -> f32 {
     }
 }
 
-/// 2 bits of exponent, 1 of mantissa, in the low half of a byte.
+/// Decodes 2 bits of exponent, 1 of mantissa, in the low half of a byte.
 pub fn e2m1(code: u8) -> f32 {
     float((code & 8) << 4 | code & 7, 1, 1)
 }
 
-/// A finite float: sign bit, exponent, and `mantissa_bits` of mantissa.
+/// Decodes a finite float: sign bit, exponent, and `mantissa_bits` of mantissa.
 fn float(code: u8, mantissa_bits: i32, bias: i32) -> f32 {
     let magnitude = i32::from(code & 0x7f);
     let mantissa = magnitude & ((1 << mantissa_bits) - 1);

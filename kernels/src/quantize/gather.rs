@@ -1,4 +1,4 @@
-//! GatherBlockQuantized: slices of a quantized tensor, as floats.
+//! GatherBlockQuantized: gathers slices of a quantized tensor and dequantizes them.
 
 use burn::tensor::{DType, FloatDType, Int, Tensor};
 
@@ -12,19 +12,20 @@ use crate::{
     spec::{operand, shaped},
 };
 
-/// Which axis is gathered along, and which one is in blocks that share a scale.
+/// Attributes of GatherBlockQuantized: the gathered axis, and the axis whose blocks share a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gather {
     pub axis: usize,
     pub blocks_axis: usize,
     pub block: usize,
-    /// Bits of the numbers of which bytes along the last axis hold several.
+    /// Number of bits of the integers that are packed into bytes along the last axis.
     pub bits: usize,
-    /// What stands for 0 where there are no zero points.
+    /// Zero point if there are none.
     pub zero: i64,
 }
 
-/// Slices of integers less their zero points, times their scales. An index beyond the axis gives zeros. `O` is `D + I - 1`.
+/// Returns gathered integers less their zero points, times their scales. An index out of bounds yields zeros. `O` is `D + I -
+/// 1`.
 #[inline(never)]
 pub fn gather_int<const D: usize, const I: usize, const O: usize>(
     x: Tensor<D, Int>,
@@ -63,7 +64,7 @@ pub fn gather_int<const D: usize, const I: usize, const O: usize>(
     slices.finish(codes, scales)
 }
 
-/// [`gather_int`] of floats of few bits, which have no zero points.
+/// [`gather_int`] for small floats, which have no zero points.
 #[inline(never)]
 pub fn gather_float<const D: usize, const I: usize, const O: usize>(
     x: Tensor<D>,
@@ -79,7 +80,7 @@ pub fn gather_float<const D: usize, const I: usize, const O: usize>(
 }
 
 impl Gather {
-    /// Fails unless there is a scale for each block of an input, whose blocks are along an axis of `length` elements.
+    /// Fails unless there is a scale for each block along an axis of `length` elements.
     fn ensure_scaled(&self, input: &[usize], scales: &[usize], length: usize) {
         let fits = |axis: usize| match axis {
             _ if axis == self.blocks_axis => scales[axis] == length.div_ceil(self.block),
@@ -95,12 +96,12 @@ impl Gather {
     }
 }
 
-/// Indices along an axis of some size, all of them within it.
+/// Indices along an axis, and the same clamped to its bounds.
 struct Slices<'a, const I: usize> {
     indices: Tensor<I, Int>,
     within: Tensor<I, Int>,
     size: usize,
-    /// The size of the axis that is in blocks.
+    /// Size of the axis that is divided into blocks.
     length: usize,
     how: &'a Gather,
 }
@@ -124,7 +125,7 @@ impl<'a, const I: usize> Slices<'a, I> {
         gather(x, self.how.axis, self.within.clone())
     }
 
-    /// What each block has, for each element.
+    /// Gathers values of blocks, repeated for each element.
     fn of_blocks<const D: usize, const O: usize, K: AnyKind>(
         &self,
         x: Tensor<D, K>,
@@ -139,7 +140,7 @@ impl<'a, const I: usize> Slices<'a, I> {
             return self.of(blocks(x, axis, block, self.length));
         }
         let mut shape = x.dims();
-        // One scale may stand for all slices.
+        // One scale may apply to all slices.
         shape[axis] = self.size;
         let slices = self.of::<D, O, K>(to_shape(x, shape));
         let at = if blocks_axis < axis {
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn indices_beyond_the_axis_give_zeros() {
+    fn indices_out_of_bounds_yield_zeros() {
         let (x, scales) = (int::<2>([[0x98u8]]), float::<2>([[f16::ONE]]));
         let y: Tensor<2> = gather_int(x, int::<1>([1i64, 0, -2]), scales, None, &ROWS);
         let expected = [[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]];

@@ -1,7 +1,8 @@
-//! Products and convolutions of quantized integers, whose sums are the result or become integers or floats of a scale.
+//! Matrix products and convolutions of quantized integers.
 //!
-//! Differences of 8-bit integers have 9 bits, so that floats hold their products and sums exactly up to a length, and where
-//! a backend has no body of its own, devices multiply floats faster than integers.
+//! The result is the accumulators, or integers or floats of a scale. Differences of 8-bit integers have 9 bits, so floats
+//! represent their products and sums exactly up to a length. Without a kernel of the backend, devices multiply floats faster than
+//! integers.
 
 mod conv;
 mod matmul;
@@ -15,17 +16,17 @@ pub use conv::{
 };
 pub use matmul::{matmul_dynamic, matmul_integer, matmul_to_float, qlinear_matmul};
 
-/// Integers that are a weight, and what a backend makes of them.
+/// An integer weight, and its packed form.
 #[derive(Clone, Debug)]
 pub struct Weight<const D: usize> {
     pub values: Tensor<D, Int>,
     packed: Option<Packed>,
 }
 
-/// The scale and zero point of a result, and the scales of both operands.
+/// Scale and zero point of a result, and the scales of both operands.
 #[derive(Clone, Debug)]
 pub struct Requantize<const D: usize> {
-    /// Of both operands and of the result.
+    /// Scales of both operands and of the result.
     pub scales: [Tensor<D>; 3],
     pub zero: Tensor<D, Int>,
     pub dtype: DType,
@@ -33,7 +34,7 @@ pub struct Requantize<const D: usize> {
 }
 
 impl<const D: usize> Weight<D> {
-    /// Of a layer that keeps it.
+    /// Returns a weight whose layer keeps the packed form.
     pub fn packed(values: Tensor<D, Int>, packed: Packed) -> Self {
         Self {
             values,
@@ -50,14 +51,14 @@ impl<const D: usize> Weight<D> {
 }
 
 impl<const D: usize> Weight<D> {
-    /// The weight of a convolution, in the order in which the device reads it.
+    /// Returns the weight of a convolution in the layout that the device reads.
     pub fn filters(values: Tensor<D, Int>) -> Tensor<D, Int> {
         Tensor::from_dispatch(call!(@copy byte_filters(values)))
     }
 }
 
 impl Weight<2> {
-    /// Packs the right side of a product before its first use, where a device packs it.
+    /// Packs operand B of a matrix product before its first use, if the device packs it.
     pub fn pack_matrix(&self) {
         if let Some(packed) = &self.packed {
             let values = self.values.clone();
@@ -93,10 +94,10 @@ fn difference<const D: usize>(x: Tensor<D, Int>, zero: Option<Tensor<D, Int>>) -
     }
 }
 
-/// The float that sums `length` products of 9-bit integers exactly, if the device has one.
+/// Returns the float type that sums `length` products of 9-bit integers exactly, if the device has one.
 fn exact(device: &Device, length: usize) -> Option<FloatDType> {
-    const LARGEST: usize = 255 * 255;
-    let exact_in_single = length.saturating_mul(LARGEST) <= 1 << f32::MANTISSA_DIGITS;
+    const MAX_PRODUCT: usize = 255 * 255;
+    let exact_in_single = length.saturating_mul(MAX_PRODUCT) <= 1 << f32::MANTISSA_DIGITS;
     match lowered(device, DType::F64) {
         _ if exact_in_single => Some(FloatDType::F32),
         DType::F64 => Some(FloatDType::F64),

@@ -1,4 +1,4 @@
-//! QuantizeLinear and DequantizeLinear in primitives, a pass over the tensor each.
+//! QuantizeLinear and DequantizeLinear by primitives, each a pass over the tensor.
 
 use burn::tensor::{DType, FloatDType, Int, Tensor};
 #[cfg(not(feature = "std"))]
@@ -59,7 +59,7 @@ pub fn dequantize_by<const D: usize>(x: Tensor<D, Int>, of: Affine, dtype: DType
     computed(difference.mul_scalar(of.scale()), dtype)
 }
 
-/// Whether values fit no float, but for differences of neighbours. Those of u32 do: it stands for 8 and 16 bits on devices
+/// Returns `true` if only differences of values fit a float. Values of u32 do fit: it replaces 8- and 16-bit integers on devices
 /// without these.
 fn has_32_bits(dtype: DType) -> bool {
     dtype.size() >= 4 && !dtype.is_uint()
@@ -79,7 +79,7 @@ pub fn quantize_dynamic<const D: usize>(
         )
     };
     let scale = most.sub(least.clone()).div_scalar(LEVELS);
-    // Nothing but zeros has any scale.
+    // If all values are 0, any scale is valid.
     let none = scale.clone().equal_scalar(0.0);
     let scale = scale.mask_fill(none, 1.0);
     let zero = within(least.neg().div(scale.clone()).round(), DType::U8, 8);
@@ -89,7 +89,7 @@ pub fn quantize_dynamic<const D: usize>(
     (y, scale, zero)
 }
 
-/// Rounded values between the bounds of integers of some bits.
+/// Clamps rounded values to the range of integers of `bits`.
 pub fn within<const D: usize>(x: Tensor<D>, dtype: DType, bits: u32) -> Tensor<D, Int> {
     let [least, most] = range(dtype, bits);
     float_to_int(x.clamp(least, most), dtype)

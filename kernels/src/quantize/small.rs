@@ -1,6 +1,6 @@
-//! Values of types with fewer bits than any that Burn has.
+//! Types with fewer bits than any that Burn has.
 //!
-//! 8- and 4-bit floats travel in f32, 4- and 2-bit integers in i8 and u8.
+//! 8- and 4-bit floats are stored in f32, 4- and 2-bit integers in i8 and u8.
 
 use alloc::vec::Vec;
 use burn::tensor::{DType, Int, IntDType, Tensor, TensorData};
@@ -14,15 +14,16 @@ use crate::{
     reader::{Blocking, Reader, Waiting, now},
 };
 
-/// The nearest values of a type, ties to even. What is too large becomes the largest if `saturate`, else infinite or NaN.
+/// Rounds to the nearest values of a type, ties to even. Values out of range become the largest if `saturate`, otherwise infinite
+/// or NaN.
 ///
-/// The host reads the values unless the device has a body for it.
+/// The host reads the values if the device has no kernel.
 #[inline(never)]
 pub fn to_small<const D: usize>(x: Tensor<D>, small: Small, saturate: bool) -> Tensor<D> {
     now(to_small_by(x, small, saturate, Blocking))
 }
 
-/// [`to_small`] without blocking.
+/// Async version of [`to_small`].
 pub async fn to_small_async<const D: usize>(
     x: Tensor<D>,
     small: Small,
@@ -46,7 +47,7 @@ async fn to_small_by<const D: usize>(
     rounded(x, small, saturate, reader).await
 }
 
-/// [`to_small`] by the host.
+/// [`to_small`] on the host.
 pub(crate) async fn rounded<const D: usize>(
     x: Tensor<D>,
     small: Small,
@@ -62,7 +63,7 @@ pub(crate) async fn rounded<const D: usize>(
     Tensor::from_data(TensorData::new(values, dims), (&device, DType::F32))
 }
 
-/// The low `bits` as an integer in `dtype`.
+/// Returns the low `bits` as an integer in `dtype`.
 pub fn to_bits<const D: usize>(x: Tensor<D, Int>, dtype: DType, bits: u32) -> Tensor<D, Int> {
     let wide: IntDType = lowered(&x.device(), DType::I32).into();
     let low = x.cast(wide).bitwise_and_scalar((1i64 << bits) - 1);
@@ -100,23 +101,23 @@ fn nearest(value: f64, small: Small, saturate: bool) -> f32 {
         (true, false) => infinite.copysign(rounded),
     };
     match small {
-        // Only a zero changes.
+        // Only a negative zero changes.
         Small::E4M3Fnuz | Small::E5M2Fnuz => kept as f32 + 0.0,
         _ => kept as f32,
     }
 }
 
 fn power(value: f64, toward: Toward, saturate: bool) -> f32 {
-    const LARGEST: f64 = 1.701_411_834_604_692_3e38;
-    const SMALLEST: f64 = 5.877_471_754_111_438e-39;
+    const MAX_E8M0: f64 = 1.701_411_834_604_692_3e38;
+    const MIN_E8M0: f64 = 5.877_471_754_111_438e-39;
     let value = value.abs();
     if value.is_nan() {
         return f32::NAN;
     }
-    if !(SMALLEST..=LARGEST).contains(&value) {
+    if !(MIN_E8M0..=MAX_E8M0).contains(&value) {
         return match (saturate, value > 1.0) {
-            (true, true) => LARGEST as f32,
-            (true, false) => SMALLEST as f32,
+            (true, true) => MAX_E8M0 as f32,
+            (true, false) => MIN_E8M0 as f32,
             (false, _) => f32::NAN,
         };
     }
@@ -127,23 +128,23 @@ fn power(value: f64, toward: Toward, saturate: bool) -> f32 {
         Toward::Nearest => value >= below * 1.5,
     };
     let power = if up { below * 2.0 } else { below };
-    power.min(LARGEST) as f32
+    power.min(MAX_E8M0) as f32
 }
 
-/// The exponent of the greatest power of two that is not greater; very low for 0.
+/// Returns the exponent of the greatest power of two that is not greater; very low for 0.
 fn exponent(value: f64) -> i32 {
     ((value.to_bits() >> (f64::MANTISSA_DIGITS - 1)) & 0x7ff) as i32 - 1023
 }
 
-/// The nearest whole number, ties to the even one.
+/// Rounds to the nearest integer, ties to even.
 #[cfg(feature = "std")]
 pub fn ties_even(x: f64) -> f64 {
     x.round_ties_even()
 }
 
-/// The nearest whole number, ties to the even one.
+/// Rounds to the nearest integer, ties to even.
 ///
-/// Larger numbers have no fraction, and sums with this one none either: they are rounded as all sums are.
+/// Floats from 2^52 on have no fraction, so adding 2^52 rounds by the default mode.
 #[cfg(not(feature = "std"))]
 pub fn ties_even(x: f64) -> f64 {
     const WHOLE: f64 = (1u64 << 52) as f64;

@@ -1,7 +1,7 @@
-//! Steps that stand between DequantizeLinear and QuantizeLinear, on the integers.
+//! Operators between DequantizeLinear and QuantizeLinear, on the integers.
 //!
-//! Each rounds where the three operators round, so that the integers are theirs, ties included. The
-//! operators that files call by name, as QLinearAdd, round as ONNX Runtime's kernels do.
+//! Each rounds where the three operators round, so the integers are equal, ties included. Operators that files call by name, such
+//! as QLinearAdd, round as ONNX Runtime's kernels do.
 
 use burn::tensor::{Int, Tensor};
 
@@ -13,21 +13,21 @@ use crate::{
     shape::lift,
 };
 
-/// The sum of floats, broadcast.
+/// Adds floats, broadcast.
 pub fn add<const D: usize>(a: Quantized<D>, b: Quantized<D>, y: Affine) -> Tensor<D, Int> {
     combine(a, b, y, Step::SumOfFloats, |a, b, pair| {
         pair.y.integers(pair.a.floats(a).add(pair.b.floats(b)))
     })
 }
 
-/// The product of floats, broadcast.
+/// Multiplies floats, broadcast.
 pub fn mul<const D: usize>(a: Quantized<D>, b: Quantized<D>, y: Affine) -> Tensor<D, Int> {
     combine(a, b, y, Step::ProductOfFloats, |a, b, pair| {
         pair.y.integers(pair.a.floats(a).mul(pair.b.floats(b)))
     })
 }
 
-/// A function of floats, one by one.
+/// Applies a function to each float.
 pub fn activate<const D: usize>(
     x: Quantized<D>,
     y: Affine,
@@ -36,7 +36,7 @@ pub fn activate<const D: usize>(
     y.function(x, activation)
 }
 
-/// A function of the sum of floats and a bias along the last axis.
+/// Applies a function to the sum of the floats and a bias along the last axis.
 #[inline(never)]
 pub fn activate_biased<const D: usize>(
     (x, of): Quantized<D>,
@@ -57,14 +57,14 @@ pub fn activate_biased<const D: usize>(
     })
 }
 
-/// Softmax of floats along the last axis.
+/// Softmax of the floats along the last axis.
 #[inline(never)]
 pub fn softmax<const D: usize>((x, of): Quantized<D>, y: Affine) -> Tensor<D, Int> {
     let made = computed(&x, None, of, y, Function::Softmax(Rounded::InSteps));
     made.unwrap_or_else(|| y.integers(normalize::softmax::softmax(of.floats(x), D - 1)))
 }
 
-/// The mean of each channel; every spatial size becomes 1.
+/// Mean of each channel; every spatial size becomes 1.
 #[inline(never)]
 pub fn global_average_pool<const D: usize>((x, of): Quantized<D>, y: Affine) -> Tensor<D, Int> {
     let means = mean((&x, of), y, 2, Rounded::InSteps);
@@ -80,7 +80,7 @@ mod tests {
     use crate::dtype::lowered;
     use crate::testing::{device, int, noise, same};
 
-    /// Scales that stand in such ratios that many sums are halfway between two integers, and others.
+    /// Scales with ratios for which many sums are ties, and others.
     const SCALES: [[f32; 3]; 6] = [
         [0.5, 0.25, 1.0],
         [0.1, 0.05, 0.025],
@@ -90,7 +90,7 @@ mod tests {
         [0.003_9, 0.011_7, 0.007_8],
     ];
 
-    /// What the three operators give for every pair of 8-bit integers.
+    /// Returns the result of the three operators for every pair of 8-bit integers.
     fn steps(of: [Affine; 3], step: fn(f32, f32) -> f32, range: std::ops::Range<i32>) -> Vec<i32> {
         let floats = |x: i32, of: Affine| (x as f32 - of.zero() as f32) * of.scale();
         let integer = |x: f32| {
@@ -140,7 +140,7 @@ mod tests {
     fn means_are_rounded_from_floats() {
         let x = int::<4>([[[[10u8, 12], [14, 17]], [[0, 0], [0, 0]]]]);
         let (of, y) = (Affine::u8(0.5, 10), Affine::u8(0.25, 4));
-        // 6.5 and -16 to the even one, the zero point added behind.
+        // 6.5 and -16 round to even before the zero point is added.
         same(global_average_pool((x, of), y), [[[[10u8]], [[0]]]]);
     }
 

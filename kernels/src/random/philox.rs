@@ -1,11 +1,11 @@
 //! Random bits from a counter and a key.
 
-/// Philox-4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3"
-/// (2011): ten rounds of multiplications turn a counter into bits, by a key.
+/// Philox-4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011): ten rounds of
+/// multiplications with a key turn a counter into bits.
 pub struct Philox {
     key: [u32; 2],
     counter: u64,
-    /// The second half of the last block, when nobody has taken it.
+    /// The second half of the last block, if unused.
     left: Option<u64>,
 }
 
@@ -22,7 +22,7 @@ impl Philox {
         }
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn bits(&mut self) -> u64 {
         if let Some(left) = self.left.take() {
             return left;
@@ -34,7 +34,7 @@ impl Philox {
         u64::from(b) << 32 | u64::from(a)
     }
 
-    /// A multiple of 2^-`bits`, at least 0 and below 1.
+    /// Returns a multiple of 2^-`bits`, at least 0 and less than 1.
     pub fn fraction(&mut self, bits: u32) -> f64 {
         (self.bits() >> (64 - bits)) as f64 / (1u64 << bits) as f64
     }
@@ -60,7 +60,7 @@ fn block(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
 mod tests {
     use super::*;
 
-    /// Those that the authors publish.
+    /// Test vectors published by the authors.
     #[test]
     fn known_blocks_come_out() {
         let zeros = [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8];

@@ -1,4 +1,4 @@
-//! The functions that a recurrent cell may apply.
+//! Activation functions of recurrent cells.
 
 use burn::tensor::{Tensor, activation};
 
@@ -17,7 +17,7 @@ impl Activation {
             Self::Relu => activation::relu(x),
             Self::ScaledTanh { alpha, beta } => tanh(x.mul_scalar(beta)).mul_scalar(alpha),
             Self::Sigmoid => sigmoid(x),
-            // No exponent above 0, so nothing overflows.
+            // The exponent is at most 0, so nothing overflows.
             Self::Softplus => {
                 let tail = x.clone().abs().neg().exp().log1p();
                 activation::relu(x) + tail
@@ -38,7 +38,7 @@ mod tests {
     use crate::testing::{float, near};
 
     #[test]
-    fn every_function_is_the_one_of_its_formula() {
+    fn every_function_equals_its_formula() {
         let alpha = 0.5;
         let beta = 0.25;
         type Formula = (Activation, fn(f64) -> f64);

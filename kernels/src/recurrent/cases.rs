@@ -1,4 +1,4 @@
-//! Operands of recurrent operators for tests of bodies.
+//! Operands of recurrent operators for tests of kernels.
 
 use alloc::{vec, vec::Vec};
 use burn::tensor::{DType, Device, Int, IntDType, Tensor, TensorData};
@@ -15,18 +15,18 @@ pub const DIRECTIONS: [Direction; 3] = [
     Direction::Bidirectional,
 ];
 
-/// The operands of one call.
+/// Operands of one call.
 pub struct Case {
     pub x: Tensor<3>,
     pub weights: Weights,
     pub state: State,
 }
 
-/// The outputs of all times, and the states after the last one.
+/// The outputs at all times, and the final states.
 pub type Outputs = (Tensor<4>, Vec<Tensor<3>>);
 
 impl Case {
-    /// Sizes are those of times, batch, features and hidden values. A full case has every operand.
+    /// Creates operands. Sizes are times, batch, features and hidden size; `is_full` includes every optional operand.
     pub fn new(sizes: [usize; 4], gates: usize, direction: Direction, is_full: bool) -> Self {
         let [times, batch, features, hidden] = sizes;
         let directions = direction.passes().len();
@@ -55,7 +55,7 @@ impl Case {
         self.on(&self.x.device(), dtype)
     }
 
-    /// On another device.
+    /// Copies the operands to another device.
     pub fn on(&self, device: &Device, dtype: DType) -> Self {
         let integers = |x: &Tensor<1, Int>| moved_integers(x, device);
         Self {
@@ -75,7 +75,7 @@ impl Case {
         }
     }
 
-    /// With the batch first, as views.
+    /// Swaps to the batch-first layout, as views.
     pub fn batch_first(self) -> Self {
         let swap = |x: Tensor<3>| x.swap_dims(0, 1);
         Self {
@@ -107,7 +107,7 @@ impl Case {
     }
 }
 
-/// The same weights as integers of `dtype`, with so many scales for a direction.
+/// Quantizes the weights to integers of `dtype`, with `columns` scales per direction.
 pub fn quantized(weights: &Weights, columns: usize, dtype: DType) -> Weights<Quantized> {
     let of = |x: &Tensor<3>| {
         let (directions, device) = (x.dims()[0], x.device());
@@ -154,7 +154,7 @@ fn moved_integers(x: &Tensor<1, Int>, device: &Device) -> Tensor<1, Int> {
     Tensor::from_data(data, (device, dtype))
 }
 
-/// An LSTM, plain or with every option.
+/// Returns an LSTM, plain or with every option.
 pub fn lstm_cell(direction: Direction, is_full: bool, batch_first: bool) -> Cell {
     let plain = Lstm::new(direction);
     let functions = [
@@ -184,7 +184,7 @@ pub fn lstm_cell(direction: Direction, is_full: bool, batch_first: bool) -> Cell
     })
 }
 
-/// A GRU, plain or clipped.
+/// Returns a GRU, plain or clipped.
 pub fn gru_cell(
     direction: Direction,
     linear_before_reset: bool,

@@ -7,7 +7,7 @@ use super::{
     sequence::{Pass, Separate, Sequence, clipped, part},
 };
 
-/// `[times, batch, input]` to the outputs of all times, `[times, directions, batch, hidden]`, and of the last one,
+/// Computes the outputs of `[times, batch, input]` at all times, `[times, directions, batch, hidden]`, and the last one,
 /// `[directions, batch, hidden]`.
 #[inline(never)]
 pub fn gru(x: Tensor<3>, weights: Weights, state: State, options: &Gru) -> (Tensor<4>, Tensor<3>) {
@@ -73,7 +73,7 @@ mod tests {
     use crate::spec::recurrent::{Activation, Direction};
     use crate::testing::{int, near, noise};
 
-    // Expected values are ONNX Runtime's.
+    // Expected values are those of ONNX Runtime.
 
     fn x() -> Tensor<3> {
         noise([3, 2, 2], 1)

@@ -7,8 +7,8 @@ use super::{
     sequence::{Pass, Separate, Sequence, clipped, part},
 };
 
-/// `[times, batch, input]` to the outputs of all times, `[times, directions, batch, hidden]`, and the output and the cell
-/// of the last one, `[directions, batch, hidden]` each.
+/// Computes the outputs of `[times, batch, input]` at all times, `[times, directions, batch, hidden]`, and the last output and
+/// cell state, `[directions, batch, hidden]` each.
 #[inline(never)]
 pub fn lstm<W: Matrices>(
     x: Tensor<3>,
@@ -45,7 +45,7 @@ impl Lstm {
     ) -> [Tensor<2>; 2] {
         let [gate, candidate, output] = self.activations[pass.index];
         let width = hidden.dims()[1];
-        // ONNX Runtime adds the biases last, which tells on what is rounded to few bits.
+        // ONNX Runtime adds the biases last, which affects values that are rounded to few bits.
         let linear = input + pass.recurrent.product(hidden);
         let linear = match &pass.bias {
             Some(bias) => linear + bias.clone(),
@@ -87,7 +87,7 @@ mod tests {
     use crate::spec::recurrent::{Activation, Direction};
     use crate::testing::{by_flex, int, near, noise};
 
-    // Expected values are ONNX Runtime's.
+    // Expected values are those of ONNX Runtime.
 
     fn x() -> Tensor<3> {
         noise([3, 2, 2], 1)

@@ -1,4 +1,4 @@
-//! Weights of recurrent layers, as floats or quantized.
+//! Weights of recurrent layers, float or quantized.
 
 use burn::backend::Dispatch;
 use burn::tensor::{Int, Tensor};
@@ -15,31 +15,31 @@ use crate::{
 pub trait Matrices: Clone {
     type Matrix: Matrix;
 
-    /// Whether a product depends on all that is multiplied at once.
+    /// A row of a product depends on all rows of the operand, because they are quantized together.
     const SPANS: bool;
 
-    /// Those of one direction.
+    /// Returns the matrix of one direction.
     fn of(&self, direction: usize) -> Self::Matrix;
 
-    /// How many directions there are, how many numbers go in, and how many come out.
+    /// Returns the number of directions, inputs and outputs.
     fn sizes(&self) -> [usize; 3];
 
     fn into_operands(self) -> backend::Matrices<Dispatch>;
 }
 
-/// What multiplies rows from the right.
+/// Operand B of a matrix product.
 pub trait Matrix {
     fn product(&self, x: Tensor<2>) -> Tensor<2>;
 }
 
-/// Integers with scales and zero points. What they multiply is brought to 8 bits that span its values.
+/// Integers with scales and zero points. The other operand is quantized to 8 bits over its range.
 #[derive(Clone, Debug)]
 pub struct Quantized {
     /// `[directions, input, outputs]`
     pub weight: Tensor<3, Int>,
     /// `[directions, outputs]`, or 1 for all outputs.
     pub scale: Tensor<2>,
-    /// Shaped as the scales.
+    /// Of the shape of the scales.
     pub zero: Tensor<2, Int>,
 }
 

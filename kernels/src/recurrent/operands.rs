@@ -1,4 +1,4 @@
-//! A recurrent operator in one call of a backend.
+//! Recurrent operators as one operation of the backend.
 
 use alloc::vec::Vec;
 use burn::backend::Dispatch;
@@ -13,7 +13,7 @@ use crate::{
     spec::{operand, shaped},
 };
 
-/// What a recurrent operator reads.
+/// Operands of a recurrent operator.
 #[derive(Clone, Debug)]
 pub struct Operands<W = Tensor<3>> {
     pub x: Tensor<3>,
@@ -21,11 +21,11 @@ pub struct Operands<W = Tensor<3>> {
     pub state: State,
 }
 
-/// The outputs of all times, and the states after the last one: the output, and the memory of an LSTM.
+/// The outputs at all times, the last output, and the final cell state of an LSTM.
 pub type Outputs = (Tensor<4>, Tensor<3>, Option<Tensor<3>>);
 
 impl<W: Matrices> Operands<W> {
-    /// Those of an operator that may have to walk over them.
+    /// Copies the operands of an operator that may have to be computed by primitives.
     pub fn of(x: &Tensor<3>, weights: &Weights<W>, state: &State) -> Self {
         Self {
             x: x.clone(),
@@ -34,7 +34,7 @@ impl<W: Matrices> Operands<W> {
         }
     }
 
-    /// Returns the outputs if a backend computes them in one call, or if they have no elements that depend on the input.
+    /// Returns the outputs if a backend computes them in one operation, or if none depends on the input.
     pub fn call(self, cell: Cell) -> Option<Outputs> {
         let sizes = self.sizes(&cell);
         if [sizes.times, sizes.batch, sizes.hidden].contains(&0) {
@@ -43,13 +43,13 @@ impl<W: Matrices> Operands<W> {
         if sizes.features == 0 {
             return None;
         }
-        // Devices are not asked whether a sequence has no steps: its states are filled anyway.
+        // On devices it is not checked whether a sequence has no steps: its states are always filled.
         let lengths = self.state.lengths.clone();
         let lengths = lengths.filter(|lengths| on_cpu(lengths).is_none_or(|all| all.contains(&0)));
         let packed = self.weights.packed.clone();
         let operands = self;
         let (y, hidden, memory) = call!(recurrence(operands; cell, sizes, packed));
-        let last = |x| started(Tensor::from_dispatch(x), &lengths, cell.batch_first());
+        let last = |x| zero_if_empty(Tensor::from_dispatch(x), &lengths, cell.batch_first());
         Some((
             Tensor::from_dispatch(y.tensor()?),
             last(hidden.tensor()?),
@@ -57,7 +57,7 @@ impl<W: Matrices> Operands<W> {
         ))
     }
 
-    /// The outputs of sequences without steps, as in ONNX Runtime whatever the initial states are.
+    /// Returns the outputs of sequences without steps: zeros as in ONNX Runtime, whatever the initial states.
     fn zeros(&self, cell: &Cell, sizes: Sizes) -> Outputs {
         let types = cell.outputs(&sizes, self.x.dtype());
         let options = (&self.x.device(), self.x.dtype());
@@ -69,7 +69,7 @@ impl<W: Matrices> Operands<W> {
         (Tensor::zeros(types.all.shape, options), last(), memory)
     }
 
-    /// The sizes of operands that go together.
+    /// Returns the sizes, once the operands are checked.
     fn sizes(&self, cell: &Cell) -> Sizes {
         let [first, second, features] = self.x.dims();
         let (times, batch) = if cell.batch_first() {
@@ -134,8 +134,12 @@ impl<W: Matrices> Operands<W> {
     }
 }
 
-/// The last states with zeros for sequences of length 0, as in ONNX Runtime whatever the initial states are.
-pub fn started(state: Tensor<3>, lengths: &Option<Tensor<1, Int>>, batch_first: bool) -> Tensor<3> {
+/// Sets the final states of sequences of length 0 to zeros, as ONNX Runtime does, whatever the initial states.
+pub fn zero_if_empty(
+    state: Tensor<3>,
+    lengths: &Option<Tensor<1, Int>>,
+    batch_first: bool,
+) -> Tensor<3> {
     let Some(lengths) = lengths else {
         return state;
     };
@@ -146,7 +150,7 @@ pub fn started(state: Tensor<3>, lengths: &Option<Tensor<1, Int>>, batch_first: 
     state.mask_fill(to_shape(is_empty, shape), 0.0)
 }
 
-/// Fails if a length is negative or exceeds the number of steps. Only the CPU's tensors are read.
+/// Fails if a length is negative or exceeds the number of steps. Only tensors in host memory are read.
 fn ensure_lengths(lengths: &Tensor<1, Int>, times: usize) {
     for length in on_cpu(lengths).into_iter().flatten() {
         ensure!(
@@ -156,7 +160,7 @@ fn ensure_lengths(lengths: &Tensor<1, Int>, times: usize) {
     }
 }
 
-/// The elements of a tensor in the memory of this process.
+/// Returns the elements of a tensor that is in the memory of this process.
 fn on_cpu(x: &Tensor<1, Int>) -> Option<Vec<i64>> {
     is_immediate(&x.device()).then(|| x.to_data().iter::<i64>().collect())
 }

@@ -7,7 +7,7 @@ use super::{
     sequence::{Separate, Sequence, clipped},
 };
 
-/// `[times, batch, input]` to the outputs of all times, `[times, directions, batch, hidden]`, and of the last one,
+/// Computes the outputs of `[times, batch, input]` at all times, `[times, directions, batch, hidden]`, and the last one,
 /// `[directions, batch, hidden]`.
 #[inline(never)]
 pub fn rnn(x: Tensor<3>, weights: Weights, state: State, options: &Rnn) -> (Tensor<4>, Tensor<3>) {

@@ -1,9 +1,9 @@
-//! The walk over time that all recurrent operators share.
+//! Iteration over time by primitives, shared by all recurrent operators.
 
 use alloc::{vec, vec::Vec};
 use burn::tensor::{Bool, Int, Tensor};
 
-use super::operands::started;
+use super::operands::zero_if_empty;
 use super::{Direction, Matrices, Matrix, Weights};
 use crate::shape::WithShape;
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     widen::widened,
 };
 
-/// What is walked over, and from which `M` states.
+/// The input sequences, and `M` initial states.
 pub struct Sequence<const M: usize> {
     pub x: Tensor<3>,
     pub lengths: Option<Tensor<1, Int>>,
@@ -22,32 +22,32 @@ pub struct Sequence<const M: usize> {
     pub last_alone: bool,
 }
 
-/// The weights of one direction.
+/// Weights of one direction.
 pub struct Pass<M = Tensor<2>> {
-    /// 0 is the first direction that the weights name.
+    /// Index of the direction in the weights.
     pub index: usize,
     pub recurrent: M,
-    /// What the step adds: [`Separate`].
+    /// Biases that the step adds, see [`Separate`].
     pub bias: Option<Tensor<2>>,
     pub peepholes: Option<Tensor<2>>,
     input: M,
     input_bias: Option<Tensor<2>>,
 }
 
-/// Which biases a step adds itself.
+/// Biases that a step adds itself.
 #[derive(Clone, Copy, Debug)]
 pub enum Separate {
     Nothing,
-    /// The last columns of the recurrent one.
+    /// The last columns of the recurrent bias.
     Recurrent(usize),
-    /// The sum of both.
+    /// The sum of both biases.
     Both,
 }
 
 impl<const M: usize> Sequence<M> {
     /// Applies `step` to the projected input of every time and the states before it; the first state is the output.
     ///
-    /// The projected input holds the biases that the step does not add.
+    /// The projected input includes the biases that the step does not add.
     pub fn walk<W: Matrices>(
         self,
         weights: Weights<W>,
@@ -59,7 +59,7 @@ impl<const M: usize> Sequence<M> {
         let x = self.time_first(widened(self.x.clone()));
         let [times, batch, _] = x.dims();
         let x = match &self.lengths {
-            // What lies behind the end of every sequence has no say in ranges, of which 0 is always part.
+            // Steps after the end of every sequence do not affect quantization ranges, which always include 0.
             Some(lengths) if W::SPANS => {
                 let ended = active_steps(lengths.clone().max(), times, 1).bool_not();
                 let shape = x.dims();
@@ -71,7 +71,7 @@ impl<const M: usize> Sequence<M> {
         let initial = initial.map(|state| state.map(|state| self.time_first(widened(state))));
         let active = self.lengths.clone();
         let active = active.map(|lengths| active_steps(lengths, times, hidden));
-        // Rows that count as zeros after the first step in the range of what is quantized.
+        // Rows that count as zeros after the first step in the range of quantized states.
         let gone = self.lengths.clone().filter(|_| W::SPANS).map(|lengths| {
             let never = lengths.lower_equal_scalar(0).with_shape([batch, 1]);
             to_shape(never, [batch, hidden])
@@ -80,7 +80,7 @@ impl<const M: usize> Sequence<M> {
         let (mut outputs, mut lasts) = (Vec::new(), Vec::new());
         for (index, reversed) in self.direction.passes() {
             let pass = Pass::new(&weights, index, separate);
-            // Each sequence begins at its own end.
+            // A reversed sequence starts at its own end.
             let turned = self.lengths.as_ref().filter(|_| reversed);
             let turn = |x: Tensor<3>| match turned {
                 Some(lengths) => reverse_sequence(x, lengths.clone(), 1, 0),
@@ -145,12 +145,12 @@ impl<const M: usize> Sequence<M> {
         let last = core::array::from_fn(|state| {
             let directions = lasts.iter().map(|states| states[state].clone()).collect();
             let last = self.time_first(Tensor::stack::<3>(directions, 0).cast(dtype));
-            started(last, &self.lengths, self.batch_first)
+            zero_if_empty(last, &self.lengths, self.batch_first)
         });
         (y, last)
     }
 
-    /// Exchanges the batch and the leading axis if the batch is leading or shall lead.
+    /// Swaps the batch and the time axis if the batch is first.
     fn time_first(&self, x: Tensor<3>) -> Tensor<3> {
         if self.batch_first {
             x.swap_dims(0, 1)
@@ -161,7 +161,7 @@ impl<const M: usize> Sequence<M> {
 }
 
 impl Direction {
-    /// The index of each pass in the weights, and whether it goes back in time.
+    /// Returns the index of each direction in the weights, and whether it is reversed.
     pub(crate) fn passes(self) -> Vec<(usize, bool)> {
         match self {
             Self::Forward => vec![(0, false)],
@@ -218,13 +218,13 @@ impl<M: Matrix> Pass<M> {
     }
 }
 
-/// The `index`-th of `count` equal parts of the columns.
+/// Returns the `index`-th of `count` equal parts of the columns.
 pub fn part(x: &Tensor<2>, index: usize, count: usize) -> Tensor<2> {
     let width = x.dims()[1] / count;
     x.clone().narrow(1, index * width, width)
 }
 
-/// Bounds what goes into an activation function.
+/// Clamps the input of an activation function.
 pub fn clipped(x: Tensor<2>, clip: Option<f32>) -> Tensor<2> {
     match clip {
         Some(clip) => x.clamp(-clip, clip),
@@ -236,7 +236,7 @@ fn of_direction(x: &Tensor<3>, index: usize) -> Tensor<2> {
     x.clone().narrow(0, index, 1).squeeze_dim(0)
 }
 
-/// `[times, batch, hidden]`: whether each sequence still runs.
+/// Returns `[times, batch, hidden]`: true until the end of each sequence.
 fn active_steps(lengths: Tensor<1, Int>, times: usize, hidden: usize) -> Tensor<3, Bool> {
     let batch = lengths.dims()[0];
     let options = (&lengths.device(), lengths.dtype());

@@ -7,25 +7,25 @@ use crate::ensure;
 use crate::shape::WithShape;
 use crate::spec::operand;
 
-/// ArgMax as int64: of equal values the first, or the last. `O` is `D` where the axis stays, else `D - 1`, at least 1.
+/// ArgMax as int64: of equal values the first, or the last. `O` is `D` if the axis is kept, otherwise `D - 1`, at least 1.
 pub fn arg_max<const D: usize, const O: usize, K: Ordered>(
     x: Tensor<D, K>,
     axis: usize,
     last: bool,
 ) -> Tensor<O, Int> {
-    place(x, axis, last, |x| x.argmax(axis))
+    arg_reduce(x, axis, last, |x| x.argmax(axis))
 }
 
-/// ArgMin as int64: of equal values the first, or the last. `O` is `D` where the axis stays, else `D - 1`, at least 1.
+/// ArgMin as int64: of equal values the first, or the last. `O` is `D` if the axis is kept, otherwise `D - 1`, at least 1.
 pub fn arg_min<const D: usize, const O: usize, K: Ordered>(
     x: Tensor<D, K>,
     axis: usize,
     last: bool,
 ) -> Tensor<O, Int> {
-    place(x, axis, last, |x| x.argmin(axis))
+    arg_reduce(x, axis, last, |x| x.argmin(axis))
 }
 
-fn place<const D: usize, const O: usize, K: Ordered>(
+fn arg_reduce<const D: usize, const O: usize, K: Ordered>(
     x: Tensor<D, K>,
     axis: usize,
     last: bool,

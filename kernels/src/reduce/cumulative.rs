@@ -6,7 +6,7 @@ use burn::tensor::{Tensor, kind::Numeric};
 use crate::backend::{Any, call};
 pub use crate::spec::scan::Scan;
 
-/// CumSum; `exclusive` leaves each element out of its own sum, `reverse` starts at the end.
+/// CumSum; `exclusive` excludes each element from its own sum, `reverse` starts at the end.
 pub fn cumsum<const D: usize, K: Numeric>(
     x: Tensor<D, K>,
     axis: usize,
@@ -25,7 +25,7 @@ pub fn cumsum<const D: usize, K: Numeric>(
     )
 }
 
-/// CumProd; `exclusive` leaves each element out of its own product, `reverse` starts at the end.
+/// CumProd; `exclusive` excludes each element from its own product, `reverse` starts at the end.
 pub fn cumprod<const D: usize, K: Numeric>(
     x: Tensor<D, K>,
     axis: usize,
@@ -55,7 +55,7 @@ fn scan<const D: usize, K: Numeric>(x: Tensor<D, K>, scan: Scan) -> Tensor<D, K>
     }
 }
 
-/// A scan by Burn's, which go forward and take each element in.
+/// Scans by Burn's own, which are forward and inclusive only.
 pub(crate) fn passes<const D: usize, K: Numeric>(x: Tensor<D, K>, scan: Scan) -> Tensor<D, K> {
     let Scan { axis, reverse, .. } = scan;
     let size = x.dims()[axis];

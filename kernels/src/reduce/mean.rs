@@ -5,10 +5,10 @@ use burn::tensor::{DType, Int, IntDType, Tensor};
 use super::reduce_sum;
 use crate::dtype::lowered;
 
-/// The mean over at least one element, truncated toward zero.
+/// Returns the mean of at least one element, truncated toward zero.
 ///
-/// The sum of integers of 32 bits fits into 64. Elsewhere each element is divided first: quotients and remainders have sums
-/// that fit, unless there are more elements than the root of the largest integer.
+/// The sum of 32-bit integers fits 64 bits. For other widths each element is divided first: the sums of quotients and of
+/// remainders fit, unless there are more elements than the square root of the largest integer.
 pub fn of_integers<const D: usize, const O: usize>(
     x: Tensor<D, Int>,
     axes: &[usize],
@@ -31,7 +31,7 @@ pub fn of_integers<const D: usize, const O: usize>(
     if dtype.is_uint() {
         return mean;
     }
-    // A remainder of the other sign takes from the amount.
+    // A remainder of the other sign reduces the magnitude.
     let is_less = mean
         .clone()
         .greater_scalar(0)

@@ -1,6 +1,6 @@
-//! ReduceSum and its kin, over any axes.
+//! ReduceSum and related operators, over any axes.
 //!
-//! `O` is `D` where the axes stay with size 1, else `D` less their number, at least 1. Axes are in rising order.
+//! `O` is `D` if the axes are kept with size 1, otherwise `D` less their number, at least 1. Axes are in ascending order.
 
 use burn::tensor::{
     DType, Element, FloatDType, Int, Tensor,
@@ -26,7 +26,7 @@ pub fn reduce_sum<const D: usize, const O: usize, K: Ordered>(
     if is_empty(&x) {
         constant(&x, axes, 0i64)
     } else {
-        fold(x, axes, Step::Sum)
+        fold(x, axes, ReduceOp::Sum)
     }
 }
 
@@ -38,12 +38,12 @@ pub fn reduce_prod<const D: usize, const O: usize, K: Ordered>(
     if is_empty(&x) {
         constant(&x, axes, 1i64)
     } else {
-        fold(x, axes, Step::Prod)
+        fold(x, axes, ReduceOp::Prod)
     }
 }
 
-/// ReduceMean; that of integers is exact, however large their sum is, and truncated toward zero. 0 over no elements, which ONNX leaves
-/// undefined, as in ONNX Runtime.
+/// ReduceMean. The mean of integers is exact, however large their sum, and truncated toward zero. Over no elements, which ONNX
+/// leaves undefined, it is 0 as in ONNX Runtime.
 pub fn reduce_mean<const D: usize, const O: usize, K: Ordered>(
     x: Tensor<D, K>,
     axes: &[usize],
@@ -52,14 +52,14 @@ pub fn reduce_mean<const D: usize, const O: usize, K: Ordered>(
         return constant(&x, axes, 0i64);
     }
     if K::KIND == Kind::Float {
-        return fold(x, axes, Step::Mean);
+        return fold(x, axes, ReduceOp::Mean);
     }
     let x = Tensor::<D, Int>::from_dispatch(x.into_dispatch());
     let mean: Tensor<O, Int> = mean::of_integers(x, axes);
     Tensor::from_dispatch(mean.into_dispatch())
 }
 
-/// ReduceMax, of booleans "or"; NaN where any is. The dtype's least value over no elements.
+/// ReduceMax, for booleans "or"; NaN if any element is. Over no elements, the least value of the dtype.
 pub fn reduce_max<const D: usize, const O: usize, K: AnyKind>(
     x: Tensor<D, K>,
     axes: &[usize],
@@ -68,11 +68,11 @@ pub fn reduce_max<const D: usize, const O: usize, K: AnyKind>(
     K::from_number(if is_empty(&x) {
         bound(&x, axes, false)
     } else {
-        fold(x, axes, Step::Max)
+        fold(x, axes, ReduceOp::Max)
     })
 }
 
-/// ReduceMin, of booleans "and"; NaN where any is. The dtype's greatest value over no elements.
+/// ReduceMin, for booleans "and"; NaN if any element is. Over no elements, the greatest value of the dtype.
 pub fn reduce_min<const D: usize, const O: usize, K: AnyKind>(
     x: Tensor<D, K>,
     axes: &[usize],
@@ -81,7 +81,7 @@ pub fn reduce_min<const D: usize, const O: usize, K: AnyKind>(
     K::from_number(if is_empty(&x) {
         bound(&x, axes, true)
     } else {
-        fold(x, axes, Step::Min)
+        fold(x, axes, ReduceOp::Min)
     })
 }
 
@@ -113,7 +113,7 @@ pub fn reduce_log_sum<const D: usize, const O: usize>(x: Tensor<D>, axes: &[usiz
     reduce_sum(widened(x), axes).log().cast(dtype)
 }
 
-/// ReduceLogSumExp, of exponentials relative to the greatest.
+/// ReduceLogSumExp, with exponentials relative to the greatest element.
 pub fn reduce_log_sum_exp<const D: usize, const O: usize>(
     x: Tensor<D>,
     axes: &[usize],
@@ -122,14 +122,14 @@ pub fn reduce_log_sum_exp<const D: usize, const O: usize>(
     let x = widened(x);
     let shape = result_dims(x.dims(), axes);
     let greatest: Tensor<D> = reduce_max(x.clone(), axes);
-    // Relative to an infinity all would be NaN.
+    // Relative to infinity, all exponentials would be NaN.
     let infinite = greatest.clone().is_inf();
     let greatest = greatest.mask_fill(infinite, 0.0);
     let sum: Tensor<D> = reduce_sum(x.sub(greatest.clone()).exp(), axes);
     reshape(sum.log().add(greatest), shape).cast(dtype)
 }
 
-/// A reduction of integers through floats, as ReduceL2, ReduceLogSum and ReduceLogSumExp need: `reduce_int(x, &[1], reduce_l2)`.
+/// Reduces integers as floats, as required by ReduceL2, ReduceLogSum and ReduceLogSumExp: `reduce_int(x, &[1], reduce_l2)`.
 pub fn reduce_int<const D: usize, const O: usize>(
     x: Tensor<D, Int>,
     axes: &[usize],
@@ -145,7 +145,7 @@ fn is_empty<const D: usize, K: Basic>(x: &Tensor<D, K>) -> bool {
 }
 
 #[derive(Clone, Copy)]
-enum Step {
+enum ReduceOp {
     Sum,
     Prod,
     Mean,
@@ -153,23 +153,23 @@ enum Step {
     Min,
 }
 
-impl Step {
+impl ReduceOp {
     fn run<const D: usize, K: Ordered>(self, x: Tensor<D, K>, axis: usize) -> Tensor<D, K> {
         match self {
-            Step::Sum => x.sum_dim(axis),
-            Step::Prod => x.prod_dim(axis),
-            Step::Mean => x.mean_dim(axis),
-            Step::Max => x.max_dim(axis),
-            Step::Min => x.min_dim(axis),
+            ReduceOp::Sum => x.sum_dim(axis),
+            ReduceOp::Prod => x.prod_dim(axis),
+            ReduceOp::Mean => x.mean_dim(axis),
+            ReduceOp::Max => x.max_dim(axis),
+            ReduceOp::Min => x.min_dim(axis),
         }
     }
 }
 
-/// Reduces each run of neighbouring axes at once, the last ones first.
+/// Reduces each run of adjacent axes at once, from the last ones on.
 fn fold<const D: usize, const O: usize, K: Ordered>(
     x: Tensor<D, K>,
     axes: &[usize],
-    step: Step,
+    step: ReduceOp,
 ) -> Tensor<O, K> {
     let mut dims = x.dims();
     let shape = result_dims(dims, axes);
@@ -220,7 +220,7 @@ fn constant<const D: usize, const O: usize, K: Basic, E: Element>(
     to_shape(one.with_shape([1; O]), shape)
 }
 
-/// The greatest or least value of the dtype.
+/// Returns the greatest or least value of the dtype.
 fn bound<const D: usize, const O: usize, K: Basic>(
     x: &Tensor<D, K>,
     axes: &[usize],

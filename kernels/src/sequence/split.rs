@@ -1,11 +1,11 @@
-//! SplitToSequence: any number of parts.
+//! SplitToSequence into any number of parts.
 
 use alloc::vec::Vec;
 use burn::tensor::{Tensor, kind::Basic};
 
 use crate::{ensure, shape::slice::split_to_vec};
 
-/// Parts of these sizes along `axis`.
+/// Splits into parts of these sizes along `axis`.
 ///
 /// # Panics
 /// If their sum is not the size of the axis, or one is negative.
@@ -25,7 +25,7 @@ pub fn parts<const D: usize, K: Basic>(
     split_to_vec(x, axis, &sizes)
 }
 
-/// Parts of a size along `axis`, of which the last may be smaller.
+/// Splits into parts of equal size along `axis`; the last may be smaller.
 ///
 /// # Panics
 /// If the size is not positive.
@@ -42,7 +42,7 @@ pub fn chunks<const D: usize, K: Basic>(
     split_to_vec(x, axis, &sizes)
 }
 
-/// The slices along `axis`, without it; `E` is one less than `D`.
+/// Splits into the slices along `axis`, which is removed; `E` is one less than `D`.
 pub fn unbind<const D: usize, const E: usize, K: Basic>(
     x: Tensor<D, K>,
     axis: usize,

@@ -10,12 +10,12 @@ use crate::{
     spec::{operand, shaped},
 };
 
-/// How the channels of a block are ordered.
+/// Order of the channels of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DepthOrder {
-    /// `DCR`: the place in the block varies slower than the depth.
+    /// `DCR`: the position in the block varies slower than the depth.
     DepthColumnRow,
-    /// `CRD`: the depth varies slower than the place in the block.
+    /// `CRD`: the depth varies slower than the position in the block.
     ColumnRowDepth,
 }
 
@@ -48,7 +48,7 @@ pub fn space_to_depth<K: Basic>(x: Tensor<4, K>, block: usize, order: DepthOrder
     channels.with_shape([batch, depth * block * block, height, width])
 }
 
-/// ReverseSequence: in each slice along `batch_axis` the first `lengths` elements along `time_axis` in reverse.
+/// ReverseSequence: reverses the first `lengths` elements along `time_axis` in each slice along `batch_axis`.
 pub fn reverse_sequence<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,
     lengths: Tensor<1, Int>,

@@ -1,4 +1,4 @@
-//! Expand, Tile, and two operands brought to one shape.
+//! Expand, Tile, and broadcasting of two operands.
 
 use burn::tensor::{Tensor, kind::Basic};
 
@@ -9,10 +9,11 @@ use crate::{
     sizes::{elements, size},
 };
 
-/// ONNX Expand: each size of `shape` is the result's, but a 1 keeps the size of `x`; missing leading sizes of `x` count as 1.
+/// ONNX Expand: broadcasts `x` to `shape`, except that a 1 keeps the size of `x`; missing leading sizes of `x` count as 1.
 ///
 /// # Panics
-/// If `x` has more axes than `shape`, a size of `x` is neither 1 nor the wanted one, or the result exceeds the memory limit.
+/// If `x` has more axes than `shape`, a size of `x` is neither 1 nor the requested one, or the result exceeds the memory
+/// limit.
 pub fn expand<const D: usize, const D2: usize, K: Basic>(
     x: Tensor<D, K>,
     shape: [usize; D2],
@@ -22,7 +23,7 @@ pub fn expand<const D: usize, const D2: usize, K: Basic>(
     to_shape(x, shape)
 }
 
-/// [`expand`] to sizes that only the run can tell, of which there may be fewer than axes.
+/// [`expand`] to sizes that are known only at run time. There may be fewer sizes than axes.
 ///
 /// # Panics
 /// As [`expand`], and if `D2` is not the greater of the two ranks, or a size is negative.
@@ -39,7 +40,7 @@ pub fn expand_to<const D: usize, const D2: usize, K: Basic>(
     expand(x, shape)
 }
 
-/// Tile: each axis repeated as a whole; 0 times leaves nothing.
+/// Tile: repeats the tensor along each axis; 0 repeats yield an empty tensor.
 ///
 /// # Panics
 /// If the result exceeds the memory limit.
@@ -54,7 +55,7 @@ pub fn tile<const D: usize, K: Basic>(x: Tensor<D, K>, repeats: [usize; D]) -> T
     }
 }
 
-/// Both operands in the shape that they broadcast to.
+/// Broadcasts both operands to their common shape.
 pub fn together<const D: usize, K: Basic, L: Basic>(
     a: Tensor<D, K>,
     b: Tensor<D, L>,
@@ -63,10 +64,10 @@ pub fn together<const D: usize, K: Basic, L: Basic>(
     (to_shape(a, shape), to_shape(b, shape))
 }
 
-/// Both operands as they are, once their sizes are seen to go together.
+/// Returns the operands unchanged, if their shapes broadcast to a common one.
 ///
 /// # Panics
-/// If two sizes differ and neither is 1, or what both broadcast to exceeds the memory limit.
+/// If two sizes differ and neither is 1, or the common shape exceeds the memory limit.
 pub fn agreed<const D: usize, K: Basic, L: Basic>(
     a: Tensor<D, K>,
     b: Tensor<D, L>,
@@ -78,7 +79,7 @@ pub fn agreed<const D: usize, K: Basic, L: Basic>(
     (a, b)
 }
 
-/// The shape that two shapes broadcast to.
+/// Returns the common shape that two shapes broadcast to.
 ///
 /// # Panics
 /// If two sizes differ and neither is 1.
@@ -90,8 +91,7 @@ pub fn common<const D: usize>(a: [usize; D], b: [usize; D]) -> [usize; D] {
     })
 }
 
-/// Undoes [`expand`] for a gradient: `x` summed over the axes that `shape` lacks, and over those that
-/// are 1 there.
+/// Inverse of [`expand`] for gradients: sums `x` over the axes that `shape` lacks, and over those that have size 1 there.
 ///
 /// # Panics
 /// If `x` has fewer axes than `shape`, or a size of `shape` is neither 1 nor that of `x`.
@@ -106,10 +106,10 @@ pub fn sum_to<const D: usize, const D2: usize>(mut x: Tensor<D>, shape: [usize; 
     x.with_shape(shape)
 }
 
-/// `x` repeated along its axes of size 1 to `shape`, which it must broadcast to.
+/// Repeats `x` along its axes of size 1 to `shape`, which it must broadcast to.
 ///
 /// # Panics
-/// If the result exceeds the memory limit: some devices repeat in memory, and so do the operators that read it.
+/// If the result exceeds the memory limit: some devices, and operators that read it, copy the repeated elements.
 pub fn to_shape<const D: usize, K: Basic>(x: Tensor<D, K>, shape: [usize; D]) -> Tensor<D, K> {
     if x.dims() == shape {
         return x;

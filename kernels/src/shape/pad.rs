@@ -14,14 +14,14 @@ use crate::{
     sizes::elements,
 };
 
-/// Where the elements around a tensor come from.
+/// Source of the elements around a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PadMode {
     /// The nearest element.
     Edge,
-    /// The mirror image, in which the outermost element is not repeated.
+    /// The mirror image, which does not repeat the outermost element.
     Reflect,
-    /// The other end.
+    /// The other end of the axis.
     Wrap,
 }
 
@@ -35,7 +35,7 @@ pub fn pad_constant<const D: usize, K: Basic, E: ElementConversion>(
     surround(x, pads, |shape| Tensor::full(shape, value, options))
 }
 
-/// Pad with the one element of `value`; negative pads remove elements.
+/// Pad with the single element of `value`; negative pads remove elements.
 pub fn pad_tensor<const D: usize, K: Basic>(
     x: Tensor<D, K>,
     pads: [(i64, i64); D],
@@ -52,7 +52,7 @@ pub fn pad_tensor<const D: usize, K: Basic>(
 /// Pad with elements of the tensor itself; negative pads remove elements first.
 ///
 /// # Panics
-/// If an axis of size 0 is to grow, less than nothing is left of one, or the result exceeds the memory limit.
+/// If an axis of size 0 has positive pads, pads remove more elements than there are, or the result exceeds the memory limit.
 pub fn pad<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,
     pads: [(i64, i64); D],
@@ -60,7 +60,7 @@ pub fn pad<const D: usize, K: AnyKind>(
 ) -> Tensor<D, K> {
     let device = x.device();
     let options = (&device, lowered(&device, DType::I64));
-    // Along each axis sources take 8 bytes an element.
+    // The source indices of an axis take 8 bytes per element.
     elements(&padded(x.dims(), pads), x.dtype().size().max(8));
     let mut x = cropped(x, pads);
     for (axis, (begin, end)) in pads.into_iter().enumerate() {
@@ -79,7 +79,7 @@ pub fn pad<const D: usize, K: AnyKind>(
     x
 }
 
-/// The pads of each axis, when there are those of some `axes` alone, of which negative ones count from the end.
+/// Returns the pads of each axis from those of some `axes`, which count from the end if negative.
 ///
 /// # Panics
 /// If there are not two pads for each of the axes.
@@ -99,12 +99,12 @@ pub fn along<const D: usize>(pads: &[i64], axes: &[i64]) -> [(i64, i64); D] {
     pairs
 }
 
-/// The pads that add so many elements in all, or remove them, the odd one at the end.
+/// Divides the total number of added or removed elements into two pads; an odd element is at the end.
 pub fn around(more: i64) -> (i64, i64) {
     (more / 2, more - more / 2)
 }
 
-/// The place within `size` that shows at the place `at`, within or without.
+/// Returns the index within `size` of the element that appears at index `at`, which may be out of bounds.
 fn source(at: i64, size: i64, mode: PadMode) -> i64 {
     match mode {
         PadMode::Edge => at.clamp(0, size - 1),
@@ -117,7 +117,7 @@ fn source(at: i64, size: i64, mode: PadMode) -> i64 {
     }
 }
 
-/// The sizes that pads make of `dims`.
+/// Returns the padded sizes.
 ///
 /// # Panics
 /// If one is negative.
@@ -125,7 +125,7 @@ fn padded<const D: usize>(dims: [usize; D], pads: [(i64, i64); D]) -> [usize; D]
     core::array::from_fn(|axis| {
         let (begin, end) = pads[axis];
         let size = dims[axis] as i128 + i128::from(begin) + i128::from(end);
-        // More than can be addressed exceeds the memory limit.
+        // More elements than can be addressed exceed the memory limit.
         let large = if size < 0 { None } else { Some(usize::MAX) };
         usize::try_from(size).ok().or(large).unwrap_or_else(|| {
             fail(format_args!(
@@ -162,7 +162,7 @@ fn surround<const D: usize, K: Basic>(
     background.slice_assign(inner, x)
 }
 
-/// `x` without what negative pads remove: elements before the begin or behind the end of the result.
+/// Removes the elements of `x` that negative pads cut off at the start and the end of each axis.
 fn cropped<const D: usize, K: Basic>(x: Tensor<D, K>, pads: [(i64, i64); D]) -> Tensor<D, K> {
     if pads.iter().all(|&(begin, end)| begin >= 0 && end >= 0) {
         return x;

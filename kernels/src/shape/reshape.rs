@@ -1,4 +1,4 @@
-//! Reshape, sizes of zero included.
+//! Reshape, including sizes of zero.
 
 use alloc::vec::Vec;
 use burn::tensor::{Tensor, kind::Basic};
@@ -10,7 +10,7 @@ use crate::{
     sizes::{elements, product, size},
 };
 
-/// The same elements in row-major order under another shape. To Burn's own `reshape` a size of 0 means "as it was".
+/// Returns the elements in row-major order with another shape. Burn's own `reshape` treats a size of 0 as "unchanged".
 ///
 /// # Panics
 /// If the shapes differ in their number of elements.
@@ -21,10 +21,10 @@ pub fn reshape<const D: usize, const D2: usize, K: Basic>(
     dense(x).with_shape(shape)
 }
 
-/// A reshape that takes each size as it is, for chains of calls.
+/// A reshape that uses each size literally, for chains of calls.
 pub trait WithShape<const D: usize, K: Basic> {
-    /// The same elements in row-major order under another shape. Burn's `Tensor::reshape` reads a size of 0 as "keep the
-    /// size of this axis", so the lints of this crate forbid it.
+    /// Returns the elements in row-major order with another shape. Burn's `Tensor::reshape` treats a size of 0 as "keep the size
+    /// of this axis", so the lints of this crate forbid it.
     ///
     /// # Panics
     /// If the shapes differ in their number of elements.
@@ -48,7 +48,7 @@ impl<const D: usize, K: Basic> WithShape<D, K> for Tensor<D, K> {
     }
 }
 
-/// The tensor with its elements in the order of its axes, where that is worth a copy of our own.
+/// Returns a contiguous tensor, if copying it with our own kernel is faster.
 fn dense<const D: usize, K: Basic>(x: Tensor<D, K>) -> Tensor<D, K> {
     let operand = Any::of(x.clone());
     match call!(@copy contiguous(operand)).tensor() {
@@ -57,7 +57,7 @@ fn dense<const D: usize, K: Basic>(x: Tensor<D, K>) -> Tensor<D, K> {
     }
 }
 
-/// [`reshape`] by ONNX's rules: a size of -1 is what is left, and one of 0 the input's own unless `allow_zero`.
+/// [`reshape`] by the rules of ONNX: a size of -1 is inferred, and one of 0 is that of the input unless `allow_zero`.
 ///
 /// # Panics
 /// If there are not `D2` sizes, a size is less than -1 or two are -1, or the shapes differ in their number of elements.
@@ -88,10 +88,10 @@ pub fn reshape_to<const D: usize, const D2: usize, K: Basic>(
     reshape(x, shape)
 }
 
-/// Squeeze with axes that the run tells, `D - D2` different ones.
+/// Squeeze with `D - D2` different axes that are known only at run time.
 ///
 /// # Panics
-/// If an axis is outside, its size is not 1, or there are more or fewer.
+/// If an axis is out of range, its size is not 1, or there are more or fewer axes.
 pub fn squeeze_axes<const D: usize, const D2: usize, K: Basic>(
     x: Tensor<D, K>,
     axes: &[i64],
@@ -100,10 +100,10 @@ pub fn squeeze_axes<const D: usize, const D2: usize, K: Basic>(
     reshape(x, of_rank(sizes))
 }
 
-/// Unsqueeze with axes that the run tells; a scalar has no axes and is carried with one.
+/// Unsqueeze with axes that are known only at run time. A scalar has no axes and is represented with one.
 ///
 /// # Panics
-/// If an axis is outside or there twice, or there are more or fewer than `D2` needs.
+/// If an axis is out of range or repeated, or there are more or fewer than `D2` requires.
 pub fn unsqueeze_axes<const D: usize, const D2: usize, K: Basic>(
     x: Tensor<D, K>,
     axes: &[i64],
@@ -113,10 +113,10 @@ pub fn unsqueeze_axes<const D: usize, const D2: usize, K: Basic>(
     reshape(x, of_rank(sizes))
 }
 
-/// The sizes without those at `axes`, which are 1.
+/// Removes the sizes at `axes`, which are 1.
 ///
 /// # Panics
-/// If an axis is outside, or its size is not 1.
+/// If an axis is out of range, or its size is not 1.
 pub fn squeezed(sizes: &[usize], axes: &[i64]) -> Vec<usize> {
     let dropped: Vec<usize> = axes.iter().map(|&at| axis(at, sizes.len())).collect();
     for &at in &dropped {
@@ -130,10 +130,10 @@ pub fn squeezed(sizes: &[usize], axes: &[i64]) -> Vec<usize> {
     kept.map(|(_, &size)| size).collect()
 }
 
-/// The sizes with ones that are at `axes` of the result.
+/// Inserts sizes of 1 at `axes` of the result.
 ///
 /// # Panics
-/// If an axis is outside or there twice.
+/// If an axis is out of range or repeated.
 pub fn unsqueezed(sizes: &[usize], axes: &[i64]) -> Vec<usize> {
     let rank = sizes.len() + axes.len();
     let mut new: Vec<usize> = axes.iter().map(|&at| axis(at, rank)).collect();
@@ -163,7 +163,7 @@ fn axis(axis: i64, rank: usize) -> usize {
     at as usize
 }
 
-/// The sizes of a Burn tensor, which for a scalar are those of one element.
+/// Returns the sizes of a Burn tensor; a scalar has those of a vector of one element.
 fn of_rank<const D: usize>(mut sizes: Vec<usize>) -> [usize; D] {
     if sizes.is_empty() {
         sizes.push(1);
@@ -174,7 +174,7 @@ fn of_rank<const D: usize>(mut sizes: Vec<usize>) -> [usize; D] {
         .unwrap_or_else(|_| fail(format_args!("a result of rank {D} has {found} sizes")))
 }
 
-/// The same elements with an axis of size 1 inserted at `axis`. To Burn's `unsqueeze_dim` a size of 0 means "as it was".
+/// Inserts an axis of size 1 at `axis`. Burn's `unsqueeze_dim` treats a size of 0 as "unchanged".
 ///
 /// # Panics
 /// If `D2` is not `D + 1`, or `axis` is more than `D`.
@@ -191,7 +191,7 @@ pub fn insert_axis<const D: usize, const D2: usize, K: Basic>(
     }
 }
 
-/// The same elements with axes of size 1 in front. Burn's `unsqueeze` copies permuted tensors on the CPU, this does not.
+/// Prepends axes of size 1. Burn's `unsqueeze` copies permuted tensors on the CPU, this does not.
 ///
 /// # Panics
 /// If `D2` is less than `D`.
@@ -207,7 +207,7 @@ pub fn lift<const D: usize, const D2: usize, K: Basic>(x: Tensor<D, K>) -> Tenso
     }
 }
 
-/// Sizes that only the run can tell.
+/// Converts sizes that are known only at run time.
 ///
 /// # Panics
 /// If there are not `S` sizes, or one is negative.
@@ -220,7 +220,7 @@ pub fn sizes<const S: usize>(sizes: &[i64]) -> [usize; S] {
     core::array::from_fn(|axis| size(sizes[axis]))
 }
 
-/// A tensor without elements, of the dtype and on the device of `like`.
+/// Returns an empty tensor with the dtype and the device of `like`.
 ///
 /// # Panics
 /// If a tensor with its other sizes would exceed the memory limit.

@@ -5,7 +5,7 @@ use burn::tensor::{Slice, Tensor, kind::Basic};
 
 use crate::{ensure, shape::empty};
 
-/// [`slice()`] of the first axes, as many as there are starts, in steps of 1.
+/// [`slice()`] of the first axes, one per start, in steps of 1.
 pub fn slice_leading<const D: usize, K: Basic>(
     x: Tensor<D, K>,
     starts: &[i64],
@@ -15,7 +15,8 @@ pub fn slice_leading<const D: usize, K: Basic>(
     slice(x, starts, ends, &axes, &vec![1; starts.len()])
 }
 
-/// Slice: from `starts` to before `ends` in `steps` along `axes`, of which negative ones count from the end; what lies outside is cut off.
+/// Slice: from `starts` to before `ends` in `steps` along `axes`. Negative bounds and axes count from the end; bounds are
+/// clamped.
 ///
 /// # Panics
 /// If a step is 0.
@@ -75,7 +76,7 @@ pub fn split<const N: usize, const D: usize, K: Basic>(
     })
 }
 
-/// Split into parts of equal size, of which the last may be smaller.
+/// Split into parts of equal size; the last may be smaller.
 pub fn split_evenly<const N: usize, const D: usize, K: Basic>(
     x: Tensor<D, K>,
     axis: usize,
@@ -86,7 +87,7 @@ pub fn split_evenly<const N: usize, const D: usize, K: Basic>(
     split(x, axis, sizes)
 }
 
-/// Split into as many parts as there are sizes.
+/// Split into one part per size.
 pub fn split_to_vec<const D: usize, K: Basic>(
     x: Tensor<D, K>,
     axis: usize,
@@ -115,7 +116,8 @@ fn part<const D: usize, K: Basic>(
     }
 }
 
-/// Burn's slice for ONNX bounds on an axis, and its size. Backwards, Burn starts below the end of the range.
+/// Converts ONNX bounds on an axis to a slice of Burn, and returns its size. With a negative step, Burn starts at the end of
+/// the range.
 fn along(start: i64, end: i64, step: i64, size: usize) -> (Slice, usize) {
     ensure!(step != 0, "a slice cannot have a step of 0");
     let size = size as i64;

@@ -1,4 +1,4 @@
-//! Tensors joined along an axis, an old or a new one.
+//! Concatenation along an existing or a new axis.
 
 use alloc::vec::Vec;
 use burn::backend::Dispatch;
@@ -13,10 +13,10 @@ use crate::{
     spec::{equal_shapes, join, operand},
 };
 
-/// Bytes that a tensor takes beside its elements, about: its handle and the block of its memory.
+/// Approximate number of bytes of a tensor in addition to its elements: its handle and the header of its allocation.
 const OVERHEAD: usize = 256;
 
-/// Tensors one behind another along an axis.
+/// Concat: concatenation along an axis.
 ///
 /// # Panics
 /// If two differ in a size along another axis, or the result exceeds the memory limit.
@@ -34,7 +34,7 @@ pub fn concat<const D: usize, K: Basic>(parts: Vec<Tensor<D, K>>, axis: usize) -
         return joined;
     }
     let is_full = |part: &Tensor<D, K>| part.shape().num_elements() > 0;
-    if (2..=Parts::<Dispatch>::MOST).contains(&parts.len()) && parts.iter().all(is_full) {
+    if (2..=Parts::<Dispatch>::MAX_TENSORS).contains(&parts.len()) && parts.iter().all(is_full) {
         let operands = parts.clone();
         if let Some(joined) = call!(concat(operands; axis)).tensor() {
             return Tensor::from_dispatch(joined);
@@ -55,17 +55,17 @@ fn on_flex_joined<const D: usize, K: Basic>(
     Some(of_flex(joined))
 }
 
-/// Adds an item to those that become one tensor, as those of a loop's iterations.
+/// Adds an item to those that become one tensor, such as the outputs of a loop's iterations.
 ///
 /// # Panics
-/// If all of them would exceed the memory limit, what each takes beside its elements included.
+/// If all of them would exceed the memory limit, including the overhead of each.
 pub fn push<const D: usize, K: Basic>(items: &mut Vec<Tensor<D, K>>, item: Tensor<D, K>) {
     let bytes = elements(&item.dims(), item.dtype().size()) * item.dtype().size();
     elements(&[items.len() + 1], bytes.saturating_add(OVERHEAD));
     items.push(item);
 }
 
-/// The items, once they are seen to fit into one tensor.
+/// Returns the items, if they fit into one tensor.
 ///
 /// # Panics
 /// If all of them exceed the memory limit.
@@ -76,7 +76,7 @@ pub fn bounded<const D: usize, K: Basic>(items: Vec<Tensor<D, K>>) -> Vec<Tensor
     items
 }
 
-/// The items along a new axis, sizes of zero included, which Burn's `stack` takes for others.
+/// Concatenates the items along a new axis. Burn's `stack` treats a size of 0 as "unchanged".
 ///
 /// # Panics
 /// If there are no items, or two differ in shape.
@@ -88,7 +88,7 @@ pub fn stack<const D: usize, const E: usize, K: Basic>(
     concat(items.collect(), axis)
 }
 
-/// The items along a new axis; `none` where there are no items.
+/// Concatenates the items along a new axis; calls `none` if there are no items.
 pub fn stack_or<const D: usize, const E: usize, K: Basic>(
     items: Vec<Tensor<D, K>>,
     axis: usize,
@@ -107,7 +107,7 @@ pub fn stack_or<const D: usize, const E: usize, K: Basic>(
     }
 }
 
-/// The items, of which each is one number, as a vector; `none` where there are no items.
+/// Concatenates items of one element to a vector; calls `none` if there are no items.
 pub fn cat_or<K: Basic>(
     items: Vec<Tensor<1, K>>,
     none: impl FnOnce() -> Tensor<1, K>,
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn no_items_are_what_was_asked_for() {
+    fn no_items_yield_the_default() {
         let none = || float::<2>([[7f32]]);
         same(stack_or(Vec::<Tensor<1>>::new(), 0, none), [[7f32]]);
     }

@@ -1,7 +1,7 @@
 //! The discrete Fourier transform.
 //!
-//! A device may have a fast one of its own. Elsewhere short
-//! transforms are products with a matrix, long ones passes over the tensor.
+//! A device may have a kernel for it. Otherwise short transforms are products with a matrix, and long ones passes over the
+//! tensor.
 
 mod chirp;
 mod matrix;
@@ -23,13 +23,13 @@ use crate::{
 use matrix::windowed;
 use passes::Complex;
 
-/// Bytes of memory for each number of a transform of any length: two numbers of double precision in four copies.
-const WORK: usize = 64;
+/// Bytes of memory per number of a transform of any length: four copies of two f64.
+const SCRATCH_BYTES: usize = 64;
 
-/// The longest transform that is a product with a matrix: of 512 numbers it takes a megabyte.
-const LONGEST_MATRIX: usize = 512;
+/// Maximum length of a transform that is a product with a matrix, which takes a megabyte for 512.
+const MAX_MATRIX_LENGTH: usize = 512;
 
-/// A transform, with the matrix that it may be a product with once that is made.
+/// A transform, with its matrix once computed.
 #[derive(Clone, Debug)]
 pub struct Plan {
     options: Dft,
@@ -42,8 +42,8 @@ pub fn dft<const D: usize>(x: Tensor<D>, axis: usize, options: &Dft) -> Tensor<D
     Plan::new(*options).dft(x, axis)
 }
 
-/// The spectra of `[batch, length, parts]` in frames, `[batch, frames, outputs, 2]`; each frame is
-/// `frame` long, `step` after the one before, and multiplied by `window`.
+/// Returns the spectra of `[batch, length, parts]` in frames, `[batch, frames, outputs, 2]`. Frames have length `frame`, start
+/// `step` elements apart, and are multiplied by `window`.
 #[inline(never)]
 pub fn stft(
     x: Tensor<3>,
@@ -70,7 +70,7 @@ impl Plan {
     /// Transforms `[.., parts]` along `axis`.
     ///
     /// # Panics
-    /// If the spectra or the work on one exceed the memory limit.
+    /// If the spectra or the scratch memory of one exceed the memory limit.
     #[inline(never)]
     pub fn dft<const D: usize>(&self, x: Tensor<D>, axis: usize) -> Tensor<D> {
         let dtype = x.dtype();
@@ -80,7 +80,7 @@ impl Plan {
         let rows = dims[..D - 2].iter().product();
         dims[D - 2] = self.options.outputs();
         dims[D - 1] = self.options.parts();
-        elements(&[self.options.length], WORK);
+        elements(&[self.options.length], SCRATCH_BYTES);
         elements(&dims, x.dtype().size());
         let y = self.rows(x.with_shape([rows, size, parts]));
         y.with_shape(dims).swap_dims(axis, D - 2).cast(dtype)
@@ -113,7 +113,7 @@ impl Plan {
             options.parts(),
         ];
         let x = widened(x);
-        elements(&[frame], WORK);
+        elements(&[frame], SCRATCH_BYTES);
         elements(&shape, x.dtype().size());
         if shape.contains(&0) || frame == 0 {
             return Tensor::zeros(shape, (&x.device(), dtype));
@@ -126,7 +126,7 @@ impl Plan {
         let frames: Tensor<4> = x.unfold(1, frame, step);
         let rows = shape[0] * shape[1];
         let frames = frames.swap_dims(2, 3).with_shape([rows, frame, parts]);
-        let y = if frame <= LONGEST_MATRIX {
+        let y = if frame <= MAX_MATRIX_LENGTH {
             self.by_matrix(frames, window)
         } else {
             self.rows(match window {
@@ -148,7 +148,7 @@ impl Plan {
         let signal = x.clone();
         match call!(dft(signal; options)) {
             Outcome::Float(y) => Tensor::from_dispatch(y),
-            _ if options.length <= LONGEST_MATRIX => self.by_matrix(x, None),
+            _ if options.length <= MAX_MATRIX_LENGTH => self.by_matrix(x, None),
             _ => by_passes(x, options),
         }
     }
@@ -162,7 +162,7 @@ impl Plan {
         };
         let matrix = match self.matrix.get() {
             Some(matrix) if fits(matrix) => matrix.clone(),
-            // The module has been moved to another device, or axes have other sizes.
+            // The module was moved to another device, or axes have other sizes.
             Some(_) => make(),
             None => self.matrix.get_or_init(|| Box::new(make())).clone(),
         };
@@ -191,7 +191,7 @@ fn by_passes(x: Tensor<3>, options: Dft) -> Tensor<3> {
     };
     let (mut real, mut imaginary) = (part(0), part(1));
     if inputs < options.length {
-        // The rest of the spectrum of a real signal mirrors what there is, without its ends.
+        // The other half of the spectrum of a real signal mirrors the given one, without its ends.
         let missing = options.length - inputs;
         let mirror = |part: &Tensor<2>| part.clone().narrow(1, 1, missing).flip([1]);
         real = Tensor::cat(vec![real.clone(), mirror(&real)], 1);
@@ -216,7 +216,7 @@ mod tests {
     use crate::testing::{float, near, noise};
 
     #[test]
-    fn a_wave_is_one_number() {
+    fn a_wave_has_one_frequency() {
         let wave = [1f32, 0.0, -1.0, 0.0].map(|value| [value]);
         let y = dft(float::<3>([wave]), 1, &Dft::new(4));
         let expected = [[0f32, 0.0], [2.0, 0.0], [0.0, 0.0], [2.0, 0.0]];
@@ -255,9 +255,9 @@ mod tests {
         }
     }
 
-    /// Every body against the matrix, which is against the definition in `a_wave_is_one_number`.
+    /// All implementations agree with the matrix, which `a_wave_has_one_frequency` compares with the definition.
     #[test]
-    fn all_bodies_agree() {
+    fn all_implementations_agree() {
         for length in [1, 2, 6, 7, 10, 13] {
             for (inverse, onesided) in [(false, false), (false, true), (true, false), (true, true)]
             {

@@ -1,4 +1,4 @@
-//! The operands of attention.
+//! Operands of attention.
 
 use super::{
     Operand, broadcast, broadcasts_to, equal_axes, multiple, operand, shaped, types::TensorType,
@@ -8,7 +8,7 @@ use crate::ensure;
 /// Shape of an operand `[batch, heads, length, size]`.
 type Heads = [usize; 4];
 
-/// Fails unless queries, keys and values are those of one attention, whose heads of keys serve equally many of queries.
+/// Fails unless queries, keys and values have one attention, and each head of keys serves the same number of query heads.
 #[inline(never)]
 pub fn heads(query: Heads, key: Heads, value: Heads) {
     let [query, key, value] = named(&query, &key, &value);
@@ -18,7 +18,7 @@ pub fn heads(query: Heads, key: Heads, value: Heads) {
     pairs(key, value);
 }
 
-/// [`heads`] whose batches, and one head of queries, may broadcast as those of matrix products do.
+/// [`heads`] whose batches, and one head of queries, may broadcast as in matrix products.
 #[inline(never)]
 pub fn joined_heads(query: Heads, key: Heads, value: Heads) {
     let [query, key, value] = named(&query, &key, &value);
@@ -54,7 +54,7 @@ pub fn sums(probabilities: Heads, value: Heads) {
     equal_axes(value, 2, probabilities, 3);
 }
 
-/// Fails unless a mask broadcasts to the scores, of whose keys it may leave out the last.
+/// Fails unless a mask broadcasts to the scores. It may omit the last keys.
 #[inline(never)]
 pub fn short_mask(mask: Heads, scores: Heads) {
     let covered = [scores[0], scores[1], scores[2], mask[3].min(scores[3])];
@@ -63,7 +63,7 @@ pub fn short_mask(mask: Heads, scores: Heads) {
     ensure!((0..4).all(fits), "{mask} does not broadcast to {scores}");
 }
 
-/// Fails unless a mask is one of these keys; it may widen the other axes.
+/// Fails unless a mask has as many keys as the scores; the other axes broadcast in both directions.
 #[inline(never)]
 pub fn joined_mask(mask: Heads, scores: Heads) {
     let (mask, scores) = (operand("mask", &mask), operand("tensor of scores", &scores));
@@ -74,13 +74,13 @@ pub fn joined_mask(mask: Heads, scores: Heads) {
     );
 }
 
-/// Fails unless there is a number for each of the batch.
+/// Fails unless there is one value per element of the batch.
 #[inline(never)]
 pub fn per_batch(name: &str, shape: [usize; 1], query: Heads) {
     shaped(operand(name, &shape), &query[..1], operand("query", &query));
 }
 
-/// Fails unless keys and values that precede are like the new ones but in their number.
+/// Fails unless past keys and values differ from the new ones in their number only.
 #[inline(never)]
 pub fn cache(past: Option<[Heads; 2]>, new: [Heads; 2]) {
     let Some(past) = past else { return };
@@ -111,13 +111,13 @@ fn named<'a>(query: &'a Heads, key: &'a Heads, value: &'a Heads) -> [Operand<'a>
     ]
 }
 
-/// Features and heads of queries and keys.
+/// Fails unless queries and keys have the same features, and heads that divide.
 fn factors(query: Operand<'_>, key: Operand<'_>) {
     equal_axes(key, 3, query, 3);
     multiple(query, 1, key, 1);
 }
 
-/// A value for each key.
+/// Fails unless there is a value for each key.
 fn pairs(key: Operand<'_>, value: Operand<'_>) {
     equal_axes(value, 1, key, 1);
     equal_axes(value, 2, key, 2);

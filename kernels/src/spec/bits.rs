@@ -1,11 +1,11 @@
-//! Matrices of few bits.
+//! Packed 2-, 4- and 8-bit weights.
 
 use alloc::{sync::Arc, vec::Vec};
 use core::fmt;
 
 use super::types::TensorType;
 
-/// Layout of a matrix of `bits` bits an element: output by output, each in blocks of `size` inputs.
+/// Layout of a matrix with `bits` bits per element: output by output, each in blocks of `size` inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
     pub inputs: usize,
@@ -14,34 +14,34 @@ pub struct Blocks {
     pub size: usize,
 }
 
-/// Greatest integer that an element of an operand is rounded to.
+/// Maximum magnitude of an integer that an element of an operand is rounded to.
 pub const LEVELS: f32 = 127.0;
 
-/// Number of outputs of a panel: the lanes of the widest registers.
+/// Number of outputs in a panel: the lanes of the widest registers.
 pub const PANEL: usize = 16;
 
-/// A matrix `[inputs, outputs]` of few bits, with scales and zero points of its blocks; copies share it.
+/// Packed matrix `[inputs, outputs]` with scales and zero points of its blocks. Clones share it.
 #[derive(Clone)]
 pub struct BitMatrix {
     pub(crate) panels: Arc<Panels>,
     pub(crate) in_bytes: bool,
 }
 
-/// The matrix in panels of [`PANEL`] outputs; the last panel is padded with zeros.
+/// The matrix in panels of [`PANEL`] outputs. The last panel is padded with zeros.
 pub struct Panels {
     pub blocks: Blocks,
-    /// Number of blocks of an output.
+    /// Number of blocks per output.
     pub count: usize,
     /// For each element of the blocks its input, `None` for padding; absent if the inputs are in the order of the file.
     pub order: Option<Vec<Option<u32>>>,
-    /// Words of 32 bits of each panel, block and output.
+    /// 32-bit words for each panel, block and output.
     pub codes: Vec<Line<u32>>,
-    /// Scale of each panel, block and output.
+    /// Scale for each panel, block and output.
     pub scales: Vec<Line<f32>>,
     pub zeros: ZeroPoints,
 }
 
-/// Zero points of each panel, block and output.
+/// Zero points for each panel, block and output.
 pub enum ZeroPoints {
     /// The middle of the range of codes.
     Middle,
@@ -49,7 +49,7 @@ pub enum ZeroPoints {
     Floats(Vec<Line<f32>>),
 }
 
-/// One number for each output of a panel, in one cache line.
+/// One value for each output of a panel, in one cache line.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub struct Line<T>(pub [T; PANEL]);
@@ -59,18 +59,18 @@ impl BitMatrix {
         &self.panels
     }
 
-    /// Whether operands are rounded to 8 bits.
+    /// Returns `true` if operands are rounded to 8 bits.
     pub(crate) fn is_in_bytes(&self) -> bool {
         self.in_bytes
     }
 }
 
 impl Panels {
-    /// Returns the input of an element of the blocks; `None` for padding.
-    pub fn input(&self, place: usize) -> Option<usize> {
+    /// Returns the input of an element of the blocks, `None` for padding.
+    pub fn input(&self, element: usize) -> Option<usize> {
         match &self.order {
-            None => (place < self.blocks.inputs).then_some(place),
-            Some(order) => order[place].map(|input| input as usize),
+            None => (element < self.blocks.inputs).then_some(element),
+            Some(order) => order[element].map(|input| input as usize),
         }
     }
 

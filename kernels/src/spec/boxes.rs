@@ -1,4 +1,4 @@
-//! Boxes in images, and which of them are kept.
+//! Boxes of NonMaxSuppression.
 
 use burn::tensor::DType;
 
@@ -16,22 +16,22 @@ pub enum BoxForm {
 /// Limits of NonMaxSuppression.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Greatest number of boxes of one class in one batch.
+    /// Maximum number of boxes of one class in one batch.
     pub most: i64,
-    /// Greatest intersection over union of two boxes of a class.
+    /// Maximum intersection over union of two boxes of a class.
     pub overlap: f64,
     /// The score that a box must exceed.
     pub score: Option<f64>,
 }
 
 impl Limits {
-    /// Greatest number of boxes that are kept of `count`.
+    /// Returns the maximum number of boxes that are selected from `count`.
     pub fn most_of(&self, count: usize) -> usize {
         usize::try_from(self.most).unwrap_or(0).min(count)
     }
 }
 
-/// Returns the type of the kept boxes, `[batch, classes, most]`; `None` where elements are not of single precision.
+/// Returns the type of the selected boxes, `[batch, classes, most]`; `None` if the operands are not f32.
 pub fn kept(boxes: &TensorType, scores: &TensorType, limits: &Limits) -> Option<TensorType> {
     (boxes.dtype == DType::F32 && scores.dtype == DType::F32).then(|| {
         let mut shape = scores.shape.clone();

@@ -1,11 +1,11 @@
-//! The operands of convolutions.
+//! Operands of convolutions.
 
 use burn::tensor::{Shape, ops::ConvOptions};
 
 use super::{equal_axes, operand, shaped, types::TensorType};
 use crate::ensure;
 
-/// Fails unless a weight `[outputs, channels / groups, kernel..]` is one for an input `[batch, channels, ..]` and this kernel.
+/// Fails unless a weight `[outputs, channels / groups, kernel..]` fits an input `[batch, channels, ..]` and this kernel.
 #[inline(never)]
 pub fn channels(x: &[usize], weight: &[usize], kernel: &[usize], groups: usize) {
     let (input, of_weight) = (operand("input", x), operand("weight", weight));
@@ -19,7 +19,7 @@ pub fn channels(x: &[usize], weight: &[usize], kernel: &[usize], groups: usize) 
     );
 }
 
-/// [`channels`] of a weight `[channels, outputs / groups, kernel..]`.
+/// [`channels`] for a weight `[channels, outputs / groups, kernel..]`.
 #[inline(never)]
 pub fn transposed_channels(x: &[usize], weight: &[usize], kernel: &[usize], groups: usize) {
     let (input, of_weight) = (operand("input", x), operand("weight", weight));
@@ -30,7 +30,7 @@ pub fn transposed_channels(x: &[usize], weight: &[usize], kernel: &[usize], grou
     );
 }
 
-/// Fails unless there is a number for each output.
+/// Fails unless there is one value per output channel.
 #[inline(never)]
 pub fn bias(bias: Option<[usize; 1]>, outputs: usize, weight: &[usize]) {
     if let Some(bias) = bias {
@@ -42,7 +42,7 @@ pub fn bias(bias: Option<[usize; 1]>, outputs: usize, weight: &[usize]) {
     }
 }
 
-/// Returns the type of a convolution of `[batch, channels, ..]` over the last `N` axes, none of which has a window that does not fit.
+/// Returns the type of a convolution of `[batch, channels, ..]` over the last `N` axes. The window must fit each axis.
 pub fn result<const N: usize>(
     x: &TensorType,
     weight: &TensorType,

@@ -1,4 +1,4 @@
-//! The last steps of a product or a convolution, before its elements are written.
+//! Epilogues of matrix products and convolutions.
 
 use super::packed::Packed;
 
@@ -34,7 +34,7 @@ pub enum Activation {
     Selu(f64, f64),
 }
 
-/// Steps after a product, beside its bias and a sum, and its packed weight.
+/// Epilogue of a matrix product, except for its bias and residual addend, and its packed weight.
 #[derive(Clone, Debug, Default)]
 pub struct Epilogue {
     pub activation: Activation,
@@ -43,7 +43,7 @@ pub struct Epilogue {
 }
 
 impl Epilogue {
-    /// Epilogue of a layer, which keeps its weight.
+    /// Returns the epilogue of a layer, which keeps its weight.
     pub fn of_layer() -> Self {
         Self {
             activation: Activation::Identity,
@@ -63,7 +63,7 @@ impl From<Activation> for Epilogue {
 
 #[cfg(test)]
 impl Activation {
-    /// One example of each function.
+    /// Returns one example of each function.
     pub fn examples() -> [Self; 19] {
         [
             Self::Identity,

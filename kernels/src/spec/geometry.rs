@@ -1,6 +1,6 @@
-//! Sizes of convolutions and pools.
+//! Geometry of convolutions and pools.
 
-/// Sizes of windows over depth, rows and columns; axes that are missing have size 1.
+/// Sizes of windows over depth, rows and columns; missing axes have size 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Geometry {
     /// Spatial sizes of the input.
@@ -8,8 +8,8 @@ pub struct Geometry {
     pub kernel: [usize; 3],
     pub strides: [usize; 3],
     pub dilations: [usize; 3],
-    /// Padding at the begin of each axis.
+    /// Padding at the start of each axis.
     pub before: [usize; 3],
-    /// Number of window positions, the size of the output.
+    /// Number of output pixels along each axis.
     pub positions: [usize; 3],
 }

@@ -1,4 +1,4 @@
-//! Indices along axes, and the places of elements.
+//! Indices along axes, and flat indices of elements.
 
 use alloc::{format, string::String};
 use core::fmt;
@@ -8,22 +8,22 @@ use burn::tensor::{DType, Shape};
 use super::types::TensorType;
 use crate::ensure;
 
-/// An axis that indices count along.
+/// An axis whose elements are indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
     pub number: usize,
     pub size: usize,
 }
 
-/// Number of indices of which the least and the greatest are kept as one pair.
+/// Number of indices per range, of which the least and the greatest are kept.
 pub const INDICES_PER_RANGE: usize = 4096;
 
-/// Number of pairs of the least and the greatest index for so many indices.
+/// Returns the number of ranges of `count` indices.
 pub fn ranges(count: usize) -> usize {
     count.div_ceil(INDICES_PER_RANGE)
 }
 
-/// Fails where an axis has no elements, so that no index is inside of it.
+/// Fails if an axis has no elements, so that every index is out of bounds.
 pub fn ensure_inside(axes: &[Axis]) {
     for axis in axes {
         ensure!(axis.size > 0, "an index is outside of {axis}");
@@ -37,7 +37,7 @@ pub fn within(indices: &TensorType, axis: Axis) -> [TensorType; 2] {
     [indices.clone(), TensorType::new([2 * pairs], indices.dtype)]
 }
 
-/// Returns the types of the places of index tuples, `[.., axes]`, and of the ranges along each axis.
+/// Returns the types of the flat indices of index tuples, `[.., axes]`, and of the ranges along each axis.
 pub fn places(tuples: &TensorType, axes: &[Axis]) -> [TensorType; 2] {
     ensure_inside(axes);
     let count = tuples.shape.num_elements() / axes.len();
@@ -48,31 +48,31 @@ pub fn places(tuples: &TensorType, axes: &[Axis]) -> [TensorType; 2] {
     ]
 }
 
-/// Returns the type of the numbers of elements that hold up to each one.
+/// Returns the type of prefix counts.
 pub fn counts(condition: &TensorType) -> TensorType {
     TensorType::new([condition.shape.num_elements()], DType::I32)
 }
 
-/// Returns the type of `found` places.
+/// Returns the type of `found` indices.
 pub fn compact(found: usize) -> TensorType {
     TensorType::new([found], DType::I32)
 }
 
-/// Returns the type of the indices along each axis of places among elements of these sizes.
-pub fn coordinates(places: &TensorType, sizes: &Shape) -> TensorType {
+/// Returns the type of the indices along each axis of flat indices into these sizes.
+pub fn coordinates(indices: &TensorType, sizes: &Shape) -> TensorType {
     TensorType::new(
-        [places.shape.num_elements(), sizes.num_dims()],
-        places.dtype,
+        [indices.shape.num_elements(), sizes.num_dims()],
+        indices.dtype,
     )
 }
 
-/// The message of an index outside of an axis.
+/// Returns the message of an index that is out of bounds.
 pub fn outside(index: i64, axis: Axis) -> String {
     format!("index {index} is outside of {axis}")
 }
 
 impl Axis {
-    /// The least index where negative ones count from the end.
+    /// Returns the least valid index if negative ones count from the end.
     pub fn least(self) -> i64 {
         -(self.size as i64)
     }

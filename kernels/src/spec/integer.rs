@@ -1,4 +1,4 @@
-//! Products and convolutions of bytes.
+//! 8-bit matrix products and convolutions.
 
 use alloc::{vec, vec::Vec};
 
@@ -6,18 +6,18 @@ use burn::tensor::{DType, Shape, ops::ConvOptions};
 
 use super::{convolution, quantize::Ending, types::TensorType};
 
-/// Shapes of the operands of a product of bytes.
+/// Shapes of the operands of an 8-bit matrix product.
 pub struct ByteShapes {
     pub left: Shape,
     pub right: Shape,
     pub left_zero: Option<Shape>,
     pub right_zero: Option<Shape>,
-    /// Of the bias, the scales, and the zero point of the result.
+    /// Shapes of the bias, the scales, and the zero point of the result.
     pub ends: Vec<Shape>,
 }
 
 impl Ending {
-    /// Element type of the result.
+    /// Returns the element type of the result.
     pub fn dtype(self) -> DType {
         match self {
             Self::Sums => DType::I32,
@@ -28,15 +28,18 @@ impl Ending {
 }
 
 impl ByteShapes {
-    /// Returns the type of the product of the matrices of the last two axes that devices compute; `None` for empty ones, and where
-    /// scales or zero points belong to one matrix of several.
+    /// Returns the type of the product of the matrices of the last two axes that devices compute.
+    ///
+    /// `None`: it is empty, or scales or zero points belong to one matrix of several.
     pub fn product(&self, ending: Ending) -> Option<TensorType> {
         self.product_shape()
             .map(|shape| TensorType::new(shape, ending.dtype()))
     }
 
-    /// Returns the type of the convolution over the last axes that devices compute; `None` for empty ones, and where the zero point of
-    /// the input is not one number, or scales and zero points of the weight are not those of outputs.
+    /// Returns the type of the convolution over the last axes that devices compute.
+    ///
+    /// `None`: it is empty, the zero point of the input is not a single one, or scales and zero points of the weight are not one
+    /// per output.
     pub fn convolution(&self, options: &ConvOptions<3>, ending: Ending) -> Option<TensorType> {
         self.convolution_shape(options)
             .map(|shape| TensorType::new(shape, ending.dtype()))
@@ -63,7 +66,7 @@ impl ByteShapes {
                 _ => return None,
             };
         }
-        // Sizes of the batch, and those of a row and a column.
+        // Only the last two axes may have more than one element.
         let is_matrix = |shape: &Shape| {
             let batch = shape.num_dims().saturating_sub(2);
             shape.iter().take(batch).all(|size| *size == 1)

@@ -1,9 +1,9 @@
-//! Tensors joined along an axis.
+//! Concatenation along an axis.
 
 use super::types::TensorType;
 use crate::fault::fail;
 
-/// Fails unless shapes that follow one another agree in all sizes but the one along `axis`.
+/// Fails unless shapes have equal sizes, except along `axis`.
 pub fn check<'a>(shapes: impl Iterator<Item = &'a [usize]> + Clone, axis: usize) {
     let others = |shape: &'a [usize]| (&shape[..axis], &shape[axis + 1..]);
     let mut pairs = shapes.clone().zip(shapes.skip(1));
@@ -14,7 +14,7 @@ pub fn check<'a>(shapes: impl Iterator<Item = &'a [usize]> + Clone, axis: usize)
     }
 }
 
-/// Returns the type of tensors of one dtype, at least one, joined along an axis; their other sizes are equal.
+/// Returns the type of the concatenation of at least one tensor. Dtypes and other sizes are equal.
 pub fn result(parts: &[TensorType], axis: usize) -> TensorType {
     let mut joined = parts[0].clone();
     joined.shape[axis] = parts.iter().map(|part| part.shape[axis]).sum();

@@ -3,7 +3,7 @@
 /// Parameters of LRN.
 #[derive(Clone, Copy, Debug)]
 pub struct Lrn {
-    /// Number of channels that are summed, at least 1.
+    /// Number of channels in the sum, at least 1.
     pub size: usize,
     pub alpha: f32,
     pub beta: f32,

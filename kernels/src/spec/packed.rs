@@ -9,14 +9,14 @@ use {
     std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
-/// The pack of a device, of a type that only its kernels know.
+/// Packed weight of a device, of a type that is private to its kernels.
 #[cfg(feature = "flex")]
 type Kept = Option<Box<dyn Any + Send + Sync>>;
 
-/// A weight in the order in which the kernels of a device read it.
+/// Cache of a weight in the layout that the kernels of a device read.
 ///
-/// The first kernel that uses the weight makes it, and makes it again after the weight changed. A layer has it beside its weight;
-/// copies share it.
+/// The first kernel that uses the weight packs it, and packs it again after the weight changed. A layer stores it with its
+/// weight; clones share it.
 #[derive(Clone, Default)]
 pub struct Packed {
     #[cfg(feature = "flex")]

@@ -8,7 +8,7 @@ use super::{geometry::Geometry, types::TensorType};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     Largest,
-    /// The mean of the elements inside of the input, or of the padding too.
+    /// The mean of the elements inside the input, or of the padding too.
     Mean {
         padding: bool,
     },
@@ -34,7 +34,7 @@ impl Slide {
         TensorType::new(shape, x.dtype)
     }
 
-    /// Number of elements that each window position along an axis counts, at least 1.
+    /// Returns the number of elements in the mean at each output position along an axis, at least 1.
     pub fn counts(&self, axis: usize, padding: bool) -> Vec<f32> {
         let g = &self.geometry;
         let (begin, size) = (g.before[axis], g.sizes[axis]);
@@ -45,8 +45,10 @@ impl Slide {
         };
         let count = |position: usize| {
             let taps = 0..g.kernel[axis];
-            let places = taps.map(|tap| position * g.strides[axis] + tap * g.dilations[axis]);
-            places.filter(|place| counted.contains(place)).count()
+            let coordinates = taps.map(|tap| position * g.strides[axis] + tap * g.dilations[axis]);
+            coordinates
+                .filter(|coordinate| counted.contains(coordinate))
+                .count()
         };
         let positions = 0..g.positions[axis];
         positions.map(|at| count(at).max(1) as f32).collect()

@@ -1,14 +1,14 @@
-//! The operands of matrix products.
+//! Operands of matrix products.
 
 use alloc::vec::Vec;
 
 use super::types::TensorType;
 use crate::ensure;
 
-/// The most rows of a matrix that a device eliminates: one cube has it, which goes through all of it at each step.
+/// Maximum number of rows of a matrix that a device eliminates: one cube processes it, and reads all of it at each step.
 pub(crate) const LARGEST: usize = 512;
 
-/// Fails where tensors of these shapes have no product.
+/// Fails if tensors of these shapes have no product.
 #[inline(never)]
 pub fn ensure_factors(left: &[usize], right: &[usize]) {
     let below = right[right.len().saturating_sub(2)];
@@ -25,7 +25,7 @@ pub fn ensure_factors(left: &[usize], right: &[usize]) {
     );
 }
 
-/// The shape of a product, at least of rank 1.
+/// Returns the shape of a product, at least of rank 1.
 ///
 /// # Panics
 /// If there is no such product.
@@ -55,7 +55,7 @@ pub fn shape(left: &[usize], right: &[usize]) -> Vec<usize> {
     shape
 }
 
-/// Returns the type of the product of two operands of one rank, which is at least 2.
+/// Returns the type of the product of two operands of the same rank, at least 2.
 pub fn result(left: &TensorType, right: &TensorType) -> TensorType {
     TensorType::new(shape(&left.shape, &right.shape), left.dtype)
 }

@@ -22,14 +22,14 @@ pub struct Pair {
     pub step: Step,
 }
 
-/// The operation of a [`Pair`], and where it rounds.
+/// The operation of a [`Pair`], and its rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     /// QLinearAdd.
     Sum,
     /// QLinearMul.
     Product,
-    /// Of floats, between DequantizeLinear and QuantizeLinear.
+    /// Addition of floats, between DequantizeLinear and QuantizeLinear.
     SumOfFloats,
     ProductOfFloats,
 }
@@ -59,20 +59,20 @@ pub struct Mean {
     pub rounded: Rounded,
 }
 
-/// Where a mean or a softmax rounds.
+/// Rounding of a mean or a softmax.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rounded {
-    /// By one factor, as QLinearGlobalAveragePool and QLinearSoftmax do.
+    /// Scaled and rounded at once, as by QLinearGlobalAveragePool and QLinearSoftmax.
     Once,
-    /// As a float, then as an integer.
+    /// Rounded to a float, then to an integer.
     InSteps,
 }
 
-/// The results that sums of products are converted to.
+/// Conversion of the accumulators of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     Sums,
-    /// Quantized integers of so many bits.
+    /// Quantized integers of `bits` bits.
     Quantized {
         dtype: DType,
         bits: u32,
@@ -80,7 +80,7 @@ pub enum Ending {
     Floats,
 }
 
-/// Steps after a product of integers, and its packed weight.
+/// Epilogue of a product of integers, and its packed weight.
 #[derive(Clone, Debug)]
 pub struct Integers {
     pub ending: Ending,
@@ -88,7 +88,7 @@ pub struct Integers {
     pub packed: Option<Packed>,
 }
 
-/// Least and greatest integer of `bits`.
+/// Returns the least and the greatest integer of `bits`.
 pub fn range(dtype: DType, bits: u32) -> [f64; 2] {
     let levels = 2f64.powi(bits as i32);
     let least = if dtype.is_uint() { 0.0 } else { -levels / 2.0 };
@@ -139,13 +139,13 @@ impl Affine {
 }
 
 impl Pair {
-    /// The constant that QLinearAdd adds to the scaled integers of both operands.
+    /// Returns the constant that QLinearAdd adds to the scaled integers of both operands.
     pub(crate) fn offset(&self) -> f32 {
         let shift = |of: Affine| self.ratio(of) * of.zero as f32;
         self.y.zero as f32 - (shift(self.a) + shift(self.b))
     }
 
-    /// Scale of an operand divided by that of the result.
+    /// Returns the scale of an operand divided by that of the result.
     pub(crate) fn ratio(&self, of: Affine) -> f32 {
         of.scale / self.y.scale
     }
@@ -165,32 +165,32 @@ impl Pair {
 }
 
 impl Mean {
-    /// Greatest number of integers of 16 bits whose sum has 32.
-    const LONGEST: usize = 1 << 15;
+    /// Maximum number of 16-bit integers whose sum fits 32 bits.
+    const MAX_I32_TERMS: usize = 1 << 15;
 
-    /// Number of integers of each mean.
+    /// Returns the number of integers in each mean.
     pub fn count(&self, shape: &Shape) -> usize {
         shape.iter().skip(self.axis).product()
     }
 
-    /// Returns the type of the means; `None` where they are of no integers, or of too many.
+    /// Returns the type of the means; `None` for means of no integers, or of too many.
     pub fn result(&self, x: &TensorType) -> Option<TensorType> {
         let mut shape = x.shape.clone();
         for axis in self.axis..shape.num_dims() {
             shape[axis] = 1;
         }
-        let is_covered = (1..=Self::LONGEST).contains(&self.count(&x.shape));
+        let is_covered = (1..=Self::MAX_I32_TERMS).contains(&self.count(&x.shape));
         is_covered.then(|| TensorType::new(shape, self.y.dtype))
     }
 }
 
-/// Returns the type of the integers of floats; `None` for floats of 64 bits.
+/// Returns the type of quantized floats; `None` for f64.
 pub fn integers(x: &TensorType, dtype: DType) -> Option<TensorType> {
     (x.dtype != DType::F64).then(|| x.with_dtype(dtype))
 }
 
-/// Returns the types of the integers of floats, of their scale and of their zero point; `None` for no elements, and where they are not
-/// of single precision.
+/// Returns the types of quantized floats, of their scale and of their zero point; `None` if there are no elements, or if they are
+/// not f32.
 pub fn dynamic(x: &TensorType, dtype: DType) -> Option<[TensorType; 3]> {
     let is_covered = x.dtype == DType::F32 && x.shape.num_elements() > 0;
     is_covered.then(|| {

@@ -1,4 +1,4 @@
-//! The order of elements, as TopK defines it.
+//! The order of elements in TopK.
 
 use alloc::{vec, vec::Vec};
 use core::cmp::Ordering;
@@ -66,8 +66,8 @@ fn rank<E: Element>(
                 row.select_nth_unstable_by(k, compare);
             }
             row[..k].sort_unstable_by(compare);
-            for (place, &(_, index)) in row[..k].iter().enumerate() {
-                indices[(outer * k + place) * after + inner] = index;
+            for (rank, &(_, index)) in row[..k].iter().enumerate() {
+                indices[(outer * k + rank) * after + inner] = index;
             }
         }
     }
@@ -81,14 +81,14 @@ pub fn float_order<E: PartialOrd>(a: &E, b: &E) -> Ordering {
         .unwrap_or_else(|| is_nan(a).cmp(&is_nan(b)))
 }
 
-/// Whether elements have unsigned integers that are in the same order. Those of f64 have none: adapters that tests run on
-/// compute without f64.
+/// Returns `true` if elements map to unsigned integers of the same order. f64 is excluded: the adapters of the tests do not
+/// compute it.
 pub fn has_keys(dtype: DType) -> bool {
     dtype.size() <= 4 || matches!(dtype, DType::I64 | DType::U64)
 }
 
 impl Top {
-    /// Returns the type of the indices that devices find; `None` where elements have no keys.
+    /// Returns the type of the indices that devices find; `None` if elements have no keys.
     pub fn indices(&self, x: &TensorType) -> Option<TensorType> {
         has_keys(x.dtype).then(|| {
             let mut shape = x.shape.clone();
@@ -98,7 +98,7 @@ impl Top {
     }
 }
 
-/// Returns the type of the places of rows in order, and of the numbers of their groups; `None` where elements have no keys.
+/// Returns the type of the sorting permutation of rows, and of the numbers of their groups; `None` if elements have no keys.
 pub fn groups(rows: &TensorType) -> Option<TensorType> {
     has_keys(rows.dtype).then(|| TensorType::new([rows.shape[0]], DType::I32))
 }

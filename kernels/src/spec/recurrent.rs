@@ -33,11 +33,11 @@ pub enum Activation {
 #[derive(Clone, Copy, Debug)]
 pub struct Rnn {
     pub direction: Direction,
-    /// The function of each direction.
+    /// The function for each direction.
     pub activations: [Activation; 2],
-    /// Bounds the inputs of the activation functions.
+    /// Bound of the inputs of the activation functions.
     pub clip: Option<f32>,
-    /// Whether the batch is the first axis of inputs and outputs (layout 1).
+    /// The batch is the first axis of inputs and outputs (layout 1).
     pub batch_first: bool,
 }
 
@@ -58,11 +58,11 @@ pub struct Gru {
     pub direction: Direction,
     /// For each direction, the function of the update and reset gates, then that of the hidden gate.
     pub activations: [[Activation; 2]; 2],
-    /// Bounds the inputs of the activation functions.
+    /// Bound of the inputs of the activation functions.
     pub clip: Option<f32>,
-    /// Whether the hidden gate multiplies by its weights before it resets.
+    /// The hidden gate is multiplied by its weights before the reset.
     pub linear_before_reset: bool,
-    /// Whether the batch is the first axis of inputs and outputs (layout 1).
+    /// The batch is the first axis of inputs and outputs (layout 1).
     pub batch_first: bool,
 }
 
@@ -84,14 +84,14 @@ pub struct Lstm {
     pub direction: Direction,
     /// For each direction, the function of the input, output and forget gates, of the cell gate, and of the cell.
     pub activations: [[Activation; 3]; 2],
-    /// Bounds the inputs of the activation functions of the gates; the cell is never bounded, as in ONNX Runtime.
+    /// Bound of the inputs of the activation functions of the gates; the cell is not bounded, as in ONNX Runtime.
     pub clip: Option<f32>,
-    /// Whether the forget gate is one minus the input gate.
+    /// The forget gate is one minus the input gate.
     pub input_forget: bool,
-    /// Whether the batch is the first axis of inputs and outputs (layout 1).
+    /// The batch is the first axis of inputs and outputs (layout 1).
     pub batch_first: bool,
-    /// Whether the node has the last outputs alone. The range that quantized hidden states are scaled by then includes the last
-    /// states of sequences that have ended, and zeros otherwise, as in ONNX Runtime.
+    /// The node only has the last output. The range that quantized hidden states are scaled by then includes the final states of
+    /// sequences that have ended, otherwise zeros, as in ONNX Runtime.
     pub last_alone: bool,
 }
 
@@ -117,7 +117,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// Number of gates.
+    /// Returns the number of gates.
     pub fn gates(&self) -> usize {
         match self {
             Self::Rnn(_) => 1,
@@ -162,7 +162,7 @@ pub struct Sizes {
     pub hidden: usize,
 }
 
-/// Types of the outputs of all times, and of each state after the last one.
+/// Types of the outputs at all times, and of each final state.
 pub struct Outputs {
     pub all: TensorType,
     pub last: TensorType,
@@ -196,20 +196,20 @@ impl Cell {
     }
 }
 
-/// Element types of the operands of a recurrent operator, `None` for those that are missing.
+/// Element types of the operands of a recurrent operator, `None` for missing ones.
 pub struct ElementTypes {
     pub x: DType,
     pub weights: [Option<DType>; 2],
-    /// Of bias, peepholes and initial states.
+    /// Types of bias, peepholes and initial states.
     pub others: [Option<DType>; 4],
     pub has_lengths: bool,
 }
 
 impl ElementTypes {
-    /// Returns the types of the outputs that devices compute; `None` for numbers that are neither of single nor of half precision, and
-    /// for weights of integers of other cells than LSTM's.
+    /// Returns the types of the outputs that devices compute.
     ///
-    /// The range of the states of several sequences with lengths would be taken in another order than in ONNX Runtime.
+    /// `None`: the operands are neither f32 nor of half precision, integer weights belong to another cell than LSTM, or several
+    /// quantized sequences have lengths. The range of their states would be taken in another order than in ONNX Runtime.
     pub fn outputs(&self, cell: &Cell, sizes: &Sizes) -> Option<Outputs> {
         let is_integer = |dtype: &Option<DType>| dtype.is_some_and(|dtype| !dtype.is_float());
         let agree = if self.weights.iter().all(is_integer) {

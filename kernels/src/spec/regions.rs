@@ -7,11 +7,11 @@ use super::types::TensorType;
 pub struct RoiAlign {
     /// Rows and columns of the result.
     pub output: [usize; 2],
-    /// Number of points along each axis of one element of the result; 0 for one point each element of the input that it spans.
+    /// Number of points along each axis of one output element; 0 for one point per input element that it spans.
     pub sampling: usize,
     /// Factor on the corners of regions.
     pub scale: f32,
-    /// Whether whole coordinates are the edges of elements, not their centers.
+    /// Integral coordinates are the edges of elements, not their centers.
     pub half_pixel: bool,
     pub mode: Mode,
 }
@@ -20,11 +20,11 @@ pub struct RoiAlign {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
     Average,
-    /// The maximum of the weighted neighbours of all points, not of their sums.
+    /// The maximum of the weighted neighbors of all points, not of the interpolated values.
     Max,
 }
 
-/// Returns the type of regions of this many rows and columns; `None` for floats of 64 bits, as coordinates are of 32.
+/// Returns the type of regions of this many rows and columns; `None` for f64, as coordinates are f32.
 pub fn result(
     x: &TensorType,
     regions: &TensorType,

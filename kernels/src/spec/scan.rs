@@ -4,9 +4,9 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scan {
     pub axis: usize,
-    /// Whether each element is left out of its own sum.
+    /// Each element is excluded from its own sum.
     pub exclusive: bool,
-    /// Whether it starts at the end of the axis.
+    /// The scan starts at the end of the axis.
     pub reverse: bool,
     pub product: bool,
 }

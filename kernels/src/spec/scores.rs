@@ -1,6 +1,6 @@
 //! Scores of attention.
 
-/// Steps between the products of queries with keys and the softmax, for tensors of one dtype.
+/// Operations between the products of queries with keys and the softmax, for tensors of one dtype.
 #[derive(Clone, Copy, Debug)]
 pub struct Scores {
     /// Factor on the products.
@@ -9,7 +9,7 @@ pub struct Scores {
     pub softcap: f64,
     /// Score of a masked key.
     pub hidden: f64,
-    /// Whether the bias is added to the scores of masked keys too.
+    /// The bias is added to the scores of masked keys too.
     pub bias_last: bool,
     pub undefined: Undefined,
 }
@@ -17,7 +17,7 @@ pub struct Scores {
 /// The result of a query whose keys are all masked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Undefined {
-    /// No query is like that.
+    /// There is no such query.
     Never,
     /// NaN.
     NotANumber,
@@ -28,7 +28,7 @@ pub enum Undefined {
 }
 
 impl Scores {
-    /// Scaled products, negative infinity for masked keys.
+    /// Returns scaled products, with negative infinity for masked keys.
     pub fn scaled(scale: f64) -> Self {
         Self {
             scale,
@@ -39,7 +39,7 @@ impl Scores {
         }
     }
 
-    /// Whether a masked key has no influence on the result, whatever its bias is.
+    /// Returns `true` if masked keys do not influence the result, whatever their bias.
     pub fn removes_hidden(&self) -> bool {
         self.hidden == f64::NEG_INFINITY
     }

@@ -1,4 +1,4 @@
-//! Floats of 8 bits and fewer.
+//! Floats of 8 bits or fewer.
 
 /// A float type, named by its numbers of exponent and mantissa bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,6 @@ pub enum Small {
 pub enum Toward {
     Up,
     Down,
-    /// To the nearer power, or to the greater one of equally near ones.
+    /// To the nearer power, ties to the greater one.
     Nearest,
 }

@@ -14,7 +14,7 @@ pub enum Kernel {
     Sigmoid,
 }
 
-/// Parameters of a machine on a device.
+/// Parameters of a support vector machine on a device.
 #[derive(Clone, Copy, Debug)]
 pub struct Comparison {
     pub kernel: Kernel,
@@ -26,11 +26,11 @@ pub struct Comparison {
     pub classes: usize,
 }
 
-/// Least distance of the probability of one of two classes from 0 and 1.
+/// Minimum distance of the probability of one of two classes from 0 and 1.
 pub const NEAREST: f64 = 1e-7;
 /// Error at which the iteration for the probabilities of classes ends, times their number.
 pub const TOLERANCE: f64 = 0.005;
-/// Greatest number of its steps.
+/// Maximum number of its steps.
 pub const STEPS: usize = 100;
 
 impl Comparison {

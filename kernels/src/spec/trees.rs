@@ -73,7 +73,7 @@ pub const LEAF: u32 = 1 << 31;
 /// Bits of the feature of a test.
 pub const FEATURE: u32 = (1 << 28) - 1;
 
-/// Bit of a test that sends NaN to its true branch.
+/// Bit of a test that selects its true branch for NaN.
 pub const MISSING: u32 = 1 << 31;
 
 /// Mode of a comparison with NaN that is always false, on devices.
@@ -83,7 +83,7 @@ pub const NEVER: u32 = 6;
 pub const ALWAYS: u32 = 7;
 
 impl Election {
-    /// Returns the types of the scores of rows, and of the numbers of leaves that count for each.
+    /// Returns the types of the scores of rows, and of the number of leaves in each.
     pub fn result(&self, rows: &TensorType, weights: &TensorType) -> [TensorType; 2] {
         let scores = TensorType::new([rows.shape[0], self.targets], weights.dtype);
         let votes = scores.with_dtype(DType::I32);

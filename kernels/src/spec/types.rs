@@ -1,4 +1,4 @@
-//! Tensors that are still to be computed.
+//! Types of tensors that are still to be computed.
 
 use burn::tensor::{DType, Shape};
 
@@ -17,7 +17,7 @@ impl TensorType {
         }
     }
 
-    /// The same shape with elements of another type.
+    /// Returns the same shape with another element type.
     pub fn with_dtype(&self, dtype: DType) -> Self {
         Self::new(self.shape.clone(), dtype)
     }

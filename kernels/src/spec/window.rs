@@ -1,21 +1,21 @@
-//! The sliding window of convolutions and poolings.
+//! Sliding windows of convolutions and pools.
 
 use crate::{ensure, fault::fail};
 #[cfg(test)]
 use alloc::vec::Vec;
 
-/// Kernel sizes, steps and padding per spatial axis.
+/// Kernel sizes, strides, dilations and padding per spatial axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window<const S: usize> {
     pub kernel: [usize; S],
     pub strides: [usize; S],
     pub dilations: [usize; S],
-    /// Padding at the begin and at the end of each axis.
+    /// Padding at the start and at the end of each axis.
     pub pads: [(usize, usize); S],
 }
 
 impl<const S: usize> Window<S> {
-    /// A dense window that moves by one and stays inside the input.
+    /// Returns a window without dilation, stride or padding.
     pub const fn new(kernel: [usize; S]) -> Self {
         Self {
             kernel,
@@ -37,20 +37,21 @@ impl<const S: usize> Window<S> {
         Self { pads, ..self }
     }
 
-    /// Pads an input of these spatial sizes so that there is one output per stride; an odd element goes to the end (`SAME_UPPER`).
+    /// Pads an input of these spatial sizes so that there is one output per stride; an odd element is added at the end
+    /// (`SAME_UPPER`).
     pub fn same_upper(self, sizes: [usize; S]) -> Self {
         self.pads(self.same(sizes).map(|total| (total / 2, total.div_ceil(2))))
     }
 
-    /// Pads like [`Window::same_upper`], with an odd element at the begin (`SAME_LOWER`).
+    /// Pads like [`Window::same_upper`], with an odd element at the start (`SAME_LOWER`).
     pub fn same_lower(self, sizes: [usize; S]) -> Self {
         self.pads(self.same(sizes).map(|total| (total.div_ceil(2), total / 2)))
     }
 
-    /// How many positions the window takes along each axis of an input of these spatial sizes.
+    /// Returns the number of output pixels along each axis of an input of these spatial sizes.
     ///
-    /// `ceil` also admits a last window that reaches over the end of the padded input, unless it would start in the end padding.
-    /// Fails where the number is negative, since the window is larger than the padded input by more than a stride.
+    /// `ceil` also admits a last window that exceeds the end of the padded input, unless it would start in the end padding. Fails
+    /// if the number is negative, since the window exceeds the padded input by more than a stride.
     pub fn positions(&self, sizes: [usize; S], ceil: bool) -> [usize; S] {
         core::array::from_fn(|axis| {
             let (begin, _) = self.pads[axis];
@@ -82,7 +83,7 @@ impl<const S: usize> Window<S> {
         })
     }
 
-    /// Fails where the window is larger than a padded input `[batch, channels, spatial..]`.
+    /// Fails if the window is larger than a padded input `[batch, channels, spatial..]`.
     pub fn ensure_fits(&self, input: &[usize]) {
         for (axis, size) in input[2..].iter().enumerate() {
             let (reach, padded) = (self.reach(axis), self.padded(axis, *size));
@@ -94,7 +95,7 @@ impl<const S: usize> Window<S> {
         }
     }
 
-    /// How many elements lie between the first and the last one of the window along `axis`, both included.
+    /// Returns the distance between the first and the last element of the window along `axis`, both included.
     pub fn reach(&self, axis: usize) -> usize {
         let (kernel, dilation) = (self.kernel[axis], self.dilations[axis]);
         let reach = kernel.saturating_sub(1).checked_mul(dilation);
@@ -107,7 +108,7 @@ impl<const S: usize> Window<S> {
             })
     }
 
-    /// Number of elements of an axis of `size` and its padding.
+    /// Returns the number of elements of an axis of `size` and its padding.
     fn padded(&self, axis: usize, size: usize) -> usize {
         let (begin, end) = self.pads[axis];
         let padded = begin.checked_add(size);
@@ -126,7 +127,7 @@ impl<const S: usize> Window<S> {
 
     fn same(&self, sizes: [usize; S]) -> [usize; S] {
         core::array::from_fn(|axis| {
-            // No elements are padded to less than the window, which then has no position.
+            // An axis without elements is padded to less than the window, which then has no position.
             let (size, stride) = (sizes[axis], self.strides[axis]);
             let needed = size
                 .div_ceil(stride)
@@ -139,8 +140,8 @@ impl<const S: usize> Window<S> {
 
 #[cfg(test)]
 impl<const S: usize> Window<S> {
-    /// Where each element of the window lies in an input of these sizes at output `position`, kernel offsets in row-major order.
-    /// `None` stands for padding, and `None` outside for what lies beyond the padding.
+    /// Returns the index of each element of the window in an input of these sizes at output `position`, kernel offsets in
+    /// row-major order. `Some(None)` is padding, and `None` is beyond the padding.
     pub fn taps(&self, sizes: [usize; S], position: [usize; S]) -> Vec<Option<Option<[usize; S]>>> {
         crate::testing::indices(self.kernel)
             .map(|offset| {

@@ -1,4 +1,4 @@
-//! `com.microsoft.WordConvEmbedding`: words as the maxima of convolutions over their characters.
+//! `com.microsoft.WordConvEmbedding`: embeddings of words by convolutions over their characters.
 
 use burn::tensor::{Bool, Int, Tensor};
 
@@ -10,10 +10,10 @@ use crate::{
     spec::indices::Axis,
 };
 
-/// `[words, filters]` of the characters `[words, length]`, whose codes are padded with 0 and less, by a weight
-/// `[filters, 1, width, features]` and a table `[codes, features]`.
+/// Returns `[words, filters]`: for each filter the maximum of a convolution over the characters of a word.
 ///
-/// A word that starts with padding has no characters, and its row is 0.
+/// `characters` is `[words, length]`, padded with codes of 0 or less; `weight` is `[filters, 1, width, features]`, and `table`
+/// `[codes, features]`. A word that starts with padding has no characters, and its row is 0.
 #[inline(never)]
 pub fn word_conv_embedding(
     characters: Tensor<2, Int>,
@@ -63,7 +63,7 @@ pub fn word_conv_embedding(
     let sums = windows.matmul(weight).add(bias.with_shape([1, filters]));
     let values = sums.tanh().with_shape([words, positions, filters]);
     let hidden = beyond(positions, width - 1).with_shape([words, positions, 1]);
-    // Below every hyperbolic tangent.
+    // Less than any hyperbolic tangent.
     let values = values.mask_fill(to_shape(hidden, [words, positions, filters]), -2.0);
     let largest = values.max_dim(1).with_shape([words, filters]);
     largest.mask_fill(to_shape(is_empty, [words, filters]), 0.0)
@@ -80,7 +80,7 @@ mod tests {
         let rows: Vec<i64> = rows.collect();
         let characters = Tensor::<1, Int>::from_ints(rows.as_slice(), device);
         let characters = characters.reshape([rows.len() / 4, 4]);
-        // The sum and the difference of two neighbours.
+        // The sum and the difference of two adjacent characters.
         let weight = Tensor::<1>::from_floats([1.0, 1.0, 1.0, -1.0], device);
         let bias = Tensor::from_floats([0.0, 0.5], device);
         let table = Tensor::from_floats([[0.25], [1.0], [-1.0], [0.5]], device);
@@ -105,7 +105,7 @@ mod tests {
         close(embedded(&[[1, 2, 3, 0]]), tanh(&[0.0, 2.5]));
         // One character and the padding, whose code has an embedding too.
         close(embedded(&[[1, 0, 0, 0]]), tanh(&[1.25, 1.25]));
-        // Padding may be negative; what starts with it is no word.
+        // Padding may be negative; a word that starts with it is empty.
         close(
             embedded(&[[1, 3, -1, -5], [0, 1, 1, 1]]),
             [tanh(&[1.5, 1.0]), vec![0.0, 0.0]].concat(),

@@ -1,4 +1,4 @@
-//! Losses of classifications.
+//! Classification losses.
 
 use burn::tensor::{Int, Tensor, activation};
 
@@ -10,19 +10,21 @@ use crate::{
     widen::widened,
 };
 
-/// What becomes of the losses of all samples.
+/// Reduction of the losses of all samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
-    /// They are the result.
+    /// The losses are not reduced.
     None,
     Sum,
-    /// Their sum over that of their weights; what is ignored weighs nothing.
+    /// Sum of the losses divided by the sum of their weights; ignored samples have weight 0.
     Mean,
 }
 
-/// NegativeLogLikelihoodLoss: minus the element of `[batch, classes, places..]` at the class that `target` has there, times the weight of the class.
+/// NegativeLogLikelihoodLoss: the negated element of `[batch, classes, positions..]` at the class in `target`, times the weight
+/// of the class.
 ///
-/// Samples of the class `ignored`, which need not be one, count nothing. `O` is `T` without a reduction, else 1.
+/// Samples of the class `ignored`, which need not be a valid class, have weight 0. `O` is `T` without a reduction, otherwise
+/// 1.
 pub fn negative_log_likelihood<const D: usize, const T: usize, const O: usize>(
     x: Tensor<D>,
     target: Tensor<T, Int>,
@@ -48,9 +50,9 @@ pub fn negative_log_likelihood<const D: usize, const T: usize, const O: usize>(
             operand("tensor of scores", &scores),
         );
     }
-    let [classes, places] = [x.dims()[1], dims[1..].iter().product()];
-    let x = reshape(widened(x), [dims[0], classes, places]);
-    let target = reshape(target, [dims[0], places]);
+    let [classes, positions] = [x.dims()[1], dims[1..].iter().product()];
+    let x = reshape(widened(x), [dims[0], classes, positions]);
+    let target = reshape(target, [dims[0], positions]);
     let losses = losses(x, target, weight.map(widened), ignored, reduction);
     let shape = match reduction {
         Reduction::None => core::array::from_fn(|axis| dims[axis]),
@@ -59,7 +61,7 @@ pub fn negative_log_likelihood<const D: usize, const T: usize, const O: usize>(
     reshape(losses, shape).cast(dtype)
 }
 
-/// SoftmaxCrossEntropyLoss: [`negative_log_likelihood`] of the logarithm of the softmax over the classes, which is the second result.
+/// SoftmaxCrossEntropyLoss: [`negative_log_likelihood`] of the log-softmax over the classes, which is the second result.
 pub fn softmax_cross_entropy<const D: usize, const T: usize, const O: usize>(
     scores: Tensor<D>,
     target: Tensor<T, Int>,
@@ -79,7 +81,7 @@ pub fn softmax_cross_entropy<const D: usize, const T: usize, const O: usize>(
     (loss.cast(dtype), logarithms.cast(dtype))
 }
 
-/// The losses of `[batch, classes, places]` as `[batch, places]`, or `[1, 1]` when they are reduced.
+/// Returns the losses of `[batch, classes, positions]` as `[batch, positions]`, or `[1, 1]` if they are reduced.
 fn losses(
     x: Tensor<3>,
     target: Tensor<2, Int>,

@@ -1,4 +1,4 @@
-//! One step of training: Adagrad, Adam, Momentum.
+//! Steps of optimizers: Adagrad, Adam, Momentum.
 
 use burn::tensor::Tensor;
 #[cfg(not(feature = "std"))]
@@ -6,41 +6,41 @@ use num_traits::Float as _;
 
 use crate::spec::{equal_shapes, operand};
 
-/// Moves a tensor against its gradient, less where the squares of its gradients sum up.
+/// Gradient descent, divided by the root of the accumulated squared gradients.
 #[derive(Clone, Copy, Debug)]
 pub struct Adagrad {
-    /// The rate of learning, decayed.
+    /// Decayed learning rate.
     pub rate: f64,
     pub regularization: f64,
     pub epsilon: f64,
 }
 
-/// Moves a tensor against the running mean of its gradients, over that of their squares.
+/// Descent along the running mean of the gradients, divided by the root of the running mean of their squares.
 #[derive(Clone, Copy, Debug)]
 pub struct Adam {
-    /// The rate of learning, adjusted for means that have just begun.
+    /// Learning rate, corrected for the bias of means that have just begun.
     pub rate: f64,
-    /// What the means keep of the gradients and of their squares.
+    /// Decay factors (beta) of the means of the gradients and of their squares.
     pub keep: [f64; 2],
-    /// Before and after the step.
+    /// L2 regularization of the gradient, and decay of the weights after the step.
     pub regularization: [f64; 2],
     pub epsilon: f64,
 }
 
-/// Moves a tensor by its momentum.
+/// Gradient descent with momentum.
 #[derive(Clone, Copy, Debug)]
 pub struct Momentum {
     pub rate: f64,
-    /// What the momentum keeps, and what it takes of the gradient.
+    /// Factor on the previous momentum (alpha), and on the gradient (beta).
     pub keep: f64,
     pub take: f64,
     pub regularization: f64,
-    /// Whether the tensor moves by where the momentum will be.
+    /// Nesterov momentum: the gradient step is applied on top of the new momentum.
     pub nesterov: bool,
 }
 
 impl Adagrad {
-    /// The step after `count` others; the rate falls by `decay` of itself with each.
+    /// Returns the step after `count` others; the rate is `rate / (1 + count * decay)`.
     pub fn new([rate, decay]: [f64; 2], count: i64, regularization: f64, epsilon: f64) -> Self {
         Self {
             rate: rate / (1.0 + count as f64 * decay),
@@ -49,7 +49,7 @@ impl Adagrad {
         }
     }
 
-    /// The tensor and the sum of squares, both new.
+    /// Returns the new tensor and accumulated squares.
     #[inline(never)]
     pub fn step<const D: usize>(
         &self,
@@ -66,7 +66,7 @@ impl Adagrad {
 }
 
 impl Adam {
-    /// The step after `count` others.
+    /// Returns the step after `count` others.
     pub fn new(
         rate: f64,
         count: i64,
@@ -88,7 +88,7 @@ impl Adam {
         }
     }
 
-    /// The tensor, the mean of gradients and that of their squares, all new.
+    /// Returns the new tensor, mean of gradients and mean of squares.
     #[inline(never)]
     pub fn step<const D: usize>(
         &self,
@@ -116,7 +116,7 @@ impl Adam {
 }
 
 impl Momentum {
-    /// The step after `count` others; the first takes the whole gradient.
+    /// Returns the step after `count` others; the first one takes the whole gradient.
     pub fn new(
         rate: f64,
         count: i64,
@@ -133,7 +133,7 @@ impl Momentum {
         }
     }
 
-    /// The tensor and its momentum, both new.
+    /// Returns the new tensor and momentum.
     #[inline(never)]
     pub fn step<const D: usize>(
         &self,
@@ -154,7 +154,7 @@ impl Momentum {
     }
 }
 
-/// Fails unless a gradient and what is kept between steps have the shape of what is trained.
+/// Fails unless the gradient and the state of the optimizer have the shape of the trained tensor.
 fn ensure_alike<const D: usize, const N: usize>(
     x: &Tensor<D>,
     gradient: &Tensor<D>,
@@ -168,7 +168,7 @@ fn ensure_alike<const D: usize, const N: usize>(
     }
 }
 
-/// The gradient with that of half the tensor's squared length, `regularization` times.
+/// Returns the gradient plus `regularization * x`, the gradient of L2 regularization.
 fn regularized<const D: usize>(
     x: &Tensor<D>,
     gradient: Tensor<D>,

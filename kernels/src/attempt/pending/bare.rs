@@ -1,4 +1,6 @@
-//! Checks for programs without `std`: there are none, as indices are in the memory of this program.
+//! Index checks without `std`: always none.
+//!
+//! The host can read all tensors, so indices are checked immediately.
 
 use alloc::vec::Vec;
 

@@ -1,11 +1,11 @@
-//! What the operands of attention must have in common.
+//! Checks of the operands of attention.
 
 use burn::tensor::{Int, Tensor, kind::Basic};
 
 use super::AttentionMask;
 use crate::{attempt::lengths, ensure, shape::expand::to_shape, spec::attention as spec};
 
-/// The lengths in `valid`, once all operands are seen to go together.
+/// Checks that the operands fit, and returns `valid`, checked.
 pub fn checked(
     query: &Tensor<4>,
     key: &Tensor<4>,
@@ -34,7 +34,7 @@ impl AttentionMask {
     }
 }
 
-/// A mask of all keys: the one of a single key repeated for each of `keys`.
+/// Returns a mask of `keys` keys: unchanged, or the mask of a single key repeated.
 ///
 /// # Panics
 /// If it has another number of keys.

@@ -1,4 +1,4 @@
-//! Heads packed into one axis, and split again.
+//! Heads packed into one axis, and their inverse.
 
 use burn::tensor::Tensor;
 
@@ -8,10 +8,10 @@ use crate::{
     spec::{divisible, operand},
 };
 
-/// `[batch, length, heads * size]` as `[batch, heads, length, size]`.
+/// Splits `[batch, length, heads * size]` into `[batch, heads, length, size]`.
 ///
 /// # Panics
-/// If the heads do not divide the last axis.
+/// If the last axis is not divisible by the number of heads.
 #[inline(never)]
 pub fn split_heads(x: Tensor<3>, heads: usize) -> Tensor<4> {
     divisible(operand("input", &x.dims()), 2, heads, "heads");
@@ -22,7 +22,7 @@ pub fn split_heads(x: Tensor<3>, heads: usize) -> Tensor<4> {
 /// Returns `x`, which is `[batch, heads, length, size]`, if it has this number of heads.
 ///
 /// # Panics
-/// If axis 1 is not that number of heads.
+/// If axis 1 has another size.
 #[inline(never)]
 pub fn of_heads(x: Tensor<4>, heads: usize) -> Tensor<4> {
     let dims = x.dims();
@@ -34,7 +34,7 @@ pub fn of_heads(x: Tensor<4>, heads: usize) -> Tensor<4> {
     x
 }
 
-/// The reverse of [`split_heads`].
+/// Inverse of [`split_heads`].
 #[inline(never)]
 pub fn merge_heads(x: Tensor<4>) -> Tensor<3> {
     let [batch, heads, length, size] = x.dims();
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn another_number_of_heads_is_an_error() {
+    fn a_different_number_of_heads_is_an_error() {
         let x = noise([2, 4, 3, 8], 1);
         same(of_heads(x.clone(), 4), x.clone().into_data());
         let problem = attempt(|| of_heads(x, 2)).unwrap_err().reason;

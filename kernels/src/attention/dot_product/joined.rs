@@ -1,4 +1,4 @@
-//! Attention as graphs write it in single steps.
+//! Attention fused from the single operators of a graph.
 
 use alloc::vec::Vec;
 use burn::tensor::{Bool, FloatDType, Tensor};
@@ -12,32 +12,32 @@ use crate::{
     widen::widened,
 };
 
-/// What a step between the products of queries with keys and their softmax does.
+/// Operator between the product of queries with keys and the softmax.
 #[derive(Clone, Debug)]
 pub enum ScoreMask {
-    /// This is added to the scores.
+    /// Addend of the scores.
     Added(Tensor<4>),
-    /// Where this is false the score is that number.
+    /// Scores are replaced by the number where the condition is false.
     Seen(Tensor<4, Bool>, f64),
 }
 
-/// How the steps are computed.
+/// Factor and semantics of the fused operators.
 #[derive(Clone, Copy, Debug)]
 pub struct JoinedAttention {
-    /// What products of queries and keys are multiplied with.
+    /// Factor on the products of queries and keys.
     pub scale: f64,
-    /// Probabilities that are no number count as 0.
+    /// NaN probabilities count as 0.
     pub undefined_as_zero: bool,
 }
 
-/// `softmax(query * keyᵀ * scale, masked) * value` of `[batch, heads, length, size]`; heads
-/// of keys and values serve equally many of queries. What a query gives that sees no key the masks
-/// say, in their order; they may broadcast what is of size 1.
+/// Returns `softmax(query * keyᵀ * scale, masked) * value` of `[batch, heads, length, size]`.
 ///
-/// Half precision is computed in single precision.
+/// Each head of keys and values serves the same number of query heads. Masks apply in order, which also determines the result of
+/// a query without keys; they may broadcast axes of size 1. Half precision is computed in single precision.
 ///
 /// # Panics
-/// If sizes of the operands have no matrix products, heads of keys do not divide those of queries, or a mask has other keys.
+/// If the operands have no matrix product, heads of keys do not divide those of queries, or a mask has another number of
+/// keys.
 #[inline(never)]
 pub fn joined_attention(
     query: Tensor<4>,
@@ -81,7 +81,7 @@ pub fn joined_attention(
         undefined,
         ..Scores::scaled(options.scale)
     };
-    match Combined::of(masks, wide) {
+    match Combined::merge(masks, wide) {
         Ok(masks) => {
             let scores = Scores {
                 hidden: masks.fill,
@@ -107,18 +107,18 @@ impl ScoreMask {
     }
 }
 
-/// Masks as one of each kind.
+/// Masks merged into at most one of each kind.
 struct Combined {
     seen: Option<Tensor<4, Bool>>,
-    /// The score where that is false.
+    /// Score of the keys for which `seen` is false.
     fill: f64,
     bias: Option<Tensor<4>>,
     bias_last: bool,
 }
 
 impl Combined {
-    /// The masks themselves where their order matters.
-    fn of(masks: Vec<ScoreMask>, dtype: FloatDType) -> Result<Self, Vec<ScoreMask>> {
+    /// Returns the masks themselves if their order matters.
+    fn merge(masks: Vec<ScoreMask>, dtype: FloatDType) -> Result<Self, Vec<ScoreMask>> {
         let fills = masks.iter().filter_map(|mask| match mask {
             ScoreMask::Added(_) => None,
             ScoreMask::Seen(_, fill) => Some(*fill),
@@ -127,7 +127,7 @@ impl Combined {
         let is_added = |mask: &ScoreMask| matches!(mask, ScoreMask::Added(_));
         let changes = masks.windows(2);
         let changes = changes.filter(|pair| is_added(&pair[0]) != is_added(&pair[1]));
-        // Nothing is added to negative infinity.
+        // Addends do not change a score of negative infinity.
         let any_order = fill == f64::NEG_INFINITY;
         if fills.clone().any(|other| other != fill) || !any_order && changes.count() > 1 {
             return Err(masks);
@@ -166,7 +166,7 @@ impl Combined {
     }
 }
 
-/// Attention whose masks apply one after another.
+/// Computes attention whose masks apply one after another.
 fn in_steps(
     query: Tensor<4>,
     key: Tensor<4>,
@@ -212,7 +212,7 @@ mod tests {
         }
     }
 
-    /// Zero queries see all keys alike, so the result is the mean of their values: here of 1, 10 and 100.
+    /// Zero queries weight all keys equally, so the result is the mean of their values: here of 1, 10 and 100.
     fn means(queries: usize, masks: Vec<ScoreMask>, options: JoinedAttention) -> Vec<f32> {
         let zeros = |length| Tensor::<4>::zeros([1, 1, length, 2], &Default::default());
         let value = float([[[[1f32], [10.0], [100.0]]]]);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_broadcast_what_is_of_size_one() {
+    fn masks_broadcast_axes_of_size_one() {
         let zeros = |length| Tensor::<4>::zeros([1, 1, length, 2], &Default::default());
         let value = || float([[[[1f32], [10.0]]]]);
         let far = -1e9f32;
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn half_precision_is_rounded_once_and_nothing_gives_zero() {
+    fn half_precision_is_rounded_once_and_no_keys_yield_zero() {
         let half = |shape, seed| noise::<4>(shape, seed).cast(DType::F16);
         let (q, k, v) = (
             half([1, 2, 3, 4], 1),

@@ -1,4 +1,4 @@
-//! What the operands of GroupQueryAttention must have in common.
+//! Checks of the operands of GroupQueryAttention.
 
 use super::GroupQueryInputs;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl GroupQueryInputs {
-    /// The number of keys of the longest of the batch, once all operands are seen to go together.
+    /// Checks that the operands fit, and returns the number of keys of the longest sequence of the batch.
     pub fn checked(&self) -> usize {
         let [query, key, value] = [0, 1, 2].map(|at| self.heads[at].dims());
         spec::attention::heads(query, key, value);
@@ -15,7 +15,7 @@ impl GroupQueryInputs {
         let past = self.past.as_ref();
         let past = past.map(|(key, value)| [key.dims(), value.dims()]);
         spec::attention::cache(past, [key, value]);
-        spec::attention::per_batch("tensor of last places", self.last.dims(), query);
+        spec::attention::per_batch("tensor of last positions", self.last.dims(), query);
         let (cached, new) = (past.map_or(0, |[key, _]| key[2]), key[2]);
         let total = usize::try_from(self.total).unwrap_or_default();
         ensure!(
@@ -30,10 +30,10 @@ impl GroupQueryInputs {
             spec::shaped(operand("norm of keys", &key.dims()), &[size], of_query);
         }
         if let Some(positions) = &self.positions {
-            let places = [batch, queries];
+            let shape = [batch, queries];
             spec::broadcasts_to(
                 operand("tensor of positions", &positions.dims()),
-                operand("tensor of queries", &places),
+                operand("tensor of queries", &shape),
             );
         }
         if let Some(bias) = &self.bias {

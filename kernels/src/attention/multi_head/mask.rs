@@ -1,4 +1,4 @@
-//! Masks of keys.
+//! Key padding masks.
 
 use burn::tensor::{Bool, Int, Tensor};
 
@@ -8,21 +8,21 @@ use crate::{
     spec::{self, operand},
 };
 
-/// Which keys are seen, in one of the forms of `mask_index` and `key_padding_mask`.
+/// Mask of keys, in one of the forms of `mask_index` and `key_padding_mask`.
 #[derive(Clone, Debug)]
 pub enum KeyMask {
-    /// The ends of each batch's keys, also with as many starts behind them, or with further numbers that say no more.
+    /// End of the keys of each batch. The starts may follow; other numbers after the ends are ignored.
     Ends(Tensor<1, Int>),
-    /// 0 for each key of a batch that is hidden; one number for all of them says nothing.
+    /// 0 for each masked key of a batch. A single column is ignored.
     Keys(Tensor<2, Int>),
-    /// The same for each query.
+    /// `Keys` for each query.
     Queries(Tensor<3, Int>),
-    /// The same for positions from the first on, beyond the last key.
+    /// `Keys` for each position, from the first one on and beyond the last key.
     Positions(Tensor<4, Int>),
 }
 
-/// True where a key is seen, of sizes 1 where it is so for all.
-pub fn shown(
+/// Returns `true` for keys that are not masked, with size 1 along axes that do not matter; `None` if no key is masked.
+pub fn visible_keys(
     mask: KeyMask,
     [batch, queries, keys]: [usize; 3],
     past: usize,

@@ -1,4 +1,6 @@
-//! Attention by primitives: Burn's where it means the same, else step by step.
+//! Attention by primitives.
+//!
+//! Burn's attention is used if it is equivalent; otherwise each operation is a primitive.
 
 use burn::backend::{
     Backend, TensorMetadata, get_or_init_device_settings,
@@ -15,7 +17,7 @@ use crate::{
     spec::scores::{Scores, Undefined},
 };
 
-/// Half precision is computed in single precision, in which the bias is.
+/// Half precision is computed in single precision, the dtype of the bias.
 pub fn attention<B: Backend>(
     query: FloatTensor<B>,
     key: FloatTensor<B>,
@@ -26,7 +28,7 @@ pub fn attention<B: Backend>(
 ) -> FloatTensor<B> {
     let dtype = query.dtype();
     let [query, key, value] = [query, key, value].map(widened::<B>);
-    // Backends differ in what they give a query that sees no key; Flex gives 0 for scores that are no numbers.
+    // Backends differ in the result for a query without keys; Flex returns 0 for NaN scores.
     let differs =
         matches!(scores.undefined, Undefined::NotANumber | Undefined::Zero) || switches::is_plain();
     let operands = Operands::<B>::new(query, key, value, mask, bias, scores);
@@ -38,7 +40,7 @@ pub fn attention<B: Backend>(
     narrowed::<B>(y, dtype)
 }
 
-/// [`attention`] without the backend's own, which on Flex gives 0 for scores that are no numbers.
+/// [`attention`] without the backend's own, which returns 0 for NaN scores on Flex.
 #[cfg(feature = "flex")]
 pub fn attention_in_steps<B: Backend>(
     query: FloatTensor<B>,
@@ -51,7 +53,7 @@ pub fn attention_in_steps<B: Backend>(
     Operands::<B>::new(query, key, value, mask, bias, scores).in_steps()
 }
 
-/// Operands with as many heads each, and masks of the shape of the scores.
+/// Operands with the same number of heads, and masks of the shape of the scores.
 struct Operands<B: Backend> {
     query: FloatTensor<B>,
     key: FloatTensor<B>,
@@ -74,7 +76,7 @@ impl<B: Backend> Operands<B> {
         let heads = shape[1];
         shape[3] = value.shape()[2];
         let [key, value] = [key, value].map(|x| repeated::<B>(x, heads));
-        // Not every backend broadcasts them.
+        // Not every backend broadcasts masks.
         let mask = mask.bool().map(|mask| {
             if mask.shape() == shape {
                 mask
@@ -116,7 +118,7 @@ impl<B: Backend> Operands<B> {
             softcap,
             is_causal: false,
         };
-        // The kernels that keep scores out of memory take no scale but their own.
+        // Kernels that do not store the scores only support the default scale.
         if bias.is_none() && softcap.is_none() {
             options.scale = None;
             if scores.scale * root != 1.0 {
@@ -168,7 +170,7 @@ impl<B: Backend> Operands<B> {
         B::float_matmul(zero_rows::<B>(probabilities, hidden), value)
     }
 
-    /// The queries that see no key, `[batch, heads, queries, 1]`, where they give 0.
+    /// Returns the queries without keys, `[batch, heads, queries, 1]`, if their result is 0.
     fn hidden_rows(&self) -> Option<BoolTensor<B>> {
         if self.scores.undefined != Undefined::ZeroIfHidden {
             return None;
@@ -185,7 +187,7 @@ impl<B: Backend> Operands<B> {
     }
 }
 
-/// 0 in rows of a tensor of rank 4.
+/// Sets rows of a tensor of rank 4 to 0.
 fn zero_rows<B: Backend>(x: FloatTensor<B>, rows: Option<BoolTensor<B>>) -> FloatTensor<B> {
     match rows {
         Some(rows) => {
@@ -196,7 +198,7 @@ fn zero_rows<B: Backend>(x: FloatTensor<B>, rows: Option<BoolTensor<B>>) -> Floa
     }
 }
 
-/// Each head of `[batch, heads, length, size]` repeated for all queries that it serves.
+/// Repeats each head of `[batch, heads, length, size]` for all query heads that it serves.
 fn repeated<B: Backend>(x: FloatTensor<B>, heads: usize) -> FloatTensor<B> {
     let shape = x.shape();
     let [batch, own, length, size] = [shape[0], shape[1], shape[2], shape[3]];

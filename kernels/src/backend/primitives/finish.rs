@@ -1,4 +1,4 @@
-//! Sums and activations behind a product, one step after another.
+//! Epilogues by primitives: residual addends and activations, one after the other.
 
 use burn::backend::{Backend, TensorMetadata, get_or_init_device_settings, tensor::FloatTensor};
 
@@ -46,7 +46,7 @@ fn activated<B: Backend>(x: FloatTensor<B>, activation: Activation) -> FloatTens
         Activation::GeluTanh => {
             let cube = B::float_mul(B::float_mul(x.clone(), x.clone()), x.clone());
             let inner = B::float_add(x.clone(), B::float_mul_scalar(cube, 0.044715.into()));
-            // Half of the sum of 1 and a hyperbolic tangent, whose digits below 0 the sum would lose.
+            // Half of the sum of 1 and a hyperbolic tangent. The sum would lose the digits of negative inputs.
             let share = B::sigmoid(B::float_mul_scalar(inner, (2.0 * SQRT_2_OVER_PI).into()));
             B::float_mul(x, share)
         }
@@ -57,7 +57,7 @@ fn activated<B: Backend>(x: FloatTensor<B>, activation: Activation) -> FloatTens
         }
         Activation::Mish => B::float_mul(x.clone(), B::float_tanh(softplus::<B>(x))),
         Activation::Elu(alpha) => {
-            // 0 keeps its sign, which a sum of both sides would lose.
+            // 0 keeps its sign, which adding both sides would lose.
             let dtype = get_or_init_device_settings::<B>(&x.device()).bool_dtype;
             let negative = B::float_lower_elem(x.clone(), 0.0.into(), dtype);
             let below = exponential::<B>(B::float_clamp_max(x.clone(), 0.0.into()), alpha);
@@ -76,13 +76,13 @@ fn activated<B: Backend>(x: FloatTensor<B>, activation: Activation) -> FloatTens
     }
 }
 
-/// `ln(1 + exp(x))` without overflow on one side or lost digits on the other.
+/// Returns `ln(1 + exp(x))` without overflow of large inputs or lost digits of small ones.
 fn softplus<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
     let tail = B::float_exp(B::float_neg(B::float_abs(x.clone())));
     B::float_add(B::relu(x), B::float_log1p(tail))
 }
 
-/// `alpha * (exp(x) - 1)`.
+/// Returns `alpha * (exp(x) - 1)`.
 fn exponential<B: Backend>(x: FloatTensor<B>, alpha: f64) -> FloatTensor<B> {
     let less = B::float_sub_scalar(B::float_exp(x), 1.0.into());
     B::float_mul_scalar(less, alpha.into())

@@ -1,9 +1,9 @@
-//! Without `std` there is no environment, and nothing is turned off.
+//! Switches without `std`: there is no environment, and nothing is disabled.
 
-/// Whether every backend computes by primitives.
+/// Returns `true` if all operations are computed by primitives.
 pub const fn is_plain() -> bool {
     false
 }
 
-/// There is nothing to obey.
+/// Does nothing: there are no variables.
 pub fn settle() {}

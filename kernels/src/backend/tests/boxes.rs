@@ -1,4 +1,4 @@
-//! Boxes that are kept, as the host finds them.
+//! NonMaxSuppression compared with the host.
 
 use burn::tensor::{Tensor, TensorData};
 
@@ -12,7 +12,7 @@ const LIMITS: Limits = Limits {
     score: None,
 };
 
-/// The read that every result needs is of its size.
+/// Only one read is allowed: the size of the result.
 fn agree(boxes: &Tensor<3>, scores: &Tensor<3>, form: BoxForm, limits: Limits) {
     let expected = on_host(boxes.clone(), scores.clone(), form, limits, Blocking);
     let expected = now(expected);
@@ -22,7 +22,7 @@ fn agree(boxes: &Tensor<3>, scores: &Tensor<3>, form: BoxForm, limits: Limits) {
     same(kept, expected.into_data());
 }
 
-/// Boxes of some 2 by 2, spread over a square.
+/// Returns boxes of about 2 by 2, spread over a square.
 fn spread(shape: [usize; 3], form: BoxForm, over: f32) -> Tensor<3> {
     let centers = noise(shape, 1).narrow(2, 0, 2).mul_scalar(over);
     let sizes = noise(shape, 2).narrow(2, 2, 2).add_scalar(1.7);
@@ -58,7 +58,7 @@ fn boxes_of_every_count() {
 }
 
 #[test]
-fn scores_and_boxes_that_meet_again_and_again() {
+fn repeated_scores_and_boxes() {
     on_each(|| {
         let boxes = spread([1, 700, 4], BoxForm::Corners, 4.0).round();
         let scores = noise::<3>([1, 2, 700], 4).mul_scalar(5.0).round();
@@ -85,7 +85,7 @@ fn operands_in_the_order_of_other_axes() {
 }
 
 #[test]
-fn boxes_that_are_no_numbers_hide_none() {
+fn nan_boxes_suppress_no_others() {
     on_each(|| {
         const INF: f32 = f32::INFINITY;
         const NAN: f32 = f32::NAN;

@@ -1,8 +1,8 @@
-//! Products and convolutions of integers of 8 bits, beside sums by the host.
+//! 8-bit products and convolutions compared with the host.
 
 use burn::tensor::{DType, Int, Tensor, TensorData};
 
-use super::with_each_body;
+use super::with_each_instruction_set;
 use crate::convolution::window::Window;
 use crate::pool::max_pool;
 use crate::quantize::{
@@ -11,7 +11,7 @@ use crate::quantize::{
 };
 use crate::testing::{float, indices, int, near, on_each, same};
 
-/// Bytes that look random.
+/// Returns pseudorandom 8-bit integers.
 fn bytes(count: usize, is_signed: bool, seed: u64) -> Vec<i32> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
@@ -49,7 +49,7 @@ impl Case {
         [self.input[0], self.outputs, positions[0], positions[1]]
     }
 
-    /// The sums by their definition.
+    /// Returns the accumulators by their definition.
     fn sums(&self, x: &[i32], weight: &[i32], zero: i32, weight_zeros: &[i32]) -> Vec<i32> {
         let [_, channels, height, width] = self.input;
         let of_group = self.outputs / self.groups;
@@ -60,11 +60,12 @@ impl Case {
                 .map(|(tap, [channel, down, across])| {
                     let y = row * self.window.strides[0] + down * self.window.dilations[0];
                     let x_at = column * self.window.strides[1] + across * self.window.dilations[1];
-                    let place = |at: usize, axis: usize, size: usize| {
+                    let source = |at: usize, axis: usize, size: usize| {
                         at.checked_sub(self.window.pads[axis].0)
                             .filter(|at| *at < size)
                     };
-                    let (Some(y), Some(x_at)) = (place(y, 0, height), place(x_at, 1, width)) else {
+                    let (Some(y), Some(x_at)) = (source(y, 0, height), source(x_at, 1, width))
+                    else {
                         return 0;
                     };
                     let channel = group * self.weight()[1] + channel;
@@ -139,7 +140,7 @@ fn convolutions_are_exact() {
                         if zeros[1] { &of_weight } else { &none },
                     );
                     let sums = TensorData::new(sums, case.output());
-                    with_each_body(|| {
+                    with_each_instruction_set(|| {
                         let (x, weight) = tensors();
                         let x_zero = zeros[0].then(|| tensor(&zero, [1], signs[0]));
                         let of_weight =
@@ -186,7 +187,7 @@ fn convolutions_end_in_the_scale_of_the_result() {
                 };
                 let expected = TensorData::new(expected.collect::<Vec<i32>>(), case.output());
                 let expected = expected.convert_dtype(dtype);
-                with_each_body(|| {
+                with_each_instruction_set(|| {
                     let zero = TensorData::new(vec![7i32], [1]).convert_dtype(dtype);
                     let to = Requantize {
                         scales: [
@@ -268,7 +269,7 @@ fn products_of_matrices_are_exact() {
                     terms.sum()
                 };
                 let sums: Vec<i32> = indices([2, rows, columns]).map(sum).collect();
-                with_each_body(|| {
+                with_each_instruction_set(|| {
                     let left = || tensor(&a, [2, rows, terms], signs[0]);
                     let right = || tensor(&b, [terms, columns], signs[1]);
                     let zeros = || {

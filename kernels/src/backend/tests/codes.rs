@@ -1,4 +1,4 @@
-//! Products with matrices of few bits beside those with the floats that they stand for.
+//! Products with packed weights compared with dequantized ones.
 
 use burn::tensor::{Tensor, TensorData};
 
@@ -6,7 +6,7 @@ use crate::product::matmul::linear;
 use crate::quantize::{BitData, BitMatrix, Blocks, Coded, in_bytes, matmul_coded};
 use crate::testing::{device, near, noise, on_each, with_launches, with_reads};
 
-/// A matrix of codes that look random, with zero points of each kind.
+/// Returns a matrix of pseudorandom codes, with zero points of each kind.
 fn matrix(blocks: Blocks, zeros: usize) -> BitMatrix {
     let Blocks {
         inputs,
@@ -48,7 +48,7 @@ fn products_of_every_size() {
             (64, 5, 8, 32),
             (100, 33, 2, 16),
             (1, 1, 4, 8),
-            // Eight rows are too many to be rounded by each cube.
+            // At eight rows, each cube no longer quantizes them itself.
             (300, 20, 4, 32),
         ] {
             let blocks = Blocks {

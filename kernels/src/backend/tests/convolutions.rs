@@ -1,9 +1,9 @@
-//! Convolutions of many sizes, as tiles of outputs and positions meet them.
+//! Convolutions of sizes around those of tiles.
 
 use burn::backend::Dispatch;
 use burn::tensor::{Tensor, ops::ConvOptions};
 
-use super::{Operand, call, primitives, with_each_body};
+use super::{Operand, call, primitives, with_each_instruction_set};
 use crate::product::epilogue::{Activation, Epilogue};
 use crate::testing::{near, noise, on_each, same};
 
@@ -70,7 +70,7 @@ fn tensors_in_another_order_of_axes() {
             let (bias, epilogue) = (None::<Tensor<1>>, Epilogue::default());
             let options = ConvOptions::new([1; 2], [1; 2], [1; 2], 1);
             agree!(conv2d<4>(x, weight, bias, sum; options, epilogue));
-            // Channels lie side by side, but not all of them are those of the weight.
+            // Channels are contiguous, but the weight only has some of them.
             let wide = noise::<4>([6, 3, 3, 12], 5).permute([0, 3, 1, 2]);
             let part = wide.narrow(1, 2, 9);
             agree!(conv2d<4>(x, part, bias, sum; options, epilogue));

@@ -1,25 +1,25 @@
-//! Places that a device draws, beside those that the host does.
+//! Multinomial samples of a device compared with the host.
 
 use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 
 use crate::random::multinomial;
 use crate::testing::{device, float, has, noise, on_each, with_reads};
 
-/// The places that the host draws by the same numbers.
+/// Returns the samples that the host draws with the same random numbers.
 fn on_cpu(x: &Tensor<2>, count: usize) -> Vec<i64> {
     let x = Tensor::from_data(x.to_data(), (&Device::flex(), x.dtype()));
-    let places = multinomial(x, count, Some(5), DType::I64);
-    places.into_data().iter::<i64>().collect()
+    let samples = multinomial(x, count, Some(5), DType::I64);
+    samples.into_data().iter::<i64>().collect()
 }
 
-/// At most `others` draws, at the borders between places, are others than those of the host.
+/// Compares samples with those of the host. At most `others` may differ, at the borders between indices.
 fn agree(x: Tensor<2>, count: usize, others: usize) {
     let expected = on_cpu(&x, count);
     let rows = x.dims()[0];
-    let places = with_reads(0, || multinomial(x, count, Some(5), DType::I32));
-    assert_eq!(places.dims(), [rows, count]);
-    let places: Vec<i64> = places.into_data().iter::<i64>().collect();
-    let different = places.iter().zip(&expected).filter(|(a, b)| a != b);
+    let samples = with_reads(0, || multinomial(x, count, Some(5), DType::I32));
+    assert_eq!(samples.dims(), [rows, count]);
+    let samples: Vec<i64> = samples.into_data().iter::<i64>().collect();
+    let different = samples.iter().zip(&expected).filter(|(a, b)| a != b);
     assert!(different.count() <= others);
 }
 
@@ -42,7 +42,7 @@ fn draws_of_every_size() {
 }
 
 #[test]
-fn what_is_impossible_is_never_drawn() {
+fn impossible_outcomes_are_never_drawn() {
     on_each(|| {
         let classes = 20_000;
         let values = (0..classes).map(|at| match at % 397 {
@@ -50,12 +50,12 @@ fn what_is_impossible_is_never_drawn() {
             _ => f32::NEG_INFINITY,
         });
         let x = TensorData::new(values.collect::<Vec<f32>>(), [1, classes]);
-        let places = with_reads(0, || multinomial(float(x), 5000, None, DType::I32));
-        let mut places = places.into_data().iter::<i64>().collect::<Vec<_>>();
-        assert!(places.iter().all(|place| place % 397 == 5));
-        places.sort_unstable();
-        places.dedup();
-        assert!(places.len() > 10, "{places:?}");
+        let samples = with_reads(0, || multinomial(float(x), 5000, None, DType::I32));
+        let mut samples = samples.into_data().iter::<i64>().collect::<Vec<_>>();
+        assert!(samples.iter().all(|sample| sample % 397 == 5));
+        samples.sort_unstable();
+        samples.dedup();
+        assert!(samples.len() > 10, "{samples:?}");
     });
 }
 
@@ -69,11 +69,11 @@ fn logarithms_of_half_precision() {
 }
 
 #[test]
-fn rows_that_are_no_numbers_give_some_place() {
+fn nan_rows_yield_a_valid_index() {
     on_each(|| {
         let x = Tensor::<2>::full([2, 3], f32::NAN, &device());
-        let places = multinomial(x, 4, Some(1), DType::I32);
-        let places = places.into_data();
-        assert!(places.iter::<i64>().all(|place| (0..3).contains(&place)));
+        let samples = multinomial(x, 4, Some(1), DType::I32);
+        let samples = samples.into_data();
+        assert!(samples.iter::<i64>().all(|sample| (0..3).contains(&sample)));
     });
 }

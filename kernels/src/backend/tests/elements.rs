@@ -1,9 +1,9 @@
-//! Functions of single elements.
+//! Elementwise functions.
 
 use burn::backend::Dispatch;
 use burn::tensor::Tensor;
 
-use super::{Operand, call, primitives, with_each_body};
+use super::{Operand, call, primitives, with_each_instruction_set};
 use crate::product::epilogue::Activation;
 use crate::testing::{float, near, noise, on_each};
 

@@ -1,4 +1,4 @@
-//! Trees that a device walks, beside those that the host does.
+//! Trees that a device walks, compared with the host.
 
 use burn::tensor::{DType, IntDType, Tensor, TensorData, kind::Basic};
 
@@ -9,7 +9,7 @@ use crate::testing::{device, float, has, near, noise, on_each, same, with_reads}
 
 const NAN: f32 = f32::NAN;
 
-/// Small numbers, the same in every run.
+/// Generator of small numbers, the same in every run.
 struct Draw(u32);
 
 impl Draw {
@@ -18,13 +18,13 @@ impl Draw {
         (self.0 >> 8) % end
     }
 
-    /// A number of few that rows have too.
+    /// Returns one of few values, which rows have too.
     fn value(&mut self) -> f32 {
         self.below(7) as f32 - 3.0
     }
 }
 
-/// Full trees of a depth over five features, whose leaves weigh for one target, for all, or for none.
+/// Returns complete trees of a depth over five features, whose leaves have weights for one target, for all, or for none.
 fn grown(trees: i64, depth: u32, modes: &[Mode], targets: i64) -> Labelled<f32> {
     let mut draw = Draw(trees as u32 + depth);
     let mut forest = Labelled::default();
@@ -65,7 +65,7 @@ const MODES: [Mode; 6] = [
     Mode::NotEqual,
 ];
 
-/// Rows of five features, some of which are missing.
+/// Returns rows of five features, some of which are missing.
 fn rows(count: usize) -> Vec<f32> {
     let mut draw = Draw(count as u32);
     let value = |_| match draw.below(9) {
@@ -176,7 +176,7 @@ fn lists_of_members_and_trees_of_one_leaf() {
 }
 
 #[test]
-fn integers_and_numbers_of_double_precision() {
+fn integers_and_double_precision() {
     on_each(|| {
         if !runs_cubes(&device()) || switches::is_plain() {
             return;

@@ -1,4 +1,4 @@
-//! Slices that differ, as the host finds them.
+//! Unique slices compared with the host.
 
 use burn::tensor::{DType, Device, Int, IntDType, Tensor, TensorData};
 
@@ -6,7 +6,7 @@ use crate::index::unique::unique;
 use crate::kind::AnyKind;
 use crate::testing::{bool, float, has, int, noise, on_cpu, on_each, same, with_reads};
 
-/// Sizes around those of tiles, and of several of them.
+/// Sizes around those of one tile and of several.
 const SIZES: [usize; 6] = [1, 2, 65, 512, 513, 1700];
 
 fn agree<const D: usize, K: AnyKind>(x: Tensor<D, K>, axis: usize) {
@@ -22,7 +22,7 @@ fn agree<const D: usize, K: AnyKind>(x: Tensor<D, K>, axis: usize) {
     }
 }
 
-/// Numbers that meet again and again, of both signs.
+/// Returns values with many repetitions, of both signs.
 fn few<const D: usize>(shape: [usize; D], count: f32) -> Tensor<D> {
     noise::<D>(shape, 5).mul_scalar(count).round()
 }

@@ -1,11 +1,11 @@
-//! Tensors one behind another, beside Burn's own function.
+//! Concatenation compared with Burn's own function.
 
 use burn::tensor::{DType, Tensor};
 
 use crate::shape::stack::concat;
 use crate::testing::{has, noise, on_each, same, with_launches, with_reads};
 
-/// Parts of rank 4 that differ in size along an axis.
+/// Returns tensors of rank 4 that differ in size along an axis.
 fn parts(axis: usize, sizes: &[usize]) -> Vec<Tensor<4>> {
     let part = |(seed, &size): (usize, &usize)| {
         let mut shape = [2, 3, 4, 5];
@@ -21,7 +21,7 @@ fn agree(parts: Vec<Tensor<4>>, axis: usize) {
 }
 
 #[test]
-fn every_axis_and_number_of_parts() {
+fn every_axis_and_number_of_tensors() {
     on_each(|| {
         for axis in 0..4 {
             for sizes in [

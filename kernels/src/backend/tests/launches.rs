@@ -1,4 +1,4 @@
-//! How many kernels an operation launches on devices of CubeCL.
+//! Number of kernels that an operation launches on CubeCL devices.
 
 use burn::tensor::{Bool, DType, Float, Int, Tensor, TensorData, kind::Basic, ops::ConvOptions};
 
@@ -12,7 +12,7 @@ use crate::quantize::{self, Affine, Requantize, Weight, matmul_integer, qlinear_
 use crate::recurrent::{Cell, Direction, Lstm, Operands, cases::Case};
 use crate::testing::{has, int, noise, on_each, with_launches, with_reads};
 
-/// Runs an operation on operands that are there, until its result is.
+/// Runs an operation on operands that are computed, until its result is.
 fn launching<const D: usize, K: Basic>(
     most: usize,
     run: impl FnOnce() -> Tensor<D, K>,
@@ -21,14 +21,14 @@ fn launching<const D: usize, K: Basic>(
 }
 
 #[test]
-fn products_and_what_follows_are_one() {
+fn a_product_and_its_epilogue_are_one_launch() {
     on_each(|| {
         let epilogue = Epilogue::from(Activation::Silu);
         let (x, weight) = (noise::<4>([2, 6, 9, 7], 1), noise::<4>([5, 6, 3, 3], 2));
         let weight = Epilogue::of_layer().pack_filters(weight, 1);
         let (bias, sum) = (Some(noise::<1>([5], 3)), Some(noise::<4>([2, 5, 9, 7], 4)));
         let options = ConvOptions::new([1; 2], [1; 2], [1; 2], 1);
-        // The weight is arranged before.
+        // The weight is packed first.
         let _ = weight.clone().into_data();
         launching::<4, Float>(1, || {
             let epilogue = epilogue.clone();
@@ -43,7 +43,7 @@ fn products_and_what_follows_are_one() {
 }
 
 #[test]
-fn rows_are_one() {
+fn normalizing_rows_is_one_launch() {
     on_each(|| {
         let x = noise::<2>([9, 70], 1);
         launching::<2, Float>(1, || {
@@ -58,7 +58,7 @@ fn rows_are_one() {
 }
 
 #[test]
-fn rows_of_half_precision_are_one() {
+fn normalizing_rows_of_half_precision_is_one_launch() {
     on_each(|| {
         if !has(DType::F16) {
             return;
@@ -66,7 +66,7 @@ fn rows_of_half_precision_are_one() {
         let half = |size, seed| noise::<1>([size], seed).cast(DType::F16);
         let x = noise::<2>([9, 70], 1).cast(DType::F16);
         let (scale, bias) = (half(70, 2), half(70, 3));
-        // What is cast is there before.
+        // Cast operands are computed first.
         let _ = [scale.clone(), bias.clone()].map(Tensor::into_data);
         let _ = x.clone().into_data();
         launching::<2, Float>(1, || {
@@ -77,7 +77,7 @@ fn rows_of_half_precision_are_one() {
 }
 
 #[test]
-fn attention_is_three() {
+fn attention_is_three_launches() {
     on_each(|| {
         attention_of(DType::F32);
         if has(DType::F16) {
@@ -96,7 +96,7 @@ fn attention_of(dtype: DType) {
         undefined: Undefined::ZeroIfHidden,
         ..Scores::scaled(0.4)
     };
-    // Comparing noise with a number makes the mask.
+    // A comparison of noise with a number computes the mask.
     let mask: Option<Tensor<4, Bool>> = Some(hidden([2, 1, 1, 7], 5));
     let _ = mask.clone().map(Tensor::into_data);
     launching::<4, Float>(3, || {
@@ -105,11 +105,11 @@ fn attention_of(dtype: DType) {
 }
 
 #[test]
-fn a_sequence_is_a_few() {
+fn a_sequence_is_few_launches() {
     on_each(|| {
         let case = Case::new([40, 1, 7, 64], 4, Direction::Forward, false);
         let Case { x, weights, state } = &case;
-        // The inputs of all times are one product, and weights are transposed for as many steps.
+        // The inputs of all times are one product. With this number of steps, the weights are transposed first.
         launching::<4, Float>(4, || {
             let cell = Cell::Lstm(Lstm::new(Direction::Forward));
             match Operands::of(x, weights, state).call(cell) {
@@ -121,7 +121,7 @@ fn a_sequence_is_a_few() {
 }
 
 #[test]
-fn products_of_integers_are_one() {
+fn products_of_integers_are_one_launch() {
     on_each(|| {
         let there = |x: Tensor<4, Int>| {
             let _ = x.clone().into_data();
@@ -134,7 +134,7 @@ fn products_of_integers_are_one() {
             dtype: DType::U8,
             bits: 8,
         };
-        // Positions of a tile, a row of single channels, and few positions.
+        // A tile of output pixels, a row of single channels, and few output pixels.
         for (shape, size) in [([12, 8, 3, 3], 9), ([8, 1, 3, 3], 9), ([12, 8, 3, 3], 3)] {
             let weight = there(int(TensorData::new(
                 vec![5i8; shape.iter().product()],
@@ -160,7 +160,7 @@ fn products_of_integers_are_one() {
 }
 
 #[test]
-fn steps_between_integers_are_one() {
+fn quantized_operators_are_one_launch() {
     on_each(|| {
         let (of, y) = (Affine::u8(0.1, 3), Affine::u8(0.2, 7));
         let integers = || int::<4>(TensorData::new(vec![9u8; 210], [2, 3, 5, 7]));

@@ -1,4 +1,4 @@
-//! Support vector machines of a device, beside those of the host.
+//! Support vector machines on a device compared with the host.
 
 use burn::tensor::{IntDType, Tensor, TensorData};
 
@@ -10,7 +10,7 @@ use crate::testing::{device, float, has, near, noise, on_each, with_reads};
 const KERNELS: [Kernel; 4] = [Kernel::Linear, Kernel::Poly, Kernel::Rbf, Kernel::Sigmoid];
 const FEATURES: usize = 7;
 
-/// Values that are the same on each device.
+/// Returns values that are the same on each device.
 fn values(count: usize, seed: u64) -> Vec<f64> {
     let data = noise::<1>([count.max(1)], seed).into_data();
     data.iter::<f64>().take(count).collect()

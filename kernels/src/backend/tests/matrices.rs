@@ -1,4 +1,4 @@
-//! Determinants and inverses of a device, beside those of the host.
+//! Determinants and inverses on a device compared with the host.
 
 use burn::tensor::{DType, FloatDType, Tensor, TensorData};
 
@@ -6,7 +6,7 @@ use crate::product::{determinant::det, inverse::inverse};
 use crate::spec::product::LARGEST;
 use crate::testing::{float, has, near, noise, on_each, on_host, same, with_reads};
 
-/// Sizes around those of cubes of few and of many units, and how many matrices there are.
+/// Numbers of matrices, and sizes around those of cubes of few and of many units.
 const SHAPES: [[usize; 2]; 10] = [
     [1, 1],
     [2, 700],
@@ -20,7 +20,7 @@ const SHAPES: [[usize; 2]; 10] = [
     [65, 1],
 ];
 
-/// Matrices that are not near to one without an inverse: the diagonal is exchanged, so that no step is without its search.
+/// Returns matrices that are far from singular, with the large diagonal flipped so that every step needs pivoting.
 fn matrices(count: usize, size: usize) -> Tensor<3> {
     let large = Tensor::<2>::eye(size, &crate::testing::device()).flip([0]);
     let scale = (size as f32).sqrt();
@@ -35,7 +35,7 @@ fn single<const D: usize>(x: Tensor<D>) -> TensorData {
 fn determinants_of_every_size() {
     on_each(|| {
         for [size, count] in SHAPES {
-            // Determinants near 1, which the comparison takes as they are.
+            // Determinants near 1, because the tolerance is absolute below 1.
             let x = matrices(count, size).mul_scalar(1.0 / (size as f32).sqrt());
             let expected = single::<1>(det(on_host(&x)));
             near(with_reads(0, || det::<3, 1>(x)), expected, 1e-4);

@@ -1,4 +1,4 @@
-//! The first elements of rows, as the host finds them.
+//! TopK compared with the host.
 
 use burn::tensor::{DType, FloatDType, Int, IntDType, Tensor, TensorData, kind::Ordered};
 
@@ -6,7 +6,7 @@ use crate::index::top_k::{Top, top_k};
 use crate::spec::ranking::ranking;
 use crate::testing::{float, has, int, noise, on_cpu, on_each, same, with_reads};
 
-/// Sizes around those of tiles, and of several of them.
+/// Sizes around those of one tile and of several.
 const SIZES: [usize; 7] = [1, 2, 511, 512, 513, 1025, 3000];
 
 fn agree<const D: usize, K: Ordered>(x: Tensor<D, K>, axis: usize) {
@@ -21,13 +21,13 @@ fn agree<const D: usize, K: Ordered>(x: Tensor<D, K>, axis: usize) {
             shape[axis] = k;
             let expected = ranking(x.to_data(), Top { k, axis, largest });
             same(indices, TensorData::new(expected.clone(), shape));
-            let places = int::<D>(TensorData::new(expected, shape));
-            same(values, x.clone().gather(axis, places).into_data());
+            let indices = int::<D>(TensorData::new(expected, shape));
+            same(values, x.clone().gather(axis, indices).into_data());
         }
     }
 }
 
-/// Numbers that meet again and again, of both signs.
+/// Returns values with many repetitions, of both signs.
 fn few<const D: usize>(shape: [usize; D]) -> Tensor<D> {
     noise::<D>(shape, 5).mul_scalar(9.0).round()
 }

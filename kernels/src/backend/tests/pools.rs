@@ -1,4 +1,4 @@
-//! Windows beside the elements that they hold, one by one.
+//! Pools compared with the elements of each window.
 
 use burn::tensor::{DType, Tensor, TensorData};
 
@@ -6,7 +6,7 @@ use crate::convolution::window::Window;
 use crate::pool::{average_pool, max_pool};
 use crate::testing::{float, has, indices, near, noise, on_each, with_launches, with_reads};
 
-/// Gives each window's elements, and how many of its places count with the padding.
+/// Returns each window's elements, and the number of its elements including padding.
 fn windows<const D: usize, const S: usize>(
     x: &Tensor<D>,
     window: &Window<S>,
@@ -19,23 +19,23 @@ fn windows<const D: usize, const S: usize>(
         .map(|at| {
             let (mut found, mut counted) = (Vec::new(), 0);
             for tap in indices(window.kernel) {
-                let places: [usize; S] = std::array::from_fn(|axis| {
+                let coordinates: [usize; S] = std::array::from_fn(|axis| {
                     at[2 + axis] * window.strides[axis] + tap[axis] * window.dilations[axis]
                 });
                 let counts = |axis: usize| {
                     let (before, after) = window.pads[axis];
-                    places[axis] < before + dims[2 + axis] + after
+                    coordinates[axis] < before + dims[2 + axis] + after
                 };
                 counted += usize::from((0..S).all(counts));
                 let inside = |axis: usize| {
-                    let place = places[axis].checked_sub(window.pads[axis].0)?;
-                    (place < dims[2 + axis]).then_some(place)
+                    let at = coordinates[axis].checked_sub(window.pads[axis].0)?;
+                    (at < dims[2 + axis]).then_some(at)
                 };
                 let start = at[0] * dims[1] + at[1];
-                let place = (0..S).try_fold(start, |sum, axis| {
+                let at = (0..S).try_fold(start, |sum, axis| {
                     Some(sum * dims[2 + axis] + inside(axis)?)
                 });
-                found.extend(place.map(|place| values[place]));
+                found.extend(at.map(|at| values[at]));
             }
             of(found, counted)
         })
@@ -82,7 +82,7 @@ fn every_rank_stride_and_padding() {
 }
 
 #[test]
-fn views_are_read_as_they_lie() {
+fn views_are_read_in_place() {
     on_each(|| {
         let window = Window::new([3, 3]).strides([2, 2]).pads([(1, 1), (1, 1)]);
         let x = || noise::<4>([2, 7, 6, 5], 6);

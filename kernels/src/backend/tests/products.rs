@@ -1,9 +1,9 @@
-//! Products of many sizes, as tiles of rows and columns meet them.
+//! Products of sizes around those of tiles.
 
 use burn::backend::Dispatch;
 use burn::tensor::Tensor;
 
-use super::{Operand, call, primitives, with_each_body};
+use super::{Operand, call, primitives, with_each_instruction_set};
 use crate::product::epilogue::{Activation, Epilogue};
 use crate::testing::{near, noise, on_each};
 

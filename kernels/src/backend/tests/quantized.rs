@@ -1,13 +1,13 @@
-//! Integers that stand for floats, beside the primitives.
+//! Operators on quantized integers compared with primitives.
 
 use burn::tensor::{DType, Device, Float, Int, Tensor, TensorData};
 
-use super::with_each_body;
+use super::with_each_instruction_set;
 use crate::product::epilogue::{Activation, finish};
 use crate::quantize::{self, Affine, add, concat, leaky_relu, mul, passes, sigmoid, steps};
 use crate::testing::{device, float, int, noise, on_each, same};
 
-/// Sizes around those of registers, blocks and parts.
+/// Sizes around those of registers, blocks and tasks.
 const SIZES: [usize; 6] = [0, 1, 63, 129, 1500, 70_001];
 
 const DTYPES: [(DType, u32, i64); 6] = [
@@ -19,7 +19,7 @@ const DTYPES: [(DType, u32, i64); 6] = [
     (DType::U8, 4, 0),
 ];
 
-/// Values with ties, bounds and what is no number.
+/// Returns values with ties, bounds, infinities and NaN.
 fn values(size: usize) -> Tensor<1> {
     let special = [
         0.5,
@@ -54,18 +54,18 @@ fn integers<const D: usize>(shape: [usize; D], dtype: DType) -> Tensor<D, Int> {
     int(TensorData::new(values, shape).convert_dtype(dtype))
 }
 
-/// The same floats on the CPU, whose primitives know what is no number and have all integers.
+/// Copies floats to the CPU, whose primitives support NaN and all integer types.
 fn on_cpu<const D: usize>(x: &Tensor<D>) -> Tensor<D, Float> {
     Tensor::from_data(x.to_data(), (&Device::flex(), DType::F32))
 }
 
-/// The same integers on the CPU, in their own dtype.
+/// Copies integers to the CPU, in their own dtype.
 fn ints_on_cpu<const D: usize>(x: &Tensor<D, Int>, dtype: DType) -> Tensor<D, Int> {
     let data = x.to_data().convert_dtype(dtype);
     Tensor::from_data(data, (&Device::flex(), dtype))
 }
 
-/// The same integers, or on GPUs neighbours: powers of e differ in their last bit from primitive to primitive.
+/// Asserts equal integers, or on GPUs adjacent ones: implementations of `exp` differ in the last bit.
 #[track_caller]
 fn nearly_same(actual: Tensor<1, Int>, expected: TensorData) {
     if is_cpu() {
@@ -96,7 +96,7 @@ fn one_scale() {
                     let integers = integers([size], dtype);
                     let own = ints_on_cpu(&integers, dtype);
                     let back = passes::dequantize_by(own, affine, DType::F32).into_data();
-                    with_each_body(|| {
+                    with_each_instruction_set(|| {
                         let made = quantize::quantize_by(x.clone(), scale, zero, dtype, bits);
                         same(made, y.clone());
                         let made =
@@ -110,7 +110,7 @@ fn one_scale() {
 }
 
 #[test]
-fn scales_of_places() {
+fn scales_along_axes() {
     on_each(|| {
         let dims = [5, 12, 7];
         let x = || noise::<3>(dims, 1).mul_scalar(300.0);
@@ -150,7 +150,7 @@ fn scales_of_places() {
                         let back =
                             passes::dequantize(made.clone(), own_scale, own_zero, DType::F32);
                         let y = int::<3>(made.into_data());
-                        with_each_body(|| {
+                        with_each_instruction_set(|| {
                             let made = quantize::quantize(
                                 x.clone(),
                                 scale.clone(),
@@ -185,12 +185,12 @@ fn ranges_of_values() {
                 noise.clone().sub_scalar(2.0),
                 noise.clone().mul_scalar(0.0),
             ];
-            // Devices of CubeCL have no range of what is no number.
+            // CubeCL devices do not define the range of NaN and infinities.
             let others = [values(size), noise.mul_scalar(f32::INFINITY)];
             let others = others.into_iter().filter(|_| is_cpu());
             for x in finite.into_iter().chain(others) {
                 let (y, scale, zero) = passes::quantize_dynamic(on_cpu(&x));
-                with_each_body(|| {
+                with_each_instruction_set(|| {
                     let made = quantize::quantize_dynamic(x.clone());
                     same(made.0, y.to_data());
                     same(made.1, scale.to_data());
@@ -220,7 +220,7 @@ fn functions() {
                     let floats = passes::dequantize_by(x.clone(), of, DType::F32);
                     passes::quantize_by(finish(floats, None, activation), y).into_data()
                 };
-                with_each_body(|| {
+                with_each_instruction_set(|| {
                     nearly_same(sigmoid((x.clone(), of), y), expected(Activation::Sigmoid));
                     let leaky = leaky_relu((x.clone(), of), y, 0.1);
                     same(leaky, expected(Activation::LeakyRelu(0.1)));
@@ -233,7 +233,7 @@ fn functions() {
                 let twice = Tensor::cat(vec![x.clone(), x.clone()], 0);
                 let expected = passes::quantize_by(passes::dequantize_by(twice, of, DType::F32), y);
                 if of != y {
-                    with_each_body(|| {
+                    with_each_instruction_set(|| {
                         same(concat(parts.clone(), y, 0), expected.to_data());
                     });
                 }
@@ -262,7 +262,7 @@ fn pairs_broadcast() {
                     |x: &Tensor<4, Int>, of| passes::dequantize_by(x.clone(), of, DType::F32);
                 let sum = passes::quantize_by(floats(&p, a).add(floats(&q, b)), y);
                 let product = passes::quantize_by(floats(&p, a).mul(floats(&q, b)), y);
-                with_each_body(|| {
+                with_each_instruction_set(|| {
                     same(steps::add((p.clone(), a), (q.clone(), b), y), sum.to_data());
                     same(
                         steps::mul((p.clone(), a), (q.clone(), b), y),
@@ -288,7 +288,7 @@ fn pairs_of_two_types() {
         let left = passes::dequantize_by(p.clone(), a, DType::F32);
         let right = passes::dequantize_by(q.clone(), b, DType::F32);
         let expected = passes::quantize_by(left.mul(right), y);
-        with_each_body(|| {
+        with_each_instruction_set(|| {
             let made = steps::mul((p.clone(), a), (q.clone(), b), y);
             same(made, expected.to_data());
         });
@@ -320,7 +320,7 @@ fn pairs_are_rounded_where_onnx_runtime_does() {
             let products = all(&|a, b| (a - zeros[0]) * (b - zeros[1]) * factor + zeros[2]);
             let of = [Affine::u8(a, 7), Affine::u8(b, 128), Affine::u8(y, 19)];
             let pair = || ((rows.clone(), of[0]), (columns.clone(), of[1]));
-            with_each_body(|| {
+            with_each_instruction_set(|| {
                 let (a, b) = pair();
                 same(add(a, b, of[2]), sums.clone());
                 let (a, b) = pair();

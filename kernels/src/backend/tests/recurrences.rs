@@ -1,4 +1,4 @@
-//! Sequences in one call beside walks over tensors, of double precision.
+//! Recurrent operators compared with primitives in double precision.
 
 use burn::tensor::{DType, Device, Tensor};
 
@@ -10,8 +10,8 @@ use crate::recurrent::{
 };
 use crate::testing::{device, has, near, noise, on_each, with_launches, with_reads};
 
-/// Times, batch, features and hidden values. A cube walks over a sequence, or has a part of a step of more than 256
-/// values, or many sequences share products.
+/// Times, batch, features and hidden sizes. A cube processes a sequence, or a part of a step of more than 256 values, or many
+/// sequences share products.
 const SIZES: [[usize; 4]; 7] = [
     [4, 3, 7, 5],
     [1, 1, 5, 3],
@@ -22,15 +22,15 @@ const SIZES: [[usize; 4]; 7] = [
     [3, 10, 3, 240],
 ];
 
-/// One of each way, in both directions.
+/// One size for each of these methods, in both directions.
 const WAYS: [[usize; 4]; 3] = [[3, 2, 4, 7], [3, 2, 4, 260], [3, 9, 4, 180]];
 
-/// Compares the call with a walk.
+/// Compares the operation with the primitives.
 fn agree(case: &Case, cell: Cell, tolerance: f64) {
     let dtype = case.x.dtype();
     let Case { x, weights, state } = case;
     let Some((y, hidden, memory)) = Operands::of(x, weights, state).call(cell) else {
-        assert!(switches::is_plain(), "there is no body");
+        assert!(switches::is_plain(), "there is no kernel");
         return;
     };
     let (expected, states) = case.on(&Device::flex(), DType::F64).run(cell);
@@ -42,11 +42,11 @@ fn agree(case: &Case, cell: Cell, tolerance: f64) {
     }
 }
 
-/// Compares cells that are plain or have every option, with the batch first or not.
+/// Compares cells that are plain or have every option, batch-first or not.
 fn every_option(gates: usize, cell: impl Fn(Direction, bool, bool) -> Cell) {
     on_each(|| {
         for direction in DIRECTIONS {
-            // Kernels are compiled for each of them, which takes most of the time.
+            // Each of them compiles kernels, which takes most of the time.
             let step = if direction == Direction::Bidirectional {
                 1
             } else {
@@ -118,7 +118,7 @@ fn every_function() {
     });
 }
 
-/// States become levels of 8 bits, of all sequences together.
+/// States are quantized to 8 bits, for all sequences together.
 #[test]
 fn weights_of_integers() {
     on_each(|| {
@@ -131,9 +131,9 @@ fn weights_of_integers() {
                     let weights = quantized(&case.weights, columns, dtype);
                     let operands = Operands::of(&case.x, &weights, &case.state);
                     let Some((y, hidden, memory)) = operands.call(cell) else {
-                        // Devices of CubeCL leave several sequences with lengths to primitives.
+                        // CubeCL devices leave several sequences with lengths to primitives.
                         let is_left = is_full && sizes[1] > 1 && on_flex(&case.x).is_none();
-                        assert!(switches::is_plain() || is_left, "there is no body");
+                        assert!(switches::is_plain() || is_left, "there is no kernel");
                         continue;
                     };
                     let found = [
@@ -187,7 +187,7 @@ fn a_sequence_with_weights_of_integers_launches_no_more_with_more_steps() {
 }
 
 #[test]
-fn operands_that_are_there_without_others() {
+fn operands_without_others() {
     on_each(|| {
         for sizes in WAYS {
             for present in 0..5 {
@@ -206,7 +206,7 @@ fn operands_that_are_there_without_others() {
 }
 
 #[test]
-fn views_are_read_as_they_are() {
+fn views_are_read_without_a_copy() {
     on_each(|| {
         for [_, batch, _, hidden] in WAYS {
             let direction = Direction::Bidirectional;

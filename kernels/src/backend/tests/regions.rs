@@ -1,4 +1,4 @@
-//! Regions of images, as primitives and the host read them.
+//! Regions of images compared with primitives and the host.
 
 use burn::tensor::{DType, FloatDType, Int, Tensor, TensorData};
 
@@ -19,7 +19,7 @@ const OPTIONS: RoiAlign = RoiAlign {
     mode: Mode::Average,
 };
 
-/// Corners within an image of 9 by 7 and around it, in no order.
+/// Returns unordered corners within an image of 9 by 7 and around it.
 fn corners(count: usize) -> Tensor<2> {
     noise::<2>([count, 4], 2).mul_scalar(11.0).add_scalar(5.0)
 }

@@ -3,7 +3,7 @@
 use burn::backend::Dispatch;
 use burn::tensor::{Tensor, TensorData};
 
-use super::{Operand, call, primitives, with_each_body};
+use super::{Operand, call, primitives, with_each_instruction_set};
 use crate::quantize::in_bytes;
 use crate::testing::{float, near, noise, on_each};
 

@@ -1,4 +1,4 @@
-//! Running sums and products beside Burn's.
+//! Cumulative sums and products compared with Burn's.
 
 use burn::tensor::{DType, FloatDType, IntDType, Tensor, TensorData, kind::Numeric};
 

@@ -1,4 +1,4 @@
-//! Floats of 8 and 4 bits beside the host's.
+//! 8- and 4-bit floats compared with the host's.
 
 use burn::tensor::{DType, FloatDType, Tensor, TensorData};
 
@@ -26,7 +26,7 @@ fn agree(x: &Tensor<1>) {
     }
 }
 
-/// Normal values of every exponent, with halves between steps and their neighbours.
+/// Returns normal values of every exponent, with ties and their neighbors.
 fn values() -> Vec<f32> {
     let mut values = vec![
         0.0,

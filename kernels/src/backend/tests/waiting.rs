@@ -1,4 +1,6 @@
-//! Functions that wait give what those give that block, and do not block.
+//! Async versions compared with blocking ones.
+//!
+//! They must have the same results without blocking.
 
 use burn::tensor::{Bool, DType, Int, Tensor, read_sync};
 
@@ -14,7 +16,7 @@ use crate::roi::*;
 use crate::small::{Small, to_small, to_small_async};
 use crate::testing::{bool, events, float, has, int, noise, on_each, same};
 
-/// `waits!(f g(x, y))`: `g` is `f` without blocking. One result, or the first of several.
+/// `waits!(f g(x, y))`: `g` is the async version of `f`. One result, or the first of several.
 macro_rules! waits {
     ($blocking:ident $waiting:ident ($($argument:expr),*) $($of:tt)*) => {{
         let expected = $blocking($($argument),*)$($of)*;
@@ -51,7 +53,7 @@ fn sizes_of_results() {
 }
 
 #[test]
-fn what_a_host_computes() {
+fn results_computed_by_the_host() {
     on_each(|| {
         let x = || noise::<2>([4, 5], 3);
         waits!(top_k top_k_async(x(), 2, 1, true).0);

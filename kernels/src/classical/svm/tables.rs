@@ -9,34 +9,34 @@ use crate::backend::{Any, Machine, Operand, call, runs_cubes};
 use crate::dtype::lowered;
 use crate::spec::svm::Comparison;
 
-/// The lists of a machine as tensors.
+/// The parameters of a machine as tensors.
 #[derive(Module, Debug)]
 pub struct Tables {
     /// `[features, vectors]`.
     vectors: Tensor<2>,
-    /// `[sums, vectors]`: the weights of each sum.
+    /// Weights of each sum, `[sums, vectors]`.
     coefficients: Tensor<2>,
-    /// Where the vectors of each class start, and the end of the last.
+    /// Offset of the vectors of each class, and the number of all vectors.
     starts: Tensor<1, Int>,
     pub(super) rho: Tensor<2>,
     pub(super) pairs: Option<Pairs>,
 }
 
-/// Every two classes.
+/// The pairs of classes.
 #[derive(Module, Debug)]
 pub(super) struct Pairs {
-    /// Which of a row's sums, class by class in each, the first and the second class of a pair say.
+    /// Index of the sum of the first and of the second class of each pair among the sums of a row.
     pub sides: [Tensor<1, Int>; 2],
-    /// The pair of each class and each other one, class by class, and whether it is the pair's first.
+    /// For each class and each other one the index of their pair, and whether the class is the pair's first.
     pub duels: Tensor<1, Int>,
     pub is_first: Tensor<2, Bool>,
-    /// The slope and the offset of each pair's probability.
+    /// Slope and offset of the probability of each pair.
     pub lines: Option<[Tensor<2>; 2]>,
 }
 
 impl Tables {
-    /// A machine on a device, with coefficients for so many sums over the vectors of classes of these sizes; none where the host
-    /// computes it.
+    /// Copies a machine to a device: coefficients for a number of sums, over the vectors of classes of these sizes. `None`: the
+    /// host computes it.
     pub(super) fn new(
         basis: &Basis,
         coefficients: &[f64],
@@ -68,18 +68,18 @@ impl Tables {
         })
     }
 
-    /// With the votes of `classes` for each other.
+    /// Adds the pairs of `classes` and their probabilities.
     pub(super) fn with_pairs(mut self, classes: usize, votes: &Votes, device: &Device) -> Self {
         let Votes::Pairs { probabilities, .. } = votes else {
             return self;
         };
         let all: Vec<(usize, usize)> = pairs(classes).collect();
         let side = |of: fn((usize, usize)) -> (usize, usize)| {
-            let places = all.iter().map(|&pair| {
+            let indices = all.iter().map(|&pair| {
                 let (sum, class) = of(pair);
                 (sum * classes + class) as i64
             });
-            ints(places.collect(), device)
+            ints(indices.collect(), device)
         };
         let (mut duels, mut is_first) = (Vec::new(), Vec::new());
         for class in 0..classes {
@@ -106,8 +106,10 @@ impl Tables {
         self
     }
 
-    /// The products of rows and vectors, or with `sums` their sums over the vectors of each class, by the coefficients; none
-    /// where the device has no body, or is another one than that of the rows.
+    /// Returns the products of rows and vectors, or with `sums` their sums over the vectors of each class, weighted by
+    /// the coefficients.
+    ///
+    /// `None`: the device has no kernel, or differs from that of the rows.
     pub(super) fn compare<K: Basic>(
         &self,
         basis: &Basis,

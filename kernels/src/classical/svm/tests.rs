@@ -1,4 +1,4 @@
-//! Machines on the host.
+//! Support vector machines on the host.
 
 use super::*;
 use alloc::{vec, vec::Vec};

@@ -1,14 +1,14 @@
-//! From the lists of ONNX to a forest.
+//! Construction of forests from the attributes of ONNX.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::{vec, vec::Vec};
 
 use super::{FEATURE, Forest, LEAF, MISSING, Mode, Node, Number};
 
-/// Trees of TreeEnsembleClassifier and TreeEnsembleRegressor, whose nodes have labels.
+/// Attributes of TreeEnsembleClassifier and TreeEnsembleRegressor, whose nodes have ids.
 #[derive(Debug, Default)]
 pub struct Labelled<T> {
-    /// The tree and the number in it of each node.
+    /// Tree of each node, and id of the node within the tree.
     pub trees: Vec<i64>,
     pub nodes: Vec<i64>,
     pub modes: Vec<Mode>,
@@ -16,16 +16,16 @@ pub struct Labelled<T> {
     pub values: Vec<T>,
     pub yes: Vec<i64>,
     pub no: Vec<i64>,
-    /// Whether NaN goes to `yes`; there may be none.
+    /// NaN takes the branch `yes`; may be empty.
     pub missing: Vec<i64>,
-    /// The leaf of each weight, and the target or class that it counts for.
+    /// Tree and leaf of each weight, and the target or class that it counts for.
     pub weight_trees: Vec<i64>,
     pub weight_nodes: Vec<i64>,
     pub weight_targets: Vec<i64>,
     pub weights: Vec<T>,
 }
 
-/// Trees of TreeEnsemble, where nodes and leaves are named by their places.
+/// Attributes of TreeEnsemble, which refers to nodes and leaves by index.
 #[derive(Debug, Default)]
 pub struct Indexed<T> {
     pub roots: Vec<i64>,
@@ -34,12 +34,12 @@ pub struct Indexed<T> {
     pub values: Vec<T>,
     pub yes: Vec<i64>,
     pub no: Vec<i64>,
-    /// Whether `yes` and `no` are places of leaves.
+    /// `yes` and `no` are indices of leaves.
     pub yes_leaves: Vec<i64>,
     pub no_leaves: Vec<i64>,
-    /// Whether NaN goes to `yes`; there may be none.
+    /// NaN takes the branch `yes`; may be empty.
     pub missing: Vec<i64>,
-    /// The members of each list in the order of its node, NaN behind each.
+    /// Members of each set in the order of its node, each set followed by NaN.
     pub members: Vec<T>,
     pub weight_targets: Vec<i64>,
     pub weights: Vec<T>,
@@ -49,7 +49,7 @@ const LENGTHS: &str = "has lists of different lengths";
 const ABSENT: &str = "has a node whose child is not there";
 
 impl<T: Number> Labelled<T> {
-    /// The trees over `targets` targets or classes.
+    /// Builds the forest over `targets` targets or classes.
     pub fn build(self, targets: usize) -> Result<Forest<T>, &'static str> {
         let count = self.nodes.len();
         let lengths = [&self.trees, &self.features, &self.yes, &self.no];
@@ -62,30 +62,30 @@ impl<T: Number> Labelled<T> {
             return Err(LENGTHS);
         }
         // Branches and leaves are numbered separately.
-        let (mut places, mut branches, mut leaves) = (BTreeMap::new(), 0u32, 0u32);
+        let (mut numbers, mut branches, mut leaves) = (BTreeMap::new(), 0u32, 0u32);
         for (at, &mode) in self.modes.iter().enumerate() {
             let next = if mode == Mode::Leaf {
                 &mut leaves
             } else {
                 &mut branches
             };
-            let place = if mode == Mode::Leaf {
+            let number = if mode == Mode::Leaf {
                 *next | LEAF
             } else {
                 *next
             };
             *next += 1;
-            if places
-                .insert((self.trees[at], self.nodes[at]), place)
+            if numbers
+                .insert((self.trees[at], self.nodes[at]), number)
                 .is_some()
             {
                 return Err("has two nodes of one number");
             }
         }
-        let place = |tree, node| places.get(&(tree, node)).copied();
+        let number_of = |tree, node| numbers.get(&(tree, node)).copied();
         let mut nodes = Vec::with_capacity(branches as usize);
         for at in (0..count).filter(|&at| self.modes[at] != Mode::Leaf) {
-            let child = |node| place(self.trees[at], node).ok_or(ABSENT);
+            let child = |node| number_of(self.trees[at], node).ok_or(ABSENT);
             let (yes, no) = (child(self.yes[at])?, child(self.no[at])?);
             let missing = self.missing.get(at).is_some_and(|&missing| missing != 0);
             let test = test(self.features[at], self.modes[at], missing)?;
@@ -97,12 +97,12 @@ impl<T: Number> Labelled<T> {
                 no,
             });
         }
-        let roots = self.roots(&places);
+        let roots = self.roots(&numbers);
         let mut by_leaf = vec![Vec::new(); leaves as usize];
         for at in 0..weights {
-            let leaf = place(self.weight_trees[at], self.weight_nodes[at]);
+            let leaf = number_of(self.weight_trees[at], self.weight_nodes[at]);
             let leaf = leaf.ok_or("has a weight of a node that is not there")?;
-            // What is no leaf is never reached as one.
+            // A branch with a weight is ignored: it is never reached as a leaf.
             if leaf & LEAF != 0 {
                 let target = target(self.weight_targets[at], targets)?;
                 by_leaf[(leaf & !LEAF) as usize].push((target, self.weights[at]));
@@ -117,27 +117,26 @@ impl<T: Number> Labelled<T> {
         forest(nodes, roots, starts, weights)
     }
 
-    /// Where each tree begins: at the one node that no other leads to, in whatever order nodes are
-    /// listed. Where a branch of other weights leaves a part of its tree alone, there are several such
-    /// nodes: then at the first of the list.
-    fn roots(&self, places: &BTreeMap<(i64, i64), u32>) -> Vec<u32> {
+    /// Returns the root of each tree: the only node that is not a child, whatever the order of the nodes. If several nodes are
+    /// not children, because the weights leave a part of the tree unreachable, it is the first node of the list.
+    fn roots(&self, numbers: &BTreeMap<(i64, i64), u32>) -> Vec<u32> {
         let branches = (0..self.nodes.len()).filter(|&at| self.modes[at] != Mode::Leaf);
         let children =
             branches.flat_map(|at| [self.yes[at], self.no[at]].map(|node| (self.trees[at], node)));
         let children: BTreeSet<(i64, i64)> = children.collect();
         let mut trees: BTreeMap<i64, usize> = BTreeMap::new();
-        // The first node of each tree, and those that no other leads to.
+        // The first node of each tree, and its nodes that are not children.
         let mut begins: Vec<(u32, Vec<u32>)> = Vec::new();
         for node in self.trees.iter().copied().zip(self.nodes.iter().copied()) {
-            let Some(&place) = places.get(&node) else {
+            let Some(&number) = numbers.get(&node) else {
                 continue;
             };
             let tree = *trees.entry(node.0).or_insert_with(|| {
-                begins.push((place, Vec::new()));
+                begins.push((number, Vec::new()));
                 begins.len() - 1
             });
             if !children.contains(&node) {
-                begins[tree].1.push(place);
+                begins[tree].1.push(number);
             }
         }
         let root = |(first, alone): (u32, Vec<u32>)| match *alone.as_slice() {
@@ -149,7 +148,7 @@ impl<T: Number> Labelled<T> {
 }
 
 impl<T: Number> Indexed<T> {
-    /// The trees over `targets` targets.
+    /// Builds the forest over `targets` targets.
     pub fn build(self, targets: usize) -> Result<Forest<T>, &'static str> {
         let count = self.modes.len();
         let lists = [&self.features, &self.yes, &self.no];
@@ -161,13 +160,13 @@ impl<T: Number> Indexed<T> {
         if !whole {
             return Err(LENGTHS);
         }
-        let child = |place: i64, leaf: i64| {
+        let child = |index: i64, leaf: i64| {
             let most = if leaf != 0 { self.weights.len() } else { count };
-            let place = u32::try_from(place)
+            let index = u32::try_from(index)
                 .ok()
-                .filter(|&place| (place as usize) < most);
-            let place = place.ok_or(ABSENT)?;
-            Ok::<_, &str>(if leaf != 0 { place | LEAF } else { place })
+                .filter(|&index| (index as usize) < most);
+            let index = index.ok_or(ABSENT)?;
+            Ok::<_, &str>(if leaf != 0 { index | LEAF } else { index })
         };
         let mut nodes: Vec<Node<T>> = Vec::with_capacity(count);
         let mut chains = Vec::new();
@@ -181,7 +180,7 @@ impl<T: Number> Indexed<T> {
                 mode = Mode::Equal;
                 let is_number = |value: &T| value.partial_cmp(value).is_some();
                 let list: Vec<T> = members.by_ref().take_while(is_number).collect();
-                // Nothing equals NaN, so that an empty list has no member.
+                // Nothing equals NaN, so an empty set has no member.
                 value = list.first().copied().unwrap_or(T::from_f64(f64::NAN));
                 chains.extend(list.into_iter().skip(1).map(|value| (at, value)));
             }
@@ -193,17 +192,17 @@ impl<T: Number> Indexed<T> {
                 no,
             });
         }
-        // Further members are nodes of their own, each asked when those before say no.
+        // Further members become nodes of their own, each tested if the members before differ.
         for (at, value) in chains {
-            let place = nodes.len() as u32;
+            let index = nodes.len() as u32;
             let first = nodes[at];
-            nodes[at].no = place;
+            nodes[at].no = index;
             nodes.push(Node { value, ..first });
         }
         let root = |&root: &i64| {
             let root = child(root, 0)?;
             let at = root as usize;
-            // A tree of one leaf is a branch whose two ways are the same leaf.
+            // A tree of one leaf is a branch whose two children are the same leaf.
             let leaf = [self.yes_leaves[at], self.no_leaves[at]]
                 .iter()
                 .all(|&leaf| leaf != 0);
@@ -229,7 +228,7 @@ fn test(feature: i64, mode: Mode, missing: bool) -> Result<u32, &'static str> {
     Ok(feature | ((mode as u32) << 28) | if missing { MISSING } else { 0 })
 }
 
-/// A single target is meant whatever its number.
+/// A single target is used whatever its id.
 fn target(id: i64, targets: usize) -> Result<u32, &'static str> {
     match u32::try_from(id) {
         _ if targets == 1 => Ok(0),
@@ -238,7 +237,7 @@ fn target(id: i64, targets: usize) -> Result<u32, &'static str> {
     }
 }
 
-/// Refuses branches that lead back to themselves, which would be walked forever.
+/// Rejects cyclic branches, which would be walked forever.
 fn forest<T: Number>(
     nodes: Vec<Node<T>>,
     roots: Vec<u32>,

@@ -9,14 +9,14 @@ use crate::backend::{Any, Operand, Walk, call, runs_cubes};
 use crate::spec::trees::{ALWAYS, Election, FEATURE, MISSING, NEVER};
 use crate::{dtype::lowered, ensure, shape::lift};
 
-/// The lists of a forest as tensors. Places in them were checked when the forest was built.
+/// The parameters of a forest as tensors. Their indices were checked when the forest was built.
 #[derive(Module, Debug)]
 pub struct Tables {
-    /// The test of each node, as `test` of the forest's has it, its `yes` and its `no`.
+    /// `test`, `yes` and `no` of each node of the forest.
     nodes: Tensor<1, Int>,
     values: Tensor<1>,
     roots: Tensor<1, Int>,
-    /// Where the weights of each leaf start, those of a leaf in the order of their targets.
+    /// Offset of the weights of each leaf, which are in the order of their targets.
     starts: Tensor<1, Int>,
     targets: Tensor<1, Int>,
     weights: Tensor<1>,
@@ -27,7 +27,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// A forest on a device; none where the host walks its trees.
+    /// Copies a forest to a device. `None`: the host walks its trees.
     pub(super) fn new<T: Number>(forest: &Forest<T>, base: &[T], device: &Device) -> Option<Self> {
         if !runs_cubes(device) || forest.roots.is_empty() {
             return None;
@@ -53,7 +53,7 @@ impl Tables {
         for leaf in forest.starts.windows(2) {
             let start = weights.len();
             weights.extend_from_slice(&forest.weights[leaf[0] as usize..leaf[1] as usize]);
-            // Those of one target keep their order.
+            // A stable sort keeps the order of the weights of one target.
             weights[start..].sort_by_key(|&(target, _)| target);
         }
         Some(Self {
@@ -70,8 +70,10 @@ impl Tables {
         })
     }
 
-    /// What all trees say of each row for each target, 0 where no leaf says anything, and how many leaves do; none where
-    /// the device does not walk, or is another one than that of the rows.
+    /// Returns the aggregated weights for each row and target, 0 without a leaf that has one, and the number of such
+    /// leaves.
+    ///
+    /// `None`: the device does not walk trees, or differs from that of the rows.
     pub(super) fn votes<K: Basic>(
         &self,
         rows: Tensor<2, K>,
@@ -106,7 +108,7 @@ impl Tables {
         Some((scores, Tensor::from_dispatch(votes.tensor()?)))
     }
 
-    /// The base values, if there are any, as a row.
+    /// Returns the base values, if any, as a row.
     pub(super) fn base(&self) -> Option<Tensor<2>> {
         self.base.clone().map(lift)
     }
@@ -116,7 +118,7 @@ impl Tables {
     }
 }
 
-/// No tensor of a device is empty.
+/// Returns at least one element: tensors of devices are not empty.
 fn filled<E: Default>(mut values: Vec<E>) -> Vec<E> {
     if values.is_empty() {
         values.push(E::default());
@@ -124,7 +126,7 @@ fn filled<E: Default>(mut values: Vec<E>) -> Vec<E> {
     values
 }
 
-/// The test of a node, whose mode says what a comparison with NaN comes to.
+/// Returns the test of a node with the result of a comparison with NaN encoded in its mode.
 fn decided<T: Number>(test: u32, value: T) -> u32 {
     let feature = test & (MISSING | FEATURE);
     match (value.partial_cmp(&value), (test >> 28) & 7) {

@@ -1,4 +1,4 @@
-//! Votes of trees, and what they say of classes.
+//! Aggregation of trees and the resulting classes.
 
 use super::*;
 use crate::classical::scores::Transform;
@@ -6,7 +6,7 @@ use alloc::{vec, vec::Vec};
 
 const NAN: f32 = f32::NAN;
 
-/// One branch over `value` with the leaves `[1]` for yes and `[2]` for no.
+/// Returns one branch over `value` with the leaves `[1]` for yes and `[2]` for no.
 fn stump(mode: Mode, value: f32, missing: i64, members: &[f32]) -> Indexed<f32> {
     Indexed {
         roots: vec![0],
@@ -117,7 +117,7 @@ fn many_rows_are_shared_among_threads() {
     assert!(run(stump(Mode::Less, 2.0, 0, &[]), &[], Aggregate::Sum).is_empty());
 }
 
-/// A stump whose leaves, below 0.5 and above, weigh for the classes of `ids`.
+/// Returns a stump whose leaves, below 0.5 and above, have weights for the classes of `ids`.
 fn classes(ids: [i64; 2], weights: [f32; 2], base: &[f32], transform: Transform) -> Classify<f32> {
     let trees = Labelled {
         trees: vec![0; 3],
@@ -143,7 +143,7 @@ fn classes(ids: [i64; 2], weights: [f32; 2], base: &[f32], transform: Transform)
     }
 }
 
-/// The sums of the trees' weights for rows of one number.
+/// Returns the sums of the trees' weights for rows of one feature.
 fn sums(trees: Labelled<f32>, rows: &[f32]) -> Vec<f64> {
     let regress = Regress {
         forest: trees.build(1).unwrap(),
@@ -155,7 +155,7 @@ fn sums(trees: Labelled<f32>, rows: &[f32]) -> Vec<f64> {
     regress.run(rows, 1, rows.len())
 }
 
-/// A node after the first sends on to `second`: the branch 0, or the leaf 2.
+/// Returns the sums of trees whose second node has `second` as a child: the branch 0, or the leaf 2.
 fn first_node_sends_to(second: i64) -> Vec<f64> {
     let (branch, leaf) = (Mode::LessOrEqual, Mode::Leaf);
     let trees = Labelled {
@@ -200,7 +200,7 @@ fn nodes_may_be_listed_in_any_order() {
     assert_eq!(sums(trees, &[0.0, 1.0]), [1.0, 2.0]);
 }
 
-/// The class and scores of a row below the stump's value.
+/// Returns the class and the scores of a row below the stump's value.
 fn below(classify: Classify<f32>) -> (usize, [f64; 2]) {
     let (classes, scores) = classify.run(&[0.0], 1, 1);
     (

@@ -1,37 +1,37 @@
-//! What the leaves of all trees say together.
+//! Aggregated scores of all trees on the host.
 
 use super::{Aggregate, Forest, Number};
 use crate::classical::scores::Transform;
 use crate::observe::by_host;
 use alloc::{vec, vec::Vec};
 
-/// A forest that predicts numbers.
+/// Forest for regression.
 #[derive(Clone, Debug)]
 pub struct Regress<T> {
     pub forest: Forest<T>,
     pub targets: usize,
     pub aggregate: Aggregate,
     pub transform: Transform,
-    /// One a target, or none.
+    /// One per target, or empty.
     pub base: Vec<T>,
 }
 
-/// A forest that tells classes, with the rules of ONNX Runtime for two of them.
+/// Forest for classification, with the rules of ONNX Runtime for two classes.
 #[derive(Clone, Debug)]
 pub struct Classify<T> {
     pub forest: Forest<T>,
     pub classes: usize,
     pub transform: Transform,
     pub base: Vec<T>,
-    /// Whether there are two classes and all weights are one's: the sign of its score, or whether
-    /// it is above one half, tells which it is.
+    /// There are two classes, and all weights are for one of them: the class is determined by the sign of its score, or by
+    /// whether the score exceeds one half.
     pub one_column: bool,
-    /// Whether no weight is negative.
+    /// No weight is negative.
     pub positive: bool,
 }
 
 impl<T: Number> Regress<T> {
-    /// The scores of rows of `width` features, each row's after the other.
+    /// Returns the scores of rows of `width` features, row by row.
     pub fn run(&self, rows: &[T], width: usize, count: usize) -> Vec<f64> {
         by_host("tree_votes");
         let mut out = vec![0.0; count * self.targets];
@@ -82,10 +82,10 @@ impl<T: Number> Regress<T> {
 }
 
 impl<T: Number> Classify<T> {
-    /// The place of each row's class among the labels, and the scores of all classes.
+    /// Returns the index of each row's class among the labels, and the scores of all classes.
     pub fn run(&self, rows: &[T], width: usize, count: usize) -> (Vec<usize>, Vec<f64>) {
         by_host("tree_votes");
-        // The class stands in front of the scores.
+        // Each row has the class before the scores.
         let wide = self.classes + 1;
         let mut out = vec![0.0; count * wide];
         self.forest
@@ -106,7 +106,7 @@ impl<T: Number> Classify<T> {
         (classes, scores.collect())
     }
 
-    /// The class, and its and the others' scores, of which there may be too few: the rest is 0.
+    /// Returns the class and the scores of a row. There may be fewer scores than classes; the others are 0.
     fn vote(&self, scores: &[Option<f64>]) -> (usize, Vec<f64>) {
         let add = |score: f64, base: T| T::from_f64(score + base.into_f64()).into_f64();
         match *scores {
@@ -132,7 +132,7 @@ impl<T: Number> Classify<T> {
         }
     }
 
-    /// The score of a model with a single class.
+    /// Returns the result of a model with a single class.
     fn single(&self, score: f64, add: impl Fn(f64, T) -> f64) -> (usize, Vec<f64>) {
         match *self.base.as_slice() {
             [_, base] => {
@@ -152,7 +152,7 @@ impl<T: Number> Classify<T> {
         second: Option<f64>,
         add: impl Fn(f64, T) -> f64,
     ) -> (usize, Vec<f64>) {
-        // What has no score shows 0, whatever its base.
+        // A class without a score has score 0, whatever its base value.
         let both = |first: Option<f64>, second: Option<f64>| {
             let mut row = vec![first.unwrap_or(0.0), second.unwrap_or(0.0)];
             self.transform.apply(&mut row);
@@ -171,7 +171,8 @@ impl<T: Number> Classify<T> {
         }
     }
 
-    /// One score for two classes; `paired` when the other's is its opposite whatever the weights.
+    /// Returns the result of one score for two classes; `paired`: the other's score is its negative, whatever the
+    /// weights.
     fn alone(&self, score: f64, paired: bool) -> (usize, Vec<f64>) {
         let other = match self.positive {
             true if self.one_column => 1.0 - score,
@@ -191,7 +192,7 @@ impl<T: Number> Classify<T> {
         usize::from(score > self.threshold())
     }
 
-    /// The score above which the second of two classes is meant.
+    /// Returns the score above which the second of two classes is selected.
     pub(super) fn threshold(&self) -> f64 {
         if self.one_column && self.positive {
             0.5
@@ -201,7 +202,7 @@ impl<T: Number> Classify<T> {
     }
 }
 
-/// The scores of rows, `None` where no leaf said anything; added in the precision of the weights.
+/// Returns the scores of rows, `None` if no leaf has a weight; accumulated in the precision of the weights.
 fn gathered<T: Number>(
     forest: &Forest<T>,
     rows: &[T],

@@ -1,13 +1,13 @@
-//! State of the step that runs, for programs without `std`.
+//! State of the running node without `std`.
 //!
-//! There are no threads to tell apart: where several run models at once, a panic may name the node of another one.
+//! It is global: if several threads run models at the same time, a panic may name a node of another thread.
 
 use alloc::boxed::Box;
 use core::any::Any;
 
 use super::Fault;
 
-/// The node that runs.
+/// The running node.
 pub mod current {
     use spin::Mutex;
 
@@ -24,7 +24,7 @@ pub mod current {
     }
 }
 
-/// The innermost node that a panic went through: nobody goes on after one.
+/// The innermost node that a panic unwound through: none, because panics cannot be caught.
 pub mod passed {
     use crate::fault::Name;
 
@@ -51,7 +51,7 @@ pub fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
     Ok(run())
 }
 
-/// Ends the step that runs.
+/// Panics with the fault.
 #[track_caller]
 pub fn unwind(fault: Fault) -> ! {
     panic!("{fault}");

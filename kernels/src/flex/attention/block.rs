@@ -42,7 +42,7 @@ impl Block {
         self.heads.len() * self.queries.len()
     }
 
-    /// Batch, head and query of a row.
+    /// Returns batch, head and query of a row.
     fn place(&self, row: usize) -> [usize; 3] {
         let (head, query) = (row / self.queries.len(), row % self.queries.len());
         let (head, query) = (self.heads.start + head, self.queries.start + query);
@@ -162,7 +162,7 @@ impl Scratch {
 }
 
 impl Packed {
-    /// Range of keys among the packed ones.
+    /// Returns the range of keys among the packed ones.
     fn place(&self, keys: &Range<usize>) -> Range<usize> {
         keys.start - self.seen.start..keys.end - self.seen.start
     }

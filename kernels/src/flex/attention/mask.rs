@@ -6,10 +6,10 @@ use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::{Element, Shape};
 use bytemuck::Pod;
 
-/// Keys that are looked at together.
+/// Number of keys that are tested together.
 const LINE: usize = 64;
 
-/// The tensor with rows of `keys` elements that follow one another.
+/// Returns the tensor with contiguous rows of `keys` elements.
 pub fn with_rows(
     x: FlexTensor,
     keys: usize,
@@ -25,7 +25,7 @@ pub fn with_rows(
     expand(x, shape).to_contiguous()
 }
 
-/// The row of a tensor that broadcasts.
+/// Returns the row of a tensor that broadcasts.
 pub fn row_of<T: Element + Pod>(x: &FlexTensor, place: [usize; 3]) -> &[T] {
     let layout = x.layout();
     let (sizes, steps) = (layout.shape(), layout.strides());
@@ -76,7 +76,7 @@ fn last_zero(values: &[u8]) -> Option<usize> {
 }
 
 fn has_zero(line: &[u8]) -> bool {
-    // Without an end at the first one, as vectors need it.
+    // Without an early exit, so that it is vectorized.
     line.iter()
         .fold(false, |found, value| found | (*value == 0))
 }

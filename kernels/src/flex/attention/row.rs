@@ -1,4 +1,4 @@
-//! The scores of one query.
+//! Scores of one query.
 
 use crate::{
     flex::{
@@ -62,7 +62,7 @@ fn probabilities_of<S: MulAdd>(
     }
     let greatest = greatest(row);
     if greatest == f32::NEG_INFINITY {
-        // Of a number and NaN `max` is the number.
+        // `max` of a number and NaN is the number.
         let hidden = !row.iter().any(|x| x.is_nan());
         row.fill(0.0);
         *factor = match scores.undefined {

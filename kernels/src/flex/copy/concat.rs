@@ -11,13 +11,13 @@ use crate::flex::{
     window::{Planes, by_bands},
 };
 
-/// Minimum number of words of a part of its own.
+/// Minimum number of words of a separate part.
 const UNIT: usize = 1 << 13;
 
-/// Minimum number of elements of a plane that is copied in bands of rows, as the kernels around it are computed.
+/// Minimum number of elements of a plane that is copied in bands of rows, in the order of the kernels before and after it.
 const PLANE: usize = 1 << 9;
 
-/// Joins tensors of one dtype whose other sizes are equal. Returns `None` if their memory is not aligned.
+/// Concatenates tensors of one dtype whose other sizes are equal. Returns `None` if their memory is not aligned.
 pub fn concat(parts: Vec<FlexTensor>, axis: usize) -> Option<FlexTensor> {
     let dtype = parts.first()?.dtype();
     if parts.iter().any(|part| part.dtype() != dtype) {

@@ -10,7 +10,7 @@ use crate::flex::{
     window::{Planes, by_bands},
 };
 
-/// The elements of planes (the last two axes) at these rows and columns. Returns `None` if one is out of bounds.
+/// Returns the elements of planes (the last two axes) at these rows and columns, `None` if one is out of bounds.
 pub fn picked_planes(x: FlexTensor, rows: &[usize], columns: &[usize]) -> Option<FlexTensor> {
     let x = dense(x);
     by_words!(x.dtype(), picked(&x, rows, columns))
@@ -62,7 +62,7 @@ fn picked<T: Word>(x: &FlexTensor, rows: &[usize], columns: &[usize]) -> Option<
     Some(filled)
 }
 
-/// Number of times that each column is repeated, if all are, equally often and in order.
+/// Returns the number of repetitions of each column, if all are repeated equally often and in order.
 fn repeats(columns: &[usize], wide: usize) -> Option<usize> {
     let times = columns.len() / wide;
     let mut places = columns.iter().enumerate();

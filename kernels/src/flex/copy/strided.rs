@@ -15,10 +15,10 @@ use crate::flex::{
 /// Side of the squares that are transposed at once, in words.
 const SIDE: usize = 16;
 
-/// Words of a part, about as many as the L1 cache has.
+/// Number of words of a part, about the size of the L1 cache.
 const UNIT: usize = 1 << 13;
 
-/// The tensor with contiguous elements.
+/// Returns the tensor with contiguous elements.
 pub fn dense(x: FlexTensor) -> FlexTensor {
     if x.is_contiguous() {
         return x;
@@ -54,7 +54,7 @@ fn copied<T: Word>(x: &FlexTensor) -> Option<FlexTensor> {
     Some(y)
 }
 
-/// Sizes and strides of the axes. Axes that are contiguous to each other are joined.
+/// Sizes and strides of the axes. Axes that are contiguous to each other are merged.
 struct Axes {
     first: usize,
     /// All but the last two, outermost first.
@@ -86,7 +86,7 @@ impl Axes {
         })
     }
 
-    /// Whether all elements are in bounds.
+    /// Returns `true` if all elements are in bounds.
     fn are_within<T>(&self, words: &[T]) -> bool {
         let all = self.outer.iter().chain([&self.rows, &self.columns]);
         let mut reach = (self.first as i128, self.first as i128);
@@ -97,7 +97,7 @@ impl Axes {
         reach.0 >= 0 && reach.1 < words.len() as i128
     }
 
-    /// Maximum numbers of rows and columns of a part.
+    /// Returns the maximum numbers of rows and columns of a part.
     fn unit(&self) -> [usize; 2] {
         let wide = self.columns.0.min(UNIT);
         let high = (UNIT / wide).min(self.rows.0);
@@ -111,7 +111,7 @@ impl Axes {
         ]
     }
 
-    /// Number of matrices of the last two axes.
+    /// Returns the number of matrices of the last two axes.
     fn outer_len(&self) -> usize {
         self.outer.iter().map(|(size, _)| size).product()
     }

@@ -1,7 +1,7 @@
-//! Activations against double precision, for every float.
+//! Activations compared with double precision, for every float.
 //!
-//! Ordinary runs take every 4099th bit pattern, of rows every 65,537th, and those around bounds. All 2^32 take minutes for
-//! each function:
+//! Ordinary runs test every 4099th bit pattern, for functions of rows every 65,537th, and those around bounds. All 2^32 take
+//! minutes per function:
 //!
 //! ```sh
 //! EVERY=1 cargo test --release -p onnx-embed-kernels --lib flex::elementary::accuracy -- --nocapture
@@ -14,19 +14,19 @@ use crate::flex::simd::{InstructionSet, with_each_set};
 use crate::flex::softmax::log_softmax_rows;
 use crate::spec::epilogue::Activation;
 
-/// Largest error, in units in the last place.
+/// Maximum error, in units in the last place.
 const BOUND: f64 = 4.0;
 
-/// Every how many bit patterns ordinary runs take for a function of an element.
+/// Stride of the tested bit patterns in ordinary runs, for elementwise functions.
 const STEP: usize = 4099;
 
-/// The same for a function of a row, which takes ten times as long.
+/// The same for functions of rows, which take ten times as long.
 const ROW_STEP: usize = 65_537;
 
-/// Floats that a function gets at a time.
+/// Number of floats per call.
 const PART: usize = 1 << 14;
 
-/// Floats at which some function changes its form, or ends; their neighbours are tried too.
+/// Floats at which a function changes its formula, or saturates; adjacent floats are tested too.
 const TURNS: [f32; 22] = [
     0.0,
     f32::MIN_POSITIVE,
@@ -83,7 +83,7 @@ fn softplus_of_every_float() {
 
 #[test]
 fn log_softmax_of_every_float_and_zero() {
-    // Infinity less infinity is no number.
+    // Infinity minus infinity is NaN.
     compare(
         "LogSoftmax, first",
         ROW_STEP,
@@ -121,7 +121,7 @@ fn log_softmax_keeps_what_differences_lose() {
             let error = units(*found, exact);
             assert!(error <= BOUND, "{set:?}: {found:e}, not {exact:e}");
         }
-        // Ten equal elements, and some that are far below.
+        // Ten equal elements, and some that are much less.
         let mut row = [[2.0f32; 10], [-30.0; 10]].concat();
         log_softmax_rows(&mut row, 20);
         let exact = -(9.0 + 10.0 * (-32f64).exp()).ln_1p();
@@ -134,7 +134,7 @@ fn log_softmax_keeps_what_differences_lose() {
     });
 }
 
-/// One of the two results for rows of each element and 0.
+/// Returns one of the two results for rows of each element and 0.
 fn of_rows(elements: &mut [f32], at: usize) {
     let mut rows: Vec<f32> = elements.iter().flat_map(|&x| [x, 0.0]).collect();
     log_softmax_rows(&mut rows, 2);
@@ -149,7 +149,7 @@ fn of_activation(activation: Activation, exact: impl Fn(f64) -> f64) {
     });
 }
 
-/// Compares a function with another one of double precision, with each set of instructions.
+/// Compares a function with its definition in double precision, with each instruction set.
 fn compare(name: &str, step: usize, exact: impl Fn(f64) -> f64, run: impl Fn(&mut [f32])) {
     let step = std::env::var("EVERY").map_or(step, |step| step.parse().expect("a number"));
     let sets: Vec<InstructionSet> = InstructionSet::all().collect();
@@ -189,8 +189,7 @@ fn turns() -> impl Iterator<Item = f32> {
     sizes.flat_map(|x| [x, -x])
 }
 
-/// The distance of a result from the exact one, in units in the last place of a float; 0 where both are no
-/// numbers.
+/// Returns the distance of a result from the exact one, in units in the last place of a float; 0 if both are NaN.
 fn units(found: f32, exact: f64) -> f64 {
     let nearest = exact as f32;
     if found.is_nan() && exact.is_nan() || found == nearest {
@@ -216,7 +215,7 @@ fn softplus(x: f64) -> f64 {
     above + (-x.abs()).exp().ln_1p()
 }
 
-/// The complementary error function: 1 less a series, or a continued fraction where that loses digits.
+/// Returns the complementary error function: 1 minus a series, or a continued fraction where that loses digits.
 fn erfc(x: f64) -> f64 {
     if x < 0.0 {
         return 2.0 - erfc(-x);

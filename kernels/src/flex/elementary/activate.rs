@@ -1,4 +1,4 @@
-//! Activations of elements where they lie.
+//! Activations of elements in place.
 
 use burn::backend::{Flex, flex::FlexTensor};
 use burn::tensor::DType;
@@ -18,14 +18,14 @@ use crate::{
     spec::epilogue::Activation,
 };
 
-/// `activation(x + sum)`.
+/// Returns `activation(x + sum)`.
 pub fn finish(x: FlexTensor, sum: Option<FlexTensor>, activation: Activation) -> FlexTensor {
     if x.dtype() == DType::F64 {
         let sum = sum.map_or(Given::Missing, Given::Float);
         return primitives::finish::<Flex>(x, sum, activation);
     }
     let (x, sum) = match sum {
-        // Memory that no other tensor has is written in place.
+        // Writes in place if no other tensor uses the memory.
         Some(sum) if sum.is_unique() && !x.is_unique() => (sum, Some(x)),
         sum => (x, sum),
     };
@@ -124,7 +124,7 @@ fn each(elements: &mut [f32], run: impl Fn(f32) -> f32) {
     }
 }
 
-/// `alpha * (exp(x) - 1)` up to 0.
+/// Returns `alpha * (exp(x) - 1)` for `x` up to 0.
 #[inline(always)]
 fn below<S: MulAdd>(x: f32, alpha: f32) -> f32 {
     alpha * (exp_at::<S>(at_most(x, 0.0)) - 1.0)

@@ -1,4 +1,4 @@
-//! Gelu and its approximation by a hyperbolic tangent.
+//! Gelu and its approximation by tanh.
 
 use super::{
     at_most,
@@ -6,14 +6,14 @@ use super::{
 };
 use crate::flex::simd::MulAdd;
 
-/// From here on a power of e times 2^64 is 0, so that infinities and large numbers times it are what the
-/// definition gives.
+/// From this magnitude on, the exponential times 2^64 is 0, so that its product with large or infinite numbers equals the
+/// definition.
 const GELU_BOUND: f32 = 16.27;
 
 /// Offset of the variable `(size - offset) / (size + offset)` of [`SLOPE`].
 const OFFSET: f32 = 4.5;
 
-/// `(exp(-x²/2) / tail(x) - 2) / x`, with the share `tail` of the normal distribution beyond `x`.
+/// `(exp(-x²/2) / tail(x) - 2) / x`, where `tail` is the upper tail probability of the normal distribution.
 const SLOPE: [f32; 10] = [
     -1.614_543_7e-3,
     -1.026_538_4e-3,
@@ -27,7 +27,7 @@ const SLOPE: [f32; 10] = [
     2.175_995_8,
 ];
 
-/// `x * (1 + erf(x / sqrt(2))) / 2`.
+/// Returns `x * (1 + erf(x / sqrt(2))) / 2`.
 ///
 /// The error function near -1 has no digits left for the sum, hence the tail of the distribution.
 #[inline(always)]
@@ -47,18 +47,17 @@ pub fn gelu_at<S: MulAdd>(x: f32) -> f32 {
 /// The same bound for the approximation.
 const GELU_TANH_BOUND: f32 = 11.68;
 
-/// `2 * sqrt(2 / π)`, and its product with 0.044715, each as a float and what it lacks. The first has 21 bits,
-/// so that what sums of it lose is exact.
+/// `2 * sqrt(2 / π)`, and its product with 0.044715, each as a float and its remainder. The first has 21 bits, so the rounding
+/// errors of its sums are exact.
 const LINEAR: f64 = 1.595_769_121_605_730_8;
 const LINEAR_PARTS: [f32; 2] = [LINEAR_HIGH, (LINEAR - LINEAR_HIGH as f64) as f32];
 const LINEAR_HIGH: f32 = 1_673_285.0 / 1_048_576.0;
 const CUBIC: f64 = 0.044_715 * LINEAR;
 const CUBIC_PARTS: [f32; 2] = [CUBIC as f32, (CUBIC - CUBIC as f32 as f64) as f32];
 
-/// `x * (1 + tanh(sqrt(2 / π) * (x + 0.044715 * x³))) / 2`.
+/// Returns `x * (1 + tanh(sqrt(2 / π) * (x + 0.044715 * x³))) / 2`.
 ///
-/// This is `x * sigmoid(y)` of twice the argument `y`, which is as large as 104: its roundings are carried
-/// along.
+/// This equals `x * sigmoid(y)` with twice the argument `y`, which is up to 104: its rounding errors are compensated.
 #[inline(always)]
 pub fn gelu_tanh_at<S: MulAdd>(x: f32) -> f32 {
     let size = at_most(x.abs(), GELU_TANH_BOUND);

@@ -1,4 +1,4 @@
-//! Sigmoid, hyperbolic tangent and Softplus.
+//! Sigmoid, tanh and Softplus.
 
 use super::{
     at_least, at_most,
@@ -6,26 +6,25 @@ use super::{
 };
 use crate::flex::simd::MulAdd;
 
-/// `1 / (1 + exp(-x))`.
+/// Returns `1 / (1 + exp(-x))`.
 #[inline(always)]
 pub fn sigmoid_at<S: MulAdd>(x: f32) -> f32 {
-    // Below -104 the result is less than half of the least float; above 40 it is 1. NaN passes.
+    // Below -104 the result is less than half of the least float; above 40 it is 1. NaN stays NaN.
     let x = at_most(at_least(x, -104.0), 40.0);
-    // One and the power are both scaled: the power itself may exceed all floats where the result is subnormal.
+    // Both 1 and the exponential are scaled: the exponential may overflow where the result is subnormal.
     TWO_TO_MINUS_64 / (exp_times::<S, -64>(-x, None) + TWO_TO_MINUS_64)
 }
 
-/// Beyond this size of `x` the result is 1.
+/// From this magnitude of `x` on, the result is 1.
 const TANH_BOUND: f32 = 9.02;
 
-/// `x * (1 + x² * upper) / (1 + x² * lower)`, polynomials in `x²`, is twice the tangent of half of `x`.
+/// `x * (1 + x² * upper) / (1 + x² * lower)`, with polynomials in `x²`, is twice the hyperbolic tangent of `x / 2`.
 const TANH_UPPER: [f32; 2] = [1.143_287_95e-4, 2.977_724_7e-2];
 const TANH_LOWER: [f32; 3] = [1.230_592_6e-6, 1.206_910_4e-3, 1.131_105_4e-1];
 
-/// The hyperbolic tangent.
+/// Returns the hyperbolic tangent.
 ///
-/// The tangent of the double argument, `2t / (1 + t²)`, halves the range of the fraction, and errors of `t`
-/// vanish where it is near 1.
+/// The formula of the double argument, `2t / (1 + t²)`, halves the range of the fraction, and errors of `t` vanish near 1.
 #[inline(always)]
 pub fn tanh_at<S: MulAdd>(x: f32) -> f32 {
     let x = x.clamp(-TANH_BOUND, TANH_BOUND);
@@ -41,7 +40,7 @@ pub fn tanh_at<S: MulAdd>(x: f32) -> f32 {
 const LOGARITHM_UPPER: [f32; 3] = [7.657_224e-2, 4.610_803e-1, 0.5];
 const LOGARITHM_LOWER: [f32; 4] = [8.039_124e-2, 7.123_794_6e-1, 1.588_826_3, 1.0];
 
-/// `ln(1 + exp(x))`.
+/// Returns `ln(1 + exp(x))`.
 #[inline(always)]
 pub fn softplus_at<S: MulAdd>(x: f32) -> f32 {
     let size = at_most(x.abs(), 104.0);

@@ -1,16 +1,16 @@
-//! Powers of e, and the error function that is made of them.
+//! Exponential function, and the error function derived from it.
 
 use std::f32::consts::LOG2_E;
 
 use crate::flex::simd::MulAdd;
 
-/// Adding it, then taking it away, rounds to an integer.
+/// Adding and then subtracting this rounds to an integer.
 const ROUNDING: f32 = 12_582_912.0;
 
 /// Minus the logarithm of 2, in two parts.
 const LN_2: [f32; 2] = [-6.931_457_5e-1, -1.428_606_8e-6];
 
-/// The power of e for the remainder of a division by the logarithm of 2, from the highest power on.
+/// Polynomial of the exponential of the remainder modulo the logarithm of 2, from the highest power on.
 const POWER: [u32; 7] = [
     0x3ab4_a000,
     0x3c09_2f6e,
@@ -21,7 +21,7 @@ const POWER: [u32; 7] = [
     0x3f80_0000,
 ];
 
-/// The same for the error function, by other coefficients.
+/// Polynomial with other coefficients, for the error function.
 const POWER_OF_ERROR: [f32; 7] = [
     1.383_198_1e-3,
     8.375_5e-3,
@@ -32,7 +32,7 @@ const POWER_OF_ERROR: [f32; 7] = [
     1.0,
 ];
 
-/// The error function below [`SPLIT`], over the square.
+/// The error function below [`SPLIT`], as a polynomial in the square.
 const NEAR: [f32; 6] = [
     -5.991_049_7e-4,
     4.993_396e-3,
@@ -42,7 +42,7 @@ const NEAR: [f32; 6] = [
     1.283_791_5e-1,
 ];
 
-/// Minus the logarithm of its distance from 1 above, without `x` itself.
+/// Minus the logarithm of its distance from 1 above [`SPLIT`], without the term `x`.
 const FAR: [f32; 7] = [
     1.729_489_3e-5,
     -3.832_086_8e-4,
@@ -55,22 +55,22 @@ const FAR: [f32; 7] = [
 
 const SPLIT: f32 = 0.921_875;
 
-/// From here on the error function is 1.
+/// From this magnitude on, the error function is 1.
 const ONE: f32 = 3.925;
 
-/// `e` to the power of `x`.
+/// Returns the exponential of `x`.
 #[inline(always)]
 pub fn exp_at<S: MulAdd>(x: f32) -> f32 {
-    // Beyond these the result is infinite or 0; NaN passes.
+    // Beyond these bounds the result is infinite or 0; NaN stays NaN.
     let x = if x > 89.0 { 89.0 } else { x };
     let x = if x < -104.0 { -104.0 } else { x };
     let (_, power, remainder) = split::<S>(x);
-    // In two steps, as one power of two does not reach all subnormal results.
+    // Scaled in two steps, because a single power of two does not reach all subnormal results.
     let half = (power * 0.5).floor();
     polynomial::<S, _>(POWER.map(f32::from_bits), remainder) * two_to(half) * two_to(power - half)
 }
 
-/// [`exp_at`] where `x` is not above 0; what is too small to be a normal number is 0.
+/// [`exp_at`] for `x` up to 0. Subnormal results become 0.
 #[inline(always)]
 pub fn exp_below<S: MulAdd>(x: f32) -> f32 {
     let x = if x < -88.376_26 { -88.376_26 } else { x };
@@ -78,13 +78,13 @@ pub fn exp_below<S: MulAdd>(x: f32) -> f32 {
     polynomial::<S, _>(POWER.map(f32::from_bits), remainder) * two_to(power)
 }
 
-/// Undoes a scale by 2 to the power of 64.
+/// Reverts a scale of 2^64.
 pub const TWO_TO_MINUS_64: f32 = f32::from_bits((127 - 64) << 23);
 
-/// `e` to the power of `x`, and of what a rounding took from `x`, times 2 to the power of `PLACES`.
+/// Returns the exponential of `x` and its rounding error `rest`, times 2 to the power of `PLACES`.
 ///
-/// The scale keeps powers normal that are subnormal without it. A scaled power of two from -126 to 127 is
-/// normal, -127 gives 0, and 128 infinity; the caller bounds `x`.
+/// The scale keeps results normal that would be subnormal. A scaled power of two from -126 to 127 is normal, -127 yields 0, and
+/// 128 infinity; the caller bounds `x`.
 #[inline(always)]
 pub fn exp_times<S: MulAdd, const PLACES: i32>(x: f32, rest: Option<f32>) -> f32 {
     let (shifted, _, remainder) = split::<S>(x);
@@ -94,12 +94,12 @@ pub fn exp_times<S: MulAdd, const PLACES: i32>(x: f32, rest: Option<f32>) -> f32
     };
     let exponent = shifted.to_bits().wrapping_add_signed(127 + PLACES);
     let [upper @ .., last] = POWER.map(f32::from_bits);
-    // Of all roundings that of the last product counts most.
+    // Of all roundings, that of the last product has the largest effect.
     let value = S::mul_add_once(polynomial::<S, _>(upper, remainder), remainder, last);
     value * f32::from_bits(exponent << 23)
 }
 
-/// The error function.
+/// Returns the error function.
 #[inline(always)]
 pub fn erf_at<S: MulAdd>(x: f32) -> f32 {
     let size = x.abs();
@@ -112,8 +112,8 @@ pub fn erf_at<S: MulAdd>(x: f32) -> f32 {
     value.copysign(x)
 }
 
-/// The power of two next to the power `x` of e, before it with its integer in the low bits, and the power of e
-/// that is left.
+/// Returns the nearest power of two of the exponential of `x`, preceded by the same with its integer in the low bits, and the
+/// remainder of the exponent.
 #[inline(always)]
 fn split<S: MulAdd>(x: f32) -> (f32, f32, f32) {
     let shifted = S::mul_add(x, LOG2_E, ROUNDING);
@@ -122,7 +122,7 @@ fn split<S: MulAdd>(x: f32) -> (f32, f32, f32) {
     (shifted, power, remainder)
 }
 
-/// A polynomial by its coefficients from the highest power on.
+/// Evaluates a polynomial with coefficients from the highest power on.
 #[inline(always)]
 pub fn polynomial<S: MulAdd, const N: usize>(coefficients: [f32; N], x: f32) -> f32 {
     let mut sum = coefficients[0];
@@ -132,7 +132,7 @@ pub fn polynomial<S: MulAdd, const N: usize>(coefficients: [f32; N], x: f32) -> 
     sum
 }
 
-/// 2 to the power of an integer from -127, which gives 0, to 127.
+/// Returns 2 to the power of an integer from -127, which yields 0, to 127.
 #[inline(always)]
 fn two_to(power: f32) -> f32 {
     // The low bits of a sum with the rounding constant are those of the integer.

@@ -1,10 +1,10 @@
-//! Transforms against their definition.
+//! Transforms compared with their definition.
 
 use std::f64::consts::TAU;
 
 use super::*;
 
-/// By the definition, in double precision.
+/// Returns the transform by its definition, in f64.
 fn defined(rows: &Rows<'_, f32>, row: usize, options: &Dft) -> Vec<f64> {
     let length = options.length;
     let number = |at: usize| {
@@ -70,7 +70,7 @@ fn every_length_agrees_with_the_definition() {
     }
 }
 
-/// The largest error is a rounding of the largest value.
+/// The maximum error is one rounding of the largest value.
 fn check(options: Dft, complex: bool, size: usize) {
     let step = size * if complex { 2 } else { 1 };
     for count in [1, 2, 3] {

@@ -11,16 +11,16 @@ use crate::flex::threads::on_chunks;
 use crate::flex::{simd::InstructionSet, simd::MulAdd};
 use crate::spec::quantize::Affine;
 
-/// The greatest byte.
+/// Greatest unsigned 8-bit integer.
 const LEVELS: f32 = 255.0;
 
-/// Elements that are compared side by side.
+/// Number of elements that are compared in parallel.
 const LANES: usize = 64;
 
-/// Elements that one thread compares.
+/// Minimum number of elements of a task, if there are several.
 const SHARE: usize = 1 << 15;
 
-/// Bytes, their scale and their zero point.
+/// Quantizes to 8 bits; returns the integers, their scale and their zero point.
 pub fn quantize_dynamic(x: FlexTensor, _: DType) -> (Outcome<Flex>, Outcome<Flex>, Outcome<Flex>) {
     match quantized(x) {
         Some([y, scale, zero]) => (Outcome::Int(y), Outcome::Float(scale), Outcome::Int(zero)),
@@ -32,7 +32,7 @@ fn quantized(x: FlexTensor) -> Option<[FlexTensor; 3]> {
     let x = single(x)?;
     let (least, most) = range(elements(&x));
     let scale = match (most - least) / LEVELS {
-        // Nothing but zeros has any scale.
+        // If all elements are 0, any scale is valid.
         0.0 => 1.0,
         scale => scale,
     };
@@ -46,7 +46,7 @@ fn quantized(x: FlexTensor) -> Option<[FlexTensor; 3]> {
     ])
 }
 
-/// The least and the greatest element, 0 among them; where any is no number, neither is.
+/// Returns the least and the greatest of 0 and all elements; NaN if an element is.
 fn range(x: &[f32]) -> (f32, f32) {
     let set = InstructionSet::best();
     let of_part = |x: &[f32]| run_with(set, Range { x });

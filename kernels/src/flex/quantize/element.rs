@@ -1,14 +1,14 @@
-//! Integers of 8 and 16 bits, and the way from floats to them.
+//! 8- and 16-bit integers, and their conversion from floats.
 
 use burn::tensor::{DType, Element};
 
 use crate::spec::quantize::Affine;
 
-/// An integer that a float of single precision holds exactly.
+/// An integer type that f32 represents exactly.
 pub trait Integer: Element + bytemuck::Pod + Ord + Into<i32> {
     const LEAST: Self;
 
-    /// The low bits.
+    /// Truncates to the low bits.
     fn low(wide: i32) -> Self;
 
     #[inline(always)]
@@ -33,7 +33,7 @@ macro_rules! integers {
 
 integers! { u8 i8 u16 i16 }
 
-/// Runs code for the integer type of a dtype, `None` where there is none here.
+/// Runs code for the integer type of a dtype; `None` for other dtypes.
 macro_rules! by_dtype {
     ($dtype:expr, $integer:ident => $run:expr) => {
         match $dtype {
@@ -60,10 +60,10 @@ macro_rules! by_dtype {
 
 pub(crate) use by_dtype;
 
-/// Adding it, then taking it away, rounds to the nearest integer, ties to the even one.
+/// Adding and then subtracting this rounds to the nearest integer, ties to even.
 pub const ROUNDING: f32 = 12_582_912.0;
 
-/// Numbers become integers of some bits by rounding, a zero point, and bounds.
+/// Conversion of scaled floats to integers: rounding, zero point, and clamping.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounding {
     /// The bounds less the zero point.
@@ -74,10 +74,10 @@ pub struct Rounding {
 }
 
 impl Rounding {
-    /// Beyond this zero points are of no type of 16 bits.
+    /// Maximum magnitude of a zero point: larger than any of 16 bits.
     const LARGEST: i64 = 1 << 17;
 
-    /// `None` where the sums would not be exact.
+    /// Returns `None` if the sums would not be exact.
     pub fn new(dtype: DType, bits: u32, zero: i64) -> Option<Self> {
         if bits > 16 || zero.abs() > Self::LARGEST {
             return None;
@@ -91,12 +91,12 @@ impl Rounding {
         })
     }
 
-    /// [`Self::new`] of what integers stand for.
+    /// Returns the rounding of a scale and zero point.
     pub fn of(affine: Affine) -> Option<Self> {
         Self::new(affine.dtype(), affine.bits(), affine.zero())
     }
 
-    /// The same bounds around another zero point, which is a value of 16 bits.
+    /// Returns the same range with another zero point, which is a 16-bit integer.
     #[inline(always)]
     pub fn around(self, zero: f32) -> Self {
         Self {
@@ -106,10 +106,10 @@ impl Rounding {
         }
     }
 
-    /// What is no number becomes 0.
+    /// Converts a float to an integer; NaN becomes 0.
     #[inline(always)]
     pub fn integer<T: Integer>(self, x: f32) -> T {
-        // Bounds are integers, so that rounding leaves no value beyond them.
+        // The bounds are integers, so rounding cannot exceed them.
         let x = if x < self.low { self.low } else { x };
         let x = if x > self.high { self.high } else { x };
         let shifted = (x + ROUNDING) - self.after;

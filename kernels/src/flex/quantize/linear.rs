@@ -14,7 +14,7 @@ use crate::flex::{
 };
 use crate::spec::quantize::Affine;
 
-/// `None` where the floats or integers are others.
+/// Returns `None` for unsupported floats or integers.
 pub fn quantize(x: FlexTensor, to: Affine) -> Option<FlexTensor> {
     let rounding = Rounding::of(to)?;
     let (x, set) = (single(x)?, InstructionSet::best());
@@ -25,7 +25,7 @@ pub fn quantize(x: FlexTensor, to: Affine) -> Option<FlexTensor> {
     }))
 }
 
-/// `None` where the integers are others.
+/// Returns `None` for unsupported integers.
 pub fn dequantize(x: FlexTensor, of: Affine) -> Option<FlexTensor> {
     let (x, set, zero) = (dense(x), InstructionSet::best(), of.zero() as f32);
     by_dtype!(x.dtype(), T => {
@@ -38,7 +38,7 @@ pub fn dequantize(x: FlexTensor, of: Affine) -> Option<FlexTensor> {
     })
 }
 
-/// Scales that differ along neighbouring axes; `None` where they lie otherwise.
+/// Quantizes with scales that differ along adjacent axes; returns `None` for other layouts of scales.
 pub fn quantize_along(
     x: FlexTensor,
     scale: FlexTensor,
@@ -68,7 +68,7 @@ pub fn quantize_along(
     }))
 }
 
-/// Scales that differ along neighbouring axes; `None` where they lie otherwise.
+/// Dequantizes with scales that differ along adjacent axes; returns `None` for other layouts of scales.
 pub fn dequantize_along(
     x: FlexTensor,
     scale: FlexTensor,
@@ -98,17 +98,17 @@ pub fn dequantize_along(
     })
 }
 
-/// Floats of single precision, `None` of double.
+/// Returns the elements in f32, `None` for f64.
 pub fn single(x: FlexTensor) -> Option<FlexTensor> {
     let x = dense(widened(x));
     (x.dtype() == DType::F32).then_some(x)
 }
 
-/// Scales and zero points for places that follow one another, each for as many elements, over and over.
+/// Scales and zero points, each for `inner` consecutive elements, repeated cyclically.
 struct Scales {
     scale: Vec<f32>,
     zero: Vec<f32>,
-    /// How many elements of a place follow one another.
+    /// Number of consecutive elements with the same scale.
     inner: usize,
 }
 
@@ -145,7 +145,7 @@ impl Scales {
         })
     }
 
-    /// The first place, the number of places and the elements of pieces of a part.
+    /// Splits a range of elements into pieces: the index of the first scale, the number of scales, and the elements.
     fn pieces(
         &self,
         first: usize,
@@ -212,7 +212,7 @@ impl<'y, T: Integer> Work for ToFloats<'_, 'y, T> {
     }
 }
 
-/// A scale and a zero point for each element.
+/// One scale and zero point per element.
 struct EachToInteger<'x, 'y, T> {
     x: &'x [f32],
     y: &'y mut Blank<T>,
@@ -236,7 +236,7 @@ impl<'y, T: Integer> Work for EachToInteger<'_, 'y, T> {
     }
 }
 
-/// A scale and a zero point for each element.
+/// One scale and zero point per element.
 struct EachToFloat<'x, 'y, T> {
     x: &'x [T],
     y: &'y mut Blank<f32>,

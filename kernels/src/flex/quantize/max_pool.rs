@@ -1,4 +1,4 @@
-//! MaxPool of integers of 8 and 16 bits.
+//! MaxPool of 8- and 16-bit integers.
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::Shape;
@@ -10,7 +10,7 @@ use crate::flex::memory::SliceWriter;
 use crate::flex::{simd::InstructionSet, simd::MulAdd};
 use crate::spec::window::Window;
 
-/// The greatest of each window of `[batch, channels, rows, columns]`; `None` where the integers are others.
+/// Returns the maximum of each window of `[batch, channels, rows, columns]`; `None` for unsupported integers.
 pub fn max_pool(x: FlexTensor, window: Window<2>, positions: [usize; 2]) -> Option<FlexTensor> {
     let [batch, channels, rows, columns] = x.shape().dims();
     let shape = Shape::from([batch, channels, positions[0], positions[1]]);
@@ -35,14 +35,14 @@ pub fn max_pool(x: FlexTensor, window: Window<2>, positions: [usize; 2]) -> Opti
     })
 }
 
-/// A piece of a row of the result, from the column `place` on.
+/// A piece of a row of the result, from column `place` on.
 struct Row<'a, T> {
     x: &'a [T],
     columns: usize,
     window: Window<2>,
     position: usize,
     place: usize,
-    /// A row with its padding, where the greatest of each column is made.
+    /// A padded row in which the maximum of each column is computed.
     line: &'a mut [T],
     greatest: &'a mut [T],
 }

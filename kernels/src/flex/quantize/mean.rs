@@ -1,4 +1,4 @@
-//! Means of integers that follow one another.
+//! Means of contiguous integers.
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 
@@ -9,10 +9,10 @@ use crate::flex::memory::write_by_index;
 use crate::flex::{simd::InstructionSet, simd::MulAdd};
 use crate::spec::quantize::{Mean, Rounded};
 
-/// Integers whose sum has 32 bits.
+/// Number of integers whose sum fits 32 bits.
 const PART: usize = 1 << 15;
 
-/// The means over the last axes from one on, whose sizes become 1; `None` where the integers are others.
+/// Returns the means over the axes from `mean.axis` on, whose sizes become 1; `None` for unsupported integers.
 pub fn mean(x: FlexTensor, mean: Mean) -> Option<FlexTensor> {
     let Mean {
         of,

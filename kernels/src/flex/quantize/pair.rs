@@ -1,4 +1,4 @@
-//! QLinearAdd and QLinearMul, and the same in steps: integers of two tensors at a time.
+//! QLinearAdd, QLinearMul, and their float counterparts.
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::Shape;
@@ -10,7 +10,7 @@ use crate::flex::memory::{SliceWriter, write_each, write_pairs};
 use crate::flex::{simd::InstructionSet, simd::MulAdd};
 use crate::spec::quantize::{Pair, Step};
 
-/// `None` where the integers are others.
+/// Returns `None` for unsupported integers.
 pub fn combine(a: FlexTensor, b: FlexTensor, pair: Pair) -> Option<FlexTensor> {
     let numbers = Numbers::of(&pair)?;
     if a.dtype() != pair.y.dtype() || b.dtype() != pair.y.dtype() {
@@ -33,11 +33,11 @@ pub fn combine(a: FlexTensor, b: FlexTensor, pair: Pair) -> Option<FlexTensor> {
     })
 }
 
-/// Where the rows of both operands begin that give a row of the result.
+/// Offsets of the rows of both operands for each row of the result.
 struct Rows {
-    /// Elements of a row, which follow one another on each side or are one.
+    /// Number of elements of a row, which are contiguous, or a single one that broadcasts, in each operand.
     length: usize,
-    /// Sizes of the axes before, from the last on, with the steps of both operands.
+    /// Sizes of the axes before, from the last on, and their strides in both operands.
     outer: Vec<(usize, [usize; 2])>,
     steps: [usize; 2],
 }
@@ -61,7 +61,7 @@ impl Rows {
             next = std::array::from_fn(|side| next[side] * own[side]);
             match axes.last_mut() {
                 _ if sizes[axis] == 1 => {}
-                // Together with the axis behind it goes on at the same steps.
+                // The axis continues the one after it, so both are merged.
                 Some((size, inner)) if steps == inner.map(|step| step * *size) => {
                     *size *= sizes[axis]
                 }
@@ -78,7 +78,7 @@ impl Rows {
         Some((Shape::from(sizes), rows))
     }
 
-    /// The elements of one operand for a piece of a row, or the one for all.
+    /// Returns the elements of one operand for a piece of a row, or its single element.
     fn piece<'a, T>(
         &self,
         all: &'a [T],
@@ -96,7 +96,7 @@ impl Rows {
     }
 }
 
-/// The numbers of a [`Pair`] as the loops read them.
+/// The constants of a [`Pair`] as used in the loops.
 #[derive(Clone, Copy)]
 struct Numbers {
     scales: [f32; 2],
@@ -105,7 +105,7 @@ struct Numbers {
     offset: f32,
     ratios: [f32; 2],
     rounding: Rounding,
-    /// Around the zero point of the result.
+    /// Rounding around the zero point of the result.
     around: Rounding,
 }
 

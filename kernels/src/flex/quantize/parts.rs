@@ -1,4 +1,4 @@
-//! Outputs that several threads write in parts, with the processor's instructions.
+//! Outputs that several threads write in parts.
 
 use std::mem::MaybeUninit;
 
@@ -16,10 +16,10 @@ use crate::flex::{
 /// Minimum number of elements of a part, if there are several.
 pub const SHARE: usize = 1 << 15;
 
-/// Elements that are not initialized.
+/// Uninitialized elements.
 pub type Blank<T> = [MaybeUninit<T>];
 
-/// Work on one part, compiled for each set of instructions.
+/// Work on one part, compiled for each instruction set.
 pub trait Work {
     /// Result. Work that writes elements returns them.
     type Output;
@@ -27,7 +27,7 @@ pub trait Work {
     fn run<S: MulAdd>(self) -> Self::Output;
 }
 
-/// Runs work with the instructions of a set.
+/// Runs work with an instruction set.
 #[inline]
 pub fn run_with<W: Work>(set: InstructionSet, work: W) -> W::Output {
     #[inline(always)]
@@ -44,7 +44,7 @@ pub fn run_with<W: Work>(set: InstructionSet, work: W) -> W::Output {
     with_isa!(set, isa => run(isa, work))
 }
 
-/// A tensor of elements that `write` writes, part by part: it gets the index of the first element of a part.
+/// Returns a tensor whose elements `write` initializes part by part. Its argument is the index of the first element of a part.
 pub fn tensor<T: Integer>(
     shape: Shape,
     write: impl for<'p> Fn(usize, &'p mut Blank<T>) -> &'p mut [T] + Send + Sync,
@@ -52,7 +52,7 @@ pub fn tensor<T: Integer>(
     written(shape.num_elements(), write).tensor(shape)
 }
 
-/// Elements that `write` writes, part by part: it gets the index of the first element of a part.
+/// Returns elements that `write` initializes part by part. Its argument is the index of the first element of a part.
 pub fn written<T: bytemuck::Pod + Send + Sync>(
     length: usize,
     write: impl for<'p> Fn(usize, &'p mut Blank<T>) -> &'p mut [T] + Send + Sync,
@@ -60,7 +60,7 @@ pub fn written<T: bytemuck::Pod + Send + Sync>(
     written_in(length, SHARE, write)
 }
 
-/// [`written`] in parts of so many elements.
+/// [`written`] in parts of `share` elements.
 pub fn written_in<T: bytemuck::Pod + Send + Sync>(
     length: usize,
     share: usize,
@@ -79,7 +79,7 @@ pub fn written_in<T: bytemuck::Pod + Send + Sync>(
     })
 }
 
-/// The pieces of rows of `row` elements within a part: the number of the row, the place in it, and the elements of the part.
+/// Splits a part into pieces of rows of `row` elements: the index of the row, the offset in it, and the elements of the part.
 pub fn pieces(
     first: usize,
     length: usize,
@@ -98,7 +98,7 @@ pub fn pieces(
     })
 }
 
-/// The elements of a tensor that is [`dense`].
+/// Returns the elements of a tensor that is [`dense`].
 pub fn elements<T: burn::tensor::Element + bytemuck::Pod>(x: &FlexTensor) -> &[T] {
     let layout = x.layout();
     &x.storage::<T>()[layout.start_offset()..][..layout.num_elements()]

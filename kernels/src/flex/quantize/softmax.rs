@@ -1,4 +1,4 @@
-//! Softmax of integers along rows.
+//! Softmax of quantized rows.
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 
@@ -13,7 +13,7 @@ use crate::flex::{
 };
 use crate::spec::quantize::{Affine, Rounded};
 
-/// Along the last axis; `None` where the integers are others.
+/// Softmax along the last axis; returns `None` for unsupported integers.
 pub fn softmax(x: &FlexTensor, of: Affine, to: Affine, rounded: Rounded) -> Option<FlexTensor> {
     let rounding = Rounding::of(to)?;
     let shape = x.shape();
@@ -31,7 +31,7 @@ pub fn softmax(x: &FlexTensor, of: Affine, to: Affine, rounded: Rounded) -> Opti
     })?
 }
 
-/// Rows with memory for the floats of one.
+/// Rows, with a buffer for the floats of one.
 struct Rows<'x, 'y, X, Y> {
     x: &'x [X],
     y: &'y mut Blank<Y>,

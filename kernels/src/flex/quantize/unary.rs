@@ -1,4 +1,6 @@
-//! Functions of integers: a table for single ones of 8 bits, blocks of floats for others.
+//! Functions of quantized integers.
+//!
+//! 8-bit integers without a bias use a table, others blocks of floats.
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::TensorData;
@@ -18,10 +20,10 @@ use crate::flex::{
 use crate::spec::epilogue::Activation;
 use crate::spec::quantize::{Affine, Function, Unary};
 
-/// Floats of a block, which stays in the nearest cache.
+/// Number of floats in a block, which stays in the L1 cache.
 const BLOCK: usize = 1024;
 
-/// With a bias along the last axis; `None` where the integers are others.
+/// Applies a function, after adding a bias along the last axis; returns `None` for unsupported integers.
 pub fn compute(x: FlexTensor, bias: Option<FlexTensor>, unary: Unary) -> Option<FlexTensor> {
     let rounding = Rounding::of(unary.y)?;
     if x.dtype() != unary.of.dtype() {
@@ -50,7 +52,7 @@ pub fn compute(x: FlexTensor, bias: Option<FlexTensor>, unary: Unary) -> Option<
     })?
 }
 
-/// The bias has an element for each one of a row.
+/// The bias has one value per element of a row.
 fn biased(
     x: &FlexTensor,
     bias: &FlexTensor,
@@ -90,7 +92,7 @@ fn bytes(x: &FlexTensor, activation: Activation, unary: Unary, rounding: Roundin
     FlexTensor::from_data(y)
 }
 
-/// What every byte becomes.
+/// Returns the result for each byte.
 fn table(activation: Activation, unary: Unary, rounding: Rounding) -> [u8; 256] {
     let is_signed = unary.of.dtype().is_int();
     let mut values: [f32; 256] = std::array::from_fn(|byte| {
@@ -114,7 +116,7 @@ pub fn float(integer: f32, of: Affine) -> f32 {
 struct Blocks<'x, 'y, X, Y> {
     x: &'x [X],
     y: &'y mut Blank<Y>,
-    /// As many as there are elements.
+    /// One value per element.
     bias: Option<&'x [f32]>,
     activation: Activation,
     unary: Unary,

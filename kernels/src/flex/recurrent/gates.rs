@@ -1,4 +1,4 @@
-//! What a step does to the rows of one sequence after its products.
+//! Gates of one sequence at one step.
 
 use crate::flex::{
     elementary::activate,
@@ -9,18 +9,18 @@ use crate::spec::recurrent::{Activation, Gru, Lstm, Rnn};
 
 /// The rows of one sequence in one direction.
 pub struct Rows<'a> {
-    /// Which direction it is in the weights.
+    /// Index of the direction in the weights.
     pub direction: usize,
-    /// The products of a step with the recurrent weights; anything after it.
+    /// Products of a step with the recurrent weights. Overwritten.
     pub linear: &'a mut [f32],
-    /// Those of its input, with biases.
+    /// Products of the input of the step, with biases.
     pub projected: &'a [f32],
-    /// What is added to the gates of an LSTM after both.
+    /// Bias that is added to the gates of an LSTM after both products.
     pub bias: Option<&'a [f32]>,
     pub hidden: &'a mut [f32],
 }
 
-/// One gate.
+/// The single gate of an RNN.
 pub fn rnn(rows: Rows<'_>, options: &Rnn) {
     add(rows.linear, rows.projected);
     let activation = options.activations[rows.direction];
@@ -28,7 +28,7 @@ pub fn rnn(rows: Rows<'_>, options: &Rnn) {
     rows.hidden.copy_from_slice(rows.linear);
 }
 
-/// The update and reset gates, which come first.
+/// Update and reset gates of a GRU, which come first.
 pub fn gru_gates(rows: &mut Rows<'_>, options: &Gru) {
     let both = 2 * rows.hidden.len();
     let linear = &mut rows.linear[..both];
@@ -36,7 +36,7 @@ pub fn gru_gates(rows: &mut Rows<'_>, options: &Gru) {
     open(linear, options.activations[rows.direction][0], options.clip);
 }
 
-/// The hidden gate and the new state, from open gates and products with the reset state.
+/// Hidden gate and new state of a GRU, from activated gates and products with the reset state.
 pub fn gru(rows: Rows<'_>, candidate: &mut [f32], options: &Gru) {
     let width = rows.hidden.len();
     add(candidate, &rows.projected[2 * width..]);
@@ -48,7 +48,7 @@ pub fn gru(rows: Rows<'_>, candidate: &mut [f32], options: &Gru) {
     blend(rows.hidden, &rows.linear[..width], candidate);
 }
 
-/// Input, output, forget and cell gates, in this order.
+/// Input, output, forget and cell gates of an LSTM, in this order.
 pub fn lstm(rows: Rows<'_>, memory: &mut [f32], peepholes: Option<&[f32]>, options: &Lstm) {
     let width = memory.len();
     let [gate, candidate, output] = options.activations[rows.direction];
@@ -83,7 +83,7 @@ pub fn lstm(rows: Rows<'_>, memory: &mut [f32], peepholes: Option<&[f32]>, optio
     multiply(rows.hidden, &gates[width..2 * width]);
 }
 
-/// Applies an activation function, between bounds if there is a clip.
+/// Applies an activation function, after clipping if there is a clip.
 fn open(x: &mut [f32], activation: Activation, clip: Option<f32>) {
     if let Some(clip) = clip {
         let clip = f64::from(clip);
@@ -114,17 +114,17 @@ fn open(x: &mut [f32], activation: Activation, clip: Option<f32>) {
 
 compiled_per_set! {
     fn add(to: &mut [f32], x: &[f32]) = add_of;
-    /// `to + a * b`.
+    /// Adds `a * b`.
     fn add_product(to: &mut [f32], a: &[f32], b: &[f32]) = add_product_of;
-    /// `to * x`.
+    /// Multiplies by `x`.
     pub fn multiply(to: &mut [f32], x: &[f32]) = multiply_of;
-    /// `alpha * x + beta`.
+    /// Computes `alpha * x + beta`.
     fn scale(x: &mut [f32], alpha: f32, beta: f32) = scale_of;
-    /// 0 below a number.
+    /// Sets elements below a number to 0.
     fn threshold(x: &mut [f32], alpha: f32) = threshold_of;
-    /// The new state of a GRU.
+    /// Computes the new state of a GRU.
     fn blend(hidden: &mut [f32], update: &[f32], candidate: &[f32]) = blend_of;
-    /// The new memory of an LSTM, from its input, forget and cell gates.
+    /// Computes the new cell state of an LSTM from its input, forget and cell gates.
     fn remember(memory: &mut [f32], gates: [&[f32]; 3], input_forget: bool) = remember_of;
 }
 

@@ -1,4 +1,4 @@
-//! Inputs of all times as rows of one matrix.
+//! Inputs at all times as rows of one matrix.
 
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor};
 
@@ -11,19 +11,19 @@ use crate::{
     },
 };
 
-/// `[times, batch, features]`, or with the batch first, as a matrix that is read where it lies.
+/// `[times, batch, features]`, or batch-first, as a matrix that is read in place.
 pub struct Inputs {
     view: View,
     rows: usize,
     features: usize,
     row_step: usize,
     steps: [usize; 2],
-    /// Of integers of 8 bits.
+    /// Scale of inputs that are quantized to 8 bits.
     scale: f32,
 }
 
 impl Inputs {
-    /// `None` where the tensor is neither of single nor of half precision.
+    /// Returns `None` if the dtype is neither f32 nor of half precision.
     pub fn of(x: &FlexTensor, batch_first: bool) -> Option<Self> {
         let x = widened(x.clone());
         let view = View::of(&x)?;
@@ -55,7 +55,7 @@ impl Inputs {
         })
     }
 
-    /// Brought to 8 bits that span the values up to the end of the longest sequence.
+    /// Quantizes the inputs to 8 bits over their range up to the end of the longest sequence.
     pub fn quantized(x: &FlexTensor, batch_first: bool, lengths: Option<&[usize]>) -> Option<Self> {
         let mut x = widened(x.clone()).to_contiguous();
         let shape = x.shape();
@@ -72,7 +72,7 @@ impl Inputs {
         let values = x.storage_mut::<f32>();
         for time in longest..times {
             for sequence in 0..batch {
-                // What lies behind the end of every sequence has no say in ranges, of which 0 is always part.
+                // Steps after the end of every sequence do not affect the range, which always includes 0.
                 let row = time * steps[0] + sequence * steps[1];
                 values[row * features..][..features].fill(0.0);
             }
@@ -99,13 +99,13 @@ impl Inputs {
         }
     }
 
-    /// How many rows it is to the next time, and to the next sequence.
+    /// Returns the number of rows to the next time, and to the next sequence.
     pub fn steps(&self) -> [usize; 2] {
         self.steps
     }
 }
 
-/// How many steps each sequence has; none where it is negative.
+/// Returns the number of steps of each sequence, `None` if one is negative.
 pub fn lengths(operand: &Given<Flex>) -> Option<Vec<usize>> {
     let Given::Int(tensor) = operand else {
         return None;

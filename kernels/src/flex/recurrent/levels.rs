@@ -1,24 +1,24 @@
-//! Numbers brought to 8 bits that span their values, as floats that hold such integers exactly.
+//! Dynamic quantization to 8 bits, with the integers stored as floats.
 //!
-//! Sums of more than 258 products of them may be rounded, as those of floats are.
+//! Sums of more than 258 products of these may be rounded, as those of floats are.
 
 use crate::flex::{
     quantize::ROUNDING,
     simd::{MulAdd, compiled_per_set},
 };
 
-/// The greatest of 8 bits.
+/// Greatest unsigned 8-bit integer.
 const MOST: f32 = 255.0;
 
-/// Numbers that are compared side by side.
+/// Number of elements that are compared in parallel.
 const LANES: usize = 16;
 
-/// Replaces numbers by integers less their zero point, and gives the scale of these.
+/// Replaces elements by integers less their zero point, and returns their scale.
 pub fn quantize(x: &mut [f32]) -> f32 {
     let mut range = [0.0; 2];
     widen(x, &mut range);
     let scale = match (range[1] - range[0]) / MOST {
-        // Nothing but zeros has any scale.
+        // If all elements are 0, any scale is valid.
         0.0 => 1.0,
         scale => scale,
     };
@@ -30,7 +30,7 @@ pub fn quantize(x: &mut [f32]) -> f32 {
 compiled_per_set! {
     fn widen(x: &[f32], range: &mut [f32; 2]) = widen_of;
     fn round(x: &mut [f32], scale: f32, bounds: [f32; 2]) = round_of;
-    /// Sums of products of integers as floats, by the scales of both.
+    /// Multiplies sums of products of integers by the scales of both operands.
     pub fn scale_columns(x: &mut [f32], scale: f32, columns: &[f32]) = scale_columns_of;
 }
 
@@ -62,7 +62,7 @@ fn greater(a: f32, b: f32) -> f32 {
     if b > a { b } else { a }
 }
 
-/// Bounds that are no numbers, as infinite values make them, bound nothing.
+/// Clamps to bounds. NaN bounds, which infinite values cause, have no effect.
 #[inline(always)]
 fn within(x: f32, bounds: [f32; 2]) -> f32 {
     let x = if x < bounds[0] { bounds[0] } else { x };

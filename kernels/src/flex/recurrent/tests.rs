@@ -1,4 +1,4 @@
-//! Sequences in one call beside walks over tensors, which double precision takes.
+//! Recurrent operators compared with primitives in double precision.
 
 use burn::tensor::{DType, Tensor};
 
@@ -10,7 +10,7 @@ use crate::recurrent::{
 };
 use crate::testing::{near, noise};
 
-/// Times, batch, features and hidden values.
+/// Times, batch, features and hidden sizes.
 const SIZES: [[usize; 4]; 6] = [
     [1, 1, 5, 3],
     [4, 1, 7, 33],
@@ -20,7 +20,7 @@ const SIZES: [[usize; 4]; 6] = [
     [5, 3, 9, 16],
 ];
 
-/// Compares cells that are plain or have every option, with the batch first or not.
+/// Compares cells that are plain or have every option, batch-first or not.
 fn agree(gates: usize, cell: impl Fn(Direction, bool, bool) -> Cell) {
     let run = |case: Case, direction, variant, batch_first| {
         case.run(cell(direction, variant, batch_first))

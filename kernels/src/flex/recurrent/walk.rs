@@ -1,4 +1,4 @@
-//! The steps of a recurrence, in memory that is reused.
+//! The steps of a recurrence, with reused buffers.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ pub struct Walk<'a> {
     pub reversed: bool,
     /// Products of the inputs, for all directions.
     pub projected: &'a [f32],
-    /// Rows of the input from one time to the next, and from one sequence to the next.
+    /// Number of input rows from one time to the next, and from one sequence to the next.
     pub steps: [usize; 2],
     /// Recurrent weights. If a GRU resets the state before the product, those of the hidden gate are separate.
     pub weights: &'a [Right],
@@ -51,10 +51,10 @@ pub struct State {
 }
 
 impl Walk<'_> {
-    /// Writes the outputs of some sequences of the batch, and returns their last states.
+    /// Writes the outputs of some sequences of the batch, and returns their final states.
     ///
-    /// `out` has a row for each time, with the sequences one after another, or, where the batch is the first axis, for each
-    /// sequence and time.
+    /// `out` has a row for each time, with the sequences one after another, or, if the batch is the first axis, for each sequence
+    /// and time.
     pub fn run<'a>(&self, sequences: Range<usize>, out: Unwritten<'a>) -> (State, Written<'a>) {
         let width = self.sizes.hidden;
         let mut out = RunWriter::new(out, width);
@@ -168,7 +168,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The state before the first step.
+    /// Returns the state before the first step.
     pub fn state(&self, sequences: Range<usize>) -> State {
         let (count, width) = (sequences.len(), self.sizes.hidden);
         let [hidden, memory] = self.initial.map(|initial| {
@@ -199,14 +199,14 @@ impl Walk<'_> {
         }
     }
 
-    /// Number of steps of a sequence.
+    /// Returns the number of steps of a sequence.
     fn length(&self, sequence: usize) -> usize {
         let times = self.sizes.times;
         self.lengths
             .map_or(times, |lengths| lengths[sequence].min(times))
     }
 
-    /// Time of a step. A reversed sequence begins at its own end.
+    /// Returns the time of a step. A reversed sequence starts at its own end.
     fn time(&self, step: usize, sequence: usize) -> usize {
         match self.length(sequence).checked_sub(step + 1) {
             Some(time) if self.reversed => time,
@@ -218,7 +218,7 @@ impl Walk<'_> {
         step < self.length(sequence)
     }
 
-    /// Whether the state of a sequence counts as 0 in the range of all states.
+    /// Returns `true` if the state of a sequence counts as 0 in the range of all states.
     fn is_gone(&self, step: usize, sequence: usize) -> bool {
         let keeps_last = matches!(self.cell, Cell::Lstm(options) if options.last_alone);
         let length = self.length(sequence);
@@ -231,7 +231,7 @@ impl Walk<'_> {
         &self.projected[(row * self.sizes.directions + self.direction) * width..][..width]
     }
 
-    /// Row of a sequence in the states.
+    /// Returns the row of a sequence in the states.
     pub fn state_row(&self, sequence: usize) -> usize {
         if self.cell.batch_first() {
             sequence * self.sizes.directions + self.direction
@@ -241,7 +241,7 @@ impl Walk<'_> {
     }
 }
 
-/// Rows of linear parts, hidden states and cell states, sequence by sequence.
+/// Splits accumulators, hidden states and cell states into rows, sequence by sequence.
 fn rows_of<'a>(
     linear: &'a mut [f32],
     hidden: &'a mut [f32],

@@ -1,4 +1,4 @@
-//! Weights of recurrent operators as their products read them.
+//! Weights of recurrent operators, packed for their products.
 
 use std::sync::Arc;
 
@@ -31,11 +31,11 @@ pub struct Weights {
     input: Arc<Right>,
     recurrent: Arc<[Right]>,
     directions: usize,
-    /// Of each column of all directions, where weights are quantized: of the input and of the recurrence.
+    /// Scale of each column of all directions, if weights are quantized: of the input and of the recurrence.
     scales: Option<[Vec<f32>; 2]>,
 }
 
-/// Weights as they come.
+/// Unpacked weights.
 struct Matrices<'a> {
     weight: &'a FlexTensor,
     factors: Option<[&'a FlexTensor; 2]>,
@@ -43,16 +43,16 @@ struct Matrices<'a> {
 
 /// Biases of all directions.
 pub struct Biases {
-    /// What projected inputs begin with.
+    /// Bias of the projected inputs.
     pub input: Option<Vec<f32>>,
     recurrent: Option<Vec<f32>>,
-    /// What is added after both products.
+    /// Bias that is added after both products.
     last: Option<Vec<f32>>,
     width: usize,
 }
 
 impl Weights {
-    /// `None` where a weight is neither of single nor of half precision.
+    /// Returns `None` if the dtype of a weight is neither f32 nor half precision.
     pub fn of(
         operands: &Recurrence<Flex>,
         cell: &Cell,
@@ -111,7 +111,7 @@ impl Weights {
         }
     }
 
-    /// Products of inputs with the weights of all directions, row after row.
+    /// Returns the products of inputs with the weights of all directions, row by row.
     pub fn project(&self, x: &Inputs, bias: Option<&[f32]>) -> Buffer {
         let (x, scale) = (x.matrix(), x.scale());
         let end = ProductEpilogue {
@@ -133,14 +133,14 @@ impl Weights {
         self.scales.is_some()
     }
 
-    /// The scales of the columns of a direction.
+    /// Returns the scales of the columns of a direction.
     pub fn scales(&self, direction: usize) -> Option<&[f32]> {
         let [_, columns] = self.scales.as_ref()?;
         let width = columns.len() / self.directions;
         Some(&columns[direction * width..][..width])
     }
 
-    /// The recurrent weights; those of the hidden gate on their own where a GRU resets the state before it multiplies.
+    /// Returns the recurrent weights. Those of the hidden gate are separate if a GRU resets the state before the product.
     pub fn of_direction(&self, direction: usize) -> &[Right] {
         let count = self.recurrent.len() / self.directions;
         &self.recurrent[direction * count..][..count]
@@ -162,7 +162,7 @@ impl<'a> Matrices<'a> {
         }
     }
 
-    /// `[directions, outputs, inputs]`: integers less their zero points, where they are quantized.
+    /// Returns `[directions, outputs, inputs]`, quantized integers less their zero points.
     fn floats(&self) -> Option<FlexTensor> {
         let Some([_, zero]) = self.factors else {
             return Some(widened(self.weight.clone()));
@@ -191,7 +191,7 @@ impl<'a> Matrices<'a> {
         })
     }
 
-    /// The scale of each column of all directions, where they are quantized.
+    /// Returns the scale of each column of all directions, if the weights are quantized.
     fn scales(&self, sizes: Sizes) -> Option<Vec<f32>> {
         let [scale, _] = self.factors?;
         let width = sizes.gates * sizes.hidden;
@@ -201,9 +201,9 @@ impl<'a> Matrices<'a> {
 }
 
 impl Biases {
-    /// Those of the input and of the recurrence go together, unless a GRU resets its product with a bias.
+    /// Adds the biases of the input and of the recurrence, unless a GRU resets its product with a bias.
     ///
-    /// ONNX Runtime adds them last, which tells on what is rounded to few bits.
+    /// ONNX Runtime adds them last, which affects values that are rounded to few bits.
     pub fn new(bias: Option<&[f32]>, cell: &Cell, sizes: Sizes, are_last: bool) -> Self {
         let width = sizes.gates * sizes.hidden;
         let joined = match cell {
@@ -237,20 +237,20 @@ impl Biases {
         biases
     }
 
-    /// What is added to both products of a direction.
+    /// Returns the bias that is added after both products of a direction.
     pub fn last(&self, direction: usize) -> Option<&[f32]> {
         let bias = self.last.as_ref()?;
         Some(&bias[direction * self.width..][..self.width])
     }
 
-    /// What the products of a direction with the recurrent weights begin with.
+    /// Returns the bias of the products of a direction with the recurrent weights.
     pub fn recurrent(&self, direction: usize) -> Option<&[f32]> {
         let bias = self.recurrent.as_ref()?;
         Some(&bias[direction * self.width..][..self.width])
     }
 }
 
-/// The parts of a recurrent weight `[gates * hidden, hidden]` that are multiplied at once.
+/// Returns the parts of a recurrent weight `[gates * hidden, hidden]` that are multiplied at once.
 fn separate<'a, T: Copy>(matrix: Matrix<'a, T>, cell: &Cell, hidden: usize) -> Vec<Matrix<'a, T>> {
     match cell {
         Cell::Gru(gru) if !gru.linear_before_reset => {

@@ -1,8 +1,8 @@
-//! Spatial index of the kept boxes.
+//! Spatial index of the selected boxes.
 //!
-//! Boxes whose larger sides are about equal are in one grid, in cells of that size by their least corners. A box
-//! overlaps others of the grid in cells around it alone, and none of very different sides by a large share. So a box is
-//! compared with the kept boxes near it, which are few.
+//! Boxes whose larger sides are about equal share a grid, with cells of that size, by their least corners. A box only overlaps
+//! boxes of the adjacent cells, and its overlap with boxes of much larger or smaller sides is below the threshold. So a box is
+//! compared with the few selected boxes near it.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 #[cfg(not(feature = "std"))]
@@ -10,7 +10,7 @@ use num_traits::Float as _;
 
 use super::BoxForm;
 
-/// A box by its least and its greatest coordinates.
+/// A box by its least and greatest coordinates.
 #[derive(Clone, Copy, Debug)]
 pub struct Rectangle {
     x: (f32, f32),
@@ -18,11 +18,11 @@ pub struct Rectangle {
     area: f32,
 }
 
-/// The boxes of one class that are kept so far.
+/// The selected boxes of one class.
 pub struct Kept {
-    /// A box that overlaps one that is kept by more is not kept.
+    /// A box that overlaps a selected one by more is not selected.
     overlap: f32,
-    /// By the exponents of the least powers of two that the sides do not exceed.
+    /// By the exponent of the least power of two that the larger side does not exceed.
     grids: BTreeMap<i32, Grid>,
 }
 
@@ -45,7 +45,7 @@ impl Rectangle {
         Self { x, y, area }
     }
 
-    /// The intersection over the union, or less than any threshold where the boxes are disjoint or empty.
+    /// Returns the intersection over the union, or less than any threshold if the boxes are disjoint or empty.
     fn overlap(&self, other: &Self) -> f32 {
         let common = |a: (f32, f32), b: (f32, f32)| a.1.min(b.1) - a.0.max(b.0);
         let (width, height) = (common(self.x, other.x), common(self.y, other.y));
@@ -63,7 +63,7 @@ impl Rectangle {
         }
     }
 
-    /// The larger side, which single precision may round down.
+    /// Returns the larger side in f64: single precision may round it down.
     fn side(&self) -> f64 {
         let side = |(begin, end): (f32, f32)| f64::from(end) - f64::from(begin);
         side(self.x).max(side(self.y))
@@ -71,7 +71,7 @@ impl Rectangle {
 }
 
 impl Kept {
-    /// `overlap` is not negative.
+    /// `overlap` must not be negative.
     pub fn new(overlap: f32) -> Self {
         Self {
             overlap,
@@ -79,7 +79,7 @@ impl Kept {
         }
     }
 
-    /// Keeps the box unless a kept box overlaps it by more than the threshold. Returns whether it was kept.
+    /// Selects the box unless it overlaps a selected one by more than the threshold. Returns `true` if it was selected.
     pub fn keep(&mut self, rectangle: &Rectangle) -> bool {
         // A box whose area is 0, infinite or NaN has no overlap above any threshold.
         if !(rectangle.area > 0.0 && rectangle.area < f32::INFINITY) {
@@ -88,7 +88,7 @@ impl Kept {
         let overlap = self.overlap;
         let hides = |other: &Rectangle| rectangle.overlap(other) > overlap;
         let side = rectangle.side();
-        // The share of boxes is less than that of their sides, up to roundings of the least of numbers.
+        // The overlap is less than the ratio of the sides, up to rounding of subnormal numbers.
         let least = f64::from(overlap) / 4.0;
         for (&exponent, grid) in &self.grids {
             let largest = power(exponent);
@@ -110,11 +110,11 @@ impl Kept {
 
 impl Grid {
     fn add(&mut self, rectangle: Rectangle, size: f64) {
-        let place = [rectangle.y.0, rectangle.x.0].map(|at| cell(at, size));
-        self.cells.entry(place).or_default().push(rectangle);
+        let key = [rectangle.y.0, rectangle.x.0].map(|at| cell(at, size));
+        self.cells.entry(key).or_default().push(rectangle);
     }
 
-    /// Whether one that may overlap the rectangle is such; cells are of this size.
+    /// Returns `true` if one of the boxes that may overlap the rectangle `hides` it; cells have this size.
     fn any(&self, rectangle: &Rectangle, size: f64, hides: impl Fn(&Rectangle) -> bool) -> bool {
         let range = |(least, greatest): (f32, f32)| {
             let end = cell(greatest, size);
@@ -139,12 +139,12 @@ impl Grid {
     }
 }
 
-/// The number of the cell of this size that a coordinate is in; those very far away are in one.
+/// Returns the index of the cell of this size that contains a coordinate. Very distant coordinates share a cell.
 fn cell(at: f32, size: f64) -> i64 {
     (f64::from(at) / size).floor() as i64
 }
 
-/// The exponent of the least power of two that a positive number does not exceed.
+/// Returns the exponent of the least power of two that a positive number does not exceed.
 fn exponent(side: f64) -> i32 {
     let exponent = (side.to_bits() >> 52) as i32 - 1023;
     if power(exponent) < side {
@@ -154,7 +154,7 @@ fn exponent(side: f64) -> i32 {
     }
 }
 
-/// Powers of two between which floats of single precision are.
+/// Returns a power of two within the range of single precision.
 fn power(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
@@ -168,9 +168,9 @@ mod tests {
         let values: Vec<f32> = noise::<2>([count, 4], 7).into_data().try_to_vec().unwrap();
         let rectangle = |(at, numbers): (usize, &[f32])| {
             let side = sides[at % sides.len()];
-            let place = [numbers[0] * spread, numbers[1] * spread];
+            let corner = [numbers[0] * spread, numbers[1] * spread];
             let size = [numbers[2].abs() * side, numbers[3].abs() * side];
-            Rectangle::new(&[place[0], place[1], size[0], size[1]], BoxForm::Center)
+            Rectangle::new(&[corner[0], corner[1], size[0], size[1]], BoxForm::Center)
         };
         values.chunks_exact(4).enumerate().map(rectangle).collect()
     }

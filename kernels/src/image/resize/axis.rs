@@ -1,4 +1,4 @@
-//! The coordinates of the output in the input along one axis.
+//! Input coordinates of the output elements along one axis.
 
 use super::{Coordinates, Rounding, Target};
 use crate::{ensure, sizes::elements};
@@ -6,19 +6,19 @@ use alloc::vec::Vec;
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
 
-/// One resized axis. Coordinates are computed in f32, as by ONNX Runtime, because rounding decides between neighbours.
+/// One resized axis. Coordinates are computed in f32, as by ONNX Runtime, because rounding decides between neighbors.
 pub struct Axis {
     pub dim: usize,
     pub input: usize,
     pub output: usize,
     pub scale: f32,
-    /// Where each element of the output lies in the input.
+    /// Input coordinate of each output element.
     pub coordinates: Vec<f32>,
     crops: bool,
 }
 
 impl Axis {
-    /// The axes that change, those that shrink most first.
+    /// Returns the axes that change size, those that shrink most first.
     ///
     /// # Panics
     /// If a scale is not positive and finite, or the result exceeds the memory limit.
@@ -56,15 +56,15 @@ impl Axis {
             }
         }
         let shared = shared_scale(dims, axes, target);
-        let extent = |place: usize| {
-            let input = dims[axes[place]];
+        let extent = |at: usize| {
+            let input = dims[axes[at]];
             match target {
                 Target::Scales(scales) => {
-                    let width = scales[place] * input as f32;
-                    (scales[place], width as usize, width)
+                    let width = scales[at] * input as f32;
+                    (scales[at], width as usize, width)
                 }
                 Target::Sizes(sizes) => {
-                    let output = sizes[place];
+                    let output = sizes[at];
                     (output as f32 / input as f32, output, output as f32)
                 }
                 Target::NotLarger(_) | Target::NotSmaller(_) => {
@@ -74,17 +74,17 @@ impl Axis {
             }
         };
         let mut shape = dims.to_vec();
-        for (place, &dim) in axes.iter().enumerate() {
-            shape[dim] = extent(place).1;
+        for (at, &dim) in axes.iter().enumerate() {
+            shape[dim] = extent(at).1;
         }
         // Interpolation is computed in single precision.
         elements(&shape, size_of::<f32>());
         let mut plan = Vec::new();
-        for (place, &dim) in axes.iter().enumerate() {
+        for (at, &dim) in axes.iter().enumerate() {
             let input = dims[dim];
-            let (scale, output, width) = extent(place);
+            let (scale, output, width) = extent(at);
             let crop = if crops && !roi.is_empty() {
-                (roi[place], roi[axes.len() + place])
+                (roi[at], roi[axes.len() + at])
             } else {
                 (0.0, 1.0)
             };
@@ -109,7 +109,7 @@ impl Axis {
         plan
     }
 
-    /// The input element nearest to each coordinate.
+    /// Returns the input element nearest to each coordinate.
     pub fn nearest(&self, rounding: Rounding) -> Vec<i32> {
         let last = self.input as f32 - 1.0;
         let round = |x: f32| match rounding {
@@ -122,7 +122,7 @@ impl Axis {
         self.coordinates.iter().map(index).collect()
     }
 
-    /// Whether each coordinate lies outside the input, where cropping extrapolates.
+    /// Returns for each coordinate whether it is outside the input and extrapolated.
     pub fn outside(&self) -> Vec<bool> {
         let inside = 0.0..=self.input as f32 - 1.0;
         let outside = |x: &f32| self.crops && !inside.contains(x);
@@ -130,7 +130,7 @@ impl Axis {
     }
 }
 
-/// The scale of all axes if the aspect ratio is kept.
+/// Returns the scale of all axes if the aspect ratio is kept.
 fn shared_scale(dims: &[usize], axes: &[usize], target: Target<'_>) -> f32 {
     let scales = |sizes: &[usize]| -> Vec<f32> {
         let scale = |(size, dim): (&usize, &usize)| *size as f32 / dims[*dim] as f32;
@@ -143,7 +143,7 @@ fn shared_scale(dims: &[usize], axes: &[usize], target: Target<'_>) -> f32 {
     }
 }
 
-/// `width` is the size of the output before it was rounded.
+/// Returns the input coordinate of output coordinate `x`; `width` is the size of the output before rounding.
 fn original(
     coordinates: Coordinates,
     x: f32,

@@ -1,4 +1,4 @@
-//! The weights of linear and cubic interpolation.
+//! Weights of linear and cubic interpolation.
 
 use alloc::{vec, vec::Vec};
 use burn::tensor::{DType, Tensor, TensorData};
@@ -8,7 +8,7 @@ use num_traits::Float as _;
 use super::{Axis, Mode, Resize};
 use crate::{product::matmul::product, shape::WithShape, sizes::elements};
 
-/// For each of `count` elements of the input around a coordinate: its index and weight, per element of the output.
+/// Index and weight of each of `count` input elements around a coordinate, per output element.
 pub struct Taps {
     count: usize,
     input: usize,
@@ -17,12 +17,12 @@ pub struct Taps {
     weights: Vec<f32>,
 }
 
-/// With more elements than this, multiplying by a matrix is cheaper than selecting each one.
-const MOST_SELECTED: usize = 4;
+/// Maximum number of selected elements per output. For more, multiplying by a matrix is cheaper.
+const MAX_SELECTED: usize = 4;
 
 impl Taps {
-    pub fn of(axis: &Axis, options: &Resize) -> Self {
-        // A filter that shrinks is wider by the inverse of the scale.
+    pub fn new(axis: &Axis, options: &Resize) -> Self {
+        // When shrinking, the filter is wider by the inverse of the scale.
         let scale = if options.antialias {
             f64::from(axis.scale).min(1.0)
         } else {
@@ -44,29 +44,29 @@ impl Taps {
         for coordinate in &axis.coordinates {
             let base = coordinate.floor();
             let ratio = f64::from(coordinate - base);
-            let places = (0..count as i64).map(|tap| first + tap);
-            let weight = |place: i64| {
-                let outside = !(0..=last).contains(&(base as i64 + place));
+            let offsets = (0..count as i64).map(|tap| first + tap);
+            let weight = |offset: i64| {
+                let outside = !(0..=last).contains(&(base as i64 + offset));
                 if outside && options.exclude_outside {
                     0.0
                 } else {
-                    filter(options.mode, ((place as f64 - ratio) * scale).abs())
+                    filter(options.mode, ((offset as f64 - ratio) * scale).abs())
                 }
             };
-            let weights: Vec<f64> = places.clone().map(weight).collect();
+            let weights: Vec<f64> = offsets.clone().map(weight).collect();
             let sum: f64 = weights.iter().sum();
             let normalize = options.antialias || options.exclude_outside;
             let sum = if normalize && sum != 0.0 { sum } else { 1.0 };
             taps.weights
                 .extend(weights.iter().map(|weight| (weight / sum) as f32));
             taps.indices
-                .extend(places.map(|place| (base as i64 + place).clamp(0, last) as usize));
+                .extend(offsets.map(|offset| (base as i64 + offset).clamp(0, last) as usize));
         }
         taps
     }
 
     pub fn apply<const D: usize>(&self, x: Tensor<D>, dim: usize) -> Tensor<D> {
-        if self.count > MOST_SELECTED {
+        if self.count > MAX_SELECTED {
             self.multiply(x, dim)
         } else {
             self.select(x, dim)
@@ -108,13 +108,13 @@ impl Taps {
         let mut dims = x.dims();
         let rows = dims[..D - 1].iter().product();
         dims[D - 1] = output;
-        // Burn's own function reads beyond rows that are not there.
+        // Burn's own matrix product reads out of bounds if there are no rows.
         let y = product(x.with_shape([rows, self.input]), matrix);
         y.with_shape(dims).swap_dims(dim, D - 1)
     }
 }
 
-/// The weight of an element at `distance` from the coordinate.
+/// Returns the weight of an element at `distance` from the coordinate.
 fn filter(mode: Mode, distance: f64) -> f64 {
     let x = distance;
     match mode {
@@ -156,7 +156,7 @@ mod tests {
             for size in [3, 5, 12] {
                 let target = Target::Sizes(&[size]);
                 let plan = Axis::plan(&[2, 7, 3], &[1], target, &[], options.coordinates);
-                let taps = Taps::of(&plan[0], &options);
+                let taps = Taps::new(&plan[0], &options);
                 let selected = taps.select(x.clone(), 1);
                 near(taps.multiply(x.clone(), 1), selected.into_data(), 1e-6);
             }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use burn::tensor::{DType, Int, Tensor};
 
-use super::{by_grid, pixels, points::Points, taken::Taken};
+use super::{by_grid, pixels, points::Points, weighted_pixels::WeightedPixels};
 use crate::shape::WithShape;
 pub use crate::spec::regions::{Mode, RoiAlign};
 use crate::{
@@ -16,9 +16,10 @@ use crate::{
     widen::widened,
 };
 
-/// The mean or maximum of the points of each element of the regions `[regions, 4]`, x and y of two corners, of `[batch, channels, height, width]`.
+/// Returns the mean or maximum of the sampling points of each output element, for regions `[regions, 4]`, x and y of two corners,
+/// of `[batch, channels, height, width]`.
 ///
-/// The host reads the regions where the device has no body for it.
+/// The host reads the regions if the device has no kernel.
 pub fn roi_align(
     x: Tensor<4>,
     rois: Tensor<2>,
@@ -28,7 +29,7 @@ pub fn roi_align(
     now(roi_align_by(x, rois, batches, options, Blocking))
 }
 
-/// [`roi_align`] without blocking.
+/// Async version of [`roi_align`].
 pub async fn roi_align_async(
     x: Tensor<4>,
     rois: Tensor<2>,
@@ -69,11 +70,11 @@ async fn roi_align_by(
     }
 }
 
-/// Greatest number of points along an axis that a device computes one by one. Mesa's software Vulkan ends the loops of a unit after
-/// 65,535 iterations in all, and goes on with what they have: 256 points along both axes are more.
+/// Maximum number of points along an axis that a device computes one by one. Mesa's software Vulkan stops the loops of a thread
+/// after 65,535 iterations in total and continues with the values so far: 256 points along both axes exceed that.
 const POINTS_ON_DEVICE: usize = 255;
 
-/// The result of the device's kernel, `None` where primitives are to compute it.
+/// Returns the result of the device's kernel, `None` to compute it by primitives.
 fn on_device(
     x: &Tensor<4>,
     rois: &Tensor<2>,
@@ -88,7 +89,7 @@ fn on_device(
     y.tensor().map(Tensor::from_dispatch)
 }
 
-/// [`roi_align`] of operands that are not empty, of which the host reads the regions.
+/// [`roi_align`] of operands that are not empty; the host reads the regions.
 pub async fn by_primitives(
     x: Tensor<4>,
     rois: Tensor<2>,
@@ -149,28 +150,28 @@ pub async fn by_primitives(
             })
         })
         .collect();
-    let cost = |[along, across]: [usize; 2]| along * across * channels.max(FEW_CHANNELS);
+    let cost = |[along, across]: [usize; 2]| along * across * channels.max(MIN_CHANNEL_COST);
     let y = by_grid(&lengths, cost, |cells, [along, across]| {
         let length = along * across;
-        let mut taken = Taken::of(cells.len() * length);
+        let mut gathered = WeightedPixels::with_capacity(cells.len() * length);
         for &cell in cells {
             let region = &regions[cell / (rows * columns)];
             let y = region.y.taps(cell / columns % rows, options.mode);
             let x = region.x.taps(cell % columns, options.mode);
-            taken.take(region.first, width, &y, &x, round);
+            gathered.push(region.first, width, &y, &x, round);
         }
-        taken.read(&pixels, [cells.len(), length], options.mode)
+        gathered.read(&pixels, [cells.len(), length], options.mode)
     });
     let y = y.with_shape([count, rows, columns, channels]);
     y.permute([0, 3, 1, 2]).cast(dtype)
 }
 
-/// As many channels as places and weights of an element of the input take memory.
-const FEW_CHANNELS: usize = 8;
+/// Number of channels whose values take as much memory as the index and the weight of an input element.
+const MIN_CHANNEL_COST: usize = 8;
 
-/// The points of a region.
+/// Sampling points of a region.
 struct Region {
-    /// The first pixel of its image.
+    /// Index of the first pixel of the region's image.
     first: usize,
     y: Points,
     x: Points,
@@ -202,7 +203,7 @@ mod tests {
         [3.0, 1.0, 4.0, 8.0],
     ];
 
-    /// The definition, point by point.
+    /// Returns the result by the definition, point by point.
     fn expected(x: &[f32], dims: [usize; 4], batches: [i32; 5], options: &RoiAlign) -> Vec<f32> {
         let [_, channels, height, width] = dims;
         let [rows, columns] = options.output;
@@ -273,7 +274,7 @@ mod tests {
         }
     }
 
-    /// What ends a process, or takes hours, where each point is computed.
+    /// Computing each point would run out of memory, or take hours.
     #[test]
     fn regions_and_grids_are_as_large_as_floats_go() {
         let x = || noise([2, 2, 8, 8], 1).abs();
@@ -314,7 +315,7 @@ mod tests {
                 };
                 roi_align(x.clone(), float(REGIONS), int([0; 5]), &options)
             };
-            // On GPUs these are computed one by one.
+            // GPUs compute these points one by one.
             let expected = of(256).into_data();
             near(of(300), expected.clone(), 0.02);
             near(of((1 << 15) - 1), expected, 0.02);

@@ -1,8 +1,8 @@
-//! Points of a region along an axis.
+//! Sampling points of a region along an axis.
 //!
-//! Bilinear sampling is separable: what the points of an element of the result have of the input is the product of what
-//! its points along each axis have. So no grid of points is in memory, and the time is bounded by the size of the image:
-//! many points are in sequences of equal distances, of which sums and ends are known.
+//! Bilinear sampling is separable: the weight of an input element in the points of an output element is the product of its
+//! weights along each axis. So no grid of points is stored, and the time is bounded by the size of the image: many points are
+//! handled as arithmetic sequences, whose sums and ends are known.
 
 use alloc::vec::Vec;
 #[cfg(not(feature = "std"))]
@@ -10,17 +10,17 @@ use num_traits::Float as _;
 
 use super::Mode;
 
-/// More points of one element along an axis are not computed one by one.
-const FEW: f64 = 256.0;
+/// Maximum number of points of an output element along an axis that are computed one by one.
+const MAX_SINGLE_POINTS: f64 = 256.0;
 
-/// The points of a region along an axis of the image.
+/// Sampling points of a region along an axis of the image.
 #[derive(Clone, Copy, Debug)]
 pub struct Points {
-    /// Where the region begins.
+    /// Start of the region.
     pub begin: f64,
-    /// How much of the input an element of the result spans.
+    /// Size of an output element in input elements.
     pub bin: f64,
-    /// Points of an element of the result, a whole number.
+    /// Number of points per output element, integral.
     count: f64,
     /// Size of the image along the axis, not 0.
     size: usize,
@@ -28,26 +28,26 @@ pub struct Points {
     round: fn(f64) -> f64,
 }
 
-/// An element of the input that an element of the result has along an axis.
+/// Input element that an output element reads along an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tap {
-    pub place: usize,
-    /// Average: its share of the mean. Max: the greatest and the least weight at a point.
+    pub index: usize,
+    /// Average: weight in the mean. Max: the greatest and the least weight at a point.
     pub weights: [f64; 2],
 }
 
-/// All elements that the points of an element of the result read along an axis.
+/// All input elements that an output element reads along an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Taps {
     pub list: Vec<Tap>,
-    /// Whether all points are inside of the image.
+    /// All points are inside the image.
     pub is_inside: bool,
 }
 
 /// Points between the same two elements, in ascending order.
 #[derive(Clone, Copy, Debug)]
-struct Run {
-    /// The element before them; the one behind is the next, if there is one.
+struct PointRun {
+    /// Element before the points. The next one, if any, is the element after them.
     low: usize,
     count: f64,
     /// Distances of the first and the last point from the element before.
@@ -55,7 +55,7 @@ struct Run {
 }
 
 impl Points {
-    /// `sampling` points for each element, or with 0 as many as it spans elements of the input.
+    /// Uses `sampling` points per output element, or with 0 as many as the input elements that it spans.
     pub fn new(begin: f64, bin: f64, sampling: usize, size: usize, round: fn(f64) -> f64) -> Self {
         let count = match sampling {
             _ if !(begin.is_finite() && bin.is_finite()) => 0.0,
@@ -73,7 +73,7 @@ impl Points {
         }
     }
 
-    /// What the points of an element of the result read.
+    /// Returns the input elements that the points of output element `cell` read.
     pub fn taps(&self, cell: usize, mode: Mode) -> Taps {
         let (mut inside, mut list) = (0.0, Vec::new());
         self.runs(cell, |run| {
@@ -100,17 +100,17 @@ impl Points {
         }
     }
 
-    /// The points of an element of the result that are inside of the image.
-    fn runs(&self, cell: usize, run: impl FnMut(Run)) {
-        if self.count <= FEW {
+    /// Calls `run` on the points of an output element that are inside the image.
+    fn runs(&self, cell: usize, run: impl FnMut(PointRun)) {
+        if self.count <= MAX_SINGLE_POINTS {
             self.one_by_one(cell, run);
         } else {
             self.sequences(cell, run);
         }
     }
 
-    /// Coordinates are computed as by ONNX Runtime, because rounding decides what is outside.
-    fn one_by_one(&self, cell: usize, mut run: impl FnMut(Run)) {
+    /// Coordinates are computed as by ONNX Runtime, because rounding decides which points are outside.
+    fn one_by_one(&self, cell: usize, mut run: impl FnMut(PointRun)) {
         let round = self.round;
         let begin = round(self.begin + round(cell as f64 * self.bin));
         let (size, last) = (self.size as f64, (self.size - 1) as f64);
@@ -122,7 +122,7 @@ impl Points {
             }
             let point = point.clamp(0.0, last);
             let low = point.floor();
-            run(Run {
+            run(PointRun {
                 low: low as usize,
                 count: 1.0,
                 ends: [round(point - low); 2],
@@ -130,7 +130,7 @@ impl Points {
         }
     }
 
-    fn sequences(&self, cell: usize, mut run: impl FnMut(Run)) {
+    fn sequences(&self, cell: usize, mut run: impl FnMut(PointRun)) {
         let step = self.bin / self.count;
         let mut first = self.begin + cell as f64 * self.bin + step / 2.0;
         if step < 0.0 {
@@ -151,7 +151,7 @@ impl Points {
                 _ if edge == self.size => 0.0,
                 _ => (first + at * step - low as f64).clamp(0.0, 1.0),
             };
-            run(Run {
+            run(PointRun {
                 low,
                 count: end - begin,
                 ends: [from(begin), from(end - 1.0)],
@@ -161,23 +161,24 @@ impl Points {
     }
 }
 
-fn add(list: &mut Vec<Tap>, place: usize, share: f64) {
-    weights(list, place, [0.0; 2])[0] += share;
+fn add(list: &mut Vec<Tap>, index: usize, share: f64) {
+    weights(list, index, [0.0; 2])[0] += share;
 }
 
-fn reach(list: &mut Vec<Tap>, place: usize, [greatest, least]: [f64; 2]) {
-    let [high, low] = weights(list, place, [greatest, least]);
+fn reach(list: &mut Vec<Tap>, index: usize, [greatest, least]: [f64; 2]) {
+    let [high, low] = weights(list, index, [greatest, least]);
     (*high, *low) = (high.max(greatest), low.min(least));
 }
 
-/// The weights of an element, at first these. Points are in order, so that an element is among the last ones.
-fn weights(list: &mut Vec<Tap>, place: usize, first: [f64; 2]) -> &mut [f64; 2] {
+/// Returns the weights of an element, initially `first`. Points are in order, so the element is among the last ones if it is in
+/// the list.
+fn weights(list: &mut Vec<Tap>, index: usize, first: [f64; 2]) -> &mut [f64; 2] {
     let last = list.len().saturating_sub(3);
-    let found = list[last..].iter().position(|tap| tap.place == place);
+    let found = list[last..].iter().position(|tap| tap.index == index);
     let at = found.map_or(list.len(), |at| last + at);
     if at == list.len() {
         let weights = first;
-        list.push(Tap { place, weights });
+        list.push(Tap { index, weights });
     }
     &mut list[at].weights
 }
@@ -190,20 +191,20 @@ mod tests {
         Points::new(begin, bin, sampling, size, |value| value)
     }
 
-    /// Whether sequences have the weights that points one by one have.
+    /// Checks that sequences have the same weights as points one by one.
     fn agree(points: Points, cell: usize) {
         for mode in [Mode::Average, Mode::Max] {
             let mut found = Vec::new();
             for few in [true, false] {
                 let mut weights = vec![[0.0, f64::from(mode == Mode::Max)]; points.size];
                 let mut inside = 0.0;
-                let run = |run: Run| {
+                let run = |run: PointRun| {
                     inside += run.count;
                     let high = (run.low + 1).min(points.size - 1);
-                    for (place, ends) in
+                    for (index, ends) in
                         [(run.low, run.ends.map(|end| 1.0 - end)), (high, run.ends)]
                     {
-                        let [sum, least] = &mut weights[place];
+                        let [sum, least] = &mut weights[index];
                         match mode {
                             Mode::Average => *sum += run.count * (ends[0] + ends[1]) / 2.0,
                             Mode::Max => {
@@ -260,7 +261,7 @@ mod tests {
             let taps = points.taps(0, Mode::Average);
             taps.list
                 .iter()
-                .map(|tap| (tap.place, tap.weights[0]))
+                .map(|tap| (tap.index, tap.weights[0]))
                 .collect()
         };
         assert_eq!(
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_points_are_any() {
+    fn any_number_of_points() {
         for bin in [
             1e12,
             1e30,
@@ -298,7 +299,7 @@ mod tests {
                     for mode in [Mode::Average, Mode::Max] {
                         let taps = points(begin, bin, sampling, 8).taps(0, mode);
                         for tap in taps.list {
-                            assert!(tap.place < 8);
+                            assert!(tap.index < 8);
                             assert!(
                                 tap.weights
                                     .iter()

@@ -15,15 +15,15 @@ use crate::{
     spec::indices::Axis,
 };
 
-/// The greatest element of each of `output` rows and columns of the regions `[regions, 5]`, batch and x and y of the first and last elements,
-/// of `[batch, channels, height, width]`; zero where there is none.
+/// Returns the greatest element of each cell of a grid of `output` rows and columns over each region; 0 for empty cells.
 ///
-/// The host reads the regions where the device has no body for it.
+/// Regions are `[regions, 5]`: batch, and x and y of the first and last elements, of `[batch, channels, height, width]`. The host
+/// reads the regions if the device has no kernel.
 pub fn max_roi_pool(x: Tensor<4>, rois: Tensor<2>, output: [usize; 2], scale: f32) -> Tensor<4> {
     now(max_roi_pool_by(x, rois, output, scale, Blocking))
 }
 
-/// [`max_roi_pool`] without blocking.
+/// Async version of [`max_roi_pool`].
 pub async fn max_roi_pool_async(
     x: Tensor<4>,
     rois: Tensor<2>,
@@ -64,7 +64,7 @@ async fn max_roi_pool_by(
     }
 }
 
-/// None where the host has to read the regions.
+/// `None`: the host has to read the regions.
 fn on_device(
     x: &Tensor<4>,
     rois: &Tensor<2>,
@@ -77,7 +77,7 @@ fn on_device(
     y.tensor().map(Tensor::from_dispatch)
 }
 
-/// [`max_roi_pool`] of operands that are not empty, of which the host reads the regions.
+/// [`max_roi_pool`] of operands that are not empty; the host reads the regions.
 pub async fn on_host(
     x: Tensor<4>,
     rois: Tensor<2>,
@@ -118,8 +118,10 @@ pub async fn on_host(
             return Tensor::zeros(shape, (&pixels.device(), pixels.dtype()));
         }
         let chosen = chosen.iter().map(|&at| &regions[at]);
-        let places = chosen.clone().flat_map(|region| region.places(grid, width));
-        let read = pixels.clone().select(0, ints(places.collect(), &pixels));
+        let indices = chosen
+            .clone()
+            .flat_map(|region| region.pixel_indices(grid, width));
+        let read = pixels.clone().select(0, ints(indices.collect(), &pixels));
         let read = read.with_shape([shape[0] * shape[1], grid[0], shape[2], grid[1], channels]);
         let empty: Vec<bool> = chosen.flat_map(Region::empty).collect();
         let empty = TensorData::new(empty, [shape[0], shape[1], shape[2], 1]);
@@ -130,17 +132,17 @@ pub async fn on_host(
     y.permute([0, 3, 1, 2])
 }
 
-/// Where a region's windows begin and end.
+/// Bounds of the windows of a region.
 struct Region {
-    /// The first pixel of its image.
+    /// Index of the first pixel of the region's image.
     first: usize,
     rows: Vec<(usize, usize)>,
     columns: Vec<(usize, usize)>,
 }
 
 impl Region {
-    /// The pixels of all windows; short ones repeat their last.
-    fn places(&self, grid: [usize; 2], width: usize) -> Vec<i32> {
+    /// Returns the pixels of all windows; shorter ones repeat their last pixel.
+    fn pixel_indices(&self, grid: [usize; 2], width: usize) -> Vec<i32> {
         let along = |windows: &[(usize, usize)], length: usize| -> Vec<usize> {
             let spread = |&(begin, end): &(usize, usize)| {
                 let last = end.max(begin + 1) - 1;
@@ -159,7 +161,7 @@ impl Region {
             .collect()
     }
 
-    /// Which windows have no element.
+    /// Returns for each window whether it is empty.
     fn empty(&self) -> impl Iterator<Item = bool> {
         let none = |&(begin, end): &(usize, usize)| begin == end;
         self.rows
@@ -168,7 +170,8 @@ impl Region {
     }
 }
 
-/// The parts of the elements from `first` to `last`, as far as they lie within `size`; an empty part begins at an element too.
+/// Divides the elements from `first` to `last` into `count` windows, clipped to `size`; the start of an empty window is an
+/// element too.
 fn windows(
     first: f64,
     last: f64,
@@ -198,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_share_what_they_both_touch() {
+    fn windows_share_elements_that_both_contain() {
         let rois = float([[0f32, 0.0, 0.0, 2.0, 2.0], [1.0, 1.0, 0.0, 3.0, 1.0]]);
         let y = max_roi_pool(image(), rois, [2, 2], 1.0);
         let expected = [
@@ -209,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_is_zero() {
+    fn points_outside_are_zero() {
         let rois = float([[0f32, 2.0, 1.0, 5.0, 1.0], [0.0, 9.0, 9.0, 9.0, 9.0]]);
         let y = max_roi_pool(image(), rois, [1, 2], 1.0);
         same(y, [[[[-23f32, 0.0]]], [[[0.0, 0.0]]]]);

@@ -1,4 +1,4 @@
-//! Pooling over all spatial axes at once.
+//! Pools over all spatial axes.
 
 use burn::tensor::{
     Tensor,
@@ -12,7 +12,7 @@ use crate::{
     widen::widened,
 };
 
-/// The mean of each channel; every spatial size becomes 1.
+/// Returns the mean of each channel; every spatial size becomes 1.
 pub fn global_average_pool<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     let (dtype, shape) = (x.dtype(), shape(&x));
     if shape.contains(&0) {
@@ -21,7 +21,7 @@ pub fn global_average_pool<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     flat(widened(x)).mean_dim(2).with_shape(shape).cast(dtype)
 }
 
-/// The largest element of each channel; every spatial size becomes 1.
+/// Returns the largest element of each channel; every spatial size becomes 1.
 pub fn global_max_pool<const D: usize, K: Ordered>(x: Tensor<D, K>) -> Tensor<D, K> {
     let shape = shape(&x);
     if shape.contains(&0) {
@@ -30,7 +30,7 @@ pub fn global_max_pool<const D: usize, K: Ordered>(x: Tensor<D, K>) -> Tensor<D,
     flat(x).max_dim(2).with_shape(shape)
 }
 
-/// The `p`-norm of each channel; every spatial size becomes 1.
+/// Returns the `p`-norm of each channel; every spatial size becomes 1.
 pub fn global_lp_pool<const D: usize>(x: Tensor<D>, p: u32) -> Tensor<D> {
     let (dtype, shape) = (x.dtype(), shape(&x));
     if shape.contains(&0) {
@@ -40,7 +40,7 @@ pub fn global_lp_pool<const D: usize>(x: Tensor<D>, p: u32) -> Tensor<D> {
     root(sums, p).with_shape(shape).cast(dtype)
 }
 
-/// `[batch, channels, elements]`. Fails if a channel has no elements, as in ONNX Runtime.
+/// Flattens to `[batch, channels, elements]`. Fails if a channel has no elements, as ONNX Runtime does.
 fn flat<const D: usize, K: Basic>(x: Tensor<D, K>) -> Tensor<3, K> {
     let dims = x.dims();
     ensure!(
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn each_channel_becomes_one_number() {
+    fn each_channel_becomes_one_element() {
         same(global_average_pool(pairs()), [[[[2.5f32]], [[-1.75]]]]);
         same(global_max_pool(pairs()), [[[[4f32]], [[0.0]]]]);
         near(

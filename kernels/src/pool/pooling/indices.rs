@@ -1,4 +1,4 @@
-//! Max pooling that also tells where each maximum was.
+//! Max pooling with the index of each maximum.
 
 use burn::tensor::{DType, Int, Tensor, kind::Ordered};
 
@@ -6,16 +6,16 @@ use super::{lowest, pad, pooled_shape, taps};
 use crate::shape::{WithShape, empty};
 use crate::{convolution::window::Window, dtype::lowered};
 
-/// Which spatial axis of an index varies fastest.
+/// The spatial axis that varies fastest in an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StorageOrder {
-    /// The last one.
+    /// The last axis.
     RowMajor,
-    /// The first one.
+    /// The first axis.
     ColumnMajor,
 }
 
-/// The largest element of each window, and the index of the first of those that are equal to it, in memory.
+/// Returns the largest element of each window, and the index of the first of equal ones in memory order.
 pub fn max_pool_with_indices<const D: usize, const S: usize, K: Ordered>(
     x: Tensor<D, K>,
     window: Window<S>,
@@ -34,21 +34,21 @@ pub fn max_pool_with_indices<const D: usize, const S: usize, K: Ordered>(
     let mut values = pad(x, &window, &shape, lowest);
     let padded = values.dims() != dims;
     let mut indices = pad(positions, &window, &shape, PADDING);
-    // From the last axis on, so that of equal elements the first in memory is found, in either order of storage.
+    // From the last axis on, so that of equal elements the first in memory is found, in either storage order.
     for axis in (0..S).rev() {
         let positions = shape[2 + axis];
         let pairs =
             taps(&values, &window, axis, positions).zip(taps(&indices, &window, axis, positions));
         (values, indices) = pairs
-            .reduce(|(best, place), (value, index)| {
+            .reduce(|(best, best_index), (value, index)| {
                 let mut better = value.clone().greater(best.clone());
                 if padded {
-                    // The lowest value may stand in the input too, and wins against padding.
-                    better = better.bool_or(place.clone().equal_scalar(PADDING as i32));
+                    // The lowest value may be an element of the input too, and wins over padding.
+                    better = better.bool_or(best_index.clone().equal_scalar(PADDING as i32));
                 }
                 (
                     best.mask_where(better.clone(), value),
-                    place.mask_where(better, index),
+                    best_index.mask_where(better, index),
                 )
             })
             .expect("a kernel has elements");
@@ -58,7 +58,7 @@ pub fn max_pool_with_indices<const D: usize, const S: usize, K: Ordered>(
 
 const PADDING: f32 = -1.0;
 
-/// The index of every element of `x`.
+/// Returns the index of every element of `x`.
 fn positions<const D: usize, K: Ordered>(x: &Tensor<D, K>, order: StorageOrder) -> Tensor<D, Int> {
     let dims = x.dims();
     let device = x.device();

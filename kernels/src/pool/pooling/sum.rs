@@ -1,4 +1,4 @@
-//! Average and norm over each window.
+//! Mean and norm of each window.
 
 use alloc::vec::Vec;
 use burn::tensor::{Tensor, TensorData, module, ops::AvgPoolOptions};
@@ -11,7 +11,7 @@ use crate::{
     widen::widened,
 };
 
-/// The mean of each window; `include_padding` counts the zeros of the padding too, but nothing that lies beyond it.
+/// Returns the mean of each window. `include_padding` also counts the zeros of the padding, but nothing beyond it.
 pub fn average_pool<const D: usize, const S: usize>(
     x: Tensor<D>,
     window: Window<S>,
@@ -48,7 +48,7 @@ pub fn average_pool<const D: usize, const S: usize>(
     y.cast(dtype)
 }
 
-/// The `p`-norm of each window.
+/// Returns the `p`-norm of each window.
 pub fn lp_pool<const D: usize, const S: usize>(
     x: Tensor<D>,
     window: Window<S>,
@@ -63,7 +63,7 @@ pub fn lp_pool<const D: usize, const S: usize>(
     root(sum(power(widened(x), p), window, shape), p).cast(dtype)
 }
 
-/// `|x|^p`.
+/// Returns `|x|^p`.
 pub(super) fn power<const D: usize>(x: Tensor<D>, p: u32) -> Tensor<D> {
     match p {
         1 => x.abs(),
@@ -72,7 +72,7 @@ pub(super) fn power<const D: usize>(x: Tensor<D>, p: u32) -> Tensor<D> {
     }
 }
 
-/// The `p`-th root of `x`.
+/// Returns the `p`-th root of `x`.
 pub(super) fn root<const D: usize>(x: Tensor<D>, p: u32) -> Tensor<D> {
     match p {
         1 => x,
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beyond_the_padding_never_counts() {
+    fn elements_beyond_the_padding_never_count() {
         let x = float::<3>([[[2f32, 4.0, 6.0, 8.0]]]);
         let window = Window::new([3]).strides([2]);
         same(average_pool(x, window, true, true), [[[4f32, 7.0]]]);

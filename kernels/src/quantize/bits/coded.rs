@@ -1,4 +1,4 @@
-//! Matrices of few bits in the memory of a device.
+//! Packed 2-, 4- or 8-bit weights in the memory of a device.
 
 use alloc::{vec, vec::Vec};
 use burn::module::Module;
@@ -9,12 +9,12 @@ use crate::{
     spec::bits::{BitMatrix, Blocks, PANEL, ZeroPoints},
 };
 
-/// The panels of a [`BitMatrix`] as tensors, of whose outputs those beyond the last are 0.
+/// The panels of a [`BitMatrix`] as tensors, padded with outputs of value 0.
 #[derive(Module, Debug)]
 pub struct Coded {
-    /// For each panel, block and 32 bits of the block, those of each output.
+    /// Codes for each panel, block, 32 bits of the block, and output.
     pub(crate) codes: Tensor<1, Int>,
-    /// For each panel and block, the scale and the zero point of each output.
+    /// Scale and zero point for each panel, block and output.
     pub(crate) scales: Tensor<1>,
     pub(crate) zeros: Tensor<1>,
     #[module(skip)]
@@ -22,7 +22,7 @@ pub struct Coded {
 }
 
 impl Coded {
-    /// A matrix on a device that multiplies with it, if its inputs are in the order of the file.
+    /// Copies a matrix to a device that has a kernel for it, if its inputs are in the order of the file.
     pub fn new(matrix: &BitMatrix, device: &Device) -> Option<Self> {
         let panels = matrix.panels();
         if !runs_cubes(device) || panels.order.is_some() || panels.codes.is_empty() {

@@ -1,4 +1,4 @@
-//! Matrices of few bits in the order in which products on CPUs read them.
+//! Packed 2-, 4- or 8-bit weights in the layout of CPU products.
 
 use alloc::{borrow::Cow, sync::Arc, vec, vec::Vec};
 
@@ -12,29 +12,29 @@ use crate::{
     spec::indices::Axis,
 };
 
-/// The longest block whose operand may be rounded to 8 bits: sums of such a block have 16.
-pub const LONGEST: usize = 256;
+/// Maximum size of a block whose operand may be rounded to 8 bits: its sums fit 16 bits.
+pub const MAX_BYTE_BLOCK: usize = 256;
 
-/// What a file has of a matrix of few bits.
+/// A packed matrix as stored in a file.
 #[derive(Clone, Debug)]
 pub struct BitData {
-    /// Each output's blocks, lowest bits first.
+    /// Blocks of each output, lowest bits first.
     pub codes: TensorData,
     pub scales: TensorData,
-    /// In as many bits as the codes, each output beginning with a byte, if they are bytes, else floats; without
-    /// them, the middle of the range.
+    /// Zero points: packed with the same number of bits as the codes, each output starting at a byte, or floats. The middle of
+    /// the range by default.
     pub zeros: Option<TensorData>,
-    /// The group of each input, whose scale and zero point it has, if groups are not the blocks.
+    /// Group of each input, which determines its scale and zero point, if groups are not the blocks.
     pub groups: Option<TensorData>,
 }
 
 impl BitMatrix {
-    /// Whether the device has a body for products with such a matrix.
+    /// Returns `true` if the device has a kernel for products with such a matrix.
     pub fn is_for(device: &Device) -> bool {
         Runtime::of(device) == Runtime::Flex
     }
 
-    /// Fails where data do not fit the blocks.
+    /// Fails unless the data fit the blocks.
     #[inline(never)]
     pub fn new(blocks: Blocks, data: BitData) -> Self {
         let Blocks {
@@ -67,7 +67,7 @@ impl BitMatrix {
                 (of_block, Some(order))
             }
         };
-        let lines = Lines {
+        let lines = PanelSource {
             outputs,
             groups,
             of_block: &of_block,
@@ -103,12 +103,12 @@ impl BitMatrix {
         }
     }
 
-    /// For operands that are rounded to 8 bits, block by block.
+    /// Selects products whose operands are rounded to 8 bits, block by block.
     pub fn in_bytes(self) -> Self {
         let Self { panels, .. } = &self;
         let is_whole = !matches!(panels.zeros, ZeroPoints::Floats(_));
         ensure!(
-            is_whole && panels.blocks.size <= LONGEST && panels.order.is_none(),
+            is_whole && panels.blocks.size <= MAX_BYTE_BLOCK && panels.order.is_none(),
             "operands of {:?} are not rounded",
             panels.blocks
         );
@@ -118,7 +118,7 @@ impl BitMatrix {
         }
     }
 
-    /// The matrix in f32, `[inputs, outputs]`.
+    /// Returns the matrix in f32, `[inputs, outputs]`.
     #[inline(never)]
     pub fn floats(&self, device: &Device) -> Tensor<2> {
         let of = &*self.panels;
@@ -130,11 +130,11 @@ impl BitMatrix {
         } = of.blocks;
         let mut values = vec![0f32; inputs * outputs];
         let words = size * bits / u32::BITS as usize;
-        for place in 0..of.count * size {
-            let Some(input) = of.input(place) else {
+        for element in 0..of.count * size {
+            let Some(input) = of.input(element) else {
                 continue;
             };
-            let (block, first) = (place / size, place % size * bits);
+            let (block, first) = (element / size, element % size * bits);
             for output in 0..outputs {
                 let (panel, lane) = (output / PANEL, output % PANEL);
                 let at = panel * of.count + block;
@@ -153,7 +153,7 @@ impl BitMatrix {
     }
 }
 
-/// Inputs ordered by their groups: the group of each block, and the input of each place.
+/// Orders inputs by their groups. Returns the group of each block, and the input at each index of the new order.
 fn sorted(of_input: &TensorData, blocks: Blocks) -> (Vec<usize>, Vec<Option<u32>>) {
     let axis = Axis {
         number: 1,
@@ -203,20 +203,20 @@ fn floats(data: &TensorData) -> Cow<'_, [f32]> {
     }
 }
 
-/// The code number `at` of some bytes.
+/// Returns code `at` of packed bytes.
 fn code(bytes: &[u8], at: usize, bits: usize) -> u8 {
     (bytes[at * bits / 8] >> (at * bits % 8)) & (u8::MAX >> (8 - bits))
 }
 
-/// Where lines come from.
-struct Lines<'a> {
+/// Layout of the source that panels are built from.
+struct PanelSource<'a> {
     outputs: usize,
     groups: usize,
     of_block: &'a [usize],
 }
 
-impl Lines<'_> {
-    /// For each panel and block, `of` the place of each output's group among those of all outputs.
+impl PanelSource<'_> {
+    /// Returns for each panel and block the value of `of` at each output's index among those of all outputs and groups.
     fn each<T: Copy + Default>(&self, of: impl Fn(usize) -> T) -> Vec<[T; PANEL]> {
         let mut lines = Vec::with_capacity(self.outputs.div_ceil(PANEL) * self.of_block.len());
         for first in (0..self.outputs).step_by(PANEL) {
@@ -230,7 +230,7 @@ impl Lines<'_> {
         lines
     }
 
-    /// [`each`](Self::each), in lines of memory.
+    /// [`each`](Self::each), aligned to cache lines.
     fn lines<T: Copy + Default>(&self, of: impl Fn(usize) -> T) -> Vec<Line<T>> {
         self.each(of).into_iter().map(Line).collect()
     }

@@ -1,4 +1,4 @@
-//! Convolutions.
+//! Integer convolutions.
 
 use burn::tensor::{DType, FloatDType, Int, Tensor, ops::ConvOptions};
 
@@ -15,7 +15,7 @@ use crate::{
     spec::{operand, row_or_scalar, shaped},
 };
 
-/// The zero points of the input, and of the weight: a common one, or one for each output.
+/// Zero points of the input, and of the weight: a common one, or one per output channel.
 pub type Zeros = (Option<Tensor<1, Int>>, Option<Tensor<1, Int>>);
 
 macro_rules! convolutions {
@@ -36,7 +36,7 @@ macro_rules! convolutions {
                 })
         }
 
-        /// QLinearConv: the convolution with a bias of sums, by the scale and zero point of the result.
+        /// QLinearConv: the convolution with a bias of the accumulators, in the scale and zero point of the result.
         #[inline(never)]
         pub fn $quantized(
             x: Tensor<$rank, Int>,
@@ -70,14 +70,14 @@ convolutions! {
     conv_integer3d qlinear_conv3d conv3d 5 3;
 }
 
-/// A bias, the scales of both operands and of the result, and the zero point of the result.
+/// Bias, scales of both operands and of the result, and zero point of the result.
 type Ends = (
     Option<Tensor<1, Int>>,
     [Option<Tensor<1>>; 3],
     Option<Tensor<1, Int>>,
 );
 
-/// The convolution by a body of the backend, if it has one.
+/// Computes the convolution by a kernel of the backend, if it has one.
 fn bytes<const D: usize, const S: usize>(
     x: &Tensor<D, Int>,
     weight: &Weight<D>,
@@ -148,7 +148,7 @@ fn bytes<const D: usize, const S: usize>(
     }
 }
 
-/// Numbers of the last axes, and of those that are not there.
+/// Extends the values of the last axes to three axes, with `other` for the missing ones.
 fn on_three_axes<T: Copy, const S: usize>(numbers: [T; S], other: T) -> [T; 3] {
     core::array::from_fn(|axis| {
         let at = (axis + S).checked_sub(3);
@@ -156,7 +156,7 @@ fn on_three_axes<T: Copy, const S: usize>(numbers: [T; S], other: T) -> [T; 3] {
     })
 }
 
-/// The sums by primitives.
+/// Computes the accumulators by primitives.
 fn sums<const D: usize>(
     x: Tensor<D, Int>,
     weight: Tensor<D, Int>,
@@ -176,7 +176,7 @@ fn sums<const D: usize>(
     float_to_int(conv(x.cast(float), weight.cast(float)), DType::I32)
 }
 
-/// Numbers of outputs, on the axis of channels.
+/// Shapes one value per output to the axis of channels.
 fn along_outputs<const D: usize, K: burn::tensor::kind::Basic>(x: Tensor<1, K>) -> Tensor<D, K> {
     let mut shape = [1; D];
     shape[1] = x.dims()[0];

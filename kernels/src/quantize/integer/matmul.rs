@@ -1,4 +1,4 @@
-//! Products of matrices.
+//! Integer matrix products.
 
 use burn::tensor::{DType, FloatDType, Int, Tensor};
 
@@ -38,7 +38,7 @@ pub fn matmul_integer<const A: usize, const B: usize, const O: usize>(
     }
 }
 
-/// QLinearMatMul, and QGemm with its bias of sums: the product by the scale and zero point of the result.
+/// QLinearMatMul, and QGemm with its bias of accumulators: the product in the scale and zero point of the result.
 #[inline(never)]
 pub fn qlinear_matmul<const A: usize, const B: usize, const O: usize>(
     a: Tensor<A, Int>,
@@ -73,8 +73,8 @@ pub fn qlinear_matmul<const A: usize, const B: usize, const O: usize>(
     }
 }
 
-/// MatMulIntegerToFloat, and QGemm without a scale of the result: the product by the scales of both operands, with a
-/// bias of sums or floats.
+/// MatMulIntegerToFloat, and QGemm without a scale of the result: the product times the scales of both operands, with a bias of
+/// accumulators or floats.
 #[inline(never)]
 pub fn matmul_to_float<const A: usize, const B: usize, const O: usize>(
     a: Tensor<A, Int>,
@@ -102,7 +102,7 @@ pub fn matmul_to_float<const A: usize, const B: usize, const O: usize>(
     );
     let scales = || [Some(left.clone()), Some(right.clone()), None];
     let y = match (&sums_bias, &bias) {
-        // What is not of single precision is rounded behind the sum.
+        // Other dtypes are rounded after the sum.
         _ if left.dtype() != DType::F32 => Outcome::Declined,
         (None, bias) => bytes(&a, &b, &zeros, bias.clone(), scales(), None, Ending::Floats),
         (sums, None) => bytes(&a, &b, &zeros, sums.clone(), scales(), None, Ending::Floats),
@@ -114,7 +114,7 @@ pub fn matmul_to_float<const A: usize, const B: usize, const O: usize>(
     }
 }
 
-/// DynamicQuantizeMatMul: the product with `a` brought to 8 bits that span its values; scale, zero point and bias come shaped so
+/// DynamicQuantizeMatMul: the product with `a` quantized to 8 bits over its range. Callers shape scale, zero point and bias so
 /// that they broadcast.
 pub fn matmul_dynamic<const A: usize, const B: usize, const O: usize>(
     a: Tensor<A>,
@@ -128,7 +128,7 @@ pub fn matmul_dynamic<const A: usize, const B: usize, const O: usize>(
     matmul_to_float(a, b, zeros, None, [a_scale.with_shape([1; O]), scale], bias)
 }
 
-/// Fails unless two operands have a product, zero points broadcast to them, and all that follows broadcasts to it.
+/// Fails unless the operands have a product, zero points broadcast to them, and the other operands to the product.
 fn ensure_fits<const A: usize, const B: usize>(
     a: &Tensor<A, Int>,
     b: &Weight<B>,
@@ -154,7 +154,7 @@ fn ensure_fits<const A: usize, const B: usize>(
     }
 }
 
-/// The product by a body of the backend, if it has one.
+/// Computes the product by a kernel of the backend, if it has one.
 #[allow(clippy::too_many_arguments)]
 fn bytes<const A: usize, const B: usize, const O: usize, K: burn::tensor::kind::Basic>(
     a: &Tensor<A, Int>,
@@ -181,7 +181,7 @@ fn bytes<const A: usize, const B: usize, const O: usize, K: burn::tensor::kind::
     call!(matmul_bytes(operands; integers))
 }
 
-/// The sums by primitives.
+/// Computes the accumulators by primitives.
 fn sums<const A: usize, const B: usize, const O: usize>(
     a: Tensor<A, Int>,
     b: Tensor<B, Int>,
@@ -203,7 +203,7 @@ fn sums<const A: usize, const B: usize, const O: usize>(
     }
 }
 
-/// The floats that sums of products stand for, by the scales of both operands, and a bias added.
+/// Multiplies the accumulators by the scales of both operands, and adds a bias.
 fn scaled<const D: usize>(
     sums: Tensor<D, Int>,
     [left, right]: [Tensor<D>; 2],
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_inside_of_a_larger_tensor() {
+    fn rows_inside_a_larger_tensor() {
         let a = int::<2>([[1u8, 2], [3, 4], [5, 6], [7, 8]]);
         let one = int::<2>([[1u8, 0], [0, 1]]);
         let y: Tensor<2, Int> = matmul_integer(a.narrow(0, 1, 2), one, (None, None));

@@ -1,7 +1,7 @@
-//! The transform of lengths with large prime factors, by Bluestein's algorithm.
+//! Transforms of lengths with large prime factors, by Bluestein's algorithm.
 //!
-//! As `2jk = j² + k² - (k - j)²`, a transform of any length is a product with a chirp, a convolution
-//! with its conjugate, and a product again. The convolution is done by transforms of a power of two.
+//! As `2jk = j² + k² - (k - j)²`, a transform of any length is a product with a chirp, a convolution with its conjugate, and
+//! another product. The convolution is computed by transforms whose length is a power of two.
 
 use alloc::{vec, vec::Vec};
 use core::f64::consts::PI;
@@ -19,7 +19,7 @@ pub fn transform(x: Complex<2>, inverse: bool) -> Complex<2> {
     let passes = radices(padded).unwrap_or_default();
     let sign = if inverse { 1.0 } else { -1.0 };
     let angle = |at: usize| {
-        // The square is reduced by whole turns while it is an integer.
+        // The square is reduced by full turns while it is an integer.
         let square = (at as u128 * at as u128) % (2 * length as u128);
         sign * PI * square as f64 / length as f64
     };
@@ -54,12 +54,12 @@ fn pad(x: Complex<2>, length: usize) -> Complex<2> {
     }
 }
 
-/// A row of numbers of length 1 at these angles, of the dtype of `like`.
+/// Returns a row of complex numbers of magnitude 1 at these angles, of the dtype of `like`.
 fn row(like: &Tensor<2>, angles: impl Iterator<Item = f64>) -> Complex<2> {
     sparse_row(like, angles.map(Some))
 }
 
-/// [`row`], with zeros where there is no angle.
+/// [`row`], with zeros for `None`.
 fn sparse_row(like: &Tensor<2>, angles: impl Iterator<Item = Option<f64>>) -> Complex<2> {
     let angles: Vec<Option<f64>> = angles.collect();
     let tensor = |part: fn(f64) -> f64| {

@@ -11,8 +11,8 @@ use super::Dft;
 use crate::shape::WithShape;
 
 impl Dft {
-    /// The matrix that a signal of `size` numbers of `parts` parts each is multiplied by from the
-    /// right, all parts in one row; in f64 where `dtype` is, else in f32.
+    /// Returns the matrix by which signals of `size` numbers of `parts` parts each are multiplied from the right, all parts in
+    /// one row; in f64 if `dtype` is, otherwise in f32.
     pub(super) fn matrix(
         &self,
         [size, parts]: [usize; 2],
@@ -43,7 +43,7 @@ impl Dft {
         Tensor::from_data(data, (device, dtype))
     }
 
-    /// What one number of the input is multiplied by for one of the output.
+    /// Returns the factor of an input number in an output number.
     fn factor(&self, at: usize, output: usize) -> [f64; 2] {
         let angle = TAU * ((at * output) % self.length) as f64 / self.length as f64;
         let angle = if self.inverse { angle } else { -angle };
@@ -59,7 +59,7 @@ impl Dft {
     }
 }
 
-/// The matrix for signals that are multiplied by a window first.
+/// Returns the matrix for signals that are multiplied by a window first.
 pub fn windowed(matrix: Tensor<2>, window: Option<Tensor<1>>) -> Tensor<2> {
     let Some(window) = window else { return matrix };
     let [rows, columns] = matrix.dims();

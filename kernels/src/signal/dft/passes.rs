@@ -1,5 +1,6 @@
-//! The fast Fourier transform by passes over the tensor, for lengths whose prime factors are 2, 3
-//! and 5; other lengths become such ones.
+//! The fast Fourier transform by passes over the tensor.
+//!
+//! For lengths whose prime factors are 2, 3 and 5; [`chirp`] reduces other lengths to these.
 
 use alloc::{vec, vec::Vec};
 use core::f64::consts::TAU;
@@ -11,7 +12,7 @@ use num_traits::Float as _;
 use super::chirp;
 use crate::shape::WithShape;
 
-/// The parts of complex numbers.
+/// Complex numbers as two tensors.
 #[derive(Clone)]
 pub struct Complex<const D: usize> {
     pub real: Tensor<D>,
@@ -27,7 +28,7 @@ pub fn transform(x: Complex<2>, inverse: bool) -> Complex<2> {
     }
 }
 
-/// The radix of each pass, when there are passes for this length.
+/// Returns the radix of each pass, `None` if there are no passes for this length.
 pub fn radices(length: usize) -> Option<Vec<usize>> {
     let (mut rest, mut radices) = (length, Vec::new());
     while rest > 0 && rest.is_multiple_of(4) {
@@ -86,8 +87,8 @@ pub fn by_radices(mut x: Complex<2>, radices: &[usize], inverse: bool) -> Comple
     x
 }
 
-/// The rotations by `step` times 0 to `count` of the circle's parts, of which there are as many as
-/// numbers in a row of `like`.
+/// Returns the rotations by multiples 0 to `count` of `step` parts of the circle, which has as many parts as a row of `like` has
+/// numbers.
 fn twiddles(like: &Tensor<2>, step: usize, count: usize, sign: f64) -> Complex<3> {
     let length = like.dims()[1];
     let angle = |at: usize| sign * TAU * ((at * step) % length) as f64 / length as f64;
@@ -102,7 +103,7 @@ fn twiddles(like: &Tensor<2>, step: usize, count: usize, sign: f64) -> Complex<3
     }
 }
 
-/// The transform of as many numbers as there are parts, each a tensor.
+/// Transforms as many numbers as there are parts, each a tensor.
 fn butterfly(x: &[Complex<3>], sign: f64) -> Vec<Complex<3>> {
     let sine = |fifths: f64, of: f64| sign * (TAU * fifths / of).sin();
     match x {
@@ -172,7 +173,7 @@ impl<const D: usize> Complex<D> {
         }
     }
 
-    /// Times the imaginary unit.
+    /// Multiplies by the imaginary unit.
     fn rotated(&self) -> Self {
         Self {
             real: -self.imaginary.clone(),

@@ -1,4 +1,4 @@
-//! Where queries and keys of GroupQueryAttention stand.
+//! Positions of queries and keys of GroupQueryAttention.
 
 use alloc::vec::Vec;
 use burn::tensor::{Bool, Int, Tensor};
@@ -7,30 +7,30 @@ use super::GroupQuery;
 use crate::shape::WithShape;
 use crate::shape::expand::to_shape;
 
-/// Where the queries and their keys stand.
-pub struct Places {
-    /// The first place of the new keys of each batch, `[batch, 1]`.
+/// Positions of the queries and of the keys in the cache.
+pub struct CachePositions {
+    /// Position of the first new key of each batch, `[batch, 1]`.
     pub starts: Tensor<2, Int>,
     pub batch: usize,
     pub queries: usize,
-    /// How many places the cache has.
+    /// Number of positions in the cache.
     pub keys: usize,
 }
 
-impl Places {
+impl CachePositions {
     fn line(&self, length: usize) -> Tensor<1, Int> {
         let (device, dtype) = (self.starts.device(), self.starts.dtype());
         Tensor::arange(0..length as i64, (&device, dtype))
     }
 
-    /// The places of the queries.
+    /// Returns the positions of the queries.
     pub fn rows(&self) -> Tensor<2, Int> {
         let shape = [self.batch, self.queries];
         let line = self.line(self.queries).with_shape([1, self.queries]);
         to_shape(self.starts.clone(), shape).add(to_shape(line, shape))
     }
 
-    /// The cache with what is new in its place, and zeros behind.
+    /// Returns the cache with the new elements written at their positions, followed by zeros.
     pub fn filled(&self, past: Option<Tensor<4>>, new: Tensor<4>) -> Tensor<4> {
         let [batch, heads, queries, size] = new.dims();
         let cached = past.as_ref().map_or(0, |past| past.dims()[2]);
@@ -43,12 +43,12 @@ impl Places {
             let start = self.starts.clone().narrow(0, at, 1).with_shape([1]);
             let new = line.clone().sub(to_shape(start, [self.keys]));
             let before = new.clone().lower_scalar(0);
-            let place = new.clamp_max(queries as i64).add_scalar(cached as i64);
-            // A cache that is shorter than it says has zeros there.
+            let source_index = new.clamp_max(queries as i64).add_scalar(cached as i64);
+            // If the cache is shorter than its stated length, the missing keys are zeros.
             let missing = line.clone().greater_equal_scalar(cached as i64);
             let kept = line.clone().mask_fill(missing, (cached + queries) as i64);
-            let place = place.mask_where(before, kept);
-            source.clone().narrow(0, at, 1).select(2, place)
+            let source_index = source_index.mask_where(before, kept);
+            source.clone().narrow(0, at, 1).select(2, source_index)
         };
         match self.batch {
             1 => pick(0),
@@ -56,8 +56,8 @@ impl Places {
         }
     }
 
-    /// True where a query sees a key.
-    pub fn seen(&self, last: &Tensor<2, Int>, options: &GroupQuery) -> Tensor<4, Bool> {
+    /// Returns a mask: true if a query attends to a key.
+    pub fn visible_keys(&self, last: &Tensor<2, Int>, options: &GroupQuery) -> Tensor<4, Bool> {
         let (queries, keys) = (self.queries, self.keys);
         let shape = [self.batch, 1, queries, keys];
         let columns = to_shape(self.line(keys).with_shape([1, 1, 1, keys]), shape);
@@ -67,10 +67,10 @@ impl Places {
         }
         let rows = to_shape(self.rows().with_shape([self.batch, 1, queries, 1]), shape);
         let behind = rows.sub(columns);
-        let seen = behind.clone().greater_equal_scalar(0);
+        let visible = behind.clone().greater_equal_scalar(0);
         match options.window {
-            Some(window) => seen.bool_and(behind.lower_scalar(window as i64)),
-            None => seen,
+            Some(window) => visible.bool_and(behind.lower_scalar(window as i64)),
+            None => visible,
         }
     }
 }

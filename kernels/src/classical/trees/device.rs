@@ -1,4 +1,6 @@
-//! What the leaves of all trees say together, on a device; [`vote`](super::vote) says it of rows on the host.
+//! Aggregated scores of all trees on devices.
+//!
+//! [`vote`](super::vote) computes those of rows on the host.
 
 use alloc::vec;
 use burn::tensor::{Bool, Device, Int, Tensor, kind::Basic};
@@ -9,15 +11,15 @@ use crate::reduce::arg_max::arg_max;
 use crate::shape::WithShape;
 
 /// The class of each row as a column, and the scores of all classes.
-type Answer = (Tensor<2, Int>, Tensor<2>);
+type Prediction = (Tensor<2, Int>, Tensor<2>);
 
 impl<T: Number> Regress<T> {
-    /// The forest on a device; none where the host walks its trees.
+    /// Copies the forest to a device. `None`: the host walks its trees.
     pub fn tables(&self, device: &Device) -> Option<Tables> {
         Tables::new(&self.forest, &self.base, device)
     }
 
-    /// As [`Regress::run`], where the rows are; none where they have to be read.
+    /// [`Regress::run`] on the device of the rows. `None`: the host has to read them.
     pub fn run_on<K: Basic>(&self, tables: &Tables, rows: Tensor<2, K>) -> Option<Tensor<2>> {
         if rows.dims()[0] == 0 {
             return Some(no_scores(self.targets, tables.dtype(), &rows.device()));
@@ -38,12 +40,12 @@ impl<T: Number> Regress<T> {
 }
 
 impl<T: Number> Classify<T> {
-    /// The forest on a device; none where the host walks its trees.
+    /// Copies the forest to a device. `None`: the host walks its trees.
     pub fn tables(&self, device: &Device) -> Option<Tables> {
         Tables::new(&self.forest, &self.base, device)
     }
 
-    /// As [`Classify::run`], where the rows are; none where they have to be read.
+    /// [`Classify::run`] on the device of the rows. `None`: the host has to read them.
     pub fn run_on<K: Basic>(
         &self,
         tables: &Tables,
@@ -69,7 +71,7 @@ impl<T: Number> Classify<T> {
         base: Option<Tensor<2>>,
         scores: Tensor<2>,
         voted: Tensor<2, Bool>,
-    ) -> Answer {
+    ) -> Prediction {
         let (scores, known) = match base {
             Some(base) => {
                 let scores = scores.add(base);
@@ -83,8 +85,8 @@ impl<T: Number> Classify<T> {
         (arg_max(known, 1, false), transform(scores, self.transform))
     }
 
-    /// A model with a single class.
-    fn single_on(&self, score: Tensor<2>) -> Answer {
+    /// Returns the result of a model with a single class.
+    fn single_on(&self, score: Tensor<2>) -> Prediction {
         match self.base.as_slice() {
             [_, base] => {
                 let score = score.add_scalar(base.into_f64());
@@ -97,8 +99,8 @@ impl<T: Number> Classify<T> {
         }
     }
 
-    /// Rows in which the second class has a score, and rows in which it has none.
-    fn pair_on(&self, scores: Tensor<2>, voted: Tensor<2, Bool>) -> Answer {
+    /// Combines the result of rows in which the second class has a score with that of rows in which it has none.
+    fn pair_on(&self, scores: Tensor<2>, voted: Tensor<2, Bool>) -> Prediction {
         let column = |at| scores.clone().narrow(1, at, 1);
         let (first, second) = (column(0), column(1));
         let silent = voted.clone().narrow(1, 0, 1).bool_not();
@@ -130,14 +132,14 @@ impl<T: Number> Classify<T> {
         )
     }
 
-    /// Two scores, and the one that tells the class.
-    fn both_on(&self, first: Tensor<2>, second: Tensor<2>, telling: Tensor<2>) -> Answer {
+    /// Returns two scores, and the class by the sign of `telling`.
+    fn both_on(&self, first: Tensor<2>, second: Tensor<2>, telling: Tensor<2>) -> Prediction {
         let row = Tensor::cat(vec![first, second], 1);
         (self.positive_on(telling), transform(row, self.transform))
     }
 
-    /// One score for two classes, as `alone` of rows on the host; `width` of the scores are kept.
-    fn alone_on(&self, score: Tensor<2>, paired: bool, width: usize) -> Answer {
+    /// Returns the result of one score for two classes, as `alone` on the host does; `width` of the scores are kept.
+    fn alone_on(&self, score: Tensor<2>, paired: bool, width: usize) -> Prediction {
         let class = self.positive_on(score.clone());
         let row = if self.one_column || paired {
             let other = score.clone().neg();

@@ -1,4 +1,4 @@
-//! Which keys each query of Attention sees.
+//! Masks of the keys that each query of Attention attends to.
 
 use burn::tensor::{Bool, DType, Int, Tensor, kind::Basic};
 
@@ -13,18 +13,18 @@ use crate::{
     sizes::elements,
 };
 
-/// Which keys each query sees, and what is added to their scores.
-pub struct Seen {
-    /// True where a query sees a key.
+/// Keys that each query attends to, and the addend of their scores.
+pub struct AttentionMasks {
+    /// True if the query attends to the key.
     pub allowed: Option<Tensor<4, Bool>>,
-    /// Added to the scores.
+    /// Addend of the scores.
     pub bias: Option<Tensor<4>>,
-    /// Whether a query may see no key.
+    /// `true` if a query may have no keys.
     pub may_be_blind: bool,
 }
 
-impl Seen {
-    /// Joins masks, cache, padding and windows.
+impl AttentionMasks {
+    /// Merges mask, cache, padding and windows.
     pub fn new(
         query: &Tensor<4>,
         keys: usize,
@@ -69,12 +69,12 @@ impl Seen {
         if bounded || options.causal && !sees_all {
             let batch = valid.as_ref().map_or(1, |valid| valid.dims()[0]);
             elements(&[batch, queries, keys], dtype.size());
-            let place = match &valid {
+            let position = match &valid {
                 Some(valid) => rows.add(valid.clone()).sub_scalar(queries as i64),
                 None => rows.add_scalar(options.past as i64),
             };
-            // How far each key lies behind the query.
-            let behind = place.sub(columns.clone());
+            // Distance of each key before the query.
+            let behind = position.sub(columns.clone());
             if options.causal {
                 narrow(behind.clone().greater_equal_scalar(0));
             }
@@ -88,14 +88,14 @@ impl Seen {
         if let Some(valid) = valid {
             narrow(columns.lower(valid));
         }
-        Seen {
+        AttentionMasks {
             allowed,
             bias,
             may_be_blind,
         }
     }
 
-    /// The scores with the bias added and unseen keys at negative infinity.
+    /// Returns the scores with the bias added and masked keys at negative infinity.
     pub fn applied_to(&self, scores: Tensor<4>) -> Tensor<4> {
         let shape = scores.dims();
         let scores = match &self.bias {
@@ -111,7 +111,7 @@ impl Seen {
         }
     }
 
-    /// The queries that see no key.
+    /// Returns the queries without keys, `None` if there cannot be any.
     pub fn blind(&self) -> Option<Tensor<4, Bool>> {
         if !self.may_be_blind {
             return None;
@@ -131,7 +131,7 @@ impl Seen {
     }
 }
 
-/// Pads that lengthen the last axis of a mask to all keys.
+/// Returns the pads that extend the last axis of a mask to all keys.
 fn missing<K: Basic>(mask: &Tensor<4, K>, keys: usize) -> [(i64, i64); 4] {
     let length = mask.dims()[3];
     [(0, 0), (0, 0), (0, 0), (0, (keys - length) as i64)]

@@ -1,4 +1,4 @@
-//! The places of what holds, as the host finds them.
+//! Indices of true conditions compared with the host.
 
 use burn::tensor::{Bool, Tensor, TensorData};
 
@@ -8,20 +8,20 @@ use crate::testing::{bool, int, noise, on_each, same, with_launches, with_reads}
 fn agree<const D: usize>(condition: Tensor<D, Bool>) {
     let dims = condition.dims();
     let values: Vec<bool> = condition.to_data().iter::<bool>().collect();
-    let places: Vec<usize> = (0..values.len()).filter(|&at| values[at]).collect();
+    let indices: Vec<usize> = (0..values.len()).filter(|&at| values[at]).collect();
     let mut expected = Vec::new();
     let mut after = values.len();
     for size in dims {
         after /= size.max(1);
         expected.extend(
-            places
+            indices
                 .iter()
-                .map(|place| (place / after.max(1) % size.max(1)) as i64),
+                .map(|index| (index / after.max(1) % size.max(1)) as i64),
         );
     }
     same(
         nonzero(condition),
-        TensorData::new(expected, [D, places.len()]),
+        TensorData::new(expected, [D, indices.len()]),
     );
 }
 
@@ -30,7 +30,7 @@ fn some<const D: usize>(shape: [usize; D], above: f32) -> Tensor<D, Bool> {
 }
 
 #[test]
-fn places_of_what_holds() {
+fn indices_of_true_conditions() {
     on_each(|| {
         for size in [1, 65, 1025, 5000] {
             for above in [-2.0, 0.0, 2.0] {
@@ -45,7 +45,7 @@ fn places_of_what_holds() {
 }
 
 #[test]
-fn slices_of_what_holds() {
+fn slices_with_true_conditions() {
     on_each(|| {
         let values: Vec<i32> = (0..3000).collect();
         let x = int::<2>(TensorData::new(values, [1500, 2]));
@@ -61,11 +61,11 @@ fn slices_of_what_holds() {
 }
 
 #[test]
-fn places_are_a_few_launches() {
+fn indices_take_a_few_launches() {
     on_each(|| {
         let condition = some([3, 4, 5], 0.0);
         let _ = condition.clone().into_data();
-        // One makes integers of it, one counts, one moves the places together and one tells their axes.
+        // Conversion to integers, prefix counts, compaction, and coordinates.
         let run = || nonzero(condition).into_data();
         with_reads(1, || with_launches(5, run));
     });

@@ -1,4 +1,4 @@
-//! Machines on a device; the host computes rows that it has.
+//! Support vector machines on devices.
 
 use alloc::vec;
 use burn::tensor::{DType, Device, FloatDType, Int, Tensor, kind::Basic};
@@ -10,7 +10,7 @@ use crate::reduce::arg_max::arg_max;
 use crate::shape::WithShape;
 
 impl Regress {
-    /// The machine on a device; none where the host computes it.
+    /// Copies the machine to a device. `None`: the host computes it.
     pub fn tables(&self, device: &Device) -> Option<Tables> {
         let mut coefficients = self.coefficients.clone();
         coefficients.resize(self.basis.count, 0.0);
@@ -18,7 +18,7 @@ impl Regress {
         Tables::new(&self.basis, &coefficients, &sizes, &[self.rho], device)
     }
 
-    /// As [`Regress::run`], where the rows are; none where they have to be read.
+    /// [`Regress::run`] on the device of the rows. `None`: the host has to read them.
     pub fn run_on<K: Basic>(&self, tables: &Tables, rows: Tensor<2, K>) -> Option<Tensor<2>> {
         if rows.dims()[0] == 0 {
             return Some(no_scores(1, DType::F32, &rows.device()));
@@ -35,7 +35,7 @@ impl Regress {
 }
 
 impl Classify {
-    /// The machine on a device; none where the host computes it.
+    /// Copies the machine to a device. `None`: the host computes it.
     pub fn tables(&self, device: &Device) -> Option<Tables> {
         let count = self.basis.count;
         match &self.votes {
@@ -61,7 +61,7 @@ impl Classify {
         }
     }
 
-    /// As [`Classify::run`], where the rows are; none where they have to be read.
+    /// [`Classify::run`] on the device of the rows. `None`: the host has to read them.
     pub fn run_on<K: Basic>(
         &self,
         tables: &Tables,

@@ -1,4 +1,4 @@
-//! Pixels that elements of a result are means or maxima of.
+//! Pixels that are reduced to elements of the result.
 
 use alloc::vec::Vec;
 use burn::tensor::{DType, Tensor, TensorData};
@@ -6,53 +6,53 @@ use burn::tensor::{DType, Tensor, TensorData};
 use super::{Mode, points::Taps};
 use crate::{dtype::lowered, shape::WithShape};
 
-/// The pixels of elements of the result, one after the other, and their weights.
-pub struct Taken {
-    places: Vec<i64>,
-    /// Average: shares of the mean. Max: the weights of positive values.
+/// The pixels of consecutive output elements, and their weights.
+pub struct WeightedPixels {
+    indices: Vec<i64>,
+    /// Average: weights in the mean. Max: the weights of positive values.
     weights: Vec<f64>,
-    /// The weights of negative values.
+    /// Max: the weights of negative values.
     least: Vec<f64>,
 }
 
-impl Taken {
-    pub fn of(count: usize) -> Self {
+impl WeightedPixels {
+    pub fn with_capacity(count: usize) -> Self {
         Self {
-            places: Vec::with_capacity(count),
+            indices: Vec::with_capacity(count),
             weights: Vec::with_capacity(count),
             least: Vec::with_capacity(count),
         }
     }
 
-    /// Takes the pixels of one element of the result.
-    pub fn take(&mut self, first: usize, width: usize, y: &Taps, x: &Taps, round: fn(f64) -> f64) {
-        // Points outside of the image are 0, above all negative values.
+    /// Appends the pixels of one output element.
+    pub fn push(&mut self, first: usize, width: usize, y: &Taps, x: &Taps, round: fn(f64) -> f64) {
+        // Points outside the image are 0, which exceeds all negative values.
         let least = f64::from(y.is_inside && x.is_inside);
-        for above in &y.list {
-            let begin = first + above.place * width;
-            for beside in &x.list {
-                let weight = |at: usize| round(above.weights[at] * beside.weights[at]);
-                self.places.push((begin + beside.place) as i64);
+        for y_tap in &y.list {
+            let begin = first + y_tap.index * width;
+            for x_tap in &x.list {
+                let weight = |at: usize| round(y_tap.weights[at] * x_tap.weights[at]);
+                self.indices.push((begin + x_tap.index) as i64);
                 self.weights.push(weight(0));
                 self.least.push(weight(1) * least);
             }
         }
     }
 
-    /// `[elements, 1, 1, channels]`, each of so many pixels.
+    /// Returns `[elements, 1, 1, channels]`, reduced from `length` pixels each.
     pub fn read(self, pixels: &Tensor<2>, [count, length]: [usize; 2], mode: Mode) -> Tensor<4> {
         let (device, channels) = (pixels.device(), pixels.dims()[1]);
         if length == 0 {
             return Tensor::zeros([count, 1, 1, channels], (&device, pixels.dtype()));
         }
         let flat = count * length;
-        let places = TensorData::new(self.places, [flat]);
-        let places = Tensor::from_data(places, (&device, lowered(&device, DType::I64)));
+        let indices = TensorData::new(self.indices, [flat]);
+        let indices = Tensor::from_data(indices, (&device, lowered(&device, DType::I64)));
         let weights = |weights: Vec<f64>| {
             let weights = TensorData::new(weights, [flat, 1]);
             Tensor::<2>::from_data(weights, (&device, pixels.dtype()))
         };
-        let values = pixels.clone().select(0, places);
+        let values = pixels.clone().select(0, indices);
         let shape = [count, length, 1, channels];
         match mode {
             Mode::Average => {

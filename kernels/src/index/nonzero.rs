@@ -1,4 +1,4 @@
-//! Compress and NonZero: where conditions hold.
+//! Compress and NonZero: selection by conditions.
 
 use alloc::vec::Vec;
 use burn::tensor::{Bool, DType, Int, IntDType, Tensor};
@@ -12,9 +12,10 @@ use crate::{
     shape::{empty, reshape},
 };
 
-/// Compress along an axis: the slices of `x` whose `condition` holds; conditions left out count as false, those beyond the axis nothing.
+/// Compress along an axis: the slices of `x` whose `condition` is true. Missing conditions are false, and those out of bounds are
+/// ignored.
 ///
-/// The host reads how many are kept, the size of the result.
+/// The host reads the number of selected slices, which is the size of the result.
 pub fn compress<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,
     axis: usize,
@@ -23,7 +24,7 @@ pub fn compress<const D: usize, K: AnyKind>(
     now(compress_by(x, axis, condition, Blocking))
 }
 
-/// [`compress`] without blocking.
+/// Async version of [`compress`].
 pub async fn compress_async<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,
     axis: usize,
@@ -44,7 +45,7 @@ async fn compress_by<const D: usize, K: AnyKind>(
         _ if size == 0 => Tensor::empty([0], &condition.device()),
         _ => condition.narrow(0, 0, size),
     };
-    let kept = places(condition, reader).await;
+    let kept = indices_where(condition, reader).await;
     let count = kept.dims()[0];
     let kept: Tensor<1, Int> = reshape(kept, [count]);
     gather_nonnegative(x, axis, kept)
@@ -59,7 +60,7 @@ pub fn compress_flat<const D: usize, K: AnyKind>(
     compress(reshape(x, [count]), 0, condition)
 }
 
-/// [`compress_flat`] without blocking.
+/// Async version of [`compress_flat`].
 pub async fn compress_flat_async<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,
     condition: Tensor<1, Bool>,
@@ -70,12 +71,12 @@ pub async fn compress_flat_async<const D: usize, K: AnyKind>(
 
 /// NonZero: the indices of the elements that are not zero, one column each, in row-major order, as int64.
 ///
-/// The host reads how many there are.
+/// The host reads their number.
 pub fn nonzero<const D: usize, K: AnyKind>(x: Tensor<D, K>) -> Tensor<2, Int> {
     now(nonzero_by(x, Blocking))
 }
 
-/// [`nonzero`] without blocking.
+/// Async version of [`nonzero`].
 pub async fn nonzero_async<const D: usize, K: AnyKind>(x: Tensor<D, K>) -> Tensor<2, Int> {
     nonzero_by(x, Waiting).await
 }
@@ -85,23 +86,27 @@ async fn nonzero_by<const D: usize, K: AnyKind>(
     reader: impl Reader,
 ) -> Tensor<2, Int> {
     let dtype: IntDType = lowered(&x.device(), DType::I64).into();
-    let found = places(K::truth(x), reader).await;
+    let found = indices_where(K::truth(x), reader).await;
     found.permute([1, 0]).cast(dtype)
 }
 
-/// Where a condition holds. The host reads how often, or where the device has no body for it the whole condition.
-async fn places<const D: usize>(condition: Tensor<D, Bool>, reader: impl Reader) -> Tensor<2, Int> {
+/// Returns the indices at which a condition is true. The host reads their number, or the whole condition if the device has no
+/// kernel.
+async fn indices_where<const D: usize>(
+    condition: Tensor<D, Bool>,
+    reader: impl Reader,
+) -> Tensor<2, Int> {
     if condition.shape().num_elements() == 0 {
         return Tensor::empty([0, D], &condition.device());
     }
-    match places_on_device(&condition, reader).await {
-        Some(places) => coordinates(places, condition.dims(), None),
+    match true_indices(&condition, reader).await {
+        Some(indices) => coordinates(indices, condition.dims(), None),
         None => reader.argwhere(condition).await,
     }
 }
 
-/// Where a condition holds among its elements in row-major order; none where Burn's own function is to find it.
-pub async fn places_on_device<const D: usize>(
+/// Returns the flat indices at which a condition is true, in row-major order; `None` to use Burn's own function.
+pub async fn true_indices<const D: usize>(
     condition: &Tensor<D, Bool>,
     reader: impl Reader,
 ) -> Option<Tensor<1, Int>> {
@@ -111,11 +116,12 @@ pub async fn places_on_device<const D: usize>(
     }
     let operand = condition.clone();
     let counts = call!(counts(operand)).tensor()?;
-    places_of_growth(Tensor::from_dispatch(counts), reader).await
+    indices_of_increase(Tensor::from_dispatch(counts), reader).await
 }
 
-/// The places at which counts, at least one, grow; none where the device has no body for it. The host reads how many there are.
-pub async fn places_of_growth(
+/// Returns the indices at which counts, at least one, increase; `None` if the device has no kernel. The host reads their
+/// number.
+pub async fn indices_of_increase(
     counts: Tensor<1, Int>,
     reader: impl Reader,
 ) -> Option<Tensor<1, Int>> {
@@ -134,28 +140,28 @@ pub async fn places_of_growth(
         .map(Tensor::from_dispatch)
 }
 
-/// The indices along each axis of places in row-major order: a row for each place. For the last axis `values` may have others, by
-/// the place.
+/// Returns the indices along each axis of flat indices in row-major order, one row each. Along the last axis, `values` replaces
+/// them if given.
 pub fn coordinates<const D: usize>(
-    places: Tensor<1, Int>,
+    indices: Tensor<1, Int>,
     shape: [usize; D],
     values: Option<Tensor<1, Int>>,
 ) -> Tensor<2, Int> {
-    let count = places.dims()[0];
+    let count = indices.dims()[0];
     if count == 0 {
-        return empty::<1, 2, Int>(&places, [0, D]);
+        return empty::<1, 2, Int>(&indices, [0, D]);
     }
-    let (own, others) = (places.clone(), values.clone());
+    let (own, others) = (indices.clone(), values.clone());
     if let Some(found) = call!(coordinates(own, others; shape.into())).tensor() {
         return Tensor::from_dispatch(found);
     }
-    let last = values.map(|values| reshape(values.select(0, places.clone()), [count, 1]));
-    let places: Tensor<2, Int> = reshape(places, [count, 1]);
+    let last = values.map(|values| reshape(values.select(0, indices.clone()), [count, 1]));
+    let indices: Tensor<2, Int> = reshape(indices, [count, 1]);
     let mut after = 1;
     let mut columns = Vec::with_capacity(D);
     for &size in shape.iter().rev() {
         columns.push(
-            places
+            indices
                 .clone()
                 .div_scalar(after)
                 .remainder_scalar(size as i64),
@@ -169,12 +175,12 @@ pub fn coordinates<const D: usize>(
     Tensor::cat(columns, 1)
 }
 
-/// NonZero of a scalar: no row, and as many columns as there are elements that are not zero.
+/// NonZero of a scalar: no rows, and as many columns as elements that are not zero.
 pub fn nonzero_scalar<K: AnyKind>(x: Tensor<1, K>) -> Tensor<2, Int> {
     without_rows(nonzero(x))
 }
 
-/// [`nonzero_scalar`] without blocking.
+/// Async version of [`nonzero_scalar`].
 pub async fn nonzero_scalar_async<K: AnyKind>(x: Tensor<1, K>) -> Tensor<2, Int> {
     without_rows(nonzero_async(x).await)
 }
