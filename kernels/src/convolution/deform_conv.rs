@@ -45,26 +45,26 @@ pub fn deform_conv<const D: usize, const S: usize>(
         return with_bias(y, bias);
     }
     let [batch, channels] = [dims[0], dims[1]];
-    let [outputs, reads] = [shape[2..].iter().product(), window.kernel.iter().product()];
+    let [pixels, reads] = [shape[2..].iter().product(), window.kernel.iter().product()];
     // The values that the taps gather, and an index for each.
-    elements(&[batch, channels, reads, outputs], size_of::<i64>());
+    elements(&[batch, channels, reads, pixels], size_of::<i64>());
     let parts = batch * taps.groups;
     let x = widened(x).with_shape([parts, channels / taps.groups, dims[2..].iter().product()]);
-    let offset = widened(taps.offset).with_shape([parts, reads, S, outputs]);
+    let offset = widened(taps.offset).with_shape([parts, reads, S, pixels]);
     let axes = (0..S).map(|axis| {
         let offset = offset.clone().narrow(2, axis, 1);
         let positions = positions(&window, axis, &shape[2..]);
-        let positions = TensorData::new(positions, [1, reads * outputs]);
+        let positions = TensorData::new(positions, [1, reads * pixels]);
         let positions = Tensor::<2>::from_data(positions, (&x.device(), x.dtype()));
-        let points = offset.with_shape([parts, reads * outputs]) + positions;
+        let points = offset.with_shape([parts, reads * pixels]) + positions;
         (linear(points, dims[2 + axis]), dims[2 + axis])
     });
     let mut columns = read(x.clone(), combine_axes(axes));
     if let Some(mask) = taps.mask {
-        columns = columns * widened(mask).with_shape([parts, 1, reads * outputs]);
+        columns = columns * widened(mask).with_shape([parts, 1, reads * pixels]);
     }
     let summed = channels / groups * reads;
-    let columns = columns.with_shape([batch, groups, summed, outputs]);
+    let columns = columns.with_shape([batch, groups, summed, pixels]);
     let weight = widened(weight).with_shape([1, groups, outputs / groups, summed]);
     let y = weight.matmul(columns).with_shape(shape);
     with_bias(y, bias.map(widened)).cast(dtype)

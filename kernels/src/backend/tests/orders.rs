@@ -21,8 +21,8 @@ fn agree<const D: usize, K: Ordered>(x: Tensor<D, K>, axis: usize) {
             shape[axis] = k;
             let expected = ranking(x.to_data(), Top { k, axis, largest });
             same(indices, TensorData::new(expected.clone(), shape));
-            let indices = int::<D>(TensorData::new(expected, shape));
-            same(values, x.clone().gather(axis, indices).into_data());
+            let expected = int::<D>(TensorData::new(expected, shape));
+            same(values, x.clone().gather(axis, expected).into_data());
         }
     }
 }

@@ -32,10 +32,10 @@ fn windows<const D: usize, const S: usize>(
                     (at < dims[2 + axis]).then_some(at)
                 };
                 let start = at[0] * dims[1] + at[1];
-                let at = (0..S).try_fold(start, |sum, axis| {
+                let flat = (0..S).try_fold(start, |sum, axis| {
                     Some(sum * dims[2 + axis] + inside(axis)?)
                 });
-                found.extend(at.map(|at| values[at]));
+                found.extend(flat.map(|flat| values[flat]));
             }
             of(found, counted)
         })
