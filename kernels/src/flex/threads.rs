@@ -10,6 +10,7 @@ mod number;
 mod pool;
 pub mod process;
 mod region;
+mod sync;
 
 use std::ops::Range;
 

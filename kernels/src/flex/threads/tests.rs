@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use burn::tensor::{Device, Tensor};
 
 use super::*;
-use pool::{AWAKE, REGIONS};
+use pool::AWAKE;
+use sync::REGIONS;
 
 fn sum(parts: usize) -> usize {
     let sum = AtomicUsize::new(0);
