@@ -1,5 +1,12 @@
 //! Kernels for CPUs.
 
+// Each unsafe operation has an argument of its own.
+#![deny(
+    clippy::missing_safety_doc,
+    clippy::multiple_unsafe_ops_per_block,
+    clippy::undocumented_unsafe_blocks
+)]
+
 mod attention;
 mod bits;
 mod cast;

@@ -10,7 +10,7 @@ mod region;
 mod serial;
 mod slices;
 
-use std::cell::Cell;
+use std::{cell::Cell, sync::OnceLock};
 
 pub use buffer::Buffer;
 pub use grid::{Cuts, Grid, Order, Spot};
@@ -24,7 +24,16 @@ pub use slices::{
     write_pairs, write_repeated, write_triples, zeroed,
 };
 
-use crate::sizes::no_memory;
+use crate::{backend::switches, sizes::no_memory};
+
+/// Whether kernels use memory of earlier kernels again. With `ONNX_EMBED_UNPOOLED=1` each result, scratch buffer and packed matrix has
+/// an allocation of its own, of exactly its size: tools that check accesses see one beyond it, or after its end.
+fn is_pooled() -> bool {
+    static POOLED: OnceLock<bool> = OnceLock::new();
+    *POOLED.get_or_init(|| {
+        switches::chosen("ONNX_EMBED_UNPOOLED", &[("0", true), ("1", false)]).unwrap_or(true)
+    })
+}
 
 /// A vector of `length` copies of a value, allocated fallibly: the length may come from data.
 ///
@@ -54,6 +63,11 @@ thread_local! {
 
 /// Memory with anything in it, used again by the next one on this thread.
 pub fn with_scratch<T>(length: usize, run: impl FnOnce(&mut [f32]) -> T) -> T {
+    if !is_pooled() {
+        let mut values = repeated(length, 0.0);
+        poison::fill_used(&mut values);
+        return run(&mut values);
+    }
     // Further uses inside of `run` find none and make their own.
     let mut values = SCRATCH.take();
     // Registers are read fastest within a line of memory.

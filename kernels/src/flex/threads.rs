@@ -10,6 +10,7 @@ mod number;
 mod pool;
 pub mod process;
 mod region;
+mod sync;
 
 use std::ops::Range;
 
@@ -127,9 +128,10 @@ pub fn on_chunks<T: Send>(all: &mut [T], size: usize, run: impl Fn(usize, &mut [
     side_by_side(length.div_ceil(size), |at| {
         let First(first) = &first;
         let start = at * size;
+        // SAFETY: the parts are those that the length has, so that each begins inside of the slice.
+        let first = unsafe { first.add(start) };
         // SAFETY: chunks are inside of the slice, and no two have an element in common.
-        let chunk =
-            unsafe { std::slice::from_raw_parts_mut(first.add(start), size.min(length - start)) };
+        let chunk = unsafe { std::slice::from_raw_parts_mut(first, size.min(length - start)) };
         run(at, chunk);
     });
 }

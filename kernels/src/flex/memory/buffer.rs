@@ -17,7 +17,7 @@ use cubecl_environment::bytes::{
 };
 
 use super::{
-    poison,
+    is_pooled, poison,
     recycled::Memory,
     region::{Unwritten, Written},
 };
@@ -63,7 +63,8 @@ impl<T: Pod + Send + Sync> Buffer<T> {
         // That of recycled memory.
         const { assert!(align_of::<T>() <= 64) };
         let size = length.saturating_mul(size_of::<T>());
-        let bytes = match Memory::new(size) {
+        let recycled = is_pooled().then(|| Memory::new(size)).flatten();
+        let bytes = match recycled {
             Some(memory) => {
                 // SAFETY: the memory has room for the elements, and lines of a cache suit all types.
                 let blank = unsafe { slice::from_raw_parts_mut(memory.first().cast(), length) };

@@ -18,6 +18,7 @@ use std::{
 
 use bytemuck::Pod;
 
+use super::is_pooled;
 use crate::flex::threads::process::OfProcess;
 use crate::sizes::no_memory;
 
@@ -81,7 +82,7 @@ impl<T: Pod> Lines<T> {
         let size = length.checked_mul(size_of::<T>());
         let size = size.and_then(|size| size.checked_next_multiple_of(LINE));
         let size = size.expect("a matrix fits the memory");
-        if cfg!(not(any(target_os = "linux", target_os = "android"))) {
+        if cfg!(not(any(target_os = "linux", target_os = "android"))) || !is_pooled() {
             return Self::alone(length, LINE, 0);
         }
         if SMALL.load(Relaxed).saturating_add(size) <= FEW {
@@ -154,8 +155,12 @@ impl<T> DerefMut for Lines<T> {
 impl Block {
     /// Large pages where it is aligned to one.
     fn new(size: usize, alignment: usize, small: usize) -> Self {
-        // Zeros of a larger alignment are written at once, others come from the system when they are needed.
-        let layout = Layout::array::<u128>(size.saturating_add(alignment).div_ceil(16));
+        let layout = if is_pooled() {
+            // Zeros of a larger alignment are written at once, others come from the system when they are needed.
+            Layout::array::<u128>(size.saturating_add(alignment).div_ceil(16))
+        } else {
+            Layout::from_size_align(size.max(1), alignment)
+        };
         let layout = layout.expect("a matrix fits the memory");
         // SAFETY: the size is not zero.
         let begin = unsafe { alloc_zeroed(layout) };
@@ -192,7 +197,7 @@ impl Block {
     fn aligned(&self, alignment: usize) -> NonNull<u8> {
         let before =
             self.begin.as_ptr().addr().next_multiple_of(alignment) - self.begin.as_ptr().addr();
-        // SAFETY: the block is longer by the alignment.
+        // SAFETY: the block is longer by the alignment, or begins with it and `before` is 0.
         unsafe { self.begin.add(before) }
     }
 }
@@ -237,7 +242,9 @@ mod tests {
             kept.push(pair);
             None
         });
-        if cfg!(any(target_os = "linux", target_os = "android")) {
+        let is_shared = is_pooled() && cfg!(any(target_os = "linux", target_os = "android"));
+        assert!(is_shared || pair.is_none());
+        if is_shared {
             let [first, mut second] = pair.expect("small weights share a block");
             drop((kept, first));
             second.fill(1);

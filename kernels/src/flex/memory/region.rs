@@ -78,12 +78,13 @@ impl<'a, T> Region<'a, T> {
     unsafe fn part<'p>(&self, rows: Range<usize>, columns: Range<usize>) -> Region<'p, T> {
         assert!(rows.start <= rows.end && rows.end <= self.rows);
         assert!(columns.start <= columns.end && columns.end <= self.columns);
-        Region {
+        let first = match rows.is_empty() {
+            true => self.first,
             // SAFETY: the index is at most that of the end of the region, by the assertions.
-            first: match rows.is_empty() {
-                true => self.first,
-                false => unsafe { self.first.add(rows.start * self.stride + columns.start) },
-            },
+            false => unsafe { self.first.add(rows.start * self.stride + columns.start) },
+        };
+        Region {
+            first,
             rows: rows.len(),
             columns: columns.len(),
             stride: self.stride,
@@ -94,8 +95,10 @@ impl<'a, T> Region<'a, T> {
     #[inline(always)]
     fn row(&mut self, row: usize) -> &mut [MaybeUninit<T>] {
         assert!(row < self.rows);
+        // SAFETY: the row begins in the region, by the assertion.
+        let first = unsafe { self.first.add(row * self.stride) };
         // SAFETY: the row is in the region, to which `self` is the only access.
-        unsafe { from_raw_parts_mut(self.first.add(row * self.stride).cast(), self.columns) }
+        unsafe { from_raw_parts_mut(first.cast(), self.columns) }
     }
 
     /// All elements.

@@ -115,11 +115,10 @@ pub fn write_lines<T: Copy, const R: usize>(
 /// Sets elements to 0.
 #[inline]
 pub fn zeroed<T: Pod>(elements: &mut [MaybeUninit<T>]) -> &mut [T] {
-    // SAFETY: bytes of 0 are a value of every `Pod`, and are written to all elements before they are read.
-    unsafe {
-        elements.as_mut_ptr().write_bytes(0, elements.len());
-        elements.assume_init_mut()
-    }
+    // SAFETY: the elements are those of the slice, and any bytes are a `MaybeUninit`.
+    unsafe { elements.as_mut_ptr().write_bytes(0, elements.len()) };
+    // SAFETY: all bytes are 0, which is a value of every `Pod`.
+    unsafe { elements.assume_init_mut() }
 }
 
 /// Sets each element to `value` of the one with the same index in `from`.

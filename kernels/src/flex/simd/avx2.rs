@@ -65,16 +65,18 @@ impl Isa for Avx2 {
 
     #[inline(always)]
     unsafe fn load_masked(self, from: *const f32, mask: u32, other: F32x8) -> F32x8 {
-        // SAFETY: the instructions read the elements of the mask alone, which the caller promises; the token proves that the
-        // processor has them.
-        unsafe {
-            if mask == 0xff {
-                return F32x8(_mm256_loadu_ps(from));
-            }
-            let mask = self.wide_mask(mask);
-            let values = _mm256_maskload_ps(from, mask);
-            F32x8(_mm256_blendv_ps(other.0, values, _mm256_castsi256_ps(mask)))
+        if mask == 0xff {
+            // SAFETY: the caller promises all 8 elements, and the token that the processor has the instruction.
+            return F32x8(unsafe { _mm256_loadu_ps(from) });
         }
+        let mask = self.wide_mask(mask);
+        // SAFETY: the instruction reads the elements of the mask alone, which the caller promises; the token proves that the
+        // processor has it.
+        let values = unsafe { _mm256_maskload_ps(from, mask) };
+        // SAFETY: the token proves that the processor has the instruction.
+        let mask = unsafe { _mm256_castsi256_ps(mask) };
+        // SAFETY: the token proves that the processor has the instruction.
+        F32x8(unsafe { _mm256_blendv_ps(other.0, values, mask) })
     }
 
     with_features! { "avx2,fma":
@@ -167,10 +169,9 @@ impl Floats for F32x8 {
         let mask = Avx2(()).wide_mask(first_lanes(to.len()));
         // SAFETY: the instruction writes the elements of the mask, which are those of the slice; a register exists only where
         // the processor has it.
-        unsafe {
-            _mm256_maskstore_ps(to.as_mut_ptr().cast(), mask, self.0);
-            to.assume_init_mut()
-        }
+        unsafe { _mm256_maskstore_ps(to.as_mut_ptr().cast(), mask, self.0) };
+        // SAFETY: the instruction has written all elements of the slice.
+        unsafe { to.assume_init_mut() }
     }
 
     #[inline(always)]

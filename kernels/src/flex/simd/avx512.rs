@@ -195,9 +195,10 @@ impl Floats for F32x16 {
         // SAFETY: the instruction writes the elements of the mask, which are those of the slice; a register exists only where
         // the processor has it.
         unsafe {
-            _mm512_mask_storeu_ps(to.as_mut_ptr().cast(), first_lanes(to.len()) as u16, self.0);
-            to.assume_init_mut()
-        }
+            _mm512_mask_storeu_ps(to.as_mut_ptr().cast(), first_lanes(to.len()) as u16, self.0)
+        };
+        // SAFETY: the instruction has written all elements of the slice.
+        unsafe { to.assume_init_mut() }
     }
 
     #[inline(always)]
@@ -213,10 +214,9 @@ impl Floats for F32x16 {
         };
         // SAFETY: the instruction writes an element for each lane of the mask, which are those of the slice; a register exists
         // only where the processor has it.
-        unsafe {
-            _mm512_mask_storeu_ps(to.as_mut_ptr().cast(), mask.first as u16, lanes.0);
-            to.assume_init_mut()
-        }
+        unsafe { _mm512_mask_storeu_ps(to.as_mut_ptr().cast(), mask.first as u16, lanes.0) };
+        // SAFETY: the instruction has written all elements of the slice.
+        unsafe { to.assume_init_mut() }
     }
 }
 
@@ -251,10 +251,9 @@ impl Ints for I32x16 {
         };
         // SAFETY: the instruction writes four bytes for each lane of the mask, which are those of the slice; a register exists
         // only where the processor has it.
-        unsafe {
-            _mm512_mask_storeu_epi32(to.as_mut_ptr().cast(), mask.first as u16, lanes.0);
-            to.assume_init_mut()
-        }
+        unsafe { _mm512_mask_storeu_epi32(to.as_mut_ptr().cast(), mask.first as u16, lanes.0) };
+        // SAFETY: the instruction has written all elements of the slice.
+        unsafe { to.assume_init_mut() }
     }
 
     #[inline(always)]
@@ -271,9 +270,10 @@ impl Ints for I32x16 {
         // SAFETY: the instruction writes a byte for each lane of the mask, which are those of the slice; a register exists only
         // where the processor has it.
         unsafe {
-            _mm512_mask_cvtepi32_storeu_epi8(to.as_mut_ptr().cast(), mask.first as u16, lanes.0);
-            to.assume_init_mut()
-        }
+            _mm512_mask_cvtepi32_storeu_epi8(to.as_mut_ptr().cast(), mask.first as u16, lanes.0)
+        };
+        // SAFETY: the instruction has written all elements of the slice.
+        unsafe { to.assume_init_mut() }
     }
 }
 

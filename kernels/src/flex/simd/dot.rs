@@ -310,8 +310,10 @@ fn blocks<const N: usize>(from: &[u8], step: usize) -> [[u8; 16]; N] {
     assert!(end.is_some_and(|end| end <= from.len()));
     let mut blocks = [[0; 16]; N];
     for (at, block) in blocks.iter_mut().enumerate() {
-        // SAFETY: the last block ends in the slice, by the assertion, and the others before it.
-        *block = unsafe { from.as_ptr().add(at * step).cast::<[u8; 16]>().read() };
+        // SAFETY: the last block begins in the slice, by the assertion, and the others before it.
+        let first = unsafe { from.as_ptr().add(at * step) };
+        // SAFETY: by the assertion, all 16 bytes are in the slice.
+        *block = unsafe { first.cast::<[u8; 16]>().read() };
     }
     blocks
 }

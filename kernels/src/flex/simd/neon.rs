@@ -64,27 +64,23 @@ impl Isa for Neon {
 
     #[inline(always)]
     unsafe fn load_masked(self, from: *const f32, mask: u32, other: F32x4) -> F32x4 {
-        let at = |lane: usize| from.wrapping_add(lane);
-        let mut values = other.0;
-        // SAFETY: the elements of the mask alone are read, which the caller promises; the token proves that the processor has
-        // the instructions.
-        unsafe {
-            if mask == 0xf {
-                return F32x4(vld1q_f32(from));
-            }
-            if mask & 1 != 0 {
-                values = vld1q_lane_f32::<0>(at(0), values);
-            }
-            if mask & 2 != 0 {
-                values = vld1q_lane_f32::<1>(at(1), values);
-            }
-            if mask & 4 != 0 {
-                values = vld1q_lane_f32::<2>(at(2), values);
-            }
-            if mask & 8 != 0 {
-                values = vld1q_lane_f32::<3>(at(3), values);
-            }
+        if mask == 0xf {
+            // SAFETY: the caller promises all 4 elements, and the token that the processor has the instruction.
+            return F32x4(unsafe { vld1q_f32(from) });
         }
+        let mut values = other.0;
+        macro_rules! load_lane {
+            ($lane:literal) => {
+                if mask & (1 << $lane) != 0 {
+                    // SAFETY: the caller promises the elements of the mask, and the token that the processor has the instruction.
+                    values = unsafe { vld1q_lane_f32::<$lane>(from.wrapping_add($lane), values) };
+                }
+            };
+        }
+        load_lane!(0);
+        load_lane!(1);
+        load_lane!(2);
+        load_lane!(3);
         F32x4(values)
     }
 

@@ -206,13 +206,11 @@ unsafe fn load<I: Isa, const STRIDE: usize>(
         2 => {
             let all = (1u64 << I::LANES) - 1;
             let (low, high) = (mask & all as u32, (u64::from(mask) >> I::LANES) as u32);
-            // SAFETY: as for a stride of 1; the elements of `high` follow those of `low`.
-            let [low, high] = unsafe {
-                [
-                    isa.load_masked(from, low, padding),
-                    isa.load_masked(from.wrapping_add(I::LANES), high, padding),
-                ]
-            };
+            // SAFETY: the lower half of the mask has elements of the row alone.
+            let low = unsafe { isa.load_masked(from, low, padding) };
+            let from = from.wrapping_add(I::LANES);
+            // SAFETY: so has the upper half, whose elements follow those of the lower one.
+            let high = unsafe { isa.load_masked(from, high, padding) };
             low.even_lanes(high)
         }
         _ => {

@@ -4,23 +4,29 @@
 #[inline(always)]
 pub fn prefetch<const FIRST: bool, T>(line: *const T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: all processors with 64 bits have the instructions, and they never fail.
-    unsafe {
+    {
         use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
         if FIRST {
-            _mm_prefetch::<_MM_HINT_T0>(line.cast());
+            // SAFETY: all processors with 64 bits have the instruction, which fails at no address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
         } else {
-            _mm_prefetch::<_MM_HINT_T1>(line.cast());
+            // SAFETY: all processors with 64 bits have the instruction, which fails at no address.
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(line.cast()) };
         }
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: all processors have the instructions, and they never fail.
-    unsafe {
+    {
         use std::arch::asm;
         if FIRST {
-            asm!("prfm pldl1keep, [{}]", in(reg) line, options(nostack, readonly, preserves_flags));
+            // SAFETY: all processors have the instruction, which fails at no address.
+            unsafe {
+                asm!("prfm pldl1keep, [{}]", in(reg) line, options(nostack, readonly, preserves_flags))
+            };
         } else {
-            asm!("prfm pldl2keep, [{}]", in(reg) line, options(nostack, readonly, preserves_flags));
+            // SAFETY: all processors have the instruction, which fails at no address.
+            unsafe {
+                asm!("prfm pldl2keep, [{}]", in(reg) line, options(nostack, readonly, preserves_flags))
+            };
         }
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

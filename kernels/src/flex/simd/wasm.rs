@@ -68,26 +68,25 @@ impl Isa for Simd128 {
 
     #[inline(always)]
     unsafe fn load_masked(self, from: *const f32, mask: u32, other: F32x4) -> F32x4 {
-        let at = |lane: usize| from.wrapping_add(lane);
-        let mut values = other.0;
-        // SAFETY: the elements of the mask alone are read, which the caller promises.
-        unsafe {
-            if mask == 0xf {
-                return F32x4(v128_load(from.cast()));
-            }
-            if mask & 1 != 0 {
-                values = v128_load32_lane::<0>(values, at(0).cast());
-            }
-            if mask & 2 != 0 {
-                values = v128_load32_lane::<1>(values, at(1).cast());
-            }
-            if mask & 4 != 0 {
-                values = v128_load32_lane::<2>(values, at(2).cast());
-            }
-            if mask & 8 != 0 {
-                values = v128_load32_lane::<3>(values, at(3).cast());
-            }
+        if mask == 0xf {
+            // SAFETY: the caller promises all 4 elements.
+            return F32x4(unsafe { v128_load(from.cast()) });
         }
+        let mut values = other.0;
+        macro_rules! load_lane {
+            ($lane:literal) => {
+                if mask & (1 << $lane) != 0 {
+                    // SAFETY: the caller promises the elements of the mask.
+                    values = unsafe {
+                        v128_load32_lane::<$lane>(values, from.wrapping_add($lane).cast())
+                    };
+                }
+            };
+        }
+        load_lane!(0);
+        load_lane!(1);
+        load_lane!(2);
+        load_lane!(3);
         F32x4(values)
     }
 }

@@ -115,19 +115,12 @@ mod tests {
 
         let file = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
         let (length, access) = (1 << 20, libc::PROT_READ | libc::PROT_WRITE);
-        // SAFETY: a private map of a file that is longer, of which nobody else knows.
-        let bytes = unsafe {
-            let first = libc::mmap(
-                std::ptr::null_mut(),
-                length,
-                access,
-                libc::MAP_PRIVATE,
-                file.as_raw_fd(),
-                0,
-            );
-            assert_ne!(first, libc::MAP_FAILED);
-            std::slice::from_raw_parts_mut(first.cast::<u8>(), length)
-        };
+        let (none, fd) = (std::ptr::null_mut(), file.as_raw_fd());
+        // SAFETY: a new map replaces no memory.
+        let first = unsafe { libc::mmap(none, length, access, libc::MAP_PRIVATE, fd, 0) };
+        assert_ne!(first, libc::MAP_FAILED);
+        // SAFETY: the private map is of this test alone, and the file is longer.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(first.cast::<u8>(), length) };
         bytes[70_000] = !bytes[70_000];
         let before = sum(bytes);
         give_back(bytes);

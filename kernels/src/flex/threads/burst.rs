@@ -4,12 +4,12 @@
 //! another. For a call of 150 µs that costs more time of processors than it saves. So the caller wakes none for a burst of
 //! kernels that is expected to be as short as the last one, before it has lasted [`LONG`].
 
-use std::{
-    cell::Cell,
-    time::{Duration, Instant},
-};
+use std::{cell::Cell, time::Duration};
 
-use super::pool::AWAKE;
+use super::{
+    pool::AWAKE,
+    sync::{Instant, thread_local},
+};
 
 /// Least time of a burst for which threads are woken: four to five times as long as one takes to wake, so that it does most of
 /// its share.
@@ -32,7 +32,7 @@ impl Burst {
     /// Burst of a kernel that this thread begins. The first one of a thread is expected to be long.
     pub fn here() -> Self {
         let now = Instant::now();
-        match LAST.get() {
+        match LAST.with(Cell::get) {
             Some(last) => last.next(now),
             None => Self {
                 began: now,
@@ -63,7 +63,7 @@ impl Burst {
     /// Ends a kernel of the burst.
     pub fn end(mut self) {
         self.ended = Instant::now();
-        LAST.set(Some(self));
+        LAST.with(|last| last.set(Some(self)));
     }
 }
 

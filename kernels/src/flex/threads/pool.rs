@@ -1,16 +1,19 @@
 //! Threads that help callers.
 
-use std::sync::atomic::{
-    AtomicBool, AtomicUsize,
-    Ordering::{Relaxed, SeqCst},
-};
-use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::{sync::PoisonError, time::Duration};
 
 use super::{
     alone,
     burst::Burst,
     region::{Job, Region},
+    sync::{
+        Condvar, Instant, LOOKS, Mutex, REGIONS,
+        atomic::{
+            AtomicBool, AtomicUsize,
+            Ordering::{Relaxed, SeqCst},
+        },
+        spin_loop, yield_now,
+    },
 };
 
 /// Longest time for which a thread without work looks for some. Longer than nearly all pauses between the kernels of a call;
@@ -19,12 +22,6 @@ pub const AWAKE: Duration = Duration::from_micros(200);
 
 /// Shortest time for which it does so, where pauses that end soon are shorter. Waking a thread costs its caller some 5 µs.
 const LEAST: Duration = Duration::from_micros(20);
-
-/// Number of looks before a thread lets others run: some 3 µs.
-const LOOKS: usize = 64;
-
-/// Number of callers that share the threads at once; further ones run all parts themselves.
-pub const REGIONS: usize = 8;
 
 /// Time after which the system is asked again for a thread that it refused.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -46,6 +43,13 @@ pub struct Pool {
     wake: Condvar,
 }
 
+/// A thread of the pool.
+pub struct Worker {
+    /// Number of the thread, from 1 on.
+    thread: usize,
+    patience: Patience,
+}
+
 /// How long one thread waits for work.
 struct Patience {
     /// When it had work last.
@@ -54,11 +58,11 @@ struct Patience {
 }
 
 impl Pool {
-    pub const fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             workers: AtomicUsize::new(0),
             refused: Mutex::new(None),
-            regions: [const { Region::new() }; REGIONS],
+            regions: std::array::from_fn(|_| Region::new()),
             opened: AtomicUsize::new(0),
             wanted: AtomicUsize::new(0),
             awake: AtomicUsize::new(0),
@@ -144,27 +148,44 @@ impl Pool {
 
     /// Runs parts of callers for ever, as the thread with a number.
     pub fn work(&self, thread: usize) {
-        let mut patience = Patience::new();
+        let mut worker = Worker::new(thread);
         loop {
-            let opened = self.opened.load(SeqCst);
-            let mut has_helped = false;
-            for region in &self.regions {
-                has_helped |= region.help(thread);
-            }
-            // Others may have taken all parts before it came.
-            if has_helped || thread <= self.wanted.load(Relaxed) {
-                patience.since = Instant::now();
-            }
-            self.awake.fetch_add(1, SeqCst);
-            let is_opened = self.is_opened(opened, &patience);
-            self.awake.fetch_sub(1, SeqCst);
-            if !is_opened {
-                self.sleep(opened);
-            }
-            if thread <= self.wanted.load(Relaxed) {
-                patience.learn(patience.since.elapsed());
-            }
+            let opened = self.help(&mut worker);
+            self.rest(&mut worker, opened);
         }
+    }
+
+    /// Runs parts of the regions that are open. Returns the number of regions that were opened before it looked.
+    pub fn help(&self, worker: &mut Worker) -> usize {
+        let opened = self.opened.load(SeqCst);
+        let mut has_helped = false;
+        for region in &self.regions {
+            has_helped |= region.help(worker.thread);
+        }
+        // Others may have taken all parts before it came.
+        if has_helped || self.wants(worker) {
+            worker.patience.since = Instant::now();
+        }
+        opened
+    }
+
+    /// Waits until more regions are opened: awake at first, then asleep.
+    pub fn rest(&self, worker: &mut Worker, opened: usize) {
+        self.awake.fetch_add(1, SeqCst);
+        let is_opened = self.is_opened(opened, &worker.patience);
+        self.awake.fetch_sub(1, SeqCst);
+        if !is_opened {
+            self.sleep(opened);
+        }
+        if self.wants(worker) {
+            let pause = worker.patience.since.elapsed();
+            worker.patience.learn(pause);
+        }
+    }
+
+    /// Whether the region that was opened last has work for so many threads.
+    fn wants(&self, worker: &Worker) -> bool {
+        worker.thread <= self.wanted.load(Relaxed)
     }
 
     /// Whether a region is opened before the thread loses its patience.
@@ -174,12 +195,12 @@ impl Pool {
                 if self.opened.load(SeqCst) != opened {
                     return true;
                 }
-                std::hint::spin_loop();
+                spin_loop();
             }
             if patience.since.elapsed() > patience.limit {
                 return false;
             }
-            std::thread::yield_now();
+            yield_now();
         }
     }
 
@@ -190,6 +211,13 @@ impl Pool {
             lock = self.wake.wait(lock).unwrap_or_else(PoisonError::into_inner);
         }
         self.asleep.fetch_sub(1, SeqCst);
+    }
+}
+
+impl Worker {
+    pub fn new(thread: usize) -> Self {
+        let patience = Patience::new();
+        Self { thread, patience }
     }
 }
 
@@ -214,6 +242,8 @@ impl Patience {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Mutex, atomic::AtomicUsize};
+
     use super::*;
 
     fn sum(pool: &Pool, parts: usize) -> usize {

@@ -4,15 +4,17 @@ use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
-use std::sync::atomic::{
-    AtomicBool, AtomicPtr, AtomicUsize,
-    Ordering::{AcqRel, Acquire, Relaxed, Release},
-};
-use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::PoisonError;
+use std::time::Duration;
 
-/// Shares of one job at most.
-const SHARES: usize = 64;
+use super::sync::{
+    Condvar, Instant, LAST_LOOKS, Mutex, SHARES,
+    atomic::{
+        AtomicBool, AtomicPtr, AtomicUsize,
+        Ordering::{AcqRel, Acquire, Relaxed, Release},
+    },
+    spin_loop, thread_local, yield_now,
+};
 
 /// What one caller asks for.
 ///
@@ -51,16 +53,13 @@ const INSIDE: usize = ASLEEP - 1;
 /// Without an end, a caller of a real-time class would keep a thread of a lower class from the processor that both need.
 const LOOKING: Duration = Duration::from_micros(500);
 
-/// Number of looks before a caller lets others run.
-const LOOKS: u32 = 256;
-
 thread_local! {
     static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Whether this thread runs parts of a job: they are not divided again.
 pub fn is_inside() -> bool {
-    IS_INSIDE.get()
+    IS_INSIDE.with(Cell::get)
 }
 
 impl<'a> Job<'a> {
@@ -89,9 +88,9 @@ impl<'a> Job<'a> {
                 }
             }
         };
-        IS_INSIDE.set(true);
+        IS_INSIDE.with(|inside| inside.set(true));
         let outcome = catch_unwind(AssertUnwindSafe(parts));
-        IS_INSIDE.set(false);
+        IS_INSIDE.with(|inside| inside.set(false));
         if let Err(panic) = outcome {
             self.next
                 .iter()
@@ -113,7 +112,7 @@ fn first(share: usize, shares: usize, count: usize) -> usize {
 }
 
 impl Region {
-    pub const fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             taken: AtomicBool::new(false),
             state: AtomicUsize::new(0),
@@ -171,7 +170,7 @@ impl Region {
 
     fn enter(&self) -> bool {
         let is_open = |state| state & OPEN != 0 && state & ENTRIES != 0;
-        let one_more = |state| is_open(state).then_some(state - ENTRY + 1);
+        let one_more = |state| is_open(state).then(|| state - ENTRY + 1);
         is_open(self.state.load(Relaxed))
             && self.state.fetch_update(AcqRel, Relaxed, one_more).is_ok()
     }
@@ -190,13 +189,13 @@ impl Region {
         let mut start = None;
         while self.is_entered() {
             looks = looks.wrapping_add(1);
-            if looks.is_multiple_of(LOOKS) {
+            if looks.is_multiple_of(LAST_LOOKS) {
                 if start.get_or_insert_with(Instant::now).elapsed() > LOOKING {
                     return self.sleep();
                 }
-                std::thread::yield_now();
+                yield_now();
             }
-            std::hint::spin_loop();
+            spin_loop();
         }
     }
 
@@ -212,6 +211,8 @@ impl Region {
 
 #[cfg(test)]
 mod tests {
+    use std::{sync::atomic::AtomicUsize, time::Instant};
+
     use super::*;
 
     /// A caller with parts that a helper takes long for.
@@ -245,18 +246,18 @@ mod tests {
 
     #[test]
     fn no_more_threads_enter_than_the_caller_allows() {
-        static REGION: Region = Region::new();
-        assert_eq!(share(&REGION, 0, 2, Duration::from_millis(1)), 0);
-        let helped = share(&REGION, 2, 5, Duration::from_millis(20));
+        let region = Region::new();
+        assert_eq!(share(&region, 0, 2, Duration::from_millis(1)), 0);
+        let helped = share(&region, 2, 5, Duration::from_millis(20));
         assert!((1..=2).contains(&helped), "{helped}");
     }
 
     #[test]
     fn a_caller_that_waits_for_long_is_woken() {
-        static REGION: Region = Region::new();
+        let region = Region::new();
         for _ in 0..20 {
             // The caller's parts end within microseconds of each other's, and a helper's up to 4 ms later.
-            share(&REGION, 3, 3, Duration::from_millis(4));
+            share(&region, 3, 3, Duration::from_millis(4));
         }
     }
 }

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use burn::tensor::{Device, Tensor};
 
 use super::*;
-use pool::{AWAKE, REGIONS};
+use pool::AWAKE;
+use sync::REGIONS;
 
 fn sum(parts: usize) -> usize {
     let sum = AtomicUsize::new(0);
@@ -248,11 +249,9 @@ fn computed() -> Duration {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: the place for the time is this function's.
-    assert_eq!(
-        unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) },
-        0
-    );
+    // SAFETY: the memory for the time is this function's.
+    let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    assert_eq!(failed, 0);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 

@@ -1,0 +1,20 @@
+//! The kernels' thread pool, compiled for a model checker.
+//!
+//! Its files import atomics, locks, time and thread-local values from `super::sync`, which is loom's here: a model runs in every
+//! order of steps of its threads, and with every value that the memory model lets an atomic load read.
+
+#![expect(clippy::new_without_default, reason = "private types of the kernels")]
+
+pub mod sync;
+
+#[path = "../../../kernels/src/flex/threads/burst.rs"]
+pub mod burst;
+#[path = "../../../kernels/src/flex/threads/pool.rs"]
+pub mod pool;
+#[path = "../../../kernels/src/flex/threads/region.rs"]
+pub mod region;
+
+mod alone {
+    /// Rayon's loops are not in the model.
+    pub fn refuse() {}
+}
