@@ -7,7 +7,8 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{Backend, Dispatch, Flex, backend_extension};
 use burn::tensor::{DType, Tensor};
 use burn_cubecl::{
-    CubeBackend, kernel::into_contiguous, ops::numeric::empty_device_dtype, tensor::CubeTensor,
+    CubeBackend, kernel::into_contiguous, ops::numeric::empty_device_contiguous_dtype,
+    tensor::CubeTensor,
 };
 use cubecl::prelude::*;
 
@@ -43,7 +44,7 @@ impl Operators for Flex {
 impl Operators for CubeBackend {
     fn affine(x: CubeTensor, scale: f32, shift: f32) -> CubeTensor {
         let x = into_contiguous(x);
-        let y = empty_device_dtype(
+        let y = empty_device_contiguous_dtype(
             x.client.clone(),
             x.device.clone(),
             x.meta.shape.clone(),
@@ -56,17 +57,14 @@ impl Operators for CubeBackend {
         let addresses = x.required_address_type().max(y.required_address_type());
         let client = x.client.clone();
         let (input, output) = (x.into_tensor_arg(), y.clone().into_tensor_arg());
-        // SAFETY: the kernel reads and writes `count` elements, the size of both tensors.
-        unsafe {
-            affine_kernel::launch_unchecked(
-                &client, cubes, cube, addresses, input, output, scale, shift, count, dtype,
-            )
-        };
+        affine_kernel::launch(
+            &client, cubes, cube, addresses, input, output, scale, shift, count, dtype,
+        );
         y
     }
 }
 
-#[cube(launch_unchecked, address_type = "dynamic")]
+#[cube(launch, address_type = "dynamic")]
 fn affine_kernel<T: Float>(
     x: &cubecl::prelude::Tensor<T>,
     y: &mut cubecl::prelude::Tensor<T>,

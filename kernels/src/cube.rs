@@ -1,4 +1,4 @@
-//! Bodies for the devices of CubeCL.
+//! Kernels for the devices of CubeCL.
 
 pub mod attention;
 mod bits;
@@ -14,6 +14,7 @@ pub mod groups;
 pub mod indices;
 pub mod integer;
 mod keys;
+mod launch;
 pub mod matrices;
 mod normalize;
 pub mod pool;
@@ -35,7 +36,7 @@ use burn::backend::{
     tensor::{BoolTensor, FloatTensor, IntTensor},
 };
 use burn::tensor::{DType, Shape, ops::ConvOptions};
-use burn_cubecl::{CubeBackend, ops::numeric::empty_device_dtype, tensor::CubeTensor};
+use burn_cubecl::{CubeBackend, ops::numeric::empty_device_contiguous_dtype, tensor::CubeTensor};
 use cubecl::prelude::*;
 
 use crate::{
@@ -88,12 +89,12 @@ impl Maybe<CubeTensor> for CubeTensor {
     }
 }
 
-/// Shape and element type of a tensor.
+/// Returns the shape and element type of a tensor.
 fn type_of(x: &CubeTensor) -> TensorType {
     TensorType::new(x.shape(), x.dtype)
 }
 
-/// The shape and element type of an operand, if it is given.
+/// Returns the shape and element type of an operand, if it is given.
 fn type_of_given(x: &Given<CubeBackend>) -> Option<TensorType> {
     match x {
         Given::Missing => None,
@@ -101,30 +102,26 @@ fn type_of_given(x: &Given<CubeBackend>) -> Option<TensorType> {
     }
 }
 
-/// The tensor of whatever kind.
+/// Returns the tensor of any kind.
 fn tensor(x: &Any<CubeBackend>) -> &CubeTensor {
     match x {
         Any::Float(x) | Any::Int(x) | Any::Bool(x) => x,
     }
 }
 
-/// A tensor of a type beside another one, whose elements are still to be written.
+/// Returns an uninitialized row-major tensor of a type, on the device of another one.
 fn blank(beside: &CubeTensor, tensor: TensorType) -> CubeTensor {
     unwritten(beside, tensor.shape, tensor.dtype)
 }
 
-/// A tensor beside another one, whose elements are still to be written.
+/// Returns an uninitialized row-major tensor, on the device of another one.
+///
+/// By default CUDA and ROCm align the rows of a tensor, so that its elements are not contiguous.
 fn unwritten(beside: &CubeTensor, shape: Shape, dtype: DType) -> CubeTensor {
-    empty_device_dtype(beside.client.clone(), beside.device.clone(), shape, dtype)
+    empty_device_contiguous_dtype(beside.client.clone(), beside.device.clone(), shape, dtype)
 }
 
-/// Indices wide enough for each of several tensors.
-fn address<'a>(tensors: impl IntoIterator<Item = &'a CubeTensor>) -> AddressType {
-    let types = tensors.into_iter().map(CubeTensor::required_address_type);
-    types.max().unwrap_or_default()
-}
-
-/// Fails where operands that a kernel reads as elements of one type are of several.
+/// Fails if operands that a kernel reads as elements of one dtype have several.
 fn ensure_alike<'a>(x: &CubeTensor, others: impl IntoIterator<Item = Option<&'a CubeTensor>>) {
     for other in others.into_iter().flatten() {
         ensure!(
@@ -136,13 +133,13 @@ fn ensure_alike<'a>(x: &CubeTensor, others: impl IntoIterator<Item = Option<&'a 
     }
 }
 
-/// Where a row of a contiguous tensor begins, along whose axis elements are `inner` apart.
+/// Returns the offset of a row of a row-major tensor, along an axis whose elements are `inner` apart.
 #[cube]
 fn first(row: usize, size: usize, inner: usize) -> usize {
     (row / inner) * (inner * size) + row % inner
 }
 
-/// The dtype of sums: half precision would lose digits with every term.
+/// Returns the dtype of sums: half precision would lose digits with every term.
 fn summed(dtype: DType) -> DType {
     match dtype {
         DType::F16 | DType::BF16 => DType::F32,

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
     use crate::{
         convolution::conv::conv2d,
-        testing::{float, indices, near, noise},
+        testing::{float, indices, near, noise, on_each},
     };
 
     fn taps<const D: usize>(offset: Tensor<D>, mask: Option<Tensor<D>>, groups: usize) -> Taps<D> {
@@ -138,6 +138,36 @@ mod tests {
             mask,
             groups,
         }
+    }
+
+    #[test]
+    fn an_offset_that_is_no_number_moves_no_other_output() {
+        on_each(|| {
+            let (x, weight) = (noise([1, 2, 4, 4], 1), noise([3, 2, 1, 1], 2));
+            let result = |offset: f32| {
+                let mut offsets = [0.25f32; 32];
+                (offsets[0], offsets[17]) = (offset, offset);
+                let offsets = float::<4>(TensorData::new(offsets.to_vec(), [1, 2, 4, 4]));
+                let taps = taps(offsets, None, 1);
+                let y = deform_conv(
+                    x.clone(),
+                    weight.clone(),
+                    None,
+                    taps,
+                    Window::new([1, 1]),
+                    1,
+                );
+                y.reshape([3, 16])
+            };
+            for offset in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30] {
+                let (y, expected) = (result(offset), result(0.5));
+                near(
+                    y.narrow(1, 2, 14),
+                    expected.narrow(1, 2, 14).into_data(),
+                    1e-6,
+                );
+            }
+        });
     }
 
     #[test]

@@ -1,16 +1,16 @@
-//! Attention in three launches: products of queries and keys, probabilities in their place, products with values.
+//! Attention in three launches: scores, probabilities, and products with the values.
 
-// A condition that is comptime decides which code there is.
+// Conditions on compile-time values select code.
 #![allow(clippy::collapsible_if)]
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type, ops::FloatTensorOps};
 use burn::tensor::DType;
-use burn_cubecl::{CubeBackend, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
+use cubecl::prelude::*;
 
 use super::{
-    address,
     finish::tanh,
+    launch::{Grid, Strided, launch},
     narrow,
     product::grouped_product,
     summed,
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::spec::scores::{Scores, Undefined};
 
-/// How far elements of a mask or a bias are from each other along the axes of the scores.
+/// Strides of a mask or a bias along the axes of the scores, in elements; 0 along an axis of one element.
 #[derive(CubeLaunch, CubeType)]
 struct Strides {
     batch: u32,
@@ -27,7 +27,7 @@ struct Strides {
     key: u32,
 }
 
-/// Sizes and numbers of the scores.
+/// Sizes, strides and factors of the scores.
 #[derive(CubeLaunch, CubeType)]
 struct Geometry {
     heads: u32,
@@ -40,7 +40,7 @@ struct Geometry {
     hidden: f32,
 }
 
-/// What the shader is written for.
+/// Compile-time options of the shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Shader {
     is_capped: bool,
@@ -48,7 +48,7 @@ struct Shader {
     undefined: Undefined,
 }
 
-/// The values of the keys that each query sees.
+/// Returns the attention of each query.
 pub fn attention(
     query: CubeTensor,
     key: CubeTensor,
@@ -64,18 +64,17 @@ pub fn attention(
     grouped_product(probabilities, value, dtype)
 }
 
-/// The probabilities of scaled products, in their place.
+/// Returns the probabilities of scaled products, in the memory of these.
 fn probabilities(
     products: CubeTensor,
     mask: Option<CubeTensor>,
     bias: Option<CubeTensor>,
     scores: Scores,
 ) -> CubeTensor {
+    let products = into_contiguous(products);
     let bias = bias.map(|bias| CubeBackend::float_cast(bias, products.dtype.into()));
     let shape = products.shape();
     let rows = shape[0] * shape[1] * shape[2];
-    let client = products.client.clone();
-    let units = CubeDim::new_1d(UNITS as u32);
     let geometry = GeometryLaunch::new(
         narrow(shape[1]),
         narrow(shape[2]),
@@ -93,30 +92,16 @@ fn probabilities(
     };
     let of_mask = mask.as_ref().map_or(DType::U32, |mask| mask.dtype);
     let dtypes = [products.dtype, summed(products.dtype), of_mask].map(dtype_to_storage_type);
-    let operands = [Some(&products), mask.as_ref(), bias.as_ref()];
-    let address = address(operands.into_iter().flatten());
-    let [mask, bias] = [mask, bias].map(|operand| operand.map(CubeTensor::into_buffer_arg));
-    // Safety: a cube beyond the rows ends, a unit reads and writes elements of its row alone, and masks and biases
-    // broadcast to the scores.
-    unsafe {
-        probabilities_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, rows * UNITS, units),
-            units,
-            address,
-            products.clone().into_tensor_arg(),
-            mask.into(),
-            bias.into(),
-            rows,
-            geometry,
-            shader,
-            dtypes,
-        );
-    }
+    let [mask, bias] = [mask, bias].map(|operand| operand.map(Strided));
+    let shared = UNITS * summed(products.dtype).size();
+    launch!(Grid::cubes(rows, UNITS).shared(shared) => probabilities_kernel(
+        &products, mask, bias;
+        rows, geometry, shader, dtypes,
+    ));
     products
 }
 
-/// The strides of what broadcasts to scores.
+/// Returns the strides of an operand that broadcasts to the scores.
 fn strides(operand: Option<&CubeTensor>) -> StridesLaunch {
     let of_axis = |axis: usize| {
         let operand = operand.filter(|operand| operand.shape()[axis] > 1);
@@ -125,6 +110,10 @@ fn strides(operand: Option<&CubeTensor>) -> StridesLaunch {
     StridesLaunch::new(of_axis(0), of_axis(1), of_axis(2), of_axis(3))
 }
 
+/// A cube turns a row of `x` into probabilities.
+///
+/// Cubes beyond `rows` end, and elements of row `CUBE_POS` are `geometry.keys` of the `rows * geometry.keys`
+/// elements of `x`. Mask and bias have the size of the scores along each axis, or 1 and a stride of 0.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn probabilities_kernel<T: Float, S: Float, M: Numeric>(
     x: &mut Tensor<T>,
@@ -205,7 +194,7 @@ fn probabilities_kernel<T: Float, S: Float, M: Numeric>(
     }
 }
 
-/// Where the elements for a query begin.
+/// Returns the offset of the elements of a query.
 #[cube]
 fn begin(strides: &Strides, batch: usize, head: usize, query: usize) -> usize {
     batch * strides.batch as usize + head * strides.head as usize + query * strides.query as usize

@@ -1,11 +1,11 @@
-//! Numbers by their bits, where shaders may assume that none is infinite or NaN.
+//! Tests on the bits of floats, since shaders may assume that none is infinite or NaN.
 
 use cubecl::prelude::*;
 
-/// The bits of infinity.
+/// Bits of infinity.
 pub const INFINITE: u32 = 0x7f80_0000;
 
-/// The bits of an absolute value, which exceed [`INFINITE`] for NaN.
+/// Returns the bits of an absolute value, which exceed [`INFINITE`] for NaN.
 #[cube]
 pub fn magnitude(x: f32) -> u32 {
     u32::reinterpret(x) & 0x7fff_ffffu32

@@ -3,12 +3,15 @@
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::DType;
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
-use super::{magnitude, unwritten};
+use super::{
+    launch::{Grid, launch},
+    magnitude, unwritten,
+};
 use crate::spec::bits::LEVELS;
 
-/// `size` elements of a row of `[rows, inputs]` at a time as multiples of a 127th of the largest of them.
+/// Rounds each `size` elements of a row of `[rows, inputs]` to multiples of a 127th of the largest of them.
 pub fn round_blocks(x: CubeTensor, size: usize) -> CubeTensor {
     let x = into_contiguous(x);
     let y = unwritten(&x, x.shape(), DType::F32);
@@ -17,27 +20,18 @@ pub fn round_blocks(x: CubeTensor, size: usize) -> CubeTensor {
     if count == 0 {
         return y;
     }
-    let client = y.client.clone();
-    let units = CubeDim::new(&client, count);
     let dtype = dtype_to_storage_type(x.dtype);
-    // Safety: a unit beyond the blocks ends, others stay inside of their row.
-    unsafe {
-        blocks_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, count, units),
-            units,
-            x.required_address_type().max(y.required_address_type()),
-            x.into_tensor_arg(),
-            y.clone().into_tensor_arg(),
-            count,
-            inputs,
-            size,
-            dtype,
-        );
-    }
+    launch!(Grid::units(count) => blocks_kernel(
+        x, &y;
+        count, inputs, size, dtype,
+    ));
     y
 }
 
+/// A unit rounds a block of a row.
+///
+/// Units beyond `count` end. There are `inputs.div_ceil(size)` blocks in each row of `inputs` elements, and the
+/// last one of a row ends with it, so that the elements of `count` blocks are those of `x` and of `y`.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn blocks_kernel<T: Float>(
     x: &Tensor<T>,
@@ -63,10 +57,10 @@ fn blocks_kernel<T: Float>(
     }
 }
 
-/// How many levels one is, and how much a level, for the elements of a block.
+/// Returns the number of levels per unit, and the value of a level, for the elements of a block.
 #[cube]
 pub fn levels<T: Float>(x: &Tensor<T>, first: usize, last: usize) -> (f32, f32) {
-    // By bits, of which NaN has the most.
+    // The bits of NaN are the greatest.
     let mut largest = 0u32;
     for at in first..last {
         largest = max(largest, magnitude(f32::cast_from(x[at])));

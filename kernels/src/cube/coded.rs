@@ -1,14 +1,15 @@
 //! Products with matrices of few bits.
 //!
-//! Few rows are multiplied with the codes as they lie: the units of a cube have a panel of outputs, and share its blocks. For
-//! more rows the matrix becomes floats for as long as the product takes.
+//! Few rows are multiplied with the codes in place: the units of a cube share the blocks of a panel of outputs. For more
+//! rows the matrix is converted to floats during the product.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
 use super::{
     blocks::{levels, round_blocks},
+    launch::{Grid, launch},
     product::product,
     unwritten,
 };
@@ -18,16 +19,16 @@ use crate::{
     spec::epilogue::Activation,
 };
 
-/// More rows are a product of floats.
+/// Largest number of rows that are multiplied with codes.
 const FEW: usize = 8;
 
-/// Units that share the blocks of an output.
+/// Number of units that share the blocks of an output.
 const SLICES: usize = 4;
 
-/// So many elements each cube rounds for itself, in shared memory; more are rounded once for all.
+/// Largest number of elements that each cube rounds in its shared memory; more are rounded once for all.
 const ROUNDED: usize = 2048;
 
-/// `rows * matrix + bias`, of rows that are rounded to 8 bits if so asked.
+/// Returns `rows * matrix + bias`. The rows are rounded to 8 bits if `in_bytes`.
 pub fn matmul_coded(
     operands: CodedProduct<CubeBackend>,
     blocks: Blocks,
@@ -48,32 +49,14 @@ pub fn matmul_coded(
     } else {
         x
     };
-    let client = x.client.clone();
-    let address = codes.required_address_type();
     if rows > FEW {
         let matrix = unwritten(&x, [blocks.inputs, blocks.outputs].into(), x.dtype);
         let count = blocks.inputs.div_ceil(blocks.size) * blocks.size * blocks.outputs;
-        let units = CubeDim::new(&client, count);
         let dtype = dtype_to_storage_type(x.dtype);
-        // Safety: a unit beyond the places of the codes ends, and inputs beyond the last are not written.
-        unsafe {
-            floats_kernel::launch_unchecked(
-                &client,
-                calculate_cube_count_elemwise(&client, count, units),
-                units,
-                address.max(matrix.required_address_type()),
-                codes.into_tensor_arg(),
-                scales.into_tensor_arg(),
-                zeros.into_tensor_arg(),
-                matrix.clone().into_tensor_arg(),
-                count,
-                blocks.inputs,
-                blocks.outputs,
-                blocks.size,
-                blocks.bits as u32,
-                dtype,
-            );
-        }
+        launch!(Grid::units(count) => floats_kernel(
+            codes, scales, zeros, &matrix;
+            count, blocks.inputs, blocks.outputs, blocks.size, blocks.bits as u32, dtype,
+        ));
         return product(x, matrix, bias.float(), None, Activation::Identity);
     }
     let x = into_contiguous(x);
@@ -82,42 +65,28 @@ pub fn matmul_coded(
         return y;
     }
     let cubes = blocks.outputs.div_ceil(PANEL);
-    let units = CubeDim::new_1d((PANEL * SLICES) as u32);
-    let bias = bias
-        .float()
-        .map(|bias| into_contiguous(bias).into_buffer_arg());
+    let bias = bias.float().map(into_contiguous);
     let dtype = dtype_to_storage_type(x.dtype);
-    // Safety: a cube beyond the panels ends, inputs and outputs beyond the last are neither read nor written.
-    unsafe {
-        rows_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, cubes * PANEL * SLICES, units),
-            units,
-            address.max(x.required_address_type()),
-            x.into_tensor_arg(),
-            codes.into_tensor_arg(),
-            scales.into_tensor_arg(),
-            zeros.into_tensor_arg(),
-            bias.into(),
-            y.clone().into_tensor_arg(),
-            cubes,
-            rows,
-            blocks.inputs,
-            blocks.outputs,
-            blocks.size,
-            blocks.bits as u32,
-            rows.next_power_of_two(),
-            if rounds {
-                (rows * blocks.inputs).next_power_of_two()
-            } else {
-                0
-            },
-            dtype,
-        );
-    }
+    let most = rows.next_power_of_two();
+    let rounded = if rounds {
+        (rows * blocks.inputs).next_power_of_two()
+    } else {
+        0
+    };
+    let shared = (rounded.max(1) + PANEL * SLICES * most) * size_of::<f32>();
+    launch!(Grid::cubes(cubes, PANEL * SLICES).shared(shared) => rows_kernel(
+        x, codes, scales, zeros, bias, &y;
+        cubes, rows, blocks.inputs, blocks.outputs, blocks.size, blocks.bits as u32, most, rounded,
+        dtype,
+    ));
     y
 }
 
+/// A cube multiplies all rows with a panel of outputs.
+///
+/// Cubes beyond the panels end. A panel has `inputs.div_ceil(size)` blocks of `size` inputs in `codes`, and as
+/// many scales and zero points. Inputs beyond the last one are not read, and outputs beyond the last one not
+/// written; rows beyond the last one are read as the last one.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn rows_kernel<T: Float>(
     x: &Tensor<T>,
@@ -210,6 +179,10 @@ fn rows_kernel<T: Float>(
     }
 }
 
+/// A unit writes an element of the matrix.
+///
+/// Units beyond `count`, the inputs of all blocks times `outputs`, end, and inputs beyond the last one write
+/// nothing. Codes, scales and zero points have whole blocks of whole panels.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn floats_kernel<T: Float>(
     codes: &Tensor<u32>,

@@ -1,4 +1,4 @@
-//! The places of elements that hold, one behind another.
+//! Indices of the elements that are true, in order.
 
 use burn::backend::{
     TensorMetadata,
@@ -7,12 +7,18 @@ use burn::backend::{
 };
 use burn::tensor::{IntDType, Shape};
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
-use super::{address, blank, ensure_alike, narrow, scan, type_of};
+use super::{
+    blank, ensure_alike,
+    launch::{Grid, launch},
+    narrow, scan,
+    sizes::within_i32,
+    type_of,
+};
 use crate::spec::{indices as spec, scan::Scan};
 
-/// How many elements hold up to each one, in row-major order.
+/// Returns the number of true elements up to each one, in row-major order.
 pub fn counts(condition: CubeTensor) -> CubeTensor {
     let scan = Scan {
         axis: 0,
@@ -20,34 +26,24 @@ pub fn counts(condition: CubeTensor) -> CubeTensor {
         reverse: false,
         product: false,
     };
-    let size = condition.shape().num_elements();
+    let size = within_i32(condition.shape().num_elements());
     let ones = CubeBackend::bool_into_int(condition, IntDType::I32);
     scan::scan(CubeBackend::int_reshape(ones, [size].into()), scan)
 }
 
-/// The places at which counts grow; there are `found` of them.
+/// Returns the `found` indices at which counts increase.
 pub fn compact(counts: CubeTensor, found: usize) -> CubeTensor {
     let counts = into_contiguous(counts);
     let places = blank(&counts, spec::compact(found));
-    let client = places.client.clone();
-    let count = counts.shape().num_elements();
-    let units = CubeDim::new(&client, count);
-    // Safety: a unit beyond the counts ends, and writes beyond the places are left out.
-    unsafe {
-        compact_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, count, units),
-            units,
-            counts.required_address_type(),
-            counts.into_tensor_arg(),
-            places.clone().into_tensor_arg(),
-            count,
-            found,
-        );
-    }
+    let count = within_i32(counts.shape().num_elements());
+    launch!(Grid::units(count) => compact_kernel(counts, &places; count, found));
     places
 }
 
+/// A unit writes its index if the count increases there.
+///
+/// Units beyond `count`, the number of elements of `counts`, end. `places` has `found` elements; a count that
+/// is not below this writes nothing.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn compact_kernel(counts: &Tensor<i32>, places: &mut Tensor<i32>, count: usize, found: usize) {
     if ABSOLUTE_POS >= count {
@@ -62,36 +58,24 @@ fn compact_kernel(counts: &Tensor<i32>, places: &mut Tensor<i32>, count: usize, 
     }
 }
 
-/// The indices along each axis of places; along the last one the values at the places, if there are such.
+/// Returns the indices along each axis of the elements at `places`; along the last axis the `values` of these
+/// elements, if given.
 pub fn coordinates(places: CubeTensor, values: Option<CubeTensor>, sizes: Shape) -> CubeTensor {
     let places = into_contiguous(places);
     let count = places.shape().num_elements();
     let found = blank(&places, spec::coordinates(&type_of(&places), &sizes));
     ensure_alike(&places, [values.as_ref()]);
-    let client = found.client.clone();
-    let units = CubeDim::new(&client, count);
     let axes = sizes.iter().map(|&size| narrow(size)).collect();
     let dtype = dtype_to_storage_type(places.dtype);
-    // Safety: a unit beyond the places ends, and places are those of values.
-    unsafe {
-        coordinates_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, count, units),
-            units,
-            address([&places, &found].into_iter().chain(&values)),
-            places.into_tensor_arg(),
-            values
-                .map(|values| into_contiguous(values).into_buffer_arg())
-                .into(),
-            found.clone().into_tensor_arg(),
-            axes,
-            count,
-            dtype,
-        );
-    }
+    let values = values.map(into_contiguous);
+    launch!(Grid::units(count) => coordinates_kernel(places, values, &found; axes, count, dtype));
     found
 }
 
+/// A unit writes the indices of an element.
+///
+/// Units beyond `count`, the number of `places`, end. `found` has an element for each place and axis. Places
+/// are indices of `values`, as [`compact`] gives them.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn coordinates_kernel<I: Int>(
     places: &Tensor<I>,

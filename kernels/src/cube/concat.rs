@@ -1,16 +1,21 @@
-//! Tensors one behind another along an axis, in one launch.
+//! Concatenation along an axis, in one launch.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::{CubeBackend, ops::permute, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
-use super::{address, blank, ensure_alike, narrow, type_of};
+use super::{
+    blank, ensure_alike,
+    launch::{Grid, Strided, launch},
+    narrow, type_of,
+};
 use crate::{
     backend::{Given, Outcome, Parts},
     spec::{join, types::TensorType},
 };
 
-/// Tensors of one dtype, none empty, whose other sizes are equal. Axes lie in the order of those of the first one.
+/// Concatenates tensors of one dtype, none empty, whose other sizes are equal. The result has the axis order of the
+/// first one.
 pub fn concat(parts: Parts<CubeBackend>, axis: usize) -> Outcome<CubeBackend> {
     type Wrap = fn(CubeTensor) -> Outcome<CubeBackend>;
     let wrap: Wrap = match parts.first {
@@ -72,37 +77,13 @@ fn joined_tensors(parts: Vec<CubeTensor>, axis: usize) -> CubeTensor {
         ends.push(narrow(end));
     }
     let count = shape.num_elements() / together;
-    let client = y.client.clone();
-    let units = CubeDim::new(&client, count);
-    let address = address(parts.iter().chain([&y]));
     let dtype = dtype_to_storage_type(y.dtype);
-    let mut parts = parts.into_iter().map(|part| part.into_buffer_arg());
+    let mut parts = parts.into_iter().map(Strided);
     let mut next = || parts.next();
-    let Some(first) = next() else {
-        return y;
-    };
-    // Safety: a unit beyond the elements ends, and each element is one of the tensor whose part it is of.
-    unsafe {
-        concat_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, count, units),
-            units,
-            address,
-            together,
-            first,
-            next().into(),
-            next().into(),
-            next().into(),
-            next().into(),
-            next().into(),
-            y.clone().into_tensor_arg(),
-            ends,
-            axes,
-            count,
-            views,
-            dtype,
-        );
-    }
+    launch!(Grid::units(count) => concat_kernel[together](
+        next(), next(), next(), next(), next(), next(), &y;
+        ends, axes, count, views, dtype,
+    ));
     let mut back = vec![0; order.len()];
     for (to, &from) in order.iter().enumerate() {
         back[from] = to;
@@ -110,10 +91,10 @@ fn joined_tensors(parts: Vec<CubeTensor>, axis: usize) -> CubeTensor {
     permute(y, &back)
 }
 
-/// The axes from the outermost to the innermost.
+/// Returns the axes from the outermost to the innermost.
 fn order(x: &CubeTensor) -> Vec<usize> {
     let mut axes: Vec<usize> = (0..x.shape().num_dims()).collect();
-    // An axis of one element is as far out as it stands.
+    // An axis of one element keeps its position.
     if axes
         .iter()
         .all(|&axis| x.shape()[axis] == 1 || x.meta.strides()[axis] > 0)
@@ -134,7 +115,7 @@ fn order(x: &CubeTensor) -> Vec<usize> {
     axes
 }
 
-/// Whether the elements lie in row-major order. Axes of one element may have any stride.
+/// Returns `true` if the elements are in row-major order. Axes of one element may have any stride.
 fn is_dense(x: &CubeTensor) -> bool {
     let mut stride = 1;
     (0..x.shape().num_dims()).rev().all(|axis| {
@@ -152,16 +133,21 @@ struct Axis {
     stride: u32,
 }
 
-/// Which parts are views, whose axes from the innermost on tell where elements are.
+/// Parts that are views: their elements are found by their axes, from the innermost on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Views {
     rank: usize,
     which: [bool; 6],
 }
 
+/// A unit copies an element.
+///
+/// Units beyond `count`, the elements of `y` in vectors, end. The elements of a row of `y` belong to the parts
+/// in turn: the one before `ends` of a part is its last. A part that is not dense is read by its sizes and
+/// strides.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn concat_kernel<T: Numeric, N: Size>(
-    first: &[Vector<T, N>],
+    first: ComptimeOption<&[Vector<T, N>]>,
     second: ComptimeOption<&[Vector<T, N>]>,
     third: ComptimeOption<&[Vector<T, N>]>,
     fourth: ComptimeOption<&[Vector<T, N>]>,
@@ -180,7 +166,11 @@ fn concat_kernel<T: Numeric, N: Size>(
     let parts = comptime!(ends.len());
     let row = *ends.index(comptime!(parts - 1)) as usize;
     let (outer, place) = (ABSOLUTE_POS / row, (ABSOLUTE_POS % row) as u32);
-    copy(first, y, outer, place, &ends, &axes, 0usize, views);
+    #[comptime]
+    match first {
+        ComptimeOption::Some(part) => copy(part, y, outer, place, &ends, &axes, 0usize, views),
+        ComptimeOption::None => {}
+    }
     #[comptime]
     match second {
         ComptimeOption::Some(part) => copy(part, y, outer, place, &ends, &axes, 1usize, views),
@@ -208,7 +198,7 @@ fn concat_kernel<T: Numeric, N: Size>(
     }
 }
 
-/// Writes the element of a part, if the place of the row is one of it.
+/// Writes the element of a part, if the index in the row belongs to it.
 #[cube]
 fn copy<T: Numeric, N: Size>(
     part: &[Vector<T, N>],

@@ -1,30 +1,33 @@
-//! Convolutions with what follows them, in one launch.
+//! Convolutions with their epilogue, in one launch.
 //!
-//! Units of a cube are positions side by side, and each sums some outputs at once: all units read the same weights
-//! at the same time, and inputs that lie side by side. Where there are few positions, the units of a cube share the
-//! sum of one element instead; where outputs read single channels, a unit has outputs side by side. Weights lie with
-//! the channels innermost, as [`filters`] leaves them. Devices that multiply tiles of matrices have Burn's kernels for
-//! it, behind which the rest is a launch of its own.
+//! The units of a cube compute adjacent output pixels, each for some output channels: all units read the same weights at
+//! the same time, and adjacent inputs. If there are few output pixels, the units of a cube share the sum of one element
+//! instead; if outputs read single channels, a unit computes adjacent output pixels. The channels of the weights are
+//! innermost in memory, as [`filters`] returns them. Devices with tensor cores have Burn's kernels, and the epilogue is
+//! a launch of its own.
 
 pub mod depthwise;
 pub mod positions;
 pub mod terms;
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
-use burn::tensor::ops::ConvOptions;
+use burn::tensor::{DType, ops::ConvOptions};
 use burn_cubecl::{
     kernel::{conv::conv_forward, into_contiguous, untile},
     ops::{permute_nchw_to_nhwc, permute_nhwc_to_nchw},
     tensor::CubeTensor,
 };
-use cubecl::{calculate_cube_count_elemwise, client::Client, prelude::*};
+use cubecl::prelude::*;
 
 use self::{depthwise::Row, positions::Tile};
 use super::{
-    address, ensure_alike,
+    ensure_alike,
     finish::{Function, finish},
     integer::Zeros,
-    narrow, type_of,
+    launch::{Grid, Strided, launch},
+    narrow,
+    sizes::{reach, within_i32},
+    type_of,
     units::UNITS,
     unwritten,
 };
@@ -33,14 +36,14 @@ use crate::spec::{
     epilogue::{Activation, Epilogue},
 };
 
-/// Fewer positions leave too many units idle.
+/// Number of output pixels below which too many units are idle.
 const FEW: usize = 16;
 
-/// Sizes of one convolution over three axes, of which the first ones are 1 where there are fewer.
+/// Sizes of a convolution over three axes. If it has fewer, the sizes of the first ones are 1.
 #[derive(CubeLaunch, CubeType, Clone, Copy)]
 pub struct Geometry {
     pub groups: u32,
-    /// Channels that an output reads, and outputs of a group.
+    /// Number of channels that an output channel reads, and of output channels of a group.
     pub channels: u32,
     pub outputs: u32,
     pub input: Axes,
@@ -49,11 +52,11 @@ pub struct Geometry {
     pub stride: Axes,
     pub dilation: Axes,
     pub padding: Axes,
-    /// How far elements of the input are from those of the next batch, channel, and along the axes.
+    /// Strides of the input.
     pub next_batch: u32,
     pub next_channel: u32,
     pub next: Axes,
-    /// The parameters of the activation.
+    /// Parameters of the activation.
     pub alpha: f32,
     pub beta: f32,
 }
@@ -65,38 +68,38 @@ pub struct Axes {
     pub width: u32,
 }
 
-/// What a shader is written for.
+/// Compile-time options of a shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shader {
-    /// How many axes there are.
+    /// Number of spatial axes.
     pub axes: usize,
-    /// Whether windows reach beyond the input.
+    /// Whether windows extend beyond the input.
     pub padded: bool,
     pub zeros: Zeros,
     pub function: Function,
 }
 
-/// How the units share the work.
+/// Division of the work among units.
 pub enum Plan {
-    /// Those of a cube share the sum of one element.
+    /// The units of a cube share the sum of one element.
     Terms,
-    /// Each has outputs side by side, of which there are so many groups.
+    /// A unit computes adjacent output pixels. The second field is the number of units.
     Row(Row, usize),
-    /// Those of so many cubes have tiles.
+    /// A unit computes a tile. The second field is the number of cubes.
     Tile(Tile, usize),
 }
 
-/// The weights for [`conv`] of any epilogue.
+/// Returns the weights for [`conv`] with any epilogue.
 pub fn pack_filters(weight: CubeTensor, _: usize, _: Epilogue) -> CubeTensor {
     filters(weight)
 }
 
-/// The same weights, which lie in memory with the channels innermost.
+/// Returns the weights with the channels innermost in memory.
 pub fn filters(weight: CubeTensor) -> CubeTensor {
     permute_nhwc_to_nchw(into_contiguous(permute_nchw_to_nhwc(weight)))
 }
 
-/// `activation(x * weight + bias + sum)`; tensors with what the options reach beyond them are padded with zeros.
+/// Returns `activation(x * weight + bias + sum)`. The padding of the options is zeros.
 pub fn conv<const N: usize>(
     x: CubeTensor,
     weight: CubeTensor,
@@ -123,72 +126,28 @@ pub fn conv<const N: usize>(
     let (geometry, shader) = described_by(&x, &weight, &y, &options, zeros, epilogue.activation);
     let lanes = lanes(&weight);
     let plan = plan(&weight, &y, &options);
-    let client = y.client.clone();
-    let address = address([&x, &weight, &y]);
+    let grid = plan.grid(&y, x.dtype);
     let dtype = dtype_to_storage_type(x.dtype);
-    let [bias, sum] = [bias, sum]
-        .map(|operand| operand.map(|operand| into_contiguous(operand).into_buffer_arg()));
-    let (x, weight) = (x.into_tensor_arg(), weight.into_tensor_arg());
-    let y_arg = y.clone().into_tensor_arg();
-    let (cubes, units) = plan.cubes(&client, count);
-    // Safety: a cube beyond the last one ends; positions, outputs and elements outside are those of the edge.
-    unsafe {
-        match plan {
-            Plan::Terms => terms::terms_kernel::launch_unchecked(
-                &client,
-                cubes,
-                units,
-                address,
-                lanes,
-                x,
-                weight,
-                bias.into(),
-                sum.into(),
-                y_arg,
-                geometry,
-                count,
-                shader,
-                dtype,
-            ),
-            Plan::Row(row, count) => depthwise::depthwise_kernel::launch_unchecked(
-                &client,
-                cubes,
-                units,
-                address,
-                x,
-                weight,
-                bias.into(),
-                sum.into(),
-                y_arg,
-                geometry,
-                count,
-                row,
-                shader,
-                dtype,
-            ),
-            Plan::Tile(tile, count) => positions::positions_kernel::launch_unchecked(
-                &client,
-                cubes,
-                units,
-                address,
-                lanes,
-                x,
-                weight,
-                bias.into(),
-                sum.into(),
-                y_arg,
-                geometry,
-                count,
-                tile,
-                shader,
-                dtype,
-            ),
-        }
+    let [bias, sum] = [bias, sum].map(|operand| operand.map(into_contiguous));
+    let (x, weight) = (Strided(x), Strided(weight));
+    match plan {
+        Plan::Terms => launch!(grid => terms::terms_kernel[lanes](
+            x, weight, bias, sum, &y;
+            geometry, count, shader, dtype,
+        )),
+        Plan::Row(row, count) => launch!(grid => depthwise::depthwise_kernel(
+            x, weight, bias, sum, &y;
+            geometry, count, row, shader, dtype,
+        )),
+        Plan::Tile(tile, count) => launch!(grid => positions::positions_kernel[lanes](
+            x, weight, bias, sum, &y;
+            geometry, count, tile, shader, dtype,
+        )),
     }
     y
 }
 
-/// How many weights of neighbouring channels are read at once.
+/// Returns the number of weights of adjacent channels that are read at once.
 pub fn lanes(weight: &CubeTensor) -> usize {
     if weight.shape()[1].is_multiple_of(4) {
         4
@@ -197,7 +156,7 @@ pub fn lanes(weight: &CubeTensor) -> usize {
     }
 }
 
-/// How the units share a convolution that is not empty.
+/// Returns the division of a convolution that is not empty.
 pub fn plan<const N: usize>(weight: &CubeTensor, y: &CubeTensor, options: &ConvOptions<N>) -> Plan {
     let positions: usize = y.shape().iter().skip(2).product();
     if positions < FEW {
@@ -217,21 +176,18 @@ pub fn plan<const N: usize>(weight: &CubeTensor, y: &CubeTensor, options: &ConvO
 }
 
 impl Plan {
-    /// The cubes and their units for so many elements.
-    pub fn cubes(&self, client: &Client, elements: usize) -> (CubeCount, CubeDim) {
-        let (count, units) = match self {
-            Self::Terms => (elements * UNITS, CubeDim::new_1d(UNITS as u32)),
-            Self::Row(_, count) => (*count, CubeDim::new(client, *count)),
-            Self::Tile(_, cubes) => (
-                cubes * positions::UNITS,
-                CubeDim::new_1d(positions::UNITS as u32),
-            ),
-        };
-        (calculate_cube_count_elemwise(client, count, units), units)
+    /// Grid of a convolution with result `y`, whose sums are no wider than 32 bits or `dtype`.
+    pub fn grid(&self, y: &CubeTensor, dtype: DType) -> Grid {
+        let sum = dtype.size().max(size_of::<f32>());
+        match *self {
+            Self::Terms => Grid::cubes(y.shape().num_elements(), UNITS).shared(UNITS * sum),
+            Self::Row(_, count) => Grid::units(count),
+            Self::Tile(_, cubes) => Grid::cubes(cubes, positions::UNITS),
+        }
     }
 }
 
-/// What a unit computes of a convolution of single channels, if it is one that reads neighbours.
+/// Returns the output pixels of a unit if the convolution reads single channels and adjacent elements.
 fn row<const N: usize>(
     weight: &CubeTensor,
     y: &CubeTensor,
@@ -255,11 +211,18 @@ pub fn described_by<const N: usize>(
     let (function, [alpha, beta]) = Function::of(activation);
     let begins = options.padding_begin();
     let (input, kernel, output) = (x.shape(), weight.shape(), y.shape());
-    let padded = (0..N).any(|axis| {
-        let last = (output[axis + 2] - 1) * options.stride[axis]
-            + (kernel[axis + 2] - 1) * options.dilation[axis];
-        begins[axis] > 0 || last >= input[axis + 2] + begins[axis]
+    let reaches: [usize; N] = std::array::from_fn(|axis| {
+        let (windows, taps) = (output[axis + 2], kernel[axis + 2]);
+        reach(windows, options.stride[axis], taps, options.dilation[axis])
     });
+    for reach in reaches {
+        within_i32(reach.saturating_add(depthwise::BEYOND));
+    }
+    // Kernels divide the number of an output pixel, and of a tap, in 32 bits.
+    for sizes in [&output, &kernel] {
+        narrow(sizes.iter().skip(2).product());
+    }
+    let padded = (0..N).any(|axis| begins[axis] > 0 || reaches[axis] > input[axis + 2]);
     let strides = x.meta.strides();
     let spatial = |sizes: &dyn Fn(usize) -> usize, absent: usize| {
         let size = |from: usize| {

@@ -1,54 +1,47 @@
-//! Probabilities of classes out of those of pairs, of which each unit couples a row.
+//! Probabilities of classes from those of pairs: a unit couples a row.
 
 use burn::backend::TensorMetadata;
 use burn::tensor::DType;
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
-use super::{blank, type_of, unwritten};
+use super::{
+    blank,
+    launch::{Grid, launch},
+    type_of, unwritten,
+};
 use crate::spec::svm::{NEAREST, STEPS, TOLERANCE, coupled};
 
-/// Probabilities of pairs that are kept at a time; few in tests, which have few rows.
+/// Number of probabilities of pairs in memory at a time; few in tests, which have few rows.
 const PAIRS: usize = if cfg!(test) { 1 << 8 } else { 1 << 24 };
 
-/// `lines` has for each row and pair the logarithm of how much more probable the second class is.
+/// Returns the probabilities of classes. `lines` has the logarithm of the odds of the second class for each row and
+/// pair.
 pub fn couple(lines: CubeTensor, classes: usize) -> CubeTensor {
     let lines = into_contiguous(lines);
     let [count, pairs] = [lines.shape()[0], lines.shape()[1]];
     let y = blank(&lines, coupled(&type_of(&lines), classes));
-    let client = y.client.clone();
     let block = (PAIRS / (classes * classes)).clamp(1, count);
     for first in (0..count).step_by(block) {
         let length = block.min(count - first);
-        // For each class its pairs, and its gradient behind them.
+        // The pairs of each class, then the gradients.
         let work = unwritten(
             &lines,
             [classes * (classes + 1) * length].into(),
             DType::F32,
         );
-        let units = CubeDim::new(&client, length);
-        let address = lines.required_address_type().max(y.required_address_type());
-        // Safety: a unit beyond the rows ends, others stay inside of their own part of each tensor.
-        unsafe {
-            couple_kernel::launch_unchecked(
-                &client,
-                calculate_cube_count_elemwise(&client, length, units),
-                units,
-                address.max(work.required_address_type()),
-                lines.clone().into_tensor_arg(),
-                work.into_tensor_arg(),
-                y.clone().into_tensor_arg(),
-                first,
-                length,
-                pairs,
-                classes,
-            );
-        }
+        launch!(Grid::units(length) => couple_kernel(
+            &lines, work, &y;
+            first, length, pairs, classes,
+        ));
     }
     y
 }
 
-/// The steps of the host's `coupled`.
+/// A unit couples the probabilities of a row, in the steps of the host's `coupled`.
+///
+/// Units beyond `length` end. `work` has `classes * (classes + 1)` elements for each unit, `lines` `pairs` for
+/// each row from `first` on, `output` `classes`; and `pairs` is `classes * (classes - 1) / 2`.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn couple_kernel(
     lines: &Tensor<f32>,
@@ -129,7 +122,7 @@ fn couple_kernel(
     }
 }
 
-/// An element of the quadratic form, whose diagonal lies there.
+/// Returns an element of the quadratic form, whose diagonal is in `work`.
 #[cube]
 fn form(
     work: &mut Tensor<f32>,

@@ -1,40 +1,35 @@
-//! Places drawn by running sums, which are integers, so that a place of probability 0 has the sum of the one before.
+//! Classes drawn by running sums. These are integers: a class of probability 0 has the sum of the one before.
 
 use burn::backend::TensorMetadata;
 use burn::tensor::DType;
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
-use super::{blank, type_of};
+use super::{
+    blank,
+    launch::{Grid, launch},
+    sizes::within_i32,
+    type_of,
+};
 
-/// `sums` has at least one row and one class; `fractions` are of 32 bits.
+/// Draws a class for each fraction of 32 bits. `sums` has at least one row and one class.
 pub fn draw(sums: CubeTensor, fractions: CubeTensor) -> CubeTensor {
     let (sums, fractions) = (into_contiguous(sums), into_contiguous(fractions));
     let shape = fractions.shape();
     let (count, draws) = (shape.num_elements(), shape[1]);
     let places = blank(&sums, type_of(&fractions).with_dtype(DType::I32));
-    let client = places.client.clone();
-    let units = CubeDim::new(&client, count);
-    let address = sums.required_address_type();
-    let classes = sums.shape()[1];
-    // Safety: a unit beyond the places ends, others search in their row.
-    unsafe {
-        draw_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, count, units),
-            units,
-            address.max(places.required_address_type()),
-            sums.into_tensor_arg(),
-            fractions.into_tensor_arg(),
-            places.clone().into_tensor_arg(),
-            count,
-            draws,
-            classes,
-        );
-    }
+    let classes = within_i32(sums.shape()[1]);
+    launch!(Grid::units(count) => draw_kernel(
+        sums, fractions, &places;
+        count, draws, classes,
+    ));
     places
 }
 
+/// A unit draws a class.
+///
+/// Units beyond `count`, the number of fractions and places, end. A row of `sums` has `classes` elements, at
+/// least one, and serves `draws` units: the search stays inside of it.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn draw_kernel(
     sums: &Tensor<i32>,
@@ -63,7 +58,7 @@ fn draw_kernel(
     places[ABSOLUTE_POS] = at as i32;
 }
 
-/// `whole * fraction` without its lower 32 bits.
+/// Returns `whole * fraction` without its lower 32 bits.
 #[cube]
 fn part(whole: u32, fraction: u32) -> u32 {
     let (high, low) = (whole >> 16u32, whole & 0xffffu32);

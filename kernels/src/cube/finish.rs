@@ -1,13 +1,16 @@
-//! What follows a product, on the elements that a unit has.
+//! The epilogue of a product, on the elements of a unit.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
-use super::unwritten;
+use super::{
+    launch::{Grid, launch},
+    unwritten,
+};
 use crate::spec::epilogue::Activation;
 
-/// An activation, whose parameters are scalars of the kernel, so that one shader serves all of them.
+/// An activation. Its parameters are scalars of the kernel, so that one shader serves all values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Function {
     Identity,
@@ -31,7 +34,7 @@ pub enum Function {
 }
 
 impl Function {
-    /// The function of an activation, and its parameters.
+    /// Returns the function of an activation, and its parameters.
     pub fn of(activation: Activation) -> (Self, [f32; 2]) {
         let (function, parameters) = match activation {
             Activation::Identity => (Self::Identity, [0.0; 2]),
@@ -57,7 +60,7 @@ impl Function {
         (function, parameters.map(|parameter| parameter as f32))
     }
 
-    /// Whether its code, once for each element of a tile, would make a shader long to compile.
+    /// Returns `true` if its code, repeated for each element of a tile, makes a shader slow to compile.
     pub fn is_long(self) -> bool {
         matches!(
             self,
@@ -87,36 +90,21 @@ pub fn finish(
     }
     let x = into_contiguous(x);
     let y = unwritten(&x, x.shape(), x.dtype);
-    let client = y.client.clone();
     let count = y.shape().num_elements();
-    let units = CubeDim::new(&client, count);
     let (function, [alpha, beta]) = Function::of(activation);
     let columns = x.shape().last().copied().unwrap_or(1);
-    let [bias, sum] = [bias, sum]
-        .map(|operand| operand.map(|operand| into_contiguous(operand).into_buffer_arg()));
+    let [bias, sum] = [bias, sum].map(|operand| operand.map(into_contiguous));
     let dtype = dtype_to_storage_type(x.dtype);
-    // Safety: a unit beyond the elements ends, and all tensors are contiguous and have them.
-    unsafe {
-        finish_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, count, units),
-            units,
-            x.required_address_type(),
-            x.into_tensor_arg(),
-            bias.into(),
-            sum.into(),
-            y.clone().into_tensor_arg(),
-            count,
-            columns,
-            alpha,
-            beta,
-            function,
-            dtype,
-        );
-    }
+    launch!(Grid::units(count) => finish_kernel(
+        x, bias, sum, &y;
+        count, columns, alpha, beta, function, dtype,
+    ));
     y
 }
 
+/// A unit finishes an element.
+///
+/// Units beyond `count`, the number of elements of `x`, `sum` and `y`, end. `bias` has `columns` elements.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn finish_kernel<T: Float>(
     x: &Tensor<T>,
@@ -147,8 +135,8 @@ fn finish_kernel<T: Float>(
     y[ABSOLUTE_POS] = T::cast_from(activated(total, alpha, beta, function));
 }
 
-/// The function of one element. What is no number stays so: bounds are comparisons, as `min` and `max` of
-/// shaders may drop NaN.
+/// Returns the function of one element. NaN stays NaN: bounds are comparisons, as `min` and `max` of shaders may drop
+/// it.
 #[cube]
 pub fn activated(x: f32, alpha: f32, beta: f32, #[comptime] function: Function) -> f32 {
     match function {
@@ -184,7 +172,7 @@ fn bounded(x: f32, low: f32, high: f32) -> f32 {
     select(x > high, high, x)
 }
 
-/// Devices may divide two powers of e for it, of which that of a large number is infinite.
+/// Returns the hyperbolic tangent. Devices may divide two powers of e for it, and those of large numbers are infinite.
 #[cube]
 pub fn tanh<F: Float>(x: F) -> F {
     let x = select(x < F::new(-20.0f32), F::new(-20.0f32), x);

@@ -1,16 +1,22 @@
-//! Rows in order, and where rows that are equal begin.
+//! Rows in order, and the groups of equal rows.
 
 use burn::backend::{TensorMetadata, ops::IntTensorOps};
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
-use super::{blank, keys::Keys, scan, sort, tensor, type_of, unwritten};
+use super::{
+    blank,
+    keys::Keys,
+    launch::{Grid, launch},
+    scan, sort, tensor, type_of, unwritten,
+};
 use crate::{
     backend::{Any, Declined, Outcome},
     spec::{ranking::groups as groups_of, scan::Scan},
 };
 
-/// The places of rows in order, and how many groups of equal ones begin up to each; none where elements have no keys.
+/// Returns the indices of rows in order, and the number of groups that begin up to each. Declines elements without
+/// keys.
 pub fn groups(rows: Any<CubeBackend>) -> (Outcome<CubeBackend>, Outcome<CubeBackend>) {
     let rows = tensor(&rows).clone();
     let Some(places) = groups_of(&type_of(&rows)) else {
@@ -21,22 +27,10 @@ pub fn groups(rows: Any<CubeBackend>) -> (Outcome<CubeBackend>, Outcome<CubeBack
     let keys = Keys::new(columns, count, false);
     let order = sort::order(&keys);
     let begins = blank(&order, places);
-    let client = begins.client.clone();
-    let units = CubeDim::new(&client, count);
-    // Safety: a unit beyond the places ends, and the places are those of the rows.
-    unsafe {
-        begins_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, count, units),
-            units,
-            keys.numbers.required_address_type(),
-            keys.numbers.into_tensor_arg(),
-            order.clone().into_tensor_arg(),
-            begins.clone().into_tensor_arg(),
-            count,
-            keys.planes,
-        );
-    }
+    launch!(Grid::units(count) => begins_kernel(
+        keys.numbers, &order, &begins;
+        count, keys.planes,
+    ));
     let scan = Scan {
         axis: 0,
         exclusive: false,
@@ -46,32 +40,23 @@ pub fn groups(rows: Any<CubeBackend>) -> (Outcome<CubeBackend>, Outcome<CubeBack
     (Outcome::Int(order), Outcome::Int(scan::scan(begins, scan)))
 }
 
-/// Each value at the place beside it.
+/// Returns the values, each at its place.
 pub fn permuted(values: CubeTensor, places: CubeTensor) -> CubeTensor {
     let (values, places) = (into_contiguous(values), into_contiguous(places));
     let y = unwritten(&values, values.shape(), values.dtype);
-    let client = y.client.clone();
     let count = y.shape().num_elements();
-    let units = CubeDim::new(&client, count);
     let dtype = burn::backend::cubecl::dtype_to_storage_type(values.dtype);
-    // Safety: a unit beyond the values ends, and nothing is written outside.
-    unsafe {
-        permute_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, count, units),
-            units,
-            values.required_address_type(),
-            values.into_tensor_arg(),
-            places.into_tensor_arg(),
-            y.clone().into_tensor_arg(),
-            count,
-            dtype,
-        );
-    }
+    launch!(Grid::units(count) => permute_kernel(
+        values, places, &y;
+        count, dtype,
+    ));
     y
 }
 
-/// One where a row differs from the one before it in the order.
+/// A unit writes 1 if a row differs from the one before it in the order.
+///
+/// Units beyond `count`, the number of rows, end. `order` has the indices of all rows, and `keys` `planes`
+/// times `count` elements.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn begins_kernel(
     keys: &Tensor<u32>,
@@ -96,6 +81,9 @@ fn begins_kernel(
     begins[ABSOLUTE_POS] = i32::cast_from(differs);
 }
 
+/// A unit writes a value at its place.
+///
+/// Units beyond `count`, the number of values and of places, end. A place that is not below it is not written.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn permute_kernel<T: Numeric>(
     values: &Tensor<T>,

@@ -1,10 +1,16 @@
-//! Indices along an axis: those from its end replaced, those outside of it moved in, and the least and the greatest of all.
+//! Indices along an axis: counted from its start, clamped to it, and their ranges.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
-use super::{blank, narrow, type_of};
+use super::{
+    blank,
+    launch::{Grid, launch},
+    narrow,
+    sizes::within as within_dtype,
+    type_of,
+};
 use crate::{
     backend::{Given, Outcome},
     spec::indices::Axis,
@@ -14,30 +20,30 @@ use crate::{
     },
 };
 
-/// Units of a cube.
+/// Number of units of a cube.
 const UNITS: usize = 64;
 
-/// Indices from `least` on, none empty: with one axis and one batch, the place of an index is the index inside of its axis.
+/// Returns the indices clamped to their axis, and their ranges. With one axis and one batch, a place is such an index.
 pub fn within(indices: CubeTensor, least: i64, axis: Axis) -> (CubeTensor, Given<CubeBackend>) {
     let types = spec::within(&type_of(&indices), axis);
     let count = indices.shape().num_elements();
     let counts_from_end = least < 0 && !indices.dtype.is_uint();
-    let (inside, ranges) = launch(indices, types, &[axis], count, counts_from_end);
+    let (inside, ranges) = launched(indices, types, &[axis], count, counts_from_end);
     (inside, Given::Int(ranges))
 }
 
-/// The places of the tuples of `[batches, count, axes]`.
+/// Returns the places of the tuples of `[batches, count, axes]`: the indices of elements of a flat tensor.
 pub fn places(tuples: CubeTensor, axes: Vec<Axis>) -> (Outcome<CubeBackend>, Outcome<CubeBackend>) {
     let axes = &axes[..];
     let types = spec::places(&type_of(&tuples), axes);
     let each = tuples.shape()[1];
     let is_signed = !tuples.dtype.is_uint();
-    let (places, ranges) = launch(tuples, types, axes, each, is_signed);
+    let (places, ranges) = launched(tuples, types, axes, each, is_signed);
     (Outcome::Int(places), Outcome::Int(ranges))
 }
 
-/// Places of tuples of which each batch has `each`, and their ranges, of these types.
-fn launch(
+/// Returns the places of tuples, `each` of them per batch, and their ranges, of these types.
+fn launched(
     tuples: CubeTensor,
     [places, ends]: [TensorType; 2],
     axes: &[Axis],
@@ -49,31 +55,25 @@ fn launch(
     let ends = blank(&tuples, ends);
     let count = places.shape().num_elements();
     let cubes = spec::ranges(count);
-    let client = places.client.clone();
+    // A place is a number of the tuples' dtype.
+    let elements = axes.iter().map(|axis| axis.size);
+    let elements = elements.fold(count.div_ceil(each.max(1)), usize::saturating_mul);
+    within_dtype(tuples.dtype, elements);
     let sizes = axes.iter().map(|axis| narrow(axis.size)).collect();
     let dtype = dtype_to_storage_type(tuples.dtype);
-    let units = CubeDim::new_1d(UNITS as u32);
-    // Safety: a cube beyond the last one ends, and units stay inside of the tuples, which the others divide.
-    unsafe {
-        places_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, cubes * UNITS, units),
-            units,
-            tuples.required_address_type(),
-            tuples.into_tensor_arg(),
-            places.clone().into_tensor_arg(),
-            ends.clone().into_tensor_arg(),
-            sizes,
-            count,
-            each,
-            cubes,
-            counts_from_end,
-            dtype,
-        );
-    }
+    let shared = 2 * UNITS * tuples.dtype.size();
+    launch!(Grid::cubes(cubes, UNITS).shared(shared) => places_kernel(
+        tuples, &places, &ends;
+        sizes, count, each, cubes, counts_from_end, dtype,
+    ));
     (places, ends)
 }
 
+/// A cube finds the places of up to [`INDICES_PER_RANGE`] tuples, and the least and greatest index of these
+/// along each axis.
+///
+/// Cubes beyond `cubes` end, of which the last one has a tuple. `tuples` has `count` times as many elements as
+/// there are `sizes`, `places` has `count`, and `ends` two for each size and cube.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn places_kernel<I: Int>(
     tuples: &Tensor<I>,
@@ -118,7 +118,7 @@ fn places_kernel<I: Int>(
     }
 }
 
-/// An index, which may count from the end, or the nearest inside of its axis.
+/// Returns an index, which may count from the end, clamped to its axis.
 #[cube]
 fn inside<I: Int>(index: I, size: I, #[comptime] counts_from_end: bool) -> I {
     let zero = I::from_int(0);
@@ -129,7 +129,7 @@ fn inside<I: Int>(index: I, size: I, #[comptime] counts_from_end: bool) -> I {
     max(min(moved, size - I::from_int(1)), zero)
 }
 
-/// Writes the least and the greatest of what the units of a cube have.
+/// Writes the least and the greatest index of the units of a cube.
 #[cube]
 fn ends_of<I: Int>(
     least: I,

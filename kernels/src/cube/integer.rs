@@ -1,7 +1,7 @@
-//! Products and convolutions of integers with what follows them, in one launch.
+//! Products and convolutions of integers with their epilogue, in one launch.
 //!
-//! Sums are of 32 bits, or of floats where these hold them exactly. Numbers of a whole result, its rows or its columns are read
-//! where they lie.
+//! Sums are of 32 bits, or of floats if these hold them exactly. Scales, zero points and biases are read in place, for
+//! the whole result, its rows or its columns.
 
 mod conv;
 mod ends;
@@ -20,7 +20,7 @@ use crate::{
     spec::integer::ByteShapes,
 };
 
-/// Which operands are less zero points.
+/// Operands that have zero points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Zeros {
     pub left: bool,
@@ -46,7 +46,7 @@ fn shapes(operands: &ByteProduct<CubeBackend>) -> ByteShapes {
     }
 }
 
-/// The dtype of sums of so many products of bytes.
+/// Returns the dtype of sums of `terms` products of bytes.
 fn summed(terms: usize) -> DType {
     const LARGEST: usize = 255 * 255;
     if terms.saturating_mul(LARGEST) <= 1 << f32::MANTISSA_DIGITS {

@@ -1,13 +1,16 @@
-//! Unsigned numbers in the order of elements, or of rows of them.
+//! Keys: unsigned integers in the order of elements, or of rows of them.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::DType;
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
-use super::unwritten;
+use super::{
+    launch::{Grid, launch},
+    unwritten,
+};
 
-/// How elements become unsigned numbers.
+/// Conversion of elements to keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kind {
     /// NaN is the greatest, and both zeros are equal.
@@ -16,21 +19,21 @@ enum Kind {
     Unsigned,
 }
 
-/// The numbers of one plane after another: those of a further one decide where those before are equal.
+/// Keys, plane after plane. A further plane orders elements whose keys are equal in those before.
 pub struct Keys {
     pub numbers: CubeTensor,
     pub planes: usize,
-    /// How many numbers a plane has.
+    /// Number of keys of a plane.
     pub size: usize,
 }
 
-/// Whether elements take two planes, of their upper and their lower halves.
+/// Returns `true` if elements take two planes, of their upper and their lower halves.
 fn is_wide(dtype: DType) -> bool {
     matches!(dtype, DType::I64 | DType::U64)
 }
 
 impl Keys {
-    /// The keys of a tensor of planes of this size, in the order of the elements or in the opposite one.
+    /// Returns the keys of a tensor of planes of this size, in the order of the elements or in the opposite one.
     pub fn new(x: CubeTensor, size: usize, descending: bool) -> Self {
         let x = into_contiguous(x);
         let kind = match x.dtype {
@@ -40,7 +43,7 @@ impl Keys {
         };
         let (dtype, count) = (x.dtype, x.shape().num_elements());
         let is_wide = is_wide(dtype);
-        // The halves are there where 64-bit integers are not, the lower one first.
+        // Devices without 64-bit integers have their halves, the lower one first.
         let (x, words, dtype) = if is_wide {
             let shape = [2 * count].into();
             let (client, device) = (x.client, x.device);
@@ -50,26 +53,10 @@ impl Keys {
             (x, 1, dtype)
         };
         let numbers = unwritten(&x, [words * count].into(), DType::U32);
-        let client = numbers.client.clone();
-        let units = CubeDim::new(&client, count);
-        // Safety: a unit beyond the elements ends, and both tensors are contiguous.
-        unsafe {
-            keys_kernel::launch_unchecked(
-                &client,
-                calculate_cube_count_elemwise(&client, count, units),
-                units,
-                x.required_address_type()
-                    .max(numbers.required_address_type()),
-                x.into_tensor_arg(),
-                numbers.clone().into_tensor_arg(),
-                count,
-                size,
-                kind,
-                is_wide,
-                descending,
-                dtype_to_storage_type(dtype),
-            );
-        }
+        launch!(Grid::units(count) => keys_kernel(
+            x, &numbers;
+            count, size, kind, is_wide, descending, dtype_to_storage_type(dtype),
+        ));
         Self {
             numbers,
             planes: words * count / size,
@@ -78,6 +65,10 @@ impl Keys {
     }
 }
 
+/// A unit writes the key of an element.
+///
+/// Units beyond `count` end. `input` and `keys` have `count` elements, twice as many if elements are wide: the
+/// upper halves of a plane of `size` elements, of which there are whole ones, come before its lower ones.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn keys_kernel<T: Numeric>(
     input: &Tensor<T>,
@@ -130,8 +121,8 @@ fn directed(key: u32, #[comptime] descending: bool) -> u32 {
     if comptime!(descending) { !key } else { key }
 }
 
-/// Whether an element whose number in the first plane equals another one's comes before it; if all are equal, the first place
-/// does.
+/// Returns `true` if an element is before another one of the same key in the first plane. If all keys are equal, the
+/// lower index is.
 #[cube]
 pub fn decided_later(
     keys: &Tensor<u32>,

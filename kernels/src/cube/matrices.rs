@@ -1,19 +1,23 @@
-//! Determinants and inverses by elimination: a cube has a matrix, whose units share its rows and columns.
+//! Determinants and inverses by elimination: the units of a cube share a matrix.
 //!
-//! Each step goes by the greatest element of its column. A cube works in memory of its own, beyond what units share.
+//! The pivot of a step is the greatest element of its column. A cube works in global memory.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
-use super::{blank, summed, type_of, unwritten};
+use super::{
+    blank,
+    launch::{Grid, launch},
+    summed, type_of, unwritten,
+};
 use crate::spec::product::{LARGEST, determinants as determinants_of};
 
-/// Units of a cube that has a large matrix, and one that has a small one.
+/// Numbers of units of a cube with a large and with a small matrix.
 const MOST: usize = 256;
 const LEAST: usize = 32;
 
-/// A step of elimination is as long as what is left of a matrix: so many units have enough to do.
+/// Returns the number of units of a cube, which share the remainder of a matrix in each step.
 fn units(size: usize) -> usize {
     match size {
         0..=8 => LEAST,
@@ -22,61 +26,41 @@ fn units(size: usize) -> usize {
     }
 }
 
-/// The determinant of each matrix of `[count, size, size]`.
+/// Returns the determinant of each matrix of `[count, size, size]`.
 pub fn determinants(x: CubeTensor) -> CubeTensor {
     let x = into_contiguous(x);
     let [count, size] = [x.shape()[0], x.shape()[1]];
     let y = blank(&x, determinants_of(&type_of(&x)));
     let work = unwritten(&x, x.shape(), summed(x.dtype));
-    let (client, units) = (y.client.clone(), units(size));
-    let dim = CubeDim::new_1d(units as u32);
-    // Safety: a cube beyond the matrices ends, others stay inside of their own.
-    unsafe {
-        determinant_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, count * units, dim),
-            dim,
-            work.required_address_type(),
-            x.clone().into_tensor_arg(),
-            work.clone().into_tensor_arg(),
-            y.clone().into_tensor_arg(),
-            count,
-            size,
-            units,
-            [x.dtype, work.dtype].map(dtype_to_storage_type),
-        );
-    }
+    let units = units(size);
+    let shared = units * (work.dtype.size() + size_of::<u32>());
+    launch!(Grid::cubes(count, units).shared(shared) => determinant_kernel(
+        &x, &work, &y;
+        count, size, units, [x.dtype, work.dtype].map(dtype_to_storage_type),
+    ));
     y
 }
 
-/// The inverse of each matrix of `[count, size, size]`, of [`LARGEST`] rows at most.
+/// Returns the inverse of each matrix of `[count, size, size]`, which has at most [`LARGEST`] rows.
 pub fn inverses(x: CubeTensor) -> CubeTensor {
     let x = into_contiguous(x);
     let [count, size] = [x.shape()[0], x.shape()[1]];
     assert!(size <= LARGEST, "a matrix is larger than a cube has memory");
     let y = unwritten(&x, x.shape(), x.dtype);
     let work = unwritten(&x, x.shape(), summed(x.dtype));
-    let (client, units) = (y.client.clone(), units(size));
-    let dim = CubeDim::new_1d(units as u32);
-    // Safety: as above.
-    unsafe {
-        inverse_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, count * units, dim),
-            dim,
-            work.required_address_type(),
-            x.clone().into_tensor_arg(),
-            work.clone().into_tensor_arg(),
-            y.clone().into_tensor_arg(),
-            count,
-            size,
-            units,
-            [x.dtype, work.dtype].map(dtype_to_storage_type),
-        );
-    }
+    let units = units(size);
+    let shared = (units + LARGEST) * (work.dtype.size() + size_of::<u32>());
+    launch!(Grid::cubes(count, units).shared(shared) => inverse_kernel(
+        &x, &work, &y;
+        count, size, units, [x.dtype, work.dtype].map(dtype_to_storage_type),
+    ));
     y
 }
 
+/// A cube finds the determinant of a matrix.
+///
+/// Cubes beyond `count` end. `input` and `work` have `size * size` elements for each cube, `output` one. The
+/// pivot is a row of the matrix whatever its elements are: NaN is chosen by no comparison.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn determinant_kernel<X: Float, T: Float>(
     input: &Tensor<X>,
@@ -107,7 +91,7 @@ fn determinant_kernel<X: Float, T: Float>(
         }
         sync_storage();
         let value = work[first + step * size + step];
-        // What follows a pivot of zero does not count, and may be infinite.
+        // The elements after a pivot of zero are unused, and may be infinite.
         if value == T::from_int(0) {
             is_zero = true;
         }
@@ -126,7 +110,7 @@ fn determinant_kernel<X: Float, T: Float>(
     }
     if unit == 0 {
         if is_zero {
-            // 0, or NaN where an element is no number.
+            // 0, or NaN if an element is NaN or infinite.
             determinant = T::from_int(0);
             for at in 0..size * size {
                 let element = T::cast_from(input[first + at]);
@@ -137,6 +121,11 @@ fn determinant_kernel<X: Float, T: Float>(
     }
 }
 
+/// A cube inverts a matrix.
+///
+/// Cubes beyond `count` end. `input`, `work` and `output` have `size * size` elements for each cube, and `size`
+/// is [`LARGEST`] at most, which shared memory holds. Pivots are rows of the matrix, as in
+/// [`determinant_kernel`].
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn inverse_kernel<X: Float, T: Float>(
     input: &Tensor<X>,
@@ -166,7 +155,7 @@ fn inverse_kernel<X: Float, T: Float>(
             exchanged[step] = row as u32;
         }
         sync_storage();
-        // The column, which is overwritten, is kept; that of the pivot's row holds 1.
+        // A copy of the column, which is overwritten.
         let value = work[first + step * size + step];
         let mut at = unit;
         while at < size {
@@ -233,7 +222,7 @@ fn copy<X: Float, T: Float>(
     }
 }
 
-/// The row of the greatest element of a column, from the row of its diagonal on; of equal ones the last.
+/// Returns the row of the greatest element of a column, from the row of its diagonal on; of equal ones the last.
 #[cube]
 fn pivot<T: Float>(
     work: &mut Tensor<T>,

@@ -1,28 +1,30 @@
 //! Softmax and norms of rows in one launch: the units of a cube share a row.
 
-// A condition that is comptime decides which code there is.
+// Conditions on compile-time values select code.
 #![allow(clippy::collapsible_if)]
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
 use super::{
-    ensure_alike, first, summed,
+    ensure_alike, first,
+    launch::{Grid, Strided, launch},
+    summed,
     units::{UNITS, greatest, total},
     unwritten,
 };
 
-/// What a norm does.
+/// Kind of a norm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Norm {
-    /// Rows become of mean 0 and variance 1.
+    /// Rows get mean 0 and variance 1.
     Mean,
     /// Rows are divided by the root of their mean square.
     Root,
 }
 
-/// Softmax along an axis.
+/// Returns the softmax along an axis.
 pub fn softmax(x: CubeTensor, axis: usize) -> CubeTensor {
     let x = into_contiguous(x);
     let shape = x.shape();
@@ -34,24 +36,12 @@ pub fn softmax(x: CubeTensor, axis: usize) -> CubeTensor {
     let size = shape[axis];
     let inner: usize = shape.iter().skip(axis + 1).product();
     let rows = elements / size;
-    let client = y.client.clone();
-    let units = CubeDim::new_1d(UNITS as u32);
     let dtypes = [x.dtype, summed(x.dtype)].map(dtype_to_storage_type);
-    // Safety: a cube beyond the rows ends, and a unit reads and writes elements of its row alone.
-    unsafe {
-        softmax_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, rows * UNITS, units),
-            units,
-            x.required_address_type(),
-            x.into_tensor_arg(),
-            y.clone().into_tensor_arg(),
-            rows,
-            size,
-            inner,
-            dtypes,
-        );
-    }
+    let shared = UNITS * summed(x.dtype).size();
+    launch!(Grid::cubes(rows, UNITS).shared(shared) => softmax_kernel(
+        x, &y;
+        rows, size, inner, dtypes,
+    ));
     y
 }
 
@@ -92,8 +82,8 @@ pub fn group_norm(
     )
 }
 
-/// The sizes are those of a row, how many rows until the same elements of the scale follow, and how many elements
-/// have one of them.
+/// Normalizes rows of `size` elements. The scale repeats after `groups` rows, and `each` elements share one of its
+/// elements.
 fn norm(
     x: CubeTensor,
     scale: CubeTensor,
@@ -110,36 +100,22 @@ fn norm(
         return y;
     }
     let rows = elements / size;
-    let client = y.client.clone();
-    let units = CubeDim::new_1d(UNITS as u32);
     let dtypes = [x.dtype, summed(x.dtype)].map(dtype_to_storage_type);
-    let bias = bias.map(|bias| into_contiguous(bias).into_buffer_arg());
-    // One element may stand for all.
+    let bias = bias.map(into_contiguous);
+    // The stride is 0 if the scale was expanded from one element.
     let next_scale = scale.meta.strides()[0];
-    // Safety: a cube beyond the rows ends, and a unit reads and writes elements of its row alone.
-    unsafe {
-        norm_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, rows * UNITS, units),
-            units,
-            x.required_address_type(),
-            x.into_tensor_arg(),
-            scale.into_tensor_arg(),
-            bias.into(),
-            y.clone().into_tensor_arg(),
-            rows,
-            size,
-            groups,
-            each,
-            next_scale,
-            epsilon,
-            norm,
-            dtypes,
-        );
-    }
+    let shared = UNITS * summed(x.dtype).size();
+    launch!(Grid::cubes(rows, UNITS).shared(shared) => norm_kernel(
+        x, Strided(scale), bias, &y;
+        rows, size, groups, each, next_scale, epsilon, norm, dtypes,
+    ));
     y
 }
 
+/// A cube computes the softmax of a row.
+///
+/// Cubes beyond `rows` end. `x` and `y` have `rows * size` elements, and the rows of an axis are whole groups
+/// of `inner`.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn softmax_kernel<T: Float, S: Float>(
     x: &Tensor<T>,
@@ -172,6 +148,10 @@ fn softmax_kernel<T: Float, S: Float>(
     }
 }
 
+/// A cube normalizes a row.
+///
+/// Cubes beyond `rows` end. `x` and `y` have `rows * size` elements; `scale` and `bias` `size / each` for each
+/// of `groups`, which are `next_scale` apart in `scale`.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn norm_kernel<T: Float, S: Float>(
     x: &Tensor<T>,

@@ -1,10 +1,16 @@
-//! The largest element or the mean of each window, in one launch, over the input as it lies.
+//! The largest element or the mean of each window, in one launch.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::{kernel::untile, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
-use super::{address, blank, is_nan, narrow, type_of};
+use super::{
+    blank, is_nan,
+    launch::{Grid, Strided, launch},
+    narrow,
+    sizes::reach,
+    type_of,
+};
 use crate::spec::pool::{Of, Slide};
 
 /// An axis that windows move along.
@@ -15,10 +21,10 @@ struct Axis {
     step: u32,
     dilation: u32,
     before: u32,
-    /// What counts ends here, the padding before included.
+    /// End of the elements that count, from the start of the padding before them.
     end: u32,
     positions: u32,
-    /// How far elements are from each other.
+    /// Stride of the input, in elements.
     next: u32,
 }
 
@@ -39,6 +45,12 @@ pub fn slide(x: CubeTensor, slide: Slide) -> CubeTensor {
             Of::Mean { padding: true } => slide.after[axis],
             Of::Mean { padding: false } | Of::Largest => 0,
         };
+        narrow(reach(
+            g.positions[axis],
+            g.strides[axis],
+            g.kernel[axis],
+            g.dilations[axis],
+        ));
         axes.push(AxisLaunch::new(
             narrow(g.sizes[axis]),
             narrow(g.kernel[axis]),
@@ -55,33 +67,20 @@ pub fn slide(x: CubeTensor, slide: Slide) -> CubeTensor {
         Of::Largest => f32::NEG_INFINITY,
         Of::Mean { .. } => 0.0,
     };
-    let client = y.client.clone();
-    let units = CubeDim::new(&client, count);
     let (batch, channel) = (narrow(strides[0]), narrow(strides[1]));
     let dtype = dtype_to_storage_type(x.dtype);
-    // Safety: a unit beyond the windows ends, and elements are read inside of the input alone.
-    unsafe {
-        slide_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, count, units),
-            units,
-            address([&x, &y]),
-            x.into_tensor_arg(),
-            y.clone().into_tensor_arg(),
-            axes,
-            count,
-            shape[1],
-            batch,
-            channel,
-            initial,
-            slide.of == Of::Largest,
-            slide.of == Of::Mean { padding: true },
-            dtype,
-        );
-    }
+    launch!(Grid::units(count) => slide_kernel(
+        Strided(x), &y;
+        axes, count, shape[1], batch, channel, initial, slide.of == Of::Largest,
+        slide.of == Of::Mean { padding: true }, dtype,
+    ));
     y
 }
 
+/// A unit reduces a window.
+///
+/// Units beyond `count`, the number of elements of `y`, end. Along each axis of `x`, an index below its size is
+/// read alone; no window reaches 2^32 elements, so that one before the first element is a great number.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn slide_kernel<T: Float>(
     x: &Tensor<T>,
@@ -146,11 +145,11 @@ fn slide_kernel<T: Float>(
     y[ABSOLUTE_POS] = T::cast_from(value);
 }
 
-/// Whether a place, the padding before it included, is one of the input, and how far in.
+/// Returns whether a tap, counted from the start of the padding, is in the input, and its offset there.
 #[cube]
 fn inside(place: u32, axis: &Axis) -> (bool, usize) {
     let at = place - axis.before;
-    // Before the first place it is a great number.
+    // Before the first element it is a great number.
     let is_inside = at < axis.size;
     (
         is_inside,

@@ -1,8 +1,7 @@
-//! Products of matrices with what follows them, in one launch.
+//! Matrix products with their epilogue, in one launch.
 //!
-//! A unit sums a tile of rows and columns; where there are few rows, units share the terms of a sum. Large products on
-//! devices whose planes are wide, or which multiply tiles of matrices, are Burn's, behind which the rest is a
-//! launch of its own.
+//! A unit sums a tile of rows and columns; if there are few rows, units share the terms of a sum. Devices with tensor
+//! cores, and large products on devices with wide planes, use Burn's product, and the epilogue is a launch of its own.
 
 pub mod tile;
 
@@ -17,12 +16,13 @@ use burn_cubecl::{
     },
     tensor::CubeTensor,
 };
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
 use self::tile::{Tile, UNITS};
 use super::{
-    address, ensure_alike,
+    ensure_alike,
     finish::{Function, finish},
+    launch::{Grid, Strided, launch},
     narrow, reshape, summed, type_of, unwritten,
 };
 use crate::spec::{
@@ -30,17 +30,17 @@ use crate::spec::{
     product as spec,
 };
 
-/// So many products are left to Burn on wide planes: fewer end before its tiles are worth it.
+/// Number of multiplications from which on Burn's tiles are faster on wide planes.
 const LARGE: usize = 1 << 24;
 
-/// Sizes of a product, of which there are some.
+/// Sizes and strides of one or several products.
 #[derive(CubeLaunch, CubeType)]
 pub struct Geometry {
     pub rows: u32,
     pub columns: u32,
     pub terms: u32,
     pub axes: Sequence<BatchAxis>,
-    /// How far rows and terms of the left operand, and terms and columns of the right one are from each other.
+    /// Strides of rows and terms of the left operand, and of terms and columns of the right one.
     pub next_row: u32,
     pub next_left: u32,
     pub next_right: u32,
@@ -49,7 +49,7 @@ pub struct Geometry {
     pub beta: f32,
 }
 
-/// An axis along which there are several products.
+/// A batch axis.
 #[derive(CubeLaunch, CubeType)]
 pub struct BatchAxis {
     pub size: u32,
@@ -57,12 +57,12 @@ pub struct BatchAxis {
     pub next_right: u32,
 }
 
-/// Products of the matrices of the last two axes; those before broadcast.
+/// Returns products of the matrices of the last two axes; the others broadcast.
 pub fn matmul(a: CubeTensor, b: CubeTensor) -> CubeTensor {
     product(a, b, None, None, Activation::Identity)
 }
 
-/// `activation(x * weight + bias + sum)` over the last axis.
+/// Returns `activation(x * weight + bias + sum)` over the last axis.
 pub fn linear(
     x: CubeTensor,
     weight: CubeTensor,
@@ -78,8 +78,8 @@ pub fn linear(
     reshape(product(x, weight, bias, sum, epilogue.activation), shape)
 }
 
-/// Products of `[batch, heads, ..]` with equally many heads each for those of the right side, in a dtype. Either
-/// side and they may be of half or single precision.
+/// Returns products of `[batch, heads, ..]` in a dtype. Each head of the right side serves the same number of heads of
+/// the left side. Each operand and the result may be of half or single precision.
 pub fn grouped_product(a: CubeTensor, b: CubeTensor, dtype: DType) -> CubeTensor {
     let (left, right) = (a.shape(), b.shape());
     if left[1] == right[1] {
@@ -92,7 +92,7 @@ pub fn grouped_product(a: CubeTensor, b: CubeTensor, dtype: DType) -> CubeTensor
     reshape(y, [left[0], left[1], left[2], right[3]].into())
 }
 
-/// `activation(a * b + bias + sum)` over the last two axes; those before broadcast. None is empty.
+/// Returns `activation(a * b + bias + sum)` over the last two axes; the others broadcast. No operand is empty.
 pub fn product(
     a: CubeTensor,
     b: CubeTensor,
@@ -118,9 +118,10 @@ fn product_in(
     let rank = shape.num_dims();
     let [rows, columns, terms] = [shape[rank - 2], shape[rank - 1], a.shape()[rank - 1]];
     let batch: usize = shape.iter().take(rank - 2).product();
-    let client = a.client.clone();
-    let properties = client.properties();
-    let is_large = rows >= 64 && batch * rows * columns * terms >= LARGE;
+    let properties = a.client.properties();
+    let sizes = [batch, rows, columns, terms];
+    let multiplications = sizes.into_iter().fold(1, usize::saturating_mul);
+    let is_large = rows >= 64 && multiplications >= LARGE;
     if !properties.features.matmul.cmma.is_empty()
         || is_large && properties.hardware.plane_size_max > 8
     {
@@ -159,34 +160,16 @@ fn product_in(
     );
     let [of_rows, of_columns] = tile.of_cube();
     let cubes = batch * rows.div_ceil(of_rows) * columns.div_ceil(of_columns);
-    let units = CubeDim::new_1d(UNITS as u32);
-    let [bias, sum] = [bias, sum]
-        .map(|operand| operand.map(|operand| into_contiguous(operand).into_buffer_arg()));
+    let [bias, sum] = [bias, sum].map(|operand| operand.map(into_contiguous));
     let dtypes = [a.dtype, b.dtype, dtype].map(dtype_to_storage_type);
-    let address = address([&a, &b, &y]);
-    // Safety: a cube beyond the last one ends; rows, columns and terms outside are read as the last ones.
-    unsafe {
-        tile::product_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, cubes * UNITS, units),
-            units,
-            address,
-            a.into_tensor_arg(),
-            b.into_tensor_arg(),
-            bias.into(),
-            sum.into(),
-            y.clone().into_tensor_arg(),
-            geometry,
-            cubes,
-            tile,
-            function,
-            dtypes,
-        );
-    }
+    launch!(Grid::cubes(cubes, UNITS).shared(tile.shared()) => tile::product_kernel(
+        Strided(a), Strided(b), bias, sum, &y;
+        geometry, cubes, tile, function, dtypes,
+    ));
     y
 }
 
-/// The product of one type, which is the wider one of several.
+/// Returns the product in one dtype, the wider one of several.
 fn by_burn(a: CubeTensor, b: CubeTensor, dtype: DType) -> CubeTensor {
     let own = if a.dtype == b.dtype && a.dtype == dtype {
         dtype

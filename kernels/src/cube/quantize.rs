@@ -1,6 +1,6 @@
-//! Integers that stand for floats, each operation in one launch.
+//! Operations on quantized tensors, in one launch each.
 //!
-//! They come in the dtypes that the device has: an i32 or a u32 may stand for fewer bits.
+//! Integers have a dtype of the device: an i32 or a u32 may hold integers of fewer bits.
 
 mod dynamic;
 mod linear;
@@ -19,12 +19,12 @@ pub use pair::combine;
 pub use unary::compute;
 
 use burn::tensor::DType;
-use cubecl::{calculate_cube_count_elemwise, client::Client, prelude::*};
+use cubecl::prelude::*;
 
 use super::{INFINITE, magnitude};
 use crate::spec::quantize::{Affine, range};
 
-/// How rounded numbers become integers: by a zero point, and bounds.
+/// Zero point and bounds of rounded numbers.
 #[derive(CubeLaunch, CubeType, Clone, Copy)]
 pub struct Rounding {
     pub zero: f32,
@@ -33,7 +33,7 @@ pub struct Rounding {
 }
 
 impl RoundingLaunch {
-    /// That of integers of so many bits.
+    /// Returns the zero point and bounds of integers of `bits` bits.
     pub fn of(dtype: DType, bits: u32, zero: i64) -> Self {
         let [low, high] = range(dtype, bits).map(|bound| bound as f32);
         Self::new(zero as f32, low, high)
@@ -44,29 +44,26 @@ impl RoundingLaunch {
     }
 }
 
-/// Elements of a unit, at a stride of the number of units: cubes cost more than the few steps of one element.
+/// Number of elements of a unit, at a stride of the number of units: cubes cost more than the few steps of an element.
 const EACH: usize = 4;
 
-/// Cubes for so many elements, their units, and how many of all units have elements.
-fn shared(client: &Client, count: usize) -> (CubeCount, CubeDim, usize) {
-    let step = count.div_ceil(EACH);
-    let units = CubeDim::new(client, step);
-    let cubes = calculate_cube_count_elemwise(client, step, units);
-    (cubes, units, step)
+/// Returns the number of units for `count` elements.
+fn sharing(count: usize) -> usize {
+    count.div_ceil(EACH)
 }
 
-/// Whether differences are of integers: floats do not hold what has 32 bits. A u32 stands for fewer.
+/// Returns `true` if differences are of integers, since `f32` does not hold 32 bits. A u32 holds fewer bits.
 fn is_wide(dtype: DType) -> bool {
     dtype.size() >= 4 && !dtype.is_uint()
 }
 
-/// The integer of a number; what is no number becomes 0.
+/// Returns the integer of a number, 0 for NaN.
 #[cube]
 pub fn integer<I: Numeric>(x: f32, rounding: &Rounding) -> I {
     within::<I>(f32::round(x) + rounding.zero, rounding)
 }
 
-/// The integer of a number in steps from 0.
+/// Returns the integer of a rounded number.
 #[cube]
 pub fn within<I: Numeric>(x: f32, rounding: &Rounding) -> I {
     let bounded = select(x < rounding.low, rounding.low, x);
@@ -75,7 +72,7 @@ pub fn within<I: Numeric>(x: f32, rounding: &Rounding) -> I {
     I::cast_from(select(is_none, 0.0f32, bounded))
 }
 
-/// How many steps an integer is from the zero point.
+/// Returns the difference of an integer from the zero point.
 #[cube]
 fn difference<I: Int>(x: I, zero: i32, #[comptime] is_wide: bool) -> f32 {
     if comptime!(is_wide) {

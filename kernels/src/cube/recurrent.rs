@@ -23,7 +23,7 @@ use crate::{
 };
 use buffers::Buffers;
 
-/// So many sequences, and more terms than these in a step, gain by products that share what they read.
+/// Numbers of sequences, and of terms in a step, from which on a matrix product of all sequences is faster.
 const SEQUENCES: usize = 8;
 const TERMS: usize = 1 << 20;
 

@@ -3,16 +3,18 @@
 mod align;
 mod pool;
 
-use burn::backend::ops::{FloatTensorOps, IntTensorOps};
+use burn::backend::{
+    TensorMetadata,
+    ops::{FloatTensorOps, IntTensorOps},
+};
 use burn::tensor::{FloatDType, IntDType};
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
-use cubecl::prelude::AddressType;
 
 pub use self::{align::roi_align, pool::max_roi_pool};
-use super::{address, blank, type_of};
+use super::{blank, narrow, sizes::within_i32, type_of};
 use crate::spec::regions;
 
-/// The operands of a kernel, contiguous and in the dtypes that it takes.
+/// Operands of a kernel, row-major and in the dtypes that it takes.
 struct Operands {
     x: CubeTensor,
     rois: CubeTensor,
@@ -29,6 +31,11 @@ impl Operands {
     ) -> Option<Self> {
         let y = regions::result(&type_of(&x), &type_of(&rois), output)?;
         let x = into_contiguous(x);
+        let [batches_of_x, _, height, width] = x.shape().dims();
+        within_i32(batches_of_x);
+        // Coordinates become indices of 32 bits.
+        narrow(height);
+        narrow(width);
         let rois = into_contiguous(CubeBackend::float_cast(rois, FloatDType::F32));
         let batches = into_contiguous(CubeBackend::int_cast(batches, IntDType::I32));
         let y = blank(&x, y);
@@ -38,9 +45,5 @@ impl Operands {
             batches,
             y,
         })
-    }
-
-    fn address(&self) -> AddressType {
-        address([&self.x, &self.rois, &self.batches, &self.y])
     }
 }

@@ -1,28 +1,32 @@
-//! Running sums and products: tiles are reduced, what comes of them is scanned, and each tile is scanned from there.
+//! Running sums and products: tiles are reduced, their totals are scanned, and each tile is scanned from its total.
 //!
-//! No cube waits for another, as not every device lets a cube go on while another one waits.
+//! No cube waits for another one, as not every device schedules a cube while another one waits.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::Shape;
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
-use super::{first, summed, unwritten};
+use super::{
+    first,
+    launch::{Grid, launch},
+    summed, unwritten,
+};
 use crate::{
     backend::{Any, Outcome},
     spec::scan::Scan,
 };
 
-/// Units of a cube, a power of two that every device has.
+/// Number of units of a cube, a power of two that every device has.
 const UNITS: usize = 256;
-/// Elements that a unit scans by itself.
+/// Number of elements that a unit scans by itself.
 const RUN: usize = 4;
 const TILE: usize = UNITS * RUN;
-/// Rows as short as this, or as many, are scanned by one unit each.
+/// Size of rows up to which, and number of rows from which on, one unit scans each.
 const SHORT: usize = 64;
 const MANY: usize = 4096;
 
-/// Contiguous rows: each begins at a place before `inner`, in groups, and goes on by `inner`.
+/// Rows of a row-major tensor, in groups of `inner`. The elements of a row are `inner` apart.
 #[derive(Clone, Copy)]
 struct Rows {
     count: usize,
@@ -30,7 +34,7 @@ struct Rows {
     inner: usize,
 }
 
-/// [`scan`] of numbers of either kind.
+/// [`scan`] of floats or integers.
 pub fn scan_any(x: Any<CubeBackend>, scan: Scan) -> Outcome<CubeBackend> {
     match x {
         Any::Float(x) => Outcome::Float(self::scan(x, scan)),
@@ -53,59 +57,27 @@ pub fn scan(x: CubeTensor, scan: Scan) -> CubeTensor {
 
 fn scan_rows(x: CubeTensor, rows: Rows, scan: Scan) -> CubeTensor {
     let y = unwritten(&x, x.shape(), x.dtype);
-    let client = y.client.clone();
-    let address = x.required_address_type();
     let dtypes = [x.dtype, summed(x.dtype)].map(dtype_to_storage_type);
     let Rows { count, size, inner } = rows;
     if size <= SHORT || count >= MANY {
-        let units = CubeDim::new(&client, count);
-        // Safety: a unit beyond the rows ends, others stay inside of their row.
-        unsafe {
-            rows_kernel::launch_unchecked(
-                &client,
-                calculate_cube_count_elemwise(&client, count, units),
-                units,
-                address,
-                x.into_tensor_arg(),
-                y.clone().into_tensor_arg(),
-                count,
-                size,
-                inner,
-                scan.exclusive,
-                scan.reverse,
-                scan.product,
-                dtypes,
-            );
-        }
+        launch!(Grid::units(count) => rows_kernel(
+            x, &y;
+            count, size, inner, scan.exclusive, scan.reverse, scan.product, dtypes,
+        ));
         return y;
     }
     let tiles = size.div_ceil(TILE);
     let cubes = count * tiles;
-    let units = CubeDim::new_1d(UNITS as u32);
-    let cube_count = || calculate_cube_count_elemwise(&client, cubes * UNITS, units);
+    let grid = Grid::cubes(cubes, UNITS).shared((TILE + UNITS) * summed(x.dtype).size());
     let before = if tiles == 1 {
-        // Read by nobody.
+        // Unused by the kernel.
         unwritten(&x, Shape::new([1]), summed(x.dtype))
     } else {
         let totals = unwritten(&x, Shape::new([cubes]), summed(x.dtype));
-        // Safety: a cube beyond the tiles ends, a unit beyond the row reads nothing.
-        unsafe {
-            totals_kernel::launch_unchecked(
-                &client,
-                cube_count(),
-                units,
-                address,
-                x.clone().into_tensor_arg(),
-                totals.clone().into_tensor_arg(),
-                cubes,
-                tiles,
-                size,
-                inner,
-                scan.reverse,
-                scan.product,
-                dtypes,
-            );
-        }
+        launch!(grid => totals_kernel(
+            &x, &totals;
+            cubes, tiles, size, inner, scan.reverse, scan.product, dtypes,
+        ));
         let rows = Rows {
             count,
             size: tiles,
@@ -119,30 +91,16 @@ fn scan_rows(x: CubeTensor, rows: Rows, scan: Scan) -> CubeTensor {
         };
         scan_rows(totals, rows, before)
     };
-    // Safety: as above; there is a total before each tile unless a row is one tile.
-    unsafe {
-        tiles_kernel::launch_unchecked(
-            &client,
-            cube_count(),
-            units,
-            address,
-            x.into_tensor_arg(),
-            before.into_tensor_arg(),
-            y.clone().into_tensor_arg(),
-            cubes,
-            tiles,
-            size,
-            inner,
-            tiles > 1,
-            scan.exclusive,
-            scan.reverse,
-            scan.product,
-            dtypes,
-        );
-    }
+    launch!(grid => tiles_kernel(
+        x, before, &y;
+        cubes, tiles, size, inner, tiles > 1, scan.exclusive, scan.reverse, scan.product, dtypes,
+    ));
     y
 }
 
+/// A unit scans a row.
+///
+/// Units beyond `count` end. `input` and `output` have `count * size` elements, in whole groups of `inner` rows.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn rows_kernel<T: Numeric, S: Numeric>(
     input: &Tensor<T>,
@@ -173,6 +131,10 @@ fn rows_kernel<T: Numeric, S: Numeric>(
     }
 }
 
+/// A cube reduces a tile of a row.
+///
+/// Cubes beyond `cubes`, the tiles of all rows, end, and elements beyond the end of a row are left out. `input`
+/// is as that of [`rows_kernel`], and `totals` has an element for each cube.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn totals_kernel<T: Numeric, S: Numeric>(
     input: &Tensor<T>,
@@ -217,6 +179,11 @@ fn totals_kernel<T: Numeric, S: Numeric>(
     }
 }
 
+/// A cube scans a tile of a row.
+///
+/// Cubes beyond `cubes`, the tiles of all rows, end, and elements beyond the end of a row are neither read nor
+/// written. `input` and `output` are as those of [`rows_kernel`]; `before` has an element for each cube if the
+/// scan is `continued`.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn tiles_kernel<T: Numeric, S: Numeric>(
     input: &Tensor<T>,
@@ -239,7 +206,7 @@ fn tiles_kernel<T: Numeric, S: Numeric>(
     let start = (CUBE_POS % tiles) * TILE;
     let first = first(CUBE_POS / tiles, size, inner);
 
-    // Neighbours read neighbours, and each scans a run of its own.
+    // Adjacent units read adjacent elements, and each scans a run of its own.
     let mut values = Shared::<[S]>::new_slice(TILE);
     #[unroll]
     for step in 0..RUN {
@@ -258,7 +225,7 @@ fn tiles_kernel<T: Numeric, S: Numeric>(
         total = joined::<S>(total, values[unit * RUN + step], product);
     }
 
-    // The totals of all runs up to each one.
+    // Totals of all runs up to each one.
     let mut totals = Shared::<[S]>::new_slice(UNITS);
     totals[unit] = total;
     sync_cube();
@@ -303,7 +270,7 @@ fn tiles_kernel<T: Numeric, S: Numeric>(
     }
 }
 
-/// The element of a row that comes at a place.
+/// Returns the index of the element that is scanned at an index of the row.
 #[cube]
 fn along(place: usize, size: usize, #[comptime] reverse: bool) -> usize {
     if comptime!(reverse) {

@@ -1,31 +1,34 @@
-//! Rounding to floats of 8 and 4 bits, by the bits of those of 32.
+//! Rounding to floats of 8 and 4 bits, on the bits of `f32`.
 
-// A condition that is comptime decides which code there is.
+// Conditions on compile-time values select code.
 #![allow(clippy::collapsible_if)]
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::DType;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::{
-    calculate_cube_count_elemwise,
     prelude::*,
     std::tensor::layout::linear::{LinearView, LinearViewMut},
 };
 
-use super::{INFINITE, unwritten};
+use super::{
+    INFINITE,
+    launch::{Grid, Linear, launch},
+    unwritten,
+};
 use crate::spec::small::{Small, Toward};
 
-/// What the kernel has to know of a type.
+/// Format of a type, as a constant of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Format {
     mantissa: u32,
-    /// The exponent of the least normal value, and of the greatest.
+    /// Exponents of the least and the greatest normal value.
     lowest: i32,
     highest: i32,
-    /// The bits of the largest value, and what comes of values beyond it.
+    /// Bits of the largest value, and of the result of larger ones.
     largest: u32,
     beyond: u32,
-    /// What comes of NaN.
+    /// Bits of the result of NaN.
     nan: u32,
     signed_zero: bool,
 }
@@ -45,7 +48,7 @@ impl Format {
         }
     }
 
-    /// The format of a type, but for the one of exponents alone.
+    /// Returns the format of a type. `None` for the type of exponents alone.
     fn of(small: Small) -> Option<Self> {
         Some(match small {
             Small::E4M3Fn => Format::new(3, -6, 448.0),
@@ -73,33 +76,23 @@ impl Format {
 
 pub fn to_small(x: CubeTensor, small: Small, saturate: bool) -> CubeTensor {
     let y = unwritten(&x, x.shape(), DType::F32);
-    let client = y.client.clone();
-    let elements = y.shape().num_elements();
-    let units = CubeDim::new(&client, elements);
-    let count = calculate_cube_count_elemwise(&client, elements, units);
-    let address = x.required_address_type().max(y.required_address_type());
+    let grid = Grid::units(y.shape().num_elements());
     let dtype = dtype_to_storage_type(x.dtype);
-    let input = x.into_linear_view_like(&y);
-    let output = y.clone().into_linear_view();
-    // Safety: a unit beyond the result ends, and both views have its elements.
-    unsafe {
-        if let Small::E8M0(toward) = small {
-            power_kernel::launch_unchecked(
-                &client, count, units, address, input, output, toward, saturate, dtype,
-            );
-        } else if let Some(mut format) = Format::of(small) {
-            if saturate {
-                format.beyond = format.largest;
-            }
-            float_kernel::launch_unchecked(
-                &client, count, units, address, input, output, format, dtype,
-            );
+    let (input, output) = (Linear(x, &y), Linear(y.clone(), &y));
+    if let Small::E8M0(toward) = small {
+        launch!(grid => power_kernel(input, output; toward, saturate, dtype));
+    } else if let Some(mut format) = Format::of(small) {
+        if saturate {
+            format.beyond = format.largest;
         }
+        launch!(grid => float_kernel(input, output; format, dtype));
     }
     y
 }
 
-/// A value is a whole number of steps between values of its exponent.
+/// A unit rounds an element: a value is a whole number of steps between values of its exponent.
+///
+/// Units beyond the elements of `output` end, and `input` has the same shape.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn float_kernel<T: Numeric>(
     input: LinearView<'_, T>,
@@ -144,6 +137,7 @@ fn float_kernel<T: Numeric>(
     output.write(ABSOLUTE_POS, f32::reinterpret(y));
 }
 
+/// A unit rounds an element to a power of two. The bounds are those of [`float_kernel`].
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn power_kernel<T: Numeric>(
     input: LinearView<'_, T>,

@@ -1,30 +1,32 @@
-//! The order of the elements of rows: tiles are sorted, then runs of two of them are merged, again and again.
+//! The order of the elements of rows, by sorted tiles that are merged in pairs.
 //!
-//! A merge finds the place of an element by a search in the other run, so that no unit waits for another one.
+//! A merge finds the index of an element by a search in the other run, so that no unit waits for another one.
 
-// A condition that is comptime decides which code there is.
+// Conditions on compile-time values select code.
 #![allow(clippy::collapsible_if)]
 
 use burn::backend::{TensorMetadata, ops::IntTensorOps};
 use burn::tensor::{DType, IntDType};
 use burn_cubecl::{CubeBackend, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
 use super::{
     first,
     keys::{Keys, decided_later},
+    launch::{Grid, launch},
+    sizes::within_i32,
     tensor, type_of, unwritten,
 };
 use crate::{backend::Any, spec::ranking::Top};
 
-/// Units of a cube, each of which compares two elements at a time.
+/// Number of units of a cube. Each compares two elements at a time.
 const UNITS: usize = 256;
 const TILE: usize = 2 * UNITS;
 
-/// So many elements are found faster by candidates in registers than by an order of all.
+/// Largest number of elements that candidates in registers find faster than an order of all.
 const CANDIDATES: usize = 32;
 
-/// Contiguous rows, which go on by `inner`, and what is kept of them.
+/// Rows whose elements are `inner` apart, and the number of elements of each that are kept.
 #[derive(Clone, Copy)]
 struct Rows {
     count: usize,
@@ -33,20 +35,17 @@ struct Rows {
     kept: usize,
 }
 
-/// The places of the first elements of each row; none where elements have no keys.
+/// Returns the indices of the first elements of each row. `None` if elements have no keys.
 pub fn top_k(x: Any<CubeBackend>, top: Top) -> Option<CubeTensor> {
     let x = tensor(&x);
     top.indices(&type_of(x)).map(|_| first_of(x.clone(), top))
 }
 
-/// The places of the first elements of each row.
+/// Returns the indices of the first elements of each row.
 pub fn first_of(x: CubeTensor, top: Top) -> CubeTensor {
     let mut shape = x.shape();
     let (size, elements) = (shape[top.axis], shape.num_elements());
-    assert!(
-        i32::try_from(size).is_ok(),
-        "rows have more elements than places have numbers"
-    );
+    within_i32(size);
     let rows = Rows {
         count: elements / size,
         size,
@@ -54,7 +53,7 @@ pub fn first_of(x: CubeTensor, top: Top) -> CubeTensor {
         kept: top.k,
     };
     if top.k <= CANDIDATES && x.dtype.is_float() {
-        // Burn finds no element as small as what it begins with: no float becomes 0 here.
+        // Burn does not find its initial value, 0, which is the key of no float.
         let keys = Keys::new(x, elements, !top.largest).numbers;
         let keys = CubeBackend::int_reshape(keys, shape);
         let places = CubeBackend::int_topk_with_indices(keys, top.axis, top.k).1;
@@ -65,9 +64,9 @@ pub fn first_of(x: CubeTensor, top: Top) -> CubeTensor {
     sorted(&Keys::new(x, elements, top.largest), rows, y)
 }
 
-/// The places of all elements of a row of keys, in order.
+/// Returns the indices of all elements of a row of keys, in order.
 pub fn order(keys: &Keys) -> CubeTensor {
-    let y = unwritten(&keys.numbers, [keys.size].into(), DType::I32);
+    let y = unwritten(&keys.numbers, [within_i32(keys.size)].into(), DType::I32);
     let rows = Rows {
         count: 1,
         size: keys.size,
@@ -87,7 +86,7 @@ fn sorted(keys: &Keys, rows: Rows, y: CubeTensor) -> CubeTensor {
     places
 }
 
-/// The tensor that a step writes: the result if one run is left of each row, else places run after run.
+/// Returns the tensor that a step writes: the result if each row is one run, else the indices of run after run.
 fn target(y: &CubeTensor, elements: usize, is_last: bool) -> CubeTensor {
     if is_last {
         y.clone()
@@ -96,77 +95,41 @@ fn target(y: &CubeTensor, elements: usize, is_last: bool) -> CubeTensor {
     }
 }
 
-/// The places of the elements of tiles, in order.
+/// Returns the indices of the elements of tiles, in order.
 fn tiles(keys: &Keys, rows: Rows, y: &CubeTensor) -> CubeTensor {
     let tiles = rows.size.div_ceil(TILE);
     let kept = rows.kept.min(TILE);
     let out = target(y, rows.count * tiles * kept, tiles == 1);
-    let client = out.client.clone();
     let cubes = rows.count * tiles;
-    let units = CubeDim::new_1d(UNITS as u32);
-    // Safety: a cube beyond the tiles ends, and a unit reads and writes elements of its row alone.
-    unsafe {
-        tiles_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, cubes * UNITS, units),
-            units,
-            keys.numbers
-                .required_address_type()
-                .max(out.required_address_type()),
-            keys.numbers.clone().into_tensor_arg(),
-            out.clone().into_tensor_arg(),
-            cubes,
-            tiles,
-            rows.size,
-            rows.inner,
-            kept,
-            keys.planes,
-            keys.size,
-            keys.planes == 1,
-            tiles == 1,
-        );
-    }
+    let shared = 2 * TILE * size_of::<u32>();
+    launch!(Grid::cubes(cubes, UNITS).shared(shared) => tiles_kernel(
+        &keys.numbers, &out;
+        cubes, tiles, rows.size, rows.inner, kept, keys.planes, keys.size, keys.planes == 1,
+        tiles == 1,
+    ));
     out
 }
 
-/// The places of the elements of runs of twice the width, in order.
+/// Returns the indices of the elements of runs of twice the width, in order.
 fn merged(keys: &Keys, places: CubeTensor, rows: Rows, width: usize, y: &CubeTensor) -> CubeTensor {
     let runs = rows.size.div_ceil(width);
     let left = runs.div_ceil(2);
     let kept = [width, width.saturating_mul(2)].map(|width| rows.kept.min(width));
     let out = target(y, rows.count * left * kept[1], left == 1);
-    let client = out.client.clone();
     let count = rows.count * runs * kept[0];
-    let units = CubeDim::new(&client, count);
-    // Safety: a unit beyond the elements of the runs ends; places are those of its row.
-    unsafe {
-        merge_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, count, units),
-            units,
-            keys.numbers
-                .required_address_type()
-                .max(places.required_address_type())
-                .max(out.required_address_type()),
-            keys.numbers.clone().into_tensor_arg(),
-            places.into_tensor_arg(),
-            out.clone().into_tensor_arg(),
-            count,
-            runs,
-            width,
-            kept[0],
-            kept[1],
-            rows.size,
-            rows.inner,
-            keys.planes,
-            keys.size,
-            keys.planes == 1,
-            left == 1,
-        );
-    }
+    launch!(Grid::units(count) => merge_kernel(
+        &keys.numbers, places, &out;
+        count, runs, width, kept[0], kept[1], rows.size, rows.inner, keys.planes, keys.size,
+        keys.planes == 1, left == 1,
+    ));
     out
 }
 
+/// A cube sorts a tile of a row.
+///
+/// Cubes beyond `cubes`, the tiles of all rows, end. A row has `size` elements of each plane of `keys`; those
+/// beyond its end are not read, and come last. `places` has `kept` elements for each tile, or for each row if
+/// it is the last step.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn tiles_kernel(
     keys: &Tensor<u32>,
@@ -202,7 +165,7 @@ fn tiles_kernel(
     }
     sync_cube();
 
-    // Bitonic: sequences that rise and fall become longer ones, up to one that rises.
+    // Bitonic: sequences that rise and fall are merged to longer ones, and at last to one that rises.
     let mut length = 2usize;
     while length <= TILE {
         let mut distance = length / 2;
@@ -244,6 +207,11 @@ fn tiles_kernel(
     }
 }
 
+/// A unit finds the index of an element of a run in the merged run.
+///
+/// Units beyond `count`, the `kept` elements of all runs of all rows, end, and so do those beyond the end of a
+/// row. `places` has indices of the elements of its row, as the step before has written them; `out` has
+/// `kept_then` elements for each two runs.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn merge_kernel(
     keys: &Tensor<u32>,
@@ -274,7 +242,7 @@ fn merge_kernel(
     let at = first + place as usize * inner;
     let key = keys[at];
 
-    // How many elements of the other run come before it.
+    // Number of elements of the other run before it.
     let other = run + 1 - run % 2 * 2;
     let mut before = 0usize;
     if other < runs {
@@ -306,13 +274,13 @@ fn merge_kernel(
     }
 }
 
-/// Of equal elements the first one comes first.
+/// Returns `true` if an element is before another one. Of equal elements the first one is.
 #[cube]
 fn is_before(key: u32, place: u32, other: u32, of_other: u32) -> bool {
     key < other || (key == other && place < of_other)
 }
 
-/// Where an element of a run is written: one behind another, or in the result along its axis.
+/// Returns the offset that an element of a run is written to: run after run, or in the result along its axis.
 #[cube]
 fn target_place(
     run: usize,

@@ -1,22 +1,26 @@
-//! NonMaxSuppression: a cube for each class takes its boxes in the order of their scores, a tile at a time.
+//! NonMaxSuppression: a cube for each class selects boxes in the order of their scores, tile after tile.
 //!
-//! A box of a tile is compared with those that are kept of earlier tiles. Then the tile is decided in groups: one unit
-//! goes through a group, and all compare the boxes behind it with those that it keeps. The tiles end where enough boxes
-//! are kept or scores are too low, which all units read at one barrier.
+//! A box of a tile is compared with the boxes kept of earlier tiles. Then the tile is decided in groups: one unit selects
+//! the boxes of a group, and all units compare the boxes after the group with those. The loop ends when enough boxes are
+//! kept or scores are too low, which all units read at one barrier.
 
 use burn::backend::TensorMetadata;
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
-use super::{INFINITE, blank, is_nan, sort, type_of};
+use super::{
+    INFINITE, blank, is_nan,
+    launch::{Grid, launch},
+    sort, type_of,
+};
 use crate::{
     spec::boxes::{BoxForm, Limits, kept},
     spec::ranking::Top,
 };
 
-/// Units of a cube, each of which compares a box.
+/// Number of units of a cube. Each compares a box.
 const UNITS: usize = 256;
-/// Boxes whose comparisons with each other are bits of a number.
+/// Number of boxes whose comparisons with each other are bits of an integer.
 const GROUP: usize = 32;
 
 pub fn suppress(
@@ -37,44 +41,31 @@ pub fn suppress(
     };
     let order = sort::first_of(scores.clone(), top);
     let kept = blank(&scores, kept);
-    let client = kept.client.clone();
-    let units = CubeDim::new_1d(UNITS as u32);
-    let address = [&boxes, &scores, &order, &kept].map(CubeTensor::required_address_type);
-    // Safety: a cube beyond the rows ends; boxes are read at places that the order gives, of which there are `count`.
-    unsafe {
-        suppress_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, rows * UNITS, units),
-            units,
-            address.into_iter().max().expect("there are tensors"),
-            boxes.into_tensor_arg(),
-            scores.into_tensor_arg(),
-            order.into_tensor_arg(),
-            kept.clone().into_tensor_arg(),
-            rows,
-            classes,
-            count,
-            most,
-            limits.overlap as f32,
-            limits.score.unwrap_or_default() as f32,
-            form,
-            limits.score.is_some(),
-        );
-    }
+    let shared = (9 * UNITS + 3) * size_of::<u32>();
+    launch!(Grid::cubes(rows, UNITS).shared(shared) => suppress_kernel(
+        boxes, scores, order, &kept;
+        rows, classes, count, most, limits.overlap as f32, limits.score.unwrap_or_default() as f32,
+        form, limits.score.is_some(),
+    ));
     Some(kept)
 }
 
-/// A box by its least and its greatest coordinates.
+/// Box by its least and its greatest coordinates.
 #[derive(CubeType)]
 struct Rectangle {
     x0: f32,
     x1: f32,
     y0: f32,
     y1: f32,
-    /// Not positive where the box overlaps none.
+    /// Not positive if the box overlaps no other one.
     area: f32,
 }
 
+/// A cube selects the boxes of a class of a batch.
+///
+/// Cubes beyond `rows` end. `boxes` has `4 * count` elements for each batch of `classes` rows, `scores` and
+/// `order` `count` for each row, and `kept` `most`. The order has indices below `count`, and no more than
+/// `most` boxes are kept.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn suppress_kernel(
     boxes: &Tensor<f32>,
@@ -223,7 +214,7 @@ fn rectangle(boxes: &Tensor<f32>, place: usize, #[comptime] form: BoxForm) -> Re
     }
 }
 
-/// Whether the intersection over the union exceeds a limit; disjoint and empty boxes exceed none.
+/// Returns `true` if the intersection over the union exceeds a limit, which that of disjoint and empty boxes never does.
 #[cube]
 fn overlaps(a: &Rectangle, b: &Rectangle, limit: f32) -> bool {
     let width = min(a.x1, b.x1) - max(a.x0, b.x0);
@@ -259,7 +250,7 @@ fn load(tile: &Shared<[f32]>, at: usize) -> Rectangle {
     }
 }
 
-/// Whether a number is above zero; NaN is not.
+/// Returns `true` if a number is above zero. NaN is not.
 #[cube]
 fn is_positive(x: f32) -> bool {
     let bits = u32::reinterpret(x);

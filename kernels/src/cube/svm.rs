@@ -1,22 +1,27 @@
-//! Support vector machines: a unit compares one row with one vector, then the products are summed over the vectors of classes.
+//! Support vector machines: a unit compares a row with a vector, then products are summed over the vectors of classes.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::DType;
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
-use super::{blank, finish::tanh, tensor, type_of, unwritten};
+use super::{
+    blank,
+    finish::tanh,
+    launch::{Grid, launch},
+    tensor, type_of, unwritten,
+};
 use crate::backend::Machine;
 use crate::spec::svm::{Comparison, Kernel};
 
-/// Units of a cube that share a sum over many vectors.
+/// Number of units of a cube that share a sum over many vectors.
 const UNITS: usize = 64;
-/// Products that are kept at a time; few in tests, which have few rows.
+/// Number of products in memory at a time; few in tests, which have few rows.
 const PRODUCTS: usize = if cfg!(test) { 1 << 10 } else { 1 << 24 };
-/// Powers up to this one are products.
+/// Largest power that is computed by products.
 const WHOLE: f32 = 16.0;
 
-/// How a power is found, as shaders have none of negative numbers.
+/// Computation of a power. Shaders have none of negative numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Power {
     Whole(u32),
@@ -36,7 +41,7 @@ impl Power {
     }
 }
 
-/// The products or sums of rows, of which there is at least one.
+/// Returns the products or sums of at least one row.
 pub fn sums(machine: Machine<CubeBackend>, comparison: Comparison) -> CubeTensor {
     let rows = tensor(&machine.rows);
     let y = comparison.result(&type_of(rows), &type_of(&machine.vectors));
@@ -57,7 +62,7 @@ pub fn sums(machine: Machine<CubeBackend>, comparison: Comparison) -> CubeTensor
     y
 }
 
-/// Writes the products of rows from the first one on and all vectors.
+/// Writes the products of `length` rows from `first` on and all vectors.
 fn products(
     rows: &CubeTensor,
     machine: &Machine<CubeBackend>,
@@ -67,34 +72,15 @@ fn products(
 ) {
     let vectors = machine.vectors.shape()[1];
     let count = length * vectors;
-    let client = y.client.clone();
-    let units = CubeDim::new(&client, count);
-    let address = [&machine.vectors, rows, y].map(|x| x.required_address_type());
-    // Safety: a unit beyond the products ends, others stay inside of their row and their vector.
-    unsafe {
-        products_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, count, units),
-            units,
-            address[0].max(address[1]).max(address[2]),
-            rows.clone().into_tensor_arg(),
-            machine.vectors.clone().into_tensor_arg(),
-            y.clone().into_tensor_arg(),
-            count,
-            first,
-            vectors,
-            rows.shape()[1],
-            comparison.gamma,
-            comparison.coef0,
-            comparison.degree,
-            comparison.kernel,
-            Power::of(comparison.degree),
-            dtype_to_storage_type(rows.dtype),
-        );
-    }
+    launch!(Grid::units(count) => products_kernel(
+        rows, &machine.vectors, y;
+        count, first, vectors, rows.shape()[1], comparison.gamma, comparison.coef0,
+        comparison.degree, comparison.kernel, Power::of(comparison.degree),
+        dtype_to_storage_type(rows.dtype),
+    ));
 }
 
-/// Writes the sums of rows from the first one on.
+/// Writes the sums of `length` rows from `first` on.
 fn add(
     products: CubeTensor,
     machine: &Machine<CubeBackend>,
@@ -105,30 +91,20 @@ fn add(
     let (vectors, width) = (products.shape()[1], y.shape()[1]);
     let count = length * width;
     let share = if vectors / classes > UNITS { UNITS } else { 1 };
-    let client = y.client.clone();
-    let units = CubeDim::new_1d(UNITS as u32);
-    let address = [&machine.coefficients, &products, y].map(|x| x.required_address_type());
-    // Safety: a unit beyond the sums ends, others stay inside of the vectors of their class.
-    unsafe {
-        sums_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, count * share, units),
-            units,
-            address[0].max(address[1]).max(address[2]),
-            products.into_tensor_arg(),
-            machine.coefficients.clone().into_tensor_arg(),
-            machine.starts.clone().into_tensor_arg(),
-            y.clone().into_tensor_arg(),
-            count,
-            first,
-            width,
-            vectors,
-            classes,
-            share,
-        );
-    }
+    let grid = match share {
+        1 => Grid::units(count),
+        _ => Grid::cubes(count, UNITS).shared(UNITS * size_of::<f32>()),
+    };
+    launch!(grid => sums_kernel(
+        products, &machine.coefficients, &machine.starts, y;
+        count, first, width, vectors, classes, share,
+    ));
 }
 
+/// A unit compares a row with a vector.
+///
+/// Units beyond `count`, the number of `products`, end. `rows` has `features` elements for each row from
+/// `first` on, and `vectors` `length` for each feature.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn products_kernel<X: Numeric>(
     rows: &Tensor<X>,
@@ -200,6 +176,11 @@ fn raised(x: f32, degree: f32, #[comptime] power: Power) -> f32 {
     y
 }
 
+/// A unit or a cube sums the products of a row with the vectors of a class.
+///
+/// Units or cubes beyond `count` end. `products` has `vectors` elements for each row and `coefficients` for
+/// each sum of a class; `sums` has `width` for each row from `first` on. `starts` has an element more than
+/// there are classes; they ascend to `vectors`, as the door of the operator checks.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn sums_kernel(
     products: &Tensor<f32>,
@@ -213,7 +194,7 @@ fn sums_kernel(
     classes: usize,
     #[comptime] share: usize,
 ) {
-    // Units of a cube share a sum, or have one each.
+    // The units of a cube share a sum, or each has one.
     let mut place = ABSOLUTE_POS;
     let mut part = 0usize;
     if comptime!(share > 1) {

@@ -1,4 +1,4 @@
-//! Decision trees: a unit walks one tree for one row, then what the leaves weigh is gathered for each target.
+//! Decision trees: a unit walks one tree for one row, then the weights of the leaves are gathered for each target.
 //!
 //! The walk reads memory by places of the tables alone, which were checked when the forest was built, and by features, of
 //! which rows have enough. It ends because no node leads back to itself.
@@ -6,20 +6,24 @@
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::DType;
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
-use super::{INFINITE, blank, magnitude, tensor, type_of, unwritten};
+use super::{
+    INFINITE, blank,
+    launch::{Grid, launch},
+    magnitude, tensor, type_of, unwritten,
+};
 use crate::backend::{Outcome, Walk};
 use crate::spec::trees::{ALWAYS, Aggregate, Election, FEATURE, LEAF, MISSING, Mode};
 
-/// Units that gather the votes for one target of a row, where there are few rows and many trees.
+/// Number of units that gather the votes for one target of a row, if there are few rows and many trees.
 const UNITS: usize = 64;
-/// With so many scores a unit each is enough.
+/// Number of scores from which on each has one unit.
 const MANY: usize = 4096;
-/// Leaves that are kept at a time, which take four bytes each; few in tests, which have few rows.
+/// Number of leaves in memory at a time, of four bytes each; few in tests, which have few rows.
 const LEAVES: usize = if cfg!(test) { 1 << 12 } else { 1 << 24 };
 
-/// Scores of rows, of which there is at least one, and how many leaves count for each.
+/// Returns the scores of at least one row, and the number of leaves that count for each.
 pub fn votes(
     walk: Walk<CubeBackend>,
     election: Election,
@@ -38,7 +42,7 @@ pub fn votes(
     (Outcome::Float(scores), Outcome::Int(votes))
 }
 
-/// The leaves that rows from the first one on reach, tree by tree.
+/// Returns the leaves that `length` rows from `first` on reach, tree by tree.
 fn leaves(
     rows: &CubeTensor,
     walk: &Walk<CubeBackend>,
@@ -47,35 +51,16 @@ fn leaves(
 ) -> CubeTensor {
     let count = walk.roots.shape()[0] * length;
     let leaves = unwritten(rows, [count].into(), DType::U32);
-    let client = leaves.client.clone();
-    let units = CubeDim::new(&client, count);
-    let address = [&walk.nodes, rows, &leaves].map(|x| x.required_address_type());
     let dtypes = [rows.dtype, walk.values.dtype].map(dtype_to_storage_type);
-    // Safety: a unit beyond the leaves ends, others stay inside as said above.
-    unsafe {
-        leaves_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, count, units),
-            units,
-            address[0].max(address[1]).max(address[2]),
-            rows.clone().into_tensor_arg(),
-            walk.nodes.clone().into_tensor_arg(),
-            walk.values.clone().into_tensor_arg(),
-            walk.roots.clone().into_tensor_arg(),
-            leaves.clone().into_tensor_arg(),
-            count,
-            first,
-            length,
-            rows.shape()[1],
-            mode.unwrap_or(Mode::Leaf),
-            rows.dtype.is_float(),
-            dtypes,
-        );
-    }
+    launch!(Grid::units(count) => leaves_kernel(
+        rows, &walk.nodes, &walk.values, &walk.roots, &leaves;
+        count, first, length, rows.shape()[1], mode.unwrap_or(Mode::Leaf), rows.dtype.is_float(),
+        dtypes,
+    ));
     leaves
 }
 
-/// Writes the scores and the votes of rows whose leaves are known.
+/// Writes the scores and the votes of `length` rows from `first` on.
 fn gather(
     leaves: CubeTensor,
     walk: &Walk<CubeBackend>,
@@ -90,34 +75,23 @@ fn gather(
     } else {
         1
     };
-    let client = leaves.client.clone();
-    let units = CubeDim::new_1d(UNITS as u32);
-    let address = [&walk.weights, scores, &leaves].map(|x| x.required_address_type());
-    // Safety: a unit beyond the scores ends, others stay inside as said above.
-    unsafe {
-        votes_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, count * share, units),
-            units,
-            address[0].max(address[1]).max(address[2]),
-            leaves.into_tensor_arg(),
-            walk.starts.clone().into_tensor_arg(),
-            walk.targets.clone().into_tensor_arg(),
-            walk.weights.clone().into_tensor_arg(),
-            scores.clone().into_tensor_arg(),
-            votes.clone().into_tensor_arg(),
-            count,
-            first,
-            length,
-            targets,
-            trees,
-            share,
-            election.aggregate,
-            dtype_to_storage_type(walk.weights.dtype),
-        );
-    }
+    let grid = match share {
+        1 => Grid::units(count),
+        _ => {
+            Grid::cubes(count, UNITS).shared(UNITS * (walk.weights.dtype.size() + size_of::<i32>()))
+        }
+    };
+    launch!(grid => votes_kernel(
+        leaves, &walk.starts, &walk.targets, &walk.weights, scores, votes;
+        count, first, length, targets, trees, share, election.aggregate,
+        dtype_to_storage_type(walk.weights.dtype),
+    ));
 }
 
+/// A unit walks a tree for a row.
+///
+/// Units beyond `count`, `length` rows for each of the `roots`, end. `rows` has `width` elements for each row
+/// from `first` on, and each feature of a node is below it. Nodes lead to nodes or leaves of the tables alone.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn leaves_kernel<X: Numeric, T: Float>(
     rows: &Tensor<X>,
@@ -136,7 +110,7 @@ fn leaves_kernel<X: Numeric, T: Float>(
     if ABSOLUTE_POS >= count {
         terminate!();
     }
-    // Neighbours walk the same tree.
+    // Adjacent units walk the same tree.
     let row = (first + ABSOLUTE_POS % length) * width;
     let mut at = roots[ABSOLUTE_POS / length];
     while at < LEAF {
@@ -178,6 +152,10 @@ fn leaves_kernel<X: Numeric, T: Float>(
     leaves[ABSOLUTE_POS] = at - LEAF;
 }
 
+/// A unit or a cube gathers the votes for a target of a row.
+///
+/// Units or cubes beyond `count`, `length` rows for each target, end. `leaves` has `trees * length` elements,
+/// each below the number of `starts` but one. These ascend to the number of `targets` and `weights`.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn votes_kernel<T: Float>(
     leaves: &Tensor<u32>,
@@ -195,7 +173,7 @@ fn votes_kernel<T: Float>(
     #[comptime] aggregate: Aggregate,
     #[define(T)] _dtype: ElemType,
 ) {
-    // Units of a cube share a score, or have one each.
+    // The units of a cube share a score, or each has one.
     let mut score = ABSOLUTE_POS;
     let mut part = 0usize;
     if comptime!(share > 1) {
@@ -262,7 +240,7 @@ fn votes_kernel<T: Float>(
     }
 }
 
-/// What two parts of the votes, of which one may be none, come to.
+/// Returns the aggregate of two parts of the votes, one of which may be empty.
 #[cube]
 fn together<T: Float>(a: T, of_a: i32, b: T, of_b: i32, #[comptime] aggregate: Aggregate) -> T {
     let mut total = a;

@@ -1,11 +1,11 @@
-//! What the units of a cube that share a row find together.
+//! Reductions over the units of a cube that share a row.
 
 use cubecl::prelude::*;
 
-/// Units of such a cube, a power of two.
+/// Number of units of such a cube, a power of two.
 pub const UNITS: usize = 32;
 
-/// The greatest of what the units of a cube have.
+/// Returns the greatest value of the units of a cube.
 #[cube]
 pub fn greatest<S: Float>(own: S, shared: &mut Shared<[S]>) -> S {
     let unit = UNIT_POS as usize;
@@ -25,7 +25,7 @@ pub fn greatest<S: Float>(own: S, shared: &mut Shared<[S]>) -> S {
     greatest
 }
 
-/// The sum of what the units of a cube have.
+/// Returns the sum of the values of the units of a cube.
 #[cube]
 pub fn total<S: Numeric>(own: S, shared: &mut Shared<[S]>) -> S {
     let unit = UNIT_POS as usize;

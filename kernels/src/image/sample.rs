@@ -90,3 +90,40 @@ pub fn linear(x: Tensor<2>, size: usize) -> Vec<WeightedIndex> {
     };
     [(0.0, rest), (1.0, ratio)].map(tap).into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{float, on_each};
+
+    #[test]
+    fn no_coordinate_is_an_index_outside_of_its_axis() {
+        on_each(|| {
+            let coordinates = [
+                f32::NAN,
+                f32::INFINITY,
+                f32::NEG_INFINITY,
+                3e38,
+                -3e38,
+                4.0,
+                -1.0,
+                1e10,
+            ];
+            for size in [1, 2, 5] {
+                let at = index(float([coordinates]), size).into_data();
+                let is_inside = |at: i64| (0..size as i64).contains(&at);
+                assert!(
+                    at.iter::<i64>().all(is_inside),
+                    "{at} along {size} elements"
+                );
+                for place in linear(float([coordinates]), size) {
+                    let at = place.index.expect("an axis has indices").into_data();
+                    assert!(
+                        at.iter::<i64>().all(is_inside),
+                        "{at} along {size} elements"
+                    );
+                }
+            }
+        });
+    }
+}

@@ -2,9 +2,13 @@
 
 use burn::tensor::{DType, Tensor, TensorData};
 
+use crate::attempt::attempt;
+use crate::backend::{Runtime, switches};
 use crate::convolution::window::Window;
 use crate::pool::{average_pool, max_pool};
-use crate::testing::{float, has, indices, near, noise, on_each, with_launches, with_reads};
+use crate::testing::{
+    device, float, has, indices, near, noise, on_each, with_launches, with_reads,
+};
 
 /// Returns each window's elements, and the number of its elements including padding.
 fn windows<const D: usize, const S: usize>(
@@ -77,6 +81,24 @@ fn every_rank_stride_and_padding() {
                 .strides([1, 2, 2])
                 .pads([(1, 1), (1, 1), (0, 1)]);
             agree(noise::<5>([1, 2, 4, 5, 6], 5), cube, ceil);
+        }
+    });
+}
+
+#[test]
+fn geometry_beyond_32_bits_is_an_error_of_the_run() {
+    on_each(|| {
+        let x = noise::<4>([1, 2, 3, 3], 1);
+        // The one tap of each window has no use for the dilation.
+        let window = Window::new([1, 1]).dilations([1 << 33, 1]);
+        let y = attempt(|| max_pool(x.clone(), window, false).into_data());
+        if Runtime::of(&device()) == Runtime::Wgpu && !switches::is_plain() {
+            let fault = y.expect_err("kernels count to 2^32 - 1");
+            assert!(fault.reason.contains("8589934592"), "{fault}");
+            // The device is as good as before.
+            agree(x, Window::new([2, 2]), false);
+        } else {
+            assert_eq!(y.expect("it is computed"), x.into_data());
         }
     });
 }

@@ -101,6 +101,12 @@ fn regions_as_large_as_floats_go() {
             let rois = float([[0.0, 0.0, end, 4.0], [end, 1.0, 6.0, end]]);
             let y = roi_align(x.clone(), rois, batches(2), &OPTIONS);
             assert_eq!(y.into_data().shape().to_vec(), [2, 2, 3, 2]);
+            // Whatever the bounds are, each result is an element of the image or 0.
+            let rois = float([[0.0, 0.0, 0.0, end, 4.0], [1.0, end, 1.0, 6.0, end]]);
+            let y = max_roi_pool(x.clone(), rois, [3, 2], 1.0).into_data();
+            let image = x.to_data();
+            let is_known = |value: f32| value == 0.0 || image.iter::<f32>().any(|x| x == value);
+            assert!(y.iter::<f32>().all(is_known), "{y} of regions to {end}");
         }
     });
 }

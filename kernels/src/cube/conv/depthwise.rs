@@ -1,27 +1,30 @@
-//! Convolutions of single channels: a unit has outputs side by side in a row, whose windows share what it reads.
+//! Convolutions of single channels: a unit computes adjacent output pixels, whose windows share elements.
 
-// A condition that is comptime decides which code there is.
+// Conditions on compile-time values select code.
 #![allow(clippy::collapsible_if)]
 
 use cubecl::prelude::*;
 
 use super::{Geometry, Shader, positions::finished};
 
-/// The largest window along a row, and the largest step between two of them: what lies between is read.
+/// The largest window along a row, and the largest stride: the elements between two windows are read too.
 pub const WINDOW: usize = 7;
 pub const STEP: usize = 2;
 
-/// What a unit computes.
+/// Elements after an input window that a unit reads, at most, if it has fewer output pixels than its row.
+pub const BEYOND: usize = 8 * STEP + WINDOW;
+
+/// Output pixels of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Row {
-    /// Outputs side by side.
+    /// Number of adjacent output pixels.
     pub outputs: usize,
     pub window: usize,
     pub step: usize,
 }
 
 impl Row {
-    /// For rows of so many outputs.
+    /// Returns the pixels of a unit for rows of `outputs` output pixels.
     pub fn of(outputs: usize, window: usize, step: usize) -> Self {
         Self {
             outputs: outputs.next_power_of_two().min(8),
@@ -35,6 +38,11 @@ impl Row {
     }
 }
 
+/// A unit computes output pixels that are neighbours in a row.
+///
+/// Units beyond `count`, the pieces of all rows, end, and output pixels beyond the end of a row are not
+/// written. Rows of `x` are read inside of its height, and elements outside of its width as the first one.
+/// `weight` has the taps of each output, and `bias` an element.
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn depthwise_kernel<T: Float>(
     x: &Tensor<T>,
@@ -64,10 +72,10 @@ pub fn depthwise_kernel<T: Float>(
     }
 }
 
-/// Which outputs a unit has.
+/// Output pixels of a unit in the result.
 #[derive(CubeType, Clone, Copy)]
 pub struct Spot {
-    /// The first column, and its row of all batches and outputs.
+    /// The first column, and the row among those of all batches and output channels.
     pub left: usize,
     pub line: usize,
     pub output: usize,
@@ -85,7 +93,7 @@ pub fn spot(position: usize, geometry: &Geometry, #[comptime] row: Row) -> Spot 
     }
 }
 
-/// The sums of products of elements and weights less their zero points.
+/// Returns the sums of products of elements and weights less their zero points.
 #[cube]
 pub fn products<T: Numeric, W: Numeric, S: Numeric>(
     x: &Tensor<T>,
@@ -113,7 +121,7 @@ pub fn products<T: Numeric, W: Numeric, S: Numeric>(
     for tap in 0..geometry.kernel.height {
         let from = (top as u32 * geometry.stride.height + tap * geometry.dilation.height) as i32
             - geometry.padding.height as i32;
-        // Above the first row it is a great number.
+        // Above the first row the index is a great number.
         if (from as u32) < geometry.input.height {
             let start = input + from as usize * geometry.next.height as usize;
             let mut elements = Sequence::<S>::new();

@@ -1,6 +1,6 @@
-//! Units of a cube are positions side by side.
+//! Convolutions whose cubes compute tiles of output pixels.
 
-// A condition that is comptime decides which code there is.
+// Conditions on compile-time values select code.
 #![allow(clippy::collapsible_if)]
 
 use cubecl::prelude::*;
@@ -8,28 +8,28 @@ use cubecl::prelude::*;
 use super::{Axes, Geometry, Shader};
 use crate::cube::finish::activated;
 
-/// Units of a cube.
+/// Number of units of a cube.
 pub const UNITS: usize = 64;
 
-/// So many cubes keep most devices busy.
+/// Number of cubes that keeps most devices busy.
 const BUSY: usize = 64;
 
-/// What a unit computes.
+/// Tile of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tile {
-    /// Outputs that lie behind each other.
+    /// Number of output channels.
     pub outputs: usize,
-    /// Positions, which are `across` from each other.
+    /// Number of output pixels, which are `across` apart.
     pub positions: usize,
-    /// So many units have the same outputs, and positions side by side.
+    /// Number of units with the same output channels and adjacent output pixels.
     pub across: usize,
 }
 
 impl Tile {
-    /// The tile for so many outputs and positions, `times` over.
+    /// Returns the tile for numbers of output channels and output pixels, `times` over.
     ///
-    /// A large one reads less for each product, which is all that counts on adapters that are CPUs, where a load is
-    /// one of each lane; others need enough cubes to be busy.
+    /// A large tile reads less for each product, which decides on adapters that are CPUs, as they load each lane by
+    /// itself; others need enough cubes to be busy.
     pub fn of(outputs: usize, positions: usize, times: usize, has_wide_planes: bool) -> Self {
         let large = Self::up_to(8, outputs, positions);
         let [of_outputs, of_positions] = large.of_cube();
@@ -52,7 +52,7 @@ impl Tile {
         }
     }
 
-    /// The outputs and positions of a cube.
+    /// Returns the numbers of output channels and output pixels of a cube.
     pub fn of_cube(self) -> [usize; 2] {
         [
             UNITS / self.across * self.outputs,
@@ -61,7 +61,7 @@ impl Tile {
     }
 }
 
-/// Where the window of an output begins in its channel, if it did not reach beyond.
+/// Start of an input window in its channel, negative in the padding.
 #[derive(CubeType, Clone, Copy)]
 pub struct Begin {
     pub depth: i32,
@@ -69,16 +69,22 @@ pub struct Begin {
     pub width: i32,
 }
 
-/// The outputs and positions of a unit.
+/// Output channels and output pixels of a unit.
 #[derive(CubeType, Clone, Copy)]
 pub struct Spot {
-    /// The first output of the tile in its group, and its first position.
+    /// The first output channel of the tile in its group, and its first output pixel.
     pub first: usize,
     pub place: usize,
     pub group: usize,
     pub batch: usize,
 }
 
+/// A cube computes a tile of output pixels and outputs.
+///
+/// Cubes beyond `cubes`, the tiles of all groups and batches, end. Output pixels and outputs beyond the last
+/// one are read as the last one and not written. `x` is read by its strides at indices inside of its axes, or
+/// at the first element of a channel if windows are `padded`; `weight` in the order of outputs, taps and
+/// channels. `bias` has an element for each output, `sum` one for each of `y`.
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn positions_kernel<T: Float, N: Size>(
     x: &Tensor<T>,
@@ -138,7 +144,7 @@ pub fn positions_kernel<T: Float, N: Size>(
     }
 }
 
-/// Which outputs and positions a unit has.
+/// Returns the output channels and output pixels of a unit.
 #[cube]
 pub fn spot(geometry: &Geometry, #[comptime] tile: Tile) -> Spot {
     let unit = UNIT_POS as usize;
@@ -156,8 +162,8 @@ pub fn spot(geometry: &Geometry, #[comptime] tile: Tile) -> Spot {
     }
 }
 
-/// The sums of the products of a tile, position by position for each output; elements and weights less their zero points, of
-/// which there is one for each output.
+/// Returns the sums of a tile, output pixel by output pixel for each output channel, of elements and weights less their
+/// zero points. Each output channel has a zero point of its weights.
 #[cube]
 pub fn products<T: Numeric, W: Numeric, S: Numeric, N: Size>(
     x: &Tensor<T>,
@@ -229,7 +235,7 @@ pub fn products<T: Numeric, W: Numeric, S: Numeric, N: Size>(
                     let column = (tap * channels + channel as usize) / lanes;
                     #[unroll]
                     for output in 0..tile.outputs {
-                        // Beyond the last output its weights are read again, and nothing is written.
+                        // Beyond the last output channel its weights are read again, and nothing is written.
                         let of = spot.group * outputs + min(spot.first + output, outputs - 1);
                         let weights = weight[of * row + column];
                         let mut factors = Sequence::<S>::new();
@@ -261,13 +267,13 @@ pub fn products<T: Numeric, W: Numeric, S: Numeric, N: Size>(
     sums
 }
 
-/// The product of three sizes.
+/// Returns the product of three sizes.
 #[cube]
 pub fn elements(axes: &Axes) -> usize {
     axes.depth as usize * axes.height as usize * axes.width as usize
 }
 
-/// Where the window of a position begins.
+/// Returns the start of the input window of an output pixel.
 #[cube]
 pub fn begin(position: usize, geometry: &Geometry, #[comptime] shader: Shader) -> Begin {
     let mut rest = position as u32;
@@ -290,7 +296,7 @@ pub fn begin(position: usize, geometry: &Geometry, #[comptime] shader: Shader) -
     }
 }
 
-/// Whether an element of a window is one of the input, and how far it is from the first one of its channel.
+/// Returns whether a tap of a window is in the input, and its offset in its channel.
 #[cube]
 pub fn element(
     begin: &Begin,
@@ -318,7 +324,7 @@ pub fn element(
     (inside, offset)
 }
 
-/// The element of an output, whose products are summed.
+/// Returns the element of an output pixel from its sum.
 #[cube]
 pub fn finished<T: Float>(
     total: f32,

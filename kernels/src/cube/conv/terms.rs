@@ -1,4 +1,4 @@
-//! Units of a cube share the sum of one element: for few positions, whose sums are long.
+//! Convolutions to few output pixels: the units of a cube share the sum of one.
 
 use cubecl::prelude::*;
 
@@ -6,6 +6,10 @@ use super::positions::{begin, element, elements, finished};
 use super::{Axes, Geometry, Shader};
 use crate::cube::units::{UNITS, total};
 
+/// A cube sums an element of the result.
+///
+/// Cubes beyond `cubes`, the elements of `y` and `sum`, end. `x` is read by its strides at indices inside of
+/// its axes, `weight` in the order of outputs, taps and channels, and `bias` has an element for each output.
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn terms_kernel<T: Float, N: Size>(
     x: &Tensor<T>,
@@ -30,14 +34,14 @@ pub fn terms_kernel<T: Float, N: Size>(
     }
 }
 
-/// The output of a cube.
+/// Returns the output channel of a cube.
 #[cube]
 pub fn output(geometry: &Geometry) -> usize {
     let all = geometry.groups as usize * geometry.outputs as usize;
     CUBE_POS / elements(&geometry.output) % all
 }
 
-/// The sum that the units of a cube share, of elements and weights less their zero points.
+/// Returns the sum that the units of a cube share, of elements and weights less their zero points.
 #[cube]
 pub fn shared<T: Numeric, W: Numeric, S: Numeric, N: Size>(
     x: &Tensor<T>,

@@ -1,10 +1,10 @@
-//! Convolutions, as [`crate::cube::conv`] shares them among units.
+//! Convolutions of integers, with the plans of [`crate::cube::conv`].
 
-// A condition that is comptime decides which code there is.
+// Conditions on compile-time values select code.
 #![allow(clippy::collapsible_if)]
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
-use burn::tensor::ops::ConvOptions;
+use burn::tensor::{DType, ops::ConvOptions};
 use burn_cubecl::{CubeBackend, kernel::untile, tensor::CubeTensor};
 use cubecl::prelude::*;
 
@@ -18,7 +18,10 @@ use crate::cube::conv::{
     positions::{self, Tile, elements},
     terms,
 };
-use crate::cube::{address, blank};
+use crate::cube::{
+    blank,
+    launch::{Strided, launch},
+};
 use crate::spec::epilogue::Activation;
 use crate::spec::{
     integer::last_axes,
@@ -26,7 +29,7 @@ use crate::spec::{
     types::TensorType,
 };
 
-/// The convolution over the last axes.
+/// Returns the convolution over the last axes.
 pub fn conv(
     operands: ByteProduct<CubeBackend>,
     options: ConvOptions<3>,
@@ -67,8 +70,6 @@ fn convolved<const N: usize>(
     );
     let lanes = lanes(&weight);
     let plan = plan(&weight, &y, &options);
-    let client = y.client.clone();
-    let address = address([&x, &weight, &y]);
     let terms: usize = weight.shape().iter().skip(1).product();
     let dtypes = [x.dtype, weight.dtype, summed(terms), y.dtype].map(dtype_to_storage_type);
     let end = others.end();
@@ -79,79 +80,26 @@ fn convolved<const N: usize>(
     });
     let [zero, weight_zeros, result_zero] = args.zeros;
     let [_, zero_steps] = args.steps;
-    let (x, weight) = (x.into_tensor_arg(), weight.into_tensor_arg());
-    let y_arg = y.clone().into_tensor_arg();
-    let (cubes, units) = plan.cubes(&client, count);
-    // Safety: a cube beyond the last one ends; positions, outputs and elements outside are those of the edge.
-    unsafe {
-        match plan {
-            Plan::Terms => terms_kernel::launch_unchecked(
-                &client,
-                cubes,
-                units,
-                address,
-                lanes,
-                x,
-                weight,
-                zero.into(),
-                weight_zeros.into(),
-                zero_steps,
-                result_zero.into(),
-                args.ends,
-                y_arg,
-                geometry,
-                count,
-                shader,
-                end,
-                dtypes,
-            ),
-            Plan::Row(row, count) => depthwise_kernel::launch_unchecked(
-                &client,
-                cubes,
-                units,
-                address,
-                x,
-                weight,
-                zero.into(),
-                weight_zeros.into(),
-                zero_steps,
-                result_zero.into(),
-                args.ends,
-                y_arg,
-                geometry,
-                count,
-                row,
-                shader,
-                end,
-                dtypes,
-            ),
-            Plan::Tile(tile, count) => positions_kernel::launch_unchecked(
-                &client,
-                cubes,
-                units,
-                address,
-                lanes,
-                x,
-                weight,
-                zero.into(),
-                weight_zeros.into(),
-                zero_steps,
-                result_zero.into(),
-                args.ends,
-                y_arg,
-                geometry,
-                count,
-                tile,
-                shader,
-                end,
-                dtypes,
-            ),
-        }
+    let grid = plan.grid(&y, DType::I32);
+    let (x, weight, ends) = (Strided(x), Strided(weight), args.ends);
+    match plan {
+        Plan::Terms => launch!(grid => terms_kernel[lanes](
+            x, weight, zero, weight_zeros, result_zero, ends, &y;
+            zero_steps, geometry, count, shader, end, dtypes,
+        )),
+        Plan::Row(row, count) => launch!(grid => depthwise_kernel(
+            x, weight, zero, weight_zeros, result_zero, ends, &y;
+            zero_steps, geometry, count, row, shader, end, dtypes,
+        )),
+        Plan::Tile(tile, count) => launch!(grid => positions_kernel[lanes](
+            x, weight, zero, weight_zeros, result_zero, ends, &y;
+            zero_steps, geometry, count, tile, shader, end, dtypes,
+        )),
     }
     y
 }
 
-/// The zero point of an output's weights, or of the input.
+/// Returns the zero point of an output's weights, or of the input.
 #[cube]
 fn zero<Z: Int, S: Numeric>(zeros: ComptimeOption<&[Z]>, steps: &Steps, output: usize) -> S {
     let mut zero = S::from_int(0);
@@ -163,16 +111,18 @@ fn zero<Z: Int, S: Numeric>(zeros: ComptimeOption<&[Z]>, steps: &Steps, output: 
     zero
 }
 
+/// The bounds are those of [`positions::positions_kernel`]. Zero points and ends are read by their steps, 0 for
+/// one that serves all outputs.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn positions_kernel<X: Int, W: Int, S: Numeric, Y: Numeric, N: Size>(
     x: &Tensor<X>,
     weight: &Tensor<Vector<W, N>>,
     x_zero: ComptimeOption<&[X]>,
     weight_zeros: ComptimeOption<&[W]>,
-    zero_steps: Steps,
     result_zero: ComptimeOption<&[Y]>,
     ends: Ends,
     y: &mut Tensor<Y>,
+    zero_steps: Steps,
     geometry: Geometry,
     cubes: usize,
     #[comptime] tile: Tile,
@@ -214,16 +164,18 @@ fn positions_kernel<X: Int, W: Int, S: Numeric, Y: Numeric, N: Size>(
     }
 }
 
+/// The bounds are those of [`depthwise::depthwise_kernel`]. Zero points and ends are read by their steps, 0 for
+/// one that serves all outputs.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn depthwise_kernel<X: Int, W: Int, S: Numeric, Y: Numeric>(
     x: &Tensor<X>,
     weight: &Tensor<W>,
     x_zero: ComptimeOption<&[X]>,
     weight_zeros: ComptimeOption<&[W]>,
-    zero_steps: Steps,
     result_zero: ComptimeOption<&[Y]>,
     ends: Ends,
     y: &mut Tensor<Y>,
+    zero_steps: Steps,
     geometry: Geometry,
     count: usize,
     #[comptime] row: Row,
@@ -257,16 +209,18 @@ fn depthwise_kernel<X: Int, W: Int, S: Numeric, Y: Numeric>(
     }
 }
 
+/// The bounds are those of [`terms::terms_kernel`]. Zero points and ends are read by their steps, 0 for one
+/// that serves all outputs.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn terms_kernel<X: Int, W: Int, S: Numeric, Y: Numeric, N: Size>(
     x: &Tensor<X>,
     weight: &Tensor<Vector<W, N>>,
     x_zero: ComptimeOption<&[X]>,
     weight_zeros: ComptimeOption<&[W]>,
-    zero_steps: Steps,
     result_zero: ComptimeOption<&[Y]>,
     ends: Ends,
     y: &mut Tensor<Y>,
+    zero_steps: Steps,
     geometry: Geometry,
     cubes: usize,
     #[comptime] shader: Shader,

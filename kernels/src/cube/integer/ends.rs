@@ -1,4 +1,4 @@
-//! What follows sums: a bias, scales, and a zero point.
+//! The epilogue of integer sums: a bias, scales, and a zero point.
 
 use burn::backend::{Backend, tensor::FloatTensor};
 use burn::tensor::DType;
@@ -7,11 +7,12 @@ use cubecl::prelude::*;
 
 use super::Zeros;
 use crate::backend::{ByteProduct, Given};
+use crate::cube::launch::{LaunchOperand, Request, Strided};
 use crate::cube::narrow;
 use crate::cube::quantize::{Rounding, RoundingLaunch, integer};
 use crate::spec::quantize::Ending;
 
-/// What sums become.
+/// Result of sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum End {
     Sums,
@@ -19,7 +20,7 @@ pub enum End {
     Integers,
 }
 
-/// How far the numbers of neighbouring rows and columns are from each other.
+/// Strides of a tensor of numbers of rows and columns, 0 along an axis that shares one.
 #[derive(CubeLaunch, CubeType, Clone, Copy)]
 pub struct Steps {
     row: u32,
@@ -59,7 +60,7 @@ pub fn at(steps: &Steps, row: usize, column: usize) -> usize {
     row * steps.row as usize + column * steps.column as usize
 }
 
-/// The number of a row and column; `other` where there are none.
+/// Returns the number of a row and column, or `other` if the tensor is absent.
 #[cube]
 fn number<T: Numeric>(
     numbers: &ComptimeOption<Numbers<T>>,
@@ -78,7 +79,7 @@ fn number<T: Numeric>(
     number
 }
 
-/// What follows the sum of a row and column.
+/// Returns the epilogue of a row and column.
 #[cube]
 pub fn ends_of_one<Y: Numeric>(
     ends: &Ends,
@@ -107,7 +108,7 @@ pub fn ends_of_one<Y: Numeric>(
     }
 }
 
-/// The element that a sum becomes.
+/// Returns the element of the result for a sum.
 #[cube]
 pub fn ended<S: Numeric, Y: Numeric>(sum: S, ends: &EndsOfOne, #[comptime] end: End) -> Y {
     let total = i32::cast_from(sum) + ends.bias;
@@ -118,7 +119,7 @@ pub fn ended<S: Numeric, Y: Numeric>(sum: S, ends: &EndsOfOne, #[comptime] end: 
     }
 }
 
-/// What products of integers have beside their operands, in the dtypes in which it is read.
+/// Further operands of products of integers, in the dtypes of the kernels.
 pub struct Others {
     left_zero: Option<CubeTensor>,
     right_zero: Option<CubeTensor>,
@@ -132,7 +133,7 @@ pub struct Others {
 }
 
 impl Others {
-    /// Both operands, and what else there is.
+    /// Returns both operands of a product, and the others.
     pub fn of(
         operands: ByteProduct<CubeBackend>,
         ending: Ending,
@@ -158,7 +159,7 @@ impl Others {
         (left, right, others)
     }
 
-    /// Makes one scale of all by primitives where a device binds few buffers.
+    /// Joins all scales to one by primitives if a device binds few buffers.
     fn join_scales(&mut self, most: usize) {
         let numbers = [
             &self.left_zero,
@@ -170,7 +171,7 @@ impl Others {
             &self.result,
             &self.zero,
         ];
-        // Both operands, the result, and what describes them.
+        // Both operands, the result, and their metadata.
         let bound = 4 + numbers.into_iter().flatten().count();
         if bound > most
             && let (Some(left), Some(right)) = (self.left.take(), self.right.take())
@@ -186,7 +187,7 @@ impl Others {
         }
     }
 
-    /// Whether no numbers differ from row to row.
+    /// Returns `true` if no numbers differ from row to row.
     pub fn are_of_columns(&self, steps: impl Fn(&CubeTensor) -> [usize; 2]) -> bool {
         let ends = [
             &self.bias,
@@ -199,40 +200,32 @@ impl Others {
         ends.into_iter().flatten().all(|of| steps(of)[0] == 0)
     }
 
-    /// The zero points of both operands and the result, the steps of the first two, and what else the kernels read.
+    /// Returns the operands as kernels take them.
     pub fn into_args(self, steps: impl Fn(&CubeTensor) -> [usize; 2]) -> Args {
         let of = |tensor: &Option<CubeTensor>| {
             let [row, column] = tensor.as_ref().map_or([0, 0], &steps);
             StepsLaunch::new(narrow(row), narrow(column))
         };
-        let float = |tensor: Option<CubeTensor>| {
+        let numbers = |tensor: Option<CubeTensor>| {
             let steps = of(&tensor);
-            tensor.map(|tensor| NumbersLaunch::new(tensor.into_tensor_arg(), steps))
+            tensor.map(|tensor| (Strided(tensor), steps))
         };
-        let bias_steps = of(&self.bias);
-        let bias = self
-            .bias
-            .map(|bias| NumbersLaunch::new(bias.into_tensor_arg(), bias_steps));
         let rounding = match self.ending {
             Ending::Quantized { dtype, bits } => RoundingLaunch::of(dtype, bits, 0),
             Ending::Sums | Ending::Floats => RoundingLaunch::new(0.0, 0.0, 0.0),
         };
         let zero_steps = of(&self.zero);
         let steps = [of(&self.left_zero), of(&self.right_zero)];
-        let ends = EndsLaunch::new(
-            bias.into(),
-            float(self.left).into(),
-            float(self.right).into(),
-            float(self.added).into(),
-            float(self.result).into(),
-            zero_steps,
-            rounding,
-        );
+        let floats = [self.left, self.right, self.added, self.result].map(numbers);
         Args {
-            zeros: [self.left_zero, self.right_zero, self.zero]
-                .map(|zero| zero.map(CubeTensor::into_buffer_arg)),
+            zeros: [self.left_zero, self.right_zero, self.zero].map(|zero| zero.map(Strided)),
             steps,
-            ends,
+            ends: EndOperands {
+                bias: numbers(self.bias),
+                floats,
+                zero_steps,
+                rounding,
+            },
         }
     }
 
@@ -247,9 +240,39 @@ impl Others {
 
 /// [`Others`] as kernels take them.
 pub struct Args {
-    pub zeros: [Option<BufferArg>; 3],
+    pub zeros: [Option<Strided<CubeTensor>>; 3],
     pub steps: [StepsLaunch; 2],
-    pub ends: EndsLaunch,
+    pub ends: EndOperands,
+}
+
+/// The tensors of [`Ends`], each with its steps.
+pub struct EndOperands {
+    bias: Option<(Strided<CubeTensor>, StepsLaunch)>,
+    /// Scales of both operands, bias, and scale of the result.
+    floats: [Option<(Strided<CubeTensor>, StepsLaunch)>; 4],
+    zero_steps: StepsLaunch,
+    rounding: RoundingLaunch,
+}
+
+impl LaunchOperand for EndOperands {
+    type Argument = EndsLaunch;
+
+    fn enter(self, request: &mut Request) -> EndsLaunch {
+        let bias = self.bias;
+        let bias = bias.map(|(bias, steps)| NumbersLaunch::new(request.take(bias), steps));
+        let [left, right, added, result] = self.floats.map(|numbers| {
+            numbers.map(|(numbers, steps)| NumbersLaunch::new(request.take(numbers), steps))
+        });
+        EndsLaunch::new(
+            bias.into(),
+            left.into(),
+            right.into(),
+            added.into(),
+            result.into(),
+            self.zero_steps,
+            self.rounding,
+        )
+    }
 }
 
 /// `left * right / result`.

@@ -2,7 +2,7 @@
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::{CubeBackend, kernel::untile, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
 use super::ends::{End, Ends, Others, Steps, at, ended, ends_of_one};
 use super::{Zeros, shapes, summed};
@@ -11,13 +11,17 @@ use crate::cube::product::{
     BatchAxisLaunch, Geometry, GeometryLaunch,
     tile::{self, Tile, UNITS},
 };
-use crate::cube::{address, blank, narrow};
+use crate::cube::{
+    blank,
+    launch::{Grid, Strided, launch},
+    narrow,
+};
 use crate::spec::{
     quantize::{Ending, Integers},
     types::TensorType,
 };
 
-/// The product of the matrices of the last two axes; those before broadcast.
+/// Returns the product of the matrices of the last two axes; the others broadcast.
 pub fn product(operands: ByteProduct<CubeBackend>, integers: Integers) -> Outcome<CubeBackend> {
     let Some(y) = shapes(&operands).product(integers.ending) else {
         return Outcome::Declined;
@@ -30,7 +34,7 @@ pub fn product(operands: ByteProduct<CubeBackend>, integers: Integers) -> Outcom
     }
 }
 
-/// How far elements are from each other along the axis that is so many from the end, 0 where there is one.
+/// Returns the stride along an axis counted from the end, 0 if it is absent or has one element.
 fn step(tensor: &CubeTensor, from_end: usize) -> usize {
     match tensor.shape().num_dims().checked_sub(from_end) {
         Some(axis) if tensor.shape()[axis] != 1 => tensor.meta.strides()[axis],
@@ -69,54 +73,32 @@ fn multiplied(operands: ByteProduct<CubeBackend>, y: TensorType, ending: Ending)
     let tile = Tile::of(rows, columns, terms);
     let [of_rows, of_columns] = tile.of_cube();
     let cubes = batch * rows.div_ceil(of_rows) * columns.div_ceil(of_columns);
-    let client = y.client.clone();
-    let units = CubeDim::new_1d(UNITS as u32);
     let dtypes = [a.dtype, b.dtype, summed(terms), y.dtype].map(dtype_to_storage_type);
-    let address = address([&a, &b, &y]);
     let steps = |numbers: &CubeTensor| [step(numbers, 2), step(numbers, 1)];
     let (zeros, end, are_of_columns) = (others.zeros(), others.end(), others.are_of_columns(steps));
     let args = others.into_args(steps);
     let [row_zeros, column_zeros, result_zero] = args.zeros;
     let [row_steps, column_steps] = args.steps;
-    // Safety: a cube beyond the last one ends; rows, columns and terms outside are read as the last ones.
-    unsafe {
-        product_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, cubes * UNITS, units),
-            units,
-            address,
-            a.into_tensor_arg(),
-            b.into_tensor_arg(),
-            row_zeros.into(),
-            row_steps,
-            column_zeros.into(),
-            column_steps,
-            result_zero.into(),
-            args.ends,
-            y.clone().into_tensor_arg(),
-            geometry,
-            cubes,
-            tile,
-            zeros,
-            are_of_columns,
-            end,
-            dtypes,
-        );
-    }
+    launch!(Grid::cubes(cubes, UNITS).shared(tile.shared()) => product_kernel(
+        Strided(a), Strided(b), row_zeros, column_zeros, result_zero, args.ends, &y;
+        row_steps, column_steps, geometry, cubes, tile, zeros, are_of_columns, end, dtypes,
+    ));
     y
 }
 
+/// The bounds are those of [`tile::product_kernel`]. Zero points and ends are read by their steps, 0 for one
+/// that serves all rows or columns.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn product_kernel<A: Int, B: Int, S: Numeric, Y: Numeric>(
     a: &Tensor<A>,
     b: &Tensor<B>,
     row_zeros: ComptimeOption<&[A]>,
-    row_steps: Steps,
     column_zeros: ComptimeOption<&[B]>,
-    column_steps: Steps,
     result_zero: ComptimeOption<&[Y]>,
     ends: Ends,
     y: &mut Tensor<Y>,
+    row_steps: Steps,
+    column_steps: Steps,
     geometry: Geometry,
     cubes: usize,
     #[comptime] tile: Tile,

@@ -1,6 +1,6 @@
-//! Tiles of rows and columns.
+//! Products whose cubes compute tiles of rows and columns.
 
-// A condition that is comptime decides which code there is.
+// Conditions on compile-time values select code.
 #![allow(clippy::collapsible_if)]
 
 use cubecl::prelude::*;
@@ -9,24 +9,25 @@ use super::Geometry;
 use crate::cube::finish::{Function, activated};
 use crate::cube::integer::Zeros;
 
-/// Units of a cube.
+/// Number of units of a cube.
 pub const UNITS: usize = 64;
 
-/// What a unit computes.
+/// Tile of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tile {
     pub rows: usize,
-    /// Columns, which are `across` from each other.
+    /// Number of columns, which are `across` apart.
     pub columns: usize,
-    /// So many units have the same rows, and so many the same elements and other terms of their sums.
+    /// Number of units along the columns.
     pub across: usize,
+    /// Number of units that share the sums of a tile (split-K).
     pub slices: usize,
-    /// Terms that a unit adds at once, of which there is a multiple.
+    /// Number of terms that a unit adds at once, a divisor of the depth.
     pub terms: usize,
 }
 
 impl Tile {
-    /// The tile for matrices of so many rows and columns, and sums of so many terms.
+    /// Returns the tile for numbers of rows and columns, and of terms of a sum.
     pub fn of(rows: usize, columns: usize, terms: usize) -> Self {
         let terms = if terms.is_multiple_of(4) { 4 } else { 1 };
         if rows <= 4 {
@@ -49,10 +50,18 @@ impl Tile {
         }
     }
 
-    /// The rows and columns of a cube.
+    /// Returns the numbers of rows and columns of a cube.
     pub fn of_cube(self) -> [usize; 2] {
         let down = UNITS / self.across / self.slices;
         [down * self.rows, self.across * self.columns]
+    }
+
+    /// Shared memory of a cube, in bytes.
+    pub fn shared(self) -> usize {
+        match self.slices {
+            1 => 0,
+            _ => UNITS * self.elements() * size_of::<f32>(),
+        }
     }
 
     fn elements(self) -> usize {
@@ -60,6 +69,12 @@ impl Tile {
     }
 }
 
+/// A cube computes a tile of a product.
+///
+/// Cubes beyond `cubes`, the tiles of all products, end. Rows and columns beyond the last one are read as the
+/// last one and not written; a unit adds `tile.terms` terms at once, which divide `geometry.terms`. `a` and `b`
+/// are read by their strides, `bias` has an element for each column, and `sum` and `y` have one for each row
+/// and column of each product.
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn product_kernel<A: Float, B: Float, T: Float>(
     a: &Tensor<A>,
@@ -133,7 +148,7 @@ pub fn product_kernel<A: Float, B: Float, T: Float>(
     }
 }
 
-/// Which rows and columns a unit has, and which part of their sums.
+/// Rows and columns of a unit, and its slice of their sums.
 #[derive(CubeType, Clone, Copy)]
 pub struct Spot {
     pub row: usize,
@@ -156,8 +171,8 @@ pub fn spot(geometry: &Geometry, #[comptime] tile: Tile) -> Spot {
     }
 }
 
-/// The sums of the products of a tile, which the units of its first slice have, of elements less the zero points of rows and
-/// columns.
+/// Returns the sums of a tile, of elements less the zero points of rows and columns. The units of the first slice have
+/// the whole sums.
 #[cube]
 pub fn products<A: Numeric, B: Numeric, S: Numeric>(
     a: &Tensor<A>,
@@ -203,7 +218,7 @@ pub fn products<A: Numeric, B: Numeric, S: Numeric>(
     for at in 0..comptime!(tile.elements()) {
         sums[at] = S::from_int(0);
     }
-    // Sums lie in memory on adapters that are CPUs: several terms at once read and write them once.
+    // Sums are in memory on adapters that are CPUs: several terms at once read and write them once.
     let step = comptime!(tile.slices * tile.terms);
     for term in range_stepped(spot.slice * tile.terms, terms, step) {
         let mut of_rows = Sequence::<S>::new();

@@ -1,20 +1,24 @@
-//! DynamicQuantizeLinear: cubes find the ranges of parts of the values, then each takes the range of all from these.
+//! DynamicQuantizeLinear: cubes find the ranges of parts, then each cube joins these to the range of all.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::DType;
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
 use super::{Rounding, RoundingLaunch, integer};
 use crate::backend::{Declined, Outcome};
 use crate::cube::units::{UNITS, greatest};
-use crate::cube::{address, blank, type_of, unwritten};
+use crate::cube::{
+    blank,
+    launch::{Grid, launch},
+    type_of, unwritten,
+};
 use crate::spec::quantize::dynamic;
 
-/// Values of a cube that quantizes them.
+/// Number of values that a cube quantizes.
 const STRETCH: usize = 32 * UNITS;
 
-/// Parts whose ranges are found; more would be read by each cube.
+/// Largest number of parts, since each cube reads their ranges.
 const PARTS: usize = 64;
 
 const LEVELS: f32 = 255.0;
@@ -35,42 +39,18 @@ pub fn quantize_dynamic(x: CubeTensor, dtype: DType) -> Quantized {
     let parts = stretches.min(PARTS);
     let ranges = unwritten(&x, [2 * parts].into(), DType::F32);
     let [y, scale, zero] = [y, scale, zero].map(|ty| blank(&x, ty));
-    let client = y.client.clone();
-    let units = CubeDim::new_1d(UNITS as u32);
-    let address = address([&x, &y]);
-    // Safety: cubes beyond the parts and stretches end, and values beyond the last are neither read nor written.
-    unsafe {
-        ranges_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, parts * UNITS, units),
-            units,
-            address,
-            x.clone().into_tensor_arg(),
-            ranges.clone().into_tensor_arg(),
-            count,
-            parts,
-        );
-        dynamic_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, stretches * UNITS, units),
-            units,
-            address,
-            x.into_tensor_arg(),
-            ranges.into_tensor_arg(),
-            y.clone().into_tensor_arg(),
-            scale.clone().into_tensor_arg(),
-            zero.clone().into_tensor_arg(),
-            count,
-            stretches,
-            parts,
-            RoundingLaunch::of(DType::U8, 8, 0),
-            dtype_to_storage_type(dtype),
-        );
-    }
+    let grid = |cubes: usize| Grid::cubes(cubes, UNITS).shared(UNITS * size_of::<f32>());
+    launch!(grid(parts) => ranges_kernel(&x, &ranges; count, parts));
+    launch!(grid(stretches) => dynamic_kernel(
+        x, ranges, &y, &scale, &zero;
+        count, stretches, parts, RoundingLaunch::of(DType::U8, 8, 0), dtype_to_storage_type(dtype),
+    ));
     (Outcome::Int(y), Outcome::Float(scale), Outcome::Int(zero))
 }
 
-/// The greatest value of each part, and the greatest of its negatives, 0 among them.
+/// A cube finds the greatest value of a part, and the greatest of its negatives, 0 among them.
+///
+/// Cubes beyond `parts` end. `x` has `count` elements, and `ranges` two for each part.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn ranges_kernel(x: &Tensor<f32>, ranges: &mut Tensor<f32>, count: usize, parts: usize) {
     if CUBE_POS >= parts {
@@ -93,6 +73,10 @@ fn ranges_kernel(x: &Tensor<f32>, ranges: &mut Tensor<f32>, count: usize, parts:
     }
 }
 
+/// A cube quantizes a stretch of values.
+///
+/// Cubes beyond `stretches` end. `x` and `y` have `count` elements, and the last stretch ends with these;
+/// `ranges` has two elements for each of `parts`.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn dynamic_kernel<I: Int>(
     x: &Tensor<f32>,

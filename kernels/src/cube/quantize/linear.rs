@@ -8,9 +8,13 @@ use cubecl::prelude::*;
 use super::{
     Rounding, RoundingLaunch, difference, integer, is_wide,
     places::{Axis, axes, places, steps},
-    shared,
+    sharing,
 };
-use crate::cube::{address, blank, type_of, unwritten};
+use crate::cube::{
+    blank,
+    launch::{Grid, Strided, launch},
+    type_of, unwritten,
+};
 use crate::spec::quantize::{Affine, integers};
 
 pub fn quantize(x: CubeTensor, to: Affine) -> Option<CubeTensor> {
@@ -18,7 +22,7 @@ pub fn quantize(x: CubeTensor, to: Affine) -> Option<CubeTensor> {
     to_integers(x, None, None, to.dtype(), to.scale(), rounding)
 }
 
-/// By scales and zero points that broadcast.
+/// Quantizes by scales and zero points that broadcast.
 pub fn quantize_along(
     x: CubeTensor,
     scale: CubeTensor,
@@ -34,12 +38,12 @@ pub fn dequantize(x: CubeTensor, of: Affine) -> CubeTensor {
     to_floats(x, None, None, of.scale(), of.zero())
 }
 
-/// By scales and zero points that broadcast.
+/// Dequantizes by scales and zero points that broadcast.
 pub fn dequantize_along(x: CubeTensor, scale: CubeTensor, zero: Option<CubeTensor>) -> CubeTensor {
     to_floats(x, Some(scale), zero, 1.0, 0)
 }
 
-/// By a scale and zero point for all, or for each place.
+/// Quantizes by one scale and zero point, or by tensors of these.
 fn to_integers(
     x: CubeTensor,
     scales: Option<CubeTensor>,
@@ -56,8 +60,7 @@ fn to_integers(
         return Some(y);
     }
     let operands = Operands { x, scales, zeros };
-    let client = y.client.clone();
-    let (cubes, units, step) = shared(&client, count);
+    let step = sharing(count);
     let axes = operands.axes();
     let dtypes = [
         operands.x.dtype,
@@ -65,25 +68,10 @@ fn to_integers(
         operands.zero_dtype(dtype),
         dtype,
     ];
-    // Safety: units end with the result, and operands have an element for each one of it.
-    unsafe {
-        integers_kernel::launch_unchecked(
-            &client,
-            cubes,
-            units,
-            address([&operands.x, &y]),
-            operands.x.into_tensor_arg(),
-            operands.scales.map(CubeTensor::into_buffer_arg).into(),
-            operands.zeros.map(CubeTensor::into_buffer_arg).into(),
-            y.clone().into_tensor_arg(),
-            axes,
-            count,
-            step,
-            scale,
-            rounding,
-            dtypes.map(dtype_to_storage_type),
-        );
-    }
+    launch!(Grid::units(step) => integers_kernel(
+        Strided(operands.x), operands.scales.map(Strided), operands.zeros.map(Strided), &y;
+        axes, count, step, scale, rounding, dtypes.map(dtype_to_storage_type),
+    ));
     Some(y)
 }
 
@@ -100,31 +88,14 @@ fn to_floats(
         return y;
     }
     let operands = Operands { x, scales, zeros };
-    let client = y.client.clone();
-    let (cubes, units, step) = shared(&client, count);
+    let step = sharing(count);
     let axes = operands.axes();
     let dtype = operands.x.dtype;
     let dtypes = [dtype, operands.scale_dtype(), operands.zero_dtype(dtype)];
-    // Safety: as above.
-    unsafe {
-        floats_kernel::launch_unchecked(
-            &client,
-            cubes,
-            units,
-            address([&operands.x, &y]),
-            operands.x.into_tensor_arg(),
-            operands.scales.map(CubeTensor::into_buffer_arg).into(),
-            operands.zeros.map(CubeTensor::into_buffer_arg).into(),
-            y.clone().into_tensor_arg(),
-            axes,
-            count,
-            step,
-            scale,
-            zero as i32,
-            is_wide(dtype),
-            dtypes.map(dtype_to_storage_type),
-        );
-    }
+    launch!(Grid::units(step) => floats_kernel(
+        Strided(operands.x), operands.scales.map(Strided), operands.zeros.map(Strided), &y;
+        axes, count, step, scale, zero as i32, is_wide(dtype), dtypes.map(dtype_to_storage_type),
+    ));
     y
 }
 
@@ -150,6 +121,10 @@ impl Operands {
     }
 }
 
+/// A unit quantizes elements that are `step` apart.
+///
+/// Units beyond `step` end, and elements beyond `count`, the number of those of `y`. `x`, scales and zero
+/// points are read at the [`places`] of an index, by the sizes of `y` and their strides.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn integers_kernel<T: Float, S: Float, Z: Int, I: Int>(
     x: &Tensor<T>,
@@ -189,6 +164,7 @@ fn integers_kernel<T: Float, S: Float, Z: Int, I: Int>(
     }
 }
 
+/// A unit dequantizes elements that are `step` apart. The bounds are those of [`integers_kernel`].
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn floats_kernel<I: Int, S: Float, Z: Int>(
     x: &Tensor<I>,

@@ -2,9 +2,15 @@
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::{kernel::untile, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
-use crate::cube::{address, blank, narrow, type_of};
+use crate::cube::{
+    blank,
+    launch::{Grid, Strided, launch},
+    narrow,
+    sizes::reach,
+    type_of,
+};
 use crate::spec::{pool::planes, window::Window};
 
 /// An axis that windows slide along.
@@ -16,7 +22,7 @@ struct Slide {
     stride: u32,
     dilation: u32,
     padding: u32,
-    /// How far elements of the input are from each other.
+    /// Stride of the input, in elements.
     next: u32,
 }
 
@@ -30,6 +36,13 @@ pub fn max_pool(x: CubeTensor, window: Window<2>, positions: [usize; 2]) -> Cube
     }
     let (shape, strides) = (x.shape(), x.meta.strides().clone());
     let slide = |axis: usize| {
+        let (kernel, dilation) = (window.kernel[axis], window.dilations[axis]);
+        narrow(reach(
+            positions[axis],
+            window.strides[axis],
+            kernel,
+            dilation,
+        ));
         SlideLaunch::new(
             narrow(shape[axis + 2]),
             narrow(positions[axis]),
@@ -40,31 +53,18 @@ pub fn max_pool(x: CubeTensor, window: Window<2>, positions: [usize; 2]) -> Cube
             narrow(strides[axis + 2]),
         )
     };
-    let client = y.client.clone();
-    let units = CubeDim::new(&client, count);
     let dtype = dtype_to_storage_type(x.dtype);
-    let address = address([&x, &y]);
-    // Safety: a unit beyond the result ends, and elements outside are not read.
-    unsafe {
-        pool_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, count, units),
-            units,
-            address,
-            x.into_tensor_arg(),
-            y.clone().into_tensor_arg(),
-            count,
-            shape[1],
-            strides[0],
-            strides[1],
-            slide(0),
-            slide(1),
-            dtype,
-        );
-    }
+    launch!(Grid::units(count) => pool_kernel(
+        Strided(x), &y;
+        count, shape[1], strides[0], strides[1], slide(0), slide(1), dtype,
+    ));
     y
 }
 
+/// A unit finds the greatest element of a window.
+///
+/// Units beyond `count`, the number of elements of `y`, end. Along each axis of `x`, an index below its size is
+/// read alone; no window reaches 2^32 elements, so that one before the first element is a great number.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn pool_kernel<I: Int>(
     x: &Tensor<I>,

@@ -2,11 +2,15 @@
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
 use super::{Rounding, RoundingLaunch, integer};
 use crate::cube::units::{UNITS, total};
-use crate::cube::{address, blank, type_of};
+use crate::cube::{
+    blank,
+    launch::{Grid, launch},
+    type_of,
+};
 use crate::spec::quantize::{Mean, Rounded};
 
 pub fn mean(x: CubeTensor, mean: Mean) -> Option<CubeTensor> {
@@ -23,32 +27,19 @@ pub fn mean(x: CubeTensor, mean: Mean) -> Option<CubeTensor> {
         Rounded::Once => (of.scale() / (to.scale() * count as f32), 1.0),
         Rounded::InSteps => (of.scale(), to.scale()),
     };
-    let client = y.client.clone();
-    let units = CubeDim::new_1d(UNITS as u32);
     let dtypes = [x.dtype, y.dtype].map(dtype_to_storage_type);
-    let address = address([&x, &y]);
-    // Safety: a cube beyond the rows ends, and a unit reads elements of its row alone.
-    unsafe {
-        mean_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, rows * UNITS, units),
-            units,
-            address,
-            x.into_tensor_arg(),
-            y.clone().into_tensor_arg(),
-            rows,
-            count,
-            of.zero() as i32,
-            factor,
-            divisor,
-            RoundingLaunch::to(to),
-            mean.rounded,
-            dtypes,
-        );
-    }
+    let shared = UNITS * size_of::<i32>();
+    launch!(Grid::cubes(rows, UNITS).shared(shared) => mean_kernel(
+        x, &y;
+        rows, count, of.zero() as i32, factor, divisor, RoundingLaunch::to(to), mean.rounded,
+        dtypes,
+    ));
     Some(y)
 }
 
+/// A cube computes the mean of a row.
+///
+/// Cubes beyond `rows`, the number of elements of `y`, end. `x` has `rows * count` elements.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn mean_kernel<I: Int, O: Int>(
     x: &Tensor<I>,

@@ -1,4 +1,4 @@
-//! Sums and products of what integers of two tensors stand for.
+//! Sums and products of two quantized tensors.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::tensor::CubeTensor;
@@ -7,19 +7,23 @@ use cubecl::prelude::*;
 use super::{
     Rounding, RoundingLaunch, difference, integer, is_wide,
     places::{Axis, axes, places, steps},
-    shared, within,
+    sharing, within,
 };
-use crate::cube::{address, blank, type_of};
+use crate::cube::{
+    blank,
+    launch::{Grid, Strided, launch},
+    type_of,
+};
 use crate::spec::quantize::{Pair, Step};
 
-/// What the integers of both operands are multiplied by or stand for.
+/// Zero points and factors of both operands.
 #[derive(CubeLaunch, CubeType, Clone, Copy)]
 struct Numbers {
     first_zero: i32,
     second_zero: i32,
     first: f32,
     second: f32,
-    /// What is added, or the scale of the result.
+    /// The addend, or the scale of the result.
     last: f32,
 }
 
@@ -41,34 +45,21 @@ pub fn combine(a: CubeTensor, b: CubeTensor, pair: Pair) -> CubeTensor {
     };
     let [first_zero, second_zero] = [pair.a, pair.b].map(|of| of.zero() as i32);
     let numbers = NumbersLaunch::new(first_zero, second_zero, first, second, last);
-    let client = y.client.clone();
-    let (cubes, units, step) = shared(&client, count);
+    let step = sharing(count);
     let axes = axes(&y.shape(), [&steps(&a), &steps(&b), &[]]);
     let dtypes = [a.dtype, b.dtype, y.dtype].map(dtype_to_storage_type);
-    let (address, wide) = (address([&a, &b, &y]), [&a, &b].map(|x| is_wide(x.dtype)));
-    // Safety: units end with the result, and operands have an element for each one of it.
-    unsafe {
-        pair_kernel::launch_unchecked(
-            &client,
-            cubes,
-            units,
-            address,
-            a.into_tensor_arg(),
-            b.into_tensor_arg(),
-            y.clone().into_tensor_arg(),
-            axes,
-            count,
-            step,
-            numbers,
-            RoundingLaunch::to(pair.y),
-            pair.step,
-            wide,
-            dtypes,
-        );
-    }
+    let wide = [&a, &b].map(|x| is_wide(x.dtype));
+    launch!(Grid::units(step) => pair_kernel(
+        Strided(a), Strided(b), &y;
+        axes, count, step, numbers, RoundingLaunch::to(pair.y), pair.step, wide, dtypes,
+    ));
     y
 }
 
+/// A unit combines elements that are `step` apart.
+///
+/// Units beyond `step` end, and elements beyond `count`, the number of those of `y`. `a` and `b` are read at
+/// the [`places`] of an index, by the sizes of `y` and their strides.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn pair_kernel<A: Int, B: Int, O: Int>(
     a: &Tensor<A>,

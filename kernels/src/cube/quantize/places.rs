@@ -1,4 +1,4 @@
-//! Where the elements of operands are that broadcast to a result.
+//! Offsets of the elements of operands that broadcast to a result.
 
 use burn::backend::TensorMetadata;
 use burn::tensor::Shape;
@@ -7,7 +7,7 @@ use cubecl::prelude::*;
 
 use crate::cube::narrow;
 
-/// An axis of a result, and how far elements of three operands are from each other along it.
+/// An axis of a result, with the strides of three operands along it.
 #[derive(CubeLaunch, CubeType, Clone, Copy)]
 pub struct Axis {
     pub size: u32,
@@ -16,6 +16,7 @@ pub struct Axis {
     pub next_third: u32,
 }
 
+/// Offsets of the elements of three operands, in elements.
 #[derive(CubeType, Clone, Copy)]
 pub struct Places {
     pub first: usize,
@@ -23,7 +24,7 @@ pub struct Places {
     pub third: usize,
 }
 
-/// How far the elements of an operand are from each other along each axis of a result.
+/// Returns the strides of an operand along the axes of a result, 0 along those that broadcast.
 pub fn steps(operand: &CubeTensor) -> Vec<usize> {
     let shape = operand.shape();
     let sizes = shape.iter().zip(operand.meta.strides().iter());
@@ -32,8 +33,8 @@ pub fn steps(operand: &CubeTensor) -> Vec<usize> {
         .collect()
 }
 
-/// The axes of a result from the last one on, of which neighbours are one where all operands go on at the same steps; an
-/// operand without steps is none.
+/// Returns the axes of a result from the last one on. Neighbours are joined if all operands continue at the same
+/// strides; an operand without strides is absent.
 pub fn axes(shape: &Shape, operands: [&[usize]; 3]) -> SequenceArg<Axis> {
     let mut joined: Vec<(usize, [usize; 3])> = Vec::new();
     for (axis, &size) in shape.iter().enumerate().rev() {
@@ -56,7 +57,7 @@ pub fn axes(shape: &Shape, operands: [&[usize]; 3]) -> SequenceArg<Axis> {
     axes
 }
 
-/// Where the elements of the operands are for one of the result.
+/// Returns the offsets of the elements of the operands for an index of the result.
 #[cube]
 pub fn places(position: usize, axes: &Sequence<Axis>) -> Places {
     let mut first = 0usize;

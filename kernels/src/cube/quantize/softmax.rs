@@ -2,14 +2,17 @@
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
 use super::{Rounding, RoundingLaunch, difference, integer, is_wide};
 use crate::cube::units::{UNITS, greatest, total};
-use crate::cube::{address, unwritten};
+use crate::cube::{
+    launch::{Grid, launch},
+    unwritten,
+};
 use crate::spec::quantize::{Affine, Rounded};
 
-/// Along the last axis.
+/// Returns the quantized softmax along the last axis.
 pub fn softmax(x: CubeTensor, of: Affine, to: Affine, rounded: Rounded) -> CubeTensor {
     let x = into_contiguous(x);
     let y = unwritten(&x, x.shape(), to.dtype());
@@ -19,38 +22,25 @@ pub fn softmax(x: CubeTensor, of: Affine, to: Affine, rounded: Rounded) -> CubeT
     }
     let length = x.shape().last().copied().unwrap_or(1);
     let rows = count / length;
-    // What the parts of 1 are multiplied by, or divided by.
+    // Factor or divisor of the probabilities.
     let unit = match rounded {
         Rounded::Once => (1.0 / to.scale()).floor(),
         Rounded::InSteps => to.scale(),
     };
-    let client = y.client.clone();
-    let units = CubeDim::new_1d(UNITS as u32);
     let dtypes = [x.dtype, y.dtype].map(dtype_to_storage_type);
-    let (address, wide) = (address([&x, &y]), is_wide(x.dtype));
-    // Safety: a cube beyond the rows ends, and a unit reads and writes elements of its row alone.
-    unsafe {
-        softmax_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, rows * UNITS, units),
-            units,
-            address,
-            x.into_tensor_arg(),
-            y.clone().into_tensor_arg(),
-            rows,
-            length,
-            of.scale(),
-            of.zero() as i32,
-            unit,
-            RoundingLaunch::to(to),
-            rounded,
-            wide,
-            dtypes,
-        );
-    }
+    let wide = is_wide(x.dtype);
+    let shared = UNITS * size_of::<f32>();
+    launch!(Grid::cubes(rows, UNITS).shared(shared) => softmax_kernel(
+        x, &y;
+        rows, length, of.scale(), of.zero() as i32, unit, RoundingLaunch::to(to), rounded, wide,
+        dtypes,
+    ));
     y
 }
 
+/// A cube computes the softmax of a row.
+///
+/// Cubes beyond `rows` end. `x` and `y` have `rows * length` elements.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn softmax_kernel<I: Int, O: Int>(
     x: &Tensor<I>,

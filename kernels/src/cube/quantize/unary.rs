@@ -1,4 +1,4 @@
-//! Functions of what integers stand for.
+//! Functions of quantized tensors.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::tensor::CubeTensor;
@@ -7,15 +7,18 @@ use cubecl::prelude::*;
 use super::{
     Rounding, RoundingLaunch, difference, integer, is_wide,
     places::{Axis, axes, places, steps},
-    shared,
+    sharing,
     softmax::softmax,
 };
 use crate::cube::finish::{Function as Activated, activated};
-use crate::cube::{address, unwritten};
+use crate::cube::{
+    launch::{Grid, Strided, launch},
+    unwritten,
+};
 use crate::spec::epilogue::Activation;
 use crate::spec::quantize::{Function, Unary};
 
-/// With a bias along the last axis.
+/// Computes a function, with a bias along the last axis.
 pub fn compute(x: CubeTensor, bias: Option<CubeTensor>, unary: Unary) -> CubeTensor {
     match unary.function {
         Function::Each(activation) => each(x, bias, activation, unary),
@@ -40,38 +43,22 @@ fn each(
         steps
     });
     let (function, [alpha, beta]) = Activated::of(activation);
-    let client = y.client.clone();
-    let (cubes, units, step) = shared(&client, count);
+    let step = sharing(count);
     let axes = axes(&y.shape(), [&steps(&x), &along, &[]]);
     let dtypes = [x.dtype, y.dtype].map(dtype_to_storage_type);
-    let (address, wide) = (address([&x, &y]), is_wide(x.dtype));
-    // Safety: units end with the result, and operands have an element for each one of it.
-    unsafe {
-        unary_kernel::launch_unchecked(
-            &client,
-            cubes,
-            units,
-            address,
-            x.into_tensor_arg(),
-            bias.map(CubeTensor::into_buffer_arg).into(),
-            y.clone().into_tensor_arg(),
-            axes,
-            count,
-            step,
-            unary.of.scale(),
-            unary.of.zero() as i32,
-            unary.y.scale(),
-            RoundingLaunch::to(unary.y),
-            alpha,
-            beta,
-            function,
-            wide,
-            dtypes,
-        );
-    }
+    let wide = is_wide(x.dtype);
+    launch!(Grid::units(step) => unary_kernel(
+        Strided(x), bias.map(Strided), &y;
+        axes, count, step, unary.of.scale(), unary.of.zero() as i32, unary.y.scale(),
+        RoundingLaunch::to(unary.y), alpha, beta, function, wide, dtypes,
+    ));
     y
 }
 
+/// A unit computes elements that are `step` apart.
+///
+/// Units beyond `step` end, and elements beyond `count`, the number of those of `y`. `x` and `bias` are read at
+/// the [`places`] of an index, by the sizes of `y` and their strides.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn unary_kernel<I: Int, O: Int>(
     x: &Tensor<I>,

@@ -6,7 +6,7 @@ use burn::backend::{
 };
 use burn::tensor::{DType, IntDType};
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
-use cubecl::ir::{AddressType, ElemType};
+use cubecl::ir::ElemType;
 
 use super::{
     levels::{Levels, of_inputs},
@@ -14,20 +14,20 @@ use super::{
 };
 use crate::{
     backend::{Given, Matrices, Recurrence},
-    cube::{address, blank, product::product, unwritten},
+    cube::{blank, product::product, sizes::within_i32, unwritten},
     spec::epilogue::Activation,
     spec::recurrent::{Cell, Sizes},
 };
 
-/// So many steps read weights often enough to lay them out before.
+/// Number of steps from which on copying the weights to columns pays.
 const STEPS: usize = 4;
 
-/// What kernels read, and the outputs of all times, which they write.
+/// Operands of the kernels, and the outputs of all times.
 pub struct Buffers {
     /// Products of the inputs of all times and directions, in single precision.
     pub projected: CubeTensor,
     pub weights: CubeTensor,
-    /// Columns of weights that lie side by side in every gate, and are read at once.
+    /// Number of adjacent columns of weights that are read at once.
     pub together: usize,
     /// Biases, scales of columns and peepholes of each direction.
     pub constants: CubeTensor,
@@ -39,7 +39,7 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Gives the initial states beside them.
+    /// Returns the buffers and the initial states.
     pub fn new(
         operands: Recurrence<CubeBackend>,
         cell: &Cell,
@@ -48,7 +48,7 @@ impl Buffers {
         let mut plan = Plan::new(cell, *sizes);
         let x = operands.x;
         let y = blank(&x, cell.outputs(sizes, x.dtype).all);
-        // Read by nobody.
+        // Unused by the kernels.
         let none = |dtype| unwritten(&y, [1].into(), dtype);
 
         let bias = operands.bias.float();
@@ -95,7 +95,8 @@ impl Buffers {
             lengths: lengths.unwrap_or_else(|| none(DType::I32)),
             y,
             plan,
-            times: sizes.times,
+            // Times are compared with lengths, which are `i32`.
+            times: within_i32(sizes.times),
             batch: sizes.batch,
         };
         (buffers, [operands.hidden, operands.cell].map(Given::float))
@@ -104,20 +105,6 @@ impl Buffers {
     /// The elements of a state of all sequences.
     pub fn states(&self) -> usize {
         self.batch * self.plan.directions * self.plan.hidden
-    }
-
-    /// Wide enough for all of them and two more.
-    pub fn address(&self, states: [&CubeTensor; 2]) -> AddressType {
-        let Self {
-            projected,
-            weights,
-            constants,
-            lengths,
-            y,
-            ..
-        } = self;
-        let own = [projected, weights, constants, lengths, y];
-        address(own.into_iter().chain(states))
     }
 
     pub fn dtype(&self) -> ElemType {
@@ -150,7 +137,7 @@ fn projected(x: CubeTensor, weights: CubeTensor, sizes: &Sizes) -> CubeTensor {
     product(rows, weights, None, None, Activation::Identity)
 }
 
-/// The same weights such that units that are neighbours read neighbours, if there are steps enough to gain by it.
+/// Returns the weights with adjacent columns, which adjacent units read, if there are enough steps to gain by it.
 fn in_columns(weights: CubeTensor, times: usize) -> CubeTensor {
     if times < STEPS {
         return weights;
@@ -159,7 +146,7 @@ fn in_columns(weights: CubeTensor, times: usize) -> CubeTensor {
     CubeBackend::float_swap_dims(columns, 1, 2)
 }
 
-/// How many columns a unit reads at once.
+/// Returns the number of columns that a unit reads at once.
 fn together(weights: &CubeTensor, hidden: usize) -> usize {
     let &[direction, column, row] = &weights.meta.strides()[..] else {
         unreachable!("weights have three axes");
@@ -176,7 +163,7 @@ fn together(weights: &CubeTensor, hidden: usize) -> usize {
         .unwrap_or(1)
 }
 
-/// The same elements in single precision and memory that nobody else reads.
+/// Returns the elements in single precision, in memory that no other tensor uses.
 pub fn exclusive(x: CubeTensor) -> CubeTensor {
     let x = into_contiguous(CubeBackend::float_cast(x, DType::F32.into()));
     if x.can_mut() { x } else { x.copy() }

@@ -4,23 +4,23 @@ use cubecl::prelude::*;
 
 use super::plan::Plan;
 
-/// Units of a cube at most: what every device has.
+/// Largest number of units of a cube, which every device has.
 pub const UNITS: usize = 256;
-/// Units that share a column at most, and terms of each at least.
+/// Largest number of units that share a column, and least number of terms of each.
 const PARTS: usize = 8;
 const TERMS: usize = 8;
 
-/// Which products a cube computes at once.
+/// Columns whose products a cube computes at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Columns {
     pub first: usize,
     pub count: usize,
-    /// How many units share the terms of a column.
+    /// Number of units that share the terms of a column.
     pub parts: usize,
 }
 
 impl Columns {
-    /// Those of some gates, of which a unit reads so many at once.
+    /// Returns the columns of `gates` gates from `first` on, of which a unit reads `together` at once.
     pub fn of_gates(plan: &Plan, first: usize, gates: usize, together: usize) -> Self {
         let count = gates * plan.hidden;
         let parts = (UNITS * together / count).min(PARTS);
@@ -30,9 +30,15 @@ impl Columns {
             parts: parts.min(plan.hidden / TERMS).max(1),
         }
     }
+
+    /// Number of sums that a cube keeps, if it computes the one and then the other.
+    pub fn sums(columns: [Self; 2]) -> usize {
+        let [first, second] = columns.map(|columns| columns.parts * columns.count);
+        first.max(second)
+    }
 }
 
-/// Products of a row with columns, in parts, one behind another.
+/// Writes the products of a row with columns, part after part.
 #[cube]
 pub fn multiply<T: Float, N: Size>(
     weights: &Tensor<Vector<T, N>>,
@@ -76,7 +82,7 @@ pub fn multiply<T: Float, N: Size>(
     }
 }
 
-/// The products of the gates of one hidden value, with their biases where they are none of levels.
+/// Adds the products of the gates of one hidden value, and their biases unless the products are of levels.
 #[cube]
 pub fn add_parts(
     sums: &Shared<[f32]>,

@@ -1,6 +1,6 @@
-//! What a unit does for one hidden value after the products of a step.
+//! The gates of one hidden value, after the products of a step.
 
-// A condition that is comptime decides which code there is.
+// Conditions on compile-time values select code.
 #![allow(clippy::collapsible_if)]
 
 use cubecl::prelude::*;
@@ -82,7 +82,7 @@ pub fn reset(
     opened(input[1] + linear[1], direction, 1usize, plan) * state
 }
 
-/// Replaces the state and the memory by those after a step, from the products of its gates with inputs and states.
+/// Advances the state and the memory by a step, from the products of its gates with inputs and states.
 #[cube]
 pub fn advance(
     input: &Array<f32>,
@@ -120,7 +120,7 @@ pub fn advance(
     }
 }
 
-/// What a gate sees of the memory.
+/// Returns the addend of a gate from the memory.
 #[cube]
 fn seen(
     peepholes: &Array<f32>,
@@ -135,7 +135,7 @@ fn seen(
     }
 }
 
-/// An activation function of what a clip bounds.
+/// Returns an activation function of the clipped value.
 #[cube]
 fn opened(x: f32, direction: usize, #[comptime] gate: usize, #[comptime] plan: Plan) -> f32 {
     let mut x = x;

@@ -6,19 +6,25 @@ use burn::backend::{
 };
 use burn::tensor::{DType, IntDType, Shape};
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
 use super::columns::UNITS;
 use crate::{
     backend::{Given, Matrices},
-    cube::{address, unwritten},
+    cube::{
+        launch::{Grid, launch},
+        unwritten,
+    },
     spec::recurrent::Sizes,
 };
 
-/// The greatest of 8 bits.
+/// Greatest number of 8 bits.
 const MOST: f32 = 255.0;
 
-/// Units that go on where the others have left off.
+/// Shared memory of [`span`], in bytes.
+pub const SPAN_BYTES: usize = 2 * UNITS * size_of::<f32>();
+
+/// Number of units that reduce the bounds of all.
 const ROOTS: usize = 16;
 
 /// Weights of all directions.
@@ -56,7 +62,7 @@ impl Levels {
     }
 }
 
-/// The inputs of all times as levels, and the scale of these. Times behind the end of every sequence have no say in it.
+/// Returns the inputs of all times as levels, and their scale. Times after the end of every sequence do not affect it.
 pub fn of_inputs(
     x: CubeTensor,
     lengths: Option<&CubeTensor>,
@@ -66,49 +72,24 @@ pub fn of_inputs(
     let x = into_contiguous(x);
     let levels = unwritten(&x, x.shape(), DType::F32);
     let spans = unwritten(&x, Shape::new([2]), DType::F32);
-    let client = x.client.clone();
     let count = x.shape().num_elements();
-    let one = CubeDim::new_1d(UNITS as u32);
-    let many = CubeDim::new(&client, count);
     let (inner, batch) = if batch_first {
         (sizes.features, sizes.batch)
     } else {
         (sizes.batch * sizes.features, sizes.batch)
     };
-    let addresses = address([&x, &levels, &spans].into_iter().chain(lengths));
-    // Safety: units stay inside of the elements and the lengths, which are as many as the sequences.
-    unsafe {
-        span_kernel::launch_unchecked(
-            &client,
-            CubeCount::new_single(),
-            one,
-            addresses,
-            x.clone().into_tensor_arg(),
-            lengths
-                .map(|lengths| lengths.clone().into_buffer_arg())
-                .into(),
-            spans.clone().into_tensor_arg(),
-            count,
-            inner,
-            sizes.times,
-            batch,
-        );
-        levels_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, count, many),
-            many,
-            addresses,
-            x.into_tensor_arg(),
-            spans.clone().into_tensor_arg(),
-            levels.clone().into_tensor_arg(),
-            count,
-        );
-    }
+    launch!(Grid::cubes(1, UNITS).shared(SPAN_BYTES) => span_kernel(
+        &x, lengths, &spans;
+        count, inner, sizes.times, batch,
+    ));
+    launch!(Grid::units(count) => levels_kernel(x, &spans, &levels; count));
     let scale = CubeBackend::float_slice(spans, &[(0..1).into()]);
     (levels, scale)
 }
 
-/// Writes the scale and the zero point of all elements.
+/// A cube writes the scale and the zero point of all elements.
+///
+/// There is one cube. `x` has `count` elements, `lengths` `batch`, and `spans` two.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn span_kernel(
     x: &Tensor<f32>,
@@ -146,6 +127,9 @@ fn span_kernel(
     }
 }
 
+/// A unit writes the level of an element.
+///
+/// Units beyond `count`, the number of elements of `x` and `y`, end.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn levels_kernel(x: &Tensor<f32>, spans: &Tensor<f32>, y: &mut Tensor<f32>, count: usize) {
     if ABSOLUTE_POS >= count {
@@ -160,7 +144,8 @@ pub fn level(x: f32, scale: f32, zero: f32) -> f32 {
     clamp(f32::round(x / scale), -zero, comptime!(MOST) - zero)
 }
 
-/// The scale and the zero point of 8 bits that span 0 and what the units of a cube have, of which there are a multiple of 32.
+/// Returns the scale and the zero point of 8 bits that span 0 and the bounds of all units of a cube. The number of
+/// units is a multiple of 32.
 #[cube]
 pub fn span(least: f32, most: f32, shared: &mut Shared<[f32]>) -> (f32, f32) {
     let unit = UNIT_POS as usize;

@@ -1,13 +1,13 @@
-//! Where elements of sequences are.
+//! Offsets of elements of sequences.
 
-// A condition that is comptime decides which code there is.
+// Conditions on compile-time values select code.
 #![allow(clippy::collapsible_if)]
 
 use cubecl::prelude::*;
 
 use super::plan::Plan;
 
-/// The time of a step.
+/// Returns the time of a step.
 #[cube]
 pub fn time_of(step: usize, direction: usize, times: usize, #[comptime] plan: Plan) -> usize {
     let mut time = step;
@@ -21,7 +21,7 @@ pub fn time_of(step: usize, direction: usize, times: usize, #[comptime] plan: Pl
     time
 }
 
-/// Where the state of a sequence begins.
+/// Returns the offset of the state of a sequence.
 #[cube]
 pub fn state_place(
     direction: usize,
@@ -36,7 +36,7 @@ pub fn state_place(
     }
 }
 
-/// Where the output of a sequence at a time begins.
+/// Returns the offset of the output of a sequence at a time.
 #[cube]
 pub fn output_place(
     direction: usize,
@@ -53,7 +53,7 @@ pub fn output_place(
     }
 }
 
-/// Where the products of the input of a sequence at a time begin.
+/// Returns the offset of the products of the input of a sequence at a time.
 #[cube]
 pub fn input_place(
     direction: usize,
@@ -70,7 +70,7 @@ pub fn input_place(
     (row * plan.directions + direction) * comptime!(plan.columns())
 }
 
-/// Whether a sequence has a time.
+/// Returns `true` if a sequence has a time.
 #[cube]
 pub fn has_time(
     lengths: &Tensor<i32>,

@@ -1,8 +1,8 @@
-//! What kernels of a recurrent operator are compiled for.
+//! Compile-time constants of the kernels of a recurrent operator.
 
 use crate::spec::recurrent::{Activation, Cell, Sizes};
 
-/// A cell, its sizes, and which operands there are.
+/// A cell, its sizes, and the operands that it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Plan {
     pub kind: Kind,
@@ -13,10 +13,10 @@ pub struct Plan {
     pub directions: usize,
     pub gates: usize,
     pub hidden: usize,
-    /// Whether the first direction goes back in time; the second one does.
+    /// Whether the first direction goes back in time, as the second one does.
     pub is_reversed: bool,
     pub batch_first: bool,
-    /// Whether weights are levels, and states become such.
+    /// Whether weights are levels, and states are rounded to levels.
     pub is_quantized: bool,
     pub has_bias: bool,
     pub has_peepholes: bool,
@@ -104,12 +104,12 @@ impl Plan {
         self.gates * self.hidden
     }
 
-    /// Where the scales of the columns are among the constants of one direction.
+    /// Offset of the scales of the columns in the constants of one direction.
     pub fn scales(&self) -> usize {
         if self.has_bias { 2 * self.columns() } else { 0 }
     }
 
-    /// Biases, scales and peepholes of one direction, one behind another.
+    /// Number of biases, scales and peepholes of one direction, which are in this order.
     pub fn constants(&self) -> usize {
         let scales = if self.is_quantized { self.columns() } else { 0 };
         let peepholes = if self.has_peepholes {

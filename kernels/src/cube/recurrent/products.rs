@@ -1,9 +1,9 @@
-//! A product of Burn's for each step, whose matrices many sequences share, and a launch for the gates.
+//! One matrix product of Burn for each step of many sequences, and a launch for the gates.
 
 use burn::backend::ops::FloatTensorOps;
 use burn::tensor::{DType, Slice};
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, ops::numeric::zeros, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
 use super::{
     buffers::{Buffers, exclusive},
@@ -11,15 +11,16 @@ use super::{
     places::{has_time, input_place, output_place, time_of},
     plan::{Kind, Plan},
 };
+use crate::cube::launch::{Grid, launch};
 
-/// Walks over all times; gives the last output and the memory of an LSTM.
+/// Walks over all times. Returns the last output, and the memory of an LSTM.
 pub fn walk(buffers: &Buffers, initial: [Option<CubeTensor>; 2]) -> [CubeTensor; 2] {
     let Buffers {
         plan, times, batch, ..
     } = *buffers;
     let y = &buffers.y;
     let shape = [plan.directions, batch, plan.hidden];
-    // One direction behind another.
+    // Swaps the axes of directions and sequences.
     let exchanged = |state: CubeTensor| {
         if plan.batch_first {
             into_contiguous(CubeBackend::float_swap_dims(state, 0, 1))
@@ -67,30 +68,11 @@ fn launch(
     other: &CubeTensor,
     hidden: &CubeTensor,
 ) {
-    let client = &buffers.y.client;
     let elements = buffers.states();
-    let units = CubeDim::new(client, elements);
-    // Safety: a unit beyond the states ends, and the sizes are those of the buffers.
-    unsafe {
-        advance_kernel::launch_unchecked(
-            client,
-            calculate_cube_count_elemwise(client, elements, units),
-            units,
-            buffers.address([linear, hidden]),
-            buffers.projected.clone().into_tensor_arg(),
-            linear.clone().into_tensor_arg(),
-            other.clone().into_tensor_arg(),
-            buffers.constants.clone().into_tensor_arg(),
-            buffers.lengths.clone().into_tensor_arg(),
-            buffers.y.clone().into_tensor_arg(),
-            hidden.clone().into_tensor_arg(),
-            step,
-            buffers.times,
-            buffers.batch,
-            buffers.plan,
-            buffers.dtype(),
-        );
-    }
+    launch!(Grid::units(elements) => advance_kernel(
+        &buffers.projected, linear, other, &buffers.constants, &buffers.lengths, &buffers.y, hidden;
+        step, buffers.times, buffers.batch, buffers.plan, buffers.dtype(),
+    ));
 }
 
 fn launch_reset(
@@ -100,31 +82,20 @@ fn launch_reset(
     hidden: &CubeTensor,
     states: &CubeTensor,
 ) {
-    let client = &buffers.y.client;
     let elements = buffers.states();
-    let units = CubeDim::new(client, elements);
-    // Safety: as above.
-    unsafe {
-        reset_kernel::launch_unchecked(
-            client,
-            calculate_cube_count_elemwise(client, elements, units),
-            units,
-            buffers.address([linear, hidden]),
-            buffers.projected.clone().into_tensor_arg(),
-            linear.clone().into_tensor_arg(),
-            buffers.constants.clone().into_tensor_arg(),
-            hidden.clone().into_tensor_arg(),
-            states.clone().into_tensor_arg(),
-            step,
-            buffers.times,
-            buffers.batch,
-            buffers.plan,
-            buffers.dtype(),
-        );
-    }
+    launch!(Grid::units(elements) => reset_kernel(
+        &buffers.projected, linear, &buffers.constants, hidden, states;
+        step, buffers.times, buffers.batch, buffers.plan, buffers.dtype(),
+    ));
 }
 
-/// Writes states and outputs. `other` is the memory of an LSTM, or the product of the state that a GRU resets first.
+/// A unit writes a state and an output. `other` is the memory of an LSTM, or the product of the state that a
+/// GRU resets first.
+///
+/// Units beyond the states of `batch` sequences and all directions end. `hidden` and `other` have an element
+/// for each state, `products` one for each of its gates, `projected` and `y` as many for each time; `constants`
+/// are those of [`biases`] and [`peepholes`], and `lengths` has an element for each sequence, if the plan has
+/// lengths.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn advance_kernel<T: Float>(
     projected: &Tensor<f32>,
@@ -173,7 +144,9 @@ fn advance_kernel<T: Float>(
     y[at] = T::cast_from(output);
 }
 
-/// Writes the states that a GRU resets first.
+/// A unit writes a state that a GRU resets first.
+///
+/// The bounds are those of [`advance_kernel`]; `states` has an element for each state.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn reset_kernel<T: Float>(
     projected: &Tensor<f32>,

@@ -1,32 +1,35 @@
-//! A sequence in one launch: a cube for each sequence and direction, with its states in shared memory.
+//! A sequence in one launch: a cube for each sequence and direction.
 
 use burn::tensor::DType;
 use burn_cubecl::tensor::CubeTensor;
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
 use super::{
     buffers::{Buffers, exclusive},
     columns::{Columns, UNITS, add_parts, multiply},
     gates::{advance, biases, peepholes, reset, scaled},
-    levels::{level, span},
+    levels::{SPAN_BYTES, level, span},
     places::{has_time, input_place, output_place, state_place, time_of},
     plan::{Kind, Plan},
 };
-use crate::cube::unwritten;
+use crate::cube::{
+    launch::{Grid, Strided, launch},
+    unwritten,
+};
 
-/// Hidden values at most: each is one unit's, and one cube reads all weights at each step.
+/// Largest number of hidden values: each has a unit, and one cube reads all weights at each step.
 pub const HIDDEN: usize = UNITS;
-/// Products of a cube in a launch at most, so that no device takes it for one that never ends. Tests have several launches.
+/// Largest number of products of a cube in a launch, which keeps the watchdog of devices away. Tests have several
+/// launches.
 const PRODUCTS: usize = if cfg!(test) { 1 << 17 } else { 1 << 29 };
-/// What a step takes beside its products, as a number of them.
+/// Time of a step without its products, as a number of products.
 const STEP: usize = 1 << 13;
 
-/// Walks over all times; gives the last output and the memory of an LSTM.
+/// Walks over all times. Returns the last output, and the memory of an LSTM.
 pub fn walk(buffers: &Buffers, initial: [Option<CubeTensor>; 2]) -> [CubeTensor; 2] {
     let Buffers {
         plan, times, batch, ..
     } = *buffers;
-    let client = &buffers.y.client;
     let cubes = batch * plan.directions;
     let together = buffers.together;
     // A GRU that resets first has the products of its last gate after those of the others.
@@ -38,45 +41,39 @@ pub fn walk(buffers: &Buffers, initial: [Option<CubeTensor>; 2]) -> [CubeTensor;
     let columns = columns.map(|(first, gates)| Columns::of_gates(&plan, first, gates, together));
     let busy = columns[0].count / together * columns[0].parts;
     let units = busy.max(plan.hidden).next_multiple_of(32).min(UNITS);
-    let dimension = CubeDim::new_1d(units as u32);
     let are_there = initial.each_ref().map(Option::is_some);
     let states = initial.map(|state| match state {
         Some(state) => exclusive(state),
         None => unwritten(&buffers.y, [cubes * plan.hidden].into(), DType::F32),
     });
     let [hidden, memory] = &states;
+    let sums = Columns::sums(columns);
+    let bounds = if plan.is_quantized {
+        SPAN_BYTES
+    } else {
+        size_of::<f32>()
+    };
+    let shared = (plan.hidden + sums) * size_of::<f32>() + bounds;
     let steps = PRODUCTS / (plan.columns() * plan.hidden + STEP);
     let steps = steps.max(1);
     for first in (0..times).step_by(steps) {
-        // Safety: a cube beyond the sequences ends, and the sizes are those of the buffers.
-        unsafe {
-            sequence_kernel::launch_unchecked(
-                client,
-                calculate_cube_count_elemwise(client, cubes * units, dimension),
-                dimension,
-                buffers.address([hidden, memory]),
-                together,
-                buffers.projected.clone().into_tensor_arg(),
-                buffers.weights.clone().into_tensor_arg(),
-                buffers.constants.clone().into_tensor_arg(),
-                buffers.lengths.clone().into_tensor_arg(),
-                buffers.y.clone().into_tensor_arg(),
-                hidden.clone().into_tensor_arg(),
-                memory.clone().into_tensor_arg(),
-                first,
-                times.min(first + steps),
-                times,
-                batch,
-                plan,
-                columns,
-                are_there.map(|is_there| is_there || first > 0),
-                buffers.dtype(),
-            );
-        }
+        launch!(Grid::cubes(cubes, units).shared(shared) => sequence_kernel[together](
+            &buffers.projected, Strided(&buffers.weights), &buffers.constants, &buffers.lengths,
+            &buffers.y, hidden, memory;
+            first, times.min(first + steps), times, batch, plan, columns,
+            are_there.map(|is_there| is_there || first > 0), buffers.dtype(),
+        ));
     }
     states
 }
 
+/// A cube computes a sequence in one direction, from time `first` to `end`.
+///
+/// Cubes beyond the sequences of all directions end. `projected` and `y` have the gates and the states of each
+/// time, sequence and direction, `weights` is read by its strides, `constants` are those of [`biases`] and
+/// [`peepholes`], and `lengths` has an element for each sequence, if the plan has lengths. `hidden` and
+/// `memory` have the states of all sequences. Units beyond the hidden values read those of the last one, and
+/// write nothing.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn sequence_kernel<T: Float, N: Size>(
     projected: &Tensor<f32>,
@@ -102,7 +99,7 @@ fn sequence_kernel<T: Float, N: Size>(
     let (direction, sequence) = (CUBE_POS / batch, CUBE_POS % batch);
     let width = comptime!(plan.hidden);
     let is_in_use = place < width;
-    // Units beyond the hidden values read what is there, and write nothing.
+    // Units beyond the hidden values read those of the last one, and write nothing.
     let near = min(place, width - 1);
     let begin = state_place(direction, sequence, batch, plan);
     let input_bias = biases::<T>(constants, direction, near, false, plan);
@@ -118,12 +115,9 @@ fn sequence_kernel<T: Float, N: Size>(
     if comptime!(plan.is_lstm() && initial[1]) {
         states[1] = memory[begin + near];
     }
-    // What is multiplied: the states, or those that a GRU resets.
+    // Left operand of the product: the states, or those that a GRU resets.
     let mut row = Shared::<[f32]>::new_slice(width);
-    let mut sums = Shared::<[f32]>::new_slice(comptime!(
-        let [first, second] = columns.map(|columns| columns.parts * columns.count);
-        first.max(second)
-    ));
+    let mut sums = Shared::<[f32]>::new_slice(comptime!(Columns::sums(columns)));
     let mut input = Array::<f32>::new(comptime!(plan.gates));
     let mut linear = Array::<f32>::new(comptime!(plan.gates));
     let mut bounds =

@@ -1,28 +1,32 @@
-//! A launch for each step: a cube for some hidden values of some sequences, whose products its units share.
+//! A launch for each step: a cube computes some hidden values of some sequences.
 
 use burn::backend::ops::FloatTensorOps;
 use burn::tensor::{DType, Slice};
 use burn_cubecl::{CubeBackend, ops::numeric::zeros, tensor::CubeTensor};
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
 use super::{
     buffers::{Buffers, exclusive},
     columns::UNITS,
     gates::{advance, biases, peepholes, reset, scaled},
-    levels::{level, span},
+    levels::{SPAN_BYTES, level, span},
     places::{has_time, input_place, output_place, state_place, time_of},
     plan::{Kind, Plan},
 };
-use crate::cube::unwritten;
+use crate::cube::{
+    launch::{Grid, Strided, launch},
+    unwritten,
+};
 
-/// Hidden values of a cube, whose weights lie beside each other.
+/// Number of hidden values of a cube, whose weights are adjacent.
 const TILE: usize = 16;
-/// Sequences of a cube at most, which multiply the same weights. Its sums fill the shared memory that every device has.
+/// Largest number of sequences of a cube, which multiply the same weights. Their sums fill the 16 KiB of shared memory
+/// that every device has.
 const ROWS: usize = 4;
-/// Units that share a column at most.
+/// Largest number of units that share a column.
 const PARTS: usize = 32;
 
-/// What a launch computes of a step.
+/// Part of a step that a launch computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     /// Everything. It reads the states of one half of their buffer and writes those of the other.
@@ -33,7 +37,34 @@ enum Stage {
     Candidate,
 }
 
-/// Walks over all times; gives the last output and the memory of an LSTM.
+impl Stage {
+    /// Number of gates whose products a cube computes.
+    fn gates(self, plan: Plan) -> usize {
+        match self {
+            Self::All => plan.gates,
+            Self::Reset => 2,
+            Self::Candidate => 1,
+        }
+    }
+
+    /// Number of units that share a column, if each computes `together` adjacent ones.
+    fn parts(self, plan: Plan, together: usize) -> usize {
+        (UNITS * together / (self.gates(plan) * TILE)).min(PARTS)
+    }
+
+    /// Shared memory of a cube for each of its sequences, in bytes.
+    fn bytes_of_sequence(self, plan: Plan, together: usize) -> usize {
+        self.parts(plan, together) * self.gates(plan) * TILE * size_of::<f32>()
+    }
+}
+
+/// Number of sequences of a cube, whose sums take `bytes` each and `other` bytes in all of the `most` bytes of
+/// shared memory.
+fn sequences(most: usize, bytes: usize, other: usize) -> usize {
+    (most.saturating_sub(other) / bytes).clamp(1, ROWS)
+}
+
+/// Walks over all times. Returns the last output, and the memory of an LSTM.
 pub fn walk(buffers: &Buffers, initial: [Option<CubeTensor>; 2]) -> [CubeTensor; 2] {
     let plan = buffers.plan;
     let elements = buffers.states();
@@ -73,38 +104,34 @@ fn launch(buffers: &Buffers, hidden: &CubeTensor, memory: &CubeTensor, step: usi
     let Buffers {
         plan, times, batch, ..
     } = *buffers;
-    let blocks = batch.div_ceil(ROWS);
+    let together = buffers.together;
+    let bytes = stage.bytes_of_sequence(plan, together);
+    let other = if plan.is_quantized { SPAN_BYTES } else { 0 };
+    let most = buffers
+        .y
+        .client
+        .properties()
+        .hardware
+        .max_shared_memory_size;
+    let blocks = batch.div_ceil(sequences(most, bytes, other));
     let rows = batch.div_ceil(blocks);
     let cubes = plan.directions * blocks * plan.hidden.div_ceil(TILE);
-    let units = CubeDim::new_1d(UNITS as u32);
-    let client = &buffers.y.client;
-    // Safety: a cube beyond the tiles ends, a unit reads places of its tile alone, and the sizes are those of the buffers.
-    unsafe {
-        step_kernel::launch_unchecked(
-            client,
-            calculate_cube_count_elemwise(client, cubes * UNITS, units),
-            units,
-            buffers.address([hidden, memory]),
-            buffers.together,
-            buffers.projected.clone().into_tensor_arg(),
-            buffers.weights.clone().into_tensor_arg(),
-            buffers.constants.clone().into_tensor_arg(),
-            buffers.lengths.clone().into_tensor_arg(),
-            buffers.y.clone().into_tensor_arg(),
-            hidden.clone().into_tensor_arg(),
-            memory.clone().into_tensor_arg(),
-            step,
-            times,
-            batch,
-            blocks,
-            plan,
-            stage,
-            rows,
-            buffers.dtype(),
-        );
-    }
+    let grid = Grid::cubes(cubes, UNITS).shared(rows * bytes + other);
+    launch!(grid => step_kernel[together](
+        &buffers.projected, Strided(&buffers.weights), &buffers.constants, &buffers.lengths,
+        &buffers.y, hidden, memory;
+        step, times, batch, blocks, plan, stage, rows, buffers.dtype(),
+    ));
 }
 
+/// A cube computes a tile of hidden values of some sequences.
+///
+/// Cubes beyond the tiles of all blocks of `rows` sequences and all directions end. `projected` and `y` have
+/// the gates and the states of each time, sequence and direction, `weights` is read by its strides, `constants`
+/// are those of [`biases`] and [`peepholes`], and `lengths` has an element for each sequence, if the plan has
+/// lengths. Sequences and hidden values beyond the last one are read as the last one, or not at all, and not
+/// written. `hidden` and `memory` have the states of all sequences, twice if a stage reads one half and writes
+/// the other.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn step_kernel<T: Float, N: Size>(
     projected: &Tensor<f32>,
@@ -132,22 +159,18 @@ fn step_kernel<T: Float, N: Size>(
     let (tile, rest) = (CUBE_POS % tiles, CUBE_POS / tiles);
     let (block, direction) = (rest % blocks, rest / blocks);
     let half = batch * comptime!(plan.directions * plan.hidden);
-    // Where the states before the step begin.
+    // Offset of the states before the step.
     let mut from = 0usize;
     if comptime!(stage == Stage::All) {
         from = step % 2 * half;
     }
 
     let first_gate = comptime!(if stage == Stage::Candidate { 2 } else { 0 });
-    let gates = comptime!(match stage {
-        Stage::All => plan.gates,
-        Stage::Reset => 2,
-        Stage::Candidate => 1,
-    });
+    let gates = comptime!(stage.gates(plan));
     let together = weights.vector_size();
     let columns = comptime!(gates * TILE);
     let groups = comptime!(columns / together);
-    let parts = comptime!((UNITS / groups).min(PARTS));
+    let parts = comptime!(stage.parts(plan, together));
     let (part, column) = (unit / groups, unit % groups * together);
     let place = tile * TILE + column % TILE;
     let mut shared = Shared::<[f32]>::new_slice(comptime!(rows * parts * columns));
@@ -268,5 +291,21 @@ fn step_kernel<T: Float, N: Size>(
         }
         let at = output_place(direction, sequence, time, times, batch, plan) + place;
         y[at] = T::cast_from(output);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequences_of_a_cube_fit_into_shared_memory() {
+        // Four gates whose columns are read four at once: the sums of a sequence take 4 KiB.
+        let bytes = 4096;
+        assert_eq!(sequences(16_384, bytes, 0), 4);
+        // The least of WebGPU does not hold the range of quantized states and four sequences.
+        assert_eq!(sequences(16_384, bytes, SPAN_BYTES), 3);
+        assert_eq!(sequences(32_768, bytes, SPAN_BYTES), 4);
+        assert_eq!(sequences(1024, bytes, SPAN_BYTES), 1);
     }
 }

@@ -2,18 +2,22 @@
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::tensor::CubeTensor;
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
 use super::Operands;
 use crate::{
-    cube::{INFINITE, magnitude},
+    cube::{
+        INFINITE,
+        launch::{Grid, launch},
+        magnitude,
+    },
     spec::regions::{Mode, RoiAlign},
 };
 
 /// More points along an axis than any image has elements that a float can count.
 const MOST_POINTS: f32 = 16_777_216.0;
 
-/// `batches` are those of the image.
+/// Aligns regions. `batches` are indices of images.
 pub fn roi_align(
     x: CubeTensor,
     rois: CubeTensor,
@@ -21,7 +25,6 @@ pub fn roi_align(
     options: RoiAlign,
 ) -> Option<CubeTensor> {
     let operands = Operands::new(x, rois, batches, options.output)?;
-    let address = operands.address();
     let Operands {
         x,
         rois,
@@ -29,51 +32,34 @@ pub fn roi_align(
         y,
     } = operands;
     let [_, channels, height, width] = x.shape().dims();
-    let client = y.client.clone();
     let count = y.shape().num_elements();
-    let units = CubeDim::new(&client, count);
     let dtype = dtype_to_storage_type(x.dtype);
-    // Safety: a unit beyond the results ends; images are read in their batches, at places clamped to their sizes.
-    unsafe {
-        align_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, count, units),
-            units,
-            address,
-            x.into_tensor_arg(),
-            rois.into_tensor_arg(),
-            batches.into_tensor_arg(),
-            y.clone().into_tensor_arg(),
-            count,
-            channels,
-            height,
-            width,
-            options.output[0],
-            options.output[1],
-            options.sampling,
-            options.scale,
-            options.half_pixel,
-            options.sampling == 0,
-            options.mode,
-            dtype,
-        );
-    }
+    launch!(Grid::units(count) => align_kernel(
+        x, rois, batches, &y;
+        count, channels, height, width, options.output[0], options.output[1], options.sampling,
+        options.scale, options.half_pixel, options.sampling == 0, options.mode, dtype,
+    ));
     Some(y)
 }
 
-/// The points of an element of the result along an axis.
+/// Points of an element of the result along an axis.
 #[derive(CubeType)]
 struct Points {
     begin: f32,
     bin: f32,
     cell: f32,
-    /// How many there are.
+    /// Number of points.
     count: usize,
-    /// Those from here to there may lie in the image.
+    /// Range of the points that may be in the image.
     first: usize,
     end: usize,
 }
 
+/// A unit computes an element of the result.
+///
+/// Units beyond `count`, the number of elements of `y`, end. `x` has `height * width` elements for each
+/// channel, and each element of `batches`, of which there is one for each of `rois`, is a batch of `x`.
+/// Coordinates are clamped to the image as indices, after the conversion from floats: NaN becomes any integer.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn align_kernel<T: Numeric>(
     x: &Tensor<T>,
@@ -156,7 +142,7 @@ fn align_kernel<T: Numeric>(
     y[ABSOLUTE_POS] = T::cast_from(sum);
 }
 
-/// Few of the points of a region as large as floats go are in the image: no others are gone through.
+/// Returns the points along an axis, with the range that may be in the image: a region may be as large as floats.
 #[cube]
 fn points(
     begin: f32,

@@ -2,11 +2,12 @@
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::tensor::CubeTensor;
-use cubecl::{calculate_cube_count_elemwise, prelude::*};
+use cubecl::prelude::*;
 
 use super::Operands;
+use crate::cube::launch::{Grid, launch};
 
-/// `batches` are those of the image.
+/// Pools regions. `batches` are indices of images.
 pub fn max_roi_pool(
     x: CubeTensor,
     rois: CubeTensor,
@@ -15,7 +16,6 @@ pub fn max_roi_pool(
     scale: f32,
 ) -> Option<CubeTensor> {
     let operands = Operands::new(x, rois, batches, output)?;
-    let address = operands.address();
     let Operands {
         x,
         rois,
@@ -23,34 +23,21 @@ pub fn max_roi_pool(
         y,
     } = operands;
     let [_, channels, height, width] = x.shape().dims();
-    let client = y.client.clone();
     let count = y.shape().num_elements();
-    let units = CubeDim::new(&client, count);
     let dtype = dtype_to_storage_type(x.dtype);
-    // Safety: a unit beyond the results ends; images are read in their batches, in windows within their sizes.
-    unsafe {
-        pool_kernel::launch_unchecked(
-            &client,
-            calculate_cube_count_elemwise(&client, count, units),
-            units,
-            address,
-            x.into_tensor_arg(),
-            rois.into_tensor_arg(),
-            batches.into_tensor_arg(),
-            y.clone().into_tensor_arg(),
-            count,
-            channels,
-            height,
-            width,
-            output[0],
-            output[1],
-            scale,
-            dtype,
-        );
-    }
+    launch!(Grid::units(count) => pool_kernel(
+        x, rois, batches, &y;
+        count, channels, height, width, output[0], output[1], scale, dtype,
+    ));
     Some(y)
 }
 
+/// A unit finds the greatest element of a part of a region.
+///
+/// Units beyond `count`, the number of elements of `y`, end. `x` has `height * width` elements for each
+/// channel, and each element of `batches`, of which there is one for each of `rois`, is a batch of `x`. The
+/// bounds of a part are clamped to the image as indices, after the conversion from floats: NaN becomes any
+/// integer.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn pool_kernel<T: Numeric>(
     x: &Tensor<T>,
@@ -103,7 +90,7 @@ fn rounded(value: f32) -> f32 {
     select(value < 0.0f32, -whole, whole)
 }
 
-/// Where a part of the elements from `begin` to `last` begins and ends, as far as it lies within `size`.
+/// Returns the bounds of a part of the elements from `begin` to `last`, clamped to `size`.
 #[cube]
 fn window(begin: f32, last: f32, part: usize, parts: usize, size: usize) -> (usize, usize) {
     let bin = max(last - begin + 1.0f32, 1.0f32) / f32::cast_from(parts);
