@@ -65,7 +65,7 @@ pub fn reshape(x: CubeTensor, shape: Shape) -> CubeTensor {
     ops::reshape(x, shape)
 }
 
-#[cfg(all(test, target_pointer_width = "64"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::attempt::attempt;

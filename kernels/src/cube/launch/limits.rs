@@ -113,7 +113,7 @@ pub fn extent(shape: &[usize], strides: &[usize]) -> Option<usize> {
     })
 }
 
-#[cfg(all(test, target_pointer_width = "64"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
