@@ -3,7 +3,7 @@
 #
 #     bash ui-tests/sanitize.sh                # all of them
 #     bash ui-tests/sanitize.sh loom           # the thread pool in every order of steps, half a minute
-#     bash ui-tests/sanitize.sh miri           # every access of output memory, copies and the pool's own code, interpreted
+#     bash ui-tests/sanitize.sh miri           # the tests of output memory and its division, interpreted
 #     bash ui-tests/sanitize.sh asan           # all kernel tests under AddressSanitizer, for each set of instructions
 #     bash ui-tests/sanitize.sh asan softmax   # those whose names hold a word; so for miri
 #
@@ -41,7 +41,7 @@ for check in "${checks[@]}"; do
       # Miri has no instructions beyond the portable set. Isolation is off for the clock and the environment; threads of the pool
       # outlive the tests.
       only=("$@")
-      [ $# -gt 0 ] || only=(flex::memory flex::threads flex::copy flex::simd)
+      [ $# -gt 0 ] || only=(flex::memory::{region,parallel,serial,slices}::)
       RUST_BACKTRACE=0 MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-ignore-leaks' CARGO_TARGET_DIR=$target/miri \
         cargo +nightly miri test -p onnx-embed-kernels --lib -- "${only[@]}"
       ;;
