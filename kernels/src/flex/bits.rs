@@ -130,12 +130,12 @@ fn unpacked<'a>(
     if panels.order.is_none() {
         return multiply_unpacked(set, x, outputs, &unpack, epilogue, out);
     }
-    let places = panels.count * panels.blocks.size;
-    let mut ordered = vec![0.0; x.rows * places];
-    for (row, ordered) in ordered.chunks_exact_mut(places).enumerate() {
+    let positions = panels.count * panels.blocks.size;
+    let mut ordered = vec![0.0; x.rows * positions];
+    for (row, ordered) in ordered.chunks_exact_mut(positions).enumerate() {
         operand::lay_out(panels, &x.values[row * x.columns..][..x.columns], ordered);
     }
-    let x = Matrix::dense(&ordered, places);
+    let x = Matrix::dense(&ordered, positions);
     multiply_unpacked(set, x, outputs, &unpack, epilogue, out)
 }
 

@@ -142,16 +142,17 @@ impl<I: Isa> Accumulator<I> for i32 {
 
 /// Runs the microkernel that is compiled for the tile's numbers of rows and registers.
 macro_rules! run_compiled {
-    ($isa:ident, $tile:ident, $out:ident, $rows_of_two:tt $(, ($rows:literal, $registers:literal))*) => {
-        run_compiled!(@ $isa, $tile, $out, $rows_of_two, $rows_of_two $(, ($rows, $registers))*)
-    };
-    (@ $isa:ident, $tile:ident, $out:ident, [$($one:literal)*], [$($two:literal)*] $(, ($rows:literal, $registers:literal))*) => {
+    ($isa:ident, $tile:ident, $out:ident, $(($rows:literal, $registers:literal))*) => {
         match ($tile.rows, $tile.registers) {
-            $(($one, 1) => $isa.call(#[inline(always)] || $tile.compute::<_, $one, 1>($isa, $out)),)*
-            $(($two, 2) => $isa.call(#[inline(always)] || $tile.compute::<_, $two, 2>($isa, $out)),)*
-            $(($rows, $registers) => $isa.call(#[inline(always)] || $tile.compute::<_, $rows, $registers>($isa, $out)),)*
+            $(($rows, $registers) => {
+                $isa.call(#[inline(always)] || $tile.compute::<_, $rows, $registers>($isa, $out))
+            })*
             (rows, registers) => panic!("no microkernel has {rows} rows and {registers} registers"),
         }
+    };
+    // With one and two registers for each number of rows, and with four for one row.
+    ($isa:ident, $tile:ident, $out:ident, $($rows:literal)*) => {
+        run_compiled!($isa, $tile, $out, $(($rows, 1) ($rows, 2))* (1, 4))
     };
 }
 
@@ -163,7 +164,7 @@ impl<M, E> Tile<M, E> {
         M: Multiply<I>,
         E: Epilogue<I, M::Sum>,
     {
-        run_compiled!(isa, self, out, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], (1, 4))
+        run_compiled!(isa, self, out, 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
     }
 
     /// The same for operands with microkernels of one register of columns, and of 1, 2, 4 and 8 rows.
@@ -177,7 +178,7 @@ impl<M, E> Tile<M, E> {
         M: Multiply<I>,
         E: Epilogue<I, M::Sum>,
     {
-        run_compiled!(isa, self, out, [], (1, 1), (2, 1), (4, 1), (8, 1))
+        run_compiled!(isa, self, out, (1, 1)(2, 1)(4, 1)(8, 1))
     }
 
     /// The microkernel for `ROWS` rows and `REGISTERS` registers of columns.

@@ -6,7 +6,7 @@ use super::run::Convolution;
 use crate::flex::{
     elementary::activate,
     memory::{Buffer, Cuts, Grid, InOrder, Unwritten, Written, with_scratch},
-    plan::{ConvSizes, threads, tuning::MAX_LANE_TAPS},
+    plan::{threads, tuning::MAX_LANE_TAPS},
     simd::{Floats, Isa, WIDEST, with_isa},
     threads::uneven_parts,
     tile::{Bounds, RowOffsets},
@@ -32,11 +32,11 @@ struct Block<'a> {
 
 impl Convolution<'_> {
     /// Computes a convolution of [`ConvMethod::ChannelsInLanes`](crate::flex::plan::ConvMethod::ChannelsInLanes).
-    pub fn in_lanes(&self, sizes: &ConvSizes) -> Option<Buffer> {
+    pub fn in_lanes(&self) -> Option<Buffer> {
         let (g, filters) = (self.geometry, self.filters);
         let lanes = filters.set.lanes();
         let (channel, taps) = (self.steps[1], g.taps());
-        let [height, width] = sizes.padded_plane()?;
+        let [height, width] = g.padded_plane()?;
         assert!(filters.inner == taps && filters.outputs == 1 && self.sum.is_none());
         let bounds = Bounds::of(self.activation);
         let after = bounds.is_none() && self.activation != Activation::Identity;

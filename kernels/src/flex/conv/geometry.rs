@@ -60,6 +60,16 @@ impl Geometry {
         }
     }
 
+    /// Number of rows and columns of a plane that the taps of all output pixels read, `None` if it overflows.
+    pub fn padded_plane(&self) -> Option<[usize; 2]> {
+        let reach = |axis: usize| {
+            let taps = (self.kernel[axis] - 1).checked_mul(self.dilations[axis])?;
+            let last = (self.positions[axis] - 1).checked_mul(self.strides[axis])?;
+            taps.checked_add(last)?.checked_add(1)
+        };
+        Some([reach(1)?, reach(2)?])
+    }
+
     /// Number of taps of the kernel.
     pub fn taps(&self) -> usize {
         self.kernel.iter().product()

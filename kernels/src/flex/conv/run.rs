@@ -10,10 +10,7 @@ use super::rows::Rows;
 use crate::flex::{
     elementary::activate,
     memory::{Buffer, Unwritten, Written, repeated, with_scratch},
-    plan::{
-        Band, BandPlan, ConvMethod, ConvSizes, Machine, TileColumns, tile_columns,
-        tuning::MAX_PANELS_LEN,
-    },
+    plan::{Band, BandPlan, ConvMethod, ConvSizes, Machine, TileColumns, tuning::MAX_PANELS_LEN},
     tile::{Addend, Bounds, F32_PER_CACHE_LINE, FloatEpilogue, FloatOperands, RowOffsets, Tile},
 };
 use crate::spec::epilogue::Activation;
@@ -79,7 +76,7 @@ impl Convolution<'_> {
         let machine = Machine::of_floats(filters.set);
         let method = ConvMethod::of(&sizes, self.steps, self.sum.is_some(), machine.tile);
         let special = match method {
-            ConvMethod::ChannelsInLanes => self.in_lanes(&sizes),
+            ConvMethod::ChannelsInLanes => self.in_lanes(),
             ConvMethod::Windows => self.by_windows(),
             ConvMethod::Bands => None,
         };
@@ -89,13 +86,11 @@ impl Convolution<'_> {
         let plan = BandPlan::of_floats(sizes, in_place.then_some(channel), &machine);
         let packs = plan.reads.packs_panels();
         let columns = plan.bands.iter().map(|band| {
-            let (high, wide) = (band.rows.len(), band.columns.len());
-            let step = if in_place { wide } else { plan.layout.width };
-            if packs {
-                return Columns::Panels(panels(filters.set, high, wide, step));
+            if !packs {
+                return Columns::InPlace(plan.columns(band));
             }
-            let most = machine.tile.registers(filters.panel);
-            Columns::InPlace(tile_columns(high, wide, step, filters.set.lanes(), most))
+            let (high, wide) = (band.rows.len(), band.columns.len());
+            Columns::Panels(panels(filters.set, high, wide, plan.row_length(band)))
         });
         let run = Run {
             columns: columns.collect(),

@@ -10,7 +10,7 @@ use super::output_type::OutputType;
 use crate::flex::{
     conv::{Geometry, write_tiles},
     memory::{Unwritten, Written, overwrite, resize, with_scratch},
-    plan::{BandPlan, ConvSizes, Machine, TileColumns, tile_columns},
+    plan::{BandPlan, ConvSizes, Machine, TileColumns},
     tile::{ByteEpilogue, ByteOperands, RowOffsets, Tile},
 };
 
@@ -64,14 +64,9 @@ impl Convolution<'_> {
         let machine = Machine::of_bytes(filters.dot);
         let (planes, copied) = filters.grouping.grouped(filters.channels, self.geometry);
         let plan = BandPlan::of_bytes(sizes, planes, copied, &machine);
-        let columns = plan.bands.iter().map(|band| {
-            let most = machine.tile.registers(first.panel);
-            let (high, wide) = (band.rows.len(), band.columns.len());
-            tile_columns(high, wide, plan.layout.width, filters.dot.lanes(), most)
-        });
         let run = Run {
             of: &self,
-            columns: columns.collect(),
+            columns: plan.bands.iter().map(|band| plan.columns(band)).collect(),
             planes,
             offsets: plan.layout.offsets(planes)?,
             plan,

@@ -92,11 +92,7 @@ impl Windows {
     /// Returns `None` if the windows of four lanes exceed a register, or padding is most of the copy.
     fn new(dot: DotInstructions, g: Geometry) -> Option<Self> {
         let (stride, dilation) = (g.strides[2], g.dilations[2]);
-        let reach = |axis: usize| {
-            let positions = (g.positions[axis] - 1).checked_mul(g.strides[axis])?;
-            positions.checked_add((g.kernel[axis] - 1).checked_mul(g.dilations[axis])? + 1)
-        };
-        let (height, pitch) = (reach(1)?, reach(2)?);
+        let [height, pitch] = g.padded_plane()?;
         let there = g.sizes[1] * g.sizes[2] + g.positions[1].checked_mul(g.positions[2])?;
         let is_small = height.checked_mul(pitch)? <= there.checked_mul(8)?.checked_add(1 << 16)?;
         let fits = stride.checked_add(dilation)?.checked_mul(3)? < LOADED;

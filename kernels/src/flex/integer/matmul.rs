@@ -13,7 +13,7 @@ use crate::flex::{
     copy::dense,
     memory::{Cuts, Grid, Unwritten, Written},
     packed::{Pack, pack},
-    plan::{Machine, byte_grid, byte_threads, threads, tuning::BYTES_PER_FLOAT},
+    plan::{byte_grid, threads, threads_reading, tuning::BYTES_PER_FLOAT},
     threads::task_for_each,
     tile::{ByteEpilogue, ByteOperands, Tile},
     view::Matrix,
@@ -69,7 +69,7 @@ pub fn product(operands: ByteProduct<Flex>, integers: Integers) -> Option<FlexTe
     let mut shape = left.clone();
     *shape.last_mut()? = columns;
     let weight = columns.saturating_mul(inner);
-    let threads = byte_threads(&Machine::of_bytes(right.dot), rows, weight);
+    let threads = threads_reading(rows.saturating_mul(weight) / BYTES_PER_FLOAT, weight);
     let (output, conversion) = requantization.conversion()?;
     let epilogue = corrections.epilogue(conversion);
     let y = output.filled(shape, |out| product.run(epilogue, threads, out));

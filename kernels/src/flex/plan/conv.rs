@@ -2,6 +2,7 @@
 
 use super::{
     bands::{Band, Layout},
+    columns::{TileColumns, tile_columns},
     machine::{Machine, TileSize},
     tuning::{self, BYTES_PER_FLOAT},
 };
@@ -44,6 +45,7 @@ pub struct BandPlan {
     /// Number of parts of the output channels of a group.
     pub across: usize,
     sizes: ConvSizes,
+    tile: TileSize,
 }
 
 /// Memory from which tiles read the input of a band.
@@ -76,17 +78,6 @@ impl ConvSizes {
         self.geometry.positions.iter().product()
     }
 
-    /// Number of rows and columns of a plane that the taps of all output pixels read, `None` if it overflows.
-    pub fn padded_plane(&self) -> Option<[usize; 2]> {
-        let g = &self.geometry;
-        let reach = |axis: usize| {
-            let taps = (g.kernel[axis] - 1).checked_mul(g.dilations[axis])?;
-            let last = (g.positions[axis] - 1).checked_mul(g.strides[axis])?;
-            taps.checked_add(last)?.checked_add(1)
-        };
-        Some([reach(1)?, reach(2)?])
-    }
-
     /// Number of multiplications. It may wrap around no more than the number of output elements.
     fn multiplications(&self) -> usize {
         let outputs = self.batches * self.groups * self.outputs * self.positions();
@@ -107,7 +98,7 @@ impl ConvSizes {
 }
 
 impl ConvMethod {
-    /// `strides`: those of the input along batch, channels, depth, rows and columns.
+    /// Chooses by the sizes. `strides`: those of the input along batch, channels, depth, rows and columns.
     pub fn of(sizes: &ConvSizes, strides: [usize; 5], has_addend: bool, tile: TileSize) -> Self {
         let g = &sizes.geometry;
         let [.., row, column] = strides;
@@ -129,7 +120,7 @@ impl ConvMethod {
             && tile.lanes >= WIDEST / 2
             && g.positions[2] < tile.lanes
             && taps <= tuning::MAX_LANE_TAPS
-            && sizes.padded_plane().is_some_and(fits)
+            && g.padded_plane().is_some_and(fits)
         {
             Self::ChannelsInLanes
         } else if sizes.outputs <= tuning::MAX_CHANNEL_MULTIPLIER
@@ -177,9 +168,8 @@ impl BandPlan {
         } else {
             tuning::GROUPED_BAND_LEN / layout.length(sizes.inputs).max(1)
         };
-        Self::new(sizes, layout, reads, threads, |units| {
-            copied.min(units / (2 * threads))
-        })
+        let together = |units: usize| copied.min(units / (2 * threads));
+        Self::new(sizes, layout, reads, machine.tile, threads, together)
     }
 
     /// A convolution of bytes, for which `planes` planes of a convolution with another geometry are copied.
@@ -191,7 +181,14 @@ impl BandPlan {
             1 => usize::MAX,
             _ => units.div_ceil(4 * threads),
         };
-        Self::new(sizes, layout, BandReads::Copy, threads, together)
+        Self::new(
+            sizes,
+            layout,
+            BandReads::Copy,
+            machine.tile,
+            threads,
+            together,
+        )
     }
 
     /// `together` returns the number of groups of a part, of the number of parts that have one group.
@@ -199,6 +196,7 @@ impl BandPlan {
         sizes: ConvSizes,
         layout: Layout,
         reads: BandReads,
+        tile: TileSize,
         threads: usize,
         together: impl FnOnce(usize) -> usize,
     ) -> Self {
@@ -217,12 +215,29 @@ impl BandPlan {
             together,
             across,
             sizes,
+            tile,
         }
     }
 
     /// Number of output channels, those of each element of the batch counted.
     pub fn channels(&self) -> usize {
         self.sizes.batches * self.sizes.groups * self.sizes.outputs
+    }
+
+    /// Number of output pixels of a row of a band and of the elements between it and the next one.
+    pub fn row_length(&self, band: &Band) -> usize {
+        if self.reads.copies() {
+            self.layout.width
+        } else {
+            band.columns.len()
+        }
+    }
+
+    /// The columns of the tiles over a band that is read in place.
+    pub fn columns(&self, band: &Band) -> Vec<TileColumns> {
+        let most = self.tile.registers(self.sizes.panel);
+        let (rows, pixels) = (band.rows.len(), band.columns.len());
+        tile_columns(rows, pixels, self.row_length(band), self.tile.lanes, most)
     }
 
     /// Division of the output channels into parts.

@@ -10,8 +10,9 @@ use crate::flex::{
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
     pub tile: TileSize,
-    /// Maximum number of threads of a kernel.
-    pub threads: usize,
+    /// Returns the maximum number of threads of a kernel. It is called for work that several threads shorten: to count the threads
+    /// of the pool starts them.
+    pub threads: fn() -> usize,
 }
 
 /// Size of the tiles of an instruction set.
@@ -30,7 +31,7 @@ impl Machine {
     pub fn of_floats(set: InstructionSet) -> Self {
         Self {
             tile: TileSize::of_floats(set),
-            threads: count(),
+            threads: count,
         }
     }
 
@@ -38,7 +39,7 @@ impl Machine {
     pub fn of_bytes(dot: DotInstructions) -> Self {
         Self {
             tile: TileSize::of_bytes(dot),
-            threads: count(),
+            threads: count,
         }
     }
 
@@ -49,7 +50,7 @@ impl Machine {
 
     /// Number of threads of a kernel that takes as long as the multiplications, or as reading or writing the bytes.
     pub fn threads_reading(&self, multiplications: usize, bytes: usize) -> usize {
-        worth(multiplications, bytes).min(self.threads).max(1)
+        limited(multiplications, bytes, self.threads)
     }
 }
 
@@ -101,11 +102,38 @@ pub fn threads(multiplications: usize) -> usize {
 
 /// The same for a kernel that takes as long as the multiplications, or as reading or writing the bytes.
 pub fn threads_reading(multiplications: usize, bytes: usize) -> usize {
-    let worth = worth(multiplications, bytes);
-    if worth <= 1 { 1 } else { worth.min(count()) }
+    limited(multiplications, bytes, count)
 }
 
-/// Number of threads that shorten the work by more than it takes to wake them.
-fn worth(multiplications: usize, bytes: usize) -> usize {
-    (multiplications / tuning::MULTIPLICATIONS_PER_THREAD).max(bytes / tuning::BYTES_PER_THREAD)
+/// Number of threads that shorten the work by more than it takes to wake them, at most `threads`.
+fn limited(multiplications: usize, bytes: usize, threads: fn() -> usize) -> usize {
+    let of_multiplications = multiplications / tuning::MULTIPLICATIONS_PER_THREAD;
+    let worth = of_multiplications.max(bytes / tuning::BYTES_PER_THREAD);
+    if worth <= 1 { 1 } else { worth.min(threads()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_work_does_not_count_the_threads() {
+        let machine = Machine {
+            tile: TileSize::of_floats(InstructionSet::best()),
+            threads: || panic!("the threads are counted"),
+        };
+        assert_eq!(
+            machine.threads_for(2 * tuning::MULTIPLICATIONS_PER_THREAD - 1),
+            1
+        );
+        let machine = Machine {
+            threads: || 2,
+            ..machine
+        };
+        assert_eq!(
+            machine.threads_for(9 * tuning::MULTIPLICATIONS_PER_THREAD),
+            2
+        );
+        assert_eq!(machine.threads_reading(0, 9 * tuning::BYTES_PER_THREAD), 2);
+    }
 }

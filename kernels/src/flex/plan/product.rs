@@ -2,7 +2,7 @@
 
 use super::{
     machine::{Machine, TileSize},
-    tuning::{BYTES_PER_FLOAT, UNPACKED_PANELS},
+    tuning::UNPACKED_PANELS,
 };
 use crate::flex::{
     memory::{Cuts, Grid, Order},
@@ -56,20 +56,16 @@ pub struct ProductPlan {
     nr: usize,
 }
 
-impl ProductSizes {
-    pub fn multiplications(&self) -> usize {
-        self.rows
-            .saturating_mul(self.depth)
-            .saturating_mul(self.columns)
-    }
-}
-
 impl ProductPlan {
     /// A product of floats.
     pub fn of_floats(sizes: ProductSizes, right: RightLayout, machine: &Machine) -> Self {
-        let ProductSizes { rows, columns, .. } = sizes;
+        let ProductSizes {
+            rows,
+            depth,
+            columns,
+        } = sizes;
         let tile = machine.tile;
-        let threads = machine.threads_for(sizes.multiplications());
+        let threads = machine.threads_for(rows.saturating_mul(depth).saturating_mul(columns));
         let panel = tile.panel_rows(rows);
         let parts = even_parts(threads);
         let packed_rows = rows.div_ceil(parts).next_multiple_of(panel);
@@ -137,11 +133,6 @@ pub fn byte_grid(
         columns: Cuts::every(columns * size, nr * size),
         order: Order::RowMajor,
     }
-}
-
-/// Number of threads of a product of bytes with a matrix of `weight` elements, which is read once.
-pub fn byte_threads(machine: &Machine, rows: usize, weight: usize) -> usize {
-    machine.threads_reading(rows.saturating_mul(weight) / BYTES_PER_FLOAT, weight)
 }
 
 #[cfg(test)]

@@ -239,9 +239,9 @@ fn described_attention(sizes: [usize; 6], machine: &Machine) -> String {
 fn on_machines(name: &str, described: impl Fn(&Machine) -> String) -> String {
     let mut lines = format!("{name}\n");
     for (set, tile) in TILES {
-        for threads in [1, 2, 8] {
+        for threads in [|| 1, || 2, || 8] as [fn() -> usize; 3] {
             let plan = described(&Machine { tile, threads });
-            lines += &format!("    {set} {threads}: {plan}\n");
+            lines += &format!("    {set} {}: {plan}\n", threads());
         }
     }
     lines
