@@ -4,14 +4,13 @@ use burn::tensor::{Bool, DType, FloatDType, Int, Tensor};
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
 
-use crate::shape::WithShape;
 use crate::{
     backend::call,
     dtype::{lowered, stored},
     elementwise::elementary::tanh,
     normalize::softmax::{softmax, softmax_of_halves},
     product::matmul,
-    shape::expand::to_shape,
+    shape::{WithShape, expand::to_shape},
     spec::attention as spec,
     widen::widened,
 };

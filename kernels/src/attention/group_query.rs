@@ -70,8 +70,8 @@ pub struct GroupQueryInputs {
 /// If there are as many queries as keys in total, they start at position 0, whatever the cache contains.
 ///
 /// # Panics
-/// If operands are not those of one attention and its cache, `total` is neither within the cache nor the number of all keys, or
-/// `last` contains a position outside of these.
+/// If operands are not those of one attention and its cache, if `total` is neither within the cache nor the number of all keys, or
+/// if `last` contains a position that is below neither `total` nor the length of the cache.
 #[inline(never)]
 pub fn group_query_attention(
     inputs: GroupQueryInputs,

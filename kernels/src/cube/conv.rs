@@ -73,7 +73,7 @@ pub struct Axes {
 pub struct Shader {
     /// Number of spatial axes.
     pub axes: usize,
-    /// Whether windows extend beyond the input.
+    /// True if windows extend beyond the input.
     pub padded: bool,
     pub zeros: Zeros,
     pub function: Function,

@@ -29,7 +29,7 @@ pub fn draw(sums: CubeTensor, fractions: CubeTensor) -> CubeTensor {
 /// A unit draws a class.
 ///
 /// Units beyond `count`, the number of fractions and places, end. A row of `sums` has `classes` elements, at
-/// least one, and serves `draws` units: the search stays inside of it.
+/// least one, and serves `draws` units, whose search is bounded by it.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn draw_kernel(
     sums: &Tensor<i32>,

@@ -40,7 +40,7 @@ pub fn groups(rows: Any<CubeBackend>) -> (Outcome<CubeBackend>, Outcome<CubeBack
     (Outcome::Int(order), Outcome::Int(scan::scan(begins, scan)))
 }
 
-/// Returns the values, each at its place.
+/// Returns the values, each at its index in `places`.
 pub fn permuted(values: CubeTensor, places: CubeTensor) -> CubeTensor {
     let (values, places) = (into_contiguous(values), into_contiguous(places));
     let y = unwritten(&values, values.shape(), values.dtype);
@@ -81,9 +81,9 @@ fn begins_kernel(
     begins[ABSOLUTE_POS] = i32::cast_from(differs);
 }
 
-/// A unit writes a value at its place.
+/// A unit writes a value at its index.
 ///
-/// Units beyond `count`, the number of values and of places, end. A place that is not below it is not written.
+/// Units beyond `count`, the number of values and of indices, end. An index of `count` or more is not written.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn permute_kernel<T: Numeric>(
     values: &Tensor<T>,

@@ -67,8 +67,8 @@ impl Keys {
 
 /// A unit writes the key of an element.
 ///
-/// Units beyond `count` end. `input` and `keys` have `count` elements, twice as many if elements are wide: the
-/// upper halves of a plane of `size` elements, of which there are whole ones, come before its lower ones.
+/// Units beyond `count` end. `input` and `keys` have `count` elements, twice that number if elements are wide. Wide keys are
+/// written in whole planes of `size` elements: the upper halves of a plane, then its lower halves.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn keys_kernel<T: Numeric>(
     input: &Tensor<T>,

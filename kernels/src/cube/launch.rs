@@ -1,15 +1,15 @@
 //! The launch of a kernel, with its checks on the host.
 //!
-//! Kernels run without bounds checks. Two sides keep their indices inside of their operands:
+//! Kernels run without bounds checks. Two sides keep their indices within the operands:
 //!
 //! - [`launch!`] checks that the buffer of each operand holds its layout, that the layout is row-major unless the
-//!   kernel reads it by strides ([`Strided`]), that addresses reach all elements and units, and that the device
-//!   runs so many cubes of so many units with so much shared memory.
+//!   kernel reads it by strides ([`Strided`]), that addresses reach all elements and units, and that the numbers of
+//!   cubes and units and the shared memory are within the device's limits.
 //! - The kernel ends its units and cubes beyond the count that it is given, and computes indices from the sizes and
 //!   strides of its operands alone, as its documentation states. A value of a tensor becomes an index only if it
 //!   was checked or clamped before.
 //!
-//! CubeCL 0.11.3 has a `launch` with bounds checks beside `launch_unchecked`. Its shaders have none: the pass
+//! CubeCL 0.11.3 has a `launch` with bounds checks, besides `launch_unchecked`. Its shaders have none: the pass
 //! that adds them looks for arrays, and operands are pointers to arrays.
 
 mod limits;
@@ -66,7 +66,7 @@ pub struct Grid {
 
 #[derive(Clone, Copy, Debug)]
 enum Work {
-    /// At least so many units, in cubes of a size that suits the device.
+    /// Minimum number of units, in cubes of a size that suits the device.
     Units(usize),
     Cubes {
         count: usize,
@@ -75,13 +75,14 @@ enum Work {
 }
 
 impl Grid {
-    /// At least `count` units. The kernel tells them by `ABSOLUTE_POS`, and ends those beyond.
+    /// A grid of at least `count` units. The kernel distinguishes them by `ABSOLUTE_POS`, and ends those beyond `count`.
     pub fn units(count: usize) -> Self {
         let work = Work::Units(count);
         Self { work, shared: 0 }
     }
 
-    /// At least `count` cubes of `units` units. The kernel tells them by `CUBE_POS`, and ends those beyond.
+    /// A grid of at least `count` cubes of `units` units. The kernel distinguishes cubes by `CUBE_POS`, and ends those beyond
+    /// `count`.
     pub fn cubes(count: usize, units: usize) -> Self {
         let work = Work::Cubes { count, units };
         Self { work, shared: 0 }
@@ -96,14 +97,13 @@ impl Grid {
     }
 }
 
-/// LaunchOperand that a kernel reads or writes by strides, or in an order of its own, and not as row-major
-/// elements.
+/// Operand that a kernel reads or writes by strides, or in an order of its own, and not as row-major elements.
 pub struct Strided<T>(pub T);
 
-/// LaunchOperand that a kernel reads or writes by a linear view of the shape of another tensor.
+/// Operand that a kernel reads or writes by a linear view of the shape of another tensor.
 pub struct Linear<'a>(pub CubeTensor, pub &'a CubeTensor);
 
-/// LaunchOperand of a kernel: one or several tensors.
+/// Operand of a kernel: one or several tensors.
 pub trait LaunchOperand {
     /// Argument of the launch.
     type Argument;

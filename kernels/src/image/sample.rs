@@ -116,8 +116,8 @@ mod tests {
                     at.iter::<i64>().all(is_inside),
                     "{at} along {size} elements"
                 );
-                for place in linear(float([coordinates]), size) {
-                    let at = place.index.expect("an axis has indices").into_data();
+                for tap in linear(float([coordinates]), size) {
+                    let at = tap.index.expect("an axis has indices").into_data();
                     assert!(
                         at.iter::<i64>().all(is_inside),
                         "{at} along {size} elements"

@@ -74,15 +74,15 @@ impl AttentionMasks {
                 None => rows.add_scalar(options.past as i64),
             };
             // Distance of each key before the query.
-            let behind = position.sub(columns.clone());
+            let distance = position.sub(columns.clone());
             if options.causal {
-                narrow(behind.clone().greater_equal_scalar(0));
+                narrow(distance.clone().greater_equal_scalar(0));
             }
             if let Some(left) = options.left_window {
-                narrow(behind.clone().lower_equal_scalar(left as i64));
+                narrow(distance.clone().lower_equal_scalar(left as i64));
             }
             if let Some(right) = options.right_window {
-                narrow(behind.greater_equal_scalar(-(right as i64)));
+                narrow(distance.greater_equal_scalar(-(right as i64)));
             }
         }
         if let Some(valid) = valid {

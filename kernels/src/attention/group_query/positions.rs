@@ -66,10 +66,10 @@ impl CachePositions {
             return columns.lower_equal(last);
         }
         let rows = to_shape(self.rows().with_shape([self.batch, 1, queries, 1]), shape);
-        let behind = rows.sub(columns);
-        let visible = behind.clone().greater_equal_scalar(0);
+        let distance = rows.sub(columns);
+        let visible = distance.clone().greater_equal_scalar(0);
         match options.window {
-            Some(window) => visible.bool_and(behind.lower_scalar(window as i64)),
+            Some(window) => visible.bool_and(distance.lower_scalar(window as i64)),
             None => visible,
         }
     }

@@ -65,7 +65,7 @@ const MODES: [Mode; 6] = [
     Mode::NotEqual,
 ];
 
-/// Returns rows of five features, some of which are missing.
+/// Returns rows of five features. Some features are missing.
 fn rows(count: usize) -> Vec<f32> {
     let mut draw = Draw(count as u32);
     let value = |_| match draw.below(9) {

@@ -41,7 +41,7 @@ impl Row {
 /// A unit computes output pixels that are neighbours in a row.
 ///
 /// Units beyond `count`, the pieces of all rows, end, and output pixels beyond the end of a row are not
-/// written. Rows of `x` are read inside of its height, and elements outside of its width as the first one.
+/// written. Rows of `x` beyond its height are not read; elements beyond its width are read as the first one.
 /// `weight` has the taps of each output, and `bias` an element.
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn depthwise_kernel<T: Float>(

@@ -82,7 +82,7 @@ pub struct Spot {
 /// A cube computes a tile of output pixels and outputs.
 ///
 /// Cubes beyond `cubes`, the tiles of all groups and batches, end. Output pixels and outputs beyond the last
-/// one are read as the last one and not written. `x` is read by its strides at indices inside of its axes, or
+/// one are read as the last one and not written. `x` is read by its strides at indices within its axes, or
 /// at the first element of a channel if windows are `padded`; `weight` in the order of outputs, taps and
 /// channels. `bias` has an element for each output, `sum` one for each of `y`.
 #[cube(launch_unchecked, address_type = "dynamic")]

@@ -8,7 +8,7 @@ use crate::cube::units::{UNITS, total};
 
 /// A cube sums an element of the result.
 ///
-/// Cubes beyond `cubes`, the elements of `y` and `sum`, end. `x` is read by its strides at indices inside of
+/// Cubes beyond `cubes`, the elements of `y` and `sum`, end. `x` is read by its strides at indices within
 /// its axes, `weight` in the order of outputs, taps and channels, and `bias` has an element for each output.
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn terms_kernel<T: Float, N: Size>(

@@ -1,4 +1,4 @@
-//! Limits of a device, and what a launch may ask of it.
+//! Limits of a device, and their check for a launch.
 
 use cubecl::{client::Client, prelude::AddressType};
 
@@ -11,18 +11,18 @@ pub struct Limits {
     units: u32,
     /// Shared memory of a cube, in bytes.
     shared: usize,
-    /// Whether kernels can compute addresses of 64 bits.
+    /// True if kernels can compute addresses of 64 bits.
     has_wide_addresses: bool,
 }
 
-/// What a launch asks of a device.
+/// Resources that a launch requires.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand {
-    /// Number of cubes, at least.
+    /// Minimum number of cubes.
     pub cubes: u64,
     /// Number of units of a cube.
     pub units: u64,
-    /// Whether the kernel numbers its units, and not its cubes alone.
+    /// True if the kernel numbers its units, and not its cubes alone.
     pub numbers_units: bool,
     /// Shared memory of a cube, in bytes.
     pub shared: usize,

@@ -72,7 +72,7 @@ fn an_operand_that_exceeds_its_buffer_is_refused() {
     let Some(x) = tensor(&[1.0, 2.0], [1, 2]) else {
         return;
     };
-    // Burn's own reshape trusts that there are as many elements.
+    // Burn's own reshape does not compare the numbers of elements.
     let wide = |shape: [usize; 2], strides: [usize; 2]| {
         let x = x.clone();
         let metadata = Metadata::new(shape, strides);

@@ -20,7 +20,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Returns the columns of `gates` gates from `first` on, of which a unit reads `together` at once.
+    /// Returns the columns of `gates` gates from `first` on. A unit reads `together` columns at once.
     pub fn of_gates(plan: &Plan, first: usize, gates: usize, together: usize) -> Self {
         let count = gates * plan.hidden;
         let parts = (UNITS * together / count).min(PARTS);

@@ -13,10 +13,10 @@ pub struct Plan {
     pub directions: usize,
     pub gates: usize,
     pub hidden: usize,
-    /// Whether the first direction goes back in time, as the second one does.
+    /// True if the first direction goes back in time, as the second one does.
     pub is_reversed: bool,
     pub batch_first: bool,
-    /// Whether weights are levels, and states are rounded to levels.
+    /// True if weights are levels, and states are rounded to levels.
     pub is_quantized: bool,
     pub has_bias: bool,
     pub has_peepholes: bool,

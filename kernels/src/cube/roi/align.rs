@@ -58,7 +58,7 @@ struct Points {
 /// A unit computes an element of the result.
 ///
 /// Units beyond `count`, the number of elements of `y`, end. `x` has `height * width` elements for each
-/// channel, and each element of `batches`, of which there is one for each of `rois`, is a batch of `x`.
+/// channel, and each of `rois` has an element of `batches`, the index of a batch of `x`.
 /// Coordinates are clamped to the image as indices, after the conversion from floats: NaN becomes any integer.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn align_kernel<T: Numeric>(
@@ -105,7 +105,7 @@ fn align_kernel<T: Numeric>(
     let horizontal = points(x0, across, column, columns, width, sampling, is_adaptive);
     let inside = (vertical.end - vertical.first) * (horizontal.end - horizontal.first);
     let mut sum = 0.0f32;
-    // Points outside of the image contribute 0.
+    // Points outside the image contribute 0.
     let mut is_first = inside == vertical.count * horizontal.count;
     for i in vertical.first..vertical.end {
         let at = point(&vertical, i);

@@ -35,7 +35,7 @@ pub fn max_roi_pool(
 /// A unit finds the greatest element of a part of a region.
 ///
 /// Units beyond `count`, the number of elements of `y`, end. `x` has `height * width` elements for each
-/// channel, and each element of `batches`, of which there is one for each of `rois`, is a batch of `x`. The
+/// channel, and each of `rois` has an element of `batches`, the index of a batch of `x`. The
 /// bounds of a part are clamped to the image as indices, after the conversion from floats: NaN becomes any
 /// integer.
 #[cube(launch_unchecked, address_type = "dynamic")]
