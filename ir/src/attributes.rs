@@ -101,9 +101,7 @@ impl<'a> Attributes<'a> {
     }
 
     pub fn int(&self, name: &str) -> Result<Option<i64>, Problem> {
-        self.value(name, AttributeType::Int, |attribute| {
-            Some(attribute.i.unwrap_or_default())
-        })
+        self.value(name, AttributeType::Int, |attribute| Some(attribute.i.unwrap_or_default()))
     }
 
     pub fn int_or(&self, name: &str, default: i64) -> Result<i64, Problem> {
@@ -116,9 +114,7 @@ impl<'a> Attributes<'a> {
     }
 
     pub fn float(&self, name: &str) -> Result<Option<f32>, Problem> {
-        self.value(name, AttributeType::Float, |attribute| {
-            Some(attribute.f.unwrap_or_default())
-        })
+        self.value(name, AttributeType::Float, |attribute| Some(attribute.f.unwrap_or_default()))
     }
 
     pub fn float_or(&self, name: &str, default: f32) -> Result<f32, Problem> {
@@ -137,15 +133,11 @@ impl<'a> Attributes<'a> {
     }
 
     pub fn ints(&self, name: &str) -> Result<Option<Vec<i64>>, Problem> {
-        self.value(name, AttributeType::Ints, |attribute| {
-            Some(attribute.ints().to_vec())
-        })
+        self.value(name, AttributeType::Ints, |attribute| Some(attribute.ints().to_vec()))
     }
 
     pub fn floats(&self, name: &str) -> Result<Option<Vec<f32>>, Problem> {
-        self.value(name, AttributeType::Floats, |attribute| {
-            Some(attribute.floats().to_vec())
-        })
+        self.value(name, AttributeType::Floats, |attribute| Some(attribute.floats().to_vec()))
     }
 
     pub fn strings(&self, name: &str) -> Result<Option<Vec<String>>, Problem> {
@@ -168,10 +160,7 @@ impl<'a> Attributes<'a> {
 
     /// A list, its elements left where they are.
     pub fn stored(&self, name: &str) -> Result<Option<Weight>, Problem> {
-        match self
-            .find(name)
-            .and_then(|attribute| attribute.list.as_ref())
-        {
+        match self.find(name).and_then(|attribute| attribute.list.as_ref()) {
             Some(list) => self.files.stored(list).map(Some),
             None => Ok(None),
         }
@@ -188,8 +177,8 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// A list or tensor that may be long: it becomes a constant of the model, which the node has as
-    /// the input at the position returned, behind those that it names.
+    /// A list or tensor that may be long: it becomes a constant of the model, which the node has as the input
+    /// at the position returned, behind those that it names.
     pub fn keep(&self, name: &str) -> Result<Option<Kept>, Problem> {
         let Some(attribute) = self.find(name) else {
             return Ok(None);
@@ -205,11 +194,7 @@ impl<'a> Attributes<'a> {
         let mut kept = self.kept.borrow_mut();
         let input = self.inputs.saturating_add(kept.len());
         kept.push((name.to_owned(), weight));
-        Ok(Some(Kept {
-            input,
-            count,
-            dtype,
-        }))
+        Ok(Some(Kept { input, count, dtype }))
     }
 
     /// What was kept, in order.
@@ -265,25 +250,23 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// The problem of the first attribute that nobody asked for. Names that begin with two
-    /// underscores are notes of programs to themselves.
+    /// The problem of the first attribute that nobody asked for. Names that begin with two underscores are
+    /// notes of programs to themselves.
     pub fn finish(&self) -> Result<(), Problem> {
         let mut names = BTreeSet::new();
         if let Some(again) = self.list.iter().find(|entry| !names.insert(entry.0)) {
             let problem = Problem::new(format!("attribute `{}` is given twice", again.0));
             return Err(problem.help("the file is inconsistent; export the model again"));
         }
-        self.list
-            .iter()
-            .try_for_each(|(name, attribute)| field::has_its_type(name, attribute))?;
+        self.list.iter().try_for_each(|(name, attribute)| field::has_its_type(name, attribute))?;
         let mut left = self.list.iter().zip(&self.asked);
         let left = left.find(|((name, _), asked)| !asked.get() && !name.starts_with("__"));
         match left {
             None => Ok(()),
-            Some(((name, _), _)) => Err(Problem::new(format!(
-                "attribute `{name}` is unknown to this version of the operator"
-            ))
-            .help("export the model for the opset that has it, or remove the attribute")),
+            Some(((name, _), _)) => {
+                Err(Problem::new(format!("attribute `{name}` is unknown to this version of the operator"))
+                    .help("export the model for the opset that has it, or remove the attribute"))
+            }
         }
     }
 

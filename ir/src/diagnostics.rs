@@ -58,12 +58,7 @@ const KEPT: usize = 1000;
 impl Problem {
     /// A problem in lower case, names in backticks, without a final period.
     pub fn new(message: impl Into<String>) -> Self {
-        Problem {
-            message: text::message(message.into()),
-            help: None,
-            site: None,
-            cure: None,
-        }
+        Problem { message: text::message(message.into()), help: None, site: None, cure: None }
     }
 
     /// Adds what to do about it.
@@ -118,10 +113,7 @@ impl Problem {
     /// Says at which node it stands, unless that is known already.
     #[must_use]
     pub fn at(mut self, site: Site) -> Self {
-        self.site.get_or_insert(Site {
-            operator: shown(&site.operator),
-            node: shown(&site.node),
-        });
+        self.site.get_or_insert(Site { operator: shown(&site.operator), node: shown(&site.node) });
         self
     }
 }
@@ -193,12 +185,8 @@ impl Diagnostics {
 
     /// The problems of operators that functions of the caller's might compute, without all others.
     pub fn retain_unbound(mut self) -> Self {
-        self.problems
-            .retain(|(problem, _)| problem.cure == Some(Cure::Function));
-        self.places = (0usize..)
-            .zip(&self.problems)
-            .map(|(at, (problem, _))| (problem.key(), at))
-            .collect();
+        self.problems.retain(|(problem, _)| problem.cure == Some(Cure::Function));
+        self.places = (0usize..).zip(&self.problems).map(|(at, (problem, _))| (problem.key(), at)).collect();
         self
     }
 
@@ -214,9 +202,7 @@ impl Diagnostics {
     /// The problems without sites and help, equal ones once.
     pub fn messages(&self) -> Vec<&str> {
         let merged = self.merged().into_iter();
-        merged
-            .map(|(problem, _)| problem.message.as_str())
-            .collect()
+        merged.map(|(problem, _)| problem.message.as_str()).collect()
     }
 
     /// The whole text, headed by the model's name.
@@ -238,10 +224,7 @@ impl Diagnostics {
                 text.push_str(&format!(" ({})", site.operator));
             }
             if let Some(help) = &problem.help {
-                text.push_str(&format!(
-                    "\n    help: {}",
-                    help.replace('\n', "\n          ")
-                ));
+                text.push_str(&format!("\n    help: {}", help.replace('\n', "\n          ")));
             }
         }
         let further = merged.len().saturating_sub(LISTED) + self.dropped;
@@ -260,9 +243,7 @@ impl Diagnostics {
         let mut places = BTreeMap::new();
         for (problem, others) in &self.problems {
             let operator = problem.site.as_ref().map(|site| &site.operator);
-            let place = *places
-                .entry((&problem.message, &problem.help, operator))
-                .or_insert(merged.len());
+            let place = *places.entry((&problem.message, &problem.help, operator)).or_insert(merged.len());
             match merged.get_mut(place) {
                 Some(counted) => counted.1 += 1 + others,
                 None => merged.push((problem, *others)),
@@ -306,15 +287,8 @@ mod tests {
     fn equal_problems_are_merged() {
         let mut all = Diagnostics::default();
         for node in ["a", "b", "c"] {
-            let site = Site {
-                operator: "Foo version 1".into(),
-                node: node.into(),
-            };
-            all.push(
-                Problem::new("operator `Foo` is not supported")
-                    .help("say so")
-                    .at(site),
-            );
+            let site = Site { operator: "Foo version 1".into(), node: node.into() };
+            all.push(Problem::new("operator `Foo` is not supported").help("say so").at(site));
         }
         all.push(Problem::new("no graph"));
         all.set_facts("IR 8, opset ai.onnx 17".into());

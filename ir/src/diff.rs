@@ -38,9 +38,8 @@ pub struct Pair {
 
 /// Compares the models at two paths.
 pub fn compare(first: &Path, second: &Path, options: &Options) -> Result<Comparison, Diagnostics> {
-    let read = |path| -> Result<Model, Diagnostics> {
-        Ok(crate::solved(inspect::read(path, options)?, options).0)
-    };
+    let read =
+        |path| -> Result<Model, Diagnostics> { Ok(crate::solved(inspect::read(path, options)?, options).0) };
     let (first, second) = (read(first)?, read(second)?);
     let mut walk = Walk {
         first: &first.graph.values,
@@ -49,10 +48,7 @@ pub fn compare(first: &Path, second: &Path, options: &Options) -> Result<Compari
         weights: Vec::new(),
     };
     let found = walk.models(&first, &second);
-    Ok(Comparison {
-        difference: found.err(),
-        weights: walk.weights,
-    })
+    Ok(Comparison { difference: found.err(), weights: walk.weights })
 }
 
 struct Walk<'g> {
@@ -88,10 +84,7 @@ impl Walk<'_> {
             let names: Vec<&str> = ids.iter().map(|&id| values[id].name.as_str()).collect();
             names.join(", ")
         };
-        let inputs = (
-            name(self.first, &first.inputs),
-            name(self.second, &second.inputs),
-        );
+        let inputs = (name(self.first, &first.inputs), name(self.second, &second.inputs));
         same(&format!("the inputs of {place}"), &inputs.0, &inputs.1)?;
         for (&a, &b) in first.inputs.iter().zip(&second.inputs) {
             self.define(a, b)?;
@@ -105,25 +98,13 @@ impl Walk<'_> {
         };
         let nothing = "no such node".to_owned();
         if let Some((place, kind)) = longer(&first.nodes, &second.nodes, self.first) {
-            return Err(Difference {
-                place: node_place(&place),
-                first: kind,
-                second: nothing,
-            });
+            return Err(Difference { place: node_place(&place), first: kind, second: nothing });
         }
         if let Some((place, kind)) = longer(&second.nodes, &first.nodes, self.second) {
-            return Err(Difference {
-                place: node_place(&place),
-                first: nothing,
-                second: kind,
-            });
+            return Err(Difference { place: node_place(&place), first: nothing, second: kind });
         }
         let outputs = (first.outputs.len(), second.outputs.len());
-        same(
-            &format!("the number of outputs of {place}"),
-            &outputs.0.to_string(),
-            &outputs.1.to_string(),
-        )?;
+        same(&format!("the number of outputs of {place}"), &outputs.0.to_string(), &outputs.1.to_string())?;
         for (&a, &b) in first.outputs.iter().zip(&second.outputs) {
             self.read(Some(a), Some(b), &format!("an output of {place}"))?;
         }
@@ -144,38 +125,22 @@ impl Walk<'_> {
         let (a, b) = (first.operator.attributes(), second.operator.attributes());
         // Of a constant its elements count, not where they lie.
         if a != b && &*first.kind != "Constant" {
-            let (a, b) = differing(&a, &b)
-                .unwrap_or_else(|| (print::attributes(first), print::attributes(second)));
-            return Err(Difference {
-                place,
-                first: a,
-                second: b,
-            });
+            let (a, b) =
+                differing(&a, &b).unwrap_or_else(|| (print::attributes(first), print::attributes(second)));
+            return Err(Difference { place, first: a, second: b });
         }
         let inputs = (first.inputs.len(), second.inputs.len());
-        same(
-            &format!("the number of inputs of {place}"),
-            &inputs.0.to_string(),
-            &inputs.1.to_string(),
-        )?;
+        same(&format!("the number of inputs of {place}"), &inputs.0.to_string(), &inputs.1.to_string())?;
         for (at, (&a, &b)) in first.inputs.iter().zip(&second.inputs).enumerate() {
             self.read(a, b, &format!("input {at} of {place}"))?;
         }
         let blocks = (first.blocks.len(), second.blocks.len());
-        same(
-            &format!("the graphs in {place}"),
-            &blocks.0.to_string(),
-            &blocks.1.to_string(),
-        )?;
+        same(&format!("the graphs in {place}"), &blocks.0.to_string(), &blocks.1.to_string())?;
         for ((name, a), (_, b)) in first.blocks.iter().zip(&second.blocks) {
             self.block(a, b, &format!("`{}` of {place}", shown(name)))?;
         }
         let outputs = (first.outputs.len(), second.outputs.len());
-        same(
-            &format!("the outputs of {place}"),
-            &outputs.0.to_string(),
-            &outputs.1.to_string(),
-        )?;
+        same(&format!("the outputs of {place}"), &outputs.0.to_string(), &outputs.1.to_string())?;
         for (&a, &b) in first.outputs.iter().zip(&second.outputs) {
             if let (Some(a), Some(b)) = (a, b) {
                 self.define(a, b)?;
@@ -204,17 +169,10 @@ impl Walk<'_> {
             return same(
                 place,
                 &self.first[first].name,
-                if *known == *found {
-                    &self.first[first].name
-                } else {
-                    found
-                },
+                if *known == *found { &self.first[first].name } else { found },
             );
         }
-        let stored = (
-            self.first[first].weight.is_some(),
-            self.second[second].weight.is_some(),
-        );
+        let stored = (self.first[first].weight.is_some(), self.second[second].weight.is_some());
         if stored == (true, true) {
             self.pairs.insert(first, second);
             return self.constant(first, second);
@@ -224,16 +182,9 @@ impl Walk<'_> {
     }
 
     fn types(&self, first: ValueId, second: ValueId) -> Found {
-        let text = |ty: &Option<Type>| {
-            ty.as_ref()
-                .map_or("?".to_owned(), |ty| shown(&ty.to_string()))
-        };
+        let text = |ty: &Option<Type>| ty.as_ref().map_or("?".to_owned(), |ty| shown(&ty.to_string()));
         let place = format!("`{}`", shown(&self.first[first].name));
-        same(
-            &place,
-            &text(&self.first[first].ty),
-            &text(&self.second[second].ty),
-        )
+        same(&place, &text(&self.first[first].ty), &text(&self.second[second].ty))
     }
 
     fn constant(&mut self, first: ValueId, second: ValueId) -> Found {
@@ -243,10 +194,7 @@ impl Walk<'_> {
         if let (Some(left), Some(right)) = (&a.weight, &b.weight) {
             let left = left.parts.iter().flat_map(|part| part.bytes.iter());
             let right = right.parts.iter().flat_map(|part| part.bytes.iter());
-            self.weights.push(Pair {
-                name: a.name.clone(),
-                differs: !left.eq(right),
-            });
+            self.weights.push(Pair { name: a.name.clone(), differs: !left.eq(right) });
         }
         self.pairs.insert(first, second);
         Ok(())
@@ -261,11 +209,7 @@ fn same(place: &str, first: &str, second: &str) -> Found {
     if first == second {
         return Ok(());
     }
-    Err(Difference {
-        place: place.to_owned(),
-        first: shown(first),
-        second: shown(second),
-    })
+    Err(Difference { place: place.to_owned(), first: shown(first), second: shown(second) })
 }
 
 /// The first fields that differ, with their names.

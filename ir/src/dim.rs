@@ -13,8 +13,8 @@ use terms::Terms;
 /// The name of a size that is known only when the model runs.
 pub type Symbol = Arc<str>;
 
-/// A size, or an integer computed from sizes: a polynomial over [`Atom`]s in normal form,
-/// so that equal sizes compare equal however the graph computed them.
+/// A size, or an integer computed from sizes: a polynomial over [`Atom`]s in normal form, so that equal sizes
+/// compare equal however the graph computed them.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Dim {
     /// A monomial is a sorted product of atoms.
@@ -156,9 +156,7 @@ impl Dim {
 
     /// The size that is one atom.
     pub fn of(atom: Atom) -> Self {
-        Dim {
-            terms: Terms::of(atom),
-        }
+        Dim { terms: Terms::of(atom) }
     }
 
     fn add_term(&mut self, atoms: Vec<Atom>, factor: i64) -> Option<()> {
@@ -175,9 +173,7 @@ impl Dim {
             Atom::Name(_) => 1,
             Atom::Quotient(a, b) | Atom::Min(a, b) | Atom::Max(a, b) => a.weight() + b.weight(),
         };
-        self.terms()
-            .map(|(atoms, _)| atoms.iter().map(inside).sum::<usize>().max(1))
-            .sum()
+        self.terms().map(|(atoms, _)| atoms.iter().map(inside).sum::<usize>().max(1)).sum()
     }
 
     fn collect_symbols(&self, found: &mut BTreeSet<Symbol>) {
@@ -197,9 +193,7 @@ impl Dim {
 
 impl From<i64> for Dim {
     fn from(n: i64) -> Self {
-        Dim {
-            terms: Terms::Number(n),
-        }
+        Dim { terms: Terms::Number(n) }
     }
 }
 

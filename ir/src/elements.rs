@@ -7,8 +7,8 @@ use std::rc::Rc;
 use crate::types::Known;
 use crate::weight::Weight;
 
-/// What is known of the elements of a value. Whoever reads them consults the constants of the file
-/// that they were computed from: the code depends on the values of these.
+/// What is known of the elements of a value. Whoever reads them consults the constants of the file that they
+/// were computed from: the code depends on the values of these.
 #[derive(Clone, Debug, Default)]
 pub struct Elements {
     known: Option<Known>,
@@ -44,10 +44,7 @@ struct Entry {
 
 impl Elements {
     pub fn new(known: Known, source: Option<Source>) -> Self {
-        Elements {
-            known: Some(known),
-            source,
-        }
+        Elements { known: Some(known), source }
     }
 
     /// The elements, for whoever goes by them.
@@ -58,8 +55,8 @@ impl Elements {
         self.known.as_ref()
     }
 
-    /// The elements, for whom nothing depends on but what is printed, or who answers for
-    /// [`Elements::read`] being called where something does.
+    /// The elements, for whom nothing depends on but what is printed, or who answers for [`Elements::read`]
+    /// being called where something does.
     pub fn peek(&self) -> Option<&Known> {
         self.known.as_ref()
     }
@@ -126,9 +123,7 @@ impl Sources {
         let source = weight.parts.first().map(|part| {
             let place = (part.file, part.start);
             let mut constants = self.0.constants.borrow_mut();
-            let at = *constants
-                .entry(place)
-                .or_insert_with(|| self.push(Vec::new()));
+            let at = *constants.entry(place).or_insert_with(|| self.push(Vec::new()));
             self.source(at)
         });
         match weight.known() {
@@ -178,18 +173,12 @@ impl Sources {
 
     fn push(&self, from: Vec<usize>) -> usize {
         let mut entries = self.0.entries.borrow_mut();
-        entries.push(Entry {
-            from,
-            is_consulted: Cell::new(false),
-        });
+        entries.push(Entry { from, is_consulted: Cell::new(false) });
         entries.len() - 1
     }
 
     fn source(&self, at: usize) -> Source {
-        Source {
-            table: self.0.clone(),
-            at,
-        }
+        Source { table: self.0.clone(), at }
     }
 }
 
@@ -206,11 +195,7 @@ mod tests {
             dtype: DType::U8,
             sizes: vec![1],
             encoding: Encoding::Raw,
-            parts: vec![Part {
-                file: 0,
-                start,
-                bytes: Bytes::from_static(&[7]),
-            }],
+            parts: vec![Part { file: 0, start, bytes: Bytes::from_static(&[7]) }],
         }
     }
 
@@ -218,19 +203,14 @@ mod tests {
     fn what_is_read_was_computed_from_constants() {
         let sources = Sources::default();
         let [a, b, c] = [0, 1, 2].map(constant);
-        let read: Vec<Source> = [&a, &b]
-            .iter()
-            .filter_map(|source| sources.constant(source).source().cloned())
-            .collect();
+        let read: Vec<Source> =
+            [&a, &b].iter().filter_map(|source| sources.constant(source).source().cloned()).collect();
         let sum = Elements::new(Known::Bools(vec![true]), sources.joined(&read));
         let _ = sources.constant(&c);
         sum.peek();
         assert!(!sources.is_consulted(&a));
         sum.read();
-        assert_eq!(
-            [&a, &b, &c].map(|source| sources.is_consulted(source)),
-            [true, true, false]
-        );
+        assert_eq!([&a, &b, &c].map(|source| sources.is_consulted(source)), [true, true, false]);
     }
 
     #[test]
@@ -242,9 +222,6 @@ mod tests {
         sources.constant(&a).read();
         sources.constant(&b).read();
         sources.forget(consulted);
-        assert_eq!(
-            [&a, &b].map(|source| sources.is_consulted(source)),
-            [true, false]
-        );
+        assert_eq!([&a, &b].map(|source| sources.is_consulted(source)), [true, false]);
     }
 }

@@ -155,8 +155,7 @@ impl Emit<'_, '_> {
     /// The tensor type of an input.
     pub fn tensor_type(&self, input: usize) -> Result<&TensorType, Problem> {
         let ty = self.ty(input)?;
-        ty.as_tensor()
-            .ok_or_else(|| Problem::new(format!("input {input} is {ty}, not a tensor")))
+        ty.as_tensor().ok_or_else(|| Problem::new(format!("input {input} is {ty}, not a tensor")))
     }
 
     pub fn ty(&self, input: usize) -> Result<&Type, Problem> {
@@ -168,10 +167,7 @@ impl Emit<'_, '_> {
 
     /// The type of an output.
     pub fn output_type(&self, output: usize) -> Result<&Type, Problem> {
-        let value = self
-            .node
-            .output(output)
-            .map(|id| &self.source.cx.values[id]);
+        let value = self.node.output(output).map(|id| &self.source.cx.values[id]);
         value
             .and_then(|value| value.ty.as_ref())
             .ok_or_else(|| Problem::new(format!("output {output} has no type")))
@@ -180,8 +176,7 @@ impl Emit<'_, '_> {
     /// The tensor type of an output.
     pub fn output_tensor(&self, output: usize) -> Result<&TensorType, Problem> {
         let ty = self.output_type(output)?;
-        ty.as_tensor()
-            .ok_or_else(|| Problem::new(format!("output {output} is {ty}, not a tensor")))
+        ty.as_tensor().ok_or_else(|| Problem::new(format!("output {output} is {ty}, not a tensor")))
     }
 
     /// What is known of an input's elements.
@@ -236,8 +231,7 @@ impl Emit<'_, '_> {
         let stem = name.as_deref().and_then(|name| {
             ["weight", "kernel", "W", "w"].iter().find_map(|end| {
                 let stem = name.strip_suffix(end)?;
-                stem.strip_suffix(['.', '/', '_'])
-                    .filter(|stem| !stem.is_empty())
+                stem.strip_suffix(['.', '/', '_']).filter(|stem| !stem.is_empty())
             })
         });
         stem.map_or_else(|| self.hint(), str::to_owned)
@@ -288,11 +282,7 @@ impl<'g> Context<'g> {
 
     fn shape(&mut self, dims: &[Dim]) -> Code {
         let sizes: Vec<Code> = dims.iter().map(|dim| self.sizes.expression(dim)).collect();
-        if sizes.is_empty() {
-            code!([1])
-        } else {
-            code!([#(#sizes),*])
-        }
+        if sizes.is_empty() { code!([1]) } else { code!([#(#sizes),*]) }
     }
 
     fn note_origins(&mut self, block: &Block) {
@@ -301,13 +291,8 @@ impl<'g> Context<'g> {
             if ops::facts(&node.kind).view {
                 self.views.extend(node.outputs.iter().flatten());
             }
-            node.blocks
-                .iter()
-                .for_each(|(_, block)| self.note_origins(block));
-            node.outputs
-                .iter()
-                .flatten()
-                .for_each(|&id| self.note_origin(id));
+            node.blocks.iter().for_each(|(_, block)| self.note_origins(block));
+            node.outputs.iter().flatten().for_each(|&id| self.note_origin(id));
         }
     }
 

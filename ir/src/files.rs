@@ -42,8 +42,8 @@ impl Files {
         if !path.is_file() {
             return Err(no_file(&[path.to_owned()]));
         }
-        let bytes = map(path)
-            .map_err(|error| Problem::new(format!("{} cannot be read: {error}", shown(path))))?;
+        let bytes =
+            map(path).map_err(|error| Problem::new(format!("{} cannot be read: {error}", shown(path))))?;
         let name = path.file_name().map(PathBuf::from).unwrap_or_default();
         Ok(Files {
             folder: Some(path.parent().unwrap_or(Path::new("")).to_owned()),
@@ -87,15 +87,11 @@ impl Files {
             Problem::new(format!("constant `{name}` has the unknown type {number}"))
         })?;
         if tensor.segment.is_some() {
-            return Err(
-                Problem::new(format!("constant `{name}` is stored in segments"))
-                    .help("save the model again with a current version of the onnx package"),
-            );
+            return Err(Problem::new(format!("constant `{name}` is stored in segments"))
+                .help("save the model again with a current version of the onnx package"));
         }
         let sizes = sizes(tensor)?;
-        let count = sizes
-            .iter()
-            .try_fold(1usize, |n, &size| n.checked_mul(size));
+        let count = sizes.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
         let bytes = count.and_then(|count| dtype.bytes(count));
         let (Some(count), Some(length)) = (count, bytes) else {
             return Err(Problem::new(format!(
@@ -103,12 +99,7 @@ impl Files {
             )));
         };
         let (encoding, parts) = self.parts(tensor, dtype, length)?;
-        let weight = Weight {
-            dtype,
-            sizes,
-            encoding,
-            parts,
-        };
+        let weight = Weight { dtype, sizes, encoding, parts };
         let stored: usize = weight.parts.iter().map(|part| part.bytes.len()).sum();
         let right = match encoding {
             Encoding::Raw => stored == length,
@@ -134,9 +125,7 @@ impl Files {
         let sizes = sizes(tensor)?;
         let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
         let strings: Vec<String> = tensor.string_data.iter().map(text).collect();
-        let count = sizes
-            .iter()
-            .try_fold(1usize, |n, &size| n.checked_mul(size));
+        let count = sizes.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
         if count == Some(strings.len()) {
             Ok((sizes, strings))
         } else {
@@ -168,8 +157,7 @@ impl Files {
             DType::U64 | DType::U32 => (Encoding::Varint, &tensor.uint64_data),
             _ => (Encoding::Varint, &tensor.int32_data),
         };
-        let parts: Result<Vec<Part>, Problem> =
-            chunks.iter().map(|chunk| self.part(chunk)).collect();
+        let parts: Result<Vec<Part>, Problem> = chunks.iter().map(|chunk| self.part(chunk)).collect();
         // Types below 8 bits hold their packed bytes in `int32_data`.
         Ok((encoding, parts?))
     }
@@ -187,11 +175,7 @@ impl Files {
             None if bytes.is_empty() => 0,
             None => return Err(Problem::new("a constant stands outside of its file")),
         };
-        Ok(Part {
-            file: 0,
-            start,
-            bytes: bytes.clone(),
-        })
+        Ok(Part { file: 0, start, bytes: bytes.clone() })
     }
 }
 
@@ -229,11 +213,7 @@ fn open_file(path: &Path, follow: bool) -> std::io::Result<File> {
         return Err(std::io::Error::other("it is not a file"));
     }
     let file = options.open(path)?;
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(std::io::Error::other("it is not a file"))
-    }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(std::io::Error::other("it is not a file")) }
 }
 
 fn whole(file: &File) -> std::io::Result<Bytes> {
@@ -245,8 +225,8 @@ fn whole(file: &File) -> std::io::Result<Bytes> {
 
 #[allow(unsafe_code)]
 fn mapped(file: &File) -> std::io::Result<memmap2::Mmap> {
-    // SAFETY: the mapping is read only while one model is compiled; a file that another program
-    // cuts meanwhile ends the compilation, as it would end any reader of a mapped file.
+    // SAFETY: the mapping is read only while one model is compiled; a file that another program cuts
+    // meanwhile ends the compilation, as it would end any reader of a mapped file.
     unsafe { memmap2::Mmap::map(file) }
 }
 
@@ -261,11 +241,7 @@ mod tests {
 
     #[test]
     fn a_size_that_overflows_is_a_problem() {
-        let tensor = TensorProto {
-            data_type: 1,
-            dims: vec![i64::MAX, i64::MAX],
-            ..TensorProto::default()
-        };
+        let tensor = TensorProto { data_type: 1, dims: vec![i64::MAX, i64::MAX], ..TensorProto::default() };
         assert!(Files::memory(Bytes::new()).weight(&tensor).is_err());
     }
 }

@@ -22,13 +22,13 @@ pub struct Graph {
     pub name: String,
     pub values: Values,
     pub body: Block,
-    /// Whether parameters may change while the program runs, so that what is computed from them is
-    /// computed at each call.
+    /// Whether parameters may change while the program runs, so that what is computed from them is computed
+    /// at each call.
     pub training: bool,
 }
 
-/// Nodes in an order in which every value is made before it is used.
-/// Nested blocks (branches and loop bodies) use values of the blocks around them.
+/// Nodes in an order in which every value is made before it is used. Nested blocks (branches and loop bodies)
+/// use values of the blocks around them.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     pub inputs: Vec<ValueId>,
@@ -91,8 +91,8 @@ pub struct Value {
     pub known: Elements,
     /// Where its elements stand in the files, when it is a constant of the model.
     pub weight: Option<Weight>,
-    /// Whether it is a parameter: an initializer of floats of rank 1 or more. Scalars, and constants
-    /// that nodes make, are numbers of the graph.
+    /// Whether it is a parameter: an initializer of floats of rank 1 or more. Scalars, and constants that
+    /// nodes make, are numbers of the graph.
     pub parameter: bool,
     /// The node that computes it from constants when the model is loaded.
     pub maker: Option<Rc<Node>>,
@@ -215,10 +215,7 @@ impl Node {
             (true, Some(&first)) => values[first].name.clone(),
             _ => self.name.clone(),
         };
-        Site {
-            operator: format!("{} version {}", self.kind, self.version),
-            node,
-        }
+        Site { operator: format!("{} version {}", self.kind, self.version), node }
     }
 
     /// Every value that the node reads: its inputs, and what its blocks take from outside.
@@ -246,24 +243,18 @@ impl Flow {
 }
 
 impl Iterations {
-    /// Keeps some of the results, the states first. A state that goes is no input of the loop or of its
-    /// block either.
+    /// Keeps some of the results, the states first. A state that goes is no input of the loop or of its block
+    /// either.
     pub fn retain(self, node: &mut Node, is_kept: impl Fn(usize) -> bool) {
         let state = self.state(node);
         let result = |at: Option<usize>| at.is_none_or(&is_kept);
         let is_state = |at: &usize| *at < state;
         if let Some((_, inner)) = node.blocks.first_mut() {
-            keep(&mut inner.outputs, |at| {
-                result(at.checked_sub(self.block_outputs))
-            });
-            keep(&mut inner.inputs, |at| {
-                result(at.checked_sub(self.block_inputs).filter(is_state))
-            });
+            keep(&mut inner.outputs, |at| result(at.checked_sub(self.block_outputs)));
+            keep(&mut inner.inputs, |at| result(at.checked_sub(self.block_inputs).filter(is_state)));
         }
         keep(&mut node.outputs, &is_kept);
-        keep(&mut node.inputs, |at| {
-            result(at.checked_sub(self.before).filter(is_state))
-        });
+        keep(&mut node.inputs, |at| result(at.checked_sub(self.before).filter(is_state)));
     }
 
     /// How many values the state has.

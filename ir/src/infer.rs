@@ -30,8 +30,8 @@ pub struct Infer<'a> {
 /// Known values beyond this many elements are not kept: the files hold them.
 pub const LARGEST_KNOWN: usize = 4096;
 
-/// Infers the whole graph, reporting every problem; a value whose maker failed stays untyped,
-/// and what depends on it is passed over.
+/// Infers the whole graph, reporting every problem; a value whose maker failed stays untyped, and what
+/// depends on it is passed over.
 pub fn infer(graph: &mut Graph, names: &mut Names, diagnostics: &mut Diagnostics) {
     names.end_inputs();
     let body = std::mem::take(&mut graph.body);
@@ -39,31 +39,18 @@ pub fn infer(graph: &mut Graph, names: &mut Names, diagnostics: &mut Diagnostics
     graph.body = body;
 }
 
-fn infer_block(
-    block: &Block,
-    values: &mut Values,
-    names: &mut Names,
-    diagnostics: &mut Diagnostics,
-) {
+fn infer_block(block: &Block, values: &mut Values, names: &mut Names, diagnostics: &mut Diagnostics) {
     for node in &block.nodes {
         let reads = node.reads();
         if reads.iter().any(|&id| values[id].ty.is_none()) {
             let custom = node.operator_as::<Custom>();
             let unbound = custom.and_then(Custom::unbound);
-            unbound
-                .into_iter()
-                .for_each(|problem| diagnostics.push(problem));
+            unbound.into_iter().for_each(|problem| diagnostics.push(problem));
             continue;
         }
         let guessed = reads.iter().any(|&id| values[id].guessed);
         let mut found = Diagnostics::default();
-        let mut cx = Infer {
-            values,
-            node,
-            names,
-            diagnostics: &mut found,
-            folded: RefCell::default(),
-        };
+        let mut cx = Infer { values, node, names, diagnostics: &mut found, folded: RefCell::default() };
         if let Err(problem) = node.operator.infer(&mut cx) {
             found.push(problem.at(node.site(values)));
         }
@@ -82,19 +69,9 @@ fn infer_block(
 /// Infers one node, whose inputs have types.
 pub fn node(node: &Node, values: &mut Values, names: &mut Names) -> Result<(), Problem> {
     let mut diagnostics = Diagnostics::default();
-    let mut cx = Infer {
-        values,
-        node,
-        names,
-        diagnostics: &mut diagnostics,
-        folded: RefCell::default(),
-    };
+    let mut cx = Infer { values, node, names, diagnostics: &mut diagnostics, folded: RefCell::default() };
     node.operator.infer(&mut cx)?;
-    if diagnostics.is_empty() {
-        Ok(())
-    } else {
-        Err(Problem::new("the types do not fit"))
-    }
+    if diagnostics.is_empty() { Ok(()) } else { Err(Problem::new("the types do not fit")) }
 }
 
 impl Infer<'_> {
@@ -133,16 +110,14 @@ impl Infer<'_> {
     pub fn tensor(&self, input: usize) -> Result<TensorType, Problem> {
         match self.ty(input)? {
             Type::Tensor(tensor) => Ok(tensor.clone()),
-            Type::Unranked(dtype) => Err(Problem::new(format!(
-                "input {input} is {dtype} of a rank that only the run can tell"
-            ))
-            .help(
-                "give the shape of the items where the sequence is an input, with `inputs(..)`, \
+            Type::Unranked(dtype) => {
+                Err(Problem::new(format!("input {input} is {dtype} of a rank that only the run can tell"))
+                    .help(
+                        "give the shape of the items where the sequence is an input, with `inputs(..)`, \
                  or have them all be of one rank",
-            )),
-            other => Err(Problem::new(format!(
-                "input {input} is {other}, not a tensor"
-            ))),
+                    ))
+            }
+            other => Err(Problem::new(format!("input {input} is {other}, not a tensor"))),
         }
     }
 
@@ -152,9 +127,7 @@ impl Infer<'_> {
         if tensor.rank() == rank {
             Ok(tensor)
         } else {
-            Err(Problem::new(format!(
-                "input {input} is {tensor}, not of rank {rank}"
-            )))
+            Err(Problem::new(format!("input {input} is {tensor}, not of rank {rank}")))
         }
     }
 
@@ -163,8 +136,8 @@ impl Infer<'_> {
         self.value(input).and_then(|value| value.known.read())
     }
 
-    /// What is known of an input's elements, for nothing but [`Infer::output_known`]: constants are
-    /// consulted no sooner than somebody reads what is known of the output.
+    /// What is known of an input's elements, for nothing but [`Infer::output_known`]: constants are consulted
+    /// no sooner than somebody reads what is known of the output.
     pub fn folded(&self, input: usize) -> Option<&Known> {
         self.folded_of(self.value(input)?)
     }
@@ -172,9 +145,7 @@ impl Infer<'_> {
     /// As [`Infer::folded`], of a value that is part of an input.
     pub fn folded_of<'v>(&self, value: &'v Value) -> Option<&'v Known> {
         let known = value.known.peek()?;
-        self.folded
-            .borrow_mut()
-            .extend(value.known.source().cloned());
+        self.folded.borrow_mut().extend(value.known.source().cloned());
         Some(known)
     }
 
@@ -207,8 +178,7 @@ impl Infer<'_> {
         for &id in self.node.outputs.iter().flatten() {
             self.values[id].guessed = true;
         }
-        self.diagnostics
-            .push(problem.at(self.node.site(self.values)));
+        self.diagnostics.push(problem.at(self.node.site(self.values)));
     }
 
     /// Notes that the input's open sizes are assumed to differ from 1.
@@ -236,15 +206,13 @@ impl Infer<'_> {
             Type::Tensor(tensor) if !tensor.fits() => {
                 let problem = Problem::new(format!("the result would be {tensor}"));
                 let problem = problem.help("its sizes are negative or fit into no memory");
-                self.diagnostics
-                    .push(problem.at(self.node.site(self.values)));
+                self.diagnostics.push(problem.at(self.node.site(self.values)));
             }
             _ => self.values[id].ty = Some(ty),
         }
     }
 
-    /// Sets what is known of an output, when anything is, it is not much, and its length is that of
-    /// its type.
+    /// Sets what is known of an output, when anything is, it is not much, and its length is that of its type.
     pub fn output_known(&mut self, output: usize, known: impl Into<Option<Known>>) {
         if let Some(known) = known.into().filter(|known| known.len() <= LARGEST_KNOWN) {
             self.output_written(output, known);

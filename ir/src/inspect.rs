@@ -44,9 +44,7 @@ impl Inspection {
     pub fn parameters(&self) -> usize {
         let weights = self.constants.iter();
         let weights = weights.filter(|constant| is_weight(constant.dtype, &constant.sizes));
-        weights
-            .map(|constant| constant.sizes.iter().product::<usize>())
-            .sum()
+        weights.map(|constant| constant.sizes.iter().product::<usize>()).sum()
     }
 }
 
@@ -91,12 +89,7 @@ pub fn inspect(path: &Path, options: &Options) -> Result<Inspection, Diagnostics
     let body = &model.graph.body;
     let inspection = Inspection {
         inputs: ports(&model.graph, &body.inputs, &[], &declared.input),
-        outputs: ports(
-            &model.graph,
-            &body.outputs,
-            &model.facts.outputs,
-            &declared.output,
-        ),
+        outputs: ports(&model.graph, &body.outputs, &model.facts.outputs, &declared.output),
         constants: constants(&model.graph),
         facts: model.facts.clone(),
         about: About::of(model.files.model()),
@@ -107,19 +100,10 @@ pub fn inspect(path: &Path, options: &Options) -> Result<Inspection, Diagnostics
     if problems.is_empty() {
         let (graph, names) = (&mut model.graph, &mut model.names);
         passes::run(graph, names, options, &mut |_| ());
-        compiled = Some(Compiled {
-            nodes: model.graph.body.count(),
-            cost: cost::cost(&model.graph),
-        });
-        problems = crate::check(&model, &item(), options)
-            .err()
-            .unwrap_or_default();
+        compiled = Some(Compiled { nodes: model.graph.body.count(), cost: cost::cost(&model.graph) });
+        problems = crate::check(&model, &item(), options).err().unwrap_or_default();
     }
-    Ok(Inspection {
-        compiled: compiled.filter(|_| problems.is_empty()),
-        problems,
-        ..inspection
-    })
+    Ok(Inspection { compiled: compiled.filter(|_| problems.is_empty()), problems, ..inspection })
 }
 
 /// Reads a model, from ONNX's text syntax where the name of the file ends in `.onnxtxt`.
@@ -139,26 +123,14 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Untyped, Diagnostic
 }
 
 /// Inputs are called as their values are, outputs as the list says.
-fn ports(
-    graph: &Graph,
-    ids: &[ValueId],
-    names: &[String],
-    declared: &[ValueInfoProto],
-) -> Vec<Port> {
+fn ports(graph: &Graph, ids: &[ValueId], names: &[String], declared: &[ValueInfoProto]) -> Vec<Port> {
     let mut names = names.iter();
     let port = |&id: &ValueId| {
         let value = &graph.values[id];
         let name = names.next().unwrap_or(&value.name).clone();
         let found = declared.iter().find(|info| info.name == name);
         let declared = || found.and_then(|info| declared_type(info.r#type.as_ref()?));
-        Port {
-            ty: value
-                .ty
-                .clone()
-                .filter(|_| !value.guessed)
-                .or_else(declared),
-            name,
-        }
+        Port { ty: value.ty.clone().filter(|_| !value.guessed).or_else(declared), name }
     };
     ids.iter().map(port).collect()
 }

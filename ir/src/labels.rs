@@ -8,20 +8,9 @@ use crate::proto::{GraphProto, ModelProto, NodeProto};
 use literal::Literal;
 
 /// The properties that have them, the first one that does.
-const KEYS: [&str; 6] = [
-    "names",
-    "labels",
-    "classes",
-    "class_names",
-    "class_labels",
-    "id2label",
-];
+const KEYS: [&str; 6] = ["names", "labels", "classes", "class_names", "class_labels", "id2label"];
 /// The attributes of operators of `ai.onnx.ml` that have them.
-const ATTRIBUTES: [&str; 3] = [
-    "classlabels_strings",
-    "classlabels_int64s",
-    "classlabels_ints",
-];
+const ATTRIBUTES: [&str; 3] = ["classlabels_strings", "classlabels_int64s", "classlabels_ints"];
 /// Nobody has more classes than this.
 const MOST: usize = 32_768;
 /// All names have no more bytes than this.
@@ -54,23 +43,14 @@ fn parse(text: &str) -> Option<Vec<String>> {
         };
     }
     let separator = if text.contains('\n') { '\n' } else { ',' };
-    let names: Vec<String> = text
-        .split(separator)
-        .map(|name| name.trim().to_owned())
-        .collect();
+    let names: Vec<String> = text.split(separator).map(|name| name.trim().to_owned()).collect();
     (names.len() > 1 && names.iter().all(|name| !name.is_empty())).then_some(names)
 }
 
 /// Names by their numbers, which are keys or values; a number without a name has an empty one.
 fn numbered(entries: Vec<(String, String)>) -> Option<Vec<String>> {
-    let by_key = entries
-        .iter()
-        .map(|(key, name)| Some((key.parse().ok()?, name)));
-    let by_value = || {
-        entries
-            .iter()
-            .map(|(name, key)| Some((key.parse().ok()?, name)))
-    };
+    let by_key = entries.iter().map(|(key, name)| Some((key.parse().ok()?, name)));
+    let by_value = || entries.iter().map(|(name, key)| Some((key.parse().ok()?, name)));
     let numbered: Option<Vec<(usize, &String)>> = by_key.collect();
     let numbered = numbered.or_else(|| by_value().collect())?;
     let last = numbered.iter().map(|(number, _)| *number).max()?;
@@ -108,10 +88,7 @@ fn of_node(node: &NodeProto) -> Option<Vec<String>> {
         return None;
     }
     let attributes = ATTRIBUTES.iter().filter_map(|name| {
-        let attribute = node
-            .attribute
-            .iter()
-            .find(|attribute| attribute.name == *name)?;
+        let attribute = node.attribute.iter().find(|attribute| attribute.name == *name)?;
         let strings = attribute.strings().iter();
         let strings = strings.map(|text| String::from_utf8_lossy(text).into_owned());
         let numbers = attribute.ints().iter().map(i64::to_string);
@@ -133,8 +110,7 @@ mod tests {
     use super::*;
 
     fn check(header: &str, graph: &str, expected: Expect) {
-        let text =
-            format!("<ir_version: 8, opset_import: [\"\": 17, \"ai.onnx.ml\": 3]{header}> {graph}");
+        let text = format!("<ir_version: 8, opset_import: [\"\": 17, \"ai.onnx.ml\": 3]{header}> {graph}");
         let message = crate::text::model(&text).unwrap();
         expected.assert_eq(&format!("{:?}", find(&message)));
     }
@@ -146,33 +122,17 @@ mod tests {
 
     #[test]
     fn names_are_lists_and_dictionaries_of_python_and_json() {
-        property(
-            "names",
-            "{0: 'person', 1: \"it's\"}",
-            expect![[r#"["person", "it's"]"#]],
-        );
+        property("names", "{0: 'person', 1: \"it's\"}", expect![[r#"["person", "it's"]"#]]);
         property("names", r#"["a", "b,c", ]"#, expect![[r#"["a", "b,c"]"#]]);
         property("classes", "('a', 'b')", expect![[r#"["a", "b"]"#]]);
-        property(
-            "id2label",
-            r#"{"1": "dog", "0": "cat"}"#,
-            expect![[r#"["cat", "dog"]"#]],
-        );
-        property(
-            "labels",
-            r#"{"cat": 0, "dog": 2}"#,
-            expect![[r#"["cat", "", "dog"]"#]],
-        );
+        property("id2label", r#"{"1": "dog", "0": "cat"}"#, expect![[r#"["cat", "dog"]"#]]);
+        property("labels", r#"{"cat": 0, "dog": 2}"#, expect![[r#"["cat", "", "dog"]"#]]);
         property("Labels", "[0, 1, 2]", expect![[r#"["0", "1", "2"]"#]]);
     }
 
     #[test]
     fn names_stand_in_lines_or_between_commas() {
-        property(
-            "labels",
-            "cat, dog ,bird",
-            expect![[r#"["cat", "dog", "bird"]"#]],
-        );
+        property("labels", "cat, dog ,bird", expect![[r#"["cat", "dog", "bird"]"#]]);
         let lines = parse("sea, calm\nland\n").unwrap();
         assert_eq!(lines, ["sea, calm", "land"]);
     }

@@ -55,11 +55,7 @@ pub fn compile(path: &Path, item: &Item, options: &Options) -> Result<TokenStrea
 }
 
 /// A loaded model as a Rust module; one that is handed over ends before the tokens are made.
-pub fn code(
-    model: impl Borrow<Model>,
-    item: &Item,
-    options: &Options,
-) -> Result<TokenStream, Diagnostics> {
+pub fn code(model: impl Borrow<Model>, item: &Item, options: &Options) -> Result<TokenStream, Diagnostics> {
     let code = tree(model.borrow(), item, options)?;
     drop(model);
     Ok(code.into_tokens())
@@ -75,11 +71,7 @@ pub fn tree(model: &Model, item: &Item, options: &Options) -> Result<Code, Diagn
     let mut diagnostics = Diagnostics::default();
     diagnostics.set_facts(model.facts.to_string());
     let code = emit::module(model, item, options, &mut diagnostics);
-    if diagnostics.is_empty() {
-        Ok(code)
-    } else {
-        Err(diagnostics)
-    }
+    if diagnostics.is_empty() { Ok(code) } else { Err(diagnostics) }
 }
 
 /// The model at `path`, inferred and simplified.
@@ -87,8 +79,8 @@ pub fn load(path: &Path, options: &Options) -> Result<Model, Diagnostics> {
     prepare(read::read(path, options)?, options, &mut |_| ())
 }
 
-/// As [`load`], also from ONNX's text syntax; `observe` sees the graph as it was read, problems or
-/// not, and after each pass.
+/// As [`load`], also from ONNX's text syntax; `observe` sees the graph as it was read, problems or not, and
+/// after each pass.
 pub fn load_observed(
     path: &Path,
     options: &Options,
@@ -108,11 +100,7 @@ fn prepare(
     observe: &mut dyn FnMut(Step<'_>),
 ) -> Result<Model, Diagnostics> {
     let (mut model, problems) = solved(untyped, options);
-    observe(Step {
-        name: "read",
-        graph: &model.graph,
-        rules: None,
-    });
+    observe(Step { name: "read", graph: &model.graph, rules: None });
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -120,8 +108,8 @@ fn prepare(
     Ok(model)
 }
 
-/// The model with a type for every value, if need be of fewer sizes that vary than the file says or
-/// of more, or the problems that it has whatever the sizes.
+/// The model with a type for every value, if need be of fewer sizes that vary than the file says or of more,
+/// or the problems that it has whatever the sizes.
 fn solved(untyped: Untyped, options: &Options) -> (Model, Diagnostics) {
     let (model, problems, with_sizes) = inferred(&untyped, options);
     if problems.is_empty() {
@@ -169,8 +157,8 @@ fn contradicts(model: &Model) -> bool {
     })
 }
 
-/// The model with these sizes fixed to 1, and further ones as long as nothing else is wrong:
-/// exporters write a model whose ranks hang on sizes for the ones that they saw.
+/// The model with these sizes fixed to 1, and further ones as long as nothing else is wrong: exporters write
+/// a model whose ranks hang on sizes for the ones that they saw.
 fn with_ones(untyped: &Untyped, options: &Options, names: Vec<String>) -> Option<Model> {
     let mut options = options.clone();
     let before = options.dims.len();
@@ -179,9 +167,5 @@ fn with_ones(untyped: &Untyped, options: &Options, names: Vec<String>) -> Option
         return None;
     }
     let (model, problems) = untyped.typed(&options);
-    if problems.is_empty() {
-        Some(model)
-    } else {
-        with_ones(untyped, &options, problems.ones())
-    }
+    if problems.is_empty() { Some(model) } else { with_ones(untyped, &options, problems.ones()) }
 }

@@ -96,10 +96,7 @@ mod tests {
     use crate::proto::StringStringEntryProto;
 
     fn entry(key: &str, value: &str) -> StringStringEntryProto {
-        StringStringEntryProto {
-            key: key.to_owned(),
-            value: value.to_owned(),
-        }
+        StringStringEntryProto { key: key.to_owned(), value: value.to_owned() }
     }
 
     #[test]
@@ -114,8 +111,7 @@ mod tests {
         let metadata = Metadata::new(&message);
         assert_eq!((&*metadata.producer, metadata.version), ("hand", 3));
         assert_eq!(metadata.doc, "says \u{fffd}\n`it`");
-        let entries =
-            [("b", "1\u{202e}"), ("a", "")].map(|(key, value)| (key.into(), value.into()));
+        let entries = [("b", "1\u{202e}"), ("a", "")].map(|(key, value)| (key.into(), value.into()));
         assert_eq!(metadata.entries, entries);
         assert_eq!(metadata.omitted, 0);
     }

@@ -61,7 +61,5 @@ impl fmt::Display for Facts {
 /// A path in the model's folder for a file name in messages.
 pub fn display_name(path: &Path) -> String {
     let name = path.file_name().map(PathBuf::from);
-    name.unwrap_or_else(|| path.to_owned())
-        .display()
-        .to_string()
+    name.unwrap_or_else(|| path.to_owned()).display().to_string()
 }

@@ -118,14 +118,12 @@ impl Names {
         Dim::named(name)
     }
 
-    /// The type outside of a block that begins at `mark`: what holds others says nothing of sizes
-    /// that are named inside.
+    /// The type outside of a block that begins at `mark`: what holds others says nothing of sizes that are
+    /// named inside.
     pub fn outside(&self, mark: Mark, ty: &Type, inside: Option<&Symbol>) -> Type {
         match ty {
             Type::Tensor(_) => ty.clone(),
-            other => {
-                other.loosened(&mut |name| self.was_reserved_at(mark, name) && Some(name) != inside)
-            }
+            other => other.loosened(&mut |name| self.was_reserved_at(mark, name) && Some(name) != inside),
         }
     }
 
@@ -154,9 +152,7 @@ mod tests {
         names.doubt(["n".into()]);
         names.rewind(mark, &kept.symbols().into_iter().collect());
         assert!(names.is_reserved(&"n_2".into()) && !names.is_reserved(&"n_3".into()));
-        assert!(
-            names.was_reserved_at(mark, &"n".into()) && !names.was_reserved_at(mark, &"n_2".into())
-        );
+        assert!(names.was_reserved_at(mark, &"n".into()) && !names.was_reserved_at(mark, &"n_2".into()));
         assert_eq!(names.doubted().count(), 0);
         assert_eq!(names.fresh("n"), Dim::named("n_3"));
     }

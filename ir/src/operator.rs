@@ -15,8 +15,8 @@ pub trait Operator: fmt::Debug + Described + Any {
     /// Types, sizes and known values of the outputs.
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem>;
 
-    /// An expression for the outputs: one value, or a tuple of as many as the node names; control
-    /// flow leaves out those that nobody reads.
+    /// An expression for the outputs: one value, or a tuple of as many as the node names; control flow leaves
+    /// out those that nobody reads.
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem>;
 
     /// Whether the input at this position must be a host value.
@@ -34,8 +34,8 @@ pub trait Operator: fmt::Debug + Described + Any {
         self.runs_on_host()
     }
 
-    /// Whether its results are elements of its inputs, or zeros: what it does to strings, it does to
-    /// numbers that stand for them.
+    /// Whether its results are elements of its inputs, or zeros: what it does to strings, it does to numbers
+    /// that stand for them.
     fn moves(&self) -> bool {
         false
     }

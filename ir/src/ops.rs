@@ -59,8 +59,8 @@ pub struct Row {
 /// What rules and passes may rely on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Each element of the result depends on those at the same place of the inputs alone, which
-    /// broadcast as of version 7.
+    /// Each element of the result depends on those at the same place of the inputs alone, which broadcast as
+    /// of version 7.
     pub elementwise: bool,
     /// The order of two inputs does not matter.
     pub commutative: bool,
@@ -82,8 +82,8 @@ pub enum Width {
     /// In single precision: it sums, grows without bound, counts or compares.
     #[default]
     Single,
-    /// In single precision, as does what its operand is computed by: of an angle, of what is near zero, errors
-    /// count that are small beside what it was computed from.
+    /// In single precision, as does what its operand is computed by: of an angle, of what is near zero,
+    /// errors count that are small beside what it was computed from.
     Exact,
     /// In 16 bits where an operand is of 16 bits; sums, if any, are of single precision.
     Operands,
@@ -117,10 +117,7 @@ pub const fn row(name: &'static str, since: &'static [i64], read: Read) -> Row {
         name,
         since,
         read,
-        arity: Arity {
-            inputs: "r",
-            outputs: "r",
-        },
+        arity: Arity { inputs: "r", outputs: "r" },
         before: &[],
         removed: None,
         newer: &[],
@@ -184,10 +181,7 @@ impl Row {
     pub fn arity_at(&self, version: i64) -> Arity {
         let mut before = self.before.iter();
         let found = before.find(|(next, ..)| version < *next);
-        found.map_or(self.arity, |&(_, inputs, outputs)| Arity {
-            inputs,
-            outputs,
-        })
+        found.map_or(self.arity, |&(_, inputs, outputs)| Arity { inputs, outputs })
     }
 
     /// With results of each element alone, which a constructor may compute too.
@@ -319,11 +313,7 @@ fn rows(domain: &str, name: &str) -> &'static [&'static Row] {
 
 /// An operator as nodes name it.
 pub fn kind(domain: &str, name: &str) -> String {
-    if domain.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{domain}.{name}")
-    }
+    if domain.is_empty() { name.to_owned() } else { format!("{domain}.{name}") }
 }
 
 /// What rules and passes may rely on of an operator as nodes name it.
@@ -335,9 +325,7 @@ pub fn facts(kind: &str) -> Facts {
             (normalize::channels::KIND, normalize::channels::FACTS),
         ];
         let written = written.map(|(kind, facts)| (kind.to_owned(), facts));
-        rows.map(|row| (row.kind(), row.facts))
-            .chain(written)
-            .collect()
+        rows.map(|row| (row.kind(), row.facts)).chain(written).collect()
     });
     FACTS.get(kind).copied().unwrap_or_default()
 }

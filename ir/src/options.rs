@@ -47,9 +47,9 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether weights have the values of the file in every run, so that simplification may use
-    /// them. Otherwise initializers of floats of rank 1 and more are parameters, whose values no
-    /// inference, pass or emission reads.
+    /// Whether weights have the values of the file in every run, so that simplification may use them.
+    /// Otherwise initializers of floats of rank 1 and more are parameters, whose values no inference, pass or
+    /// emission reads.
     pub fn final_weights(&self) -> bool {
         self.weights == Weights::Embed && !self.training
     }
@@ -91,9 +91,7 @@ pub enum DeclaredShape {
 /// An operator as the compiler names it: `Relu` for `ai.onnx.Relu`, else with its domain.
 pub fn operator_name(written: &str) -> &str {
     let standard = written.strip_prefix("ai.onnx.");
-    standard
-        .filter(|name| !name.contains('.'))
-        .unwrap_or(written)
+    standard.filter(|name| !name.contains('.')).unwrap_or(written)
 }
 
 /// Outputs in place of those that the file lists; none are named where these stay.
@@ -127,11 +125,8 @@ pub enum Precision {
 
 impl Precision {
     /// Each as options spell it.
-    pub const ALL: [(&str, Precision); 3] = [
-        ("as-is", Precision::AsIs),
-        ("f16", Precision::F16),
-        ("bf16", Precision::Bf16),
-    ];
+    pub const ALL: [(&str, Precision); 3] =
+        [("as-is", Precision::AsIs), ("f16", Precision::F16), ("bf16", Precision::Bf16)];
 
     /// The type of 16 bits that takes the place of single precision.
     pub fn half(self) -> Option<DType> {

@@ -5,14 +5,10 @@ use std::collections::BTreeSet;
 use crate::elements::Elements;
 use crate::graph::{Block, Graph, Node, ValueId, Values};
 
-/// Decides which initializers are parameters: floats of rank 1 and more, unless shapes or control
-/// flow are computed from them. Where weights are not final, nobody gets to know their elements.
+/// Decides which initializers are parameters: floats of rank 1 and more, unless shapes or control flow are
+/// computed from them. Where weights are not final, nobody gets to know their elements.
 pub fn find(graph: &mut Graph, final_weights: bool) {
-    let mut cx = Steering {
-        values: &graph.values,
-        constants: BTreeSet::new(),
-        steering: BTreeSet::new(),
-    };
+    let mut cx = Steering { values: &graph.values, constants: BTreeSet::new(), steering: BTreeSet::new() };
     cx.note(&graph.body);
     cx.trace(&graph.body);
     let steering = cx.steering;

@@ -24,15 +24,9 @@ pub struct Step<'a> {
 }
 
 /// Everything between inference and code; `observe` sees the graph after each pass.
-pub fn run(
-    graph: &mut Graph,
-    names: &mut Names,
-    options: &Options,
-    observe: &mut dyn FnMut(Step<'_>),
-) {
+pub fn run(graph: &mut Graph, names: &mut Names, options: &Options, observe: &mut dyn FnMut(Step<'_>)) {
     let mut report = Report::default();
-    let mut done =
-        |name, graph: &Graph, rules: Option<&Report>| observe(Step { name, graph, rules });
+    let mut done = |name, graph: &Graph, rules: Option<&Report>| observe(Step { name, graph, rules });
     flow::simplify(graph);
     done("flow", graph, None);
     dead::remove(graph);

@@ -20,16 +20,8 @@ const DEEPEST: usize = 8;
 
 /// The graph with its types, sizes, known values and places.
 pub fn graph(graph: &Graph) -> String {
-    let mut printer = Printer {
-        values: &graph.values,
-        names: names(&graph.values),
-        text: String::new(),
-    };
-    let name = if graph.name.is_empty() {
-        "graph"
-    } else {
-        &graph.name
-    };
+    let mut printer = Printer { values: &graph.values, names: names(&graph.values), text: String::new() };
+    let name = if graph.name.is_empty() { "graph" } else { &graph.name };
     printer.header(name, &graph.body, 0);
     printer.constants(&graph.body);
     printer.nodes(&graph.body, 0);
@@ -73,11 +65,8 @@ fn names(values: &Values) -> BTreeMap<ValueId, String> {
     }
     let name = |(id, value): (ValueId, &Value)| {
         let unique = !value.name.is_empty() && seen.get(value.name.as_str()) == Some(&1);
-        let name = if unique {
-            quoted(&value.name)
-        } else {
-            format!("{}%{}", quoted(&value.name), id.number())
-        };
+        let name =
+            if unique { quoted(&value.name) } else { format!("{}%{}", quoted(&value.name), id.number()) };
         (id, name)
     };
     values.iter().map(name).collect()
@@ -85,11 +74,7 @@ fn names(values: &Values) -> BTreeMap<ValueId, String> {
 
 fn quoted(name: &str) -> String {
     let plain = |character: char| character.is_alphanumeric() || "_./:-".contains(character);
-    if name.chars().all(plain) {
-        name.to_owned()
-    } else {
-        format!("{name:?}")
-    }
+    if name.chars().all(plain) { name.to_owned() } else { format!("{name:?}") }
 }
 
 impl Printer<'_> {
@@ -169,25 +154,14 @@ impl Printer<'_> {
 
     fn node(&mut self, node: &Node, depth: usize) {
         let outputs: Vec<String> = node.outputs.iter().map(|id| self.optional(*id)).collect();
-        let inputs: Vec<&str> = node
-            .inputs
-            .iter()
-            .map(|id| id.map_or("", |id| self.name(id)))
-            .collect();
+        let inputs: Vec<&str> = node.inputs.iter().map(|id| id.map_or("", |id| self.name(id))).collect();
         let attributes = match self::attributes(node) {
             text if text.is_empty() => text,
             text => format!("<{text}> "),
         };
-        let mut line = format!(
-            "{} = {} {attributes}({})",
-            outputs.join(", "),
-            node.kind,
-            inputs.join(", ")
-        );
+        let mut line = format!("{} = {} {attributes}({})", outputs.join(", "), node.kind, inputs.join(", "));
         let known = node.outputs.iter().flatten();
-        let known: Vec<String> = known
-            .filter_map(|id| self.values[*id].known.peek().map(elements))
-            .collect();
+        let known: Vec<String> = known.filter_map(|id| self.values[*id].known.peek().map(elements)).collect();
         if !known.is_empty() {
             // Writing to a string cannot fail.
             let _ = write!(line, "  # {}", known.join(", "));
@@ -256,11 +230,7 @@ fn elements(known: &Known) -> String {
         Known::Ints(all) => list(all, ToString::to_string),
         // Nearly all of them were float32: their shortest text says all.
         Known::Floats(all) => list(all, |value| {
-            if f64::from(*value as f32) == *value {
-                (*value as f32).to_string()
-            } else {
-                value.to_string()
-            }
+            if f64::from(*value as f32) == *value { (*value as f32).to_string() } else { value.to_string() }
         }),
         Known::Bools(all) => list(all, ToString::to_string),
         Known::Strings(all) => list(all, |text| format!("{text:?}")),

@@ -107,8 +107,8 @@ pub struct NodeProto {
 
 /// A named constant of a node, or inside a function a reference to an attribute of the function.
 ///
-/// Scalars are optional because files of IR version 1 lack `type` and tell it by which field is
-/// there. A writer may leave out a zero: where `type` is given, an absent scalar is 0 or empty.
+/// Scalars are optional because files of IR version 1 lack `type` and tell it by which field is there. A
+/// writer may leave out a zero: where `type` is given, an absent scalar is 0 or empty.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct AttributeProto {
     #[prost(string, tag = "1")]
@@ -157,10 +157,7 @@ pub enum Setting {
 impl Setting {
     /// As the attribute of this name.
     pub fn named(&self, name: &str) -> AttributeProto {
-        let mut attribute = AttributeProto {
-            name: name.to_owned(),
-            ..AttributeProto::default()
-        };
+        let mut attribute = AttributeProto { name: name.to_owned(), ..AttributeProto::default() };
         attribute.r#type = Some(i32::from(match self {
             Setting::Int(value) => {
                 attribute.i = Some(*value);
@@ -227,8 +224,8 @@ pub enum AttributeType {
     TypeProtos = 14,
 }
 
-/// A model-local function; `attribute` names the attributes without a default value,
-/// `attribute_proto` holds those with one.
+/// A model-local function; `attribute` names the attributes without a default value, `attribute_proto` holds
+/// those with one.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct FunctionProto {
     #[prost(string, tag = "1")]
@@ -281,48 +278,27 @@ mod tests {
     /// Decodes on a thread with the smallest stack a caller may give us.
     fn decode_on_a_small_stack(file: Vec<u8>) -> Result<ModelProto, prost::DecodeError> {
         let thread = std::thread::Builder::new().stack_size(2 << 20);
-        thread
-            .spawn(|| ModelProto::decode(Bytes::from(file)))
-            .unwrap()
-            .join()
-            .unwrap()
+        thread.spawn(|| ModelProto::decode(Bytes::from(file))).unwrap().join().unwrap()
     }
 
     #[test]
     fn floats_of_an_attribute_are_read_packed_and_unpacked() {
         let unpacked = [0x3d, 0, 0, 0x80, 0x3f, 0x3d, 0, 0, 0, 0x40];
         let packed = [0x3a, 8, 0, 0, 0x80, 0x3f, 0, 0, 0, 0x40];
-        assert_eq!(
-            AttributeProto::decode(&unpacked[..]).unwrap().floats(),
-            [1.0, 2.0]
-        );
-        assert_eq!(
-            AttributeProto::decode(&packed[..]).unwrap().floats(),
-            [1.0, 2.0]
-        );
+        assert_eq!(AttributeProto::decode(&unpacked[..]).unwrap().floats(), [1.0, 2.0]);
+        assert_eq!(AttributeProto::decode(&packed[..]).unwrap().floats(), [1.0, 2.0]);
     }
 
     #[test]
     fn ints_of_an_attribute_are_read_packed_and_unpacked() {
-        assert_eq!(
-            AttributeProto::decode(&[0x40, 1, 0x40, 2][..])
-                .unwrap()
-                .ints(),
-            [1, 2]
-        );
-        assert_eq!(
-            AttributeProto::decode(&[0x42, 2, 1, 2][..]).unwrap().ints(),
-            [1, 2]
-        );
+        assert_eq!(AttributeProto::decode(&[0x40, 1, 0x40, 2][..]).unwrap().ints(), [1, 2]);
+        assert_eq!(AttributeProto::decode(&[0x42, 2, 1, 2][..]).unwrap().ints(), [1, 2]);
     }
 
     #[test]
     fn absent_scalars_differ_from_zero() {
         let attribute = AttributeProto::decode(&[0x18, 0][..]).unwrap();
-        assert_eq!(
-            (attribute.i, attribute.f, attribute.r#type),
-            (Some(0), None, None)
-        );
+        assert_eq!((attribute.i, attribute.f, attribute.r#type), (Some(0), None, None));
     }
 
     #[test]

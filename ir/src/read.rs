@@ -107,9 +107,7 @@ fn read_files(files: Files, options: &Options) -> Result<Untyped, Diagnostics> {
     };
     let unknown = outputs::choose(graph, &options.outputs);
     if !unknown.is_empty() {
-        unknown
-            .into_iter()
-            .for_each(|problem| diagnostics.push(problem));
+        unknown.into_iter().for_each(|problem| diagnostics.push(problem));
         return Err(diagnostics);
     }
     let graph = &*graph;
@@ -135,25 +133,13 @@ fn read_files(files: Files, options: &Options) -> Result<Untyped, Diagnostics> {
     let mut scope = Scope::new(reader.facts.opsets.clone());
     let body = reader.main(graph, &mut scope, options);
     reader.check_bindings();
-    let mut graph = Graph {
-        name: graph.name.clone(),
-        values: reader.values,
-        body,
-        training: options.training,
-    };
+    let mut graph =
+        Graph { name: graph.name.clone(), values: reader.values, body, training: options.training };
     let (names, facts, declared) = (reader.names, reader.facts, reader.declared);
     let declarations = reader.declarations;
     parameters::find(&mut graph, options.final_weights());
     custom::agree(&mut graph);
-    Ok(Untyped {
-        graph,
-        facts,
-        names,
-        declared,
-        declarations,
-        files: Rc::new(files),
-        problems: diagnostics,
-    })
+    Ok(Untyped { graph, facts, names, declared, declarations, files: Rc::new(files), problems: diagnostics })
 }
 
 impl<'a> Reader<'a> {
@@ -218,9 +204,7 @@ impl<'a> Reader<'a> {
         scope: &mut Scope<'_>,
         block: &mut Block,
     ) -> Result<(), Problem> {
-        let found = scope
-            .opset(domain)
-            .and_then(|opset| ops::find(domain, &proto.op_type, opset));
+        let found = scope.opset(domain).and_then(|opset| ops::find(domain, &proto.op_type, opset));
         let known = ops::find(domain, &proto.op_type, NEWEST_OPSET).is_some();
         let is_bound = !known && self.is_bound(domain, &proto.op_type);
         let key = (domain.to_owned(), proto.op_type.clone());
@@ -244,31 +228,20 @@ impl<'a> Reader<'a> {
         })?;
         newest(domain, scope.opset(domain))?;
         if let Some((version, instead)) = removed {
-            return Err(unknown::removed(
-                &kind(domain, &proto.op_type),
-                version,
-                instead,
-            ));
+            return Err(unknown::removed(&kind(domain, &proto.op_type), version, instead));
         }
         arity::check(proto, row.arity_at(version), scope)?;
         let list = scope.resolve(&proto.attribute);
         if self.facts.ir_version > FIRST_IR {
             attributes::have_types(&list)?;
         }
-        list.iter()
-            .try_for_each(|(name, _)| row.has_attribute(name, version))?;
+        list.iter().try_for_each(|(name, _)| row.has_attribute(name, version))?;
         let attributes = Attributes::new(list.clone(), self.files, version)
             .with_arity(proto.input.len(), proto.output.len())
             .with_first_output(proto.output.first().is_some_and(|name| !name.is_empty()));
         let operator = (row.read)(&attributes)?;
         attributes.finish()?;
-        self.push(
-            (domain, version, operator),
-            attributes,
-            (proto, &list),
-            scope,
-            block,
-        )
+        self.push((domain, version, operator), attributes, (proto, &list), scope, block)
     }
 
     /// Adds a node whose operator is read.
@@ -287,13 +260,10 @@ impl<'a> Reader<'a> {
             inputs.push(Some(self.constant(name, weight)));
         }
         let blocks = self.blocks(list, scope)?;
-        let outputs = proto.output.iter().map(|name| {
-            if name.is_empty() {
-                None
-            } else {
-                Some(self.define(name, scope))
-            }
-        });
+        let outputs = proto
+            .output
+            .iter()
+            .map(|name| if name.is_empty() { None } else { Some(self.define(name, scope)) });
         let mut outputs: Vec<Option<ValueId>> = outputs.collect();
         // The parts of a split are counted, others behind the last name say nothing.
         while proto.op_type != "Split" && outputs.last() == Some(&None) {
@@ -322,9 +292,7 @@ impl<'a> Reader<'a> {
         for (name, attribute) in list {
             if let Some(graph) = attribute.g.as_deref() {
                 if self.depth >= DEEPEST {
-                    return Err(Problem::new(format!(
-                        "graphs are nested more than {DEEPEST} deep"
-                    )));
+                    return Err(Problem::new(format!("graphs are nested more than {DEEPEST} deep")));
                 }
                 self.depth += 1;
                 let mut inner = scope.nested();
@@ -378,10 +346,7 @@ impl<'a> Reader<'a> {
     }
 
     fn define(&mut self, name: &str, scope: &mut Scope<'_>) -> ValueId {
-        let id = self.values.push(Value {
-            name: scope.value_name(name),
-            ..Value::default()
-        });
+        let id = self.values.push(Value { name: scope.value_name(name), ..Value::default() });
         scope.define(name, id);
         id
     }

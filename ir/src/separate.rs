@@ -21,23 +21,16 @@ type Places = BTreeMap<(String, usize), String>;
 /// After so many attempts names are left as they are.
 const MOST: usize = 4;
 
-/// The model with names of their own for sizes that need not be equal; `infer` gives it under
-/// other options, if it has no problems then.
-pub fn separate(
-    model: Model,
-    options: &Options,
-    infer: impl Fn(&Options) -> Option<Model>,
-) -> Model {
+/// The model with names of their own for sizes that need not be equal; `infer` gives it under other options,
+/// if it has no problems then.
+pub fn separate(model: Model, options: &Options, infer: impl Fn(&Options) -> Option<Model>) -> Model {
     let mut classes = Classes::new(&model, options);
     for _ in 0..MOST {
         if classes.is_one_each() {
             return model;
         }
         let names = classes.names(&model);
-        let renamed = Options {
-            names: classes.places(&names),
-            ..options.clone()
-        };
+        let renamed = Options { names: classes.places(&names), ..options.clone() };
         let Some(separate) = infer(&renamed) else {
             return model;
         };
@@ -49,27 +42,19 @@ pub fn separate(
             .zip(&classes.all)
             .map(|(name, class)| (Symbol::from(name.as_str()), class.name.clone()))
             .collect();
-        let comparison = Comparison {
-            merged: &model.graph.values,
-            separate: &separate.graph.values,
-            original: &original,
-        };
+        let comparison =
+            Comparison { merged: &model.graph.values, separate: &separate.graph.values, original: &original };
         let mut together = Vec::new();
         comparison.block(&separate.graph.body, &mut together);
         if together.is_empty() {
-            return if comparison.all_alike() {
-                separate
-            } else {
-                model
-            };
+            return if comparison.all_alike() { separate } else { model };
         }
         classes.join(&names, &together);
     }
     model
 }
 
-/// The model with a name for each size of each input, where by the names of the file it contradicts
-/// itself.
+/// The model with a name for each size of each input, where by the names of the file it contradicts itself.
 pub fn separate_all(
     model: &Model,
     options: &Options,
@@ -80,10 +65,7 @@ pub fn separate_all(
         return None;
     }
     let names = classes.names(model);
-    infer(&Options {
-        names: classes.places(&names),
-        ..options.clone()
-    })
+    infer(&Options { names: classes.places(&names), ..options.clone() })
 }
 
 /// Sizes of one name that are assumed to be equal.
@@ -115,10 +97,7 @@ impl Classes {
             for (axis, dim) in tensor.shape.iter().enumerate() {
                 if let Some(name) = dim.name() {
                     *counts.entry(name.clone()).or_default() += 1;
-                    all.push(Class {
-                        name: name.clone(),
-                        places: vec![(value.name.clone(), axis)],
-                    });
+                    all.push(Class { name: name.clone(), places: vec![(value.name.clone(), axis)] });
                 }
             }
         }
@@ -153,9 +132,7 @@ impl Classes {
             if count > 1 {
                 name = format!("{}_{count}", class.name);
             }
-            while used.contains(&name)
-                || count > 1 && model.names.is_reserved(&name.as_str().into())
-            {
+            while used.contains(&name) || count > 1 && model.names.is_reserved(&name.as_str().into()) {
                 count += 1;
                 name = format!("{}_{count}", class.name);
             }
@@ -209,10 +186,7 @@ impl Classes {
 fn root(first: &mut [usize], mut at: usize) -> usize {
     while let Some(&next) = first.get(at).filter(|&&next| next != at) {
         let beyond = first.get(next).copied().unwrap_or(next);
-        first
-            .get_mut(at)
-            .into_iter()
-            .for_each(|slot| *slot = beyond);
+        first.get_mut(at).into_iter().for_each(|slot| *slot = beyond);
         at = next;
     }
     at
@@ -229,34 +203,16 @@ mod tests {
     fn check_with(text: &str, inputs: &[(&str, &[&str])], expected: Expect) {
         let text = format!("<ir_version: 10, opset_import: [\"\": 21]> g {text}");
         let model = crate::text::model(&text).unwrap().encode_to_vec();
-        let named = |names: &[&str]| {
-            names
-                .iter()
-                .map(|name| Size::Named(name.to_string()))
-                .collect()
-        };
-        let inputs = inputs
-            .iter()
-            .map(|(name, sizes)| (name.to_string(), named(sizes)));
-        let options = Options {
-            inputs: inputs.collect(),
-            ..Options::default()
-        };
+        let named = |names: &[&str]| names.iter().map(|name| Size::Named(name.to_string())).collect();
+        let inputs = inputs.iter().map(|(name, sizes)| (name.to_string(), named(sizes)));
+        let options = Options { inputs: inputs.collect(), ..Options::default() };
         let model = crate::load_bytes(model.into(), &options).unwrap();
         let graph = &model.graph;
         let ty = |id: &crate::graph::ValueId| {
-            graph.values[*id]
-                .ty
-                .as_ref()
-                .map_or(String::new(), ToString::to_string)
+            graph.values[*id].ty.as_ref().map_or(String::new(), ToString::to_string)
         };
-        let list =
-            |ids: &[crate::graph::ValueId]| ids.iter().map(ty).collect::<Vec<_>>().join(", ");
-        expected.assert_eq(&format!(
-            "{} -> {}",
-            list(&graph.body.inputs),
-            list(&graph.body.outputs)
-        ));
+        let list = |ids: &[crate::graph::ValueId]| ids.iter().map(ty).collect::<Vec<_>>().join(", ");
+        expected.assert_eq(&format!("{} -> {}", list(&graph.body.inputs), list(&graph.body.outputs)));
     }
 
     #[track_caller]
@@ -308,9 +264,7 @@ mod tests {
         check(
             "(float[N, N] a, float[N, N] b, float[N] c) => (float[x, y] y, float[z] \
                  z) { y = Add (a, b) z = Neg (c) }",
-            expect![
-                "float32[N, N_2], float32[N, N_2], float32[N_3] -> float32[N, N_2], float32[N_3]"
-            ],
+            expect!["float32[N, N_2], float32[N, N_2], float32[N_3] -> float32[N, N_2], float32[N_3]"],
         );
     }
 
@@ -337,9 +291,7 @@ mod tests {
         check(
             "(float[N] a, float[N] b, float[N_2] c) => (float[x] y, float[x] z, \
                  float[w] w) { y = Neg (a) z = Relu (b) w = Neg (c) }",
-            expect![
-                "float32[N], float32[N_3], float32[N_2] -> float32[N], float32[N_3], float32[N_2]"
-            ],
+            expect!["float32[N], float32[N_3], float32[N_2] -> float32[N], float32[N_3], float32[N_2]"],
         );
     }
 }

@@ -8,8 +8,8 @@ use crate::emit::Item;
 use crate::options::Options;
 use crate::print;
 
-/// Compares the graph of a model in ONNX's text syntax, or its problems, with what is expected.
-/// A text without a header is of opset 21.
+/// Compares the graph of a model in ONNX's text syntax, or its problems, with what is expected. A text
+/// without a header is of opset 21.
 #[track_caller]
 pub fn check(text: &str, expected: Expect) {
     let text = if text.trim_start().starts_with('<') {
@@ -22,10 +22,7 @@ pub fn check(text: &str, expected: Expect) {
         Err(error) => panic!("{error}"),
     };
     // What rules make of it is their own tests' matter.
-    let options = Options {
-        simplify: false,
-        ..Options::default()
-    };
+    let options = Options { simplify: false, ..Options::default() };
     let shown = match crate::load_bytes(model.into(), &options) {
         Ok(model) => print::graph(&model.graph),
         Err(problems) => problems.report("model"),
@@ -37,10 +34,7 @@ pub fn check(text: &str, expected: Expect) {
 #[track_caller]
 pub fn named(graphs: &[&str], expected: Expect) {
     let opsets = r#"["" : 25, "ai.onnx.ml" : 3, "com.microsoft" : 1]"#;
-    let options = Options {
-        simplify: false,
-        ..Options::default()
-    };
+    let options = Options { simplify: false, ..Options::default() };
     let item = Item {
         attributes: Default::default(),
         visibility: Default::default(),
@@ -73,8 +67,7 @@ pub fn named(graphs: &[&str], expected: Expect) {
 /// What is wrong with each of these graphs, which may have operators of every domain: a line each.
 #[track_caller]
 pub fn problems(graphs: &[&str], expected: Expect) {
-    let opsets =
-        r#"["" : 22, "ai.onnx.ml" : 1, "com.microsoft" : 1, "ai.onnx.preview.training" : 1]"#;
+    let opsets = r#"["" : 22, "ai.onnx.ml" : 1, "com.microsoft" : 1, "ai.onnx.preview.training" : 1]"#;
     let mut shown = String::new();
     for graph in graphs {
         let text = if graph.starts_with('<') {
@@ -99,8 +92,5 @@ pub fn problems(graphs: &[&str], expected: Expect) {
 /// As [`check`], with operators of `ai.onnx.ml`.
 pub fn ml(graph: &str, expected: Expect) {
     let opsets = r#"["" : 21, "ai.onnx.ml" : 1]"#;
-    check(
-        &format!("<ir_version: 10, opset_import: {opsets}> {graph}"),
-        expected,
-    );
+    check(&format!("<ir_version: 10, opset_import: {opsets}> {graph}"), expected);
 }

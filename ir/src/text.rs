@@ -54,11 +54,7 @@ pub fn graph(text: &str) -> Result<GraphProto, Error> {
 
 impl std::fmt::Display for Error {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Error {
-            line,
-            column,
-            message,
-        } = self;
+        let Error { line, column, message } = self;
         write!(formatter, "line {line}, column {column}: {message}")
     }
 }
@@ -106,9 +102,7 @@ mod tests {
     #[test]
     fn no_change_of_one_character_panics() {
         for (start, old) in EVERYTHING.char_indices() {
-            for new in [
-                "", "\"", "\\", "é", "-", "9", "<", "{", "[", "(", "=", ".", "@", "\0",
-            ] {
+            for new in ["", "\"", "\\", "é", "-", "9", "<", "{", "[", "(", "=", ".", "@", "\0"] {
                 let end = start + old.len_utf8();
                 let _ = model(&[&EVERYTHING[..start], new, &EVERYTHING[end..]].concat());
             }
@@ -124,18 +118,9 @@ mod tests {
         };
         let parse = move |depth| {
             let thread = std::thread::Builder::new().stack_size(2 << 20);
-            thread
-                .spawn(move || graph(&nested(depth)))
-                .unwrap()
-                .join()
-                .unwrap()
+            thread.spawn(move || graph(&nested(depth))).unwrap().join().unwrap()
         };
         assert!(parse(32).is_ok());
-        assert!(
-            parse(100_000)
-                .unwrap_err()
-                .message
-                .contains("nested deeper")
-        );
+        assert!(parse(100_000).unwrap_err().message.contains("nested deeper"));
     }
 }

@@ -70,13 +70,11 @@ impl TensorType {
 
     /// The number of elements, when every size is known.
     pub fn count(&self) -> Option<usize> {
-        self.shape
-            .iter()
-            .try_fold(1usize, |count, dim| count.checked_mul(dim.fixed()?))
+        self.shape.iter().try_fold(1usize, |count, dim| count.checked_mul(dim.fixed()?))
     }
 
-    /// Whether a computer could hold it, as far as its sizes are known: none is negative, and
-    /// neither one nor their product is beyond any memory. Arithmetic on sizes that fit is safe.
+    /// Whether a computer could hold it, as far as its sizes are known: none is negative, and neither one nor
+    /// their product is beyond any memory. Arithmetic on sizes that fit is safe.
     pub fn fits(&self) -> bool {
         let mut numbers = self.shape.iter().filter_map(Dim::number);
         let product = numbers.try_fold(1i64, |product, size| match size {
@@ -88,9 +86,7 @@ impl TensorType {
 
     /// The number of elements as a size.
     pub fn elements(&self) -> Option<Dim> {
-        self.shape
-            .iter()
-            .try_fold(Dim::from(1), |count, dim| count.mul(dim))
+        self.shape.iter().try_fold(Dim::from(1), |count, dim| count.mul(dim))
     }
 }
 
@@ -149,10 +145,9 @@ impl Known {
     pub fn whole(&self) -> Option<Vec<Dim>> {
         match self {
             Known::Ints(values) => Some(values.clone()),
-            Known::Floats(values) => values
-                .iter()
-                .map(|&value| (value.fract() == 0.0).then(|| Dim::from(value as i64)))
-                .collect(),
+            Known::Floats(values) => {
+                values.iter().map(|&value| (value.fract() == 0.0).then(|| Dim::from(value as i64))).collect()
+            }
             _ => None,
         }
     }
@@ -160,10 +155,7 @@ impl Known {
     /// The elements at these positions, `None` when one is outside.
     pub fn pick(&self, positions: &[usize]) -> Option<Known> {
         fn at<T: Clone>(values: &[T], positions: &[usize]) -> Option<Vec<T>> {
-            positions
-                .iter()
-                .map(|&at| values.get(at).cloned())
-                .collect()
+            positions.iter().map(|&at| values.get(at).cloned()).collect()
         }
         Some(match self {
             Known::Ints(values) => Known::Ints(at(values, positions)?),
@@ -197,11 +189,7 @@ impl fmt::Display for TensorType {
             let before = if at == 0 { "[" } else { ", " };
             write!(f, "{before}{dim}")?;
         }
-        if self.shape.is_empty() {
-            Ok(())
-        } else {
-            f.write_str("]")
-        }
+        if self.shape.is_empty() { Ok(()) } else { f.write_str("]") }
     }
 }
 

@@ -48,18 +48,12 @@ impl Weight {
 
     /// The number of elements, `None` when it overflows.
     pub fn count(&self) -> Option<usize> {
-        self.sizes
-            .iter()
-            .try_fold(1usize, |count, &size| count.checked_mul(size))
+        self.sizes.iter().try_fold(1usize, |count, &size| count.checked_mul(size))
     }
 
     /// The elements, when they are few and of a type the compiler reckons with.
     pub fn known(&self) -> Option<Known> {
-        if self.count()? <= TINY {
-            self.elements()
-        } else {
-            None
-        }
+        if self.count()? <= TINY { self.elements() } else { None }
     }
 
     /// The elements, however many, when they are of a type the compiler reckons with.
@@ -117,9 +111,7 @@ impl Weight {
             while !bytes.is_empty() && strings.len() <= count {
                 let (_, wire) = encoding::decode_key(&mut bytes).ok()?;
                 let length = usize::try_from(encoding::decode_varint(&mut bytes).ok()?).ok()?;
-                let text = bytes
-                    .get(..length)
-                    .filter(|_| wire == WireType::LengthDelimited)?;
+                let text = bytes.get(..length).filter(|_| wire == WireType::LengthDelimited)?;
                 strings.push(String::from_utf8_lossy(text).into_owned());
                 bytes = bytes.get(length..)?;
             }
@@ -133,12 +125,7 @@ impl Weight {
     }
 
     fn raw_bits(&self, count: usize) -> Option<Vec<u64>> {
-        let bytes: Vec<u8> = self
-            .parts
-            .iter()
-            .flat_map(|part| &part.bytes)
-            .copied()
-            .collect();
+        let bytes: Vec<u8> = self.parts.iter().flat_map(|part| &part.bytes).copied().collect();
         let width = self.dtype.bits() as usize;
         if width < 8 {
             let per_byte = 8usize.checked_div(width)?;
@@ -195,11 +182,7 @@ fn number(wire: WireType, bytes: &mut &[u8]) -> Option<u64> {
 fn extend(bits: u64, width: u32, signed: bool) -> i64 {
     let shift = 64u32.saturating_sub(width);
     let high = bits.wrapping_shl(shift);
-    if signed {
-        (high as i64).wrapping_shr(shift)
-    } else {
-        high.wrapping_shr(shift) as i64
-    }
+    if signed { (high as i64).wrapping_shr(shift) } else { high.wrapping_shr(shift) as i64 }
 }
 
 fn float(dtype: DType, bits: u64) -> Option<f64> {
@@ -221,11 +204,7 @@ mod tests {
             dtype,
             sizes: vec![count],
             encoding,
-            parts: vec![Part {
-                file: 0,
-                start: 0,
-                bytes: Bytes::from_static(bytes),
-            }],
+            parts: vec![Part { file: 0, start: 0, bytes: Bytes::from_static(bytes) }],
         }
     }
 

@@ -22,15 +22,9 @@ fn hunks(document: &str) -> Vec<Hunk<'_>> {
             "```" => inside = false,
             _ if !inside || line.starts_with("--- ") => {}
             _ if line.starts_with("+++ b/") => file = &line[6..],
-            _ if line.starts_with("@@") => hunks.push(Hunk {
-                file,
-                lines: Vec::new(),
-                adds: false,
-            }),
+            _ if line.starts_with("@@") => hunks.push(Hunk { file, lines: Vec::new(), adds: false }),
             _ => {
-                let hunk = hunks
-                    .last_mut()
-                    .expect("a diff begins with a file and a hunk");
+                let hunk = hunks.last_mut().expect("a diff begins with a file and a hunk");
                 if let Some(added) = line.strip_prefix('+') {
                     hunk.lines.push(added);
                     hunk.adds = true;

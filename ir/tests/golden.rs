@@ -90,10 +90,7 @@ fn a_long_graph_in_blocks() {
 #[test]
 fn weights_that_modules_share() {
     let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ui-tests/models/training");
-    let options = Options {
-        training: true,
-        ..Options::default()
-    };
+    let options = Options { training: true, ..Options::default() };
     let model = models.join("shared_blocks.onnx");
     compare("shared_blocks", &model, &options);
 }
@@ -144,10 +141,7 @@ fn compare(name: &str, model: &Path, options: &Options) {
     }
     let expected = fs::read_to_string(&path).unwrap_or_default();
     let (expected, code) = (expected.lines(), code.lines());
-    let line = expected
-        .clone()
-        .zip(code.clone())
-        .position(|(expected, made)| expected != made);
+    let line = expected.clone().zip(code.clone()).position(|(expected, made)| expected != made);
     let line = line.or_else(|| (expected.clone().count() != code.clone().count()).then_some(0));
     if let Some(line) = line {
         let around = |lines: std::str::Lines<'_>| {
@@ -180,7 +174,5 @@ fn read(name: &str) -> String {
 }
 
 fn golden(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/golden")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
 }

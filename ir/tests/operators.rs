@@ -38,17 +38,9 @@ fn schemas() -> Vec<Schema> {
         let domain = words.next()?;
         let (domain, name) = (if domain == "ai.onnx" { "" } else { domain }, words.next()?);
         let row = ops::all().find(|row| row.domain == domain && row.name == name)?;
-        Some(Schema {
-            row,
-            version: words.next()?.parse().unwrap(),
-            words: words.collect(),
-        })
+        Some(Schema { row, version: words.next()?.parse().unwrap(), words: words.collect() })
     };
-    STANDARD
-        .lines()
-        .chain(MICROSOFT.lines())
-        .filter_map(schema)
-        .collect()
+    STANDARD.lines().chain(MICROSOFT.lines()).filter_map(schema).collect()
 }
 
 /// Operators of which we do not take the last input: the lengths of queries of GroupQueryAttention.
@@ -57,20 +49,11 @@ const FEWER: [&str; 1] = ["GroupQueryAttention"];
 #[test]
 fn inputs_and_outputs_are_those_of_the_standard() {
     let mut compared = 0;
-    for Schema {
-        row,
-        version,
-        words,
-    } in schemas()
-    {
+    for Schema { row, version, words } in schemas() {
         let name = format!("{} version {version}", row.kind());
         let signs = |signs: &'static str| if signs == "-" { "" } else { signs };
         match words[..] {
-            ["deprecated"] => assert_eq!(
-                row.removed.map(|(version, _)| version),
-                Some(version),
-                "{name}"
-            ),
+            ["deprecated"] => assert_eq!(row.removed.map(|(version, _)| version), Some(version), "{name}"),
             [inputs, outputs, ..] => {
                 let arity = row.arity_at(version);
                 let inputs = signs(inputs);
@@ -78,11 +61,7 @@ fn inputs_and_outputs_are_those_of_the_standard() {
                     true => inputs.get(..arity.inputs.len()).unwrap_or(inputs),
                     false => inputs,
                 };
-                assert_eq!(
-                    (arity.inputs, arity.outputs),
-                    (inputs, signs(outputs)),
-                    "{name}"
-                );
+                assert_eq!((arity.inputs, arity.outputs), (inputs, signs(outputs)), "{name}");
                 assert!(row.since.contains(&version), "{name}");
                 compared += 1;
             }
@@ -97,22 +76,15 @@ fn attributes_are_those_of_the_version() {
     let all = schemas();
     let attributes = |schema: &Schema| -> BTreeSet<(&'static str, &'static str)> {
         let words = schema.words.iter().skip(2);
-        words
-            .filter_map(|word| word.trim_end_matches('!').split_once(':'))
-            .collect()
+        words.filter_map(|word| word.trim_end_matches('!').split_once(':')).collect()
     };
     let files = Files::memory(Bytes::new());
     let (mut accepted, mut tried) = (Vec::new(), 0);
     for schema in all.iter().filter(|schema| schema.words != ["deprecated"]) {
         let own = attributes(schema);
-        let others = all
-            .iter()
-            .filter(|other| other.row.kind() == schema.row.kind());
+        let others = all.iter().filter(|other| other.row.kind() == schema.row.kind());
         let others: BTreeSet<_> = others.flat_map(attributes).collect();
-        for (name, kind) in others
-            .iter()
-            .filter(|(name, _)| !own.iter().any(|(own, _)| own == name))
-        {
+        for (name, kind) in others.iter().filter(|(name, _)| !own.iter().any(|(own, _)| own == name)) {
             let Some(attribute) = attribute(name, kind) else {
                 continue;
             };
@@ -128,11 +100,7 @@ fn attributes_are_those_of_the_version() {
                 Err(_) => read.is_ok() || !read.is_err_and(about),
             };
             if has.is_ok() && !refused {
-                accepted.push(format!(
-                    "{} version {}: {name}",
-                    schema.row.kind(),
-                    schema.version
-                ));
+                accepted.push(format!("{} version {}: {name}", schema.row.kind(), schema.version));
             }
         }
     }
@@ -166,11 +134,7 @@ fn elementwise_operators_have_decided_their_facts() {
             (facts.width == Width::Operands, "follows"),
             (facts.width == Width::Exact, "exact"),
         ];
-        let names: Vec<&str> = all
-            .iter()
-            .filter(|(is, _)| *is)
-            .map(|(_, name)| *name)
-            .collect();
+        let names: Vec<&str> = all.iter().filter(|(is, _)| *is).map(|(_, name)| *name).collect();
         table.push_str(&format!("{}: {}\n", row.kind(), names.join(", ")));
     }
     expect![[r#"

@@ -6,77 +6,31 @@ use onnx_embed_ir::proto::{AttributeType, ModelProto, TensorProto};
 use onnx_embed_ir::{load_bytes, text};
 use prost::Message;
 
-const HEADER: &str =
-    r#"<ir_version: 10, opset_import: ["": 21, "ai.onnx.ml": 5, "com.microsoft": 1]> g "#;
+const HEADER: &str = r#"<ir_version: 10, opset_import: ["": 21, "ai.onnx.ml": 5, "com.microsoft": 1]> g "#;
 
 /// The contradiction, and the model.
 const REFUSED: &[(&str, &str)] = &[
     ("dropin", "(float[2] x) => (float[2] y) { y = Add (x) }"),
     ("dropin", "(float[2] x) => (float[2] y) { y = PRelu (x) }"),
-    (
-        "dropin",
-        "(float[2, 2] x) => (float[2, 2] y) { y = MatMul (x) }",
-    ),
+    ("dropin", "(float[2, 2] x) => (float[2, 2] y) { y = MatMul (x) }"),
     ("addin", "(float[2] x) => (float[2] y) { y = Relu (x, x) }"),
-    (
-        "addin",
-        r#"(float[2] x) => (float[2] y) { y = Relu (x, "") }"#,
-    ),
+    ("addin", r#"(float[2] x) => (float[2] y) { y = Relu (x, "") }"#),
     ("addout", "(float[2] x) => (float[2] y) { y, z = Relu (x) }"),
-    (
-        "subswap",
-        "(float[2] x) => (float[2] y) { y = Neg <body = b () => (float[2] z) { z = Abs (x) }> (x) }",
-    ),
+    ("subswap", "(float[2] x) => (float[2] y) { y = Neg <body = b () => (float[2] z) { z = Abs (x) }> (x) }"),
     ("outs", "(float[2] x) => (float[3] y) { y = Relu (x) }"),
     ("outs", "(float[2] x) => (double[2] y) { y = Relu (x) }"),
-    (
-        "rewire",
-        "(float[2] x) => (float[2] y) <float[1, 2] z> { z = Relu (x) y = Neg (z) }",
-    ),
-    (
-        "rewire",
-        "(float[2] x) => (float[2] y) <int32[2] z> { z = Relu (x) y = Neg (z) }",
-    ),
-    (
-        "indim",
-        "(float[2] x, float[3] w) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }",
-    ),
-    (
-        "indim",
-        "(float[-9223372036854775808] x) => (float[n] y) { y = Relu (x) }",
-    ),
-    (
-        "optype",
-        "(float[4] x, int64[1] k) => (float[k] y) { y = TopK (x, k) }",
-    ),
-    (
-        "optype",
-        "(float[4] x, int64[1] a, float[1] s) => (float[n] y) { y = Slice (x, a, a, a, s) }",
-    ),
-    (
-        "optype",
-        "(float[4] x, float[2] s) => (float[n] y, float[m] z) { y, z = Split (x, s) }",
-    ),
-    (
-        "opset",
-        "(float[2] x, float[1] s) => (float[n] y) { y = Upsample (x, s) }",
-    ),
-    (
-        "opset",
-        "(float[4] x, int64[2] i, float[2] u) => (float[4] y) { y = Scatter (x, i, u) }",
-    ),
-    (
-        "opset",
-        "(float[n, 2] x) => (float[n, 1] y) { y = ai.onnx.ml.TreeEnsembleRegressor (x) }",
-    ),
-    (
-        "opset",
-        "(float[2] x) => (float[2] y) { y = Relu <consumed_inputs = [0]> (x) }",
-    ),
-    (
-        "attr value",
-        "(float[2] x) => (float[2] y) { y = LeakyRelu <alpha = 1> (x) }",
-    ),
+    ("rewire", "(float[2] x) => (float[2] y) <float[1, 2] z> { z = Relu (x) y = Neg (z) }"),
+    ("rewire", "(float[2] x) => (float[2] y) <int32[2] z> { z = Relu (x) y = Neg (z) }"),
+    ("indim", "(float[2] x, float[3] w) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }"),
+    ("indim", "(float[-9223372036854775808] x) => (float[n] y) { y = Relu (x) }"),
+    ("optype", "(float[4] x, int64[1] k) => (float[k] y) { y = TopK (x, k) }"),
+    ("optype", "(float[4] x, int64[1] a, float[1] s) => (float[n] y) { y = Slice (x, a, a, a, s) }"),
+    ("optype", "(float[4] x, float[2] s) => (float[n] y, float[m] z) { y, z = Split (x, s) }"),
+    ("opset", "(float[2] x, float[1] s) => (float[n] y) { y = Upsample (x, s) }"),
+    ("opset", "(float[4] x, int64[2] i, float[2] u) => (float[4] y) { y = Scatter (x, i, u) }"),
+    ("opset", "(float[n, 2] x) => (float[n, 1] y) { y = ai.onnx.ml.TreeEnsembleRegressor (x) }"),
+    ("opset", "(float[2] x) => (float[2] y) { y = Relu <consumed_inputs = [0]> (x) }"),
+    ("attr value", "(float[2] x) => (float[2] y) { y = LeakyRelu <alpha = 1> (x) }"),
 ];
 
 /// What is wrong with a model, or `fine`.
@@ -137,20 +91,10 @@ fn damaged_messages_are_refused() {
         }
     };
     check("attribute without a type", model(leaky), &attribute(None));
-    check(
-        "attribute of no type",
-        model(leaky),
-        &attribute(Some(AttributeType::Undefined as i32)),
-    );
-    check(
-        "attribute of another type",
-        model(leaky),
-        &attribute(Some(AttributeType::Int as i32)),
-    );
+    check("attribute of no type", model(leaky), &attribute(Some(AttributeType::Undefined as i32)));
+    check("attribute of another type", model(leaky), &attribute(Some(AttributeType::Int as i32)));
     check("an output more, without a name", model(leaky), &|model| {
-        model.graph.as_mut().unwrap().node[0]
-            .output
-            .push(String::new());
+        model.graph.as_mut().unwrap().node[0].output.push(String::new());
     });
     let initializer = |change: fn(&mut TensorProto)| {
         move |model: &mut ModelProto| change(&mut model.graph.as_mut().unwrap().initializer[0])
@@ -181,11 +125,7 @@ fn damaged_messages_are_refused() {
             };
         }),
     );
-    check(
-        "no type",
-        model(add),
-        &initializer(|tensor| tensor.data_type = 0),
-    );
+    check("no type", model(add), &initializer(|tensor| tensor.data_type = 0));
     expect![[r#"
         attribute without a type: attribute `alpha` has no type
         attribute of no type: attribute `alpha` has no type

@@ -17,16 +17,13 @@ use onnx_embed_ir::options::Options;
 /// rustc's stack is good for about a thousand levels.
 const DEEPEST: usize = 200;
 
-/// What is wrong with the expansions of a model with and without simplification, `None` where the
-/// compiler refuses the model.
+/// What is wrong with the expansions of a model with and without simplification, `None` where the compiler
+/// refuses the model.
 fn faults(model: &dyn Fn(&Options) -> Option<Model>) -> Option<Vec<String>> {
     let mut faults = Vec::new();
     let mut before = None;
     for simplify in [true, false] {
-        let options = Options {
-            simplify,
-            ..Options::default()
-        };
+        let options = Options { simplify, ..Options::default() };
         let item = Item {
             attributes: Default::default(),
             visibility: quote::quote!(pub),

@@ -64,17 +64,13 @@ fn small_models_have_the_parameters_of_their_files() {
     }
 }
 
-/// Compares what the expansion of a model has with its file, with and without simplification, and
-/// returns how many parameters there are.
+/// Compares what the expansion of a model has with its file, with and without simplification, and returns how
+/// many parameters there are.
 fn check(path: &Path) -> usize {
     let model = ModelProto::decode(fs::read(path).unwrap().as_slice()).unwrap();
     let expected = initializers(model.graph.as_ref().unwrap());
     for simplify in [true, false] {
-        let options = Options {
-            training: true,
-            simplify,
-            ..Options::default()
-        };
+        let options = Options { training: true, simplify, ..Options::default() };
         check_expansion(path, &options, &expected);
     }
     expected.len()
@@ -159,11 +155,7 @@ fn listed(tokens: &TokenStream) -> Vec<String> {
 }
 
 /// How often constructors name each weight.
-fn constructors(
-    tokens: &TokenStream,
-    names: &BTreeSet<String>,
-    counts: &mut BTreeMap<String, usize>,
-) {
+fn constructors(tokens: &TokenStream, names: &BTreeSet<String>, counts: &mut BTreeMap<String, usize>) {
     let mut is_load = false;
     for token in tokens.clone() {
         match token {

@@ -43,17 +43,13 @@ fn main() {
         let x = Tensor::<1>::random([size], Distribution::Uniform(-1.0, 1.0), &device);
         // The number of reads of Burn's kernel is the square of the size.
         let short = size <= 64 << 10;
-        compare(
-            &format!("cumulative sum of {size}"),
-            short.then_some(|| x.clone().cumsum(0)),
-            || cumulative::cumsum(x.clone(), 0, false, false),
-        );
+        compare(&format!("cumulative sum of {size}"), short.then_some(|| x.clone().cumsum(0)), || {
+            cumulative::cumsum(x.clone(), 0, false, false)
+        });
         let rows = x.clone().reshape([size / 1024, 1024]);
-        compare(
-            &format!("cumulative sum of {}x1024", size / 1024),
-            Some(|| rows.clone().cumsum(1)),
-            || cumulative::cumsum(rows.clone(), 1, false, false),
-        );
+        compare(&format!("cumulative sum of {}x1024", size / 1024), Some(|| rows.clone().cumsum(1)), || {
+            cumulative::cumsum(rows.clone(), 1, false, false)
+        });
         let single = |y: Tensor<1, Int>| y.cast(FloatDType::F32);
         compare(
             &format!("20 greatest of {size}"),
@@ -79,11 +75,7 @@ fn main() {
             Some(|| {
                 // The host's version, which runs if the device has no kernel.
                 let data = x.clone().into_data();
-                let y = to_small(
-                    Tensor::<1>::from_data(data, &Device::flex()),
-                    Small::E4M3Fn,
-                    true,
-                );
+                let y = to_small(Tensor::<1>::from_data(data, &Device::flex()), Small::E4M3Fn, true);
                 Tensor::<1>::from_data(y.into_data(), &x.device())
             }),
             || to_small(x.clone(), Small::E4M3Fn, true),
@@ -112,9 +104,7 @@ fn convolutions(device: &Device) {
         let weight = noise([outputs, channels / groups, kernel, kernel]);
         let pad = kernel / 2;
         let options = ConvOptions::new([stride; 2], [pad; 2], [1; 2], groups);
-        let window = Window::new([kernel; 2])
-            .strides([stride; 2])
-            .pads([(pad, pad); 2]);
+        let window = Window::new([kernel; 2]).strides([stride; 2]).pads([(pad, pad); 2]);
         let filters = Epilogue::default().pack_filters(weight.clone(), groups);
         let work = outputs * (channels / groups) * (kernel * size / stride).pow(2);
         compare(
@@ -122,32 +112,16 @@ fn convolutions(device: &Device) {
                 "convolution {channels}-{outputs}/{groups} {kernel}x{kernel} {size} ({}M)",
                 work / 1_000_000
             ),
-            Some(|| {
-                module::conv2d(x.clone(), weight.clone(), None, options.clone()).clamp_min(0.0)
-            }),
-            || {
-                conv2d_then(
-                    x.clone(),
-                    filters.clone(),
-                    None,
-                    None,
-                    window,
-                    groups,
-                    Activation::Relu.into(),
-                )
-            },
+            Some(|| module::conv2d(x.clone(), weight.clone(), None, options.clone()).clamp_min(0.0)),
+            || conv2d_then(x.clone(), filters.clone(), None, None, window, groups, Activation::Relu.into()),
         );
     }
 }
 
 fn products(device: &Device) {
-    for (rows, terms, columns) in [
-        (128, 384, 1536),
-        (128, 1536, 384),
-        (64, 60, 180),
-        (4, 256, 1024),
-        (1, 2048, 1000),
-    ] {
+    for (rows, terms, columns) in
+        [(128, 384, 1536), (128, 1536, 384), (64, 60, 180), (4, 256, 1024), (1, 2048, 1000)]
+    {
         let noise = |dims| Tensor::<2>::random(dims, Distribution::Default, device);
         let (x, weight) = (noise([rows, terms]), noise([terms, columns]));
         let bias = Tensor::<1>::random([columns], Distribution::Default, device);
@@ -159,13 +133,7 @@ fn products(device: &Device) {
             }),
             || {
                 let bias = Some(bias.clone());
-                linear_then(
-                    x.clone(),
-                    weight.clone(),
-                    bias,
-                    None,
-                    Activation::Relu.into(),
-                )
+                linear_then(x.clone(), weight.clone(), bias, None, Activation::Relu.into())
             },
         );
     }
@@ -176,12 +144,9 @@ fn quantized(device: &Device) {
     let random = |low, high| Distribution::Uniform(low, high);
     let u8s = Affine::u8(0.02, 120);
     let single = |y: Tensor<4, Int>| y.cast(FloatDType::F32);
-    for (channels, outputs, groups, size, kernel) in [
-        (64, 64, 1, 56, 3),
-        (96, 24, 1, 56, 1),
-        (960, 320, 1, 7, 1),
-        (144, 144, 144, 56, 3),
-    ] {
+    for (channels, outputs, groups, size, kernel) in
+        [(64, 64, 1, 56, 3), (96, 24, 1, 56, 1), (960, 320, 1, 7, 1), (144, 144, 144, 56, 3)]
+    {
         let noise = |dims| Tensor::<4>::random(dims, random(-100.0, 100.0), device);
         let x = noise([1, channels, size, size]);
         let weight = noise([outputs, channels / groups, kernel, kernel]);
@@ -195,9 +160,7 @@ fn quantized(device: &Device) {
         let bias = Tensor::<1, Int>::from_data(TensorData::from([3i32]), (device, DType::I32));
         let bias = bias.expand([outputs]);
         compare(
-            &format!(
-                "quantized convolution {channels}-{outputs}/{groups} {kernel}x{kernel} {size}"
-            ),
+            &format!("quantized convolution {channels}-{outputs}/{groups} {kernel}x{kernel} {size}"),
             Some(|| {
                 let (x, filters) = (x.clone(), filters.clone());
                 conv2d_then(x, filters, None, None, window, groups, Epilogue::default())
@@ -217,33 +180,23 @@ fn quantized(device: &Device) {
     }
     let x = Tensor::<4>::random([1, 64, 112, 112], random(-2.0, 2.0), device);
     let own = quantize_by(x.clone(), 0.02, 120, DType::U8, 8);
-    compare(
-        "quantized values",
-        Some(|| x.clone().mul_scalar(2.0)),
-        || single(quantize_by(x.clone(), 0.02, 120, DType::U8, 8)),
-    );
+    compare("quantized values", Some(|| x.clone().mul_scalar(2.0)), || {
+        single(quantize_by(x.clone(), 0.02, 120, DType::U8, 8))
+    });
     compare("quantized sum", Some(|| x.clone().add(x.clone())), || {
         single(add((own.clone(), u8s), (own.clone(), u8s), u8s))
     });
-    compare(
-        "quantized sigmoid",
-        Some(|| burn::tensor::activation::sigmoid(x.clone())),
-        || single(sigmoid((own.clone(), u8s), u8s)),
-    );
+    compare("quantized sigmoid", Some(|| burn::tensor::activation::sigmoid(x.clone())), || {
+        single(sigmoid((own.clone(), u8s), u8s))
+    });
 }
 
 /// Sequences in which every step depends on the one before.
 fn recurrences(device: &Device) {
     let nothing: Option<fn() -> Tensor<4>> = None;
-    for (batch, times, hidden) in [
-        (1, 1, 128),
-        (1, 32, 64),
-        (1, 32, 128),
-        (1, 32, 512),
-        (64, 8, 64),
-        (64, 8, 256),
-        (64, 8, 512),
-    ] {
+    for (batch, times, hidden) in
+        [(1, 1, 128), (1, 32, 64), (1, 32, 128), (1, 32, 512), (64, 8, 64), (64, 8, 256), (64, 8, 512)]
+    {
         let random = |shape| Tensor::random(shape, Distribution::Uniform(-0.1, 0.1), device);
         let weights = |gates| Weights {
             input: random([1, gates * hidden, 64]),
@@ -255,22 +208,14 @@ fn recurrences(device: &Device) {
         let x: Tensor<3> = random([times, batch, 64]);
         let state = State::default;
         let (of_lstm, of_gru) = (weights(4), weights(3));
-        compare(
-            &format!("LSTM of {batch}x{times}, hidden {hidden}"),
-            nothing,
-            || {
-                let options = Lstm::new(Direction::Forward);
-                lstm(x.clone(), of_lstm.clone(), state(), &options).0
-            },
-        );
-        compare(
-            &format!("GRU of {batch}x{times}, hidden {hidden}"),
-            nothing,
-            || {
-                let options = Gru::new(Direction::Forward);
-                gru(x.clone(), of_gru.clone(), state(), &options).0
-            },
-        );
+        compare(&format!("LSTM of {batch}x{times}, hidden {hidden}"), nothing, || {
+            let options = Lstm::new(Direction::Forward);
+            lstm(x.clone(), of_lstm.clone(), state(), &options).0
+        });
+        compare(&format!("GRU of {batch}x{times}, hidden {hidden}"), nothing, || {
+            let options = Gru::new(Direction::Forward);
+            gru(x.clone(), of_gru.clone(), state(), &options).0
+        });
     }
 }
 
@@ -282,11 +227,7 @@ fn images(device: &Device) {
         let sizes = Tensor::<3>::random([1, boxes, 2], random(8.0, 90.0), device);
         let corners = Tensor::cat(vec![centers, sizes], 2);
         let scores = Tensor::<3>::random([1, classes, boxes], random(0.0, 1.0), device);
-        let limits = Limits {
-            most: 100,
-            overlap: 0.5,
-            score: Some(0.25),
-        };
+        let limits = Limits { most: 100, overlap: 0.5, score: Some(0.25) };
         let single = |y: Tensor<2, Int>| y.cast(FloatDType::F32);
         let kept = |boxes, scores| non_max_suppression(boxes, scores, BoxForm::Center, limits);
         compare(
@@ -304,13 +245,8 @@ fn images(device: &Device) {
     let rois = Tensor::cat(vec![rois, ends], 1);
     let batches = Tensor::<1, Int>::zeros([200], device);
     for sampling in [0, 2] {
-        let options = RoiAlign {
-            output: [7, 7],
-            sampling,
-            scale: 0.0625,
-            half_pixel: true,
-            mode: Mode::Average,
-        };
+        let options =
+            RoiAlign { output: [7, 7], sampling, scale: 0.0625, half_pixel: true, mode: Mode::Average };
         let (x, rois, batches) = (&x, &rois, &batches);
         compare(
             &format!("200 regions of {sampling} points"),
@@ -324,15 +260,7 @@ fn images(device: &Device) {
     let pooled = Tensor::cat(vec![batches.float().unsqueeze_dim(1), rois], 1);
     compare(
         "200 regions that are pooled",
-        Some(|| {
-            now(pool::on_host(
-                x.clone(),
-                pooled.clone(),
-                [7, 7],
-                0.0625,
-                Blocking,
-            ))
-        }),
+        Some(|| now(pool::on_host(x.clone(), pooled.clone(), [7, 7], 0.0625, Blocking))),
         || pool::max_roi_pool(x.clone(), pooled.clone(), [7, 7], 0.0625),
     );
 }
@@ -348,11 +276,7 @@ fn on_host<const A: usize, const D: usize>(
 }
 
 /// Prints the median times of both in alternating runs, in ms.
-fn compare<const D: usize>(
-    what: &str,
-    burn: Option<impl Fn() -> Tensor<D>>,
-    ours: impl Fn() -> Tensor<D>,
-) {
+fn compare<const D: usize>(what: &str, burn: Option<impl Fn() -> Tensor<D>>, ours: impl Fn() -> Tensor<D>) {
     if !std::env::args().skip(1).all(|word| what.contains(&word)) {
         return;
     }

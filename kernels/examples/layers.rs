@@ -11,8 +11,8 @@ use burn::tensor::{
     ops::{ConvOptions, ConvTransposeOptions, MaxPoolOptions},
 };
 use onnx_embed_kernels::{
-    conv::conv2d_then, conv_transpose::conv_transpose2d_packed, epilogue::Activation,
-    epilogue::Epilogue, epilogue::Packed, matmul::linear_then, pool::max_pool, window::Window,
+    conv::conv2d_then, conv_transpose::conv_transpose2d_packed, epilogue::Activation, epilogue::Epilogue,
+    epilogue::Packed, matmul::linear_then, pool::max_pool, window::Window,
 };
 
 /// Duration of the measurement of each side.
@@ -91,9 +91,8 @@ fn main() {
     let uniform = Distribution::Uniform(-1.0, 1.0);
     for (model, sizes) in CONVOLUTIONS {
         let [channels, outputs, size, kernel, stride, groups] = *sizes;
-        let name = format!(
-            "{model} {channels} to {outputs} of {size}, {kernel}x{kernel} / {stride} by {groups}"
-        );
+        let name =
+            format!("{model} {channels} to {outputs} of {size}, {kernel}x{kernel} / {stride} by {groups}");
         if !chosen(&name) {
             continue;
         }
@@ -102,38 +101,18 @@ fn main() {
         let weight = Tensor::<4>::random(shape, uniform, &device);
         let bias = Tensor::<1>::random([outputs], uniform, &device);
         let pad = kernel / 2;
-        let window = Window::new([kernel; 2])
-            .strides([stride; 2])
-            .pads([(pad, pad); 2]);
+        let window = Window::new([kernel; 2]).strides([stride; 2]).pads([(pad, pad); 2]);
         let options = ConvOptions::new([stride; 2], [pad; 2], [1; 2], groups);
-        let epilogue = Epilogue {
-            activation: Activation::Relu,
-            ..Epilogue::of_layer()
-        };
+        let epilogue = Epilogue { activation: Activation::Relu, ..Epilogue::of_layer() };
         let positions = ((size + 2 * pad - kernel) / stride + 1).pow(2);
         let work = 2 * positions * outputs * channels / groups * kernel * kernel;
         compare(
             &name,
             work,
-            || {
-                module::conv2d(
-                    x.clone(),
-                    weight.clone(),
-                    Some(bias.clone()),
-                    options.clone(),
-                )
-            },
+            || module::conv2d(x.clone(), weight.clone(), Some(bias.clone()), options.clone()),
             || {
                 let (weight, bias) = (weight.clone(), Some(bias.clone()));
-                conv2d_then(
-                    x.clone(),
-                    weight,
-                    bias,
-                    None,
-                    window,
-                    groups,
-                    epilogue.clone(),
-                )
+                conv2d_then(x.clone(), weight, bias, None, window, groups, epilogue.clone())
             },
         );
     }
@@ -144,12 +123,9 @@ fn main() {
         }
         let x = Tensor::<4>::random([1, *channels, *size, *size], uniform, &device);
         let pad = kernel / 2;
-        let window = Window::new([*kernel; 2])
-            .strides([*stride; 2])
-            .pads([(pad, pad); 2]);
-        let options = MaxPoolOptions::new([*kernel; 2])
-            .with_stride([*stride; 2])
-            .with_padding_pairs([(pad, pad); 2]);
+        let window = Window::new([*kernel; 2]).strides([*stride; 2]).pads([(pad, pad); 2]);
+        let options =
+            MaxPoolOptions::new([*kernel; 2]).with_stride([*stride; 2]).with_padding_pairs([(pad, pad); 2]);
         compare(
             &name,
             ((size + 2 * pad - kernel) / stride + 1).pow(2) * channels * kernel * kernel,
@@ -159,9 +135,8 @@ fn main() {
     }
     for (model, sizes) in TRANSPOSED {
         let [channels, outputs, size, kernel, stride, pad] = *sizes;
-        let name = format!(
-            "{model} {channels} to {outputs} of {size}, transposed {kernel}x{kernel} / {stride}"
-        );
+        let name =
+            format!("{model} {channels} to {outputs} of {size}, transposed {kernel}x{kernel} / {stride}");
         if !chosen(&name) {
             continue;
         }
@@ -169,9 +144,7 @@ fn main() {
         let shape = [channels, outputs, kernel, kernel];
         let weight = Tensor::<4>::random(shape, uniform, &device);
         let bias = Tensor::<1>::random([outputs], uniform, &device);
-        let window = Window::new([kernel; 2])
-            .strides([stride; 2])
-            .pads([(pad, pad); 2]);
+        let window = Window::new([kernel; 2]).strides([stride; 2]).pads([(pad, pad); 2]);
         let options = ConvTransposeOptions::new([stride; 2], [pad; 2], [0; 2], [1; 2], 1);
         let packed = Packed::default();
         compare(
@@ -201,15 +174,7 @@ fn main() {
             &name,
             2 * rows * inputs * outputs,
             || module::linear(x.clone(), weight.clone(), Some(bias.clone())),
-            || {
-                linear_then(
-                    x.clone(),
-                    weight.clone(),
-                    Some(bias.clone()),
-                    None,
-                    epilogue.clone(),
-                )
-            },
+            || linear_then(x.clone(), weight.clone(), Some(bias.clone()), None, epilogue.clone()),
         );
     }
 }

@@ -7,18 +7,13 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{Backend, Dispatch, Flex, backend_extension};
 use burn::tensor::{DType, Tensor};
 use burn_cubecl::{
-    CubeBackend, kernel::into_contiguous, ops::numeric::empty_device_contiguous_dtype,
-    tensor::CubeTensor,
+    CubeBackend, kernel::into_contiguous, ops::numeric::empty_device_contiguous_dtype, tensor::CubeTensor,
 };
 use cubecl::prelude::*;
 
 /// Returns `x * scale + shift`: the operator `my.company.Affine` with these two attributes.
 pub fn affine<const D: usize>(x: Tensor<D>, scale: f32, shift: f32) -> Tensor<D> {
-    Tensor::from_dispatch(<Dispatch as Operators>::affine(
-        x.into_dispatch(),
-        scale,
-        shift,
-    ))
+    Tensor::from_dispatch(<Dispatch as Operators>::affine(x.into_dispatch(), scale, shift))
 }
 
 #[backend_extension(Flex: cfg(feature = "flex"), Cube: cfg(feature = "wgpu"), Fusion: cfg(feature = "fusion"))]
@@ -31,10 +26,7 @@ impl Operators for Flex {
     fn affine(x: FlexTensor, scale: f32, shift: f32) -> FlexTensor {
         let mut x = x.to_contiguous();
         match x.dtype() {
-            DType::F32 => x
-                .storage_mut::<f32>()
-                .iter_mut()
-                .for_each(|x| *x = *x * scale + shift),
+            DType::F32 => x.storage_mut::<f32>().iter_mut().for_each(|x| *x = *x * scale + shift),
             dtype => panic!("floats of single precision are expected, not {dtype:?}"),
         }
         x
@@ -44,12 +36,8 @@ impl Operators for Flex {
 impl Operators for CubeBackend {
     fn affine(x: CubeTensor, scale: f32, shift: f32) -> CubeTensor {
         let x = into_contiguous(x);
-        let y = empty_device_contiguous_dtype(
-            x.client.clone(),
-            x.device.clone(),
-            x.meta.shape.clone(),
-            x.dtype,
-        );
+        let y =
+            empty_device_contiguous_dtype(x.client.clone(), x.device.clone(), x.meta.shape.clone(), x.dtype);
         let count = y.meta.shape.num_elements();
         let cube = CubeDim::new(&x.client, count);
         let cubes = cubecl::calculate_cube_count_elemwise(&x.client, count, cube);
@@ -57,9 +45,7 @@ impl Operators for CubeBackend {
         let addresses = x.required_address_type().max(y.required_address_type());
         let client = x.client.clone();
         let (input, output) = (x.into_tensor_arg(), y.clone().into_tensor_arg());
-        affine_kernel::launch(
-            &client, cubes, cube, addresses, input, output, scale, shift, count, dtype,
-        );
+        affine_kernel::launch(&client, cubes, cube, addresses, input, output, scale, shift, count, dtype);
         y
     }
 }

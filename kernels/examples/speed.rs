@@ -11,21 +11,12 @@ const RUNS: usize = 15;
 
 fn main() {
     let device = Device::default();
-    let random = |rows, columns| {
-        Tensor::<2>::random([rows, columns], Distribution::Uniform(-1.0, 1.0), &device)
-    };
-    for [rows, inner, columns] in [
-        [1, 1024, 4096],
-        [16, 1024, 1024],
-        [64, 3136, 576],
-        [512, 512, 512],
-        [3000, 400, 402],
-    ] {
-        let (a, b, transposed) = (
-            random(rows, inner),
-            random(inner, columns),
-            random(columns, inner),
-        );
+    let random =
+        |rows, columns| Tensor::<2>::random([rows, columns], Distribution::Uniform(-1.0, 1.0), &device);
+    for [rows, inner, columns] in
+        [[1, 1024, 4096], [16, 1024, 1024], [64, 3136, 576], [512, 512, 512], [3000, 400, 402]]
+    {
+        let (a, b, transposed) = (random(rows, inner), random(inner, columns), random(columns, inner));
         compare(
             &format!("product {rows}x{inner}x{columns}"),
             || a.clone().matmul(b.clone()),
@@ -42,16 +33,11 @@ fn main() {
             || matmul::linear(a.clone(), b.clone(), None),
         );
     }
-    for [inputs, outputs, taps, length, groups] in [
-        [512, 512, 3, 1000, 1],
-        [1, 512, 10, 16_000, 1],
-        [256, 256, 7, 114, 256],
-    ] {
+    for [inputs, outputs, taps, length, groups] in
+        [[512, 512, 3, 1000, 1], [1, 512, 10, 16_000, 1], [256, 256, 7, 114, 256]]
+    {
         let random = |shape| Tensor::<3>::random(shape, Distribution::Uniform(-1.0, 1.0), &device);
-        let (x, weight) = (
-            random([1, inputs, length]),
-            random([outputs, inputs / groups, taps]),
-        );
+        let (x, weight) = (random([1, inputs, length]), random([outputs, inputs / groups, taps]));
         let pad = taps / 2;
         let options = ConvOptions::new([1], [pad], [1], groups);
         let window = Window::new([taps]).pads([(pad, pad)]);
@@ -62,16 +48,8 @@ fn main() {
         );
     }
     let x = random(512, 512);
-    compare(
-        "softmax",
-        || activation::softmax(x.clone(), 1),
-        || softmax(x.clone(), 1),
-    );
-    compare(
-        "gelu",
-        || activation::gelu(x.clone()),
-        || elementary::gelu(x.clone()),
-    );
+    compare("softmax", || activation::softmax(x.clone(), 1), || softmax(x.clone(), 1));
+    compare("gelu", || activation::gelu(x.clone()), || elementary::gelu(x.clone()));
     compare("exp", || x.clone().exp(), || elementary::exp(x.clone()));
 }
 

@@ -7,7 +7,7 @@ pub mod multi_head;
 pub mod rotary;
 
 pub use dot_product::{
-    AttentionMask, AttentionOptions, AttentionScores, JoinedAttention, ScoreMask, Scores,
-    Undefined, attention, attention_products, attention_values, attention_with_scores,
-    joined_attention, matching_heads, merge_heads, of_heads, split_heads, whole_mask,
+    AttentionMask, AttentionOptions, AttentionScores, JoinedAttention, ScoreMask, Scores, Undefined,
+    attention, attention_products, attention_values, attention_with_scores, joined_attention, matching_heads,
+    merge_heads, of_heads, split_heads, whole_mask,
 };

@@ -41,8 +41,8 @@ use cubecl::prelude::*;
 
 use crate::{
     backend::{
-        Any, ByteProduct, CodedProduct, Given, Machine, Maybe, Outcome, Parts, Recurrence, Walk,
-        implement, operations,
+        Any, ByteProduct, CodedProduct, Given, Machine, Maybe, Outcome, Parts, Recurrence, Walk, implement,
+        operations,
     },
     ensure,
     spec::indices::Axis,
@@ -124,12 +124,7 @@ fn unwritten(beside: &CubeTensor, shape: Shape, dtype: DType) -> CubeTensor {
 /// Fails if operands that a kernel reads as elements of one dtype have several.
 fn ensure_alike<'a>(x: &CubeTensor, others: impl IntoIterator<Item = Option<&'a CubeTensor>>) {
     for other in others.into_iter().flatten() {
-        ensure!(
-            other.dtype == x.dtype,
-            "operands of {:?} and {:?} do not go together",
-            x.dtype,
-            other.dtype
-        );
+        ensure!(other.dtype == x.dtype, "operands of {:?} and {:?} do not go together", x.dtype, other.dtype);
     }
 }
 

@@ -10,15 +10,11 @@ use crate::backend::Runtime;
 /// i64, u64 and f64 beyond 32 bits are lost. CPUs compute 16-bit floats in f32, and wgpu 64-bit floats.
 #[inline(never)]
 pub fn lowered(device: &Device, dtype: DType) -> DType {
-    if Runtime::of(device).computes(dtype) {
-        stored(device, dtype)
-    } else {
-        DType::F32
-    }
+    if Runtime::of(device).computes(dtype) { stored(device, dtype) } else { DType::F32 }
 }
 
-/// Returns the dtype in which `device` stores values of `dtype`, as callers pass and receive them: [`lowered`], except that CPUs
-/// store 16-bit floats.
+/// Returns the dtype in which `device` stores values of `dtype`, as callers pass and receive them:
+/// [`lowered`], except that CPUs store 16-bit floats.
 #[inline(never)]
 pub fn stored(device: &Device, dtype: DType) -> DType {
     let stand_in = match dtype {
@@ -28,11 +24,7 @@ pub fn stored(device: &Device, dtype: DType) -> DType {
         DType::Bool(_) => device.settings().bool_dtype.into(),
         _ => return dtype,
     };
-    if device.supports_dtype(dtype) && Runtime::of(device).stores(dtype) {
-        dtype
-    } else {
-        stand_in
-    }
+    if device.supports_dtype(dtype) && Runtime::of(device).stores(dtype) { dtype } else { stand_in }
 }
 
 /// Casts a tensor to the dtype in which its device computes values of `dtype`.

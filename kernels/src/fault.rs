@@ -53,18 +53,15 @@ impl Drop for Restore {
     }
 }
 
-/// Fails the running node: an enclosing [`attempt`](crate::attempt::attempt) returns the error, otherwise it is a panic with the
-/// same text.
+/// Fails the running node: an enclosing [`attempt`](crate::attempt::attempt) returns the error, otherwise it
+/// is a panic with the same text.
 ///
 /// Must be called on the thread of the node.
 #[cold]
 #[inline(never)]
 #[track_caller]
 pub fn fail(reason: impl fmt::Display) -> ! {
-    let fault = Fault {
-        node: current::get(),
-        reason: reason.to_string(),
-    };
+    let fault = Fault { node: current::get(), reason: reason.to_string() };
     unwind(fault)
 }
 
@@ -95,10 +92,7 @@ pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Fault> {
 fn of_panic(payload: Box<dyn Any + Send>) -> Fault {
     match payload.downcast::<Fault>() {
         Ok(fault) => *fault,
-        Err(payload) => Fault {
-            node: passed::take(),
-            reason: reason(&text(payload.as_ref())),
-        },
+        Err(payload) => Fault { node: passed::take(), reason: reason(&text(payload.as_ref())) },
     }
 }
 
@@ -149,14 +143,8 @@ mod tests {
     use super::*;
     use crate::attempt::attempt;
 
-    const NODE: Name = Name {
-        node: "/emb/Gather",
-        operator: "Gather",
-    };
-    const INNER: Name = Name {
-        node: "/emb/Add",
-        operator: "Add",
-    };
+    const NODE: Name = Name { node: "/emb/Gather", operator: "Gather" };
+    const INNER: Name = Name { node: "/emb/Add", operator: "Add" };
 
     fn message(run: impl FnOnce()) -> String {
         attempt(run).unwrap_err().to_string()
@@ -169,10 +157,7 @@ mod tests {
         assert_eq!(message(run), expected);
         let panic = catch_unwind(run).unwrap_err();
         assert_eq!(text(panic.as_ref()), expected);
-        assert_eq!(
-            message(|| fail("no memory")),
-            "cannot run the model: no memory"
-        );
+        assert_eq!(message(|| fail("no memory")), "cannot run the model: no memory");
     }
 
     #[test]
@@ -193,11 +178,7 @@ mod tests {
 
     #[test]
     fn other_panics_are_of_the_innermost_node() {
-        let run = || {
-            at(NODE, || {
-                at(INNER, || std::panic::resume_unwind(Box::new("oh")))
-            })
-        };
+        let run = || at(NODE, || at(INNER, || std::panic::resume_unwind(Box::new("oh"))));
         assert_eq!(message(run), "cannot run `/emb/Add` (Add): oh");
         let run = || std::panic::resume_unwind(Box::new(7));
         assert_eq!(message(run), "cannot run the model: it panicked");
@@ -212,18 +193,9 @@ mod tests {
                 drop(Tensor::<2>::zeros([2, 3], &device) + Tensor::<2>::zeros([2, 4], &device));
             })
         });
-        assert!(
-            found.starts_with("cannot run `/emb/Gather` (Gather): The provided tensors have"),
-            "{found}"
-        );
-        assert!(
-            found.ends_with("(Burn's 'Add')") && !found.contains('\n'),
-            "{found}"
-        );
-        assert!(
-            found.contains("[2, 3]") && found.contains("[2, 4]"),
-            "{found}"
-        );
+        assert!(found.starts_with("cannot run `/emb/Gather` (Gather): The provided tensors have"), "{found}");
+        assert!(found.ends_with("(Burn's 'Add')") && !found.contains('\n'), "{found}");
+        assert!(found.contains("[2, 3]") && found.contains("[2, 4]"), "{found}");
     }
 
     #[test]

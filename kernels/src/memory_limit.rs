@@ -26,10 +26,7 @@ pub fn with_memory_limit<T>(bytes: usize, run: impl FnOnce() -> T) -> T {
 }
 
 /// Async version of [`with_memory_limit`]: the limit applies while the future is polled, on any thread.
-pub fn with_memory_limit_async<T>(
-    bytes: usize,
-    run: impl Future<Output = T>,
-) -> impl Future<Output = T> {
+pub fn with_memory_limit_async<T>(bytes: usize, run: impl Future<Output = T>) -> impl Future<Output = T> {
     let mut run = Box::pin(run);
     poll_fn(move |context| with_memory_limit(bytes, || run.as_mut().poll(context)))
 }
@@ -43,10 +40,7 @@ pub fn or_memory_limit<T>(bytes: u64, run: impl FnOnce() -> T) -> T {
 }
 
 /// Async version of [`or_memory_limit`].
-pub fn or_memory_limit_async<T>(
-    bytes: u64,
-    run: impl Future<Output = T>,
-) -> impl Future<Output = T> {
+pub fn or_memory_limit_async<T>(bytes: u64, run: impl Future<Output = T>) -> impl Future<Output = T> {
     let mut run = Box::pin(run);
     poll_fn(move |context| or_memory_limit(bytes, || run.as_mut().poll(context)))
 }
@@ -78,18 +72,14 @@ mod tests {
             assert_eq!(memory_limit(), 1000);
             assert_eq!(thread::spawn(memory_limit).join().unwrap(), default);
         });
-        let _ =
-            catch_unwind(|| with_memory_limit(1000, || std::panic::resume_unwind(Box::new("oh"))));
+        let _ = catch_unwind(|| with_memory_limit(1000, || std::panic::resume_unwind(Box::new("oh"))));
         assert_eq!(memory_limit(), default);
     }
 
     #[test]
     fn the_limit_of_a_caller_overrides_that_of_a_model() {
         assert_eq!(or_memory_limit(1000, memory_limit), 1000);
-        assert_eq!(
-            with_memory_limit(5, || or_memory_limit(1000, memory_limit)),
-            5
-        );
+        assert_eq!(with_memory_limit(5, || or_memory_limit(1000, memory_limit)), 5);
     }
 
     #[test]
@@ -99,11 +89,7 @@ mod tests {
         let future = poll_fn(|_| {
             polls += 1;
             assert_eq!(memory_limit(), 1000);
-            if polls < 2 {
-                Poll::Pending
-            } else {
-                Poll::Ready(())
-            }
+            if polls < 2 { Poll::Pending } else { Poll::Ready(()) }
         });
         let mut future = Box::pin(with_memory_limit_async(1000, future));
         assert!(future.as_mut().poll(&mut context).is_pending());

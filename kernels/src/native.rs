@@ -25,10 +25,7 @@ fn arithmetic_broadcasts_in_every_dtype_and_narrow_integers_wrap() {
     let sum = half.add(float([[0.5f32, 0.25]]).cast(DType::F16));
     let expected = [[1.5, 1.25], [2.5, 2.25]].map(|row| row.map(f16::from_f32));
     same(sum, expected);
-    same(
-        float::<1>([bf16::ONE]).div(float([bf16::from_f32(4.0)])),
-        [bf16::from_f32(0.25)],
-    );
+    same(float::<1>([bf16::ONE]).div(float([bf16::from_f32(4.0)])), [bf16::from_f32(0.25)]);
 }
 
 #[test]
@@ -98,15 +95,9 @@ fn comparisons_are_exact_in_64_bits() {
 #[test]
 fn logic_broadcasts() {
     let (a, b) = (bool::<2>([[true, false]]), bool::<2>([[true], [false]]));
-    same(
-        a.clone().bool_and(b.clone()),
-        [[true, false], [false, false]],
-    );
+    same(a.clone().bool_and(b.clone()), [[true, false], [false, false]]);
     same(a.clone().bool_or(b.clone()), [[true, true], [true, false]]);
-    same(
-        a.clone().bool_xor(b.clone()),
-        [[false, true], [true, false]],
-    );
+    same(a.clone().bool_xor(b.clone()), [[false, true], [true, false]]);
     same(a.clone().equal(b.clone()), [[true, false], [false, true]]);
     same(a.clone().not_equal(b), [[false, true], [true, false]]);
     same(a.bool_not(), [[false, true]]);
@@ -142,11 +133,7 @@ fn activations_keep_nan_and_saturate() {
     near(hard_swish(x()), expected, 1e-6);
     let expected = [NAN, 0.1, 0.5, 1.0, 0.0, 0.7];
     near(hard_sigmoid(x(), 0.2, 0.5), expected, 1e-6);
-    near(
-        x().erf(),
-        [NAN, -0.9953223, 0.0, 1.0, -1.0, 0.8427008],
-        1e-6,
-    );
+    near(x().erf(), [NAN, -0.9953223, 0.0, 1.0, -1.0, 0.8427008], 1e-6);
 }
 
 #[test]
@@ -175,20 +162,11 @@ fn einsum_knows_diagonals_ellipses_and_implicit_outputs() {
     let y = Tensor::<2>::einsum("...ii->...i", [x().into()]);
     same(y, [[1f32, 4.0], [5.0, 8.0]]);
     let y = Tensor::<3>::einsum("bij, bjk -> bik", [x().into(), x().into()]);
-    same(
-        y,
-        [[[7f32, 10.0], [15.0, 22.0]], [[67.0, 78.0], [91.0, 106.0]]],
-    );
+    same(y, [[[7f32, 10.0], [15.0, 22.0]], [[67.0, 78.0], [91.0, 106.0]]]);
     let m = || float::<2>([[1f32, 2.0], [3.0, 4.0]]);
     let y = Tensor::<2>::einsum("ba", [m().into()]);
     same(y, [[1f32, 3.0], [2.0, 4.0]]);
-    let y = Tensor::<1>::einsum(
-        "i,i",
-        [
-            float::<1>([1f32, 2.0]).into(),
-            float::<1>([3f32, 4.0]).into(),
-        ],
-    );
+    let y = Tensor::<1>::einsum("i,i", [float::<1>([1f32, 2.0]).into(), float::<1>([3f32, 4.0]).into()]);
     same(y, [11f32]);
     let y = Tensor::<1, Int>::einsum("ij->i", [int::<2>([[1i64, 2], [3, 4]]).into()]);
     same(y, [3i64, 7]);

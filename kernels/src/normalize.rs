@@ -14,13 +14,10 @@ pub mod softmax;
 mod vector;
 
 pub use batch::{
-    BatchNormTrained, batch_norm, batch_norm_elements, batch_norm_factors, batch_norm_train,
-    scale_channels,
+    BatchNormTrained, batch_norm, batch_norm_elements, batch_norm_factors, batch_norm_train, scale_channels,
 };
 pub use group::{group_norm, group_norm_by_group, instance_norm};
-pub use layer::{
-    LayerNormed, layer_norm, layer_norm_with_statistics, rms_norm, rms_norm_with_statistics,
-};
+pub use layer::{LayerNormed, layer_norm, layer_norm_with_statistics, rms_norm, rms_norm_with_statistics};
 pub use lrn::{Lrn, lrn};
 pub use skip::{skip_layer_norm, skip_rms_norm};
 pub use vector::{lp_normalize, mean_variance_normalize};

@@ -59,14 +59,7 @@ pub const fn row(
     sizes: &'static str,
     run: fn(&Arguments) -> Results,
 ) -> Row {
-    Row {
-        name,
-        operands,
-        sizes,
-        holds: |_| true,
-        doubles: true,
-        run,
-    }
+    Row { name, operands, sizes, holds: |_| true, doubles: true, run }
 }
 
 impl Row {
@@ -77,10 +70,7 @@ impl Row {
 
     /// Marks a function that only computes with integers or in single precision.
     pub const fn single(self) -> Self {
-        Self {
-            doubles: false,
-            ..self
-        }
+        Self { doubles: false, ..self }
     }
 }
 
@@ -101,10 +91,7 @@ fn parsed(operands: &str) -> Vec<Axes<'_>> {
         let mut axes = Vec::new();
         for letter in letters.chars() {
             match letter {
-                '?' => axes
-                    .last_mut()
-                    .map(|(_, may_be_one)| *may_be_one = true)
-                    .expect("an axis"),
+                '?' => axes.last_mut().map(|(_, may_be_one)| *may_be_one = true).expect("an axis"),
                 _ => axes.push((letter, false)),
             }
         }
@@ -116,9 +103,7 @@ fn parsed(operands: &str) -> Vec<Axes<'_>> {
 fn sizes(text: &str) -> Sizes {
     let numbers = text.split(char::is_alphabetic).skip(1);
     let letters = text.chars().filter(|letter| letter.is_alphabetic());
-    letters
-        .zip(numbers.map(|number| number.parse().expect("a size")))
-        .collect()
+    letters.zip(numbers.map(|number| number.parse().expect("a size"))).collect()
 }
 
 /// Returns the sizes of the letters in these shapes, if they are consistent.
@@ -190,9 +175,7 @@ fn shows_two_shapes(reason: &str) -> bool {
     let is_shape = |text: &&str| {
         let inside = text.split_once(']').map(|(inside, _)| inside);
         inside.is_some_and(|inside| {
-            inside
-                .chars()
-                .all(|letter| letter.is_ascii_digit() || ", ".contains(letter))
+            inside.chars().all(|letter| letter.is_ascii_digit() || ", ".contains(letter))
         })
     };
     reason.split('[').skip(1).filter(is_shape).count() >= 2
@@ -208,33 +191,21 @@ fn problem(
     let agreed = agreed(operands, shapes).filter(|sizes| (row.holds)(&|letter| sizes[&letter]));
     let whole = |operand: &Axes<'_>, shape: &Vec<usize>| {
         let size = |(&(letter, _), &size): (&(char, bool), &usize)| {
-            agreed
-                .as_ref()
-                .and_then(|sizes| sizes.get(&letter))
-                .copied()
-                .unwrap_or(size)
+            agreed.as_ref().and_then(|sizes| sizes.get(&letter)).copied().unwrap_or(size)
         };
         operand.axes.iter().zip(shape).map(size).collect()
     };
     let pairs = operands.iter().zip(shapes);
-    let shapes: Vec<[Vec<usize>; 2]> = pairs
-        .map(|(operand, shape)| [shape.clone(), whole(operand, shape)])
-        .collect();
+    let shapes: Vec<[Vec<usize>; 2]> =
+        pairs.map(|(operand, shape)| [shape.clone(), whole(operand, shape)]).collect();
     let run = |is_expanded, is_double| {
-        let arguments = Arguments {
-            shapes: shapes.clone(),
-            is_expanded,
-            is_double,
-        };
+        let arguments = Arguments { shapes: shapes.clone(), is_expanded, is_double };
         outcome(|| (row.run)(&arguments))
     };
     match (agreed.is_some(), run(false, false)) {
         (_, Outcome::Panic(text)) => Some(format!("panics: {text}")),
         (false, Outcome::Results(results)) => {
-            let shapes: Vec<_> = results
-                .iter()
-                .map(|result| result.shape().to_vec())
-                .collect();
+            let shapes: Vec<_> = results.iter().map(|result| result.shape().to_vec()).collect();
             Some(format!("gives {shapes:?}"))
         }
         (false, Outcome::Fault(reason)) => {
@@ -252,9 +223,7 @@ fn problem(
             others.extend(row.doubles.then(|| run(true, true)));
             others.into_iter().find_map(|other| match other {
                 Outcome::Results(other) => difference(&results, &other, 1e-4),
-                Outcome::Fault(reason) | Outcome::Panic(reason) => {
-                    Some(format!("expanded: {reason}"))
-                }
+                Outcome::Fault(reason) | Outcome::Panic(reason) => Some(format!("expanded: {reason}")),
             })
         }
     }
@@ -276,10 +245,8 @@ fn problems(row: &Row) -> Vec<String> {
         Some(number) => number as usize,
         None => sizes[&letter],
     };
-    let shapes: Vec<Vec<usize>> = operands
-        .iter()
-        .map(|operand| operand.axes.iter().map(size).collect())
-        .collect();
+    let shapes: Vec<Vec<usize>> =
+        operands.iter().map(|operand| operand.axes.iter().map(size).collect()).collect();
     let mut found = Vec::new();
     let mut check = |changed: Option<usize>, shapes: &[Vec<usize>]| {
         if let Some(problem) = problem(row, &operands, changed, shapes) {
@@ -302,12 +269,7 @@ fn problems(row: &Row) -> Vec<String> {
 
 fn check(rows: &[Row]) {
     let problems: Vec<String> = rows.iter().flat_map(problems).collect();
-    assert!(
-        problems.is_empty(),
-        "{} problems\n{}",
-        problems.len(),
-        problems.join("\n")
-    );
+    assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
 }
 
 /// Returns the rows of all families.

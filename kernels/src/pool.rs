@@ -5,6 +5,6 @@ mod pooling;
 pub mod slide;
 
 pub use pooling::{
-    MaxPool, StorageOrder, average_pool, global_average_pool, global_lp_pool, global_max_pool,
-    lp_pool, max_pool, max_pool_with_indices,
+    MaxPool, StorageOrder, average_pool, global_average_pool, global_lp_pool, global_max_pool, lp_pool,
+    max_pool, max_pool_with_indices,
 };

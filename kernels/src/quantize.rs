@@ -25,31 +25,24 @@ pub mod steps;
 
 use passes::within;
 
-pub use crate::spec::quantize::{
-    Affine, Ending, Function, Integers, Mean, Pair, Rounded, Step, Unary,
-};
+pub use crate::spec::quantize::{Affine, Ending, Function, Integers, Mean, Pair, Rounded, Step, Unary};
 pub use affine::{
-    Quantized, add, average_pool, choose, concat, global_average_pool, leaky_relu, mul,
-    reduce_mean, sigmoid, softmax, softmax_flat,
+    Quantized, add, average_pool, choose, concat, global_average_pool, leaky_relu, mul, reduce_mean, sigmoid,
+    softmax, softmax_flat,
 };
 pub use bits::{
-    BitData, BitMatrix, Blocks, Coded, Zeros, in_bytes, matmul_bits, matmul_coded, matmul_wide,
-    unpacked,
+    BitData, BitMatrix, Blocks, Coded, Zeros, in_bytes, matmul_bits, matmul_coded, matmul_wide, unpacked,
 };
 pub use gather::{Gather, gather_float, gather_int};
 pub use integer::{
-    Requantize, Weight, conv_integer1d, conv_integer2d, conv_integer3d, matmul_dynamic,
-    matmul_integer, matmul_to_float, qlinear_conv1d, qlinear_conv2d, qlinear_conv3d,
-    qlinear_matmul,
+    Requantize, Weight, conv_integer1d, conv_integer2d, conv_integer3d, matmul_dynamic, matmul_integer,
+    matmul_to_float, qlinear_conv1d, qlinear_conv2d, qlinear_conv3d, qlinear_matmul,
 };
 
 impl Affine {
     /// Replaces the dtype by the one that a device computes in.
     pub(crate) fn on(self, device: &Device) -> Self {
-        Self {
-            dtype: lowered(device, self.dtype),
-            ..self
-        }
+        Self { dtype: lowered(device, self.dtype), ..self }
     }
 }
 
@@ -69,10 +62,7 @@ pub fn quantize<const D: usize>(
         return Tensor::empty(x.dims(), (&x.device(), there));
     }
     let made = call!(quantize_along(own, scales, zeros; there, bits)).tensor();
-    made.map_or_else(
-        || passes::quantize(x, scale, zero, dtype, bits),
-        Tensor::from_dispatch,
-    )
+    made.map_or_else(|| passes::quantize(x, scale, zero, dtype, bits), Tensor::from_dispatch)
 }
 
 /// [`quantize`] with one scale and zero point that are known at compile time.
@@ -111,11 +101,7 @@ pub async fn quantize_small_async<const D: usize>(
 }
 
 /// Fails unless scales and zero points broadcast to the input.
-fn ensure_fits<const D: usize, K: Basic>(
-    x: &Tensor<D, K>,
-    scale: &Tensor<D>,
-    zero: Option<&Tensor<D, Int>>,
-) {
+fn ensure_fits<const D: usize, K: Basic>(x: &Tensor<D, K>, scale: &Tensor<D>, zero: Option<&Tensor<D, Int>>) {
     let dims = x.dims();
     let input = operand("input", &dims);
     broadcasts_to(operand("scale", &scale.dims()), input);
@@ -144,8 +130,8 @@ pub fn dequantize_small<const D: usize>(x: Tensor<D>, scale: Tensor<D>, dtype: D
     computed(x.mul(scale.cast(float)), dtype)
 }
 
-/// Converts the accumulators of QLinearMatMul and QLinearConv to the scale and zero point of the result. The scales are those of
-/// both operands and of the result.
+/// Converts the accumulators of QLinearMatMul and QLinearConv to the scale and zero point of the result. The
+/// scales are those of both operands and of the result.
 pub(crate) fn requantize<const D: usize>(
     sums: Tensor<D, Int>,
     [left, right, result]: [Tensor<D>; 3],
@@ -158,10 +144,7 @@ pub(crate) fn requantize<const D: usize>(
         return Tensor::empty(sums.dims(), (&sums.device(), there));
     }
     let float: FloatDType = DType::F32.into();
-    let factor = left
-        .cast(float)
-        .mul(right.cast(float))
-        .div(result.cast(float));
+    let factor = left.cast(float).mul(right.cast(float)).div(result.cast(float));
     let rounded = sums.cast(float).mul(factor).round();
     within(rounded.add(zero.cast(float)), dtype, bits)
 }
@@ -189,18 +172,10 @@ pub fn dequantize<const D: usize>(
 
 /// [`dequantize`] with one scale and zero point that are known at compile time.
 #[inline(never)]
-pub fn dequantize_by<const D: usize>(
-    x: Tensor<D, Int>,
-    scale: f32,
-    zero: i64,
-    dtype: DType,
-) -> Tensor<D> {
+pub fn dequantize_by<const D: usize>(x: Tensor<D, Int>, scale: f32, zero: i64, dtype: DType) -> Tensor<D> {
     let (own, of) = (x.clone(), Affine::new(scale, zero, x.dtype(), 8));
     let made = call!(dequantize(own; of)).tensor();
-    made.map_or_else(
-        || passes::dequantize_by(x, of, dtype),
-        |y| computed(Tensor::from_dispatch(y), dtype),
-    )
+    made.map_or_else(|| passes::dequantize_by(x, of, dtype), |y| computed(Tensor::from_dispatch(y), dtype))
 }
 
 /// Repeats each element along `axis` `block` times, up to `size` in total.
@@ -230,29 +205,21 @@ pub fn blocks_of<const D: usize, K: Basic>(
     let mut wanted = shape;
     wanted[axis] = shape[axis].div_ceil(block);
     let dims = x.dims();
-    shaped(
-        operand("scale or zero point", &dims),
-        &wanted,
-        operand("input", &shape),
-    );
+    shaped(operand("scale or zero point", &dims), &wanted, operand("input", &shape));
     blocks(x, axis, block, shape[axis])
 }
 
-/// DynamicQuantizeLinear: the input quantized to unsigned 8-bit integers over a range that includes 0, its scale, and its
-/// zero point.
+/// DynamicQuantizeLinear: the input quantized to unsigned 8-bit integers over a range that includes 0, its
+/// scale, and its zero point.
 #[inline(never)]
-pub fn quantize_dynamic<const D: usize>(
-    x: Tensor<D>,
-) -> (Tensor<D, Int>, Tensor<1>, Tensor<1, Int>) {
+pub fn quantize_dynamic<const D: usize>(x: Tensor<D>) -> (Tensor<D, Int>, Tensor<1>, Tensor<1, Int>) {
     let own = x.clone();
     let dtype = lowered(&x.device(), DType::U8);
     let (y, scale, zero) = call!(quantize_dynamic(own; dtype));
     match (y.tensor(), scale.tensor(), zero.tensor()) {
-        (Some(y), Some(scale), Some(zero)) => (
-            Tensor::from_dispatch(y),
-            Tensor::from_dispatch(scale),
-            Tensor::from_dispatch(zero),
-        ),
+        (Some(y), Some(scale), Some(zero)) => {
+            (Tensor::from_dispatch(y), Tensor::from_dispatch(scale), Tensor::from_dispatch(zero))
+        }
         _ => passes::quantize_dynamic(x),
     }
 }
@@ -273,10 +240,7 @@ mod tests {
         same(y, [1i8, 3, 1, 127, 127, -128]);
         let y = quantize_by(x.clone(), 1.0, 0, DType::I8, 4);
         same(y, [0i8, 2, 0, 7, 7, -8]);
-        same(
-            quantize_by(x, 0.015625, 0, DType::I16, 16),
-            [32i16, 96, -32, 16282, 32767, -32768],
-        );
+        same(quantize_by(x, 0.015625, 0, DType::I16, 16), [32i16, 96, -32, 16282, 32767, -32768]);
     }
 
     #[test]
@@ -293,31 +257,19 @@ mod tests {
         let (scale, zero) = (float([[0.5f32], [2.0]]), int([[10u8], [128]]));
         let y = quantize(x.clone(), scale.clone(), Some(zero.clone()), DType::U8, 8);
         same(y.clone(), [[12u8, 14], [130, 130]]);
-        same(
-            dequantize(y, scale, Some(zero), DType::F32),
-            [[1f32, 2.0], [4.0, 4.0]],
-        );
+        same(dequantize(y, scale, Some(zero), DType::F32), [[1f32, 2.0], [4.0, 4.0]]);
     }
 
     #[test]
     fn an_axis_of_no_elements_has_no_scales() {
         let none = |shape: [usize; 3]| TensorData::new(Vec::<f32>::new(), shape);
-        let (x, scale) = (
-            || float::<3>(none([3, 0, 6])),
-            || float::<3>(none([1, 0, 1])),
-        );
+        let (x, scale) = (|| float::<3>(none([3, 0, 6])), || float::<3>(none([1, 0, 1])));
         let zero = || int::<3>(TensorData::new(Vec::<i8>::new(), [1, 0, 1]));
         let y = quantize(x(), scale(), Some(zero()), DType::I8, 8);
         same(y.clone(), TensorData::new(Vec::<i8>::new(), [3, 0, 6]));
-        same(
-            dequantize(y, scale(), Some(zero()), DType::F32),
-            none([3, 0, 6]),
-        );
+        same(dequantize(y, scale(), Some(zero()), DType::F32), none([3, 0, 6]));
         let small = quantize_small(x(), scale(), Small::E4M3Fn, true);
-        same(
-            dequantize_small(small, scale(), DType::F32),
-            none([3, 0, 6]),
-        );
+        same(dequantize_small(small, scale(), DType::F32), none([3, 0, 6]));
     }
 
     #[test]
@@ -337,10 +289,7 @@ mod tests {
         let y = dequantize_by(x.clone(), 1.0, i64::from(i32::MAX) - 3, DType::F32);
         same(y, [3f32, 2.0]);
         let zero = int([i32::MAX - 3]);
-        same(
-            dequantize(x, float([0.5f32]), Some(zero), DType::F16),
-            [1.5f32, 1.0],
-        );
+        same(dequantize(x, float([0.5f32]), Some(zero), DType::F16), [1.5f32, 1.0]);
     }
 
     #[test]
@@ -364,11 +313,7 @@ mod tests {
         same::<2, Int>(blocks_of(x.clone(), 1, 3, [2, 5]), expected);
         for shape in [[2, 7], [2, 3], [3, 5], [1, 5]] {
             let fault = attempt(|| blocks_of(x.clone(), 1, 3, shape)).unwrap_err();
-            assert!(
-                fault
-                    .reason
-                    .starts_with("expected the scale or zero point [2, 2] to have shape")
-            );
+            assert!(fault.reason.starts_with("expected the scale or zero point [2, 2] to have shape"));
         }
     }
 

@@ -53,12 +53,7 @@ pub fn normal<const D: usize>(
     tensor(values, shape, dtype, device)
 }
 
-fn tensor<const D: usize>(
-    values: Vec<f64>,
-    shape: [usize; D],
-    dtype: DType,
-    device: &Device,
-) -> Tensor<D> {
+fn tensor<const D: usize>(values: Vec<f64>, shape: [usize; D], dtype: DType, device: &Device) -> Tensor<D> {
     let computed = lowered(device, dtype);
     let data = TensorData::new(values, shape).convert_dtype(dtype);
     Tensor::from_data(data.convert_dtype(computed), (device, computed))
@@ -77,12 +72,7 @@ pub fn bernoulli<const D: usize>(probability: Tensor<D>, seed: Option<u64>) -> T
 ///
 /// The host reads the rows if the device has no kernel.
 #[inline(never)]
-pub fn multinomial(
-    logarithms: Tensor<2>,
-    count: usize,
-    seed: Option<u64>,
-    dtype: DType,
-) -> Tensor<2, Int> {
+pub fn multinomial(logarithms: Tensor<2>, count: usize, seed: Option<u64>, dtype: DType) -> Tensor<2, Int> {
     now(multinomial_by(logarithms, count, seed, dtype, Blocking))
 }
 
@@ -105,10 +95,7 @@ async fn multinomial_by(
 ) -> Tensor<2, Int> {
     let (device, [rows, classes]) = (logarithms.device(), logarithms.dims());
     elements(&[rows, count], size_of::<f64>());
-    ensure!(
-        classes > 0 || rows * count == 0,
-        "there are no classes to draw from"
-    );
+    ensure!(classes > 0 || rows * count == 0, "there are no classes to draw from");
     let dtype = lowered(&device, dtype);
     if let Some(samples) = samples_on_device(&logarithms, count, seed) {
         return samples.cast(IntDType::from(dtype));
@@ -131,11 +118,7 @@ async fn multinomial_by(
 /// Returns the samples, computed on the device from 32 bits each of the same random numbers; `None` if the host computes them.
 ///
 /// Probabilities are multiples of 2^-30, whose running sums are exact. With floats, an index of probability 0 might be drawn.
-fn samples_on_device(
-    logarithms: &Tensor<2>,
-    count: usize,
-    seed: Option<u64>,
-) -> Option<Tensor<2, Int>> {
+fn samples_on_device(logarithms: &Tensor<2>, count: usize, seed: Option<u64>) -> Option<Tensor<2, Int>> {
     const WHOLE: f32 = (1 << 30) as f32;
     let (device, [rows, _]) = (logarithms.device(), logarithms.dims());
     if !runs_cubes(&device) || rows * count == 0 {
@@ -148,17 +131,15 @@ fn samples_on_device(
     let parts = parts.mul(scale).round().cast(IntDType::I32);
     let sums = cumsum(parts, 1, false, false);
     let mut random = generator(seed);
-    let bits: Vec<u32> = (0..rows * count)
-        .map(|_| (random.bits() >> 32) as u32)
-        .collect();
+    let bits: Vec<u32> = (0..rows * count).map(|_| (random.bits() >> 32) as u32).collect();
     let bits = TensorData::new(bits, [rows, count]);
     let fractions = Tensor::<2, Int>::from_data(bits, (&device, DType::U32));
     let samples = call!(draw(sums, fractions)).tensor()?;
     Some(Tensor::from_dispatch(samples))
 }
 
-/// Returns each element times `1 / (1 - ratio)`, or 0 with probability `ratio`, and a mask of the kept ones. Without `training`
-/// all elements are unchanged.
+/// Returns each element times `1 / (1 - ratio)`, or 0 with probability `ratio`, and a mask of the kept ones.
+/// Without `training` all elements are unchanged.
 #[inline(never)]
 pub fn dropout<const D: usize>(
     x: Tensor<D>,
@@ -166,10 +147,7 @@ pub fn dropout<const D: usize>(
     training: bool,
     seed: Option<u64>,
 ) -> (Tensor<D>, Tensor<D, Bool>) {
-    ensure!(
-        (0.0..1.0).contains(&ratio),
-        "the ratio {ratio} is not between 0 and 1"
-    );
+    ensure!((0.0..1.0).contains(&ratio), "the ratio {ratio} is not between 0 and 1");
     let (shape, device, dtype) = (x.dims(), x.device(), x.dtype());
     if !training || ratio == 0.0 {
         return (x, Tensor::ones(shape, &device));
@@ -297,10 +275,7 @@ mod tests {
     #[test]
     fn an_empty_shape_draws_nothing() {
         let device = Device::flex();
-        assert_eq!(
-            uniform([2, 0], [0.0, 1.0], None, DType::F32, &device).dims(),
-            [2, 0]
-        );
+        assert_eq!(uniform([2, 0], [0.0, 1.0], None, DType::F32, &device).dims(), [2, 0]);
         let x = normal([0], [0.0, 1.0], None, DType::F16, &device);
         assert_eq!(x.clone().dims(), [0]);
         assert_eq!(bernoulli(x.clone(), None).dims(), [0]);
@@ -312,10 +287,7 @@ mod tests {
     fn certain_outcomes_are_certain() {
         let p = float::<1>([0.0f32, 1.0]).repeat_dim(0, 500);
         let drawn = bernoulli(p.clone(), None);
-        same(
-            drawn,
-            TensorData::from([false, true].repeat(500).as_slice()),
-        );
+        same(drawn, TensorData::from([false, true].repeat(500).as_slice()));
         let half = float::<1>([0.25f64]).repeat_dim(0, COUNT);
         let hits = bernoulli(half, Some(3)).int().sum().into_scalar::<i64>();
         let error = (0.25 * 0.75 * COUNT as f64).sqrt();
@@ -326,8 +298,7 @@ mod tests {
     fn samples_follow_their_probabilities() {
         let never = f32::NEG_INFINITY;
         let rows = [[1f32.ln(), 3f32.ln(), never], [never, never, 800.0]];
-        let drawn =
-            with_reads(0, || multinomial(float(rows), COUNT, Some(2), DType::I32)).into_data();
+        let drawn = with_reads(0, || multinomial(float(rows), COUNT, Some(2), DType::I32)).into_data();
         assert_eq!(drawn.shape().as_slice(), [2, COUNT]);
         let samples: Vec<i64> = drawn.iter::<i64>().collect();
         let (first, second) = samples.split_at(COUNT);

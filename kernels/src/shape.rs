@@ -8,6 +8,6 @@ pub mod slice;
 pub mod stack;
 
 pub use reshape::{
-    WithShape, empty, insert_axis, lift, reshape, reshape_to, sizes, squeeze_axes, squeezed,
-    unsqueeze_axes, unsqueezed,
+    WithShape, empty, insert_axis, lift, reshape, reshape_to, sizes, squeeze_axes, squeezed, unsqueeze_axes,
+    unsqueezed,
 };

@@ -32,18 +32,14 @@ pub fn elements(shape: &[usize], bytes: usize) -> usize {
 pub fn product(shape: &[usize]) -> usize {
     match extent(shape, 1) {
         Some(_) => shape.iter().product(),
-        None => fail(format_args!(
-            "shape {shape:?} has more elements than can be addressed"
-        )),
+        None => fail(format_args!("shape {shape:?} has more elements than can be addressed")),
     }
 }
 
 /// Returns the bytes of a tensor, sizes of 0 counted as 1; `None` if they exceed `isize::MAX`.
 pub fn extent(shape: &[usize], bytes: usize) -> Option<usize> {
     let mut sizes = shape.iter();
-    let extent = sizes.try_fold(bytes.max(1), |extent, &size| {
-        extent.checked_mul(size.max(1))
-    });
+    let extent = sizes.try_fold(bytes.max(1), |extent, &size| extent.checked_mul(size.max(1)));
     extent.filter(|&extent| isize::try_from(extent).is_ok())
 }
 
@@ -52,14 +48,10 @@ pub fn too_large(shape: &[usize], extent: Option<usize>, limit: usize) -> impl f
     let limit = Bytes(limit);
     let extent = extent.map(Bytes);
     fmt::from_fn(move |f| match extent {
-        Some(extent) => write!(
-            f,
-            "shape {shape:?} takes {extent}, the memory limit is {limit}"
-        ),
-        None => write!(
-            f,
-            "shape {shape:?} takes more bytes than can be addressed, the memory limit is {limit}"
-        ),
+        Some(extent) => write!(f, "shape {shape:?} takes {extent}, the memory limit is {limit}"),
+        None => {
+            write!(f, "shape {shape:?} takes more bytes than can be addressed, the memory limit is {limit}")
+        }
     })
 }
 
@@ -126,22 +118,14 @@ mod tests {
     #[test]
     fn tensors_are_counted_up_to_the_limit() {
         assert_eq!(message(&[512, 512], 4), "262144");
-        assert_eq!(
-            message(&[512, 513], 4),
-            "shape [512, 513] takes 1.0 MiB, the memory limit is 1.0 MiB"
-        );
+        assert_eq!(message(&[512, 513], 4), "shape [512, 513] takes 1.0 MiB, the memory limit is 1.0 MiB");
         assert_eq!(message(&[], 4), "1");
     }
 
     #[test]
     fn products_do_not_wrap() {
         let expected = "takes more bytes than can be addressed, the memory limit is 1.0 MiB";
-        for shape in [
-            &[(1 << 62) + 1, 4][..],
-            &[1 << 62, 2],
-            &[1 << 62, 0],
-            &[1 << 40, 0, 1 << 40],
-        ] {
+        for shape in [&[(1 << 62) + 1, 4][..], &[1 << 62, 2], &[1 << 62, 0], &[1 << 40, 0, 1 << 40]] {
             assert_eq!(message(shape, 4), format!("shape {shape:?} {expected}"));
             assert_eq!(attempt(|| product(shape)).is_ok(), shape == [1 << 62, 0]);
         }

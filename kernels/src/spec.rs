@@ -65,19 +65,13 @@ pub fn equal_axes(one: Operand<'_>, axis: usize, other: Operand<'_>, other_axis:
 /// Fails unless both operands have the same shape.
 #[inline(never)]
 pub fn equal_shapes(one: Operand<'_>, other: Operand<'_>) {
-    ensure!(
-        one.shape == other.shape,
-        "expected {one} and {other} to have the same shape"
-    );
+    ensure!(one.shape == other.shape, "expected {one} and {other} to have the same shape");
 }
 
 /// Fails unless an operand has the shape that another one requires.
 #[inline(never)]
 pub fn shaped(one: Operand<'_>, shape: &[usize], other: Operand<'_>) {
-    ensure!(
-        one.shape == shape,
-        "expected {one} to have shape {shape:?} for {other}"
-    );
+    ensure!(one.shape == shape, "expected {one} to have shape {shape:?} for {other}");
 }
 
 /// Fails unless an operand is a vector of this length, or has one element.
@@ -103,10 +97,7 @@ pub fn broadcasts_to(one: Operand<'_>, other: Operand<'_>) {
 #[inline(never)]
 pub fn broadcast(one: Operand<'_>, other: Operand<'_>) {
     let mut pairs = one.shape.iter().rev().zip(other.shape.iter().rev());
-    ensure!(
-        pairs.all(|(a, b)| a == b || *a == 1 || *b == 1),
-        "{one} and {other} do not broadcast"
-    );
+    ensure!(pairs.all(|(a, b)| a == b || *a == 1 || *b == 1), "{one} and {other} do not broadcast");
 }
 
 /// Fails unless the size of an axis is a multiple of that of another operand's axis.
@@ -155,10 +146,7 @@ mod tests {
             || equal_shapes(input, bias),
             "expected the input [2, 6] and the bias [4] to have the same shape",
         );
-        check(
-            || shaped(bias, &[6], input),
-            "expected the bias [4] to have shape [6] for the input [2, 6]",
-        );
+        check(|| shaped(bias, &[6], input), "expected the bias [4] to have shape [6] for the input [2, 6]");
         check(
             || row_or_scalar(bias, 6, input),
             "expected the bias [4] to have 1 or 6 elements for the input [2, 6]",
@@ -170,10 +158,7 @@ mod tests {
     fn axes_broadcast_from_the_last_one() {
         let (input, row) = (operand("input", &[2, 6]), operand("row", &[1, 6]));
         check(|| broadcasts_to(row, input), "fine");
-        check(
-            || broadcasts_to(input, row),
-            "the input [2, 6] does not broadcast to the row [1, 6]",
-        );
+        check(|| broadcasts_to(input, row), "the input [2, 6] does not broadcast to the row [1, 6]");
         check(|| broadcast(input, row), "fine");
         check(|| broadcast(input, operand("column", &[5, 2, 1])), "fine");
         check(
@@ -196,9 +181,6 @@ mod tests {
             || multiple(six, 0, none, 0),
             "expected axis 0 of the a [6] to be a multiple of axis 0 of the c [0]",
         );
-        check(
-            || divisible(six, 0, 0, "heads"),
-            "expected axis 0 of the a [6] to divide into 0 heads",
-        );
+        check(|| divisible(six, 0, 0, "heads"), "expected axis 0 of the a [6] to divide into 0 heads");
     }
 }

@@ -10,12 +10,7 @@ use crate::backend::{Any, call};
 ///
 /// `bytes` must be valid values of `dtype`, as numbers of any bits are.
 #[cfg_attr(not(feature = "flex"), allow(unused_variables))]
-pub fn data(
-    bytes: &'static [u8],
-    shape: Shape,
-    dtype: DType,
-    device: &Device,
-) -> Option<TensorData> {
+pub fn data(bytes: &'static [u8], shape: Shape, dtype: DType, device: &Device) -> Option<TensorData> {
     #[cfg(feature = "flex")]
     if Runtime::of(device) == Runtime::Flex {
         return Some(crate::flex::stored::data(bytes, shape, dtype));

@@ -115,15 +115,9 @@ pub fn events<T>(run: impl FnOnce() -> T) -> (T, Vec<Event>) {
 #[track_caller]
 pub fn with_launches<T>(most: usize, run: impl FnOnce() -> T) -> T {
     let (result, events) = events(run);
-    let launches: Vec<Event> = events
-        .into_iter()
-        .filter(|event| matches!(event, Event::Launch(_)))
-        .collect();
+    let launches: Vec<Event> = events.into_iter().filter(|event| matches!(event, Event::Launch(_))).collect();
     let is_cube = Runtime::of(&device()) == Runtime::Wgpu && !switches::is_plain();
-    assert!(
-        !is_cube || launches.len() <= most,
-        "more than {most}: {launches:?}"
-    );
+    assert!(!is_cube || launches.len() <= most, "more than {most}: {launches:?}");
     result
 }
 
@@ -167,11 +161,7 @@ pub fn same<const D: usize, K: Basic>(actual: Tensor<D, K>, expected: impl Into<
 
 /// Asserts equal dtype and shape, and elements within `tolerance` relative to the greater of 1 and the expected value.
 #[track_caller]
-pub fn near<const D: usize, K: Basic>(
-    actual: Tensor<D, K>,
-    expected: impl Into<TensorData>,
-    tolerance: f64,
-) {
+pub fn near<const D: usize, K: Basic>(actual: Tensor<D, K>, expected: impl Into<TensorData>, tolerance: f64) {
     compare(actual, expected.into(), tolerance);
 }
 
@@ -203,9 +193,7 @@ fn compare<const D: usize, K: Basic>(actual: Tensor<D, K>, expected: TensorData,
 pub fn noise<const D: usize>(shape: [usize; D], seed: u64) -> Tensor<D> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 40) as f32 / (1 << 23) as f32 - 1.0
     };
     let values: Vec<f32> = (0..shape.iter().product()).map(|_| next()).collect();

@@ -12,8 +12,8 @@ pub fn with<T>(_: usize, run: impl FnOnce() -> T) -> T {
     run()
 }
 
-/// Prepares this thread for a call of a model. In a child of `fork`, and if the system refuses threads, Burn's own loops cannot
-/// be divided.
+/// Prepares this thread for a call of a model. In a child of `fork`, and if the system refuses threads,
+/// Burn's own loops cannot be divided.
 #[cfg(feature = "flex")]
 pub fn enter() {
     crate::flex::threads::enter();

@@ -39,8 +39,7 @@ fn in_child(run: impl FnOnce() -> bool) -> c_int {
         0 => {
             // SAFETY: `alarm` has no preconditions; its signal ends a child that hangs.
             unsafe { alarm(60) };
-            let is_right =
-                std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).unwrap_or(false);
+            let is_right = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).unwrap_or(false);
             // SAFETY: `_exit` ends the child without running handlers or flushing buffers of the parent.
             unsafe { _exit(c_int::from(!is_right)) }
         }
@@ -69,9 +68,8 @@ fn a_child_computes() {
                 }
             });
         }
-        let statuses: Vec<c_int> = (0..5)
-            .map(|_| in_child(|| run(&x) == expected && run(&x) == expected))
-            .collect();
+        let statuses: Vec<c_int> =
+            (0..5).map(|_| in_child(|| run(&x) == expected && run(&x) == expected)).collect();
         is_done.store(true, Relaxed);
         assert!(statuses.iter().all(|status| *status == 0), "{statuses:?}");
     });

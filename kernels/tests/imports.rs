@@ -24,12 +24,7 @@ fn imports_run_down() {
     let mut found = BTreeSet::new();
     let mut files = 0;
     for path in rust_files(&source) {
-        let name = path
-            .strip_prefix(&source)
-            .unwrap()
-            .to_str()
-            .unwrap()
-            .replace('\\', "/");
+        let name = path.strip_prefix(&source).unwrap().to_str().unwrap().replace('\\', "/");
         let Some(room) = room(&name) else { continue };
         files += 1;
         let text = fs::read_to_string(&path).unwrap();
@@ -41,10 +36,7 @@ fn imports_run_down() {
         }
     }
     assert!(files > 200, "only {files} files were read");
-    assert!(
-        found.is_empty(),
-        "files import a room of a higher floor: {found:#?}"
-    );
+    assert!(found.is_empty(), "files import a room of a higher floor: {found:#?}");
 }
 
 #[test]
@@ -61,10 +53,7 @@ fn imports_of_all_forms_are_read() {
 
 /// Returns the floor of a room, counted from 0.
 fn floor(room: &str) -> usize {
-    FLOORS
-        .iter()
-        .position(|rooms| rooms.contains(&room))
-        .unwrap_or(FLOORS.len())
+    FLOORS.iter().position(|rooms| rooms.contains(&room)).unwrap_or(FLOORS.len())
 }
 
 /// Returns `true` if an import is from a higher floor, or from kernels of the other device.
@@ -75,9 +64,7 @@ fn is_upward(room: &str, other: &str) -> bool {
 
 /// Returns the room of a source file; `None` for the root of the crate and for tests.
 fn room(name: &str) -> Option<String> {
-    let is_test = name
-        .split('/')
-        .any(|part| ["tests", "tests.rs"].contains(&part));
+    let is_test = name.split('/').any(|part| ["tests", "tests.rs"].contains(&part));
     let room = name.split('/').next()?.trim_end_matches(".rs");
     let is_tool = ["lib", "testing", "native", "operands"].contains(&room);
     (!is_test && !is_tool).then(|| room.to_owned())
@@ -114,9 +101,7 @@ fn imported(text: &str, depth: usize) -> BTreeSet<String> {
 fn first_names(rest: &str) -> Vec<String> {
     let name = |text: &str| {
         let text = text.trim_start();
-        let end = text
-            .find(|c: char| !c.is_alphanumeric() && c != '_')
-            .unwrap_or(text.len());
+        let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
         text[..end].to_owned()
     };
     let Some(list) = rest.strip_prefix('{') else {

@@ -73,10 +73,7 @@ impl Network {
     fn new() -> Self {
         let device = Device::flex();
         let noise = |shape: [usize; 4]| Tensor::random(shape, Distribution::Default, &device);
-        let leaky = Epilogue {
-            activation: Activation::LeakyRelu(0.1),
-            ..Epilogue::of_layer()
-        };
+        let leaky = Epilogue { activation: Activation::LeakyRelu(0.1), ..Epilogue::of_layer() };
         Self {
             image: noise([1, 3, 64, 64]),
             filters: noise([24, 3, 3, 3]),
@@ -89,15 +86,7 @@ impl Network {
     fn run(&self) -> Tensor<4> {
         let [first, last] = self.epilogues.clone();
         let padded = Window::new([3, 3]).pads([(1, 1); 2]);
-        let x = conv2d_then(
-            self.image.clone(),
-            self.filters.clone(),
-            None,
-            None,
-            padded,
-            1,
-            first,
-        );
+        let x = conv2d_then(self.image.clone(), self.filters.clone(), None, None, padded, 1, first);
         let shape = x.dims();
         let x = max(x, self.bound.clone().expand(shape));
         let x = max_pool(x, Window::new([2, 2]).strides([2, 2]), false);

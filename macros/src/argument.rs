@@ -11,9 +11,7 @@ use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
-use syn::{
-    Attribute, Ident, LitBool, LitInt, LitStr, Path, Token, Visibility, bracketed, parenthesized,
-};
+use syn::{Attribute, Ident, LitBool, LitInt, LitStr, Path, Token, Visibility, bracketed, parenthesized};
 
 /// What stands between the braces of a call.
 pub struct Arguments {
@@ -67,10 +65,7 @@ impl Parse for Arguments {
             name: Ident::new("Model", Span::call_site()),
             path: LitStr::new("", Span::call_site()),
             short: false,
-            options: Options {
-                training: cfg!(feature = "autodiff"),
-                ..Options::default()
-            },
+            options: Options { training: cfg!(feature = "autodiff"), ..Options::default() },
             keys: BTreeMap::new(),
             functions: BTreeMap::new(),
             runtime: None,
@@ -104,17 +99,14 @@ impl Parse for Arguments {
         if input.is_empty() {
             Ok(arguments)
         } else {
-            Err(input.error(
-                "expected nothing after the path; options stand before it, in `#[onnx(..)]`",
-            ))
+            Err(input.error("expected nothing after the path; options stand before it, in `#[onnx(..)]`"))
         }
     }
 }
 
 impl Arguments {
     fn options(&mut self, attribute: &Attribute) -> syn::Result<()> {
-        let choices =
-            attribute.parse_args_with(Punctuated::<Choice, Token![,]>::parse_terminated)?;
+        let choices = attribute.parse_args_with(Punctuated::<Choice, Token![,]>::parse_terminated)?;
         for choice in choices {
             match choice {
                 Choice::Weights(weights) => self.options.weights = weights,
@@ -192,14 +184,10 @@ impl Parse for Choice {
                 let value: LitStr = input.parse()?;
                 let named = value.value();
                 let found = Precision::ALL.iter().find(|(name, _)| *name == named);
-                found
-                    .map(|(_, precision)| Choice::Precision(*precision))
-                    .ok_or_else(|| {
-                        let message = format!(
-                            "the precision is \"as-is\", \"f16\" or \"bf16\", not {named:?}"
-                        );
-                        syn::Error::new(value.span(), message)
-                    })
+                found.map(|(_, precision)| Choice::Precision(*precision)).ok_or_else(|| {
+                    let message = format!("the precision is \"as-is\", \"f16\" or \"bf16\", not {named:?}");
+                    syn::Error::new(value.span(), message)
+                })
             }
             "train" => Ok(Choice::Train(flag(input, "train")?)),
             "ops" => Ok(Choice::Operators(entries(input, operator::binding)?)),
@@ -280,9 +268,9 @@ fn outputs(input: ParseStream<'_>, span: Span) -> syn::Result<Choice> {
             rest = true;
             list.parse::<Option<Token![,]>>()?;
             if !list.is_empty() {
-                return Err(list.error(
-                    "`..` stands last; the outputs of the file come behind those that are named",
-                ));
+                return Err(
+                    list.error("`..` stands last; the outputs of the file come behind those that are named")
+                );
             }
             break;
         }
@@ -298,10 +286,7 @@ fn outputs(input: ParseStream<'_>, span: Span) -> syn::Result<Choice> {
     Ok(Choice::Outputs(names, rest))
 }
 
-fn entries<T>(
-    input: ParseStream<'_>,
-    entry: fn(ParseStream<'_>) -> syn::Result<T>,
-) -> syn::Result<Vec<T>> {
+fn entries<T>(input: ParseStream<'_>, entry: fn(ParseStream<'_>) -> syn::Result<T>) -> syn::Result<Vec<T>> {
     let list;
     parenthesized!(list in input);
     let entries = list.parse_terminated(entry, Token![,])?;
@@ -318,8 +303,7 @@ fn flag(input: ParseStream<'_>, name: &str) -> syn::Result<bool> {
 }
 
 fn number(input: ParseStream<'_>) -> syn::Result<i64> {
-    let wrong =
-        |span| syn::Error::new(span, "expected a size: a whole number from 0 to 4294967295");
+    let wrong = |span| syn::Error::new(span, "expected a size: a whole number from 0 to 4294967295");
     let span = input.span();
     let literal: LitInt = input.parse().map_err(|_| wrong(span))?;
     let size = literal.base10_parse::<u32>();

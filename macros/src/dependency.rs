@@ -22,10 +22,7 @@ pub fn renamed() -> Option<Ident> {
 fn workspace(folder: &Path) -> Option<String> {
     let manifests = folder.ancestors().map(|folder| folder.join("Cargo.toml"));
     let mut texts = manifests.filter_map(|manifest| std::fs::read_to_string(manifest).ok());
-    texts.find(|text| {
-        text.lines()
-            .any(|line| line.trim_start().starts_with("[workspace"))
-    })
+    texts.find(|text| text.lines().any(|line| line.trim_start().starts_with("[workspace")))
 }
 
 /// The key of the dependency in a manifest, unless it is that of the package.
@@ -40,13 +37,8 @@ fn name(manifest: &str, workspace: impl FnOnce() -> Option<String>) -> Option<St
     let workspace = workspace()?;
     let shared = dependencies(&workspace, true);
     let mut renamed = shared.into_iter().filter(|(_, value)| value.is_package());
-    let inherited = |name: &str| {
-        own.iter()
-            .any(|(own, value)| own == name && value.is_inherited())
-    };
-    renamed
-        .find(|(name, _)| inherited(name))
-        .map(|(name, _)| name)
+    let inherited = |name: &str| own.iter().any(|(own, value)| own == name && value.is_inherited());
+    renamed.find(|(name, _)| inherited(name)).map(|(name, _)| name)
 }
 
 /// What is said of a dependency in one place.
@@ -59,8 +51,7 @@ struct Value<'a> {
 impl Value<'_> {
     /// Whether it says that the package is the run-time crate.
     fn is_package(&self) -> bool {
-        self.says("package", &format!("\"{PACKAGE}\""))
-            || self.says("package", &format!("'{PACKAGE}'"))
+        self.says("package", &format!("\"{PACKAGE}\"")) || self.says("package", &format!("'{PACKAGE}'"))
     }
 
     fn is_inherited(&self) -> bool {
@@ -72,11 +63,7 @@ impl Value<'_> {
         if self.key == key {
             return is(self.text);
         }
-        let inside = self
-            .text
-            .trim()
-            .strip_prefix('{')
-            .and_then(|text| text.strip_suffix('}'));
+        let inside = self.text.trim().strip_prefix('{').and_then(|text| text.strip_suffix('}'));
         let mut pairs = inside.into_iter().flat_map(|text| text.split(','));
         self.key.is_empty()
             && pairs.any(|pair| {
@@ -92,17 +79,11 @@ fn dependencies(manifest: &str, shared: bool) -> Vec<(String, Value<'_>)> {
     let mut table = "";
     for line in manifest.lines() {
         let line = line.split(" #").next().unwrap_or(line).trim();
-        if let Some(header) = line
-            .strip_prefix('[')
-            .and_then(|line| line.strip_suffix(']'))
-        {
+        if let Some(header) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
             table = header.trim();
         } else if let Some((key, text)) = line.split_once('=') {
             let full = format!("{table}.{key}");
-            let mut parts = full
-                .split('.')
-                .map(str::trim)
-                .filter(|part| !part.is_empty());
+            let mut parts = full.split('.').map(str::trim).filter(|part| !part.is_empty());
             let is_shared = parts.clone().next() == Some("workspace");
             let list = parts.find(|part| part.ends_with("dependencies"));
             if let (Some(_), Some(name)) = (list, parts.next())
@@ -145,29 +126,16 @@ mod tests {
 
     #[test]
     fn the_name_may_be_that_of_the_workspace() {
-        let workspace =
-            "[workspace.dependencies]\noe = { package = \"onnx-embed\", version = \"0.1\" }";
-        check(
-            "[dependencies]\noe = { workspace = true }",
-            workspace,
-            Some("oe"),
-        );
+        let workspace = "[workspace.dependencies]\noe = { package = \"onnx-embed\", version = \"0.1\" }";
+        check("[dependencies]\noe = { workspace = true }", workspace, Some("oe"));
         check("[dependencies]\noe.workspace = true", workspace, Some("oe"));
         check("[dependencies]\nserde.workspace = true", workspace, None);
     }
 
     #[test]
     fn its_own_name_comes_first() {
-        check(
-            "[dependencies]\nonnx-embed = \"0.1\"\noe = { package = \"onnx-embed\" }",
-            "",
-            None,
-        );
+        check("[dependencies]\nonnx-embed = \"0.1\"\noe = { package = \"onnx-embed\" }", "", None);
         check("[package]\nname = \"app\"", "", None);
-        check(
-            "[dependencies]\noe = { package = \"other\" }\n[features]\nx = []",
-            "",
-            None,
-        );
+        check("[dependencies]\noe = { package = \"other\" }\n[features]\nx = []", "", None);
     }
 }

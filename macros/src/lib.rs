@@ -17,11 +17,11 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 /// Compiles an ONNX model into a typed Burn module.
 ///
 /// `onnx_model!("model.onnx")` makes the item `Model`, `ModelInput` where the model takes several values and
-/// `ModelOutput` where it gives several. Their documentation has the names, element types and sizes of the file. The
-/// path is relative to the calling file, then to the package's folder. It may begin with a variable of the
-/// environment, as in `"$OUT_DIR/model.onnx"` for a file that a build script fetches, or
-/// `"${CARGO_MANIFEST_DIR}/../model.onnx"`; `concat!(env!("OUT_DIR"), "/model.onnx")` is the same.
-/// The long form names the item, whose inputs and outputs are `MiniLmInput` and `MiniLmOutput`, and sets options:
+/// `ModelOutput` where it gives several. Their documentation has the names, element types and sizes of the
+/// file. The path is relative to the calling file, then to the package's folder. It may begin with a variable
+/// of the environment, as in `"$OUT_DIR/model.onnx"` for a file that a build script fetches, or
+/// `"${CARGO_MANIFEST_DIR}/../model.onnx"`; `concat!(env!("OUT_DIR"), "/model.onnx")` is the same. The long
+/// form names the item, whose inputs and outputs are `MiniLmInput` and `MiniLmOutput`, and sets options:
 ///
 /// ```text
 /// onnx_model! {
@@ -107,16 +107,9 @@ fn expand(arguments: &Arguments) -> TokenStream {
         .collect();
     let compiled = compile(arguments, &written).unwrap_or_else(|diagnostics| {
         let visibility = arguments.visibility.to_token_stream();
-        let choice = diagnostics
-            .choice()
-            .and_then(|name| arguments.keys.get(name));
+        let choice = diagnostics.choice().and_then(|name| arguments.keys.get(name));
         let span = choice.copied().unwrap_or_else(|| arguments.path.span());
-        failed(
-            &visibility,
-            &arguments.name,
-            span,
-            &diagnostics.report(&written),
-        )
+        failed(&visibility, &arguments.name, span, &diagnostics.report(&written))
     });
     quote!(#compiled #watched)
 }
@@ -148,8 +141,8 @@ fn compile(arguments: &Arguments, written: &str) -> Result<TokenStream, Diagnost
 fn failed(visibility: &TokenStream, name: &Ident, span: Span, message: &str) -> TokenStream {
     let input = format_ident!("{name}Input");
     let output = format_ident!("{name}Output");
-    // An array whose length is an error, as a trait's associated type, is a type of which rustc
-    // knows nothing but that the error was reported.
+    // An array whose length is an error, as a trait's associated type, is a type of which rustc knows nothing
+    // but that the error was reported.
     let error = quote_spanned!(span => ::core::compile_error! { #message });
     quote! {
         #[allow(dead_code, missing_docs)]

@@ -78,9 +78,7 @@ fn pieces(written: &str) -> Vec<Piece<'_>> {
     let mut rest = written;
     while let Some((before, behind)) = rest.split_once('$') {
         pieces.push(Piece::Text(before));
-        let braced = behind
-            .strip_prefix('{')
-            .and_then(|name| name.split_once('}'));
+        let braced = behind.strip_prefix('{').and_then(|name| name.split_once('}'));
         let end = behind.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
         let (name, after) = behind.split_at(end.unwrap_or(behind.len()));
         let (piece, after) = match (braced, behind.strip_prefix('$')) {

@@ -43,10 +43,7 @@ thread_local! {
 fn first_in_scope(text: String, line: usize) -> Option<usize> {
     LAST.with_borrow_mut(|last| {
         let known = last.take().filter(|last| last.text == text);
-        let source = last.insert(known.unwrap_or_else(|| Source {
-            repeated: repeated(&text),
-            text,
-        }));
+        let source = last.insert(known.unwrap_or_else(|| Source { repeated: repeated(&text), text }));
         let mut repeated = source.repeated.iter();
         Some(repeated.find(|call| call.lines.contains(&line))?.first)
     })
@@ -66,15 +63,10 @@ fn repeated(text: &str) -> Vec<Repeated> {
                 let mut ahead = tokens.clone();
                 let start = tokens.line;
                 let called = ahead.next() == Some("!");
-                let opened = ahead
-                    .next()
-                    .is_some_and(|token| ["(", "[", "{"].contains(&token));
-                let path = ahead
-                    .next()
-                    .filter(|token| token.contains('"') || *token == "concat");
+                let opened = ahead.next().is_some_and(|token| ["(", "[", "{"].contains(&token));
+                let path = ahead.next().filter(|token| token.contains('"') || *token == "concat");
                 let lines = start..=ahead.line;
-                let (true, true, Some(_), Some(first)) = (called, opened, path, scopes.last_mut())
-                else {
+                let (true, true, Some(_), Some(first)) = (called, opened, path, scopes.last_mut()) else {
                     continue;
                 };
                 match *first {
@@ -100,18 +92,11 @@ struct Tokens<'t> {
 
 impl<'t> Tokens<'t> {
     fn new(text: &'t str) -> Self {
-        Tokens {
-            rest: text,
-            line: 1,
-            within: 0,
-        }
+        Tokens { rest: text, line: 1, within: 0 }
     }
 
     fn take(&mut self, length: usize) -> &'t str {
-        let (token, rest) = self
-            .rest
-            .split_at_checked(length)
-            .unwrap_or((self.rest, ""));
+        let (token, rest) = self.rest.split_at_checked(length).unwrap_or((self.rest, ""));
         self.rest = rest;
         self.line += self.within;
         self.within = token.matches('\n').count();
@@ -157,9 +142,7 @@ impl<'t> Tokens<'t> {
             let mut letters = behind.char_indices();
             let length = match (letters.next(), letters.next()) {
                 (Some((_, '\\')), Some((at, escaped))) => {
-                    let end = behind
-                        .get(at + escaped.len_utf8()..)
-                        .and_then(|rest| rest.find('\''));
+                    let end = behind.get(at + escaped.len_utf8()..).and_then(|rest| rest.find('\''));
                     end.map(|end| at + escaped.len_utf8() + end + 1)
                 }
                 (Some(_), Some((at, '\''))) => Some(at + 1),
@@ -194,16 +177,12 @@ fn string(text: &str) -> Option<usize> {
     if text.len() - plain.len() > 1 {
         return None;
     }
-    let raw = plain
-        .strip_prefix('r')
-        .filter(|rest| rest.starts_with(['"', '#']));
+    let raw = plain.strip_prefix('r').filter(|rest| rest.starts_with(['"', '#']));
     if let Some(rest) = raw {
         let signs = rest.len() - rest.trim_start_matches('#').len();
         let inside = rest.get(signs..)?.strip_prefix('"')?;
         let close = format!("\"{}", "#".repeat(signs));
-        let end = inside
-            .find(&close)
-            .map_or(inside.len(), |end| end + close.len());
+        let end = inside.find(&close).map_or(inside.len(), |end| end + close.len());
         return Some(text.len() - inside.len() + end);
     }
     let inside = plain.strip_prefix('"')?;

@@ -12,9 +12,7 @@ pub struct Anchor {
 impl Anchor {
     /// An anchor on `device`.
     pub fn new(device: &Device) -> Self {
-        Self {
-            tensor: Tensor::zeros([1], (device, DType::F32)),
-        }
+        Self { tensor: Tensor::zeros([1], (device, DType::F32)) }
     }
 }
 

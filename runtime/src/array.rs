@@ -33,19 +33,13 @@ impl<T> Array<T> {
 
     /// An array of rank 0.
     pub fn scalar(value: T) -> Self {
-        Self {
-            shape: Vec::new(),
-            data: vec![value],
-        }
+        Self { shape: Vec::new(), data: vec![value] }
     }
 
     /// An array of rank 1.
     pub fn vector(data: impl Into<Vec<T>>) -> Self {
         let data = data.into();
-        Self {
-            shape: vec![data.len()],
-            data,
-        }
+        Self { shape: vec![data.len()], data }
     }
 
     /// An array whose element at each index is `element(index)`.
@@ -82,11 +76,7 @@ impl<T> Array<T> {
     pub fn sizes<const N: usize>(&self) -> [usize; N] {
         let rank = self.rank();
         let sizes = self.shape.as_slice().try_into();
-        sizes.unwrap_or_else(|_| {
-            fail(format_args!(
-                "an array of rank {rank} where rank {N} is needed"
-            ))
-        })
+        sizes.unwrap_or_else(|_| fail(format_args!("an array of rank {rank} where rank {N} is needed")))
     }
 
     /// The number of axes.
@@ -121,8 +111,7 @@ impl<T> Array<T> {
 
     /// The element at `index`, if it lies inside.
     pub fn at(&self, index: &[usize]) -> Option<&T> {
-        let inside =
-            index.len() == self.rank() && index.iter().zip(&self.shape).all(|(i, n)| i < n);
+        let inside = index.len() == self.rank() && index.iter().zip(&self.shape).all(|(i, n)| i < n);
         inside.then(|| &self.data[offset(index, &self.shape)])
     }
 
@@ -138,19 +127,13 @@ impl<T> Array<T> {
     {
         match self.data.as_slice() {
             [value] => value.clone(),
-            _ => fail(format_args!(
-                "an array of shape {:?} is not one element",
-                self.shape
-            )),
+            _ => fail(format_args!("an array of shape {:?} is not one element", self.shape)),
         }
     }
 
     /// The array with each element replaced by `change` of it.
     pub fn map<U>(&self, change: impl FnMut(&T) -> U) -> Array<U> {
-        Array {
-            shape: self.shape.clone(),
-            data: self.data.iter().map(change).collect(),
-        }
+        Array { shape: self.shape.clone(), data: self.data.iter().map(change).collect() }
     }
 }
 

@@ -7,9 +7,9 @@
 
 /// The bytes of a file of the model, as `&'static [u8]`.
 ///
-/// A file that has another length than the macro read is an error of types. With a symbol and directives of the
-/// assembler for the bytes, the file is assembled. The lint `unsafe_code` does not apply to the expansions of macros
-/// of other crates, so that crates that forbid it can have models.
+/// A file that has another length than the macro read is an error of types. With a symbol and directives of
+/// the assembler for the bytes, the file is assembled. The lint `unsafe_code` does not apply to the
+/// expansions of macros of other crates, so that crates that forbid it can have models.
 ///
 /// ```
 /// let bytes: &'static [u8] = onnx_embed::embedded!(b"four", 4);
@@ -37,9 +37,9 @@ macro_rules! embedded {
 
 /// The bytes of a file as a static that `$assembly` defines.
 ///
-/// The symbol stands for the contents: where several crates or modules embed one file, the linker keeps one copy, and
-/// `.ifndef` leaves out further ones in one object. What the file lacks since its length was read is filled with 0 by
-/// `.org`, so that the static has its length whatever becomes of the file.
+/// The symbol stands for the contents: where several crates or modules embed one file, the linker keeps one
+/// copy, and `.ifndef` leaves out further ones in one object. What the file lacks since its length was read
+/// is filled with 0 by `.org`, so that the static has its length whatever becomes of the file.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! assembled_by {
@@ -89,13 +89,7 @@ macro_rules! assembled {
             $length,
             $symbol,
             concat!(".ifndef ", $symbol),
-            concat!(
-                ".pushsection .rodata.",
-                $symbol,
-                ",\"aG\",%progbits,",
-                $symbol,
-                ",comdat"
-            ),
+            concat!(".pushsection .rodata.", $symbol, ",\"aG\",%progbits,", $symbol, ",comdat"),
             ".p2align 6",
             concat!(".weak ", $symbol),
             concat!(".hidden ", $symbol),
@@ -169,12 +163,7 @@ macro_rules! assembled {
             $length,
             $symbol,
             concat!(".ifndef _", $symbol),
-            concat!(
-                ".pushsection .rdata$",
-                $symbol,
-                ",\"dr\",discard,_",
-                $symbol
-            ),
+            concat!(".pushsection .rdata$", $symbol, ",\"dr\",discard,_", $symbol),
             ".p2align 6",
             concat!(".globl _", $symbol),
             concat!("_", $symbol, ":"),

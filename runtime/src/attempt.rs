@@ -88,11 +88,7 @@ impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {
         let Fault { node, reason } = fault;
         match node {
-            Some(Name { node, operator }) => Error::Run {
-                node,
-                operator,
-                reason,
-            },
+            Some(Name { node, operator }) => Error::Run { node, operator, reason },
             None => Error::Panic { reason },
         }
     }
@@ -122,11 +118,7 @@ mod tests {
         let mut poll = |run: &mut dyn FnMut() -> Result<(), Error>| {
             let mut waited = false;
             let mut attempt = pin!(attempt_async(poll_fn(|_| {
-                if core::mem::replace(&mut waited, true) {
-                    Poll::Ready(run())
-                } else {
-                    Poll::Pending
-                }
+                if core::mem::replace(&mut waited, true) { Poll::Ready(run()) } else { Poll::Pending }
             })));
             assert!(attempt.as_mut().poll(&mut context).is_pending());
             // What else fails on this thread meanwhile is not its error.
@@ -139,9 +131,6 @@ mod tests {
         };
         assert_eq!(size, "n");
         let other = poll(&mut || fault::fail("no memory"));
-        assert!(
-            matches!(other, Poll::Ready(Err(Error::Panic { .. }))),
-            "{other:?}"
-        );
+        assert!(matches!(other, Poll::Ready(Err(Error::Panic { .. }))), "{other:?}");
     }
 }

@@ -38,28 +38,14 @@ pub fn int<const D: usize>(
 }
 
 /// A boolean tensor of `values`.
-pub fn boolean<const D: usize>(
-    device: &Device,
-    shape: [usize; D],
-    values: &[bool],
-) -> Tensor<D, Bool> {
+pub fn boolean<const D: usize>(device: &Device, shape: [usize; D], values: &[bool]) -> Tensor<D, Bool> {
     let data = TensorData::new(values.to_vec(), Shape::from(shape));
     Tensor::from_data(data, device)
 }
 
 /// A float tensor with `value` everywhere.
-pub fn full<const D: usize>(
-    device: &Device,
-    dtype: ElementType,
-    shape: [usize; D],
-    value: f64,
-) -> Tensor<D> {
-    filled(
-        device,
-        lowered(device, dtype.carrier().unwrap_or(DType::F32)),
-        shape,
-        value,
-    )
+pub fn full<const D: usize>(device: &Device, dtype: ElementType, shape: [usize; D], value: f64) -> Tensor<D> {
+    filled(device, lowered(device, dtype.carrier().unwrap_or(DType::F32)), shape, value)
 }
 
 /// An integer tensor with `value` everywhere.
@@ -69,12 +55,7 @@ pub fn full_int<const D: usize>(
     shape: [usize; D],
     value: i64,
 ) -> Tensor<D, Int> {
-    filled(
-        device,
-        lowered(device, dtype.carrier().unwrap_or(DType::I64)),
-        shape,
-        value,
-    )
+    filled(device, lowered(device, dtype.carrier().unwrap_or(DType::I64)), shape, value)
 }
 
 /// An integer tensor of `start` and what follows in equal steps.
@@ -91,11 +72,7 @@ pub fn steps<const D: usize>(
 }
 
 /// A boolean tensor with `value` everywhere.
-pub fn full_boolean<const D: usize>(
-    device: &Device,
-    shape: [usize; D],
-    value: bool,
-) -> Tensor<D, Bool> {
+pub fn full_boolean<const D: usize>(device: &Device, shape: [usize; D], value: bool) -> Tensor<D, Bool> {
     filled(device, device.settings().bool_dtype.into(), shape, value)
 }
 

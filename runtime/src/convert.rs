@@ -9,8 +9,7 @@ use crate::host::Scalar;
 
 /// The data in `dtype`, each value the nearest that `dtype` has.
 ///
-/// Burn's own conversion panics where a value does not fit, such as the `i64::MAX` that ends many a
-/// slice.
+/// Burn's own conversion panics where a value does not fit, such as the `i64::MAX` that ends many a slice.
 pub(crate) fn convert(data: TensorData, dtype: DType) -> TensorData {
     if data.dtype() == dtype {
         return data;

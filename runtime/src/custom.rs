@@ -30,11 +30,7 @@ impl<const D: usize> Results for Tensor<D> {
     fn checked(self, place: Option<usize>, (dtype, sizes): Self::Expected) -> Self {
         check(&self.dims(), &sizes, place);
         let dtype = lowered(&self.device(), dtype);
-        if self.dtype() == dtype {
-            self
-        } else {
-            self.cast(FloatDType::from(dtype))
-        }
+        if self.dtype() == dtype { self } else { self.cast(FloatDType::from(dtype)) }
     }
 }
 
@@ -44,11 +40,7 @@ impl<const D: usize> Results for Tensor<D, Int> {
     fn checked(self, place: Option<usize>, (dtype, sizes): Self::Expected) -> Self {
         check(&self.dims(), &sizes, place);
         let dtype = lowered(&self.device(), dtype);
-        if self.dtype() == dtype {
-            self
-        } else {
-            self.cast(IntDType::from(dtype))
-        }
+        if self.dtype() == dtype { self } else { self.cast(IntDType::from(dtype)) }
     }
 }
 
@@ -103,9 +95,7 @@ fn check(found: &[usize], sizes: &[usize], place: Option<usize>) {
     };
     let sizes = sizes.iter().map(size).collect::<Vec<_>>().join(", ");
     match place {
-        None => fail(format_args!(
-            "its function returns {found:?}, the model goes by [{sizes}]"
-        )),
+        None => fail(format_args!("its function returns {found:?}, the model goes by [{sizes}]")),
         Some(place) => fail(format_args!(
             "its function returns {found:?} as result {place}, the model goes by [{sizes}]"
         )),

@@ -54,10 +54,7 @@ pub trait Methods: Send + Sync {
     fn run(&self, inputs: Values) -> Result<Values, Error>;
 
     /// [`OnnxModel::run_async`]. The future is `Send`, in browsers too, where what Burn waits in is so as elsewhere.
-    fn run_async(
-        &self,
-        inputs: Values,
-    ) -> Pin<Box<dyn Future<Output = Result<Values, Error>> + Send + '_>>;
+    fn run_async(&self, inputs: Values) -> Pin<Box<dyn Future<Output = Result<Values, Error>> + Send + '_>>;
 
     /// [`OnnxModel::warm_up`].
     fn warm_up(&self, sizes: &[(&str, usize)]) -> Result<(), Error>;
@@ -90,10 +87,7 @@ impl<M: OnnxModel> Methods for M {
         OnnxModel::run(self, inputs)
     }
 
-    fn run_async(
-        &self,
-        inputs: Values,
-    ) -> Pin<Box<dyn Future<Output = Result<Values, Error>> + Send + '_>> {
+    fn run_async(&self, inputs: Values) -> Pin<Box<dyn Future<Output = Result<Values, Error>> + Send + '_>> {
         Box::pin(OnnxModel::run_async(self, inputs))
     }
 

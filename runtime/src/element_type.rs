@@ -132,9 +132,9 @@ impl ElementType {
         }
     }
 
-    /// The dtype of the [`TensorData`](crate::TensorData) that carries this type: its own, or for
-    /// types that Burn lacks one that holds every value of it, float32 for the 8- and 4-bit floats,
-    /// int8 and uint8 for the 4- and 2-bit integers.
+    /// The dtype of the [`TensorData`](crate::TensorData) that carries this type: its own, or for types that
+    /// Burn lacks one that holds every value of it, float32 for the 8- and 4-bit floats, int8 and uint8 for
+    /// the 4- and 2-bit integers.
     ///
     /// Strings and complex numbers have none.
     pub const fn carrier(self) -> Option<DType> {

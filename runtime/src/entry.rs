@@ -24,10 +24,7 @@ pub struct Entry {
 impl Entry {
     pub fn new(signature: Signature) -> Self {
         threads::enter();
-        Self {
-            signature,
-            sizes: Sizes::new(),
-        }
+        Self { signature, sizes: Sizes::new() }
     }
 
     /// A float input in the model's dtype.
@@ -105,29 +102,23 @@ impl Sizes {
         Self::default()
     }
 
-    /// Whether an input of shape `found` is what `expected` says, and agrees with the inputs
-    /// checked before. The tensor of a scalar has the one size `Size::Fixed(1)`.
+    /// Whether an input of shape `found` is what `expected` says, and agrees with the inputs checked before.
+    /// The tensor of a scalar has the one size `Size::Fixed(1)`.
     pub fn check(
         &mut self,
         input: &'static str,
         found: &[usize],
         expected: &'static [Size],
     ) -> Result<(), Error> {
-        let wrong = |(&found, &expected): (&usize, &Size)| matches!(expected, Size::Fixed(size) if size != found);
+        let wrong =
+            |(&found, &expected): (&usize, &Size)| matches!(expected, Size::Fixed(size) if size != found);
         if found.len() != expected.len() || found.iter().zip(expected).any(wrong) {
-            return Err(Error::WrongShape {
-                name: input,
-                expected,
-                found: found.to_vec(),
-            });
+            return Err(Error::WrongShape { name: input, expected, found: found.to_vec() });
         }
-        found
-            .iter()
-            .zip(expected)
-            .try_for_each(|(&found, &expected)| match expected {
-                Size::Named(size) => self.note(size, input, found),
-                Size::Fixed(_) | Size::Unknown => Ok(()),
-            })
+        found.iter().zip(expected).try_for_each(|(&found, &expected)| match expected {
+            Size::Named(size) => self.note(size, input, found),
+            Size::Fixed(_) | Size::Unknown => Ok(()),
+        })
     }
 
     /// The size called `name`, which some input checked before has.
@@ -145,11 +136,9 @@ impl Sizes {
 
     fn note(&mut self, size: &'static str, input: &'static str, value: usize) -> Result<(), Error> {
         match self.seen.iter().find(|seen| seen.size == size) {
-            Some(seen) if seen.value != value => Err(Error::UnequalSizes {
-                size,
-                first: (seen.input, seen.value),
-                second: (input, value),
-            }),
+            Some(seen) if seen.value != value => {
+                Err(Error::UnequalSizes { size, first: (seen.input, seen.value), second: (input, value) })
+            }
             Some(_) => Ok(()),
             None => {
                 self.seen.push(Seen { size, input, value });
@@ -162,22 +151,11 @@ impl Sizes {
 /// Whether a tensor of shape `found`, sizes of 0 counted as 1, takes at most `limit` bytes, and no more than can be addressed.
 ///
 /// Models multiply sizes of tensors without elements too, and make others of them.
-pub fn bounded(
-    name: &'static str,
-    found: &[usize],
-    dtype: ElementType,
-    limit: usize,
-) -> Result<(), Error> {
-    let bytes = dtype
-        .carrier()
-        .map_or(size_of::<String>(), |carrier| carrier.size());
+pub fn bounded(name: &'static str, found: &[usize], dtype: ElementType, limit: usize) -> Result<(), Error> {
+    let bytes = dtype.carrier().map_or(size_of::<String>(), |carrier| carrier.size());
     match extent(found, bytes) {
         Some(extent) if extent <= limit => Ok(()),
-        _ => Err(Error::InputTooLarge {
-            name,
-            found: found.to_vec(),
-            limit,
-        }),
+        _ => Err(Error::InputTooLarge { name, found: found.to_vec(), limit }),
     }
 }
 
@@ -217,9 +195,7 @@ mod tests {
     #[test]
     fn a_named_size_is_known_after_the_check() {
         let mut sizes = Sizes::new();
-        sizes
-            .check("x", &[2, 3], &[Size::Named("batch"), Size::Fixed(3)])
-            .unwrap();
+        sizes.check("x", &[2, 3], &[Size::Named("batch"), Size::Fixed(3)]).unwrap();
         assert_eq!(sizes.size("batch"), 2);
     }
 
@@ -227,22 +203,14 @@ mod tests {
     fn inputs_that_disagree_are_both_named() {
         let mut sizes = Sizes::new();
         sizes.check("ids", &[2], &[Size::Named("batch")]).unwrap();
-        let error = sizes
-            .check("mask", &[3], &[Size::Named("batch")])
-            .unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "size `batch` is 2 in `ids` but 3 in `mask`"
-        );
+        let error = sizes.check("mask", &[3], &[Size::Named("batch")]).unwrap_err();
+        assert_eq!(error.to_string(), "size `batch` is 2 in `ids` but 3 in `mask`");
     }
 
     #[test]
     fn a_fixed_size_must_match() {
         let error = Sizes::new().check("x", &[1, 4], &[Size::Unknown, Size::Fixed(3)]);
-        assert_eq!(
-            error.unwrap_err().to_string(),
-            "`x` is [1, 4], the model takes [?, 3]"
-        );
+        assert_eq!(error.unwrap_err().to_string(), "`x` is [1, 4], the model takes [?, 3]");
     }
 
     #[test]
@@ -253,10 +221,7 @@ mod tests {
         };
         assert_eq!(check(&[512, 512]), Ok(()));
         assert_eq!(check(&[0, 1 << 18]), Ok(()));
-        assert_eq!(
-            check(&[512, 513]).unwrap_err(),
-            "`x` is [512, 513], above the memory limit of 1.0 MiB"
-        );
+        assert_eq!(check(&[512, 513]).unwrap_err(), "`x` is [512, 513], above the memory limit of 1.0 MiB");
         assert_eq!(
             check(&[(1 << 62) + 1, 0]).unwrap_err(),
             "`x` is [4611686018427387905, 0], above the memory limit of 1.0 MiB with its sizes of 0 counted as 1"

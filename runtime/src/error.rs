@@ -118,8 +118,8 @@ pub enum Error {
         /// The weight before which it differs; `None` after the last one.
         before: Option<&'static str>,
     },
-    /// A weight that other files may not have other values of has another one than in the file that
-    /// was compiled.
+    /// A weight that other files may not have other values of has another one than in the file that was
+    /// compiled.
     WeightDiffers {
         /// The weight.
         name: &'static str,
@@ -190,65 +190,36 @@ impl fmt::Display for Error {
                     None => write!(f, " (inputs are: {})", names(inputs)),
                 }
             }
-            Error::WrongKind {
-                name,
-                expected,
-                found,
-            } => {
+            Error::WrongKind { name, expected, found } => {
                 write!(f, "`{name}` is {found}, the model takes {expected}")
             }
-            Error::WrongType {
-                name,
-                expected,
-                found,
-            } => {
-                write!(
-                    f,
-                    "`{name}` is {}, the model takes {expected}",
-                    type_name(*found)
-                )?;
+            Error::WrongType { name, expected, found } => {
+                write!(f, "`{name}` is {}, the model takes {expected}", type_name(*found))?;
                 match expected.carrier().and_then(ElementType::of) {
                     Some(carrier) if carrier != *expected => write!(f, " carried in {carrier}"),
                     _ => Ok(()),
                 }
             }
-            Error::WrongShape {
-                name,
-                expected,
-                found,
-            } => text::wrong_shape(f, name, found, expected),
+            Error::WrongShape { name, expected, found } => text::wrong_shape(f, name, found, expected),
             Error::InputTooLarge { name, found, limit } => text::too_large(f, name, found, *limit),
-            Error::UnequalSizes {
-                size,
-                first,
-                second,
-            } => {
+            Error::UnequalSizes { size, first, second } => {
                 let ((one, a), (other, b)) = (first, second);
                 write!(f, "size `{size}` is {a} in `{one}` but {b} in `{other}`")
             }
             Error::WrongElements { asked, found, kind } => match found {
-                Some(found) => write!(
-                    f,
-                    "the value is {kind}, not {asked}: use `to_vec::<{}>()`",
-                    found.in_rust()
-                ),
+                Some(found) => {
+                    write!(f, "the value is {kind}, not {asked}: use `to_vec::<{}>()`", found.in_rust())
+                }
                 None => write!(f, "the value is {kind}, which is no tensor of {asked}"),
             },
             Error::FileCount { expected, found } => {
-                write!(
-                    f,
-                    "{found} files are given, the model was compiled from {expected}"
-                )
+                write!(f, "{found} files are given, the model was compiled from {expected}")
             }
             Error::UnknownSize { size } => write!(f, "no input has a size `{size}`"),
-            Error::FileLength {
-                file,
-                expected,
-                found,
-            } => text::other_file(f, None, file, &format!("{found} bytes, not {expected}")),
-            Error::FileDiffers { file, before } => {
-                text::other_file(f, None, file, &text::place(*before))
+            Error::FileLength { file, expected, found } => {
+                text::other_file(f, None, file, &format!("{found} bytes, not {expected}"))
             }
+            Error::FileDiffers { file, before } => text::other_file(f, None, file, &text::place(*before)),
             #[cfg(feature = "std")]
             Error::AtPath { path, error } => text::at_path(f, path, error),
             Error::WeightDiffers { name } => write!(
@@ -260,11 +231,7 @@ impl fmt::Display for Error {
             Error::Load { reason } => write!(f, "cannot load the model: {reason}"),
             #[cfg(feature = "std")]
             Error::File { path, error } => write!(f, "cannot read `{}`: {error}", path.display()),
-            Error::Run {
-                node,
-                operator,
-                reason,
-            } => write!(f, "cannot run `{node}` ({operator}): {reason}"),
+            Error::Run { node, operator, reason } => write!(f, "cannot run `{node}` ({operator}): {reason}"),
             Error::Panic { reason } => write!(f, "cannot run the model: {reason}"),
             Error::Output { name, reason } => write!(f, "cannot read output `{name}`: {reason}"),
         }
@@ -284,10 +251,7 @@ impl core::error::Error for Error {
 }
 
 fn names(ports: &[Port]) -> String {
-    let names: Vec<_> = ports
-        .iter()
-        .map(|port| format!("`{}`", port.name))
-        .collect();
+    let names: Vec<_> = ports.iter().map(|port| format!("`{}`", port.name)).collect();
     names.join(", ")
 }
 
@@ -301,14 +265,7 @@ mod tests {
 
     #[test]
     fn a_type_that_burn_lacks_names_its_carrier() {
-        let error = Error::WrongType {
-            name: "x",
-            expected: ElementType::Int4,
-            found: DType::I64,
-        };
-        assert_eq!(
-            error.to_string(),
-            "`x` is int64, the model takes int4 carried in int8"
-        );
+        let error = Error::WrongType { name: "x", expected: ElementType::Int4, found: DType::I64 };
+        assert_eq!(error.to_string(), "`x` is int64, the model takes int4 carried in int8");
     }
 }

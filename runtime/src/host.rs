@@ -23,35 +23,28 @@ mod unique;
 
 use alloc::vec::Vec;
 pub use arithmetic::{
-    abs, add, ceil, div, exp, floor, log, max, min, modulo, mul, neg, pow, remainder, round, sign,
-    sqrt, sub,
+    abs, add, ceil, div, exp, floor, log, max, min, modulo, mul, neg, pow, remainder, round, sign, sqrt, sub,
 };
-pub use arrange::{
-    concat, expand, gather, reshape, squeeze, tile, transpose, unsqueeze, write_cache,
-};
+pub use arrange::{concat, expand, gather, reshape, squeeze, tile, transpose, unsqueeze, write_cache};
 pub use compare::{
     and, equal, greater, greater_or_equal, less, less_or_equal, nonzero, not, or, select, xor,
 };
 pub use create::{axes, axis, cast, fill, range};
 #[cfg(feature = "image")]
 pub use image::{PixelFormat, decode_image};
-pub use labels::{
-    Entry, Label, cast_map, dict_vectorizer, look_up, one_hot_encoder, owned, texts, zip_map,
-};
+pub use labels::{Entry, Label, cast_map, dict_vectorizer, look_up, one_hot_encoder, owned, texts, zip_map};
 pub use moves::{MapAsync, to_device, to_device_bool, to_device_int, to_host, to_host_async};
 pub use number::{Number, Scalar, Wide};
 pub use places::{named, named_async, numbered};
-pub use reduce::{
-    cumsum, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum, reduced_axes,
-};
+pub use reduce::{cumsum, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum, reduced_axes};
 #[cfg(feature = "regex")]
 pub use regular::{Longest, Pattern, full_match, tokens_between, tokens_matching};
 pub use sequence::{at, chunks, length, parts, present, unbind, with, with_at, without};
 pub use slice::{slice, slice_leading, split, split_evenly};
 pub use stack::{push, stack};
 pub use text::{
-    Case, Grams, TokenRows, characters, murmur_hash_3, not_empty, parse, parse_number, print,
-    string_concat, string_normalizer, string_split, tf_idf,
+    Case, Grams, TokenRows, characters, murmur_hash_3, not_empty, parse, parse_number, print, string_concat,
+    string_normalizer, string_split, tf_idf,
 };
 pub use unique::unique;
 
@@ -69,9 +62,7 @@ fn zip<A, B, C>(a: &Array<A>, b: &Array<B>, combine: impl Fn(&A, &B) -> C) -> Ar
         return Array::new(a.shape(), pairs.map(|(a, b)| combine(a, b)).collect());
     }
     let shape = broadcast(a.shape(), b.shape());
-    Array::from_fn(shape, |index| {
-        combine(broadcast_element(a, index), broadcast_element(b, index))
-    })
+    Array::from_fn(shape, |index| combine(broadcast_element(a, index), broadcast_element(b, index)))
 }
 
 /// The shape that two shapes broadcast to.

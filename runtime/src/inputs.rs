@@ -24,11 +24,7 @@ pub trait Input: Sized {
 }
 
 /// Takes an input out by its name.
-pub fn take<T: Input>(
-    values: &mut Values,
-    port: &'static Port,
-    device: &Device,
-) -> Result<T, Error> {
+pub fn take<T: Input>(values: &mut Values, port: &'static Port, device: &Device) -> Result<T, Error> {
     let name = port.name;
     match values.remove(name) {
         Some(value) => {
@@ -39,10 +35,7 @@ pub fn take<T: Input>(
                 found,
             })
         }
-        None => T::absent().ok_or(Error::MissingInput {
-            name,
-            inputs: slice::from_ref(port),
-        }),
+        None => T::absent().ok_or(Error::MissingInput { name, inputs: slice::from_ref(port) }),
     }
 }
 
@@ -62,11 +55,7 @@ fn scalars(value: Value, kind: &Kind) -> Value {
         }
         (Value::Map(map), Kind::Map { value: kind, .. }) => {
             let entries = map.into_iter();
-            Value::Map(
-                entries
-                    .map(|(key, value)| (key, scalars(value, kind)))
-                    .collect(),
-            )
+            Value::Map(entries.map(|(key, value)| (key, scalars(value, kind))).collect())
         }
         (value, _) => value,
     }
@@ -129,10 +118,7 @@ impl Input for String {
 impl<T: Input> Input for Vec<T> {
     fn from_value(value: Value, device: &Device) -> Option<Self> {
         match value {
-            Value::Sequence(values) => values
-                .into_iter()
-                .map(|value| T::from_value(value, device))
-                .collect(),
+            Value::Sequence(values) => values.into_iter().map(|value| T::from_value(value, device)).collect(),
             _ => None,
         }
     }
@@ -198,9 +184,7 @@ fn map<K: Ord, T: Input>(
 ) -> Option<BTreeMap<K, T>> {
     let Value::Map(map) = value else { return None };
     let entries = map.into_iter();
-    entries
-        .map(|(k, value)| Some((key(k)?, T::from_value(value, device)?)))
-        .collect()
+    entries.map(|(k, value)| Some((key(k)?, T::from_value(value, device)?))).collect()
 }
 
 #[cfg(test)]
@@ -209,13 +193,7 @@ mod tests {
     use crate::ElementType;
     use burn::tensor::Shape;
 
-    const X: Port = Port {
-        name: "x",
-        kind: Kind::Tensor {
-            dtype: ElementType::Int64,
-            sizes: &[],
-        },
-    };
+    const X: Port = Port { name: "x", kind: Kind::Tensor { dtype: ElementType::Int64, sizes: &[] } };
 
     fn input_of<T: Input>(value: impl Into<Value>) -> Result<T, String> {
         let mut values = Values::from([("x", value.into())]);
@@ -232,10 +210,7 @@ mod tests {
 
     #[test]
     fn a_scalar_may_have_axes() {
-        const RATE: Port = Port {
-            name: "x",
-            kind: Kind::Optional(&X.kind),
-        };
+        const RATE: Port = Port { name: "x", kind: Kind::Optional(&X.kind) };
         let device = Device::flex();
         let values = |value: Value| Values::from([("x", value)]);
         let wide = || Value::from(TensorData::from([[7i64]]));

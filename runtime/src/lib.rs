@@ -48,8 +48,7 @@ pub mod __private;
 #[macro_export]
 macro_rules! regex_full_match {
     ($x:expr, $pattern:literal) => {{
-        static PATTERN: $crate::__private::host::Pattern =
-            $crate::__private::host::Pattern::new($pattern);
+        static PATTERN: $crate::__private::host::Pattern = $crate::__private::host::Pattern::new($pattern);
         $crate::__private::host::full_match($x, &PATTERN)
     }};
 }
@@ -129,9 +128,7 @@ pub use error::Error;
 pub use half::{bf16, f16};
 pub use metadata::Metadata;
 pub use model::OnnxModel;
-pub use onnx_embed_kernels::memory_limit::{
-    memory_limit, with_memory_limit, with_memory_limit_async,
-};
+pub use onnx_embed_kernels::memory_limit::{memory_limit, with_memory_limit, with_memory_limit_async};
 pub use onnx_embed_macros::onnx_model;
 pub use parameter::Parameter;
 pub use pixels::Pixels;

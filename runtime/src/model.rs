@@ -30,24 +30,23 @@ pub trait OnnxModel: Sized + Send + Sync {
     /// are none.
     const LABELS: &'static [&'static str] = &[];
 
-    /// The model with the weights of the `.onnx` file at `path` and the external data files beside
-    /// it.
+    /// The model with the weights of the `.onnx` file at `path` and the external data files beside it.
     ///
-    /// The files may differ in the values of the weights from those that were compiled, in nothing
-    /// else, and not in values that the code depends on: those of shapes and other integers, of
-    /// scalars, and, where the weights are embedded, whatever the model was simplified by.
+    /// The files may differ in the values of the weights from those that were compiled, in nothing else, and
+    /// not in values that the code depends on: those of shapes and other integers, of scalars, and, where the
+    /// weights are embedded, whatever the model was simplified by.
     ///
-    /// Pipes, devices and folders are refused, and so is external data that a link has outside of the model's folder.
-    /// Files are read, not mapped: one that is cut meanwhile is an error, and values that the code depends on are
-    /// those that were checked. Nothing is read of a file of another length than the compiled one, and after the call
-    /// the model does not need its files.
+    /// Pipes, devices and folders are refused, and so is external data that a link has outside of the model's
+    /// folder. Files are read, not mapped: one that is cut meanwhile is an error, and values that the code
+    /// depends on are those that were checked. Nothing is read of a file of another length than the compiled
+    /// one, and after the call the model does not need its files.
     #[cfg(feature = "std")]
     fn from_file(path: impl AsRef<Path>, device: &Device) -> Result<Self, Error> {
         Self::table().open(path.as_ref(), |source| Self::from_source(source, device))
     }
 
-    /// The model with the weights in `files`: the `.onnx` file, then its external data files in the
-    /// order in which the model names them.
+    /// The model with the weights in `files`: the `.onnx` file, then its external data files in the order in
+    /// which the model names them.
     fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
         Self::from_source(WeightSource::Memory(files), device)
     }
@@ -56,8 +55,8 @@ pub trait OnnxModel: Sized + Send + Sync {
     #[doc(hidden)]
     fn from_source(source: WeightSource<'_>, device: &Device) -> Result<Self, Error>;
 
-    /// Whether [`from_file`](Self::from_file) takes the file at `path`, which is read and not loaded: before a
-    /// program lets go of the model that it has.
+    /// Whether [`from_file`](Self::from_file) takes the file at `path`, which is read and not loaded: before
+    /// a program lets go of the model that it has.
     ///
     /// Weights that a layer cannot be made of, as those of a tree with a loop, only loading finds.
     #[cfg(feature = "std")]
@@ -72,10 +71,10 @@ pub trait OnnxModel: Sized + Send + Sync {
 
     /// The outputs for `inputs`, both by the names in the file.
     ///
-    /// Inputs that are not those of the model are an error, and so is data that a node cannot be run on:
-    /// an index outside of its table, a block of audio shorter than its window, sizes that contradict
-    /// each other. The error names the node, and the model can be run again. The typed `forward` panics
-    /// with the same text.
+    /// Inputs that are not those of the model are an error, and so is data that a node cannot be run on: an
+    /// index outside of its table, a block of audio shorter than its window, sizes that contradict each
+    /// other. The error names the node, and the model can be run again. The typed `forward` panics with the
+    /// same text.
     ///
     /// Devices other than the CPU are not asked about indices while the model runs. They take the nearest
     /// index that exists, and the error comes when the outputs are read, which `run` does and `forward`
@@ -87,9 +86,9 @@ pub trait OnnxModel: Sized + Send + Sync {
         attempt(|| self.start(&mut inputs)?.values())
     }
 
-    /// [`run`](Self::run) for threads that must not block, as in a browser: whatever is read from the
-    /// device is awaited, the outputs and what nodes need on their way. Any executor may poll it, from
-    /// whatever thread.
+    /// [`run`](Self::run) for threads that must not block, as in a browser: whatever is read from the device
+    /// is awaited, the outputs and what nodes need on their way. Any executor may poll it, from whatever
+    /// thread.
     ///
     /// The work is given to the device as the future is polled, and nothing before.
     fn run_async(&self, mut inputs: Values) -> impl Future<Output = Result<Values, Error>> + Send {
@@ -115,15 +114,8 @@ pub trait OnnxModel: Sized + Send + Sync {
     }
 
     /// [`warm_up`](Self::warm_up) for threads that must not block.
-    fn warm_up_async(
-        &self,
-        sizes: &[(&str, usize)],
-    ) -> impl Future<Output = Result<(), Error>> + Send {
-        async {
-            self.run_async(zeros(&Self::SIGNATURE, sizes)?)
-                .await
-                .map(drop)
-        }
+    fn warm_up_async(&self, sizes: &[(&str, usize)]) -> impl Future<Output = Result<(), Error>> + Send {
+        async { self.run_async(zeros(&Self::SIGNATURE, sizes)?).await.map(drop) }
     }
 }
 

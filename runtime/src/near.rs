@@ -2,13 +2,11 @@
 
 use alloc::vec::Vec;
 
-/// The candidate that differs from `name` least, if it is by no more than a third of its letters.
-/// Upper and lower case, and `-`, `.` and `_`, are the same here.
+/// The candidate that differs from `name` least, if it is by no more than a third of its letters. Upper and
+/// lower case, and `-`, `.` and `_`, are the same here.
 pub fn near<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let folded = folded(name);
-    let most = (folded.len() / 3)
-        .clamp(1, 4)
-        .min(folded.len().saturating_sub(1));
+    let most = (folded.len() / 3).clamp(1, 4).min(folded.len().saturating_sub(1));
     let distances = candidates.iter().map(|&candidate| {
         let distance = distance(&folded, &self::folded(candidate));
         (distance, candidate)
@@ -23,10 +21,7 @@ fn folded(name: &str) -> Vec<char> {
         '-' | '.' => '_',
         letter => letter,
     };
-    name.chars()
-        .flat_map(char::to_lowercase)
-        .map(plain)
-        .collect()
+    name.chars().flat_map(char::to_lowercase).map(plain).collect()
 }
 
 /// The number of letters to change, add or remove.

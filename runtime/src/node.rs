@@ -13,9 +13,7 @@ pub struct Node {
 impl Node {
     /// The node that the file calls `node`.
     pub fn new(node: &'static str, operator: &'static str) -> Self {
-        Self {
-            name: Name { node, operator },
-        }
+        Self { name: Name { node, operator } }
     }
 
     /// What `step` gives, which fails under the node's name.

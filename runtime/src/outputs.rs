@@ -14,8 +14,7 @@ use crate::{Array, Error, Key, Kind, Port, Value, Values};
 
 /// A type that a typed `forward` returns, which becomes a value.
 pub trait Output: Send {
-    /// The value, in the dtype and rank that the model declares; an error says why the device
-    /// cannot be read.
+    /// The value, in the dtype and rank that the model declares; an error says why the device cannot be read.
     fn into_value(
         self,
         kind: &Kind,
@@ -197,10 +196,7 @@ mod tests {
     #[test]
     fn an_output_has_the_declared_dtype_whatever_the_device_holds() {
         let tensor_of_int32 = Tensor::<1, Int>::from_data([1, 2], (&Device::flex(), DType::I32));
-        let value = value(
-            tensor_of_int32,
-            tensor(ElementType::Int64, &[Size::Unknown]),
-        );
+        let value = value(tensor_of_int32, tensor(ElementType::Int64, &[Size::Unknown]));
         assert_eq!(value, TensorData::from([1i64, 2]).into());
     }
 
@@ -221,10 +217,7 @@ mod tests {
         let optional = value(Some(1i64), Kind::Optional(&ITEM));
         assert_eq!(optional, Value::Optional(Some(Box::new(item(1)))));
         let map = BTreeMap::from([("a".to_string(), 1i64)]);
-        let kind = Kind::Map {
-            key: ElementType::String,
-            value: &ITEM,
-        };
+        let kind = Kind::Map { key: ElementType::String, value: &ITEM };
         assert_eq!(value(map, kind).map().unwrap()[&"a".into()], item(1));
     }
 }

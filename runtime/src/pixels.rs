@@ -16,8 +16,8 @@ use crate::Value;
 /// let outputs = model.run(Values::new().with("image", pixels))?;
 /// ```
 ///
-/// The result is float32\[1, channels, height, width\] with elements from 0 to 1, unless said otherwise. What a
-/// model was trained on says its author: the methods are the steps of torchvision, Keras and timm.
+/// The result is float32\[1, channels, height, width\] with elements from 0 to 1, unless said otherwise. What
+/// a model was trained on says its author: the methods are the steps of torchvision, Keras and timm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pixels<'a> {
     bytes: &'a [u8],
@@ -67,8 +67,8 @@ impl<'a> Pixels<'a> {
         self
     }
 
-    /// Elements, once scaled, less the mean of their channel and divided by its standard deviation, which are in
-    /// the order of the result.
+    /// Elements, once scaled, less the mean of their channel and divided by its standard deviation, which are
+    /// in the order of the result.
     ///
     /// # Panics
     ///
@@ -77,10 +77,7 @@ impl<'a> Pixels<'a> {
     #[track_caller]
     pub fn normalize<const C: usize>(mut self, mean: [f32; C], std: [f32; C]) -> Self {
         let channels = self.channels;
-        assert!(
-            C == channels,
-            "an image of {channels} channels is normalized as one of {C}"
-        );
+        assert!(C == channels, "an image of {channels} channels is normalized as one of {C}");
         self.mean[..C].copy_from_slice(&mean);
         self.std[..C].copy_from_slice(&std);
         self
@@ -110,22 +107,14 @@ impl<'a> Pixels<'a> {
     /// The sizes of the result.
     pub fn shape(&self) -> [usize; 4] {
         let (height, width, channels) = (self.height, self.width, self.channels);
-        if self.is_last {
-            [1, height, width, channels]
-        } else {
-            [1, channels, height, width]
-        }
+        if self.is_last { [1, height, width, channels] } else { [1, channels, height, width] }
     }
 
     /// The elements of the result in row-major order.
     pub fn to_vec(&self) -> Vec<f32> {
         let channels = self.channels;
         let element = |pixel: usize, channel: usize| {
-            let of = if self.is_reversed {
-                channels - 1 - channel
-            } else {
-                channel
-            };
+            let of = if self.is_reversed { channels - 1 - channel } else { channel };
             let byte = f32::from(self.bytes[pixel * channels + of]);
             (byte * self.scale - self.mean[channel]) / self.std[channel]
         };
@@ -133,13 +122,11 @@ impl<'a> Pixels<'a> {
         if self.is_last {
             let pixel = |pixel| (0..channels).map(move |channel| (pixel, channel));
             let all = (0..pixels).flat_map(pixel);
-            all.map(|(pixel, channel)| element(pixel, channel))
-                .collect()
+            all.map(|(pixel, channel)| element(pixel, channel)).collect()
         } else {
             let plane = |channel| (0..pixels).map(move |pixel| (pixel, channel));
             let all = (0..channels).flat_map(plane);
-            all.map(|(pixel, channel)| element(pixel, channel))
-                .collect()
+            all.map(|(pixel, channel)| element(pixel, channel)).collect()
         }
     }
 
@@ -170,10 +157,7 @@ mod tests {
     #[test]
     fn channels_are_planes_from_0_to_1() {
         let value = Value::from(pixels());
-        assert_eq!(
-            value.to_string(),
-            "float32[1, 3, 2, 1] = [[[[0], [0.4]], [[0.2], [0]], [[1], [0.8]]]]"
-        );
+        assert_eq!(value.to_string(), "float32[1, 3, 2, 1] = [[[[0], [0.4]], [[0.2], [0]], [[1], [0.8]]]]");
         let tensor = pixels().tensor(&Device::flex());
         assert_eq!(Value::from(tensor), value);
     }
@@ -187,18 +171,10 @@ mod tests {
 
     #[test]
     fn mean_and_deviation_are_of_the_channel_of_the_result() {
-        let normal = pixels()
-            .reversed()
-            .normalize([1.0, 0.2, 0.4], [1.0, 2.0, 4.0]);
+        let normal = pixels().reversed().normalize([1.0, 0.2, 0.4], [1.0, 2.0, 4.0]);
         let expected = [0.0, -0.2, 0.0, -0.1, -0.1, 0.0];
         let found = normal.to_vec();
-        assert!(
-            found
-                .iter()
-                .zip(expected)
-                .all(|(a, b)| (a - b).abs() < 1e-6),
-            "{found:?}"
-        );
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");
         let black = Pixels::new(&[0; 3], (1, 1)).imagenet().to_vec();
         assert!((black[0] + 0.485 / 0.229).abs() < 1e-6);
     }

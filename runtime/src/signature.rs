@@ -55,8 +55,7 @@ pub enum Kind {
 pub enum Size {
     /// This size and no other.
     Fixed(usize),
-    /// Any size, the same wherever the name stands; for an output it may be a formula of such
-    /// names.
+    /// Any size, the same wherever the name stands; for an output it may be a formula of such names.
     Named(&'static str),
     /// Any size, which the file gives no name; it is written `?`.
     Unknown,
@@ -64,13 +63,7 @@ pub enum Size {
 
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = |ports: &[Port]| {
-            ports
-                .iter()
-                .map(Port::to_string)
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
+        let list = |ports: &[Port]| ports.iter().map(Port::to_string).collect::<Vec<_>>().join(", ");
         write!(f, "({}) -> ({})", list(self.inputs), list(self.outputs))
     }
 }
@@ -118,31 +111,16 @@ mod tests {
 
     #[test]
     fn a_port_prints_its_name_type_and_sizes() {
-        let port = Port {
-            name: "image",
-            kind: IMAGE,
-        };
+        let port = Port { name: "image", kind: IMAGE };
         assert_eq!(port.to_string(), "image: float32[batch, 1, ?]");
     }
 
     #[test]
     fn kinds_nest() {
         const SIGNATURE: Signature = Signature {
-            inputs: &[Port {
-                name: "xs",
-                kind: Kind::Optional(&Kind::Sequence(&IMAGE)),
-            }],
-            outputs: &[Port {
-                name: "n",
-                kind: Kind::Tensor {
-                    dtype: ElementType::Int64,
-                    sizes: &[],
-                },
-            }],
+            inputs: &[Port { name: "xs", kind: Kind::Optional(&Kind::Sequence(&IMAGE)) }],
+            outputs: &[Port { name: "n", kind: Kind::Tensor { dtype: ElementType::Int64, sizes: &[] } }],
         };
-        assert_eq!(
-            SIGNATURE.to_string(),
-            "(xs: optional(sequence(float32[batch, 1, ?]))) -> (n: int64)"
-        );
+        assert_eq!(SIGNATURE.to_string(), "(xs: optional(sequence(float32[batch, 1, ?]))) -> (n: int64)");
     }
 }

@@ -13,9 +13,9 @@
 /// }
 /// ```
 ///
-/// The number is that of this thread: a future is to be polled inside of the function. The loops of Burn's own, which run
-/// operators that have no kernel here over large tensors, use rayon's global pool whatever the number; in a call from a thread
-/// of another rayon pool they use that pool, as kernels do.
+/// The number is that of this thread: a future is to be polled inside of the function. The loops of Burn's
+/// own, which run operators that have no kernel here over large tensors, use rayon's global pool whatever the
+/// number; in a call from a thread of another rayon pool they use that pool, as kernels do.
 pub fn with_threads<T>(count: usize, call: impl FnOnce() -> T) -> T {
     onnx_embed_kernels::threads::with(count, call)
 }

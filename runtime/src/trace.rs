@@ -102,10 +102,7 @@ impl Traced<'_> {
     /// The value itself, which has to be copied from the device.
     pub fn read(&self) -> Result<Value, Error> {
         let read = self.value.read(&self.port.kind);
-        read.map_err(|reason| Error::Output {
-            name: self.port.name,
-            reason,
-        })
+        read.map_err(|reason| Error::Output { name: self.port.name, reason })
     }
 }
 
@@ -139,11 +136,7 @@ impl Steps {
             return;
         };
         for (port, value) in step.values.iter().zip(values) {
-            show(&Traced {
-                step,
-                port,
-                value: *value,
-            });
+            show(&Traced { step, port, value: *value });
         }
     }
 }
@@ -161,8 +154,7 @@ fn during<T>(visit: &mut (dyn FnMut(&Traced<'_>) + '_), run: impl FnOnce() -> T)
     let visit: *mut (dyn FnMut(&Traced<'_>) + '_) = visit;
     // Safety: only the lifetime changes. `show` alone uses the pointer, on this thread and while `run` is
     // running, as `_outer` takes it away before `visit` ends.
-    let visit =
-        unsafe { core::mem::transmute::<*mut (dyn FnMut(&Traced<'_>) + '_), *mut Visit>(visit) };
+    let visit = unsafe { core::mem::transmute::<*mut (dyn FnMut(&Traced<'_>) + '_), *mut Visit>(visit) };
     let _outer = Restore(VISITOR.replace(Some(visit)));
     run()
 }
@@ -173,8 +165,8 @@ fn show(value: &Traced<'_>) {
         return;
     };
     let _again = Restore(Some(visit));
-    // Safety: `during` has borrowed it for as long as the pointer can be found, and it was taken out, so
-    // that nothing that it calls finds it again.
+    // Safety: `during` has borrowed it for as long as the pointer can be found, and it was taken out, so that
+    // nothing that it calls finds it again.
     unsafe { (*visit)(value) }
 }
 
@@ -196,10 +188,7 @@ mod tests {
 
     const fn port(name: &'static str, sizes: &'static [Size]) -> Port {
         let dtype = ElementType::Float32;
-        Port {
-            name,
-            kind: Kind::Tensor { dtype, sizes },
-        }
+        Port { name, kind: Kind::Tensor { dtype, sizes } }
     }
 
     const STEPS: &[Step] = &[Step {
@@ -220,39 +209,23 @@ mod tests {
         let visit = &mut |value: &Traced<'_>| {
             let numbers = value.read().unwrap().tensor().unwrap().to_string();
             let (name, node, last) = (value.name(), value.node(), value.is_last());
-            seen.push(format!(
-                "{name} {node} {last} {:?} {numbers}",
-                value.shape().unwrap()
-            ));
+            seen.push(format!("{name} {node} {last} {:?} {numbers}", value.shape().unwrap()));
         };
         during(visit, step);
         step();
-        assert_eq!(
-            seen,
-            ["a /split false [2] [1.0, 2.0]", "b /split true [] [3.0]"]
-        );
+        assert_eq!(seen, ["a /split false [2] [1.0, 2.0]", "b /split true [] [3.0]"]);
     }
 
     #[test]
     fn data_that_contradict_the_type_are_shown_as_they_are() {
-        let empty =
-            Tensor::<1>::from_data(TensorData::new(Vec::<f32>::new(), [0]), &Device::flex());
+        let empty = Tensor::<1>::from_data(TensorData::new(Vec::<f32>::new(), [0]), &Device::flex());
         let mut seen = Vec::new();
         let visit = &mut |value: &Traced<'_>| {
             let read = value.read().unwrap();
-            seen.push((
-                value.shape(),
-                read.tensor().map(|data| data.shape().to_vec()),
-            ));
+            seen.push((value.shape(), read.tensor().map(|data| data.shape().to_vec())));
         };
         during(visit, || Steps::new(STEPS).show(0, &[&empty, &empty]));
-        assert_eq!(
-            seen,
-            [
-                (Some(vec![0]), Some(vec![0])),
-                (Some(vec![0]), Some(vec![0]))
-            ]
-        );
+        assert_eq!(seen, [(Some(vec![0]), Some(vec![0])), (Some(vec![0]), Some(vec![0]))]);
     }
 
     #[test]
@@ -273,9 +246,7 @@ mod tests {
     fn a_panic_ends_the_trace() {
         let mut count = 0;
         let run = std::panic::AssertUnwindSafe(|| {
-            during(&mut |_| count += 1, || {
-                std::panic::resume_unwind(Box::new(()))
-            })
+            during(&mut |_| count += 1, || std::panic::resume_unwind(Box::new(())))
         });
         assert!(std::panic::catch_unwind(run).is_err());
         step();

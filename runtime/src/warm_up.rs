@@ -13,9 +13,7 @@ pub fn zeros(signature: &Signature, sizes: &[(&str, usize)]) -> Result<Values, E
     let kinds = || signature.inputs.iter().map(|port| port.kind);
     for (name, _) in sizes {
         if !kinds().any(|kind| has_size(&kind, name)) {
-            return Err(Error::UnknownSize {
-                size: (*name).to_owned(),
-            });
+            return Err(Error::UnknownSize { size: (*name).to_owned() });
         }
     }
     let mut values = Values::new();
@@ -32,9 +30,7 @@ fn has_size(kind: &Kind, name: &str) -> bool {
             sizes.iter().any(is_same)
         }
         Kind::Unranked(_) => false,
-        Kind::Sequence(item) | Kind::Optional(item) | Kind::Map { value: item, .. } => {
-            has_size(item, name)
-        }
+        Kind::Sequence(item) | Kind::Optional(item) | Kind::Map { value: item, .. } => has_size(item, name),
     }
 }
 
@@ -84,29 +80,21 @@ mod tests {
         Port { name, kind }
     }
 
-    const ROWS: Kind = Kind::Tensor {
-        dtype: ElementType::Int64,
-        sizes: &[Size::Named("n"), Size::Fixed(2), Size::Unknown],
-    };
+    const ROWS: Kind =
+        Kind::Tensor { dtype: ElementType::Int64, sizes: &[Size::Named("n"), Size::Fixed(2), Size::Unknown] };
     const SIGNATURE: Signature = Signature {
         inputs: &[
             port("rows", ROWS),
             port(
                 "texts",
-                Kind::Sequence(&Kind::Tensor {
-                    dtype: ElementType::String,
-                    sizes: &[Size::Named("m")],
-                }),
+                Kind::Sequence(&Kind::Tensor { dtype: ElementType::String, sizes: &[Size::Named("m")] }),
             ),
             port("is", Kind::Optional(&Kind::Unranked(ElementType::Bool))),
             port(
                 "names",
                 Kind::Map {
                     key: ElementType::Int64,
-                    value: &Kind::Tensor {
-                        dtype: ElementType::Float16,
-                        sizes: &[],
-                    },
+                    value: &Kind::Tensor { dtype: ElementType::Float16, sizes: &[] },
                 },
             ),
         ],

@@ -74,9 +74,8 @@ pub struct Part {
     pub file: usize,
     pub start: usize,
     pub length: usize,
-    /// FNV-1a of the bytes of the file between the furthest end of the parts before this one, by
-    /// start and then by place in the table, and this one's start; of nothing if the parts touch or
-    /// overlap.
+    /// FNV-1a of the bytes of the file between the furthest end of the parts before this one, by start and
+    /// then by place in the table, and this one's start; of nothing if the parts touch or overlap.
     pub gap: u64,
 }
 
@@ -85,11 +84,11 @@ pub struct Part {
 pub enum Encoding {
     /// Little endian, packed below 8 bits, as in `raw_data`, packed `float_data` and `double_data`.
     Raw,
-    /// Varints, as in packed `int32_data`, `int64_data` and `uint64_data`: of numbers, of the bits
-    /// of 16- and 8-bit floats, or of bytes into which smaller types are packed.
+    /// Varints, as in packed `int32_data`, `int64_data` and `uint64_data`: of numbers, of the bits of 16- and
+    /// 8-bit floats, or of bytes into which smaller types are packed.
     Varint,
-    /// Whole protobuf records of one repeated field, tags included: `string_data`, or an
-    /// attribute's `floats`, `ints` or `strings`.
+    /// Whole protobuf records of one repeated field, tags included: `string_data`, or an attribute's
+    /// `floats`, `ints` or `strings`.
     Records,
 }
 
@@ -161,25 +160,19 @@ impl<'a> Weights<'a> {
     /// A float weight that training leaves alone, or that goes into an expression.
     pub fn tensor<const D: usize>(&self, name: &str) -> Tensor<D> {
         let (data, dtype) = self.lowered(name, D);
-        self.device.memory_persistent_allocations(data, |data| {
-            Tensor::from_data(data, (&self.device, dtype))
-        })
+        self.device.memory_persistent_allocations(data, |data| Tensor::from_data(data, (&self.device, dtype)))
     }
 
     /// An integer weight.
     pub fn int<const D: usize>(&self, name: &str) -> Tensor<D, Int> {
         let (data, dtype) = self.lowered(name, D);
-        self.device.memory_persistent_allocations(data, |data| {
-            Tensor::from_data(data, (&self.device, dtype))
-        })
+        self.device.memory_persistent_allocations(data, |data| Tensor::from_data(data, (&self.device, dtype)))
     }
 
     /// A boolean weight.
     pub fn boolean<const D: usize>(&self, name: &str) -> Tensor<D, Bool> {
         let (data, dtype) = self.lowered(name, D);
-        self.device.memory_persistent_allocations(data, |data| {
-            Tensor::from_data(data, (&self.device, dtype))
-        })
+        self.device.memory_persistent_allocations(data, |data| Tensor::from_data(data, (&self.device, dtype)))
     }
 
     /// A weight that stays on the host.
@@ -191,10 +184,7 @@ impl<'a> Weights<'a> {
     /// A weight of strings.
     pub fn strings(&self, name: &str) -> Array<String> {
         let entry = self.entry(name);
-        Array::new(
-            entry.shape,
-            sound(name, decode::strings(entry, self.stored(entry))),
-        )
+        Array::new(entry.shape, sound(name, decode::strings(entry, self.stored(entry))))
     }
 
     /// A weight in the dtype that carries its type, and in its own rank.
@@ -210,10 +200,7 @@ impl<'a> Weights<'a> {
     }
 
     fn stored(&self, entry: &Entry) -> Stored<'_> {
-        Stored {
-            source: self.source,
-            kept: self.kept.get(entry.name).map(Vec::as_slice),
-        }
+        Stored { source: self.source, kept: self.kept.get(entry.name).map(Vec::as_slice) }
     }
 
     fn entry(&self, name: &str) -> &'static Entry {
@@ -322,16 +309,10 @@ mod tests {
     };
 
     const fn at(start: usize, length: usize) -> Part {
-        Part {
-            file: 0,
-            start,
-            length,
-            gap: 0,
-        }
+        Part { file: 0, start, length, gap: 0 }
     }
 
-    /// A byte that puts the rest out of line, 1.5 and -2.0, -1 as a varint, false and true, "a" and
-    /// "".
+    /// A byte that puts the rest out of line, 1.5 and -2.0, -1 as a varint, false and true, "a" and "".
     const FILE: &[u8] = b"#\x00\x00\xc0\x3f\x00\x00\x00\xc0\
         \xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00\x01\x32\x01a\x32\x00";
 
@@ -363,13 +344,12 @@ mod tests {
             file.extend_from_slice(bytemuck::cast_slice(&values));
             let files: [&'static [u8]; 1] = [&file.leak()[shift..]];
             let device = Device::flex();
-            let expected = Weights::of(&LARGE, WeightSource::Memory(&files), Kept::new(), &device)
-                .tensor::<2>("table");
+            let expected =
+                Weights::of(&LARGE, WeightSource::Memory(&files), Kept::new(), &device).tensor::<2>("table");
             let weights = Weights::embedded(&LARGE, &files, &device);
             let table = weights.tensor::<2>("table");
             let rows = Tensor::<1, Int>::from_data([127i64, 2], &device);
-            let picked: Tensor<2> =
-                onnx_embed_kernels::gather::gather(table.clone(), 0, rows.clone());
+            let picked: Tensor<2> = onnx_embed_kernels::gather::gather(table.clone(), 0, rows.clone());
             let of_file = expected.clone().select(0, rows);
             assert_eq!(picked.into_data(), of_file.into_data());
             assert_eq!(table.into_data(), expected.into_data());
@@ -381,10 +361,7 @@ mod tests {
     #[test]
     fn a_scalar_has_one_axis_on_the_device_alone() {
         let weights = Weights::embedded(&TABLE, &[FILE], &Device::flex());
-        assert_eq!(
-            weights.int::<1>("axis").into_data(),
-            TensorData::from([-1i64])
-        );
+        assert_eq!(weights.int::<1>("axis").into_data(), TensorData::from([-1i64]));
         assert_eq!(weights.array::<i64>("axis"), Array::scalar(-1));
         assert_eq!(weights.tensor_data("axis").rank(), 0);
     }

@@ -12,9 +12,7 @@ mod mlp {
     pub use expansion::{Model, ModelOutput};
 
     mod expansion {
-        use onnx_embed::__private::weights::{
-            Encoding, Entry, File, Part, Table, WeightSource, Weights,
-        };
+        use onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, WeightSource, Weights};
         use onnx_embed::__private::{self as private, entry};
         use onnx_embed::burn::module::{Module, Param};
         use onnx_embed::burn::{self, tensor::activation, tensor::module};
@@ -60,10 +58,7 @@ mod mlp {
             }
 
             /// The model with the weights of the file at `path`.
-            pub fn from_file(
-                path: impl AsRef<std::path::Path>,
-                device: &Device,
-            ) -> Result<Self, Error> {
+            pub fn from_file(path: impl AsRef<std::path::Path>, device: &Device) -> Result<Self, Error> {
                 TABLE.open(path.as_ref(), |source| Self::from_source(source, device))
             }
 
@@ -86,10 +81,7 @@ mod mlp {
             }
 
             fn build(weights: &Weights) -> Self {
-                Self {
-                    fc1: Fc1::build(weights),
-                    fc2: Fc2::build(weights),
-                }
+                Self { fc1: Fc1::build(weights), fc2: Fc2::build(weights) }
             }
         }
 
@@ -123,11 +115,7 @@ mod mlp {
             const SIGNATURE: Signature = Signature {
                 inputs: &[port("x", ElementType::Float32, X)],
                 outputs: &[
-                    port(
-                        "logits",
-                        ElementType::Float32,
-                        &[Size::Named("batch"), Size::Fixed(3)],
-                    ),
+                    port("logits", ElementType::Float32, &[Size::Named("batch"), Size::Fixed(3)]),
                     port("class", ElementType::Int64, &[Size::Named("batch")]),
                 ],
             };
@@ -155,10 +143,7 @@ mod mlp {
         const X: &[Size] = &[Size::Named("batch"), Size::Fixed(4)];
 
         const fn port(name: &'static str, dtype: ElementType, sizes: &'static [Size]) -> Port {
-            Port {
-                name,
-                kind: Kind::Tensor { dtype, sizes },
-            }
+            Port { name, kind: Kind::Tensor { dtype, sizes } }
         }
 
         fn files() -> [&'static [u8]; 1] {
@@ -166,11 +151,7 @@ mod mlp {
         }
 
         static TABLE: Table = Table {
-            files: &[File {
-                name: "mlp.onnx",
-                length: 547,
-                tail: 0x3b2aa36b25e09194,
-            }],
+            files: &[File { name: "mlp.onnx", length: 547, tail: 0x3b2aa36b25e09194 }],
             entries: &[
                 raw("fc1.weight", &[5, 4], &[at(228, 80, 0x8c3a53f2c12b273d)]),
                 raw("fc1.bias", &[5], &[at(326, 20, 0x7e93caff2269fb96)]),
@@ -181,22 +162,11 @@ mod mlp {
         };
 
         const fn raw(name: &'static str, shape: &'static [usize], parts: &'static [Part]) -> Entry {
-            Entry {
-                name,
-                dtype: ElementType::Float32,
-                shape,
-                parts,
-                encoding: Encoding::Raw,
-            }
+            Entry { name, dtype: ElementType::Float32, shape, parts, encoding: Encoding::Raw }
         }
 
         const fn at(start: usize, length: usize, gap: u64) -> Part {
-            Part {
-                file: 0,
-                start,
-                length,
-                gap,
-            }
+            Part { file: 0, start, length, gap }
         }
     }
 }
@@ -223,9 +193,7 @@ fn the_embedded_model_agrees_with_onnx_runtime() {
 #[test]
 fn a_model_runs_by_the_names_in_the_file() {
     let model = mlp::Model::new(&Device::flex());
-    let outputs = model
-        .run(Values::from([("x", TensorData::from(X))]))
-        .unwrap();
+    let outputs = model.run(Values::from([("x", TensorData::from(X))])).unwrap();
     assert_logits(outputs["logits"].tensor().unwrap());
     assert_eq!(outputs["class"].tensor(), Some(&TensorData::from(CLASS)));
     assert_eq!(
@@ -241,14 +209,8 @@ fn a_wrong_input_is_reported_by_its_name() {
         let error = model.run(Values::from([(name, value)])).map(drop);
         error.unwrap_err().to_string()
     };
-    assert_eq!(
-        complaint("y", TensorData::from(X)),
-        "unexpected input `y` (inputs are: `x`)"
-    );
-    assert_eq!(
-        complaint("x", TensorData::from([[1.0f32]])),
-        "`x` is [1, 1], the model takes [batch, 4]"
-    );
+    assert_eq!(complaint("y", TensorData::from(X)), "unexpected input `y` (inputs are: `x`)");
+    assert_eq!(complaint("x", TensorData::from([[1.0f32]])), "`x` is [1, 1], the model takes [batch, 4]");
 }
 
 #[test]
@@ -258,13 +220,8 @@ fn weights_may_come_from_another_file_of_the_same_model() {
     tuned[436..448].copy_from_slice(&[0; 12]);
     let model = mlp::Model::from_bytes(&[&tuned], &device).unwrap();
     let logits = model.forward(Tensor::from_floats(X, &device)).logits;
-    let without_bias = [
-        [-0.0625f32, 0.21875, -0.59375],
-        [-0.4375, -0.71875, 2.28125],
-    ];
-    logits
-        .into_data()
-        .assert_approx_eq::<f32>(&TensorData::from(without_bias), Tolerance::strict());
+    let without_bias = [[-0.0625f32, 0.21875, -0.59375], [-0.4375, -0.71875, 2.28125]];
+    logits.into_data().assert_approx_eq::<f32>(&TensorData::from(without_bias), Tolerance::strict());
 }
 
 #[test]
@@ -273,13 +230,9 @@ fn a_file_of_another_model_is_refused() {
     let mut other = FILE.to_vec();
     let at = other.windows(8).position(|bytes| bytes == b"fc1.bias");
     other[at.unwrap()] = b'F';
-    let error = mlp::Model::from_bytes(&[&other], &device)
-        .map(drop)
-        .unwrap_err();
+    let error = mlp::Model::from_bytes(&[&other], &device).map(drop).unwrap_err();
     assert!(
-        error
-            .to_string()
-            .starts_with("the bytes of `mlp.onnx` are not those of the model that was compiled"),
+        error.to_string().starts_with("the bytes of `mlp.onnx` are not those of the model that was compiled"),
         "{error}"
     );
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/mlp.onnx");
@@ -294,8 +247,6 @@ fn a_record_carries_the_weights() {
     let other = mlp::Model::from_bytes(&[&tuned], &device).unwrap();
     let record = mlp::Model::new(&device).into_record().into_bytes().unwrap();
     let record = onnx_embed::burn::store::ModuleRecord::from_bytes(record).unwrap();
-    let output = other
-        .load_record(record)
-        .forward(Tensor::from_floats(X, &device));
+    let output = other.load_record(record).forward(Tensor::from_floats(X, &device));
     assert_logits(&output.logits.into_data());
 }

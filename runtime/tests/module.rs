@@ -24,9 +24,7 @@ struct Weightless {
 }
 
 fn mixed(value: f32, device: &Device) -> Mixed {
-    let layer = || Layer {
-        scale: Param::from_data([value], device),
-    };
+    let layer = || Layer { scale: Param::from_data([value], device) };
     Mixed {
         kernel: Param::from_tensor(Tensor::full([1, 1, 2, 2], value, device)),
         indices: Tensor::from_data([1i64, 2], (device, DType::I64)),
@@ -50,18 +48,13 @@ fn a_record_holds_the_parameters_alone() {
     let record = mixed(1.0, &flex).into_record();
     assert_eq!(record.len(), 3);
     let loaded = mixed(0.0, &flex).load_record(record);
-    assert_eq!(
-        loaded.kernel.val().into_data(),
-        TensorData::full(Shape::from([1, 1, 2, 2]), 1.0f32)
-    );
+    assert_eq!(loaded.kernel.val().into_data(), TensorData::full(Shape::from([1, 1, 2, 2]), 1.0f32));
     assert_eq!(loaded.num_params(), 6);
 }
 
 #[test]
 fn a_module_without_weights_knows_its_device() {
-    let module = Weightless {
-        anchor: Anchor::new(&Device::flex()),
-    };
+    let module = Weightless { anchor: Anchor::new(&Device::flex()) };
     assert_eq!(device(&module), Device::flex());
     assert!(module.into_record().is_empty());
 }
@@ -75,9 +68,6 @@ fn training_reaches_the_parameters_and_follows_the_anchor() {
     let loss = (kernel.clone() * kernel.clone()).sum();
     let gradients = loss.backward();
     let gradient = kernel.grad(&gradients).unwrap();
-    assert_eq!(
-        gradient.into_data(),
-        TensorData::full(Shape::from([1, 1, 2, 2]), 4.0f32)
-    );
+    assert_eq!(gradient.into_data(), TensorData::full(Shape::from([1, 1, 2, 2]), 4.0f32));
     assert!(!device(&trained.valid()).is_autodiff());
 }

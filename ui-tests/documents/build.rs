@@ -17,17 +17,11 @@ fn main() {
     for document in documents(&root).expect("the documents can be listed") {
         println!("cargo::rerun-if-changed=../../{}", document.display());
         let found = blocks(&root, &document).unwrap_or_else(|error| panic!("{error:#}"));
-        let mut found = found
-            .into_iter()
-            .filter(|block| block.language == "rust")
-            .peekable();
+        let mut found = found.into_iter().filter(|block| block.language == "rust").peekable();
         if found.peek().is_none() {
             continue;
         }
-        let name = document
-            .display()
-            .to_string()
-            .replace(|letter: char| !letter.is_alphanumeric(), "_");
+        let name = document.display().to_string().replace(|letter: char| !letter.is_alphanumeric(), "_");
         let folder = out.join(name.to_lowercase());
         fs::create_dir_all(&folder).expect("a folder can be made");
         let _ = writeln!(tests, "mod {} {{", name.to_lowercase());
@@ -48,22 +42,12 @@ fn test(tests: &mut String, block: &Block, root: &Path, folder: &Path) {
     for (name, model) in &setting.models {
         let file = root.join(model);
         println!("cargo::rerun-if-changed={}", file.display());
-        fs::copy(&file, folder.join(name)).unwrap_or_else(|error| {
-            panic!(
-                "{}:{}: {}: {error}",
-                block.document,
-                block.line,
-                file.display()
-            )
-        });
+        fs::copy(&file, folder.join(name))
+            .unwrap_or_else(|error| panic!("{}:{}: {}: {error}", block.document, block.line, file.display()));
     }
     let file = folder.join(format!("line_{}.rs", block.line));
     let is_program = block.text.contains("fn main(");
-    let code = if is_program {
-        format!("{}{}", setting.before, block.text)
-    } else {
-        function(block)
-    };
+    let code = if is_program { format!("{}{}", setting.before, block.text) } else { function(block) };
     fs::write(&file, code).expect("a test can be written");
     if let Some(feature) = &setting.feature {
         let _ = writeln!(tests, "#[cfg(feature = {feature:?})]");

@@ -43,10 +43,8 @@ struct Package {
 impl Package {
     fn new() -> Self {
         let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let package = Package {
-            folder: temporary.join("rebuild"),
-            target: temporary.parent().unwrap().to_owned(),
-        };
+        let package =
+            Package { folder: temporary.join("rebuild"), target: temporary.parent().unwrap().to_owned() };
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         let manifest = format!(
             r#"
@@ -65,10 +63,7 @@ impl Package {
         fs::create_dir_all(package.folder.join("src")).unwrap();
         fs::write(package.folder.join("src/main.rs"), MAIN).unwrap();
         fs::write(package.folder.join("Cargo.toml"), manifest).unwrap();
-        let _ = fs::copy(
-            workspace.join("Cargo.lock"),
-            package.folder.join("Cargo.lock"),
-        );
+        let _ = fs::copy(workspace.join("Cargo.lock"), package.folder.join("Cargo.lock"));
         package
     }
 
@@ -81,26 +76,17 @@ impl Package {
 
     fn run(&self) -> Output {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-        cargo
-            .current_dir(&self.folder)
-            .args(["run", "--quiet", "--offline"]);
+        cargo.current_dir(&self.folder).args(["run", "--quiet", "--offline"]);
         if !cfg!(debug_assertions) {
             cargo.arg("--release");
         }
-        cargo
-            .env("CARGO_TARGET_DIR", &self.target)
-            .output()
-            .unwrap()
+        cargo.env("CARGO_TARGET_DIR", &self.target).output().unwrap()
     }
 
     fn prints(&self, expected: &str) {
         let output = self.run();
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(
-            String::from_utf8_lossy(&output.stdout).trim_end(),
-            expected,
-            "{errors}"
-        );
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim_end(), expected, "{errors}");
     }
 }
 
@@ -119,13 +105,7 @@ fn a_changed_model_is_compiled_again() {
 
     package.replace("embedded.onnx", "empty.onnx");
     let errors = String::from_utf8(package.run().stderr).unwrap();
-    let count = errors
-        .lines()
-        .filter(|line| line.starts_with("error"))
-        .count();
-    assert!(
-        errors.starts_with("error: cannot compile `../embedded.onnx`"),
-        "{errors}"
-    );
+    let count = errors.lines().filter(|line| line.starts_with("error")).count();
+    assert!(errors.starts_with("error: cannot compile `../embedded.onnx`"), "{errors}");
     assert_eq!(count, 2, "one error and Cargo's own: {errors}");
 }

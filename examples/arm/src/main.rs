@@ -48,9 +48,7 @@ fn samples() -> Vec<f32> {
     let file = include_bytes!("../../vad/sample.wav");
     let mut file = hound::WavReader::new(&file[..]).expect("the file is a WAV");
     let samples = file.samples::<i16>();
-    samples
-        .map(|sample| f32::from(sample.expect("the file is whole")) / 32768.0)
-        .collect()
+    samples.map(|sample| f32::from(sample.expect("the file is whole")) / 32768.0).collect()
 }
 
 /// Seconds at which speech begins and ends. Pauses of up to 0.2 s are part of it.
@@ -64,10 +62,7 @@ fn segments(speech: &[f32]) -> Vec<(f32, f32)> {
         }
     }
     let seconds = |frame: usize| (frame * FRAME) as f32 / RATE;
-    segments
-        .into_iter()
-        .map(|(start, end)| (seconds(start), seconds(end)))
-        .collect()
+    segments.into_iter().map(|(start, end)| (seconds(start), seconds(end))).collect()
 }
 
 #[cfg(test)]

@@ -61,13 +61,7 @@ mod tests {
         assert_eq!(lines.len(), 12);
         let pixels = "▀".repeat(24);
         assert_eq!(lines[4], pixels);
-        assert_eq!(
-            lines[5],
-            format!("{pixels}  star      75.0 % {}▌", "█".repeat(22))
-        );
-        assert_eq!(
-            lines[6],
-            format!("{pixels}  ring      25.0 % {}▌", "█".repeat(7))
-        );
+        assert_eq!(lines[5], format!("{pixels}  star      75.0 % {}▌", "█".repeat(22)));
+        assert_eq!(lines[6], format!("{pixels}  ring      25.0 % {}▌", "█".repeat(7)));
     }
 }

@@ -28,13 +28,10 @@ fn main() -> Result<()> {
     let mut paths: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
     if paths.is_empty() {
         let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/pictures");
-        paths = ["star", "heart", "arrow"]
-            .map(|name| PathBuf::from(format!("{samples}/{name}.png")))
-            .into();
+        paths = ["star", "heart", "arrow"].map(|name| PathBuf::from(format!("{samples}/{name}.png"))).into();
     }
     let open = |path: &PathBuf| {
-        let picture =
-            image::open(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        let picture = image::open(path).with_context(|| format!("cannot read `{}`", path.display()))?;
         Ok(fit(&picture.into_rgb8()))
     };
     let pictures = paths.iter().map(open).collect::<Result<Vec<_>>>()?;
@@ -79,9 +76,7 @@ fn classify(model: &Shapes, pictures: &[RgbImage]) -> Vec<Vec<(&'static str, f32
 /// All reds, then all greens, then all blues, from about -2 to 2: what a model from PyTorch takes.
 fn normalised(picture: &RgbImage) -> impl Iterator<Item = f32> {
     (0..3).flat_map(move |channel| {
-        let values = picture
-            .pixels()
-            .map(move |pixel| f32::from(pixel[channel]) / 255.0);
+        let values = picture.pixels().map(move |pixel| f32::from(pixel[channel]) / 255.0);
         values.map(move |value| (value - MEAN[channel]) / STD[channel])
     })
 }
@@ -101,11 +96,7 @@ mod tests {
         let cell = |row: u32, column: u32| {
             imageops::crop_imm(&sheet, column * SIDE, row * SIDE, SIDE, SIDE).to_image()
         };
-        let row = |row| {
-            (0..)
-                .zip(labels())
-                .map(move |(column, label)| (cell(row, column), label))
-        };
+        let row = |row| (0..).zip(labels()).map(move |(column, label)| (cell(row, column), label));
         (0..6).flat_map(row).collect()
     }
 

@@ -18,12 +18,7 @@ impl Letterbox {
     pub fn new((width, height): (u32, u32), side: u32) -> Self {
         let scale = side as f32 / width.max(height) as f32;
         let scaled = |length: u32| ((length as f32 * scale).round() as u32).clamp(1, side);
-        Self {
-            side,
-            width: scaled(width),
-            height: scaled(height),
-            scale,
-        }
+        Self { side, width: scaled(width), height: scaled(height), scale }
     }
 
     pub fn apply(&self, picture: &RgbImage) -> RgbImage {
@@ -50,14 +45,8 @@ impl Letterbox {
 /// What two rectangles have in common, as a share of what they cover together.
 #[cfg(test)]
 pub fn overlap(a: Rectangle, b: Rectangle) -> f32 {
-    let area =
-        |[left, top, right, bottom]: Rectangle| (right - left).max(0.0) * (bottom - top).max(0.0);
-    let common = area([
-        a[0].max(b[0]),
-        a[1].max(b[1]),
-        a[2].min(b[2]),
-        a[3].min(b[3]),
-    ]);
+    let area = |[left, top, right, bottom]: Rectangle| (right - left).max(0.0) * (bottom - top).max(0.0);
+    let common = area([a[0].max(b[0]), a[1].max(b[1]), a[2].min(b[2]), a[3].min(b[3])]);
     common / (area(a) + area(b) - common)
 }
 
@@ -69,10 +58,7 @@ pub fn outline(picture: &mut RgbImage, rectangle: Rectangle, thick: u32, colour:
     let bottom = (rectangle[3].max(0.0) as u32).min(height);
     for y in top..bottom {
         for x in left..right {
-            let to_edge = (x - left)
-                .min(y - top)
-                .min(right - 1 - x)
-                .min(bottom - 1 - y);
+            let to_edge = (x - left).min(y - top).min(right - 1 - x).min(bottom - 1 - y);
             if to_edge < thick {
                 picture.put_pixel(x, y, colour);
             }

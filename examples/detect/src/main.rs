@@ -44,12 +44,7 @@ fn main() -> Result<()> {
     let found = detect(&Detector::new(&Device::flex()), &picture);
 
     let mut terminal = anstream::stdout().lock();
-    for Found {
-        label,
-        score,
-        rectangle,
-    } in &found
-    {
+    for Found { label, score, rectangle } in &found {
         let [red, green, blue] = COLOURS[*label];
         let style = RgbColor(red, green, blue).on_default();
         let (name, percent) = (labels()[*label], score * 100.0);
@@ -61,9 +56,7 @@ fn main() -> Result<()> {
     }
     // Small pictures are scaled up, so that lines are thin beside what they surround.
     let scale = (640 / picture.width().max(picture.height())).max(1);
-    draw(&picture, &found, scale)
-        .save(&output)
-        .with_context(|| format!("cannot write `{output}`"))?;
+    draw(&picture, &found, scale).save(&output).with_context(|| format!("cannot write `{output}`"))?;
     writeln!(terminal, "{} objects, drawn in {output}", found.len())?;
     Ok(())
 }
@@ -78,11 +71,7 @@ fn detect(model: &Detector, picture: &RgbImage) -> Vec<Found> {
     let letterbox = Letterbox::new(picture.dimensions(), SIDE);
     let square = letterbox.apply(picture);
     // All reds, then all greens, then all blues.
-    let channel = |channel: usize| {
-        square
-            .pixels()
-            .map(move |pixel| f32::from(pixel[channel]) / 255.0)
-    };
+    let channel = |channel: usize| square.pixels().map(move |pixel| f32::from(pixel[channel]) / 255.0);
     let pixels: Vec<f32> = (0..3).flat_map(channel).collect();
     let shape = [1, 3, SIDE as usize, SIDE as usize];
     let image: Tensor<4> = Tensor::from_data(TensorData::new(pixels, shape), &Device::flex());
@@ -154,8 +143,7 @@ mod tests {
             right += (truth().iter())
                 .filter(|(file, label, expected)| {
                     let matches = |object: &Found| {
-                        labels()[object.label] == *label
-                            && boxes::overlap(object.rectangle, *expected) > 0.5
+                        labels()[object.label] == *label && boxes::overlap(object.rectangle, *expected) > 0.5
                     };
                     *file == name && found.iter().any(matches)
                 })
@@ -176,9 +164,8 @@ mod tests {
         let (_, label, rectangle) = object.unwrap();
         let [left, top, right, bottom] = rectangle.map(|edge| edge * 2.0);
         let moved = [left + 80.0, top, right + 80.0, bottom];
-        let matches = |object: &Found| {
-            labels()[object.label] == label && boxes::overlap(object.rectangle, moved) > 0.5
-        };
+        let matches =
+            |object: &Found| labels()[object.label] == label && boxes::overlap(object.rectangle, moved) > 0.5;
         assert!(detect(&model, &wide).iter().any(matches));
     }
 

@@ -23,11 +23,7 @@ impl Encoder {
         // As long as the longest sentence of a call, where the file says 128 tokens.
         tokenizer.with_padding(Some(PaddingParams::default()));
         let device = Device::flex();
-        Ok(Self {
-            tokenizer,
-            model: MiniLm::new(&device),
-            device,
-        })
+        Ok(Self { tokenizer, model: MiniLm::new(&device), device })
     }
 
     /// A vector of length 1 for each sentence.

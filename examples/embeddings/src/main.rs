@@ -84,18 +84,9 @@ mod tests {
         let sentences: Vec<&str> = SENTENCES.lines().collect();
         let vectors = encoder.vectors(&sentences)?;
         for (question, expected) in [
-            (
-                "a trip by rail to the ocean",
-                "Our railway journey ends by the sea.",
-            ),
-            (
-                "wire funds to somebody",
-                "How do I send money to another account?",
-            ),
-            (
-                "a loaf in the oven",
-                "Bake the bread until its crust is brown.",
-            ),
+            ("a trip by rail to the ocean", "Our railway journey ends by the sea."),
+            ("wire funds to somebody", "How do I send money to another account?"),
+            ("a loaf in the oven", "Bake the bread until its crust is brown."),
         ] {
             let asked = encoder.vectors(&[question])?.remove(0);
             assert_eq!(nearest(&asked, &vectors, &sentences)[0].1, expected);
@@ -109,9 +100,7 @@ mod tests {
         let alone = encoder.vectors(&["Astronomers have seen a new comet."])?;
         let sentences: Vec<&str> = SENTENCES.lines().collect();
         let beside = encoder.vectors(&sentences)?;
-        let at = sentences
-            .iter()
-            .position(|sentence| sentence.contains("comet"));
+        let at = sentences.iter().position(|sentence| sentence.contains("comet"));
         // Products of bytes round by the largest value of all sentences of a call.
         assert!(similarity(&alone[0], &beside[at.unwrap()]) > 0.98);
         Ok(())

@@ -15,8 +15,8 @@ mod sketches;
 
 use sketches::Sketches;
 
-// The feature `optim` brings `autodiff` with it, and so the model is compiled for training: its parameters are those
-// of the file, and nothing is computed from them before a call.
+// The feature `optim` brings `autodiff` with it, and so the model is compiled for training: its parameters
+// are those of the file, and nothing is computed from them before a call.
 onnx_embed::onnx_model! {
     /// The classifier of the example `classify`.
     pub struct Shapes = "../../classify/shapes.onnx";
@@ -114,14 +114,9 @@ mod tests {
     fn the_parameters_are_those_of_the_file() {
         // Five convolutions, five normalizations of scale, bias, mean and variance, and the head.
         assert_eq!(Shapes::PARAMETERS.len(), 5 + 5 * 4 + 2);
-        let in_file = Shapes::PARAMETERS
-            .iter()
-            .map(|parameter| parameter.shape.iter().product::<usize>());
+        let in_file = Shapes::PARAMETERS.iter().map(|parameter| parameter.shape.iter().product::<usize>());
         assert_eq!(model().num_params(), in_file.sum::<usize>());
-        let head = Shapes::PARAMETERS
-            .iter()
-            .find(|parameter| parameter.name == "head.weight")
-            .unwrap();
+        let head = Shapes::PARAMETERS.iter().find(|parameter| parameter.name == "head.weight").unwrap();
         assert_eq!(head.path, "head.weight");
     }
 
@@ -156,8 +151,7 @@ mod tests {
         let device = Device::flex();
         let loaded = Shapes::new(&device).load_record(ModuleRecord::from_bytes(bytes).unwrap());
         let (images, _) = unseen().batch(0, 4);
-        let [saved, loaded] =
-            [trained, loaded].map(|model| model.forward(images.clone()).into_data());
+        let [saved, loaded] = [trained, loaded].map(|model| model.forward(images.clone()).into_data());
         assert_eq!(saved, loaded);
     }
 }

@@ -18,15 +18,9 @@ pub struct Sketches {
 impl Sketches {
     pub fn decode(png: &[u8], device: &Device) -> Result<Self> {
         let sheet = image::load_from_memory(png)?.into_rgb8();
-        let (columns, rows) = (
-            sheet.width() as usize / SIDE,
-            sheet.height() as usize / SIDE,
-        );
+        let (columns, rows) = (sheet.width() as usize / SIDE, sheet.height() as usize / SIDE);
         let cells = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
-        let pixels: Vec<f32> = cells
-            .clone()
-            .flat_map(|cell| normalised(&sheet, cell))
-            .collect();
+        let pixels: Vec<f32> = cells.clone().flat_map(|cell| normalised(&sheet, cell)).collect();
         let labels: Vec<i64> = cells.map(|(_, column)| column as i64).collect();
         let shape = [rows * columns, 3, SIDE, SIDE];
         Ok(Self {

@@ -32,9 +32,7 @@ impl FromStr for Choice {
             "cpu" => Self::Cpu,
             "gpu" => Self::Gpu(0),
             _ => {
-                let number = text
-                    .strip_prefix("gpu:")
-                    .and_then(|number| number.parse().ok());
+                let number = text.strip_prefix("gpu:").and_then(|number| number.parse().ok());
                 Self::Gpu(number.context("expected auto, list, cpu, gpu or gpu:NUMBER")?)
             }
         })
@@ -43,10 +41,7 @@ impl FromStr for Choice {
 
 impl Named {
     pub fn cpu() -> Self {
-        Self {
-            name: "cpu".to_owned(),
-            device: Device::flex(),
-        }
+        Self { name: "cpu".to_owned(), device: Device::flex() }
     }
 
     pub fn open(choice: Choice) -> Result<Self> {
@@ -62,9 +57,7 @@ impl Named {
                     "this program is for CPUs alone; build it with `--features wgpu`"
                 );
                 if number >= count {
-                    bail!(
-                        "there are {count} GPUs, and none has number {number}; see `--device list`"
-                    );
+                    bail!("there are {count} GPUs, and none has number {number}; see `--device list`");
                 }
                 Ok(gpus.remove(number))
             }
@@ -105,13 +98,7 @@ mod tests {
     #[test]
     fn a_device_is_named_by_a_word_and_a_number() {
         let names = ["auto", "list", "cpu", "gpu", "gpu:3"];
-        let choices = [
-            Choice::Auto,
-            Choice::List,
-            Choice::Cpu,
-            Choice::Gpu(0),
-            Choice::Gpu(3),
-        ];
+        let choices = [Choice::Auto, Choice::List, Choice::Cpu, Choice::Gpu(0), Choice::Gpu(3)];
         for (name, choice) in names.into_iter().zip(choices) {
             assert_eq!(name.parse::<Choice>().unwrap(), choice);
         }

@@ -52,11 +52,7 @@ fn main() -> Result<()> {
     let (answers, time) = timed(|| classify(&model, batch, device));
     show("first call", time, &format!("{batch} pictures"));
     let times = (0..LATER_CALLS).map(|_| timed(|| classify(&model, batch, device)).1);
-    show(
-        "later calls",
-        median(times),
-        &format!("median of {LATER_CALLS}"),
-    );
+    show("later calls", median(times), &format!("median of {LATER_CALLS}"));
 
     let cpu = Device::flex();
     let expected = classify(&Shapes::new(&cpu), batch, &cpu);
@@ -64,19 +60,13 @@ fn main() -> Result<()> {
         .filter(|(row, kind)| label(row) == *kind)
         .count();
     println!("right        {right} of {batch}");
-    println!(
-        "difference   {:.1e} from the CPU",
-        difference(&answers, &expected)
-    );
+    println!("difference   {:.1e} from the CPU", difference(&answers, &expected));
     Ok(())
 }
 
 /// Probabilities of each label, a row for each picture.
 fn classify(model: &Shapes, batch: usize, device: &Device) -> Vec<f32> {
-    let pixels: Vec<f32> = picture::kinds()
-        .take(batch)
-        .flat_map(picture::draw)
-        .collect();
+    let pixels: Vec<f32> = picture::kinds().take(batch).flat_map(picture::draw).collect();
     let shape = [batch, 3, picture::SIDE, picture::SIDE];
     // Inputs are made on the device of the model.
     let images: Tensor<4> = Tensor::from_data(TensorData::new(pixels, shape), device);

@@ -26,9 +26,9 @@ pub fn normalise(picture: &DynamicImage) -> Result<Pixels> {
 /// Brightness, where what is transparent counts as the opposite of what is not.
 fn grey(picture: &DynamicImage) -> Ink {
     let picture = picture.to_luma_alpha32f();
-    let (light, opaque) = picture.pixels().fold((0.0, 0.0), |(light, opaque), pixel| {
-        (light + pixel[0] * pixel[1], opaque + pixel[1])
-    });
+    let (light, opaque) = picture
+        .pixels()
+        .fold((0.0, 0.0), |(light, opaque), pixel| (light + pixel[0] * pixel[1], opaque + pixel[1]));
     let paper = if light > opaque / 2.0 { 0.0 } else { 1.0 };
     Ink::from_fn(picture.width(), picture.height(), |x, y| {
         let pixel = picture.get_pixel(x, y);
@@ -41,11 +41,7 @@ fn ink(mut grey: Ink) -> Result<Ink> {
     let paper = paper(&grey);
     let darkest = grey.iter().copied().fold(paper, f32::min);
     let lightest = grey.iter().copied().fold(paper, f32::max);
-    let ink = if paper - darkest > lightest - paper {
-        darkest
-    } else {
-        lightest
-    };
+    let ink = if paper - darkest > lightest - paper { darkest } else { lightest };
     if (ink - paper).abs() < LEAST_CONTRAST {
         bail!("the picture is blank");
     }
@@ -70,10 +66,7 @@ fn paper(grey: &Ink) -> f32 {
 fn crop(ink: &Ink) -> Ink {
     let (mut left, mut top) = ink.dimensions();
     let (mut right, mut bottom) = (0, 0);
-    for (x, y, _) in ink
-        .enumerate_pixels()
-        .filter(|(_, _, pixel)| pixel[0] > LEAST_INK)
-    {
+    for (x, y, _) in ink.enumerate_pixels().filter(|(_, _, pixel)| pixel[0] > LEAST_INK) {
         (left, top) = (left.min(x), top.min(y));
         (right, bottom) = (right.max(x + 1), bottom.max(y + 1));
     }
@@ -165,9 +158,7 @@ mod tests {
         let paper = normalise(&bar(60, 80, 255, 0)).unwrap();
         for ink in [0, 255] {
             let mask = bar(60, 80, 0, 255).to_luma8();
-            let picture = RgbaImage::from_fn(60, 80, |x, y| {
-                Rgba([ink, ink, ink, mask.get_pixel(x, y)[0]])
-            });
+            let picture = RgbaImage::from_fn(60, 80, |x, y| Rgba([ink, ink, ink, mask.get_pixel(x, y)[0]]));
             assert_eq!(normalise(&picture.into()).unwrap(), paper, "ink {ink}");
         }
     }
@@ -197,10 +188,7 @@ mod tests {
             GrayImage::new(0, 0).into(),
         ];
         for blank in blanks {
-            assert_eq!(
-                normalise(&blank).unwrap_err().to_string(),
-                "the picture is blank"
-            );
+            assert_eq!(normalise(&blank).unwrap_err().to_string(), "the picture is blank");
         }
     }
 }

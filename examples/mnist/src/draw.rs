@@ -89,13 +89,7 @@ mod tests {
     #[test]
     fn a_plain_character_shows_two_pixels() {
         let mut pixels = [0.0; SIDE * SIDE];
-        (
-            pixels[0],
-            pixels[1],
-            pixels[2],
-            pixels[SIDE + 2],
-            pixels[SIDE + 3],
-        ) = (1.0, 0.4, 0.9, 0.6, 1.0);
+        (pixels[0], pixels[1], pixels[2], pixels[SIDE + 2], pixels[SIDE + 3]) = (1.0, 0.4, 0.9, 0.6, 1.0);
         let text = text(|output| picture(output, &pixels, false));
         assert_eq!(text, "▀ █▄\n".to_owned() + &"\n".repeat(13));
     }
@@ -105,10 +99,7 @@ mod tests {
         let mut pixels = [0.0; SIDE * SIDE];
         pixels[SIDE] = 1.0;
         let text = text(|output| picture(output, &pixels, true));
-        assert!(
-            text.starts_with("\u{1b}[38;5;232m\u{1b}[48;5;255m▀\u{1b}[0m"),
-            "{text:?}"
-        );
+        assert!(text.starts_with("\u{1b}[38;5;232m\u{1b}[48;5;255m▀\u{1b}[0m"), "{text:?}");
         assert_eq!(text.lines().count(), SIDE / 2);
         assert!(text.lines().all(|line| line.matches('▀').count() == SIDE));
     }
@@ -129,10 +120,7 @@ mod tests {
         let text = text(|output| bars(output, &probabilities));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "0   0.0 %");
-        assert_eq!(
-            lines[3],
-            format!("{BEST}3  95.0 % {}{BEST:#}", "█".repeat(38))
-        );
+        assert_eq!(lines[3], format!("{BEST}3  95.0 % {}{BEST:#}", "█".repeat(38)));
         assert_eq!(lines[8], "8   5.0 % ██");
     }
 

@@ -22,11 +22,7 @@ struct Picture {
 
 fn main() -> Result<()> {
     let paths: Vec<PathBuf> = env::args_os().skip(1).map(PathBuf::from).collect();
-    let (pictures, drawn) = if paths.is_empty() {
-        (samples(), 1)
-    } else {
-        (read(&paths)?, paths.len())
-    };
+    let (pictures, drawn) = if paths.is_empty() { (samples(), 1) } else { (read(&paths)?, paths.len()) };
     let digits = pictures.iter().map(decode).collect::<Result<Vec<_>>>()?;
     let probabilities = classify::classify(&digits);
 
@@ -65,10 +61,7 @@ fn samples() -> Vec<Picture> {
         include_bytes!("../digits/8.png"),
         include_bytes!("../digits/9.png"),
     ];
-    let named = |(digit, png): (usize, &&[u8])| Picture {
-        name: format!("{digit}.png"),
-        png: png.to_vec(),
-    };
+    let named = |(digit, png): (usize, &&[u8])| Picture { name: format!("{digit}.png"), png: png.to_vec() };
     files.iter().enumerate().map(named).collect()
 }
 
@@ -85,10 +78,7 @@ mod tests {
 
     #[test]
     fn every_sample_is_read_right() {
-        let digits: Vec<_> = samples()
-            .iter()
-            .map(|sample| decode(sample).unwrap())
-            .collect();
+        let digits: Vec<_> = samples().iter().map(|sample| decode(sample).unwrap()).collect();
         let read: Vec<_> = classify::classify(&digits)
             .iter()
             .map(|probabilities| draw::likeliest(probabilities).0)
@@ -104,10 +94,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_no_png_is_named() {
-        let text = Picture {
-            name: "notes.txt".to_owned(),
-            png: b"seven".to_vec(),
-        };
+        let text = Picture { name: "notes.txt".to_owned(), png: b"seven".to_vec() };
         let error = decode(&text).unwrap_err();
         assert_eq!(error.to_string(), "`notes.txt` is not a readable PNG file");
     }

@@ -17,10 +17,7 @@ const HEAP: usize = 3 << 20;
 static mut MEMORY: [MaybeUninit<u8>; HEAP] = [MaybeUninit::uninit(); HEAP];
 
 #[global_allocator]
-static ALLOCATOR: Measured = Measured {
-    heap: LlffHeap::empty(),
-    peak: AtomicUsize::new(0),
-};
+static ALLOCATOR: Measured = Measured { heap: LlffHeap::empty(), peak: AtomicUsize::new(0) };
 
 /// A heap that knows how much of it was in use at most.
 struct Measured {
@@ -65,11 +62,7 @@ fn panic(reason: &PanicInfo) -> ! {
 }
 
 fn end(well: bool) -> ! {
-    debug::exit(if well {
-        debug::EXIT_SUCCESS
-    } else {
-        debug::EXIT_FAILURE
-    });
+    debug::exit(if well { debug::EXIT_SUCCESS } else { debug::EXIT_FAILURE });
     loop {
         cortex_m::asm::wfi();
     }

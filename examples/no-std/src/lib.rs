@@ -38,17 +38,13 @@ impl Reader {
     #[allow(clippy::new_without_default, reason = "it copies weights")]
     pub fn new() -> Self {
         let device = Device::flex();
-        Self {
-            model: mnist::Model::new(&device),
-            device,
-        }
+        Self { model: mnist::Model::new(&device), device }
     }
 
     /// The likeliest digit.
     pub fn read(&self, picture: &Picture) -> Answer {
         let ink: Vec<f32> = picture.iter().map(|&ink| f32::from(ink) / 255.0).collect();
-        let image: Tensor<4> =
-            Tensor::from_data(TensorData::new(ink, [1, 1, SIDE, SIDE]), &self.device);
+        let image: Tensor<4> = Tensor::from_data(TensorData::new(ink, [1, 1, SIDE, SIDE]), &self.device);
         let probabilities = self.model.forward(image).into_data();
         probabilities
             .iter::<f32>()

@@ -25,11 +25,7 @@ fn read_all(output: &mut impl Write) -> Result<usize, Error> {
     for (digit, picture) in SAMPLES.iter().enumerate() {
         let answer = reader.read(picture);
         let percent = 100.0 * answer.probability;
-        writeln!(
-            output,
-            "a {digit} is read as {}, {percent:.1} %",
-            answer.digit
-        )?;
+        writeln!(output, "a {digit} is read as {}, {percent:.1} %", answer.digit)?;
         right += usize::from(answer.digit == digit);
     }
     Ok(right)

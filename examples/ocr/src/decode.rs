@@ -7,8 +7,8 @@ pub struct Text {
     pub confidence: f32,
 }
 
-/// The likeliest class of each step, where the first class is the blank and the others are `characters`: what follows
-/// itself is one character, unless a blank is between.
+/// The likeliest class of each step, where the first class is the blank and the others are `characters`: what
+/// follows itself is one character, unless a blank is between.
 pub fn greedy(probabilities: &[f32], characters: &[char]) -> Text {
     let mut read: Vec<(char, f32)> = Vec::new();
     let mut last = None;
@@ -29,10 +29,7 @@ pub fn greedy(probabilities: &[f32], characters: &[char]) -> Text {
     read.dedup_by(|a, b| a.0 == ' ' && b.0 == ' ');
     let text: String = read.iter().map(|(character, _)| character).collect();
     let sure = read.iter().map(|(_, probability)| *probability);
-    Text {
-        text: text.trim().to_owned(),
-        confidence: sure.reduce(f32::min).unwrap_or(0.0),
-    }
+    Text { text: text.trim().to_owned(), confidence: sure.reduce(f32::min).unwrap_or(0.0) }
 }
 
 #[cfg(test)]
@@ -65,15 +62,7 @@ mod tests {
 
     #[test]
     fn spaces_are_one_and_blanks_are_no_text() {
-        let spaces = [
-            (3, 0.9),
-            (1, 0.9),
-            (3, 0.9),
-            (0, 0.9),
-            (3, 0.9),
-            (2, 0.9),
-            (3, 0.9),
-        ];
+        let spaces = [(3, 0.9), (1, 0.9), (3, 0.9), (0, 0.9), (3, 0.9), (2, 0.9), (3, 0.9)];
         assert_eq!(read(&spaces).text, "a b");
         let nothing = read(&[(0, 0.9), (0, 0.9)]);
         assert_eq!((nothing.text.as_str(), nothing.confidence), ("", 0.0));

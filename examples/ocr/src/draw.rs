@@ -16,9 +16,7 @@ const SURE: f32 = 0.9;
 
 /// The page, and beside each line its text and how sure the model is of the least sure character.
 pub fn beside(output: &mut impl Write, page: &GrayImage, read: &[(Line, Text)]) -> Result<()> {
-    let height = (page.height() * WIDTH / page.width().max(1))
-        .next_multiple_of(2)
-        .max(2);
+    let height = (page.height() * WIDTH / page.width().max(1)).next_multiple_of(2).max(2);
     let small = imageops::resize(page, WIDTH, height, FilterType::Triangle);
     let row_of = |line: &Line| {
         let middle = line.top + line.height / 2;

@@ -29,8 +29,7 @@ fn main() -> Result<()> {
     let model = Lines::new(&Device::flex());
     let mut output = anstream::stdout().lock();
     for path in paths {
-        let picture =
-            image::open(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        let picture = image::open(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
         let picture = picture.into_luma8();
         writeln!(output, "{}", path.display())?;
         draw::beside(&mut output, &picture, &read(&model, &picture))?;
@@ -46,11 +45,7 @@ fn read(model: &Lines, page: &GrayImage) -> Vec<(Line, Text)> {
     }
     let cut: Vec<_> = lines.iter().map(|line| page::cut(page, *line)).collect();
     // All lines at once, with paper on the right of the shorter ones.
-    let width = cut
-        .iter()
-        .map(|(_, width)| *width as usize)
-        .max()
-        .unwrap_or(0);
+    let width = cut.iter().map(|(_, width)| *width as usize).max().unwrap_or(0);
     let mut ink = Vec::with_capacity(lines.len() * HEIGHT as usize * width);
     for (line, own) in &cut {
         for row in line.chunks_exact(*own as usize) {
@@ -110,9 +105,7 @@ mod tests {
         let (page, expected) = open("unseen");
         let found = texts(&page);
         assert_eq!(found.len(), expected.len());
-        let wrong: Vec<_> = (found.iter().zip(&expected))
-            .filter(|(a, b)| a != b)
-            .collect();
+        let wrong: Vec<_> = (found.iter().zip(&expected)).filter(|(a, b)| a != b).collect();
         assert!(wrong.len() * 10 <= expected.len(), "{wrong:#?}");
     }
 

@@ -102,28 +102,14 @@ mod tests {
     #[test]
     fn lines_are_rows_with_ink_and_some_paper_around_them() {
         let page = page(&[[20, 10, 60, 24], [30, 40, 90, 54]]);
-        let first = Line {
-            left: 15,
-            top: 8,
-            width: 50,
-            height: 18,
-        };
-        let second = Line {
-            left: 25,
-            top: 38,
-            width: 70,
-            height: 18,
-        };
+        let first = Line { left: 15, top: 8, width: 50, height: 18 };
+        let second = Line { left: 25, top: 38, width: 70, height: 18 };
         assert_eq!(lines(&page), [first, second]);
     }
 
     #[test]
     fn a_dash_keeps_its_size_and_an_empty_page_has_no_line() {
-        let found = lines(&page(&[
-            [20, 10, 60, 24],
-            [20, 30, 60, 33],
-            [20, 40, 60, 54],
-        ]));
+        let found = lines(&page(&[[20, 10, 60, 24], [20, 30, 60, 33], [20, 40, 60, 54]]));
         let heights: Vec<u32> = found.iter().map(|line| line.height).collect();
         assert_eq!(heights, [18, 11, 18]);
         assert!(lines(&page(&[])).is_empty());
@@ -135,10 +121,7 @@ mod tests {
         let (ink, width) = cut(&page, lines(&page)[0]);
         assert_eq!(ink.len() as u32, width * HEIGHT);
         let row = &ink[ink.len() / 2..][..width as usize];
-        let [darkest, lightest] = [
-            row.iter().fold(0.0, |a: f32, b| a.max(*b)),
-            row[row.len() / 2],
-        ];
+        let [darkest, lightest] = [row.iter().fold(0.0, |a: f32, b| a.max(*b)), row[row.len() / 2]];
         assert!(darkest > 0.9 && lightest < 0.1, "{row:?}");
     }
 }

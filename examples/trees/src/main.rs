@@ -43,13 +43,10 @@ struct Prediction {
 
 fn main() -> Result<()> {
     let csv = match std::env::args_os().nth(1) {
-        Some(path) => fs::read_to_string(&path)
-            .with_context(|| format!("cannot read `{}`", path.display()))?,
-        None => include_str!("../customers.csv")
-            .lines()
-            .take(13)
-            .collect::<Vec<_>>()
-            .join("\n"),
+        Some(path) => {
+            fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?
+        }
+        None => include_str!("../customers.csv").lines().take(13).collect::<Vec<_>>().join("\n"),
     };
     let customers = parse(&csv)?;
     let predictions = predict(&Churn::new(&Device::flex()), &customers);
@@ -69,8 +66,7 @@ fn parse(csv: &str) -> Result<Customers> {
             bail!("line {number} has {} columns", cells.len());
         };
         let parsed = |cell: &str| {
-            cell.parse::<f32>()
-                .with_context(|| format!("line {number}: `{cell}` is not a number"))
+            cell.parse::<f32>().with_context(|| format!("line {number}: `{cell}` is not a number"))
         };
         customers.contract.push(contract.to_owned());
         customers.payment.push(payment.to_owned());
@@ -100,33 +96,20 @@ fn predict(model: &Churn, customers: &Customers) -> Vec<Prediction> {
     let probabilities: Vec<f32> = output.probabilities.into_data().iter().collect();
     let leaves = probabilities.iter().step_by(2);
     let labels = output.label.into_data().into_iter();
-    labels
-        .zip(leaves)
-        .map(|(label, &leaves)| Prediction { label, leaves })
-        .collect()
+    labels.zip(leaves).map(|(label, &leaves)| Prediction { label, leaves }).collect()
 }
 
 fn show(output: &mut impl Write, customers: &Customers, predictions: &[Prediction]) -> Result<()> {
     writeln!(output, "contract   payment   months  price  calls")?;
     for (at, Prediction { label, leaves }) in predictions.iter().enumerate() {
-        let Customers {
-            contract,
-            payment,
-            months,
-            price,
-            calls,
-        } = customers;
+        let Customers { contract, payment, months, price, calls } = customers;
         let style: Style = match label.as_str() {
             "leaves" => AnsiColor::Red.on_default(),
             _ => AnsiColor::Green.on_default(),
         };
         let bar = "█".repeat((leaves * 20.0).round() as usize);
         write!(output, "{:<10} {:<9} ", contract[at], payment[at])?;
-        write!(
-            output,
-            "{:>6} {:>6.2} {:>6}  ",
-            months[at], price[at], calls[at]
-        )?;
+        write!(output, "{:>6} {:>6.2} {:>6}  ", months[at], price[at], calls[at])?;
         let percent = leaves * 100.0;
         writeln!(output, "{style}{label:<6} {percent:5.1} % {bar}{style:#}")?;
     }
@@ -155,13 +138,9 @@ mod tests {
 
     #[test]
     fn probabilities_are_those_of_scikit_learn() {
-        for (at, (prediction, (_, expected))) in predictions(CSV).iter().zip(recorded()).enumerate()
-        {
+        for (at, (prediction, (_, expected))) in predictions(CSV).iter().zip(recorded()).enumerate() {
             let found = prediction.leaves;
-            assert!(
-                (found - expected).abs() < 1e-5,
-                "customer {at}: {found}, not {expected}"
-            );
+            assert!((found - expected).abs() < 1e-5, "customer {at}: {found}, not {expected}");
             let label = if found > 0.5 { "leaves" } else { "stays" };
             assert_eq!(prediction.label, label, "customer {at}");
         }
@@ -177,10 +156,7 @@ mod tests {
     #[test]
     fn a_payment_that_was_never_seen_is_none_of_the_known_ones() {
         let rows = format!("{HEADER}\nmonthly,shells,3,80,4\ntwo years,shells,60,20,0");
-        let labels: Vec<_> = predictions(&rows)
-            .into_iter()
-            .map(|row| row.label)
-            .collect();
+        let labels: Vec<_> = predictions(&rows).into_iter().map(|row| row.label).collect();
         assert_eq!(labels, ["leaves", "stays"]);
     }
 
@@ -191,9 +167,6 @@ mod tests {
             parse(&csv).err().unwrap().to_string()
         };
         assert_eq!(fails("monthly,card,3"), "line 3 has 3 columns");
-        assert_eq!(
-            fails("monthly,card,soon,80,4"),
-            "line 3: `soon` is not a number"
-        );
+        assert_eq!(fails("monthly,card,soon,80,4"), "line 3: `soon` is not a number");
     }
 }

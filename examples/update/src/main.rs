@@ -29,9 +29,7 @@ fn main() -> Result<()> {
     let mut paths: Vec<String> = env::args().skip(1).collect();
     if paths.is_empty() {
         let folder = env!("CARGO_MANIFEST_DIR");
-        paths = [1, 2, 3]
-            .map(|version| format!("{folder}/pump_{version}.onnx"))
-            .into();
+        paths = [1, 2, 3].map(|version| format!("{folder}/pump_{version}.onnx")).into();
         paths.push(broken_download(&paths[1])?);
     }
     let (readings, states) = readings();
@@ -51,9 +49,7 @@ fn main() -> Result<()> {
 impl Service {
     fn start(path: &Path) -> Result<Self, Error> {
         let model = Pump::from_file(path, &Device::flex())?;
-        Ok(Self {
-            model: RwLock::new(Arc::new(model)),
-        })
+        Ok(Self { model: RwLock::new(Arc::new(model)) })
     }
 
     /// The new model, if the file is of the graph that was compiled; else the old one stays.
@@ -74,10 +70,7 @@ impl Service {
 
     fn accuracy(&self, readings: &[[f32; SENSORS]], states: &[&str]) -> f32 {
         let found = self.states(readings);
-        let right = found
-            .iter()
-            .zip(states)
-            .filter(|(found, state)| found == state);
+        let right = found.iter().zip(states).filter(|(found, state)| found == state);
         right.count() as f32 / states.len() as f32
     }
 }
@@ -85,10 +78,7 @@ impl Service {
 fn line(path: &str, service: &Service, readings: &[[f32; SENSORS]], states: &[&str]) -> String {
     let percent = service.accuracy(readings, states) * 100.0;
     let count = states.len();
-    format!(
-        "{:<13} {percent:.1} % of {count} readings right",
-        name(path)
-    )
+    format!("{:<13} {percent:.1} % of {count} readings right", name(path))
 }
 
 fn name(path: &str) -> &str {

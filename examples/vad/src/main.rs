@@ -30,10 +30,7 @@ struct Stream {
 
 impl Stream {
     fn new(device: &Device) -> Self {
-        Self {
-            model: Vad::new(device),
-            state: Tensor::zeros([1, 1, 32], device),
-        }
+        Self { model: Vad::new(device), state: Tensor::zeros([1, 1, 32], device) }
     }
 
     /// The probability of speech for each frame that comes next.
@@ -65,12 +62,7 @@ fn main() -> Result<()> {
     timeline(&mut output, &samples, &speech)?;
     for (start, end) in segments(&speech) {
         let seconds = |frame: usize| frame as f32 * FRAME as f32 / RATE as f32;
-        writeln!(
-            output,
-            "speech from {:.2} s to {:.2} s",
-            seconds(start),
-            seconds(end)
-        )?;
+        writeln!(output, "speech from {:.2} s to {:.2} s", seconds(start), seconds(end))?;
     }
     Ok(())
 }
@@ -112,9 +104,7 @@ fn timeline(output: &mut impl Write, samples: &[f32], speech: &[f32]) -> Result<
     let (mut levels, mut shares) = (String::new(), String::new());
     for (samples, speech) in samples.chunks(frames * FRAME).zip(speech.chunks(frames)) {
         let share = speech.iter().sum::<f32>() / speech.len() as f32;
-        let peak = samples
-            .iter()
-            .fold(0.0f32, |peak, sample| peak.max(sample.abs()));
+        let peak = samples.iter().fold(0.0f32, |peak, sample| peak.max(sample.abs()));
         let style = match share > 0.5 {
             true => AnsiColor::Green.on_default(),
             false => Style::new().dimmed(),
@@ -152,10 +142,7 @@ mod tests {
         let truth: Vec<bool> = truth.map(|frame| frame == '1').collect();
         let speech = in_blocks_of(BLOCK);
         assert_eq!(speech.len(), truth.len());
-        let right = speech
-            .iter()
-            .zip(&truth)
-            .filter(|(share, truth)| (**share > 0.5) == **truth);
+        let right = speech.iter().zip(&truth).filter(|(share, truth)| (**share > 0.5) == **truth);
         let right = right.count();
         assert!(right * 20 >= truth.len() * 19, "{right} of {}", truth.len());
     }
@@ -165,10 +152,7 @@ mod tests {
         let whole = in_blocks_of(1_000);
         for frames in [1, 3] {
             for (at, (block, whole)) in in_blocks_of(frames).iter().zip(&whole).enumerate() {
-                assert!(
-                    (block - whole).abs() < 1e-4,
-                    "frame {at}: {block}, not {whole}"
-                );
+                assert!((block - whole).abs() < 1e-4, "frame {at}: {block}, not {whole}");
             }
         }
     }
@@ -192,10 +176,7 @@ mod tests {
             bits_per_sample: 16,
             sample_format: hound::SampleFormat::Int,
         };
-        hound::WavWriter::create(&path, form)
-            .unwrap()
-            .finalize()
-            .unwrap();
+        hound::WavWriter::create(&path, form).unwrap().finalize().unwrap();
         let error = read(&path).unwrap_err().to_string();
         let refusal = "44100 samples of 16 bits a second, the model takes 8000 of 16";
         assert!(error.contains(refusal), "{error}");

@@ -12,8 +12,8 @@ pub type Point = [f32; 2];
 const RADIUS: f32 = 1.4;
 const BOX: f32 = 20.0;
 
-/// The strokes in a box of 20x20, their centre of mass in the centre of 28x28, inked by a round pen. How large they
-/// were drawn makes no difference.
+/// The strokes in a box of 20x20, their centre of mass in the centre of 28x28, inked by a round pen. How
+/// large they were drawn makes no difference.
 pub fn picture(strokes: &[&[Point]]) -> Pixels {
     let mut pixels = [0.0; SIDE * SIDE];
     let Some(strokes) = fit(strokes) else {
@@ -35,18 +35,13 @@ pub fn picture(strokes: &[&[Point]]) -> Pixels {
 fn fit(strokes: &[&[Point]]) -> Option<Vec<Vec<Point>>> {
     let points = || strokes.iter().copied().flatten();
     points().next()?;
-    let low = points().fold([f32::INFINITY; 2], |low, point| {
-        [low[0].min(point[0]), low[1].min(point[1])]
-    });
-    let high = points().fold([f32::NEG_INFINITY; 2], |high, point| {
-        [high[0].max(point[0]), high[1].max(point[1])]
-    });
+    let low = points().fold([f32::INFINITY; 2], |low, point| [low[0].min(point[0]), low[1].min(point[1])]);
+    let high =
+        points().fold([f32::NEG_INFINITY; 2], |high, point| [high[0].max(point[0]), high[1].max(point[1])]);
     let longest = (high[0] - low[0]).max(high[1] - low[1]);
     let scale = (BOX - 2.0 * RADIUS) / longest.max(f32::EPSILON);
     let moved = |point: &Point| [(point[0] - low[0]) * scale, (point[1] - low[1]) * scale];
-    let strokes = strokes
-        .iter()
-        .map(|stroke| stroke.iter().map(moved).collect());
+    let strokes = strokes.iter().map(|stroke| stroke.iter().map(moved).collect());
     Some(strokes.collect())
 }
 
@@ -81,15 +76,8 @@ fn distance(point: Point, [from, to]: [Point; 2]) -> f32 {
     let along = [to[0] - from[0], to[1] - from[1]];
     let square = along[0] * along[0] + along[1] * along[1];
     let dot = (point[0] - from[0]) * along[0] + (point[1] - from[1]) * along[1];
-    let share = if square > 0.0 {
-        (dot / square).clamp(0.0, 1.0)
-    } else {
-        0.0
-    };
-    length([
-        point,
-        [from[0] + share * along[0], from[1] + share * along[1]],
-    ])
+    let share = if square > 0.0 { (dot / square).clamp(0.0, 1.0) } else { 0.0 };
+    length([point, [from[0] + share * along[0], from[1] + share * along[1]]])
 }
 
 #[cfg(test)]
@@ -109,13 +97,7 @@ mod tests {
     fn a_square_of_any_size_fills_the_box_in_the_middle() {
         for side in [0.001, 1.0, 500.0] {
             let [near, far] = [3.0 * side, 4.0 * side];
-            let square = [
-                [near, near],
-                [far, near],
-                [far, far],
-                [near, far],
-                [near, near],
-            ];
+            let square = [[near, near], [far, near], [far, far], [near, far], [near, near]];
             assert_eq!(bounds(&picture(&[&square])), [4, 4, 23, 23], "side {side}");
         }
     }

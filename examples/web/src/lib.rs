@@ -11,9 +11,6 @@ use wasm_bindgen::prelude::*;
 pub fn picture(points: &[f32], lengths: &[usize]) -> Vec<f32> {
     let (points, _) = points.as_chunks();
     let mut rest = points;
-    let strokes: Vec<&[[f32; 2]]> = lengths
-        .iter()
-        .map_while(|length| rest.split_off(..*length))
-        .collect();
+    let strokes: Vec<&[[f32; 2]]> = lengths.iter().map_while(|length| rest.split_off(..*length)).collect();
     digit::picture(&strokes).to_vec()
 }

@@ -50,8 +50,8 @@ fn prepare() {
     unsafe extern "C" {
         fn __wasm_call_ctors();
     }
-    // Safety: nothing has run that constructors prepare. Where nobody calls them, the linker has each call into the
-    // module do so.
+    // Safety: nothing has run that constructors prepare. Where nobody calls them, the linker has each call
+    // into the module do so.
     unsafe { __wasm_call_ctors() };
     console_error_panic_hook::set_once();
 }

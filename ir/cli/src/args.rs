@@ -89,9 +89,9 @@ Examples:
   cargo onnx-embed verify model.onnx --device wgpu  on a GPU, with launches and reads
   cargo onnx-embed verify model.onnx --op my.company.BiasSwish --functions src/operators.rs")]
 pub struct Verify {
-    /// Models with an io.npz beside them (io2.npz and so on for further inputs), or folders of folders of such.
-    /// It has the arrays in/NAME and out/NAME, as `numpy.savez("io.npz", **{"in/x": x, "out/y": y})` writes them,
-    /// or `record`
+    /// Models with an io.npz beside them (io2.npz and so on for further inputs), or folders of folders of
+    /// such. It has the arrays in/NAME and out/NAME, as `numpy.savez("io.npz", **{"in/x": x, "out/y": y})`
+    /// writes them, or `record`
     #[arg(required = true)]
     pub models: Vec<PathBuf>,
     #[command(flatten)]
@@ -105,23 +105,23 @@ pub struct Verify {
     /// Succeed when this many models match and the others are only unsupported
     #[arg(long, value_name = "N")]
     pub at_least: Option<usize>,
-    /// A file of `model = "reason"` lines: models that are known to differ, and, below `[reads]`, how often models wait
-    /// for values of the device
+    /// A file of `model = "reason"` lines: models that are known to differ, and, below `[reads]`, how often
+    /// models wait for values of the device
     #[arg(long, value_name = "FILE")]
     pub expect: Option<PathBuf>,
     /// Models that run at the same time [default: the number of cores]
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// Change the constants of each model one at a time, and then all; the program refuses the
-    /// changed file or agrees with ONNX Runtime on it. At most so many files of a kind are tried
+    /// Change the constants of each model one at a time, and then all; the program refuses the changed file
+    /// or agrees with ONNX Runtime on it. At most so many files of a kind are tried
     #[arg(long, value_name = "N")]
     pub other_weights: Option<usize>,
-    /// Where a model differs, compute its graph in double precision; it matches if it is at most
-    /// twice as far from that as the recorded answer is
+    /// Where a model differs, compute its graph in double precision; it matches if it is at most twice as far
+    /// from that as the recorded answer is
     #[arg(long)]
     pub exact: bool,
-    /// Where a model differs, find the first node at which it goes wrong: against its run by primitives, without
-    /// simplification, and ONNX Runtime
+    /// Where a model differs, find the first node at which it goes wrong: against its run by primitives,
+    /// without simplification, and ONNX Runtime
     #[arg(long, conflicts_with = "json", conflicts_with = "other_weights")]
     pub bisect: bool,
     /// A run that waits for values of the device more often, and more often than --expect says, fails
@@ -316,22 +316,14 @@ fn bound(text: &str) -> Result<Bound, String> {
         None => (text, format!("crate::{}", snake(operator(text)))),
     };
     match syn::parse_str::<syn::Path>(&path) {
-        Ok(_) => Ok(Bound {
-            operator: operator_name(name).to_owned(),
-            path,
-        }),
-        Err(_) => {
-            Err("expected DOMAIN.NAME or DOMAIN.NAME=PATH, as in my.Swish=crate::swish".to_owned())
-        }
+        Ok(_) => Ok(Bound { operator: operator_name(name).to_owned(), path }),
+        Err(_) => Err("expected DOMAIN.NAME or DOMAIN.NAME=PATH, as in my.Swish=crate::swish".to_owned()),
     }
 }
 
 fn outputs(names: &[String]) -> Outputs {
     let named = names.iter().filter(|name| *name != "..");
-    Outputs {
-        names: named.cloned().collect(),
-        rest: names.iter().any(|name| name == ".."),
-    }
+    Outputs { names: named.cloned().collect(), rest: names.iter().any(|name| name == "..") }
 }
 
 /// `NAME=SIZE`.
@@ -383,10 +375,7 @@ mod tests {
     fn functions_are_called_as_their_operators_unless_a_path_says_so() {
         let path = |text| bound(text).map(|bound| (bound.operator, bound.path));
         let pair = |operator: &str, path: &str| Ok((operator.to_owned(), path.to_owned()));
-        assert_eq!(
-            path("my.BiasSwish"),
-            pair("my.BiasSwish", "crate::bias_swish")
-        );
+        assert_eq!(path("my.BiasSwish"), pair("my.BiasSwish", "crate::bias_swish"));
         assert_eq!(path("ai.onnx.Relux=a::b"), pair("Relux", "a::b"));
         assert!(path("my.Swish=1").is_err());
     }
@@ -401,10 +390,7 @@ mod tests {
             verify.programs.features()
         };
         assert_eq!(features(&[]), ["flex", "image", "regex"]);
-        assert_eq!(
-            features(&["--device", "wgpu"]),
-            ["flex", "image", "regex", "wgpu", "fusion", "autotune"]
-        );
+        assert_eq!(features(&["--device", "wgpu"]), ["flex", "image", "regex", "wgpu", "fusion", "autotune"]);
         assert_eq!(
             features(&["--device", "wgpu", "--no-fusion"]),
             ["flex", "image", "regex", "wgpu", "autotune"]

@@ -52,8 +52,8 @@ pub struct Bench {
     /// Write a JSON line for each model and number of threads
     #[arg(long)]
     pub json: bool,
-    /// Show the time of each node. The first one has the time to check and copy inputs; on devices other
-    /// than `flex` each node is waited for, so that the sum exceeds the time of a run
+    /// Show the time of each node. The first one has the time to check and copy inputs; on devices other than
+    /// `flex` each node is waited for, so that the sum exceeds the time of a run
     #[arg(long)]
     pub layers: bool,
     /// With --layers: show no more nodes than this; 0 shows all
@@ -88,22 +88,13 @@ pub fn bench(arguments: &Bench) -> Result<ExitCode> {
         }
     };
     let bar = ProgressBar::new_spinner();
-    let ready = prepare(
-        &scratch,
-        &models,
-        !arguments.debug,
-        &bar,
-        |model, obstacle| match obstacle {
-            Obstacle::Unsupported(text) => fail(model, &format!("it cannot be compiled: {text}")),
-            Obstacle::Broken(text) => fail(model, &text),
-        },
-    )?;
+    let ready = prepare(&scratch, &models, !arguments.debug, &bar, |model, obstacle| match obstacle {
+        Obstacle::Unsupported(text) => fail(model, &format!("it cannot be compiled: {text}")),
+        Obstacle::Broken(text) => fail(model, &text),
+    })?;
     bar.finish_and_clear();
-    let threads = if arguments.threads.is_empty() {
-        vec![parallel::cores()]
-    } else {
-        arguments.threads.clone()
-    };
+    let threads =
+        if arguments.threads.is_empty() { vec![parallel::cores()] } else { arguments.threads.clone() };
     for ready in &ready {
         for &threads in &threads {
             let shown = if arguments.layers {
@@ -117,26 +108,13 @@ pub fn bench(arguments: &Bench) -> Result<ExitCode> {
             }
         }
     }
-    Ok(if failed {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// The runs of a model, as a line of JSON or for people.
-fn measure(
-    arguments: &Bench,
-    scratch: &Scratch,
-    ready: &Ready<'_>,
-    threads: usize,
-) -> Result<String> {
+fn measure(arguments: &Bench, scratch: &Scratch, ready: &Ready<'_>, threads: usize) -> Result<String> {
     let inputs = inputs(arguments, ready.model)?;
-    let request = |run| Request::Run {
-        run,
-        outputs: None,
-        seconds: Some(arguments.seconds),
-    };
+    let request = |run| Request::Run { run, outputs: None, seconds: Some(arguments.seconds) };
     let answer: Timed = answer(arguments, scratch, ready, threads, &inputs, request)?;
     let mut times = answer.times_ms;
     times.sort_by(f64::total_cmp);
@@ -158,25 +136,13 @@ fn measure(
         "launches": answer.kernels.values().sum::<u64>(),
         "reads": answer.reads,
     });
-    Ok(if arguments.json {
-        line.to_string()
-    } else {
-        table::runs(&line)
-    })
+    Ok(if arguments.json { line.to_string() } else { table::runs(&line) })
 }
 
 /// The nodes of a model, as a line of JSON or for people.
-fn profile(
-    arguments: &Bench,
-    scratch: &Scratch,
-    ready: &Ready<'_>,
-    threads: usize,
-) -> Result<String> {
+fn profile(arguments: &Bench, scratch: &Scratch, ready: &Ready<'_>, threads: usize) -> Result<String> {
     let inputs = inputs(arguments, ready.model)?;
-    let request = |run| Request::Profile {
-        run,
-        seconds: arguments.seconds,
-    };
+    let request = |run| Request::Profile { run, seconds: arguments.seconds };
     let answer: Profiled = answer(arguments, scratch, ready, threads, &inputs, request)?;
     let profile = Profile::new(&answer, ready.model, scratch, &inputs)?;
     let mut line = json!({
@@ -246,11 +212,7 @@ fn items(inputs: &Values) -> usize {
         _ => None,
     });
     let mut batched = shapes.filter(|shape| shape.len() > 1);
-    batched
-        .next()
-        .and_then(|shape| shape.first())
-        .copied()
-        .unwrap_or(1)
+    batched.next().and_then(|shape| shape.first()).copied().unwrap_or(1)
 }
 
 fn median(sorted: &[f64]) -> Option<f64> {

@@ -125,12 +125,7 @@ fn command(root: &Path, target: &Path) -> Command {
     let mut command = Command::new(cargo);
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
-        let own = [
-            "CARGO_PKG_",
-            "CARGO_MANIFEST_",
-            "CARGO_BIN_",
-            "CARGO_CRATE_",
-        ];
+        let own = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
         if own.iter().any(|start| name.starts_with(start)) {
             command.env_remove(&*name);
         }
@@ -168,11 +163,7 @@ fn about(package: &str, text: &str) -> String {
     let quoted = format!("`{package}`");
     let mut lines = text.lines().skip_while(|line| !line.contains(&quoted));
     let about: Vec<&str> = lines.by_ref().take(8).collect();
-    if about.is_empty() {
-        "it was not built".to_owned()
-    } else {
-        about.join("\n")
-    }
+    if about.is_empty() { "it was not built".to_owned() } else { about.join("\n") }
 }
 
 fn level(message: &Json) -> &str {
@@ -207,12 +198,7 @@ mod tests {
         std::fs::write(root.join("Cargo.toml"), workspace).unwrap();
         let packages = sources.map(|(package, _)| package.to_owned());
         let bar = ProgressBar::hidden();
-        let plan = Plan {
-            root: &root,
-            target: &root.join("target"),
-            costs: None,
-            release: false,
-        };
+        let plan = Plan { root: &root, target: &root.join("target"), costs: None, release: false };
         let built = build(&plan, &packages, &bar);
         std::fs::remove_dir_all(&root).unwrap();
         let built = built.unwrap();
@@ -233,15 +219,9 @@ mod tests {
 
     #[test]
     fn warnings_are_counted_and_errors_kept() {
-        let message =
-            |level: &str| serde_json::json!({ "message": { "level": level, "rendered": level } });
+        let message = |level: &str| serde_json::json!({ "message": { "level": level, "rendered": level } });
         let mut built = Built::default();
-        for level in [
-            "warning",
-            "error: internal compiler error",
-            "warning",
-            "note",
-        ] {
+        for level in ["warning", "error: internal compiler error", "warning", "note"] {
             built.message("m", &message(level));
         }
         assert_eq!(built.warnings["m"], 2);

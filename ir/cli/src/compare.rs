@@ -26,10 +26,7 @@ pub fn compare(found: &Value, expected: &Expected, tolerance: f64) -> Comparison
         }
         (
             Value::Strings { shape, texts },
-            Expected::Value(Value::Strings {
-                shape: sizes,
-                texts: wanted,
-            }),
+            Expected::Value(Value::Strings { shape: sizes, texts: wanted }),
         ) => {
             if shape == sizes {
                 strings(texts, wanted)
@@ -37,9 +34,7 @@ pub fn compare(found: &Value, expected: &Expected, tolerance: f64) -> Comparison
                 differs(format!("has shape {shape:?}, not {sizes:?}"))
             }
         }
-        (Value::Sequence(found), Expected::Maps { keys, values }) => {
-            maps(found, keys, values, tolerance)
-        }
+        (Value::Sequence(found), Expected::Maps { keys, values }) => maps(found, keys, values, tolerance),
         (Value::Map(_), Expected::Maps { keys, values }) => {
             maps(std::slice::from_ref(found), keys, values, tolerance)
         }
@@ -47,8 +42,8 @@ pub fn compare(found: &Value, expected: &Expected, tolerance: f64) -> Comparison
     }
 }
 
-/// Whether an output is at most twice as far from what the graph gives in double precision as the
-/// recorded one is, so that no other order of summation could be asked to be nearer.
+/// Whether an output is at most twice as far from what the graph gives in double precision as the recorded
+/// one is, so that no other order of summation could be asked to be nearer.
 pub fn is_as_near(found: &Value, expected: &Expected, exact: &Value) -> bool {
     let (Value::Tensor(found), Expected::Value(Value::Tensor(expected)), Value::Tensor(exact)) =
         (found, expected, exact)
@@ -57,8 +52,7 @@ pub fn is_as_near(found: &Value, expected: &Expected, exact: &Value) -> bool {
     };
     let like = |other: &Tensor| other.dtype == expected.dtype && other.shape == expected.shape;
     let alike = like(found) && exact.shape == expected.shape;
-    let (Some(found), Some(expected), Some(exact)) =
-        (found.numbers(), expected.numbers(), exact.numbers())
+    let (Some(found), Some(expected), Some(exact)) = (found.numbers(), expected.numbers(), exact.numbers())
     else {
         return false;
     };
@@ -66,9 +60,7 @@ pub fn is_as_near(found: &Value, expected: &Expected, exact: &Value) -> bool {
         let pairs = numbers.iter().zip(&exact);
         pairs
             .map(|(a, b)| if a == b { 0.0 } else { (a - b).abs() })
-            .try_fold(0.0f64, |furthest, distance| {
-                distance.is_finite().then(|| furthest.max(distance))
-            })
+            .try_fold(0.0f64, |furthest, distance| distance.is_finite().then(|| furthest.max(distance)))
     };
     match (alike, distance(&found), distance(&expected)) {
         (true, Some(found), Some(recorded)) => found <= 2.0 * recorded,
@@ -99,8 +91,8 @@ struct Distance {
     mean: f64,
 }
 
-/// The distance of tensors of one type and shape, where it is finite; equal infinities have none, and
-/// the distance of unequal elements that are no floats is 1.
+/// The distance of tensors of one type and shape, where it is finite; equal infinities have none, and the
+/// distance of unequal elements that are no floats is 1.
 fn distance(found: &Value, expected: &Expected) -> Option<Distance> {
     let (Value::Tensor(found), Expected::Value(Value::Tensor(expected))) = (found, expected) else {
         return None;
@@ -171,11 +163,7 @@ fn floats(found: &[f64], expected: &[f64], sizes: &[usize], tolerance: f64) -> C
         } else {
             (f64::INFINITY, 0.0)
         };
-        relative = relative.max(if largest > 0.0 {
-            distance / largest
-        } else {
-            distance
-        });
+        relative = relative.max(if largest > 0.0 { distance / largest } else { distance });
         if distance > allowed {
             beyond += 1;
             if worst.is_none_or(|(furthest, ..)| distance > furthest) {
@@ -185,9 +173,7 @@ fn floats(found: &[f64], expected: &[f64], sizes: &[usize], tolerance: f64) -> C
     }
     let problem = worst.map(|(_, at, a, b)| {
         let (index, count) = (index(at, sizes), found.len());
-        format!(
-            "is {a:.6e} at {index:?}, not {b:.6e}; {beyond} of {count} elements differ too much"
-        )
+        format!("is {a:.6e} at {index:?}, not {b:.6e}; {beyond} of {count} elements differ too much")
     });
     Comparison { relative, problem }
 }
@@ -236,17 +222,11 @@ fn maps(found: &[Value], keys: &[Key], values: &Tensor, tolerance: f64) -> Compa
 }
 
 fn matches() -> Comparison {
-    Comparison {
-        relative: 0.0,
-        problem: None,
-    }
+    Comparison { relative: 0.0, problem: None }
 }
 
 fn differs(problem: String) -> Comparison {
-    Comparison {
-        relative: f64::INFINITY,
-        problem: Some(problem),
-    }
+    Comparison { relative: f64::INFINITY, problem: Some(problem) }
 }
 
 /// The position of an element in a shape.

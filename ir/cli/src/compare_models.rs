@@ -68,24 +68,14 @@ pub fn compare(arguments: &Compare) -> Result<ExitCode> {
     let (first, second) = match found.as_slice() {
         [only] if arguments.models.len() == 1 => (only, only),
         [first, second] => (first, second),
-        _ => bail!(
-            "`compare` takes one model or two, not {}",
-            count(found.len(), "model")
-        ),
+        _ => bail!("`compare` takes one model or two, not {}", count(found.len(), "model")),
     };
     let inputs = inputs(arguments, first)?;
     let mut scratch = Scratch::open(&arguments.programs, false)?;
     let mut run = |model: &Model, side: &Side| -> Result<Run> {
         let device = arguments.programs.device.name();
         match side {
-            Side::Ours(setting) => ours(
-                &mut scratch,
-                model,
-                setting,
-                &inputs,
-                device,
-                arguments.release,
-            ),
+            Side::Ours(setting) => ours(&mut scratch, model, setting, &inputs, device, arguments.release),
             Side::OnnxRuntime => onnx_runtime(&arguments.python, model, &inputs),
         }
     };
@@ -99,9 +89,7 @@ pub fn compare(arguments: &Compare) -> Result<ExitCode> {
             Side::Ours(setting) => setting.options.precision.half().is_some(),
             Side::OnnxRuntime => false,
         });
-    let tolerance = arguments
-        .tolerance
-        .unwrap_or(if is_half_precision { 1e-2 } else { 1e-4 });
+    let tolerance = arguments.tolerance.unwrap_or(if is_half_precision { 1e-2 } else { 1e-4 });
     let differences = Differences::new(&a, &b, tolerance);
     if differences.rows.is_empty() {
         bail!("the two have no value of the same name");
@@ -115,11 +103,7 @@ pub fn compare(arguments: &Compare) -> Result<ExitCode> {
     } else {
         show(&differences, &problems, tolerance);
     }
-    Ok(if differences.first.is_none() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if differences.first.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn show(differences: &Differences, problems: &[&String], tolerance: f64) {
@@ -131,9 +115,7 @@ fn show(differences: &Differences, problems: &[&String], tolerance: f64) {
         Some(headline) => {
             anstream::println!("{BAD}the first of {values} that differs{BAD:#}: {headline}")
         }
-        None => anstream::println!(
-            "{GOOD}equal{GOOD:#} within {tolerance:.0e}: {values} of the same name"
-        ),
+        None => anstream::println!("{GOOD}equal{GOOD:#} within {tolerance:.0e}: {values} of the same name"),
     }
     anstream::print!("{}", differences.table());
 }
@@ -158,9 +140,7 @@ pub fn side(text: &str) -> Result<Side, String> {
             ("simplify", "true" | "false") => setting.options.simplify = value == "true",
             ("plain", "true") => setting.variables.push(("ONNX_EMBED_PLAIN", "1".to_owned())),
             ("instructions", _) => {
-                setting
-                    .variables
-                    .push(("ONNX_EMBED_INSTRUCTIONS", value.to_owned()));
+                setting.variables.push(("ONNX_EMBED_INSTRUCTIONS", value.to_owned()));
             }
             ("precision", _) => setting.options.precision = precision(value)?,
             _ => {

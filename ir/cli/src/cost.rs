@@ -32,9 +32,7 @@ impl Cost {
     pub fn note(cargo: &mut Command, folder: &Path) -> Result<()> {
         std::fs::create_dir_all(folder)?;
         let program = std::env::current_exe().context("cannot tell where this program is")?;
-        cargo
-            .env("RUSTC_WORKSPACE_WRAPPER", program)
-            .env(FOLDER, std::path::absolute(folder)?);
+        cargo.env("RUSTC_WORKSPACE_WRAPPER", program).env(FOLDER, std::path::absolute(folder)?);
         Ok(())
     }
 
@@ -58,9 +56,8 @@ impl Cost {
     pub fn summary<'n>(costs: impl IntoIterator<Item = (&'n str, Cost)>) -> Option<String> {
         let costs: Vec<(&str, Cost)> = costs.into_iter().collect();
         let total: f64 = costs.iter().map(|(_, cost)| cost.seconds()).sum();
-        let by_time = |one: &&(&str, Cost), other: &&(&str, Cost)| {
-            one.1.seconds().total_cmp(&other.1.seconds())
-        };
+        let by_time =
+            |one: &&(&str, Cost), other: &&(&str, Cost)| one.1.seconds().total_cmp(&other.1.seconds());
         let (slowest, time) = costs.iter().max_by(by_time)?;
         let (largest, memory) = costs.iter().max_by_key(|(_, cost)| cost.peak)?;
         let mut text = format!(
@@ -134,11 +131,7 @@ fn children() -> (Option<f64>, Option<u64>) {
     };
     let time = usage.user_time() + usage.system_time();
     // Apple counts bytes, others kibibytes.
-    let unit = if cfg!(target_vendor = "apple") {
-        1
-    } else {
-        1024
-    };
+    let unit = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
     let peak = u64::try_from(usage.max_rss()).ok();
     let peak = peak.and_then(|peak| peak.checked_mul(unit));
     (Some(time.num_microseconds() as f64 / 1e6), peak)
@@ -155,11 +148,7 @@ mod tests {
 
     #[test]
     fn the_largest_cost_is_reported_with_its_model() {
-        let cost = |seconds, peak| Cost {
-            wall: 100.0,
-            cpu: Some(seconds),
-            peak: Some(peak),
-        };
+        let cost = |seconds, peak| Cost { wall: 100.0, cpu: Some(seconds), peak: Some(peak) };
         let costs = [("a", cost(20.0, 3_000_000)), ("b", cost(1.5, 500_000_000))];
         assert_eq!(
             Cost::summary(costs).as_deref(),
@@ -184,10 +173,7 @@ mod tests {
         let cost = cost.unwrap();
         assert!(cost.wall > 0.0 && other.is_none());
         if cfg!(unix) {
-            assert!(
-                cost.cpu > Some(0.0) && cost.peak > Some(1 << 20),
-                "{cost:?}"
-            );
+            assert!(cost.cpu > Some(0.0) && cost.peak > Some(1 << 20), "{cost:?}");
         }
     }
 }

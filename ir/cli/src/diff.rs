@@ -55,10 +55,7 @@ pub fn diff(arguments: &Diff) -> Result<ExitCode> {
     // A file that is no model was said to be none.
     let comparison = compare(first, second, &options);
     if arguments.json {
-        println!(
-            "{:#}",
-            describe(arguments, obstacle.as_ref(), comparison.as_ref().ok())
-        );
+        println!("{:#}", describe(arguments, obstacle.as_ref(), comparison.as_ref().ok()));
         return Ok(code(obstacle.is_none()));
     }
     let names = [display_name(first), display_name(second)].map(|name| shown(&name));
@@ -84,9 +81,7 @@ pub fn diff(arguments: &Diff) -> Result<ExitCode> {
         }
         Some(obstacle) => {
             let reason = obstacle.sentence(&a);
-            anstream::println!(
-                "{BAD}{b} cannot be loaded{BAD:#} by a program compiled from {a}: {reason}"
-            );
+            anstream::println!("{BAD}{b} cannot be loaded{BAD:#} by a program compiled from {a}: {reason}");
             let same = comparison.is_ok_and(|comparison| comparison.difference.is_none());
             anstream::println!("  {DIM}{}{DIM:#}", obstacle.help(same, &b));
         }
@@ -97,8 +92,7 @@ pub fn diff(arguments: &Diff) -> Result<ExitCode> {
 /// What a program would say of the second file: what [`Fingerprint::check`] says.
 fn obstacle(arguments: &Diff, weights: Storage) -> Result<Option<Obstacle>> {
     let (path, options) = (&arguments.first, arguments.choices.options(weights));
-    let failed =
-        |problems: Diagnostics| anyhow!("{}", problems.report(&path.display().to_string()));
+    let failed = |problems: Diagnostics| anyhow!("{}", problems.report(&path.display().to_string()));
     let model = onnx_embed_ir::load(path, &options).map_err(failed)?;
     let item = Item {
         attributes: quote!(),
@@ -127,10 +121,7 @@ fn files(print: &Fingerprint<'_>, path: &Path) -> Result<Vec<Bytes>, Obstacle> {
     });
     let read = |path: PathBuf| match std::fs::read(&path) {
         Ok(bytes) => Ok(Bytes::from(bytes)),
-        Err(error) => Err(Obstacle::Unread(format!(
-            "cannot read `{}`: {error}",
-            path.display()
-        ))),
+        Err(error) => Err(Obstacle::Unread(format!("cannot read `{}`: {error}", path.display()))),
     };
     paths.map(read).collect()
 }
@@ -141,36 +132,22 @@ fn graphs(comparison: &Comparison, a: &str, b: &str) -> String {
         return format!("the graphs differ at {place}\n  {a}: {first}\n  {b}: {second}\n");
     }
     let all = comparison.weights.len();
-    let differ: Vec<&str> = comparison
-        .weights
-        .iter()
-        .filter(|pair| pair.differs)
-        .map(|pair| pair.name.as_str())
-        .collect();
+    let differ: Vec<&str> =
+        comparison.weights.iter().filter(|pair| pair.differs).map(|pair| pair.name.as_str()).collect();
     let mut text = match differ.len() {
         0 => format!("same graph, same {}\n", style::count(all, "weight")),
-        count => format!(
-            "same graph, {count} of {} differ\n",
-            style::count(all, "weight")
-        ),
+        count => format!("same graph, {count} of {} differ\n", style::count(all, "weight")),
     };
     for name in differ.iter().take(LISTED) {
         text.push_str(&format!("  {DIM}{}{DIM:#}\n", shown(name)));
     }
     if differ.len() > LISTED {
-        text.push_str(&format!(
-            "  {DIM}and {} more{DIM:#}\n",
-            differ.len() - LISTED
-        ));
+        text.push_str(&format!("  {DIM}and {} more{DIM:#}\n", differ.len() - LISTED));
     }
     text
 }
 
-fn describe(
-    arguments: &Diff,
-    obstacle: Option<&Obstacle>,
-    comparison: Option<&Comparison>,
-) -> Json {
+fn describe(arguments: &Diff, obstacle: Option<&Obstacle>, comparison: Option<&Comparison>) -> Json {
     let difference = comparison.and_then(|comparison| comparison.difference.as_ref());
     let weights = comparison.map(|comparison| {
         let weights = comparison.weights.iter();
@@ -193,9 +170,7 @@ impl Obstacle {
     /// The reason for those who see both files.
     fn sentence(&self, a: &str) -> String {
         match self {
-            Obstacle::Refused(Refusal::Length {
-                expected, found, ..
-            }) => {
+            Obstacle::Refused(Refusal::Length { expected, found, .. }) => {
                 format!("it has {found} bytes, {a} has {expected}")
             }
             Obstacle::Refused(Refusal::Differs { before, .. }) => match before {

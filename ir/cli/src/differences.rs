@@ -33,11 +33,7 @@ impl Differences {
         let rows = run.steps.iter().filter_map(|step| {
             let (found, expected) = (run.values.get(&step.value)?, other.values.get(&step.value)?);
             let comparison = compare(found, &Expected::Value(expected.clone()), tolerance);
-            Some(Row {
-                step: step.clone(),
-                relative: comparison.relative,
-                problem: comparison.problem,
-            })
+            Some(Row { step: step.clone(), relative: comparison.relative, problem: comparison.problem })
         });
         let rows: Vec<Row> = rows.collect();
         let first = rows.iter().position(|row| row.problem.is_some());
@@ -52,11 +48,7 @@ impl Differences {
     /// The first value that differs, in a line; `None` where none does.
     pub fn headline(&self) -> Option<String> {
         let row = self.first()?;
-        let Step {
-            value,
-            node,
-            operator,
-        } = &row.step;
+        let Step { value, node, operator } = &row.step;
         let (value, node, operator) = (shown(value), shown(node), shown(operator));
         let problem = row.problem.as_deref().unwrap_or_default();
         Some(format!("`{node}` ({operator}): `{value}` {problem}"))
@@ -65,11 +57,7 @@ impl Differences {
     /// All rows, and the name of the first value that differs.
     pub fn json(&self) -> Json {
         let row = |row: &Row| {
-            let Step {
-                value,
-                node,
-                operator,
-            } = &row.step;
+            let Step { value, node, operator } = &row.step;
             json!({
                 "value": value,
                 "node": node,
@@ -90,10 +78,7 @@ impl Differences {
         let name = |row: &Row| shown(&row.step.value);
         let widths = kept.iter().map(|&at| name(&self.rows[at]).chars().count());
         let width = widths.max().unwrap_or(0);
-        let mut text = format!(
-            "  {DIM}{:>8}  {:<width$}  operator{DIM:#}\n",
-            "error", "value"
-        );
+        let mut text = format!("  {DIM}{:>8}  {:<width$}  operator{DIM:#}\n", "error", "value");
         let mut before = None;
         for &at in &kept {
             let row = &self.rows[at];
@@ -103,11 +88,7 @@ impl Differences {
             }
             before = Some(at);
             let style = if row.problem.is_some() { BAD } else { GOOD };
-            let mark = if self.first == Some(at) {
-                "  <- the first that differs"
-            } else {
-                ""
-            };
+            let mark = if self.first == Some(at) { "  <- the first that differs" } else { "" };
             text.push_str(&format!(
                 "  {style}{:>8.1e}{style:#}  {:<width$}  {}{mark}\n",
                 row.relative,
@@ -131,11 +112,7 @@ impl Differences {
             furthest = furthest.max(row.relative);
         }
         growth.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let mut kept: Vec<usize> = growth
-            .iter()
-            .take(LISTED - 2)
-            .map(|entry| entry.1)
-            .collect();
+        let mut kept: Vec<usize> = growth.iter().take(LISTED - 2).map(|entry| entry.1).collect();
         kept.extend(self.first);
         kept.extend(self.rows.len().checked_sub(1));
         kept.sort_unstable();
@@ -159,18 +136,10 @@ mod tests {
             operator: "Neg".to_owned(),
         });
         let values = values.iter().map(|(name, number)| {
-            let tensor = Tensor {
-                dtype: DType::F32,
-                shape: vec![1],
-                bytes: number.to_le_bytes().to_vec(),
-            };
+            let tensor = Tensor { dtype: DType::F32, shape: vec![1], bytes: number.to_le_bytes().to_vec() };
             ((*name).to_owned(), Value::Tensor(tensor))
         });
-        Run {
-            steps: steps.clone().collect(),
-            values: values.collect(),
-            problem: None,
-        }
+        Run { steps: steps.clone().collect(), values: values.collect(), problem: None }
     }
 
     #[test]
@@ -186,7 +155,8 @@ mod tests {
                  0.0e0  a  Neg
                 5.0e-5  b  Neg
                 1.7e-1  c  Neg  <- the first that differs
-        "#]].assert_eq(&text);
+        "#]]
+        .assert_eq(&text);
         assert_eq!(Differences::new(&ours, &ours, 1e-3).headline(), None);
         let json = found.json();
         assert_eq!(json["first"], "c");
@@ -208,10 +178,7 @@ mod tests {
         assert!(ours.widen_halves(&mut half));
         let found = Differences::new(&ours, &half, 1e-2);
         let headline = found.headline().unwrap();
-        assert!(
-            headline.starts_with("`/b/Neg` (Neg): `b` is 2.000000e0"),
-            "{headline}"
-        );
+        assert!(headline.starts_with("`/b/Neg` (Neg): `b` is 2.000000e0"), "{headline}");
         assert!((found.rows[1].relative - 0.1 / 2.1).abs() < 1e-3);
         assert!(!ours.widen_halves(&mut half));
     }
@@ -226,9 +193,6 @@ mod tests {
         }
         let found = Differences::new(&run(&ours), &run(&others), 1e-3);
         let kept = found.kept();
-        assert!(
-            kept.len() <= LISTED && kept.contains(&151) && kept.contains(&199),
-            "{kept:?}"
-        );
+        assert!(kept.len() <= LISTED && kept.contains(&151) && kept.contains(&199), "{kept:?}");
     }
 }

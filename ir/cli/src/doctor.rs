@@ -70,15 +70,9 @@ fn groups(problems: &Diagnostics, source: Source) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for (problem, others) in problems.listed() {
         let cause = cause(problem, source);
-        match groups
-            .iter_mut()
-            .find(|group| group.cause.title == cause.title)
-        {
+        match groups.iter_mut().find(|group| group.cause.title == cause.title) {
             Some(group) => group.problems.push((problem, others)),
-            None => groups.push(Group {
-                cause,
-                problems: vec![(problem, others)],
-            }),
+            None => groups.push(Group { cause, problems: vec![(problem, others)] }),
         }
     }
     groups
@@ -92,35 +86,19 @@ fn text(name: &str, groups: &[Group<'_>], warnings: &[Warning]) -> String {
     };
     match groups.len() {
         0 => line(format!("{GOOD}{name} compiles{GOOD:#}")),
-        count => line(format!(
-            "{BAD}{name} does not compile{BAD:#}, for {}",
-            style::count(count, "reason")
-        )),
+        count => line(format!("{BAD}{name} does not compile{BAD:#}, for {}", style::count(count, "reason"))),
     }
     for (number, group) in (1..).zip(groups) {
-        line(format!(
-            "\n{HEADING}{number}. {}{HEADING:#}",
-            group.cause.title
-        ));
+        line(format!("\n{HEADING}{number}. {}{HEADING:#}", group.cause.title));
         for (problem, others) in group.problems.iter().take(LISTED) {
             let site = problem.site().map_or(String::new(), |site| match others {
                 0 => format!(" at `{}`", site.node),
-                more => format!(
-                    " at `{}` and {}",
-                    site.node,
-                    style::count(*more, "other node")
-                ),
+                more => format!(" at `{}` and {}", site.node, style::count(*more, "other node")),
             });
-            line(format!(
-                "   {}{DIM}{site}{DIM:#}",
-                problem.message().replace('\n', " ")
-            ));
+            line(format!("   {}{DIM}{site}{DIM:#}", problem.message().replace('\n', " ")));
         }
         if group.problems.len() > LISTED {
-            line(format!(
-                "   {DIM}and {} more{DIM:#}",
-                group.problems.len() - LISTED
-            ));
+            line(format!("   {DIM}and {} more{DIM:#}", group.problems.len() - LISTED));
         }
         line("   what to do:".to_owned());
         for advice in &group.cause.advice {
@@ -128,27 +106,16 @@ fn text(name: &str, groups: &[Group<'_>], warnings: &[Warning]) -> String {
         }
     }
     if !warnings.is_empty() {
-        line(format!(
-            "\n{DOUBTFUL}{} to know{DOUBTFUL:#}",
-            style::count(warnings.len(), "thing")
-        ));
+        line(format!("\n{DOUBTFUL}{} to know{DOUBTFUL:#}", style::count(warnings.len(), "thing")));
     }
     for warning in warnings {
         line(format!("   {}", warning.fact));
-        line(format!(
-            "   {DIM}{}{DIM:#}",
-            warning.advice.replace('\n', "\n   ")
-        ));
+        line(format!("   {DIM}{}{DIM:#}", warning.advice.replace('\n', "\n   ")));
     }
     text
 }
 
-fn describe(
-    name: &str,
-    problems: &Diagnostics,
-    groups: &[Group<'_>],
-    warnings: &[Warning],
-) -> Json {
+fn describe(name: &str, problems: &Diagnostics, groups: &[Group<'_>], warnings: &[Warning]) -> Json {
     let groups = groups.iter().map(|group| {
         let messages = group.problems.iter().map(|(problem, _)| problem.message());
         json!({
@@ -157,9 +124,7 @@ fn describe(
             "advice": group.cause.advice,
         })
     });
-    let warnings = warnings
-        .iter()
-        .map(|warning| json!({ "fact": warning.fact, "advice": warning.advice }));
+    let warnings = warnings.iter().map(|warning| json!({ "fact": warning.fact, "advice": warning.advice }));
     json!({
         "model": name,
         "compiles": problems.is_empty(),

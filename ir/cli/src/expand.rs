@@ -135,10 +135,7 @@ impl Pass {
             events.iter().map(event).collect()
         };
         let mut pass = json!({ "name": self.name, "graph": self.graph });
-        if let Some(Report {
-            applied, missed, ..
-        }) = &self.rules
-        {
+        if let Some(Report { applied, missed, .. }) = &self.rules {
             pass["applied"] = json!(events(applied));
             pass["missed"] = json!(events(missed));
         }
@@ -147,12 +144,7 @@ impl Pass {
 }
 
 /// What programs read: what is shown, beside what `inspect` says of problems.
-fn json(
-    model: &str,
-    name: &str,
-    passes: &[Pass],
-    shown: Result<Shown, Diagnostics>,
-) -> Result<Json> {
+fn json(model: &str, name: &str, passes: &[Pass], shown: Result<Shown, Diagnostics>) -> Result<Json> {
     let problems = shown.as_ref().err().map(listed).unwrap_or_default();
     let mut json = json!({ "model": model, "compiles": shown.is_ok(), "problems": problems });
     if !passes.is_empty() {
@@ -185,11 +177,7 @@ fn rules(report: &Report) -> String {
             let named = places.get(..NAMED).unwrap_or(&places).join(", ");
             let reason = if reason.is_empty() { "" } else { ": " }.to_owned() + reason;
             // Writing to a string cannot fail.
-            let _ = writeln!(
-                text,
-                "{sign} {rule}{reason}, {} at {named}{more}",
-                places.len()
-            );
+            let _ = writeln!(text, "{sign} {rule}{reason}, {} at {named}{more}", places.len());
         }
     };
     table(&report.applied, "+");
@@ -205,11 +193,7 @@ mod tests {
 
     #[test]
     fn places_of_a_rule_stand_together() {
-        let event = |rule, value: &str, reason| Event {
-            rule,
-            value: value.to_owned(),
-            reason,
-        };
+        let event = |rule, value: &str, reason| Event { rule, value: value.to_owned(), reason };
         let applied = ["a", "b", "c", "d"].map(|value| event("silu", value, ""));
         let report = Report {
             applied: applied.to_vec(),

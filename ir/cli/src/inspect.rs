@@ -83,11 +83,7 @@ pub fn inspect(arguments: &Inspect) -> Result<ExitCode> {
 
 /// 1 where a model does not compile.
 pub fn code(compiles: bool) -> ExitCode {
-    if compiles {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if compiles { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// The nodes as they are read, without constants, and behind each pass, in one line.

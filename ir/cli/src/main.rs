@@ -45,9 +45,7 @@ fn main() -> ExitCode {
         return code;
     }
     // Cargo passes the subcommand's own name first.
-    let cargo = std::env::args()
-        .nth(1)
-        .is_some_and(|first| first == "onnx-embed");
+    let cargo = std::env::args().nth(1).is_some_and(|first| first == "onnx-embed");
     let line = std::env::args_os().enumerate();
     let line = line.filter(|(at, _)| !(cargo && *at == 1));
     let arguments = Arguments::parse_from(line.map(|(_, argument)| argument));

@@ -152,15 +152,7 @@ mod tests {
     fn a_field_that_is_missing_is_an_error() {
         let whole = r#"{"load_ms":1.0,"first_ms":1.0,"times_ms":[],"runs":0,"peak_bytes":null,"kernels":{},"reads":0}"#;
         assert!(serde_json::from_str::<Timed>(whole).is_ok());
-        for field in [
-            "load_ms",
-            "first_ms",
-            "times_ms",
-            "runs",
-            "peak_bytes",
-            "kernels",
-            "reads",
-        ] {
+        for field in ["load_ms", "first_ms", "times_ms", "runs", "peak_bytes", "kernels", "reads"] {
             let cut = whole.replace(field, "else");
             assert!(serde_json::from_str::<Timed>(&cut).is_err(), "{cut}");
         }
@@ -171,28 +163,12 @@ mod tests {
 
     #[test]
     fn requests_come_as_they_go() {
-        let run = Run {
-            model: "m".to_owned(),
-            device: "flex".to_owned(),
-            inputs: "in".into(),
-        };
+        let run = Run { model: "m".to_owned(), device: "flex".to_owned(), inputs: "in".into() };
         let requests = [
-            Request::Devices {
-                device: "wgpu".to_owned(),
-            },
-            Request::Run {
-                run: run.clone(),
-                outputs: None,
-                seconds: Some(1.5),
-            },
-            Request::Profile {
-                run: run.clone(),
-                seconds: 2.0,
-            },
-            Request::Trace {
-                run: run.clone(),
-                outputs: "out".into(),
-            },
+            Request::Devices { device: "wgpu".to_owned() },
+            Request::Run { run: run.clone(), outputs: None, seconds: Some(1.5) },
+            Request::Profile { run: run.clone(), seconds: 2.0 },
+            Request::Trace { run: run.clone(), outputs: "out".into() },
             Request::Reload {
                 run,
                 weights: "file".to_owned(),

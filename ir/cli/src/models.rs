@@ -24,56 +24,35 @@ impl Model {
     /// The name of its package: unique, valid, and the same in every run.
     pub fn package(&self) -> String {
         let plain = |character: char| {
-            if character.is_ascii_alphanumeric() {
-                character.to_ascii_lowercase()
-            } else {
-                '_'
-            }
+            if character.is_ascii_alphanumeric() { character.to_ascii_lowercase() } else { '_' }
         };
         let name: String = self.name.chars().map(plain).collect();
-        format!(
-            "m_{name}_{:08x}",
-            hash(self.path.as_os_str().as_encoded_bytes())
-        )
+        format!("m_{name}_{:08x}", hash(self.path.as_os_str().as_encoded_bytes()))
     }
 
     /// The bytes of the model file and the files beside it that are no recordings.
     pub fn bytes(&self) -> u64 {
         let length = |path: &Path| path.metadata().map_or(0, |data| data.len());
         let folder = self.path.parent().and_then(|folder| folder.read_dir().ok());
-        let files = folder
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.path());
+        let files = folder.into_iter().flatten().flatten().map(|entry| entry.path());
         let external = |path: &PathBuf| {
             let ending = path.extension().unwrap_or_default();
             *path != self.path && ending != "onnx" && ending != "npz"
         };
-        length(&self.path)
-            + files
-                .filter(external)
-                .map(|path| length(&path))
-                .sum::<u64>()
+        length(&self.path) + files.filter(external).map(|path| length(&path)).sum::<u64>()
     }
 }
 
 /// The 32-bit FNV-1a hash.
 fn hash(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(0x811c_9dc5, |hash: u32, byte| {
-        (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
-    })
+    bytes.iter().fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
 /// The models at `paths`: files, folders of one model, and folders of such folders.
 pub fn collect(paths: &[PathBuf], filter: Option<&str>) -> Result<Vec<Model>> {
     let mut models: Vec<Model> = Vec::new();
     for path in paths {
-        let found = if path.is_dir() {
-            folder(path)?
-        } else {
-            vec![path.clone()]
-        };
+        let found = if path.is_dir() { folder(path)? } else { vec![path.clone()] };
         if found.is_empty() {
             bail!("there is no .onnx file in `{}`", path.display());
         }
@@ -127,11 +106,7 @@ fn model(file: &Path) -> Result<Model> {
     if !path.is_file() {
         bail!("there is no file `{}`", file.display());
     }
-    let name = path
-        .file_stem()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Ok(Model {
         tolerance: tolerance(&path).unwrap_or(0.0).max(TOLERANCE),
         recordings: recordings(&path)?,
@@ -190,10 +165,7 @@ mod tests {
             recordings: Vec::new(),
             tolerance: TOLERANCE,
         };
-        let (a, b) = (
-            model("/a/A-b.c.onnx").package(),
-            model("/b/A-b.c.onnx").package(),
-        );
+        let (a, b) = (model("/a/A-b.c.onnx").package(), model("/b/A-b.c.onnx").package());
         assert!(a.starts_with("m_a_b_c_"), "{a}");
         assert_ne!(a, b);
     }

@@ -57,14 +57,8 @@ pub fn new(arguments: &New) -> Result<ExitCode> {
     };
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let name = package(&stem);
-    let folder = arguments
-        .folder
-        .clone()
-        .unwrap_or_else(|| name.clone().into());
-    if folder
-        .read_dir()
-        .is_ok_and(|mut entries| entries.next().is_some())
-    {
+    let folder = arguments.folder.clone().unwrap_or_else(|| name.clone().into());
+    if folder.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
         bail!("`{}` is there already and not empty", folder.display());
     }
     let file = format!("{MODEL_FOLDER}/{name}.onnx");
@@ -102,16 +96,7 @@ fn package(stem: &str) -> String {
     let name: String = stem.chars().map(plain).take(60).collect();
     let name = name.trim_matches(['_', '-']);
     // What is a keyword or a crate that every program has is no good name.
-    let taken = [
-        "test",
-        "core",
-        "std",
-        "alloc",
-        "proc_macro",
-        "onnx-embed",
-        "onnx_embed",
-        "burn",
-    ];
+    let taken = ["test", "core", "std", "alloc", "proc_macro", "onnx-embed", "onnx_embed", "burn"];
     let is_word = syn::parse_str::<syn::Ident>(&name.replace('-', "_")).is_ok();
     match name {
         "" => "model".to_owned(),
@@ -123,11 +108,7 @@ fn package(stem: &str) -> String {
 /// The names of classes, where there are as many as a program would list.
 fn labels(model: &Model) -> Vec<String> {
     let labels = &model.facts.labels;
-    if (2..=LABELS).contains(&labels.len()) {
-        labels.clone()
-    } else {
-        Vec::new()
-    }
+    if (2..=LABELS).contains(&labels.len()) { labels.clone() } else { Vec::new() }
 }
 
 fn manifest(name: &str) -> String {
@@ -147,8 +128,8 @@ fn readme(name: &str, file: &str) -> String {
     )
 }
 
-/// Files to write for the model, relative to the crate: `file`, and the external data under the names that the
-/// model refers to.
+/// Files to write for the model, relative to the crate: `file`, and the external data under the names that
+/// the model refers to.
 ///
 /// # Errors
 ///
@@ -162,10 +143,7 @@ fn copies(model: &Model, file: &str) -> Result<Vec<(PathBuf, Bytes)>> {
             _ => Path::new(MODEL_FOLDER).join(inside(&name)?),
         };
         if !taken.insert(path.to_string_lossy().to_lowercase()) {
-            bail!(
-                "external data `{}` has the name of another file of the crate: rename it",
-                name.display()
-            );
+            bail!("external data `{}` has the name of another file of the crate: rename it", name.display());
         }
         copies.push((path, bytes));
     }
@@ -205,16 +183,6 @@ mod tests {
     #[test]
     fn packages_have_names_that_cargo_takes() {
         let names = ["MobileNet v2.1", "7seg", "test", "画像", "crate", "a-b"].map(package);
-        assert_eq!(
-            names,
-            [
-                "mobilenet_v2_1",
-                "model_7seg",
-                "model_test",
-                "model",
-                "model_crate",
-                "a-b"
-            ]
-        );
+        assert_eq!(names, ["mobilenet_v2_1", "model_7seg", "model_test", "model", "model_crate", "a-b"]);
     }
 }

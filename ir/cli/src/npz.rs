@@ -15,8 +15,8 @@ mod npy;
 
 use npy::array;
 
-/// What an `io.npz` holds: arrays under `in/NAME` and `out/NAME`, and where the graph amplifies
-/// roundings what it gives in double precision under `exact/NAME`.
+/// What an `io.npz` holds: arrays under `in/NAME` and `out/NAME`, and where the graph amplifies roundings
+/// what it gives in double precision under `exact/NAME`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
     pub inputs: Values,
@@ -69,14 +69,8 @@ fn check_keys(path: &Path, arrays: &BTreeMap<String, Value>) -> Result<()> {
     if arrays.is_empty() {
         bail!("{file} has no arrays; keys must be `in/NAME` or `out/NAME`");
     }
-    let names: Vec<String> = arrays
-        .keys()
-        .map(|name| format!("`{}`", shown(name)))
-        .collect();
-    bail!(
-        "{file} has {}; keys must be `in/NAME` or `out/NAME`",
-        names.join(", ")
-    )
+    let names: Vec<String> = arrays.keys().map(|name| format!("`{}`", shown(name))).collect();
+    bail!("{file} has {}; keys must be `in/NAME` or `out/NAME`", names.join(", "))
 }
 
 /// The arrays of a file. An error if they take more than `most` bytes.
@@ -103,9 +97,7 @@ fn arrays<R: Read + Seek>(reader: R, most: u64) -> Result<BTreeMap<String, Value
 /// All bytes, if there are not more than `most`, whatever a header says.
 fn bytes(reader: impl Read, most: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    reader
-        .take(most.saturating_add(1))
-        .read_to_end(&mut bytes)?;
+    reader.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         return Err(too_large(most));
     }
@@ -126,9 +118,7 @@ fn sort(arrays: &BTreeMap<String, Value>) -> Result<Recording> {
         } else if let Some(output) = name.strip_prefix("exact/") {
             recording.exact.push((output.to_owned(), value.clone()));
         } else if let Some(output) = name.strip_prefix("out/") {
-            let map = output
-                .strip_suffix("#keys")
-                .or(output.strip_suffix("#vals"));
+            let map = output.strip_suffix("#keys").or(output.strip_suffix("#vals"));
             let plain = || (output.to_owned(), Expected::Value(value.clone()));
             match map {
                 Some(map) => _ = maps.insert(map),
@@ -156,9 +146,7 @@ fn keys(value: &Value) -> Result<Vec<Key>> {
         Value::Strings { texts, .. } => Ok(texts.iter().cloned().map(Key::Text).collect()),
         Value::Tensor(tensor) if tensor.dtype == DType::I64 => {
             let chunks = tensor.bytes.as_chunks().0.iter();
-            Ok(chunks
-                .map(|chunk| Key::Int(i64::from_le_bytes(*chunk)))
-                .collect())
+            Ok(chunks.map(|chunk| Key::Int(i64::from_le_bytes(*chunk))).collect())
         }
         _ => bail!("keys are strings or of type int64"),
     }
@@ -183,8 +171,7 @@ mod tests {
                 let name = format!("in/{at}.npy");
                 zip.start_file(name, SimpleFileOptions::default()).unwrap();
                 let zeros = vec![0u8; length];
-                zip.write_all(&npy("|u1", Order::C, &[length as u64], &zeros))
-                    .unwrap();
+                zip.write_all(&npy("|u1", Order::C, &[length as u64], &zeros)).unwrap();
             }
             zip.finish().unwrap()
         };
@@ -197,9 +184,8 @@ mod tests {
         // A size in the directory that is not that of what is packed.
         let mut file = zipped(1, 8 << 20).into_inner();
         let length = npy("|u1", Order::C, &[8 << 20], &vec![0u8; 8 << 20]).len() as u32;
-        let places: Vec<usize> = (0..file.len() - 4)
-            .filter(|&at| file[at..at + 4] == length.to_le_bytes())
-            .collect();
+        let places: Vec<usize> =
+            (0..file.len() - 4).filter(|&at| file[at..at + 4] == length.to_le_bytes()).collect();
         assert!(!places.is_empty());
         for at in places {
             file[at..at + 4].copy_from_slice(&100u32.to_le_bytes());
@@ -220,10 +206,7 @@ mod tests {
         let (name, Expected::Maps { keys, .. }) = &recording.outputs[0] else {
             panic!("{recording:?}");
         };
-        assert_eq!(
-            (name.as_str(), keys),
-            ("p", &vec![Key::Int(1), Key::Int(2)])
-        );
+        assert_eq!((name.as_str(), keys), ("p", &vec![Key::Int(1), Key::Int(2)]));
     }
 
     #[test]

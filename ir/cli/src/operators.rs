@@ -38,23 +38,14 @@ pub fn operators(arguments: &Operators) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let found = find(name);
-    let near = if found.is_empty() {
-        near(name)
-    } else {
-        Vec::new()
-    };
+    let near = if found.is_empty() { near(name) } else { Vec::new() };
     if arguments.json {
         let found: Vec<Json> = found.iter().copied().map(describe).collect();
-        println!(
-            "{:#}",
-            json!({ "name": name, "operators": found, "near": near })
-        );
+        println!("{:#}", json!({ "name": name, "operators": found, "near": near }));
     } else if found.is_empty() {
         anstream::print!("{}", unknown(name, &near));
     } else {
-        found
-            .iter()
-            .for_each(|(room, row)| anstream::print!("{}", one(room, row)));
+        found.iter().for_each(|(room, row)| anstream::print!("{}", one(room, row)));
     }
     Ok(code(!found.is_empty()))
 }
@@ -62,33 +53,18 @@ pub fn operators(arguments: &Operators) -> Result<ExitCode> {
 fn table() -> String {
     let mut text = String::new();
     let mut count = 0;
-    for (domain, heading) in [
-        ("", "ai.onnx"),
-        (ML, ML),
-        (MICROSOFT, MICROSOFT),
-        (PREVIEW, PREVIEW),
-        (TRAINING, TRAINING),
-    ] {
-        let mut rows: Vec<_> = ops::rooms()
-            .filter(|(_, row)| row.domain == domain)
-            .collect();
+    for (domain, heading) in
+        [("", "ai.onnx"), (ML, ML), (MICROSOFT, MICROSOFT), (PREVIEW, PREVIEW), (TRAINING, TRAINING)]
+    {
+        let mut rows: Vec<_> = ops::rooms().filter(|(_, row)| row.domain == domain).collect();
         rows.sort_by_key(|(_, row)| row.name);
         count += rows.len();
         let operators = style::count(rows.len(), "operator");
-        text.push_str(&format!(
-            "{HEADING}{heading}{HEADING:#}  {DIM}{operators}{DIM:#}\n"
-        ));
-        let width = rows
-            .iter()
-            .map(|(_, row)| row.name.len())
-            .max()
-            .unwrap_or(0);
+        text.push_str(&format!("{HEADING}{heading}{HEADING:#}  {DIM}{operators}{DIM:#}\n"));
+        let width = rows.iter().map(|(_, row)| row.name.len()).max().unwrap_or(0);
         for (room, row) in rows {
             let versions = versions(row);
-            text.push_str(&format!(
-                "  {:<width$}  {DIM}{room:<12}{DIM:#}  {versions}\n",
-                row.name
-            ));
+            text.push_str(&format!("  {:<width$}  {DIM}{room:<12}{DIM:#}  {versions}\n", row.name));
         }
     }
     let all = style::count(count, "operator");
@@ -124,18 +100,11 @@ fn one(room: &str, row: &Row) -> String {
 fn unknown(name: &str, near: &[String]) -> String {
     let mut text = format!("{BAD}there is no operator `{}`{BAD:#}\n", shown(name));
     if !near.is_empty() {
-        text.push_str(&format!(
-            "  operators of nearly this name: {}\n",
-            near.join(", ")
-        ));
+        text.push_str(&format!("  operators of nearly this name: {}\n", near.join(", ")));
     }
-    let is_name =
-        |part: &str| !part.is_empty() && part.chars().all(|letter| letter.is_ascii_alphanumeric());
+    let is_name = |part: &str| !part.is_empty() && part.chars().all(|letter| letter.is_ascii_alphanumeric());
     if let (true, Some(report)) = (name.split('.').all(is_name), report(name)) {
-        text.push_str(&format!(
-            "a model that has one is refused:\n\n  {}\n",
-            report.replace('\n', "\n  ")
-        ));
+        text.push_str(&format!("a model that has one is refused:\n\n  {}\n", report.replace('\n', "\n  ")));
     }
     text
 }
@@ -155,12 +124,8 @@ fn report(name: &str) -> Option<String> {
 }
 
 fn find(name: &str) -> Vec<(&'static str, &'static Row)> {
-    let name = name
-        .strip_prefix("ai.onnx.")
-        .filter(|rest| !rest.contains('.'))
-        .unwrap_or(name);
-    let is_it =
-        |row: &Row| row.kind().eq_ignore_ascii_case(name) || row.name.eq_ignore_ascii_case(name);
+    let name = name.strip_prefix("ai.onnx.").filter(|rest| !rest.contains('.')).unwrap_or(name);
+    let is_it = |row: &Row| row.kind().eq_ignore_ascii_case(name) || row.name.eq_ignore_ascii_case(name);
     ops::rooms().filter(|(_, row)| is_it(row)).collect()
 }
 
@@ -189,8 +154,7 @@ fn link(row: &Row) -> String {
         PREVIEW => "onnx_aionnxpreview",
         TRAINING => "onnx_aionnxpreviewtraining",
         _ => {
-            let page =
-                "https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md";
+            let page = "https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md";
             return format!("{page}#com.microsoft.{}", row.name);
         }
     };

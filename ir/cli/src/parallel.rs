@@ -52,12 +52,7 @@ mod tests {
     fn every_item_is_done_once() {
         let items: Vec<usize> = (0..100).collect();
         let mut squares = vec![0; items.len()];
-        each(
-            &items,
-            7,
-            |item| item * item,
-            |item, square| squares[*item] += square,
-        );
+        each(&items, 7, |item| item * item, |item, square| squares[*item] += square);
         assert!(items.iter().all(|&item| squares[item] == item * item));
     }
 }

@@ -71,12 +71,7 @@ pub fn prepare<'m>(
     bar.set_length(packages.len() as u64);
     say(bar, &format!("building {}", count(packages.len(), "crate")));
     let costs = scratch.costs(release);
-    let plan = Plan {
-        root: scratch.root(),
-        target: &scratch.target,
-        costs: Some(&costs),
-        release,
-    };
+    let plan = Plan { root: scratch.root(), target: &scratch.target, costs: Some(&costs), release };
     let mut libraries = build(&plan, &packages, bar)?;
     let mut linked: Vec<&Model> = Vec::new();
     for model in compiled {
@@ -84,10 +79,7 @@ pub fn prepare<'m>(
             None => linked.push(model),
             Some(errors) => {
                 std::fs::write(scratch.messages(model), &errors)?;
-                report(
-                    model,
-                    Obstacle::Broken(refused(&errors, &scratch.messages(model))),
-                );
+                report(model, Obstacle::Broken(refused(&errors, &scratch.messages(model))));
             }
         }
     }
@@ -95,15 +87,8 @@ pub fn prepare<'m>(
     let packages: Vec<String> = programs.iter().map(|program| program.0.clone()).collect();
     bar.reset();
     bar.set_length(packages.len() as u64);
-    say(
-        bar,
-        &format!("linking {}", count(packages.len(), "program")),
-    );
-    let mut built = if packages.is_empty() {
-        Built::default()
-    } else {
-        build(&plan, &packages, bar)?
-    };
+    say(bar, &format!("linking {}", count(packages.len(), "program")));
+    let mut built = if packages.is_empty() { Built::default() } else { build(&plan, &packages, bar)? };
     let mut ready = Vec::new();
     for (package, models) in programs {
         let program = built.programs.remove(&package);
@@ -115,18 +100,11 @@ pub fn prepare<'m>(
                     program: program.clone(),
                     nodes: nodes.get(&model.path).copied().unwrap_or_default(),
                     cost: Cost::of(&costs, &model.package()),
-                    warnings: libraries
-                        .warnings
-                        .get(&model.package())
-                        .copied()
-                        .unwrap_or(0),
+                    warnings: libraries.warnings.get(&model.package()).copied().unwrap_or(0),
                 }),
                 None => {
                     std::fs::write(scratch.messages(model), &errors)?;
-                    report(
-                        model,
-                        Obstacle::Broken(refused(&errors, &scratch.messages(model))),
-                    );
+                    report(model, Obstacle::Broken(refused(&errors, &scratch.messages(model))));
                 }
             }
         }
@@ -136,11 +114,7 @@ pub fn prepare<'m>(
 
 /// Shows what is being done, also where there is no terminal for the bar.
 pub fn say(bar: &ProgressBar, text: &str) {
-    if bar.is_hidden() {
-        eprintln!("{text}")
-    } else {
-        bar.set_message(text.to_owned())
-    }
+    if bar.is_hidden() { eprintln!("{text}") } else { bar.set_message(text.to_owned()) }
 }
 
 /// The compiler's verdict, without rustc: how many nodes are left.
@@ -218,11 +192,7 @@ fn linker(headline: &str, errors: &str) -> Option<String> {
     }
     let said = |line: &&str| line.contains("ld: ") || line.contains("collect2: ");
     let line = errors.lines().find(said)?;
-    Some(format!(
-        ": {}",
-        line.trim_start_matches([' ', '='])
-            .trim_start_matches("note: ")
-    ))
+    Some(format!(": {}", line.trim_start_matches([' ', '=']).trim_start_matches("note: ")))
 }
 
 #[cfg(test)]
@@ -246,10 +216,7 @@ mod tests {
     fn errors_of_rustc_are_counted() {
         let errors = "error[E0308]: mismatched types\n --> src\nerror: aborting\n";
         let summary = refused(errors, Path::new("/m.txt"));
-        assert_eq!(
-            summary,
-            "rustc: error[E0308]: mismatched types (2 errors in /m.txt)"
-        );
+        assert_eq!(summary, "rustc: error[E0308]: mismatched types (2 errors in /m.txt)");
     }
 
     #[test]

@@ -89,9 +89,7 @@ fn judge<A: DeserializeOwned>(status: ExitStatus, output: &str, errors: &str) ->
         },
         (Some(1), None) => Outcome::Refused(errors.trim().to_owned()),
         (Some(101), _) => Outcome::Died(panic(errors)),
-        _ if errors.contains("has overflowed its stack") => {
-            Outcome::Died("overflows its stack".to_owned())
-        }
+        _ if errors.contains("has overflowed its stack") => Outcome::Died("overflows its stack".to_owned()),
         _ => Outcome::Died(format!("ends with {status}: {}", last_line(errors))),
     }
 }
@@ -103,8 +101,8 @@ fn panic(errors: &str) -> String {
     let Some((_, place)) = place else {
         return format!("panics: {}", last_line(errors));
     };
-    // A message may have lines of any text; the standard library ends it with its advice on backtraces, or the next
-    // panic begins.
+    // A message may have lines of any text; the standard library ends it with its advice on backtraces, or
+    // the next panic begins.
     let is_behind = |line: &str| {
         line.starts_with("note: run with `RUST_BACKTRACE=")
             || line.starts_with("stack backtrace:")
@@ -112,18 +110,12 @@ fn panic(errors: &str) -> String {
     };
     let message: Vec<&str> = lines.take_while(|line| !is_behind(line)).collect();
     let message = message.join("\n");
-    format!(
-        "panics: {} (at {})",
-        message.trim(),
-        place.trim_end_matches(':')
-    )
+    format!("panics: {} (at {})", message.trim(), place.trim_end_matches(':'))
 }
 
 fn last_line(text: &str) -> &str {
     let mut lines = text.lines().rev();
-    lines
-        .find(|line| !line.trim().is_empty())
-        .unwrap_or_default()
+    lines.find(|line| !line.trim().is_empty()).unwrap_or_default()
 }
 
 #[cfg(all(test, unix))]
@@ -152,20 +144,14 @@ mod tests {
         let errors = "\nthread 'main' (7) panicked at src/a.rs:1:2:\nno\n\nnote: way\nat all\n\
                       note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n";
         let died = Outcome::Died("panics: no\n\nnote: way\nat all (at src/a.rs:1:2)".to_owned());
-        assert_eq!(
-            judge::<Devices>(ExitStatus::from_raw(101 << 8), "", errors),
-            died
-        );
+        assert_eq!(judge::<Devices>(ExitStatus::from_raw(101 << 8), "", errors), died);
     }
 
     #[test]
     fn a_stack_overflow_differs_from_other_aborts() {
         let errors = "thread 'main' has overflowed its stack\nfatal runtime error\n";
         let judged = |errors| judge::<Devices>(ExitStatus::from_raw(6), "", errors);
-        assert_eq!(
-            judged(errors),
-            Outcome::Died("overflows its stack".to_owned())
-        );
+        assert_eq!(judged(errors), Outcome::Died("overflows its stack".to_owned()));
         assert!(matches!(judged("bad\n"), Outcome::Died(text) if text.ends_with(": bad")));
     }
 

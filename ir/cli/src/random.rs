@@ -14,21 +14,12 @@ pub fn inputs(ports: &[Port], dims: &[(String, i64)]) -> Result<Values> {
     let mut state = 0;
     let input = |port: &Port| {
         let Some(Type::Tensor(tensor)) = &port.ty else {
-            bail!(
-                "input `{}` is no tensor of known rank: record an io.npz",
-                port.name
-            );
+            bail!("input `{}` is no tensor of known rank: record an io.npz", port.name);
         };
         let sizes = tensor.shape.iter().map(|dim| size(dim, dims));
         let shape: Vec<usize> = sizes.collect::<Result<_>>()?;
         let value = value(tensor.dtype, shape, &mut state);
-        let failed = || {
-            anyhow!(
-                "input `{}` of type {} cannot be made up",
-                port.name,
-                tensor.dtype
-            )
-        };
+        let failed = || anyhow!("input `{}` of type {} cannot be made up", port.name, tensor.dtype);
         Ok((port.name.clone(), value.ok_or_else(failed)?))
     };
     ports.iter().map(input).collect()
@@ -73,11 +64,7 @@ fn value(dtype: DType, shape: Vec<usize>, state: &mut u64) -> Option<Value> {
         }
     }
     let dtype = carrier;
-    Some(Value::Tensor(Tensor {
-        dtype,
-        shape,
-        bytes,
-    }))
+    Some(Value::Tensor(Tensor { dtype, shape, bytes }))
 }
 
 /// The step of the SplitMix64 generator.
@@ -94,26 +81,17 @@ mod tests {
     use super::*;
 
     fn port(dtype: DType, shape: Vec<Dim>) -> Port {
-        Port {
-            name: "x".to_owned(),
-            ty: Some(Type::tensor(dtype, shape)),
-        }
+        Port { name: "x".to_owned(), ty: Some(Type::tensor(dtype, shape)) }
     }
 
     #[test]
     fn open_sizes_are_1_unless_chosen() {
-        let ports = [port(
-            DType::F16,
-            vec![Dim::named("batch"), 3.into(), Dim::named("n")],
-        )];
+        let ports = [port(DType::F16, vec![Dim::named("batch"), 3.into(), Dim::named("n")])];
         let values = inputs(&ports, &[("batch".to_owned(), 2)]).unwrap();
         let Value::Tensor(tensor) = &values[0].1 else {
             panic!("{values:?}");
         };
-        assert_eq!(
-            (tensor.shape.as_slice(), tensor.bytes.len()),
-            ([2, 3, 1].as_slice(), 12)
-        );
+        assert_eq!((tensor.shape.as_slice(), tensor.bytes.len()), ([2, 3, 1].as_slice(), 12));
     }
 
     #[test]

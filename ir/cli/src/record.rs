@@ -29,8 +29,8 @@ pub struct Record {
     /// A named size of random inputs; others are 1
     #[arg(long = "dim", value_name = "NAME=SIZE", value_parser = dim)]
     pub dims: Vec<(String, i64)>,
-    /// An input from a file of numpy, or the sizes of a random one; other inputs are random: floats from 0
-    /// to 1, integers 0 and 1
+    /// An input from a file of numpy, or the sizes of a random one; other inputs are random: floats from 0 to
+    /// 1, integers 0 and 1
     #[arg(long = "input", value_name = "NAME=FILE.npy", value_parser = given)]
     pub inputs: Vec<(String, Given)>,
     /// The file to write [default: io.npz beside the model]
@@ -76,10 +76,7 @@ pub fn record(arguments: &Record) -> Result<ExitCode> {
         let inputs: Vec<&String> = recording.inputs.iter().map(|(name, _)| name).collect();
         let outputs: Vec<&String> = recording.outputs.iter().map(|(name, _)| name).collect();
         let file = output.display().to_string();
-        println!(
-            "{:#}",
-            json!({ "file": file, "inputs": inputs, "outputs": outputs })
-        );
+        println!("{:#}", json!({ "file": file, "inputs": inputs, "outputs": outputs }));
         return Ok(ExitCode::SUCCESS);
     }
     let (taken, given) = (recording.inputs.len(), recording.outputs.len());
@@ -100,10 +97,7 @@ fn inputs(ports: &[Port], arguments: &Record) -> Result<Values> {
     let names: Vec<&str> = ports.iter().map(|port| port.name.as_str()).collect();
     for (name, _) in &arguments.inputs {
         if !names.contains(&name.as_str()) {
-            bail!(
-                "the model has no input `{name}`; its inputs are `{}`",
-                names.join("`, `")
-            );
+            bail!("the model has no input `{name}`; its inputs are `{}`", names.join("`, `"));
         }
     }
     let mut files: BTreeMap<&str, Value> = BTreeMap::new();
@@ -120,44 +114,29 @@ fn inputs(ports: &[Port], arguments: &Record) -> Result<Values> {
             }
             Some((_, Given::Sizes(sizes))) => {
                 dims.extend(named(&port.ty, sizes));
-                let dtype = port
-                    .ty
-                    .as_ref()
-                    .and_then(Type::as_tensor)
-                    .map(|tensor| tensor.dtype);
+                let dtype = port.ty.as_ref().and_then(Type::as_tensor).map(|tensor| tensor.dtype);
                 let Some(dtype) = dtype else {
                     bail!(
                         "the file does not say which type of tensor the input `{}` is: give a .npy",
                         port.name
                     );
                 };
-                let sizes = sizes
-                    .iter()
-                    .map(|&size| Dim::from(i64::try_from(size).unwrap_or(i64::MAX)));
+                let sizes = sizes.iter().map(|&size| Dim::from(i64::try_from(size).unwrap_or(i64::MAX)));
                 port.ty = Some(Type::tensor(dtype, sizes.collect()));
             }
             None => {}
         }
     }
-    let random: Vec<Port> = ports
-        .iter()
-        .filter(|port| !files.contains_key(port.name.as_str()))
-        .cloned()
-        .collect();
+    let random: Vec<Port> =
+        ports.iter().filter(|port| !files.contains_key(port.name.as_str())).cloned().collect();
     let mut made = random::inputs(&random, &dims)?;
-    made.extend(
-        files
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value)),
-    );
+    made.extend(files.into_iter().map(|(name, value)| (name.to_owned(), value)));
     Ok(made)
 }
 
 /// Refuses sizes that no input has.
 fn check_dims(ports: &[Port], dims: &[(String, i64)]) -> Result<()> {
-    let tensors = ports
-        .iter()
-        .filter_map(|port| port.ty.as_ref()?.as_tensor());
+    let tensors = ports.iter().filter_map(|port| port.ty.as_ref()?.as_tensor());
     let names = tensors.flat_map(|tensor| tensor.shape.iter().filter_map(Dim::name));
     let names: Vec<String> = names.map(|name| name.to_string()).collect();
     match dims.iter().find(|(name, _)| !names.contains(name)) {
@@ -166,10 +145,7 @@ fn check_dims(ports: &[Port], dims: &[(String, i64)]) -> Result<()> {
             bail!("no input has a size `{name}`, as none of their sizes has a name")
         }
         Some((name, _)) => {
-            bail!(
-                "no input has a size `{name}`; the named sizes are `{}`",
-                names.join("`, `")
-            )
+            bail!("no input has a size `{name}`; the named sizes are `{}`", names.join("`, `"))
         }
     }
 }
@@ -177,11 +153,8 @@ fn check_dims(ports: &[Port], dims: &[(String, i64)]) -> Result<()> {
 /// The sizes that an input gives names of.
 fn named(ty: &Option<Type>, sizes: &[usize]) -> Vec<(String, i64)> {
     let tensor = ty.as_ref().and_then(Type::as_tensor);
-    let pairs = tensor
-        .into_iter()
-        .flat_map(|tensor| tensor.shape.iter().zip(sizes));
-    let named =
-        pairs.filter_map(|(dim, &size)| Some((dim.name()?.to_string(), i64::try_from(size).ok()?)));
+    let pairs = tensor.into_iter().flat_map(|tensor| tensor.shape.iter().zip(sizes));
+    let named = pairs.filter_map(|(dim, &size)| Some((dim.name()?.to_string(), i64::try_from(size).ok()?)));
     named.collect()
 }
 
@@ -197,18 +170,13 @@ fn shape(value: &Value) -> &[usize] {
 fn given(text: &str) -> Result<(String, Given), String> {
     let parts = text.rsplit_once('=');
     let (name, value) = parts.ok_or("expected NAME=FILE.npy, or NAME=SIZE,..")?;
-    if Path::new(value)
-        .extension()
-        .is_some_and(|ending| ending == "npy")
-    {
+    if Path::new(value).extension().is_some_and(|ending| ending == "npy") {
         return Ok((name.to_owned(), Given::File(value.into())));
     }
     let (name, sizes) = sizes(text)?;
     let fixed = sizes.into_iter().map(|size| match size {
         Size::Fixed(size) => usize::try_from(size).map_err(|error| error.to_string()),
-        Size::Named(name) => Err(format!(
-            "`{name}` is neither a file of numpy (.npy) nor a size"
-        )),
+        Size::Named(name) => Err(format!("`{name}` is neither a file of numpy (.npy) nor a size")),
     });
     Ok((name, Given::Sizes(fixed.collect::<Result<_, _>>()?)))
 }
@@ -220,15 +188,9 @@ mod tests {
     #[test]
     fn inputs_are_files_or_sizes() {
         let file = Given::File("a=b.npy".into());
-        assert_eq!(
-            given("x=cat.npy"),
-            Ok(("x".to_owned(), Given::File("cat.npy".into())))
-        );
+        assert_eq!(given("x=cat.npy"), Ok(("x".to_owned(), Given::File("cat.npy".into()))));
         assert_ne!(given("x=a=b.npy"), Ok(("x".to_owned(), file)));
-        assert_eq!(
-            given("x=1,3"),
-            Ok(("x".to_owned(), Given::Sizes(vec![1, 3])))
-        );
+        assert_eq!(given("x=1,3"), Ok(("x".to_owned(), Given::Sizes(vec![1, 3]))));
         assert!(given("x=cat.png").unwrap_err().contains("`cat.png`"));
         assert!(given("cat.npy").is_err());
     }

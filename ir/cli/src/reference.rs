@@ -14,13 +14,7 @@ const NO_PACKAGE: i32 = 3;
 
 /// Runs a model on inputs, and writes what they are and what it gives to an npz at `output`: its outputs, or
 /// every value of its graph.
-pub fn run(
-    python: &Path,
-    model: &Path,
-    inputs: &Values,
-    output: &Path,
-    everything: bool,
-) -> Result<()> {
+pub fn run(python: &Path, model: &Path, inputs: &Values, output: &Path, everything: bool) -> Result<()> {
     let folder = private::folder()?;
     let file = folder.path().join("inputs");
     wire::write(&file, inputs)?;
@@ -34,24 +28,15 @@ pub fn run(
 }
 
 fn speak(mut command: Command, python: &Path, everything: bool) -> Result<()> {
-    let packages = if everything {
-        "onnx onnxruntime numpy"
-    } else {
-        "onnxruntime numpy"
-    };
+    let packages = if everything { "onnx onnxruntime numpy" } else { "onnxruntime numpy" };
     let install = || {
         format!(
             "ONNX Runtime is asked by Python: `pip install {packages}` in a virtual environment, and `--python PROGRAM` for \
              its Python; it runs with `-I`, which leaves out packages of `pip install --user`"
         )
     };
-    let child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn();
-    let mut child =
-        child.with_context(|| format!("cannot run `{}`; {}", python.display(), install()))?;
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let mut child = child.with_context(|| format!("cannot run `{}`; {}", python.display(), install()))?;
     if let Some(mut stdin) = child.stdin.take() {
         std::io::Write::write_all(&mut stdin, SCRIPT.as_bytes())?;
     }
@@ -61,10 +46,7 @@ fn speak(mut command: Command, python: &Path, everything: bool) -> Result<()> {
     }
     let text = String::from_utf8_lossy(&output.stderr);
     let lines = text.lines().map(str::trim).rev();
-    let last = lines
-        .clone()
-        .find(|line| !line.is_empty())
-        .unwrap_or("no message");
+    let last = lines.clone().find(|line| !line.is_empty()).unwrap_or("no message");
     match output.status.code() {
         Some(NO_PACKAGE) => bail!("{last}; {}", install()),
         _ => bail!("ONNX Runtime: {last}"),

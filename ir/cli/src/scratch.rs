@@ -39,13 +39,7 @@ const EMBEDDED: u64 = 1 << 30;
 const RUNTIME_ALONE: [&str; 3] = ["autotune", "image", "regex"];
 
 /// What the profile of the checkout optimizes, if the programs need it.
-const SHADER_COMPILERS: [&str; 5] = [
-    "cubecl-core",
-    "cubecl-ir",
-    "cubecl-opt",
-    "cubecl-wgpu",
-    "naga",
-];
+const SHADER_COMPILERS: [&str; 5] = ["cubecl-core", "cubecl-ir", "cubecl-opt", "cubecl-wgpu", "naga"];
 
 /// The crates come from this checkout where the command was built in one.
 const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -57,11 +51,7 @@ impl Scratch {
             Some(folder) => std::path::absolute(folder)?,
             None => default_target()?,
         };
-        let root = target.join(if other_weights {
-            "onnx-embed-other-weights"
-        } else {
-            "onnx-embed-verify"
-        });
+        let root = target.join(if other_weights { "onnx-embed-other-weights" } else { "onnx-embed-verify" });
         let failed = || format!("cannot write to `{}`", root.display());
         fs::create_dir_all(root.join("values")).with_context(failed)?;
         fs::create_dir_all(root.join("messages")).with_context(failed)?;
@@ -126,10 +116,7 @@ impl Scratch {
     }
 
     /// Writes programs that link the models, and returns which models each one links.
-    pub fn write_programs<'m>(
-        &self,
-        models: &[&'m Model],
-    ) -> Result<Vec<(String, Vec<&'m Model>)>> {
+    pub fn write_programs<'m>(&self, models: &[&'m Model]) -> Result<Vec<(String, Vec<&'m Model>)>> {
         let batches = batches(models);
         let mut programs = Vec::new();
         for (at, batch) in batches.into_iter().enumerate() {
@@ -145,21 +132,17 @@ impl Scratch {
     }
 
     fn write_workspace(&self, models: &[&Model], programs: usize) -> Result<()> {
-        let models = models
-            .iter()
-            .map(|model| format!("models/{}", model.package()));
+        let models = models.iter().map(|model| format!("models/{}", model.package()));
         let programs = (0..programs).map(|at| format!("programs/{}", program(at)));
         let members: Vec<String> = models.chain(programs).collect();
-        // The profile is that of the checkout for all that it does not build itself, so that Burn
-        // is built once for both.
+        // The profile is that of the checkout for all that it does not build itself, so that Burn is built
+        // once for both.
         let mut manifest = format!(
             "[workspace]\nresolver = \"3\"\nmembers = {members:#?}\n\n\
              [profile.dev]\ndebug = false\n"
         );
         for package in SHADER_COMPILERS {
-            manifest.push_str(&format!(
-                "\n[profile.dev.package.{package}]\nopt-level = 2\n"
-            ));
+            manifest.push_str(&format!("\n[profile.dev.package.{package}]\nopt-level = 2\n"));
         }
         let lock = Path::new(CHECKOUT).join("Cargo.lock");
         if in_checkout() && lock.is_file() {
@@ -177,30 +160,24 @@ impl Scratch {
         );
         let mut of_devices = self.features.clone();
         of_devices.retain(|feature| !RUNTIME_ALONE.contains(feature));
-        for (name, folder, features) in [
-            ("onnx-embed", "runtime", &self.features),
-            ("onnx-embed-runner", "ir/cli/runner", &of_devices),
-        ] {
+        for (name, folder, features) in
+            [("onnx-embed", "runtime", &self.features), ("onnx-embed-runner", "ir/cli/runner", &of_devices)]
+        {
             let source = source(folder);
-            text.push_str(&format!(
-                "{name} = {{ {source}, features = {features:?} }}\n"
-            ));
+            text.push_str(&format!("{name} = {{ {source}, features = {features:?} }}\n"));
         }
         // Burn and our crates with the features that tests of the checkout build them with.
         let shared = Path::new(CHECKOUT).join("ui-tests/features");
         if shared.join("Cargo.toml").is_file() {
-            for (name, folder) in [
-                ("onnx-embed-features", "ui-tests/features"),
-                ("onnx-embed-kernels", "kernels"),
-            ] {
+            for (name, folder) in
+                [("onnx-embed-features", "ui-tests/features"), ("onnx-embed-kernels", "kernels")]
+            {
                 text.push_str(&format!("{name} = {{ {} }}\n", source(folder)));
             }
         }
         for model in libraries {
             let package = model.package();
-            text.push_str(&format!(
-                "{package} = {{ path = \"../../models/{package}\" }}\n"
-            ));
+            text.push_str(&format!("{package} = {{ path = \"../../models/{package}\" }}\n"));
         }
         text
     }
@@ -214,22 +191,14 @@ impl Scratch {
 
 /// The absolute path of a file that is there.
 fn existing(path: &Path) -> Result<PathBuf> {
-    path.canonicalize()
-        .with_context(|| format!("cannot read `{}`", path.display()))
+    path.canonicalize().with_context(|| format!("cannot read `{}`", path.display()))
 }
 
 /// The target folder of the workspace here, else a folder for what can be made again.
 fn default_target() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args([
-            "metadata",
-            "--no-deps",
-            "--format-version",
-            "1",
-            "--offline",
-        ])
-        .output();
+    let output =
+        Command::new(cargo).args(["metadata", "--no-deps", "--format-version", "1", "--offline"]).output();
     let metadata = output.ok().filter(|output| output.status.success());
     let metadata = metadata.and_then(|output| serde_json::from_slice(&output.stdout).ok());
     let metadata: serde_json::Value = metadata.unwrap_or_default();
@@ -241,9 +210,7 @@ fn default_target() -> Result<PathBuf> {
     match cache.or_else(home) {
         Some(cache) => Ok(cache.join("onnx-embed")),
         // Programs of a folder that all users share may be another user's.
-        None => bail!(
-            "there is no home folder to build programs in; name a folder: `--target-dir FOLDER`"
-        ),
+        None => bail!("there is no home folder to build programs in; name a folder: `--target-dir FOLDER`"),
     }
 }
 
@@ -264,11 +231,7 @@ fn source(folder: &str) -> String {
 
 /// Where cargo finds a crate of ours for programs of others: in this checkout, else where it is published.
 pub fn dependency(folder: &str) -> String {
-    if in_checkout() {
-        source(folder)
-    } else {
-        format!("git = \"{}\"", env!("CARGO_PKG_REPOSITORY"))
-    }
+    if in_checkout() { source(folder) } else { format!("git = \"{}\"", env!("CARGO_PKG_REPOSITORY")) }
 }
 
 fn program(at: usize) -> String {
@@ -360,10 +323,7 @@ mod tests {
 
     #[test]
     fn crates_have_the_features_that_programs_name() {
-        let crates = [
-            ("onnx-embed = ", "runtime"),
-            ("onnx-embed-runner = ", "ir/cli/runner"),
-        ];
+        let crates = [("onnx-embed = ", "runtime"), ("onnx-embed-runner = ", "ir/cli/runner")];
         let crates = crates.map(|(start, folder)| {
             let path = Path::new(CHECKOUT).join(folder).join("Cargo.toml");
             (start, fs::read_to_string(path).unwrap())

@@ -104,17 +104,11 @@ mod tests {
     #[test]
     fn numbers_have_three_digits() {
         let texts = [999, 1000, 25_557_032, 4_089_184_256].map(number);
-        assert_eq!(
-            texts,
-            ["999", "1.00 thousand", "25.6 million", "4.09 billion"]
-        );
+        assert_eq!(texts, ["999", "1.00 thousand", "25.6 million", "4.09 billion"]);
     }
 
     #[test]
     fn short_times_are_milliseconds() {
-        assert_eq!(
-            [0.0012, 1.5, 75.0].map(seconds),
-            ["1.2 ms", "1.50 s", "75 s"]
-        );
+        assert_eq!([0.0012, 1.5, 75.0].map(seconds), ["1.2 ms", "1.50 s", "75 s"]);
     }
 }

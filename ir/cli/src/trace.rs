@@ -34,9 +34,7 @@ impl Run {
     pub fn widen_halves(&mut self, other: &mut Run) -> bool {
         let mut any = false;
         for (name, value) in &mut self.values {
-            let (Value::Tensor(one), Some(Value::Tensor(two))) =
-                (value, other.values.get_mut(name))
-            else {
+            let (Value::Tensor(one), Some(Value::Tensor(two))) = (value, other.values.get_mut(name)) else {
                 continue;
             };
             let floats = [one.dtype, two.dtype].map(|dtype| dtype.kind() == Kind::Float);
@@ -87,9 +85,7 @@ pub fn ours(
     let mut obstacle = None;
     let models = std::slice::from_ref(model);
     let bar = ProgressBar::hidden();
-    let ready = prepare(scratch, models, release, &bar, |_, why| {
-        obstacle = Some(why)
-    })?;
+    let ready = prepare(scratch, models, release, &bar, |_, why| obstacle = Some(why))?;
     if let Some(Obstacle::Unsupported(text) | Obstacle::Broken(text)) = obstacle {
         bail!("{text}");
     }
@@ -97,22 +93,11 @@ pub fn ours(
     let (taken, given) = (scratch.values(model, "in"), scratch.values(model, "trace"));
     wire::write(&taken, inputs)?;
     let request = Request::Trace {
-        run: RunRequest {
-            model: model.package(),
-            device: device.to_owned(),
-            inputs: taken.clone(),
-        },
+        run: RunRequest { model: model.package(), device: device.to_owned(), inputs: taken.clone() },
         outputs: given.clone(),
     };
     let (limit, messages) = (Duration::from_secs(3600), scratch.messages(model));
-    let outcome = ask_with::<Traced>(
-        &ready.program,
-        &request,
-        None,
-        &setting.variables,
-        limit,
-        &messages,
-    )?;
+    let outcome = ask_with::<Traced>(&ready.program, &request, None, &setting.variables, limit, &messages)?;
     let answer = match outcome {
         Outcome::Answer(answer) => answer,
         Outcome::Refused(text) | Outcome::Died(text) => bail!("{text}"),
@@ -126,11 +111,7 @@ pub fn ours(
         node: value.node,
         operator: value.operator,
     });
-    Ok(Run {
-        steps: steps.collect(),
-        values: values.into_iter().collect(),
-        problem: answer.problem,
-    })
+    Ok(Run { steps: steps.collect(), values: values.into_iter().collect(), problem: answer.problem })
 }
 
 /// What ONNX Runtime computes, without its optimizations.
@@ -143,8 +124,5 @@ pub fn onnx_runtime(python: &Path, model: &Model, inputs: &Values) -> Result<Run
         Expected::Value(value) => Some((name, value)),
         Expected::Maps { .. } => None,
     });
-    Ok(Run {
-        values: values.collect(),
-        ..Run::default()
-    })
+    Ok(Run { values: values.collect(), ..Run::default() })
 }

@@ -7,10 +7,7 @@ use onnx_embed_ir::dtype::DType;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Tensor(Tensor),
-    Strings {
-        shape: Vec<usize>,
-        texts: Vec<String>,
-    },
+    Strings { shape: Vec<usize>, texts: Vec<String> },
     Sequence(Vec<Value>),
     Optional(Option<Box<Value>>),
     Map(Vec<(Key, Value)>),
@@ -76,11 +73,7 @@ impl Tensor {
         }
         let numbers = self.numbers()?;
         let bytes = numbers.iter().flat_map(|wide| (*wide as f32).to_le_bytes());
-        Some(Tensor {
-            dtype: DType::F32,
-            shape: self.shape.clone(),
-            bytes: bytes.collect(),
-        })
+        Some(Tensor { dtype: DType::F32, shape: self.shape.clone(), bytes: bytes.collect() })
     }
 }
 
@@ -96,22 +89,15 @@ mod tests {
 
     #[test]
     fn numbers_keep_their_sign() {
-        let tensor = Tensor {
-            dtype: DType::I16,
-            shape: vec![2],
-            bytes: vec![0xfe, 0xff, 2, 0],
-        };
+        let tensor = Tensor { dtype: DType::I16, shape: vec![2], bytes: vec![0xfe, 0xff, 2, 0] };
         assert_eq!(tensor.numbers(), Some(vec![-2.0, 2.0]));
     }
 
     #[test]
     fn floats_of_16_bits_are_widened() {
         let numbers = [f16::from_f32(-0.1), f16::INFINITY];
-        let half = Tensor {
-            dtype: DType::F16,
-            shape: vec![2],
-            bytes: numbers.map(f16::to_le_bytes).concat(),
-        };
+        let half =
+            Tensor { dtype: DType::F16, shape: vec![2], bytes: numbers.map(f16::to_le_bytes).concat() };
         let wide = half.widened().unwrap();
         assert_eq!((wide.dtype, wide.numbers()), (DType::F32, half.numbers()));
         assert_eq!(wide.widened(), None);

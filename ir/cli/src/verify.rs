@@ -43,21 +43,15 @@ pub fn verify(arguments: &Verify) -> Result<ExitCode> {
         None => Expectations::default(),
     };
     let mut report = Report::new(&models, arguments.json, &bar, expectations.clone());
-    let ready = prepare(
-        &scratch,
-        &models,
-        arguments.release,
-        &bar,
-        |model, obstacle| {
-            report.add(
-                model,
-                match obstacle {
-                    Obstacle::Unsupported(text) => Verdict::Unsupported(text),
-                    Obstacle::Broken(text) => Verdict::Failed(text),
-                },
-            );
-        },
-    )?;
+    let ready = prepare(&scratch, &models, arguments.release, &bar, |model, obstacle| {
+        report.add(
+            model,
+            match obstacle {
+                Obstacle::Unsupported(text) => Verdict::Unsupported(text),
+                Obstacle::Broken(text) => Verdict::Failed(text),
+            },
+        );
+    })?;
     if let Some(first) = ready.first()
         && !has_device(arguments, &scratch, first)?
     {
@@ -89,11 +83,7 @@ pub fn verify(arguments: &Verify) -> Result<ExitCode> {
     if arguments.bisect {
         bisect::explain(arguments, &mut scratch, &wrong);
     }
-    Ok(if report.holds(arguments.at_least) {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if report.holds(arguments.at_least) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn bar() -> ProgressBar {
@@ -108,9 +98,7 @@ fn bar() -> ProgressBar {
 
 /// Whether the machine has what the programs were built for.
 fn has_device(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>) -> Result<bool> {
-    let request = Request::Devices {
-        device: arguments.programs.device.name().to_owned(),
-    };
+    let request = Request::Devices { device: arguments.programs.device.name().to_owned() };
     let limit = Duration::from_secs(arguments.timeout);
     let messages = scratch.messages(ready.model);
     match ask::<Devices>(&ready.program, &request, None, limit, &messages)? {
@@ -233,11 +221,7 @@ fn run_one(
 }
 
 /// The largest relative error, and the first output that differs.
-fn judge(
-    found: &crate::value::Values,
-    recording: &Recording,
-    tolerance: f64,
-) -> (f64, Option<String>) {
+fn judge(found: &crate::value::Values, recording: &Recording, tolerance: f64) -> (f64, Option<String>) {
     let mut relative = 0.0f64;
     let mut problem = None;
     for (name, expected) in &recording.outputs {

@@ -81,13 +81,7 @@ pub fn view(arguments: &View) -> Result<ExitCode> {
     let is_wanted = arguments.as_read || format == Format::Html;
     let model = onnx_embed_ir::load_observed(path, &options, &mut |step| {
         if step.name == "read" && is_wanted {
-            read = Some(picture(
-                path,
-                step.graph,
-                &[],
-                "as the file has it",
-                arguments,
-            ));
+            read = Some(picture(path, step.graph, &[], "as the file has it", arguments));
         }
     });
     let mut pictures = Vec::new();
@@ -119,16 +113,11 @@ pub fn view(arguments: &View) -> Result<ExitCode> {
     match &arguments.output {
         None => print!("{text}"),
         Some(file) => {
-            std::fs::write(file, text)
-                .with_context(|| format!("cannot write `{}`", file.display()))?;
+            std::fs::write(file, text).with_context(|| format!("cannot write `{}`", file.display()))?;
             anstream::println!("wrote {}", file.display());
         }
     }
-    Ok(if failed {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn format(arguments: &View) -> Result<Format> {
@@ -138,11 +127,7 @@ fn format(arguments: &View) -> Result<Format> {
     let Some(file) = &arguments.output else {
         return Ok(Format::Mermaid);
     };
-    let ending = file
-        .extension()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .to_lowercase();
+    let ending = file.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     Ok(match ending.as_str() {
         "svg" => Format::Svg,
         "html" | "htm" => Format::Html,
@@ -156,25 +141,11 @@ fn format(arguments: &View) -> Result<Format> {
     })
 }
 
-fn picture(
-    path: &Path,
-    graph: &Graph,
-    outputs: &[String],
-    form: &str,
-    arguments: &View,
-) -> Picture {
+fn picture(path: &Path, graph: &Graph, outputs: &[String], form: &str, arguments: &View) -> Picture {
     let mut scene = scene::scene(graph, outputs);
-    scene.unfold(if arguments.all {
-        usize::MAX
-    } else {
-        arguments.boxes
-    });
+    scene.unfold(if arguments.all { usize::MAX } else { arguments.boxes });
     let nodes = style::count(graph.body.count(), "node");
-    Picture {
-        title: shown(&display_name(path)),
-        under: format!("{nodes}, {form}"),
-        scene,
-    }
+    Picture { title: shown(&display_name(path)), under: format!("{nodes}, {form}"), scene }
 }
 
 #[cfg(test)]
@@ -206,19 +177,10 @@ mod tests {
             .iter()
             .zip(&placed.boxes)
             .map(|(piece, frame)| {
-                let label = if has_label(piece) {
-                    width(&piece.label, 11.0)
-                } else {
-                    0.0
-                };
+                let label = if has_label(piece) { width(&piece.label, 11.0) } else { 0.0 };
                 let wide = frame.width.max(label);
                 let high = frame.height + if label > 0.0 { 16.0 } else { 0.0 };
-                Frame {
-                    x: frame.x + (frame.width - wide) / 2.0,
-                    width: wide,
-                    height: high,
-                    ..*frame
-                }
+                Frame { x: frame.x + (frame.width - wide) / 2.0, width: wide, height: high, ..*frame }
             })
             .collect();
         for (at, a) in frames.iter().enumerate() {

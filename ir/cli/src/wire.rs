@@ -71,26 +71,18 @@ fn value(entry: &Json, elements: &mut &[u8]) -> Option<Value> {
         return Some(Value::Map(keys.into_iter().zip(values).collect()));
     }
     let sizes = entry["shape"].as_array()?.iter();
-    let shape: Vec<usize> = sizes
-        .map(|size| usize::try_from(size.as_u64()?).ok())
-        .collect::<Option<_>>()?;
+    let shape: Vec<usize> = sizes.map(|size| usize::try_from(size.as_u64()?).ok()).collect::<Option<_>>()?;
     if let Some(texts) = entry["strings"].as_array() {
         let texts = texts.iter().map(|text| Some(text.as_str()?.to_owned()));
         let texts = texts.collect::<Option<_>>()?;
         return Some(Value::Strings { shape, texts });
     }
     let dtype = dtype(entry["dtype"].as_str()?)?;
-    let count = shape
-        .iter()
-        .try_fold(1usize, |n, &size| n.checked_mul(size))?;
+    let count = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size))?;
     let (bytes, rest) = elements.split_at_checked(dtype.bytes(count)?)?;
     *elements = rest;
     let bytes = bytes.to_vec();
-    Some(Value::Tensor(Tensor {
-        dtype,
-        shape,
-        bytes,
-    }))
+    Some(Value::Tensor(Tensor { dtype, shape, bytes }))
 }
 
 fn list(items: &[Json], elements: &mut &[u8]) -> Option<Vec<Value>> {
@@ -104,11 +96,7 @@ mod tests {
     use super::*;
 
     fn number(byte: u8) -> Value {
-        Value::Tensor(Tensor {
-            dtype: DType::U8,
-            shape: Vec::new(),
-            bytes: vec![byte],
-        })
+        Value::Tensor(Tensor { dtype: DType::U8, shape: Vec::new(), bytes: vec![byte] })
     }
 
     #[test]
@@ -123,15 +111,9 @@ mod tests {
     fn nested_values_take_their_elements_in_order() {
         let u8 = |name: &str| format!(r#"{{"name":"{name}","shape":[],"dtype":"uint8"}}"#);
         let map = format!(r#"{{"keys":[5,"k"],"values":[{},{}]}}"#, u8(""), u8(""));
-        let line = format!(
-            r#"[{{"name":"s","sequence":[{map}]}},{{"name":"o","optional":[]}},{}]"#,
-            u8("x")
-        );
+        let line = format!(r#"[{{"name":"s","sequence":[{map}]}},{{"name":"o","optional":[]}},{}]"#, u8("x"));
         let bytes = [line.as_bytes(), b"\n\x01\x02\x03"].concat();
-        let map = vec![
-            (Key::Int(5), number(1)),
-            (Key::Text("k".to_owned()), number(2)),
-        ];
+        let map = vec![(Key::Int(5), number(1)), (Key::Text("k".to_owned()), number(2))];
         let expected = vec![
             ("s".to_owned(), Value::Sequence(vec![Value::Map(map)])),
             ("o".to_owned(), Value::Optional(None)),

@@ -8,10 +8,7 @@ use std::process::{Command, Output};
 
 use npyz::WriterBuilder;
 
-const MNIST: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../examples/mnist/mnist.onnx"
-);
+const MNIST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/mnist/mnist.onnx");
 
 const OWN: &str = "../../ui-tests/models/custom_swish.onnx";
 
@@ -38,9 +35,7 @@ fn folder(name: &str) -> PathBuf {
 /// The Python that has ONNX Runtime.
 fn python() -> Option<String> {
     let program = std::env::var("PYTHON").unwrap_or("python3".to_owned());
-    let asked = Command::new(&program)
-        .args(["-c", "import onnx, onnxruntime"])
-        .output();
+    let asked = Command::new(&program).args(["-c", "import onnx, onnxruntime"]).output();
     let found = asked.is_ok_and(|output| output.status.success());
     if !found {
         eprintln!("skipped: {program} has no ONNX Runtime");
@@ -63,37 +58,20 @@ fn the_values_and_times_of_a_model_are_seen() {
 
 fn times_of_nodes(model: &str, flame: &str) {
     let seconds = ["--seconds", "0.01", "--debug", "--dim", "batch=2"];
-    let words = [
-        &["bench", model, "--layers", "--flame", flame],
-        &seconds[..],
-    ]
-    .concat();
+    let words = [&["bench", model, "--layers", "--flame", flame], &seconds[..]].concat();
     let output = call(&words);
     let text = said(&output);
     assert!(output.status.success(), "{text}");
-    let convolution = text
-        .lines()
-        .find(|line| line.contains("/conv2/Conv"))
-        .unwrap();
-    assert!(
-        convolution.contains("[2, 8, 14, 14] x [16, 8, 3, 3]"),
-        "{text}"
-    );
+    let convolution = text.lines().find(|line| line.contains("/conv2/Conv")).unwrap();
+    assert!(convolution.contains("[2, 8, 14, 14] x [16, 8, 3, 3]"), "{text}");
     assert!(text.contains("7 nodes in "), "{text}");
     let picture = std::fs::read_to_string(flame).unwrap();
-    assert!(
-        picture.starts_with("<svg") && picture.contains("/conv2/Conv"),
-        "{picture}"
-    );
+    assert!(picture.starts_with("<svg") && picture.contains("/conv2/Conv"), "{picture}");
     let output = call(&[&["bench", model, "--layers", "--json"], &seconds[..]].concat());
     let line: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(line["layers"].as_array().unwrap().len(), 7);
     // 2 * 16 * 14 * 14 results of 8 * 3 * 3 products each.
-    let counted = line["layers"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|layer| &layer["multiply_adds"]);
+    let counted = line["layers"].as_array().unwrap().iter().map(|layer| &layer["multiply_adds"]);
     assert!(counted.clone().any(|count| *count == 451_584.0), "{line}");
 }
 
@@ -105,18 +83,8 @@ fn settings_are_compared(model: &str) {
     let output = call(&["compare", model, "--b", "simplify=false"]);
     let text = said(&output);
     assert!(output.status.success(), "{text}");
-    assert!(
-        text.contains("equal within 1e-4: 7 values of the same name"),
-        "{text}"
-    );
-    let output = call(&[
-        "compare",
-        model,
-        "--b",
-        "precision=f16",
-        "--tolerance",
-        "1e-9",
-    ]);
+    assert!(text.contains("equal within 1e-4: 7 values of the same name"), "{text}");
+    let output = call(&["compare", model, "--b", "precision=f16", "--tolerance", "1e-9"]);
     let text = said(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(
@@ -126,11 +94,7 @@ fn settings_are_compared(model: &str) {
 }
 
 fn a_wrong_recording_is_found(folder: &Path, model: &str) {
-    std::fs::copy(
-        Path::new(MNIST).with_file_name("io.npz"),
-        folder.join("io.npz"),
-    )
-    .unwrap();
+    std::fs::copy(Path::new(MNIST).with_file_name("io.npz"), folder.join("io.npz")).unwrap();
     let mut bytes = std::fs::read(model).unwrap();
     // The weights of the second convolution with other signs.
     let floats = bytes[1716..1716 + 4608].chunks_mut(4);
@@ -139,22 +103,10 @@ fn a_wrong_recording_is_found(folder: &Path, model: &str) {
     let output = call(&["verify", model, "--bisect", "--python", "/no/python"]);
     let text = said(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
-    assert!(
-        text.contains("equal    by primitives alone (else a body is wrong): 7 values"),
-        "{text}"
-    );
-    assert!(
-        text.contains("equal    without simplification (else a rule is wrong): 7 values"),
-        "{text}"
-    );
-    assert!(
-        text.contains("unknown  ONNX Runtime: cannot run `/no/python`"),
-        "{text}"
-    );
-    assert!(
-        text.contains("io.npz may be of another model: `record` makes one"),
-        "{text}"
-    );
+    assert!(text.contains("equal    by primitives alone (else a body is wrong): 7 values"), "{text}");
+    assert!(text.contains("equal    without simplification (else a rule is wrong): 7 values"), "{text}");
+    assert!(text.contains("unknown  ONNX Runtime: cannot run `/no/python`"), "{text}");
+    assert!(text.contains("io.npz may be of another model: `record` makes one"), "{text}");
 }
 
 /// As somebody has it whose model has an operator that no other program knows.
@@ -179,11 +131,7 @@ fn a_model_with_an_operator_of_ones_own_is_timed_and_verified() {
     let text = said(&output);
     assert!(text.contains("1 value of the same name"), "{text}");
     // x = [[0, 1, 2]] with bias [0.5, -0.5, 1] and beta 1.5.
-    recording(
-        &folder,
-        &[0.0, 1.0, 2.0],
-        &[0.339_589_35, 0.339_589_35, 2.967_039],
-    );
+    recording(&folder, &[0.0, 1.0, 2.0], &[0.339_589_35, 0.339_589_35, 2.967_039]);
     let output = call(&[&["verify", model], &own[..]].concat());
     let text = said(&output);
     assert!(output.status.success(), "{text}");
@@ -201,11 +149,7 @@ fn a_recording_is_made_by_onnx_runtime() {
     assert!(said(&output).contains("`pip install onnxruntime numpy`"));
     if let Some(python) = python() {
         let output = call(&["record", model, "--dim", "batch=2", "--python", &python]);
-        assert!(
-            said(&output).contains("1 input and 1 output"),
-            "{}",
-            said(&output)
-        );
+        assert!(said(&output).contains("1 input and 1 output"), "{}", said(&output));
         assert!(folder.join("io.npz").is_file());
         let output = call(&["record", model, "--python", &python]);
         assert!(said(&output).contains("`--force` writes over it"));

@@ -6,9 +6,7 @@ use crate::proto::{AttributeProto, AttributeType, Elements};
 
 /// Whether an attribute holds what its type says. Files of IR version 1 name no type.
 pub fn has_its_type(name: &str, entry: &AttributeProto) -> Result<(), Problem> {
-    let named = entry
-        .r#type
-        .and_then(|named| AttributeType::try_from(named).ok());
+    let named = entry.r#type.and_then(|named| AttributeType::try_from(named).ok());
     let Some(named) = named.filter(|&named| named != AttributeType::Undefined) else {
         return Ok(());
     };
@@ -21,23 +19,16 @@ pub fn has_its_type(name: &str, entry: &AttributeProto) -> Result<(), Problem> {
         (AttributeType::Graph, entry.g.is_some()),
         (AttributeType::SparseTensor, entry.sparse_tensor.is_some()),
         (AttributeType::TypeProto, entry.tp.is_some()),
-        (
-            AttributeType::Floats,
-            matches!(list, Some(Elements::Floats(_))),
-        ),
+        (AttributeType::Floats, matches!(list, Some(Elements::Floats(_)))),
         (AttributeType::Ints, matches!(list, Some(Elements::Ints(_)))),
-        (
-            AttributeType::Strings,
-            matches!(list, Some(Elements::Strings(_))),
-        ),
+        (AttributeType::Strings, matches!(list, Some(Elements::Strings(_)))),
     ];
     let mut other = fields.iter().filter(|(of, there)| *there && *of != named);
     match other.next() {
         None => Ok(()),
         Some((other, _)) => {
             let [named, other] = [named, *other].map(|of| format!("{of:?}").to_lowercase());
-            let message =
-                format!("attribute `{name}` is declared to be of type {named} and has {other}");
+            let message = format!("attribute `{name}` is declared to be of type {named} and has {other}");
             Err(Problem::new(message).help("the file is inconsistent; export the model again"))
         }
     }
@@ -45,9 +36,8 @@ pub fn has_its_type(name: &str, entry: &AttributeProto) -> Result<(), Problem> {
 
 /// Whether each attribute names its type.
 pub fn have_types(list: &[NamedAttribute<'_>]) -> Result<(), Problem> {
-    let is_untyped = |attribute: &AttributeProto| {
-        attribute.r#type.unwrap_or_default() == AttributeType::Undefined as i32
-    };
+    let is_untyped =
+        |attribute: &AttributeProto| attribute.r#type.unwrap_or_default() == AttributeType::Undefined as i32;
     match list.iter().find(|(_, attribute)| is_untyped(attribute)) {
         None => Ok(()),
         Some((name, _)) => Err(Problem::new(format!("attribute `{name}` has no type"))
@@ -69,20 +59,11 @@ mod tests {
             ..AttributeProto::default()
         };
         assert_eq!(has_its_type("axis", &entry), Ok(()));
-        let untyped = AttributeProto {
-            r#type: None,
-            ..entry.clone()
-        };
+        let untyped = AttributeProto { r#type: None, ..entry.clone() };
         assert_eq!(has_its_type("axis", &untyped), Ok(()));
-        let absent = AttributeProto {
-            i: None,
-            ..entry.clone()
-        };
+        let absent = AttributeProto { i: None, ..entry.clone() };
         assert_eq!(has_its_type("axis", &absent), Ok(()));
-        let other = AttributeProto {
-            f: Some(2.0),
-            ..entry
-        };
+        let other = AttributeProto { f: Some(2.0), ..entry };
         let problem = has_its_type("axis", &other).unwrap_err().to_string();
         expect!["attribute `axis` is declared to be of type int and has float"].assert_eq(&problem);
     }

@@ -84,11 +84,7 @@ pub(crate) use attributes;
 
 /// A variant of an enum.
 pub fn variant(name: &'static str, fields: Vec<(&'static str, Attribute)>) -> Attribute {
-    if fields.is_empty() {
-        Attribute::Word(name)
-    } else {
-        Attribute::Fields(name, fields)
-    }
+    if fields.is_empty() { Attribute::Word(name) } else { Attribute::Fields(name, fields) }
 }
 
 impl Described for bool {
@@ -203,11 +199,7 @@ impl<A: Described, B: Described> Described for (A, B) {
 impl<A: Described, B: Described, C: Described> Described for (A, B, C) {
     fn attributes(&self) -> Attribute {
         let (a, b, c) = self;
-        let fields = vec![
-            ("", a.attributes()),
-            ("", b.attributes()),
-            ("", c.attributes()),
-        ];
+        let fields = vec![("", a.attributes()), ("", b.attributes()), ("", c.attributes())];
         Attribute::Fields("", fields)
     }
 }

@@ -7,8 +7,8 @@ const END: usize = 30;
 /// A whole message is no longer than this.
 const MOST: usize = 4000;
 
-/// A name in one line, without what controls a terminal or the direction of writing, and shortened
-/// where it is very long.
+/// A name in one line, without what controls a terminal or the direction of writing, and shortened where it
+/// is very long.
 pub fn shown(name: &str) -> String {
     plain(&shortened(name)).replace('\n', "\\n")
 }
@@ -62,8 +62,8 @@ pub fn message(text: String) -> String {
     }
 }
 
-/// Control characters, marks that change the direction of writing, separators of lines, and what has
-/// no width and joins nothing.
+/// Control characters, marks that change the direction of writing, separators of lines, and what has no width
+/// and joins nothing.
 fn is_hidden(letter: char) -> bool {
     letter.is_control()
         || matches!(
@@ -94,11 +94,7 @@ mod tests {
     #[test]
     fn lines_of_a_message_stay() {
         let text = message(format!("first `{}`\nsecond `a\nb`", "w".repeat(500)));
-        let expected = format!(
-            "first `{}…{}`\nsecond `a\\nb`",
-            "w".repeat(BEGINNING),
-            "w".repeat(END)
-        );
+        let expected = format!("first `{}…{}`\nsecond `a\\nb`", "w".repeat(BEGINNING), "w".repeat(END));
         assert_eq!(text, expected);
         assert!(message("a ".repeat(5000)).chars().count() == MOST + 1);
     }

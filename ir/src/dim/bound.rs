@@ -61,9 +61,7 @@ impl Dim {
             };
             match (atom, factor < 0) {
                 (Atom::Name(_), _) => false,
-                (Atom::Quotient(a, b), true) => {
-                    a.is_size() && b.number().is_some_and(|by| by > 0) && with(a)
-                }
+                (Atom::Quotient(a, b), true) => a.is_size() && b.number().is_some_and(|by| by > 0) && with(a),
                 (Atom::Quotient(..), false) => false,
                 (Atom::Min(a, b), true) | (Atom::Max(a, b), false) => with(a) || with(b),
                 (Atom::Min(a, b), false) | (Atom::Max(a, b), true) => with(a) && with(b),
@@ -71,12 +69,7 @@ impl Dim {
         })
     }
 
-    fn choose(
-        &self,
-        other: &Dim,
-        chosen: Ordering,
-        atom: fn(Box<Dim>, Box<Dim>) -> Atom,
-    ) -> Option<Dim> {
+    fn choose(&self, other: &Dim, chosen: Ordering, atom: fn(Box<Dim>, Box<Dim>) -> Atom) -> Option<Dim> {
         // The difference of two numbers may be none.
         let at_least = |a: &Dim, b: &Dim| match (a.number(), b.number()) {
             (Some(a), Some(b)) => a >= b,
@@ -90,11 +83,7 @@ impl Dim {
             _ => {
                 // Numbers stand last.
                 let key = |dim: &Dim| (dim.number().is_some(), dim.clone());
-                let (first, second) = if key(self) < key(other) {
-                    (self, other)
-                } else {
-                    (other, self)
-                };
+                let (first, second) = if key(self) < key(other) { (self, other) } else { (other, self) };
                 Dim::of(atom(Box::new(first.clone()), Box::new(second.clone()))).bounded()
             }
         }

@@ -125,10 +125,7 @@ impl Dim {
         let (mut whole, mut inside) = (Dim::default(), Dim::default());
         for (atoms, factor) in self.terms() {
             let (quotient, rest) = if atoms.is_empty() {
-                (
-                    factor.checked_div_euclid(by)?,
-                    factor.checked_rem_euclid(by)?,
-                )
+                (factor.checked_div_euclid(by)?, factor.checked_rem_euclid(by)?)
             } else {
                 (factor.checked_div(by)?, factor.checked_rem(by)?)
             };
@@ -200,10 +197,7 @@ mod tests {
         check(Dim::from(i64::MIN).div(&3.into()), "-3074457345618258603");
         let difference = n().sub(&Dim::named("m")).unwrap();
         assert_eq!(n().div(&difference), None);
-        check(
-            Dim::from(-10).div(&Dim::named("m").neg().unwrap()),
-            "floor((10) / (m))",
-        );
+        check(Dim::from(-10).div(&Dim::named("m").neg().unwrap()), "floor((10) / (m))");
     }
 
     #[test]
@@ -211,19 +205,13 @@ mod tests {
         let less = |by: i64| n().sub(&by.into()).unwrap();
         check(n().div_truncated(&2.into()), "floor((n) / (2))");
         check(n().div_truncated(&(-2).into()), "-floor((n) / (2))");
-        check(
-            less(1).div_truncated(&2.into()),
-            "floor((max(n - 1, 0)) / (2))",
-        );
+        check(less(1).div_truncated(&2.into()), "floor((max(n - 1, 0)) / (2))");
         check(
             less(5).div_truncated(&2.into()),
             "-floor((max(-n + 5, 0)) / (2)) + floor((max(n - 5, 0)) / (2))",
         );
         check(Dim::from(-7).div_truncated(&n()), "-floor((7) / (n))");
-        check(
-            less(4).mul(&6.into()).unwrap().div_truncated(&(-3).into()),
-            "-2*n + 8",
-        );
+        check(less(4).mul(&6.into()).unwrap().div_truncated(&(-3).into()), "-2*n + 8");
         assert_eq!(n().div_truncated(&0.into()), None);
         assert_eq!(n().div_truncated(&less(1)), None);
         assert_eq!(Dim::from(i64::MIN).div_truncated(&(-1).into()), None);
@@ -241,10 +229,7 @@ mod tests {
         assert_eq!(number(i64::MIN, i64::MAX), [Some(i64::MAX - 1), Some(-1)]);
         assert_eq!(number(5, 0), [None, None]);
         check(n().modulo(&3.into()), "-3*floor((n) / (3)) + n");
-        check(
-            n().neg().unwrap().remainder(&3.into()),
-            "3*floor((n) / (3)) - n",
-        );
+        check(n().neg().unwrap().remainder(&3.into()), "3*floor((n) / (3)) - n");
         assert_eq!(Dim::from(-10).modulo(&n()), None);
         check(n().mul(&4.into()).unwrap().modulo(&n()), "0");
     }
@@ -252,15 +237,9 @@ mod tests {
     #[test]
     fn multiples_stand_outside() {
         let room = n().sub(&4.into()).and_then(|room| room.div(&4.into()));
-        check(
-            room.and_then(|room| room.add(&1.into())),
-            "floor((n) / (4))",
-        );
+        check(room.and_then(|room| room.add(&1.into())), "floor((n) / (4))");
         let even = n().mul(&6.into()).and_then(|even| even.add(&3.into()));
-        check(
-            even.and_then(|even| even.div(&4.into())),
-            "floor((n + 1) / (2)) + n",
-        );
+        check(even.and_then(|even| even.div(&4.into())), "floor((n + 1) / (2)) + n");
     }
 
     #[test]

@@ -46,9 +46,7 @@ impl Terms {
             Terms::Number(number) => (Some(([].as_slice(), *number)), [].as_slice()),
             Terms::Sum(terms) => (None, terms.as_slice()),
         };
-        let terms = terms
-            .iter()
-            .map(|(atoms, factor)| (atoms.as_slice(), *factor));
+        let terms = terms.iter().map(|(atoms, factor)| (atoms.as_slice(), *factor));
         number.into_iter().chain(terms)
     }
 

@@ -35,8 +35,5 @@ pub fn arguments(model: &Model) -> (Vec<Argument>, Vec<Argument>) {
         name: port.onnx,
         ty: port.ty,
     };
-    (
-        inputs.into_iter().map(argument).collect(),
-        outputs.into_iter().map(argument).collect(),
-    )
+    (inputs.into_iter().map(argument).collect(), outputs.into_iter().map(argument).collect())
 }

@@ -61,16 +61,8 @@ pub fn statements(
         }
         let before = (layer.fields.len(), layer.bindings.len());
         layer.latest = None;
-        let mut emit = Emit {
-            node,
-            source: Source {
-                layer,
-                cx,
-                loading: false,
-            },
-            fails: false,
-            made: OnceCell::new(),
-        };
+        let mut emit =
+            Emit { node, source: Source { layer, cx, loading: false }, fails: false, made: OnceCell::new() };
         let code = emit.expression().and_then(|code| {
             let mut made = layer.made_since(before);
             made.try_for_each(|made| cx.budget.spend(made))?;
@@ -82,12 +74,7 @@ pub fn statements(
             Ok(code) => {
                 let outputs = match node.operator.flow() {
                     // Control flow gives what somebody reads and nothing else.
-                    Some(_) => node
-                        .outputs
-                        .iter()
-                        .copied()
-                        .filter(Option::is_some)
-                        .collect(),
+                    Some(_) => node.outputs.iter().copied().filter(Option::is_some).collect(),
                     None => node.outputs.clone(),
                 };
                 statements.push(Statement {
@@ -111,24 +98,13 @@ fn hint(node: &Node, code: &Code, latest: Option<String>) -> Hint {
     let operator = name::operator(&node.kind);
     let (maker, keeps) = match layer {
         Some(layer) => (word::of_layer(&layer), 0),
-        None => (
-            word::of_operator(operator).map(str::to_owned),
-            word::kept(&node.kind),
-        ),
+        None => (word::of_operator(operator).map(str::to_owned), word::kept(&node.kind)),
     };
-    Hint {
-        name: name::snake(operator),
-        maker,
-        keeps,
-        ..Hint::default()
-    }
+    Hint { name: name::snake(operator), maker, keeps, ..Hint::default() }
 }
 
 /// The sizes that a statement's results have as their own, or that it returns beside them.
-pub fn sizes<'c>(
-    statement: &'c Statement,
-    cx: &'c Context<'_>,
-) -> impl Iterator<Item = &'c Symbol> {
+pub fn sizes<'c>(statement: &'c Statement, cx: &'c Context<'_>) -> impl Iterator<Item = &'c Symbol> {
     let outputs = statement.outputs.iter().flatten();
     let names = outputs.flat_map(|&id| names(id, cx));
     statement.sizes.iter().chain(names)
@@ -158,35 +134,25 @@ pub fn finish(
     let all = scalars.iter().map(|&id| variable(id)).collect();
     let (code, plain) = scalar::elements(&code, &all);
     let elements = scalars.iter().copied();
-    let elements = elements
-        .filter(|&id| plain.contains(&variable(id)))
-        .collect();
+    let elements = elements.filter(|&id| plain.contains(&variable(id))).collect();
     let code = owned(&inline::nested(&code, &mut cx.hints));
     let mentioned = cx.sizes.mentioned(&code, sizes).into_iter();
-    let mentioned: Vec<(Size, String)> = mentioned
-        .map(|(size, symbol)| (size, name::snake(&symbol)))
-        .collect();
+    let mentioned: Vec<(Size, String)> =
+        mentioned.map(|(size, symbol)| (size, name::snake(&symbol))).collect();
     let sizes = sizes.iter().filter_map(|symbol| cx.sizes.size(symbol));
     let sizes: Vec<Size> = sizes.collect();
     let named = |mut namer: Namer<'_>| {
         let values = ids.iter().map(|&id| namer.name(variable(id)));
         let sizes = sizes.iter().map(|size| namer.size(*size));
         let parameters = values.chain(sizes).collect();
-        NamedCode {
-            parameters,
-            code: namer.rename(&code),
-        }
+        NamedCode { parameters, code: namer.rename(&code) }
     };
     let wanted = parameters.iter();
-    let wanted: Vec<(Variable, String)> = wanted
-        .map(|(id, wanted)| (variable(*id), wanted.clone()))
-        .collect();
+    let wanted: Vec<(Variable, String)> =
+        wanted.map(|(id, wanted)| (variable(*id), wanted.clone())).collect();
     let short = SHORT.into_iter().chain(std::iter::repeat("more"));
-    let short: Vec<(Variable, String)> = ids
-        .iter()
-        .zip(short)
-        .map(|(&id, short)| (variable(id), short.to_owned()))
-        .collect();
+    let short: Vec<(Variable, String)> =
+        ids.iter().zip(short).map(|(&id, short)| (variable(id), short.to_owned())).collect();
     Body {
         named: named(Namer::new(&code, &wanted, &mentioned, &cx.hints)),
         plain: named(Namer::new(&code, &short, &mentioned, &cx.hints).plain()),
@@ -211,10 +177,7 @@ impl Statement {
         let expression = &self.code;
         for id in self.outputs.iter().flatten() {
             let hint = match cx.outputs.get(id) {
-                Some(name) => Hint {
-                    name: name.clone(),
-                    ..Hint::default()
-                },
+                Some(name) => Hint { name: name.clone(), ..Hint::default() },
                 None => Hint {
                     chains: is_device_tensor(*id, cx),
                     word: word::of_value(&cx.values[*id].name),
@@ -236,8 +199,8 @@ impl Statement {
     }
 }
 
-/// The statements with bindings of the sizes that are `wanted` where they are used, and those
-/// that no value has before they are needed.
+/// The statements with bindings of the sizes that are `wanted` where they are used, and those that no value
+/// has before they are needed.
 pub fn bind(
     statements: &[Statement],
     result: &Code,

@@ -4,8 +4,8 @@ use crate::diagnostics::Problem;
 use crate::model::Model;
 use crate::rust::Code;
 
-/// What any model may become, for each node and for each byte of its files, in parts of about
-/// 64 bytes. Nodes of real models take 30 on average.
+/// What any model may become, for each node and for each byte of its files, in parts of about 64 bytes. Nodes
+/// of real models take 30 on average.
 const BASE: usize = 500_000;
 const NODE: usize = 256;
 const BYTE: usize = 2;
@@ -24,10 +24,7 @@ impl Budget {
         let nodes = model.graph.body.count();
         let more = [nodes.saturating_mul(NODE), bytes.saturating_mul(BYTE)];
         let limit = more.into_iter().fold(BASE, usize::saturating_add);
-        Budget {
-            limit,
-            left: Some(limit),
-        }
+        Budget { limit, left: Some(limit) }
     }
 
     /// Whether nothing is left.
@@ -46,10 +43,7 @@ impl Budget {
 
     fn exceeded(&self) -> Problem {
         let limit = self.limit;
-        Problem::new(format!(
-            "the code of the model would have more than {limit} words with this node"
-        ))
-        .help(
+        Problem::new(format!("the code of the model would have more than {limit} words with this node")).help(
             "known values are written out where they are read; have large ones as initializers, and \
              compute nothing large from them",
         )

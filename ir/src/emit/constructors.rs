@@ -28,8 +28,8 @@ pub fn constructors(model: &Model, options: &Options) -> Code {
             }
         },
         _ => code! {
-            /// The model with the weights of other files of the same graph: the model's, then
-            /// those of its external data.
+            /// The model with the weights of other files of the same graph: the model's, then those of its
+            /// external data.
             ///
             /// # Errors
             ///

@@ -25,15 +25,13 @@ impl Emit<'_, '_> {
     /// The type of the items of a sequence.
     pub fn items(&self, input: usize) -> Result<&Type, Problem> {
         let ty = self.ty(input)?;
-        ty.item()
-            .ok_or_else(|| Problem::new(format!("input {input} is {ty}, which holds nothing")))
+        ty.item().ok_or_else(|| Problem::new(format!("input {input} is {ty}, which holds nothing")))
     }
 
     /// The type of the items of an output.
     pub fn output_items(&self, output: usize) -> Result<&Type, Problem> {
         let ty = self.output_type(output)?;
-        ty.item()
-            .ok_or_else(|| Problem::new(format!("output {output} is {ty}, which holds nothing")))
+        ty.item().ok_or_else(|| Problem::new(format!("output {output} is {ty}, which holds nothing")))
     }
 }
 
@@ -56,12 +54,7 @@ impl Source<'_, '_> {
     }
 
     /// The value as one of a type, which stands at a place if it is a tensor.
-    pub(super) fn value_as(
-        &mut self,
-        id: ValueId,
-        place: Place,
-        ty: &Type,
-    ) -> Result<Code, Problem> {
+    pub(super) fn value_as(&mut self, id: ValueId, place: Place, ty: &Type) -> Result<Code, Problem> {
         let values = self.cx.values;
         match (&values[id].ty, ty) {
             (Some(Type::Tensor(tensor)), Type::Tensor(wanted)) => {
@@ -79,10 +72,7 @@ impl Source<'_, '_> {
                 Ok(code!(Some(#value)))
             }
             (Some(from), to) => Ok(converted(self.whole(id), from, to)),
-            (None, _) => Err(Problem::new(format!(
-                "the value `{}` has no type",
-                values[id].name
-            ))),
+            (None, _) => Err(Problem::new(format!("the value `{}` has no type", values[id].name))),
         }
     }
 }
@@ -125,10 +115,7 @@ pub fn converted(value: Code, from: &Type, to: &Type) -> Code {
         }
         (Type::Nothing(_), _) => code!(unreachable!("what is empty has no items")),
         (Type::Tensor(tensor), Type::Unranked(_)) => {
-            let (element, rank) = (
-                host_element(tensor.dtype),
-                Literal::usize_unsuffixed(tensor.rank()),
-            );
+            let (element, rank) = (host_element(tensor.dtype), Literal::usize_unsuffixed(tensor.rank()));
             code!(host::to_host::<#element, _, _>(#value, #rank))
         }
         (Type::Sequence(from), Type::Sequence(to)) => {

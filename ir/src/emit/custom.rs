@@ -45,11 +45,7 @@ impl Functions {
             let path = written.unwrap_or_else(|| binding.function.parse().unwrap_or_default());
             (kind.clone(), Code::foreign(path))
         });
-        Functions {
-            paths: paths.collect(),
-            names,
-            ..Functions::default()
-        }
+        Functions { paths: paths.collect(), names, ..Functions::default() }
     }
 
     /// The constants that hold the functions under their types, where rustc reports those of another type.
@@ -106,10 +102,7 @@ impl Emit<'_, '_> {
         let mut sizes: Vec<Code> = sizes.collect();
         if host {
             let element = host_element(dtype);
-            return Expected {
-                ty: code!(Array<#element>),
-                value: code!(vec![#(#sizes),*]),
-            };
+            return Expected { ty: code!(Array<#element>), value: code!(vec![#(#sizes),*]) };
         }
         if sizes.is_empty() {
             sizes.push(code!(1));

@@ -60,10 +60,7 @@ impl Described<'_> {
 
     /// Of `forward`: what it takes and gives, and when it panics.
     pub fn forward(&self) -> Code {
-        let (inputs, outputs) = (
-            list(self.inputs, self.input),
-            list(self.outputs, self.output),
-        );
+        let (inputs, outputs) = (list(self.inputs, self.input), list(self.outputs, self.output));
         let mut lines = vec![match self.inputs {
             [] => format!("Runs the model: {outputs}."),
             _ => format!("Runs the model: {inputs} → {outputs}."),
@@ -76,10 +73,7 @@ impl Described<'_> {
             ]);
         }
         lines.extend(["".to_owned(), "# Panics".to_owned(), "".to_owned()]);
-        lines.push(format!(
-            "{} [`try_forward`](Self::try_forward) gives an error instead.",
-            self.failures()
-        ));
+        lines.push(format!("{} [`try_forward`](Self::try_forward) gives an error instead.", self.failures()));
         documentation(lines)
     }
 
@@ -123,10 +117,7 @@ impl Described<'_> {
             several if (2..=LISTED).contains(&several.len()) => fields(self.output, several),
             _ => "output".to_owned(),
         };
-        vec![
-            format!("let model = {loaded};"),
-            format!("let {output} = model.forward({input});"),
-        ]
+        vec![format!("let model = {loaded};"), format!("let {output} = model.forward({input});")]
     }
 }
 
@@ -177,16 +168,10 @@ fn counted(weights: usize, labels: &[String]) -> String {
         many => sentences.push(format!("Its weights are {} numbers.", thousands(many))),
     }
     if !labels.is_empty() {
-        let named: Vec<String> = labels
-            .iter()
-            .take(CLASSES)
-            .map(|label| span(label))
-            .collect();
+        let named: Vec<String> = labels.iter().take(CLASSES).map(|label| span(label)).collect();
         let more = if labels.len() > CLASSES { ", .." } else { "" };
         let (count, named) = (thousands(labels.len()), named.join(", "));
-        sentences.push(format!(
-            "`LABELS` has the names of {count} classes: {named}{more}."
-        ));
+        sentences.push(format!("`LABELS` has the names of {count} classes: {named}{more}."));
     }
     sentences.join(" ")
 }
@@ -203,8 +188,8 @@ fn thousands(number: usize) -> String {
     text
 }
 
-/// What the file says in its own words: text in a fence that none of its lines ends, so that nothing of it
-/// is an example that rustdoc runs.
+/// What the file says in its own words: text in a fence that none of its lines ends, so that nothing of it is
+/// an example that rustdoc runs.
 fn own(metadata: &Metadata) -> Vec<String> {
     let words = metadata.doc.trim();
     if words.is_empty() {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::rust::{Code, Part, Variable, code};
 
-/// Without `let x = y;`, and with `let x = f(y); z = x;` as `z = f(y);`, and `let x = f(y); rows.push(x);` as `rows.push(f(y));`,
-/// where nothing else uses `x`.
+/// Without `let x = y;`, and with `let x = f(y); z = x;` as `z = f(y);`, and `let x = f(y); rows.push(x);` as
+/// `rows.push(f(y));`, where nothing else uses `x`.
 pub fn shorten(code: &Code) -> Code {
     let code = without_copies(code);
     inside(&code, &code.counts())
@@ -53,9 +53,7 @@ fn copy(part: &Part) -> Option<(Variable, Variable)> {
 
 fn inside(code: &Code, count: &BTreeMap<Variable, usize>) -> Code {
     let parts = code.parts().iter();
-    let parts: Vec<Part> = parts
-        .map(|part| part.with_inside(&mut |code| inside(code, count)))
-        .collect();
+    let parts: Vec<Part> = parts.map(|part| part.with_inside(&mut |code| inside(code, count))).collect();
     let mut out = Vec::new();
     let mut rest = parts.as_slice();
     while let Some((first, after)) = rest.split_first() {
@@ -89,11 +87,7 @@ fn detour<'p>(
             target.as_value()?;
             (used.as_value()? == bound).then(|| (code!(#target = #value;), rest))
         }
-        [
-            rows @ Part::Value(..),
-            Part::Method("push", item),
-            rest @ ..,
-        ] => {
+        [rows @ Part::Value(..), Part::Method("push", item), rest @ ..] => {
             let rows = Code::from(rows.clone());
             (item.as_value()? == bound).then(|| (code!(#rows.push(#value)), rest))
         }

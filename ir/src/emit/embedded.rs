@@ -10,11 +10,11 @@ use crate::rust::{Code, code};
 
 /// Bytes from which on a file is assembled. Below, rustc takes `include_bytes!` alone in its stride.
 const ASSEMBLED: usize = 1 << 20;
-/// Bytes that one directive reads: the assembler's buffer doubles as it grows, and with one directive for a file of
-/// 430 MB rustc takes 460 MB more.
+/// Bytes that one directive reads: the assembler's buffer doubles as it grows, and with one directive for a
+/// file of 430 MB rustc takes 460 MB more.
 const CHUNK: usize = 16 << 20;
-/// The assembler maps a file for each directive, but where its length is a multiple of this, it reads all of the file
-/// into memory: such a file has one directive.
+/// The assembler maps a file for each directive, but where its length is a multiple of this, it reads all of
+/// the file into memory: such a file has one directive.
 const PAGE: usize = 4096;
 /// Words of a file that name its symbol.
 const SAMPLES: usize = 64;
@@ -22,9 +22,7 @@ const SAMPLES: usize = 64;
 /// `fn files()`: the bytes of the model's files, in the binary.
 pub fn embedded(files: &Files, folder: &Path) -> Code {
     let files = files.list().into_iter();
-    let all: Vec<Code> = files
-        .map(|(name, bytes)| file(&folder.join(name), &bytes))
-        .collect();
+    let all: Vec<Code> = files.map(|(name, bytes)| file(&folder.join(name), &bytes)).collect();
     let count = Literal::usize_unsuffixed(all.len());
     // Inside of a plain function the bytes cost the compiler least; in a constant, ten times more.
     code! {
@@ -46,8 +44,8 @@ fn file(path: &Path, bytes: &[u8]) -> Code {
     code!(embedded!(include_bytes!(#shown), #length, #symbol, #directives))
 }
 
-/// A symbol for the contents of a file, without reading all of them: files at one path of which the length and
-/// words all over them agree.
+/// A symbol for the contents of a file, without reading all of them: files at one path of which the length
+/// and words all over them agree.
 fn symbol(path: &str, bytes: &[u8]) -> String {
     let mut name = hash(EMPTY, path.as_bytes());
     name = hash(name, &bytes.len().to_le_bytes());
@@ -62,11 +60,7 @@ fn symbol(path: &str, bytes: &[u8]) -> String {
 /// What the assembler is told to read: `.incbin "path",start,length`.
 fn directives(path: &str, length: usize) -> String {
     let path = quoted(path);
-    let chunk = if length.is_multiple_of(PAGE) {
-        length
-    } else {
-        CHUNK
-    };
+    let chunk = if length.is_multiple_of(PAGE) { length } else { CHUNK };
     let starts = (0..length).step_by(chunk.max(1));
     let lines = starts.map(|start| {
         let count = length.saturating_sub(start).min(chunk);
@@ -80,9 +74,7 @@ fn quoted(path: &str) -> String {
     let mut text = "\"".to_owned();
     for byte in path.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => {
-                text.push(byte.into())
-            }
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => text.push(byte.into()),
             _ => text.push_str(&format!("\\{byte:03o}")),
         }
     }
@@ -97,22 +89,15 @@ mod tests {
     fn small_files_are_included_and_large_ones_assembled() {
         let text = |length| {
             let bytes = vec![7; length];
-            file(Path::new("/a b.onnx"), &bytes)
-                .into_tokens()
-                .to_string()
+            file(Path::new("/a b.onnx"), &bytes).into_tokens().to_string()
         };
         assert_eq!(text(5), r#"embedded ! (include_bytes ! ("/a b.onnx") , 5)"#);
         let large = text(ASSEMBLED + 1);
         assert!(
-            large.starts_with(
-                r#"embedded ! (include_bytes ! ("/a b.onnx") , 1048577 , "onnx_embed_"#
-            ),
+            large.starts_with(r#"embedded ! (include_bytes ! ("/a b.onnx") , 1048577 , "onnx_embed_"#),
             "{large}"
         );
-        assert!(
-            large.ends_with(r#" , ".incbin \"/a\\040b.onnx\",0,1048577")"#),
-            "{large}"
-        );
+        assert!(large.ends_with(r#" , ".incbin \"/a\\040b.onnx\",0,1048577")"#), "{large}");
     }
 
     #[test]
@@ -121,20 +106,13 @@ mod tests {
         let lines = directives("m", 2 * CHUNK + 1);
         assert_eq!(
             Vec::from_iter(lines.lines()),
-            [
-                ".incbin \"m\",0,16777216",
-                ".incbin \"m\",16777216,16777216",
-                ".incbin \"m\",33554432,1"
-            ]
+            [".incbin \"m\",0,16777216", ".incbin \"m\",16777216,16777216", ".incbin \"m\",33554432,1"]
         );
     }
 
     #[test]
     fn paths_have_no_meaning_to_the_assembler() {
-        assert_eq!(
-            quoted("C:\\a\"$x{é\n"),
-            "\"C\\072\\134a\\042\\044x\\173\\303\\251\\012\""
-        );
+        assert_eq!(quoted("C:\\a\"$x{é\n"), "\"C\\072\\134a\\042\\044x\\173\\303\\251\\012\"");
     }
 
     #[test]

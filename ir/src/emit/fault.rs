@@ -29,10 +29,7 @@ impl Emit<'_, '_> {
         let operator = shown(&self.node.kind);
         let node = shown(&self.site());
         let load = code!(Node::new(#node, #operator));
-        let field = self
-            .source
-            .layer
-            .field(&hint, code!(Node), load, Vec::new());
+        let field = self.source.layer.field(&hint, code!(Node), load, Vec::new());
         Code::field(&field)
     }
 }

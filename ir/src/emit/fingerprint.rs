@@ -75,8 +75,8 @@ pub enum Refusal {
 }
 
 impl<'g> Fingerprint<'g> {
-    /// That of files with these values. Weights that the code uses come first, by the names that it has
-    /// for them; whether one is fixed is known when the code is made.
+    /// That of files with these values. Weights that the code uses come first, by the names that it has for
+    /// them; whether one is fixed is known when the code is made.
     pub fn new(
         values: &'g Values,
         files: &Files,
@@ -103,11 +103,7 @@ impl<'g> Fingerprint<'g> {
                     end: part.start.saturating_add(part.bytes.len()),
                     gap: 0,
                 });
-                entries.push(Entry {
-                    name: name(id),
-                    weight,
-                    places: places.collect(),
-                });
+                entries.push(Entry { name: name(id), weight, places: places.collect() });
             }
         }
         let fixed = (0usize..).zip(&entries);
@@ -115,20 +111,13 @@ impl<'g> Fingerprint<'g> {
         let fixed = fixed.map(|(at, entry)| (at, value_hash(entry.weight)));
         let fixed = fixed.collect();
         let files = fill_gaps(&mut entries, &files.list());
-        Fingerprint {
-            files,
-            entries,
-            fixed,
-        }
+        Fingerprint { files, entries, fixed }
     }
 
     /// Whether a program takes these files: the model and those of external data.
     pub fn check(&self, files: &[Bytes]) -> Result<(), Refusal> {
         if files.len() != self.files.len() {
-            return Err(Refusal::Count {
-                expected: self.files.len(),
-                found: files.len(),
-            });
+            return Err(Refusal::Count { expected: self.files.len(), found: files.len() });
         }
         for (at, (file, bytes)) in self.files.iter().zip(files).enumerate() {
             self.check_file(at, file, bytes)?;
@@ -152,11 +141,7 @@ impl<'g> Fingerprint<'g> {
     fn check_file(&self, at: usize, file: &Whole, bytes: &Bytes) -> Result<(), Refusal> {
         let name = || file.name.to_string_lossy().into_owned();
         if bytes.len() != file.length {
-            return Err(Refusal::Length {
-                file: name(),
-                expected: file.length,
-                found: bytes.len(),
-            });
+            return Err(Refusal::Length { file: name(), expected: file.length, found: bytes.len() });
         }
         let places = self.entries.iter().flat_map(|entry| {
             let own = entry.places.iter().filter(|place| place.file == at);
@@ -167,20 +152,14 @@ impl<'g> Fingerprint<'g> {
         let mut seen = 0;
         for (entry, place) in places {
             if range_hash(bytes, seen, place.start) != place.gap {
-                return Err(Refusal::Differs {
-                    file: name(),
-                    before: Some(entry.name.clone()),
-                });
+                return Err(Refusal::Differs { file: name(), before: Some(entry.name.clone()) });
             }
             seen = place.end.max(seen);
         }
         if range_hash(bytes, seen, bytes.len()) == file.tail {
             Ok(())
         } else {
-            Err(Refusal::Differs {
-                file: name(),
-                before: None,
-            })
+            Err(Refusal::Differs { file: name(), before: None })
         }
     }
 }
@@ -197,10 +176,7 @@ impl Entry<'_> {
                 bytes: inside.map_or_else(Bytes::new, |bytes| bytes.slice(place.start..place.end)),
             }
         });
-        Weight {
-            parts: parts.collect(),
-            ..self.weight.clone()
-        }
+        Weight { parts: parts.collect(), ..self.weight.clone() }
     }
 }
 
@@ -250,30 +226,18 @@ pub(super) const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// The hash of what has this one, and these bytes behind it.
 pub(super) fn hash(before: u64, bytes: &[u8]) -> u64 {
-    bytes.iter().fold(before, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    bytes.iter().fold(before, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::Count { expected, found } => {
-                write!(
-                    f,
-                    "{found} files are given, the model was compiled from {expected}"
-                )
+                write!(f, "{found} files are given, the model was compiled from {expected}")
             }
-            Refusal::Length {
-                file,
-                expected,
-                found,
-            } => {
+            Refusal::Length { file, expected, found } => {
                 let file = shown(file);
-                write!(
-                    f,
-                    "`{file}` has {found} bytes, the model was compiled from {expected}"
-                )
+                write!(f, "`{file}` has {found} bytes, the model was compiled from {expected}")
             }
             Refusal::Differs { file, before } => {
                 write!(f, "`{}` differs from the compiled model ", shown(file))?;
@@ -284,17 +248,11 @@ impl fmt::Display for Refusal {
             }
             Refusal::Malformed(name) => {
                 let name = shown(name);
-                write!(
-                    f,
-                    "weight `{name}` does not have as many values as its shape says"
-                )
+                write!(f, "weight `{name}` does not have as many values as its shape says")
             }
             Refusal::Fixed(name) => {
                 let name = shown(name);
-                write!(
-                    f,
-                    "the code depends on the value of weight `{name}`, which differs"
-                )
+                write!(f, "the code depends on the value of weight `{name}`, which differs")
             }
         }
     }

@@ -63,26 +63,15 @@ const IMPORTS: &[(&[&str], &[&str])] = &[
     (&["__private", "ops", "window"], &["Window"]),
     (
         &["__private", "weights"],
-        &[
-            "Encoding",
-            "Entry",
-            "File",
-            "Fixed",
-            "Part",
-            "Table",
-            "WeightSource",
-            "Weights",
-        ],
+        &["Encoding", "Entry", "File", "Fixed", "Part", "Table", "WeightSource", "Weights"],
     ),
     (&["burn", "module"], &["Module", "Param"]),
     (&["burn", "tensor"], &["activation"]),
 ];
 
 /// What expansions and derive macros name without importing it.
-const PRELUDE: &[&str] = &[
-    "AsRef", "Clone", "Default", "Err", "From", "Into", "None", "Ok", "Option", "Result", "Self",
-    "Some",
-];
+const PRELUDE: &[&str] =
+    &["AsRef", "Clone", "Default", "Err", "From", "Into", "None", "Ok", "Option", "Result", "Self", "Some"];
 
 /// Every name with a meaning in expansions, which no struct may have.
 pub fn names<'a>() -> impl Iterator<Item = &'a str> {

@@ -17,21 +17,15 @@ const ARGUMENT: usize = 40;
 const NAME: usize = 6;
 
 /// With `let a = f(x); let b = a.g();` as `let b = f(x).g();`, and operators in one expression, where the
-/// line stays short and nothing is computed in another order. The hints of what is bound know then
-/// what it is made by.
+/// line stays short and nothing is computed in another order. The hints of what is bound know then what it is
+/// made by.
 pub fn nested(code: &Code, hints: &mut BTreeMap<Variable, Hint>) -> Code {
     walk(code, &code.counts(), hints)
 }
 
-fn walk(
-    code: &Code,
-    count: &BTreeMap<Variable, usize>,
-    hints: &mut BTreeMap<Variable, Hint>,
-) -> Code {
+fn walk(code: &Code, count: &BTreeMap<Variable, usize>, hints: &mut BTreeMap<Variable, Hint>) -> Code {
     let parts = code.parts().iter();
-    let parts: Vec<Part> = parts
-        .map(|part| part.with_inside(&mut |code| walk(code, count, hints)))
-        .collect();
+    let parts: Vec<Part> = parts.map(|part| part.with_inside(&mut |code| walk(code, count, hints))).collect();
     let mut out: Vec<Part> = Vec::new();
     let mut rest = parts.as_slice();
     while let Some((part, after)) = rest.split_first() {
@@ -116,12 +110,7 @@ impl<'c> Inner<'c> {
     fn new(bound: Variable, value: &'c Code) -> Option<Self> {
         let width = width(value, CHAIN)?;
         let plain = !value.any(&mut |part| !is_plain(part));
-        plain.then(|| Inner {
-            bound,
-            value,
-            loose: value.is_loose(),
-            width,
-        })
+        plain.then(|| Inner { bound, value, loose: value.is_loose(), width })
     }
 
     /// A statement with the value where it is used.
@@ -132,11 +121,7 @@ impl<'c> Inner<'c> {
                 if *first == self.bound && methods.iter().all(|part| matches!(part, Part::Method(..)))
         );
         let starts = matches!(self.value.parts(), [Part::Field(_) | Part::Value(..), ..]);
-        let most = if is_chain && starts && !self.loose {
-            CHAIN
-        } else {
-            WIDEST
-        };
+        let most = if is_chain && starts && !self.loose { CHAIN } else { WIDEST };
         let together = self.width + width(outer, most)?;
         if together > most + NAME {
             return None;
@@ -308,10 +293,7 @@ mod tests {
             code!(let #A = #X * 2.0; let #B = #A + #C; f(#B, #B)),
             code!(let #B = #X * 2.0 + #C; f(#B, #B)),
         );
-        check(
-            code!(let #A = self.mlp.forward(#B); #X + #A),
-            code!(#X + self.mlp.forward(#B)),
-        );
+        check(code!(let #A = self.mlp.forward(#B); #X + #A), code!(#X + self.mlp.forward(#B)));
         check(
             code!(let #A = #X + #C; let #B = #A + #X; let #C = #B + #X; #C),
             code!(let #B = #X + #C + #X; let #C = #B + #X; #C),

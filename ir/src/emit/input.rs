@@ -70,10 +70,7 @@ impl Emit<'_, '_> {
         let id = self.node.input(input);
         let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
         if let Some(Known::Ints(dims)) = self.known(input).cloned() {
-            let numbers: Vec<Code> = dims
-                .iter()
-                .map(|dim| self.source.cx.sizes.signed(dim))
-                .collect();
+            let numbers: Vec<Code> = dims.iter().map(|dim| self.source.cx.sizes.signed(dim)).collect();
             return Ok(code!(&[#(#numbers),*]));
         }
         let value = self.source.host_value(id)?;
@@ -169,9 +166,7 @@ impl Source<'_, '_> {
             return Ok(self.whole(id));
         };
         if tensor.dtype.kind() == Kind::String {
-            return Err(Problem::new(
-                "a tensor of type string cannot be on a device",
-            ));
+            return Err(Problem::new("a tensor of type string cannot be on a device"));
         }
         if self.loading {
             return self.loaded(id).map(whole);
@@ -208,10 +203,7 @@ impl Source<'_, '_> {
             Kind::Bool => code!(to_device_bool),
             Kind::Float => code!(to_device),
             Kind::String | Kind::Complex => {
-                return Err(Problem::new(format!(
-                    "a tensor of type {} cannot be on a device",
-                    tensor.dtype
-                )));
+                return Err(Problem::new(format!("a tensor of type {} cannot be on a device", tensor.dtype)));
             }
         };
         let element = super::host_element(tensor.dtype);
@@ -227,11 +219,7 @@ impl Source<'_, '_> {
         let load = self.constant(tensor, known);
         let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
         let name = &self.cx.values[id].name;
-        let hint = if name.chars().any(char::is_alphabetic) {
-            name.clone()
-        } else {
-            "constant".to_owned()
-        };
+        let hint = if name.chars().any(char::is_alphabetic) { name.clone() } else { "constant".to_owned() };
         let field = self.layer.constant(id, false, || (hint, ty, load));
         code!(#field.clone())
     }
@@ -243,9 +231,8 @@ impl Source<'_, '_> {
         let shape = self.cx.shape(&tensor.shape);
         let (call, elements) = match known {
             Known::Ints(dims) => {
-                let numbers = dims
-                    .iter()
-                    .map(|dim| Literal::i64_unsuffixed(dim.number().unwrap_or_default()));
+                let numbers =
+                    dims.iter().map(|dim| Literal::i64_unsuffixed(dim.number().unwrap_or_default()));
                 (code!(int), code!(#(#numbers),*))
             }
             Known::Bools(values) => (code!(boolean), code!(#(#values),*)),
@@ -303,18 +290,11 @@ impl Source<'_, '_> {
             return self.read(id, tensor);
         };
         let element = super::host_element(tensor.dtype);
-        let shape: Vec<Code> = tensor
-            .shape
-            .iter()
-            .map(|dim| self.cx.sizes.expression(dim))
-            .collect();
+        let shape: Vec<Code> = tensor.shape.iter().map(|dim| self.cx.sizes.expression(dim)).collect();
         let elements: Vec<Code> = match &known {
             Known::Ints(dims) => dims.iter().map(|dim| self.cx.sizes.signed(dim)).collect(),
             Known::Bools(values) => values.iter().map(|value| code!(#value)).collect(),
-            Known::Strings(values) => values
-                .iter()
-                .map(|value| code!(String::from(#value)))
-                .collect(),
+            Known::Strings(values) => values.iter().map(|value| code!(String::from(#value))).collect(),
             Known::Floats(values) => values
                 .iter()
                 .map(|value| match tensor.dtype {
@@ -328,11 +308,7 @@ impl Source<'_, '_> {
         };
         let symbolic = !known.is_concrete() && tensor.dtype != DType::I64;
         let typed = |value: &Code| {
-            if symbolic {
-                code!((#value) as #element)
-            } else {
-                value.clone()
-            }
+            if symbolic { code!((#value) as #element) } else { value.clone() }
         };
         let elements = elements.iter().map(typed);
         Ok(code!(Array::<#element>::new([#(#shape),*], vec![#(#elements),*])))
@@ -348,16 +324,12 @@ impl Source<'_, '_> {
 
     /// The device of the model, by reference.
     pub fn device(&mut self) -> Code {
-        if self.loading {
-            code!(weights.device())
-        } else {
-            code!(device)
-        }
+        if self.loading { code!(weights.device()) } else { code!(device) }
     }
 }
 
-/// The tensor with leading axes of size 1 up to `rank`. Burn's own way there takes a size of 0 for one
-/// that is to be copied.
+/// The tensor with leading axes of size 1 up to `rank`. Burn's own way there takes a size of 0 for one that
+/// is to be copied.
 pub fn lifted(tensor: Code, ty: &TensorType, rank: usize) -> Code {
     let to = Literal::usize_unsuffixed(rank);
     let filled = |dim: &Dim| dim.number().is_some_and(|size| size > 0);

@@ -32,10 +32,7 @@ impl Item {
         } else {
             self.name.clone()
         };
-        Item {
-            name,
-            ..self.clone()
-        }
+        Item { name, ..self.clone() }
     }
 
     /// The names of the structs of its inputs and outputs.

@@ -90,28 +90,19 @@ impl Default for Layer {
 impl Layer {
     /// The struct that users see, which has fields of its own; everything in it is of this module.
     pub fn root(path: Vec<String>) -> Self {
-        let mut layer = Layer {
-            path,
-            ..Layer::default()
-        };
+        let mut layer = Layer { path, ..Layer::default() };
         layer.taken.reserve("anchor");
         layer
     }
 
     /// The struct of a module.
     pub fn within(path: &[String]) -> Self {
-        Layer {
-            path: path.to_vec(),
-            ..Layer::default()
-        }
+        Layer { path: path.to_vec(), ..Layer::default() }
     }
 
     /// The struct of a stretch of a graph that knows no modules.
     pub fn plain() -> Self {
-        Layer {
-            plain: true,
-            ..Layer::default()
-        }
+        Layer { plain: true, ..Layer::default() }
     }
 
     /// Whether the struct stands for just this module.
@@ -131,10 +122,7 @@ impl Layer {
         let Some(at) = starts.filter(|_| !self.path.is_empty()) else {
             return name.to_owned();
         };
-        let rest = parts
-            .get(at + self.path.len()..)
-            .unwrap_or_default()
-            .join(".");
+        let rest = parts.get(at + self.path.len()..).unwrap_or_default().join(".");
         // A number alone is no name: `0` of `features` is `features0`.
         let word = self.path.iter().rev().find(|part| !is_number(part));
         match word.filter(|_| rest.starts_with(|first: char| first.is_ascii_digit())) {
@@ -168,25 +156,16 @@ impl Layer {
         fields.collect()
     }
 
-    /// Adds a field named after `hint`, unless there is one already that is loaded alike, and returns
-    /// its name.
-    pub fn field(
-        &mut self,
-        hint: &str,
-        ty: Code,
-        load: Code,
-        parameters: Vec<(String, ValueId)>,
-    ) -> String {
+    /// Adds a field named after `hint`, unless there is one already that is loaded alike, and returns its
+    /// name.
+    pub fn field(&mut self, hint: &str, ty: Code, load: Code, parameters: Vec<(String, ValueId)>) -> String {
         let key = (ty, load);
         if let Some(name) = self.loaded.get(&key) {
             return name.clone();
         }
         let (ty, load) = key.clone();
-        let wanted = if self.plain {
-            name::snake(kind(&ty))
-        } else {
-            name::snake(&self.relative(name::plain(hint)))
-        };
+        let wanted =
+            if self.plain { name::snake(kind(&ty)) } else { name::snake(&self.relative(name::plain(hint))) };
         let name = self.taken.name(&wanted);
         self.loaded.insert(key, name.clone());
         let is_placed = match words(&ty).as_slice() {
@@ -194,13 +173,7 @@ impl Layer {
             ["layers", layer] => PLACED.contains(layer),
             _ => false,
         };
-        self.fields.push(Field {
-            name: name.clone(),
-            is_placed,
-            ty,
-            load,
-            parameters,
-        });
+        self.fields.push(Field { name: name.clone(), is_placed, ty, load, parameters });
         name
     }
 

@@ -6,19 +6,11 @@ use crate::rust::{Code, code};
 /// A float as a literal that the compiler reads back to the same number.
 pub fn float_literal(value: f64, dtype: DType) -> Code {
     let double = dtype == DType::F64;
-    let value = if double {
-        value
-    } else {
-        f64::from(value as f32)
-    };
+    let value = if double { value } else { f64::from(value as f32) };
     if value.is_finite() {
         let magnitude = magnitude(value, double);
         let magnitude = Code::number(&magnitude);
-        return if value.is_sign_negative() {
-            code!(-#magnitude)
-        } else {
-            magnitude
-        };
+        return if value.is_sign_negative() { code!(-#magnitude) } else { magnitude };
     }
     let ty = if double { code!(f64) } else { code!(f32) };
     if value.is_nan() {
@@ -41,11 +33,7 @@ pub fn double(value: f64) -> Code {
 
 /// The shortest text; very small and very large numbers with an exponent.
 fn magnitude(value: f64, double: bool) -> String {
-    if double {
-        format!("{:?}", value.abs())
-    } else {
-        format!("{:?}", (value as f32).abs())
-    }
+    if double { format!("{:?}", value.abs()) } else { format!("{:?}", (value as f32).abs()) }
 }
 
 #[cfg(test)]
@@ -81,14 +69,7 @@ mod tests {
 
     #[test]
     fn a_literal_is_the_number() {
-        for value in [
-            1e-45f32,
-            1.1754944e-38,
-            0.3,
-            123456790.0,
-            1e16,
-            3.4028235e38,
-        ] {
+        for value in [1e-45f32, 1.1754944e-38, 0.3, 123456790.0, 1e16, 3.4028235e38] {
             let text = float_literal(value.into(), DType::F32).tokens().to_string();
             assert_eq!(text.parse(), Ok(value));
         }

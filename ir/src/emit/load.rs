@@ -12,8 +12,7 @@ use crate::graph::{Block, Graph, Node, ValueId, Values};
 use crate::rust::{Code, Variable, code};
 use crate::types::{Place, TensorType, Type};
 
-/// An expression of more operators than this is bound to a variable: rustc follows expressions by
-/// recursion.
+/// An expression of more operators than this is bound to a variable: rustc follows expressions by recursion.
 const LARGEST: usize = 24;
 /// A known constant of more elements is written once in a constructor.
 const SHORT: usize = 64;
@@ -36,14 +35,10 @@ struct Binding {
     expression: Code,
 }
 
-/// What constructors bind to variables: what is read more than once, and parts of expressions that
-/// would grow too large.
+/// What constructors bind to variables: what is read more than once, and parts of expressions that would grow
+/// too large.
 pub fn bound(graph: &Graph) -> BTreeSet<ValueId> {
-    let mut reads = Reads {
-        values: &graph.values,
-        counts: BTreeMap::new(),
-        order: Vec::new(),
-    };
+    let mut reads = Reads { values: &graph.values, counts: BTreeMap::new(), order: Vec::new() };
     reads.block(&graph.body);
     let counts = reads.counts.iter().filter(|(_, count)| **count > 1);
     let mut bound: BTreeSet<ValueId> = counts.map(|(id, _)| *id).collect();
@@ -102,9 +97,7 @@ impl Reads<'_> {
 /// The inputs of the node that computes a value which are computed too, or long to write.
 fn made_from(values: &Values, id: ValueId) -> impl Iterator<Item = ValueId> {
     let node: Option<&Node> = values[id].maker.as_deref();
-    let inputs = node
-        .into_iter()
-        .flat_map(|node| node.inputs.iter().flatten());
+    let inputs = node.into_iter().flat_map(|node| node.inputs.iter().flatten());
     inputs.copied().filter(|&id| {
         let value = &values[id];
         let known = value.known.peek().is_some_and(|known| known.len() > SHORT);
@@ -142,10 +135,7 @@ impl Source<'_, '_> {
         let name = self.cx.stored_name(id);
         let maker = self.cx.values[id].maker.as_deref();
         let divided = maker.is_some_and(|node| &*node.kind == "Div");
-        let hint = Hint {
-            name: scale(&name).filter(|_| divided).unwrap_or(name),
-            ..Hint::default()
-        };
+        let hint = Hint { name: scale(&name).filter(|_| divided).unwrap_or(name), ..Hint::default() };
         let name = variable(id);
         self.cx.hints.insert(name, hint);
         code!(#name)
@@ -154,11 +144,8 @@ impl Source<'_, '_> {
 
 /// What a weight of a normalization is called once it is divided: `norm.scale` for `norm.weight`.
 fn scale(name: &str) -> Option<String> {
-    let stem = ["weight", "gamma"]
-        .iter()
-        .find_map(|end| name.strip_suffix(end))?;
-    stem.ends_with(['.', '/', '_'])
-        .then(|| format!("{stem}scale"))
+    let stem = ["weight", "gamma"].iter().find_map(|end| name.strip_suffix(end))?;
+    stem.ends_with(['.', '/', '_']).then(|| format!("{stem}scale"))
 }
 
 impl Bindings {
@@ -186,10 +173,7 @@ impl Bindings {
         if self.list.len() <= LONGEST {
             return self.list.iter().map(Binding::statement).collect();
         }
-        let types = self
-            .list
-            .iter()
-            .map(|binding| (binding.variable(), &binding.ty));
+        let types = self.list.iter().map(|binding| (binding.variable(), &binding.ty));
         let types: BTreeMap<Variable, &Code> = types.collect();
         let mut later: BTreeSet<Variable> = fields.variables().into_iter().collect();
         let mut parts = Vec::new();
@@ -243,9 +227,7 @@ fn function(
     });
     let wanted: Vec<(Variable, String)> = wanted.collect();
     let mut namer = Namer::new(&body, &wanted, &[], hints);
-    let names = parameters
-        .iter()
-        .map(|variable| format_ident!("{}", namer.name(*variable)));
+    let names = parameters.iter().map(|variable| format_ident!("{}", namer.name(*variable)));
     let parameters = names.zip(&types).map(|(name, ty)| code!(#name: #ty));
     let parameters: Vec<Code> = parameters.collect();
     let (call, body) = (format_ident!("{CALL}"), namer.rename(&body));
@@ -279,10 +261,7 @@ impl Layer {
         let bound = self.bindings.list.iter().map(Binding::variable);
         let hints = bound.map(|variable| {
             let hint = hints.get(&variable).map(|hint| self.relative(&hint.name));
-            let hint = Hint {
-                name: name::snake(&hint.unwrap_or_default()),
-                ..Hint::default()
-            };
+            let hint = Hint { name: name::snake(&hint.unwrap_or_default()), ..Hint::default() };
             (variable, hint)
         });
         let hints = hints.collect();

@@ -13,8 +13,8 @@ use super::item::Item;
 use super::signature::{self, Port};
 use super::waiting::waiting;
 use super::{
-    Context, Layer, Source, constructors, embedded, imports, parameters, run, said, split, tied,
-    trace, tree, weights,
+    Context, Layer, Source, constructors, embedded, imports, parameters, run, said, split, tied, trace, tree,
+    weights,
 };
 use crate::diagnostics::Diagnostics;
 use crate::graph::ValueId;
@@ -24,12 +24,7 @@ use crate::rust::{Code, Part, code};
 use crate::types::Type;
 
 /// The module and the `use` of its items.
-pub fn module(
-    model: &Model,
-    item: &Item,
-    options: &Options,
-    diagnostics: &mut Diagnostics,
-) -> Code {
+pub fn module(model: &Model, item: &Item, options: &Options, diagnostics: &mut Diagnostics) -> Code {
     let mut problems = Diagnostics::default();
     if let Some(code) = written(model, item, options, true, &mut problems) {
         diagnostics.extend(problems);
@@ -62,26 +57,11 @@ fn written(
     taken.for_each(|name| cx.structs.reserve(name));
     let mut nodes = tree::group(&body.nodes);
     tied::assign(&mut nodes, &model.graph, &mut root, alike, &mut cx);
-    let mut source = Source {
-        layer: &mut root,
-        cx: &mut cx,
-        loading: false,
-    };
+    let mut source = Source { layer: &mut root, cx: &mut cx, loading: false };
     let statements = split::split(nodes, &body.inputs, &body.outputs, &mut source, diagnostics);
-    let described = Described {
-        item,
-        input: &takes,
-        output: &returns,
-        inputs: &inputs,
-        outputs: &outputs,
-    };
-    let Forward {
-        body: forward,
-        waiting,
-        waits,
-        result,
-    } = forward(&statements, &described, &mut root, &mut cx, diagnostics)
-        .limited(options.memory_limit);
+    let described = Described { item, input: &takes, output: &returns, inputs: &inputs, outputs: &outputs };
+    let Forward { body: forward, waiting, waits, result } =
+        forward(&statements, &described, &mut root, &mut cx, diagnostics).limited(options.memory_limit);
     let name = Code::foreign(item.name.to_token_stream());
     let runtime = Code::foreign(item.runtime.clone());
     let structures = signature::structures(&described);
@@ -89,10 +69,7 @@ fn written(
     let attributes = Code::foreign(item.attributes.clone());
     let fields = root.declarations();
     let (anchor, anchored) = if root.placed().is_none() {
-        (
-            code!(anchor: Anchor,),
-            code!(anchor: Anchor::new(weights.device()),),
-        )
+        (code!(anchor: Anchor,), code!(anchor: Anchor::new(weights.device()),))
     } else {
         Default::default()
     };
@@ -255,13 +232,7 @@ fn forward(
     cx: &mut Context<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Forward {
-    let Described {
-        input,
-        output,
-        inputs,
-        outputs,
-        ..
-    } = *described;
+    let Described { input, output, inputs, outputs, .. } = *described;
     let results: Vec<Code> = match split::results(outputs, root, cx) {
         Ok(results) => results,
         Err(problem) => {
@@ -272,16 +243,14 @@ fn forward(
     let (result, ty) = match (outputs, results.as_slice()) {
         ([only], [result]) => (result.clone(), only.rust.clone()),
         _ => {
-            let fields = outputs.iter().zip(&results).map(|(port, result)| {
-                Code::from(Part::Entry(port.ident.to_string().into(), result.clone()))
-            });
+            let fields = outputs
+                .iter()
+                .zip(&results)
+                .map(|(port, result)| Code::from(Part::Entry(port.ident.to_string().into(), result.clone())));
             (code!(#output { #(#fields),* }), code!(#output))
         }
     };
-    let named: Vec<_> = inputs
-        .iter()
-        .map(|port| (port.id, port.ident.to_string()))
-        .collect();
+    let named: Vec<_> = inputs.iter().map(|port| (port.id, port.ident.to_string())).collect();
     // One alone is what the last expression gives.
     if let [_, _, ..] = outputs {
         let names = outputs.iter().map(|port| (port.id, port.ident.to_string()));
@@ -305,12 +274,7 @@ fn forward(
             code!(self.forward(#passed))
         }
     };
-    Forward {
-        body: code!(#entry #device #code),
-        waiting,
-        waits,
-        result: ty,
-    }
+    Forward { body: code!(#entry #device #code), waiting, waits, result: ty }
 }
 
 /// The device of the model, which its first tensor is on.

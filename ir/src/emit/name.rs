@@ -7,11 +7,11 @@ use unicode_normalization::UnicodeNormalization;
 
 /// Words that no variable, field or function may be called.
 const KEYWORDS: &[&str] = &[
-    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
-    "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl",
-    "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref",
-    "return", "self", "static", "struct", "super", "trait", "true", "try", "type", "typeof",
-    "union", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
+    "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop",
+    "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static",
+    "struct", "super", "trait", "true", "try", "type", "typeof", "union", "unsafe", "unsized", "use",
+    "virtual", "where", "while", "yield",
 ];
 
 /// Names in code are no longer than this.
@@ -49,11 +49,7 @@ pub fn snake(name: &str) -> String {
 
 /// Letters as the compiler compares them, in normal form C.
 fn composed(name: &str) -> String {
-    if name.is_ascii() {
-        name.to_owned()
-    } else {
-        name.nfc().collect()
-    }
+    if name.is_ascii() { name.to_owned() } else { name.nfc().collect() }
 }
 
 /// A type's name: `encoder_layer` gives `EncoderLayer`.
@@ -65,11 +61,7 @@ pub fn camel(name: &str) -> String {
         camel.extend(letters.next().into_iter().flat_map(char::to_uppercase));
         camel.extend(letters);
     }
-    if camel.is_empty() {
-        "Unnamed".to_owned()
-    } else {
-        composed(&camel)
-    }
+    if camel.is_empty() { "Unnamed".to_owned() } else { composed(&camel) }
 }
 
 /// Names, no two of which are equal.
@@ -117,9 +109,7 @@ pub fn plain(name: &str) -> &str {
         return name;
     };
     match node.rsplit_once('_') {
-        Some((kind, number)) if !kind.is_empty() && number.chars().all(|c| c.is_ascii_digit()) => {
-            kind
-        }
+        Some((kind, number)) if !kind.is_empty() && number.chars().all(|c| c.is_ascii_digit()) => kind,
         _ => node,
     }
 }
@@ -131,12 +121,10 @@ pub fn operator(kind: &str) -> &str {
 
 /// Whether Rust takes a letter behind `before` in a name, which is whether its tokenizer does.
 fn is_identifier(before: &str, letter: char) -> bool {
-    format!("{before}{letter}")
-        .parse::<TokenStream>()
-        .is_ok_and(|tokens| {
-            let mut tokens = tokens.into_iter();
-            matches!(tokens.next(), Some(TokenTree::Ident(_))) && tokens.next().is_none()
-        })
+    format!("{before}{letter}").parse::<TokenStream>().is_ok_and(|tokens| {
+        let mut tokens = tokens.into_iter();
+        matches!(tokens.next(), Some(TokenTree::Ident(_))) && tokens.next().is_none()
+    })
 }
 
 #[cfg(test)]

@@ -49,12 +49,7 @@ impl Emit<'_, '_> {
         if tree::is_long(&block.nodes) {
             let mut path = node.origin.clone();
             path.push(name.to_owned());
-            items = vec![Item::Group(Group {
-                path,
-                numbered: false,
-                items,
-                owned: BTreeSet::new(),
-            })];
+            items = vec![Item::Group(Group { path, numbered: false, items, owned: BTreeSet::new() })];
         }
         let source = &mut self.source;
         let mut problems = Diagnostics::default();
@@ -72,22 +67,14 @@ impl Emit<'_, '_> {
         let own: BTreeSet<Symbol> = names.filter(is_own).cloned().collect();
         let is_own = |symbol: &Symbol| own.contains(symbol);
         let result = results.iter().cloned().collect();
-        let (statements, unbound) =
-            body::bind(&statements, &result, &block.inputs, is_own, source.cx);
+        let (statements, unbound) = body::bind(&statements, &result, &block.inputs, is_own, source.cx);
         source.cx.report_unbound(unbound);
-        Ok(Inside {
-            statements,
-            results,
-        })
+        Ok(Inside { statements, results })
     }
 
     /// Where a value of the node or of its blocks lives.
     pub fn place(&self, id: ValueId) -> Place {
-        if self.source.cx.lives_on_host(id) {
-            Place::Host
-        } else {
-            Place::Device
-        }
+        if self.source.cx.lives_on_host(id) { Place::Host } else { Place::Device }
     }
 
     /// Where an output of the node lives.
@@ -169,10 +156,7 @@ impl Emit<'_, '_> {
         let values = u32::try_from(cx.values.len()).unwrap_or(u32::MAX);
         let name = Variable(values.saturating_add(cx.temporaries));
         cx.temporaries = cx.temporaries.saturating_add(1);
-        let hint = Hint {
-            name: hint.to_owned(),
-            ..Hint::default()
-        };
+        let hint = Hint { name: hint.to_owned(), ..Hint::default() };
         cx.hints.insert(name, hint);
         name
     }

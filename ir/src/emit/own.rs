@@ -33,9 +33,7 @@ impl Owner {
 
     fn part(&mut self, part: &Part) -> Part {
         match part {
-            Part::Value(variable, access) => {
-                Part::Value(*variable, self.access(*variable, *access))
-            }
+            Part::Value(variable, access) => Part::Value(*variable, self.access(*variable, *access)),
             Part::Let(pattern, value) => Part::Let(pattern.clone(), self.walk(value)),
             Part::Assign(target, value) => {
                 let value = self.walk(value);
@@ -96,10 +94,7 @@ mod tests {
     use crate::rust::code;
 
     fn check(code: Code, expected: Code) {
-        assert_eq!(
-            owned(&code).tokens().to_string(),
-            expected.tokens().to_string()
-        );
+        assert_eq!(owned(&code).tokens().to_string(), expected.tokens().to_string());
     }
 
     const X: Variable = Variable(1);
@@ -122,10 +117,7 @@ mod tests {
 
     #[test]
     fn a_later_look_keeps_the_value() {
-        check(
-            code!(#X.reshape([#X.dims()[0]])),
-            code!(#X.clone().reshape([#X.dims()[0]])),
-        );
+        check(code!(#X.reshape([#X.dims()[0]])), code!(#X.clone().reshape([#X.dims()[0]])));
     }
 
     #[test]

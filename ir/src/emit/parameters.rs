@@ -20,11 +20,7 @@ fn sort(block: &Block, statistics: &mut BTreeSet<ValueId>, others: &mut BTreeSet
     for node in &block.nodes {
         for (at, input) in node.inputs.iter().enumerate() {
             let statistic = &*node.kind == "BatchNormalization" && at >= 3;
-            if statistic {
-                statistics.extend(input)
-            } else {
-                others.extend(input)
-            }
+            if statistic { statistics.extend(input) } else { others.extend(input) }
         }
         let blocks = node.blocks.iter();
         blocks.for_each(|(_, inner)| sort(inner, statistics, others));
@@ -48,18 +44,13 @@ pub fn table(root: &Layer, cx: &mut Context<'_>) -> Code {
 
 /// How many numbers the weights that the program loads are.
 pub fn count(cx: &Context<'_>) -> usize {
-    let weights = cx
-        .weights
-        .keys()
-        .filter_map(|id| cx.values[*id].weight.as_ref());
+    let weights = cx.weights.keys().filter_map(|id| cx.values[*id].weight.as_ref());
     let weights = weights.filter(|weight| is_weight(weight.dtype, &weight.sizes));
-    weights
-        .map(|weight| weight.sizes.iter().product::<usize>())
-        .sum()
+    weights.map(|weight| weight.sizes.iter().product::<usize>()).sum()
 }
 
-/// What the documentation of `PARAMETERS` says where constructors compute layers from parameters of
-/// the file, as from those of a normalization behind a convolution.
+/// What the documentation of `PARAMETERS` says where constructors compute layers from parameters of the file,
+/// as from those of a normalization behind a convolution.
 pub fn note(root: &Layer, cx: &Context<'_>) -> Option<Code> {
     let listed: BTreeSet<ValueId> = root.parameters().into_iter().map(|(_, id)| id).collect();
     let mut loaded = cx.weights.keys();
@@ -67,20 +58,13 @@ pub fn note(root: &Layer, cx: &Context<'_>) -> Option<Code> {
     computed.then(|| code!(#[doc = " Weights computed on loading are not listed."]))
 }
 
-/// Whether a constructor loads a weight again that stands more than once in the graph: parts that
-/// were taken for the same are not.
+/// Whether a constructor loads a weight again that stands more than once in the graph: parts that were taken
+/// for the same are not.
 pub fn are_loaded_again(root: &Code, cx: &Context<'_>) -> bool {
-    let made = cx
-        .values
-        .iter()
-        .filter_map(|(_, value)| value.maker.as_ref());
-    let inside: BTreeSet<ValueId> = made
-        .flat_map(|node| node.inputs.iter().flatten().copied())
-        .collect();
+    let made = cx.values.iter().filter_map(|(_, value)| value.maker.as_ref());
+    let inside: BTreeSet<ValueId> = made.flat_map(|node| node.inputs.iter().flatten().copied()).collect();
     let shared = cx.shared.difference(&inside);
-    let names = shared
-        .filter_map(|id| cx.weights.get(id))
-        .map(String::as_str);
+    let names = shared.filter_map(|id| cx.weights.get(id)).map(String::as_str);
     let names: BTreeSet<&str> = names.collect();
     let mut seen = BTreeSet::new();
     let mut is_again = |part: &Part| match part {

@@ -5,15 +5,9 @@ use proc_macro2::{Ident, Literal};
 use super::signature::Port;
 use crate::rust::{Code, code};
 
-/// `start`, and `run_async` where the model waits on its way; `device` is the device of the model, `structure` the
-/// struct of several inputs.
-pub fn functions(
-    inputs: &[Port],
-    outputs: &[Port],
-    structure: &Ident,
-    device: &Code,
-    waits: bool,
-) -> Code {
+/// `start`, and `run_async` where the model waits on its way; `device` is the device of the model,
+/// `structure` the struct of several inputs.
+pub fn functions(inputs: &[Port], outputs: &[Port], structure: &Ident, device: &Code, waits: bool) -> Code {
     let input = input(inputs, structure);
     let device = (!inputs.is_empty()).then(|| code!(let device = #device;));
     let [name, mutable, borrow] = match inputs {
@@ -57,9 +51,7 @@ fn input(inputs: &[Port], structure: &Ident) -> Code {
         [only] => only.clone(),
         _ => {
             let idents = inputs.iter().map(|port| &port.ident);
-            let fields = idents
-                .zip(&taken)
-                .map(|(ident, value)| code!(#ident: #value));
+            let fields = idents.zip(&taken).map(|(ident, value)| code!(#ident: #value));
             code!(#structure { #(#fields),* })
         }
     }

@@ -38,8 +38,7 @@ fn is_item(part: Option<&Part>) -> bool {
 fn replaced(code: &Code, plain: &BTreeSet<Variable>) -> Code {
     let mut out: Vec<Part> = Vec::new();
     for part in code.parts() {
-        let is_plain =
-            matches!(out.last(), Some(Part::Value(variable, _)) if plain.contains(variable));
+        let is_plain = matches!(out.last(), Some(Part::Value(variable, _)) if plain.contains(variable));
         if !(is_plain && is_item(Some(part))) {
             out.push(part.with_inside(&mut |code| replaced(code, plain)));
         }

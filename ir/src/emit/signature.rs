@@ -41,11 +41,7 @@ impl Port {
     /// Its type, as the signature spells it.
     pub fn spelled(&self) -> String {
         let scalar = self.ty.as_tensor().is_some_and(|tensor| tensor.rank() == 0);
-        let note = if scalar && !self.scalar {
-            " as a tensor of one element"
-        } else {
-            ""
-        };
+        let note = if scalar && !self.scalar { " as a tensor of one element" } else { "" };
         format!("{}{note}", plain(&self.ty.to_string()))
     }
 
@@ -88,26 +84,16 @@ const LOCAL: [&str; 2] = ["device", "entry"];
 /// The inputs, which may live on the host.
 pub fn inputs(ids: &[ValueId], cx: &Context<'_>) -> Vec<Port> {
     let place = |id: ValueId| {
-        if cx.lives_on_host(id) {
-            Place::Host
-        } else {
-            Place::Device
-        }
+        if cx.lives_on_host(id) { Place::Host } else { Place::Device }
     };
-    let named = ids
-        .iter()
-        .map(|&id| (id, cx.values[id].name.clone(), place(id)));
+    let named = ids.iter().map(|&id| (id, cx.values[id].name.clone(), place(id)));
     ports(named, &LOCAL, cx)
 }
 
 /// The outputs, on the device but for strings.
 pub fn outputs(ids: &[ValueId], names: &[String], cx: &Context<'_>) -> Vec<Port> {
     let named = ids.iter().zip(names);
-    ports(
-        named.map(|(&id, name)| (id, name.clone(), Place::Device)),
-        &[],
-        cx,
-    )
+    ports(named.map(|(&id, name)| (id, name.clone(), Place::Device)), &[], cx)
 }
 
 /// The structs of inputs and outputs, where `forward` takes or returns several values.
@@ -179,9 +165,9 @@ fn ports(
             continue;
         };
         let scalar = match &ty {
-            Type::Tensor(tensor) if tensor.rank() == 0 => (place == Place::Host
-                || tensor.dtype == DType::String)
-                .then(|| host_element(tensor.dtype)),
+            Type::Tensor(tensor) if tensor.rank() == 0 => {
+                (place == Place::Host || tensor.dtype == DType::String).then(|| host_element(tensor.dtype))
+            }
             _ => None,
         };
         ports.push(Port {

@@ -40,9 +40,7 @@ impl Sizes {
     pub fn index(&mut self, is_taken: &impl Fn(&str) -> bool) -> Code {
         loop {
             // What is behind the letter distinguishes sizes and is no part of the variable's name.
-            let marks = format!("{:b}", self.made)
-                .replace('0', "'")
-                .replace('1', "\"");
+            let marks = format!("{:b}", self.made).replace('0', "'").replace('1', "\"");
             let name = match self.made {
                 0 => "i".to_owned(),
                 _ => format!("i{marks}"),
@@ -115,15 +113,11 @@ impl Sizes {
             Atom::Min(a, b) => self.integer(a).call("min", self.integer(b), Width::I64),
             Atom::Max(a, b) => self.integer(a).call("max", self.integer(b), Width::I64),
         });
-        first
-            .into_iter()
-            .chain(atoms)
-            .reduce(Number::mul)
-            .unwrap_or(Number::Literal(1))
+        first.into_iter().chain(atoms).reduce(Number::mul).unwrap_or(Number::Literal(1))
     }
 
-    /// A sum that is a size in `usize`, where its terms are sizes too. Those that are added stand first, so that it stays a
-    /// size on the way.
+    /// A sum that is a size in `usize`, where its terms are sizes too. Those that are added stand first, so
+    /// that it stays a size on the way.
     fn unsigned(&mut self, dim: &Dim) -> Option<Number> {
         let mut sum = None;
         for (atoms, factor) in terms(dim) {
@@ -153,12 +147,10 @@ impl Sizes {
                 }
             }
             Atom::Min(a, b) if a.is_size() && b.is_size() => {
-                self.unsigned(a)?
-                    .call("min", self.unsigned(b)?, Width::Usize)
+                self.unsigned(a)?.call("min", self.unsigned(b)?, Width::Usize)
             }
             Atom::Max(a, b) if a.is_size() && b.is_size() => {
-                self.unsigned(a)?
-                    .call("max", self.unsigned(b)?, Width::Usize)
+                self.unsigned(a)?.call("max", self.unsigned(b)?, Width::Usize)
             }
             Atom::Max(a, b)
                 if b.is(0)
@@ -169,8 +161,7 @@ impl Sizes {
             }
             atom => {
                 let dim = Dim::of(atom.clone());
-                dim.is_size()
-                    .then(|| self.integer(&dim).cast(Width::Usize))?
+                dim.is_size().then(|| self.integer(&dim).cast(Width::Usize))?
             }
         })
     }
@@ -178,10 +169,8 @@ impl Sizes {
 
 /// The terms of a sum, those that are added first.
 fn terms(dim: &Dim) -> Vec<(Vec<Atom>, i64)> {
-    let mut terms: Vec<(Vec<Atom>, i64)> = dim
-        .terms()
-        .map(|(atoms, factor)| (atoms.to_vec(), factor))
-        .collect();
+    let mut terms: Vec<(Vec<Atom>, i64)> =
+        dim.terms().map(|(atoms, factor)| (atoms.to_vec(), factor)).collect();
     terms.reverse();
     terms.sort_by_key(|(_, factor)| *factor < 0);
     terms
@@ -286,10 +275,7 @@ mod tests {
         let short = Dim::from(3).sub(&Dim::named("n")).unwrap();
         check(short.larger(&0.into()), "3usize . saturating_sub (__s0)");
         let bounded = less.smaller(&5.into()).unwrap().larger(&0.into());
-        check(
-            bounded,
-            "(((__s0 as i64) - 3) . min (5) . max (0) as usize)",
-        );
+        check(bounded, "(((__s0 as i64) - 3) . min (5) . max (0) as usize)");
         check(Dim::named("n").smaller(&5.into()), "__s0 . min (5)");
     }
 
@@ -303,23 +289,10 @@ mod tests {
         let less = n.sub(&5.into()).unwrap();
         signed(n.neg(), "- (__s0 as i64)");
         signed(less.larger(&(-1).into()), "((__s0 as i64) - 5) . max (- 1)");
-        signed(
-            less.div(&7.into()),
-            "((__s0 as i64) + 2) . div_euclid (7) - 1",
-        );
-        signed(
-            Dim::from(-10).div(&m),
-            "(- 10i64) . checked_div_euclid (__s0 as i64) . unwrap_or (0)",
-        );
-        let negated = m
-            .neg()
-            .unwrap()
-            .add(&n)
-            .and_then(|rest| rest.div(&2.into()));
-        check(
-            negated,
-            "(((__s0 as i64) - (__s1 as i64)) . div_euclid (2) as usize)",
-        );
+        signed(less.div(&7.into()), "((__s0 as i64) + 2) . div_euclid (7) - 1");
+        signed(Dim::from(-10).div(&m), "(- 10i64) . checked_div_euclid (__s0 as i64) . unwrap_or (0)");
+        let negated = m.neg().unwrap().add(&n).and_then(|rest| rest.div(&2.into()));
+        check(negated, "(((__s0 as i64) - (__s1 as i64)) . div_euclid (2) as usize)");
         check(n.div(&m), "__s0 . checked_div (__s1) . unwrap_or (0)");
     }
 

@@ -46,42 +46,24 @@ pub fn split(
 ) -> Vec<Statement> {
     let nodes = items.iter().flat_map(Item::nodes);
     let mut uses = BTreeMap::new();
-    for id in nodes
-        .flat_map(|node| node.reads())
-        .chain(outputs.iter().copied())
-    {
+    for id in nodes.flat_map(|node| node.reads()).chain(outputs.iter().copied()) {
         *uses.entry(id).or_insert(0usize) += 1;
     }
     let (layer, cx) = (&mut *source.layer, &mut *source.cx);
     let results = outputs.iter().copied().collect();
     let mut lines = draft(items, layer, &uses, &results, cx, diagnostics);
     return_sizes(&mut lines, inputs, outputs, cx);
-    lines
-        .into_iter()
-        .map(|line| statement(line, layer, cx))
-        .collect()
+    lines.into_iter().map(|line| statement(line, layer, cx)).collect()
 }
 
 /// The values that the root returns.
-pub fn results(
-    outputs: &[Port],
-    root: &mut Layer,
-    cx: &mut Context<'_>,
-) -> Result<Vec<Code>, Problem> {
-    let mut source = Source {
-        layer: root,
-        cx,
-        loading: false,
-    };
+pub fn results(outputs: &[Port], root: &mut Layer, cx: &mut Context<'_>) -> Result<Vec<Code>, Problem> {
+    let mut source = Source { layer: root, cx, loading: false };
     let mut result = |port: &Port| match &port.ty {
         Type::Tensor(tensor) if tensor.dtype != DType::String => source.device_value(port.id),
         Type::Tensor(_) => {
             let value = source.host_value(port.id)?;
-            Ok(if port.scalar {
-                code!(#value.item())
-            } else {
-                value
-            })
+            Ok(if port.scalar { code!(#value.item()) } else { value })
         }
         _ => Ok(source.whole(port.id)),
     };
@@ -125,11 +107,7 @@ fn draft(
             }
             Item::Group(group) => {
                 let (mut inputs, outputs) = interface(&group, uses, results, cx);
-                let mut inner = if group.numbered {
-                    Layer::plain()
-                } else {
-                    Layer::within(&group.path)
-                };
+                let mut inner = if group.numbered { Layer::plain() } else { Layer::within(&group.path) };
                 let (field, type_name) = (group.field(), group.type_name(&cx.module));
                 inner.owned = group.owned;
                 let made = draft(group.items, &mut inner, uses, results, cx, diagnostics);
@@ -160,9 +138,7 @@ fn tied(lines: &[Line], layer: &Layer, cx: &Context<'_>) -> Vec<ValueId> {
     };
     let reads: BTreeSet<Variable> = lines.iter().flat_map(reads).collect();
     let tied = reads.iter().filter_map(|read| cx.tied.get(read));
-    tied.filter(|id| !layer.owned.contains(id))
-        .copied()
-        .collect()
+    tied.filter(|id| !layer.owned.contains(id)).copied().collect()
 }
 
 /// What a group takes from outside and what it gives.
@@ -189,9 +165,7 @@ fn interface(
         }
         made.extend(node.outputs.iter().flatten().copied());
     }
-    let outputs = nodes
-        .iter()
-        .flat_map(|node| node.outputs.iter().flatten().copied());
+    let outputs = nodes.iter().flat_map(|node| node.outputs.iter().flatten().copied());
     let needed = |id: &ValueId| uses.get(id) > inside.get(id) || results.contains(id);
     let outputs = outputs.filter(|id| passed(id) && needed(id));
     (inputs, outputs.collect())
@@ -217,22 +191,17 @@ impl Line {
         }
     }
 
-    /// Has the part that knows a size that is wanted return it, and those around that part; what is
-    /// returned is not wanted any more.
-    fn return_sizes(
-        &mut self,
-        wanted: &mut BTreeSet<Symbol>,
-        cx: &Context<'_>,
-    ) -> BTreeSet<Symbol> {
+    /// Has the part that knows a size that is wanted return it, and those around that part; what is returned
+    /// is not wanted any more.
+    fn return_sizes(&mut self, wanted: &mut BTreeSet<Symbol>, cx: &Context<'_>) -> BTreeSet<Symbol> {
         match self {
-            Line::Statement(statement) => body::sizes(statement, cx)
-                .filter_map(|symbol| wanted.take(symbol))
-                .collect(),
+            Line::Statement(statement) => {
+                body::sizes(statement, cx).filter_map(|symbol| wanted.take(symbol)).collect()
+            }
             Line::Part(part) => {
                 let lines = part.lines.iter_mut();
-                let returned: BTreeSet<Symbol> = lines
-                    .flat_map(|line| line.return_sizes(wanted, cx))
-                    .collect();
+                let returned: BTreeSet<Symbol> =
+                    lines.flat_map(|line| line.return_sizes(wanted, cx)).collect();
                 part.returned.extend(returned.iter().cloned());
                 returned
             }
@@ -298,12 +267,7 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
     let alike = forward(&part, &body.plain, body.device, &sizes, cx).forward;
     let argument = |&id: &ValueId| {
         if layer.owned.contains(&id) {
-            Source {
-                layer: &mut *layer,
-                cx: &mut *cx,
-                loading: false,
-            }
-            .owned(id)
+            Source { layer: &mut *layer, cx: &mut *cx, loading: false }.owned(id)
         } else {
             let argument = variable(id);
             code!(#argument)
@@ -317,14 +281,7 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
     part.layer.order(&body.named.code);
     part.layer.finish_steps();
     let is_placed = part.layer.placed().is_some();
-    let (ty, load) = cx.structs.instance(
-        &part.field,
-        &part.type_name,
-        &part.layer,
-        &alike,
-        shown,
-        &cx.hints,
-    );
+    let (ty, load) = cx.structs.instance(&part.field, &part.type_name, &part.layer, &alike, shown, &cx.hints);
     let field = layer.field(&part.field, ty, load, part.layer.parameters());
     if is_placed {
         layer.place(&field);

@@ -22,11 +22,7 @@ impl Emit<'_, '_> {
     /// The name of the weight that an input is, if the layer that reads it may hold it.
     pub fn weight(&mut self, input: usize) -> Option<Code> {
         let id = self.node.input(input)?;
-        if self.source.cx.may_stand_in_layer(id) {
-            self.list(input)
-        } else {
-            None
-        }
+        if self.source.cx.may_stand_in_layer(id) { self.list(input) } else { None }
     }
 
     /// The name of a weight that is a list of the operator, for `weights.array("name")` and the like.
@@ -47,20 +43,14 @@ impl Emit<'_, '_> {
         self.source.cx.training
     }
 
-    /// Registers a field of the struct, made by `load` (an expression over `weights: &Weights`),
-    /// and returns `self.field`.
+    /// Registers a field of the struct, made by `load` (an expression over `weights: &Weights`), and returns
+    /// `self.field`.
     pub fn layer(&mut self, hint: &str, ty: Code, load: Code) -> Code {
         self.layer_of(hint, ty, load, &[])
     }
 
     /// As [`Emit::layer`], with the inputs that are parameters of the layer, by their paths.
-    pub fn layer_of(
-        &mut self,
-        hint: &str,
-        ty: Code,
-        load: Code,
-        parameters: &[(&str, usize)],
-    ) -> Code {
+    pub fn layer_of(&mut self, hint: &str, ty: Code, load: Code, parameters: &[(&str, usize)]) -> Code {
         let values = self.source.cx.values;
         let parameters = parameters.iter().filter_map(|(path, input)| {
             let id = self.node.input(*input)?;
@@ -92,9 +82,9 @@ impl Emit<'_, '_> {
 }
 
 impl Emit<'_, '_> {
-    /// The field of a layer that holds a weight and maybe a bias, if both are stored: made by `load`
-    /// from their names, or by `new` where one is computed. `rest` are further arguments, and the layer ends
-    /// with an activation.
+    /// The field of a layer that holds a weight and maybe a bias, if both are stored: made by `load` from
+    /// their names, or by `new` where one is computed. `rest` are further arguments, and the layer ends with
+    /// an activation.
     pub fn stored_layer(
         &mut self,
         ty: Code,
@@ -107,11 +97,8 @@ impl Emit<'_, '_> {
             return Ok(None);
         }
         let hint = self.layer_hint(weight);
-        let names = if self.has(bias) {
-            self.weight(bias).map(|name| code!(Some(#name)))
-        } else {
-            Some(code!(None))
-        };
+        let names =
+            if self.has(bias) { self.weight(bias).map(|name| code!(Some(#name))) } else { Some(code!(None)) };
         let (load, parameters) = match (self.weight(weight), names) {
             (Some(name), Some(bias_name)) => (
                 code!(#ty::load(weights, #name, #bias_name, #rest)),
@@ -166,11 +153,7 @@ impl Source<'_, '_> {
         std::mem::swap(&mut inner.bindings, &mut self.layer.bindings);
         let mut emit = Emit {
             node,
-            source: Source {
-                layer: &mut inner,
-                cx: self.cx,
-                loading: true,
-            },
+            source: Source { layer: &mut inner, cx: self.cx, loading: true },
             fails: false,
             made: OnceCell::new(),
         };
@@ -233,8 +216,8 @@ impl Source<'_, '_> {
 }
 
 impl Context<'_> {
-    /// Whether a value is a constant that the layer that reads it may hold: no other reads it, and
-    /// where parameters are trained, it is one or no float.
+    /// Whether a value is a constant that the layer that reads it may hold: no other reads it, and where
+    /// parameters are trained, it is one or no float.
     pub(super) fn may_stand_in_layer(&self, id: ValueId) -> bool {
         let value = &self.values[id];
         let float = value.ty.as_ref().and_then(Type::as_tensor);
@@ -262,9 +245,5 @@ impl Context<'_> {
 
 /// In parentheses, if an operator stands in it that binds less than a call.
 pub fn whole(code: Code) -> Code {
-    if code.is_loose() {
-        code!((#code))
-    } else {
-        code
-    }
+    if code.is_loose() { code!((#code)) } else { code }
 }

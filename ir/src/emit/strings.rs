@@ -14,9 +14,7 @@ impl Emit<'_, '_> {
         let operator = self.node.operator.clone();
         let code = operator.emit(self)?;
         let code = self.named(code);
-        let strings: Vec<usize> = (0..self.inputs())
-            .filter(|&at| self.is_string(at))
-            .collect();
+        let strings: Vec<usize> = (0..self.inputs()).filter(|&at| self.is_string(at)).collect();
         if !operator.moves() || strings.is_empty() || self.node.place == Place::Host {
             return Ok(code);
         }

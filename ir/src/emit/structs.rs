@@ -56,8 +56,8 @@ impl Structs {
         self.names.reserve(name);
     }
 
-    /// The type of a field of this name and the expression that loads it. Structs are alike whose
-    /// functions are so with parameters that are called the same.
+    /// The type of a field of this name and the expression that loads it. Structs are alike whose functions
+    /// are so with parameters that are called the same.
     pub fn instance(
         &mut self,
         field: &str,
@@ -97,28 +97,15 @@ impl Structs {
         let module = layer.module().unwrap_or_else(|| field.to_owned());
         let next = structure.loads.len();
         let at = structure.by_load.entry(body.clone()).or_insert(next);
-        if let Some(load) = structure
-            .loads
-            .get_mut(*at)
-            .filter(|_| !layer.fields.is_empty())
-        {
+        if let Some(load) = structure.loads.get_mut(*at).filter(|_| !layer.fields.is_empty()) {
             load.modules.push(module);
             let load = &load.name;
             return (code!(#name), code!(#name::#load(weights)));
         }
         let load = structure.load_names.name(&format!("load_{}", snake(field)));
         let load = format_ident!("{load}");
-        let weights = if layer.fields.is_empty() {
-            code!(_weights)
-        } else {
-            code!(weights)
-        };
-        structure.loads.push(Load {
-            modules: vec![module],
-            name: load.clone(),
-            weights,
-            body,
-        });
+        let weights = if layer.fields.is_empty() { code!(_weights) } else { code!(weights) };
+        structure.loads.push(Load { modules: vec![module], name: load.clone(), weights, body });
         (code!(#name), code!(#name::#load(weights)))
     }
 
@@ -175,9 +162,7 @@ impl Structure {
         let (name, declaration) = (self.name, self.declaration);
         let Functions { forward, waiting } = self.functions;
         let modules = self.loads.iter().flat_map(|load| &load.modules);
-        let modules: Vec<String> = modules
-            .map(|module| format!("`{}`", shown(module)))
-            .collect();
+        let modules: Vec<String> = modules.map(|module| format!("`{}`", shown(module))).collect();
         let doc = match modules.as_slice() {
             [first, second, rest @ ..] if rest.len() > 4 => {
                 format!(" {first}, {second} and {} more of the model.", rest.len())
@@ -186,18 +171,9 @@ impl Structure {
         };
         let is_short = short.contains(&name.to_string());
         let loads = self.loads.into_iter().map(|load| {
-            let Load {
-                name,
-                weights,
-                body,
-                ..
-            } = load;
+            let Load { name, weights, body, .. } = load;
             let body = shortened(&body, short);
-            let name = if is_short {
-                format_ident!("load")
-            } else {
-                name
-            };
+            let name = if is_short { format_ident!("load") } else { name };
             code! {
                 fn #name(#weights: &Weights<'_>) -> Self {
                     #body

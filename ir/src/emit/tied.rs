@@ -12,22 +12,11 @@ use super::{Context, Layer, snake, variable};
 use crate::attributes::{Attribute, Described};
 use crate::graph::{Block, Graph, Node, ValueId, Values};
 
-/// Gives each weight that several layers read to the struct around them, and names it. Unless
-/// `alike`, no two layers are taken to be the same one.
-pub fn assign(
-    items: &mut [Item<'_>],
-    graph: &Graph,
-    root: &mut Layer,
-    alike: bool,
-    cx: &mut Context<'_>,
-) {
+/// Gives each weight that several layers read to the struct around them, and names it. Unless `alike`, no two
+/// layers are taken to be the same one.
+pub fn assign(items: &mut [Item<'_>], graph: &Graph, root: &mut Layer, alike: bool, cx: &mut Context<'_>) {
     let mut wanted = candidates(graph);
-    let mut tying = Tying {
-        values: &graph.values,
-        alike,
-        tied: BTreeSet::new(),
-        numbers: HashMap::new(),
-    };
+    let mut tying = Tying { values: &graph.values, alike, tied: BTreeSet::new(), numbers: HashMap::new() };
     let outputs = graph.body.outputs.iter().copied();
     let outputs = outputs.filter(|id| wanted.contains(id)).collect();
     root.owned = tying.owned(items, &mut wanted, outputs);
@@ -40,8 +29,8 @@ pub fn assign(
     cx.shared = wanted;
 }
 
-/// The weights that are read more than once, but for what is so small that copies cost nothing and
-/// that nobody trains.
+/// The weights that are read more than once, but for what is so small that copies cost nothing and that
+/// nobody trains.
 fn candidates(graph: &Graph) -> BTreeSet<ValueId> {
     let mut counts = BTreeMap::new();
     count(&graph.body, &mut counts);
@@ -59,9 +48,7 @@ fn count(block: &Block, counts: &mut BTreeMap<ValueId, usize>) {
         for &id in node.inputs.iter().flatten() {
             *counts.entry(id).or_default() += 1;
         }
-        node.blocks
-            .iter()
-            .for_each(|(_, inner)| count(inner, counts));
+        node.blocks.iter().for_each(|(_, inner)| count(inner, counts));
     }
     for &id in &block.outputs {
         *counts.entry(id).or_default() += 1;
@@ -80,8 +67,8 @@ struct Tying<'g> {
 }
 
 impl Tying<'_> {
-    /// The weights that several of the items read, or an item and the `outputs`; groups inside get
-    /// those of the others that they want.
+    /// The weights that several of the items read, or an item and the `outputs`; groups inside get those of
+    /// the others that they want.
     fn owned(
         &mut self,
         items: &mut [Item<'_>],
@@ -102,11 +89,7 @@ impl Tying<'_> {
             if reads.is_empty() {
                 continue;
             }
-            let reader = if self.alike {
-                *alike.entry(self.steps(item)).or_insert(at)
-            } else {
-                at
-            };
+            let reader = if self.alike { *alike.entry(self.steps(item)).or_insert(at) } else { at };
             for &id in &reads {
                 readers.entry(id).or_default().insert(reader);
             }

@@ -9,8 +9,8 @@ use crate::graph::{Node, ValueId};
 use crate::rust::{Code, code};
 use crate::types::Type;
 
-/// The call that shows what a node gives, where the model is traced. What it says of the node is loaded
-/// with the struct, so that parts that differ in names alone are one.
+/// The call that shows what a node gives, where the model is traced. What it says of the node is loaded with
+/// the struct, so that parts that differ in names alone are one.
 pub fn step(node: &Node, outputs: &[Option<ValueId>], layer: &mut Layer, cx: &Context<'_>) -> Code {
     let given = outputs.iter().flatten().copied();
     let given: Vec<ValueId> = given.filter(|&id| cx.trace && is_shown(id, cx)).collect();
@@ -37,11 +37,7 @@ pub fn step(node: &Node, outputs: &[Option<ValueId>], layer: &mut Layer, cx: &Co
 
 /// What says of a model that it is traced.
 pub fn item(name: &Code, cx: &Context<'_>) -> Code {
-    if cx.trace {
-        code!(impl trace::TracedModel for #name {})
-    } else {
-        Code::default()
-    }
+    if cx.trace { code!(impl trace::TracedModel for #name {}) } else { Code::default() }
 }
 
 /// Whether a value has a type that a program can read.
@@ -49,9 +45,7 @@ fn is_shown(id: ValueId, cx: &Context<'_>) -> bool {
     fn is_plain(ty: &Type) -> bool {
         match ty {
             Type::Tensor(tensor) => !matches!(tensor.dtype, DType::C64 | DType::C128),
-            Type::Unranked(dtype) | Type::Nothing(dtype) => {
-                !matches!(dtype, DType::C64 | DType::C128)
-            }
+            Type::Unranked(dtype) | Type::Nothing(dtype) => !matches!(dtype, DType::C64 | DType::C128),
             Type::Sequence(item) | Type::Optional(item) | Type::Map(_, item) => is_plain(item),
         }
     }
@@ -71,10 +65,7 @@ mod tests {
     fn lines(text: &str, trace: bool) -> String {
         let text = format!("<ir_version: 10, opset_import: [\"\": 21]> {text}");
         let model = crate::text::model(&text).unwrap().encode_to_vec();
-        let options = Options {
-            trace,
-            ..Options::default()
-        };
+        let options = Options { trace, ..Options::default() };
         let item = Item {
             attributes: quote!(),
             visibility: quote!(pub),
@@ -87,9 +78,7 @@ mod tests {
         let code = crate::code(model, &item, &options).unwrap();
         let file = syn::parse2(code).unwrap();
         let text = prettyplease::unparse(&file);
-        let lines = text
-            .lines()
-            .filter(|line| line.to_lowercase().contains("trace"));
+        let lines = text.lines().filter(|line| line.to_lowercase().contains("trace"));
         lines.map(|line| format!("{}\n", line.trim())).collect()
     }
 

@@ -27,8 +27,8 @@ pub struct Group<'n> {
 const READABLE: usize = 20;
 /// A module of fewer nodes stays in the function around it.
 const FEWEST: usize = 3;
-/// A function of more nodes than this is split, whatever the file knows of modules: rustc's time
-/// grows with the square of its length.
+/// A function of more nodes than this is split, whatever the file knows of modules: rustc's time grows with
+/// the square of its length.
 const LONGEST: usize = 96;
 /// About how many nodes such a part has.
 const PART: usize = 64;
@@ -42,16 +42,8 @@ pub fn group(nodes: &[Node]) -> Vec<Item<'_>> {
 /// Whether a block of these nodes is better read in a function of its own.
 pub fn is_long(nodes: &[Node]) -> bool {
     fn count(nodes: &[Node]) -> usize {
-        let inside = |node: &Node| {
-            node.blocks
-                .iter()
-                .map(|(_, block)| count(&block.nodes))
-                .sum::<usize>()
-        };
-        nodes
-            .iter()
-            .map(|node| 1 + inside(node).min(READABLE))
-            .sum()
+        let inside = |node: &Node| node.blocks.iter().map(|(_, block)| count(&block.nodes)).sum::<usize>();
+        nodes.iter().map(|node| 1 + inside(node).min(READABLE)).sum()
     }
     count(nodes) > READABLE
 }
@@ -65,10 +57,7 @@ fn items<'n>(nodes: &[&'n Node], depth: usize) -> Vec<Item<'n>> {
     let mut items = Vec::new();
     let mut rest = nodes;
     while let Some((first, _)) = rest.split_first() {
-        let length = rest
-            .iter()
-            .take_while(|node| part(node) == part(first))
-            .count();
+        let length = rest.iter().take_while(|node| part(node) == part(first)).count();
         let (run, after) = rest.split_at(length);
         rest = after;
         match part(first) {
@@ -103,10 +92,7 @@ pub fn common(nodes: &[Node]) -> Vec<String> {
 /// Cuts lists that are still too long into numbered blocks.
 fn shorten<'n>(items: Vec<Item<'n>>, blocks: &mut usize) -> Vec<Item<'n>> {
     let items = items.into_iter().map(|item| match item {
-        Item::Group(group) => Item::Group(Group {
-            items: shorten(group.items, blocks),
-            ..group
-        }),
+        Item::Group(group) => Item::Group(Group { items: shorten(group.items, blocks), ..group }),
         node => node,
     });
     let mut items: Vec<Item<'n>> = items.collect();
@@ -146,22 +132,13 @@ impl Group<'_> {
         }
     }
 
-    /// A type's name without the module that all are in: `encoder.layer.0` gives `encoder_layer`, a
-    /// numbered module of no name of its own, such as `features.1`, gives `features_part`.
+    /// A type's name without the module that all are in: `encoder.layer.0` gives `encoder_layer`, a numbered
+    /// module of no name of its own, such as `features.1`, gives `features_part`.
     pub fn type_name(&self, common: &[String]) -> String {
         let last = self.path.iter().rposition(|part| !is_number(part));
-        let start = if self.path.starts_with(common) {
-            common.len().min(last.unwrap_or(0))
-        } else {
-            0
-        };
-        let words: Vec<&str> = self
-            .path
-            .iter()
-            .skip(start)
-            .filter(|part| !is_number(part))
-            .map(String::as_str)
-            .collect();
+        let start = if self.path.starts_with(common) { common.len().min(last.unwrap_or(0)) } else { 0 };
+        let words: Vec<&str> =
+            self.path.iter().skip(start).filter(|part| !is_number(part)).map(String::as_str).collect();
         let numbered = self.path.last().is_some_and(|part| is_number(part));
         match words.last() {
             Some(last) if numbered && last.ends_with('s') => format!("{}_part", words.join("_")),

@@ -106,10 +106,7 @@ impl<'h> Namer<'h> {
 
     /// Without words of the file, so that equal code of other words is named alike.
     pub fn plain(self) -> Self {
-        Namer {
-            words: false,
-            ..self
-        }
+        Namer { words: false, ..self }
     }
 
     /// The name of a parameter.
@@ -134,9 +131,7 @@ impl<'h> Namer<'h> {
 
     fn walk(&mut self, code: &Code) -> Code {
         let mut parts = Vec::new();
-        code.parts()
-            .iter()
-            .for_each(|part| self.part(part, &mut parts));
+        code.parts().iter().for_each(|part| self.part(part, &mut parts));
         parts.into()
     }
 
@@ -220,9 +215,7 @@ impl<'h> Namer<'h> {
             }
         }
         // Names of one pattern differ, whether somebody reads them or not.
-        unread
-            .into_iter()
-            .for_each(|named| self.taken.release(named));
+        unread.into_iter().for_each(|named| self.taken.release(named));
     }
 
     /// Where a variable occurs last, if it does from here on.
@@ -231,8 +224,8 @@ impl<'h> Namer<'h> {
         last.filter(|&last| last >= self.seen)
     }
 
-    /// The name of a tensor: the file's word for it, the name of what it is made from, the word for
-    /// what makes it, or a short one.
+    /// The name of a tensor: the file's word for it, the name of what it is made from, the word for what
+    /// makes it, or a short one.
     fn chained(&mut self, hint: &Hint, ended: &Ended) -> String {
         let word = |word: &Option<String>| word.clone().filter(|_| self.words);
         let (word, maker) = (word(&hint.word), word(&hint.maker));
@@ -240,11 +233,7 @@ impl<'h> Namer<'h> {
         let kept = kept.filter(|_| self.words && ended.count <= hint.keeps);
         let kept = kept.filter(|name| !name.chars().any(char::is_numeric));
         // What several layers read has several results, and each wants a name of its own.
-        let ended = if maker.is_none() {
-            ended.short
-        } else {
-            ended.single
-        };
+        let ended = if maker.is_none() { ended.short } else { ended.single };
         let ended = ended.map(str::to_owned);
         let mut names = word.into_iter().chain(kept).chain(ended).chain(maker);
         let mut short = SHORT.into_iter();
@@ -257,8 +246,7 @@ impl<'h> Namer<'h> {
 
     /// What the values that a statement is made of leave to all of its results.
     fn ended(&self, used: &[Variable]) -> Ended {
-        let is_single =
-            |variable: &Variable| self.counts.get(variable).is_none_or(|count| *count < 2);
+        let is_single = |variable: &Variable| self.counts.get(variable).is_none_or(|count| *count < 2);
         let foremost = |single: bool| {
             let used = used.iter().filter(|used| !single || is_single(used));
             let names = used.filter_map(|used| self.left(*used));
@@ -277,8 +265,7 @@ impl<'h> Namer<'h> {
     /// The name of a variable that nothing uses any more.
     fn left(&self, variable: Variable) -> Option<&str> {
         let name = self.taken.names().get(&Named::Value(variable));
-        name.filter(|_| self.end(variable).is_none())
-            .map(|name| &**name)
+        name.filter(|_| self.end(variable).is_none()).map(|name| &**name)
     }
 }
 

@@ -60,11 +60,7 @@ const METHODS: &[Reading] = reading! {
 
 /// The body of a struct's function with each read awaited; none where nothing reads.
 pub fn waiting(code: &Code, layer: &Layer, structs: &Structs) -> Option<Code> {
-    let mut fold = Fold {
-        layer,
-        structs,
-        reads: false,
-    };
+    let mut fold = Fold { layer, structs, reads: false };
     let made = fold.code(code);
     fold.reads.then_some(made)
 }
@@ -111,11 +107,7 @@ impl Fold<'_> {
         let Some(Part::Field(name)) = receiver else {
             return None;
         };
-        let field = self
-            .layer
-            .fields
-            .iter()
-            .find(|field| *field.name == **name)?;
+        let field = self.layer.fields.iter().find(|field| *field.name == **name)?;
         match field.ty.parts() {
             [Part::Name(part)] => {
                 let reads = method == "forward" && self.structs.reads(part);
@@ -130,15 +122,9 @@ impl Fold<'_> {
     fn quiet_method(&mut self, method: &'static str, arguments: &Code) -> (Part, bool) {
         let (waiting, head, body) = match (method, arguments.parts()) {
             ("run", [Part::Sign("||"), body @ ..]) => ("run_async", code!(async), body),
-            (
-                "map",
-                [
-                    open @ Part::Sign("|"),
-                    item,
-                    close @ Part::Sign("|"),
-                    body @ ..,
-                ],
-            ) => ("map_async", code!(#open #item #close async move), body),
+            ("map", [open @ Part::Sign("|"), item, close @ Part::Sign("|"), body @ ..]) => {
+                ("map_async", code!(#open #item #close async move), body)
+            }
             _ => return (Part::Method(method, self.code(arguments)), false),
         };
         let outer = std::mem::take(&mut self.reads);
@@ -158,11 +144,7 @@ impl Fold<'_> {
 /// The form that waits of a function behind its module.
 fn function(before: &[Part], name: &str) -> Option<&'static str> {
     match before {
-        [
-            ..,
-            Part::Word(module) | Part::Member(module),
-            Part::Sign("::"),
-        ] => named(FUNCTIONS, module, name),
+        [.., Part::Word(module) | Part::Member(module), Part::Sign("::")] => named(FUNCTIONS, module, name),
         _ => None,
     }
 }

@@ -16,9 +16,9 @@ const LARGEST_WATCHED: usize = 256 << 20;
 
 /// `static WEIGHTS: Table = ..;` for every constant of the model.
 ///
-/// Constants that the code does not use stand in it too: what lies between them is hashed, and
-/// weights must not be. Those on whose elements the code depends are hashed one by one, so that a
-/// file in which they differ is refused by their names.
+/// Constants that the code does not use stand in it too: what lies between them is hashed, and weights must
+/// not be. Those on whose elements the code depends are hashed one by one, so that a file in which they
+/// differ is refused by their names.
 pub fn table(cx: &mut Context<'_>, files: &Files) -> Code {
     let used: Vec<ValueId> = cx.weights.keys().copied().collect();
     let values = cx.values;
@@ -32,10 +32,7 @@ pub fn table(cx: &mut Context<'_>, files: &Files) -> Code {
     let entries = table.entries.iter().map(|entry| {
         let (name, weight) = (&entry.name, entry.weight);
         let dtype = element_type(weight.dtype);
-        let shape = weight
-            .sizes
-            .iter()
-            .map(|&size| Literal::usize_unsuffixed(size));
+        let shape = weight.sizes.iter().map(|&size| Literal::usize_unsuffixed(size));
         let parts = entry.places.iter().map(|place| {
             let file = Literal::usize_unsuffixed(place.file);
             let start = Literal::usize_unsuffixed(place.start);
@@ -76,15 +73,12 @@ pub fn table(cx: &mut Context<'_>, files: &Files) -> Code {
     }
 }
 
-/// A function that nobody calls, whose file rustc watches: the model's, when its weights stay out
-/// of the binary. A larger one than rustc reads in a second is not watched, and what was compiled
-/// from another graph is refused when the weights are opened.
+/// A function that nobody calls, whose file rustc watches: the model's, when its weights stay out of the
+/// binary. A larger one than rustc reads in a second is not watched, and what was compiled from another graph
+/// is refused when the weights are opened.
 pub fn watched(files: &Files, folder: &Path) -> Code {
     let files = files.list();
-    let Some((name, _)) = files
-        .first()
-        .filter(|(_, bytes)| bytes.len() <= LARGEST_WATCHED)
-    else {
+    let Some((name, _)) = files.first().filter(|(_, bytes)| bytes.len() <= LARGEST_WATCHED) else {
         return Code::default();
     };
     let path = folder.join(name).to_string_lossy().into_owned();
@@ -119,10 +113,7 @@ mod tests {
             functions: Default::default(),
         };
         for (weights, expected) in [(Weights::File, in_file), (Weights::Embed, embedded)] {
-            let options = Options {
-                weights,
-                ..Options::default()
-            };
+            let options = Options { weights, ..Options::default() };
             let model = crate::load_bytes(bytes.clone().into(), &options).unwrap();
             crate::code(&model, &item, &options).unwrap();
             let values = &model.graph.values;

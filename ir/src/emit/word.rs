@@ -14,8 +14,8 @@ const MOST: usize = 3;
 /// How many modules around a layer may name what it gives.
 const AROUND: usize = 3;
 
-/// Words that say nothing of a value: what exporters call whatever has no name, and functions of
-/// their frameworks. Names of operators are others.
+/// Words that say nothing of a value: what exporters call whatever has no name, and functions of their
+/// frameworks. Names of operators are others.
 const GENERIC: &[&str] = &[
     "act",
     "activation",
@@ -104,20 +104,11 @@ const GENERIC: &[&str] = &[
 const NOUNS: &[&str] = &["attention", "cos", "max", "mean", "min", "sin", "sum"];
 
 /// Modules that leave the meaning of a value as it is.
-const NORMS: &[&str] = &[
-    "batchnorm",
-    "bn",
-    "dropout",
-    "groupnorm",
-    "layernorm",
-    "ln",
-    "norm",
-    "normalization",
-    "rmsnorm",
-];
+const NORMS: &[&str] =
+    &["batchnorm", "bn", "dropout", "groupnorm", "layernorm", "ln", "norm", "normalization", "rmsnorm"];
 
-/// The word that a value's own name is: `/rotary/cos_output_0` is called `cos`, `/attn/MatMul_3`
-/// and `onnx::Add_12` are not called anything.
+/// The word that a value's own name is: `/rotary/cos_output_0` is called `cos`, `/attn/MatMul_3` and
+/// `onnx::Add_12` are not called anything.
 pub fn of_value(name: &str) -> Option<String> {
     if name.contains("::") {
         return None;
@@ -134,8 +125,8 @@ pub fn of_value(name: &str) -> Option<String> {
     says.then(|| words.join("_")).and_then(fitting)
 }
 
-/// What a layer gives may be called by its name, or that of a module around it:
-/// `attention.self.query` gives `query`, `mlp.gate_proj` gives `gate`, `mlp.fc1` gives `mlp`.
+/// What a layer gives may be called by its name, or that of a module around it: `attention.self.query` gives
+/// `query`, `mlp.gate_proj` gives `gate`, `mlp.fc1` gives `mlp`.
 pub fn of_layer(path: &str) -> Option<String> {
     let parts = path.rsplit(['.', '/']).filter(|part| !is_number(part));
     for part in parts.take(AROUND) {
@@ -165,17 +156,15 @@ pub fn of_operator(name: &str) -> Option<&'static str> {
         "ReduceMax" => "max",
         "ReduceMin" => "min",
         "Softmax" => "probabilities",
-        "Attention" | "MultiHeadAttention" | "GroupQueryAttention" | "JoinedAttention" => {
-            "attention"
-        }
-        "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "And" | "Or" | "Xor"
-        | "Not" | "IsNaN" | "IsInf" => "mask",
+        "Attention" | "MultiHeadAttention" | "GroupQueryAttention" | "JoinedAttention" => "attention",
+        "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "And" | "Or" | "Xor" | "Not"
+        | "IsNaN" | "IsInf" => "mask",
         _ => return None,
     })
 }
 
-/// How many inputs an operator may have so that its result is the first of them in another form, and may
-/// be called as that.
+/// How many inputs an operator may have so that its result is the first of them in another form, and may be
+/// called as that.
 pub fn kept(kind: &str) -> usize {
     const FORMS: &[&str] = &[
         "Cast",
@@ -190,11 +179,7 @@ pub fn kept(kind: &str) -> usize {
         "Transpose",
         "Unsqueeze",
     ];
-    if FORMS.contains(&operator(kind)) {
-        usize::MAX
-    } else {
-        usize::from(ops::facts(kind).elementwise)
-    }
+    if FORMS.contains(&operator(kind)) { usize::MAX } else { usize::from(ops::facts(kind).elementwise) }
 }
 
 /// The words of a name, if it has some and all are words; numbers are left out.
@@ -204,9 +189,7 @@ fn words(name: &str) -> Option<Vec<String>> {
         return None;
     }
     let name = snake(name);
-    let words = name
-        .split('_')
-        .filter(|word| !word.is_empty() && !is_number(word));
+    let words = name.split('_').filter(|word| !word.is_empty() && !is_number(word));
     let words: Vec<String> = words.map(str::to_owned).collect();
     let plain = |word: &String| word.chars().all(char::is_alphabetic);
     (!words.is_empty() && words.iter().all(plain)).then_some(words)

@@ -20,26 +20,20 @@ impl Files {
             found.map(|entry| entry.value.as_str())
         };
         let Some(location) = entry("location") else {
-            return Err(Problem::new(format!(
-                "constant `{name}` is external but names no file"
-            )));
+            return Err(Problem::new(format!("constant `{name}` is external but names no file")));
         };
         let number = |key: &str| match entry(key).map(str::parse::<usize>) {
             None => Ok(None),
             Some(Ok(number)) => Ok(Some(number)),
-            Some(Err(_)) => Err(Problem::new(format!(
-                "constant `{name}` has an external {key} that is no number"
-            ))),
+            Some(Err(_)) => {
+                Err(Problem::new(format!("constant `{name}` has an external {key} that is no number")))
+            }
         };
         let start = number("offset")?.unwrap_or(0);
         let (file, bytes) = self.external_file(location)?;
         let end = start.checked_add(number("length")?.unwrap_or(needed));
         match end.filter(|&end| end <= bytes.len() && start <= end) {
-            Some(end) => Ok(Part {
-                file,
-                start,
-                bytes: bytes.slice(start..end),
-            }),
+            Some(end) => Ok(Part { file, start, bytes: bytes.slice(start..end) }),
             None => Err(Problem::new(format!(
                 "constant `{name}` ends beyond the {} bytes of `{location}`",
                 bytes.len()
@@ -50,10 +44,8 @@ impl Files {
 
     fn external_file(&self, location: &str) -> Result<(usize, Bytes), Problem> {
         let outside = || {
-            Problem::new(format!(
-                "external data `{location}` is outside the model's folder"
-            ))
-            .help("move the file beside the model and save the model with that location")
+            Problem::new(format!("external data `{location}` is outside the model's folder"))
+                .help("move the file beside the model and save the model with that location")
         };
         let relative = Path::new(location);
         let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
@@ -66,40 +58,23 @@ impl Files {
             return Ok((file, bytes.unwrap_or_default()));
         }
         let Some(folder) = &self.folder else {
-            return Err(Problem::new(format!(
-                "external data `{location}` needs a model that is a file"
-            )));
+            return Err(Problem::new(format!("external data `{location}` needs a model that is a file")));
         };
         let path = folder.join(relative);
         let missing = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound => {
-                Problem::new(format!("external data `{location}` is not there"))
-                    .help(format!("put the file at {}", shown(&path)))
-            }
-            _ => Problem::new(format!(
-                "external data {} cannot be read: {error}",
-                shown(&path)
-            )),
+            std::io::ErrorKind::NotFound => Problem::new(format!("external data `{location}` is not there"))
+                .help(format!("put the file at {}", shown(&path))),
+            _ => Problem::new(format!("external data {} cannot be read: {error}", shown(&path))),
         };
         let real = path.canonicalize().map_err(missing)?;
         if self.model.as_ref() == Some(&real) {
             let message = format!("external data `{location}` is the model itself");
             return Err(Problem::new(message).help("the file is damaged; export it again"));
         }
-        // Where the model is a link, as in caches of downloads, its data may lie beside what it
-        // leads to.
-        let base = if folder.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            folder
-        };
-        let beside = [
-            base.canonicalize().ok(),
-            self.model
-                .as_deref()
-                .and_then(Path::parent)
-                .map(Path::to_owned),
-        ];
+        // Where the model is a link, as in caches of downloads, its data may lie beside what it leads to.
+        let base = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let beside =
+            [base.canonicalize().ok(), self.model.as_deref().and_then(Path::parent).map(Path::to_owned)];
         if !beside.iter().flatten().any(|base| real.starts_with(base)) {
             let message = format!("external data `{location}` is a link out of the model's folder");
             return Err(Problem::new(message).help("put the file itself in the place of the link"));
@@ -154,20 +129,14 @@ mod tests {
             data_type: 1,
             dims: vec![1],
             data_location: 1,
-            external_data: vec![StringStringEntryProto {
-                key: "location".into(),
-                value: location.into(),
-            }],
+            external_data: vec![StringStringEntryProto { key: "location".into(), value: location.into() }],
             ..TensorProto::default()
         }
     }
 
     #[test]
     fn external_data_never_leaves_the_folder() {
-        let files = Files {
-            folder: Some(std::env::temp_dir()),
-            ..Files::memory(Bytes::new())
-        };
+        let files = Files { folder: Some(std::env::temp_dir()), ..Files::memory(Bytes::new()) };
         for location in ["/etc/passwd", "../x", "a/../../x", ""] {
             let problem = files.weight(&external(location)).unwrap_err();
             assert!(problem.to_string().contains("outside"), "{location}");
@@ -188,17 +157,12 @@ mod tests {
         link("snapshot/model.data", "../blobs/2");
         link("snapshot/secret.data", "../secret");
         let files = Files::open(&folder.join("snapshot/model.onnx")).unwrap();
-        let (allowed, refused) = (
-            files.weight(&external("model.data")),
-            files.weight(&external("secret.data")),
-        );
+        let (allowed, refused) =
+            (files.weight(&external("model.data")), files.weight(&external("secret.data")));
         std::fs::remove_dir_all(&folder).unwrap();
         assert!(allowed.is_ok());
         let refused = refused.unwrap_err().to_string();
-        assert_eq!(
-            refused,
-            "external data `secret.data` is a link out of the model's folder"
-        );
+        assert_eq!(refused, "external data `secret.data` is a link out of the model's folder");
     }
 
     #[cfg(unix)]
@@ -236,10 +200,9 @@ mod tests {
         let files = Files::open(&folder.join("model.onnx")).unwrap();
         let read = |entries: &[(&str, &str)]| {
             let mut tensor = external("w.bin");
-            let entries = entries.iter().map(|(key, value)| StringStringEntryProto {
-                key: (*key).into(),
-                value: (*value).into(),
-            });
+            let entries = entries
+                .iter()
+                .map(|(key, value)| StringStringEntryProto { key: (*key).into(), value: (*value).into() });
             tensor.external_data.extend(entries);
             let weight = files.weight(&tensor).map_err(|problem| problem.to_string());
             weight.map(|weight| weight.parts[0].bytes.to_vec())
@@ -254,15 +217,7 @@ mod tests {
         let found = places.map(read);
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(found[..3], [1, 2, 3].map(|byte| Ok(vec![byte; 4])));
-        assert!(
-            found[3]
-                .as_ref()
-                .is_err_and(|error| error.contains("holds 8 bytes"))
-        );
-        assert!(
-            found[4]
-                .as_ref()
-                .is_err_and(|error| error.contains("ends beyond"))
-        );
+        assert!(found[3].as_ref().is_err_and(|error| error.contains("holds 8 bytes")));
+        assert!(found[4].as_ref().is_err_and(|error| error.contains("ends beyond")));
     }
 }

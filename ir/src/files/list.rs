@@ -37,11 +37,6 @@ impl Files {
             (true, DType::F32) => Encoding::Raw,
             (true, _) => Encoding::Varint,
         };
-        Ok(Weight {
-            dtype,
-            sizes: vec![list.len()],
-            encoding,
-            parts,
-        })
+        Ok(Weight { dtype, sizes: vec![list.len()], encoding, parts })
     }
 }

@@ -44,13 +44,7 @@ pub fn distance(a: &str, b: &str) -> usize {
 
 /// The model files where one was looked for: those of nearly the same name, else the first few.
 fn near_names(paths: &[PathBuf]) -> String {
-    let folders = paths.iter().map(|path| {
-        if path.is_dir() {
-            path.as_path()
-        } else {
-            folder(path)
-        }
-    });
+    let folders = paths.iter().map(|path| if path.is_dir() { path.as_path() } else { folder(path) });
     let folders: Vec<&Path> = folders.filter(|folder| folder.is_dir()).collect();
     let found: BTreeSet<String> = folders.iter().flat_map(|folder| models(folder)).collect();
     let wanted = paths.first().and_then(|path| path.file_name());
@@ -61,11 +55,7 @@ fn near_names(paths: &[PathBuf]) -> String {
     if let Some(near) = near.min_by_key(|name| far(name)) {
         return format!("did you mean `{near}`?");
     }
-    let listed: Vec<String> = found
-        .iter()
-        .take(LISTED)
-        .map(|n| format!("`{n}`"))
-        .collect();
+    let listed: Vec<String> = found.iter().take(LISTED).map(|n| format!("`{n}`")).collect();
     let more = match found.len().saturating_sub(LISTED) {
         0 => String::new(),
         more => format!(" and {more} more"),

@@ -26,37 +26,26 @@ impl Files {
         let indices = self.weight(sparse.indices.as_ref().ok_or_else(damaged)?)?;
         let sizes = sparse.dims.iter().map(|&size| usize::try_from(size).ok());
         let sizes: Vec<usize> = sizes.collect::<Option<_>>().ok_or_else(damaged)?;
-        let count = sizes
-            .iter()
-            .try_fold(1usize, |n, &size| n.checked_mul(size));
+        let count = sizes.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
         let small = |count: Option<usize>| count.filter(|&count| count <= LARGEST);
         let large = || {
-            Problem::new(format!(
-                "the sparse constant `{name}` has more than {LARGEST} elements"
-            ))
-            .help("save the model with a dense tensor")
+            Problem::new(format!("the sparse constant `{name}` has more than {LARGEST} elements"))
+                .help("save the model with a dense tensor")
         };
         let unsupported = || {
             let dtype = values.dtype;
-            Problem::new(format!(
-                "the sparse constant `{name}` is of type {dtype}, which is not supported"
-            ))
-            .help("save the model with a dense tensor")
+            Problem::new(format!("the sparse constant `{name}` is of type {dtype}, which is not supported"))
+                .help("save the model with a dense tensor")
         };
         let count = small(count).ok_or_else(large)?;
-        small(values.count())
-            .and(small(indices.count()))
-            .ok_or_else(large)?;
+        small(values.count()).and(small(indices.count())).ok_or_else(large)?;
         let numbers = indices.elements().and_then(|known| known.numbers());
         let numbers = numbers.ok_or_else(damaged)?;
         let positions: Option<Vec<usize>> = match indices.sizes.get(1) {
             None => numbers.iter().map(|&at| usize::try_from(at).ok()).collect(),
             Some(0) => None,
             Some(&rank) if rank != sizes.len() => None,
-            Some(&rank) => numbers
-                .chunks_exact(rank)
-                .map(|row| flat(row, &sizes))
-                .collect(),
+            Some(&rank) => numbers.chunks_exact(rank).map(|row| flat(row, &sizes)).collect(),
         };
         let positions = positions.ok_or_else(damaged)?;
         let dense = match values.elements().ok_or_else(unsupported)? {
@@ -74,9 +63,7 @@ impl Files {
 fn flat(coordinates: &[i64], sizes: &[usize]) -> Option<usize> {
     let mut pairs = coordinates.iter().zip(sizes);
     pairs.try_fold(0usize, |at, (&coordinate, &size)| {
-        let coordinate = usize::try_from(coordinate)
-            .ok()
-            .filter(|&coordinate| coordinate < size)?;
+        let coordinate = usize::try_from(coordinate).ok().filter(|&coordinate| coordinate < size)?;
         at.checked_mul(size)?.checked_add(coordinate)
     })
 }
@@ -144,12 +131,7 @@ mod tests {
 
     #[test]
     fn large_ones_are_refused() {
-        check(
-            &[0, 1],
-            1,
-            &[1 << 40, 1 << 40],
-            Err("more than 65536 elements"),
-        );
+        check(&[0, 1], 1, &[1 << 40, 1 << 40], Err("more than 65536 elements"));
         check(&[0, 1], 1, &[-1], Err("do not fit together"));
     }
 }

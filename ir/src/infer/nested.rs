@@ -35,11 +35,7 @@ pub struct Inferred {
 impl Fact {
     /// A value of which only the type is known.
     pub fn of(ty: Type) -> Self {
-        Fact {
-            ty,
-            known: Elements::default(),
-            weight: None,
-        }
+        Fact { ty, known: Elements::default(), weight: None }
     }
 
     /// The type with one size at an axis.
@@ -69,11 +65,7 @@ impl Infer<'_> {
 
     /// The body under an attribute name.
     pub fn block(&self, name: &str) -> Result<&Block, Problem> {
-        let found = self
-            .node
-            .blocks
-            .iter()
-            .find(|(attribute, _)| attribute == name);
+        let found = self.node.blocks.iter().find(|(attribute, _)| attribute == name);
         found.map(|(_, block)| block).ok_or_else(|| missing(name))
     }
 
@@ -116,16 +108,9 @@ impl Infer<'_> {
         infer_block(block, self.values, self.names, &mut problems);
         let fact = |id: &ValueId| {
             let value = &self.values[*id];
-            Some(Fact {
-                ty: value.ty.clone()?,
-                known: value.known.clone(),
-                weight: value.weight.clone(),
-            })
+            Some(Fact { ty: value.ty.clone()?, known: value.known.clone(), weight: value.weight.clone() })
         };
-        Ok(Inferred {
-            outputs: block.outputs.iter().map(fact).collect(),
-            problems,
-        })
+        Ok(Inferred { outputs: block.outputs.iter().map(fact).collect(), problems })
     }
 
     /// Reports the problems of a block and returns what its outputs are.
@@ -144,8 +129,8 @@ impl Infer<'_> {
         self.names.rewind(names, kept);
     }
 
-    /// The size, or one of its own where it is made of names reserved since then: what a block
-    /// measures differs from iteration to iteration.
+    /// The size, or one of its own where it is made of names reserved since then: what a block measures
+    /// differs from iteration to iteration.
     pub fn outside(&mut self, dim: &Dim, names: Mark, hint: &str) -> Dim {
         let mut symbols = dim.symbols().into_iter();
         if symbols.all(|symbol| self.names.was_reserved_at(names, &symbol)) {
@@ -155,8 +140,8 @@ impl Infer<'_> {
         }
     }
 
-    /// The type outside of a block that begins there: what holds others says nothing of sizes that
-    /// are named inside.
+    /// The type outside of a block that begins there: what holds others says nothing of sizes that are named
+    /// inside.
     pub fn type_outside(&self, ty: &Type, names: Mark, inside: Option<&Symbol>) -> Type {
         self.names.outside(names, ty, inside)
     }
@@ -171,8 +156,8 @@ impl Infer<'_> {
         self.names.work.depth = self.names.work.depth.saturating_sub(1);
     }
 
-    /// Whether loops inside of loops have cost so much work that each has to be done at once: each
-    /// level that is tried twice doubles the work of those inside.
+    /// Whether loops inside of loops have cost so much work that each has to be done at once: each level that
+    /// is tried twice doubles the work of those inside.
     pub fn is_tired(&self) -> bool {
         let allowed = self.values.len().saturating_mul(AGAIN);
         self.names.work.nodes > allowed.max(PATIENCE)

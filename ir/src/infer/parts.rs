@@ -11,9 +11,7 @@ impl Infer<'_> {
     pub fn items(&self, input: usize) -> Result<Type, Problem> {
         match self.ty(input)? {
             Type::Sequence(item) => Ok((**item).clone()),
-            other => Err(Problem::new(format!(
-                "input {input} is {other}, not a sequence"
-            ))),
+            other => Err(Problem::new(format!("input {input} is {other}, not a sequence"))),
         }
     }
 
@@ -61,11 +59,7 @@ impl Infer<'_> {
         let whole = self.node.output(output);
         let whole = whole.map_or("", |id| self.values[id].name.as_str());
         let name = format!("{whole}_{number}");
-        self.values.push(Value {
-            name,
-            ty: Some(ty),
-            ..Value::default()
-        })
+        self.values.push(Value { name, ty: Some(ty), ..Value::default() })
     }
 
     /// The type of one item: sizes that differ from item to item have names of their own.
@@ -73,11 +67,7 @@ impl Infer<'_> {
         match item {
             Type::Tensor(tensor) => {
                 let size = |dim: &Dim| {
-                    if dim.is_any() {
-                        self.fresh(hint)
-                    } else {
-                        dim.clone()
-                    }
+                    if dim.is_any() { self.fresh(hint) } else { dim.clone() }
                 };
                 Type::tensor(tensor.dtype, tensor.shape.iter().map(size).collect())
             }

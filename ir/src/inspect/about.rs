@@ -94,10 +94,7 @@ mod tests {
         };
         let about = About::of(model.encode_to_vec().into());
         assert_eq!((about.doc.as_str(), about.version), ("finds digits", 3));
-        assert_eq!(
-            about.metadata,
-            [("names".to_owned(), "{0: 'cat'}".to_owned())]
-        );
+        assert_eq!(about.metadata, [("names".to_owned(), "{0: 'cat'}".to_owned())]);
         assert_eq!(About::of(Bytes::from_static(b"\xff\xff")), About::default());
     }
 }

@@ -20,8 +20,8 @@ pub struct Cost {
     pub multiply_adds: u64,
     /// Products of which the operands' sizes are unknown, and which are not counted.
     pub uncounted: usize,
-    /// The most bytes that inputs, outputs and values between nodes take at a time, each in its own
-    /// element type, if its memory is free behind its last use.
+    /// The most bytes that inputs, outputs and values between nodes take at a time, each in its own element
+    /// type, if its memory is free behind its last use.
     pub activations: u64,
     /// The sizes that are open in the file, which count as 1.
     pub ones: Vec<String>,
@@ -31,10 +31,7 @@ pub struct Cost {
 
 /// The cost of a graph in which open sizes are 1.
 pub fn cost(graph: &Graph) -> Cost {
-    let mut cost = Cost {
-        activations: memory::most(&graph.body, &graph.values),
-        ..Cost::default()
-    };
+    let mut cost = Cost { activations: memory::most(&graph.body, &graph.values), ..Cost::default() };
     cost.multiply_adds = block(&graph.body, &graph.values, &mut cost);
     let mut ones: Vec<String> = Vec::new();
     for &id in &graph.body.inputs {
@@ -83,11 +80,9 @@ pub fn multiply_adds(node: &Node, sizes: &impl Sizes) -> Option<u64> {
         "RNN" | "GRU" | "LSTM" | "DynamicQuantizeLSTM" => operands.recurrent(),
         "Attention" if microsoft => operands.projected(),
         "QAttention" => operands.projected(),
-        "Attention"
-        | "JoinedAttention"
-        | "MultiHeadAttention"
-        | "GroupQueryAttention"
-        | "FlexAttention" => operands.attention(),
+        "Attention" | "JoinedAttention" | "MultiHeadAttention" | "GroupQueryAttention" | "FlexAttention" => {
+            operands.attention()
+        }
         _ => Some(0),
     }
 }
@@ -117,9 +112,7 @@ pub fn bytes(tensor: &TensorType) -> Option<u64> {
         DType::String => 128,
         other => u64::from(other.bits()),
     };
-    elements(tensor)?
-        .checked_mul(bits)
-        .map(|bits| bits.div_ceil(8))
+    elements(tensor)?.checked_mul(bits).map(|bits| bits.div_ceil(8))
 }
 
 fn signed(dim: &Dim) -> Option<i64> {
@@ -149,9 +142,7 @@ fn elements(tensor: &TensorType) -> Option<u64> {
 }
 
 fn product(sizes: &[u64]) -> Option<u64> {
-    sizes
-        .iter()
-        .try_fold(1u64, |product, &size| product.checked_mul(size))
+    sizes.iter().try_fold(1u64, |product, &size| product.checked_mul(size))
 }
 
 /// The sizes of what a node reads and makes.
@@ -223,9 +214,7 @@ impl<S: Sizes> Operands<'_, S> {
                 *largest = size.max(*largest);
             }
         }
-        let product = sizes
-            .values()
-            .try_fold(1u64, |all, size| all.checked_mul(*size))?;
+        let product = sizes.values().try_fold(1u64, |all, size| all.checked_mul(*size))?;
         product.checked_mul(labels.len().saturating_sub(1) as u64)
     }
 
@@ -238,10 +227,7 @@ impl<S: Sizes> Operands<'_, S> {
     /// Each query meets each key, and each probability a value.
     fn attention(&self) -> Option<u64> {
         // Keys of earlier calls come before those of this one, and are an output together.
-        let keys = self
-            .output(1)
-            .or_else(|| self.input(1))
-            .or_else(|| self.input(0))?;
+        let keys = self.output(1).or_else(|| self.input(1)).or_else(|| self.input(0))?;
         let keys = match *keys.as_slice() {
             // Packed with values, or with queries and values.
             [_, length, _, _, _] | [.., length, _] => length,
@@ -270,10 +256,7 @@ fn block(inner: &Block, values: &Values, cost: &mut Cost) -> u64 {
         }
         let flow = node.operator.flow();
         cost.loops |= matches!(flow, Some(Flow::Iterations(_)));
-        let blocks = node
-            .blocks
-            .iter()
-            .map(|(_, inner)| block(inner, values, cost));
+        let blocks = node.blocks.iter().map(|(_, inner)| block(inner, values, cost));
         let blocks: Vec<u64> = blocks.collect();
         sum = sum.saturating_add(match flow {
             Some(Flow::Branches) => blocks.into_iter().max().unwrap_or(0),
@@ -291,8 +274,7 @@ mod tests {
     use crate::options::Options;
 
     fn check(graph: &str, expected: Expect) {
-        let text =
-            format!("<ir_version: 10, opset_import: [\"\": 23, \"com.microsoft\": 1]> g {graph}");
+        let text = format!("<ir_version: 10, opset_import: [\"\": 23, \"com.microsoft\": 1]> g {graph}");
         let bytes = crate::text::model(&text).unwrap().encode_to_vec();
         let model = crate::load_bytes(bytes.into(), &Options::default());
         let model = model.map_err(|problems| problems.report("m")).unwrap();
@@ -328,7 +310,9 @@ mod tests {
                 t = Transpose <perm = [0, 2, 1]> (c)
                 z = MatMul (c, t)
             }",
-            expect![[r#"Cost { multiply_adds: 399, uncounted: 0, activations: 644, ones: [], loops: false }"#]],
+            expect![[
+                r#"Cost { multiply_adds: 399, uncounted: 0, activations: 644, ones: [], loops: false }"#
+            ]],
         );
     }
 

@@ -38,11 +38,7 @@ struct Parser<'a> {
 
 impl Parser<'_> {
     /// Items between commas, of which one may stand behind the last item, and the bracket.
-    fn items<T>(
-        &mut self,
-        close: char,
-        mut item: impl FnMut(&mut Self) -> Option<T>,
-    ) -> Option<Vec<T>> {
+    fn items<T>(&mut self, close: char, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let mut items = Vec::new();
         loop {
             self.space();
@@ -92,10 +88,7 @@ impl Parser<'_> {
                     0xd800..0xdc00 => {
                         self.exactly('\\')?;
                         self.exactly('u')?;
-                        let low = self
-                            .code(4)?
-                            .checked_sub(0xdc00)
-                            .filter(|low| *low < 0x400)?;
+                        let low = self.code(4)?.checked_sub(0xdc00).filter(|low| *low < 0x400)?;
                         char::from_u32(0x10000 + ((code - 0xd800) << 10) + low)?
                     }
                     _ => char::from_u32(code)?,
@@ -120,16 +113,11 @@ impl Parser<'_> {
         while let Some(digit) = self.letters.next_if(char::is_ascii_digit) {
             text.push(digit);
         }
-        text.ends_with(|last: char| last.is_ascii_digit())
-            .then_some(text)
+        text.ends_with(|last: char| last.is_ascii_digit()).then_some(text)
     }
 
     fn space(&mut self) {
-        while self
-            .letters
-            .next_if(|letter| letter.is_whitespace())
-            .is_some()
-        {}
+        while self.letters.next_if(|letter| letter.is_whitespace()).is_some() {}
     }
 
     fn expect(&mut self, sign: char) -> Option<()> {

@@ -36,17 +36,9 @@ mod tests {
 
     #[test]
     fn signs_give_the_bounds() {
-        let bounds =
-            ["", "r", "rro", "roro", "oo*", "rr+", "ooo"].map(|signs| (least(signs), most(signs)));
-        let expected = [
-            (0, Some(0)),
-            (1, Some(1)),
-            (2, Some(3)),
-            (3, Some(4)),
-            (2, None),
-            (3, None),
-            (0, Some(3)),
-        ];
+        let bounds = ["", "r", "rro", "roro", "oo*", "rr+", "ooo"].map(|signs| (least(signs), most(signs)));
+        let expected =
+            [(0, Some(0)), (1, Some(1)), (2, Some(3)), (3, Some(4)), (2, None), (3, None), (0, Some(3))];
         assert_eq!(bounds, expected);
     }
 }

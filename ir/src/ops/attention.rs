@@ -11,13 +11,4 @@ pub mod projected;
 pub mod rotary;
 pub mod rotary_positions;
 
-super::families![
-    dot_product,
-    flexible,
-    group_query,
-    linear,
-    multi_head,
-    projected,
-    rotary,
-    rotary_positions
-];
+super::families![dot_product, flexible, group_query, linear, multi_head, projected, rotary, rotary_positions];

@@ -5,11 +5,7 @@ use crate::diagnostics::Problem;
 /// The axis as a position; negative ones count from the end.
 pub fn axis(axis: i64, rank: usize) -> Result<usize, Problem> {
     let signed = i64::try_from(rank).unwrap_or(i64::MAX);
-    let at = if axis < 0 {
-        axis.checked_add(signed)
-    } else {
-        Some(axis)
-    };
+    let at = if axis < 0 { axis.checked_add(signed) } else { Some(axis) };
     at.and_then(|at| usize::try_from(at).ok())
         .filter(|&at| at < rank)
         .ok_or_else(|| Problem::new(format!("axis {axis} is outside of a tensor of rank {rank}")))

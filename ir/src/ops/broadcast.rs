@@ -16,17 +16,15 @@ pub fn shape(cx: &mut Infer<'_>, shapes: &[Shape]) -> Result<Shape, Problem> {
     (0..rank).map(|axis| size(cx, shapes, rank, axis)).collect()
 }
 
-/// The rank that a second operand whose first axis stands at `axis` of the first has with trailing
-/// axes of size 1, as before version 7.
+/// The rank that a second operand whose first axis stands at `axis` of the first has with trailing axes of
+/// size 1, as before version 7.
 pub fn trailing(axis: Option<i64>, first: &TensorType) -> Option<usize> {
     let rank = i64::try_from(first.rank()).ok()?;
     let axis = match axis? {
         axis @ ..0 => axis.checked_add(rank)?,
         axis => axis,
     };
-    usize::try_from(rank.checked_sub(axis)?)
-        .ok()
-        .filter(|&trailing| trailing <= first.rank())
+    usize::try_from(rank.checked_sub(axis)?).ok().filter(|&trailing| trailing <= first.rank())
 }
 
 /// The second operand with `rank` axes, the first of its own at `axis` of the first operand.
@@ -80,14 +78,12 @@ fn size(cx: &mut Infer<'_>, shapes: &[Shape], rank: usize, axis: usize) -> Resul
     Ok(together)
 }
 
-/// Whether `dim` is `size` limited to a number. Where the two broadcast, the limit is not reached,
-/// or it is 1, and the result is `size`.
+/// Whether `dim` is `size` limited to a number. Where the two broadcast, the limit is not reached, or it is
+/// 1, and the result is `size`.
 fn limits(dim: &Dim, size: &Dim) -> bool {
     let mut terms = dim.terms();
     match (terms.next(), terms.next()) {
-        (Some(([Atom::Min(a, b)], 1)), None) => {
-            **a == *size && b.number().is_some_and(|limit| limit > 0)
-        }
+        (Some(([Atom::Min(a, b)], 1)), None) => **a == *size && b.number().is_some_and(|limit| limit > 0),
         _ => false,
     }
 }
@@ -102,14 +98,13 @@ pub fn agree(shapes: &[&Shape]) -> bool {
         });
         let mut sizes = sizes.filter(|size| !size.is(1));
         let first = sizes.next();
-        first.is_none_or(|first| {
-            sizes.all(|size| size == first || limits(size, first) || limits(first, size))
-        })
+        first
+            .is_none_or(|first| sizes.all(|size| size == first || limits(size, first) || limits(first, size)))
     })
 }
 
-/// Says that the node may fail where the sizes of its inputs are not known to go together, or the result may be larger than
-/// each of them by more than a known factor.
+/// Says that the node may fail where the sizes of its inputs are not known to go together, or the result may
+/// be larger than each of them by more than a known factor.
 pub fn check(cx: &mut Emit<'_, '_>) -> Result<bool, Problem> {
     let inputs = (0..cx.inputs()).filter(|&at| cx.has(at));
     let types = inputs.map(|at| Ok(cx.tensor_type(at)?.shape.clone()));
@@ -128,19 +123,13 @@ fn grows(cx: &Emit<'_, '_>, shapes: &[Shape]) -> Result<bool, Problem> {
         let sizes = to.iter().rev().enumerate();
         sizes
             .filter(|(_, size)| size.number().is_none())
-            .all(|(at, size)| {
-                shape
-                    .len()
-                    .checked_sub(at + 1)
-                    .and_then(|axis| shape.get(axis))
-                    == Some(size)
-            })
+            .all(|(at, size)| shape.len().checked_sub(at + 1).and_then(|axis| shape.get(axis)) == Some(size))
     };
     Ok(!shapes.iter().any(is_whole))
 }
 
-/// Says that the node may fail unless each size of the inputs after the first is known to be 1 or one of the first's, or all are
-/// numbers.
+/// Says that the node may fail unless each size of the inputs after the first is known to be 1 or one of the
+/// first's, or all are numbers.
 ///
 /// It is for operators whose `infer` compares these sizes, of which a run may contradict open ones.
 pub fn check_sizes(cx: &mut Emit<'_, '_>) {
@@ -158,8 +147,7 @@ pub fn check_sizes(cx: &mut Emit<'_, '_>) {
     }
 }
 
-/// For each element of a tensor of shape `to` the position of the element of `from` that is
-/// broadcast to it.
+/// For each element of a tensor of shape `to` the position of the element of `from` that is broadcast to it.
 pub fn positions(from: &[usize], to: &[usize]) -> Vec<usize> {
     let count = to.iter().product::<usize>();
     let missing = to.len().saturating_sub(from.len());
@@ -181,8 +169,8 @@ pub fn positions(from: &[usize], to: &[usize]) -> Vec<usize> {
     (0..count).map(position).collect()
 }
 
-/// The positions of the elements whose index along each axis is one of the `places` there, row by
-/// row; `None` when there are too many.
+/// The positions of the elements whose index along each axis is one of the `places` there, row by row; `None`
+/// when there are too many.
 pub fn grid(shape: &[usize], places: &[Vec<usize>]) -> Option<Vec<usize>> {
     let mut positions = vec![0usize];
     for (size, places) in shape.iter().zip(places) {
@@ -199,9 +187,7 @@ pub fn grid(shape: &[usize], places: &[Vec<usize>]) -> Option<Vec<usize>> {
 /// The sizes as numbers, when all are known and their product is a number too.
 pub fn fixed(shape: &[Dim]) -> Option<Vec<usize>> {
     let sizes: Vec<usize> = shape.iter().map(Dim::fixed).collect::<Option<_>>()?;
-    let product = sizes
-        .iter()
-        .try_fold(1usize, |n, &size| n.checked_mul(size.max(1)));
+    let product = sizes.iter().try_fold(1usize, |n, &size| n.checked_mul(size.max(1)));
     product.map(|_| sizes)
 }
 

@@ -84,16 +84,10 @@ pub fn input(cx: &Infer<'_>, dtypes: &[DType]) -> Result<(TensorType, Dim), Prob
         [_] => Dim::from(1),
         [rows, _] => rows.clone(),
         _ => {
-            return Err(Problem::new(format!(
-                "the input is {x}, not rows of features"
-            )));
+            return Err(Problem::new(format!("the input is {x}, not rows of features")));
         }
     };
-    if dtypes.contains(&x.dtype) {
-        Ok((x, rows))
-    } else {
-        Err(Problem::new(format!("the input is {x}")))
-    }
+    if dtypes.contains(&x.dtype) { Ok((x, rows)) } else { Err(Problem::new(format!("the input is {x}"))) }
 }
 
 /// What the models of versions 1 to 4 take.

@@ -16,7 +16,5 @@ pub const ROWS: &[Row] = &[
     row("Loop", &[1, 11, 13, 16, 19, 21, 23, 24, 25], repeat::read)
         .arity("oo*", "+")
         .before(&[(11, "oo+", "+")]),
-    row("Scan", &[8, 9, 11, 16, 19, 21, 23, 24, 25], scan::read)
-        .arity("+", "+")
-        .before(&[(9, "o+", "+")]),
+    row("Scan", &[8, 9, 11, 16, 19, 21, 23, 24, 25], scan::read).arity("+", "+").before(&[(9, "o+", "+")]),
 ];

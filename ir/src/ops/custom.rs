@@ -102,19 +102,12 @@ impl Custom {
         at: usize,
         input: impl Fn(usize) -> Result<TensorType, Problem>,
     ) -> Result<TensorType, Problem> {
-        let found = if at < self.named {
-            input(at).ok()
-        } else {
-            None
-        };
+        let found = if at < self.named { input(at).ok() } else { None };
         found.ok_or_else(|| {
             Problem::new(format!(
                 "the result of the function is like input {at}, which the node does not have as a tensor"
             ))
-            .help(format!(
-                "declare the result: `ops(\"{}\" = path -> float32[batch, 10])`",
-                self.kind
-            ))
+            .help(format!("declare the result: `ops(\"{}\" = path -> float32[batch, 10])`", self.kind))
         })
     }
 
@@ -132,9 +125,7 @@ impl Custom {
             None => {
                 let first = self.like(0, |at| cx.tensor(at))?;
                 first.shape.get(axis).cloned().ok_or_else(|| {
-                    Problem::new(format!(
-                        "`_` is the size of axis {axis} of {first}, which has none"
-                    ))
+                    Problem::new(format!("`_` is the size of axis {axis} of {first}, which has none"))
                 })
             }
         };
@@ -144,10 +135,7 @@ impl Custom {
 
 /// The result where nothing is declared.
 fn like_first() -> Rc<[Declared]> {
-    Rc::new([Declared {
-        element: None,
-        shape: DeclaredShape::Like(0),
-    }])
+    Rc::new([Declared { element: None, shape: DeclaredShape::Like(0) }])
 }
 
 impl Operator for Custom {
@@ -166,8 +154,7 @@ impl Operator for Custom {
                 return Ok(());
             }
         };
-        self.bound(results, cx)
-            .map_err(|problem| problem.at(self.site.clone()))
+        self.bound(results, cx).map_err(|problem| problem.at(self.site.clone()))
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
@@ -239,11 +226,7 @@ impl Custom {
 
     fn miscounted(&self, outputs: usize, results: usize) -> Problem {
         let each = vec!["like(0)"; outputs.min(MOST_RESULTS)].join(", ");
-        let each = if outputs == 1 {
-            each
-        } else {
-            format!("({each})")
-        };
+        let each = if outputs == 1 { each } else { format!("({each})") };
         let message = match results <= MOST_RESULTS {
             true => format!("the node names {outputs} outputs, its function returns {results}"),
             false => format!("a function returns at most {MOST_RESULTS} tensors"),
@@ -256,11 +239,7 @@ impl Custom {
 
     /// What a binding declares; a node is of one result where nothing is declared.
     pub fn results(declared: &[Declared]) -> Rc<[Declared]> {
-        if declared.is_empty() {
-            like_first()
-        } else {
-            declared.into()
-        }
+        if declared.is_empty() { like_first() } else { declared.into() }
     }
 }
 
@@ -269,10 +248,7 @@ impl Described for Custom {
     fn attributes(&self) -> Attribute {
         let arguments = self.arguments.iter();
         let arguments = arguments.map(|(name, value)| {
-            let pair = vec![
-                ("", Attribute::Text(name.clone())),
-                ("", value.attributes()),
-            ];
+            let pair = vec![("", Attribute::Text(name.clone())), ("", value.attributes())];
             Attribute::Fields("", pair)
         });
         Attribute::Fields("Custom", vec![("", Attribute::List(arguments.collect()))])

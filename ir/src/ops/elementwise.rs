@@ -10,6 +10,4 @@ pub mod power;
 pub mod swiglu;
 pub mod unary;
 
-super::families![
-    arithmetic, bias_gelu, bit_cast, cast, clip, power, swiglu, unary
-];
+super::families![arithmetic, bias_gelu, bit_cast, cast, clip, power, swiglu, unary];

@@ -7,11 +7,4 @@ pub mod non_max_suppression;
 pub mod resize;
 pub mod roi;
 
-super::families![
-    affine_grid,
-    decoder,
-    grid_sample,
-    non_max_suppression,
-    resize,
-    roi
-];
+super::families![affine_grid, decoder, grid_sample, non_max_suppression, resize, roi];

@@ -8,12 +8,4 @@ pub mod tensor_scatter;
 pub mod top_k;
 pub mod unique;
 
-super::families![
-    gather,
-    one_hot,
-    scatter,
-    select,
-    tensor_scatter,
-    top_k,
-    unique
-];
+super::families![gather, one_hot, scatter, select, tensor_scatter, top_k, unique];

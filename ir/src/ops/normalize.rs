@@ -25,9 +25,7 @@ fn floats(cx: &Infer<'_>, rank: usize) -> Result<TensorType, Problem> {
     if x.dtype.is_float() && x.rank() >= rank {
         Ok(x)
     } else {
-        Err(Problem::new(format!(
-            "the input is {x}, not floats of rank {rank} or more"
-        )))
+        Err(Problem::new(format!("the input is {x}, not floats of rank {rank} or more")))
     }
 }
 

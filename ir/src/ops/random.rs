@@ -33,8 +33,7 @@ type Distribution = (&'static str, [(&'static str, f32); 2]);
 const NORMAL: Distribution = ("normal", [("mean", 0.0), ("scale", 1.0)]);
 const UNIFORM: Distribution = ("uniform", [("low", 0.0), ("high", 1.0)]);
 
-/// What the generator starts from, the same at each call. Without one the system gives another at
-/// each.
+/// What the generator starts from, the same at each call. Without one the system gives another at each.
 #[derive(Clone, Copy, Debug)]
 pub struct Seed(Option<u64>);
 
@@ -91,10 +90,7 @@ fn floats(
     };
     Ok(Rc::new(Floats {
         function,
-        numbers: [
-            a.float_or(first.0, first.1)?,
-            a.float_or(second.0, second.1)?,
-        ],
+        numbers: [a.float_or(first.0, first.1)?, a.float_or(second.0, second.1)?],
         dtype,
         shape,
         seed: Seed::float(a)?,
@@ -102,10 +98,7 @@ fn floats(
 }
 
 fn bernoulli(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Bernoulli {
-        dtype: dtype(a)?,
-        seed: Seed::float(a)?,
-    }))
+    Ok(Rc::new(Bernoulli { dtype: dtype(a)?, seed: Seed::float(a)? }))
 }
 
 fn multinomial(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
@@ -113,11 +106,7 @@ fn multinomial(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     if count < 0 {
         return Err(Problem::new(format!("`sample_size` is {count}")));
     }
-    Ok(Rc::new(Multinomial {
-        dtype: dtype(a)?.unwrap_or(DType::I32),
-        count,
-        seed: Seed::float(a)?,
-    }))
+    Ok(Rc::new(Multinomial { dtype: dtype(a)?.unwrap_or(DType::I32), count, seed: Seed::float(a)? }))
 }
 
 fn dtype(a: &Attributes<'_>) -> Result<Option<DType>, Problem> {
@@ -127,9 +116,7 @@ fn dtype(a: &Attributes<'_>) -> Result<Option<DType>, Problem> {
     let dtype = i32::try_from(number).ok().and_then(DType::from_onnx);
     match dtype {
         Some(_) => Ok(dtype),
-        None => Err(Problem::new(format!(
-            "`dtype` is {number}, which is no element type"
-        ))),
+        None => Err(Problem::new(format!("`dtype` is {number}, which is no element type"))),
     }
 }
 
@@ -138,10 +125,8 @@ fn drawn(dtype: DType) -> Result<DType, Problem> {
     if dtype.is_float() {
         Ok(dtype)
     } else {
-        Err(
-            Problem::new(format!("numbers of type {dtype} cannot be drawn"))
-                .help("set the attribute `dtype` to a float type and cast the result"),
-        )
+        Err(Problem::new(format!("numbers of type {dtype} cannot be drawn"))
+            .help("set the attribute `dtype` to a float type and cast the result"))
     }
 }
 
@@ -198,9 +183,7 @@ impl Operator for Floats {
         let (shape, device) = (cx.shape(&output.shape), cx.device());
         let function = format_ident!("{}", self.function);
         let dtype = format_ident!("{}", carrier(output.dtype));
-        let numbers = self
-            .numbers
-            .map(|number| float_literal(f64::from(number), DType::F64));
+        let numbers = self.numbers.map(|number| float_literal(f64::from(number), DType::F64));
         let seed = self.seed.emit();
         Ok(code! {
             ops::random::#function(#shape, [#(#numbers),*], #seed, DType::#dtype, #device)

@@ -24,9 +24,7 @@ use cell::Cell;
 pub const FAMILIES: &[&[Row]] = &[ROWS];
 
 pub const ROWS: &[Row] = &[
-    row("RNN", &[1, 7, 14, 22], |a| read(a, Cell::Rnn, false))
-        .newer(&[("layout", 14)])
-        .arity("rrrooo", "oo"),
+    row("RNN", &[1, 7, 14, 22], |a| read(a, Cell::Rnn, false)).newer(&[("layout", 14)]).arity("rrrooo", "oo"),
     row("GRU", &[1, 3, 7, 14, 22], |a| read(a, Cell::Gru, false))
         .newer(&[("linear_before_reset", 3), ("layout", 14)])
         .arity("rrrooo", "oo")
@@ -53,8 +51,8 @@ struct Recurrent {
     /// GRU's `linear_before_reset`, LSTM's `input_forget`.
     variant: bool,
     batch_first: bool,
-    /// Whether the weights are integers, laid out for multiplication from the right, whose scales
-    /// and zero points are inputs 8 to 11.
+    /// Whether the weights are integers, laid out for multiplication from the right, whose scales and zero
+    /// points are inputs 8 to 11.
     quantized: bool,
     /// Whether the weights are integers and the node does not name the outputs of all times.
     last_alone: bool,
@@ -108,13 +106,10 @@ impl Operator for Recurrent {
         let recurrent = cx.tensor_of_rank(2, 3)?;
         let directions = Dim::from(i64::try_from(self.directions()).unwrap_or(1));
         self.check_types(cx, x.dtype)?;
-        let at =
-            |tensor: &TensorType, axis: usize| tensor.shape.get(axis).cloned().unwrap_or_default();
+        let at = |tensor: &TensorType, axis: usize| tensor.shape.get(axis).cloned().unwrap_or_default();
         let hidden = at(&recurrent, if self.quantized { 1 } else { 2 });
-        if let Some(attribute) = self
-            .hidden
-            .map(Dim::from)
-            .filter(|attribute| sizes::differ(attribute, &hidden))
+        if let Some(attribute) =
+            self.hidden.map(Dim::from).filter(|attribute| sizes::differ(attribute, &hidden))
         {
             return Err(Problem::new(format!(
                 "`hidden_size` is {attribute}, but the recurrent weight is {recurrent}"
@@ -123,10 +118,7 @@ impl Operator for Recurrent {
         self.check_sizes(cx, &directions, &hidden)?;
         let (first, second) = (at(&x, 0), at(&x, 1));
         let (whole, last) = if self.batch_first {
-            (
-                vec![first.clone(), second, directions.clone(), hidden.clone()],
-                vec![first, directions, hidden],
-            )
+            (vec![first.clone(), second, directions.clone(), hidden.clone()], vec![first, directions, hidden])
         } else {
             (
                 vec![first, directions.clone(), second.clone(), hidden.clone()],
@@ -157,10 +149,8 @@ impl Operator for Recurrent {
                 _ => code!(#layer.forward(#x, #lengths, #hidden)),
             },
             None => {
-                let (input, recurrent) = (
-                    self.matrices(cx, 1, 8, Emit::tensor)?,
-                    self.matrices(cx, 2, 10, Emit::tensor)?,
-                );
+                let (input, recurrent) =
+                    (self.matrices(cx, 1, 8, Emit::tensor)?, self.matrices(cx, 2, 10, Emit::tensor)?);
                 let bias = cx.optional(3)?;
                 let peepholes = match self.cell {
                     Cell::Lstm => cx.optional(7)?,
@@ -245,9 +235,7 @@ impl Recurrent {
         let time = if self.batch_first { 1 } else { 0 };
         let steps = cx.tensor_type(0)?.shape.get(time).cloned();
         match (cx.known(4), steps) {
-            (Some(Known::Ints(lengths)), Some(steps))
-                if lengths.iter().all(|length| *length == steps) =>
-            {
+            (Some(Known::Ints(lengths)), Some(steps)) if lengths.iter().all(|length| *length == steps) => {
                 Ok(code!(None))
             }
             _ => cx.optional(4),
@@ -280,11 +268,7 @@ impl Recurrent {
         }
         let name = format_ident!("{}", self.cell.name());
         let names = optional.iter().map(|input| {
-            if cx.has(*input) {
-                cx.weight(*input).map(|name| code!(Some(#name)))
-            } else {
-                Some(code!(None))
-            }
+            if cx.has(*input) { cx.weight(*input).map(|name| code!(Some(#name))) } else { Some(code!(None)) }
         });
         let names: Option<Vec<Code>> = names.collect();
         let named = [
@@ -294,10 +278,9 @@ impl Recurrent {
             ("recurrence.peepholes", 7),
         ];
         let (load, parameters) = match (cx.weight(1), cx.weight(2), names) {
-            (Some(input), Some(recurrent), Some(names)) => (
-                code!(layers::#name::load(weights, [#input, #recurrent], #(#names,)* #options)),
-                &named[..],
-            ),
+            (Some(input), Some(recurrent), Some(names)) => {
+                (code!(layers::#name::load(weights, [#input, #recurrent], #(#names,)* #options)), &named[..])
+            }
             _ => {
                 let (input, recurrent) = (cx.loaded(1)?, cx.loaded(2)?);
                 for input in optional {
@@ -307,25 +290,15 @@ impl Recurrent {
                 (load, &[][..])
             }
         };
-        Ok(Some(cx.layer_of(
-            &hint,
-            code!(layers::#name),
-            load,
-            parameters,
-        )))
+        Ok(Some(cx.layer_of(&hint, code!(layers::#name), load, parameters)))
     }
 
     fn options(&self) -> Code {
-        let (name, direction) = (
-            format_ident!("{}", self.cell.name()),
-            format_ident!("{}", self.direction),
-        );
+        let (name, direction) = (format_ident!("{}", self.cell.name()), format_ident!("{}", self.direction));
         let plain = code!(ops::recurrent::#name::new(ops::recurrent::Direction::#direction));
         let mut fields = Vec::new();
-        if let Some(functions) = self
-            .activations
-            .as_ref()
-            .filter(|activations| !self.are_default(activations))
+        if let Some(functions) =
+            self.activations.as_ref().filter(|activations| !self.are_default(activations))
         {
             let count = self.cell.functions().len();
             let directions: Vec<&[Activation]> = functions.chunks(count).collect();
@@ -338,10 +311,7 @@ impl Recurrent {
                     _ => code!([#(#functions),*]),
                 }
             };
-            let directions = directions
-                .iter()
-                .flatten()
-                .map(|functions| direction(functions));
+            let directions = directions.iter().flatten().map(|functions| direction(functions));
             fields.push(code!(activations: [#(#directions),*]));
         }
         if let Some(clip) = self.clip {
@@ -359,18 +329,11 @@ impl Recurrent {
         if self.last_alone {
             fields.push(code!(last_alone: true));
         }
-        if fields.is_empty() {
-            plain
-        } else {
-            code!(ops::recurrent::#name { #(#fields,)* ..#plain })
-        }
+        if fields.is_empty() { plain } else { code!(ops::recurrent::#name { #(#fields,)* ..#plain }) }
     }
 
     fn are_default(&self, functions: &[Activation]) -> bool {
         let names = self.cell.functions().iter().cycle();
-        functions
-            .iter()
-            .zip(names)
-            .all(|(function, name)| function.name == *name)
+        functions.iter().zip(names).all(|(function, name)| function.name == *name)
     }
 }

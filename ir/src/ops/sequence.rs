@@ -63,10 +63,7 @@ impl Operator for At {
         let item = cx.items(0)?;
         if let (Some(parts), Some(at)) = (cx.parts(0), position(cx, 1)?) {
             let part = *parts.get(place(at, parts.len())?).ok_or_else(|| {
-                Problem::new(format!(
-                    "a sequence of {} items has no item {at}",
-                    parts.len()
-                ))
+                Problem::new(format!("a sequence of {} items has no item {at}", parts.len()))
             })?;
             cx.output_copy(0, part);
             return Ok(());
@@ -95,10 +92,7 @@ impl Operator for Erase {
             let at = if cx.has(1) { at } else { -1 };
             let index = place(at, parts.len())?;
             if index >= parts.len() {
-                return Err(Problem::new(format!(
-                    "a sequence of {} items has no item {at}",
-                    parts.len()
-                )));
+                return Err(Problem::new(format!("a sequence of {} items has no item {at}", parts.len())));
             }
             parts.remove(index);
             left = Some(parts);
@@ -111,11 +105,7 @@ impl Operator for Erase {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         cx.may_fail();
         let sequence = cx.value(0)?;
-        let at = if cx.has(1) {
-            cx.host_int(1)?
-        } else {
-            code!(-1)
-        };
+        let at = if cx.has(1) { cx.host_int(1)? } else { code!(-1) };
         Ok(code!(host::without(#sequence, #at)))
     }
 
@@ -128,13 +118,8 @@ impl Operator for Insert {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let item = either(&cx.items(0)?, cx.ty(1)?)?;
         let mut all = None;
-        if let (Some(mut parts), Some(at), Some(new)) = (cx.parts(0), position(cx, 2)?, cx.part(1))
-        {
-            let before = if cx.has(2) {
-                place(at, parts.len())?
-            } else {
-                parts.len()
-            };
+        if let (Some(mut parts), Some(at), Some(new)) = (cx.parts(0), position(cx, 2)?, cx.part(1)) {
+            let before = if cx.has(2) { place(at, parts.len())? } else { parts.len() };
             if before > parts.len() {
                 return Err(Problem::new(format!(
                     "a sequence of {} items has no position {at}",
@@ -171,9 +156,7 @@ impl Operator for Length {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         cx.items(0)?;
         cx.output(0, DType::I64, vec![]);
-        let length = cx
-            .parts(0)
-            .and_then(|parts| i64::try_from(parts.len()).ok());
+        let length = cx.parts(0).and_then(|parts| i64::try_from(parts.len()).ok());
         cx.output_known(0, length.map(|length| Known::Ints(vec![Dim::from(length)])));
         Ok(())
     }
@@ -194,9 +177,7 @@ impl Operator for Length {
 
 /// What an item may be that is of one type or the other.
 fn either(a: &Type, b: &Type) -> Result<Type, Problem> {
-    let found = a
-        .either(b)
-        .filter(|item| !matches!(item, Type::Optional(_)));
+    let found = a.either(b).filter(|item| !matches!(item, Type::Optional(_)));
     found.ok_or_else(|| Problem::new(format!("{a} and {b} cannot be items of one sequence")))
 }
 
@@ -207,9 +188,7 @@ fn position(cx: &Infer<'_>, input: usize) -> Result<Option<i64>, Problem> {
     }
     let operand = cx.tensor(input)?;
     if operand.dtype.kind() != Kind::Int || operand.count().is_some_and(|count| count != 1) {
-        return Err(Problem::new(format!(
-            "the position is {operand}, not one integer"
-        )));
+        return Err(Problem::new(format!("the position is {operand}, not one integer")));
     }
     Ok(match cx.numbers(input).as_deref() {
         Some(&[at]) => Some(at),
@@ -220,9 +199,7 @@ fn position(cx: &Infer<'_>, input: usize) -> Result<Option<i64>, Problem> {
 /// A position counted from the start.
 fn place(at: i64, length: usize) -> Result<usize, Problem> {
     let counted = match at {
-        ..0 => i64::try_from(length)
-            .ok()
-            .and_then(|length| length.checked_add(at)),
+        ..0 => i64::try_from(length).ok().and_then(|length| length.checked_add(at)),
         _ => Some(at),
     };
     counted

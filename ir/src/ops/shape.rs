@@ -10,6 +10,4 @@ pub mod slice;
 pub mod split;
 pub mod transpose;
 
-super::families![
-    arrange, concat, expand, pad, reshape, size, slice, split, transpose
-];
+super::families![arrange, concat, expand, pad, reshape, size, slice, split, transpose];

@@ -15,11 +15,7 @@ pub type Count<'a> = (&'a str, &'a Dim, &'a str);
 /// Refuses counts that are known to differ.
 pub fn equal(one: Count<'_>, other: Count<'_>) -> Result<(), Problem> {
     if differ(one.1, other.1) {
-        Err(Problem::new(format!(
-            "{}, but {}",
-            described(one),
-            described(other)
-        )))
+        Err(Problem::new(format!("{}, but {}", described(one), described(other))))
     } else {
         Ok(())
     }
@@ -28,11 +24,7 @@ pub fn equal(one: Count<'_>, other: Count<'_>) -> Result<(), Problem> {
 /// Refuses a count that is known to be larger than another.
 pub fn at_most(one: Count<'_>, other: Count<'_>) -> Result<(), Problem> {
     if order(one.1, other.1) == Some(Ordering::Greater) {
-        Err(Problem::new(format!(
-            "{}, but {}",
-            described(one),
-            described(other)
-        )))
+        Err(Problem::new(format!("{}, but {}", described(one), described(other))))
     } else {
         Ok(())
     }
@@ -43,19 +35,14 @@ pub fn multiple(one: Count<'_>, (by, what): (i64, &str)) -> Result<(), Problem> 
     let rest = one.1.number().map(|size| size.checked_rem(by));
     match rest {
         None | Some(Some(0)) => Ok(()),
-        Some(_) => Err(Problem::new(format!(
-            "{}, which {by} {what} do not divide",
-            described(one)
-        ))),
+        Some(_) => Err(Problem::new(format!("{}, which {by} {what} do not divide", described(one)))),
     }
 }
 
 /// Refuses a size that is known to differ between two inputs.
 pub fn agree(what: &str, one: &Dim, other: &Dim) -> Result<(), Problem> {
     if differ(one, other) {
-        Err(Problem::new(format!(
-            "{what} is {one} in one input and {other} in another"
-        )))
+        Err(Problem::new(format!("{what} is {one} in one input and {other} in another")))
     } else {
         Ok(())
     }
@@ -65,10 +52,7 @@ pub fn agree(what: &str, one: &Dim, other: &Dim) -> Result<(), Problem> {
 pub fn shaped(what: &str, tensor: &TensorType, shape: &[Dim]) -> Result<(), Problem> {
     let mut pairs = tensor.shape.iter().zip(shape);
     if tensor.rank() != shape.len() || pairs.any(|(one, other)| differ(one, other)) {
-        Err(Problem::new(format!(
-            "{what} is {tensor}, but must be of shape {}",
-            Sizes(shape)
-        )))
+        Err(Problem::new(format!("{what} is {tensor}, but must be of shape {}", Sizes(shape))))
     } else {
         Ok(())
     }
@@ -79,10 +63,7 @@ pub fn broadcasts(what: &str, tensor: &TensorType, to: &[Dim]) -> Result<(), Pro
     let mut pairs = tensor.shape.iter().rev().zip(to.iter().rev());
     let misfit = |(own, size): (&Dim, &Dim)| !own.is(1) && differ(own, size);
     if tensor.rank() > to.len() || pairs.any(misfit) {
-        Err(Problem::new(format!(
-            "{what} is {tensor}, which does not broadcast to {}",
-            Sizes(to)
-        )))
+        Err(Problem::new(format!("{what} is {tensor}, which does not broadcast to {}", Sizes(to))))
     } else {
         Ok(())
     }
@@ -93,9 +74,7 @@ pub fn integers(cx: &Infer<'_>, input: usize, what: &str) -> Result<(), Problem>
     match cx.has(input).then(|| cx.tensor(input)).transpose()? {
         None => Ok(()),
         Some(tensor) if matches!(tensor.dtype, DType::I32 | DType::I64) => Ok(()),
-        Some(tensor) => Err(Problem::new(format!(
-            "`{what}` is {tensor}, expected int32 or int64"
-        ))),
+        Some(tensor) => Err(Problem::new(format!("`{what}` is {tensor}, expected int32 or int64"))),
     }
 }
 
@@ -108,11 +87,7 @@ pub fn differ(one: &Dim, other: &Dim) -> bool {
 fn order(one: &Dim, other: &Dim) -> Option<Ordering> {
     let any = Dim::any();
     let any = |dim: &Dim| any.name().is_some_and(|name| dim.symbols().contains(name));
-    if any(one) || any(other) {
-        None
-    } else {
-        one.compare(other)
-    }
+    if any(one) || any(other) { None } else { one.compare(other) }
 }
 
 /// `the weight has 7 rows`.
@@ -144,33 +119,20 @@ mod tests {
 
     #[track_caller]
     fn check(result: Result<(), Problem>, expected: Expect) {
-        expected
-            .assert_eq(&result.map_or_else(|problem| problem.to_string(), |()| "fine".to_owned()));
+        expected.assert_eq(&result.map_or_else(|problem| problem.to_string(), |()| "fine".to_owned()));
     }
 
     #[test]
     fn only_what_is_certain_is_refused() {
         let (n, one) = (Dim::named("n"), Dim::from(1));
         let more = n.add(&one).unwrap();
-        let (left, right) = (
-            ("the weight", &one, "rows"),
-            ("the input", &more, "classes"),
-        );
+        let (left, right) = (("the weight", &one, "rows"), ("the input", &more, "classes"));
         check(equal(left, right), expect!["fine"]);
-        check(
-            equal(("x", &n, "rows"), right),
-            expect!["x has n rows, but the input has n + 1 classes"],
-        );
+        check(equal(("x", &n, "rows"), right), expect!["x has n rows, but the input has n + 1 classes"]);
         check(at_most(left, right), expect!["fine"]);
-        check(
-            at_most(right, ("x", &n, "rows")),
-            expect!["the input has n + 1 classes, but x has n rows"],
-        );
+        check(at_most(right, ("x", &n, "rows")), expect!["the input has n + 1 classes, but x has n rows"]);
         check(multiple(("x", &n, "rows"), (2, "groups")), expect!["fine"]);
-        check(
-            multiple(left, (2, "groups")),
-            expect!["the weight has 1 row, which 2 groups do not divide"],
-        );
+        check(multiple(left, (2, "groups")), expect!["the weight has 1 row, which 2 groups do not divide"]);
         let any = Dim::any().add(&one).unwrap();
         check(agree("the batch", &any, &Dim::any()), expect!["fine"]);
     }

@@ -22,13 +22,7 @@ use crate::rust::{Code, code};
 use crate::types::TensorType;
 use regular::regular;
 
-pub const FAMILIES: &[&[Row]] = &[
-    ROWS,
-    hash::ROWS,
-    tf_idf::ROWS,
-    tokenizer::ROWS,
-    word_conv::ROWS,
-];
+pub const FAMILIES: &[&[Row]] = &[ROWS, hash::ROWS, tf_idf::ROWS, tokenizer::ROWS, word_conv::ROWS];
 
 pub const ROWS: &[Row] = &[
     row("RegexFullMatch", &[20], |a| {
@@ -43,9 +37,7 @@ pub const ROWS: &[Row] = &[
         Ok(Rc::new(StringSplit {
             delimiter: a.string_or("delimiter", "")?,
             // Fewer than no splits are any number.
-            most: a
-                .int("maxsplit")?
-                .and_then(|most| usize::try_from(most).ok()),
+            most: a.int("maxsplit")?.and_then(|most| usize::try_from(most).ok()),
         }))
     })
     .arity("r", "rr"),
@@ -211,9 +203,7 @@ fn strings(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
     let operand = cx.tensor(input)?;
     match operand.dtype {
         DType::String => Ok(operand),
-        _ => Err(Problem::new(format!(
-            "input {input} is {operand}, not strings"
-        ))),
+        _ => Err(Problem::new(format!("input {input} is {operand}, not strings"))),
     }
 }
 

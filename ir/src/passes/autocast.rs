@@ -134,8 +134,7 @@ impl Autocast<'_> {
         let inputs = (0usize..).zip(&node.inputs);
         let floats = inputs.filter(|(at, id)| {
             let is_independent = (first..end).contains(at) || node.operator.wants_host(*at);
-            !is_independent
-                && id.is_some_and(|id| self.is_single(id) || self.narrowed.contains(&id))
+            !is_independent && id.is_some_and(|id| self.is_single(id) || self.narrowed.contains(&id))
         });
         floats.map(|(at, _)| at).collect()
     }
@@ -177,8 +176,8 @@ impl Autocast<'_> {
         }
     }
 
-    /// Whether the numbers of a constant that is no weight stay what they are in 16 bits: not an epsilon, the score
-    /// of what is hidden, or a bound just below 1.
+    /// Whether the numbers of a constant that is no weight stay what they are in 16 bits: not an epsilon, the
+    /// score of what is hidden, or a bound just below 1.
     fn fits(&self, id: ValueId) -> bool {
         let value = &self.values[id];
         let one = value.known.peek().is_some_and(|known| known.len() == 1);
@@ -208,11 +207,7 @@ impl Autocast<'_> {
         }
         let (names, values) = (self.names.mark(), self.values.len());
         let fresh = |output: &Option<ValueId>| output.map(|_| self.values.push(Value::default()));
-        let tried = Node {
-            inputs,
-            outputs: node.outputs.iter().map(fresh).collect(),
-            ..node.clone()
-        };
+        let tried = Node { inputs, outputs: node.outputs.iter().map(fresh).collect(), ..node.clone() };
         let fits = infer::node(&tried, self.values, self.names).is_ok();
         let pairs = node.outputs.iter().flatten();
         let pairs = pairs.zip(tried.outputs.iter().flatten());
@@ -281,8 +276,7 @@ impl Autocast<'_> {
         let value = &self.values[id];
         let learns = self.training && value.parameter;
         if value.is_constant() && !is_narrowed && !learns {
-            let number =
-                !value.parameter && value.known.peek().is_some_and(|known| known.len() == 1);
+            let number = !value.parameter && value.known.peek().is_some_and(|known| known.len() == 1);
             if !number && value.is_stored() {
                 // Weights are converted when they are loaded, and stay no part of the code.
                 let weight = &mut self.values[result];

@@ -6,13 +6,10 @@ use crate::dim::{Dim, Symbol};
 use crate::graph::{Block, Flow, Graph, Iterations, Node, ValueId, Values};
 use crate::types::{Known, Type};
 
-/// Removes nodes whose results are all known or unused, and forgets outputs that nobody reads.
-/// What tells a size stays while somebody reckons with the size.
+/// Removes nodes whose results are all known or unused, and forgets outputs that nobody reads. What tells a
+/// size stays while somebody reckons with the size.
 pub fn remove(graph: &mut Graph) {
-    let mut cx = Context {
-        values: &graph.values,
-        origins: BTreeMap::new(),
-    };
+    let mut cx = Context { values: &graph.values, origins: BTreeMap::new() };
     cx.note(&graph.body);
     cx.sweep(&mut graph.body, &mut BTreeSet::new());
 }
@@ -114,28 +111,13 @@ impl Context<'_> {
             result.is_none_or(|at| live.get(at).copied().unwrap_or(true))
         });
         let roots = roots.flat_map(|(_, &id)| self.needs(id)).collect();
-        self.revive(
-            inner,
-            iterations,
-            roots,
-            live.get_mut(..state).unwrap_or_default(),
-        );
+        self.revive(inner, iterations, roots, live.get_mut(..state).unwrap_or_default());
         iterations.retain(node, |result| live.get(result) != Some(&false));
     }
 
     /// Notes which states the roots are made from, in whatever iteration.
-    fn revive(
-        &self,
-        block: &Block,
-        iterations: Iterations,
-        roots: Vec<ValueId>,
-        live: &mut [bool],
-    ) {
-        let states = block
-            .inputs
-            .iter()
-            .skip(iterations.block_inputs)
-            .take(live.len());
+    fn revive(&self, block: &Block, iterations: Iterations, roots: Vec<ValueId>, live: &mut [bool]) {
+        let states = block.inputs.iter().skip(iterations.block_inputs).take(live.len());
         let states: BTreeMap<ValueId, usize> = states.copied().zip(0..).collect();
         let mut makers = BTreeMap::new();
         for (at, node) in block.nodes.iter().enumerate() {

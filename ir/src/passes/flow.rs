@@ -8,8 +8,8 @@ use crate::graph::{Block, Flow, Graph, Iterations, Node, ValueId, Values};
 /// What values are to be read instead of others.
 pub type Renamed = BTreeMap<ValueId, ValueId>;
 
-/// Removes copies, puts the branch that a known condition takes in the place of its node, and has
-/// loops read what no iteration changes from outside.
+/// Removes copies, puts the branch that a known condition takes in the place of its node, and has loops read
+/// what no iteration changes from outside.
 pub fn simplify(graph: &mut Graph) {
     let mut body = std::mem::take(&mut graph.body);
     let copied = graph.values.iter().filter_map(|(_, value)| value.copy_of);
@@ -28,16 +28,12 @@ fn unpack(block: &mut Block, values: &Values, copied: &BTreeSet<ValueId>) {
         }
         let parts = |id: Option<ValueId>| id.and_then(|id| values[id].parts.clone());
         let unpacks = node.operator.unpacks();
-        let (input_parts, output_parts) = if unpacks {
-            (parts(node.input(0)), parts(node.output(0)))
-        } else {
-            (None, None)
-        };
+        let (input_parts, output_parts) =
+            if unpacks { (parts(node.input(0)), parts(node.output(0))) } else { (None, None) };
         if let Some(parts) = input_parts {
             node.inputs = parts.into_iter().map(Some).collect();
         }
-        let Some(parts) = output_parts.filter(|parts| parts.iter().any(|id| copied.contains(id)))
-        else {
+        let Some(parts) = output_parts.filter(|parts| parts.iter().any(|id| copied.contains(id))) else {
             nodes.push(node);
             continue;
         };

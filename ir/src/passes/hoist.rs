@@ -8,8 +8,8 @@ use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
 use crate::ops;
 use crate::types::{Known, Type};
 
-/// Takes nodes of which all inputs are constants out of the graph; their results are constants too.
-/// What is computed from parameters stays where these are trained: they learn by what comes of them.
+/// Takes nodes of which all inputs are constants out of the graph; their results are constants too. What is
+/// computed from parameters stays where these are trained: they learn by what comes of them.
 pub fn hoist(graph: &mut Graph) {
     let mut readers = BTreeMap::new();
     count(&graph.body, &graph.values, &mut readers);
@@ -39,9 +39,9 @@ fn is_large(value: &Value) -> bool {
     value.parameter && value.known.is_none()
 }
 
-/// A result may be so many times as large as what it is computed from, and so many elements larger:
-/// it is kept in memory as long as the model is. The same holds of all constants of the file together,
-/// lest results of results grow without end.
+/// A result may be so many times as large as what it is computed from, and so many elements larger: it is
+/// kept in memory as long as the model is. The same holds of all constants of the file together, lest results
+/// of results grow without end.
 const GROWTH: usize = 4;
 const SMALL: usize = 1 << 18;
 /// One number in a shape is filled in at each call otherwise.
@@ -84,8 +84,8 @@ fn stands_for_itself(value: &Value) -> Option<usize> {
     tensor.filter(|_| filled || value.weight.is_some())?.count()
 }
 
-/// The only result of a node that can be computed when the model is loaded; `total` is how many
-/// elements the constants of the file have.
+/// The only result of a node that can be computed when the model is loaded; `total` is how many elements the
+/// constants of the file have.
 fn stored(node: &Node, values: &Values, total: usize) -> Option<ValueId> {
     let output = node.output(0)?;
     let alone = node.outputs.iter().skip(1).all(Option::is_none);
@@ -94,9 +94,7 @@ fn stored(node: &Node, values: &Values, total: usize) -> Option<ValueId> {
         let Some(id) = id else { return true };
         let value = &values[*id];
         let known = value.known.peek().is_some_and(Known::is_concrete);
-        value.is_constant()
-            && (known || !node.operator.wants_host(at))
-            && tensor(values, *id).is_some()
+        value.is_constant() && (known || !node.operator.wants_host(at)) && tensor(values, *id).is_some()
     };
     if !ops::facts(&node.kind).hoisted || !alone || !node.inputs.iter().enumerate().all(constant) {
         return None;

@@ -25,21 +25,14 @@ fn block(block: &mut Block, values: &mut Values, names: &mut Names) {
         if node.inputs.len() > WIDEST
             && let Some(partial) = fold(&*node.operator)
         {
-            block
-                .nodes
-                .extend(parts(&mut node, &partial, values, names));
+            block.nodes.extend(parts(&mut node, &partial, values, names));
         }
         block.nodes.push(node);
     }
 }
 
 /// Nodes that fold the first operands of a node, which reads their result instead.
-fn parts(
-    node: &mut Node,
-    partial: &Rc<dyn Operator>,
-    values: &mut Values,
-    names: &mut Names,
-) -> Vec<Node> {
+fn parts(node: &mut Node, partial: &Rc<dyn Operator>, values: &mut Values, names: &mut Names) -> Vec<Node> {
     let mut operands = std::mem::take(&mut node.inputs).into_iter();
     let kind = match &*node.kind {
         "Mean" => "Sum".into(),
@@ -76,8 +69,7 @@ mod tests {
     fn wide_means_are_sums_of_sums() {
         let operands = (0..130).map(|at| if at % 2 == 0 { "x" } else { "y" });
         let operands = operands.collect::<Vec<_>>().join(", ");
-        let text =
-            format!("g (float[n] x, float[1] y) => (float[n] z) {{ z = Mean ({operands}) }}");
+        let text = format!("g (float[n] x, float[1] y) => (float[n] z) {{ z = Mean ({operands}) }}");
         check(
             &text,
             expect![[r#"

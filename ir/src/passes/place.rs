@@ -9,9 +9,9 @@ use crate::graph::{Block, Flow, Graph, Iterations, Node, ValueId, Values};
 use crate::types::{Place, Type};
 use demand::Demand;
 
-/// Places every value. Strings are host values. An input of the model is one when only the host
-/// needs it. A node runs on the host when all its inputs that are no constants are there and its
-/// results are small or needed there.
+/// Places every value. Strings are host values. An input of the model is one when only the host needs it. A
+/// node runs on the host when all its inputs that are no constants are there and its results are small or
+/// needed there.
 pub fn place(graph: &mut Graph) {
     let demand = Demand::of(graph);
     let outputs: BTreeSet<ValueId> = graph.body.outputs.iter().copied().collect();
@@ -25,8 +25,8 @@ pub fn place(graph: &mut Graph) {
     assign(&mut graph.body, &mut graph.values, &demand);
 }
 
-/// Results of at most this many elements stay on the host with the values that they are made from;
-/// larger ones only where the host needs them.
+/// Results of at most this many elements stay on the host with the values that they are made from; larger
+/// ones only where the host needs them.
 const SMALL: usize = 64;
 
 fn assign(block: &mut Block, values: &mut Values, demand: &Demand) {
@@ -38,10 +38,7 @@ fn assign(block: &mut Block, values: &mut Values, demand: &Demand) {
                     assign(inner, values, demand);
                 }
                 for (at, output) in node.outputs.iter().enumerate() {
-                    let results = node
-                        .blocks
-                        .iter()
-                        .filter_map(|(_, inner)| inner.outputs.get(at));
+                    let results = node.blocks.iter().filter_map(|(_, inner)| inner.outputs.get(at));
                     let results: Vec<ValueId> = results.copied().collect();
                     place_result(*output, &results, values, demand);
                 }
@@ -51,9 +48,7 @@ fn assign(block: &mut Block, values: &mut Values, demand: &Demand) {
                     assign(inner, values, demand);
                 }
             }
-            Some(Flow::Iterations(iterations)) => {
-                assign_iterations(node, iterations, values, demand)
-            }
+            Some(Flow::Iterations(iterations)) => assign_iterations(node, iterations, values, demand),
         }
         if runs_on_host(node, values, demand) {
             node.place = Place::Host;
@@ -65,15 +60,9 @@ fn assign(block: &mut Block, values: &mut Values, demand: &Demand) {
 }
 
 /// A result of control flow is on the host when every block gives it there.
-fn place_result(
-    output: Option<ValueId>,
-    results: &[ValueId],
-    values: &mut Values,
-    demand: &Demand,
-) {
+fn place_result(output: Option<ValueId>, results: &[ValueId], values: &mut Values, demand: &Demand) {
     let Some(output) = output else { return };
-    let wanted =
-        demand.host.contains(&output) || results.iter().any(|&id| values[id].place == Place::Host);
+    let wanted = demand.host.contains(&output) || results.iter().any(|&id| values[id].place == Place::Host);
     let tensor = matches!(values[output].ty, Some(Type::Tensor(_)));
     if tensor && wanted && results.iter().all(|&id| on_host(values, id)) {
         values[output].place = Place::Host;
@@ -81,12 +70,7 @@ fn place_result(
 }
 
 /// State that the host needs stays there if an iteration that reads it there also leaves it there.
-fn assign_iterations(
-    node: &mut Node,
-    iterations: Iterations,
-    values: &mut Values,
-    demand: &Demand,
-) {
+fn assign_iterations(node: &mut Node, iterations: Iterations, values: &mut Values, demand: &Demand) {
     let state = iterations.state(node);
     let inputs = node.inputs.clone();
     let outputs = node.outputs.clone();
@@ -96,10 +80,8 @@ fn assign_iterations(
     let part = |list: &[ValueId], skip: usize| -> Vec<ValueId> {
         list.iter().skip(skip).take(state).copied().collect()
     };
-    let (state_inputs, next) = (
-        part(&inner.inputs, iterations.block_inputs),
-        part(&inner.outputs, iterations.block_outputs),
-    );
+    let (state_inputs, next) =
+        (part(&inner.inputs, iterations.block_inputs), part(&inner.outputs, iterations.block_outputs));
     let wants = |(at, id): (usize, &ValueId)| {
         let initial = inputs.get(iterations.before + at).copied().flatten();
         let there = initial.is_some_and(|id| on_host(values, id));
@@ -158,21 +140,16 @@ fn runs_on_host(node: &Node, values: &Values, demand: &Demand) -> bool {
         return true;
     }
     let inputs: Vec<ValueId> = node.inputs.iter().flatten().copied().collect();
-    let waiting: BTreeMap<ValueId, bool> = inputs
-        .iter()
-        .filter(|&&id| !values[id].is_constant())
-        .map(|&id| (id, on_host(values, id)))
-        .collect();
-    let constants_are_known = inputs
-        .iter()
-        .all(|&id| values[id].known.is_some() || !values[id].is_stored());
+    let waiting: BTreeMap<ValueId, bool> =
+        inputs.iter().filter(|&&id| !values[id].is_constant()).map(|&id| (id, on_host(values, id))).collect();
+    let constants_are_known = inputs.iter().all(|&id| values[id].known.is_some() || !values[id].is_stored());
     let made: Vec<ValueId> = node.outputs.iter().flatten().copied().collect();
     // Strings are nowhere else, whatever they are computed with.
     if inputs.iter().chain(&made).any(|&id| is_string(values, id)) {
         return node.operator.takes_strings();
     }
-    let wanted = made.iter().any(|id| demand.host.contains(id))
-        || made.iter().all(|&id| is_small(values, id));
+    let wanted =
+        made.iter().any(|id| demand.host.contains(id)) || made.iter().all(|&id| is_small(values, id));
     node.operator.runs_on_host()
         && wanted
         && !waiting.is_empty()

@@ -72,24 +72,12 @@ pub struct Event {
 
 /// A rule that puts `to` in the place of `from`.
 pub const fn rule(name: &'static str, from: &'static str, to: &'static str) -> Rule {
-    Rule {
-        name,
-        from,
-        to: To::Text(to),
-        when: |_| Ok(()),
-        shared: false,
-        last: false,
-        law: "",
-        example: "",
-    }
+    Rule { name, from, to: To::Text(to), when: |_| Ok(()), shared: false, last: false, law: "", example: "" }
 }
 
 /// A rule whose right side is built.
 pub const fn building(name: &'static str, from: &'static str, make: Make) -> Rule {
-    Rule {
-        to: To::Made(make),
-        ..rule(name, from, "")
-    }
+    Rule { to: To::Made(make), ..rule(name, from, "") }
 }
 
 impl Rule {
@@ -100,10 +88,7 @@ impl Rule {
 
     /// What stands inside may be read elsewhere too.
     pub const fn shared(self) -> Self {
-        Rule {
-            shared: true,
-            ..self
-        }
+        Rule { shared: true, ..self }
     }
 
     /// It applies only where no other rule does any more: what it makes, others do not know.
@@ -215,10 +200,7 @@ impl<'r> Engine<'_, 'r> {
             }
             if let Some((change, nodes)) = self.node(&view, node, values, &rewritten) {
                 for node in nodes {
-                    rewritten
-                        .get_mut(node)
-                        .into_iter()
-                        .for_each(|slot| *slot = true);
+                    rewritten.get_mut(node).into_iter().for_each(|slot| *slot = true);
                 }
                 changes.insert(at, change);
             }
@@ -271,11 +253,7 @@ impl<'r> Engine<'_, 'r> {
             }
             let mut missed = None;
             for state in matches(view, values, from, output) {
-                if state
-                    .nodes
-                    .iter()
-                    .any(|&at| rewritten.get(at) != Some(&false))
-                {
+                if state.nodes.iter().any(|&at| rewritten.get(at) != Some(&false)) {
                     continue;
                 }
                 let before = values.len();
@@ -335,10 +313,7 @@ impl Match<'_, '_> {
                 _ => "the result would be of another type",
             });
         }
-        Ok(Change {
-            nodes: std::mem::take(&mut self.made),
-            result,
-        })
+        Ok(Change { nodes: std::mem::take(&mut self.made), result })
     }
 
     /// Whether nobody else reads what the nodes inside make.
@@ -368,11 +343,7 @@ impl Rule {
 
 impl Event {
     fn new(rule: &Rule, values: &Values, output: ValueId, reason: &'static str) -> Self {
-        Event {
-            rule: rule.name,
-            value: values[output].name.clone(),
-            reason,
-        }
+        Event { rule: rule.name, value: values[output].name.clone(), reason }
     }
 }
 

@@ -73,11 +73,7 @@ mod tests {
         for rule in all() {
             assert!(names.insert(rule.name), "`{}` is a name twice", rule.name);
             assert_eq!(rule.check(), Ok(()), "`{}`", rule.name);
-            assert!(
-                !rule.law.is_empty() && !rule.example.is_empty(),
-                "`{}`",
-                rule.name
-            );
+            assert!(!rule.law.is_empty() && !rule.example.is_empty(), "`{}`", rule.name);
         }
     }
 

@@ -8,8 +8,8 @@ use crate::attributes::{Attribute, Described};
 use crate::graph::{Block, Graph, Node, ValueId, Values};
 use crate::types::Type;
 
-/// Has nodes that compute the same from the same inputs be one, and equal small constants too.
-/// What is drawn at random is another each time.
+/// Has nodes that compute the same from the same inputs be one, and equal small constants too. What is drawn
+/// at random is another each time.
 pub fn share(graph: &mut Graph) {
     let mut body = std::mem::take(&mut graph.body);
     let mut renamed = Renamed::new();

@@ -13,11 +13,7 @@ pub fn text(operator: &Attribute) -> String {
     if let Attribute::Fields(_, fields) = operator {
         write_fields(fields, &mut text);
     }
-    if text.len() > LONGEST {
-        "..".to_owned()
-    } else {
-        text
-    }
+    if text.len() > LONGEST { "..".to_owned() } else { text }
 }
 
 fn write_fields(fields: &[(&str, Attribute)], text: &mut String) {
@@ -121,10 +117,7 @@ mod tests {
         }
     );
 
-    static ROW: Row = Row {
-        name: "sine",
-        compute: f64::sin,
-    };
+    static ROW: Row = Row { name: "sine", compute: f64::sin };
 
     fn pool() -> Pool {
         Pool {
@@ -167,10 +160,7 @@ mod tests {
 
     #[test]
     fn what_is_not_shown_is_compared() {
-        let without = Pool {
-            table: None,
-            ..pool()
-        };
+        let without = Pool { table: None, ..pool() };
         assert_eq!(text(&without.attributes()), text(&pool().attributes()));
         assert_ne!(without.attributes(), pool().attributes());
         assert_ne!((0.0f32).attributes(), (-0.0f32).attributes());

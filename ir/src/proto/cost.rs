@@ -8,8 +8,8 @@ use std::mem::size_of;
 use prost::encoding::{WireType, decode_key, decode_varint};
 
 use super::{
-    AttributeProto, Dimension, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto,
-    SparseTensorProto, StringStringEntryProto, TensorProto, TypeProto, ValueInfoProto,
+    AttributeProto, Dimension, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto, SparseTensorProto,
+    StringStringEntryProto, TensorProto, TypeProto, ValueInfoProto,
 };
 
 /// What reading would take.
@@ -172,9 +172,7 @@ mod tests {
     #[test]
     fn the_type_of_a_value_is_part_of_it() {
         // An input of a type, and an attribute of one.
-        let file = [
-            0x3a, 12, 0x5a, 2, 0x12, 0, 0x0a, 6, 0x2a, 4, 0x72, 2, 0x0a, 0,
-        ];
+        let file = [0x3a, 12, 0x5a, 2, 0x12, 0, 0x0a, 6, 0x2a, 4, 0x72, 2, 0x0a, 0];
         let parts = [size_of::<GraphProto>(), size_of::<ValueInfoProto>()];
         let node = [size_of::<NodeProto>(), size_of::<AttributeProto>()];
         let expected = [parts, node].concat().iter().sum::<usize>() + size_of::<TypeProto>();

@@ -6,8 +6,8 @@ use prost::encoding::{self, DecodeContext, WireType};
 
 /// The list that an attribute holds, in whichever of its three repeated fields.
 ///
-/// Fields 7 to 9 of [`AttributeProto`](super::AttributeProto) are decoded by hand, as if they were
-/// one of a kind, for the sake of the places: a list may be a weight.
+/// Fields 7 to 9 of [`AttributeProto`](super::AttributeProto) are decoded by hand, as if they were one of a
+/// kind, for the sake of the places: a list may be a weight.
 #[derive(Clone, Debug)]
 pub struct List {
     pub elements: Elements,
@@ -35,10 +35,7 @@ const STRINGS: u32 = 9;
 
 impl List {
     pub fn new(elements: Elements) -> Self {
-        List {
-            elements,
-            runs: Vec::new(),
-        }
+        List { elements, runs: Vec::new() }
     }
 
     pub fn len(&self) -> usize {

@@ -6,9 +6,8 @@ use super::StringStringEntryProto;
 
 /// A constant tensor, its values in one of `raw_data`, a typed `*_data` field or an external file.
 ///
-/// The typed numeric fields hold the packed chunks as they stand in the file: little-endian IEEE
-/// numbers in `float_data` and `double_data`, varints in the others. A file that writes them
-/// unpacked does not decode.
+/// The typed numeric fields hold the packed chunks as they stand in the file: little-endian IEEE numbers in
+/// `float_data` and `double_data`, varints in the others. A file that writes them unpacked does not decode.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct TensorProto {
     #[prost(int64, repeated, packed = "false", tag = "1")]
@@ -128,10 +127,7 @@ mod tests {
     #[test]
     fn raw_data_of_a_nested_tensor_is_a_slice_of_the_file() {
         let file = Bytes::from_static(&[0x0a, 6, 0x4a, 4, 1, 2, 3, 4]);
-        let tensor = SparseTensorProto::decode(file.clone())
-            .unwrap()
-            .values
-            .unwrap();
+        let tensor = SparseTensorProto::decode(file.clone()).unwrap().values.unwrap();
         assert!(within(&file, &tensor.raw_data.unwrap()));
     }
 
@@ -153,10 +149,7 @@ mod tests {
 
     #[test]
     fn empty_raw_data_differs_from_none() {
-        assert_eq!(
-            TensorProto::decode(&[0x4a, 0][..]).unwrap().raw_data,
-            Some(Bytes::new())
-        );
+        assert_eq!(TensorProto::decode(&[0x4a, 0][..]).unwrap().raw_data, Some(Bytes::new()));
         assert_eq!(TensorProto::decode(&[][..]).unwrap().raw_data, None);
     }
 }

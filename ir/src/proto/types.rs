@@ -117,19 +117,13 @@ mod tests {
 
     #[test]
     fn a_size_of_zero_differs_from_an_unknown_size() {
-        assert_eq!(
-            Dimension::decode(&[8, 0][..]).unwrap().value,
-            Some(DimensionValue::Value(0))
-        );
+        assert_eq!(Dimension::decode(&[8, 0][..]).unwrap().value, Some(DimensionValue::Value(0)));
         assert_eq!(Dimension::decode(&[][..]).unwrap().value, None);
     }
 
     #[test]
     fn rank_zero_differs_from_an_unknown_rank() {
-        assert_eq!(
-            TensorType::decode(&[8, 1, 18, 0][..]).unwrap().shape,
-            Some(TensorShapeProto::default())
-        );
+        assert_eq!(TensorType::decode(&[8, 1, 18, 0][..]).unwrap().shape, Some(TensorShapeProto::default()));
         assert_eq!(TensorType::decode(&[8, 1][..]).unwrap().shape, None);
     }
 }

@@ -47,13 +47,7 @@ impl Reader<'_> {
         let operator = Custom::read(&kind, site, &attributes, binding)?;
         attributes.finish()?;
         let operator: Rc<dyn Operator> = Rc::new(operator);
-        self.push(
-            (domain, version, operator),
-            attributes,
-            (proto, &list),
-            scope,
-            block,
-        )
+        self.push((domain, version, operator), attributes, (proto, &list), scope, block)
     }
 
     /// What the function of an unknown operator returns, or what to say where there is none.

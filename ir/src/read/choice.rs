@@ -22,11 +22,7 @@ impl Reader<'_> {
 }
 
 /// Reports sizes of the options that no input has.
-pub(super) fn check_dims(
-    inputs: &[ValueInfoProto],
-    options: &Options,
-    diagnostics: &mut Diagnostics,
-) {
+pub(super) fn check_dims(inputs: &[ValueInfoProto], options: &Options, diagnostics: &mut Diagnostics) {
     if options.dims.is_empty() {
         return;
     }
@@ -57,8 +53,7 @@ pub(super) fn suggestion(wanted: &str, names: &[String], some: &str, none: &str)
 }
 
 fn size_names(input: &ValueInfoProto) -> Vec<String> {
-    let Some(TypeValue::Tensor(tensor)) = input.r#type.as_ref().and_then(|ty| ty.value.as_ref())
-    else {
+    let Some(TypeValue::Tensor(tensor)) = input.r#type.as_ref().and_then(|ty| ty.value.as_ref()) else {
         return Vec::new();
     };
     let dims = tensor.shape.iter().flat_map(|shape| &shape.dim).enumerate();

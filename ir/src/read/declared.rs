@@ -27,15 +27,10 @@ impl Reader<'_> {
     pub(super) fn declarations(&mut self, graph: &GraphProto, scope: &Scope<'_>) {
         let mut attributes = graph.node.iter().flat_map(|node| &node.attribute);
         let is_guess = self.depth > 0 || attributes.any(|attribute| attribute.g.is_some());
-        for (infos, what, compared) in [
-            (&graph.output, "output", Compared::Sizes),
-            (&graph.value_info, "value", Compared::Shape),
-        ] {
-            let compared = if is_guess {
-                Compared::Nothing
-            } else {
-                compared
-            };
+        for (infos, what, compared) in
+            [(&graph.output, "output", Compared::Sizes), (&graph.value_info, "value", Compared::Shape)]
+        {
+            let compared = if is_guess { Compared::Nothing } else { compared };
             for info in infos {
                 self.declaration(info, (what, compared), scope);
             }
@@ -47,12 +42,7 @@ impl Reader<'_> {
         self.declaration(info, ("initializer", Compared::Shape), scope);
     }
 
-    fn declaration(
-        &mut self,
-        info: &ValueInfoProto,
-        (what, compared): (&str, Compared),
-        scope: &Scope<'_>,
-    ) {
+    fn declaration(&mut self, info: &ValueInfoProto, (what, compared): (&str, Compared), scope: &Scope<'_>) {
         if let (Some(value), Some(ty)) = (scope.value(&info.name), &info.r#type)
             && self.declarations.len() < MAX_DECLARATIONS
         {
@@ -73,17 +63,13 @@ enum Compared {
     Rank,
     /// Sizes, if the rank is the same: CatBoost declares outputs of rank 2 as vectors.
     Sizes,
-    /// No shape. Those of models with branches and loops are guesses of exporters: PyTorch declares what a branch gives
-    /// as it would be after a flattening in another one.
+    /// No shape. Those of models with branches and loops are guesses of exporters: PyTorch declares what a
+    /// branch gives as it would be after a flattening in another one.
     Nothing,
 }
 
 /// The declarations that contradict the types that were inferred. Sizes are compared if the caller fixed none.
-pub fn contradictions(
-    declarations: &[Declaration],
-    values: &Values,
-    with_sizes: bool,
-) -> Vec<Problem> {
+pub fn contradictions(declarations: &[Declaration], values: &Values, with_sizes: bool) -> Vec<Problem> {
     let problem = |declaration: &Declaration| {
         let value = &values[declaration.value];
         let found = value.ty.as_ref().filter(|_| !value.guessed)?;
@@ -109,9 +95,7 @@ fn agree(declared: &TypeProto, found: &Type, compared: Compared) -> bool {
         let declared = declared.as_deref();
         declared.is_none_or(|declared| agree(declared, found, Compared::Nothing))
     };
-    let same = |number: i32, dtype: DType| {
-        DType::from_onnx(number).is_none_or(|declared| declared == dtype)
-    };
+    let same = |number: i32, dtype: DType| DType::from_onnx(number).is_none_or(|declared| declared == dtype);
     match (&declared.value, found) {
         (None, _) => true,
         (Some(TypeValue::Tensor(tensor)), Type::Tensor(found)) => {
@@ -120,15 +104,9 @@ fn agree(declared: &TypeProto, found: &Type, compared: Compared) -> bool {
         (Some(TypeValue::Tensor(tensor)), Type::Unranked(dtype) | Type::Nothing(dtype)) => {
             same(tensor.elem_type, *dtype)
         }
-        (Some(TypeValue::Sequence(sequence)), Type::Sequence(found)) => {
-            inner(&sequence.elem_type, found)
-        }
-        (Some(TypeValue::Optional(optional)), Type::Optional(found)) => {
-            inner(&optional.elem_type, found)
-        }
-        (Some(TypeValue::Optional(optional)), found @ Type::Nothing(_)) => {
-            inner(&optional.elem_type, found)
-        }
+        (Some(TypeValue::Sequence(sequence)), Type::Sequence(found)) => inner(&sequence.elem_type, found),
+        (Some(TypeValue::Optional(optional)), Type::Optional(found)) => inner(&optional.elem_type, found),
+        (Some(TypeValue::Optional(optional)), found @ Type::Nothing(_)) => inner(&optional.elem_type, found),
         (Some(TypeValue::Map(map)), Type::Map(key, found)) => {
             same(map.key_type, *key) && inner(&map.value_type, found)
         }
@@ -151,20 +129,17 @@ fn shapes_agree(declared: &TensorType, found: &types::TensorType, compared: Comp
         return compared == Compared::Sizes || is_one && found.count() == Some(1);
     }
     let mut sizes = declared.dim.iter().zip(&found.shape);
-    sizes.all(
-        |(declared, found)| match (&declared.value, found.number()) {
-            (Some(DimensionValue::Value(declared)), Some(found)) => {
-                compared == Compared::Rank || *declared < 0 || *declared == found
-            }
-            _ => true,
-        },
-    )
+    sizes.all(|(declared, found)| match (&declared.value, found.number()) {
+        (Some(DimensionValue::Value(declared)), Some(found)) => {
+            compared == Compared::Rank || *declared < 0 || *declared == found
+        }
+        _ => true,
+    })
 }
 
 /// A declared type, as signatures spell types.
 fn shown(declared: &TypeProto) -> String {
-    let inner =
-        |declared: &Option<Box<TypeProto>>| declared.as_deref().map_or("?".to_owned(), shown);
+    let inner = |declared: &Option<Box<TypeProto>>| declared.as_deref().map_or("?".to_owned(), shown);
     let dtype = |number: i32| DType::from_onnx(number).map_or("?", DType::name);
     match &declared.value {
         Some(TypeValue::Tensor(tensor)) => {
@@ -175,11 +150,7 @@ fn shown(declared: &TypeProto) -> String {
             };
             let sizes = tensor.shape.as_ref().map_or("[..]".to_owned(), |shape| {
                 let sizes: Vec<String> = shape.dim.iter().map(|dim| size(&dim.value)).collect();
-                if sizes.is_empty() {
-                    String::new()
-                } else {
-                    format!("[{}]", sizes.join(", "))
-                }
+                if sizes.is_empty() { String::new() } else { format!("[{}]", sizes.join(", ")) }
             });
             format!("{}{sizes}", dtype(tensor.elem_type))
         }

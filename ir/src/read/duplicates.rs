@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{DEEPEST, domain, kind};
 use crate::diagnostics::Problem;
-use crate::proto::{
-    FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
-};
+use crate::proto::{FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto};
 
 const INCONSISTENT: &str = "the file is inconsistent; export the model again";
 /// More problems than this are not looked for.
@@ -62,22 +60,16 @@ impl Check {
         let mut places = BTreeMap::new();
         for (at, function) in functions.iter().enumerate() {
             let name = kind(&domain(&function.domain), &function.name);
-            let first = *places
-                .entry((name.clone(), &function.overload))
-                .or_insert(at);
+            let first = *places.entry((name.clone(), &function.overload)).or_insert(at);
             if first != at {
-                self.refuse(format!(
-                    "functions {first} and {at} of the file are both called `{name}`"
-                ));
+                self.refuse(format!("functions {first} and {at} of the file are both called `{name}`"));
             }
             let importer = format!(" by the function `{name}`");
             self.opsets(&function.opset_import, &importer);
             let mut named = Named::new();
             for input in &function.input {
                 if named.insert(input, Giver::Input).is_some() {
-                    self.refuse(format!(
-                        "two inputs of the function `{name}` are called `{input}`"
-                    ));
+                    self.refuse(format!("two inputs of the function `{name}` are called `{input}`"));
                 }
             }
             self.nodes(&function.node, named, 0);
@@ -122,13 +114,8 @@ impl Check {
                     self.refuse(both(name, first, giver));
                 }
             }
-            let graphs = node
-                .attribute
-                .iter()
-                .filter_map(|attribute| attribute.g.as_deref());
-            graphs
-                .filter(|_| depth < DEEPEST)
-                .for_each(|graph| self.graph(graph, depth + 1));
+            let graphs = node.attribute.iter().filter_map(|attribute| attribute.g.as_deref());
+            graphs.filter(|_| depth < DEEPEST).for_each(|graph| self.graph(graph, depth + 1));
         }
     }
 

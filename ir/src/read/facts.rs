@@ -30,9 +30,8 @@ pub fn decode(bytes: Bytes) -> Result<ModelProto, Problem> {
     let start = bytes.slice(..length.min(64));
     let failed = |error: prost::DecodeError| {
         foreign::recognise(&start).unwrap_or_else(|| {
-            Problem::new("the file is no ONNX model, or only the beginning of one").help(format!(
-                "it has {length} bytes; export or download it again ({error})"
-            ))
+            Problem::new("the file is no ONNX model, or only the beginning of one")
+                .help(format!("it has {length} bytes; export or download it again ({error})"))
         })
     };
     if bytes.is_empty() {
@@ -46,10 +45,7 @@ pub fn decode(bytes: Bytes) -> Result<ModelProto, Problem> {
 
 /// Whether a file can be read in memory that befits its length.
 fn affordable(bytes: &[u8]) -> Result<(), Problem> {
-    let Cost {
-        bytes: needed,
-        nodes,
-    } = cost(bytes);
+    let Cost { bytes: needed, nodes } = cost(bytes);
     if nodes > MOST_NODES {
         return Err(size::too_many());
     }
@@ -74,9 +70,8 @@ impl Facts {
     pub fn new(message: &ModelProto) -> Self {
         let ir_version = message.ir_version.unwrap_or(0);
         let imports = message.opset_import.iter();
-        let mut opsets: BTreeMap<String, i64> = imports
-            .map(|import| (domain(&import.domain), import.version.unwrap_or(1)))
-            .collect();
+        let mut opsets: BTreeMap<String, i64> =
+            imports.map(|import| (domain(&import.domain), import.version.unwrap_or(1))).collect();
         if opsets.is_empty() && ir_version < IMPORTING_IR {
             opsets.insert(String::new(), 1);
         }
@@ -121,8 +116,7 @@ pub fn newest(domain: &str, opset: Option<i64>) -> Result<(), Problem> {
 }
 
 fn newer(what: &str, found: i64, newest: i64) -> Problem {
-    let message =
-        format!("the model is of {what} {found}; this version of onnx-embed knows up to {newest}");
+    let message = format!("the model is of {what} {found}; this version of onnx-embed knows up to {newest}");
     Problem::new(message).help("update onnx-embed, or export the model for an older version")
 }
 

@@ -10,12 +10,7 @@ const MARKS: &[(usize, &[u8], &str, &str)] = &[
         "the file is a Git LFS pointer, not the model",
         "run `git lfs pull` to fetch the model itself",
     ),
-    (
-        0,
-        b"PK\x03\x04",
-        "the file is a ZIP archive or a PyTorch checkpoint",
-        EXPORT,
-    ),
+    (0, b"PK\x03\x04", "the file is a ZIP archive or a PyTorch checkpoint", EXPORT),
     (0, b"\x80\x02", "the file is a Python pickle", EXPORT),
     (0, b"\x89HDF", "the file is a Keras model in HDF5", EXPORT),
     (0, b"GGUF", "the file is a GGUF model", EXPORT),
@@ -26,12 +21,7 @@ const MARKS: &[(usize, &[u8], &str, &str)] = &[
         "the file is a model in ONNX Runtime's own format",
         "use the .onnx file that it was made from",
     ),
-    (
-        8,
-        b"{\"",
-        "the file holds weights in safetensors form, without a graph",
-        EXPORT,
-    ),
+    (8, b"{\"", "the file holds weights in safetensors form, without a graph", EXPORT),
     (0, b"\x1f\x8b", "the file is compressed", "unpack it first"),
 ];
 
@@ -41,9 +31,7 @@ const EXPORT: &str = "export the model to ONNX first";
 pub fn recognise(bytes: &[u8]) -> Option<Problem> {
     let marked = |row: &&(usize, &[u8], &str, &str)| {
         let (start, mark) = (row.0, row.1);
-        bytes
-            .get(start..)
-            .is_some_and(|rest| rest.starts_with(mark))
+        bytes.get(start..).is_some_and(|rest| rest.starts_with(mark))
     };
     if let Some((.., what, help)) = MARKS.iter().find(marked) {
         return Some(Problem::new(*what).help(*help));

@@ -39,8 +39,8 @@ impl<'a> Functions<'a> {
         Functions { domains }
     }
 
-    /// The function that a node calls. One beside an operator of its name says what the operator does,
-    /// and counts where the opset has no such operator.
+    /// The function that a node calls. One beside an operator of its name says what the operator does, and
+    /// counts where the opset has no such operator.
     pub fn meant(&self, node: &NodeProto, scope: &Scope<'_>) -> Option<&Local<'a>> {
         let found = self.called(node)?;
         let domain = domain(&node.domain);
@@ -64,12 +64,10 @@ impl<'a> Functions<'a> {
 impl<'a> Local<'a> {
     fn new(proto: &'a FunctionProto) -> Self {
         let defaults = proto.attribute_proto.iter();
-        let defaults: BTreeMap<&str, _> = defaults
-            .map(|attribute| (attribute.name.as_str(), attribute))
-            .collect();
+        let defaults: BTreeMap<&str, _> =
+            defaults.map(|attribute| (attribute.name.as_str(), attribute)).collect();
         let attributes = proto.attribute.iter().map(String::as_str);
-        let import =
-            |opset: &OperatorSetIdProto| (domain(&opset.domain), opset.version.unwrap_or(1));
+        let import = |opset: &OperatorSetIdProto| (domain(&opset.domain), opset.version.unwrap_or(1));
         Local {
             proto,
             inputs: proto.input.iter().map(String::as_str).collect(),
@@ -98,10 +96,12 @@ impl Reader<'_> {
         self.depth -= 1;
         if let Err(problem) = inlined {
             let function = kind(&domain(&function.proto.domain), &function.proto.name);
-            self.diagnostics.push(problem.at(Site {
-                operator: format!("function {function}"),
-                node: scope.value_name(called(node)),
-            }));
+            self.diagnostics.push(
+                problem.at(Site {
+                    operator: format!("function {function}"),
+                    node: scope.value_name(called(node)),
+                }),
+            );
             self.poison(node, scope);
         }
     }
@@ -116,11 +116,7 @@ impl Reader<'_> {
         check(function, node)?;
         let proto = function.proto;
         let arguments = scope.resolve(&node.attribute).into_iter().collect();
-        let name = if node.name.is_empty() {
-            &proto.name
-        } else {
-            &node.name
-        };
+        let name = if node.name.is_empty() { &proto.name } else { &node.name };
         let mut inner = scope.function(name, function, arguments);
         for (formal, actual) in proto.input.iter().zip(&node.input) {
             if let Some(id) = scope.input(actual)? {
@@ -134,10 +130,8 @@ impl Reader<'_> {
                 _ if actual.is_empty() => {}
                 Some(id) => made.push((actual, id)),
                 None => {
-                    return Err(Problem::new(format!(
-                        "no node of the function makes its output `{formal}`"
-                    ))
-                    .help(INCONSISTENT));
+                    return Err(Problem::new(format!("no node of the function makes its output `{formal}`"))
+                        .help(INCONSISTENT));
                 }
             }
         }
@@ -151,20 +145,14 @@ impl Reader<'_> {
 /// Whether a call gives no more than the function takes.
 fn check(function: &Local<'_>, node: &NodeProto) -> Result<(), Problem> {
     let proto = function.proto;
-    let counts = [
-        ("inputs", node.input.len(), proto.input.len()),
-        ("outputs", node.output.len(), proto.output.len()),
-    ];
+    let counts =
+        [("inputs", node.input.len(), proto.input.len()), ("outputs", node.output.len(), proto.output.len())];
     if let Some((what, count, formal)) = counts.iter().find(|(_, count, formal)| count > formal) {
         let message = format!("the node names {count} {what}, the function has {formal}");
         return Err(Problem::new(message).help(INCONSISTENT));
     }
     let mut names = BTreeSet::new();
-    if let Some(again) = node
-        .attribute
-        .iter()
-        .find(|attribute| !names.insert(&attribute.name))
-    {
+    if let Some(again) = node.attribute.iter().find(|attribute| !names.insert(&attribute.name)) {
         let problem = Problem::new(format!("attribute `{}` is given twice", again.name));
         return Err(problem.help(INCONSISTENT));
     }

@@ -42,12 +42,7 @@ pub(super) fn target(node: &NodeProto) -> Option<&str> {
 
 impl Reader<'_> {
     /// Nodes in their order, gradients among them.
-    pub(super) fn with_gradients(
-        &mut self,
-        nodes: &[&NodeProto],
-        scope: &mut Scope<'_>,
-        block: &mut Block,
-    ) {
+    pub(super) fn with_gradients(&mut self, nodes: &[&NodeProto], scope: &mut Scope<'_>, block: &mut Block) {
         let mut steps: Vec<Step> = Vec::new();
         for &node in nodes {
             if !is_gradient(node) {
@@ -124,10 +119,7 @@ impl Reader<'_> {
             return Ok(Vec::new());
         };
         let mut writing = Writing::new(first);
-        let same = names
-            .iter()
-            .zip(&node.input)
-            .all(|(&name, input)| name == input);
+        let same = names.iter().zip(&node.input).all(|(&name, input)| name == input);
         let mut renamed: BTreeMap<String, String> = BTreeMap::new();
         for (&name, input) in names.iter().zip(&node.input).filter(|_| !same) {
             renamed.insert(name.clone(), writing.same(input));
@@ -142,11 +134,7 @@ impl Reader<'_> {
             let inputs = step.node.input.iter();
             let wanted = inputs.map(|name| active.contains(name.as_str())).collect();
             let step_active = spread(&step.node, &mut active);
-            let step = if same {
-                step.clone()
-            } else {
-                writing.repeat(step, &mut renamed)?
-            };
+            let step = if same { step.clone() } else { writing.repeat(step, &mut renamed)? };
             if step_active {
                 path.push((step, wanted));
             }

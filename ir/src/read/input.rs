@@ -58,10 +58,10 @@ impl Inputs<'_> {
                 let item = self.read_type(name, &*inner(&map.value_type)?, depth + 1)?;
                 Ok(Type::Map(key, Box::new(item)))
             }
-            TypeValue::SparseTensor(_) | TypeValue::Opaque(_) => Err(Problem::new(format!(
-                "input `{name}` is sparse or opaque, which no Rust type carries"
-            ))
-            .help("make the input a dense tensor")),
+            TypeValue::SparseTensor(_) | TypeValue::Opaque(_) => {
+                Err(Problem::new(format!("input `{name}` is sparse or opaque, which no Rust type carries"))
+                    .help("make the input a dense tensor"))
+            }
         }
     }
 
@@ -91,9 +91,7 @@ impl Inputs<'_> {
         })?;
         if shape.dim.len() > MOST_AXES {
             let message = format!("input `{name}` has more than {MOST_AXES} axes");
-            return Err(
-                Problem::new(message).help("the file is inconsistent; export the model again")
-            );
+            return Err(Problem::new(message).help("the file is inconsistent; export the model again"));
         }
         let negative = |dim: &Dimension| match dim.value {
             Some(DimensionValue::Value(size)) => (size < -1).then_some(size),
@@ -101,9 +99,7 @@ impl Inputs<'_> {
         };
         if let Some(size) = shape.dim.iter().find_map(negative) {
             let message = format!("input `{name}` has the size {size}");
-            return Err(
-                Problem::new(message).help("the file is inconsistent; export the model again")
-            );
+            return Err(Problem::new(message).help("the file is inconsistent; export the model again"));
         }
         let dims = shape.dim.iter().enumerate();
         let dims: Shape = dims
@@ -136,17 +132,12 @@ impl Inputs<'_> {
 
 /// Whether a shape that the caller gives has the rank that the file says.
 fn fits(name: &str, tensor: &TensorType, sizes: &[Size]) -> Result<(), Problem> {
-    let (rank, found) = (
-        sizes.len(),
-        tensor.shape.as_ref().map(|shape| shape.dim.len()),
-    );
+    let (rank, found) = (sizes.len(), tensor.shape.as_ref().map(|shape| shape.dim.len()));
     match found.filter(|&found| found != rank) {
         None => contradiction(name, tensor, sizes),
-        Some(found) => Err(Problem::new(format!(
-            "input `{name}` has rank {found} in the file, not {rank}"
-        ))
-        .help("`inputs(..)` gives sizes that the file leaves open; one size for each axis")
-        .choice(name)),
+        Some(found) => Err(Problem::new(format!("input `{name}` has rank {found} in the file, not {rank}"))
+            .help("`inputs(..)` gives sizes that the file leaves open; one size for each axis")
+            .choice(name)),
     }
 }
 
@@ -218,10 +209,7 @@ mod tests {
             g (float[2, n] x) => (float[a, b] y) { y = Relu (x) }"#;
         let model = crate::text::model(text).unwrap().encode_to_vec();
         let refused = |sizes: Vec<Size>| {
-            let options = Options {
-                inputs: [("x".to_owned(), sizes)].into(),
-                ..Options::default()
-            };
+            let options = Options { inputs: [("x".to_owned(), sizes)].into(), ..Options::default() };
             let result = crate::load_bytes(model.clone().into(), &options);
             result.err().map(|problems| problems.report("model"))
         };
@@ -231,10 +219,7 @@ mod tests {
             )
         "#]].assert_debug_eq(&refused(vec![Size::Fixed(3), Size::Fixed(5)]));
         assert_eq!(refused(vec![Size::Fixed(2), Size::Fixed(5)]), None);
-        assert_eq!(
-            refused(vec![Size::Named("rows".to_owned()), Size::Fixed(5)]),
-            None
-        );
+        assert_eq!(refused(vec![Size::Named("rows".to_owned()), Size::Fixed(5)]), None);
     }
 
     #[test]

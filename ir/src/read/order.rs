@@ -11,8 +11,8 @@ use crate::proto::{GraphProto, NodeProto};
 const LISTED: usize = 4;
 
 impl Reader<'_> {
-    /// Nodes in an order in which values are made before they are used; old files need not be.
-    /// Values that wait for each other are reported, and defined without a type.
+    /// Nodes in an order in which values are made before they are used; old files need not be. Values that
+    /// wait for each other are reported, and defined without a type.
     pub(super) fn in_order<'n>(
         &mut self,
         nodes: &'n [NodeProto],
@@ -49,10 +49,7 @@ impl Reader<'_> {
         }
         if order.len() < nodes.len() {
             let left = nodes.iter().zip(&waiting);
-            let left: Vec<&NodeProto> = left
-                .filter(|entry| *entry.1 > 0)
-                .map(|entry| entry.0)
-                .collect();
+            let left: Vec<&NodeProto> = left.filter(|entry| *entry.1 > 0).map(|entry| entry.0).collect();
             self.diagnostics.push(cycle(&left));
             left.iter().for_each(|node| self.poison(node, scope));
         }
@@ -113,11 +110,7 @@ fn cycle(left: &[&NodeProto]) -> Problem {
 pub(super) fn reads(node: &NodeProto, depth: usize) -> Vec<&str> {
     let mut names: Vec<&str> = node.input.iter().map(String::as_str).collect();
     if depth < DEEPEST {
-        for graph in node
-            .attribute
-            .iter()
-            .filter_map(|attribute| attribute.g.as_deref())
-        {
+        for graph in node.attribute.iter().filter_map(|attribute| attribute.g.as_deref()) {
             let own = own(graph);
             let inner = graph.node.iter().flat_map(|node| reads(node, depth + 1));
             let outputs = graph.output.iter().map(|output| output.name.as_str());
@@ -131,16 +124,9 @@ pub(super) fn reads(node: &NodeProto, depth: usize) -> Vec<&str> {
 fn own(graph: &GraphProto) -> BTreeSet<&str> {
     let inputs = graph.input.iter().map(|input| input.name.as_str());
     let constants = graph.initializer.iter().map(|tensor| tensor.name.as_str());
-    let sparse = graph
-        .sparse_initializer
-        .iter()
-        .filter_map(|tensor| tensor.values.as_ref());
+    let sparse = graph.sparse_initializer.iter().filter_map(|tensor| tensor.values.as_ref());
     let sparse = sparse.map(|values| values.name.as_str());
-    let made = graph
-        .node
-        .iter()
-        .flat_map(|node| &node.output)
-        .map(String::as_str);
+    let made = graph.node.iter().flat_map(|node| &node.output).map(String::as_str);
     inputs.chain(constants).chain(sparse).chain(made).collect()
 }
 

@@ -25,8 +25,8 @@ fn last_scope(list: &str) -> Option<String> {
     Some(scope.trim_matches(['\'', '"']).to_owned())
 }
 
-/// `/features/features.1/conv/conv.0/Conv`: a segment that repeats the one before it goes on from
-/// there, so this is `features.1.conv.0`.
+/// `/features/features.1/conv/conv.0/Conv`: a segment that repeats the one before it goes on from there, so
+/// this is `features.1.conv.0`.
 fn from_name(name: &str) -> Vec<String> {
     let mut path: Vec<String> = Vec::new();
     let mut before: Vec<String> = Vec::new();
@@ -63,14 +63,8 @@ mod tests {
 
     #[test]
     fn segments_that_repeat_the_one_before_go_on_from_it() {
-        check(
-            "/features/features.1/conv/conv.0/Conv",
-            &["features", "1", "conv", "0"],
-        );
-        check(
-            "/encoder/layer.0/attention/self/Add",
-            &["encoder", "layer", "0", "attention", "self"],
-        );
+        check("/features/features.1/conv/conv.0/Conv", &["features", "1", "conv", "0"]);
+        check("/encoder/layer.0/attention/self/Add", &["encoder", "layer", "0", "attention", "self"]);
         check("/layer1/layer1.0/conv1/Conv", &["layer1", "0", "conv1"]);
     }
 
@@ -89,10 +83,7 @@ mod tests {
 
     #[test]
     fn scopes_in_the_metadata_come_first() {
-        assert_eq!(
-            last_scope("['', 'layer.0', 'add_1']").as_deref(),
-            Some("layer.0")
-        );
+        assert_eq!(last_scope("['', 'layer.0', 'add_1']").as_deref(), Some("layer.0"));
         assert_eq!(last_scope("['add']"), None);
     }
 }

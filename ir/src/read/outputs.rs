@@ -8,8 +8,8 @@ use crate::files::distance;
 use crate::options::Outputs;
 use crate::proto::{GraphProto, ValueInfoProto};
 
-/// Has the graph give the values that the caller names, without the nodes that none of them needs,
-/// and without the inputs that only such nodes read.
+/// Has the graph give the values that the caller names, without the nodes that none of them needs, and
+/// without the inputs that only such nodes read.
 pub(super) fn choose(graph: &mut GraphProto, outputs: &Outputs) -> Vec<Problem> {
     if outputs.names.is_empty() {
         return Vec::new();
@@ -20,11 +20,7 @@ pub(super) fn choose(graph: &mut GraphProto, outputs: &Outputs) -> Vec<Problem> 
     if !problems.is_empty() {
         return problems;
     }
-    let mut chosen: Vec<ValueInfoProto> = outputs
-        .names
-        .iter()
-        .map(|name| declared(graph, name))
-        .collect();
+    let mut chosen: Vec<ValueInfoProto> = outputs.names.iter().map(|name| declared(graph, name)).collect();
     if outputs.rest {
         let rest = graph.output.iter();
         let rest = rest.filter(|output| !outputs.names.contains(&output.name));
@@ -53,10 +49,7 @@ fn declared(graph: &GraphProto, name: &str) -> ValueInfoProto {
     let all = graph.output.iter().chain(&graph.value_info);
     let mut all = all.chain(&graph.input);
     let found = all.find(|value| value.name == name).cloned();
-    found.unwrap_or_else(|| ValueInfoProto {
-        name: name.to_owned(),
-        ..ValueInfoProto::default()
-    })
+    found.unwrap_or_else(|| ValueInfoProto { name: name.to_owned(), ..ValueInfoProto::default() })
 }
 
 /// Drops the nodes that no output needs, and the inputs that these nodes alone read.
@@ -75,11 +68,7 @@ fn cut(graph: &mut GraphProto) {
         }
         let maker = makers.get(name).filter(|at| kept.insert(**at));
         if let Some(node) = maker.and_then(|at| graph.node.get(*at)) {
-            open.extend(
-                order::reads(node, 0)
-                    .into_iter()
-                    .chain(gradient::target(node)),
-            );
+            open.extend(order::reads(node, 0).into_iter().chain(gradient::target(node)));
         }
     }
     let nodes = graph.node.iter().enumerate();
@@ -91,26 +80,17 @@ fn cut(graph: &mut GraphProto) {
         needed.contains(name) || !gone.contains(name)
     });
     let mut inputs = inputs.collect::<Vec<bool>>().into_iter();
-    let mut nodes = (0..graph.node.len())
-        .map(|at| kept.contains(&at))
-        .collect::<Vec<_>>()
-        .into_iter();
+    let mut nodes = (0..graph.node.len()).map(|at| kept.contains(&at)).collect::<Vec<_>>().into_iter();
     graph.input.retain(|_| inputs.next().unwrap_or(true));
     graph.node.retain(|_| nodes.next().unwrap_or(true));
 }
 
 fn unknown(graph: &GraphProto, name: &str, values: &BTreeSet<String>) -> Problem {
     let mut nested = graph.node.iter().flat_map(|node| &node.attribute);
-    let is_nested = nested.any(|attribute| {
-        attribute
-            .g
-            .as_deref()
-            .is_some_and(|inner| makes(inner, name, 0))
-    });
+    let is_nested = nested.any(|attribute| attribute.g.as_deref().is_some_and(|inner| makes(inner, name, 0)));
     if is_nested {
-        let message = format!(
-            "`{name}` is a value inside of a branch or a loop, no value of the model's graph"
-        );
+        let message =
+            format!("`{name}` is a value inside of a branch or a loop, no value of the model's graph");
         let help = "name what the node around it gives; `#[onnx(trace)]` shows the values inside";
         return Problem::new(message).help(help).choice(name);
     }
@@ -126,10 +106,7 @@ fn unknown(graph: &GraphProto, name: &str, values: &BTreeSet<String>) -> Problem
 /// Whether a node of the graph, or of the graphs in it, gives a value of this name.
 fn makes(graph: &GraphProto, name: &str, depth: usize) -> bool {
     graph.node.iter().any(|node| {
-        let mut inner = node
-            .attribute
-            .iter()
-            .filter_map(|attribute| attribute.g.as_deref());
+        let mut inner = node.attribute.iter().filter_map(|attribute| attribute.g.as_deref());
         node.output.iter().any(|output| output == name)
             || depth < super::DEEPEST && inner.any(|inner| makes(inner, name, depth + 1))
     })
@@ -144,9 +121,7 @@ fn near<'v>(name: &str, values: &'v BTreeSet<String>) -> Option<&'v String> {
     if far(&near) <= limit {
         return Some(near);
     }
-    values
-        .iter()
-        .find(|value| value.to_lowercase().contains(&lower))
+    values.iter().find(|value| value.to_lowercase().contains(&lower))
 }
 
 #[cfg(test)]
@@ -164,10 +139,7 @@ mod tests {
         let text = format!("<ir_version: 10, opset_import: [\"\": 21]> {text}");
         let model = crate::text::model(&text).unwrap().encode_to_vec();
         let options = Options {
-            outputs: Outputs {
-                names: names.iter().map(|name| (*name).to_owned()).collect(),
-                rest,
-            },
+            outputs: Outputs { names: names.iter().map(|name| (*name).to_owned()).collect(), rest },
             simplify: false,
             ..Options::default()
         };

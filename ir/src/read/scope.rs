@@ -10,8 +10,8 @@ use crate::diagnostics::{Problem, shortened};
 use crate::graph::ValueId;
 use crate::proto::AttributeProto;
 
-/// What names mean at one place of the model: a graph sees the names of the graphs around it,
-/// a function only its own.
+/// What names mean at one place of the model: a graph sees the names of the graphs around it, a function only
+/// its own.
 #[derive(Debug)]
 pub struct Scope<'s> {
     values: BTreeMap<String, ValueId>,
@@ -92,8 +92,8 @@ impl<'s> Scope<'s> {
         self.values.get(name).copied().or_else(around)
     }
 
-    /// A node's input; the empty name is an input left out, and so is that of an input of a function
-    /// that its caller left out.
+    /// A node's input; the empty name is an input left out, and so is that of an input of a function that its
+    /// caller left out.
     pub fn input(&self, name: &str) -> Result<Option<ValueId>, Problem> {
         match (name.is_empty(), self.value(name)) {
             (true, _) => Ok(None),
@@ -116,8 +116,8 @@ impl<'s> Scope<'s> {
     /// The version imported for a domain, under which its operators are read.
     pub fn opset(&self, domain: &str) -> Option<i64> {
         let imported = self.opsets.version(domain);
-        // Writers of optimised files use these domains without importing them; without a version of
-        // the standard its newest is meant.
+        // Writers of optimised files use these domains without importing them; without a version of the
+        // standard its newest is meant.
         imported.or(match domain {
             "com.microsoft" | "ai.onnx.ml" => Some(1),
             "" => Some(NEWEST_OPSET),
@@ -137,8 +137,8 @@ impl<'s> Scope<'s> {
         self.opsets = opsets;
     }
 
-    /// Attributes with references to the function's own attributes replaced; a reference to one
-    /// that the caller left out is left out too.
+    /// Attributes with references to the function's own attributes replaced; a reference to one that the
+    /// caller left out is left out too.
     pub fn resolve<'n>(&self, list: &'n [AttributeProto]) -> Vec<NamedAttribute<'n>>
     where
         's: 'n,
@@ -153,10 +153,9 @@ impl<'s> Scope<'s> {
     /// An attribute of the function around: what its caller gives, or its default.
     fn argument(&self, name: &str) -> Option<&'s AttributeProto> {
         match (&self.call, self.around) {
-            (Some((function, attributes)), _) => attributes
-                .get(name)
-                .or_else(|| function.defaults.get(name))
-                .copied(),
+            (Some((function, attributes)), _) => {
+                attributes.get(name).or_else(|| function.defaults.get(name)).copied()
+            }
             (None, Some(around)) => around.argument(name),
             (None, None) => None,
         }

@@ -13,12 +13,7 @@ use crate::proto::{DimensionValue, GraphProto, TypeProto, TypeValue, ValueInfoPr
 
 impl Reader<'_> {
     /// The graph that the model computes.
-    pub(super) fn main(
-        &mut self,
-        graph: &GraphProto,
-        scope: &mut Scope<'_>,
-        options: &Options,
-    ) -> Block {
+    pub(super) fn main(&mut self, graph: &GraphProto, scope: &mut Scope<'_>, options: &Options) -> Block {
         let mut block = Block::default();
         self.check_inputs(graph, options);
         self.initializers(graph, scope);
@@ -33,8 +28,8 @@ impl Reader<'_> {
             if !seen.insert(input.name.as_str()) {
                 continue;
             }
-            // An input with an initializer is a constant that the exporter also listed, unless the
-            // caller gives its shape.
+            // An input with an initializer is a constant that the exporter also listed, unless the caller
+            // gives its shape.
             let constant = scope.value(&input.name).is_some();
             if constant && !options.inputs.contains_key(&input.name) {
                 self.constant_declaration(input, scope);
@@ -48,8 +43,7 @@ impl Reader<'_> {
         block.outputs = self.outputs(graph, scope);
         if graph.output.is_empty() {
             let problem = Problem::new("the graph has no outputs");
-            self.diagnostics
-                .push(problem.help("nothing would be computed; export the model again"));
+            self.diagnostics.push(problem.help("nothing would be computed; export the model again"));
         }
         self.name_outputs(graph, &block.outputs);
         self.declarations(graph, scope);
@@ -58,12 +52,8 @@ impl Reader<'_> {
 
     /// Outputs that are also inputs, constants or listed twice keep the name that the graph gives.
     fn name_outputs(&mut self, graph: &GraphProto, outputs: &[ValueId]) {
-        self.facts.outputs = graph
-            .output
-            .iter()
-            .zip(outputs)
-            .map(|(output, _)| output.name.clone())
-            .collect();
+        self.facts.outputs =
+            graph.output.iter().zip(outputs).map(|(output, _)| output.name.clone()).collect();
         self.facts.ranks = graph.output.iter().map(declared_rank).collect();
     }
 

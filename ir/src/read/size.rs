@@ -30,11 +30,7 @@ struct Sizes<'f> {
 
 /// Whether the model is of a size that can be compiled, with its functions in place of their calls.
 pub fn check(graph: &GraphProto, functions: &Functions<'_>, file: usize) -> Result<(), Problem> {
-    let mut sizes = Sizes {
-        functions,
-        known: BTreeMap::new(),
-        deep: false,
-    };
+    let mut sizes = Sizes { functions, known: BTreeMap::new(), deep: false };
     let size = sizes.nodes(&graph.node, DEEPEST);
     if size.nodes > MOST_NODES {
         return Err(if sizes.deep { too_deep() } else { too_many() });
@@ -42,23 +38,18 @@ pub fn check(graph: &GraphProto, functions: &Functions<'_>, file: usize) -> Resu
     if size.repeated > file.saturating_mul(10).saturating_add(MOST_REPEATED) {
         let mb = size.repeated >> 20;
         let message = format!("calls of functions repeat {mb} MB of lists and names of inputs");
-        return Err(Problem::new(message).help(
-            "give long lists to functions as inputs, or export the model without functions",
-        ));
+        return Err(Problem::new(message)
+            .help("give long lists to functions as inputs, or export the model without functions"));
     }
     Ok(())
 }
 
 pub fn too_many() -> Problem {
-    Problem::new(format!(
-        "the model has more than {MOST_NODES} nodes, those of functions included"
-    ))
+    Problem::new(format!("the model has more than {MOST_NODES} nodes, those of functions included"))
 }
 
 pub fn too_deep() -> Problem {
-    Problem::new(format!(
-        "functions call each other more than {DEEPEST} deep"
-    ))
+    Problem::new(format!("functions call each other more than {DEEPEST} deep"))
 }
 
 impl<'f> Sizes<'f> {
@@ -74,11 +65,7 @@ impl<'f> Sizes<'f> {
                 sum.add(self.function(function, deeper));
                 continue;
             }
-            for graph in node
-                .attribute
-                .iter()
-                .filter_map(|attribute| attribute.g.as_deref())
-            {
+            for graph in node.attribute.iter().filter_map(|attribute| attribute.g.as_deref()) {
                 sum.add(self.nodes(&graph.node, deeper));
             }
         }

@@ -15,8 +15,7 @@ pub fn not_imported(domain: &str) -> Problem {
 /// An operator that the imported opset has no more.
 pub fn removed(kind: &str, version: i64, instead: &str) -> Problem {
     let last = version.saturating_sub(1);
-    let message =
-        format!("operator `{kind}` exists up to opset {last}, the model imports a newer one");
+    let message = format!("operator `{kind}` exists up to opset {last}, the model imports a newer one");
     let help = format!("export the model again, with `{instead}` or for an older opset");
     Problem::new(message).help(help)
 }
@@ -54,8 +53,7 @@ fn near(domain: &str, name: &str) -> Option<String> {
         return Some(format!("`{name}` of the domain `{domain}`"));
     }
     let length = name.chars().count();
-    let rows =
-        ops::all().filter(|row| row.domain == domain && row.name.len().abs_diff(name.len()) <= 2);
+    let rows = ops::all().filter(|row| row.domain == domain && row.name.len().abs_diff(name.len()) <= 2);
     let far = |row: &&ops::Row| distance(&row.name.to_lowercase(), &name.to_lowercase());
     let nearest = rows.min_by_key(far)?;
     (far(&nearest) <= 2.min(length / 3)).then(|| format!("`{}`", kind(domain, nearest.name)))

@@ -49,10 +49,7 @@ impl Untyped {
         };
         let inputs = &model.graph.body.inputs;
         let values = &mut model.graph.values;
-        let mut types = Inputs {
-            options,
-            names: &mut model.names,
-        };
+        let mut types = Inputs { options, names: &mut model.names };
         for (&id, input) in inputs.iter().zip(&self.declared) {
             match types.input_type(input) {
                 Ok(ty) => values[id].ty = Some(ty),
@@ -64,21 +61,19 @@ impl Untyped {
         (model, diagnostics)
     }
 
-    /// Problems of types that the file declares and that are not those of a typed model. Sizes are compared unless
-    /// some were fixed.
+    /// Problems of types that the file declares and that are not those of a typed model. Sizes are compared
+    /// unless some were fixed.
     pub fn contradictions(&self, model: &Model, with_sizes: bool) -> Diagnostics {
         let mut diagnostics = self.problems.clone();
         let values = &model.graph.values;
         let problems = declared::contradictions(&self.declarations, values, with_sizes);
-        problems
-            .into_iter()
-            .for_each(|problem| diagnostics.push(problem));
+        problems.into_iter().for_each(|problem| diagnostics.push(problem));
         diagnostics
     }
 }
 
-/// Sizes of items are their own, whatever they are called, and so are those of optionals that no
-/// tensor among the inputs has.
+/// Sizes of items are their own, whatever they are called, and so are those of optionals that no tensor among
+/// the inputs has.
 fn loosen(inputs: &[ValueId], values: &mut Values) {
     let tensors = inputs.iter();
     let tensors = tensors.filter_map(|&id| values[id].ty.as_ref()?.as_tensor());
@@ -112,12 +107,8 @@ mod tests {
 
     #[test]
     fn each_attempt_starts_from_what_was_read() {
-        let untyped =
-            untyped("(float[N, 2] x) => (float[M] y) <int64[1] s = {-1}> { y = Reshape (x, s) }");
-        let fixed = Options {
-            dims: [("N".to_owned(), 3)].into(),
-            ..Options::default()
-        };
+        let untyped = untyped("(float[N, 2] x) => (float[M] y) <int64[1] s = {-1}> { y = Reshape (x, s) }");
+        let fixed = Options { dims: [("N".to_owned(), 3)].into(), ..Options::default() };
         let types = [&fixed, &Options::default()].map(|options| {
             let (model, problems) = untyped.typed(options);
             assert!(problems.is_empty());
@@ -129,18 +120,11 @@ mod tests {
 
     #[test]
     fn what_one_attempt_consults_no_other_does() {
-        let untyped =
-            untyped("(float[N] x) => (float[M] y) <int64[1] s = {4}> { y = Expand (x, s) }");
+        let untyped = untyped("(float[N] x) => (float[M] y) <int64[1] s = {4}> { y = Expand (x, s) }");
         let consulted = |model: &Model| {
             let values = &model.graph.values;
-            let shape = values
-                .iter()
-                .find(|(_, value)| value.name == "s")
-                .unwrap()
-                .1;
-            values
-                .sources()
-                .is_consulted(shape.weight.as_ref().unwrap())
+            let shape = values.iter().find(|(_, value)| value.name == "s").unwrap().1;
+            values.sources().is_consulted(shape.weight.as_ref().unwrap())
         };
         let (first, _) = untyped.typed(&Options::default());
         assert!(consulted(&first));

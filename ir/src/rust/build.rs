@@ -6,8 +6,8 @@ use super::{Access, Bracket, Code, Head, Loop, Part, ToCode};
 
 /// Methods that only look at their receiver, or change it in place.
 const BORROWING: &[&str] = &[
-    "dims", "device", "shape", "dtype", "data", "as_slice", "len", "is_some", "is_none", "iter",
-    "sizes", "item", "as_ref", "push", "is_empty", "reverse",
+    "dims", "device", "shape", "dtype", "data", "as_slice", "len", "is_some", "is_none", "iter", "sizes",
+    "item", "as_ref", "push", "is_empty", "reverse",
 ];
 
 /// Code while it is written, from the left to the right.
@@ -39,9 +39,7 @@ impl Builder {
         let start = self.parts.len();
         self.add(piece);
         let added = self.parts.get_mut(start..).unwrap_or_default();
-        if let (Some(Part::Value(_, access)), true) =
-            (added.last_mut(), BORROWING.contains(&method))
-        {
+        if let (Some(Part::Value(_, access)), true) = (added.last_mut(), BORROWING.contains(&method)) {
             *access = Access::Borrow;
         }
     }

@@ -12,11 +12,7 @@ impl Code {
     /// Writes the text, without tokens for a parser or a formatter, which would take hundreds of bytes for
     /// each. The tree ends as it is written.
     pub fn write_lines(self, out: &mut impl Write) -> io::Result<()> {
-        let mut lines = Lines {
-            out,
-            brackets: Vec::new(),
-            before: Before::Line,
-        };
+        let mut lines = Lines { out, brackets: Vec::new(), before: Before::Line };
         self.each_token(&mut |token| lines.add(token))?;
         lines.end()
     }
@@ -67,10 +63,7 @@ impl<W: Write> Lines<'_, W> {
             self.before = Before::Close;
         }
         self.text(sign)?;
-        let in_braces = !matches!(
-            self.brackets.last(),
-            Some((Bracket::Round | Bracket::Square, _))
-        );
+        let in_braces = !matches!(self.brackets.last(), Some((Bracket::Round | Bracket::Square, _)));
         match sign {
             "." | ".." | "::" | "&" | "#" | "!" => self.before = Before::Close,
             ";" => self.end()?,

@@ -2,8 +2,8 @@
 
 /// Code from Rust with holes: `#x` for anything that implements [`ToCode`], `#(#x),*` for several.
 ///
-/// `&#x` and methods that only look at their receiver borrow the value that `#x` uses; every other use
-/// takes it. `device` and `weights` are the parameters of these names.
+/// `&#x` and methods that only look at their receiver borrow the value that `#x` uses; every other use takes
+/// it. `device` and `weights` are the parameters of these names.
 macro_rules! code {
     ($($tokens:tt)*) => {{
         #[allow(unused_mut)]
@@ -252,13 +252,7 @@ mod tests {
             });
             found
         };
-        assert_eq!(
-            accesses(code!(f(&#x, &mut #x, #x.dims(), &#x.data()))),
-            [true; 4]
-        );
-        assert_eq!(
-            accesses(code!(f(#x, #x.reshape(#x), &#x.neg(), #x.0))),
-            [false; 5]
-        );
+        assert_eq!(accesses(code!(f(&#x, &mut #x, #x.dims(), &#x.data()))), [true; 4]);
+        assert_eq!(accesses(code!(f(#x, #x.reshape(#x), &#x.neg(), #x.0))), [false; 5]);
     }
 }

@@ -17,10 +17,7 @@ impl Code {
     pub fn each_part(&self, see: &mut impl FnMut(&Part)) {
         for part in self.parts() {
             see(part);
-            part.inside()
-                .into_iter()
-                .flatten()
-                .for_each(|code| code.each_part(see));
+            part.inside().into_iter().flatten().for_each(|code| code.each_part(see));
         }
     }
 
@@ -78,10 +75,7 @@ impl Code {
         // A statement would end with a block.
         let is_block = |code: &Code| {
             let first = code.parts().first();
-            matches!(
-                first,
-                Some(Part::Group(Bracket::Curly, _) | Part::Word("if" | "match"))
-            )
+            matches!(first, Some(Part::Group(Bracket::Curly, _) | Part::Word("if" | "match")))
         };
         let mut code = self;
         while let Some(Part::Group(Bracket::Round, inside)) = code.single() {
@@ -182,9 +176,7 @@ impl Part {
             Part::Method(_, inside) | Part::Group(_, inside) | Part::Entry(_, inside) => {
                 [Some(inside), None, None]
             }
-            Part::Let(first, second) | Part::Assign(first, second) => {
-                [Some(first), Some(second), None]
-            }
+            Part::Let(first, second) | Part::Assign(first, second) => [Some(first), Some(second), None],
             Part::Loop(made) => match &made.head {
                 Head::For(pattern, range) => [Some(pattern), Some(range), Some(&made.body)],
                 Head::While(condition) => [Some(condition), Some(&made.body), None],

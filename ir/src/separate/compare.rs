@@ -18,9 +18,7 @@ impl Comparison<'_> {
     /// Notes which names the nodes of a block assume to be equal.
     pub fn block(&self, block: &Block, together: &mut Vec<BTreeSet<Symbol>>) {
         for node in &block.nodes {
-            node.blocks
-                .iter()
-                .for_each(|(_, inner)| self.block(inner, together));
+            node.blocks.iter().for_each(|(_, inner)| self.block(inner, together));
             self.node(node, together);
         }
     }
@@ -39,11 +37,7 @@ impl Comparison<'_> {
                 continue;
             }
             let axes = self.on_one_axis(&reads, &group);
-            if axes.is_empty() {
-                together.push(group)
-            } else {
-                together.extend(axes)
-            }
+            if axes.is_empty() { together.push(group) } else { together.extend(axes) }
         }
     }
 
@@ -79,14 +73,11 @@ impl Comparison<'_> {
         axes
     }
 
-    /// Whether results that have one of these sizes have all of them, and some result has: nothing
-    /// was assumed to be equal.
+    /// Whether results that have one of these sizes have all of them, and some result has: nothing was
+    /// assumed to be equal.
     fn keeps(&self, outputs: &[ValueId], group: &BTreeSet<Symbol>) -> bool {
-        let mut mentioned = outputs
-            .iter()
-            .map(|&id| self.mentioned(id))
-            .filter(|names| !group.is_disjoint(names))
-            .peekable();
+        let mut mentioned =
+            outputs.iter().map(|&id| self.mentioned(id)).filter(|names| !group.is_disjoint(names)).peekable();
         mentioned.peek().is_some() && mentioned.all(|names| group.is_subset(&names))
     }
 
@@ -123,11 +114,7 @@ impl Comparison<'_> {
 
     /// The value with separate names, where it is the same in both.
     fn value(&self, id: ValueId) -> &Value {
-        if self.is_alike(id) {
-            &self.separate[id]
-        } else {
-            &self.merged[id]
-        }
+        if self.is_alike(id) { &self.separate[id] } else { &self.merged[id] }
     }
 
     /// The separate names for those of a value: all that may be meant where it is not the same in both.
@@ -136,8 +123,6 @@ impl Comparison<'_> {
             return names;
         }
         let all = self.original.iter();
-        all.filter(|(_, origin)| names.contains(*origin))
-            .map(|(name, _)| name.clone())
-            .collect()
+        all.filter(|(_, origin)| names.contains(*origin)).map(|(name, _)| name.clone()).collect()
     }
 }

@@ -3,9 +3,7 @@
 use super::Error;
 use super::parser::Parser;
 use super::tokens::Token;
-use crate::proto::{
-    AttributeProto, AttributeType, Elements, GraphProto, List, TensorProto, TypeProto,
-};
+use crate::proto::{AttributeProto, AttributeType, Elements, GraphProto, List, TensorProto, TypeProto};
 
 /// The type of one value, and of a list, whose name has an `s` behind.
 const KINDS: [(&str, AttributeType, AttributeType); 7] = [
@@ -14,16 +12,8 @@ const KINDS: [(&str, AttributeType, AttributeType); 7] = [
     ("string", AttributeType::String, AttributeType::Strings),
     ("tensor", AttributeType::Tensor, AttributeType::Tensors),
     ("graph", AttributeType::Graph, AttributeType::Graphs),
-    (
-        "type_proto",
-        AttributeType::TypeProto,
-        AttributeType::TypeProtos,
-    ),
-    (
-        "sparse_tensor",
-        AttributeType::SparseTensor,
-        AttributeType::SparseTensors,
-    ),
+    ("type_proto", AttributeType::TypeProto, AttributeType::TypeProtos),
+    ("sparse_tensor", AttributeType::SparseTensor, AttributeType::SparseTensors),
 ];
 
 enum Value {
@@ -51,16 +41,9 @@ impl Parser<'_> {
 
     /// `: type = value` behind a name; the type may be left out, except before an empty list.
     pub(super) fn attribute(&mut self, name: String) -> Result<AttributeProto, Error> {
-        let declared = if self.accept(':') {
-            Some(self.attribute_type()?)
-        } else {
-            None
-        };
+        let declared = if self.accept(':') { Some(self.attribute_type()?) } else { None };
         self.expect('=')?;
-        let mut attribute = AttributeProto {
-            name,
-            ..Default::default()
-        };
+        let mut attribute = AttributeProto { name, ..Default::default() };
         if self.accept('@') {
             attribute.ref_attr_name = self.name()?;
             attribute.r#type = declared.map(i32::from);
@@ -79,13 +62,11 @@ impl Parser<'_> {
         let Token::Identifier(word) = self.peek() else {
             return Err(self.expected("the type of an attribute"));
         };
-        let found = KINDS
-            .iter()
-            .find_map(|&(name, one, many)| match word.strip_prefix(name) {
-                Some("") => Some(one),
-                Some("s") => Some(many),
-                _ => None,
-            });
+        let found = KINDS.iter().find_map(|&(name, one, many)| match word.strip_prefix(name) {
+            Some("") => Some(one),
+            Some("s") => Some(many),
+            _ => None,
+        });
         let found = found.ok_or_else(|| self.expected("the type of an attribute"))?;
         self.take();
         Ok(found)
@@ -104,10 +85,7 @@ impl Parser<'_> {
             Some(declared) => match kind(declared) {
                 Some((_, one, _)) => Some(*one),
                 None => {
-                    let message = format!(
-                        "expected a value of type `{}`, found a list",
-                        name(declared)
-                    );
+                    let message = format!("expected a value of type `{}`, found a list", name(declared));
                     return Err(self.error_at(start, message));
                 }
             },
@@ -131,18 +109,13 @@ impl Parser<'_> {
             Token::Integer(_) if expected != Some(AttributeType::Float) => {
                 (AttributeType::Int, Value::Int(self.integer()?))
             }
-            Token::Integer(_) | Token::Float(_) => {
-                (AttributeType::Float, Value::Float(self.float()?))
-            }
+            Token::Integer(_) | Token::Float(_) => (AttributeType::Float, Value::Float(self.float()?)),
             Token::Identifier(word) if word.parse::<f32>().is_ok() => {
                 (AttributeType::Float, Value::Float(self.float()?))
             }
             Token::Quoted(_) => self.string_or_graph()?,
             _ if self.at_type() => self.type_or_tensor()?,
-            Token::Identifier(_) => (
-                AttributeType::Graph,
-                Value::Graph(self.nested(Parser::graph)?),
-            ),
+            Token::Identifier(_) => (AttributeType::Graph, Value::Graph(self.nested(Parser::graph)?)),
             _ => return Err(self.expected("the value of an attribute")),
         };
         match expected {
@@ -173,10 +146,7 @@ impl Parser<'_> {
             _ => return Ok((AttributeType::TypeProto, Value::Type(value_type))),
         };
         self.accept('=');
-        Ok((
-            AttributeType::Tensor,
-            Value::Tensor(self.tensor(name, &value_type)?),
-        ))
+        Ok((AttributeType::Tensor, Value::Tensor(self.tensor(name, &value_type)?)))
     }
 }
 
@@ -214,13 +184,11 @@ fn list(attribute: &mut AttributeProto, more: Elements) {
 }
 
 fn name(attribute_type: AttributeType) -> String {
-    let named = KINDS
-        .iter()
-        .find_map(|&(name, one, many)| match attribute_type {
-            _ if attribute_type == one => Some(name.to_owned()),
-            _ if attribute_type == many => Some(format!("{name}s")),
-            _ => None,
-        });
+    let named = KINDS.iter().find_map(|&(name, one, many)| match attribute_type {
+        _ if attribute_type == one => Some(name.to_owned()),
+        _ if attribute_type == many => Some(format!("{name}s")),
+        _ => None,
+    });
     named.unwrap_or_default()
 }
 
@@ -237,22 +205,13 @@ mod tests {
     }
 
     fn error(text: &str) -> String {
-        Parser::new(text)
-            .attribute(String::new())
-            .unwrap_err()
-            .to_string()
+        Parser::new(text).attribute(String::new()).unwrap_err().to_string()
     }
 
     #[test]
     fn the_type_of_a_scalar_follows_from_its_form() {
-        assert_eq!(
-            (kind(&parse("= 2")), parse("= 2").i),
-            (AttributeType::Int, Some(2))
-        );
-        assert_eq!(
-            (kind(&parse("= 2.")), parse("= 2.").f),
-            (AttributeType::Float, Some(2.0))
-        );
+        assert_eq!((kind(&parse("= 2")), parse("= 2").i), (AttributeType::Int, Some(2)));
+        assert_eq!((kind(&parse("= 2.")), parse("= 2.").f), (AttributeType::Float, Some(2.0)));
         assert_eq!(parse("= -inf").f, Some(f32::NEG_INFINITY));
         assert_eq!(parse("= Infinity").f, Some(f32::INFINITY));
         assert_eq!(parse(r#"= "x""#).s.unwrap(), "x");
@@ -271,31 +230,19 @@ mod tests {
         assert_eq!(parse(r#"= ["a", "b"]"#).strings(), ["a", "b"]);
         assert_eq!(parse("= [float[2] {1, 2}, int64 {3}]").tensors.len(), 2);
         assert_eq!(parse("= [seq(float), int64[]]").type_protos.len(), 2);
-        assert_eq!(
-            error("= [1, 2.5]"),
-            "line 1, column 7: expected a value of type `int`, found `float`"
-        );
+        assert_eq!(error("= [1, 2.5]"), "line 1, column 7: expected a value of type `int`, found `float`");
     }
 
     #[test]
     fn an_empty_list_has_a_declared_type() {
         assert_eq!(kind(&parse(": strings = []")), AttributeType::Strings);
-        assert_eq!(
-            error("= []"),
-            "line 1, column 3: an empty list needs a type, such as `: ints`"
-        );
+        assert_eq!(error("= []"), "line 1, column 3: an empty list needs a type, such as `: ints`");
     }
 
     #[test]
     fn one_value_and_a_list_differ() {
-        assert_eq!(
-            error(": int = [1]"),
-            "line 1, column 9: expected a value of type `int`, found a list"
-        );
-        assert_eq!(
-            error(": ints = 1"),
-            "line 1, column 10: expected a value of type `ints`, found `int`"
-        );
+        assert_eq!(error(": int = [1]"), "line 1, column 9: expected a value of type `int`, found a list");
+        assert_eq!(error(": ints = 1"), "line 1, column 10: expected a value of type `ints`, found `int`");
     }
 
     #[test]
@@ -307,27 +254,19 @@ mod tests {
 
     #[test]
     fn a_type_without_values_is_a_type() {
-        assert_eq!(
-            kind(&parse("= optional(float[2])")),
-            AttributeType::TypeProto
-        );
+        assert_eq!(kind(&parse("= optional(float[2])")), AttributeType::TypeProto);
     }
 
     #[test]
     fn references_name_an_attribute_of_the_function() {
         let attribute = parse(": float = @alpha");
-        assert_eq!(
-            (kind(&attribute), &*attribute.ref_attr_name),
-            (AttributeType::Float, "alpha")
-        );
+        assert_eq!((kind(&attribute), &*attribute.ref_attr_name), (AttributeType::Float, "alpha"));
         assert_eq!(parse("= @alpha").r#type, None);
     }
 
     #[test]
     fn graphs_are_values() {
-        let graph = parse("= body (float x) => (float y) { y = Neg (x) }")
-            .g
-            .unwrap();
+        let graph = parse("= body (float x) => (float y) { y = Neg (x) }").g.unwrap();
         assert_eq!((&*graph.name, graph.node.len()), ("body", 1));
     }
 

@@ -14,10 +14,7 @@ impl Parser<'_> {
 
     /// What follows the name of a graph.
     pub(super) fn graph_named(&mut self, name: String) -> Result<GraphProto, Error> {
-        let mut graph = GraphProto {
-            name,
-            ..Default::default()
-        };
+        let mut graph = GraphProto { name, ..Default::default() };
         if self.accept('(') {
             self.list(')', |parser| {
                 let value = parser.value_info()?;
@@ -62,8 +59,7 @@ impl Parser<'_> {
         self.tensor(value.name.clone(), value_type)
     }
 
-    /// `[label] outputs = domain.Operator:overload <attributes> (inputs)`; the attributes may also
-    /// come last.
+    /// `[label] outputs = domain.Operator:overload <attributes> (inputs)`; the attributes may also come last.
     fn node(&mut self) -> Result<NodeProto, Error> {
         let mut node = NodeProto::default();
         if self.accept('[') {
@@ -93,8 +89,8 @@ impl Parser<'_> {
         Ok(node)
     }
 
-    /// Names with commas between them. Nothing before a comma is the empty name; nothing behind
-    /// the last comma is no name.
+    /// Names with commas between them. Nothing before a comma is the empty name; nothing behind the last
+    /// comma is no name.
     fn value_names(&mut self) -> Result<Vec<String>, Error> {
         let mut names = Vec::new();
         loop {
@@ -120,15 +116,7 @@ mod tests {
     fn check(text: &str, expected: Expect) {
         let show = |node: &NodeProto| {
             let attributes: Vec<_> = node.attribute.iter().map(|a| &*a.name).collect();
-            let NodeProto {
-                name,
-                output,
-                domain,
-                op_type,
-                overload,
-                input,
-                ..
-            } = node;
+            let NodeProto { name, output, domain, op_type, overload, input, .. } = node;
             format!("{name:?} {output:?} {domain:?} {op_type}:{overload} {attributes:?} {input:?}")
         };
         expected.assert_eq(&match Parser::new(text).nodes() {
@@ -157,45 +145,23 @@ mod tests {
 
     #[test]
     fn empty_names_stand_for_absent_values() {
-        check(
-            r#"{ y = Op (,x) }"#,
-            expect![[r#""" ["y"] "" Op: [] ["", "x"]"#]],
-        );
-        check(
-            r#"{ y = Op ("", x) }"#,
-            expect![[r#""" ["y"] "" Op: [] ["", "x"]"#]],
-        );
-        check(
-            r#"{ y,,z = Op (x,) }"#,
-            expect![[r#""" ["y", "", "z"] "" Op: [] ["x"]"#]],
-        );
+        check(r#"{ y = Op (,x) }"#, expect![[r#""" ["y"] "" Op: [] ["", "x"]"#]]);
+        check(r#"{ y = Op ("", x) }"#, expect![[r#""" ["y"] "" Op: [] ["", "x"]"#]]);
+        check(r#"{ y,,z = Op (x,) }"#, expect![[r#""" ["y", "", "z"] "" Op: [] ["x"]"#]]);
     }
 
     #[test]
     fn errors_name_what_was_found() {
-        check(
-            "{ y = Op x }",
-            expect!["line 1, column 10: expected `(`, found `x`"],
-        );
-        check(
-            "{ y = Op (x)",
-            expect!["line 1, column 13: expected `=`, found the end of the text"],
-        );
-        check(
-            "{ y = (x) }",
-            expect!["line 1, column 7: expected an identifier, found `(`"],
-        );
+        check("{ y = Op x }", expect!["line 1, column 10: expected `(`, found `x`"]);
+        check("{ y = Op (x)", expect!["line 1, column 13: expected `=`, found the end of the text"]);
+        check("{ y = (x) }", expect!["line 1, column 7: expected an identifier, found `(`"]);
     }
 
     #[test]
     fn constants_stand_among_inputs_or_inner_values() {
         let text = "g (float[1] x = {1}, float y) => (float z) <float[1] w = {2}, int64[N] v> {}";
         let graph = Parser::new(text).graph().unwrap();
-        let constants: Vec<_> = graph
-            .initializer
-            .iter()
-            .map(|tensor| &*tensor.name)
-            .collect();
+        let constants: Vec<_> = graph.initializer.iter().map(|tensor| &*tensor.name).collect();
         assert_eq!(constants, ["x", "w"]);
         assert_eq!((graph.input.len(), graph.value_info.len()), (2, 1));
         assert_eq!(graph.value_info[0].name, "v");
@@ -204,9 +170,6 @@ mod tests {
     #[test]
     fn a_constant_needs_a_type() {
         let error = Parser::new("g (x = {1}) => () {}").graph().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "line 1, column 8: the constant `x` needs a type"
-        );
+        assert_eq!(error.to_string(), "line 1, column 8: the constant `x` needs a type");
     }
 }

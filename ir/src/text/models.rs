@@ -93,9 +93,7 @@ impl Parser<'_> {
     fn function_values(&mut self, function: &mut FunctionProto) -> Result<Vec<String>, Error> {
         let values = self.value_infos(')')?;
         let names = values.iter().map(|value| value.name.clone()).collect();
-        function
-            .value_info
-            .extend(values.into_iter().filter(|value| value.r#type.is_some()));
+        function.value_info.extend(values.into_iter().filter(|value| value.r#type.is_some()));
         Ok(names)
     }
 
@@ -105,10 +103,7 @@ impl Parser<'_> {
         self.list(']', |parser| {
             let domain = parser.quoted()?;
             parser.expect(':')?;
-            sets.push(OperatorSetIdProto {
-                domain,
-                version: Some(parser.integer()?),
-            });
+            sets.push(OperatorSetIdProto { domain, version: Some(parser.integer()?) });
             Ok(())
         })?;
         Ok(sets)
@@ -134,16 +129,9 @@ mod tests {
             g () => () {}"#;
         let model = Parser::new(text).model().unwrap();
         assert_eq!(model.ir_version, Some(8));
-        let opsets: Vec<_> = model
-            .opset_import
-            .iter()
-            .map(|set| (&*set.domain, set.version))
-            .collect();
+        let opsets: Vec<_> = model.opset_import.iter().map(|set| (&*set.domain, set.version)).collect();
         assert_eq!(opsets, [("", Some(18)), ("ai.onnx.ml", Some(3))]);
-        assert_eq!(
-            (&*model.producer_name, &*model.producer_version),
-            ("me", "1")
-        );
+        assert_eq!((&*model.producer_name, &*model.producer_version), ("me", "1"));
         assert_eq!((&*model.domain, model.model_version), ("d", Some(5)));
         assert_eq!(model.metadata_props[1].value, "v");
         assert_eq!(&*model.doc_string, b"says \"hi\"");
@@ -167,10 +155,7 @@ mod tests {
         assert_eq!((&*scale.domain, &*scale.overload), ("f", "o"));
         assert_eq!(scale.attribute, ["factor"]);
         assert_eq!(scale.attribute_proto[0].f, Some(0.5));
-        assert_eq!(
-            (&scale.input[..], &scale.output[..]),
-            (&["x".into()][..], &["y".into()][..])
-        );
+        assert_eq!((&scale.input[..], &scale.output[..]), (&["x".into()][..], &["y".into()][..]));
         let typed: Vec<_> = scale.value_info.iter().map(|value| &*value.name).collect();
         assert_eq!(typed, ["x", "t"]);
         assert_eq!(scale.node[0].attribute[0].ref_attr_name, "factor");
@@ -178,10 +163,7 @@ mod tests {
 
     #[test]
     fn an_unknown_property_is_an_error() {
-        assert_eq!(
-            error("<ir: 8> g () => () {}"),
-            "line 1, column 2: a model has no property `ir`"
-        );
+        assert_eq!(error("<ir: 8> g () => () {}"), "line 1, column 2: a model has no property `ir`");
         assert_eq!(
             error("g () => () {} <ir_version: 8> f () => () {}"),
             "line 1, column 16: a function has no property `ir_version`"

@@ -14,11 +14,7 @@ pub(super) struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Parser {
-            text,
-            offset: 0,
-            depth: 0,
-        }
+        Parser { text, offset: 0, depth: 0 }
     }
 
     pub(super) fn peek(&self) -> Token<'a> {
@@ -44,11 +40,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn expect(&mut self, mark: char) -> Result<(), Error> {
-        if self.accept(mark) {
-            Ok(())
-        } else {
-            Err(self.expected(&format!("`{mark}`")))
-        }
+        if self.accept(mark) { Ok(()) } else { Err(self.expected(&format!("`{mark}`"))) }
     }
 
     pub(super) fn expect_arrow(&mut self) -> Result<(), Error> {
@@ -108,17 +100,13 @@ impl<'a> Parser<'a> {
     where
         F: std::str::FromStr + Copy + Into<f64>,
     {
-        let (Token::Integer(digits) | Token::Float(digits) | Token::Identifier(digits)) =
-            self.peek()
-        else {
+        let (Token::Integer(digits) | Token::Float(digits) | Token::Identifier(digits)) = self.peek() else {
             return Err(self.expected("a number"));
         };
         let Ok(value) = digits.parse::<F>() else {
             return Err(self.expected("a number"));
         };
-        let word = digits
-            .trim_start_matches('-')
-            .starts_with(|c: char| c.is_ascii_alphabetic());
+        let word = digits.trim_start_matches('-').starts_with(|c: char| c.is_ascii_alphabetic());
         if value.into().is_infinite() && !word {
             return Err(self.error(format!("`{digits}` is too large")));
         }
@@ -147,10 +135,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Runs a rule that may come back to itself.
-    pub(super) fn nested<T>(
-        &mut self,
-        rule: impl FnOnce(&mut Self) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+    pub(super) fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
         if self.depth == DEEPEST {
             return Err(self.error(format!("nested deeper than {DEEPEST} levels")));
         }
@@ -161,11 +146,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn end(&self) -> Result<(), Error> {
-        if self.peek() == Token::End {
-            Ok(())
-        } else {
-            Err(self.expected("the end of the text"))
-        }
+        if self.peek() == Token::End { Ok(()) } else { Err(self.expected("the end of the text")) }
     }
 
     /// An error that names the next token.

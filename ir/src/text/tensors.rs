@@ -6,26 +6,15 @@ use super::Error;
 use super::parser::Parser;
 use super::tokens::Token;
 use crate::proto::{
-    DataLocation, DataType, DimensionValue, StringStringEntryProto, TensorProto, TypeProto,
-    TypeValue,
+    DataLocation, DataType, DimensionValue, StringStringEntryProto, TensorProto, TypeProto, TypeValue,
 };
 
 impl Parser<'_> {
     /// The values of a tensor behind its type and name: `{1, 2}`, or `["location": "file"]`.
-    pub(super) fn tensor(
-        &mut self,
-        name: String,
-        value_type: &TypeProto,
-    ) -> Result<TensorProto, Error> {
+    pub(super) fn tensor(&mut self, name: String, value_type: &TypeProto) -> Result<TensorProto, Error> {
         let start = self.start();
-        let (data_type, dims) =
-            constant_type(value_type).map_err(|message| self.error_at(start, message))?;
-        let mut tensor = TensorProto {
-            name,
-            dims,
-            data_type: data_type.into(),
-            ..Default::default()
-        };
+        let (data_type, dims) = constant_type(value_type).map_err(|message| self.error_at(start, message))?;
+        let mut tensor = TensorProto { name, dims, data_type: data_type.into(), ..Default::default() };
         if self.accept('[') {
             tensor.data_location = DataLocation::External.into();
             tensor.external_data = self.entries(']')?;
@@ -45,9 +34,7 @@ impl Parser<'_> {
         let wanted = tensor
             .dims
             .iter()
-            .try_fold(parts(data_type), |product, size| {
-                product.checked_mul(usize::try_from(*size).ok()?)
-            });
+            .try_fold(parts(data_type), |product, size| product.checked_mul(usize::try_from(*size).ok()?));
         if wanted != Some(count) {
             let shape = &tensor.dims;
             let message = format!("a tensor of shape {shape:?} cannot hold {count} values");
@@ -62,10 +49,7 @@ impl Parser<'_> {
         self.list(close, |parser| {
             let key = parser.quoted()?;
             parser.expect(':')?;
-            entries.push(StringStringEntryProto {
-                key,
-                value: parser.quoted()?,
-            });
+            entries.push(StringStringEntryProto { key, value: parser.quoted()? });
             Ok(())
         })?;
         Ok(entries)
@@ -144,10 +128,7 @@ fn constant_type(value_type: &TypeProto) -> Result<(DataType, Vec<i64>), &'stati
         return Err("only a tensor can have values here");
     };
     let data_type = DataType::try_from(tensor.elem_type).map_err(|_| "unknown element type")?;
-    let shape = tensor
-        .shape
-        .as_ref()
-        .ok_or("a tensor with values needs a known rank")?;
+    let shape = tensor.shape.as_ref().ok_or("a tensor with values needs a known rank")?;
     let sizes = shape.dim.iter().map(|dim| match dim.value {
         Some(DimensionValue::Value(size)) => Ok(size),
         _ => Err("each size of a tensor with values must be a number"),
@@ -221,19 +202,10 @@ mod tests {
 
     #[test]
     fn numbers_are_little_endian() {
-        check(
-            "float[2] {1, -2.5}",
-            expect!["[2] [00, 00, 80, 3f, 00, 00, 20, c0]"],
-        );
+        check("float[2] {1, -2.5}", expect!["[2] [00, 00, 80, 3f, 00, 00, 20, c0]"]);
         check("int16[2] {258, -2}", expect!["[2] [02, 01, fe, ff]"]);
-        check(
-            "uint64 {18446744073709551615}",
-            expect!["[] [ff, ff, ff, ff, ff, ff, ff, ff]"],
-        );
-        check(
-            "double {-inf}",
-            expect!["[] [00, 00, 00, 00, 00, 00, f0, ff]"],
-        );
+        check("uint64 {18446744073709551615}", expect!["[] [ff, ff, ff, ff, ff, ff, ff, ff]"]);
+        check("double {-inf}", expect!["[] [00, 00, 00, 00, 00, 00, f0, ff]"]);
         check("bool[2] {1, 0}", expect!["[2] [01, 00]"]);
     }
 
@@ -255,10 +227,7 @@ mod tests {
 
     #[test]
     fn complex_numbers_are_pairs() {
-        check(
-            "complex64[1] {1, 2}",
-            expect!["[1] [00, 00, 80, 3f, 00, 00, 00, 40]"],
-        );
+        check("complex64[1] {1, 2}", expect!["[1] [00, 00, 80, 3f, 00, 00, 00, 40]"]);
     }
 
     #[test]
@@ -288,9 +257,7 @@ mod tests {
         );
         check(
             "float[9223372036854775807, 4] {}",
-            expect![
-                "line 1, column 31: a tensor of shape [9223372036854775807, 4] cannot hold 0 values"
-            ],
+            expect!["line 1, column 31: a tensor of shape [9223372036854775807, 4] cannot hold 0 values"],
         );
     }
 
@@ -304,10 +271,7 @@ mod tests {
 
     #[test]
     fn values_left_out_are_an_error() {
-        check(
-            "int4[9] ...",
-            expect!["line 1, column 9: expected the values of a tensor in `{}`, found `.`"],
-        );
+        check("int4[9] ...", expect!["line 1, column 9: expected the values of a tensor in `{}`, found `.`"]);
     }
 
     #[test]

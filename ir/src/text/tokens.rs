@@ -47,10 +47,7 @@ fn quoted(rest: &str) -> (Token<'_>, usize) {
             _ if escaped => escaped = false,
             '\\' => escaped = true,
             '"' => {
-                return (
-                    Token::Quoted(rest.get(1..offset).unwrap_or_default()),
-                    offset + 1,
-                );
+                return (Token::Quoted(rest.get(1..offset).unwrap_or_default()), offset + 1);
             }
             _ => {}
         }
@@ -68,15 +65,9 @@ fn number(rest: &str) -> (Token<'_>, usize) {
     let mut length = sign + digits(sign);
     if length == sign {
         let word = span(tail(sign), |c| c.is_ascii_alphabetic());
-        let special = ["inf", "infinity", "nan"]
-            .iter()
-            .any(|s| word.eq_ignore_ascii_case(s));
+        let special = ["inf", "infinity", "nan"].iter().any(|s| word.eq_ignore_ascii_case(s));
         let length = sign + word.len();
-        return if special {
-            (Token::Float(written(length)), length)
-        } else {
-            (Token::Mark('-'), 1)
-        };
+        return if special { (Token::Float(written(length)), length) } else { (Token::Mark('-'), 1) };
     }
     let whole = length;
     if tail(length).starts_with('.') {
@@ -88,17 +79,12 @@ fn number(rest: &str) -> (Token<'_>, usize) {
         length += usize::from(tail(length).starts_with(['+', '-']));
         length += digits(length);
     }
-    let token = if length == whole {
-        Token::Integer
-    } else {
-        Token::Float
-    };
+    let token = if length == whole { Token::Integer } else { Token::Float };
     (token(written(length)), length)
 }
 
 fn span(text: &str, matches: impl Fn(char) -> bool) -> &str {
-    text.split_once(|c| !matches(c))
-        .map_or(text, |(head, _)| head)
+    text.split_once(|c| !matches(c)).map_or(text, |(head, _)| head)
 }
 
 #[cfg(test)]
@@ -119,13 +105,7 @@ mod tests {
 
     #[test]
     fn numbers_have_a_sign_a_point_and_an_exponent() {
-        let expected = [
-            Integer("0"),
-            Integer("-7"),
-            Float("1."),
-            Float("-1.5e-3"),
-            Float("2E+8"),
-        ];
+        let expected = [Integer("0"), Integer("-7"), Float("1."), Float("-1.5e-3"), Float("2E+8")];
         assert_eq!(tokens("0 -7 1. -1.5e-3 2E+8"), expected);
     }
 
@@ -137,10 +117,7 @@ mod tests {
 
     #[test]
     fn comments_reach_to_the_end_of_the_line() {
-        assert_eq!(
-            tokens("a # b => c\n # d\n=> e # f"),
-            [Identifier("a"), Arrow, Identifier("e")]
-        );
+        assert_eq!(tokens("a # b => c\n # d\n=> e # f"), [Identifier("a"), Arrow, Identifier("e")]);
     }
 
     #[test]

@@ -4,8 +4,8 @@ use super::Error;
 use super::parser::Parser;
 use super::tokens::Token;
 use crate::proto::{
-    DataType, Dimension, DimensionValue, MapType, OpaqueType, OptionalType, SequenceType,
-    SparseTensorType, TensorShapeProto, TensorType, TypeProto, TypeValue, ValueInfoProto,
+    DataType, Dimension, DimensionValue, MapType, OpaqueType, OptionalType, SequenceType, SparseTensorType,
+    TensorShapeProto, TensorType, TypeProto, TypeValue, ValueInfoProto,
 };
 
 const TENSOR_TYPES: [(&str, DataType); 28] = [
@@ -44,11 +44,7 @@ impl Parser<'_> {
         let Token::Identifier(word) = self.peek() else {
             return false;
         };
-        tensor_type(word).is_some()
-            || matches!(
-                word,
-                "seq" | "map" | "optional" | "sparse_tensor" | "opaque"
-            )
+        tensor_type(word).is_some() || matches!(word, "seq" | "map" | "optional" | "sparse_tensor" | "opaque")
     }
 
     pub(super) fn value_type(&mut self) -> Result<TypeProto, Error> {
@@ -64,29 +60,16 @@ impl Parser<'_> {
                 let TensorType { elem_type, shape } = self.in_parentheses(Parser::tensor_type)?;
                 TypeValue::SparseTensor(SparseTensorType { elem_type, shape })
             }
-            Token::Identifier("opaque") => {
-                TypeValue::Opaque(self.in_parentheses(Parser::opaque_type)?)
-            }
+            Token::Identifier("opaque") => TypeValue::Opaque(self.in_parentheses(Parser::opaque_type)?),
             _ => TypeValue::Tensor(self.tensor_type()?),
         };
-        Ok(TypeProto {
-            value: Some(value),
-            denotation: String::new(),
-        })
+        Ok(TypeProto { value: Some(value), denotation: String::new() })
     }
 
     /// A name with or without a type before it.
     pub(super) fn value_info(&mut self) -> Result<ValueInfoProto, Error> {
-        let r#type = if self.at_type() {
-            Some(self.value_type()?)
-        } else {
-            None
-        };
-        Ok(ValueInfoProto {
-            name: self.name()?,
-            r#type,
-            ..Default::default()
-        })
+        let r#type = if self.at_type() { Some(self.value_type()?) } else { None };
+        Ok(ValueInfoProto { name: self.name()?, r#type, ..Default::default() })
     }
 
     pub(super) fn value_infos(&mut self, close: char) -> Result<Vec<ValueInfoProto>, Error> {
@@ -99,10 +82,7 @@ impl Parser<'_> {
     }
 
     /// The rule between parentheses, behind a keyword.
-    fn in_parentheses<T>(
-        &mut self,
-        rule: impl FnOnce(&mut Self) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+    fn in_parentheses<T>(&mut self, rule: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
         self.identifier()?;
         self.expect('(')?;
         let value = self.nested(rule)?;
@@ -114,21 +94,14 @@ impl Parser<'_> {
     fn tensor_type(&mut self) -> Result<TensorType, Error> {
         let elem_type = self.element_type()?;
         if !self.accept('[') {
-            return Ok(TensorType {
-                elem_type,
-                shape: Some(TensorShapeProto::default()),
-            });
+            return Ok(TensorType { elem_type, shape: Some(TensorShapeProto::default()) });
         }
         let mut dim = Vec::new();
         self.list(']', |parser| {
             dim.push(parser.dimension()?);
             Ok(())
         })?;
-        let shape = if dim.is_empty() {
-            None
-        } else {
-            Some(TensorShapeProto { dim })
-        };
+        let shape = if dim.is_empty() { None } else { Some(TensorShapeProto { dim }) };
         Ok(TensorType { elem_type, shape })
     }
 
@@ -153,19 +126,13 @@ impl Parser<'_> {
             Token::Identifier(_) | Token::Quoted(_) => Some(DimensionValue::Name(self.name()?)),
             _ => return Err(self.expected("a size, a name or `?`")),
         };
-        Ok(Dimension {
-            value,
-            denotation: String::new(),
-        })
+        Ok(Dimension { value, denotation: String::new() })
     }
 
     fn map_type(&mut self) -> Result<MapType, Error> {
         let key_type = self.element_type()?;
         self.expect(',')?;
-        Ok(MapType {
-            key_type,
-            value_type: Some(Box::new(self.value_type()?)),
-        })
+        Ok(MapType { key_type, value_type: Some(Box::new(self.value_type()?)) })
     }
 
     /// Nothing, a name, or a domain and a name; a domain may contain points.
@@ -178,23 +145,14 @@ impl Parser<'_> {
             name = format!("{name}.{}", self.identifier()?);
         }
         if !self.accept(',') {
-            return Ok(OpaqueType {
-                domain: String::new(),
-                name,
-            });
+            return Ok(OpaqueType { domain: String::new(), name });
         }
-        Ok(OpaqueType {
-            domain: name,
-            name: self.identifier()?.to_owned(),
-        })
+        Ok(OpaqueType { domain: name, name: self.identifier()?.to_owned() })
     }
 }
 
 fn tensor_type(word: &str) -> Option<DataType> {
-    TENSOR_TYPES
-        .iter()
-        .find(|(name, _)| *name == word)
-        .map(|(_, data_type)| *data_type)
+    TENSOR_TYPES.iter().find(|(name, _)| *name == word).map(|(_, data_type)| *data_type)
 }
 
 #[cfg(test)]
@@ -239,10 +197,7 @@ mod tests {
 
     #[test]
     fn sizes_are_numbers_names_or_unknown() {
-        check(
-            r#"float[N, 3, ?, "2*N"] x"#,
-            expect![[r#"x: 1 ["N", "3", "?", "2*N"]"#]],
-        );
+        check(r#"float[N, 3, ?, "2*N"] x"#, expect![[r#"x: 1 ["N", "3", "?", "2*N"]"#]]);
     }
 
     #[test]
@@ -257,40 +212,22 @@ mod tests {
 
     #[test]
     fn types_contain_types() {
-        check(
-            "optional(seq(float[2])) x",
-            expect![[r#"x: optional seq 1 ["2"]"#]],
-        );
+        check("optional(seq(float[2])) x", expect![[r#"x: optional seq 1 ["2"]"#]]);
         check("map(int64, string) x", expect!["x: map 7 8 []"]);
-        check(
-            "sparse_tensor(float16[]) x",
-            expect!["x: sparse 10 of unknown rank"],
-        );
-        check(
-            "opaque(ai.onnx, Thing) x",
-            expect![[r#"x: opaque "ai.onnx" "Thing""#]],
-        );
+        check("sparse_tensor(float16[]) x", expect!["x: sparse 10 of unknown rank"]);
+        check("opaque(ai.onnx, Thing) x", expect![[r#"x: opaque "ai.onnx" "Thing""#]]);
         check("opaque(a.Thing) x", expect![[r#"x: opaque "" "a.Thing""#]]);
     }
 
     #[test]
     fn an_unknown_type_is_an_error() {
-        check(
-            "seq(flot) x",
-            expect!["line 1, column 5: expected a type, found `flot`"],
-        );
-        check(
-            "float[-] x",
-            expect!["line 1, column 7: expected a size, a name or `?`, found `-`"],
-        );
+        check("seq(flot) x", expect!["line 1, column 5: expected a type, found `flot`"]);
+        check("float[-] x", expect!["line 1, column 7: expected a size, a name or `?`, found `-`"]);
     }
 
     #[test]
     fn types_nest_only_so_deep() {
         let deep = "seq(".repeat(100_000);
-        check(
-            &deep,
-            expect!["line 1, column 133: nested deeper than 32 levels"],
-        );
+        check(&deep, expect!["line 1, column 133: nested deeper than 32 levels"]);
     }
 }

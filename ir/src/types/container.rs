@@ -7,8 +7,8 @@ use crate::dim::{Dim, Symbol};
 use crate::dtype::DType;
 
 impl Type {
-    /// Whether its values are on the host wherever they come from: no device has strings, nor
-    /// tensors of any rank.
+    /// Whether its values are on the host wherever they come from: no device has strings, nor tensors of any
+    /// rank.
     pub fn is_of_host(&self) -> bool {
         match self {
             Type::Tensor(tensor) => tensor.dtype == DType::String,
@@ -25,8 +25,8 @@ impl Type {
         }
     }
 
-    /// The type as that of an item, of which each may have sizes of its own: those that `is_bound`
-    /// does not accept are any.
+    /// The type as that of an item, of which each may have sizes of its own: those that `is_bound` does not
+    /// accept are any.
     #[must_use]
     pub fn loosened(&self, is_bound: &mut impl FnMut(&Symbol) -> bool) -> Type {
         let mut inner = |item: &Type| Box::new(item.loosened(is_bound));
@@ -37,11 +37,7 @@ impl Type {
             Type::Unranked(_) | Type::Nothing(_) => self.clone(),
             Type::Tensor(tensor) => {
                 let size = |dim: &Dim| {
-                    if dim.symbols().iter().all(&mut *is_bound) {
-                        dim.clone()
-                    } else {
-                        Dim::any()
-                    }
+                    if dim.symbols().iter().all(&mut *is_bound) { dim.clone() } else { Dim::any() }
                 };
                 Type::tensor(tensor.dtype, tensor.shape.iter().map(size).collect())
             }
@@ -87,15 +83,11 @@ impl Type {
             }
             (Type::Sequence(a), Type::Sequence(b)) => boxed(a, b).map(Type::Sequence),
             (Type::Optional(a), Type::Optional(b)) => boxed(a, b).map(Type::Optional),
-            (Type::Map(key, a), Type::Map(other, b)) if key == other => {
-                Some(Type::Map(*key, boxed(a, b)?))
-            }
+            (Type::Map(key, a), Type::Map(other, b)) if key == other => Some(Type::Map(*key, boxed(a, b)?)),
             (Type::Optional(item), plain) | (plain, Type::Optional(item)) => {
                 boxed(item, plain).map(Type::Optional)
             }
-            (a, b) if a.element().is_some() && a.element() == b.element() => {
-                a.element().map(Type::Unranked)
-            }
+            (a, b) if a.element().is_some() && a.element() == b.element() => a.element().map(Type::Unranked),
             _ => None,
         }
     }

@@ -13,9 +13,7 @@ const BYTES: usize = 2 << 20;
 fn cut_files_are_refused() {
     each(&models(), |bytes, tries| {
         let step = (bytes.len() / tries).max(1);
-        let cuts = (0..bytes.len())
-            .step_by(step)
-            .map(|end| (end, bytes[..end].to_vec()));
+        let cuts = (0..bytes.len()).step_by(step).map(|end| (end, bytes[..end].to_vec()));
         check(cuts)
     });
 }
@@ -81,15 +79,9 @@ fn each(models: &[PathBuf], damage: impl Fn(&[u8], usize) -> Vec<String>) {
         if bytes.is_empty() {
             continue;
         }
-        let tries = (TRIES * factor)
-            .min(BYTES * factor / bytes.len().max(1))
-            .max(2);
+        let tries = (TRIES * factor).min(BYTES * factor / bytes.len().max(1)).max(2);
         let found = damage(&bytes, tries);
-        complaints.extend(
-            found
-                .iter()
-                .map(|found| format!("{}: {found}", path.display())),
-        );
+        complaints.extend(found.iter().map(|found| format!("{}: {found}", path.display())));
     }
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
@@ -113,10 +105,6 @@ fn models() -> Vec<PathBuf> {
 
 fn onnx_files(folder: &Path) -> Vec<PathBuf> {
     let entries = folder.read_dir().into_iter().flatten().flatten();
-    let files = entries
-        .map(|entry| entry.path())
-        .filter(|path| path.is_file());
-    files
-        .filter(|path| path.extension().is_some_and(|end| end == "onnx"))
-        .collect()
+    let files = entries.map(|entry| entry.path()).filter(|path| path.is_file());
+    files.filter(|path| path.extension().is_some_and(|end| end == "onnx")).collect()
 }

@@ -27,14 +27,11 @@ pub fn complaint(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// How long the thread had a processor, which does not depend on what else the machine does; time
-/// in tests on other systems is not measured.
+/// How long the thread had a processor, which does not depend on what else the machine does; time in tests on
+/// other systems is not measured.
 fn busy() -> Duration {
     let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanoseconds = statistics
-        .split_whitespace()
-        .next()
-        .and_then(|first| first.parse().ok());
+    let nanoseconds = statistics.split_whitespace().next().and_then(|first| first.parse().ok());
     Duration::from_nanos(nanoseconds.unwrap_or(0))
 }
 
@@ -54,9 +51,7 @@ pub fn check(text: &str) {
 #[track_caller]
 pub fn each(inputs: &str, constants: &str, nodes: &str) {
     for node in nodes.lines().map(str::trim).filter(|node| !node.is_empty()) {
-        check(&format!(
-            "g ({inputs}) => (float[n] y) <{constants}> {{ y = {node} }}"
-        ));
+        check(&format!("g ({inputs}) => (float[n] y) <{constants}> {{ y = {node} }}"));
     }
 }
 

@@ -13,21 +13,14 @@ fn a_range_of_a_million_million_is_not_written_out() {
     check(
         "g () => (float[n] y) <float a = {0}, float b = {1e30}, float c = {1e-30}> { y = Range (a, b, c) }",
     );
-    check(
-        "g () => (int64[n] y) <int64 a = {0}, int64 b = {10}, int64 c = {0}> { y = Range (a, b, c) }",
-    );
+    check("g () => (int64[n] y) <int64 a = {0}, int64 b = {10}, int64 c = {0}> { y = Range (a, b, c) }");
 }
 
 #[test]
 fn sizes_of_a_million_million_are_not_written_out() {
-    for size in [
-        "1000000000000",
-        "4611686018427387904",
-        "9223372036854775807",
-        "-9223372036854775808",
-        "-1",
-        "0",
-    ] {
+    for size in
+        ["1000000000000", "4611686018427387904", "9223372036854775807", "-9223372036854775808", "-1", "0"]
+    {
         each(
             "float[3] f, float[3, n] g",
             &format!(
@@ -155,13 +148,7 @@ fn attributes_need_not_be_finite() {
 
 #[test]
 fn numbers_at_the_edge_are_no_harm() {
-    for number in [
-        "-9223372036854775808",
-        "9223372036854775807",
-        "4294967296",
-        "0",
-        "-1",
-    ] {
+    for number in ["-9223372036854775808", "9223372036854775807", "4294967296", "0", "-1"] {
         each(
             "float[N, 3] x, float[1, 4, 2, 2] i, float[1, 1, 4] v",
             &format!(

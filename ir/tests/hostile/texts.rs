@@ -32,14 +32,9 @@ fn sizes_whose_product_overflows_are_no_harm() {
 fn sizes_do_not_grow_without_end() {
     let mut nodes = String::from("s0 = Shape (x)");
     for at in 0..60 {
-        nodes += &format!(
-            " a{at} = Add (s{at}, t) b{at} = Mul (a{at}, s{at}) s{} = Div (b{at}, t)",
-            at + 1
-        );
+        nodes += &format!(" a{at} = Add (s{at}, t) b{at} = Mul (a{at}, s{at}) s{} = Div (b{at}, t)", at + 1);
     }
-    check(&format!(
-        "g (float[n, m] x) => (int64[2] s60) <int64[2] t = {{3, 7}}> {{ {nodes} }}"
-    ));
+    check(&format!("g (float[n, m] x) => (int64[2] s60) <int64[2] t = {{3, 7}}> {{ {nodes} }}"));
     let mut nodes = String::from("s0 = Shape (x)");
     for at in 0..60 {
         nodes += &format!(
@@ -54,9 +49,7 @@ fn sizes_do_not_grow_without_end() {
     for at in 0..200 {
         nodes += &format!(" c{} = Concat <axis = 1> (c{at}, c{at})", at + 1);
     }
-    check(&format!(
-        "g (float[n, m] x) => (float[n, k] c200) {{ {nodes} }}"
-    ));
+    check(&format!("g (float[n, m] x) => (float[n, k] c200) {{ {nodes} }}"));
 }
 
 #[test]
@@ -83,20 +76,14 @@ fn known_values_do_not_grow_without_end() {
     for at in 0..100 {
         nodes += &format!(" c{} = Concat <axis = 0> (c{at}, c{at})", at + 1);
     }
-    check(&format!(
-        "g () => (int64[k] c100) <int64[2] x = {{1, 2}}> {{ {nodes} }}"
-    ));
+    check(&format!("g () => (int64[k] c100) <int64[2] x = {{1, 2}}> {{ {nodes} }}"));
 }
 
 #[test]
 fn functions_that_call_themselves_end() {
     let text = "g (float[n] x) => (float[n] y) { y = f.A (x) }
         <domain: \"f\", opset_import: [\"\": 21, \"f\": 1]> A (x) => (y) { z = f.A (x) y = f.A (z) }";
-    assert!(
-        report(text).contains("functions call each other more than 24 deep"),
-        "{}",
-        report(text)
-    );
+    assert!(report(text).contains("functions call each other more than 24 deep"), "{}", report(text));
 }
 
 #[test]
@@ -109,13 +96,9 @@ fn functions_that_double_end() {
         );
     }
     functions += "<domain: \"f\", opset_import: [\"\": 21]> F40 (x) => (y) { y = Relu (x) }";
-    check(&format!(
-        "g (float[n] x) => (float[n] y) {{ y = f.F0 (x) }} {functions}"
-    ));
+    check(&format!("g (float[n] x) => (float[n] y) {{ y = f.F0 (x) }} {functions}"));
     let short = functions.replace("F22 ", "F99 ");
-    check(&format!(
-        "g (float[n] x) => (float[n] y) {{ y = f.F23 (x) }} {short}"
-    ));
+    check(&format!("g (float[n] x) => (float[n] y) {{ y = f.F23 (x) }} {short}"));
 }
 
 #[test]
@@ -133,34 +116,16 @@ fn graphs_in_graphs_end() {
 
 #[test]
 fn many_nodes_names_and_outputs_take_linear_time() {
-    let nodes: String = (0..20_000)
-        .map(|at| format!("x{} = Relu (x{at})\n", at + 1))
-        .collect();
-    check(&format!(
-        "g (float[n] x0) => (float[n] x20000) {{ {nodes} }}"
-    ));
-    let nodes: String = (0..20_000)
-        .map(|at| format!("x{} = Unheard{at} (x{at})\n", at + 1))
-        .collect();
-    check(&format!(
-        "g (float[n] x0) => (float[n] x20000) {{ {nodes} }}"
-    ));
-    let nodes: String = (0..5_000)
-        .map(|at| format!("y{at} = NonZero (x)\n"))
-        .collect();
+    let nodes: String = (0..20_000).map(|at| format!("x{} = Relu (x{at})\n", at + 1)).collect();
+    check(&format!("g (float[n] x0) => (float[n] x20000) {{ {nodes} }}"));
+    let nodes: String = (0..20_000).map(|at| format!("x{} = Unheard{at} (x{at})\n", at + 1)).collect();
+    check(&format!("g (float[n] x0) => (float[n] x20000) {{ {nodes} }}"));
+    let nodes: String = (0..5_000).map(|at| format!("y{at} = NonZero (x)\n")).collect();
     check(&format!("g (float[n] x) => (float[n] y0) {{ {nodes} }}"));
     let inputs: Vec<String> = (0..1_000).map(|at| format!("float[n] x{at}")).collect();
-    check(&format!(
-        "g ({}) => (float[n] y) {{ y = Relu (x0) }}",
-        inputs.join(", ")
-    ));
+    check(&format!("g ({}) => (float[n] y) {{ y = Relu (x0) }}", inputs.join(", ")));
     let sizes: Vec<&str> = vec!["?"; 5_000];
-    check(&format!(
-        "g (float[{}] x) => (float[n] y) {{ y = Relu (x) }}",
-        sizes.join(", ")
-    ));
-    let ring: String = (0..20_000)
-        .map(|at| format!("x{} = Relu (x{at})\n", (at + 1) % 20_000))
-        .collect();
+    check(&format!("g (float[{}] x) => (float[n] y) {{ y = Relu (x) }}", sizes.join(", ")));
+    let ring: String = (0..20_000).map(|at| format!("x{} = Relu (x{at})\n", (at + 1) % 20_000)).collect();
     check(&format!("g (float[n] x) => (float[n] x0) {{ {ring} }}"));
 }

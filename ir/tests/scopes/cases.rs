@@ -59,12 +59,7 @@ fn what_only_the_run_counts_is_expanded() {
 
 #[test]
 fn sizes_too_large_to_be_computed() {
-    let sizes = |count: usize| {
-        (0..count)
-            .map(|at| format!("s{at}"))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
+    let sizes = |count: usize| (0..count).map(|at| format!("s{at}")).collect::<Vec<_>>().join(", ");
     check(&format!(
         "g (float[{}] x, float[n, m] z) => (float[a, b] y, float[c, d] w, float[e, f] u)
         <int64[2] rows = {{-1, 7}}> {{
@@ -79,8 +74,8 @@ fn sizes_too_large_to_be_computed() {
     ));
 }
 
-/// The expansion of what `node` writes so often, each time about the result before, which starts as
-/// `t0`, a weight of two elements.
+/// The expansion of what `node` writes so often, each time about the result before, which starts as `t0`, a
+/// weight of two elements.
 #[track_caller]
 fn check_chain(count: usize, node: impl Fn(usize) -> String) {
     let nodes: Vec<String> = (0..count).map(node).collect();
@@ -105,68 +100,31 @@ fn constants_that_are_read_twice_are_computed_once() {
 
 #[test]
 fn towers_of_joins_end() {
-    check_chain(40, |at| {
-        format!("t{} = Concat <axis = 0> (t{at}, t{at})", at + 1)
-    });
+    check_chain(40, |at| format!("t{} = Concat <axis = 0> (t{at}, t{at})", at + 1));
 }
 
 #[test]
 fn wide_sums_are_cut() {
     let operands = vec!["x"; 3000].join(", ");
     for operator in ["Sum", "Max", "Min", "Mean"] {
-        check(&format!(
-            "g (float[n] x) => (float[n] y) {{ y = {operator} ({operands}) }}"
-        ));
+        check(&format!("g (float[n] x) => (float[n] y) {{ y = {operator} ({operands}) }}"));
     }
 }
 
 #[test]
 fn planted_faults_are_found() {
-    finds(
-        "fn f(x: A) { let y = z; g(x); } fn g() {}",
-        "`z` is not bound where it is used",
-    );
-    finds(
-        "fn f(x: A) { let y = y; }",
-        "`y` is not bound where it is used",
-    );
-    finds(
-        "fn f(x: A) { { let y = x; } y; }",
-        "`y` is not bound where it is used",
-    );
-    finds(
-        "fn f(x: A) { |y| y; y; }",
-        "`y` is not bound where it is used",
-    );
-    finds(
-        "fn f(x: A) { for y in x {} y; }",
-        "`y` is not bound where it is used",
-    );
-    finds(
-        "fn f(x: A) { match x { Some(y) => y, _ => y } }",
-        "`y` is not bound where it is used",
-    );
-    finds(
-        "fn f(x: A) { if let Some(y) = x { y } else { y } }",
-        "`y` is not bound where it is used",
-    );
-    finds(
-        "fn f(x: A) { vec![x, y]; }",
-        "`y` is not bound where it is used",
-    );
-    finds(
-        "fn f(x: A) { burn::tensor::s![0..y, ..; 2]; }",
-        "`y` is not bound where it is used",
-    );
-    finds(
-        "fn f() { let x = 1; fn g() { x; } }",
-        "`x` is not bound where it is used",
-    );
+    finds("fn f(x: A) { let y = z; g(x); } fn g() {}", "`z` is not bound where it is used");
+    finds("fn f(x: A) { let y = y; }", "`y` is not bound where it is used");
+    finds("fn f(x: A) { { let y = x; } y; }", "`y` is not bound where it is used");
+    finds("fn f(x: A) { |y| y; y; }", "`y` is not bound where it is used");
+    finds("fn f(x: A) { for y in x {} y; }", "`y` is not bound where it is used");
+    finds("fn f(x: A) { match x { Some(y) => y, _ => y } }", "`y` is not bound where it is used");
+    finds("fn f(x: A) { if let Some(y) = x { y } else { y } }", "`y` is not bound where it is used");
+    finds("fn f(x: A) { vec![x, y]; }", "`y` is not bound where it is used");
+    finds("fn f(x: A) { burn::tensor::s![0..y, ..; 2]; }", "`y` is not bound where it is used");
+    finds("fn f() { let x = 1; fn g() { x; } }", "`x` is not bound where it is used");
     finds("fn f(x: A, x: B) {}", "`x` is two parameters");
-    finds(
-        "struct A { b: B } impl A { fn f(&self) { self.c; } }",
-        "`A` has no field `c`",
-    );
+    finds("struct A { b: B } impl A { fn f(&self) { self.c; } }", "`A` has no field `c`");
     finds(
         "struct A { b: B, c: C } impl A { fn f(b: B) { Self { b } } }",
         "`A` is made of {\"b\"}, not of {\"b\", \"c\"}",
@@ -189,8 +147,5 @@ fn what_is_bound_is_no_fault() {
             }
         }
     ";
-    assert_eq!(
-        problems(&syn::parse_str(code).unwrap()),
-        Vec::<String>::new()
-    );
+    assert_eq!(problems(&syn::parse_str(code).unwrap()), Vec::<String>::new());
 }

@@ -76,11 +76,7 @@ fn check(cases: &[(String, Bytes)], spread: usize) {
         while let Some((name, model)) = cases.get(next.fetch_add(step, Ordering::Relaxed)) {
             let shared = open(model, Naming::Shared);
             let own = open(model, Naming::Own).filter(|own| Some(own) != shared.as_ref());
-            for (form, model) in [
-                ("", Some(model.clone())),
-                (" (open)", shared),
-                (" (own)", own),
-            ] {
+            for (form, model) in [("", Some(model.clone())), (" (open)", shared), (" (own)", own)] {
                 let Some(model) = model else { continue };
                 let found = faults(&|options| loaded(&model, options));
                 compiled.fetch_add(usize::from(found.is_some()), Ordering::Relaxed);
@@ -93,23 +89,12 @@ fn check(cases: &[(String, Bytes)], spread: usize) {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        workers
-            .into_iter()
-            .for_each(|worker| worker.join().unwrap());
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
     });
     let mut wrong = wrong.into_inner().unwrap();
     wrong.sort();
-    println!(
-        "{} expansions of {} models",
-        compiled.into_inner(),
-        cases.len()
-    );
-    assert!(
-        wrong.is_empty(),
-        "{} faults:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    println!("{} expansions of {} models", compiled.into_inner(), cases.len());
+    assert!(wrong.is_empty(), "{} faults:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 fn step(spread: usize) -> usize {
@@ -122,11 +107,7 @@ fn step(spread: usize) -> usize {
 /// The models of an archive, each under the name of its folder.
 fn unpacked(archive: &Path) -> Vec<(String, Bytes)> {
     let mut bytes = Vec::new();
-    lzma_rs::xz_decompress(
-        &mut BufReader::new(File::open(archive).unwrap()),
-        &mut bytes,
-    )
-    .unwrap();
+    lzma_rs::xz_decompress(&mut BufReader::new(File::open(archive).unwrap()), &mut bytes).unwrap();
     let mut archive = tar::Archive::new(bytes.as_slice());
     let mut cases = Vec::new();
     for entry in archive.entries().unwrap() {

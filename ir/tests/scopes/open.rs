@@ -15,8 +15,8 @@ pub enum Naming {
     Own,
 }
 
-/// The model with names for the sizes of its inputs that are larger than 1, `None` where it has
-/// none or is no model.
+/// The model with names for the sizes of its inputs that are larger than 1, `None` where it has none or is no
+/// model.
 pub fn open(model: &Bytes, naming: Naming) -> Option<Bytes> {
     let mut model = ModelProto::decode(model.clone()).ok()?;
     let graph = model.graph.as_mut()?;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use syn::parse::Parser;
 use syn::visit::{self, Visit};
 
-/// Variables that are used before they are bound, fields that a struct has not, and macros that
-/// are not understood.
+/// Variables that are used before they are bound, fields that a struct has not, and macros that are not
+/// understood.
 pub fn problems(file: &syn::File) -> Vec<String> {
     let mut walk = Walk::default();
     walk.visit_file(file);
@@ -64,9 +64,7 @@ impl Walk {
     }
 
     fn bind_name(&mut self, name: String) -> bool {
-        self.scopes
-            .last_mut()
-            .is_some_and(|scope| scope.insert(name))
+        self.scopes.last_mut().is_some_and(|scope| scope.insert(name))
     }
 
     fn function(&mut self, signature: &syn::Signature, block: &syn::Block) {
@@ -105,14 +103,9 @@ impl Walk {
             name.clone_from(&self.owner);
         }
         if let (Some(fields), None) = (self.fields.get(&name), &literal.rest) {
-            let names: BTreeSet<String> = literal
-                .fields
-                .iter()
-                .map(|field| member(&field.member))
-                .collect();
+            let names: BTreeSet<String> = literal.fields.iter().map(|field| member(&field.member)).collect();
             if names != *fields || names.len() != literal.fields.len() {
-                self.problems
-                    .push(format!("`{name}` is made of {names:?}, not of {fields:?}"));
+                self.problems.push(format!("`{name}` is made of {names:?}, not of {fields:?}"));
             }
         }
     }
@@ -218,8 +211,7 @@ impl<'ast> Visit<'ast> for Walk {
         let name = ident.to_string();
         let bound = self.scopes.iter().any(|scope| scope.contains(&name));
         if !bound && !self.items.contains(&name) && !is_constant(&name) {
-            self.problems
-                .push(format!("`{name}` is not bound where it is used"));
+            self.problems.push(format!("`{name}` is not bound where it is used"));
         }
     }
 
@@ -229,8 +221,7 @@ impl<'ast> Visit<'ast> for Walk {
             && let Some(fields) = self.fields.get(&self.owner)
             && !fields.contains(&field.to_string())
         {
-            self.problems
-                .push(format!("`{}` has no field `{field}`", self.owner));
+            self.problems.push(format!("`{}` has no field `{field}`", self.owner));
         }
         visit::visit_expr_field(self, access);
     }

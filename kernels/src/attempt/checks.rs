@@ -31,8 +31,8 @@ const HOST_CHECKED_INDICES: usize = 64;
 
 /// Returns the indices along an axis with negative ones, which count from the end, replaced.
 ///
-/// If the host can read the tensor without waiting, an index out of bounds fails immediately. On other devices it is clamped to
-/// the axis, and [`attempt`](super::attempt) fails when it reads its results.
+/// If the host can read the tensor without waiting, an index out of bounds fails immediately. On other
+/// devices it is clamped to the axis, and [`attempt`](super::attempt) fails when it reads its results.
 pub fn within<const D: usize>(indices: Tensor<D, Int>, axis: Axis) -> Tensor<D, Int> {
     checked(indices, axis, true)
 }
@@ -46,19 +46,15 @@ pub fn nonnegative<const D: usize>(indices: Tensor<D, Int>, axis: Axis) -> Tenso
 pub fn lengths<const D: usize>(lengths: Tensor<D, Int>, most: usize) -> Tensor<D, Int> {
     if !waits(&lengths.device()) {
         let data = lengths.to_data();
-        let wrong = data
-            .iter::<i64>()
-            .find(|length| usize::try_from(*length).map_or(true, |length| length > most));
+        let wrong =
+            data.iter::<i64>().find(|length| usize::try_from(*length).map_or(true, |length| length > most));
         if let Some(length) = wrong {
             fail(format_args!("length {length} is outside of 0 to {most}"));
         }
         return lengths;
     }
     // A valid length is an index of an axis of `most + 1` elements.
-    let axis = Axis {
-        number: 0,
-        size: most.saturating_add(1),
-    };
+    let axis = Axis { number: 0, size: most.saturating_add(1) };
     nonnegative(lengths, axis)
 }
 
@@ -75,8 +71,8 @@ fn checked<const D: usize>(indices: Tensor<D, Int>, axis: Axis, from_end: bool) 
     Tensor::from_dispatch(indices)
 }
 
-/// Returns the flat index of each index tuple, a row of `[batches, count, axes]`, among the slices of tensors of these axes, one
-/// tensor per batch. Negative indices count from the end.
+/// Returns the flat index of each index tuple, a row of `[batches, count, axes]`, among the slices of tensors
+/// of these axes, one tensor per batch. Negative indices count from the end.
 ///
 /// Returns `None` if the tuples have to be resolved axis by axis.
 pub fn flatten_indices(tuples: &Tensor<3, Int>, axes: &[Axis]) -> Option<Tensor<1, Int>> {
@@ -101,16 +97,10 @@ impl Check {
         let dtype = lowered(&indices.device(), DType::I64);
         let found = ends_of(indices.cast(IntDType::from(dtype)));
         let node = current_node();
-        let same = |check: &&mut Check| {
-            check.node == node && check.axes == axes && check.from_end == from_end
-        };
+        let same =
+            |check: &&mut Check| check.node == node && check.axes == axes && check.from_end == from_end;
         let Some(check) = checks.iter_mut().find(same) else {
-            checks.push(Check {
-                node,
-                axes: axes.to_vec(),
-                from_end,
-                ends: vec![found],
-            });
+            checks.push(Check { node, axes: axes.to_vec(), from_end, ends: vec![found] });
             return;
         };
         check.ends.push(found);
@@ -140,10 +130,7 @@ impl Check {
                     let least = if check.from_end { axis.least() } else { 0 };
                     let wrong = |end: &&i64| **end < least || **end >= axis.size as i64;
                     if let Some(&index) = found.iter().filter(wrong).max() {
-                        return Err(Fault {
-                            node: check.node,
-                            reason: outside(index, axis),
-                        });
+                        return Err(Fault { node: check.node, reason: outside(index, axis) });
                     }
                 }
             }
@@ -182,10 +169,7 @@ mod tests {
     #[test]
     fn negative_indices_count_from_the_end_in_every_type() {
         same(within(int::<1>([-1i64, 0, -3]), ROWS), [2i64, 0, 0]);
-        same(
-            within(int::<2>([[-1i32], [1]]).transpose(), ROWS),
-            [[2i32, 1]],
-        );
+        same(within(int::<2>([[-1i32], [1]]).transpose(), ROWS), [[2i32, 1]]);
         same(within(int::<1>([-1i8, 2]), ROWS), [2i8, 2]);
         same(within(int::<1>([1u8, 2]), ROWS), [1u8, 2]);
     }
@@ -198,11 +182,8 @@ mod tests {
         );
         let columns = Axis { number: 1, size: 0 };
         let found = message(|| within(int::<1>([0i32]), columns));
-        let index = if by_flex("other devices do not keep the index into nothing") {
-            "index 0"
-        } else {
-            "an index"
-        };
+        let index =
+            if by_flex("other devices do not keep the index into nothing") { "index 0" } else { "an index" };
         let expected = format!("cannot run the model: {index} is outside of axis 1 of size 0");
         assert_eq!(found, expected);
         assert_eq!(

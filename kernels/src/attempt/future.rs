@@ -43,26 +43,13 @@ mod tests {
     use crate::fault::{Name, at_async, fail};
     use crate::reader::now;
 
-    const NODE: Name = Name {
-        node: "/emb/Gather",
-        operator: "Gather",
-    };
-    const OTHER: Name = Name {
-        node: "/head/Add",
-        operator: "Add",
-    };
+    const NODE: Name = Name { node: "/emb/Gather", operator: "Gather" };
+    const OTHER: Name = Name { node: "/head/Add", operator: "Add" };
 
     /// Waits once.
     async fn pause() {
         let mut waited = false;
-        poll_fn(|_| {
-            if std::mem::replace(&mut waited, true) {
-                Poll::Ready(())
-            } else {
-                Poll::Pending
-            }
-        })
-        .await
+        poll_fn(|_| if std::mem::replace(&mut waited, true) { Poll::Ready(()) } else { Poll::Pending }).await
     }
 
     /// Polls futures in turn.
@@ -100,11 +87,7 @@ mod tests {
 
     #[test]
     fn code_between_two_polls_has_no_node() {
-        let waits = async {
-            attempt_async(at_async(NODE, pause()))
-                .await
-                .map_err(|_| None)
-        };
+        let waits = async { attempt_async(at_async(NODE, pause())).await.map_err(|_| None) };
         let between = async {
             pause().await;
             let failed: Result<(), Fault> = attempt(|| fail("between"));
@@ -122,9 +105,6 @@ mod tests {
             at_async(OTHER, async { std::panic::resume_unwind(Box::new("oh")) }).await
         }));
         let failed: Result<(), Fault> = now(run);
-        assert_eq!(
-            failed.unwrap_err().to_string(),
-            "cannot run `/head/Add` (Add): oh"
-        );
+        assert_eq!(failed.unwrap_err().to_string(), "cannot run `/head/Add` (Add): oh");
     }
 }

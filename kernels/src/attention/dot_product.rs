@@ -68,8 +68,8 @@ pub enum AttentionScores {
     Probabilities,
 }
 
-/// Attention of `[batch, heads, length, size]`. Each head of keys and values serves the same number of query heads. The result of
-/// a query without keys is 0.
+/// Attention of `[batch, heads, length, size]`. Each head of keys and values serves the same number of query
+/// heads. The result of a query without keys is 0.
 ///
 /// `valid` is the number of keys of each batch that are not padding; the queries are at the last of these positions.
 ///
@@ -99,17 +99,10 @@ pub fn attention(
     // Without features all products are 0, whatever the scale.
     let root = (query.dims()[3].max(1) as f64).sqrt();
     let masks = AttentionMasks::new(&query, keys, mask, valid, options);
-    let undefined = if masks.may_be_blind {
-        Undefined::ZeroIfHidden
-    } else {
-        Undefined::Never
-    };
+    let undefined = if masks.may_be_blind { Undefined::ZeroIfHidden } else { Undefined::Never };
     let (mask, bias) = (masks.allowed.map(Tensor::bool_not), masks.bias);
-    let scores = Scores {
-        softcap: options.softcap,
-        undefined,
-        ..Scores::scaled(options.scale.unwrap_or(1.0 / root))
-    };
+    let scores =
+        Scores { softcap: options.softcap, undefined, ..Scores::scaled(options.scale.unwrap_or(1.0 / root)) };
     Tensor::from_dispatch(call!(attention(query, key, value, mask, bias; scores)))
 }
 
@@ -157,11 +150,8 @@ pub fn attention_with_scores(
     let precision = options.softmax_dtype.unwrap_or(masked.dtype());
     let precision: FloatDType = stored(&masked.device(), precision).into();
     let relative = masked.clone().cast(precision);
-    let probabilities = if is_half(relative.dtype()) {
-        softmax_of_halves(relative, 3)
-    } else {
-        softmax(relative, 3)
-    };
+    let probabilities =
+        if is_half(relative.dtype()) { softmax_of_halves(relative, 3) } else { softmax(relative, 3) };
     let probabilities = match blind {
         Some(rows) => {
             let shape = probabilities.dims();
@@ -274,37 +264,16 @@ mod tests {
         let zeros = |length| Tensor::<4>::zeros([1, 1, length, 2], &Default::default());
         let value = || float([[[[1f32], [10.0], [100.0]]]]);
         let shown = AttentionScores::Probabilities;
-        let y = attention(
-            zeros(queries),
-            zeros(3),
-            value(),
-            mask.clone(),
-            valid.clone(),
-            &options,
-        );
-        let (slow, _) = attention_with_scores(
-            zeros(queries),
-            zeros(3),
-            value(),
-            mask,
-            valid,
-            &options,
-            shown,
-        );
+        let y = attention(zeros(queries), zeros(3), value(), mask.clone(), valid.clone(), &options);
+        let (slow, _) =
+            attention_with_scores(zeros(queries), zeros(3), value(), mask, valid, &options, shown);
         near(slow, y.to_data(), 1e-6);
-        y.into_data()
-            .iter()
-            .map(|x: f32| (x * 100.0).round() / 100.0)
-            .collect()
+        y.into_data().iter().map(|x: f32| (x * 100.0).round() / 100.0).collect()
     }
 
     #[test]
     fn causal_queries_attend_to_the_cache_and_earlier_keys() {
-        let causal = |past| AttentionOptions {
-            causal: true,
-            past,
-            ..Default::default()
-        };
+        let causal = |past| AttentionOptions { causal: true, past, ..Default::default() };
         assert_eq!(means(3, None, None, causal(0)), [1.0, 5.5, 37.0]);
         assert_eq!(means(2, None, None, causal(1)), [5.5, 37.0]);
         assert_eq!(means(1, None, None, causal(2)), [37.0]);
@@ -315,10 +284,7 @@ mod tests {
         let allowed = bool([[[[true, false, true], [false, false, false]]]]);
         let mask = || Some(AttentionMask::Allowed(allowed.clone()));
         assert_eq!(means(2, mask(), None, Default::default()), [50.5, 0.0]);
-        let causal = AttentionOptions {
-            causal: true,
-            ..Default::default()
-        };
+        let causal = AttentionOptions { causal: true, ..Default::default() };
         assert_eq!(means(2, mask(), None, causal), [1.0, 0.0]);
         let inf = f32::NEG_INFINITY;
         let bias = float([[[[0f32, inf, inf], [inf, inf, inf]]]]);
@@ -338,44 +304,24 @@ mod tests {
     fn padding_is_masked_and_queries_are_the_last_valid_positions() {
         let valid = |count: i64| Some(int([count]));
         assert_eq!(means(1, None, valid(2), Default::default()), [5.5]);
-        let causal = || AttentionOptions {
-            causal: true,
-            ..Default::default()
-        };
+        let causal = || AttentionOptions { causal: true, ..Default::default() };
         assert_eq!(means(2, None, valid(2), causal()), [1.0, 5.5]);
         assert_eq!(means(2, None, valid(1), causal()), [0.0, 1.0]);
     }
 
     #[test]
     fn windows_limit_earlier_and_later_keys() {
-        let window = |left, right| AttentionOptions {
-            left_window: left,
-            right_window: right,
-            ..Default::default()
-        };
-        assert_eq!(
-            means(3, None, None, window(Some(0), Some(0))),
-            [1.0, 10.0, 100.0]
-        );
-        assert_eq!(
-            means(3, None, None, window(Some(1), None)),
-            [37.0, 37.0, 55.0]
-        );
+        let window =
+            |left, right| AttentionOptions { left_window: left, right_window: right, ..Default::default() };
+        assert_eq!(means(3, None, None, window(Some(0), Some(0))), [1.0, 10.0, 100.0]);
+        assert_eq!(means(3, None, None, window(Some(1), None)), [37.0, 37.0, 55.0]);
         assert_eq!(means(2, None, None, window(None, Some(1))), [5.5, 37.0]);
     }
 
     #[test]
     fn fast_and_shown_attention_agree_with_shared_heads_and_caps() {
-        let options = AttentionOptions {
-            scale: Some(0.7),
-            softcap: 1.5,
-            ..Default::default()
-        };
-        let (q, k, v) = (
-            noise([2, 6, 4, 8], 1),
-            noise([2, 3, 5, 8], 2),
-            noise([2, 3, 5, 7], 3),
-        );
+        let options = AttentionOptions { scale: Some(0.7), softcap: 1.5, ..Default::default() };
+        let (q, k, v) = (noise([2, 6, 4, 8], 1), noise([2, 3, 5, 8], 2), noise([2, 3, 5, 7], 3));
         let fast = attention(q.clone(), k.clone(), v.clone(), None, None, &options);
         let shown = AttentionScores::Capped;
         let (slow, scores) = attention_with_scores(q, k, v, None, None, &options, shown);

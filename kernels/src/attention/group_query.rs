@@ -64,8 +64,8 @@ pub struct GroupQueryInputs {
     pub sinks: Option<Tensor<1>>,
 }
 
-/// Attention of queries to a cache with the new keys and values added, and that cache. Half precision is computed in single
-/// precision.
+/// Attention of queries to a cache with the new keys and values added, and that cache. Half precision is
+/// computed in single precision.
 ///
 /// If there are as many queries as keys in total, they start at position 0, whatever the cache contains.
 ///
@@ -128,17 +128,8 @@ impl Prepared {
         let last = lengths(last, total.max(cached) - 1);
         let last = last.with_shape([batch, 1]).cast(wide);
         let from_start = queries == total;
-        let starts = if from_start {
-            last.zeros_like()
-        } else {
-            last.clone().add_scalar(1 - queries as i64)
-        };
-        let cache = CachePositions {
-            starts,
-            batch,
-            queries,
-            keys: total.max(cached),
-        };
+        let starts = if from_start { last.zeros_like() } else { last.clone().add_scalar(1 - queries as i64) };
+        let cache = CachePositions { starts, batch, queries, keys: total.max(cached) };
         let (query, key) = match inputs.norms {
             Some((of_query, of_key)) => {
                 let normed = |x, scale| rms_norm(x, scale, 3, options.norm_epsilon);
@@ -150,13 +141,10 @@ impl Prepared {
             Some((cosine, sine)) => {
                 let positions = match inputs.positions {
                     Some(positions) if !from_start => positions,
-                    Some(positions) => {
-                        counted(positions.slice([0..1, 0..1]).with_shape([1]), queries)
-                    }
+                    Some(positions) => counted(positions.slice([0..1, 0..1]).with_shape([1]), queries),
                     None => cache.rows(),
                 };
-                let rotate =
-                    |x: Tensor<4>| rotated(x, &positions, &cosine, &sine, options.interleaved);
+                let rotate = |x: Tensor<4>| rotated(x, &positions, &cosine, &sine, options.interleaved);
                 (rotate(query), rotate(key))
             }
             None => (query, key),
@@ -184,21 +172,8 @@ impl Prepared {
             let added_to = to_shape(added, [batch, heads, queries, cache.keys]);
             added = concat(vec![added_to, sinks], 3);
         }
-        let inner = AttentionOptions {
-            scale: options.scale,
-            softcap: options.softcap,
-            ..Default::default()
-        };
-        Prepared {
-            query,
-            keys,
-            values,
-            added,
-            unseen,
-            total,
-            cache: (key, value),
-            options: inner,
-        }
+        let inner = AttentionOptions { scale: options.scale, softcap: options.softcap, ..Default::default() };
+        Prepared { query, keys, values, added, unseen, total, cache: (key, value), options: inner }
     }
 }
 
@@ -223,10 +198,7 @@ pub fn rotated(
     );
     let dtype: FloatDType = x.dtype().into();
     let at = |table: &Tensor<2>| -> Tensor<3> {
-        let axis = Axis {
-            number: 0,
-            size: table.dims()[0],
-        };
+        let axis = Axis { number: 0, size: table.dims()[0] };
         let positions = nonnegative(positions.clone(), axis);
         gather_nonnegative(widened(table.clone()), 0, positions)
     };
@@ -267,12 +239,7 @@ mod tests {
     /// Zero queries weight all keys equally, so the result is the mean of their values.
     fn inputs(values: &[f32], past: Option<&[f32]>, last: i64, total: i64) -> GroupQueryInputs {
         let column = |values: &[f32]| {
-            Tensor::<1>::from_floats(values, &Default::default()).with_shape([
-                1,
-                1,
-                values.len(),
-                1,
-            ])
+            Tensor::<1>::from_floats(values, &Default::default()).with_shape([1, 1, values.len(), 1])
         };
         let (value, past) = (column(values), past.map(column));
         let zeros = |x: &Tensor<4>| x.zeros_like();
@@ -302,31 +269,13 @@ mod tests {
     fn queries_attend_to_earlier_keys_within_their_window() {
         let all = || inputs(&[1.0, 10.0, 100.0], None, 2, 3);
         assert_eq!(means(all(), PLAIN), [1.0, 5.5, 37.0]);
-        let window = |size| GroupQuery {
-            window: Some(size),
-            ..PLAIN
-        };
+        let window = |size| GroupQuery { window: Some(size), ..PLAIN };
         assert_eq!(means(all(), window(2)), [1.0, 5.5, 55.0]);
         assert_eq!(means(all(), window(0)), [0.0, 0.0, 0.0]);
-        assert_eq!(
-            means(
-                all(),
-                GroupQuery {
-                    causal: false,
-                    ..PLAIN
-                }
-            ),
-            [37.0; 3]
-        );
-        let sinks = GroupQueryInputs {
-            sinks: Some(float([0f32, 0.0])),
-            ..all()
-        };
+        assert_eq!(means(all(), GroupQuery { causal: false, ..PLAIN }), [37.0; 3]);
+        let sinks = GroupQueryInputs { sinks: Some(float([0f32, 0.0])), ..all() };
         assert_eq!(means(sinks, PLAIN), [0.5, 3.67, 27.75]);
-        let smooth = GroupQuery {
-            smooth: true,
-            ..PLAIN
-        };
+        let smooth = GroupQuery { smooth: true, ..PLAIN };
         assert_eq!(means(all(), smooth), [0.5, 3.67, 27.75]);
     }
 
@@ -336,22 +285,10 @@ mod tests {
             let (_, _, cache) = group_query_attention(inputs, &PLAIN);
             cache.into_data().iter().collect::<Vec<f32>>()
         };
-        assert_eq!(
-            cache(inputs(&[9.0], Some(&[1.0, 2.0, 3.0]), 3, 4)),
-            [1.0, 2.0, 3.0, 9.0]
-        );
-        assert_eq!(
-            cache(inputs(&[9.0], Some(&[1.0, 2.0, 3.0]), 1, 2)),
-            [1.0, 9.0, 0.0]
-        );
-        assert_eq!(
-            cache(inputs(&[8.0, 9.0], Some(&[1.0, 2.0, 3.0]), 1, 2)),
-            [8.0, 9.0, 0.0]
-        );
-        assert_eq!(
-            cache(inputs(&[8.0, 9.0], Some(&[1.0]), 2, 3)),
-            [1.0, 8.0, 9.0]
-        );
+        assert_eq!(cache(inputs(&[9.0], Some(&[1.0, 2.0, 3.0]), 3, 4)), [1.0, 2.0, 3.0, 9.0]);
+        assert_eq!(cache(inputs(&[9.0], Some(&[1.0, 2.0, 3.0]), 1, 2)), [1.0, 9.0, 0.0]);
+        assert_eq!(cache(inputs(&[8.0, 9.0], Some(&[1.0, 2.0, 3.0]), 1, 2)), [8.0, 9.0, 0.0]);
+        assert_eq!(cache(inputs(&[8.0, 9.0], Some(&[1.0]), 2, 3)), [1.0, 8.0, 9.0]);
     }
 
     #[test]

@@ -47,10 +47,10 @@ impl LinearAttention {
 
 /// LinearAttention of `[batch, length, heads * size]`, and its state after the last token.
 ///
-/// The initial state, `[batch, key heads, key size, value size]`, is zero by default. With `decay`, `[batch, length, key heads]`
-/// or one value per feature of a key, the state is multiplied by its exponential before each token. With a rate `beta`, `[batch,
-/// length, key heads or 1]`, a token replaces that fraction of the value that the state has for its key (delta rule). Computed in
-/// single precision at least.
+/// The initial state, `[batch, key heads, key size, value size]`, is zero by default. With `decay`, `[batch,
+/// length, key heads]` or one value per feature of a key, the state is multiplied by its exponential before
+/// each token. With a rate `beta`, `[batch, length, key heads or 1]`, a token replaces that fraction of the
+/// value that the state has for its key (delta rule). Computed in single precision at least.
 ///
 /// # Panics
 /// If operands are not of the same tokens, or not divisible by the heads.
@@ -64,11 +64,7 @@ pub fn linear_attention(
     beta: Option<Tensor<3>>,
     options: LinearAttention,
 ) -> (Tensor<3>, Tensor<4>) {
-    let LinearAttention {
-        query_heads,
-        key_heads,
-        scale,
-    } = options;
+    let LinearAttention { query_heads, key_heads, scale } = options;
     options.ensure_fits([&query, &key, &value].map(Tensor::dims));
     let ([batch, length, hidden], device) = (query.dims(), query.device());
     let (key_size, value_size) = (hidden / query_heads, value.dims()[2] / key_heads);
@@ -80,10 +76,9 @@ pub fn linear_attention(
     if let Some(state) = &state {
         shaped(operand("state", &state.dims()), &shape, of_query);
     }
-    for (name, x, sizes) in [
-        ("decay", &decay, [key_heads, key_heads * key_size]),
-        ("rate", &beta, [key_heads, 1]),
-    ] {
+    for (name, x, sizes) in
+        [("decay", &decay, [key_heads, key_heads * key_size]), ("rate", &beta, [key_heads, 1])]
+    {
         if let Some(dims) = x.as_ref().map(Tensor::dims) {
             let x = operand(name, &dims);
             ensure!(
@@ -130,11 +125,7 @@ pub fn linear_attention(
         }
         state = state.add(key.swap_dims(2, 3).mul(value));
         let query = query.clone().narrow(3, at, 1).squeeze_dim::<4>(3);
-        results.push(
-            query
-                .matmul(state.clone())
-                .with_shape([batch, 1, query_heads * value_size]),
-        );
+        results.push(query.matmul(state.clone()).with_shape([batch, 1, query_heads * value_size]));
     }
     (Tensor::cat(results, 1).cast(narrow), state.cast(kept))
 }
@@ -161,18 +152,9 @@ mod tests {
 
     /// Compares with the recurrence, element by element.
     fn check(case: Case) {
-        let Case {
-            batch,
-            length,
-            heads: [queries, keys],
-            ..
-        } = case;
+        let Case { batch, length, heads: [queries, keys], .. } = case;
         let part = |last: usize, seed| noise([batch, length, last], seed);
-        let (q, k, v) = (
-            part(queries * KEY, 1),
-            part(keys * KEY, 2),
-            part(keys * VALUE, 3),
-        );
+        let (q, k, v) = (part(queries * KEY, 1), part(keys * KEY, 2), part(keys * VALUE, 3));
         let past = case.past.then(|| noise([batch, keys, KEY, VALUE], 4));
         let decay = (case.decay > 0).then(|| part(keys * case.decay, 5));
         let beta = (case.beta > 0).then(|| part(case.beta, 6));
@@ -199,8 +181,7 @@ mod tests {
                     if let Some(beta) = &bl {
                         let beta = beta[token * case.beta + if case.beta == 1 { 0 } else { h }];
                         for (m, value) in value.iter_mut().enumerate() {
-                            let recalled: f32 =
-                                (0..KEY).map(|i| key[i] * state[i * VALUE + m]).sum();
+                            let recalled: f32 = (0..KEY).map(|i| key[i] * state[i * VALUE + m]).sum();
                             *value = beta * (*value - recalled);
                         }
                     }
@@ -217,36 +198,15 @@ mod tests {
                 }
             }
         }
-        let options = LinearAttention {
-            query_heads: queries,
-            key_heads: keys,
-            scale: Some(0.5),
-        };
+        let options = LinearAttention { query_heads: queries, key_heads: keys, scale: Some(0.5) };
         let (y, state) = linear_attention(q, k, v, past, decay, beta, options);
-        near(
-            y,
-            TensorData::new(expected, [batch, length, queries * VALUE]),
-            1e-5,
-        );
-        near(
-            state,
-            TensorData::new(states, [batch, keys, KEY, VALUE]),
-            1e-5,
-        );
+        near(y, TensorData::new(expected, [batch, length, queries * VALUE]), 1e-5);
+        near(state, TensorData::new(states, [batch, keys, KEY, VALUE]), 1e-5);
     }
 
     #[test]
     fn every_rule_follows_its_recurrence() {
-        let case = |heads, past, decay, beta| {
-            check(Case {
-                batch: 2,
-                length: 4,
-                heads,
-                past,
-                decay,
-                beta,
-            })
-        };
+        let case = |heads, past, decay, beta| check(Case { batch: 2, length: 4, heads, past, decay, beta });
         case([2, 2], false, 0, 0);
         case([2, 2], true, 1, 0);
         case([4, 2], true, KEY, 0);
@@ -260,20 +220,8 @@ mod tests {
     fn no_tokens_keep_the_state() {
         let none = |last| Tensor::<3>::zeros([2, 0, last], &Default::default());
         let state = noise([2, 1, 3, 5], 1).cast(DType::F16);
-        let options = LinearAttention {
-            query_heads: 2,
-            key_heads: 1,
-            scale: None,
-        };
-        let (y, kept) = linear_attention(
-            none(6),
-            none(3),
-            none(5),
-            Some(state.clone()),
-            None,
-            None,
-            options,
-        );
+        let options = LinearAttention { query_heads: 2, key_heads: 1, scale: None };
+        let (y, kept) = linear_attention(none(6), none(3), none(5), Some(state.clone()), None, None, options);
         assert_eq!(y.dims(), [2, 0, 10]);
         near(kept, state.into_data(), 0.0);
     }

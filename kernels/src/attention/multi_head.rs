@@ -4,8 +4,8 @@ use alloc::vec;
 use burn::tensor::{Bool, DType, FloatDType, Int, Tensor, kind::Basic};
 
 use crate::attention::{
-    AttentionMask, AttentionOptions, AttentionScores, attention, attention_with_scores,
-    merge_heads, split_heads,
+    AttentionMask, AttentionOptions, AttentionScores, attention, attention_with_scores, merge_heads,
+    split_heads,
 };
 use crate::shape::{WithShape, empty, stack::concat};
 use crate::{
@@ -39,8 +39,8 @@ pub type Past = Option<(Tensor<4>, Tensor<4>)>;
 /// Attention of `[batch, heads, length, size]`, with its heads merged. Half precision is computed in single precision.
 ///
 /// # Panics
-/// If operands are not those of [`attention`], past keys or values differ from the new ones in more than their number, or mask or
-/// bias do not fit these queries and keys.
+/// If operands are not those of [`attention`], past keys or values differ from the new ones in more than
+/// their number, or mask or bias do not fit these queries and keys.
 #[inline(never)]
 pub fn attend(
     query: Tensor<4>,
@@ -119,15 +119,7 @@ pub fn attend_projected(
     options: &MultiHead,
 ) -> Tensor<3> {
     let [query, key, value] = split_projected(x, sizes, [heads; 3]);
-    attend(
-        query,
-        key,
-        value,
-        past.map(keys_and_values),
-        mask,
-        bias,
-        options,
-    )
+    attend(query, key, value, past.map(keys_and_values), mask, bias, options)
 }
 
 /// Returns [`attend_projected`], and the cache with the new keys and values.
@@ -194,10 +186,7 @@ pub fn biased(x: Tensor<4>, bias: Tensor<1>, start: usize) -> Tensor<4> {
 /// Splits a cache into keys and values.
 fn keys_and_values(past: Tensor<5>) -> (Tensor<4>, Tensor<4>) {
     let dims = past.dims();
-    ensure!(
-        dims[0] == 2,
-        "the cache {dims:?} is not one of keys and values"
-    );
+    ensure!(dims[0] == 2, "the cache {dims:?} is not one of keys and values");
     let half = |at| past.clone().narrow(0, at, 1).squeeze_dim::<4>(0);
     (half(0), half(1))
 }
@@ -246,10 +235,7 @@ fn merged_mask(
         (Some(a), Some(b)) => Some(a.add(b)),
         (a, b) => a.or(b),
     };
-    let inner = AttentionOptions {
-        scale: options.scale,
-        ..Default::default()
-    };
+    let inner = AttentionOptions { scale: options.scale, ..Default::default() };
     // The kernels take a mask with a value for each query and key.
     let whole = |x: Tensor<4>| {
         let [batch, heads, _, _] = x.dims();
@@ -288,51 +274,25 @@ mod tests {
         let part = |from, to| value.clone().slice([0..1, 0..1, from..to]);
         let cache = (past > 0).then(|| (zeros(past), part(0, past)));
         let (q, key, new) = (zeros(queries), zeros(3 - past), part(past, 3));
-        let y = attend(
-            q.clone(),
-            key.clone(),
-            new.clone(),
-            cache.clone(),
-            mask.clone(),
-            None,
-            &options,
-        );
+        let y = attend(q.clone(), key.clone(), new.clone(), cache.clone(), mask.clone(), None, &options);
         let (slow, ..) = attend_with_scores(q, key, new, cache, mask, None, &options);
         near(slow, y.to_data(), 1e-6);
-        y.into_data()
-            .iter()
-            .map(|x: f32| (x * 100.0).round() / 100.0)
-            .collect()
+        y.into_data().iter().map(|x: f32| (x * 100.0).round() / 100.0).collect()
     }
 
     fn options() -> MultiHead {
-        MultiHead {
-            causal: false,
-            scale: None,
-            hidden: -1e4,
-        }
+        MultiHead { causal: false, scale: None, hidden: -1e4 }
     }
 
     #[test]
     fn an_empty_batch_has_no_ends_and_no_features_are_parts() {
         let none = Tensor::<4>::zeros([0, 2, 3, 4], &Default::default());
         let ends = KeyMask::Ends(int(burn::tensor::TensorData::new(Vec::<i32>::new(), [0])));
-        let y = attend(
-            none.clone(),
-            none.clone(),
-            none,
-            None,
-            Some(ends),
-            None,
-            &options(),
-        );
+        let y = attend(none.clone(), none.clone(), none, None, Some(ends), None, &options());
         assert_eq!(y.dims(), [0, 3, 8]);
         let x = Tensor::<3>::zeros([2, 3, 8], &Default::default());
         let parts = split_projected(x, [4, 4, 0], [2; 3]);
-        assert_eq!(
-            parts.map(|part| part.dims()),
-            [[2, 2, 3, 2], [2, 2, 3, 2], [2, 2, 3, 0]]
-        );
+        assert_eq!(parts.map(|part| part.dims()), [[2, 2, 3, 2], [2, 2, 3, 2], [2, 2, 3, 0]]);
     }
 
     #[test]
@@ -344,10 +304,7 @@ mod tests {
         assert_eq!(all(KeyMask::Keys(int([[1i32, 0, 2]]))), [50.5]);
         assert_eq!(all(KeyMask::Keys(int([[0i32]]))), [37.0]);
         let two = |mask| means(2, 0, Some(mask), options());
-        assert_eq!(
-            two(KeyMask::Queries(int([[[1i32, 0, 0], [0, 0, 0]]]))),
-            [1.0, 37.0]
-        );
+        assert_eq!(two(KeyMask::Queries(int([[[1i32, 0, 0], [0, 0, 0]]]))), [1.0, 37.0]);
         let square = [[[[0i32; 4], [1, 0, 0, 0], [0, 1, 0, 9], [0; 4]]]];
         let mask = Some(KeyMask::Positions(int(square)));
         assert_eq!(means(2, 1, mask, options()), [1.0, 10.0]);
@@ -355,10 +312,7 @@ mod tests {
 
     #[test]
     fn the_last_query_sees_every_key() {
-        let causal = || MultiHead {
-            causal: true,
-            ..options()
-        };
+        let causal = || MultiHead { causal: true, ..options() };
         assert_eq!(means(3, 0, None, causal()), [1.0, 5.5, 37.0]);
         assert_eq!(means(2, 0, None, causal()), [1.0, 37.0]);
         assert_eq!(means(2, 1, None, causal()), [5.5, 37.0]);
@@ -371,17 +325,10 @@ mod tests {
     fn projections_are_split_biased_and_packed() {
         let x = noise::<3>([2, 3, 2 * 4 + 4 + 2], 1);
         let [q, k, v] = split_projected(x.clone(), [8, 4, 2], [2, 1, 1]);
-        assert_eq!(
-            [q.dims(), k.dims(), v.dims()],
-            [[2, 2, 3, 4], [2, 1, 3, 4], [2, 1, 3, 2]]
-        );
+        assert_eq!([q.dims(), k.dims(), v.dims()], [[2, 2, 3, 4], [2, 1, 3, 4], [2, 1, 3, 2]]);
         let bias = noise::<1>([20], 2);
         let sum = merge_heads(q.clone()) + crate::shape::lift(bias.clone().narrow(0, 5, 8));
-        near(
-            merge_heads(biased(q.clone(), bias, 5)),
-            sum.into_data(),
-            1e-6,
-        );
+        near(merge_heads(biased(q.clone(), bias, 5)), sum.into_data(), 1e-6);
         let packed = Tensor::stack::<5>(vec![q.clone(), q.clone() * 2.0], 4);
         let packed = packed.permute([0, 2, 1, 4, 3]);
         same(unpack(packed.clone(), 0), q.to_data());

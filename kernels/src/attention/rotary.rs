@@ -10,8 +10,8 @@ use crate::{
     spec::{equal_axes, equal_shapes, operand},
 };
 
-/// Rotates pairs of features of `[batch, heads, length, size]` by angles, given as their cosines and sines, `[batch, length,
-/// pairs]`. Features after the pairs are unchanged.
+/// Rotates pairs of features of `[batch, heads, length, size]` by angles, given as their cosines and sines,
+/// `[batch, length, pairs]`. Features after the pairs are unchanged.
 ///
 /// `interleaved` pairs are adjacent; otherwise the first half of the features is paired with the second.
 ///
@@ -21,10 +21,7 @@ use crate::{
 pub fn rotate(x: Tensor<4>, cosine: Tensor<3>, sine: Tensor<3>, interleaved: bool) -> Tensor<4> {
     let dims @ [batch, heads, length, size] = x.dims();
     let angles @ [_, _, pairs] = cosine.dims();
-    let (input, of_cosine) = (
-        operand("input", &dims),
-        operand("tensor of cosines", &angles),
-    );
+    let (input, of_cosine) = (operand("input", &dims), operand("tensor of cosines", &angles));
     equal_shapes(operand("tensor of sines", &sine.dims()), of_cosine);
     equal_axes(of_cosine, 1, input, 2);
     ensure!(
@@ -38,28 +35,16 @@ pub fn rotate(x: Tensor<4>, cosine: Tensor<3>, sine: Tensor<3>, interleaved: boo
     let rotary = x.narrow(3, 0, 2 * pairs);
     let (first, second) = if interleaved {
         let pairs = rotary.with_shape([batch, heads, length, pairs, 2]);
-        (
-            pairs.clone().narrow(4, 0, 1).squeeze_dim(4),
-            pairs.narrow(4, 1, 1).squeeze_dim(4),
-        )
+        (pairs.clone().narrow(4, 0, 1).squeeze_dim(4), pairs.narrow(4, 1, 1).squeeze_dim(4))
     } else {
-        (
-            rotary.clone().narrow(3, 0, pairs),
-            rotary.narrow(3, pairs, pairs),
-        )
+        (rotary.clone().narrow(3, 0, pairs), rotary.narrow(3, pairs, pairs))
     };
     let cosine = cosine.unsqueeze_dim::<4>(1);
     let sine = sine.unsqueeze_dim::<4>(1);
-    let real = cosine
-        .clone()
-        .mul(first.clone())
-        .sub(sine.clone().mul(second.clone()));
+    let real = cosine.clone().mul(first.clone()).sub(sine.clone().mul(second.clone()));
     let imaginary = sine.mul(first).add(cosine.mul(second));
     let rotated = if interleaved {
-        reshape(
-            Tensor::<4>::stack::<5>(vec![real, imaginary], 4),
-            [batch, heads, length, 2 * pairs],
-        )
+        reshape(Tensor::<4>::stack::<5>(vec![real, imaginary], 4), [batch, heads, length, 2 * pairs])
     } else {
         concat(vec![real, imaginary], 3)
     };
@@ -92,8 +77,8 @@ pub fn rotate_features(
     rotate(x, cosine, sine, interleaved)
 }
 
-/// Returns `x * cosine + rotated(x) * sine` along the last axis, where the rotation maps each pair `(a, b)` to `(-b, a)`. There
-/// is one angle per feature or per pair.
+/// Returns `x * cosine + rotated(x) * sine` along the last axis, where the rotation maps each pair `(a, b)`
+/// to `(-b, a)`. There is one angle per feature or per pair.
 ///
 /// # Panics
 /// If the number of features is odd, or angles do not broadcast to them.
@@ -109,9 +94,7 @@ pub fn rotate_pairs<const D: usize>(
     for angles in [cosine.dims(), sine.dims()] {
         let outer = (0..D - 1).all(|axis| [1, shape[axis]].contains(&angles[axis]));
         ensure!(
-            outer
-                && features.is_multiple_of(2)
-                && [features, features / 2].contains(&angles[D - 1]),
+            outer && features.is_multiple_of(2) && [features, features / 2].contains(&angles[D - 1]),
             "angles {angles:?} do not rotate the input {shape:?}"
         );
     }
@@ -120,11 +103,7 @@ pub fn rotate_pairs<const D: usize>(
     }
     let (first, second) = pairs(x, interleaved);
     let angles = |x: Tensor<D>| {
-        if x.dims()[D - 1] == features {
-            pairs(x, interleaved)
-        } else {
-            (x.clone(), x)
-        }
+        if x.dims()[D - 1] == features { pairs(x, interleaved) } else { (x.clone(), x) }
     };
     let ((cosine, other_cosine), (sine, other_sine)) = (angles(cosine), angles(sine));
     let real = first.clone().mul(cosine).sub(second.clone().mul(sine));
@@ -143,10 +122,7 @@ fn pairs<const D: usize>(x: Tensor<D>, interleaved: bool) -> (Tensor<D>, Tensor<
     let mut shape = x.dims();
     let half = shape[D - 1] / 2;
     if !interleaved {
-        return (
-            x.clone().narrow(D - 1, 0, half),
-            x.narrow(D - 1, half, half),
-        );
+        return (x.clone().narrow(D - 1, 0, half), x.narrow(D - 1, half, half));
     }
     let rows = shape[..D - 1].iter().product::<usize>();
     shape[D - 1] = half;
@@ -166,15 +142,10 @@ mod tests {
         let x = noise(shape, 1);
         let table = |seed| noise([batch, shape[2], pairs], seed);
         let data = x.to_data().try_into_vec::<f32>().expect("floats");
-        let [cosine, sine] =
-            [2, 3].map(|seed| table(seed).to_data().try_into_vec::<f32>().expect("floats"));
+        let [cosine, sine] = [2, 3].map(|seed| table(seed).to_data().try_into_vec::<f32>().expect("floats"));
         let expected = indices(shape).map(|[b, h, t, i]| {
             let at = |i: usize| data[((b * shape[1] + h) * shape[2] + t) * shape[3] + i];
-            let (pair, second) = if interleaved {
-                (i / 2, i % 2 == 1)
-            } else {
-                (i % pairs, i >= pairs)
-            };
+            let (pair, second) = if interleaved { (i / 2, i % 2 == 1) } else { (i % pairs, i >= pairs) };
             if i >= 2 * pairs {
                 return at(i);
             }
@@ -186,25 +157,13 @@ mod tests {
                 (false, false) => at(i + pairs),
                 (false, true) => at(i - pairs),
             };
-            if second {
-                s * other + c * at(i)
-            } else {
-                c * at(i) - s * other
-            }
+            if second { s * other + c * at(i) } else { c * at(i) - s * other }
         });
         let expected = TensorData::new(expected.collect::<Vec<f32>>(), shape);
-        near(
-            rotate(x.clone(), table(2), table(3), interleaved),
-            expected.clone(),
-            1e-6,
-        );
+        near(rotate(x.clone(), table(2), table(3), interleaved), expected.clone(), 1e-6);
         // A permuted view has the result of a copy.
         let permuted = x.permute([3, 1, 2, 0]).permute([3, 1, 2, 0]);
-        near(
-            rotate(permuted, table(2), table(3), interleaved),
-            expected,
-            1e-6,
-        );
+        near(rotate(permuted, table(2), table(3), interleaved), expected, 1e-6);
     }
 
     #[test]
@@ -228,12 +187,7 @@ mod tests {
         for interleaved in [false, true] {
             let (c, s) = (noise([1, 4, 4], 2), noise([1, 4, 4], 3));
             let expected = rotate(x.clone(), c.clone(), s.clone(), interleaved);
-            let found = rotate_pairs(
-                x.clone(),
-                c.unsqueeze_dim(1),
-                s.unsqueeze_dim(1),
-                interleaved,
-            );
+            let found = rotate_pairs(x.clone(), c.unsqueeze_dim(1), s.unsqueeze_dim(1), interleaved);
             near(found, expected.into_data(), 1e-6);
         }
     }
@@ -252,12 +206,7 @@ mod tests {
     fn half_precision_stays() {
         let cast = |x: Tensor<3>| x.cast(DType::BF16);
         let x = noise([1, 1, 2, 4], 1).cast(DType::BF16);
-        let y = rotate(
-            x,
-            cast(noise([1, 2, 2], 2)),
-            cast(noise([1, 2, 2], 3)),
-            false,
-        );
+        let y = rotate(x, cast(noise([1, 2, 2], 2)), cast(noise([1, 2, 2], 3)), false);
         assert_eq!(y.dtype(), DType::BF16);
     }
 }

@@ -1,7 +1,7 @@
 //! Calls of the operations of the table.
 
-/// Calls an operation of the table with tensors, and options after a semicolon; returns its result as tensors of Burn's
-/// dispatch.
+/// Calls an operation of the table with tensors, and options after a semicolon; returns its result as tensors
+/// of Burn's dispatch.
 ///
 /// The device of the tensors computes it if it has a kernel, otherwise Burn's primitives do. The device is checked first, because
 /// Burn's routing panics for backends that the attribute of the trait omits, and features of other crates can enable these.

@@ -41,8 +41,8 @@ impl Runtime {
 
     /// Returns `true` if the runtime supports a dtype that it claims to have.
     ///
-    /// Shaders have no `exp`, `tanh`, `pow` and the like for f64: devices that have f64 return arbitrary results for
-    /// them.
+    /// Shaders have no `exp`, `tanh`, `pow` and the like for f64: devices that have f64 return arbitrary
+    /// results for them.
     pub fn stores(self, dtype: DType) -> bool {
         !(self == Self::Wgpu && dtype == DType::F64)
     }

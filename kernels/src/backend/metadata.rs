@@ -6,8 +6,7 @@ use burn::tensor::Shape;
 use burn_fusion::custom::TensorSpec;
 
 use super::{
-    AnyMetadata, ByteProductMetadata, GivenMetadata, OutcomeMetadata, PartsMetadata,
-    RecurrenceMetadata,
+    AnyMetadata, ByteProductMetadata, GivenMetadata, OutcomeMetadata, PartsMetadata, RecurrenceMetadata,
 };
 use crate::spec::{
     integer::ByteShapes,
@@ -58,15 +57,11 @@ pub fn tensor(x: TensorType) -> TensorSpec {
 }
 
 pub fn floats(x: impl Into<Option<TensorType>>) -> OutcomeMetadata {
-    x.into().map_or(OutcomeMetadata::Declined, |x| {
-        OutcomeMetadata::Float(tensor(x))
-    })
+    x.into().map_or(OutcomeMetadata::Declined, |x| OutcomeMetadata::Float(tensor(x)))
 }
 
 pub fn ints(x: impl Into<Option<TensorType>>) -> OutcomeMetadata {
-    x.into().map_or(OutcomeMetadata::Declined, |x| {
-        OutcomeMetadata::Int(tensor(x))
-    })
+    x.into().map_or(OutcomeMetadata::Declined, |x| OutcomeMetadata::Int(tensor(x)))
 }
 
 /// Returns the type of integers that accompany a result.
@@ -90,11 +85,7 @@ pub fn scores_and_votes([scores, votes]: [TensorType; 2]) -> Two {
 pub fn quantized(x: Option<[TensorType; 3]>) -> Three {
     match x {
         Some([y, scale, zero]) => (ints(y), floats(scale), ints(zero)),
-        None => (
-            OutcomeMetadata::Declined,
-            OutcomeMetadata::Declined,
-            OutcomeMetadata::Declined,
-        ),
+        None => (OutcomeMetadata::Declined, OutcomeMetadata::Declined, OutcomeMetadata::Declined),
     }
 }
 
@@ -107,10 +98,7 @@ pub fn ended(x: Option<TensorType>, ending: Ending) -> OutcomeMetadata {
 }
 
 /// Returns the type of concatenated tensors, of the kind of the first one.
-pub fn joined(
-    parts: &PartsMetadata,
-    join: impl FnOnce(&[TensorType]) -> TensorType,
-) -> OutcomeMetadata {
+pub fn joined(parts: &PartsMetadata, join: impl FnOnce(&[TensorType]) -> TensorType) -> OutcomeMetadata {
     let types: Vec<TensorType> = parts.all().into_iter().filter_map(given).collect();
     match parts.first {
         GivenMetadata::Missing => OutcomeMetadata::Declined,
@@ -122,13 +110,7 @@ pub fn joined(
 
 pub fn byte_shapes(operands: &ByteProductMetadata) -> ByteShapes {
     let shape = |x: &GivenMetadata| -> Option<Shape> { given(x).map(|x| x.shape) };
-    let ends = [
-        &operands.bias,
-        &operands.left_scale,
-        &operands.right_scale,
-        &operands.scale,
-        &operands.zero,
-    ];
+    let ends = [&operands.bias, &operands.left_scale, &operands.right_scale, &operands.scale, &operands.zero];
     ByteShapes {
         left: operands.left.shape.clone(),
         right: operands.right.shape.clone(),
@@ -140,12 +122,7 @@ pub fn byte_shapes(operands: &ByteProductMetadata) -> ByteShapes {
 
 pub fn element_types(operands: &RecurrenceMetadata) -> ElementTypes {
     let of = |x: &GivenMetadata| given(x).map(|x| x.dtype);
-    let others = [
-        &operands.bias,
-        &operands.peepholes,
-        &operands.hidden,
-        &operands.cell,
-    ];
+    let others = [&operands.bias, &operands.peepholes, &operands.hidden, &operands.cell];
     ElementTypes {
         x: operands.x.dtype,
         weights: [&operands.input.weight, &operands.recurrent.weight].map(of),
@@ -157,11 +134,7 @@ pub fn element_types(operands: &RecurrenceMetadata) -> ElementTypes {
 /// Returns the types of all outputs, the last ones, and the final cell states of an LSTM.
 pub fn outputs(outputs: Option<Outputs>, cell: &Cell) -> States {
     let Some(Outputs { all, last }) = outputs else {
-        return (
-            OutcomeMetadata::Declined,
-            OutcomeMetadata::Declined,
-            GivenMetadata::Missing,
-        );
+        return (OutcomeMetadata::Declined, OutcomeMetadata::Declined, GivenMetadata::Missing);
     };
     let memory = match cell {
         Cell::Lstm(_) => GivenMetadata::Float(tensor(last.clone())),

@@ -96,8 +96,8 @@ impl<T> Maybe<T> for Option<T> {
 
 /// Operands as tensors of Burn's dispatch.
 pub trait Routed {
-    /// Bits of the operations that the device has kernels for. A missing operand allows all operations, a tensor that records
-    /// gradients none.
+    /// Bits of the operations that the device has kernels for. A missing operand allows all operations, a
+    /// tensor that records gradients none.
     fn kernels(&self) -> u128;
 }
 
@@ -153,18 +153,14 @@ impl Any<Dispatch> {
 
 /// Returns the Flex tensor, unless it records gradients. For kernels that are not in the table.
 #[cfg(feature = "flex")]
-pub fn on_flex<const D: usize, K: Basic>(
-    tensor: &Tensor<D, K>,
-) -> Option<burn::backend::flex::FlexTensor> {
+pub fn on_flex<const D: usize, K: Basic>(tensor: &Tensor<D, K>) -> Option<burn::backend::flex::FlexTensor> {
     use burn::backend::{BackendTensor, DispatchTensorKind};
 
     let tensor = tensor.clone().into_dispatch();
     match (tensor.kind, tensor.autodiff) {
         (
             DispatchTensorKind::Flex(
-                BackendTensor::Float(tensor)
-                | BackendTensor::Int(tensor)
-                | BackendTensor::Bool(tensor),
+                BackendTensor::Float(tensor) | BackendTensor::Int(tensor) | BackendTensor::Bool(tensor),
             ),
             DispatchAutodiffContext::Disabled,
         ) if !switches::is_plain() => Some(tensor),
@@ -270,7 +266,6 @@ impl Routed for Any<Dispatch> {
 
 impl<T: Routed, const N: usize> Routed for [&T; N] {
     fn kernels(&self) -> u128 {
-        self.iter()
-            .fold(u128::MAX, |kernels, operand| kernels & operand.kernels())
+        self.iter().fold(u128::MAX, |kernels, operand| kernels & operand.kernels())
     }
 }

@@ -31,14 +31,7 @@ impl<B: Backend> Parts<B> {
 
     #[cfg(feature = "cube")]
     pub fn all(self) -> [Given<B>; 6] {
-        let Self {
-            first,
-            second,
-            third,
-            fourth,
-            fifth,
-            sixth,
-        } = self;
+        let Self { first, second, third, fourth, fifth, sixth } = self;
         [first, second, third, fourth, fifth, sixth]
     }
 }
@@ -46,14 +39,7 @@ impl<B: Backend> Parts<B> {
 #[cfg(feature = "cube")]
 impl PartsMetadata {
     pub fn all(&self) -> [&super::GivenMetadata; 6] {
-        [
-            &self.first,
-            &self.second,
-            &self.third,
-            &self.fourth,
-            &self.fifth,
-            &self.sixth,
-        ]
+        [&self.first, &self.second, &self.third, &self.fourth, &self.fifth, &self.sixth]
     }
 }
 
@@ -63,27 +49,13 @@ impl<const D: usize, K: Basic> Operand for Vec<Tensor<D, K>> {
     fn into_primitive(self) -> Parts<Dispatch> {
         let mut parts = self.into_iter();
         let mut next = || parts.next().into_primitive();
-        Parts {
-            first: next(),
-            second: next(),
-            third: next(),
-            fourth: next(),
-            fifth: next(),
-            sixth: next(),
-        }
+        Parts { first: next(), second: next(), third: next(), fourth: next(), fifth: next(), sixth: next() }
     }
 }
 
 impl Routed for Parts<Dispatch> {
     fn kernels(&self) -> u128 {
-        let all = [
-            &self.first,
-            &self.second,
-            &self.third,
-            &self.fourth,
-            &self.fifth,
-            &self.sixth,
-        ];
+        let all = [&self.first, &self.second, &self.third, &self.fourth, &self.fifth, &self.sixth];
         all.kernels()
     }
 }

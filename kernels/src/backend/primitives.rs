@@ -41,11 +41,7 @@ pub fn erf<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
 
 pub fn extreme<B: Backend>(a: FloatTensor<B>, b: FloatTensor<B>, greatest: bool) -> FloatTensor<B> {
     let dtype = get_or_init_device_settings::<B>(&a.device()).bool_dtype;
-    let compare = if greatest {
-        B::float_lower
-    } else {
-        B::float_greater
-    };
+    let compare = if greatest { B::float_lower } else { B::float_greater };
     let passes = compare(a.clone(), b.clone(), dtype);
     let takes_b = B::bool_or(passes, B::float_is_nan(b.clone(), dtype));
     B::float_mask_where(a, takes_b, b)
@@ -83,11 +79,7 @@ pub fn widened<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
 
 /// Casts the result of [`widened`] operands back to their dtype.
 pub fn narrowed<B: Backend>(y: FloatTensor<B>, dtype: DType) -> FloatTensor<B> {
-    if y.dtype() == dtype {
-        y
-    } else {
-        B::float_cast(y, dtype.into())
-    }
+    if y.dtype() == dtype { y } else { B::float_cast(y, dtype.into()) }
 }
 
 pub fn group_norm<B: Backend>(
@@ -104,10 +96,7 @@ pub fn group_norm<B: Backend>(
     let rows = B::float_reshape(x, Shape::from([shape[0] * groups, length]));
     let y = B::layer_norm(rows, ones, None, f64::from(epsilon));
     let channels = || Shape::from([1, shape[1], 1]);
-    let y = B::float_mul(
-        B::float_reshape(y, shape.clone()),
-        B::float_reshape(scale, channels()),
-    );
+    let y = B::float_mul(B::float_reshape(y, shape.clone()), B::float_reshape(scale, channels()));
     let y = B::float_add(y, B::float_reshape(bias, channels()));
     narrowed::<B>(y, dtype)
 }
@@ -125,11 +114,7 @@ pub fn scale_channels<B: Backend>(
     finish::<B>(y, Given::Missing, activation)
 }
 
-pub fn rms_norm<B: Backend>(
-    rows: FloatTensor<B>,
-    scale: FloatTensor<B>,
-    epsilon: f32,
-) -> FloatTensor<B> {
+pub fn rms_norm<B: Backend>(rows: FloatTensor<B>, scale: FloatTensor<B>, epsilon: f32) -> FloatTensor<B> {
     let dtype = rows.dtype();
     let [rows, scale] = [rows, scale].map(widened::<B>);
     let length = scale.shape().num_elements();
@@ -219,11 +204,7 @@ pub fn byte_filters<B: Backend>(weight: IntTensor<B>) -> IntTensor<B> {
     weight
 }
 
-pub fn within<B: Backend>(
-    indices: IntTensor<B>,
-    least: i64,
-    axis: Axis,
-) -> (IntTensor<B>, Given<B>) {
+pub fn within<B: Backend>(indices: IntTensor<B>, least: i64, axis: Axis) -> (IntTensor<B>, Given<B>) {
     ensure!(axis.size > 0, "an index is outside of {axis}");
     let found = indices.clone();
     let size = axis.size as i64;

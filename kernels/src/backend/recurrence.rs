@@ -40,17 +40,10 @@ pub struct Recurrence<B: Backend> {
 
 impl Routed for Recurrence<Dispatch> {
     fn kernels(&self) -> u128 {
-        let optional = [
-            &self.bias,
-            &self.peepholes,
-            &self.lengths,
-            &self.hidden,
-            &self.cell,
-        ];
+        let optional = [&self.bias, &self.peepholes, &self.lengths, &self.hidden, &self.cell];
         let matrices = [&self.input, &self.recurrent];
-        let matrices = matrices
-            .into_iter()
-            .flat_map(|matrices| [&matrices.weight, &matrices.scale, &matrices.zero]);
+        let matrices =
+            matrices.into_iter().flat_map(|matrices| [&matrices.weight, &matrices.scale, &matrices.zero]);
         let matrices = matrices.fold(u128::MAX, |kernels, tensor| kernels & tensor.kernels());
         self.x.kernels() & optional.kernels() & matrices
     }

@@ -11,8 +11,8 @@ pub fn is_plain() -> bool {
     *PLAIN.get_or_init(|| chosen("ONNX_EMBED_PLAIN", &[("0", false), ("1", true)]).unwrap_or(false))
 }
 
-/// Applies `ONNX_EMBED_UNFUSED=1`, which disables the fusion of CubeCL operations. Call it before a device has its first
-/// tensor.
+/// Applies `ONNX_EMBED_UNFUSED=1`, which disables the fusion of CubeCL operations. Call it before a device
+/// has its first tensor.
 ///
 /// # Panics
 /// If the variable disables fusion and a device already has tensors.
@@ -76,9 +76,6 @@ mod tests {
         let parsed = |word: &str| parsed(OsStr::new(word), &choices);
         assert_eq!(parsed("1"), Ok(Some(true)));
         assert_eq!(parsed(""), Ok(None));
-        assert_eq!(
-            parsed("yes"),
-            Err(String::from("\"yes\", which is none of 0, 1"))
-        );
+        assert_eq!(parsed("yes"), Err(String::from("\"yes\", which is none of 0, 1")));
     }
 }

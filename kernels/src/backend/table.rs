@@ -35,12 +35,12 @@ macro_rules! operations {
         // Normalization.
         softmax(x: Float; axis: usize) -> Float, flex[softmax::softmax], cube[normalize::softmax => x.clone()];
         log_softmax(x: Float; axis: usize) -> Float, flex[softmax::log_softmax];
-        /// Normalizes rows to mean 0 and variance 1, then multiplies by `scale` and adds `bias`, which have one value
-        /// per element of a row.
+        /// Normalizes rows to mean 0 and variance 1, then multiplies by `scale` and adds `bias`, which have
+        /// one value per element of a row.
         layer_norm(rows: Float, scale: Float, bias: MaybeFloat; epsilon: f32) -> Float,
             flex[normalize::layer_norm], cube[normalize::layer_norm => rows.clone()];
-        /// Normalizes groups of channels of `[batch, channels, elements]` to mean 0 and variance 1, then multiplies by `scale`
-        /// and adds `bias`.
+        /// Normalizes groups of channels of `[batch, channels, elements]` to mean 0 and variance 1, then
+        /// multiplies by `scale` and adds `bias`.
         group_norm(x: Float, scale: Float, bias: Float; groups: usize, epsilon: f32) -> Float,
             flex[normalize::group_norm], cube[normalize::group_norm => x.clone()];
         /// Rows divided by their root mean square, times `scale`, which has one value per element of a row.
@@ -115,8 +115,8 @@ macro_rules! operations {
 
         /// Fourier transforms of `[rows, size, parts]` in f32 or f64.
         dft(x: Float; options: Dft) -> MaybeFloat, flex[fft::dft];
-        /// Spectra of the frames of `[batch, size, parts]`, as `dft` returns them. Frames start `step` elements apart and are
-        /// multiplied by the window. At least one frame fits.
+        /// Spectra of the frames of `[batch, size, parts]`, as `dft` returns them. Frames start `step`
+        /// elements apart and are multiplied by the window. At least one frame fits.
         stft(x: Float, window: MaybeFloat; step: usize, options: Dft) -> MaybeFloat, flex[fft::stft];
 
         /// Outputs of a recurrent operator at all times, `[times, directions, batch, hidden]`, the last ones,
@@ -136,15 +136,15 @@ macro_rules! operations {
         // Indices and order.
         /// Indices from `least` on along an axis, with the negative ones, which count from the end, replaced.
         ///
-        /// On the CPU an out-of-bounds index is an error. Other devices clamp it, and also return the smallest and the largest index
-        /// of each range, which are checked when results are read.
+        /// On the CPU an out-of-bounds index is an error. Other devices clamp it, and also return the
+        /// smallest and the largest index of each range, which are checked when results are read.
         within(indices: Int; least: i64, axis: Axis) -> IndicesAndRanges,
             flex[within::within], cube[indices::within => {
                 let [inside, ranges] = spec::indices::within(&ty(indices), *axis);
                 (tensor(inside), given_ints(ranges))
             }];
-        /// Flat indices of index tuples, see `attempt::checks::flatten_indices`, and the least and the greatest index of each
-        /// range along each axis. No axis is empty, and there is at least one tuple.
+        /// Flat indices of index tuples, see `attempt::checks::flatten_indices`, and the least and the
+        /// greatest index of each range along each axis. No axis is empty, and there is at least one tuple.
         places(tuples: Int; axes: Vec<Axis>) -> MaybeTwo,
             cube[indices::places => two_ints(Some(spec::indices::places(&ty(tuples), axes)))];
         /// Indices of the greatest or the least elements along an axis, in order.
@@ -155,18 +155,18 @@ macro_rules! operations {
         counts(condition: Bool) -> MaybeInt, cube[compact::counts => ints(spec::indices::counts(&ty(condition)))];
         /// Indices of the `found` elements at which `counts` increases.
         compact(counts: Int; found: usize) -> MaybeInt, cube[compact::compact => ints(spec::indices::compact(*found))];
-        /// Indices along each axis of the flat indices `places` into these sizes, `[places, axes]`. Those along the last axis are
-        /// read from `values`, if given. At least one index.
+        /// Indices along each axis of the flat indices `places` into these sizes, `[places, axes]`. Those
+        /// along the last axis are read from `values`, if given. At least one index.
         coordinates(places: Int, values: MaybeInt; sizes: Shape) -> MaybeInt,
             cube[compact::coordinates => ints(spec::indices::coordinates(&ty(places), sizes))];
-        /// Permutation that sorts the rows of `[rows, length]`, none empty, and for each row in this order the number of groups
-        /// of equal rows so far. NaN equals NaN and is the greatest.
+        /// Permutation that sorts the rows of `[rows, length]`, none empty, and for each row in this order
+        /// the number of groups of equal rows so far. NaN equals NaN and is the greatest.
         groups(rows: Any) -> MaybeTwo,
             cube[groups::groups => two_ints(spec::ranking::groups(&any(rows)).map(|places| [places.clone(), places]))];
         /// Writes each value at its index in `places`, which is a permutation.
         permuted(values: Int, places: Int) -> MaybeInt, cube[groups::permuted => ints(ty(values))];
-        /// For each row of running sums and each of its fractions of 2^32, the index of the first sum that exceeds
-        /// this fraction of the total.
+        /// For each row of running sums and each of its fractions of 2^32, the index of the first sum that
+        /// exceeds this fraction of the total.
         draw(sums: Int, fractions: Int) -> MaybeInt, cube[draw::draw => ints(ty(fractions).with_dtype(DType::I32))];
         /// Concatenation along an axis. There is at least one tensor, none is empty, and their other sizes are equal.
         concat(parts: [Parts]; axis: usize) -> MaybeAny,
@@ -184,12 +184,12 @@ macro_rules! operations {
             cube[roi::max_roi_pool => floats(spec::regions::result(&ty(x), &ty(rois), *output))];
 
         // Classical models.
-        /// Sums of the leaf weights of all trees for each target of a row, 0 without a weight, and the number of
-        /// leaves that have one.
+        /// Sums of the leaf weights of all trees for each target of a row, 0 without a weight, and the number
+        /// of leaves that have one.
         tree_votes(walk: [Walk]; election: Election) -> MaybeTwo,
             cube[trees::votes => scores_and_votes(election.result(&any(&walk.rows), &ty(&walk.weights)))];
-        /// Products of rows and vectors, or their sums over the vectors of each class, one group of sums after the
-        /// other.
+        /// Products of rows and vectors, or their sums over the vectors of each class, one group of sums
+        /// after the other.
         machine_sums(machine: [Machine]; comparison: Comparison) -> MaybeFloat,
             cube[svm::sums => floats(comparison.result(&any(&machine.rows), &ty(&machine.vectors)))];
         /// Probabilities of classes from the pairwise ones of each row, see `classical::svm`.
@@ -207,8 +207,8 @@ macro_rules! operations {
         quantize_along(x: Float, scale: Float, zero: MaybeInt; dtype: DType, bits: u32) -> MaybeInt,
             flex[quantize::quantize_along],
             cube[quantize::quantize_along => ints(spec::quantize::integers(&ty(x), *dtype))];
-        /// Values quantized to 8 bits over a range that includes 0, in the device's dtype for them, with their scale
-        /// and zero point.
+        /// Values quantized to 8 bits over a range that includes 0, in the device's dtype for them, with
+        /// their scale and zero point.
         quantize_dynamic(x: Float; dtype: DType) -> MaybeQuantized,
             flex[quantize::quantize_dynamic],
             cube[quantize::quantize_dynamic => quantized(spec::quantize::dynamic(&ty(x), *dtype))];

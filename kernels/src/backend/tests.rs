@@ -98,10 +98,7 @@ fn convolutions() {
         for sum in [None, Some(noise::<4>([2, 6, 4, 7], 4))] {
             agree!(conv2d<4>(x, weight, bias, sum; options, epilogue));
         }
-        let (x, weight) = (
-            noise::<5>([1, 4, 5, 4, 3], 1),
-            noise::<5>([6, 2, 3, 2, 1], 2),
-        );
+        let (x, weight) = (noise::<5>([1, 4, 5, 4, 3], 1), noise::<5>([6, 2, 3, 2, 1], 2));
         let options = ConvOptions::new([2, 1, 1], [1, 0, 1], [1, 2, 1], 2);
         for sum in [None, Some(noise::<5>([1, 6, 3, 2, 5], 4))] {
             agree!(conv3d<5>(x, weight, bias, sum; options, epilogue));
@@ -114,10 +111,7 @@ fn convolutions() {
         let (x, weight) = (noise::<4>([2, 6, 5, 3], 1), noise::<4>([6, 2, 3, 2], 2));
         let options = ConvTransposeOptions::new([2, 1], [1, 0], [1, 0], [1, 2], 2);
         agree!(conv_transpose2d<4>(x, weight, bias; options, None));
-        let (x, weight) = (
-            noise::<5>([1, 6, 3, 2, 4], 1),
-            noise::<5>([6, 2, 2, 1, 3], 2),
-        );
+        let (x, weight) = (noise::<5>([1, 6, 3, 2, 4], 1), noise::<5>([6, 2, 2, 1, 3], 2));
         let options = ConvTransposeOptions::new([2, 1, 1], [0; 3], [1, 0, 0], [1; 3], 2);
         agree!(conv_transpose3d<5>(x, weight, bias; options, None));
     }
@@ -142,25 +136,12 @@ fn hidden(shape: [usize; 4], seed: u64) -> Tensor<4, Bool> {
 #[test]
 fn attention_with_masks_that_broadcast() {
     let [query, key, value] = attended([3, 5], 4);
-    for mask in [
-        None,
-        Some([1, 1, 3, 5]),
-        Some([2, 1, 1, 5]),
-        Some([2, 4, 3, 1]),
-    ] {
-        for bias in [
-            None,
-            Some([1, 1, 3, 5]),
-            Some([2, 1, 3, 5]),
-            Some([1, 4, 1, 5]),
-        ] {
+    for mask in [None, Some([1, 1, 3, 5]), Some([2, 1, 1, 5]), Some([2, 4, 3, 1])] {
+        for bias in [None, Some([1, 1, 3, 5]), Some([2, 1, 3, 5]), Some([1, 4, 1, 5])] {
             let mask = mask.map(|shape| hidden(shape, 5));
             let bias = bias.map(|shape| noise::<4>(shape, 4));
             for undefined in [Undefined::Zero, Undefined::ZeroIfHidden] {
-                let scores = Scores {
-                    undefined,
-                    ..Scores::scaled(0.4)
-                };
+                let scores = Scores { undefined, ..Scores::scaled(0.4) };
                 agree!(attention<4>(query, key, value, mask, bias; scores));
             }
         }
@@ -174,10 +155,7 @@ fn attention_of_every_length() {
         for own in [1, 2, 4] {
             let [query, key, value] = attended(lengths, own);
             let mask = Some(hidden([1, 1, lengths[0], lengths[1]], 7));
-            let scores = Scores {
-                undefined: Undefined::ZeroIfHidden,
-                ..Scores::scaled(0.3)
-            };
+            let scores = Scores { undefined: Undefined::ZeroIfHidden, ..Scores::scaled(0.3) };
             agree!(attention<4>(query, key, value, mask, no_bias; scores));
             agree!(attention<4>(query, key, value, no_mask, no_bias; scores));
             // Heads that are split from rows, and keys that are columns.
@@ -195,24 +173,15 @@ fn attention_of_every_length() {
 #[test]
 fn attention_within_windows() {
     let no_bias: Option<Tensor<4>> = None;
-    let scores = Scores {
-        undefined: Undefined::ZeroIfHidden,
-        ..Scores::scaled(0.3)
-    };
+    let scores = Scores { undefined: Undefined::ZeroIfHidden, ..Scores::scaled(0.3) };
     for lengths in [[1, 300], [3, 300], [150, 300]] {
         let [queries, keys] = lengths;
-        let position =
-            Tensor::<1, Int>::arange(0..queries as i64, &device()).reshape([1, 1, queries, 1]);
+        let position = Tensor::<1, Int>::arange(0..queries as i64, &device()).reshape([1, 1, queries, 1]);
         let key = Tensor::<1, Int>::arange(0..keys as i64, &device()).reshape([1, 1, 1, keys]);
         let distance = key.sub(position);
         for own in [1, 4] {
             let [query, key, value] = attended(lengths, own);
-            let mask = Some(
-                distance
-                    .clone()
-                    .lower_elem(100)
-                    .bool_or(distance.clone().greater_elem(140)),
-            );
+            let mask = Some(distance.clone().lower_elem(100).bool_or(distance.clone().greater_elem(140)));
             agree!(attention<4>(query, key, value, mask, no_bias; scores));
         }
     }
@@ -226,13 +195,7 @@ fn attention_with_every_step() {
     for hidden in [f64::NEG_INFINITY, -1e9, 0.5] {
         for bias_last in [false, true] {
             for softcap in [0.0, 1.5] {
-                let scores = Scores {
-                    softcap,
-                    hidden,
-                    bias_last,
-                    undefined: Undefined::Zero,
-                    scale: -0.7,
-                };
+                let scores = Scores { softcap, hidden, bias_last, undefined: Undefined::Zero, scale: -0.7 };
                 agree!(attention<4>(query, key, value, mask, bias; scores));
             }
         }
@@ -241,10 +204,8 @@ fn attention_with_every_step() {
         return;
     }
     let half = |x: Tensor<4>| x.cast(DType::F16);
-    let [wide, narrow] = [
-        [query, key, value].map(half).map(|x| x.cast(DType::F32)),
-        attended([5, 9], 2).map(half),
-    ];
+    let [wide, narrow] =
+        [[query, key, value].map(half).map(|x| x.cast(DType::F32)), attended([5, 9], 2).map(half)];
     let attend = |[query, key, value]: [Tensor<4>; 3]| {
         let (mask, bias): (Option<Tensor<4>>, Option<Tensor<4>>) = (None, None);
         let scores = Scores::scaled(0.7);
@@ -257,14 +218,10 @@ fn attention_with_every_step() {
 fn nan_scores_yield_nan() {
     let [query, key, value] = attended([3, 4], 4);
     for dtype in [DType::F32, DType::F64] {
-        let [query, key, value] =
-            [query.clone(), key.clone(), value.clone()].map(|x| x.cast(dtype));
+        let [query, key, value] = [query.clone(), key.clone(), value.clone()].map(|x| x.cast(dtype));
         let query = query.mul_scalar(f32::NAN);
         let [no_mask, no_bias]: [Option<Tensor<4>>; 2] = [None, None];
-        let scores = Scores {
-            undefined: Undefined::Never,
-            ..Scores::scaled(0.7)
-        };
+        let scores = Scores { undefined: Undefined::Never, ..Scores::scaled(0.7) };
         let y = call!(attention(query, key, value, no_mask, no_bias; scores));
         let y = Tensor::<4>::from_dispatch(y).into_data();
         assert!(y.iter().all(|x: f64| x.is_nan()));
@@ -277,10 +234,7 @@ fn endless_values_of_a_query_that_gives_zero_have_no_sum() {
     let query = query.mul_scalar(f32::NAN);
     let value = value.mul_scalar(f32::INFINITY);
     let [no_mask, no_bias]: [Option<Tensor<4>>; 2] = [None, None];
-    let scores = Scores {
-        undefined: Undefined::Zero,
-        ..Scores::scaled(0.7)
-    };
+    let scores = Scores { undefined: Undefined::Zero, ..Scores::scaled(0.7) };
     let y = call!(attention(query, key, value, no_mask, no_bias; scores));
     let y = Tensor::<4>::from_dispatch(y).into_data();
     assert!(y.iter().all(|x: f32| x.is_nan()));
@@ -298,10 +252,7 @@ fn queries_without_keys() {
     };
     let attend = |mask: Option<Tensor<4, Bool>>, bias: Option<Tensor<4>>, undefined| {
         let (query, key, value) = (query.clone(), key.clone(), value.clone());
-        let scores = Scores {
-            undefined,
-            ..Scores::scaled(0.7)
-        };
+        let scores = Scores { undefined, ..Scores::scaled(0.7) };
         let y = call!(attention(query, key, value, mask, bias; scores));
         let y = Tensor::<4>::from_dispatch(y).into_data();
         let y: Vec<f32> = y.iter().collect();
@@ -314,11 +265,7 @@ fn queries_without_keys() {
             }
         }
     };
-    for undefined in [
-        Undefined::NotANumber,
-        Undefined::ZeroIfHidden,
-        Undefined::Zero,
-    ] {
+    for undefined in [Undefined::NotANumber, Undefined::ZeroIfHidden, Undefined::Zero] {
         attend(mask(), None, undefined);
         attend(None, endless(), undefined);
     }
@@ -333,10 +280,7 @@ fn indices_within_an_axis() {
         let (found, unchecked) = primitives::within::<Dispatch>(operand, -3, axis);
         same(Tensor::<1, Int>::from_dispatch(found), [0i64, 2, 0, 2]);
         let unchecked = unchecked.tensor().expect("what is to be checked");
-        same(
-            Tensor::<1, Int>::from_dispatch(unchecked),
-            [-3i64, 2, 0, -1],
-        );
+        same(Tensor::<1, Int>::from_dispatch(unchecked), [-3i64, 2, 0, -1]);
         let (found, unchecked) = call!(within(indices; -3, axis));
         same(Tensor::<1, Int>::from_dispatch(found), [0i64, 2, 0, 2]);
         let is_checked = Runtime::of(&device()) == Runtime::Flex && !switches::is_plain();

@@ -32,14 +32,7 @@ impl Operand for Walk<Dispatch> {
 
 impl Routed for Walk<Dispatch> {
     fn kernels(&self) -> u128 {
-        let tables = [
-            &self.nodes,
-            &self.values,
-            &self.roots,
-            &self.starts,
-            &self.targets,
-            &self.weights,
-        ];
+        let tables = [&self.nodes, &self.values, &self.roots, &self.starts, &self.targets, &self.weights];
         self.rows.kernels() & tables.kernels()
     }
 }

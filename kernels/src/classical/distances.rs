@@ -17,12 +17,7 @@ const MAX_DIFFERENCES: usize = 1 << 20;
 /// They are sums of squared differences. Expanding the square into matrix products would cancel the digits of close rows.
 pub fn squared_distances(a: Tensor<2>, b: Tensor<2>) -> Tensor<2> {
     let ([rows, features], [others, _]) = (a.dims(), b.dims());
-    equal_axes(
-        operand("rows", &a.dims()),
-        1,
-        operand("others", &b.dims()),
-        1,
-    );
+    equal_axes(operand("rows", &a.dims()), 1, operand("others", &b.dims()), 1);
     let shape = [rows, others];
     elements(&shape, a.dtype().size());
     if shape.contains(&0) || features == 0 {
@@ -60,18 +55,12 @@ mod tests {
             let (a, b) = (noise([rows, features], 1), noise([others, features], 2));
             let data = |x: &Tensor<2>| -> Vec<f32> { x.to_data().try_to_vec().unwrap() };
             let (x, y) = (data(&a), data(&b));
-            let distance = |x: &[f32], y: &[f32]| -> f32 {
-                x.iter().zip(y).map(|(x, y)| (x - y) * (x - y)).sum()
-            };
-            let of =
-                |x: &[f32]| -> Vec<f32> { y.chunks(features).map(|y| distance(x, y)).collect() };
+            let distance =
+                |x: &[f32], y: &[f32]| -> f32 { x.iter().zip(y).map(|(x, y)| (x - y) * (x - y)).sum() };
+            let of = |x: &[f32]| -> Vec<f32> { y.chunks(features).map(|y| distance(x, y)).collect() };
             let expected: Vec<f32> = x.chunks(features).flat_map(of).collect();
             let expected = TensorData::new(expected, [rows, others]);
-            near(
-                squared_distances(a.clone(), b.clone()),
-                expected.clone(),
-                1e-6,
-            );
+            near(squared_distances(a.clone(), b.clone()), expected.clone(), 1e-6);
             let wide = squared_distances(a.cast(DType::F64), b.cast(DType::F64));
             near(wide.cast(DType::F32), expected, 1e-6);
         }
@@ -79,15 +68,8 @@ mod tests {
 
     #[test]
     fn no_rows_have_no_distances() {
-        let none = |rows, features| {
-            noise::<2>([1, 1], 1)
-                .slice([0..0, 0..0])
-                .with_shape([rows, features])
-        };
-        same(
-            squared_distances(none(0, 2), float([[1f32, 2.0]])),
-            TensorData::new(Vec::<f32>::new(), [0, 1]),
-        );
+        let none = |rows, features| noise::<2>([1, 1], 1).slice([0..0, 0..0]).with_shape([rows, features]);
+        same(squared_distances(none(0, 2), float([[1f32, 2.0]])), TensorData::new(Vec::<f32>::new(), [0, 1]));
         same(squared_distances(none(2, 0), none(1, 0)), [[0f32], [0.0]]);
     }
 
@@ -95,12 +77,7 @@ mod tests {
     fn distances_are_within_the_memory_limit() {
         let rows = || noise::<2>([600, 1], 1);
         let found = with_memory_limit(1 << 20, || attempt(|| squared_distances(rows(), rows())));
-        assert!(
-            found
-                .unwrap_err()
-                .reason
-                .starts_with("shape [600, 600] takes 1.4 MiB")
-        );
+        assert!(found.unwrap_err().reason.starts_with("shape [600, 600] takes 1.4 MiB"));
         let found = attempt(|| squared_distances(rows(), noise([2, 3], 1)));
         assert!(found.is_err());
     }

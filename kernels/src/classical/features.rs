@@ -34,11 +34,7 @@ pub fn scale<const D: usize>(x: Tensor<D>, offset: Tensor<1>, scale: Tensor<1>) 
 /// Fails unless there is one value, or one for each feature along the last axis.
 fn ensure_row<K: Basic>(name: &str, row: &Tensor<1, K>, input: &[usize]) {
     let features = input.last().copied().unwrap_or(1);
-    row_or_scalar(
-        operand(name, &row.dims()),
-        features,
-        operand("input", input),
-    );
+    row_or_scalar(operand(name, &row.dims()), features, operand("input", input));
 }
 
 /// Normalizer: divides each row by its norm; rows whose norm is 0 are unchanged.
@@ -63,11 +59,7 @@ pub fn normalize<const D: usize>(x: Tensor<D>, norm: Norm) -> Tensor<D> {
 
 /// Imputer: replaces elements equal to `replaced` by `values`, one or one for each feature along the last axis.
 pub fn impute<const D: usize>(x: Tensor<D>, replaced: f64, values: Tensor<1>) -> Tensor<D> {
-    let found = if replaced.is_nan() {
-        x.clone().is_nan()
-    } else {
-        x.clone().equal_scalar(replaced)
-    };
+    let found = if replaced.is_nan() { x.clone().is_nan() } else { x.clone().equal_scalar(replaced) };
     let shape = x.dims();
     ensure_row("tensor of values", &values, &shape);
     x.mask_where(found, to_shape(lift(values), shape))
@@ -104,16 +96,12 @@ pub fn binarize_int<const D: usize>(x: Tensor<D, Int>, threshold: f64) -> Tensor
     bool_to_int(x.greater_equal_scalar(first.max(least) as i64), dtype)
 }
 
-/// FeatureVectorizer: flattens all axes after the first into columns, truncated or padded with zeros to `count`. A vector is
-/// a row.
+/// FeatureVectorizer: flattens all axes after the first into columns, truncated or padded with zeros to
+/// `count`. A vector is a row.
 pub fn columns<const D: usize>(x: Tensor<D>, count: usize) -> Tensor<2> {
     let dims = x.dims();
     let rows = if D == 1 { 1 } else { dims[0] };
-    let width = if D == 1 {
-        dims[0]
-    } else {
-        dims[1..].iter().product()
-    };
+    let width = if D == 1 { dims[0] } else { dims[1..].iter().product() };
     let x: Tensor<2> = reshape(x, [rows, width]);
     let like = (&x.device(), x.dtype());
     match width {
@@ -125,12 +113,9 @@ pub fn columns<const D: usize>(x: Tensor<D>, count: usize) -> Tensor<2> {
     }
 }
 
-/// OneHotEncoder: a 1 at the index of the category that equals the element, if any. `O` is `D + 1`, or 1 for an element of
-/// rank 0.
-pub fn one_hot<const D: usize, const O: usize>(
-    x: Tensor<D, Int>,
-    categories: Tensor<1, Int>,
-) -> Tensor<O> {
+/// OneHotEncoder: a 1 at the index of the category that equals the element, if any. `O` is `D + 1`, or 1 for
+/// an element of rank 0.
+pub fn one_hot<const D: usize, const O: usize>(x: Tensor<D, Int>, categories: Tensor<1, Int>) -> Tensor<O> {
     let (dims, count) = (x.dims(), categories.dims()[0]);
     let mut shape = [1; O];
     let outer = O - 1;
@@ -162,10 +147,7 @@ mod tests {
         let x = float::<2>([[1.0f32, 2.0], [3.0, 4.0]]);
         let both = scale(x.clone(), float([1.0f32, 2.0]), float([2.0f32, 3.0]));
         same(both, [[0.0f32, 0.0], [4.0, 6.0]]);
-        same(
-            scale(x, float([1.0f32]), float([2.0f32])),
-            [[0.0f32, 2.0], [4.0, 6.0]],
-        );
+        same(scale(x, float([1.0f32]), float([2.0f32])), [[0.0f32, 2.0], [4.0, 6.0]]);
     }
 
     #[test]
@@ -173,11 +155,7 @@ mod tests {
         let x = || float::<2>([[1.0f32, -2.0, 0.5], [0.0, 0.0, 0.0], [-1.0, -2.0, -4.0]]);
         let max = [[1.0f32, -2.0, 0.5], [0.0, 0.0, 0.0], [1.0, 2.0, 4.0]];
         same(normalize(x(), Norm::Max), max);
-        let one = [
-            [2.0 / 7.0, -4.0 / 7.0, 1.0 / 7.0],
-            [0.0; 3],
-            [-1.0 / 7.0, -2.0 / 7.0, -4.0 / 7.0f32],
-        ];
+        let one = [[2.0 / 7.0, -4.0 / 7.0, 1.0 / 7.0], [0.0; 3], [-1.0 / 7.0, -2.0 / 7.0, -4.0 / 7.0f32]];
         near(normalize(x(), Norm::L1), one, 1e-6);
         let two = [
             [0.436_435_8f32, -0.872_871_6, 0.218_217_9],
@@ -185,44 +163,25 @@ mod tests {
             [-0.218_217_9, -0.436_435_8, -0.872_871_6],
         ];
         near(normalize(x(), Norm::L2), two, 1e-6);
-        near(
-            normalize(float::<1>([3.0f32, 4.0]), Norm::L2),
-            [0.6f32, 0.8],
-            1e-6,
-        );
-        assert_eq!(
-            normalize(float::<2>([[0.0f32; 0]; 2]), Norm::Max).dims(),
-            [2, 0]
-        );
+        near(normalize(float::<1>([3.0f32, 4.0]), Norm::L2), [0.6f32, 0.8], 1e-6);
+        assert_eq!(normalize(float::<2>([[0.0f32; 0]; 2]), Norm::Max).dims(), [2, 0]);
     }
 
     #[test]
     fn missing_values_are_replaced() {
         let x = float::<2>([[f32::NAN, 1.0], [0.0, f32::NAN]]);
-        same(
-            impute(x.clone(), f64::NAN, float([7.0f32, 8.0])),
-            [[7.0f32, 1.0], [0.0, 8.0]],
-        );
-        same(
-            impute(x, 1.0, float([9.0f32])),
-            [[f32::NAN, 9.0], [0.0, f32::NAN]],
-        );
+        same(impute(x.clone(), f64::NAN, float([7.0f32, 8.0])), [[7.0f32, 1.0], [0.0, 8.0]]);
+        same(impute(x, 1.0, float([9.0f32])), [[f32::NAN, 9.0], [0.0, f32::NAN]]);
         same(impute_int(int::<1>([0i64, 5]), 5, int([-1i64])), [0i64, -1]);
     }
 
     #[test]
     fn thresholds_may_be_beyond_the_type() {
-        same(
-            binarize(float::<1>([0.5f64, 0.25, f64::NAN]), 0.25),
-            [1.0f64, 0.0, 0.0],
-        );
+        same(binarize(float::<1>([0.5f64, 0.25, f64::NAN]), 0.25), [1.0f64, 0.0, 0.0]);
         same(binarize_int(int::<1>([0i64, 1, -1]), 0.5), [0i64, 1, 0]);
         same(binarize_int(int::<1>([i32::MIN, 1]), -1e30), [1i32, 1]);
         same(binarize_int(int::<1>([i32::MAX, 1]), 1e30), [0i32, 0]);
-        same(
-            binarize_int(int::<1>([1i64 << 53 | 1]), (1i64 << 53) as f64),
-            [1i64],
-        );
+        same(binarize_int(int::<1>([1i64 << 53 | 1]), (1i64 << 53) as f64), [1i64]);
     }
 
     #[test]
@@ -230,10 +189,7 @@ mod tests {
         let x = float::<2>([[1.0f32, 2.0], [3.0, 4.0]]);
         same(columns(x.clone(), 1), [[1.0f32], [3.0]]);
         same(columns(x.clone(), 3), [[1.0f32, 2.0, 0.0], [3.0, 4.0, 0.0]]);
-        same(
-            columns(x.with_shape([1, 2, 2]), 4),
-            [[1.0f32, 2.0, 3.0, 4.0]],
-        );
+        same(columns(x.with_shape([1, 2, 2]), 4), [[1.0f32, 2.0, 3.0, 4.0]]);
         same(columns(float::<1>([1.0f32, 2.0]), 2), [[1.0f32, 2.0]]);
     }
 
@@ -242,19 +198,13 @@ mod tests {
         let hot = one_hot::<1, 2>(int([5i64, 9, 3]), int([3i64, 5]));
         same(hot, [[0.0f32, 1.0], [0.0, 0.0], [1.0, 0.0]]);
         same(one_hot::<1, 1>(int([3i64]), int([3i64, 5])), [1.0f32, 0.0]);
-        assert_eq!(
-            one_hot::<2, 3>(int([[0i64; 0]]), int([3i64])).dims(),
-            [1, 0, 1]
-        );
+        assert_eq!(one_hot::<2, 3>(int([[0i64; 0]]), int([3i64])).dims(), [1, 0, 1]);
     }
 
     #[test]
     fn features_are_extracted() {
         let x = float::<2>([[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]]);
-        same(
-            extract::<2, 1, 2, _>(x.clone(), int([2i64, 0])),
-            [[3.0f32, 1.0], [6.0, 4.0]],
-        );
+        same(extract::<2, 1, 2, _>(x.clone(), int([2i64, 0])), [[3.0f32, 1.0], [6.0, 4.0]]);
         same(extract::<2, 2, 2, _>(x, int([[1i64]])), [[2.0f32], [5.0]]);
         same(extract::<1, 1, 2, _>(int([7i64, 8]), int([1i64])), [[8i64]]);
     }

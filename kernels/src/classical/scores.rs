@@ -39,8 +39,8 @@ impl Transform {
         }
     }
 
-    /// Returns the scores of two classes, given that of the second; `other` is the first one's, unless the transform
-    /// determines it.
+    /// Returns the scores of two classes, given that of the second; `other` is the first one's, unless the
+    /// transform determines it.
     ///
     /// As ONNX Runtime, except that it adds uninitialized memory to a quantile; here that is 0.
     pub fn pair(self, score: f64, other: f64) -> [f64; 2] {
@@ -95,10 +95,7 @@ pub fn pairs(x: Tensor<2>, by: Transform) -> Tensor<2> {
 /// [`Transform::pair`] for columns.
 pub(super) fn pair(score: Tensor<2>, other: Tensor<2>, by: Transform) -> Tensor<2> {
     let columns = match by {
-        Transform::Logistic => vec![
-            activation::sigmoid(score.clone().neg()),
-            activation::sigmoid(score),
-        ],
+        Transform::Logistic => vec![activation::sigmoid(score.clone().neg()), activation::sigmoid(score)],
         Transform::Probit => vec![quantile(score.clone()), score.zeros_like()],
         _ => vec![other, score],
     };
@@ -122,11 +119,7 @@ fn quantile(score: Tensor<2>) -> Tensor<2> {
     let half = log.clone().mul_scalar(0.5);
     let half = half.add_scalar(2.0 / (core::f32::consts::PI * SHAPE));
     let root = half.clone().mul(half.clone());
-    let root = root
-        .sub(log.mul_scalar(1.0 / SHAPE))
-        .sqrt()
-        .sub(half)
-        .sqrt();
+    let root = root.sub(log.mul_scalar(1.0 / SHAPE)).sqrt().sub(half).sqrt();
     let root = root.mul_scalar(core::f32::consts::SQRT_2);
     root.clone().mask_where(x.lower_elem(0.0), root.neg())
 }
@@ -152,9 +145,7 @@ fn on_rows(x: Tensor<2>, width: usize, row: impl Fn(&[f64], &mut [f64])) -> Tens
         _ => x.into_data().iter::<f64>().collect(),
     };
     let mut out = vec![0.0; count * width];
-    let rows = values
-        .chunks(inputs.max(1))
-        .zip(out.chunks_mut(width.max(1)));
+    let rows = values.chunks(inputs.max(1)).zip(out.chunks_mut(width.max(1)));
     rows.for_each(|(input, output)| row(input, output));
     let data = TensorData::new(out, [count, width]).convert_dtype(dtype);
     Tensor::from_data(data, (&device, dtype))
@@ -179,8 +170,8 @@ fn softmax(row: &mut [f64], is_zero: impl Fn(f64) -> bool) {
     row.iter_mut().for_each(|score| *score /= sum);
 }
 
-/// Quantile by Winitzki's inverse error function, which ONNX specifies and which has three digits. Computed in the precision of
-/// ONNX's scores, f32, which matters near one half.
+/// Quantile by Winitzki's inverse error function, which ONNX specifies and which has three digits. Computed
+/// in the precision of ONNX's scores, f32, which matters near one half.
 fn probit(score: f64) -> f64 {
     let x = 2.0 * score as f32 - 1.0;
     let log = ((1.0 - x) * (1.0 + x)).ln();
@@ -216,10 +207,7 @@ mod tests {
     #[test]
     fn probit_is_the_normal_quantile() {
         assert_eq!(apply(Transform::Probit, [0.7, 0.2]), [0.5244, -0.8418]);
-        assert_eq!(
-            apply(Transform::Probit, [1.0, 0.0]),
-            [f64::INFINITY, f64::NEG_INFINITY]
-        );
+        assert_eq!(apply(Transform::Probit, [1.0, 0.0]), [f64::INFINITY, f64::NEG_INFINITY]);
         assert!(apply(Transform::Probit, [-0.1])[0].is_nan());
     }
 
@@ -243,20 +231,9 @@ mod tests {
     #[test]
     fn a_column_becomes_two() {
         let x = || float::<2>([[0.25f32], [2.0]]);
-        near(
-            pairs(x(), Transform::Softmax),
-            [[0.75f32, 0.25], [-1.0, 2.0]],
-            1e-6,
-        );
+        near(pairs(x(), Transform::Softmax), [[0.75f32, 0.25], [-1.0, 2.0]], 1e-6);
         let expected = [[0.4378f32, 0.5622], [0.1192, 0.8808]];
         near(pairs(x(), Transform::Logistic), expected, 1e-4);
-        assert_eq!(
-            pairs(
-                float(TensorData::new(Vec::<f32>::new(), [0, 1])),
-                Transform::None
-            )
-            .dims(),
-            [0, 2]
-        );
+        assert_eq!(pairs(float(TensorData::new(Vec::<f32>::new(), [0, 1])), Transform::None).dims(), [0, 2]);
     }
 }

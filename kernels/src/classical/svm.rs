@@ -52,8 +52,8 @@ pub struct Classify {
 /// Rule that determines the class.
 #[derive(Clone, Debug)]
 pub enum Votes {
-    /// Each class has a vector, and the greatest product wins. `positive`: no element of the vectors is negative; `probable`: the
-    /// model has probabilities, which are unused.
+    /// Each class has a vector, and the greatest product wins. `positive`: no element of the vectors is
+    /// negative; `probable`: the model has probabilities, which are unused.
     Linear { positive: bool, probable: bool },
     /// Each pair of classes has a machine with one vote.
     Pairs {
@@ -71,9 +71,7 @@ impl Basis {
     fn products(&self, row: &[f64]) -> Vec<f64> {
         let features = row.len();
         let vector = |at: usize| &self.vectors[at * features..(at + 1) * features];
-        (0..self.count)
-            .map(|at| self.product(row, vector(at)))
-            .collect()
+        (0..self.count).map(|at| self.product(row, vector(at))).collect()
     }
 
     fn check(&self, features: usize) {
@@ -122,14 +120,11 @@ impl Regress {
 }
 
 impl Classify {
-    /// Returns the number of scores of a row: one per class, or for pairs without probabilities one per pair, and two if there is
-    /// one pair.
+    /// Returns the number of scores of a row: one per class, or for pairs without probabilities one per pair,
+    /// and two if there is one pair.
     pub fn width(&self) -> usize {
         match &self.votes {
-            Votes::Pairs {
-                probabilities: None,
-                ..
-            } => self.pairs().max(2),
+            Votes::Pairs { probabilities: None, .. } => self.pairs().max(2),
             _ => self.classes,
         }
     }
@@ -138,22 +133,16 @@ impl Classify {
     pub fn run(&self, rows: &[f64], width: usize, count: usize) -> (Vec<usize>, Vec<f64>) {
         by_host("machine_sums");
         self.basis.check(width);
-        if let Votes::Pairs {
-            probabilities: Some(_),
-            ..
-        } = self.votes
-        {
+        if let Votes::Pairs { probabilities: Some(_), .. } = self.votes {
             by_host("couple");
         }
         let row = |at: usize| {
             let products = self.basis.products(&rows[at * width..(at + 1) * width]);
             match &self.votes {
                 Votes::Linear { positive, probable } => self.linear(products, *positive, *probable),
-                Votes::Pairs {
-                    sizes,
-                    coefficients,
-                    probabilities,
-                } => self.paired(&products, sizes, coefficients, probabilities.as_ref()),
+                Votes::Pairs { sizes, coefficients, probabilities } => {
+                    self.paired(&products, sizes, coefficients, probabilities.as_ref())
+                }
             }
         };
         let (classes, scores): (Vec<usize>, Vec<Vec<f64>>) = (0..count).map(row).unzip();
@@ -165,17 +154,10 @@ impl Classify {
     }
 
     fn linear(&self, products: Vec<f64>, positive: bool, probable: bool) -> (usize, Vec<f64>) {
-        let mut scores: Vec<f64> = products
-            .iter()
-            .map(|product| product + self.rho[0])
-            .collect();
+        let mut scores: Vec<f64> = products.iter().map(|product| product + self.rho[0]).collect();
         let mut class = first_highest(&scores);
         if self.classes == 2 && !probable {
-            let above = if positive {
-                scores[class] >= 0.5
-            } else {
-                scores[class] > 0.0
-            };
+            let above = if positive { scores[class] >= 0.5 } else { scores[class] > 0.0 };
             class = if above { 1 } else { class };
         }
         self.transform.apply(&mut scores);
@@ -189,10 +171,8 @@ impl Classify {
         coefficients: &[f64],
         probabilities: Option<&(Vec<f64>, Vec<f64>)>,
     ) -> (usize, Vec<f64>) {
-        let starts: Vec<usize> = sizes
-            .iter()
-            .scan(0, |end, size| Some(core::mem::replace(end, *end + size)))
-            .collect();
+        let starts: Vec<usize> =
+            sizes.iter().scan(0, |end, size| Some(core::mem::replace(end, *end + size))).collect();
         // Sum over the vectors of class `of`, weighted by row `row` of the coefficients.
         let side = |of: usize, row: usize| -> f64 {
             let range = starts[of]..starts[of] + sizes[of];
@@ -241,8 +221,8 @@ fn first_highest(scores: &[f64]) -> usize {
     (0..scores.len()).fold(0, higher)
 }
 
-/// Returns probabilities of classes from pairwise probabilities, after Wu, Lin and Weng, "Probability estimates for multi-class
-/// classification by pairwise coupling", second approach.
+/// Returns probabilities of classes from pairwise probabilities, after Wu, Lin and Weng, "Probability
+/// estimates for multi-class classification by pairwise coupling", second approach.
 fn coupled(classes: usize, line: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut pairwise = vec![vec![0.0; classes]; classes];
     for ((first, second), line) in pairs(classes).zip(line) {
@@ -253,17 +233,12 @@ fn coupled(classes: usize, line: impl Iterator<Item = f64>) -> Vec<f64> {
     }
     let quadratic = |a: usize, b: usize| {
         if a == b {
-            (0..classes)
-                .filter(|&j| j != a)
-                .map(|j| pairwise[j][a].powi(2))
-                .sum()
+            (0..classes).filter(|&j| j != a).map(|j| pairwise[j][a].powi(2)).sum()
         } else {
             -pairwise[b][a] * pairwise[a][b]
         }
     };
-    let form: Vec<Vec<f64>> = (0..classes)
-        .map(|a| (0..classes).map(|b| quadratic(a, b)).collect())
-        .collect();
+    let form: Vec<Vec<f64>> = (0..classes).map(|a| (0..classes).map(|b| quadratic(a, b)).collect()).collect();
     let mut p = vec![1.0 / classes as f64; classes];
     for _ in 0..STEPS {
         let dot = |row: &Vec<f64>| row.iter().zip(&p).map(|(a, b)| a * b).sum::<f64>();

@@ -94,8 +94,8 @@ impl<T: Number> Forest<T> {
         self.roots.len()
     }
 
-    /// Calls `visit` with each block of rows and its part of `out`, which has `per_row` elements for each row. Blocks are
-    /// computed in parallel if there are enough rows and the kernels have threads.
+    /// Calls `visit` with each block of rows and its part of `out`, which has `per_row` elements for each
+    /// row. Blocks are computed in parallel if there are enough rows and the kernels have threads.
     ///
     /// # Panics
     ///

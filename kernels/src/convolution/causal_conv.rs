@@ -11,8 +11,8 @@ use crate::{
     widen::widened,
 };
 
-/// Convolves each channel of `[batch, channels, length]` with its own kernel, `[channels, 1, size]`, over each element and those
-/// before it. Returns the result, and the last `size - 1` elements for the next call.
+/// Convolves each channel of `[batch, channels, length]` with its own kernel, `[channels, 1, size]`, over
+/// each element and those before it. Returns the result, and the last `size - 1` elements for the next call.
 ///
 /// `state` contains the elements before the first, zeros by default. `gated` applies Silu to the result.
 #[inline(never)]
@@ -26,25 +26,13 @@ pub fn causal_conv(
     let [batch, channels, length] = x.dims();
     let (of_input, size) = (x.dims(), weight.dims()[2]);
     let (input, before) = (operand("input", &of_input), size.saturating_sub(1));
-    shaped(
-        operand("weight", &weight.dims()),
-        &[channels, 1, size],
-        input,
-    );
-    ensure!(
-        size > 0,
-        "expected a weight of at least 1 element per channel, found {:?}",
-        weight.dims()
-    );
+    shaped(operand("weight", &weight.dims()), &[channels, 1, size], input);
+    ensure!(size > 0, "expected a weight of at least 1 element per channel, found {:?}", weight.dims());
     if let Some(bias) = &bias {
         shaped(operand("bias", &bias.dims()), &[channels], input);
     }
     if let Some(state) = &state {
-        shaped(
-            operand("state", &state.dims()),
-            &[batch, channels, before],
-            input,
-        );
+        shaped(operand("state", &state.dims()), &[batch, channels, before], input);
     }
     let dtype: FloatDType = x.dtype().into();
     if batch * channels == 0 {
@@ -68,11 +56,7 @@ pub fn causal_conv(
         return (x, state);
     }
     let y = conv1d(all, weight, bias, Window::new([before + 1]), channels);
-    let y = if gated {
-        silu(widened(y)).cast(dtype)
-    } else {
-        y
-    };
+    let y = if gated { silu(widened(y)).cast(dtype) } else { y };
     (y, state)
 }
 
@@ -88,28 +72,15 @@ mod tests {
         let bias = noise([shape[1]], 3);
         let state = past.then(|| noise([shape[0], shape[1], size - 1], 4));
         let list = |data: TensorData| data.try_into_vec::<f32>().expect("floats");
-        let (xl, wl, bl) = (
-            list(x.to_data()),
-            list(weight.to_data()),
-            list(bias.to_data()),
-        );
+        let (xl, wl, bl) = (list(x.to_data()), list(weight.to_data()), list(bias.to_data()));
         let before = state.as_ref().map(|state| list(state.to_data()));
         let at = |b: usize, c: usize, t: usize| match t.checked_sub(size - 1) {
             Some(t) => xl[(b * shape[1] + c) * shape[2] + t],
-            None => before
-                .as_ref()
-                .map_or(0.0, |s| s[(b * shape[1] + c) * (size - 1) + t]),
+            None => before.as_ref().map_or(0.0, |s| s[(b * shape[1] + c) * (size - 1) + t]),
         };
         let expected = indices(shape).map(|[b, c, t]| {
-            let sum = (0..size)
-                .map(|j| wl[c * size + j] * at(b, c, t + j))
-                .sum::<f32>()
-                + bl[c];
-            if gated {
-                sum / (1.0 + (-sum).exp())
-            } else {
-                sum
-            }
+            let sum = (0..size).map(|j| wl[c * size + j] * at(b, c, t + j)).sum::<f32>() + bl[c];
+            if gated { sum / (1.0 + (-sum).exp()) } else { sum }
         });
         let expected = TensorData::new(expected.collect::<Vec<f32>>(), shape);
         let kept = [shape[0], shape[1], size - 1];
@@ -144,13 +115,7 @@ mod tests {
     #[test]
     fn half_precision_stays() {
         let cast = |x: Tensor<3>| x.cast(DType::F16);
-        let (y, state) = causal_conv(
-            cast(noise([1, 2, 3], 1)),
-            cast(noise([2, 1, 2], 2)),
-            None,
-            None,
-            true,
-        );
+        let (y, state) = causal_conv(cast(noise([1, 2, 3], 1)), cast(noise([2, 1, 2], 2)), None, None, true);
         assert_eq!((y.dtype(), state.dtype()), (DType::F16, DType::F16));
     }
 }

@@ -64,9 +64,7 @@ fn accumulated<const S: usize, K: Numeric>(
     let spread = match stride {
         1 => x.clone(),
         _ => {
-            let separate = x
-                .clone()
-                .with_shape([outer, taps * between, positions, 1, inner]);
+            let separate = x.clone().with_shape([outer, taps * between, positions, 1, inner]);
             let gaps = [outer, taps * between, positions, stride - 1, inner];
             let gaps = Tensor::zeros(gaps, (&x.device(), x.dtype()));
             let spread = Tensor::cat(vec![separate, gaps], 3);
@@ -127,13 +125,7 @@ mod tests {
     fn images_agree_with_the_definition() {
         agree::<1, 3>([7], Window::new([3]).strides([2]).pads([(1, 2)]));
         agree::<2, 4>([5, 6], Window::new([2, 3]));
-        agree::<2, 4>(
-            [9, 8],
-            Window::new([2, 3])
-                .strides([3, 1])
-                .dilations([2, 2])
-                .pads([(0, 1), (2, 1)]),
-        );
+        agree::<2, 4>([9, 8], Window::new([2, 3]).strides([3, 1]).dilations([2, 2]).pads([(0, 1), (2, 1)]));
         let window = Window::new([2, 1, 3]).strides([1, 2, 2]);
         agree::<3, 5>([4, 3, 7], window.pads([(1, 0), (0, 0), (1, 1)]));
     }

@@ -52,10 +52,7 @@ convolutions! {
 }
 
 /// Applies the padding that Burn 0.22 rejects: asymmetric padding over three axes.
-fn padded<const D: usize, const S: usize>(
-    x: Tensor<D>,
-    window: Window<S>,
-) -> (Tensor<D>, Window<S>) {
+fn padded<const D: usize, const S: usize>(x: Tensor<D>, window: Window<S>) -> (Tensor<D>, Window<S>) {
     if S < 3 || window.is_symmetric() {
         return (x, window);
     }
@@ -96,10 +93,7 @@ mod tests {
 
     #[test]
     fn asymmetric_padding_shifts_the_window() {
-        let x = float(TensorData::new(
-            (0..35).map(|v| v as f32).collect(),
-            [1, 1, 7, 5],
-        ));
+        let x = float(TensorData::new((0..35).map(|v| v as f32).collect(), [1, 1, 7, 5]));
         let weight = float(TensorData::new(vec![1f32; 9], [1, 1, 3, 3]));
         let window = Window::new([3, 3]).strides([2, 2]).pads([(1, 1), (0, 0)]);
         same(
@@ -120,13 +114,7 @@ mod tests {
                 Window::new([3]).strides([2]).dilations([3]).pads([(4, 0)]),
             ] {
                 let bias = noise([6], seed + 20);
-                let y = conv1d(
-                    x.clone(),
-                    weight.clone(),
-                    Some(bias.clone()),
-                    window,
-                    groups,
-                );
+                let y = conv1d(x.clone(), weight.clone(), Some(bias.clone()), window, groups);
                 near(y, naive(&x, &weight, &bias, window, groups), 1e-5);
             }
         }
@@ -144,13 +132,7 @@ mod tests {
                 Window::new([3, 2]).strides([3, 2]).pads([(2, 0), (0, 0)]),
             ] {
                 let bias = noise([8], seed + 20);
-                let y = conv2d(
-                    x.clone(),
-                    weight.clone(),
-                    Some(bias.clone()),
-                    window,
-                    groups,
-                );
+                let y = conv2d(x.clone(), weight.clone(), Some(bias.clone()), window, groups);
                 near(y, naive(&x, &weight, &bias, window, groups), 1e-5);
             }
         }
@@ -164,19 +146,10 @@ mod tests {
             for window in [
                 Window::new([2, 3, 1]),
                 Window::new([2, 3, 1]).pads([(1, 0), (0, 2), (1, 1)]),
-                Window::new([2, 3, 1])
-                    .strides([2, 1, 3])
-                    .dilations([3, 2, 1])
-                    .pads([(1, 1), (1, 1), (0, 0)]),
+                Window::new([2, 3, 1]).strides([2, 1, 3]).dilations([3, 2, 1]).pads([(1, 1), (1, 1), (0, 0)]),
             ] {
                 let bias = noise([4], seed + 20);
-                let y = conv3d(
-                    x.clone(),
-                    weight.clone(),
-                    Some(bias.clone()),
-                    window,
-                    groups,
-                );
+                let y = conv3d(x.clone(), weight.clone(), Some(bias.clone()), window, groups);
                 near(y, naive(&x, &weight, &bias, window, groups), 1e-5);
             }
         }
@@ -211,8 +184,7 @@ mod tests {
     #[test]
     fn every_float_type_stays_itself() {
         for (dtype, tolerance) in [(DType::F64, 1e-5), (DType::F16, 1e-3), (DType::BF16, 8e-3)] {
-            if !has(dtype) || (dtype != DType::F64 && !by_flex("primitives sum in half precision"))
-            {
+            if !has(dtype) || (dtype != DType::F64 && !by_flex("primitives sum in half precision")) {
                 continue;
             }
             let x = noise([1, 2, 5, 5], 1).cast(dtype);
@@ -235,14 +207,8 @@ mod tests {
     ) -> TensorData {
         let sizes: [usize; S] = x.dims()[2..].try_into().unwrap();
         let read = |t: TensorData| t.iter::<f64>().collect::<Vec<_>>();
-        let flat = |index: &[usize], dims: &[usize]| {
-            index.iter().zip(dims).fold(0, |at, (i, d)| at * d + i)
-        };
-        let (xs, ws, bs) = (
-            read(x.to_data()),
-            read(weight.to_data()),
-            read(bias.to_data()),
-        );
+        let flat = |index: &[usize], dims: &[usize]| index.iter().zip(dims).fold(0, |at, (i, d)| at * d + i);
+        let (xs, ws, bs) = (read(x.to_data()), read(weight.to_data()), read(bias.to_data()));
         let (x_dims, w_dims) = (x.dims(), weight.dims());
         let mut y_dims = [x_dims[0], w_dims[0]].to_vec();
         let positions = window.positions(sizes, false);
@@ -259,8 +225,8 @@ mod tests {
                         (index[0], index[1]) = (batch, input);
                         index[2..].copy_from_slice(&at);
                         let kernel: usize = w_dims[2..].iter().product();
-                        sum += xs[flat(&index, &x_dims)]
-                            * ws[(output * w_dims[1] + channel) * kernel + offset];
+                        sum +=
+                            xs[flat(&index, &x_dims)] * ws[(output * w_dims[1] + channel) * kernel + offset];
                     }
                 }
                 y.push(sum as f32);

@@ -48,8 +48,8 @@ macro_rules! doors {
 }
 
 doors! {
-    /// Transposed convolution of `[batch, channels, length]` with `[channels, outputs / groups, kernel]`; `output_padding`
-    /// extends the end.
+    /// Transposed convolution of `[batch, channels, length]` with `[channels, outputs / groups, kernel]`;
+    /// `output_padding` extends the end.
     conv_transpose1d conv_transpose1d_packed 3 1;
     /// Transposed convolution of `[batch, channels, height, width]` with `[channels, outputs / groups, kernel..]`.
     conv_transpose2d conv_transpose2d_packed 4 2;
@@ -68,8 +68,8 @@ pub enum Odd {
 
 /// Returns the padding, and the output padding, for an input and an output of these spatial sizes.
 ///
-/// Automatic padding without an output shape requires `input * stride`. Output pixels that no kernel reaches are zero, or the
-/// bias.
+/// Automatic padding without an output shape requires `input * stride`. Output pixels that no kernel reaches
+/// are zero, or the bias.
 pub fn fit_output<const S: usize>(
     window: Window<S>,
     output_padding: [usize; S],
@@ -85,9 +85,8 @@ pub fn fit_output<const S: usize>(
             Odd::End => (total / 2, total.div_ceil(2)),
         }
     });
-    let output_padding = core::array::from_fn(|axis| {
-        output_padding[axis] + output[axis].saturating_sub(natural(axis))
-    });
+    let output_padding =
+        core::array::from_fn(|axis| output_padding[axis] + output[axis].saturating_sub(natural(axis)));
     (window.pads(pads), output_padding)
 }
 
@@ -129,18 +128,11 @@ fn output_sizes<const D: usize, const S: usize>(
 
 /// Returns the number of elements that the kernels of `size` input elements span along `axis`.
 fn spread<const S: usize>(size: usize, window: &Window<S>, axis: usize) -> usize {
-    ensure!(
-        size > 0,
-        "an input without elements has no size of the result"
-    );
+    ensure!(size > 0, "an input without elements has no size of the result");
     let stride = window.strides[axis];
     let last = (size - 1).checked_mul(stride);
     let whole = last.and_then(|last| last.checked_add(window.reach(axis)));
-    whole.unwrap_or_else(|| {
-        fail(format_args!(
-            "{size} elements spread {stride} apart are too many"
-        ))
-    })
+    whole.unwrap_or_else(|| fail(format_args!("{size} elements spread {stride} apart are too many")))
 }
 
 fn shortened<const D: usize, const S: usize>(y: Tensor<D>, sizes: [usize; S]) -> Tensor<D> {
@@ -150,13 +142,10 @@ fn shortened<const D: usize, const S: usize>(y: Tensor<D>, sizes: [usize; S]) ->
     if sizes.contains(&0) {
         return Tensor::zeros(shape, (&y.device(), y.dtype()));
     }
-    sizes.into_iter().enumerate().fold(y, |y, (axis, size)| {
-        if y.dims()[2 + axis] == size {
-            y
-        } else {
-            y.narrow(2 + axis, 0, size)
-        }
-    })
+    sizes
+        .into_iter()
+        .enumerate()
+        .fold(y, |y, (axis, size)| if y.dims()[2 + axis] == size { y } else { y.narrow(2 + axis, 0, size) })
 }
 
 #[cfg(test)]
@@ -171,14 +160,8 @@ mod tests {
     fn the_padding_follows_from_the_output() {
         let window = Window::new([3, 3]).strides([3, 2]);
         let fit = |output, odd| fit_output(window, [0, 0], [3, 3], output, odd);
-        assert_eq!(
-            fit([8, 6], Odd::Begin),
-            (window.pads([(1, 0), (1, 0)]), [0, 0])
-        );
-        assert_eq!(
-            fit([8, 6], Odd::End),
-            (window.pads([(0, 1), (0, 1)]), [0, 0])
-        );
+        assert_eq!(fit([8, 6], Odd::Begin), (window.pads([(1, 0), (1, 0)]), [0, 0]));
+        assert_eq!(fit([8, 6], Odd::End), (window.pads([(0, 1), (0, 1)]), [0, 0]));
         assert_eq!(fit([10, 8], Odd::Begin), (window, [1, 1]));
         let same = fit_output(window, [1, 0], [3, 3], [10, 7], Odd::End);
         assert_eq!(same, (window, [1, 0]));
@@ -192,21 +175,13 @@ mod tests {
             y.map_err(|fault| fault.reason)
         };
         let window = Window::new([2]).pads([(1, 2)]);
-        let refused =
-            Err("a padding of 3 is more than the 2 elements that it is taken from".to_owned());
+        let refused = Err("a padding of 3 is more than the 2 elements that it is taken from".to_owned());
         assert_eq!(run(float([[[1f32]]]), window, 0), refused);
         assert_eq!(run(float([[[1f32]]]), window, 1), Ok([1, 1, 0]));
         assert_eq!(run(float([[[1f32, 2.0]]]), window, 0), Ok([1, 1, 0]));
         assert_eq!(run(float([[[1f32, 2.0, 3.0]]]), window, 0), Ok([1, 1, 1]));
         let refused = Err("an input without elements has no size of the result".to_owned());
-        assert_eq!(
-            run(
-                float(TensorData::new(Vec::<f32>::new(), [1, 1, 0])),
-                window,
-                3
-            ),
-            refused
-        );
+        assert_eq!(run(float(TensorData::new(Vec::<f32>::new(), [1, 1, 0])), window, 3), refused);
         let fitted = attempt(|| fit_output(window, [0], [0], [4], Odd::End));
         assert_eq!(fitted.map_err(|fault| fault.reason).err(), refused.err());
     }
@@ -225,21 +200,13 @@ mod tests {
         for (groups, window, output_padding) in [
             (1, Window::new([3]), [0]),
             (2, Window::new([3]).strides([2]).pads([(0, 2)]), [1]),
-            (
-                4,
-                Window::new([3]).strides([3]).dilations([2]).pads([(3, 0)]),
-                [2],
-            ),
+            (4, Window::new([3]).strides([3]).dilations([2]).pads([(3, 0)]), [2]),
         ] {
             let x = noise([2, 4, 5], 1);
             let weight = noise([4, 3, 3], 2);
             let bias = noise([3 * groups], 3);
             let expected = naive(&x, &weight, &bias, window, output_padding, groups);
-            near(
-                conv_transpose1d(x, weight, Some(bias), window, output_padding, groups),
-                expected,
-                1e-5,
-            );
+            near(conv_transpose1d(x, weight, Some(bias), window, output_padding, groups), expected, 1e-5);
         }
     }
 
@@ -247,48 +214,26 @@ mod tests {
     fn two_dimensions_agree_with_the_definition() {
         for (groups, window, output_padding) in [
             (1, Window::new([3, 2]), [0, 0]),
-            (
-                1,
-                Window::new([3, 2]).strides([2, 3]).pads([(1, 1), (0, 0)]),
-                [1, 2],
-            ),
-            (
-                2,
-                Window::new([3, 2]).dilations([2, 3]).pads([(0, 3), (2, 0)]),
-                [0, 0],
-            ),
-            (
-                4,
-                Window::new([3, 2]).strides([3, 2]).pads([(2, 1), (0, 2)]),
-                [2, 1],
-            ),
+            (1, Window::new([3, 2]).strides([2, 3]).pads([(1, 1), (0, 0)]), [1, 2]),
+            (2, Window::new([3, 2]).dilations([2, 3]).pads([(0, 3), (2, 0)]), [0, 0]),
+            (4, Window::new([3, 2]).strides([3, 2]).pads([(2, 1), (0, 2)]), [2, 1]),
         ] {
             let x = noise([2, 4, 4, 3], 1);
             let weight = noise([4, 2, 3, 2], 2);
             let bias = noise([2 * groups], 3);
             let expected = naive(&x, &weight, &bias, window, output_padding, groups);
-            near(
-                conv_transpose2d(x, weight, Some(bias), window, output_padding, groups),
-                expected,
-                1e-5,
-            );
+            near(conv_transpose2d(x, weight, Some(bias), window, output_padding, groups), expected, 1e-5);
         }
     }
 
     #[test]
     fn three_dimensions_agree_with_the_definition() {
-        let window = Window::new([2, 1, 3])
-            .strides([2, 1, 2])
-            .pads([(1, 0), (0, 0), (0, 2)]);
+        let window = Window::new([2, 1, 3]).strides([2, 1, 2]).pads([(1, 0), (0, 0), (0, 2)]);
         let x = noise([1, 4, 3, 2, 4], 1);
         let weight = noise([4, 2, 2, 1, 3], 2);
         let bias = noise([4], 3);
         let expected = naive(&x, &weight, &bias, window, [1, 0, 1], 2);
-        near(
-            conv_transpose3d(x, weight, Some(bias), window, [1, 0, 1], 2),
-            expected,
-            1e-5,
-        );
+        near(conv_transpose3d(x, weight, Some(bias), window, [1, 0, 1], 2), expected, 1e-5);
     }
 
     #[test]
@@ -298,14 +243,7 @@ mod tests {
         let bias = noise([2], 3);
         let window = Window::new([3, 2]).strides([2, 1]).pads([(1, 0), (0, 1)]);
         let expected = naive(&x, &weight, &bias, window, [0, 0], 1);
-        let y = conv_transpose2d(
-            x.clone(),
-            weight.clone(),
-            Some(bias.clone()),
-            window,
-            [0, 0],
-            1,
-        );
+        let y = conv_transpose2d(x.clone(), weight.clone(), Some(bias.clone()), window, [0, 0], 1);
         near(y, expected, 1e-5);
         if !on_cpu("GPUs sum in half precision") {
             return;
@@ -326,15 +264,9 @@ mod tests {
         groups: usize,
     ) -> TensorData {
         let (dims, kernel) = (x.dims(), weight.dims());
-        let flat = |index: &[usize], dims: &[usize]| {
-            index.iter().zip(dims).fold(0, |at, (i, d)| at * d + i)
-        };
+        let flat = |index: &[usize], dims: &[usize]| index.iter().zip(dims).fold(0, |at, (i, d)| at * d + i);
         let read = |data: TensorData| data.iter::<f32>().collect::<Vec<_>>();
-        let (xs, ws, bs) = (
-            read(x.to_data()),
-            read(weight.to_data()),
-            read(bias.to_data()),
-        );
+        let (xs, ws, bs) = (read(x.to_data()), read(weight.to_data()), read(bias.to_data()));
         let outputs = kernel[1] * groups;
         let mut shape = dims;
         shape[1] = outputs;
@@ -350,8 +282,8 @@ mod tests {
                 to[1] = group * kernel[1] + offset[1];
                 let mut inside = true;
                 for axis in 0..S {
-                    let coordinate = from[2 + axis] * window.strides[axis]
-                        + offset[2 + axis] * window.dilations[axis];
+                    let coordinate =
+                        from[2 + axis] * window.strides[axis] + offset[2 + axis] * window.dilations[axis];
                     let begin = window.pads[axis].0;
                     inside &= (begin..begin + shape[2 + axis]).contains(&coordinate);
                     to[2 + axis] = coordinate.wrapping_sub(begin);

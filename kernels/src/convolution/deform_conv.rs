@@ -110,16 +110,12 @@ fn positions<const S: usize>(window: &Window<S>, axis: usize, sizes: &[usize]) -
     let along = |sizes: &[usize], step: usize| -> Vec<usize> {
         let inner: usize = sizes[axis + 1..].iter().product();
         let count = sizes.iter().product::<usize>();
-        (0..count)
-            .map(|at| at / inner % sizes[axis] * step)
-            .collect()
+        (0..count).map(|at| at / inner % sizes[axis] * step).collect()
     };
     let taps = along(&window.kernel, window.dilations[axis]);
     let starts = along(sizes, window.strides[axis]);
     let begin = window.pads[axis].0 as f32;
-    taps.iter()
-        .flat_map(|tap| starts.iter().map(move |start| (tap + start) as f32 - begin))
-        .collect()
+    taps.iter().flat_map(|tap| starts.iter().map(move |start| (tap + start) as f32 - begin)).collect()
 }
 
 #[cfg(test)]
@@ -133,11 +129,7 @@ mod tests {
     };
 
     fn taps<const D: usize>(offset: Tensor<D>, mask: Option<Tensor<D>>, groups: usize) -> Taps<D> {
-        Taps {
-            offset,
-            mask,
-            groups,
-        }
+        Taps { offset, mask, groups }
     }
 
     #[test]
@@ -149,33 +141,19 @@ mod tests {
                 (offsets[0], offsets[17]) = (offset, offset);
                 let offsets = float::<4>(TensorData::new(offsets.to_vec(), [1, 2, 4, 4]));
                 let taps = taps(offsets, None, 1);
-                let y = deform_conv(
-                    x.clone(),
-                    weight.clone(),
-                    None,
-                    taps,
-                    Window::new([1, 1]),
-                    1,
-                );
+                let y = deform_conv(x.clone(), weight.clone(), None, taps, Window::new([1, 1]), 1);
                 y.reshape([3, 16])
             };
             for offset in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30] {
                 let (y, expected) = (result(offset), result(0.5));
-                near(
-                    y.narrow(1, 2, 14),
-                    expected.narrow(1, 2, 14).into_data(),
-                    1e-6,
-                );
+                near(y.narrow(1, 2, 14), expected.narrow(1, 2, 14).into_data(), 1e-6);
             }
         });
     }
 
     #[test]
     fn without_offsets_it_is_a_convolution() {
-        let window = Window::new([3, 2])
-            .strides([2, 1])
-            .dilations([1, 2])
-            .pads([(1, 2), (0, 1)]);
+        let window = Window::new([3, 2]).strides([2, 1]).dilations([1, 2]).pads([(1, 2), (0, 1)]);
         let (x, weight) = (noise([2, 4, 7, 6], 1), noise([6, 2, 3, 2], 2));
         let bias = Some(noise([6], 3));
         let expected = conv2d(x.clone(), weight.clone(), bias.clone(), window, 2);
@@ -220,17 +198,9 @@ mod tests {
         let run = |x, weight, offset, mask| {
             deform_conv(x, weight, None, taps(offset, Some(mask), groups), window, 1)
         };
-        near(
-            run(x.clone(), weight.clone(), offset.clone(), mask.clone()),
-            expected.clone(),
-            1e-5,
-        );
-        let wide = run(
-            x.cast(DType::F64),
-            weight.cast(DType::F64),
-            offset.cast(DType::F64),
-            mask.cast(DType::F64),
-        );
+        near(run(x.clone(), weight.clone(), offset.clone(), mask.clone()), expected.clone(), 1e-5);
+        let wide =
+            run(x.cast(DType::F64), weight.cast(DType::F64), offset.cast(DType::F64), mask.cast(DType::F64));
         near(wide.cast(DType::F32), expected, 1e-5);
     }
 
@@ -239,14 +209,7 @@ mod tests {
         let x = float::<5>([[[[[0f32, 1.0], [2.0, 3.0]], [[4.0, 5.0], [6.0, 7.0]]]]]);
         let weight = float::<5>([[[[[2f32]]]]]);
         let offset = Tensor::full([1, 3, 1, 1, 1], 0.5, &x.device());
-        let y = deform_conv(
-            x,
-            weight,
-            None,
-            taps(offset, None, 1),
-            Window::new([1; 3]).strides([2; 3]),
-            1,
-        );
+        let y = deform_conv(x, weight, None, taps(offset, None, 1), Window::new([1; 3]).strides([2; 3]), 1);
         near(y, [[[[[7f32]]]]], 1e-6);
     }
 

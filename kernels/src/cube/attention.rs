@@ -85,11 +85,8 @@ fn probabilities(
         scores.softcap as f32,
         scores.hidden as f32,
     );
-    let shader = Shader {
-        is_capped: scores.softcap > 0.0,
-        bias_last: scores.bias_last,
-        undefined: scores.undefined,
-    };
+    let shader =
+        Shader { is_capped: scores.softcap > 0.0, bias_last: scores.bias_last, undefined: scores.undefined };
     let of_mask = mask.as_ref().map_or(DType::U32, |mask| mask.dtype);
     let dtypes = [products.dtype, summed(products.dtype), of_mask].map(dtype_to_storage_type);
     let [mask, bias] = [mask, bias].map(|operand| operand.map(Strided));

@@ -30,8 +30,8 @@ pub fn round_blocks(x: CubeTensor, size: usize) -> CubeTensor {
 
 /// A unit rounds a block of a row.
 ///
-/// Units beyond `count` end. There are `inputs.div_ceil(size)` blocks in each row of `inputs` elements, and the
-/// last one of a row ends with it, so that the elements of `count` blocks are those of `x` and of `y`.
+/// Units beyond `count` end. There are `inputs.div_ceil(size)` blocks in each row of `inputs` elements, and
+/// the last one of a row ends with it, so that the elements of `count` blocks are those of `x` and of `y`.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn blocks_kernel<T: Float>(
     x: &Tensor<T>,
@@ -47,10 +47,7 @@ fn blocks_kernel<T: Float>(
     let blocks = inputs.div_ceil(size);
     let row = ABSOLUTE_POS / blocks;
     let begin = ABSOLUTE_POS % blocks * size;
-    let (first, last) = (
-        row * inputs + begin,
-        row * inputs + min(begin + size, inputs),
-    );
+    let (first, last) = (row * inputs + begin, row * inputs + min(begin + size, inputs));
     let (finer, step) = levels(x, first, last);
     for at in first..last {
         y[at] = f32::round(f32::cast_from(x[at]) * finer) * step;
@@ -66,10 +63,6 @@ pub fn levels<T: Float>(x: &Tensor<T>, first: usize, last: usize) -> (f32, f32) 
         largest = max(largest, magnitude(f32::cast_from(x[at])));
     }
     let step = f32::reinterpret(largest) / comptime!(LEVELS);
-    let finer = select(
-        largest == 0u32,
-        0.0f32,
-        comptime!(LEVELS) / f32::reinterpret(largest),
-    );
+    let finer = select(largest == 0u32, 0.0f32, comptime!(LEVELS) / f32::reinterpret(largest));
     (finer, step)
 }

@@ -29,26 +29,12 @@ const SLICES: usize = 4;
 const ROUNDED: usize = 2048;
 
 /// Returns `rows * matrix + bias`. The rows are rounded to 8 bits if `in_bytes`.
-pub fn matmul_coded(
-    operands: CodedProduct<CubeBackend>,
-    blocks: Blocks,
-    in_bytes: bool,
-) -> CubeTensor {
-    let CodedProduct {
-        rows: x,
-        codes,
-        scales,
-        zeros,
-        bias,
-    } = operands;
+pub fn matmul_coded(operands: CodedProduct<CubeBackend>, blocks: Blocks, in_bytes: bool) -> CubeTensor {
+    let CodedProduct { rows: x, codes, scales, zeros, bias } = operands;
     let [codes, scales, zeros] = [codes, scales, zeros].map(into_contiguous);
     let rows = x.shape()[0];
     let rounds = in_bytes && rows <= FEW && rows * blocks.inputs <= ROUNDED;
-    let x = if in_bytes && !rounds {
-        round_blocks(x, blocks.size)
-    } else {
-        x
-    };
+    let x = if in_bytes && !rounds { round_blocks(x, blocks.size) } else { x };
     if rows > FEW {
         let matrix = unwritten(&x, [blocks.inputs, blocks.outputs].into(), x.dtype);
         let count = blocks.inputs.div_ceil(blocks.size) * blocks.size * blocks.outputs;
@@ -68,11 +54,7 @@ pub fn matmul_coded(
     let bias = bias.float().map(into_contiguous);
     let dtype = dtype_to_storage_type(x.dtype);
     let most = rows.next_power_of_two();
-    let rounded = if rounds {
-        (rows * blocks.inputs).next_power_of_two()
-    } else {
-        0
-    };
+    let rounded = if rounds { (rows * blocks.inputs).next_power_of_two() } else { 0 };
     let shared = (rounded.max(1) + PANEL * SLICES * most) * size_of::<f32>();
     launch!(Grid::cubes(cubes, PANEL * SLICES).shared(shared) => rows_kernel(
         x, codes, scales, zeros, bias, &y;
@@ -84,9 +66,9 @@ pub fn matmul_coded(
 
 /// A cube multiplies all rows with a panel of outputs.
 ///
-/// Cubes beyond the panels end. A panel has `inputs.div_ceil(size)` blocks of `size` inputs in `codes`, and as
-/// many scales and zero points. Inputs beyond the last one are not read, and outputs beyond the last one not
-/// written; rows beyond the last one are read as the last one.
+/// Cubes beyond the panels end. A panel has `inputs.div_ceil(size)` blocks of `size` inputs in `codes`, and
+/// as many scales and zero points. Inputs beyond the last one are not read, and outputs beyond the last one
+/// not written; rows beyond the last one are read as the last one.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn rows_kernel<T: Float>(
     x: &Tensor<T>,
@@ -208,7 +190,6 @@ fn floats_kernel<T: Float>(
         let word = codes[(block * (size / per_word) + place / per_word) * PANEL + lane];
         let code = (word >> ((place % per_word) as u32 * bits)) & ((1u32 << bits) - 1u32);
         let at = block * PANEL + lane;
-        matrix[input * outputs + output] =
-            T::cast_from((f32::cast_from(code) - zeros[at]) * scales[at]);
+        matrix[input * outputs + output] = T::cast_from((f32::cast_from(code) - zeros[at]) * scales[at]);
     }
 }

@@ -20,12 +20,7 @@ use crate::spec::{indices as spec, scan::Scan};
 
 /// Returns the number of true elements up to each one, in row-major order.
 pub fn counts(condition: CubeTensor) -> CubeTensor {
-    let scan = Scan {
-        axis: 0,
-        exclusive: false,
-        reverse: false,
-        product: false,
-    };
+    let scan = Scan { axis: 0, exclusive: false, reverse: false, product: false };
     let size = within_i32(condition.shape().num_elements());
     let ones = CubeBackend::bool_into_int(condition, IntDType::I32);
     scan::scan(CubeBackend::int_reshape(ones, [size].into()), scan)

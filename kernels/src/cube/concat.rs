@@ -14,8 +14,8 @@ use crate::{
     spec::{join, types::TensorType},
 };
 
-/// Concatenates tensors of one dtype, none empty, whose other sizes are equal. The result has the axis order of the
-/// first one.
+/// Concatenates tensors of one dtype, none empty, whose other sizes are equal. The result has the axis order
+/// of the first one.
 pub fn concat(parts: Parts<CubeBackend>, axis: usize) -> Outcome<CubeBackend> {
     type Wrap = fn(CubeTensor) -> Outcome<CubeBackend>;
     let wrap: Wrap = match parts.first {
@@ -35,10 +35,7 @@ pub fn concat(parts: Parts<CubeBackend>, axis: usize) -> Outcome<CubeBackend> {
 fn joined_tensors(parts: Vec<CubeTensor>, axis: usize) -> CubeTensor {
     ensure_alike(&parts[0], parts[1..].iter().map(Some));
     let order = order(&parts[0]);
-    let parts: Vec<CubeTensor> = parts
-        .into_iter()
-        .map(|part| permute(part, &order))
-        .collect();
+    let parts: Vec<CubeTensor> = parts.into_iter().map(|part| permute(part, &order)).collect();
     let place = order.iter().position(|&from| from == axis).unwrap_or(axis);
     let types: Vec<TensorType> = parts.iter().map(type_of).collect();
     let y = blank(&parts[0], join::result(&types, place));
@@ -47,29 +44,15 @@ fn joined_tensors(parts: Vec<CubeTensor>, axis: usize) -> CubeTensor {
     let inner: usize = shape.iter().skip(place + 1).product();
     let lengths: Vec<usize> = types.iter().map(|part| part.shape[place] * inner).collect();
     let views: Vec<bool> = parts.iter().map(|part| !is_dense(part)).collect();
-    let fits = |together: &usize| {
-        lengths
-            .iter()
-            .all(|length| length.is_multiple_of(*together))
-    };
-    let together = if views.contains(&true) {
-        1
-    } else {
-        [4, 2].into_iter().find(fits).unwrap_or(1)
-    };
+    let fits = |together: &usize| lengths.iter().all(|length| length.is_multiple_of(*together));
+    let together = if views.contains(&true) { 1 } else { [4, 2].into_iter().find(fits).unwrap_or(1) };
     let mut axes = SequenceArg::new();
     for part in &parts {
         for axis in (0..order.len()).rev() {
-            axes.push(AxisLaunch::new(
-                narrow(part.shape()[axis]),
-                narrow(part.meta.strides()[axis]),
-            ));
+            axes.push(AxisLaunch::new(narrow(part.shape()[axis]), narrow(part.meta.strides()[axis])));
         }
     }
-    let views = Views {
-        rank: order.len(),
-        which: std::array::from_fn(|at| views.get(at) == Some(&true)),
-    };
+    let views = Views { rank: order.len(), which: std::array::from_fn(|at| views.get(at) == Some(&true)) };
     let mut ends = SequenceArg::new();
     let mut end = 0;
     for length in &lengths {
@@ -95,15 +78,8 @@ fn joined_tensors(parts: Vec<CubeTensor>, axis: usize) -> CubeTensor {
 fn order(x: &CubeTensor) -> Vec<usize> {
     let mut axes: Vec<usize> = (0..x.shape().num_dims()).collect();
     // An axis of one element keeps its position.
-    if axes
-        .iter()
-        .all(|&axis| x.shape()[axis] == 1 || x.meta.strides()[axis] > 0)
-    {
-        let mut long: Vec<usize> = axes
-            .iter()
-            .copied()
-            .filter(|&axis| x.shape()[axis] > 1)
-            .collect();
+    if axes.iter().all(|&axis| x.shape()[axis] == 1 || x.meta.strides()[axis] > 0) {
+        let mut long: Vec<usize> = axes.iter().copied().filter(|&axis| x.shape()[axis] > 1).collect();
         long.sort_by_key(|&axis| std::cmp::Reverse(x.meta.strides()[axis]));
         let mut long = long.into_iter();
         for axis in &mut axes {
@@ -142,9 +118,9 @@ struct Views {
 
 /// A unit copies an element.
 ///
-/// Units beyond `count`, the elements of `y` in vectors, end. The elements of a row of `y` belong to the parts
-/// in turn: the one before `ends` of a part is its last. A part that is not dense is read by its sizes and
-/// strides.
+/// Units beyond `count`, the elements of `y` in vectors, end. The elements of a row of `y` belong to the
+/// parts in turn: the one before `ends` of a part is its last. A part that is not dense is read by its sizes
+/// and strides.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn concat_kernel<T: Numeric, N: Size>(
     first: ComptimeOption<&[Vector<T, N>]>,

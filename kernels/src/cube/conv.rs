@@ -117,8 +117,8 @@ pub fn conv<const N: usize>(
     let (x, weight) = (untile(x), filters(weight));
     let has_tensor_cores = !x.client.properties().features.matmul.cmma.is_empty();
     if has_tensor_cores {
-        let y = conv_forward(x, weight, bias, options, Default::default())
-            .expect("Burn convolves whatever fits");
+        let y =
+            conv_forward(x, weight, bias, options, Default::default()).expect("Burn convolves whatever fits");
         return finish(y, None, sum, epilogue.activation);
     }
     let y = unwritten(&x, shape, x.dtype);
@@ -149,11 +149,7 @@ pub fn conv<const N: usize>(
 
 /// Returns the number of weights of adjacent channels that are read at once.
 pub fn lanes(weight: &CubeTensor) -> usize {
-    if weight.shape()[1].is_multiple_of(4) {
-        4
-    } else {
-        1
-    }
+    if weight.shape()[1].is_multiple_of(4) { 4 } else { 1 }
 }
 
 /// Returns the division of a convolution that is not empty.
@@ -188,14 +184,9 @@ impl Plan {
 }
 
 /// Returns the output pixels of a unit if the convolution reads single channels and adjacent elements.
-fn row<const N: usize>(
-    weight: &CubeTensor,
-    y: &CubeTensor,
-    options: &ConvOptions<N>,
-) -> Option<Row> {
+fn row<const N: usize>(weight: &CubeTensor, y: &CubeTensor, options: &ConvOptions<N>) -> Option<Row> {
     let (window, step) = (weight.shape()[N + 1], options.stride[N - 1]);
-    let is_one =
-        N < 3 && weight.shape()[1] == 1 && window <= depthwise::WINDOW && step <= depthwise::STEP;
+    let is_one = N < 3 && weight.shape()[1] == 1 && window <= depthwise::WINDOW && step <= depthwise::STEP;
     let reads_neighbours = options.dilation[N - 1] == 1 || window == 1;
     (is_one && reads_neighbours).then(|| Row::of(y.shape()[N + 1], window, step))
 }
@@ -247,13 +238,5 @@ pub fn described_by<const N: usize>(
         alpha,
         beta,
     );
-    (
-        geometry,
-        Shader {
-            axes: N,
-            padded,
-            zeros,
-            function,
-        },
-    )
+    (geometry, Shader { axes: N, padded, zeros, function })
 }

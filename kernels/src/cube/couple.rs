@@ -15,8 +15,8 @@ use crate::spec::svm::{NEAREST, STEPS, TOLERANCE, coupled};
 /// Number of probabilities of pairs in memory at a time; few in tests, which have few rows.
 const PAIRS: usize = if cfg!(test) { 1 << 8 } else { 1 << 24 };
 
-/// Returns the probabilities of classes. `lines` has the logarithm of the odds of the second class for each row and
-/// pair.
+/// Returns the probabilities of classes. `lines` has the logarithm of the odds of the second class for each
+/// row and pair.
 pub fn couple(lines: CubeTensor, classes: usize) -> CubeTensor {
     let lines = into_contiguous(lines);
     let [count, pairs] = [lines.shape()[0], lines.shape()[1]];
@@ -25,11 +25,7 @@ pub fn couple(lines: CubeTensor, classes: usize) -> CubeTensor {
     for first in (0..count).step_by(block) {
         let length = block.min(count - first);
         // The pairs of each class, then the gradients.
-        let work = unwritten(
-            &lines,
-            [classes * (classes + 1) * length].into(),
-            DType::F32,
-        );
+        let work = unwritten(&lines, [classes * (classes + 1) * length].into(), DType::F32);
         launch!(Grid::units(length) => couple_kernel(
             &lines, work, &y;
             first, length, pairs, classes,
@@ -40,8 +36,8 @@ pub fn couple(lines: CubeTensor, classes: usize) -> CubeTensor {
 
 /// A unit couples the probabilities of a row, in the steps of the host's `coupled`.
 ///
-/// Units beyond `length` end. `work` has `classes * (classes + 1)` elements for each unit, `lines` `pairs` for
-/// each row from `first` on, `output` `classes`; and `pairs` is `classes * (classes - 1) / 2`.
+/// Units beyond `length` end. `work` has `classes * (classes + 1)` elements for each unit, `lines` `pairs`
+/// for each row from `first` on, `output` `classes`; and `pairs` is `classes * (classes - 1) / 2`.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn couple_kernel(
     lines: &Tensor<f32>,
@@ -108,9 +104,8 @@ fn couple_kernel(
                 let change = (value - work[gradients + a * length]) / own;
                 let scale = 1f32 + change;
                 output[result + a] += change;
-                value = (value + change * (change * own + 2f32 * work[gradients + a * length]))
-                    / scale
-                    / scale;
+                value =
+                    (value + change * (change * own + 2f32 * work[gradients + a * length])) / scale / scale;
                 for b in 0..classes {
                     let term = change * form(work, a, b, classes, length, unit);
                     let gradient = work[gradients + b * length];
@@ -124,14 +119,7 @@ fn couple_kernel(
 
 /// Returns an element of the quadratic form, whose diagonal is in `work`.
 #[cube]
-fn form(
-    work: &mut Tensor<f32>,
-    a: usize,
-    b: usize,
-    classes: usize,
-    length: usize,
-    unit: usize,
-) -> f32 {
+fn form(work: &mut Tensor<f32>, a: usize, b: usize, classes: usize, length: usize, unit: usize) -> f32 {
     let mut value = work[(a * classes + b) * length + unit];
     if a != b {
         value = -value * work[(b * classes + a) * length + unit];

@@ -135,8 +135,8 @@ fn finish_kernel<T: Float>(
     y[ABSOLUTE_POS] = T::cast_from(activated(total, alpha, beta, function));
 }
 
-/// Returns the function of one element. NaN stays NaN: bounds are comparisons, as `min` and `max` of shaders may drop
-/// it.
+/// Returns the function of one element. NaN stays NaN: bounds are comparisons, as `min` and `max` of shaders
+/// may drop it.
 #[cube]
 pub fn activated(x: f32, alpha: f32, beta: f32, #[comptime] function: Function) -> f32 {
     match function {
@@ -150,9 +150,7 @@ pub fn activated(x: f32, alpha: f32, beta: f32, #[comptime] function: Function) 
         Function::Swish => x * sigmoid(alpha * x),
         Function::Sigmoid => sigmoid(x),
         Function::Tanh => tanh::<f32>(x),
-        Function::Gelu => {
-            0.5f32 * x * (1.0f32 + Erf::erf(x * comptime!(std::f32::consts::FRAC_1_SQRT_2)))
-        }
+        Function::Gelu => 0.5f32 * x * (1.0f32 + Erf::erf(x * comptime!(std::f32::consts::FRAC_1_SQRT_2))),
         Function::GeluTanh => {
             let inner = 0.797_884_6f32 * (x + 0.044_715f32 * x * x * x);
             0.5f32 * x * (1.0f32 + tanh::<f32>(inner))

@@ -15,8 +15,8 @@ use crate::{
     spec::{ranking::groups as groups_of, scan::Scan},
 };
 
-/// Returns the indices of rows in order, and the number of groups that begin up to each. Declines elements without
-/// keys.
+/// Returns the indices of rows in order, and the number of groups that begin up to each. Declines elements
+/// without keys.
 pub fn groups(rows: Any<CubeBackend>) -> (Outcome<CubeBackend>, Outcome<CubeBackend>) {
     let rows = tensor(&rows).clone();
     let Some(places) = groups_of(&type_of(&rows)) else {
@@ -31,12 +31,7 @@ pub fn groups(rows: Any<CubeBackend>) -> (Outcome<CubeBackend>, Outcome<CubeBack
         keys.numbers, &order, &begins;
         count, keys.planes,
     ));
-    let scan = Scan {
-        axis: 0,
-        exclusive: false,
-        reverse: false,
-        product: false,
-    };
+    let scan = Scan { axis: 0, exclusive: false, reverse: false, product: false };
     (Outcome::Int(order), Outcome::Int(scan::scan(begins, scan)))
 }
 

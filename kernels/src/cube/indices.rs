@@ -72,8 +72,8 @@ fn launched(
 /// A cube finds the places of up to [`INDICES_PER_RANGE`] tuples, and the least and greatest index of these
 /// along each axis.
 ///
-/// Cubes beyond `cubes` end. The last cube before them has at least one tuple. `tuples` has `count` times the number of
-/// `sizes`, `places` has `count` elements, and `ends` two for each size and cube.
+/// Cubes beyond `cubes` end. The last cube before them has at least one tuple. `tuples` has `count` times the
+/// number of `sizes`, `places` has `count` elements, and `ends` two for each size and cube.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn places_kernel<I: Int>(
     tuples: &Tensor<I>,

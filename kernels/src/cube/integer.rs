@@ -30,13 +30,7 @@ pub struct Zeros {
 /// Shapes of the operands.
 fn shapes(operands: &ByteProduct<CubeBackend>) -> ByteShapes {
     let shape = |x: &Given<CubeBackend>| type_of_given(x).map(|ty| ty.shape);
-    let ends = [
-        &operands.bias,
-        &operands.left_scale,
-        &operands.right_scale,
-        &operands.scale,
-        &operands.zero,
-    ];
+    let ends = [&operands.bias, &operands.left_scale, &operands.right_scale, &operands.scale, &operands.zero];
     ByteShapes {
         left: operands.left.shape(),
         right: operands.right.shape(),
@@ -49,9 +43,5 @@ fn shapes(operands: &ByteProduct<CubeBackend>) -> ByteShapes {
 /// Returns the dtype of sums of `terms` products of bytes.
 fn summed(terms: usize) -> DType {
     const LARGEST: usize = 255 * 255;
-    if terms.saturating_mul(LARGEST) <= 1 << f32::MANTISSA_DIGITS {
-        DType::F32
-    } else {
-        DType::I32
-    }
+    if terms.saturating_mul(LARGEST) <= 1 << f32::MANTISSA_DIGITS { DType::F32 } else { DType::I32 }
 }

@@ -57,11 +57,7 @@ impl Keys {
             x, &numbers;
             count, size, kind, is_wide, descending, dtype_to_storage_type(dtype),
         ));
-        Self {
-            numbers,
-            planes: words * count / size,
-            size,
-        }
+        Self { numbers, planes: words * count / size, size }
     }
 }
 
@@ -121,8 +117,8 @@ fn directed(key: u32, #[comptime] descending: bool) -> u32 {
     if comptime!(descending) { !key } else { key }
 }
 
-/// Returns `true` if an element is before another one of the same key in the first plane. If all keys are equal, the
-/// lower index is.
+/// Returns `true` if an element is before another one of the same key in the first plane. If all keys are
+/// equal, the lower index is.
 #[cube]
 pub fn decided_later(
     keys: &Tensor<u32>,

@@ -44,9 +44,9 @@ macro_rules! launch {
     (@take $request:ident, [$($kernel:ident)::+], [$($lanes:expr),*], [$($taken:ident)*], [], [$($option:expr),*]) => {
         if let Some(launch) = $request.grant() {
             let $crate::cube::launch::Launch { client, cubes, units, address } = launch;
-            // SAFETY: `Request` checked the operands and the grid. Within these the kernel keeps to the bounds
-            // that its documentation states: units beyond the count end, and indices are below the sizes of the
-            // operands.
+            // SAFETY: `Request` checked the operands and the grid. Within these the kernel keeps to the
+            // bounds that its documentation states: units beyond the count end, and indices are below the
+            // sizes of the operands.
             unsafe {
                 $($kernel)::+::launch_unchecked(
                     &client, cubes, units, address, $($lanes,)* $($taken.into(),)* $($option),*
@@ -81,8 +81,8 @@ impl Grid {
         Self { work, shared: 0 }
     }
 
-    /// A grid of at least `count` cubes of `units` units. The kernel distinguishes cubes by `CUBE_POS`, and ends those beyond
-    /// `count`.
+    /// A grid of at least `count` cubes of `units` units. The kernel distinguishes cubes by `CUBE_POS`, and
+    /// ends those beyond `count`.
     pub fn cubes(count: usize, units: usize) -> Self {
         let work = Work::Cubes { count, units };
         Self { work, shared: 0 }
@@ -90,10 +90,7 @@ impl Grid {
 
     /// The same with the bytes of shared memory that a cube takes.
     pub fn shared(self, bytes: usize) -> Self {
-        Self {
-            shared: bytes,
-            ..self
-        }
+        Self { shared: bytes, ..self }
     }
 }
 
@@ -189,12 +186,7 @@ pub struct Launch {
 
 impl Request {
     pub fn new(kernel: &'static str, grid: Grid) -> Self {
-        Self {
-            kernel,
-            grid,
-            client: None,
-            elements: 0,
-        }
+        Self { kernel, grid, client: None, elements: 0 }
     }
 
     /// Checks an operand and returns its argument.
@@ -244,12 +236,7 @@ impl Request {
         match Limits::of(&client).grant(&demand) {
             Ok(([x, y, z], address)) => {
                 let cubes = CubeCount::Static(x, y, z);
-                Some(Launch {
-                    client,
-                    cubes,
-                    units,
-                    address,
-                })
+                Some(Launch { client, cubes, units, address })
             }
             Err(problem) => fail(format_args!("{}: {problem}", self.kernel)),
         }

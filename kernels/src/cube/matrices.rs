@@ -123,8 +123,8 @@ fn determinant_kernel<X: Float, T: Float>(
 
 /// A cube inverts a matrix.
 ///
-/// Cubes beyond `count` end. `input`, `work` and `output` have `size * size` elements for each cube, and `size`
-/// is [`LARGEST`] at most, which shared memory holds. Pivots are rows of the matrix, as in
+/// Cubes beyond `count` end. `input`, `work` and `output` have `size * size` elements for each cube, and
+/// `size` is [`LARGEST`] at most, which shared memory holds. Pivots are rows of the matrix, as in
 /// [`determinant_kernel`].
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn inverse_kernel<X: Float, T: Float>(

@@ -46,12 +46,7 @@ pub fn softmax(x: CubeTensor, axis: usize) -> CubeTensor {
 }
 
 /// Rows of mean 0 and variance 1, times `scale`, plus `bias`, which have an element for each one of a row.
-pub fn layer_norm(
-    rows: CubeTensor,
-    scale: CubeTensor,
-    bias: Option<CubeTensor>,
-    epsilon: f32,
-) -> CubeTensor {
+pub fn layer_norm(rows: CubeTensor, scale: CubeTensor, bias: Option<CubeTensor>, epsilon: f32) -> CubeTensor {
     let size = scale.shape().num_elements();
     norm(rows, scale, bias, [size, 1, 1], epsilon, Norm::Mean)
 }
@@ -72,18 +67,11 @@ pub fn group_norm(
 ) -> CubeTensor {
     let shape = x.shape();
     let size = shape[1] / groups * shape[2];
-    norm(
-        x,
-        scale,
-        Some(bias),
-        [size, groups, shape[2]],
-        epsilon,
-        Norm::Mean,
-    )
+    norm(x, scale, Some(bias), [size, groups, shape[2]], epsilon, Norm::Mean)
 }
 
-/// Normalizes rows of `size` elements. The scale repeats after `groups` rows, and `each` elements share one of its
-/// elements.
+/// Normalizes rows of `size` elements. The scale repeats after `groups` rows, and `each` elements share one
+/// of its elements.
 fn norm(
     x: CubeTensor,
     scale: CubeTensor,
@@ -150,8 +138,8 @@ fn softmax_kernel<T: Float, S: Float>(
 
 /// A cube normalizes a row.
 ///
-/// Cubes beyond `rows` end. `x` and `y` have `rows * size` elements; `scale` and `bias` `size / each` for each
-/// of `groups`, which are `next_scale` apart in `scale`.
+/// Cubes beyond `rows` end. `x` and `y` have `rows * size` elements; `scale` and `bias` `size / each` for
+/// each of `groups`, which are `next_scale` apart in `scale`.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn norm_kernel<T: Float, S: Float>(
     x: &Tensor<T>,
@@ -191,8 +179,7 @@ fn norm_kernel<T: Float, S: Float>(
     let begin = CUBE_POS % groups * (size / each);
     for at in range_stepped(unit, size, UNITS) {
         let of = begin + at / each;
-        let mut element =
-            (S::cast_from(x[first + at]) - mean) / root * S::cast_from(scale[of * next_scale]);
+        let mut element = (S::cast_from(x[first + at]) - mean) / root * S::cast_from(scale[of * next_scale]);
         #[comptime]
         match bias {
             ComptimeOption::Some(bias) => element += S::cast_from(bias[of]),

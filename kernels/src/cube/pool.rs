@@ -45,12 +45,7 @@ pub fn slide(x: CubeTensor, slide: Slide) -> CubeTensor {
             Of::Mean { padding: true } => slide.after[axis],
             Of::Mean { padding: false } | Of::Largest => 0,
         };
-        narrow(reach(
-            g.positions[axis],
-            g.strides[axis],
-            g.kernel[axis],
-            g.dilations[axis],
-        ));
+        narrow(reach(g.positions[axis], g.strides[axis], g.kernel[axis], g.dilations[axis]));
         axes.push(AxisLaunch::new(
             narrow(g.sizes[axis]),
             narrow(g.kernel[axis]),
@@ -79,8 +74,8 @@ pub fn slide(x: CubeTensor, slide: Slide) -> CubeTensor {
 
 /// A unit reduces a window.
 ///
-/// Units beyond `count`, the number of elements of `y`, end. Along each axis of `x`, an index below its size is
-/// read alone; no window reaches 2^32 elements, so that one before the first element is a great number.
+/// Units beyond `count`, the number of elements of `y`, end. Along each axis of `x`, an index below its size
+/// is read alone; no window reaches 2^32 elements, so that one before the first element is a great number.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn slide_kernel<T: Float>(
     x: &Tensor<T>,
@@ -151,8 +146,5 @@ fn inside(place: u32, axis: &Axis) -> (bool, usize) {
     let at = place - axis.before;
     // Before the first element it is a great number.
     let is_inside = at < axis.size;
-    (
-        is_inside,
-        select(is_inside, at, 0u32) as usize * axis.next as usize,
-    )
+    (is_inside, select(is_inside, at, 0u32) as usize * axis.next as usize)
 }

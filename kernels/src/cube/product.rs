@@ -78,8 +78,8 @@ pub fn linear(
     reshape(product(x, weight, bias, sum, epilogue.activation), shape)
 }
 
-/// Returns products of `[batch, heads, ..]` in a dtype. Each head of the right side serves the same number of heads of
-/// the left side. Each operand and the result may be of half or single precision.
+/// Returns products of `[batch, heads, ..]` in a dtype. Each head of the right side serves the same number of
+/// heads of the left side. Each operand and the result may be of half or single precision.
 pub fn grouped_product(a: CubeTensor, b: CubeTensor, dtype: DType) -> CubeTensor {
     let (left, right) = (a.shape(), b.shape());
     if left[1] == right[1] {
@@ -122,9 +122,7 @@ fn product_in(
     let sizes = [batch, rows, columns, terms];
     let multiplications = sizes.into_iter().fold(1, usize::saturating_mul);
     let is_large = rows >= 64 && multiplications >= LARGE;
-    if !properties.features.matmul.cmma.is_empty()
-        || is_large && properties.hardware.plane_size_max > 8
-    {
+    if !properties.features.matmul.cmma.is_empty() || is_large && properties.hardware.plane_size_max > 8 {
         let y = by_burn(a, b, dtype);
         return finish(y, bias, sum, activation);
     }
@@ -139,11 +137,7 @@ fn product_in(
             1 => 0,
             _ => narrow(tensor.meta.strides()[axis]),
         };
-        axes.push(BatchAxisLaunch::new(
-            narrow(y.shape()[axis]),
-            next(&a),
-            next(&b),
-        ));
+        axes.push(BatchAxisLaunch::new(narrow(y.shape()[axis]), next(&a), next(&b)));
     }
     let (function, [alpha, beta]) = Function::of(activation);
     let geometry = GeometryLaunch::new(
@@ -171,11 +165,7 @@ fn product_in(
 
 /// Returns the product in one dtype, the wider one of several.
 fn by_burn(a: CubeTensor, b: CubeTensor, dtype: DType) -> CubeTensor {
-    let own = if a.dtype == b.dtype && a.dtype == dtype {
-        dtype
-    } else {
-        summed(dtype)
-    };
+    let own = if a.dtype == b.dtype && a.dtype == dtype { dtype } else { summed(dtype) };
     let cast = |x: CubeTensor, dtype: DType| match x.dtype == dtype {
         true => x,
         false => CubeBackend::float_cast(x, dtype.into()),

@@ -28,11 +28,7 @@ const SEQUENCES: usize = 8;
 const TERMS: usize = 1 << 20;
 
 /// The outputs of all times, the last ones, and the last cell states of an LSTM.
-type Outputs = (
-    Outcome<CubeBackend>,
-    Outcome<CubeBackend>,
-    Given<CubeBackend>,
-);
+type Outputs = (Outcome<CubeBackend>, Outcome<CubeBackend>, Given<CubeBackend>);
 
 /// The outputs; none of those that [`ElementTypes::outputs`] leaves out.
 pub fn recurrence(
@@ -44,12 +40,7 @@ pub fn recurrence(
     let cell = &cell;
     let of = |operand: &Given<CubeBackend>| type_of_given(operand).map(|ty| ty.dtype);
     let dtype = operands.x.dtype;
-    let others = [
-        &operands.bias,
-        &operands.peepholes,
-        &operands.hidden,
-        &operands.cell,
-    ];
+    let others = [&operands.bias, &operands.peepholes, &operands.hidden, &operands.cell];
     let types = ElementTypes {
         x: dtype,
         weights: [&operands.input.weight, &operands.recurrent.weight].map(of),
@@ -80,9 +71,5 @@ pub fn recurrence(
         Cell::Lstm(_) => Given::Float(state(memory)),
         Cell::Rnn(_) | Cell::Gru(_) => Given::Missing,
     };
-    (
-        Outcome::Float(buffers.y),
-        Outcome::Float(state(hidden)),
-        memory,
-    )
+    (Outcome::Float(buffers.y), Outcome::Float(state(hidden)), memory)
 }

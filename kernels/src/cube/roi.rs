@@ -23,12 +23,7 @@ struct Operands {
 }
 
 impl Operands {
-    fn new(
-        x: CubeTensor,
-        rois: CubeTensor,
-        batches: CubeTensor,
-        output: [usize; 2],
-    ) -> Option<Self> {
+    fn new(x: CubeTensor, rois: CubeTensor, batches: CubeTensor, output: [usize; 2]) -> Option<Self> {
         let y = regions::result(&type_of(&x), &type_of(&rois), output)?;
         let x = into_contiguous(x);
         let [batches_of_x, _, height, width] = x.shape().dims();
@@ -39,11 +34,6 @@ impl Operands {
         let rois = into_contiguous(CubeBackend::float_cast(rois, FloatDType::F32));
         let batches = into_contiguous(CubeBackend::int_cast(batches, IntDType::I32));
         let y = blank(&x, y);
-        Some(Self {
-            x,
-            rois,
-            batches,
-            y,
-        })
+        Some(Self { x, rois, batches, y })
     }
 }

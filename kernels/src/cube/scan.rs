@@ -47,11 +47,8 @@ pub fn scan(x: CubeTensor, scan: Scan) -> CubeTensor {
     let x = into_contiguous(x);
     let shape = x.shape();
     let size = shape[scan.axis];
-    let rows = Rows {
-        count: shape.num_elements() / size,
-        size,
-        inner: shape.iter().skip(scan.axis + 1).product(),
-    };
+    let rows =
+        Rows { count: shape.num_elements() / size, size, inner: shape.iter().skip(scan.axis + 1).product() };
     scan_rows(x, rows, scan)
 }
 
@@ -78,17 +75,8 @@ fn scan_rows(x: CubeTensor, rows: Rows, scan: Scan) -> CubeTensor {
             &x, &totals;
             cubes, tiles, size, inner, scan.reverse, scan.product, dtypes,
         ));
-        let rows = Rows {
-            count,
-            size: tiles,
-            inner: 1,
-        };
-        let before = Scan {
-            axis: 0,
-            exclusive: true,
-            reverse: false,
-            product: scan.product,
-        };
+        let rows = Rows { count, size: tiles, inner: 1 };
+        let before = Scan { axis: 0, exclusive: true, reverse: false, product: scan.product };
         scan_rows(totals, rows, before)
     };
     launch!(grid => tiles_kernel(
@@ -133,8 +121,8 @@ fn rows_kernel<T: Numeric, S: Numeric>(
 
 /// A cube reduces a tile of a row.
 ///
-/// Cubes beyond `cubes`, the tiles of all rows, end, and elements beyond the end of a row are left out. `input`
-/// is as that of [`rows_kernel`], and `totals` has an element for each cube.
+/// Cubes beyond `cubes`, the tiles of all rows, end, and elements beyond the end of a row are left out.
+/// `input` is as that of [`rows_kernel`], and `totals` has an element for each cube.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn totals_kernel<T: Numeric, S: Numeric>(
     input: &Tensor<T>,
@@ -181,9 +169,9 @@ fn totals_kernel<T: Numeric, S: Numeric>(
 
 /// A cube scans a tile of a row.
 ///
-/// Cubes beyond `cubes`, the tiles of all rows, end, and elements beyond the end of a row are neither read nor
-/// written. `input` and `output` are as those of [`rows_kernel`]; `before` has an element for each cube if the
-/// scan is `continued`.
+/// Cubes beyond `cubes`, the tiles of all rows, end, and elements beyond the end of a row are neither read
+/// nor written. `input` and `output` are as those of [`rows_kernel`]; `before` has an element for each cube
+/// if the scan is `continued`.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn tiles_kernel<T: Numeric, S: Numeric>(
     input: &Tensor<T>,
@@ -273,20 +261,12 @@ fn tiles_kernel<T: Numeric, S: Numeric>(
 /// Returns the index of the element that is scanned at an index of the row.
 #[cube]
 fn along(place: usize, size: usize, #[comptime] reverse: bool) -> usize {
-    if comptime!(reverse) {
-        size - 1 - place
-    } else {
-        place
-    }
+    if comptime!(reverse) { size - 1 - place } else { place }
 }
 
 #[cube]
 fn neutral<S: Numeric>(#[comptime] product: bool) -> S {
-    if comptime!(product) {
-        S::from_int(1)
-    } else {
-        S::from_int(0)
-    }
+    if comptime!(product) { S::from_int(1) } else { S::from_int(0) }
 }
 
 #[cube]

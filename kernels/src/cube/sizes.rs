@@ -57,11 +57,7 @@ pub fn reach(windows: usize, stride: usize, kernel: usize, dilation: usize) -> u
 /// Returns the elements in another shape. Burn's own function does not compare the numbers of elements.
 pub fn reshape(x: CubeTensor, shape: Shape) -> CubeTensor {
     let own = x.shape();
-    assert_eq!(
-        own.num_elements(),
-        shape.num_elements(),
-        "shape {own:?} cannot become {shape:?}"
-    );
+    assert_eq!(own.num_elements(), shape.num_elements(), "shape {own:?} cannot become {shape:?}");
     ops::reshape(x, shape)
 }
 

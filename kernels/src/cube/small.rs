@@ -52,23 +52,10 @@ impl Format {
     fn of(small: Small) -> Option<Self> {
         Some(match small {
             Small::E4M3Fn => Format::new(3, -6, 448.0),
-            Small::E4M3Fnuz => Format {
-                signed_zero: false,
-                ..Format::new(3, -7, 240.0)
-            },
-            Small::E5M2 => Format {
-                beyond: INFINITE,
-                ..Format::new(2, -14, 57344.0)
-            },
-            Small::E5M2Fnuz => Format {
-                signed_zero: false,
-                ..Format::new(2, -15, 57344.0)
-            },
-            Small::E2M1 => Format {
-                beyond: 6f32.to_bits(),
-                nan: 0,
-                ..Format::new(1, 0, 6.0)
-            },
+            Small::E4M3Fnuz => Format { signed_zero: false, ..Format::new(3, -7, 240.0) },
+            Small::E5M2 => Format { beyond: INFINITE, ..Format::new(2, -14, 57344.0) },
+            Small::E5M2Fnuz => Format { signed_zero: false, ..Format::new(2, -15, 57344.0) },
+            Small::E2M1 => Format { beyond: 6f32.to_bits(), nan: 0, ..Format::new(1, 0, 6.0) },
             Small::E8M0(_) => return None,
         })
     }

@@ -46,12 +46,8 @@ pub fn first_of(x: CubeTensor, top: Top) -> CubeTensor {
     let mut shape = x.shape();
     let (size, elements) = (shape[top.axis], shape.num_elements());
     within_i32(size);
-    let rows = Rows {
-        count: elements / size,
-        size,
-        inner: shape.iter().skip(top.axis + 1).product(),
-        kept: top.k,
-    };
+    let rows =
+        Rows { count: elements / size, size, inner: shape.iter().skip(top.axis + 1).product(), kept: top.k };
     if top.k <= CANDIDATES && x.dtype.is_float() {
         // Burn does not find its initial value, 0, which is the key of no float.
         let keys = Keys::new(x, elements, !top.largest).numbers;
@@ -67,12 +63,7 @@ pub fn first_of(x: CubeTensor, top: Top) -> CubeTensor {
 /// Returns the indices of all elements of a row of keys, in order.
 pub fn order(keys: &Keys) -> CubeTensor {
     let y = unwritten(&keys.numbers, [within_i32(keys.size)].into(), DType::I32);
-    let rows = Rows {
-        count: 1,
-        size: keys.size,
-        inner: 1,
-        kept: keys.size,
-    };
+    let rows = Rows { count: 1, size: keys.size, inner: 1, kept: keys.size };
     sorted(keys, rows, y)
 }
 
@@ -88,11 +79,7 @@ fn sorted(keys: &Keys, rows: Rows, y: CubeTensor) -> CubeTensor {
 
 /// Returns the tensor that a step writes: the result if each row is one run, else the indices of run after run.
 fn target(y: &CubeTensor, elements: usize, is_last: bool) -> CubeTensor {
-    if is_last {
-        y.clone()
-    } else {
-        unwritten(y, [elements].into(), DType::I32)
-    }
+    if is_last { y.clone() } else { unwritten(y, [elements].into(), DType::I32) }
 }
 
 /// Returns the indices of the elements of tiles, in order.
@@ -209,8 +196,8 @@ fn tiles_kernel(
 
 /// A unit finds the index of an element of a run in the merged run.
 ///
-/// Units beyond `count`, the `kept` elements of all runs of all rows, end, and so do those beyond the end of a
-/// row. `places` has indices of the elements of its row, as the step before has written them; `out` has
+/// Units beyond `count`, the `kept` elements of all runs of all rows, end, and so do those beyond the end of
+/// a row. `places` has indices of the elements of its row, as the step before has written them; `out` has
 /// `kept_then` elements for each two runs.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn merge_kernel(
@@ -290,9 +277,5 @@ fn target_place(
     inner: usize,
     #[comptime] is_last: bool,
 ) -> usize {
-    if comptime!(is_last) {
-        first(row, kept, inner) + local * inner
-    } else {
-        run * kept + local
-    }
+    if comptime!(is_last) { first(row, kept, inner) + local * inner } else { run * kept + local }
 }

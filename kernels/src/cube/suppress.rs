@@ -23,22 +23,13 @@ const UNITS: usize = 256;
 /// Number of boxes whose comparisons with each other are bits of an integer.
 const GROUP: usize = 32;
 
-pub fn suppress(
-    boxes: CubeTensor,
-    scores: CubeTensor,
-    form: BoxForm,
-    limits: Limits,
-) -> Option<CubeTensor> {
+pub fn suppress(boxes: CubeTensor, scores: CubeTensor, form: BoxForm, limits: Limits) -> Option<CubeTensor> {
     let kept = kept(&type_of(&boxes), &type_of(&scores), &limits)?;
     let (boxes, scores) = (into_contiguous(boxes), into_contiguous(scores));
     let shape = scores.shape();
     let (classes, count) = (shape[1], shape[2]);
     let (rows, most) = (shape[0] * classes, limits.most_of(count));
-    let top = Top {
-        k: count,
-        axis: 2,
-        largest: true,
-    };
+    let top = Top { k: count, axis: 2, largest: true };
     let order = sort::first_of(scores.clone(), top);
     let kept = blank(&scores, kept);
     let shared = (9 * UNITS + 3) * size_of::<u32>();
@@ -205,13 +196,7 @@ fn rectangle(boxes: &Tensor<f32>, place: usize, #[comptime] form: BoxForm) -> Re
     if is_nan(a) || is_nan(b) || is_nan(c) || is_nan(d) {
         area = 0.0f32;
     }
-    Rectangle {
-        x0,
-        x1,
-        y0,
-        y1,
-        area,
-    }
+    Rectangle { x0, x1, y0, y1, area }
 }
 
 /// Returns `true` if the intersection over the union exceeds a limit, which that of disjoint and empty boxes never does.

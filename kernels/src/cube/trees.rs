@@ -24,10 +24,7 @@ const MANY: usize = 4096;
 const LEAVES: usize = if cfg!(test) { 1 << 12 } else { 1 << 24 };
 
 /// Returns the scores of at least one row, and the number of leaves that count for each.
-pub fn votes(
-    walk: Walk<CubeBackend>,
-    election: Election,
-) -> (Outcome<CubeBackend>, Outcome<CubeBackend>) {
+pub fn votes(walk: Walk<CubeBackend>, election: Election) -> (Outcome<CubeBackend>, Outcome<CubeBackend>) {
     let rows = tensor(&walk.rows);
     let [scores, votes] = election.result(&type_of(rows), &type_of(&walk.weights));
     let rows = into_contiguous(rows.clone());
@@ -70,16 +67,10 @@ fn gather(
 ) {
     let (trees, targets) = (walk.roots.shape()[0], election.targets);
     let count = length * targets;
-    let share = if count < MANY && trees > UNITS {
-        UNITS
-    } else {
-        1
-    };
+    let share = if count < MANY && trees > UNITS { UNITS } else { 1 };
     let grid = match share {
         1 => Grid::units(count),
-        _ => {
-            Grid::cubes(count, UNITS).shared(UNITS * (walk.weights.dtype.size() + size_of::<i32>()))
-        }
+        _ => Grid::cubes(count, UNITS).shared(UNITS * (walk.weights.dtype.size() + size_of::<i32>())),
     };
     launch!(grid => votes_kernel(
         leaves, &walk.starts, &walk.targets, &walk.weights, scores, votes;
@@ -223,8 +214,7 @@ fn votes_kernel<T: Float>(
         while active > 0 {
             if part < active {
                 let (other, of_other) = (totals[part + active], counts[part + active]);
-                totals[part] =
-                    together::<T>(totals[part], counts[part], other, of_other, aggregate);
+                totals[part] = together::<T>(totals[part], counts[part], other, of_other, aggregate);
                 counts[part] += of_other;
             }
             sync_cube();

@@ -103,9 +103,7 @@ pub fn thresholded_relu<const D: usize>(x: Tensor<D>, alpha: f64) -> Tensor<D> {
 pub fn shrink<const D: usize>(x: Tensor<D>, lambda: f64, bias: f64) -> Tensor<D> {
     let below = x.clone().lower_scalar(-lambda);
     let above = x.clone().greater_scalar(lambda);
-    x.zeros_like()
-        .mask_where(above, x.clone().sub_scalar(bias))
-        .mask_where(below, x.add_scalar(bias))
+    x.zeros_like().mask_where(above, x.clone().sub_scalar(bias)).mask_where(below, x.add_scalar(bias))
 }
 
 /// Swish, `x * sigmoid(alpha * x)`.
@@ -133,11 +131,7 @@ pub fn fast_gelu<const D: usize>(x: Tensor<D>, bias: Tensor<1>) -> Tensor<D> {
 /// Fails unless a bias has one value per feature of the last axis.
 fn ensure_row<const D: usize>(x: &Tensor<D>, bias: &Tensor<1>) {
     let dims = x.dims();
-    shaped(
-        operand("bias", &bias.dims()),
-        &dims[D - 1..],
-        operand("input", &dims),
-    );
+    shaped(operand("bias", &bias.dims()), &dims[D - 1..], operand("input", &dims));
 }
 
 /// SwiGLU, the product of `swish(a)` and `b`.
@@ -152,10 +146,7 @@ fn activated<const D: usize>(x: Tensor<D>, activation: Activation) -> Tensor<D> 
 }
 
 /// Computes half precision in single precision, so that it is rounded only once.
-pub fn in_single<const D: usize>(
-    x: Tensor<D>,
-    run: impl FnOnce(Tensor<D>) -> Tensor<D>,
-) -> Tensor<D> {
+pub fn in_single<const D: usize>(x: Tensor<D>, run: impl FnOnce(Tensor<D>) -> Tensor<D>) -> Tensor<D> {
     let dtype: FloatDType = x.dtype().into();
     run(widened(x)).cast(dtype)
 }
@@ -184,26 +175,17 @@ mod tests {
         let expected = [NAN, -1.5201665, 0.0, INF, -1.7580993, 1.050701];
         let (alpha, gamma) = (1.673_263_192_176_819, 1.050_701_022_148_132_3);
         near(selu(x, alpha, gamma), expected, 1e-6);
-        near(
-            selu(float::<1>([-1f32, 2.0]), 2.0, 3.0),
-            [-3.7927234f32, 6.0],
-            1e-6,
-        );
+        near(selu(float::<1>([-1f32, 2.0]), 2.0, 3.0), [-3.7927234f32, 6.0], 1e-6);
     }
 
     #[test]
     fn elu_alone_keeps_the_sign_of_zero() {
-        let bits =
-            |y: Tensor<1>| -> Vec<u32> { y.into_data().iter::<f32>().map(f32::to_bits).collect() };
+        let bits = |y: Tensor<1>| -> Vec<u32> { y.into_data().iter::<f32>().map(f32::to_bits).collect() };
         let x = || float::<1>([-0.0f32, 0.0]);
         assert_eq!(bits(elu(x(), 2.0)), [(-0.0f32).to_bits(), 0]);
         assert_eq!(bits(selu(x(), 2.0, 3.0)), [0, 0]);
         assert_eq!(bits(celu(x(), 2.0)), [0, 0]);
-        let kept = [
-            elu(float::<1>([NAN]), 2.0),
-            selu(float([NAN]), 2.0, 3.0),
-            celu(float([NAN]), 2.0),
-        ];
+        let kept = [elu(float::<1>([NAN]), 2.0), selu(float([NAN]), 2.0, 3.0), celu(float([NAN]), 2.0)];
         for y in kept {
             same(y, [NAN]);
         }

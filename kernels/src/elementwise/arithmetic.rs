@@ -36,18 +36,15 @@ pub fn modulo<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D,
     a.remainder(without_units(b))
 }
 
-/// Float Mod: the result, even a zero, has the divisor's sign. With an infinite divisor the result is the dividend, or the
-/// divisor if their signs differ.
+/// Float Mod: the result, even a zero, has the divisor's sign. With an infinite divisor the result is the
+/// dividend, or the divisor if their signs differ.
 pub fn modulo_float<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
     let (a, b) = together(a, b);
     let rest = fmod(a, b.clone());
     let below = b.clone().lower_scalar(0.0);
     let differs = rest.clone().lower_scalar(0.0).not_equal(below.clone());
     let zero = rest.clone().equal_scalar(0.0);
-    let adjusted = rest
-        .clone()
-        .add(b)
-        .mask_where(zero.clone(), rest.zeros_like().mask_fill(below, -0.0));
+    let adjusted = rest.clone().add(b).mask_where(zero.clone(), rest.zeros_like().mask_fill(below, -0.0));
     rest.mask_where(differs.bool_or(zero), adjusted)
 }
 
@@ -108,10 +105,7 @@ pub fn clip<const D: usize, K: Ordered>(
     let shape = x.dims();
     for bound in [&lower, &upper].into_iter().flatten() {
         let bound = bound.dims();
-        ensure!(
-            bound == [1],
-            "a bound {bound:?} is not one number for the input {shape:?}"
-        );
+        ensure!(bound == [1], "a bound {bound:?} is not one number for the input {shape:?}");
     }
     let whole = |bound: Tensor<1, K>| to_shape(bound.with_shape([1; D]), shape);
     let x = match lower.map(whole) {
@@ -151,11 +145,7 @@ fn width<const D: usize>(x: &Tensor<D, Int>) -> i64 {
 
 fn shifted_out<const D: usize>(by: &Tensor<D, Int>) -> Tensor<D, Bool> {
     let out = by.clone().greater_equal_scalar(width(by));
-    if by.dtype().is_uint() {
-        out
-    } else {
-        out.bool_or(by.clone().lower_scalar(0))
-    }
+    if by.dtype().is_uint() { out } else { out.bool_or(by.clone().lower_scalar(0)) }
 }
 
 #[cfg(test)]
@@ -250,10 +240,7 @@ mod tests {
         same(shift_left(a.clone(), by.clone()), [2u8, 0, 0]);
         same(shift_right(a, by), [0u8, 0, 0]);
         let a = int::<1>([1u64, u64::MAX]);
-        same(
-            shift_left(a.clone(), int([63u64, 1])),
-            [1 << 63, u64::MAX - 1],
-        );
+        same(shift_left(a.clone(), int([63u64, 1])), [1 << 63, u64::MAX - 1]);
         same(shift_right(a, int([64u64, 60])), [0u64, 15]);
         let (a, by) = (int::<1>([-9i8, 9, -9, -9]), int::<1>([1i8, 8, -1, 8]));
         same(shift_right(a.clone(), by.clone()), [-5i8, 0, -1, -1]);

@@ -18,11 +18,7 @@ pub fn float_to_int<const D: usize>(x: Tensor<D>, from: DType, to: DType) -> Ten
 }
 
 /// Async version of [`float_to_int`].
-pub async fn float_to_int_async<const D: usize>(
-    x: Tensor<D>,
-    from: DType,
-    to: DType,
-) -> Tensor<D, Int> {
+pub async fn float_to_int_async<const D: usize>(x: Tensor<D>, from: DType, to: DType) -> Tensor<D, Int> {
     float_to_int_by(x, from, to, Waiting).await
 }
 
@@ -44,11 +40,7 @@ pub fn int_to_float<const D: usize>(x: Tensor<D, Int>, from: DType, to: DType) -
 }
 
 /// Async version of [`int_to_float`].
-pub async fn int_to_float_async<const D: usize>(
-    x: Tensor<D, Int>,
-    from: DType,
-    to: DType,
-) -> Tensor<D> {
+pub async fn int_to_float_async<const D: usize>(x: Tensor<D, Int>, from: DType, to: DType) -> Tensor<D> {
     int_to_float_by(x, from, to, Waiting).await
 }
 
@@ -74,18 +66,13 @@ pub async fn small_to_int_async<const D: usize>(x: Tensor<D>, small: Small) -> T
     small_to_int_by(x, small, Waiting).await
 }
 
-async fn small_to_int_by<const D: usize>(
-    x: Tensor<D>,
-    small: Small,
-    reader: impl Reader,
-) -> Tensor<D, Int> {
+async fn small_to_int_by<const D: usize>(x: Tensor<D>, small: Small, reader: impl Reader) -> Tensor<D, Int> {
     let (device, dims) = (x.device(), x.dims());
     let x = reader.read(x).await;
     let decode = decoder(small);
     let values: Vec<f32> = (0..=255).map(decode).collect();
     let code = |value: f32| {
-        let same =
-            |found: &f32| found.to_bits() == value.to_bits() || found.is_nan() && value.is_nan();
+        let same = |found: &f32| found.to_bits() == value.to_bits() || found.is_nan() && value.is_nan();
         values.iter().position(same).unwrap_or_default() as u8
     };
     let codes: Vec<u8> = x.iter::<f32>().map(code).collect();
@@ -104,18 +91,11 @@ pub async fn int_to_small_async<const D: usize>(x: Tensor<D, Int>, small: Small)
     int_to_small_by(x, small, Waiting).await
 }
 
-async fn int_to_small_by<const D: usize>(
-    x: Tensor<D, Int>,
-    small: Small,
-    reader: impl Reader,
-) -> Tensor<D> {
+async fn int_to_small_by<const D: usize>(x: Tensor<D, Int>, small: Small, reader: impl Reader) -> Tensor<D> {
     let (device, dims) = (x.device(), x.dims());
     let decode = decoder(small);
     let codes = reader.read(x).await;
-    let codes = codes
-        .iter::<i64>()
-        .map(|code| decode(code as u8))
-        .collect::<Vec<f32>>();
+    let codes = codes.iter::<i64>().map(|code| decode(code as u8)).collect::<Vec<f32>>();
     Tensor::from_data(TensorData::new(codes, dims), (&device, DType::F32))
 }
 
@@ -153,10 +133,7 @@ mod tests {
         let x = [1.5f32, -0.0, f32::NAN, f32::INFINITY, 1e-45];
         let bits = x.map(|x| x.to_bits() as i32);
         same(float_to_int(float::<1>(x), DType::F32, DType::I32), bits);
-        same(
-            float_to_int(float::<1>(x), DType::F32, DType::U32),
-            x.map(f32::to_bits),
-        );
+        same(float_to_int(float::<1>(x), DType::F32, DType::U32), x.map(f32::to_bits));
         let back = int_to_float(int::<1>(bits), DType::I32, DType::F32);
         same(back.is_nan(), [false, false, true, false, false]);
         let x = [1e300f64, -2.0];
@@ -164,10 +141,7 @@ mod tests {
         same(float_to_int(float::<1>(x), DType::F64, DType::I64), bits);
         same(int_to_float(int::<1>(bits), DType::I64, DType::F64), x);
         let x = [f16::from_f32(0.1), f16::MAX];
-        same(
-            float_to_int(float::<1>(x), DType::F16, DType::U16),
-            x.map(f16::to_bits),
-        );
+        same(float_to_int(float::<1>(x), DType::F16, DType::U16), x.map(f16::to_bits));
         let x = [bf16::from_f32(0.1), bf16::NEG_INFINITY];
         let bits = x.map(|x| x.to_bits() as i16);
         same(float_to_int(float::<1>(x), DType::BF16, DType::I16), bits);
@@ -195,9 +169,6 @@ mod tests {
         }
         let x = float::<1>([-0.5f32, 6.0, 0.0]);
         same(small_to_int(x, E2M1), [9u8, 7, 0]);
-        same(
-            int_to_small(int::<1>([9u8, 7, 8]), E2M1),
-            [-0.5f32, 6.0, -0.0],
-        );
+        same(int_to_small(int::<1>([9u8, 7, 8]), E2M1), [-0.5f32, 6.0, -0.0]);
     }
 }

@@ -78,10 +78,7 @@ mod tests {
             return;
         }
         let x = float::<1>([300.0f32, -300.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN]);
-        same(
-            float_to_int(x.clone(), DType::I8),
-            [127i8, -128, 127, -128, 0],
-        );
+        same(float_to_int(x.clone(), DType::I8), [127i8, -128, 127, -128, 0]);
         same(float_to_int(x.clone(), DType::U8), [255u8, 0, 255, 0, 0]);
         let bounds = [300, -300, i64::MAX, i64::MIN, 0];
         same(float_to_int(x, DType::I64), bounds);
@@ -89,14 +86,8 @@ mod tests {
 
     #[test]
     fn half_floats_cast_to_ints() {
-        same(
-            float_to_int(float::<1>([f16::from_f32(-3.75)]), DType::I32),
-            [-3i32],
-        );
-        same(
-            float_to_int(float::<1>([bf16::from_f32(3.75)]), DType::U16),
-            [3u16],
-        );
+        same(float_to_int(float::<1>([f16::from_f32(-3.75)]), DType::I32), [-3i32]);
+        same(float_to_int(float::<1>([bf16::from_f32(3.75)]), DType::U16), [3u16]);
     }
 
     #[test]
@@ -104,10 +95,7 @@ mod tests {
         let x = int::<1>([300i64, -1, -129, 1 << 40]);
         same(int_to_int(x.clone(), DType::U8), [44u8, 255, 127, 0]);
         same(int_to_int(x.clone(), DType::I8), [44i8, -1, 127, 0]);
-        same(
-            int_to_int(x, DType::U32),
-            [300u32, u32::MAX, u32::MAX - 128, 0],
-        );
+        same(int_to_int(x, DType::U32), [300u32, u32::MAX, u32::MAX - 128, 0]);
     }
 
     #[test]

@@ -69,11 +69,7 @@ mod tests {
     fn views_and_shared_tensors_stay_as_they_are() {
         let x = float::<2>([[1f32, -1.0], [2.0, -2.0]]);
         let transposed = sigmoid(x.clone().transpose());
-        near(
-            transposed,
-            [[0.731_058_6f32, 0.880_797_1], [0.268_941_4, 0.119_202_92]],
-            1e-6,
-        );
+        near(transposed, [[0.731_058_6f32, 0.880_797_1], [0.268_941_4, 0.119_202_92]], 1e-6);
         same(x, [[1f32, -1.0], [2.0, -2.0]]);
     }
 
@@ -84,10 +80,6 @@ mod tests {
         }
         let half = f16::from_f32(1.5);
         same(tanh(float::<1>([half])), [f16::from_f32(0.905_148_3)]);
-        near(
-            sigmoid(float::<1>([1.5f64])),
-            [0.817_574_476_193_643_6f64],
-            1e-15,
-        );
+        near(sigmoid(float::<1>([1.5f64])), [0.817_574_476_193_643_6f64], 1e-15);
     }
 }

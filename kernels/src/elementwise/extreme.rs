@@ -14,20 +14,12 @@ pub fn min<const D: usize, K: Ordered>(a: Tensor<D, K>, b: Tensor<D, K>) -> Tens
     extreme(a, b, false)
 }
 
-fn extreme<const D: usize, K: Ordered>(
-    a: Tensor<D, K>,
-    b: Tensor<D, K>,
-    greatest: bool,
-) -> Tensor<D, K> {
+fn extreme<const D: usize, K: Ordered>(a: Tensor<D, K>, b: Tensor<D, K>, greatest: bool) -> Tensor<D, K> {
     let (a, b) = together(a, b);
     if a.dtype().is_float() {
         return Tensor::from_dispatch(call!(extreme(a, b; greatest)));
     }
-    let takes_b = if greatest {
-        a.clone().lower(b.clone())
-    } else {
-        a.clone().greater(b.clone())
-    };
+    let takes_b = if greatest { a.clone().lower(b.clone()) } else { a.clone().greater(b.clone()) };
     a.mask_where(takes_b, b)
 }
 

@@ -40,8 +40,8 @@ pub fn pow_float_int<const D: usize>(base: Tensor<D>, exponent: Tensor<D, Int>) 
     power.clone().mask_where(negative, power.neg())
 }
 
-/// Pow of an integer with a float exponent. Integral exponents are computed as integers; other powers in the widest float type of
-/// the device, truncated toward zero.
+/// Pow of an integer with a float exponent. Integral exponents are computed as integers; other powers in the
+/// widest float type of the device, truncated toward zero.
 pub fn pow_int_float<const D: usize>(base: Tensor<D, Int>, exponent: Tensor<D>) -> Tensor<D, Int> {
     let (dtype, wide) = (base.dtype(), lowered(&base.device(), DType::F64));
     let float = FloatDType::from(wide);
@@ -63,10 +63,7 @@ pub fn pow_int_float<const D: usize>(base: Tensor<D, Int>, exponent: Tensor<D>) 
 /// Pow of integers by squaring, which wraps like products.
 ///
 /// A negative exponent yields 0 unless the base is 1 or -1.
-pub fn pow_int_int<const D: usize>(
-    base: Tensor<D, Int>,
-    exponent: Tensor<D, Int>,
-) -> Tensor<D, Int> {
+pub fn pow_int_int<const D: usize>(base: Tensor<D, Int>, exponent: Tensor<D, Int>) -> Tensor<D, Int> {
     let (base, exponent) = together(base, exponent);
     let mut unit = base.clone().equal_scalar(1);
     if !base.dtype().is_uint() {
@@ -117,34 +114,15 @@ mod tests {
         }
         let huge = i64::MIN + 1;
         let base = int::<1>([2i32, 3, -5, 0, 1, -1, -1, 0]);
-        let exponent = int([
-            huge,
-            huge,
-            huge,
-            1 << 32,
-            (1 << 32) + 1,
-            (1 << 33) + 1,
-            -2,
-            -1,
-        ]);
+        let exponent = int([huge, huge, huge, 1 << 32, (1 << 32) + 1, (1 << 33) + 1, -2, -1]);
         same(pow_int_int(base, exponent), [0i32, 0, 0, 0, 1, -1, 1, 0]);
         let base = float::<1>([INF, 0.0, 2.0]);
         let y = pow_float_float(base, float([5e-72f64, 1e-60, 1e60]));
         same(y, [INF, 0.0, INF]);
-        let y = pow_float_int(
-            float::<1>([-1f32, -1.0, 2.0]),
-            int([i32::MAX, i32::MIN, -1]),
-        );
+        let y = pow_float_int(float::<1>([-1f32, -1.0, 2.0]), int([i32::MAX, i32::MIN, -1]));
         same(y, [-1f32, 1.0, 0.5]);
         let base = int::<1>([2i32, -1, 0, 1, 3, 3i32.pow(2)]);
-        let exponent = float([
-            f64::INFINITY,
-            9_007_199_254_740_991.0,
-            -1.0,
-            f64::NAN,
-            f64::NAN,
-            0.5,
-        ]);
+        let exponent = float([f64::INFINITY, 9_007_199_254_740_991.0, -1.0, f64::NAN, f64::NAN, 0.5]);
         same(pow_int_float(base, exponent), [i32::MAX, -1, 0, 1, 0, 3]);
     }
 
@@ -162,11 +140,7 @@ mod tests {
         }
         let a = float::<1>([2f32, -2.0, -2.0, 0.0, -8.0]);
         let b = float::<1>([0.5f32, 3.0, 0.5, -1.0, 1.0 / 3.0]);
-        near(
-            pow_float_float(a, b),
-            [std::f32::consts::SQRT_2, -8.0, NAN, INF, NAN],
-            1e-6,
-        );
+        near(pow_float_float(a, b), [std::f32::consts::SQRT_2, -8.0, NAN, INF, NAN], 1e-6);
         let b = float::<1>([3f64]);
         same(pow_float_float(float([2f32]), b), [8f32]);
         let a = float::<1>([2.0, -2.0, 1.5, 0.0].map(f16::from_f32));

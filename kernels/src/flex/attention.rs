@@ -101,19 +101,13 @@ impl Operands {
             size: v[3],
         };
         let (mask, bias) = (mask.cloned(), bias.cloned());
-        let is_bytes = |mask: &FlexTensor| {
-            matches!(mask.dtype(), DType::Bool(BoolStore::Native | BoolStore::U8))
-        };
-        if !mask.as_ref().is_none_or(is_bytes)
-            || !bias.as_ref().is_none_or(|x| x.dtype() == DType::F32)
-        {
+        let is_bytes =
+            |mask: &FlexTensor| matches!(mask.dtype(), DType::Bool(BoolStore::Native | BoolStore::U8));
+        if !mask.as_ref().is_none_or(is_bytes) || !bias.as_ref().is_none_or(|x| x.dtype() == DType::F32) {
             return None;
         }
-        let query = if sizes.queries == 1 {
-            Flex::float_swap_dims(query.clone(), 1, 2)
-        } else {
-            query.clone()
-        };
+        let query =
+            if sizes.queries == 1 { Flex::float_swap_dims(query.clone(), 1, 2) } else { query.clone() };
         let key = View::of(key)?;
         let machine = Machine::of_floats(InstructionSet::best());
         let has_contiguous_keys = key.matrix(&[0, 0]).column_step == 1;
@@ -131,14 +125,7 @@ impl Operands {
 
     /// The result is in memory as `[batch, queries, heads, size]`, so that heads are joined without a copy.
     fn attend(&self) -> FlexTensor {
-        let AttentionSizes {
-            batch,
-            heads,
-            queries,
-            key_heads,
-            size,
-            ..
-        } = self.sizes;
+        let AttentionSizes { batch, heads, queries, key_heads, size, .. } = self.sizes;
         let threads = self.plan.threads;
         let parts = self.parts();
         // Keys and values that several parts read are packed first.
@@ -199,30 +186,18 @@ impl Operands {
                 queries: part.queries.clone(),
                 seen: part.seen.clone(),
             };
-            let out = if together == 1 {
-                out
-            } else {
-                out.reshaped(together, size)
-            };
+            let out = if together == 1 { out } else { out.reshaped(together, size) };
             self.attend_block(&block, packed, scratch, out)
         })
     }
 
     /// All parts, batch by batch.
     fn parts(&self) -> Vec<Part> {
-        let AttentionSizes {
-            batch,
-            queries,
-            key_heads,
-            keys,
-            ..
-        } = self.sizes;
+        let AttentionSizes { batch, queries, key_heads, keys, .. } = self.sizes;
         let (rows, of_part) = (self.plan.queries, self.plan.key_heads);
-        let heads =
-            (0..batch).flat_map(|batch| panels(key_heads, of_part).map(move |own| (batch, own)));
-        let parts = heads.flat_map(|(batch, own)| {
-            panels(queries, rows).map(move |queries| (batch, own.clone(), queries))
-        });
+        let heads = (0..batch).flat_map(|batch| panels(key_heads, of_part).map(move |own| (batch, own)));
+        let parts = heads
+            .flat_map(|(batch, own)| panels(queries, rows).map(move |queries| (batch, own.clone(), queries)));
         let parts = parts.map(|(batch, own, queries)| Part {
             seen: match &self.mask {
                 Some(mask) if self.scores.removes_hidden() => {
@@ -259,11 +234,7 @@ impl Operands {
 impl Packed {
     fn new() -> Self {
         let set = InstructionSet::best();
-        Self {
-            seen: 0..0,
-            keys: Right::empty(set),
-            values: Right::empty(set),
-        }
+        Self { seen: 0..0, keys: Right::empty(set), values: Right::empty(set) }
     }
 }
 

@@ -113,18 +113,9 @@ pub fn matmul(x: FlexTensor, bias: Option<FlexTensor>, matrix: BitMatrix) -> Opt
 }
 
 /// Writes the product with the float microkernel, for which panels are decoded as they are needed.
-fn unpacked<'a>(
-    x: Matrix<'_>,
-    panels: &Panels,
-    bias: Option<&[f32]>,
-    out: Unwritten<'a>,
-) -> Written<'a> {
+fn unpacked<'a>(x: Matrix<'_>, panels: &Panels, bias: Option<&[f32]>, out: Unwritten<'a>) -> Written<'a> {
     let set = InstructionSet::best();
-    let epilogue = ProductEpilogue {
-        bias,
-        addend: None,
-        activation: Activation::Identity,
-    };
+    let epilogue = ProductEpilogue { bias, addend: None, activation: Activation::Identity };
     let unpack = |first: usize, to: &mut [f32]| floats::unpack(set, panels, first, to);
     let outputs = panels.blocks.outputs;
     if panels.order.is_none() {
@@ -149,10 +140,7 @@ fn by_panels<'a>(
     let outputs = panels.blocks.outputs;
     let multiplications = (rows * outputs).saturating_mul(panels.blocks.inputs);
     let threads = threads(multiplications / CODES_PER_FLOAT);
-    let grid = Grid {
-        rows: Cuts::none(rows),
-        ..Grid::of_row(Cuts::every(outputs, PANEL))
-    };
+    let grid = Grid { rows: Cuts::none(rows), ..Grid::of_row(Cuts::every(outputs, PANEL)) };
     let out = out.reshaped(rows, outputs);
     out.side_by_side(grid, threads, |panel, _, out| write(panel, out))
 }

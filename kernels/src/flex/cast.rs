@@ -43,8 +43,7 @@ mod tests {
             for length in [0, 1, 37, 100_000] {
                 let values: Vec<i32> = (0..length).map(|at| (at - 7) * 20_001).collect();
                 let floats: Vec<f32> = values.iter().map(|x| *x as f32).collect();
-                let tensor =
-                    || FlexTensor::from_data(TensorData::new(values.clone(), [values.len()]));
+                let tensor = || FlexTensor::from_data(TensorData::new(values.clone(), [values.len()]));
                 let (alone, shared) = (tensor(), tensor());
                 let place = alone.bytes().as_ptr();
                 let y = int_to_single(alone);
@@ -59,13 +58,7 @@ mod tests {
     fn parts_and_other_integers() {
         let x = FlexTensor::from_data(TensorData::new(vec![1i32, 2, 3, 4, 5, 6], [2, 3]));
         let part = x.narrow(1, 1, 2);
-        assert_eq!(
-            int_to_single(part)
-                .into_data()
-                .try_into_vec::<f32>()
-                .unwrap(),
-            [2.0, 3.0, 5.0, 6.0]
-        );
+        assert_eq!(int_to_single(part).into_data().try_into_vec::<f32>().unwrap(), [2.0, 3.0, 5.0, 6.0]);
         let x = FlexTensor::from_data(TensorData::new(vec![-1i64, 9], [2]));
         assert_eq!(int_to_single(x).storage::<f32>(), [-1.0, 9.0]);
     }

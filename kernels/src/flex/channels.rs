@@ -31,12 +31,7 @@ struct Channels<'a> {
 }
 
 /// Returns `activation(x * factor + offset)`, in the memory of `x` if no other tensor uses it.
-pub fn scale(
-    x: FlexTensor,
-    factor: FlexTensor,
-    offset: FlexTensor,
-    activation: Activation,
-) -> FlexTensor {
+pub fn scale(x: FlexTensor, factor: FlexTensor, offset: FlexTensor, activation: Activation) -> FlexTensor {
     let shape = x.shape();
     let length = shape.num_elements();
     let plane: usize = shape[2..].iter().product();

@@ -52,19 +52,10 @@ fn conv<const S: usize>(
     epilogue: Epilogue,
     other: fn(FlexTensor, FlexTensor, Option<FlexTensor>, ConvOptions<S>) -> FlexTensor,
 ) -> FlexTensor {
-    if let Some(y) = tiled(
-        &x,
-        &weight,
-        bias.as_ref(),
-        sum.as_ref(),
-        &options,
-        &epilogue,
-    ) {
+    if let Some(y) = tiled(&x, &weight, bias.as_ref(), sum.as_ref(), &options, &epilogue) {
         return y;
     }
-    let y = in_wide_sums(x, weight, bias, |x, weight, bias| {
-        other(x, weight, bias, options)
-    });
+    let y = in_wide_sums(x, weight, bias, |x, weight, bias| other(x, weight, bias, options));
     finish(y, sum, epilogue.activation)
 }
 
@@ -160,9 +151,7 @@ fn filters(weight: &FlexTensor, groups: usize, epilogue: &Epilogue) -> Option<Ar
         Some(Arc::new(filters))
     };
     let fits = |pack: &Pack| matches!(pack, Pack::Filters(found) if found.groups == groups);
-    match pack(epilogue.packed.as_ref(), weight, fits, || {
-        make().map(Pack::Filters)
-    })? {
+    match pack(epilogue.packed.as_ref(), weight, fits, || make().map(Pack::Filters))? {
         Pack::Filters(filters) => Some(filters),
         _ => None,
     }
@@ -185,8 +174,7 @@ mod tests {
     fn check(x: Tensor<4>, weight: Tensor<4>, window: Window<2>, groups: usize) {
         let outputs = weight.dims()[0];
         let bias = noise::<1>([outputs], 3);
-        let options =
-            ConvOptions::new_with_padding(window.strides, window.pads, window.dilations, groups);
+        let options = ConvOptions::new_with_padding(window.strides, window.pads, window.dilations, groups);
         let (wide, inner) = (x.clone().cast(DType::F64), weight.clone().cast(DType::F64));
         let plain = module::conv2d(wide, inner, None, options).cast(DType::F32);
         let full = plain.clone().add(bias.clone().reshape([1, outputs, 1, 1]));
@@ -202,11 +190,7 @@ mod tests {
             near(y, expected.clamp_min(0.0).into_data(), 1e-5);
             let tanh = Activation::Tanh;
             let expected = epilogue::finish(full.clone(), None, tanh);
-            near(
-                run(Some(bias.clone()), None, tanh),
-                expected.into_data(),
-                1e-5,
-            );
+            near(run(Some(bias.clone()), None, tanh), expected.into_data(), 1e-5);
         });
     }
 
@@ -221,20 +205,8 @@ mod tests {
         let three = Window::new([3, 3]).pads([(1, 1); 2]);
         case(3, 5, 1, [9, 11], three);
         case(4, 17, 1, [8, 33], three.strides([2, 2]));
-        case(
-            2,
-            1,
-            1,
-            [7, 40],
-            three.dilations([2, 3]).pads([(0, 4), (5, 1)]),
-        );
-        case(
-            3,
-            29,
-            1,
-            [12, 10],
-            Window::new([7, 5]).strides([3, 2]).pads([(3, 3), (2, 1)]),
-        );
+        case(2, 1, 1, [7, 40], three.dilations([2, 3]).pads([(0, 4), (5, 1)]));
+        case(3, 29, 1, [12, 10], Window::new([7, 5]).strides([3, 2]).pads([(3, 3), (2, 1)]));
         case(4, 6, 1, [9, 7], Window::new([2, 2]).strides([3, 4]));
         case(2, 3, 1, [4, 5], Window::new([3, 3]).pads([(9, 2), (0, 8)]));
         case(8, 12, 4, [6, 9], three);
@@ -250,20 +222,8 @@ mod tests {
         // Planes with channels in the lanes.
         case(37, 37, 37, [7, 7], three);
         case(33, 33, 33, [14, 13], three.strides([2, 2]));
-        case(
-            16,
-            16,
-            16,
-            [5, 9],
-            three.dilations([2, 3]).pads([(3, 1), (4, 2)]),
-        );
-        case(
-            20,
-            20,
-            20,
-            [9, 6],
-            Window::new([2, 5]).strides([3, 1]).pads([(0, 2), (2, 2)]),
-        );
+        case(16, 16, 16, [5, 9], three.dilations([2, 3]).pads([(3, 1), (4, 2)]));
+        case(20, 20, 20, [9, 6], Window::new([2, 5]).strides([3, 1]).pads([(0, 2), (2, 2)]));
         case(17, 17, 17, [6, 7], Window::new([5, 5]).pads([(2, 2); 2]));
         // Outputs for which panels are copied.
         case(3, 120, 1, [9, 11], three);
@@ -290,9 +250,7 @@ mod tests {
         let window = Window::new([3, 2]).pads([(1, 1); 2]);
         let channels_last = noise::<4>([2, 8, 9, 3], 1).permute([0, 3, 1, 2]);
         let one = noise::<4>([2, 1, 8, 9], 1).expand([2, 3, 8, 9]);
-        let narrow = noise::<4>([2, 5, 10, 12], 1)
-            .narrow(1, 1, 3)
-            .narrow(3, 2, 9);
+        let narrow = noise::<4>([2, 5, 10, 12], 1).narrow(1, 1, 3).narrow(3, 2, 9);
         let flipped = noise::<4>([2, 3, 8, 9], 1).flip([2, 3]);
         let column = noise::<4>([2, 3, 8, 1], 1).expand([2, 3, 8, 9]);
         for x in [channels_last, one, narrow, flipped, column] {
@@ -327,14 +285,8 @@ mod tests {
             let expected = module::conv1d(x.clone(), weight.clone(), None, options);
             let y = conv1d_then(x, weight, None, None, window, 2, Epilogue::default());
             near(y, expected.into_data(), 1e-5);
-            let (x, weight) = (
-                noise::<5>([2, 4, 5, 6, 7], 1),
-                noise::<5>([6, 2, 3, 2, 3], 2),
-            );
-            let window = Window::new([3, 2, 3])
-                .strides([2, 1, 2])
-                .dilations([1, 2, 1])
-                .pads([(1, 1); 3]);
+            let (x, weight) = (noise::<5>([2, 4, 5, 6, 7], 1), noise::<5>([6, 2, 3, 2, 3], 2));
+            let window = Window::new([3, 2, 3]).strides([2, 1, 2]).dilations([1, 2, 1]).pads([(1, 1); 3]);
             let options = ConvOptions::new([2, 1, 2], [1; 3], [1, 2, 1], 2);
             let expected = module::conv3d(x.clone(), weight.clone(), None, options);
             let y = conv3d_then(x, weight, None, None, window, 2, Epilogue::default());
@@ -383,11 +335,7 @@ mod tests {
         let weight = noise::<4>([4, 4, 1, 1], 2);
         let y = run(&weight, 1);
         near(run(&weight, 1), y.to_data(), 0.0);
-        near(
-            run(&weight.mul_scalar(2.0), 1),
-            y.mul_scalar(2.0).into_data(),
-            1e-6,
-        );
+        near(run(&weight.mul_scalar(2.0), 1), y.mul_scalar(2.0).into_data(), 1e-6);
         // The same memory in other groups.
         let weight = noise::<4>([4, 1, 1, 1], 3);
         let depthwise = run(&weight, 4);

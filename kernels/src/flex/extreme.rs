@@ -14,11 +14,8 @@ use crate::backend::primitives;
 
 pub fn extreme(a: FlexTensor, b: FlexTensor, greatest: bool) -> FlexTensor {
     // Writes in place if no other tensor uses the memory.
-    let (x, other) = if is_one(&a) || !is_one(&b) && !a.is_unique() && b.is_unique() {
-        (b, a)
-    } else {
-        (a, b)
-    };
+    let (x, other) =
+        if is_one(&a) || !is_one(&b) && !a.is_unique() && b.is_unique() { (b, a) } else { (a, b) };
     if x.dtype() != DType::F32 || x.shape().contains(&0) {
         return primitives::extreme::<Flex>(x, other, greatest);
     }

@@ -21,21 +21,11 @@ static KEPT: Mutex<Vec<Arc<dyn Fft<f64>>>> = Mutex::new(Vec::new());
 pub fn dft(x: FlexTensor, options: Dft) -> FlexTensor {
     let [rows, size, _] = x.shape().dims();
     let shape = [rows, options.outputs(), options.parts()];
-    of_frames(
-        x,
-        None,
-        Frames {
-            count: 1,
-            step: 0,
-            size,
-        },
-        &options,
-        &shape,
-    )
+    of_frames(x, None, Frames { count: 1, step: 0, size }, &options, &shape)
 }
 
-/// Returns the spectra of the frames of `[batch, size, parts]`, which start `step` elements apart and are multiplied by the
-/// window.
+/// Returns the spectra of the frames of `[batch, size, parts]`, which start `step` elements apart and are
+/// multiplied by the window.
 pub fn stft(x: FlexTensor, window: Option<FlexTensor>, step: usize, options: Dft) -> FlexTensor {
     let [batch, size, _] = x.shape().dims();
     let count = (size - options.length) / step + 1;
@@ -66,19 +56,12 @@ fn transforms<T: Float>(
 ) -> FlexTensor {
     let [_, size, parts] = x.shape().dims();
     let (x, window) = (x.into_data(), window.map(FlexTensor::into_data));
-    let (Ok(values), Ok(window)) = (
-        x.as_slice::<T>(),
-        window.as_ref().map(TensorData::as_slice::<T>).transpose(),
-    ) else {
+    let (Ok(values), Ok(window)) =
+        (x.as_slice::<T>(), window.as_ref().map(TensorData::as_slice::<T>).transpose())
+    else {
         fail("the signal and its window are of different types");
     };
-    let rows = Rows {
-        values,
-        signal: size,
-        frames,
-        complex: parts == 2,
-        window,
-    };
+    let rows = Rows { values, signal: size, frames, complex: parts == 2, window };
     let mut out = repeated(shape.iter().product(), T::default());
     transform(rows, options, &mut out);
     FlexTensor::from_data(TensorData::new(out, shape.to_vec()))
@@ -215,11 +198,7 @@ fn whole<T: Float>(
         *number = rows.number(start, at);
     }
     process(numbers);
-    let scale = if options.inverse {
-        1.0 / options.length as f64
-    } else {
-        1.0
-    };
+    let scale = if options.inverse { 1.0 / options.length as f64 } else { 1.0 };
     for (out, number) in out.chunks_exact_mut(2).zip(numbers) {
         write(out, *number * scale);
     }
@@ -236,11 +215,7 @@ fn spectra<T: Float>(
     let has_other = !other.is_empty();
     let starts = [first, first + 1].map(|row| rows.start(row));
     for (at, number) in numbers.iter_mut().enumerate() {
-        let imaginary = if has_other {
-            rows.number(starts[1], at).re
-        } else {
-            0.0
-        };
+        let imaginary = if has_other { rows.number(starts[1], at).re } else { 0.0 };
         *number = Complex::new(rows.number(starts[0], at).re, imaginary);
     }
     process(numbers);
@@ -268,18 +243,10 @@ fn signals<T: Float>(
         let number = |start: usize| {
             let number = rows.number(start, at);
             // Both ends are their own mirror.
-            if at == 0 || 2 * at == length {
-                Complex::new(number.re, 0.0)
-            } else {
-                number
-            }
+            if at == 0 || 2 * at == length { Complex::new(number.re, 0.0) } else { number }
         };
         let a = number(starts[0]);
-        let b = if has_other {
-            number(starts[1])
-        } else {
-            Complex::default()
-        };
+        let b = if has_other { number(starts[1]) } else { Complex::default() };
         let times_i = |number: Complex<f64>| Complex::new(-number.im, number.re);
         numbers[(length - at) % length] = a.conj() + times_i(b.conj());
         numbers[at] = a + times_i(b);
@@ -301,14 +268,8 @@ fn write<T: Float>(out: &mut [T], number: Complex<f64>) {
 }
 
 fn plan(options: &Dft) -> Arc<dyn Fft<f64>> {
-    let direction = if options.inverse {
-        FftDirection::Inverse
-    } else {
-        FftDirection::Forward
-    };
-    let is = |plan: &Arc<dyn Fft<f64>>| {
-        plan.len() == options.length && plan.fft_direction() == direction
-    };
+    let direction = if options.inverse { FftDirection::Inverse } else { FftDirection::Forward };
+    let is = |plan: &Arc<dyn Fft<f64>>| plan.len() == options.length && plan.fft_direction() == direction;
     let kept = || KEPT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     {
         let mut kept = kept();

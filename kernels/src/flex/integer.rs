@@ -85,8 +85,8 @@ pub fn conv(
     outcome(convolution(operands, options, integers))
 }
 
-/// The product of the matrices of the last two axes. Declines empty products, other element types, and scales or zero points along
-/// rows and columns at once.
+/// The product of the matrices of the last two axes. Declines empty products, other element types, and scales
+/// or zero points along rows and columns at once.
 pub fn matmul(operands: ByteProduct<Flex>, integers: Integers) -> backend::Outcome<Flex> {
     outcome(matmul::product(operands, integers))
 }
@@ -126,11 +126,8 @@ fn convolution(
         );
         Some(Arc::new(filters))
     };
-    let fits =
-        |pack: &Pack| matches!(pack, Pack::ByteFilters(of) if of.fits(options.groups, &geometry));
-    let packed = pack(integers.packed.as_ref(), &weight, fits, || {
-        make().map(Pack::ByteFilters)
-    });
+    let fits = |pack: &Pack| matches!(pack, Pack::ByteFilters(of) if of.fits(options.groups, &geometry));
+    let packed = pack(integers.packed.as_ref(), &weight, fits, || make().map(Pack::ByteFilters));
     let Pack::ByteFilters(filters) = packed? else {
         return None;
     };
@@ -141,18 +138,11 @@ fn convolution(
     };
     let weight_zeros = PerAxis::<i32>::of_outputs(weight_zero.int(), outputs)?.each(outputs);
     // A number that does not fit a byte cannot be a zero point.
-    let padding = if is_signed {
-        i8::try_from(zero).ok()? as u8
-    } else {
-        u8::try_from(zero).ok()?
-    };
+    let padding = if is_signed { i8::try_from(zero).ok()? as u8 } else { u8::try_from(zero).ok()? };
     // Zero points of the bytes that instructions take, and of signed bytes.
     let shifted = zero + filters.dot.shift(is_signed);
     let shift = if weight_signed { 0 } else { -128 };
-    let weight_zeros: Vec<i32> = weight_zeros
-        .iter()
-        .map(|zero| zero.wrapping_add(shift))
-        .collect();
+    let weight_zeros: Vec<i32> = weight_zeros.iter().map(|zero| zero.wrapping_add(shift)).collect();
     let bias = PerAxis::<i32>::of_outputs(operands.bias.int(), outputs)?.each(outputs);
     let terms = filters.terms as i32;
     let all = bias.iter().zip(&weight_zeros).zip(&filters.sums);
@@ -162,10 +152,7 @@ fn convolution(
             bias.wrapping_add(both.wrapping_mul(shifted))
         })
         .collect();
-    let negative: Vec<i32> = weight_zeros
-        .iter()
-        .map(|zero| zero.wrapping_neg())
-        .collect();
+    let negative: Vec<i32> = weight_zeros.iter().map(|zero| zero.wrapping_neg()).collect();
     let [left, right, result] = operands.scales;
     let scale = |scale: Given<Flex>| PerAxis::of_outputs(scale.float(), outputs);
     let result = match result {
@@ -182,11 +169,7 @@ fn convolution(
         values,
         zero: padding,
         flip: filters.dot.flip(is_signed),
-        epilogue: ByteEpilogue {
-            rows: Some(&start),
-            conversion,
-            ..ByteEpilogue::default()
-        },
+        epilogue: ByteEpilogue { rows: Some(&start), conversion, ..ByteEpilogue::default() },
         weight_zeros: (negative.iter().any(|zero| *zero != 0)).then_some(&negative),
     };
     Some(FlexTensor::from_data(convolution.run(output, shape)?))

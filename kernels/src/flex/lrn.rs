@@ -30,11 +30,7 @@ pub fn lrn(x: FlexTensor, options: Lrn) -> Option<FlexTensor> {
     let x = Dense::new(&x);
     let x = x.values();
     let grid = Grid {
-        rows: Cuts::Every {
-            groups: shape[0],
-            size: channels,
-            step: channels,
-        },
+        rows: Cuts::Every { groups: shape[0], size: channels, step: channels },
         columns: Cuts::every(plane, BLOCK),
         order: Order::RowMajor,
     };
@@ -79,11 +75,7 @@ fn add_squares_of<S: MulAdd>(sums: &mut [f32], x: &[f32]) {
 
 #[inline(always)]
 fn divide_of<S: MulAdd>(x: &mut [f32], sums: &[f32], options: &Lrn) {
-    let (alpha, beta, bias) = (
-        options.alpha / options.size as f32,
-        options.beta,
-        options.bias,
-    );
+    let (alpha, beta, bias) = (options.alpha / options.size as f32, options.beta, options.bias);
     let each = x.iter_mut().zip(sums);
     let each = each.map(
         #[inline(always)]

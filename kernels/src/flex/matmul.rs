@@ -55,18 +55,14 @@ fn tiled(a: &FlexTensor, b: &FlexTensor) -> Option<FlexTensor> {
     let last = left.len() - 1;
     let (rows, inner, columns) = (left[last - 1], left[last], right[last]);
     let batches = left.iter().zip(&right).take(last - 1);
-    let mut shape: Vec<usize> = batches
-        .map(|(a, b)| if *a == 1 { *b } else { *a })
-        .collect();
+    let mut shape: Vec<usize> = batches.map(|(a, b)| if *a == 1 { *b } else { *a }).collect();
     shape.extend([rows, columns]);
     let count = shape.iter().product();
     let (a, b) = (widened(a.clone()), View::of(&widened(b.clone()))?);
     let values = if right[..last - 1].iter().all(|size| *size == 1) {
         // One large product is faster than many with the same right matrix.
         let a = View::of(&a.reshape([left[..last].iter().product(), inner].into()))?;
-        Buffer::filled(count, |out| {
-            product(a.matrix(&[]), b.matrix(&[]), ProductEpilogue::NONE, out)
-        })
+        Buffer::filled(count, |out| product(a.matrix(&[]), b.matrix(&[]), ProductEpilogue::NONE, out))
     } else {
         let a = View::of(&a)?;
         let place = |at: usize, sizes: &[usize]| batch(at, &shape[..last - 1], sizes);
@@ -74,11 +70,7 @@ fn tiled(a: &FlexTensor, b: &FlexTensor) -> Option<FlexTensor> {
         let grid = Grid::of_rows(Cuts::every(matrices, 1), rows * columns);
         let each = threads(rows * inner * columns);
         // Few products run one after another, each on all threads.
-        let tasks = if matrices.min(threads(count * inner)) > each {
-            usize::MAX
-        } else {
-            1
-        };
+        let tasks = if matrices.min(threads(count * inner)) > each { usize::MAX } else { 1 };
         Buffer::filled(count, |out| {
             let out = out.reshaped(matrices, rows * columns);
             out.side_by_side(grid, tasks, |at, _, out| {
@@ -115,9 +107,7 @@ fn product<'a>(
     }
     let mut row = vec![0.0; a.columns];
     a.copy(0, 0, &mut row);
-    let parts = threads_reading(0, 4 * b.rows * b.columns)
-        .min(b.columns)
-        .max(1);
+    let parts = threads_reading(0, 4 * b.rows * b.columns).min(b.columns).max(1);
     let grid = Grid::of_row(Cuts::split(b.columns, 1, parts));
     out.side_by_side(grid, parts, |_, spot, out| {
         let columns = spot.columns;
@@ -158,15 +148,11 @@ fn tiled_linear(
     let values = match &epilogue.packed {
         Some(packed) => {
             let right = kept(weight, packed)?;
-            Buffer::filled(rows * columns, |out| {
-                multiply_packed(a, &right, product_epilogue, out)
-            })
+            Buffer::filled(rows * columns, |out| multiply_packed(a, &right, product_epilogue, out))
         }
         None => {
             let b = View::of(&widened(weight.clone()))?;
-            Buffer::filled(rows * columns, |out| {
-                product(a, b.matrix(&[]), product_epilogue, out)
-            })
+            Buffer::filled(rows * columns, |out| product(a, b.matrix(&[]), product_epilogue, out))
         }
     };
     shape[last] = columns;
@@ -220,13 +206,7 @@ mod tests {
 
     #[test]
     fn batches_views_and_sizes_agree_with_primitives() {
-        for (rows, inner, columns) in [
-            (1, 5, 3),
-            (2, 3, 40),
-            (9, 33, 17),
-            (30, 9, 33),
-            (1, 300, 129),
-        ] {
+        for (rows, inner, columns) in [(1, 5, 3), (2, 3, 40), (9, 33, 17), (30, 9, 33), (1, 300, 129)] {
             let check = |a: Tensor<4>, b: Tensor<4>| {
                 let expected = a.clone().matmul(b.clone()).into_data();
                 with_each_set(|_| {
@@ -267,17 +247,10 @@ mod tests {
                         for epilogue in [Epilogue::default(), Epilogue::of_layer()] {
                             let run = |sum, activation| {
                                 let (x, weight, bias) = (x.clone(), weight.clone(), bias.clone());
-                                let epilogue = Epilogue {
-                                    activation,
-                                    ..epilogue.clone()
-                                };
+                                let epilogue = Epilogue { activation, ..epilogue.clone() };
                                 linear_then(x, weight, bias, sum, epilogue)
                             };
-                            near(
-                                run(Some(sum.clone()), Activation::Relu),
-                                ended.clone(),
-                                1e-5,
-                            );
+                            near(run(Some(sum.clone()), Activation::Relu), ended.clone(), 1e-5);
                             near(run(None, Activation::Tanh), smooth.clone(), 1e-5);
                         }
                     });
@@ -286,11 +259,7 @@ mod tests {
         }
         let x = noise::<1>([300], 5);
         let expected = module::linear(x.clone(), weight.clone(), Some(bias.clone()));
-        near(
-            linear(x, weight, Some(bias.clone())),
-            expected.into_data(),
-            1e-5,
-        );
+        near(linear(x, weight, Some(bias.clone())), expected.into_data(), 1e-5);
         let none = |shape: [usize; 2]| Tensor::<2>::empty(shape, &Default::default());
         let y = linear(none([2, 0]), none([0, 40]), Some(bias.clone()));
         near(y.narrow(0, 1, 1).flatten::<1>(0, 1), bias.into_data(), 0.0);

@@ -20,8 +20,8 @@ pub use serial::{InOrder, RunWriter};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub use slices::write_chunks;
 pub use slices::{
-    SliceWriter, overwrite, write_by_index, write_each, write_interleaved, write_lines,
-    write_pairs, write_repeated, write_triples, zeroed,
+    SliceWriter, overwrite, write_by_index, write_each, write_interleaved, write_lines, write_pairs,
+    write_repeated, write_triples, zeroed,
 };
 
 use crate::{backend::switches, sizes::no_memory};
@@ -30,9 +30,8 @@ use crate::{backend::switches, sizes::no_memory};
 /// an allocation of its own, of exactly its size: tools that check accesses see one beyond it, or after its end.
 fn is_pooled() -> bool {
     static POOLED: OnceLock<bool> = OnceLock::new();
-    *POOLED.get_or_init(|| {
-        switches::chosen("ONNX_EMBED_UNPOOLED", &[("0", true), ("1", false)]).unwrap_or(true)
-    })
+    *POOLED
+        .get_or_init(|| switches::chosen("ONNX_EMBED_UNPOOLED", &[("0", true), ("1", false)]).unwrap_or(true))
 }
 
 /// A vector of `length` copies of a value, allocated fallibly: the length may come from data.
@@ -103,11 +102,7 @@ mod tests {
         let most = isize::MAX as usize / 4;
         for length in [most, most - 16, usize::MAX / 8] {
             let scratch = attempt(|| with_scratch(length, |_| ())).unwrap_err();
-            assert!(
-                scratch.reason.starts_with("there is no memory for "),
-                "{}",
-                scratch.reason
-            );
+            assert!(scratch.reason.starts_with("there is no memory for "), "{}", scratch.reason);
             assert!(attempt(|| repeated(length, 0f32)).is_err());
         }
         // The memory of this thread is as before.

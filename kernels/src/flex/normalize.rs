@@ -18,12 +18,7 @@ const LANES: usize = 8;
 /// Number of elements that are accumulated in f32.
 const BLOCK: usize = 1024;
 
-pub fn layer_norm(
-    rows: FlexTensor,
-    scale: FlexTensor,
-    bias: Option<FlexTensor>,
-    epsilon: f32,
-) -> FlexTensor {
+pub fn layer_norm(rows: FlexTensor, scale: FlexTensor, bias: Option<FlexTensor>, epsilon: f32) -> FlexTensor {
     if !is_possible(&rows) {
         let bias = bias.map_or(Given::Missing, Given::Float);
         return primitives::layer_norm::<Flex>(rows, scale, bias, epsilon);
@@ -145,8 +140,7 @@ fn squares<S: MulAdd>(row: &[f32]) -> f32 {
     }
     let four: [f32; LANES / 2] = std::array::from_fn(|at| sums[at] + sums[at + LANES / 2]);
     let total = (four[0] + four[2]) + (four[1] + four[3]);
-    rest.iter()
-        .fold(total, |total, x| S::mul_add(*x, *x, total))
+    rest.iter().fold(total, |total, x| S::mul_add(*x, *x, total))
 }
 
 /// Normalizes the channels of a group, which share mean and variance.

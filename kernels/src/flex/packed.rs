@@ -33,8 +33,8 @@ pub enum Pack {
 
 /// A tensor as long as nobody writes to its memory.
 ///
-/// While there is a weak pointer to it, memory is not used for another tensor, and is written to in a
-/// copy alone.
+/// While there is a weak pointer to it, memory is not used for another tensor, and is written to in a copy
+/// alone.
 struct Identity {
     memory: Weak<Bytes>,
     shape: Vec<usize>,
@@ -42,8 +42,8 @@ struct Identity {
     start: usize,
 }
 
-/// Returns the pack of a weight: the one that `packed` holds if it `fits`, else what `make` returns, which `packed` then
-/// holds.
+/// Returns the pack of a weight: the one that `packed` holds if it `fits`, else what `make` returns, which
+/// `packed` then holds.
 pub fn pack(
     packed: Option<&Packed>,
     weight: &FlexTensor,
@@ -53,10 +53,7 @@ pub fn pack(
     let Some(packed) = packed else {
         return make();
     };
-    if let Some(kept) = packed
-        .read()
-        .as_ref()
-        .and_then(|kept| kept.downcast_ref::<Kept>())
+    if let Some(kept) = packed.read().as_ref().and_then(|kept| kept.downcast_ref::<Kept>())
         && kept.weight.is(weight)
         && kept.pack.is_best()
         && fits(&kept.pack)
@@ -65,10 +62,7 @@ pub fn pack(
     }
     let pack = make()?;
     Raw::of(weight).give_back();
-    *packed.write() = Some(Box::new(Kept {
-        weight: Identity::new(weight),
-        pack: pack.clone(),
-    }));
+    *packed.write() = Some(Box::new(Kept { weight: Identity::new(weight), pack: pack.clone() }));
     Some(pack)
 }
 
@@ -97,9 +91,7 @@ impl Pack {
     fn is_best(&self) -> bool {
         match self {
             Self::Right(right) => right.set == InstructionSet::best(),
-            Self::Rights(rights) => rights
-                .iter()
-                .all(|right| right.set == InstructionSet::best()),
+            Self::Rights(rights) => rights.iter().all(|right| right.set == InstructionSet::best()),
             Self::Filters(filters) => filters.set == InstructionSet::best(),
             Self::ByteRight(right) => right.dot == DotInstructions::best(),
             Self::ByteFilters(filters) => filters.dot == DotInstructions::best(),

@@ -46,19 +46,13 @@ pub fn slide(x: FlexTensor, slide: Slide) -> Option<FlexTensor> {
     let planes = Planes::new(units, g.positions);
     let threads = threads(count * g.taps());
     let y = Buffer::filled(count, |out| {
-        by_bands(
-            out,
-            InstructionSet::best(),
-            planes,
-            threads,
-            |unit, rows, out| {
-                let values = &values[unit / channels * batch + unit % channels * channel..];
-                match &counts {
-                    None => windows.run(values, rows, &Largest, out),
-                    Some(counts) => windows.run(values, rows, &Mean { counts }, out),
-                }
-            },
-        )
+        by_bands(out, InstructionSet::best(), planes, threads, |unit, rows, out| {
+            let values = &values[unit / channels * batch + unit % channels * channel..];
+            match &counts {
+                None => windows.run(values, rows, &Largest, out),
+                Some(counts) => windows.run(values, rows, &Mean { counts }, out),
+            }
+        })
     });
     Some(y.tensor(shape))
 }
@@ -155,16 +149,7 @@ mod tests {
 
     #[test]
     fn no_number_is_the_largest() {
-        let x = float::<3>([[[
-            f32::NAN,
-            1.0,
-            2.0,
-            f32::NAN,
-            3.0,
-            4.0,
-            f32::NEG_INFINITY,
-            -1.0,
-        ]]]);
+        let x = float::<3>([[[f32::NAN, 1.0, 2.0, f32::NAN, 3.0, 4.0, f32::NEG_INFINITY, -1.0]]]);
         with_each_set(|_| {
             let y = max_pool(x.clone(), Window::new([2]).strides([2]), false);
             let y: Vec<f32> = y.into_data().try_to_vec().unwrap();
@@ -179,11 +164,7 @@ mod tests {
         for size in [3, 5, 6, 7] {
             with_each_set(|_| {
                 let y = average_pool(x.clone(), Window::new([size, size]), false, false);
-                near(
-                    y.clone(),
-                    Tensor::<4>::ones(y.dims(), &y.device()).into_data(),
-                    0.0,
-                );
+                near(y.clone(), Tensor::<4>::ones(y.dims(), &y.device()).into_data(), 0.0);
             });
         }
     }

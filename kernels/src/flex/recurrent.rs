@@ -50,19 +50,8 @@ pub fn recurrence(
         .unwrap_or_else(Declined::declined)
 }
 
-fn walked(
-    operands: &Recurrence<Flex>,
-    cell: &Cell,
-    sizes: Sizes,
-    weights: &Weights,
-) -> Option<Results> {
-    let Sizes {
-        times,
-        batch,
-        directions,
-        hidden: width,
-        ..
-    } = sizes;
+fn walked(operands: &Recurrence<Flex>, cell: &Cell, sizes: Sizes, weights: &Weights) -> Option<Results> {
+    let Sizes { times, batch, directions, hidden: width, .. } = sizes;
     let dense = |operand: &Given<Flex>| match operand {
         Given::Float(tensor) => Some(Dense::new(tensor)),
         _ => None,
@@ -93,24 +82,16 @@ fn walked(
             bias: biases.recurrent(direction),
             last_bias: biases.last(direction),
             scales: weights.scales(direction),
-            peepholes: peepholes
-                .as_ref()
-                .map(|all| &all.values()[direction * 3 * width..][..3 * width]),
+            peepholes: peepholes.as_ref().map(|all| &all.values()[direction * 3 * width..][..3 * width]),
             lengths: lengths.as_deref(),
-            initial: initial
-                .each_ref()
-                .map(|state| state.as_ref().map(Dense::values)),
+            initial: initial.each_ref().map(|state| state.as_ref().map(Dense::values)),
         })
         .collect();
 
     let rows = directions * batch * width;
     let threads = threads(times * rows * sizes.gates * width);
     // The range of quantized states spans all sequences.
-    let threads_of_pass = if are_quantized {
-        1
-    } else {
-        threads.div_ceil(directions)
-    };
+    let threads_of_pass = if are_quantized { 1 } else { threads.div_ceil(directions) };
     let share = batch.div_ceil(threads_of_pass).max(SEQUENCES);
     let across = batch.div_ceil(share);
     // Sequences of a part. Parts of one direction are consecutive.
@@ -165,36 +146,16 @@ fn walked(
 
 /// Rows and columns of the output, and the grid of its parts: `share` sequences of one direction, direction by direction.
 fn rectangle(batch_first: bool, sizes: &Sizes, share: usize) -> ([usize; 2], Grid<'static>) {
-    let Sizes {
-        times,
-        batch,
-        directions,
-        hidden: width,
-        ..
-    } = *sizes;
+    let Sizes { times, batch, directions, hidden: width, .. } = *sizes;
     let (rows, columns) = if batch_first {
-        (
-            Cuts::every(batch * times, (share * times).max(1)),
-            Cuts::every(directions * width, width.max(1)),
-        )
+        (Cuts::every(batch * times, (share * times).max(1)), Cuts::every(directions * width, width.max(1)))
     } else {
-        let columns = Cuts::Every {
-            groups: directions,
-            size: batch * width,
-            step: (share * width).max(1),
-        };
+        let columns = Cuts::Every { groups: directions, size: batch * width, step: (share * width).max(1) };
         (Cuts::none(times), columns)
     };
-    let grid = Grid {
-        rows,
-        columns,
-        order: Order::ColumnMajor,
-    };
-    let rectangle = if batch_first {
-        [batch * times, directions * width]
-    } else {
-        [times, directions * batch * width]
-    };
+    let grid = Grid { rows, columns, order: Order::ColumnMajor };
+    let rectangle =
+        if batch_first { [batch * times, directions * width] } else { [times, directions * batch * width] };
     (rectangle, grid)
 }
 

@@ -15,22 +15,14 @@ const SHARE: usize = 1 << 15;
 /// Modifies rows of `length` elements in f32; `x` must not be f64.
 ///
 /// The arguments of `run` are some whole rows and the index of their first element.
-pub fn in_place(
-    x: FlexTensor,
-    length: usize,
-    run: impl Fn(usize, &mut [f32]) + Send + Sync,
-) -> FlexTensor {
+pub fn in_place(x: FlexTensor, length: usize, run: impl Fn(usize, &mut [f32]) + Send + Sync) -> FlexTensor {
     let dtype = x.dtype();
     assert_ne!(dtype, DType::F64, "double precision has primitives");
     let x = dense(widened(x));
     let count = x.layout().num_elements();
     let parts = Parts::of_rows(count, length);
     let y = changed(x, [1, count], parts, run);
-    if dtype == DType::F32 {
-        y
-    } else {
-        Flex::float_cast(y, dtype.into())
-    }
+    if dtype == DType::F32 { y } else { Flex::float_cast(y, dtype.into()) }
 }
 
 /// Division of elements into tasks.
@@ -45,16 +37,8 @@ pub struct Parts {
 impl Parts {
     /// Divides a number of elements into whole rows of `length`.
     fn of_rows(count: usize, length: usize) -> Self {
-        let step = if count < 2 * SHARE {
-            count.max(1)
-        } else {
-            SHARE.next_multiple_of(length)
-        };
-        Self {
-            grid: Grid::of_row(Cuts::every(count, step)),
-            tasks: usize::MAX,
-            block: step,
-        }
+        let step = if count < 2 * SHARE { count.max(1) } else { SHARE.next_multiple_of(length) };
+        Self { grid: Grid::of_row(Cuts::every(count, step)), tasks: usize::MAX, block: step }
     }
 }
 
@@ -64,8 +48,8 @@ pub fn by_parts(elements: &mut [f32], run: impl Fn(&mut [f32]) + Send + Sync) {
     Written::of(elements).side_by_side(grid, tasks, |_, mut part| run(part.slice()));
 }
 
-/// Modifies the elements of `x`, which are contiguous: in its own memory if no other tensor uses it, otherwise in new memory, to
-/// which each block is copied first.
+/// Modifies the elements of `x`, which are contiguous: in its own memory if no other tensor uses it,
+/// otherwise in new memory, to which each block is copied first.
 ///
 /// The arguments of `run` are a block and the index of its first element. `rows` and `columns` are the sizes of the grid.
 pub fn changed(

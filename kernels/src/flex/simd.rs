@@ -146,11 +146,7 @@ pub trait Isa: Copy + Send + Sync + 'static {
         let elements = &from[..mask.count];
         // SAFETY: the mask has as many lanes as there are elements.
         let elements = unsafe { self.load_masked(elements.as_ptr(), mask.first, self.splat(0.0)) };
-        if mask.is_first() {
-            elements
-        } else {
-            elements.expanded(mask)
-        }
+        if mask.is_first() { elements } else { elements.expanded(mask) }
     }
 
     /// Adds the products of an element for each row and of some columns.
@@ -182,12 +178,7 @@ pub trait Isa: Copy + Send + Sync + 'static {
 
 /// A register of numbers of single precision.
 pub trait Floats:
-    sealed::Register
-    + Copy
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Div<Output = Self>
+    sealed::Register + Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {
     type Ints: Ints<Floats = Self>;
 
@@ -209,8 +200,8 @@ pub trait Floats:
     /// The first lanes, moved to those of a mask. The other lanes are 0.
     fn expanded(self, mask: LaneMask) -> Self;
 
-    /// The nearest integers, ties to even, plus `zero`, within bounds; `low` where a number is NaN. `zero` and bounds are
-    /// integers.
+    /// The nearest integers, ties to even, plus `zero`, within bounds; `low` where a number is NaN. `zero`
+    /// and bounds are integers.
     fn rounded(self, zero: Self, low: Self, high: Self) -> Self::Ints;
 
     /// The bits of the numbers.
@@ -307,11 +298,7 @@ impl LaneMask {
     pub fn new(bits: u32) -> Self {
         assert!(bits >> WIDEST == 0);
         let count = bits.count_ones() as usize;
-        Self {
-            bits,
-            first: first_lanes(count),
-            count,
-        }
+        Self { bits, first: first_lanes(count), count }
     }
 
     /// The first lanes.
@@ -323,11 +310,7 @@ impl LaneMask {
     pub fn first(count: usize) -> Self {
         assert!(count <= WIDEST);
         let bits = first_lanes(count);
-        Self {
-            bits,
-            first: bits,
-            count,
-        }
+        Self { bits, first: bits, count }
     }
 
     /// Number of lanes.

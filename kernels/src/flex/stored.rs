@@ -17,8 +17,8 @@ use crate::backend::{Any, Outcome};
 
 /// The memory of a tensor that is elsewhere already.
 ///
-/// Bytes of the program are read where they lie if they are aligned for their type. Otherwise the first access to the
-/// memory copies them, while kernels that read any alignment take a view, which never copies.
+/// Bytes of the program are read where they lie if they are aligned for their type. Otherwise the first
+/// access to the memory copies them, while kernels that read any alignment take a view, which never copies.
 struct Stored {
     source: Source,
     length: usize,
@@ -73,8 +73,8 @@ pub fn readable(x: &FlexTensor) -> FlexTensor {
     FlexTensor::new(copy, x.layout().clone(), x.dtype())
 }
 
-/// Rows of a matrix that is read where it lies, though it is not aligned; `None` for all other tensors, and where an
-/// index is none of a row.
+/// Rows of a matrix that is read where it lies, though it is not aligned; `None` for all other tensors, and
+/// where an index is none of a row.
 pub fn rows(x: Any<Flex>, indices: FlexTensor) -> Outcome<Flex> {
     outcome(rows_of(&tensor(x), || indices.into_data().iter().collect()))
 }
@@ -93,16 +93,11 @@ fn rows_of(x: &FlexTensor, indices: impl FnOnce() -> Vec<i64>) -> Option<FlexTen
     let indices = indices();
     let mut values = repeated(indices.len().checked_mul(length)?, 0f32);
     for (out, index) in values.chunks_exact_mut(length.max(1)).zip(&indices) {
-        let index = usize::try_from(*index)
-            .ok()
-            .filter(|index| *index < count)?;
+        let index = usize::try_from(*index).ok().filter(|index| *index < count)?;
         let row = &bytes[size_of::<f32>() * index * length..][..size_of::<f32>() * length];
         bytemuck::cast_slice_mut(out).copy_from_slice(row);
     }
-    Some(FlexTensor::from_data(TensorData::new(
-        values,
-        [indices.len(), length],
-    )))
+    Some(FlexTensor::from_data(TensorData::new(values, [indices.len(), length])))
 }
 
 impl Raw {
@@ -111,10 +106,7 @@ impl Raw {
         // A view of a file would read it at each call.
         let lies_here = memory.property() == AllocationProperty::Other;
         let view = lies_here.then(|| memory.view(0, memory.len()).ok());
-        Self {
-            view: view.flatten(),
-            memory,
-        }
+        Self { view: view.flatten(), memory }
     }
 
     pub fn bytes(&self) -> &[u8] {
@@ -136,13 +128,7 @@ impl Raw {
 
 impl Stored {
     fn new(source: Source, length: usize, align: usize) -> Self {
-        Self {
-            source,
-            length,
-            align,
-            copy: OnceLock::new(),
-            is_changed: false,
-        }
+        Self { source, length, align, copy: OnceLock::new(), is_changed: false }
     }
 
     fn into_bytes(self) -> Bytes {
@@ -184,10 +170,7 @@ impl AllocationController for Stored {
         AllocationProperty::Other
     }
 
-    unsafe fn memory_mut(
-        &mut self,
-        policy: AccessPolicy,
-    ) -> Result<&mut [MaybeUninit<u8>], AccessError> {
+    unsafe fn memory_mut(&mut self, policy: AccessPolicy) -> Result<&mut [MaybeUninit<u8>], AccessError> {
         if self.copy.get().is_none() && !policy.copy_allowed() {
             return Err(AccessError::WouldCopy);
         }
@@ -243,10 +226,7 @@ mod tests {
         let mut behind = vec![0u8; 1 + 64 + 4];
         let odd = usize::from(behind.as_ptr().align_offset(4) == 0);
         behind[odd..odd + 64].copy_from_slice(bytemuck::cast_slice(&aligned[..16]));
-        [
-            &bytemuck::cast_slice(aligned)[..64],
-            &behind.leak()[odd..odd + 64],
-        ]
+        [&bytemuck::cast_slice(aligned)[..64], &behind.leak()[odd..odd + 64]]
     }
 
     fn tensor(bytes: &'static [u8]) -> FlexTensor {
@@ -298,10 +278,7 @@ mod tests {
         assert!(rows_of(&aligned, || vec![1]).is_none());
         let picked = rows_of(&behind, || vec![3, 0, 3]).unwrap();
         assert_eq!(picked.shape()[..], [3, 4]);
-        assert_eq!(
-            picked.storage::<f32>()[3..9],
-            [15.0, 0.0, 1.0, 2.0, 3.0, 12.0]
-        );
+        assert_eq!(picked.storage::<f32>()[3..9], [15.0, 0.0, 1.0, 2.0, 3.0, 12.0]);
         for index in [4, -1] {
             assert!(rows_of(&behind, || vec![index]).is_none());
         }
@@ -316,14 +293,8 @@ mod tests {
             let right: Arc<dyn Plain> = Arc::new(Right::new(set, matrix.matrix(&[]).transposed()));
             for (pack, expected) in [
                 (right, weight.transpose(0, 1).to_contiguous()),
-                (
-                    Arc::new(Filters::new(set, matrix.matrix(&[]), 1)),
-                    weight.clone(),
-                ),
-                (
-                    Arc::new(Filters::new(set, matrix.matrix(&[]), 2)),
-                    weight.clone(),
-                ),
+                (Arc::new(Filters::new(set, matrix.matrix(&[]), 1)), weight.clone()),
+                (Arc::new(Filters::new(set, matrix.matrix(&[]), 2)), weight.clone()),
             ] {
                 let x = unpacked(pack, [4, 4].into());
                 let mut changed = x.clone();

@@ -93,15 +93,15 @@ pub fn in_parts(count: usize, parts: usize, run: impl Fn(Range<usize>) + Send + 
     side_by_side(parts, |at| run(part(count, parts, at)));
 }
 
-/// The units of one of so many parts, whose sizes differ by 1 at most, so that threads with as many parts have as
-/// much to do.
+/// The units of one of so many parts, whose sizes differ by 1 at most, so that threads with as many parts
+/// have as much to do.
 pub fn part(count: usize, parts: usize, at: usize) -> Range<usize> {
     let first = |part: usize| count / parts * part + (count % parts).min(part);
     first(at)..first(at + 1)
 }
 
-/// Into how many parts so many threads divide units that take about equal times: the thread that comes
-/// late, or is slower, leaves some to others.
+/// Into how many parts so many threads divide units that take about equal times: the thread that comes late,
+/// or is slower, leaves some to others.
 pub fn even_parts(threads: usize) -> usize {
     if threads == 1 { 1 } else { 2 * threads }
 }

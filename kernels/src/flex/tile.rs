@@ -169,11 +169,7 @@ impl<M, E> Tile<M, E> {
 
     /// The same for operands with microkernels of one register of columns, and of 1, 2, 4 and 8 rows.
     #[inline(always)]
-    pub fn run_rows<'a, I: Isa>(
-        &self,
-        isa: I,
-        out: Unwritten<'a, E::Element>,
-    ) -> Written<'a, E::Element>
+    pub fn run_rows<'a, I: Isa>(&self, isa: I, out: Unwritten<'a, E::Element>) -> Written<'a, E::Element>
     where
         M: Multiply<I>,
         E: Epilogue<I, M::Sum>,
@@ -196,8 +192,8 @@ impl<M, E> Tile<M, E> {
         assert!(ROWS <= M::MR);
         let mut sums = [[M::Sum::zero(isa); REGISTERS]; ROWS];
         self.operands.add_products(isa, &mut sums);
-        // All rows are stored at once: if the epilogue read one row of registers after another, the compiler would keep the
-        // accumulators in memory in the loop over the depth too.
+        // All rows are stored at once: if the epilogue read one row of registers after another, the compiler
+        // would keep the accumulators in memory in the loop over the depth too.
         let mut stored = [const { MaybeUninit::uninit() }; MAX_TILE_LEN];
         let mut writer = SliceWriter::new(&mut stored[..ROWS * REGISTERS * I::LANES]);
         for sums in &sums {
@@ -232,11 +228,7 @@ impl<M, E> Tile<M, E> {
             |row, out| {
                 let sums = sums.next().unwrap_or_default();
                 let mut out = SliceWriter::new(out);
-                let mut at = TilePosition {
-                    row,
-                    lane: 0,
-                    column: 0,
-                };
+                let mut at = TilePosition { row, lane: 0, column: 0 };
                 for mask in masks {
                     let register = S::load(isa, &sums[at.lane..]);
                     out.write(

@@ -54,8 +54,8 @@ impl View {
         Some(Self(if forward { x.clone() } else { dense(x.clone()) }))
     }
 
-    /// Returns the elements from the first one on, and the strides along batch, channels, depth, rows and columns. Leading axes
-    /// may be missing.
+    /// Returns the elements from the first one on, and the strides along batch, channels, depth, rows and
+    /// columns. Leading axes may be missing.
     pub fn spatial(&self) -> (&[f32], [usize; 5]) {
         let layout = self.0.layout();
         let (values, steps) = (self.0.storage::<f32>(), layout.strides());
@@ -78,19 +78,12 @@ impl RawView {
     /// Returns `None` for other element types.
     pub fn of(x: &FlexTensor) -> Option<Self> {
         let View(tensor) = View::of(x)?;
-        Some(Self {
-            raw: Raw::of(&tensor),
-            tensor,
-        })
+        Some(Self { raw: Raw::of(&tensor), tensor })
     }
 
     /// Returns the matrix of the last two axes at the indices `batch` of the axes before.
     pub fn matrix(&self, batch: &[usize]) -> Matrix<'_, Unaligned> {
-        matrix(
-            bytemuck::cast_slice(self.raw.bytes()),
-            self.tensor.layout(),
-            batch,
-        )
+        matrix(bytemuck::cast_slice(self.raw.bytes()), self.tensor.layout(), batch)
     }
 }
 
@@ -113,13 +106,7 @@ fn matrix<'a, T>(values: &'a [T], layout: &Layout, batch: &[usize]) -> Matrix<'a
 impl<'a, T: Copy> Matrix<'a, T> {
     /// Returns a matrix with contiguous rows.
     pub fn dense(values: &'a [T], columns: usize) -> Self {
-        Self {
-            values,
-            rows: values.len() / columns.max(1),
-            columns,
-            row_step: columns,
-            column_step: 1,
-        }
+        Self { values, rows: values.len() / columns.max(1), columns, row_step: columns, column_step: 1 }
     }
 
     pub fn transposed(self) -> Self {
@@ -139,21 +126,13 @@ impl<'a, T: Copy> Matrix<'a, T> {
     /// Returns `count` rows from `first` on.
     pub fn rows(self, first: usize, count: usize) -> Self {
         let values = self.values.get(first * self.row_step..).unwrap_or(&[]);
-        Self {
-            values,
-            rows: count,
-            ..self
-        }
+        Self { values, rows: count, ..self }
     }
 
     /// Returns `count` columns from `first` on.
     pub fn columns(self, first: usize, count: usize) -> Self {
         let values = self.values.get(first * self.column_step..).unwrap_or(&[]);
-        Self {
-            values,
-            columns: count,
-            ..self
-        }
+        Self { values, columns: count, ..self }
     }
 
     /// Writes all rows to `out`, `step` elements apart.
@@ -192,10 +171,6 @@ impl<'a, T: Copy> Matrix<'a, T> {
 impl Matrix<'_> {
     /// Returns the columns that are multiples of `stride`.
     pub fn every(self, stride: usize) -> Self {
-        Self {
-            columns: self.columns.div_ceil(stride),
-            column_step: self.column_step * stride,
-            ..self
-        }
+        Self { columns: self.columns.div_ceil(stride), column_step: self.column_step * stride, ..self }
     }
 }

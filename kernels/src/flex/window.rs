@@ -42,14 +42,9 @@ pub struct Windows {
 const MOST: usize = 1 << 22;
 
 impl Windows {
-    /// Windows over inputs with these strides along depth and rows, and contiguous columns. The padding is `value`. Returns
-    /// `None` if the input is empty, or the tables would be too large.
-    pub fn new(
-        set: InstructionSet,
-        geometry: Geometry,
-        steps: [usize; 2],
-        value: f32,
-    ) -> Option<Self> {
+    /// Windows over inputs with these strides along depth and rows, and contiguous columns. The padding is
+    /// `value`. Returns `None` if the input is empty, or the tables would be too large.
+    pub fn new(set: InstructionSet, geometry: Geometry, steps: [usize; 2], value: f32) -> Option<Self> {
         let noted = geometry.positions.iter().zip(geometry.kernel);
         let noted = noted.map(|(positions, taps)| positions.checked_mul(taps));
         let mut noted = noted.map(|count| count.is_some_and(|count| count <= MOST));
@@ -60,9 +55,7 @@ impl Windows {
         let mut positions = geometry.positions.iter();
         positions.try_fold(1usize, |count, size| count.checked_mul(*size))?;
         let [deep, high, wide] = geometry.sizes;
-        let far = (deep - 1)
-            .checked_mul(steps[0])?
-            .checked_add((high - 1).checked_mul(steps[1])?)?;
+        let far = (deep - 1).checked_mul(steps[0])?.checked_add((high - 1).checked_mul(steps[1])?)?;
         let length = far.checked_add(wide).filter(|length| *length < BESIDE)?;
         let lanes = set.lanes();
         let firsts = (0..geometry.positions[2]).step_by(lanes);
@@ -73,15 +66,13 @@ impl Windows {
             length,
             outside: vec![value; wide],
             value,
-            registers: firsts
-                .map(|at| Register::new(&geometry, at, lanes))
-                .collect(),
+            registers: firsts.map(|at| Register::new(&geometry, at, lanes)).collect(),
             set,
         })
     }
 
-    /// Writes some output rows of one channel, whose input is the first elements of `values`. `out` has a row for each depth,
-    /// with the output rows as its columns.
+    /// Writes some output rows of one channel, whose input is the first elements of `values`. `out` has a row
+    /// for each depth, with the output rows as its columns.
     pub fn run<'a>(
         &self,
         values: &[f32],
@@ -92,11 +83,7 @@ impl Windows {
         let [depths, high, wide] = self.geometry.positions;
         assert!(values.len() >= self.length);
         assert!(rows.end <= high && out.rows() == depths && out.columns() == rows.len() * wide);
-        let part = Part {
-            windows: self,
-            values,
-            rows,
-        };
+        let part = Part { windows: self, values, rows };
         with_isa!(self.set, isa => all(isa, &part, fold, out))
     }
 }
@@ -227,9 +214,7 @@ fn square<I: Isa, F: Fold, const STRIDE: usize, const WIDE: usize, const R: usiz
                 other = part.lines::<STRIDE, WIDE, R>(*begin, row);
                 &other
             };
-            let loads = register
-                .taps
-                .of_rows::<I, STRIDE, WIDE, LINES>(isa, lines, padding);
+            let loads = register.taps.of_rows::<I, STRIDE, WIDE, LINES>(isa, lines, padding);
             let weights = square_of::<WIDE>(fold.weights(), front);
             for down in 0..(R - 1) * STRIDE + WIDE {
                 let seen = loads.of_row(down);
@@ -307,12 +292,7 @@ mod tests {
         };
         assert!(Windows::new(InstructionSet::best(), geometry, [1, 1], 0.0).is_none());
         // The offset of the last row wraps around to 1.
-        let rows = Geometry {
-            sizes: [9, 1, 1],
-            before: [0; 3],
-            positions: [9, 1, 1],
-            ..geometry
-        };
+        let rows = Geometry { sizes: [9, 1, 1], before: [0; 3], positions: [9, 1, 1], ..geometry };
         assert!(Windows::new(InstructionSet::best(), rows, [1, 1], 0.0).is_some());
         let far = 1 << (usize::BITS - 3);
         assert!(Windows::new(InstructionSet::best(), rows, [far, 0], 0.0).is_none());

@@ -11,29 +11,19 @@ use crate::{
     widen::widened,
 };
 
-/// Returns the grid points of an image of `[batch, channels, spatial..]` sizes, from -1 to 1 along each axis, transformed by
-/// `theta`, `[batch, axes, axes + 1]`.
+/// Returns the grid points of an image of `[batch, channels, spatial..]` sizes, from -1 to 1 along each axis,
+/// transformed by `theta`, `[batch, axes, axes + 1]`.
 ///
-/// The last coordinate of a point is that of the first spatial axis. `O` is the number of sizes. With `align_corners`, -1 and 1
-/// are the centers of the first and last elements, instead of their outer edges.
+/// The last coordinate of a point is that of the first spatial axis. `O` is the number of sizes. With
+/// `align_corners`, -1 and 1 are the centers of the first and last elements, instead of their outer edges.
 ///
 /// # Panics
 /// If a size is negative, or the points exceed the memory limit.
-pub fn affine_grid<const O: usize>(
-    theta: Tensor<3>,
-    sizes: &[i64],
-    align_corners: bool,
-) -> Tensor<O> {
-    ensure!(
-        sizes.len() == O,
-        "expected {O} sizes of an image, found {sizes:?}"
-    );
+pub fn affine_grid<const O: usize>(theta: Tensor<3>, sizes: &[i64], align_corners: bool) -> Tensor<O> {
+    ensure!(sizes.len() == O, "expected {O} sizes of an image, found {sizes:?}");
     let (dtype, axes) = (theta.dtype(), O - 2);
     let [batch, rows, columns] = theta.dims();
-    ensure!(
-        [rows, columns] == [axes, axes + 1],
-        "maps of {rows} x {columns} are not of {axes} axes"
-    );
+    ensure!([rows, columns] == [axes, axes + 1], "maps of {rows} x {columns} are not of {axes} axes");
     let mut shape = [batch; O];
     for axis in 0..axes {
         shape[1 + axis] = size(sizes[2 + axis]);
@@ -53,10 +43,7 @@ pub fn affine_grid<const O: usize>(
         let mut own = [1; O];
         own[1 + axis] = shape[1 + axis];
         let points = points(shape[1 + axis], align_corners, theta.dtype());
-        Tensor::<O>::from_data(
-            TensorData::new(points, own),
-            (&theta.device(), theta.dtype()),
-        )
+        Tensor::<O>::from_data(TensorData::new(points, own), (&theta.device(), theta.dtype()))
     };
     let sum = (0..axes)
         .rev()
@@ -81,9 +68,7 @@ fn points(size: usize, align_corners: bool, dtype: DType) -> Vec<f64> {
             (round(-1.0 + step / 2.0), step)
         }
     };
-    (0..size)
-        .map(|at| round(start + round(at as f64 * step)))
-        .collect()
+    (0..size).map(|at| round(start + round(at as f64 * step))).collect()
 }
 
 #[cfg(test)]

@@ -36,38 +36,26 @@ pub enum Padding {
     Reflection,
 }
 
-/// Samples `[batch, channels, spatial..]` at the points of `[batch, output.., axes]`, from -1 to 1, whose last coordinate is that
-/// of the first spatial axis.
-pub fn grid_sample<const D: usize>(
-    x: Tensor<D>,
-    grid: Tensor<D>,
-    options: &GridSample,
-) -> Tensor<D> {
+/// Samples `[batch, channels, spatial..]` at the points of `[batch, output.., axes]`, from -1 to 1, whose
+/// last coordinate is that of the first spatial axis.
+pub fn grid_sample<const D: usize>(x: Tensor<D>, grid: Tensor<D>, options: &GridSample) -> Tensor<D> {
     let (dtype, dims) = (x.dtype(), x.dims());
     let axes = D - 2;
     let mut shape = grid.dims();
     let (of_input, of_grid) = (operand("input", &dims), operand("grid", &shape));
     equal_axes(of_grid, 0, of_input, 0);
-    ensure!(
-        shape[D - 1] == axes,
-        "the points of {of_grid} do not have {axes} coordinates for {of_input}"
-    );
+    ensure!(shape[D - 1] == axes, "the points of {of_grid} do not have {axes} coordinates for {of_input}");
     let points = shape[1..D - 1].iter().product();
     shape.copy_within(1..D - 1, 2);
     shape[1] = dims[1];
     if shape.contains(&0) {
         return empty(&x, shape);
     }
-    ensure!(
-        !dims.contains(&0),
-        "the input {dims:?} has nothing to read for {shape:?}"
-    );
+    ensure!(!dims.contains(&0), "the input {dims:?} has nothing to read for {shape:?}");
     // The values that one tap gathers, and an index for each.
     elements(&shape, size_of::<i64>());
     let x = widened(x).with_shape([dims[0], dims[1], dims[2..].iter().product()]);
-    let grid = widened(grid)
-        .cast(x.dtype())
-        .with_shape([dims[0], points, axes]);
+    let grid = widened(grid).cast(x.dtype()).with_shape([dims[0], points, axes]);
 
     let axes = (0..axes).map(|axis| {
         let column = grid.clone().narrow(2, axes - 1 - axis, 1).squeeze_dim(2);
@@ -135,11 +123,7 @@ impl GridSample {
     }
 
     fn reflected(&self, x: Tensor<2>, size: usize) -> Tensor<2> {
-        let (border, range) = if self.align_corners {
-            (0.0, size as f32 - 1.0)
-        } else {
-            (-0.5, size as f32)
-        };
+        let (border, range) = if self.align_corners { (0.0, size as f32 - 1.0) } else { (-0.5, size as f32) };
         if range == 0.0 {
             return x.zeros_like();
         }
@@ -160,15 +144,12 @@ impl GridSample {
         } else {
             weight
         };
-        WeightedIndex {
-            index: Some(index(self.padded(x, size), size)),
-            weight,
-        }
+        WeightedIndex { index: Some(index(self.padded(x, size), size)), weight }
     }
 }
 
-/// Returns the weights of Keys' cubic convolution, with a = -0.75, of the four elements around a coordinate that is `ratio` after
-/// the second one.
+/// Returns the weights of Keys' cubic convolution, with a = -0.75, of the four elements around a coordinate
+/// that is `ratio` after the second one.
 fn cubic(ratio: Tensor<2>) -> [Tensor<2>; 4] {
     const A: f32 = -0.75;
     let inner = |x: Tensor<2>| {
@@ -181,12 +162,7 @@ fn cubic(ratio: Tensor<2>) -> [Tensor<2>; 4] {
         (square * x).sub_scalar(4.0 * A)
     };
     let rest = ratio.clone().neg().add_scalar(1.0);
-    [
-        outer(ratio.clone().add_scalar(1.0)),
-        inner(ratio),
-        inner(rest.clone()),
-        outer(rest.add_scalar(1.0)),
-    ]
+    [outer(ratio.clone().add_scalar(1.0)), inner(ratio), inner(rest.clone()), outer(rest.add_scalar(1.0))]
 }
 
 #[cfg(test)]
@@ -198,22 +174,13 @@ mod tests {
         let x = float::<4>([[[[1f32, 2.0, 4.0, 8.0]]]]);
         let grid = points.iter().flat_map(|point| [*point, 0.0]).collect();
         let grid = burn::tensor::TensorData::new(grid, [1, 1, points.len(), 2]);
-        let options = GridSample {
-            mode,
-            padding,
-            align_corners,
-        };
+        let options = GridSample { mode, padding, align_corners };
         grid_sample(x, float(grid), &options).flatten(0, 3)
     }
 
     #[test]
     fn points_lie_between_edges_or_between_centers() {
-        let y = sample(
-            Mode::Linear,
-            Padding::Border,
-            false,
-            &[-1.0, -0.75, -0.5, 0.0, 1.0],
-        );
+        let y = sample(Mode::Linear, Padding::Border, false, &[-1.0, -0.75, -0.5, 0.0, 1.0]);
         near(y, [1f32, 1.0, 1.5, 3.0, 8.0], 1e-6);
         let y = sample(Mode::Linear, Padding::Border, true, &[-1.0, -0.5, 0.0, 1.0]);
         near(y, [1f32, 1.75, 3.0, 8.0], 1e-6);
@@ -254,11 +221,7 @@ mod tests {
     fn what_is_not_finite_counts_nothing_along_an_axis_of_one_element() {
         let points = [f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
         for mode in [Mode::Nearest, Mode::Linear] {
-            let options = GridSample {
-                mode,
-                padding: Padding::Zeros,
-                align_corners: true,
-            };
+            let options = GridSample { mode, padding: Padding::Zeros, align_corners: true };
             let column = points.iter().flat_map(|point| [0.0, *point, 0.0]).collect();
             let grid = burn::tensor::TensorData::new(column, [1, 1, 1, 3, 3]);
             let x = float::<5>([[[[[1f32, 2.0, 4.0]]]]]);
@@ -282,11 +245,7 @@ mod tests {
             .flat_map(|[_, d, h, w]| [along(3, w), along(4, h), along(2, d)])
             .collect();
         let grid = float(burn::tensor::TensorData::new(points, [2, 2, 4, 3, 3]));
-        let options = GridSample {
-            mode: Mode::Linear,
-            padding: Padding::Zeros,
-            align_corners: true,
-        };
+        let options = GridSample { mode: Mode::Linear, padding: Padding::Zeros, align_corners: true };
         near(grid_sample(x.clone(), grid, &options), x.into_data(), 1e-5);
     }
 }

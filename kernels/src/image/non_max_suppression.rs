@@ -19,12 +19,12 @@ mod kept;
 
 use kept::{Kept, Rectangle};
 
-/// Returns batch, class and index of each box of `[batch, boxes, 4]` that no selected box with a greater score overlaps, as
-/// int64.
+/// Returns batch, class and index of each box of `[batch, boxes, 4]` that no selected box with a greater
+/// score overlaps, as int64.
 ///
-/// `scores` is `[batch, classes, boxes]`. The boxes of a class are in descending order of their scores; of equal scores the first
-/// comes first. The host reads the number of boxes, which is the size of the result, or both operands if the device has no
-/// kernel.
+/// `scores` is `[batch, classes, boxes]`. The boxes of a class are in descending order of their scores; of
+/// equal scores the first comes first. The host reads the number of boxes, which is the size of the result,
+/// or both operands if the device has no kernel.
 pub fn non_max_suppression(
     boxes: Tensor<3>,
     scores: Tensor<3>,
@@ -55,16 +55,9 @@ async fn suppress(
     let dtype = lowered(&device, DType::I64);
     let of_scores @ [batch, classes, count] = scores.dims();
     let of_scores = operand("tensor of scores", &of_scores);
-    shaped(
-        operand("tensor of boxes", &boxes.dims()),
-        &[batch, count, 4],
-        of_scores,
-    );
+    shaped(operand("tensor of boxes", &boxes.dims()), &[batch, count, 4], of_scores);
     let overlap = limits.overlap;
-    ensure!(
-        (0.0..=1.0).contains(&overlap),
-        "the overlap {overlap} is outside of 0 to 1"
-    );
+    ensure!((0.0..=1.0).contains(&overlap), "the overlap {overlap} is outside of 0 to 1");
     if limits.most_of(count) == 0 || batch * classes == 0 {
         let indices = Tensor::from_data(TensorData::from([[0i64; 3]]), (&device, dtype));
         return empty::<2, 2, Int>(&indices, [0, 3]);
@@ -106,10 +99,8 @@ pub async fn on_host(
     let dtype = lowered(&device, DType::I64);
     let [_, classes, count] = scores.dims();
     let corners: Vec<f32> = reader.read(boxes).await.iter::<f32>().collect();
-    let corners: Vec<Rectangle> = corners
-        .chunks_exact(4)
-        .map(|numbers| Rectangle::new(numbers, form))
-        .collect();
+    let corners: Vec<Rectangle> =
+        corners.chunks_exact(4).map(|numbers| Rectangle::new(numbers, form)).collect();
     let scores: Vec<f32> = reader.read(scores).await.iter::<f32>().collect();
     let mut kept = Vec::new();
     for (at, scores) in scores.chunks_exact(count).enumerate() {
@@ -155,18 +146,10 @@ mod tests {
     use crate::attempt::attempt;
     use crate::testing::{device, float, same};
 
-    const LIMITS: Limits = Limits {
-        most: 3,
-        overlap: 0.5,
-        score: None,
-    };
+    const LIMITS: Limits = Limits { most: 3, overlap: 0.5, score: None };
 
     fn corners() -> Tensor<3> {
-        float([[
-            [0f32, 0.0, 1.0, 1.0],
-            [1.1, 1.0, 0.1, 0.0],
-            [0.0, 10.0, 1.0, 11.0],
-        ]])
+        float([[[0f32, 0.0, 1.0, 1.0], [1.1, 1.0, 0.1, 0.0], [0.0, 10.0, 1.0, 11.0]]])
     }
 
     fn none() -> TensorData {
@@ -186,10 +169,7 @@ mod tests {
         let scores = || float([[[0.5f32, 0.9]]]);
         let kept = non_max_suppression(boxes.clone(), scores(), BoxForm::Center, LIMITS);
         same(kept, [[0i64, 0, 1]]);
-        let limits = Limits {
-            overlap: 0.9,
-            ..LIMITS
-        };
+        let limits = Limits { overlap: 0.9, ..LIMITS };
         let kept = non_max_suppression(boxes, scores(), BoxForm::Center, limits);
         same(kept, [[0i64, 0, 1], [0, 0, 0]]);
     }
@@ -198,18 +178,11 @@ mod tests {
     fn scores_and_counts_are_limited() {
         let scores = || float([[[0.5f32, 0.9, 0.5]]]);
         let run = |limits| non_max_suppression(corners(), scores(), BoxForm::Corners, limits);
-        let limits = Limits {
-            score: Some(0.5),
-            ..LIMITS
-        };
+        let limits = Limits { score: Some(0.5), ..LIMITS };
         same(run(limits), [[0i64, 0, 1]]);
         same(run(Limits { most: 0, ..LIMITS }), none());
         same(run(Limits { most: -4, ..LIMITS }), none());
-        let all = Limits {
-            most: i64::MAX,
-            overlap: 1.0,
-            score: None,
-        };
+        let all = Limits { most: i64::MAX, overlap: 1.0, score: None };
         same(run(all), [[0i64, 0, 1], [0, 0, 0], [0, 0, 2]]);
     }
 
@@ -218,13 +191,9 @@ mod tests {
         let scores = || float([[[0.5f32, 0.9, 0.5]]]);
         for overlap in [-0.1, 1.1, f64::NAN] {
             let limits = Limits { overlap, ..LIMITS };
-            let kept =
-                attempt(|| non_max_suppression(corners(), scores(), BoxForm::Corners, limits));
+            let kept = attempt(|| non_max_suppression(corners(), scores(), BoxForm::Corners, limits));
             let reason = kept.unwrap_err().reason;
-            assert_eq!(
-                reason,
-                format!("the overlap {overlap} is outside of 0 to 1")
-            );
+            assert_eq!(reason, format!("the overlap {overlap} is outside of 0 to 1"));
         }
     }
 
@@ -241,10 +210,7 @@ mod tests {
         let scores: Vec<f32> = (0..20_000).map(|at| (at * 7919 % 20_000) as f32).collect();
         let boxes = Tensor::from_data(TensorData::new(boxes.concat(), [1, 20_000, 4]), &device());
         let scores = Tensor::from_data(TensorData::new(scores, [1, 1, 20_000]), &device());
-        let limits = Limits {
-            most: i64::MAX,
-            ..LIMITS
-        };
+        let limits = Limits { most: i64::MAX, ..LIMITS };
         let begin = Instant::now();
         let kept = now(on_host(boxes, scores, BoxForm::Corners, limits, Blocking));
         assert_eq!(kept.dims(), [20_000, 3]);
@@ -255,9 +221,6 @@ mod tests {
     fn no_boxes_leave_none() {
         let boxes = float::<3>(TensorData::new(Vec::<f32>::new(), [1, 0, 4]));
         let scores = float::<3>(TensorData::new(Vec::<f32>::new(), [1, 2, 0]));
-        same(
-            non_max_suppression(boxes, scores, BoxForm::Corners, LIMITS),
-            none(),
-        );
+        same(non_max_suppression(boxes, scores, BoxForm::Corners, LIMITS), none());
     }
 }

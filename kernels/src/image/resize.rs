@@ -31,13 +31,7 @@ pub struct Resize {
 
 impl Resize {
     pub const fn new(mode: Mode, coordinates: Coordinates) -> Self {
-        Self {
-            mode,
-            coordinates,
-            exclude_outside: false,
-            antialias: false,
-            extrapolation: 0.0,
-        }
+        Self { mode, coordinates, exclude_outside: false, antialias: false, extrapolation: 0.0 }
     }
 }
 
@@ -97,16 +91,9 @@ pub fn resize<const D: usize>(
     let plan = Axis::plan(&x.dims(), axes, target, roi, options.coordinates);
     let y = match options.mode {
         Mode::Nearest(rounding) => nearest(x, &plan, rounding),
-        _ => plan
-            .iter()
-            .fold(widened(x), |x, axis| {
-                Taps::new(axis, options).apply(x, axis.dim)
-            })
-            .cast(dtype),
+        _ => plan.iter().fold(widened(x), |x, axis| Taps::new(axis, options).apply(x, axis.dim)).cast(dtype),
     };
-    outside(&plan, &y)
-        .into_iter()
-        .fold(y, |y, mask| y.mask_fill(mask, options.extrapolation))
+    outside(&plan, &y).into_iter().fold(y, |y, mask| y.mask_fill(mask, options.extrapolation))
 }
 
 /// [`resize`] for integers: interpolated values saturate and are truncated.
@@ -119,27 +106,15 @@ pub fn resize_int<const D: usize>(
 ) -> Tensor<D, Int> {
     let Mode::Nearest(rounding) = options.mode else {
         let dtype = x.dtype();
-        let y = resize(
-            x.cast(burn::tensor::FloatDType::F32),
-            axes,
-            target,
-            roi,
-            options,
-        );
+        let y = resize(x.cast(burn::tensor::FloatDType::F32), axes, target, roi, options);
         return float_to_int(y, dtype);
     };
     let plan = Axis::plan(&x.dims(), axes, target, roi, options.coordinates);
     let y = nearest(x, &plan, rounding);
-    outside(&plan, &y)
-        .into_iter()
-        .fold(y, |y, mask| y.mask_fill(mask, options.extrapolation as i64))
+    outside(&plan, &y).into_iter().fold(y, |y, mask| y.mask_fill(mask, options.extrapolation as i64))
 }
 
-fn nearest<const D: usize, K: Basic>(
-    x: Tensor<D, K>,
-    plan: &[Axis],
-    rounding: Rounding,
-) -> Tensor<D, K> {
+fn nearest<const D: usize, K: Basic>(x: Tensor<D, K>, plan: &[Axis], rounding: Rounding) -> Tensor<D, K> {
     if let Some(y) = nearest_of_planes(&x, plan, rounding) {
         return y;
     }
@@ -163,11 +138,7 @@ fn nearest_of_planes<const D: usize, K: Basic>(
         return None;
     }
     let sources = |dim: usize| match plan.iter().find(|axis| axis.dim == dim) {
-        Some(axis) => axis
-            .nearest(rounding)
-            .iter()
-            .map(|index| *index as usize)
-            .collect(),
+        Some(axis) => axis.nearest(rounding).iter().map(|index| *index as usize).collect(),
         None => (0..dims[dim]).collect::<Vec<_>>(),
     };
     let (rows, columns, operand) = (sources(outer), sources(outer + 1), Any::of(x.clone()));
@@ -210,13 +181,7 @@ mod tests {
     fn corners_stay_where_they_are() {
         let options = Resize::new(Mode::Linear, Coordinates::AlignCorners);
         let row = [1f32, 4.0 / 3.0, 5.0 / 3.0, 2.0];
-        let y = resize(
-            pairs(),
-            &[0, 1, 2, 3],
-            Target::Scales(&[1.0, 1.0, 2.0, 2.0]),
-            &[],
-            &options,
-        );
+        let y = resize(pairs(), &[0, 1, 2, 3], Target::Scales(&[1.0, 1.0, 2.0, 2.0]), &[], &options);
         let rows = [0.0, 2.0 / 3.0, 4.0 / 3.0, 2.0].map(|down| row.map(|v| v + down));
         near(y, [[rows]], 1e-6);
     }
@@ -236,17 +201,9 @@ mod tests {
 
     #[test]
     fn cubic_weights_outside_may_go_to_those_inside() {
-        let options = Resize {
-            exclude_outside: true,
-            ..Resize::new(Mode::Cubic { a: -0.5 }, Coordinates::HalfPixel)
-        };
-        let y = resize(
-            square(),
-            &[2, 3],
-            Target::Scales(&[0.8, 0.8]),
-            &[],
-            &options,
-        );
+        let options =
+            Resize { exclude_outside: true, ..Resize::new(Mode::Cubic { a: -0.5 }, Coordinates::HalfPixel) };
+        let y = resize(square(), &[2, 3], Target::Scales(&[0.8, 0.8]), &[], &options);
         near(
             y,
             [[[
@@ -261,13 +218,7 @@ mod tests {
     #[test]
     fn cubic_weights_outside_continue_the_edge() {
         let options = Resize::new(CUBIC, Coordinates::AlignCorners);
-        let y = resize(
-            square(),
-            &[2, 3],
-            Target::Scales(&[0.8, 0.8]),
-            &[],
-            &options,
-        );
+        let y = resize(square(), &[2, 3], Target::Scales(&[0.8, 0.8]), &[], &options);
         near(
             y,
             [[[
@@ -299,10 +250,7 @@ mod tests {
                 ],
             ),
         ] {
-            let options = Resize {
-                antialias: true,
-                ..Resize::new(mode, Coordinates::HalfPixel)
-            };
+            let options = Resize { antialias: true, ..Resize::new(mode, Coordinates::HalfPixel) };
             let y = resize(square(), &[2, 3], Target::Sizes(&[3, 3]), &[], &options);
             near(y, [[expected]], 1e-6);
         }
@@ -317,17 +265,11 @@ mod tests {
 
     #[test]
     fn crops_extrapolate_outside_the_input() {
-        let options = Resize {
-            extrapolation: 10.0,
-            ..Resize::new(Mode::Linear, Coordinates::TfCropAndResize)
-        };
+        let options =
+            Resize { extrapolation: 10.0, ..Resize::new(Mode::Linear, Coordinates::TfCropAndResize) };
         let roi = [0.4, 0.6, 1.2, 1.7];
         let y = resize(square(), &[2, 3], Target::Sizes(&[3, 3]), &roi, &options);
-        near(
-            y,
-            [[[[7.6f32, 10.0, 10.0], [12.4, 10.0, 10.0], [10.0, 10.0, 10.0]]]],
-            1e-6,
-        );
+        near(y, [[[[7.6f32, 10.0, 10.0], [12.4, 10.0, 10.0], [10.0, 10.0, 10.0]]]], 1e-6);
     }
 
     #[test]
@@ -350,13 +292,7 @@ mod tests {
         let options = Resize::new(NEAREST, Coordinates::HalfPixel);
         let y = resize(pairs(), &[3, 2], Target::NotLarger(&[8, 7]), &[], &options);
         assert_eq!(y.dims(), [1, 1, 7, 7]);
-        let y = resize(
-            square(),
-            &[2, 3],
-            Target::NotSmaller(&[1, 3]),
-            &[],
-            &options,
-        );
+        let y = resize(square(), &[2, 3], Target::NotSmaller(&[1, 3]), &[], &options);
         assert_eq!(y.dims(), [1, 1, 3, 3]);
     }
 
@@ -375,13 +311,7 @@ mod tests {
     fn unchanged_axes_and_halves_stay() {
         let x = noise::<3>([2, 3, 4], 1).cast(DType::F16);
         let options = Resize::new(Mode::Linear, Coordinates::HalfPixel);
-        let y = resize(
-            x.clone(),
-            &[0, 1, 2],
-            Target::Sizes(&[2, 3, 4]),
-            &[],
-            &options,
-        );
+        let y = resize(x.clone(), &[0, 1, 2], Target::Sizes(&[2, 3, 4]), &[], &options);
         same(y, x.clone().into_data());
         let y = resize(x.clone(), &[1], Target::Scales(&[2.0]), &[], &options);
         assert_eq!((y.dims(), y.dtype()), ([2, 6, 4], DType::F16));

@@ -53,8 +53,7 @@ fn by_grid(
 /// Returns an image as `[batch * height * width, channels]`.
 fn pixels(x: Tensor<4>) -> Tensor<2> {
     let [batch, channels, height, width] = x.dims();
-    x.permute([0, 2, 3, 1])
-        .with_shape([batch * height * width, channels])
+    x.permute([0, 2, 3, 1]).with_shape([batch * height * width, channels])
 }
 
 fn ints<const D: usize>(values: Vec<i32>, like: &Tensor<D>) -> Tensor<1, Int> {

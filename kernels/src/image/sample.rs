@@ -29,10 +29,7 @@ impl WeightedIndex {
 
 /// Combines the elements along each axis, given with the axis' size, into indices of a flat tensor.
 pub fn combine_axes(axes: impl Iterator<Item = (Vec<WeightedIndex>, usize)>) -> Vec<WeightedIndex> {
-    let origin = WeightedIndex {
-        index: None,
-        weight: None,
-    };
+    let origin = WeightedIndex { index: None, weight: None };
     axes.fold(vec![origin], |combined, (taps, size)| {
         let joined = |outer: &WeightedIndex| -> Vec<WeightedIndex> {
             taps.iter().map(|tap| outer.inside(tap, size)).collect()
@@ -54,10 +51,7 @@ pub fn read(x: Tensor<3>, taps: Vec<WeightedIndex>) -> Tensor<3> {
             None => near,
         }
     };
-    taps.into_iter()
-        .map(read)
-        .reduce(|sum, part| sum + part)
-        .expect("interpolation has neighbours")
+    taps.into_iter().map(read).reduce(|sum, part| sum + part).expect("interpolation has neighbours")
 }
 
 /// Returns the nearest element along an axis of `size` to each of integral coordinates.
@@ -83,10 +77,7 @@ pub fn linear(x: Tensor<2>, size: usize) -> Vec<WeightedIndex> {
     let tap = |(offset, weight): (f32, Tensor<2>)| {
         let at = base.clone().add_scalar(offset);
         let weight = weight.mask_fill(outside(&at, size), 0.0);
-        WeightedIndex {
-            index: Some(index(at, size)),
-            weight: Some(weight),
-        }
+        WeightedIndex { index: Some(index(at, size)), weight: Some(weight) }
     };
     [(0.0, rest), (1.0, ratio)].map(tap).into()
 }
@@ -99,29 +90,14 @@ mod tests {
     #[test]
     fn no_coordinate_is_an_index_outside_of_its_axis() {
         on_each(|| {
-            let coordinates = [
-                f32::NAN,
-                f32::INFINITY,
-                f32::NEG_INFINITY,
-                3e38,
-                -3e38,
-                4.0,
-                -1.0,
-                1e10,
-            ];
+            let coordinates = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 3e38, -3e38, 4.0, -1.0, 1e10];
             for size in [1, 2, 5] {
                 let at = index(float([coordinates]), size).into_data();
                 let is_inside = |at: i64| (0..size as i64).contains(&at);
-                assert!(
-                    at.iter::<i64>().all(is_inside),
-                    "{at} along {size} elements"
-                );
+                assert!(at.iter::<i64>().all(is_inside), "{at} along {size} elements");
                 for tap in linear(float([coordinates]), size) {
                     let at = tap.index.expect("an axis has indices").into_data();
-                    assert!(
-                        at.iter::<i64>().all(is_inside),
-                        "{at} along {size} elements"
-                    );
+                    assert!(at.iter::<i64>().all(is_inside), "{at} along {size} elements");
                 }
             }
         });

@@ -52,10 +52,7 @@ pub fn gather_scalar<const D: usize, const O: usize, K: AnyKind>(
 ) -> Tensor<O, K> {
     assert_eq!(O.max(1), (D - 1).max(1), "rank of Gather's output");
     let (dims, picked) = (x.dims(), index.dims());
-    ensure!(
-        picked == [1],
-        "an index {picked:?} is not one number for axis {axis} of {dims:?}"
-    );
+    ensure!(picked == [1], "an index {picked:?} is not one number for axis {axis} of {dims:?}");
     let index = along(&x, axis, index);
     let shape = core::array::from_fn(|at| match at {
         at if D == 1 && at == 0 => 1,
@@ -65,8 +62,8 @@ pub fn gather_scalar<const D: usize, const O: usize, K: AnyKind>(
     pick(x, axis, index, shape)
 }
 
-/// GatherElements: the element of `x` at the position of each index, except that the index replaces the position along `axis`.
-/// Negative indices count from the end.
+/// GatherElements: the element of `x` at the position of each index, except that the index replaces the
+/// position along `axis`. Negative indices count from the end.
 pub fn gather_elements<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,
     axis: usize,
@@ -78,10 +75,7 @@ pub fn gather_elements<const D: usize, K: AnyKind>(
     }
     let dims = x.dims();
     let fits = |at: usize| at == axis || shape[at] <= dims[at];
-    ensure!(
-        (0..D).all(fits),
-        "indices of shape {shape:?} reach beyond {dims:?}"
-    );
+    ensure!((0..D).all(fits), "indices of shape {shape:?} reach beyond {dims:?}");
     let indices = along(&x, axis, indices);
     // Flex tags booleans that are gathered or selected as bytes.
     let x = K::into_number(corner(x, axis, shape));
@@ -98,9 +92,7 @@ pub fn gather_nd<const D: usize, const I: usize, const O: usize, K: AnyKind>(
 ) -> Tensor<O, K> {
     let (dims, tuples) = (x.dims(), indices.dims());
     ensure!(
-        batch_dims < I
-            && batch_dims + tuples[I - 1] <= D
-            && dims[..batch_dims] == tuples[..batch_dims],
+        batch_dims < I && batch_dims + tuples[I - 1] <= D && dims[..batch_dims] == tuples[..batch_dims],
         "tuples of indices {tuples:?} are not those of {dims:?} with {batch_dims} axes of batches"
     );
     let inner = &dims[batch_dims + tuples[I - 1]..];
@@ -110,10 +102,7 @@ pub fn gather_nd<const D: usize, const I: usize, const O: usize, K: AnyKind>(
         sizes.clone().count().max(1) == O,
         "tuples of indices {tuples:?} into {dims:?} do not give {O} axes"
     );
-    shape
-        .iter_mut()
-        .zip(sizes)
-        .for_each(|(to, &from)| *to = from);
+    shape.iter_mut().zip(sizes).for_each(|(to, &from)| *to = from);
     elements(&shape, x.dtype().size());
     if shape.contains(&0) {
         return empty(&x, shape);
@@ -136,23 +125,14 @@ pub fn along<const D: usize, const I: usize, K: Basic>(
 }
 
 /// Narrows `x` to `shape` along all axes except `axis`.
-pub fn corner<const D: usize, K: Basic>(
-    x: Tensor<D, K>,
-    axis: usize,
-    shape: [usize; D],
-) -> Tensor<D, K> {
+pub fn corner<const D: usize, K: Basic>(x: Tensor<D, K>, axis: usize, shape: [usize; D]) -> Tensor<D, K> {
     let dims = x.dims();
     let whole = |at: usize| at == axis || shape[at] == dims[at];
     if (0..D).all(whole) {
         return x;
     }
-    let slices: [Slice; D] = core::array::from_fn(|at| {
-        if whole(at) {
-            Slice::full()
-        } else {
-            (0..shape[at]).into()
-        }
-    });
+    let slices: [Slice; D] =
+        core::array::from_fn(|at| if whole(at) { Slice::full() } else { (0..shape[at]).into() });
     x.slice(slices)
 }
 
@@ -163,17 +143,11 @@ pub fn flat_indices<const I: usize>(
     batch_dims: usize,
 ) -> Tensor<1, Int> {
     let tuples = indices.dims();
-    let [batches, length] = [
-        tuples[..batch_dims].iter().product::<usize>(),
-        tuples[I - 1],
-    ];
+    let [batches, length] = [tuples[..batch_dims].iter().product::<usize>(), tuples[I - 1]];
     let each = tuples[batch_dims..I - 1].iter().product::<usize>();
     let (device, dtype) = (indices.device(), indices.dtype());
     let indices: Tensor<3, Int> = indices.with_shape([batches, each, length]);
-    let axis = |column: usize| Axis {
-        number: batch_dims + column,
-        size: dims[batch_dims + column],
-    };
+    let axis = |column: usize| Axis { number: batch_dims + column, size: dims[batch_dims + column] };
     let axes: Vec<Axis> = (0..length).map(axis).collect();
     if let Some(flat) = flatten_indices(&indices, &axes) {
         return flat;
@@ -212,18 +186,10 @@ fn pick<const D: usize, const I: usize, const O: usize, K: AnyKind>(
         (1, _) => {
             let rows = x.with_shape([dims[axis], after]);
             let picked = stored::rows(&rows, &indices);
-            picked
-                .unwrap_or_else(|| rows.select(0, indices))
-                .with_shape(shape)
+            picked.unwrap_or_else(|| rows.select(0, indices)).with_shape(shape)
         }
-        (_, 1) => x
-            .with_shape([before, dims[axis]])
-            .select(1, indices)
-            .with_shape(shape),
-        _ => x
-            .with_shape([before, dims[axis], after])
-            .select(1, indices)
-            .with_shape(shape),
+        (_, 1) => x.with_shape([before, dims[axis]]).select(1, indices).with_shape(shape),
+        _ => x.with_shape([before, dims[axis], after]).select(1, indices).with_shape(shape),
     };
     K::from_number(picked)
 }
@@ -239,10 +205,7 @@ mod tests {
     fn slices_are_picked_along_each_axis() {
         let x = || float::<2>([[1f32, 1.2, 1.9], [2.3, 3.4, 3.9], [4.5, 5.7, 5.9]]);
         let rows: Tensor<3> = gather(x(), 0, int::<2>([[0i64, -1], [1, 2]]));
-        let expected = [
-            [[1f32, 1.2, 1.9], [4.5, 5.7, 5.9]],
-            [[2.3, 3.4, 3.9], [4.5, 5.7, 5.9]],
-        ];
+        let expected = [[[1f32, 1.2, 1.9], [4.5, 5.7, 5.9]], [[2.3, 3.4, 3.9], [4.5, 5.7, 5.9]]];
         same(rows, expected);
         let columns: Tensor<3> = gather(x(), 1, int::<2>([[0i32, -1]]));
         same(columns, [[[1f32, 1.9]], [[2.3, 3.9]], [[4.5, 5.9]]]);
@@ -291,10 +254,7 @@ mod tests {
         let y = gather_elements(x(), 1, int([[-1i64, 0]]));
         same(y, [[3i32, 1]]);
         let flags = bool::<2>([[true, false], [false, true]]);
-        same(
-            gather_elements(flags, 1, int([[1i64], [1]])),
-            [[false], [true]],
-        );
+        same(gather_elements(flags, 1, int([[1i64], [1]])), [[false], [true]]);
     }
 
     #[test]

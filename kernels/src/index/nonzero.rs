@@ -12,8 +12,8 @@ use crate::{
     shape::{empty, reshape},
 };
 
-/// Compress along an axis: the slices of `x` whose `condition` is true. Missing conditions are false, and those out of bounds are
-/// ignored.
+/// Compress along an axis: the slices of `x` whose `condition` is true. Missing conditions are false, and
+/// those out of bounds are ignored.
 ///
 /// The host reads the number of selected slices, which is the size of the result.
 pub fn compress<const D: usize, K: AnyKind>(
@@ -81,21 +81,15 @@ pub async fn nonzero_async<const D: usize, K: AnyKind>(x: Tensor<D, K>) -> Tenso
     nonzero_by(x, Waiting).await
 }
 
-async fn nonzero_by<const D: usize, K: AnyKind>(
-    x: Tensor<D, K>,
-    reader: impl Reader,
-) -> Tensor<2, Int> {
+async fn nonzero_by<const D: usize, K: AnyKind>(x: Tensor<D, K>, reader: impl Reader) -> Tensor<2, Int> {
     let dtype: IntDType = lowered(&x.device(), DType::I64).into();
     let found = indices_where(K::truth(x), reader).await;
     found.permute([1, 0]).cast(dtype)
 }
 
-/// Returns the indices at which a condition is true. The host reads their number, or the whole condition if the device has no
-/// kernel.
-async fn indices_where<const D: usize>(
-    condition: Tensor<D, Bool>,
-    reader: impl Reader,
-) -> Tensor<2, Int> {
+/// Returns the indices at which a condition is true. The host reads their number, or the whole condition if
+/// the device has no kernel.
+async fn indices_where<const D: usize>(condition: Tensor<D, Bool>, reader: impl Reader) -> Tensor<2, Int> {
     if condition.shape().num_elements() == 0 {
         return Tensor::empty([0, D], &condition.device());
     }
@@ -119,29 +113,21 @@ pub async fn true_indices<const D: usize>(
     indices_of_increase(Tensor::from_dispatch(counts), reader).await
 }
 
-/// Returns the indices at which counts, at least one, increase; `None` if the device has no kernel. The host reads their
-/// number.
-pub async fn indices_of_increase(
-    counts: Tensor<1, Int>,
-    reader: impl Reader,
-) -> Option<Tensor<1, Int>> {
+/// Returns the indices at which counts, at least one, increase; `None` if the device has no kernel. The host
+/// reads their number.
+pub async fn indices_of_increase(counts: Tensor<1, Int>, reader: impl Reader) -> Option<Tensor<1, Int>> {
     let size = counts.dims()[0];
     let last = counts.clone().narrow(0, size - 1, 1);
     let last = reader.read(last).await;
-    let found = last
-        .iter::<i64>()
-        .next()
-        .and_then(|found| usize::try_from(found).ok())?;
+    let found = last.iter::<i64>().next().and_then(|found| usize::try_from(found).ok())?;
     if found == 0 {
         return Some(empty::<1, 1, Int>(&counts, [0]));
     }
-    call!(compact(counts; found))
-        .tensor()
-        .map(Tensor::from_dispatch)
+    call!(compact(counts; found)).tensor().map(Tensor::from_dispatch)
 }
 
-/// Returns the indices along each axis of flat indices in row-major order, one row each. Along the last axis, `values` replaces
-/// them if given.
+/// Returns the indices along each axis of flat indices in row-major order, one row each. Along the last axis,
+/// `values` replaces them if given.
 pub fn coordinates<const D: usize>(
     indices: Tensor<1, Int>,
     shape: [usize; D],
@@ -160,12 +146,7 @@ pub fn coordinates<const D: usize>(
     let mut after = 1;
     let mut columns = Vec::with_capacity(D);
     for &size in shape.iter().rev() {
-        columns.push(
-            indices
-                .clone()
-                .div_scalar(after)
-                .remainder_scalar(size as i64),
-        );
+        columns.push(indices.clone().div_scalar(after).remainder_scalar(size as i64));
         after *= size as i64;
     }
     if let (Some(last), Some(column)) = (last, columns.first_mut()) {

@@ -48,8 +48,8 @@ pub fn scatter_elements<const D: usize, K: AnyKind>(
     K::from_number(x.slice_assign(slices, part))
 }
 
-/// ScatterND: `x` with slices of `updates` written at the index tuples along the last axis of `indices`, or combined with the
-/// slices there.
+/// ScatterND: `x` with slices of `updates` written at the index tuples along the last axis of `indices`, or
+/// combined with the slices there.
 ///
 /// Negative indices count from the end. Addition and multiplication of booleans are "or" and "and".
 pub fn scatter_nd<const D: usize, const I: usize, const U: usize, K: AnyKind>(
@@ -94,8 +94,8 @@ pub fn scatter_nd<const D: usize, const I: usize, const U: usize, K: AnyKind>(
 
 /// TensorScatter: a cache with `update` written along `axis`.
 ///
-/// Each element of the batch, the first axis, has its own index at which writing starts, 0 by default. If `circular`, writing
-/// continues at index 0 after the end of the axis.
+/// Each element of the batch, the first axis, has its own index at which writing starts, 0 by default. If
+/// `circular`, writing continues at index 0 after the end of the axis.
 pub fn write_cache<const D: usize, K: AnyKind>(
     cache: Tensor<D, K>,
     axis: usize,
@@ -106,19 +106,11 @@ pub fn write_cache<const D: usize, K: AnyKind>(
     let shape = update.dims();
     let of_cache = cache.dims();
     ensure!(
-        (0..D).all(|at| if at == axis {
-            shape[at] <= of_cache[at]
-        } else {
-            shape[at] == of_cache[at]
-        }),
+        (0..D).all(|at| if at == axis { shape[at] <= of_cache[at] } else { shape[at] == of_cache[at] }),
         "the update {shape:?} does not fit into axis {axis} of the cache {of_cache:?}"
     );
     if let Some(starts) = &starts {
-        shaped(
-            operand("tensor of starts", &starts.dims()),
-            &shape[..1],
-            operand("update", &shape),
-        );
+        shaped(operand("tensor of starts", &starts.dims()), &shape[..1], operand("update", &shape));
     }
     if shape.contains(&0) {
         return cache;
@@ -126,8 +118,7 @@ pub fn write_cache<const D: usize, K: AnyKind>(
     let device = cache.device();
     let dtype = starts.as_ref().map(Tensor::dtype);
     let dtype = dtype.unwrap_or_else(|| lowered(&device, DType::I64));
-    let along =
-        |at: usize, size: usize| core::array::from_fn(|axis| if axis == at { size } else { 1 });
+    let along = |at: usize, size: usize| core::array::from_fn(|axis| if axis == at { size } else { 1 });
     let steps = Tensor::<1, Int>::arange(0..shape[axis] as i64, (&device, dtype));
     let mut positions: Tensor<D, Int> = steps.with_shape(along(axis, shape[axis]));
     if let Some(starts) = starts {
@@ -222,10 +213,7 @@ mod tests {
         let y = scatter_nd(x.clone(), int::<2>(none()), updates, Add);
         same(y, [[1i32, 2]]);
         let updates = int::<2>(TensorData::new(Vec::<i32>::new(), [0, 2]));
-        same(
-            scatter_elements(x, 0, int(none()), updates, Assign),
-            [[1i32, 2]],
-        );
+        same(scatter_elements(x, 0, int(none()), updates, Assign), [[1i32, 2]]);
     }
 
     #[test]
@@ -233,13 +221,7 @@ mod tests {
         let x = || float::<2>(TensorData::new(Vec::<f32>::new(), [0, 2]));
         let run = || scatter_nd(x(), int::<2>([[0i64]]), float::<2>([[1f32, 2.0]]), Assign);
         let fault = attempt(run).unwrap_err();
-        assert!(
-            fault
-                .reason
-                .ends_with("outside of [0, 2], which has no elements"),
-            "{}",
-            fault.reason
-        );
+        assert!(fault.reason.ends_with("outside of [0, 2], which has no elements"), "{}", fault.reason);
         let updates = float::<2>(TensorData::new(Vec::<f32>::new(), [0, 2]));
         let indices = int::<2>(TensorData::new(Vec::<i64>::new(), [0, 1]));
         assert_eq!(scatter_nd(x(), indices, updates, Assign).dims(), [0, 2]);
@@ -250,21 +232,12 @@ mod tests {
         let cache = || int::<3>([[[0i32, 0], [1, 1], [2, 2]], [[3, 3], [4, 4], [5, 5]]]);
         let update = || int::<3>([[[10i32, 11], [12, 13]], [[14, 15], [16, 17]]]);
         let starts = Some(int::<1>([1i64, 0]));
-        let expected = [
-            [[0i32, 0], [10, 11], [12, 13]],
-            [[14, 15], [16, 17], [5, 5]],
-        ];
+        let expected = [[[0i32, 0], [10, 11], [12, 13]], [[14, 15], [16, 17], [5, 5]]];
         same(write_cache(cache(), 1, update(), starts, false), expected);
-        let expected = [
-            [[10i32, 11], [12, 13], [2, 2]],
-            [[14, 15], [16, 17], [5, 5]],
-        ];
+        let expected = [[[10i32, 11], [12, 13], [2, 2]], [[14, 15], [16, 17], [5, 5]]];
         same(write_cache(cache(), 1, update(), None, false), expected);
         let starts = Some(int::<1>([2i64, 4]));
-        let expected = [
-            [[12i32, 13], [1, 1], [10, 11]],
-            [[3, 3], [14, 15], [16, 17]],
-        ];
+        let expected = [[[12i32, 13], [1, 1], [10, 11]], [[3, 3], [14, 15], [16, 17]]];
         same(write_cache(cache(), 1, update(), starts, true), expected);
         let bools = bool::<2>([[false, false, true]]);
         let y = write_cache(bools, 1, bool([[true]]), Some(int([1i64])), false);

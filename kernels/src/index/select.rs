@@ -17,8 +17,8 @@ use crate::{
 };
 
 pub use super::nonzero::{
-    compress, compress_async, compress_flat, compress_flat_async, nonzero, nonzero_async,
-    nonzero_scalar, nonzero_scalar_async,
+    compress, compress_async, compress_flat, compress_flat_async, nonzero, nonzero_async, nonzero_scalar,
+    nonzero_scalar_async,
 };
 
 /// Where: `a` where `condition` is true, otherwise `b`, all three broadcast.
@@ -44,10 +44,7 @@ pub fn one_hot<const I: usize, const O: usize, K: Basic>(
     axis: usize,
 ) -> Tensor<O, K> {
     let (dims, numbers) = (indices.dims(), values.dims());
-    ensure!(
-        numbers == [2],
-        "values {numbers:?} are not two, off and on, for indices {dims:?}"
-    );
+    ensure!(numbers == [2], "values {numbers:?} are not two, off and on, for indices {dims:?}");
     assert!(O == I + 1 || dims == [1; I], "rank of OneHot's output");
     let mut along = [1; O];
     along[axis] = depth;
@@ -79,9 +76,7 @@ fn from_start<const I: usize>(indices: Tensor<I, Int>, size: usize) -> Tensor<I,
         return indices;
     }
     let negative = indices.clone().lower_scalar(0);
-    indices
-        .clone()
-        .mask_where(negative, indices.add_scalar(size as i64))
+    indices.clone().mask_where(negative, indices.add_scalar(size as i64))
 }
 
 /// Trilu: sets elements below (`upper`) or above the `k`-th diagonal of the last two axes to zero.
@@ -120,34 +115,16 @@ pub fn eye_like(shape: [usize; 2], k: i64, device: &Device) -> Tensor<2, Bool> {
 /// # Panics
 /// If `delta` is 0, or the range exceeds the memory limit.
 #[inline(never)]
-pub fn range_int(
-    start: i64,
-    limit: i64,
-    delta: i64,
-    dtype: DType,
-    device: &Device,
-) -> Tensor<1, Int> {
+pub fn range_int(start: i64, limit: i64, delta: i64, dtype: DType, device: &Device) -> Tensor<1, Int> {
     ensure!(delta != 0, "a range cannot have a step of 0");
     let distance = i128::from(limit) - i128::from(start);
     let step = i128::from(delta);
     let whole = distance / step;
     let count = (whole + i128::from(whole * step != distance)).max(0);
-    let count = if (distance < 0) == (step < 0) {
-        count
-    } else {
-        0
-    };
-    let count = elements(
-        &[usize::try_from(count).unwrap_or(usize::MAX)],
-        size_of::<i64>(),
-    );
-    let values: Vec<i64> = (0..count)
-        .map(|at| (i128::from(start) + at as i128 * step) as i64)
-        .collect();
-    Tensor::from_data(
-        TensorData::new(values, [count]),
-        (device, lowered(device, dtype)),
-    )
+    let count = if (distance < 0) == (step < 0) { count } else { 0 };
+    let count = elements(&[usize::try_from(count).unwrap_or(usize::MAX)], size_of::<i64>());
+    let values: Vec<i64> = (0..count).map(|at| (i128::from(start) + at as i128 * step) as i64).collect();
+    Tensor::from_data(TensorData::new(values, [count]), (device, lowered(device, dtype)))
 }
 
 /// Range of floats: from `start` to before `limit`, in steps of `delta`.
@@ -158,16 +135,10 @@ pub fn range_int(
 pub fn range_float(start: f64, limit: f64, delta: f64, dtype: DType, device: &Device) -> Tensor<1> {
     ensure!(delta != 0.0, "a range cannot have a step of 0");
     let count = ((limit - start) / delta).ceil();
-    ensure!(
-        count.is_finite(),
-        "a range from {start} to {limit} in steps of {delta} is not finite"
-    );
+    ensure!(count.is_finite(), "a range from {start} to {limit} in steps of {delta} is not finite");
     let count = elements(&[count.max(0.0) as usize], size_of::<f64>());
     let values: Vec<f64> = (0..count).map(|at| start + at as f64 * delta).collect();
-    Tensor::from_data(
-        TensorData::new(values, [count]),
-        (device, lowered(device, dtype)),
-    )
+    Tensor::from_data(TensorData::new(values, [count]), (device, lowered(device, dtype)))
 }
 
 #[cfg(test)]
@@ -201,10 +172,7 @@ mod tests {
         let x = || float::<2>([[1f32, 2.0], [3.0, 4.0], [5.0, 6.0]]);
         let y = compress(x(), 0, bool([false, true, true]));
         same(y, [[3f32, 4.0], [5.0, 6.0]]);
-        same(
-            compress(x(), 1, bool([false, true])),
-            [[2f32], [4.0], [6.0]],
-        );
+        same(compress(x(), 1, bool([false, true])), [[2f32], [4.0], [6.0]]);
         let y = compress_flat(x(), bool([false, true, false, false, true]));
         same(y, [2f32, 5.0]);
         same(compress(x(), 0, bool([false])), none::<f32>([0, 2]));
@@ -243,10 +211,7 @@ mod tests {
         same(trilu(x(), i64::MIN, false), [[[0i64, 0, 0], [0, 0, 0]]]);
         let flags = bool::<2>([[true, true], [true, true]]);
         same(trilu(flags, 0, false), [[true, false], [true, true]]);
-        same(
-            trilu(int::<2>(none::<i64>([0, 2])), 0, true),
-            none::<i64>([0, 2]),
-        );
+        same(trilu(int::<2>(none::<i64>([0, 2])), 0, true), none::<i64>([0, 2]));
     }
 
     #[test]
@@ -275,25 +240,14 @@ mod tests {
             let found = floats(start, limit, delta).unwrap_err();
             assert!(found.ends_with("is not finite"), "{found}");
         }
-        assert_eq!(
-            floats(0.0, 1.0, 0.0).unwrap_err(),
-            "a range cannot have a step of 0"
-        );
+        assert_eq!(floats(0.0, 1.0, 0.0).unwrap_err(), "a range cannot have a step of 0");
         assert_eq!(floats(0.0, 5.0, f64::INFINITY), Ok([0]));
         let large = floats(0.0, 1e15, 1.0).unwrap_err();
-        assert!(
-            large.starts_with("shape [1000000000000000] takes 7.1 PiB"),
-            "{large}"
-        );
+        assert!(large.starts_with("shape [1000000000000000] takes 7.1 PiB"), "{large}");
         let ints = attempt(|| range_int(i64::MIN, i64::MAX, 1, DType::I64, &device));
         assert!(ints.unwrap_err().reason.contains("the memory limit is"));
         let hot = || one_hot::<1, 2, _>(int([0i64]), 1 << 50, float([0f32, 1.0]), 0);
-        assert!(
-            attempt(hot)
-                .unwrap_err()
-                .reason
-                .contains("the memory limit is")
-        );
+        assert!(attempt(hot).unwrap_err().reason.contains("the memory limit is"));
         let eye = attempt(|| eye_like([1 << 40, 1 << 40], 0, &device));
         assert!(eye.unwrap_err().reason.contains("can be addressed"));
     }

@@ -12,8 +12,8 @@ use crate::{
     spec::ranking::ranking,
 };
 
-/// TopK: the `k` greatest or least values along an axis in order, and their indices as int64. Of equal values the first comes
-/// first; NaN is the greatest.
+/// TopK: the `k` greatest or least values along an axis in order, and their indices as int64. Of equal values
+/// the first comes first; NaN is the greatest.
 ///
 /// The host sorts f64.
 pub fn top_k<const D: usize, K: Ordered>(
@@ -42,11 +42,7 @@ async fn top_k_by<const D: usize, K: Ordered>(
 ) -> (Tensor<D, K>, Tensor<D, Int>) {
     let Top { k, axis, .. } = top;
     let mut shape = x.dims();
-    ensure!(
-        k <= shape[axis],
-        "the first {k} elements are asked for of {}",
-        shape[axis]
-    );
+    ensure!(k <= shape[axis], "the first {k} elements are asked for of {}", shape[axis]);
     shape[axis] = k;
     let device = x.device();
     let dtype = lowered(&device, DType::I64);

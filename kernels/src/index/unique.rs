@@ -30,16 +30,12 @@ struct Groups {
     counts: Tensor<1, Int>,
 }
 
-/// Unique along an axis: the distinct slices, the index of the first of each, the distinct slice of each slice, and their
-/// counts.
+/// Unique along an axis: the distinct slices, the index of the first of each, the distinct slice of each
+/// slice, and their counts.
 ///
 /// They are in ascending order, or in the order of their first occurrence if `sorted` is false. NaN equals NaN and is last. The
 /// host reads their number, which is the size of the results, or all elements if the device has no kernel.
-pub fn unique<const D: usize, K: AnyKind>(
-    x: Tensor<D, K>,
-    axis: usize,
-    sorted: bool,
-) -> Unique<D, K> {
+pub fn unique<const D: usize, K: AnyKind>(x: Tensor<D, K>, axis: usize, sorted: bool) -> Unique<D, K> {
     now(unique_by(x, axis, sorted, Blocking))
 }
 
@@ -59,10 +55,7 @@ pub fn unique_flat<const D: usize, K: AnyKind>(x: Tensor<D, K>, sorted: bool) ->
 }
 
 /// Async version of [`unique_flat`].
-pub async fn unique_flat_async<const D: usize, K: AnyKind>(
-    x: Tensor<D, K>,
-    sorted: bool,
-) -> Unique<1, K> {
+pub async fn unique_flat_async<const D: usize, K: AnyKind>(x: Tensor<D, K>, sorted: bool) -> Unique<1, K> {
     let count = x.shape().num_elements();
     unique_async(reshape(x, [count]), 0, sorted).await
 }
@@ -88,8 +81,7 @@ async fn unique_by<const D: usize, K: AnyKind>(
         None => on_host(rows, count, sorted, reader).await,
     };
     let dtype: IntDType = lowered(&device, DType::I64).into();
-    let [first, inverse, counts] =
-        [groups.first, groups.inverse, groups.counts].map(|ints| ints.cast(dtype));
+    let [first, inverse, counts] = [groups.first, groups.inverse, groups.counts].map(|ints| ints.cast(dtype));
     let values = gather_nonnegative(x, axis, first.clone());
     (values, first, inverse, counts)
 }
@@ -115,16 +107,8 @@ async fn on_device(rows: DispatchTensor, sorted: bool, reader: impl Reader) -> O
         1 => end,
         _ => Tensor::cat(vec![begins.clone().narrow(0, 1, found - 1), end], 0),
     };
-    let groups = Groups {
-        first,
-        inverse,
-        counts: ends - begins,
-    };
-    if sorted {
-        Some(groups)
-    } else {
-        groups.by_first_index()
-    }
+    let groups = Groups { first, inverse, counts: ends - begins };
+    if sorted { Some(groups) } else { groups.by_first_index() }
 }
 
 /// Writes each value at its index in the permutation; `None` if the device has no kernel.
@@ -137,11 +121,7 @@ impl Groups {
     /// Sorts the groups by their first occurrence.
     fn by_first_index(self) -> Option<Self> {
         let found = self.first.dims()[0];
-        let top = Top {
-            k: found,
-            axis: 0,
-            largest: false,
-        };
+        let top = Top { k: found, axis: 0, largest: false };
         let order = top_k::on_device(&self.first, top)?;
         let options = (&order.device(), order.dtype());
         let numbers = Tensor::arange(0..found as i64, options);

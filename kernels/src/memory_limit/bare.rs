@@ -14,7 +14,5 @@ pub fn replace(limit: Option<usize>) -> Option<usize> {
 
 /// Returns 4 GiB, or half of the address space if that is less: no system reports the memory.
 pub fn default() -> usize {
-    usize::try_from(4u64 << 30).map_or(isize::MAX as usize / 2, |bytes| {
-        bytes.min(isize::MAX as usize / 2)
-    })
+    usize::try_from(4u64 << 30).map_or(isize::MAX as usize / 2, |bytes| bytes.min(isize::MAX as usize / 2))
 }

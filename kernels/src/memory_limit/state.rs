@@ -25,9 +25,7 @@ pub fn default() -> usize {
 }
 
 fn half(bytes: u64) -> usize {
-    usize::try_from(bytes / 2)
-        .unwrap_or(usize::MAX)
-        .min(isize::MAX as usize)
+    usize::try_from(bytes / 2).unwrap_or(usize::MAX).min(isize::MAX as usize)
 }
 
 /// Returns the least of the limits that Linux reports in files, `None` on other systems.
@@ -57,17 +55,14 @@ fn physical(text: &str) -> Option<u64> {
 
 /// Parses the soft limit of the address space in `/proc/self/limits`.
 fn addresses(text: &str) -> Option<u64> {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("Max address space"));
+    let line = text.lines().find_map(|line| line.strip_prefix("Max address space"));
     line?.split_whitespace().next()?.parse().ok()
 }
 
 /// Parses the path of the version 2 control group in `/proc/self/cgroup`.
 fn group(text: &str) -> Option<String> {
     let path = text.lines().find_map(|line| line.strip_prefix("0::"));
-    path.map(|path| path.trim_end_matches('/').to_owned())
-        .filter(|path| !path.is_empty())
+    path.map(|path| path.trim_end_matches('/').to_owned()).filter(|path| !path.is_empty())
 }
 
 #[cfg(test)]
@@ -87,10 +82,7 @@ mod tests {
         };
         assert_eq!(addresses(&limits("4096000000")), Some(4_096_000_000));
         assert_eq!(addresses(&limits("unlimited")), None);
-        assert_eq!(
-            group("1:name=systemd:/\n0::/user.slice/a\n").as_deref(),
-            Some("/user.slice/a")
-        );
+        assert_eq!(group("1:name=systemd:/\n0::/user.slice/a\n").as_deref(), Some("/user.slice/a"));
         assert_eq!(group("0::/\n"), None);
     }
 

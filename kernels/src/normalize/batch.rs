@@ -40,16 +40,9 @@ pub fn batch_norm_elements<const D: usize, const S: usize>(
     let elements = dims[1..].iter().product();
     let of_scale = scale.dims();
     for other in [&bias, &mean, &variance] {
-        equal_shapes(
-            operand("parameter", &other.dims()),
-            operand("scale", &of_scale),
-        );
+        equal_shapes(operand("parameter", &other.dims()), operand("scale", &of_scale));
     }
-    shaped(
-        operand("scale", &of_scale),
-        &dims[D - S.min(D)..],
-        operand("input", &dims),
-    );
+    shaped(operand("scale", &of_scale), &dims[D - S.min(D)..], operand("input", &dims));
     let [scale, bias, mean, variance] =
         [scale, bias, mean, variance].map(|values| reshape(values, [elements]));
     let rows = reshape(x, [dims[0], elements]);
@@ -88,15 +81,8 @@ pub fn scale_channels<const D: usize>(
     activation: Activation,
 ) -> Tensor<D> {
     let dims = x.dims();
-    for (name, row) in [
-        ("tensor of factors", &factor),
-        ("tensor of offsets", &offset),
-    ] {
-        shaped(
-            operand(name, &row.dims()),
-            &dims[1..2],
-            operand("input", &dims),
-        );
+    for (name, row) in [("tensor of factors", &factor), ("tensor of offsets", &offset)] {
+        shaped(operand(name, &row.dims()), &dims[1..2], operand("input", &dims));
     }
     let dtype = x.dtype();
     let x = widened(x);
@@ -113,8 +99,8 @@ pub struct BatchNormTrained<const D: usize> {
     pub running_variance: Tensor<1>,
 }
 
-/// Normalizes with the statistics of the batch, and updates the running ones with them: `running * momentum + batch * (1 -
-/// momentum)`, with the population variance.
+/// Normalizes with the statistics of the batch, and updates the running ones with them: `running * momentum +
+/// batch * (1 - momentum)`, with the population variance.
 pub fn batch_norm_train<const D: usize>(
     x: Tensor<D>,
     scale: Tensor<1>,
@@ -126,11 +112,7 @@ pub fn batch_norm_train<const D: usize>(
 ) -> BatchNormTrained<D> {
     let dims = x.dims();
     for (name, row) in [("running mean", &mean), ("running variance", &variance)] {
-        shaped(
-            operand(name, &row.dims()),
-            &dims[1..2],
-            operand("input", &dims),
-        );
+        shaped(operand(name, &row.dims()), &dims[1..2], operand("input", &dims));
     }
     let rest = dims[2..].iter().product();
     let channels = widened(x.clone())
@@ -200,28 +182,13 @@ mod tests {
     #[test]
     fn each_channel_has_its_own_factors() {
         let x = float::<4>([[[[-1f32, 0.0, 1.0]], [[2.0, 3.0, 4.0]]]]);
-        let y = batch_norm(
-            x,
-            pair([1.0, 1.5]),
-            pair([0.0, 1.0]),
-            pair([0.0, 3.0]),
-            pair([1.0, 1.5]),
-            1e-5,
-        );
-        near(
-            y,
-            [[
-                [[-0.999_995_f32, 0.0, 0.999_995]],
-                [[-0.224_740_77, 1.0, 2.224_740_8]],
-            ]],
-            1e-6,
-        );
+        let y = batch_norm(x, pair([1.0, 1.5]), pair([0.0, 1.0]), pair([0.0, 3.0]), pair([1.0, 1.5]), 1e-5);
+        near(y, [[[[-0.999_995_f32, 0.0, 0.999_995]], [[-0.224_740_77, 1.0, 2.224_740_8]]]], 1e-6);
     }
 
     #[test]
     fn rank_two_has_channels_and_nothing_else() {
-        let [scale, bias, mean, variance] =
-            [[2.0, 1.0], [1.0, 0.0], [1.0, 2.0], [4.0, 1.0]].map(pair);
+        let [scale, bias, mean, variance] = [[2.0, 1.0], [1.0, 0.0], [1.0, 2.0], [4.0, 1.0]].map(pair);
         let y = batch_norm(float::<2>([[3f32, 5.0]]), scale, bias, mean, variance, 0.0);
         same(y, [[3f32, 3.0]]);
     }
@@ -232,33 +199,19 @@ mod tests {
         let parameters = [[1.0, 1.0], [0.0, 0.0], [2047.0, 3.0], [0.25, 0.25]];
         let [scale, bias, mean, variance] = parameters.map(pair);
         let y = batch_norm(x, scale, bias, mean, variance, 0.0);
-        same(
-            y,
-            float::<3>([[[2f32], [2.0]]]).cast(DType::F16).into_data(),
-        );
+        same(y, float::<3>([[[2f32], [2.0]]]).cast(DType::F16).into_data());
     }
 
     #[test]
     fn training_mixes_batch_and_running_statistics() {
         let x = float::<3>([[[1f32, 3.0], [0.0, 0.0]], [[5.0, 7.0], [4.0, 4.0]]]);
         let [scale, bias] = [[1.0, 2.0], [0.0, 1.0]].map(pair);
-        let trained = batch_norm_train(
-            x,
-            scale,
-            bias,
-            pair([0.0, 1.0]),
-            pair([1.0, 1.0]),
-            0.0,
-            0.75,
-        );
+        let trained = batch_norm_train(x, scale, bias, pair([0.0, 1.0]), pair([1.0, 1.0]), 0.0, 0.75);
         same(trained.running_mean, [1f32, 1.25]);
         same(trained.running_variance, [2f32, 1.75]);
         near(
             trained.y,
-            [
-                [[-1.341_640_8_f32, -0.447_213_6], [-1.0, -1.0]],
-                [[0.447_213_6, 1.341_640_8], [3.0, 3.0]],
-            ],
+            [[[-1.341_640_8_f32, -0.447_213_6], [-1.0, -1.0]], [[0.447_213_6, 1.341_640_8], [3.0, 3.0]]],
             1e-6,
         );
     }

@@ -25,16 +25,8 @@ pub fn embeddings(
 ) -> Tensor<3> {
     let [batch, length] = ids.dims();
     let (of_ids, of_words) = (ids.dims(), words.dims());
-    let (of_ids, of_words) = (
-        operand("tensor of ids", &of_ids),
-        operand("tensor of words", &of_words),
-    );
-    equal_axes(
-        operand("tensor of positions", &positions.dims()),
-        1,
-        of_words,
-        1,
-    );
+    let (of_ids, of_words) = (operand("tensor of ids", &of_ids), operand("tensor of words", &of_words));
+    equal_axes(operand("tensor of positions", &positions.dims()), 1, of_words, 1);
     if let Some(position_ids) = &position_ids {
         let position_ids = position_ids.dims();
         let position_ids = operand("tensor of position ids", &position_ids);
@@ -51,10 +43,7 @@ pub fn embeddings(
         Some(position_ids) => rows(positions, position_ids),
         None => {
             let count = positions.dims()[0];
-            ensure!(
-                length <= count,
-                "there are {count} positions for {length} words"
-            );
+            ensure!(length <= count, "there are {count} positions for {length} words");
             lift(positions.slice(0..length))
         }
     };
@@ -67,10 +56,7 @@ pub fn embeddings(
 
 /// Returns the rows of a table at indices that must not be negative.
 fn rows(table: Tensor<2>, indices: Tensor<2, Int>) -> Tensor<3> {
-    let axis = Axis {
-        number: 0,
-        size: table.dims()[0],
-    };
+    let axis = Axis { number: 0, size: table.dims()[0] };
     gather_nonnegative(table, 0, nonnegative(indices, axis))
 }
 
@@ -95,23 +81,11 @@ mod tests {
         let words = || float::<2>([[1f32, 2.0], [3.0, 4.0]]);
         let positions = || float::<2>([[10f32, 20.0], [30.0, 40.0], [50.0, 60.0]]);
         let plain = embeddings(ids(), words(), positions(), None, None);
-        same(
-            plain,
-            [[[13f32, 24.0], [31.0, 42.0]], [[13.0, 24.0], [33.0, 44.0]]],
-        );
+        same(plain, [[[13f32, 24.0], [31.0, 42.0]], [[13.0, 24.0], [33.0, 44.0]]]);
         let position_ids = Some(int::<2>([[2i32, 0]]));
-        let segments = Some((
-            int::<2>([[0i32, 0], [0, 1]]),
-            float::<2>([[0f32, 0.0], [100.0, 200.0]]),
-        ));
+        let segments = Some((int::<2>([[0i32, 0], [0, 1]]), float::<2>([[0f32, 0.0], [100.0, 200.0]])));
         let all = embeddings(ids(), words(), positions(), position_ids, segments);
-        same(
-            all,
-            [
-                [[53f32, 64.0], [11.0, 22.0]],
-                [[53.0, 64.0], [113.0, 224.0]],
-            ],
-        );
+        same(all, [[[53f32, 64.0], [11.0, 22.0]], [[53.0, 64.0], [113.0, 224.0]]]);
     }
 
     #[test]

@@ -32,10 +32,7 @@ pub fn group_norm<const D: usize>(
     let (dtype, dims) = (x.dtype(), x.dims());
     for (name, row) in [("scale", &scale), ("bias", &bias)] {
         let row = row.dims();
-        ensure!(
-            row[0] == dims[1],
-            "the {name} {row:?} is not one of the channels of the input {dims:?}"
-        );
+        ensure!(row[0] == dims[1], "the {name} {row:?} is not one of the channels of the input {dims:?}");
     }
     if dims.contains(&0) {
         return x;
@@ -102,12 +99,7 @@ mod tests {
         let bias = float([0f32, 1.0, 0.0, 0.0]);
         near(
             group_norm(quads(), scale, bias, 2, 0.0),
-            [[
-                [-1.341_640_8_f32, -0.447_213_6],
-                [1.894_427_2, 3.683_281_6],
-                [-1.0, 1.0],
-                [-3.0, 3.0],
-            ]],
+            [[[-1.341_640_8_f32, -0.447_213_6], [1.894_427_2, 3.683_281_6], [-1.0, 1.0], [-3.0, 3.0]]],
             1e-6,
         );
     }
@@ -116,12 +108,7 @@ mod tests {
     fn one_scale_per_group_holds_for_all_its_channels() {
         near(
             group_norm_by_group(quads(), float([1f32, 2.0]), float([0f32, 1.0]), 2, 0.0),
-            [[
-                [-1.341_640_8_f32, -0.447_213_6],
-                [0.447_213_6, 1.341_640_8],
-                [-1.0, 3.0],
-                [-1.0, 3.0],
-            ]],
+            [[[-1.341_640_8_f32, -0.447_213_6], [0.447_213_6, 1.341_640_8], [-1.0, 3.0], [-1.0, 3.0]]],
             1e-6,
         );
     }

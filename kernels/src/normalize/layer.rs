@@ -76,8 +76,8 @@ pub fn layer_norm_with_statistics<const D: usize, const S: usize>(
     }
 }
 
-/// Divides by the root mean square over the axes from `axis` on, then applies `scale`, which broadcasts to `x` and determines the
-/// dtype of the result.
+/// Divides by the root mean square over the axes from `axis` on, then applies `scale`, which broadcasts to
+/// `x` and determines the dtype of the result.
 pub fn rms_norm<const D: usize, const S: usize>(
     x: Tensor<D>,
     scale: Tensor<S>,
@@ -89,11 +89,7 @@ pub fn rms_norm<const D: usize, const S: usize>(
     if !is_row(dims, scale.dims(), axis) {
         return rms_norm_with_statistics(x, scale, axis, epsilon).0;
     }
-    let rows = if x.dtype() == dtype {
-        narrow_rows(x, axis)
-    } else {
-        rows(x, axis)
-    };
+    let rows = if x.dtype() == dtype { narrow_rows(x, axis) } else { rows(x, axis) };
     let length = rows.dims()[1];
     let own: FloatDType = rows.dtype().into();
     let scale = row(scale.cast(own), length);
@@ -137,8 +133,7 @@ fn rows<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<2> {
 /// Returns the rows in their own dtype; kernels and primitives sum them in single precision at least.
 fn narrow_rows<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<2> {
     let dims = x.dims();
-    let [outer, inner]: [usize; 2] =
-        [&dims[..axis], &dims[axis..]].map(|part| part.iter().product());
+    let [outer, inner]: [usize; 2] = [&dims[..axis], &dims[axis..]].map(|part| part.iter().product());
     x.with_shape([outer, inner])
 }
 
@@ -172,11 +167,7 @@ fn row<const S: usize>(factor: Tensor<S>, length: usize) -> Tensor<1> {
 fn spans<const D: usize, const S: usize>(x: [usize; D], factor: [usize; S], axis: usize) -> bool {
     let leading = D - S.min(D);
     (0..D).all(|dim| {
-        let size = if dim < leading {
-            1
-        } else {
-            factor[dim - leading]
-        };
+        let size = if dim < leading { 1 } else { factor[dim - leading] };
         size == if dim < axis { 1 } else { x[dim] }
     })
 }
@@ -191,9 +182,7 @@ mod tests {
     #[test]
     fn every_length_agrees_with_primitives() {
         for length in [7, 8, 9, 16, 100, 40_000] {
-            let x = noise::<2>([5, length], length as u64)
-                .mul_scalar(3.0)
-                .add_scalar(1.0);
+            let x = noise::<2>([5, length], length as u64).mul_scalar(3.0).add_scalar(1.0);
             let (scale, bias) = (noise::<1>([length], 2), noise::<1>([length], 3));
             for x in [x.clone(), x.clone().transpose().clone().transpose()] {
                 for bias in [None, Some(bias.clone())] {
@@ -203,11 +192,7 @@ mod tests {
                 }
                 let root = x.clone().square().mean_dim(1).add_scalar(1e-3).sqrt();
                 let expected = x.clone() / root * scale.clone().unsqueeze();
-                near(
-                    rms_norm(x, scale.clone(), 1, 1e-3),
-                    expected.into_data(),
-                    1e-5,
-                );
+                near(rms_norm(x, scale.clone(), 1, 1e-3), expected.into_data(), 1e-5);
             }
         }
     }
@@ -215,17 +200,8 @@ mod tests {
     #[test]
     fn rows_get_mean_zero_and_deviation_one() {
         let x = float::<2>([[1f32, 2.0, 3.0], [2.0, 2.0, 8.0]]);
-        let y = layer_norm(
-            x,
-            float::<1>([1f32, 1.0, 2.0]),
-            Some(float([0f32, 1.0, 0.0])),
-            1,
-            0.0,
-        );
-        let expected = [
-            [-1.224_744_9_f32, 1.0, 2.449_489_7],
-            [-0.707_106_77, 0.292_893_22, 2.828_427],
-        ];
+        let y = layer_norm(x, float::<1>([1f32, 1.0, 2.0]), Some(float([0f32, 1.0, 0.0])), 1, 0.0);
+        let expected = [[-1.224_744_9_f32, 1.0, 2.449_489_7], [-0.707_106_77, 0.292_893_22, 2.828_427]];
         near(y, expected, 1e-6);
     }
 
@@ -236,12 +212,7 @@ mod tests {
             agree(&x, noise::<1>([5], 2), None, axis);
             agree(&x, noise::<2>([4, 1], 2), Some(noise([4, 1], 3)), axis);
             agree(&x, noise::<1>([1], 2), Some(noise([1], 3)), axis);
-            agree(
-                &x,
-                noise::<3>([3, 4, 5], 2),
-                Some(noise([3, 4, 5], 3)),
-                axis,
-            );
+            agree(&x, noise::<3>([3, 4, 5], 2), Some(noise([3, 4, 5], 3)), axis);
             let full = x.dims().map(|d| d);
             agree(&x, noise::<4>(full, 2), Some(noise(full, 3)), axis);
         }
@@ -249,19 +220,13 @@ mod tests {
         agree(&permuted, noise::<2>([4, 5], 2), Some(noise([4, 5], 3)), 2);
     }
 
-    fn agree<const S: usize>(
-        x: &Tensor<4>,
-        scale: Tensor<S>,
-        bias: Option<Tensor<S>>,
-        axis: usize,
-    ) {
+    fn agree<const S: usize>(x: &Tensor<4>, scale: Tensor<S>, bias: Option<Tensor<S>>, axis: usize) {
         let dims = x.dims();
         let length: usize = dims[axis..].iter().product();
         let values: Vec<f32> = x.to_data().try_to_vec().unwrap();
         let (mut normed, mut rms, mut means, mut inverses) = (vec![], vec![], vec![], vec![]);
         for row in values.chunks(length) {
-            let of =
-                |f: &dyn Fn(f32) -> f32| row.iter().map(|v| f(*v)).sum::<f32>() / length as f32;
+            let of = |f: &dyn Fn(f32) -> f32| row.iter().map(|v| f(*v)).sum::<f32>() / length as f32;
             let mean = of(&|v| v);
             let inverse = (of(&|v| (v - mean) * (v - mean)) + 0.1).sqrt().recip();
             let root = (of(&|v| v * v) + 0.1).sqrt();
@@ -275,53 +240,22 @@ mod tests {
             bias.map_or(y.clone(), |bias| y + lift(bias)).into_data()
         };
         let expected = apply(&normed, bias.clone());
-        near(
-            layer_norm(x.clone(), scale.clone(), bias.clone(), axis, 0.1),
-            expected.clone(),
-            1e-5,
-        );
+        near(layer_norm(x.clone(), scale.clone(), bias.clone(), axis, 0.1), expected.clone(), 1e-5);
         let all = layer_norm_with_statistics(x.clone(), scale.clone(), bias, axis, 0.1);
         near(all.y, expected, 1e-5);
-        near(
-            all.mean.flatten::<1>(0, 3),
-            TensorData::from(&means[..]),
-            1e-5,
-        );
-        near(
-            all.inverse_deviation.flatten::<1>(0, 3),
-            TensorData::from(&inverses[..]),
-            1e-5,
-        );
-        near(
-            rms_norm(x.clone(), scale.clone(), axis, 0.1),
-            apply(&rms, None),
-            1e-5,
-        );
+        near(all.mean.flatten::<1>(0, 3), TensorData::from(&means[..]), 1e-5);
+        near(all.inverse_deviation.flatten::<1>(0, 3), TensorData::from(&inverses[..]), 1e-5);
+        near(rms_norm(x.clone(), scale.clone(), axis, 0.1), apply(&rms, None), 1e-5);
     }
 
     #[test]
     fn half_precision_is_summed_in_single_precision() {
         let x = (noise::<2>([2, 64], 5) * 300.0).cast(DType::F16);
         let scale = noise::<1>([64], 6).cast(DType::F16);
-        let wide = layer_norm(
-            x.clone().cast(DType::F32),
-            scale.clone().cast(DType::F32),
-            None,
-            1,
-            1e-5,
-        );
+        let wide = layer_norm(x.clone().cast(DType::F32), scale.clone().cast(DType::F32), None, 1, 1e-5);
         let half = layer_norm(x.clone(), scale.clone(), None, 1, 1e-5);
         near(half, wide.cast(DType::F16).into_data(), 1e-3);
-        let wide = rms_norm(
-            x.clone().cast(DType::F32),
-            scale.clone().cast(DType::F32),
-            1,
-            1e-5,
-        );
-        near(
-            rms_norm(x, scale, 1, 1e-5),
-            wide.cast(DType::F16).into_data(),
-            1e-3,
-        );
+        let wide = rms_norm(x.clone().cast(DType::F32), scale.clone().cast(DType::F32), 1, 1e-5);
+        near(rms_norm(x, scale, 1, 1e-5), wide.cast(DType::F16).into_data(), 1e-3);
     }
 }

@@ -8,25 +8,14 @@ use crate::{
     widen::widened,
 };
 
-/// Returns `x / (bias + alpha / size * squares)^beta`, where `squares` is the sum of squares over `size` channels around each
-/// one.
-pub fn lrn<const D: usize>(
-    x: Tensor<D>,
-    size: usize,
-    alpha: f32,
-    beta: f32,
-    bias: f32,
-) -> Tensor<D> {
+/// Returns `x / (bias + alpha / size * squares)^beta`, where `squares` is the sum of squares over `size`
+/// channels around each one.
+pub fn lrn<const D: usize>(x: Tensor<D>, size: usize, alpha: f32, beta: f32, bias: f32) -> Tensor<D> {
     if x.dims().contains(&0) {
         return x;
     }
     let (dtype, channels) = (x.dtype(), x.dims()[1]);
-    let options = Lrn {
-        size,
-        alpha,
-        beta,
-        bias,
-    };
+    let options = Lrn { size, alpha, beta, bias };
     let same = x.clone();
     if size > 0
         && let Outcome::Float(y) = call!(lrn(same; options))
@@ -61,11 +50,7 @@ mod tests {
     #[test]
     fn an_even_window_extends_further_to_the_end() {
         let x = float::<2>([[1f32, 2.0, 3.0]]);
-        near(
-            lrn(x, 2, 2.0, 1.0, 1.0),
-            [[1.0 / 6.0, 2.0 / 14.0, 3.0 / 10.0f32]],
-            1e-6,
-        );
+        near(lrn(x, 2, 2.0, 1.0, 1.0), [[1.0 / 6.0, 2.0 / 14.0, 3.0 / 10.0f32]], 1e-6);
     }
 
     #[test]
@@ -73,11 +58,7 @@ mod tests {
         let x = float::<3>([[[1f32], [2.0], [3.0]]]);
         near(
             lrn(x, 3, 3.0, 0.5, 0.0),
-            [[
-                [1.0 / 5f32.sqrt()],
-                [2.0 / 14f32.sqrt()],
-                [3.0 / 13f32.sqrt()],
-            ]],
+            [[[1.0 / 5f32.sqrt()], [2.0 / 14f32.sqrt()], [3.0 / 13f32.sqrt()]]],
             1e-6,
         );
     }

@@ -9,8 +9,8 @@ use crate::{
     widen::widened,
 };
 
-/// Returns [`layer_norm`] over the last axis of `x + skip + bias`, and that sum. Half precision is only rounded in the
-/// results.
+/// Returns [`layer_norm`] over the last axis of `x + skip + bias`, and that sum. Half precision is only
+/// rounded in the results.
 #[inline(never)]
 pub fn skip_layer_norm<const D: usize>(
     x: Tensor<D>,
@@ -68,20 +68,9 @@ mod tests {
         let (x, skip) = (noise::<3>([2, 3, 4], 1), noise::<3>([1, 3, 4], 2));
         let (scale, shift, bias) = (noise::<1>([4], 3), noise::<1>([4], 4), noise::<1>([4], 5));
         let all = x.clone() + skip.clone() + bias.clone().unsqueeze();
-        let (y, sum) = skip_layer_norm(
-            x,
-            skip,
-            scale.clone(),
-            Some(shift.clone()),
-            Some(bias),
-            1e-5,
-        );
+        let (y, sum) = skip_layer_norm(x, skip, scale.clone(), Some(shift.clone()), Some(bias), 1e-5);
         near(sum, all.to_data(), 1e-6);
-        near(
-            y,
-            layer_norm(all, scale, Some(shift), 2, 1e-5).into_data(),
-            1e-6,
-        );
+        near(y, layer_norm(all, scale, Some(shift), 2, 1e-5).into_data(), 1e-6);
     }
 
     #[test]

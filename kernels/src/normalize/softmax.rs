@@ -73,11 +73,7 @@ fn is_empty<const D: usize>(x: &Tensor<D>) -> bool {
     x.dims().contains(&0)
 }
 
-fn flat<const D: usize>(
-    x: Tensor<D>,
-    axis: usize,
-    run: fn(Tensor<2>, usize) -> Tensor<2>,
-) -> Tensor<D> {
+fn flat<const D: usize>(x: Tensor<D>, axis: usize, run: fn(Tensor<2>, usize) -> Tensor<2>) -> Tensor<D> {
     let dims = x.dims();
     let rows = dims[..axis].iter().product::<usize>();
     let columns = dims[axis..].iter().product::<usize>();

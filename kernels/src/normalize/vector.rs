@@ -20,12 +20,7 @@ pub fn lp_normalize<const D: usize>(x: Tensor<D>, axis: usize, p: u32) -> Tensor
     let norm = match p {
         1 => x.clone().abs().sum_dim(axis),
         2 => x.clone().square().sum_dim(axis).sqrt(),
-        _ => x
-            .clone()
-            .abs()
-            .powf_scalar(p)
-            .sum_dim(axis)
-            .powf_scalar(1.0 / f64::from(p)),
+        _ => x.clone().abs().powf_scalar(p).sum_dim(axis).powf_scalar(1.0 / f64::from(p)),
     };
     let zero = norm.clone().equal_scalar(0.0);
     (x / norm.mask_fill(zero, 1.0)).cast(dtype)
@@ -45,10 +40,7 @@ mod tests {
         let x = float::<3>([[[1f32, 3.0], [7.0, 7.0]], [[5.0, 7.0], [7.0, 7.0]]]);
         near(
             mean_variance_normalize(x, &[0, 2]),
-            [
-                [[-1.341_640_8_f32, -0.447_213_6], [0.0, 0.0]],
-                [[0.447_213_6, 1.341_640_8], [0.0, 0.0]],
-            ],
+            [[[-1.341_640_8_f32, -0.447_213_6], [0.0, 0.0]], [[0.447_213_6, 1.341_640_8], [0.0, 0.0]]],
             1e-6,
         );
     }
@@ -56,16 +48,8 @@ mod tests {
     #[test]
     fn vectors_get_norm_one_and_zeros_stay() {
         let x = float::<2>([[3f32, -4.0], [0.0, 0.0]]);
-        near(
-            lp_normalize(x.clone(), 1, 2),
-            [[0.6f32, -0.8], [0.0, 0.0]],
-            1e-6,
-        );
-        near(
-            lp_normalize(x.clone(), 1, 1),
-            [[3.0 / 7.0f32, -4.0 / 7.0], [0.0, 0.0]],
-            1e-6,
-        );
+        near(lp_normalize(x.clone(), 1, 2), [[0.6f32, -0.8], [0.0, 0.0]], 1e-6);
+        near(lp_normalize(x.clone(), 1, 1), [[3.0 / 7.0f32, -4.0 / 7.0], [0.0, 0.0]], 1e-6);
         near(lp_normalize(x, 0, 1), [[1f32, -1.0], [0.0, 0.0]], 1e-6);
     }
 }

@@ -26,14 +26,8 @@ impl Arguments {
     }
 
     fn floats<const D: usize>(&self, at: usize, change: fn(f32) -> f32) -> Tensor<D> {
-        let dtype = if self.is_double {
-            DType::F64
-        } else {
-            DType::F32
-        };
-        let values = self
-            .noise(at)
-            .map(|value| change(value as f32 / 1024.0 - 1.0));
+        let dtype = if self.is_double { DType::F64 } else { DType::F32 };
+        let values = self.noise(at).map(|value| change(value as f32 / 1024.0 - 1.0));
         self.tensor(at, values.collect::<Vec<f32>>(), dtype)
     }
 
@@ -65,20 +59,14 @@ impl Arguments {
         let count = self.shapes[at][0].iter().product();
         let mut state = (at as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         (0..count).map(move |_| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 53) as i64
         })
     }
 
     /// Double precision is computed on the CPU.
     fn device(&self) -> Device {
-        if self.is_double {
-            Device::flex()
-        } else {
-            device()
-        }
+        if self.is_double { Device::flex() } else { device() }
     }
 
     fn own<const D: usize>(&self, at: usize) -> [usize; D] {
@@ -95,10 +83,7 @@ impl Arguments {
     ) -> Tensor<D, K> {
         let device = self.device();
         let data = TensorData::new(values, self.own::<D>(at)).convert_dtype(dtype);
-        self.expanded(
-            at,
-            Tensor::from_data(data, (&device, stored(&device, dtype))),
-        )
+        self.expanded(at, Tensor::from_data(data, (&device, stored(&device, dtype))))
     }
 
     fn expanded<const D: usize, K: Basic>(&self, at: usize, x: Tensor<D, K>) -> Tensor<D, K> {

@@ -30,37 +30,14 @@ pub const ROWS: &[Row] = &[
         "b2h4s3f8k2t5w6m5",
         |a| {
             let valid = a.int(4, a.size(1, 2) as i64 + 1);
-            vec![value(attention(
-                a.float(0),
-                a.float(1),
-                a.float(2),
-                bias(a, 3),
-                Some(valid),
-                &plain(),
-            ))]
+            vec![value(attention(a.float(0), a.float(1), a.float(2), bias(a, 3), Some(valid), &plain()))]
         },
     )
     .when(|size| heads_divide(size) && size('m') <= size('t')),
-    row(
-        "attention/dot_product attention",
-        "query=bhsf key=bktf value=bktw",
-        "b2h4s1f8k2t5w6",
-        |a| {
-            let causal = AttentionOptions {
-                causal: true,
-                past: 4,
-                ..plain()
-            };
-            vec![value(attention(
-                a.float(0),
-                a.float(1),
-                a.float(2),
-                None,
-                None,
-                &causal,
-            ))]
-        },
-    )
+    row("attention/dot_product attention", "query=bhsf key=bktf value=bktw", "b2h4s1f8k2t5w6", |a| {
+        let causal = AttentionOptions { causal: true, past: 4, ..plain() };
+        vec![value(attention(a.float(0), a.float(1), a.float(2), None, None, &causal))]
+    })
     .when(heads_divide),
     row(
         "attention/dot_product attention",
@@ -68,14 +45,7 @@ pub const ROWS: &[Row] = &[
         "b1h3s70f4k1t9w5m9",
         |a| {
             let mask = Some(AttentionMask::Allowed(a.bool(3)));
-            vec![value(attention(
-                a.float(0),
-                a.float(1),
-                a.float(2),
-                mask,
-                None,
-                &plain(),
-            ))]
+            vec![value(attention(a.float(0), a.float(1), a.float(2), mask, None, &plain()))]
         },
     )
     .when(|size| heads_divide(size) && size('m') <= size('t')),
@@ -99,36 +69,18 @@ pub const ROWS: &[Row] = &[
         },
     )
     .when(|size| heads_divide(size) && size('m') <= size('t')),
-    row(
-        "attention/dot_product matching_heads",
-        "query=bhsf key=bktf value=bktw",
-        "b2h4s3f8k2t5w6",
-        |a| {
-            let (query, keys, values) = matching_heads(a.float(0), a.float(1), a.float(2));
-            vec![value(query), value(keys), value(values)]
-        },
-    )
+    row("attention/dot_product matching_heads", "query=bhsf key=bktf value=bktw", "b2h4s3f8k2t5w6", |a| {
+        let (query, keys, values) = matching_heads(a.float(0), a.float(1), a.float(2));
+        vec![value(query), value(keys), value(values)]
+    })
     .when(heads_divide),
-    row(
-        "attention/dot_product attention_products",
-        "query=bhsf key=bktf",
-        "b2h4s3f8k2t5",
-        |a| {
-            vec![value(attention_products(
-                a.float(0),
-                a.float(1),
-                None,
-                DType::F32,
-            ))]
-        },
-    )
+    row("attention/dot_product attention_products", "query=bhsf key=bktf", "b2h4s3f8k2t5", |a| {
+        vec![value(attention_products(a.float(0), a.float(1), None, DType::F32))]
+    })
     .when(heads_divide),
-    row(
-        "attention/dot_product attention_values",
-        "probabilities=bhst value=bktw",
-        "b2h4s3k2t5w6",
-        |a| vec![value(attention_values(a.float(0), a.float(1)))],
-    )
+    row("attention/dot_product attention_values", "probabilities=bhst value=bktw", "b2h4s3k2t5w6", |a| {
+        vec![value(attention_values(a.float(0), a.float(1)))]
+    })
     .when(heads_divide),
     row(
         "attention/dot_product/joined joined_attention",
@@ -136,55 +88,22 @@ pub const ROWS: &[Row] = &[
         "b2h4s3f8k2t5w6",
         |a| {
             let masks = vec![ScoreMask::Added(a.float(3))];
-            let options = JoinedAttention {
-                scale: 0.5,
-                undefined_as_zero: false,
-            };
-            vec![value(joined_attention(
-                a.float(0),
-                a.float(1),
-                a.float(2),
-                masks,
-                options,
-            ))]
+            let options = JoinedAttention { scale: 0.5, undefined_as_zero: false };
+            vec![value(joined_attention(a.float(0), a.float(1), a.float(2), masks, options))]
         },
     )
     .when(heads_divide),
-    row(
-        "attention/rotary rotate",
-        "input=bhsf cosine=csa sine=csa",
-        "b2h4s3f8c2a4",
-        |a| vec![value(rotate(a.float(0), a.float(1), a.float(2), false))],
-    )
+    row("attention/rotary rotate", "input=bhsf cosine=csa sine=csa", "b2h4s3f8c2a4", |a| {
+        vec![value(rotate(a.float(0), a.float(1), a.float(2), false))]
+    })
     .when(|size| 2 * size('a') <= size('f') && [1, size('b')].contains(&size('c'))),
-    row(
-        "attention/rotary rotate_features",
-        "input=bhsf cosine=csa sine=csa",
-        "b2h4s3f8c2a4",
-        |a| {
-            vec![value(rotate_features(
-                a.float(0),
-                a.float(1),
-                a.float(2),
-                None,
-                false,
-            ))]
-        },
-    )
+    row("attention/rotary rotate_features", "input=bhsf cosine=csa sine=csa", "b2h4s3f8c2a4", |a| {
+        vec![value(rotate_features(a.float(0), a.float(1), a.float(2), None, false))]
+    })
     .when(|size| 2 * size('a') == size('f') && [1, size('b')].contains(&size('c'))),
-    row(
-        "attention/rotary rotate_pairs",
-        "input=bsf cosine=b?s?c sine=b?s?d",
-        "b2s3f8c8d4",
-        |a| {
-            vec![value(rotate_pairs(
-                a.float::<3>(0),
-                a.float(1),
-                a.float(2),
-                true,
-            ))]
-        },
-    )
+    row("attention/rotary rotate_pairs", "input=bsf cosine=b?s?c sine=b?s?d", "b2s3f8c8d4", |a| {
+        vec![value(rotate_pairs(a.float::<3>(0), a.float(1), a.float(2), true))]
+    })
     .when(|size| {
         let features = size('f');
         let fits = |axis: char| [features, features / 2].contains(&size(axis));
@@ -195,11 +114,7 @@ pub const ROWS: &[Row] = &[
         "query=bsq key=bsk value=bsv state=bhfw decay=bsd rate=bse",
         "b2s3q16k8v10h2f4w5d2e2",
         |a| {
-            let options = LinearAttention {
-                query_heads: 4,
-                key_heads: 2,
-                scale: None,
-            };
+            let options = LinearAttention { query_heads: 4, key_heads: 2, scale: None };
             let (y, state) = linear_attention(
                 a.float(0),
                 a.float(1),
@@ -213,8 +128,7 @@ pub const ROWS: &[Row] = &[
         },
     )
     .when(|size| {
-        let divided =
-            [('q', 4), ('k', 2), ('v', 2)].map(|(axis, heads)| size(axis).is_multiple_of(heads));
+        let divided = [('q', 4), ('k', 2), ('v', 2)].map(|(axis, heads)| size(axis).is_multiple_of(heads));
         divided == [true; 3]
             && size('q') / 4 == size('f')
             && size('k') / 2 == size('f')

@@ -4,21 +4,16 @@ use super::{Arguments, Results, Row, Size, attention::heads_divide, check, row, 
 use crate::attention::{
     AttentionScores,
     group_query::{
-        GroupQuery, GroupQueryInputs, group_query_attention, group_query_attention_with_scores,
-        rotated,
+        GroupQuery, GroupQueryInputs, group_query_attention, group_query_attention_with_scores, rotated,
     },
     multi_head::{
-        KeyMask, MultiHead, attend, attend_projected, attend_projected_with_cache,
-        attend_with_cache, attend_with_scores, biased, project,
+        KeyMask, MultiHead, attend, attend_projected, attend_projected_with_cache, attend_with_cache,
+        attend_with_scores, biased, project,
     },
 };
 
 fn multi_head() -> MultiHead {
-    MultiHead {
-        causal: false,
-        scale: None,
-        hidden: -10.0,
-    }
+    MultiHead { causal: false, scale: None, hidden: -10.0 }
 }
 
 /// Runs MultiHeadAttention with a cache, a mask in one of its forms, and a bias.
@@ -76,8 +71,7 @@ fn multi_head_holds(size: Size<'_>) -> bool {
 }
 
 fn projected_holds(size: Size<'_>) -> bool {
-    [size('i'), size('h'), size('f')] == [24, 2, 4]
-        && [1, size('s') + size('p')].contains(&size('m'))
+    [size('i'), size('h'), size('f')] == [24, 2, 4] && [1, size('s') + size('p')].contains(&size('m'))
 }
 
 pub const ROWS: &[Row] = &[
@@ -147,12 +141,9 @@ pub const ROWS: &[Row] = &[
         },
     )
     .when(multi_head_holds),
-    row(
-        "attention/multi_head project",
-        "input=bsi weight=io bias=o",
-        "b2s3i4o5",
-        |a| vec![value(project(a.float(0), a.float(1), Some(a.float(2))))],
-    ),
+    row("attention/multi_head project", "input=bsi weight=io bias=o", "b2s3i4o5", |a| {
+        vec![value(project(a.float(0), a.float(1), Some(a.float(2))))]
+    }),
     row(
         "attention/multi_head attend_projected",
         "input=bsi past=2bhpf bias=b?h?s?m?",
@@ -188,22 +179,14 @@ pub const ROWS: &[Row] = &[
         },
     )
     .when(projected_holds),
-    row(
-        "attention/multi_head biased",
-        "input=bhsf bias=o",
-        "b2h4s3f5o24",
-        |a| vec![value(biased(a.float(0), a.float(1), 4))],
-    )
+    row("attention/multi_head biased", "input=bhsf bias=o", "b2h4s3f5o24", |a| {
+        vec![value(biased(a.float(0), a.float(1), 4))]
+    })
     .when(|size| size('o') >= 4 + size('h') * size('f')),
-    row(
-        "attention/group_query group_query_attention",
-        GROUP_QUERY_OPERANDS,
-        "b2h4s3f8k2p2r7a4t5",
-        |a| {
-            let (y, key, new) = group_query_attention(group_query(a), &GROUP_QUERY);
-            vec![value(y), value(key), value(new)]
-        },
-    )
+    row("attention/group_query group_query_attention", GROUP_QUERY_OPERANDS, "b2h4s3f8k2p2r7a4t5", |a| {
+        let (y, key, new) = group_query_attention(group_query(a), &GROUP_QUERY);
+        vec![value(y), value(key), value(new)]
+    })
     .when(group_query_holds),
     row(
         "attention/group_query group_query_attention_with_scores",
@@ -211,26 +194,14 @@ pub const ROWS: &[Row] = &[
         "b2h4s3f8k2p2r7a4t5",
         |a| {
             let shown = AttentionScores::Probabilities;
-            let (y, _, _, scores) =
-                group_query_attention_with_scores(group_query(a), &GROUP_QUERY, shown);
+            let (y, _, _, scores) = group_query_attention_with_scores(group_query(a), &GROUP_QUERY, shown);
             vec![value(y), value(scores)]
         },
     )
     .when(group_query_holds),
-    row(
-        "attention/group_query rotated",
-        "input=bhsf positions=b?s cosine=ra sine=ra",
-        "b2h4s3f8r7a4",
-        |a| {
-            vec![value(rotated(
-                a.float(0),
-                &a.int(1, a.size(2, 0) as i64),
-                &a.float(2),
-                &a.float(3),
-                false,
-            ))]
-        },
-    )
+    row("attention/group_query rotated", "input=bhsf positions=b?s cosine=ra sine=ra", "b2h4s3f8r7a4", |a| {
+        vec![value(rotated(a.float(0), &a.int(1, a.size(2, 0) as i64), &a.float(2), &a.float(3), false))]
+    })
     .when(|size| 2 * size('a') <= size('f')),
 ];
 

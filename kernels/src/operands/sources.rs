@@ -5,20 +5,12 @@ use std::{collections::BTreeSet, fs, path::Path};
 use super::table;
 
 /// Folders and files of kernels, checks and tests.
-const INNER: [&str; 8] = [
-    "backend", "cube", "fault", "flex", "native", "operands", "spec", "testing",
-];
+const INNER: [&str; 8] = ["backend", "cube", "fault", "flex", "native", "operands", "spec", "testing"];
 
 /// Functions that do not check operands, with the reason. Async versions are not listed separately.
 const WITHOUT_ROWS: &[(&str, &str)] = &[
-    (
-        "attention/dot_product/masks AttentionMasks::new",
-        "called by attention, which checks",
-    ),
-    (
-        "attention/dot_product/masks AttentionMasks::applied_to",
-        "called by attention, which checks",
-    ),
+    ("attention/dot_product/masks AttentionMasks::new", "called by attention, which checks"),
+    ("attention/dot_product/masks AttentionMasks::applied_to", "called by attention, which checks"),
     (
         "attention/group_query/positions CachePositions::filled",
         "called by group_query_attention, which checks",
@@ -27,68 +19,23 @@ const WITHOUT_ROWS: &[(&str, &str)] = &[
         "attention/group_query/positions CachePositions::visible_keys",
         "called by group_query_attention, which checks",
     ),
-    (
-        "classical/svm/device Regress::run_on",
-        "tables are those of the machine; the width is checked",
-    ),
-    (
-        "classical/svm/device Classify::run_on",
-        "tables are those of the machine; the width is checked",
-    ),
-    (
-        "classical/trees/device Regress::run_on",
-        "tables are those of the trees; the width is checked",
-    ),
-    (
-        "classical/trees/device Classify::run_on",
-        "tables are those of the trees; the width is checked",
-    ),
-    (
-        "image/resize/taps Taps::apply",
-        "the taps are those of the operation's own axis",
-    ),
-    (
-        "image/sample read",
-        "indices are those of the operation's own points",
-    ),
-    (
-        "image/sample combine_axes",
-        "indices are those of the operation's own points",
-    ),
+    ("classical/svm/device Regress::run_on", "tables are those of the machine; the width is checked"),
+    ("classical/svm/device Classify::run_on", "tables are those of the machine; the width is checked"),
+    ("classical/trees/device Regress::run_on", "tables are those of the trees; the width is checked"),
+    ("classical/trees/device Classify::run_on", "tables are those of the trees; the width is checked"),
+    ("image/resize/taps Taps::apply", "the taps are those of the operation's own axis"),
+    ("image/sample read", "indices are those of the operation's own points"),
+    ("image/sample combine_axes", "indices are those of the operation's own points"),
     ("index/gather along", "the indices are data"),
-    (
-        "image/roi/weighted_pixels WeightedPixels::push",
-        "has no tensors: it takes weights",
-    ),
-    (
-        "index/nonzero coordinates",
-        "the values are those at the indices",
-    ),
-    (
-        "quantize/bits matmul_coded",
-        "checks as matmul_bits does, and needs a device of CubeCL",
-    ),
-    (
-        "quantize/passes quantize",
-        "called by quantize, which checks",
-    ),
-    (
-        "quantize/passes dequantize",
-        "called by dequantize, which checks",
-    ),
+    ("image/roi/weighted_pixels WeightedPixels::push", "has no tensors: it takes weights"),
+    ("index/nonzero coordinates", "the values are those at the indices"),
+    ("quantize/bits matmul_coded", "checks as matmul_bits does, and needs a device of CubeCL"),
+    ("quantize/passes quantize", "called by quantize, which checks"),
+    ("quantize/passes dequantize", "called by dequantize, which checks"),
     ("recurrent/operands Operands::of", "only holds them"),
-    (
-        "recurrent/operands zero_if_empty",
-        "called by the operators, which check",
-    ),
-    (
-        "recurrent/sequence Sequence::walk",
-        "called by the operators, which check",
-    ),
-    (
-        "shape/stack bounded",
-        "stack_or and concat compare the items",
-    ),
+    ("recurrent/operands zero_if_empty", "called by the operators, which check"),
+    ("recurrent/sequence Sequence::walk", "called by the operators, which check"),
+    ("shape/stack bounded", "stack_or and concat compare the items"),
     ("shape/stack push", "stack_or and concat compare the items"),
     ("shape/stack stack", "concat compares the items"),
     ("signal/dft Plan::dft", "has one operand"),
@@ -106,33 +53,20 @@ fn each_function_with_several_tensors_has_a_row() {
     for (file, text) in &texts {
         found.extend(functions(file, text, &types));
     }
-    let rows: BTreeSet<String> = table()
-        .into_iter()
-        .flatten()
-        .map(|row| row.name.to_owned())
-        .collect();
-    let others: BTreeSet<String> = WITHOUT_ROWS
-        .iter()
-        .map(|(name, _)| (*name).to_owned())
-        .collect();
+    let rows: BTreeSet<String> = table().into_iter().flatten().map(|row| row.name.to_owned()).collect();
+    let others: BTreeSet<String> = WITHOUT_ROWS.iter().map(|(name, _)| (*name).to_owned()).collect();
     let known: BTreeSet<String> = rows.union(&others).cloned().collect();
     let missing: Vec<&String> = found.difference(&known).collect();
     assert!(missing.is_empty(), "no row of the table calls {missing:#?}");
     let gone: Vec<&String> = known.difference(&found).collect();
-    assert!(
-        gone.is_empty(),
-        "the sources have no such functions of several tensors: {gone:#?}"
-    );
+    assert!(gone.is_empty(), "the sources have no such functions of several tensors: {gone:#?}");
 }
 
 /// Reads the files of a folder without their tests, with their paths without extensions.
 fn read(root: &Path, folder: &Path, texts: &mut Vec<(String, String)>) {
     for entry in fs::read_dir(folder).expect("the sources") {
         let path = entry.expect("an entry").path();
-        let name = path
-            .file_stem()
-            .and_then(|name| name.to_str())
-            .expect("a name in Unicode");
+        let name = path.file_stem().and_then(|name| name.to_str()).expect("a name in Unicode");
         if folder == root && INNER.contains(&name) || ["cases", "checks", "tests"].contains(&name) {
             continue;
         }
@@ -141,18 +75,9 @@ fn read(root: &Path, folder: &Path, texts: &mut Vec<(String, String)>) {
             continue;
         }
         let text = fs::read_to_string(&path).expect("a source");
-        let text = text
-            .split("#[cfg(test)]\nmod tests")
-            .next()
-            .unwrap_or_default();
-        let file = path
-            .strip_prefix(root)
-            .expect("a file of the root")
-            .with_extension("");
-        texts.push((
-            file.to_str().expect("a path in Unicode").replace('\\', "/"),
-            text.to_owned(),
-        ));
+        let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        let file = path.strip_prefix(root).expect("a file of the root").with_extension("");
+        texts.push((file.to_str().expect("a path in Unicode").replace('\\', "/"), text.to_owned()));
     }
 }
 
@@ -163,26 +88,19 @@ fn holders(texts: &[(String, String)]) -> BTreeSet<String> {
         for keyword in ["struct ", "enum ", "type "] {
             for (at, _) in text.match_indices(keyword) {
                 let rest = &text[at + keyword.len()..];
-                let name: String = rest
-                    .chars()
-                    .take_while(|letter| letter.is_alphanumeric())
-                    .collect();
+                let name: String = rest.chars().take_while(|letter| letter.is_alphanumeric()).collect();
                 let body: &str = match rest.find([';', '{', '(']) {
                     Some(end) if keyword != "type " && !rest[end..].starts_with(';') => {
                         bracketed(&rest[end..])
                     }
                     _ => rest.split(';').next().unwrap_or_default(),
                 };
-                let code = body
-                    .lines()
-                    .filter(|line| !line.trim_start().starts_with("//"));
+                let code = body.lines().filter(|line| !line.trim_start().starts_with("//"));
                 let mut code: String = code.collect();
                 if keyword == "enum " {
                     // Variants may be named like types; their fields are in brackets.
                     let inside = code.get(1..).unwrap_or_default();
-                    let parts = inside
-                        .match_indices(['(', '{'])
-                        .map(|(at, _)| bracketed(&inside[at..]));
+                    let parts = inside.match_indices(['(', '{']).map(|(at, _)| bracketed(&inside[at..]));
                     code = parts.collect();
                 }
                 if name.starts_with(char::is_uppercase) {
@@ -245,11 +163,7 @@ fn functions(file: &str, text: &str, types: &BTreeSet<String>) -> Vec<String> {
                 .take_while(|letter| letter.is_alphanumeric() || "_$".contains(*letter))
                 .collect();
             if tensors(arguments(&signature[name.len()..]), &owner, types) > 1 {
-                let of_type = if owner.is_empty() {
-                    String::new()
-                } else {
-                    format!("{owner}::")
-                };
+                let of_type = if owner.is_empty() { String::new() } else { format!("{owner}::") };
                 found.push(format!("{file} {of_type}{name}"));
             }
         }
@@ -266,9 +180,7 @@ fn implemented(line: &str) -> String {
         Some(rest) => rest.split_once("> ").map_or(rest, |(_, rest)| rest),
         None => line.trim_start_matches("impl "),
     };
-    line.chars()
-        .take_while(|letter| letter.is_alphanumeric())
-        .collect()
+    line.chars().take_while(|letter| letter.is_alphanumeric()).collect()
 }
 
 /// Returns the parameters of a function, whose text begins with its generics.
@@ -319,9 +231,5 @@ fn in_argument(argument: &str, owner: &str, types: &BTreeSet<String>) -> usize {
         return 0;
     }
     let inputs = ["Vec<", "[", "GroupQueryInputs", "Weights", "Past"];
-    if inputs.iter().any(|several| ty.contains(several)) {
-        2
-    } else {
-        1
-    }
+    if inputs.iter().any(|several| ty.contains(several)) { 2 } else { 1 }
 }

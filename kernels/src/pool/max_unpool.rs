@@ -13,15 +13,8 @@ use crate::{
 };
 
 /// Writes the elements of `x` at their flat `indices` into zeros of `shape`.
-pub fn max_unpool<const D: usize>(
-    x: Tensor<D>,
-    indices: Tensor<D, Int>,
-    shape: [usize; D],
-) -> Tensor<D> {
-    equal_shapes(
-        operand("tensor of indices", &indices.dims()),
-        operand("input", &x.dims()),
-    );
+pub fn max_unpool<const D: usize>(x: Tensor<D>, indices: Tensor<D, Int>, shape: [usize; D]) -> Tensor<D> {
+    equal_shapes(operand("tensor of indices", &indices.dims()), operand("input", &x.dims()));
     let total = elements(&shape, x.dtype().size());
     let count = x.shape().num_elements();
     if total == 0 {
@@ -31,16 +24,10 @@ pub fn max_unpool<const D: usize>(
     if count == 0 {
         return zeros.with_shape(shape);
     }
-    let axis = Axis {
-        number: 0,
-        size: total,
-    };
+    let axis = Axis { number: 0, size: total };
     let indices = nonnegative(indices.with_shape([count]), axis);
     let x = x.with_shape([count]);
-    reshape(
-        zeros.scatter(0, indices, x, IndexingUpdateOp::Assign),
-        shape,
-    )
+    reshape(zeros.scatter(0, indices, x, IndexingUpdateOp::Assign), shape)
 }
 
 /// [`max_unpool`] into the start of a tensor of these sizes along each axis.
@@ -53,11 +40,7 @@ pub fn max_unpool_to<const D: usize>(
     shape: [usize; D],
     sizes: &[i64],
 ) -> Tensor<D> {
-    ensure!(
-        sizes.len() == D,
-        "{} sizes are given for rank {D}",
-        sizes.len()
-    );
+    ensure!(sizes.len() == D, "{} sizes are given for rank {D}", sizes.len());
     let wanted: [usize; D] = core::array::from_fn(|axis| size(sizes[axis]));
     ensure!(
         (0..D).all(|axis| wanted[axis] >= shape[axis]),
@@ -66,11 +49,7 @@ pub fn max_unpool_to<const D: usize>(
     elements(&wanted, x.dtype().size());
     let pads: [(usize, usize); D] = core::array::from_fn(|axis| (0, wanted[axis] - shape[axis]));
     let y = max_unpool(x, indices, shape);
-    if pads == [(0, 0); D] {
-        y
-    } else {
-        y.pad(pads, PadMode::Constant(0.0))
-    }
+    if pads == [(0, 0); D] { y } else { y.pad(pads, PadMode::Constant(0.0)) }
 }
 
 #[cfg(test)]
@@ -93,14 +72,10 @@ mod tests {
         for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
             let x = noise([6, 3, 4, 2], 1).permute([3, 1, 2, 0]).cast(dtype);
             let window = Window::new([2, 2]).strides([2, 2]);
-            let (y, indices) =
-                max_pool_with_indices(x.clone(), window, false, StorageOrder::RowMajor);
+            let (y, indices) = max_pool_with_indices(x.clone(), window, false, StorageOrder::RowMajor);
             let back = max_unpool(y.clone(), indices, x.dims());
             let filled = back.clone().not_equal_scalar(0);
-            same(
-                back.clone(),
-                x.zeros_like().mask_where(filled, x).into_data(),
-            );
+            same(back.clone(), x.zeros_like().mask_where(filled, x).into_data());
             let (again, _) = max_pool_with_indices(
                 back.clone().mask_fill(back.equal_scalar(0), -9),
                 window,

@@ -42,11 +42,7 @@ pub trait MaxPool: Ordered {
 }
 
 impl MaxPool for Float {
-    fn max_pool<const D: usize, const S: usize>(
-        x: Tensor<D>,
-        window: Window<S>,
-        ceil: bool,
-    ) -> Tensor<D> {
+    fn max_pool<const D: usize, const S: usize>(x: Tensor<D>, window: Window<S>, ceil: bool) -> Tensor<D> {
         let dims = x.dims();
         let shape = pooled_shape(dims, &window, ceil);
         if shape.contains(&0) {
@@ -109,11 +105,7 @@ fn plane<T: Copy, const S: usize>(own: [T; S], one: T) -> [T; 2] {
 
 /// Returns the spatial size `from_end` axes before the last, 1 for a missing axis.
 fn last<const D: usize>(dims: &[usize; D], from_end: usize) -> usize {
-    if D >= 2 + from_end {
-        dims[D - from_end]
-    } else {
-        1
-    }
+    if D >= 2 + from_end { dims[D - from_end] } else { 1 }
 }
 
 fn options<const S: usize, const N: usize>(window: Window<S>, ceil: bool) -> MaxPoolOptions<N> {
@@ -133,9 +125,7 @@ fn largest<const D: usize, const S: usize, K: Ordered>(
     let shape = pooled_shape(x.dims(), &window, ceil);
     let mut y = pad(x, &window, &shape, lowest);
     for axis in 0..S {
-        y = taps(&y, &window, axis, shape[2 + axis])
-            .reduce(Tensor::max_pair)
-            .expect("a kernel has elements");
+        y = taps(&y, &window, axis, shape[2 + axis]).reduce(Tensor::max_pair).expect("a kernel has elements");
     }
     y
 }
@@ -146,20 +136,9 @@ fn pooled_shape<const D: usize, const S: usize>(
     window: &Window<S>,
     ceil: bool,
 ) -> [usize; D] {
-    assert_eq!(
-        D,
-        S + 2,
-        "a window over {S} axes needs a tensor of rank {}",
-        S + 2
-    );
+    assert_eq!(D, S + 2, "a window over {S} axes needs a tensor of rank {}", S + 2);
     let positions = window.positions(core::array::from_fn(|axis| dims[2 + axis]), ceil);
-    core::array::from_fn(|dim| {
-        if dim < 2 {
-            dims[dim]
-        } else {
-            positions[dim - 2]
-        }
-    })
+    core::array::from_fn(|dim| if dim < 2 { dims[dim] } else { positions[dim - 2] })
 }
 
 /// Fills the padding, and the elements after it that windows of an output of `shape` read, with `value`.
@@ -175,11 +154,7 @@ fn pad<const D: usize, const S: usize, K: Numeric>(
         let begin = window.pads[axis].0;
         (begin, needed.saturating_sub(begin + dims[2 + axis]))
     });
-    if pads == [(0, 0); S] {
-        x
-    } else {
-        x.pad(pads, PadMode::Constant(value))
-    }
+    if pads == [(0, 0); S] { x } else { x.pad(pads, PadMode::Constant(value)) }
 }
 
 /// Returns for each kernel offset along a spatial axis of a padded input the elements of all windows at this offset.
@@ -268,9 +243,7 @@ mod tests {
             if !has(dtype) {
                 continue;
             }
-            let x = noise::<4>([2, 3, 17, 38], 5)
-                .mul_scalar(90.0)
-                .add_scalar(30.0);
+            let x = noise::<4>([2, 3, 17, 38], 5).mul_scalar(90.0).add_scalar(30.0);
             let x = x.clamp(if dtype.is_uint() { 0.0 } else { -90.0 }, 120.0);
             let x = float_to_int(x, dtype);
             for window in [
@@ -324,10 +297,7 @@ mod tests {
     fn three_dimensions_agree_with_the_definition() {
         for window in [
             Window::new([2, 3, 1]),
-            Window::new([2, 3, 2])
-                .strides([2, 1, 3])
-                .dilations([2, 1, 1])
-                .pads([(1, 0), (0, 1), (1, 1)]),
+            Window::new([2, 3, 2]).strides([2, 1, 3]).dilations([2, 1, 1]).pads([(1, 0), (0, 1), (1, 1)]),
         ] {
             agree(noise([1, 2, 5, 6, 4], 4), window);
         }
@@ -336,9 +306,7 @@ mod tests {
     fn agree<const D: usize, const S: usize>(x: Tensor<D>, window: Window<S>) {
         let dims = x.dims();
         let sizes: [usize; S] = dims[2..].try_into().unwrap();
-        let flat = x
-            .clone()
-            .with_shape([dims[0] * dims[1], sizes.iter().product()]);
+        let flat = x.clone().with_shape([dims[0] * dims[1], sizes.iter().product()]);
         let planes: Vec<f32> = flat.to_data().try_to_vec().unwrap();
         for ceil in [false, true] {
             let shape = pooled_shape(dims, &window, ceil);

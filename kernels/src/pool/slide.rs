@@ -19,9 +19,8 @@ pub fn slide<const D: usize, const S: usize>(
         return None;
     }
     let on = |axis: usize| (axis + S).checked_sub(3);
-    let at = |values: [usize; S], other| {
-        core::array::from_fn(|axis| on(axis).map_or(other, |axis| values[axis]))
-    };
+    let at =
+        |values: [usize; S], other| core::array::from_fn(|axis| on(axis).map_or(other, |axis| values[axis]));
     let dims = x.dims();
     let geometry = Geometry {
         sizes: at(core::array::from_fn(|axis| dims[2 + axis]), 1),
@@ -31,11 +30,7 @@ pub fn slide<const D: usize, const S: usize>(
         before: at(window.pads.map(|(before, _)| before), 0),
         positions: at(core::array::from_fn(|axis| shape[2 + axis]), 1),
     };
-    let slide = Slide {
-        of,
-        geometry,
-        after: at(window.pads.map(|(_, after)| after), 0),
-    };
+    let slide = Slide { of, geometry, after: at(window.pads.map(|(_, after)| after), 0) };
     let x = x.clone();
     match call!(slide(x; slide)) {
         Outcome::Float(y) => Some(Tensor::from_dispatch(y)),

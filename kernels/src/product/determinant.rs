@@ -27,10 +27,7 @@ pub async fn det_async<const D: usize, const O: usize>(x: Tensor<D>) -> Tensor<O
 async fn det_by<const D: usize, const O: usize>(x: Tensor<D>, reader: impl Reader) -> Tensor<O> {
     let dims = x.dims();
     let size = dims[D - 1];
-    ensure!(
-        dims[D - 2] == size,
-        "matrices of shape {dims:?} are not square"
-    );
+    ensure!(dims[D - 2] == size, "matrices of shape {dims:?} are not square");
     let (device, dtype) = (x.device(), x.dtype());
     let shape: [usize; O] = core::array::from_fn(|axis| if D == 2 { 1 } else { dims[axis] });
     let count = shape.iter().product();
@@ -53,8 +50,8 @@ async fn det_by<const D: usize, const O: usize>(x: Tensor<D>, reader: impl Reade
 
 /// Gaussian elimination with partial pivoting.
 ///
-/// Every element is a factor of some of the products whose sum is the determinant. So it is NaN if an element is NaN, or if one is
-/// infinite and others are zero.
+/// Every element is a factor of some of the products whose sum is the determinant. So it is NaN if an element
+/// is NaN, or if one is infinite and others are zero.
 fn of_matrix(mut rows: Vec<f64>, size: usize) -> f64 {
     let has_sum = rows.iter().all(|element| element.is_finite());
     let mut determinant = 1.0;

@@ -9,8 +9,8 @@ pub use crate::spec::{
     packed::Packed,
 };
 
-/// Packing of weights before their first use, on devices that pack them. It allocates no other memory from then on. The returned
-/// tensors have the same values.
+/// Packing of weights before their first use, on devices that pack them. It allocates no other memory from
+/// then on. The returned tensors have the same values.
 impl Epilogue {
     /// Packs the weight of a convolution.
     pub fn pack_filters<const D: usize>(&self, weight: Tensor<D>, groups: usize) -> Tensor<D> {
@@ -25,11 +25,7 @@ impl Epilogue {
 
 /// Returns `activation(x + sum)`, with a sum of the shape of `x`.
 #[inline(never)]
-pub fn finish<const D: usize>(
-    x: Tensor<D>,
-    sum: Option<Tensor<D>>,
-    activation: Activation,
-) -> Tensor<D> {
+pub fn finish<const D: usize>(x: Tensor<D>, sum: Option<Tensor<D>>, activation: Activation) -> Tensor<D> {
     ensure_addable(&x.dims(), sum.as_ref());
     if sum.is_none() && activation == Activation::Identity {
         return x;
@@ -40,11 +36,7 @@ pub fn finish<const D: usize>(
 /// Fails if the residual addend has another shape than the product.
 pub fn ensure_addable<const D: usize>(product: &[usize; D], sum: Option<&Tensor<D>>) {
     if let Some(sum) = sum {
-        ensure!(
-            sum.dims() == *product,
-            "a tensor {:?} cannot be added to a product {product:?}",
-            sum.dims()
-        );
+        ensure!(sum.dims() == *product, "a tensor {:?} cannot be added to a product {product:?}", sum.dims());
     }
 }
 
@@ -123,10 +115,7 @@ mod tests {
                     None => x.clone(),
                 };
                 let values = added.into_data();
-                let values: Vec<f32> = values
-                    .iter::<f64>()
-                    .map(|x| exact(activation, x) as f32)
-                    .collect();
+                let values: Vec<f32> = values.iter::<f64>().map(|x| exact(activation, x) as f32).collect();
                 let y = finish(x.clone(), sum, activation);
                 near(y, TensorData::new(values, [7, 40]), 2e-6);
             }
@@ -136,38 +125,16 @@ mod tests {
     #[test]
     fn nan_stays_nan_and_infinities_saturate() {
         let x = || float::<1>([f32::NAN, f32::INFINITY, -0.5]);
-        same(
-            finish(x(), None, Activation::Relu),
-            [f32::NAN, f32::INFINITY, 0.0],
-        );
-        same(
-            finish(x(), None, Activation::Clip(-1.0, 6.0)),
-            [f32::NAN, 6.0, -0.5],
-        );
-        same(
-            finish(x(), None, Activation::LeakyRelu(0.5)),
-            [f32::NAN, f32::INFINITY, -0.25],
-        );
-        same(
-            finish(x(), None, Activation::Celu(1e-3)).narrow(0, 0, 2),
-            [f32::NAN, f32::INFINITY],
-        );
+        same(finish(x(), None, Activation::Relu), [f32::NAN, f32::INFINITY, 0.0]);
+        same(finish(x(), None, Activation::Clip(-1.0, 6.0)), [f32::NAN, 6.0, -0.5]);
+        same(finish(x(), None, Activation::LeakyRelu(0.5)), [f32::NAN, f32::INFINITY, -0.25]);
+        same(finish(x(), None, Activation::Celu(1e-3)).narrow(0, 0, 2), [f32::NAN, f32::INFINITY]);
     }
 
     #[test]
     fn a_sum_of_another_shape_fails() {
-        let run = || {
-            finish(
-                noise([2, 3], 1),
-                Some(noise([1, 3], 2)),
-                Activation::Identity,
-            )
-            .dims()
-        };
+        let run = || finish(noise([2, 3], 1), Some(noise([1, 3], 2)), Activation::Identity).dims();
         let message = attempt(run).unwrap_err().to_string();
-        assert!(
-            message.ends_with("a tensor [1, 3] cannot be added to a product [2, 3]"),
-            "{message}"
-        );
+        assert!(message.ends_with("a tensor [1, 3] cannot be added to a product [2, 3]"), "{message}");
     }
 }

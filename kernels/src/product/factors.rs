@@ -10,11 +10,7 @@ pub fn ensure_factors(left: &[usize], right: &[usize]) {
     let batches = |dims: &[usize]| dims.len().saturating_sub(2);
     let (a, b) = (&left[..batches(left)], &right[..batches(right)]);
     let rows = left.iter().rev().nth(1).copied().unwrap_or(1);
-    let columns = if right.len() > 1 {
-        right[right.len() - 1]
-    } else {
-        1
-    };
+    let columns = if right.len() > 1 { right[right.len() - 1] } else { 1 };
     let (longer, shorter) = if a.len() < b.len() { (b, a) } else { (a, b) };
     let others = shorter.iter().rev().chain(iter::repeat(&1));
     let batch = longer.iter().rev().zip(others).map(|(a, b)| *a.max(b));
@@ -39,8 +35,7 @@ mod tests {
         let column = || float::<3>(TensorData::new(vec![0f32; 1 << 18], [1, 1 << 18, 1]));
         let row = || float::<2>(TensorData::new(vec![0f32; 1 << 18], [1, 1 << 18]));
         let found = attempt(|| matmul::<3, 2, 3>(column(), row())).unwrap_err();
-        let expected =
-            "the product of shapes [1, 262144, 1] and [1, 262144] exceeds the memory limit of ";
+        let expected = "the product of shapes [1, 262144, 1] and [1, 262144] exceeds the memory limit of ";
         assert!(found.reason.starts_with(expected), "{found}");
         let found = attempt(|| matmul::<1, 2, 1>(float([1f32]), row()).dims());
         assert_eq!(found, Ok([1 << 18]));

@@ -27,10 +27,7 @@ pub async fn inverse_async<const D: usize>(x: Tensor<D>) -> Tensor<D> {
 async fn inverse_by<const D: usize>(x: Tensor<D>, reader: impl Reader) -> Tensor<D> {
     let dims = x.dims();
     let size = dims[D - 1];
-    ensure!(
-        dims[D - 2] == size,
-        "matrices of shape {dims:?} are not square"
-    );
+    ensure!(dims[D - 2] == size, "matrices of shape {dims:?} are not square");
     let (device, dtype) = (x.device(), x.dtype());
     let count: usize = dims.iter().product();
     if count == 0 {
@@ -43,9 +40,7 @@ async fn inverse_by<const D: usize>(x: Tensor<D>, reader: impl Reader) -> Tensor
         }
     }
     let mut values: Vec<f64> = reader.read(x).await.iter::<f64>().collect();
-    values
-        .chunks_exact_mut(size * size)
-        .for_each(|matrix| invert(matrix, size));
+    values.chunks_exact_mut(size * size).for_each(|matrix| invert(matrix, size));
     let data = TensorData::new(values, dims).convert_dtype(dtype);
     Tensor::from_data(data, (&device, dtype))
 }
@@ -60,9 +55,7 @@ fn invert(rows: &mut [f64], size: usize) {
         exchanged.push(best);
         (0..size).for_each(|at| rows.swap(best * size + at, step * size + at));
         let pivot = core::mem::replace(&mut rows[step * size + step], 1.0);
-        rows[step * size..][..size]
-            .iter_mut()
-            .for_each(|value| *value /= pivot);
+        rows[step * size..][..size].iter_mut().for_each(|value| *value /= pivot);
         for row in (0..size).filter(|&row| row != step) {
             let factor = core::mem::replace(&mut rows[row * size + step], 0.0);
             for at in 0..size {
@@ -92,20 +85,13 @@ mod tests {
         let x = noise::<3>([5, 4, 4], 7).cast(DType::F64);
         let one = x.clone().matmul(inverse(x));
         let expected = Tensor::<2>::eye(4, &Default::default()).cast(DType::F64);
-        near(
-            one,
-            expected.unsqueeze::<3>().expand([5, 4, 4]).into_data(),
-            1e-9,
-        );
+        near(one, expected.unsqueeze::<3>().expand([5, 4, 4]).into_data(), 1e-9);
     }
 
     #[test]
     fn rows_are_exchanged_where_the_pivot_is_zero() {
         let x = float::<2>([[0f32, 2.0, 0.0], [0.0, 0.0, 4.0], [1.0, 0.0, 0.0]]);
-        same(
-            inverse(x),
-            [[0f32, 0.0, 1.0], [0.5, 0.0, 0.0], [0.0, 0.25, 0.0]],
-        );
+        same(inverse(x), [[0f32, 0.0, 1.0], [0.5, 0.0, 0.0], [0.0, 0.25, 0.0]]);
         let x = float::<4>([[[[f16::from_f32(4.0)]]]]);
         same(inverse(x), [[[[f16::from_f32(0.25)]]]]);
     }

@@ -22,10 +22,7 @@ use crate::{
 };
 
 /// MatMul of floats. Operands of rank 1 lose their axis, other axes broadcast. `O` is the rank of the result, at least 1.
-pub fn matmul<const A: usize, const B: usize, const O: usize>(
-    a: Tensor<A>,
-    b: Tensor<B>,
-) -> Tensor<O> {
+pub fn matmul<const A: usize, const B: usize, const O: usize>(a: Tensor<A>, b: Tensor<B>) -> Tensor<O> {
     let (left, right) = (a.dims(), b.dims());
     ensure_factors(&left, &right);
     if A == 1 || B == 1 || is_empty(&a) || is_empty(&b) {
@@ -37,10 +34,7 @@ pub fn matmul<const A: usize, const B: usize, const O: usize>(
         // One large product is faster than many with the same operand B.
         let shape: [usize; O] = result_shape(left, right, Some(rows), Some(columns));
         let rows = left.iter().product::<usize>() * rows;
-        let (a, b) = (
-            flat_matrix(a, [rows, inner]),
-            flat_matrix(b, [inner, columns]),
-        );
+        let (a, b) = (flat_matrix(a, [rows, inner]), flat_matrix(b, [inner, columns]));
         product(a, b).with_shape(shape)
     } else {
         product(lift::<A, O, _>(a), lift(b))
@@ -62,11 +56,7 @@ pub fn product<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
 }
 
 /// Returns `x * weight + bias` over the last axis of `x`, with a weight `[inputs, outputs]`.
-pub fn linear<const D: usize>(
-    x: Tensor<D>,
-    weight: Tensor<2>,
-    bias: Option<Tensor<1>>,
-) -> Tensor<D> {
+pub fn linear<const D: usize>(x: Tensor<D>, weight: Tensor<2>, bias: Option<Tensor<1>>) -> Tensor<D> {
     linear_then(x, weight, bias, None, Epilogue::default())
 }
 
@@ -83,11 +73,7 @@ pub fn linear_then<const D: usize>(
     let mut dims = x.dims();
     dims[D - 1] = weight.dims()[1];
     if let Some(bias) = &bias {
-        shaped(
-            operand("bias", &bias.dims()),
-            &dims[D - 1..],
-            operand("weight", &weight.dims()),
-        );
+        shaped(operand("bias", &bias.dims()), &dims[D - 1..], operand("weight", &weight.dims()));
     }
     ensure_addable(&dims, sum.as_ref());
     if is_empty(&x) {
@@ -183,10 +169,7 @@ pub fn gemm_int(
 /// Fails unless the addend broadcasts to the product.
 fn ensure_added<K: Basic>(c: Option<&Tensor<2, K>>, product: &Tensor<2, K>) {
     if let Some(c) = c {
-        broadcasts_to(
-            operand("addend", &c.dims()),
-            operand("product", &product.dims()),
-        );
+        broadcasts_to(operand("addend", &c.dims()), operand("product", &product.dims()));
     }
 }
 
@@ -195,11 +178,7 @@ fn transposed<K: Basic>(x: Tensor<2, K>, transpose: bool) -> Tensor<2, K> {
 }
 
 fn scaled(x: Tensor<2>, factor: f64) -> Tensor<2> {
-    if factor == 1.0 {
-        x
-    } else {
-        x.mul_scalar(factor)
-    }
+    if factor == 1.0 { x } else { x.mul_scalar(factor) }
 }
 
 fn broadcast_product<const A: usize, const B: usize, const O: usize, K: Numeric>(
@@ -213,12 +192,7 @@ fn broadcast_product<const A: usize, const B: usize, const O: usize, K: Numeric>
     let columns = if B == 1 { 1 } else { right[B - 1] };
     let batches = |dims: &[usize]| dims[..dims.len().saturating_sub(2)].to_vec();
     let (left, right) = (batches(&left), batches(&right));
-    let shape: [usize; O] = result_shape(
-        &left,
-        &right,
-        (A > 1).then_some(rows),
-        (B > 1).then_some(columns),
-    );
+    let shape: [usize; O] = result_shape(&left, &right, (A > 1).then_some(rows), (B > 1).then_some(columns));
     if shape.contains(&0) {
         return empty(&a, shape);
     }
@@ -260,9 +234,7 @@ fn result_shape<const O: usize>(
     let batch = (0..rank).map(|at| match (size(left, at), size(right, at)) {
         (1, size) | (size, 1) => size,
         (size, other) if size == other => size,
-        _ => fail(format_args!(
-            "batches of {left:?} and {right:?} do not broadcast"
-        )),
+        _ => fail(format_args!("batches of {left:?} and {right:?} do not broadcast")),
     });
     let mut sizes: Vec<usize> = batch.chain(rows).chain(columns).collect();
     if sizes.is_empty() {
@@ -291,12 +263,7 @@ mod tests {
         same(row, [7f32, 10.0]);
         let column: Tensor<1> = matmul(m(), v());
         same(column, [5f32, 11.0]);
-        let x = || {
-            float::<3>([
-                [[0f32, 1.0, 2.0], [3.0, 4.0, 5.0]],
-                [[6.0, 7.0, 8.0], [9.0, 10.0, 11.0]],
-            ])
-        };
+        let x = || float::<3>([[[0f32, 1.0, 2.0], [3.0, 4.0, 5.0]], [[6.0, 7.0, 8.0], [9.0, 10.0, 11.0]]]);
         let rows: Tensor<2> = matmul(v(), x());
         same(rows, [[6f32, 9.0, 12.0], [24.0, 27.0, 30.0]]);
         let columns: Tensor<2> = matmul(x(), float::<1>([1f32, 0.0, 1.0]));
@@ -343,8 +310,7 @@ mod tests {
         if !has_all(&[DType::U8, DType::U64]) {
             return;
         }
-        let y: Tensor<2, Int> =
-            matmul_int(int::<2>([[1 << 63]] as [[u64; 1]; 1]), int::<2>([[3u64]]));
+        let y: Tensor<2, Int> = matmul_int(int::<2>([[1 << 63]] as [[u64; 1]; 1]), int::<2>([[3u64]]));
         same(y, [[1u64 << 63]]);
         let y: Tensor<1, Int> = matmul_int(int::<2>([[1i32, 2], [3, 4]]), int::<1>([1i32, 1]));
         same(y, [3i32, 7]);

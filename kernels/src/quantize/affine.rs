@@ -86,16 +86,8 @@ pub(super) fn combine<const D: usize>(
     passes: fn(Tensor<D, Int>, Tensor<D, Int>, Pair) -> Tensor<D, Int>,
 ) -> Tensor<D, Int> {
     let (a, b) = agreed(a, b);
-    let pair = Pair {
-        a: of_a,
-        b: of_b,
-        y,
-        step,
-    };
-    let there = Pair {
-        y: y.on(&a.device()),
-        ..pair
-    };
+    let pair = Pair { a: of_a, b: of_b, y, step };
+    let there = Pair { y: y.on(&a.device()), ..pair };
     let (left, right) = (a.clone(), b.clone());
     let made = call!(quantized_pair(left, right; there)).tensor();
     made.map_or_else(|| passes(a, b, pair), Tensor::from_dispatch)
@@ -220,12 +212,7 @@ pub(super) fn mean<const D: usize>(
     axis: usize,
     rounded: Rounded,
 ) -> Option<Tensor<D, Int>> {
-    let mean = Mean {
-        of,
-        y: y.on(&x.device()),
-        axis,
-        rounded,
-    };
+    let mean = Mean { of, y: y.on(&x.device()), axis, rounded };
     let own = x.clone();
     let made = call!(quantized_mean(own; mean)).tensor();
     made.map(Tensor::from_dispatch)
@@ -271,11 +258,7 @@ mod tests {
     #[test]
     fn sums_are_rounded_once() {
         // Expected values are those of ONNX Runtime.
-        let (a, b, y) = (
-            Affine::i8(0.1, -7),
-            Affine::i8(0.05, 22),
-            Affine::i8(0.025, 1),
-        );
+        let (a, b, y) = (Affine::i8(0.1, -7), Affine::i8(0.05, 22), Affine::i8(0.025, 1));
         let x = int::<1>([-128i8, -8, -7, -6, 0, 127]);
         let sum = add((x.clone(), a), (x, b), y);
         same(sum, [-128i8, -63, -57, -51, -15, 127]);
@@ -304,10 +287,7 @@ mod tests {
     fn probabilities_are_parts_of_whole_levels() {
         let x = int::<2>([[10u8, 11, 12], [255, 0, 255]]);
         let y = Affine::u8(1.0 / 256.0, 0);
-        same(
-            softmax((x.clone(), X), y, 1),
-            [[48u8, 79, 130], [128, 0, 128]],
-        );
+        same(softmax((x.clone(), X), y, 1), [[48u8, 79, 130], [128, 0, 128]]);
         let signed = Affine::i8(1.0 / 256.0, -128);
         let flat = softmax_flat((x.clone().with_shape([2, 1, 3]), X), signed, 1);
         same(flat, [[[-80i8, -49, 2]], [[0, -128, 0]]]);

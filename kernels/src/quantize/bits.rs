@@ -54,17 +54,9 @@ impl Blocks {
         };
         let of_bytes = bytes.dims();
         let of_bytes = operand("tensor of bytes", &of_bytes);
-        shaped(
-            operand("tensor of scales", &scales.dims()),
-            &[self.outputs * count],
-            of_bytes,
-        );
+        shaped(operand("tensor of scales", &scales.dims()), &[self.outputs * count], of_bytes);
         if let Some((zeros, length)) = zero_points {
-            shaped(
-                operand("tensor of zero points", &zeros),
-                &[length],
-                of_bytes,
-            );
+            shaped(operand("tensor of zero points", &zeros), &[length], of_bytes);
         }
         if let Some(groups) = &groups {
             let groups = groups.dims();
@@ -91,15 +83,9 @@ impl Blocks {
                 Some(zeros.cast(single))
             }
         };
-        let codes = unpacked(
-            bytes.with_shape([self.outputs, count * self.size * self.bits / 8]),
-            self.bits,
-        );
+        let codes = unpacked(bytes.with_shape([self.outputs, count * self.size * self.bits / 8]), self.bits);
         let codes = codes.narrow(1, 0, self.inputs).cast(single);
-        let axis = Axis {
-            number: 1,
-            size: count,
-        };
+        let axis = Axis { number: 1, size: count };
         let groups = groups.map(|groups| nonnegative(groups, axis));
         let groups = groups.unwrap_or_else(|| {
             let of_input = (0..self.inputs).map(|at| (at / self.size) as i64);
@@ -118,15 +104,9 @@ impl Blocks {
 
 /// Returns `x * matrix + bias` over the last axis of `x`, which is rounded to 8 bits if the matrix requires it.
 #[inline(never)]
-pub fn matmul_bits<const D: usize>(
-    x: Tensor<D>,
-    matrix: &BitMatrix,
-    bias: Option<Tensor<1>>,
-) -> Tensor<D> {
+pub fn matmul_bits<const D: usize>(x: Tensor<D>, matrix: &BitMatrix, bias: Option<Tensor<1>>) -> Tensor<D> {
     // Only the CPU kernel reads this layout of the matrix.
-    let Blocks {
-        inputs, outputs, ..
-    } = matrix.panels().blocks;
+    let Blocks { inputs, outputs, .. } = matrix.panels().blocks;
     ensure_factors(&x, [inputs, outputs], bias.as_ref());
     by_host("matmul_coded");
     if matrix.is_in_bytes() {
@@ -137,11 +117,7 @@ pub fn matmul_bits<const D: usize>(
         return Tensor::from_dispatch(y);
     }
     let floats = matrix.floats(&x.device());
-    let x = if matrix.is_in_bytes() {
-        in_bytes(x, matrix.panels().blocks.size)
-    } else {
-        x
-    };
+    let x = if matrix.is_in_bytes() { in_bytes(x, matrix.panels().blocks.size) } else { x };
     matmul_wide(x, floats, bias)
 }
 
@@ -153,9 +129,7 @@ pub fn matmul_coded<const D: usize>(
     coded: &Coded,
     bias: Option<Tensor<1>>,
 ) -> Tensor<D> {
-    let Blocks {
-        inputs, outputs, ..
-    } = coded.blocks;
+    let Blocks { inputs, outputs, .. } = coded.blocks;
     let (own, added) = (x.clone(), bias.clone());
     ensure_factors(&x, [inputs, outputs], bias.as_ref());
     let mut dims = x.dims();
@@ -185,17 +159,13 @@ fn ensure_factors<const D: usize>(x: &Tensor<D>, matrix: [usize; 2], bias: Optio
 }
 
 /// Returns `x * matrix + bias`, accumulated in f32.
-pub fn matmul_wide<const D: usize>(
-    x: Tensor<D>,
-    matrix: Tensor<2>,
-    bias: Option<Tensor<1>>,
-) -> Tensor<D> {
+pub fn matmul_wide<const D: usize>(x: Tensor<D>, matrix: Tensor<2>, bias: Option<Tensor<1>>) -> Tensor<D> {
     let dtype: FloatDType = x.dtype().into();
     linear(widened(x), matrix, bias.map(widened)).cast(dtype)
 }
 
-/// Rounds the operand as 8-bit products do: each block of `size` elements of the last axis is quantized to 8 bits whose range is
-/// its largest magnitude.
+/// Rounds the operand as 8-bit products do: each block of `size` elements of the last axis is quantized to 8
+/// bits whose range is its largest magnitude.
 #[inline(never)]
 pub fn in_bytes<const D: usize>(x: Tensor<D>, size: usize) -> Tensor<D> {
     let dtype: FloatDType = x.dtype().into();
@@ -240,9 +210,7 @@ pub fn unpacked<const D: usize>(bytes: Tensor<D, Int>, bits: usize) -> Tensor<D,
     let column = reshape(bytes, [count, 1]);
     let dtype: IntDType = column.dtype().into();
     let part = |at: usize| {
-        let shifted = column
-            .clone()
-            .bitwise_right_shift_scalar((at * bits) as i64);
+        let shifted = column.clone().bitwise_right_shift_scalar((at * bits) as i64);
         shifted.bitwise_and_scalar((1i64 << bits) - 1).cast(dtype)
     };
     let parts = (0..per_byte).map(part).collect();
@@ -265,12 +233,7 @@ mod tests {
     }
 
     /// Two outputs of three inputs each, in blocks of two.
-    const BLOCKS: Blocks = Blocks {
-        inputs: 3,
-        outputs: 2,
-        bits: 4,
-        size: 2,
-    };
+    const BLOCKS: Blocks = Blocks { inputs: 3, outputs: 2, bits: 4, size: 2 };
 
     fn bytes() -> Tensor<1, Int> {
         int([0x98u8, 0x0a, 0x70, 0x0f])

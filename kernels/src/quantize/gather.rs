@@ -24,8 +24,8 @@ pub struct Gather {
     pub zero: i64,
 }
 
-/// Returns gathered integers less their zero points, times their scales. An index out of bounds yields zeros. `O` is `D + I -
-/// 1`.
+/// Returns gathered integers less their zero points, times their scales. An index out of bounds yields zeros.
+/// `O` is `D + I - 1`.
 #[inline(never)]
 pub fn gather_int<const D: usize, const I: usize, const O: usize>(
     x: Tensor<D, Int>,
@@ -54,9 +54,7 @@ pub fn gather_int<const D: usize, const I: usize, const O: usize>(
         Some(zeros) => {
             let zeros = match how.bits {
                 8 => zeros,
-                bits => {
-                    unpacked(zeros, bits).narrow(how.blocks_axis, 0, scales.dims()[how.blocks_axis])
-                }
+                bits => unpacked(zeros, bits).narrow(how.blocks_axis, 0, scales.dims()[how.blocks_axis]),
             };
             codes.sub(slices.of_blocks::<D, O, Int>(zeros).cast(single))
         }
@@ -109,13 +107,7 @@ struct Slices<'a, const I: usize> {
 impl<'a, const I: usize> Slices<'a, I> {
     fn new(indices: Tensor<I, Int>, size: usize, length: usize, how: &'a Gather) -> Self {
         let last = size.max(1) as i64;
-        Self {
-            within: indices.clone().clamp(-last, last - 1),
-            indices,
-            size,
-            length,
-            how,
-        }
+        Self { within: indices.clone().clamp(-last, last - 1), indices, size, length, how }
     }
 
     fn of<const D: usize, const O: usize, K: AnyKind>(&self, x: Tensor<D, K>) -> Tensor<O, K> {
@@ -126,16 +118,8 @@ impl<'a, const I: usize> Slices<'a, I> {
     }
 
     /// Gathers values of blocks, repeated for each element.
-    fn of_blocks<const D: usize, const O: usize, K: AnyKind>(
-        &self,
-        x: Tensor<D, K>,
-    ) -> Tensor<O, K> {
-        let Gather {
-            axis,
-            blocks_axis,
-            block,
-            ..
-        } = *self.how;
+    fn of_blocks<const D: usize, const O: usize, K: AnyKind>(&self, x: Tensor<D, K>) -> Tensor<O, K> {
+        let Gather { axis, blocks_axis, block, .. } = *self.how;
         if axis == blocks_axis {
             return self.of(blocks(x, axis, block, self.length));
         }
@@ -143,19 +127,11 @@ impl<'a, const I: usize> Slices<'a, I> {
         // One scale may apply to all slices.
         shape[axis] = self.size;
         let slices = self.of::<D, O, K>(to_shape(x, shape));
-        let at = if blocks_axis < axis {
-            blocks_axis
-        } else {
-            blocks_axis + I - 1
-        };
+        let at = if blocks_axis < axis { blocks_axis } else { blocks_axis + I - 1 };
         blocks(slices, at, block, self.length)
     }
 
-    fn finish<const D: usize, const O: usize>(
-        &self,
-        codes: Tensor<O>,
-        scales: Tensor<D>,
-    ) -> Tensor<O> {
+    fn finish<const D: usize, const O: usize>(&self, codes: Tensor<O>, scales: Tensor<D>) -> Tensor<O> {
         let dtype = scales.dtype();
         let single: FloatDType = DType::F32.into();
         let y = codes.mul(self.of_blocks::<D, O, _>(scales).cast(single));
@@ -189,13 +165,7 @@ mod tests {
     use super::*;
     use crate::testing::{float, int, same};
 
-    const ROWS: Gather = Gather {
-        axis: 0,
-        blocks_axis: 1,
-        block: 2,
-        bits: 4,
-        zero: 8,
-    };
+    const ROWS: Gather = Gather { axis: 0, blocks_axis: 1, block: 2, bits: 4, zero: 8 };
 
     #[test]
     fn rows_are_unpacked_after_they_are_taken() {
@@ -220,13 +190,7 @@ mod tests {
     fn any_axis_may_be_gathered_or_in_blocks() {
         let x = || int::<2>([[1i8, 2], [3, 4], [5, 6]]);
         let scales = || float::<2>([[1f32, 10.0], [100.0, 1000.0]]);
-        let columns = Gather {
-            axis: 1,
-            blocks_axis: 0,
-            block: 2,
-            bits: 8,
-            zero: 0,
-        };
+        let columns = Gather { axis: 1, blocks_axis: 0, block: 2, bits: 8, zero: 0 };
         let y: Tensor<2> = gather_int(x(), int::<1>([1i64]), scales(), None, &columns);
         same(y, [[20f32], [40.0], [6000.0]]);
         let rows = Gather { axis: 0, ..columns };

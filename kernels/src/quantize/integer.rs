@@ -36,17 +36,11 @@ pub struct Requantize<const D: usize> {
 impl<const D: usize> Weight<D> {
     /// Returns a weight whose layer keeps the packed form.
     pub fn packed(values: Tensor<D, Int>, packed: Packed) -> Self {
-        Self {
-            values,
-            packed: Some(packed),
-        }
+        Self { values, packed: Some(packed) }
     }
 
     fn integers(&self, ending: Ending) -> Integers {
-        Integers {
-            ending,
-            packed: self.packed.clone(),
-        }
+        Integers { ending, packed: self.packed.clone() }
     }
 }
 
@@ -69,19 +63,13 @@ impl Weight<2> {
 
 impl<const D: usize> From<Tensor<D, Int>> for Weight<D> {
     fn from(values: Tensor<D, Int>) -> Self {
-        Self {
-            values,
-            packed: None,
-        }
+        Self { values, packed: None }
     }
 }
 
 impl<const D: usize> Requantize<D> {
     fn ending(&self, device: &Device) -> Ending {
-        Ending::Quantized {
-            dtype: lowered(device, self.dtype),
-            bits: self.bits,
-        }
+        Ending::Quantized { dtype: lowered(device, self.dtype), bits: self.bits }
     }
 }
 

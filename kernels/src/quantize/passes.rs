@@ -59,24 +59,19 @@ pub fn dequantize_by<const D: usize>(x: Tensor<D, Int>, of: Affine, dtype: DType
     computed(difference.mul_scalar(of.scale()), dtype)
 }
 
-/// Returns `true` if only differences of values fit a float. Values of u32 do fit: it replaces 8- and 16-bit integers on devices
-/// without these.
+/// Returns `true` if only differences of values fit a float. Values of u32 do fit: it replaces 8- and 16-bit
+/// integers on devices without these.
 fn has_32_bits(dtype: DType) -> bool {
     dtype.size() >= 4 && !dtype.is_uint()
 }
 
-pub fn quantize_dynamic<const D: usize>(
-    x: Tensor<D>,
-) -> (Tensor<D, Int>, Tensor<1>, Tensor<1, Int>) {
+pub fn quantize_dynamic<const D: usize>(x: Tensor<D>) -> (Tensor<D, Int>, Tensor<1>, Tensor<1, Int>) {
     const LEVELS: f32 = 255.0;
     let zero = Tensor::zeros([1], (&x.device(), x.dtype()));
     let (least, most) = if x.dims().contains(&0) {
         (zero.clone(), zero)
     } else {
-        (
-            x.clone().min().clamp_max(0.0),
-            x.clone().max().clamp_min(0.0),
-        )
+        (x.clone().min().clamp_max(0.0), x.clone().max().clamp_min(0.0))
     };
     let scale = most.sub(least.clone()).div_scalar(LEVELS);
     // If all values are 0, any scale is valid.

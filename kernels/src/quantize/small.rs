@@ -14,8 +14,8 @@ use crate::{
     reader::{Blocking, Reader, Waiting, now},
 };
 
-/// Rounds to the nearest values of a type, ties to even. Values out of range become the largest if `saturate`, otherwise infinite
-/// or NaN.
+/// Rounds to the nearest values of a type, ties to even. Values out of range become the largest if
+/// `saturate`, otherwise infinite or NaN.
 ///
 /// The host reads the values if the device has no kernel.
 #[inline(never)]
@@ -24,11 +24,7 @@ pub fn to_small<const D: usize>(x: Tensor<D>, small: Small, saturate: bool) -> T
 }
 
 /// Async version of [`to_small`].
-pub async fn to_small_async<const D: usize>(
-    x: Tensor<D>,
-    small: Small,
-    saturate: bool,
-) -> Tensor<D> {
+pub async fn to_small_async<const D: usize>(x: Tensor<D>, small: Small, saturate: bool) -> Tensor<D> {
     to_small_by(x, small, saturate, Waiting).await
 }
 
@@ -56,10 +52,7 @@ pub(crate) async fn rounded<const D: usize>(
 ) -> Tensor<D> {
     let (device, dims) = (x.device(), x.dims());
     let values = reader.read(x).await;
-    let values: Vec<f32> = values
-        .iter::<f64>()
-        .map(|value| nearest(value, small, saturate))
-        .collect();
+    let values: Vec<f32> = values.iter::<f64>().map(|value| nearest(value, small, saturate)).collect();
     Tensor::from_data(TensorData::new(values, dims), (&device, DType::F32))
 }
 
@@ -90,11 +83,7 @@ fn nearest(value: f64, small: Small, saturate: bool) -> f32 {
         return if small == Small::E2M1 { 0.0 } else { f32::NAN };
     }
     let step = 2f64.powi(exponent(value).max(lowest) - mantissa);
-    let rounded = if value.is_infinite() {
-        value
-    } else {
-        ties_even(value / step) * step
-    };
+    let rounded = if value.is_infinite() { value } else { ties_even(value / step) * step };
     let kept = match (rounded.abs() > largest, saturate) {
         (false, _) => rounded,
         (true, true) => largest.copysign(rounded),
@@ -148,11 +137,7 @@ pub fn ties_even(x: f64) -> f64 {
 #[cfg(not(feature = "std"))]
 pub fn ties_even(x: f64) -> f64 {
     const WHOLE: f64 = (1u64 << 52) as f64;
-    if x.abs() < WHOLE {
-        ((x.abs() + WHOLE) - WHOLE).copysign(x)
-    } else {
-        x
-    }
+    if x.abs() < WHOLE { ((x.abs() + WHOLE) - WHOLE).copysign(x) } else { x }
 }
 
 #[cfg(test)]
@@ -173,11 +158,7 @@ mod tests {
         use Small::*;
         check(E4M3Fn, true, [0.46875, 448.0, -448.0, NAN, 448.0, -0.8125]);
         check(E4M3Fn, false, [0.46875, NAN, NAN, NAN, 448.0, -0.8125]);
-        check(
-            E4M3Fnuz,
-            true,
-            [0.46875, 240.0, -240.0, NAN, 240.0, -0.8125],
-        );
+        check(E4M3Fnuz, true, [0.46875, 240.0, -240.0, NAN, 240.0, -0.8125]);
         check(E5M2, true, [0.5, 57344.0, -57344.0, NAN, 448.0, -0.875]);
         check(E5M2, false, [0.5, INF, -INF, NAN, 448.0, -0.875]);
         check(E5M2Fnuz, false, [0.5, NAN, NAN, NAN, 448.0, -0.875]);
@@ -188,10 +169,7 @@ mod tests {
     fn subnormals_are_evenly_spaced() {
         let x = float::<1>([0.001f32, 0.003, -0.0009, 0.002]);
         let step = 2f32.powi(-9);
-        same(
-            to_small(x, Small::E4M3Fn, true),
-            [step, step * 2.0, -0.0, step],
-        );
+        same(to_small(x, Small::E4M3Fn, true), [step, step * 2.0, -0.0, step]);
     }
 
     #[test]

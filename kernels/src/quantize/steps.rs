@@ -15,9 +15,7 @@ use crate::{
 
 /// Adds floats, broadcast.
 pub fn add<const D: usize>(a: Quantized<D>, b: Quantized<D>, y: Affine) -> Tensor<D, Int> {
-    combine(a, b, y, Step::SumOfFloats, |a, b, pair| {
-        pair.y.integers(pair.a.floats(a).add(pair.b.floats(b)))
-    })
+    combine(a, b, y, Step::SumOfFloats, |a, b, pair| pair.y.integers(pair.a.floats(a).add(pair.b.floats(b))))
 }
 
 /// Multiplies floats, broadcast.
@@ -28,11 +26,7 @@ pub fn mul<const D: usize>(a: Quantized<D>, b: Quantized<D>, y: Affine) -> Tenso
 }
 
 /// Applies a function to each float.
-pub fn activate<const D: usize>(
-    x: Quantized<D>,
-    y: Affine,
-    activation: Activation,
-) -> Tensor<D, Int> {
+pub fn activate<const D: usize>(x: Quantized<D>, y: Affine, activation: Activation) -> Tensor<D, Int> {
     y.function(x, activation)
 }
 
@@ -44,12 +38,7 @@ pub fn activate_biased<const D: usize>(
     y: Affine,
     activation: Activation,
 ) -> Tensor<D, Int> {
-    ensure!(
-        bias.dims()[0] == x.dims()[D - 1],
-        "a bias {:?} cannot be added to {:?}",
-        bias.dims(),
-        x.dims()
-    );
+    ensure!(bias.dims()[0] == x.dims()[D - 1], "a bias {:?} cannot be added to {:?}", bias.dims(), x.dims());
     let function = Function::Each(activation);
     computed(&x, Some(bias.clone()), of, y, function).unwrap_or_else(|| {
         let sum = of.floats(x).add(lift(bias));
@@ -99,9 +88,7 @@ mod tests {
         };
         let rows = range.clone();
         let pair = |a: i32| range.clone().map(move |b| (a, b));
-        rows.flat_map(pair)
-            .map(|(a, b)| integer(step(floats(a, of[0]), floats(b, of[1]))))
-            .collect()
+        rows.flat_map(pair).map(|(a, b)| integer(step(floats(a, of[0]), floats(b, of[1])))).collect()
     }
 
     fn every_pair(
@@ -147,10 +134,7 @@ mod tests {
     #[test]
     fn biases_are_added_to_floats() {
         for (dtype, zero) in [(DType::U8, 120), (DType::I8, -3)] {
-            let (of, y) = (
-                Affine::new(0.05, zero, dtype, 8),
-                Affine::new(0.03, 7, dtype, 8),
-            );
+            let (of, y) = (Affine::new(0.05, zero, dtype, 8), Affine::new(0.03, 7, dtype, 8));
             for shape in [[3, 1, 40], [2, 700, 5], [1, 1, 1], [2, 3, 1500]] {
                 let x = bytes(shape, dtype);
                 let bias = noise::<1>([shape[2]], 3);
@@ -167,10 +151,7 @@ mod tests {
     #[test]
     fn softmax_is_that_of_the_three_operators() {
         for (dtype, zero) in [(DType::U8, 120), (DType::I8, -3)] {
-            let (of, y) = (
-                Affine::new(0.05, zero, dtype, 8),
-                Affine::new(0.004, zero, dtype, 8),
-            );
+            let (of, y) = (Affine::new(0.05, zero, dtype, 8), Affine::new(0.004, zero, dtype, 8));
             for shape in [[3, 2, 40], [2, 100, 403], [4, 1, 1], [2, 3, 0]] {
                 let x = bytes(shape, dtype);
                 let floats = normalize::softmax::softmax(of.floats(x.clone()), 2);
@@ -183,10 +164,6 @@ mod tests {
         let kind: burn::tensor::IntDType = lowered(&device(), dtype).into();
         let middle = if dtype == DType::U8 { 128.0 } else { 0.0 };
         let values = noise::<3>(shape, 1).mul_scalar(70.0).add_scalar(middle);
-        values
-            .clamp(middle - 128.0, middle + 127.0)
-            .round()
-            .int()
-            .cast(kind)
+        values.clamp(middle - 128.0, middle + 127.0).round().int().cast(kind)
     }
 }

@@ -1,7 +1,7 @@
 //! Random bits from a counter and a key.
 
-/// Philox-4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011): ten rounds of
-/// multiplications with a key turn a counter into bits.
+/// Philox-4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011): ten
+/// rounds of multiplications with a key turn a counter into bits.
 pub struct Philox {
     key: [u32; 2],
     counter: u64,
@@ -15,11 +15,7 @@ const STEPS: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
 impl Philox {
     pub fn new(seed: u64) -> Self {
-        Self {
-            key: [seed as u32, (seed >> 32) as u32],
-            counter: 0,
-            left: None,
-        }
+        Self { key: [seed as u32, (seed >> 32) as u32], counter: 0, left: None }
     }
 
     /// Returns the next 64 bits.
@@ -77,11 +73,7 @@ mod tests {
         let mut random = Philox::new(7);
         for bits in [8, 11, 24, 53] {
             let fractions: Vec<f64> = (0..4096).map(|_| random.fraction(bits)).collect();
-            assert!(
-                fractions
-                    .iter()
-                    .all(|fraction| (0.0..1.0).contains(fraction))
-            );
+            assert!(fractions.iter().all(|fraction| (0.0..1.0).contains(fraction)));
             let mean = fractions.iter().sum::<f64>() / 4096.0;
             assert!((mean - 0.5).abs() < 5.0 / (12f64 * 4096.0).sqrt(), "{mean}");
         }

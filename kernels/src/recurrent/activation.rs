@@ -10,9 +10,7 @@ impl Activation {
         match self {
             Self::Affine { alpha, beta } => x.mul_scalar(alpha).add_scalar(beta),
             Self::Elu { alpha } => activation::elu(x, f64::from(alpha)),
-            Self::HardSigmoid { alpha, beta } => {
-                x.mul_scalar(alpha).add_scalar(beta).clamp(0.0, 1.0)
-            }
+            Self::HardSigmoid { alpha, beta } => x.mul_scalar(alpha).add_scalar(beta).clamp(0.0, 1.0),
             Self::LeakyRelu { alpha } => activation::leaky_relu(x, f64::from(alpha)),
             Self::Relu => activation::relu(x),
             Self::ScaledTanh { alpha, beta } => tanh(x.mul_scalar(beta)).mul_scalar(alpha),
@@ -44,26 +42,16 @@ mod tests {
         type Formula = (Activation, fn(f64) -> f64);
         let formulas: [Formula; 11] = [
             (Activation::Affine { alpha, beta }, |x| 0.5 * x + 0.25),
-            (Activation::Elu { alpha }, |x| {
-                if x >= 0.0 { x } else { 0.5 * (x.exp() - 1.0) }
-            }),
-            (Activation::HardSigmoid { alpha, beta }, |x| {
-                (0.5 * x + 0.25).clamp(0.0, 1.0)
-            }),
-            (Activation::LeakyRelu { alpha }, |x| {
-                if x >= 0.0 { x } else { 0.5 * x }
-            }),
+            (Activation::Elu { alpha }, |x| if x >= 0.0 { x } else { 0.5 * (x.exp() - 1.0) }),
+            (Activation::HardSigmoid { alpha, beta }, |x| (0.5 * x + 0.25).clamp(0.0, 1.0)),
+            (Activation::LeakyRelu { alpha }, |x| if x >= 0.0 { x } else { 0.5 * x }),
             (Activation::Relu, |x| x.max(0.0)),
-            (Activation::ScaledTanh { alpha, beta }, |x| {
-                0.5 * (0.25 * x).tanh()
-            }),
+            (Activation::ScaledTanh { alpha, beta }, |x| 0.5 * (0.25 * x).tanh()),
             (Activation::Sigmoid, |x| 1.0 / (1.0 + (-x).exp())),
             (Activation::Softplus, |x| (1.0 + x.exp()).ln()),
             (Activation::Softsign, |x| x / (1.0 + x.abs())),
             (Activation::Tanh, f64::tanh),
-            (Activation::ThresholdedRelu { alpha }, |x| {
-                if x >= 0.5 { x } else { 0.0 }
-            }),
+            (Activation::ThresholdedRelu { alpha }, |x| if x >= 0.5 { x } else { 0.0 }),
         ];
         let points = [-30.0, -2.0, -0.5, 0.0, 0.25, 0.5, 3.0, 30.0];
         for (function, formula) in formulas {

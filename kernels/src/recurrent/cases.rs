@@ -3,17 +3,11 @@
 use alloc::{vec, vec::Vec};
 use burn::tensor::{DType, Device, Int, IntDType, Tensor, TensorData};
 
-use super::{
-    Activation, Cell, Direction, Gru, Lstm, Packed, Quantized, State, Weights, gru, lstm, rnn,
-};
+use super::{Activation, Cell, Direction, Gru, Lstm, Packed, Quantized, State, Weights, gru, lstm, rnn};
 use crate::shape::expand::to_shape;
 use crate::testing::{int, noise};
 
-pub const DIRECTIONS: [Direction; 3] = [
-    Direction::Forward,
-    Direction::Reverse,
-    Direction::Bidirectional,
-];
+pub const DIRECTIONS: [Direction; 3] = [Direction::Forward, Direction::Reverse, Direction::Bidirectional];
 
 /// Operands of one call.
 pub struct Case {
@@ -37,8 +31,7 @@ impl Case {
             x: noise([times, batch, features], 1),
             weights: Weights {
                 input: noise([directions, gates * hidden, features], 2),
-                recurrent: noise([directions, gates * hidden, hidden], 3)
-                    .mul_scalar(2.0 / hidden as f32),
+                recurrent: noise([directions, gates * hidden, hidden], 3).mul_scalar(2.0 / hidden as f32),
                 bias: optional(4, 2 * gates * hidden),
                 peepholes: optional(5, 3 * hidden).filter(|_| gates == 4),
                 packed: is_full.then(<[Packed; 2]>::default),
@@ -129,11 +122,7 @@ pub fn quantized(weights: &Weights, columns: usize, dtype: DType) -> Weights<Qua
     }
 }
 
-fn optional<const D: usize>(
-    x: &Option<Tensor<D>>,
-    device: &Device,
-    dtype: DType,
-) -> Option<Tensor<D>> {
+fn optional<const D: usize>(x: &Option<Tensor<D>>, device: &Device, dtype: DType) -> Option<Tensor<D>> {
     x.as_ref().map(|x| moved(x, device, dtype))
 }
 
@@ -158,43 +147,20 @@ fn moved_integers(x: &Tensor<1, Int>, device: &Device) -> Tensor<1, Int> {
 pub fn lstm_cell(direction: Direction, is_full: bool, batch_first: bool) -> Cell {
     let plain = Lstm::new(direction);
     let functions = [
-        Activation::HardSigmoid {
-            alpha: 0.25,
-            beta: 0.5,
-        },
-        Activation::Affine {
-            alpha: 0.5,
-            beta: 0.125,
-        },
-        Activation::ScaledTanh {
-            alpha: 1.5,
-            beta: 0.5,
-        },
+        Activation::HardSigmoid { alpha: 0.25, beta: 0.5 },
+        Activation::Affine { alpha: 0.5, beta: 0.125 },
+        Activation::ScaledTanh { alpha: 1.5, beta: 0.5 },
     ];
     Cell::Lstm(Lstm {
         clip: is_full.then_some(0.3),
         input_forget: is_full,
-        activations: if is_full {
-            [plain.activations[0], functions]
-        } else {
-            plain.activations
-        },
+        activations: if is_full { [plain.activations[0], functions] } else { plain.activations },
         batch_first,
         ..plain
     })
 }
 
 /// Returns a GRU, plain or clipped.
-pub fn gru_cell(
-    direction: Direction,
-    linear_before_reset: bool,
-    is_full: bool,
-    batch_first: bool,
-) -> Cell {
-    Cell::Gru(Gru {
-        clip: is_full.then_some(0.4),
-        linear_before_reset,
-        batch_first,
-        ..Gru::new(direction)
-    })
+pub fn gru_cell(direction: Direction, linear_before_reset: bool, is_full: bool, batch_first: bool) -> Cell {
+    Cell::Gru(Gru { clip: is_full.then_some(0.4), linear_before_reset, batch_first, ..Gru::new(direction) })
 }

@@ -7,8 +7,8 @@ use super::{
     sequence::{Pass, Separate, Sequence, clipped, part},
 };
 
-/// Computes the outputs of `[times, batch, input]` at all times, `[times, directions, batch, hidden]`, and the last one,
-/// `[directions, batch, hidden]`.
+/// Computes the outputs of `[times, batch, input]` at all times, `[times, directions, batch, hidden]`, and
+/// the last one, `[directions, batch, hidden]`.
 #[inline(never)]
 pub fn gru(x: Tensor<3>, weights: Weights, state: State, options: &Gru) -> (Tensor<4>, Tensor<3>) {
     let operands = Operands::of(&x, &weights, &state);
@@ -24,14 +24,9 @@ pub fn gru(x: Tensor<3>, weights: Weights, state: State, options: &Gru) -> (Tens
         batch_first: options.batch_first,
         last_alone: false,
     };
-    let separate = if options.linear_before_reset {
-        Separate::Recurrent(width)
-    } else {
-        Separate::Nothing
-    };
-    let (y, [hidden]) = sequence.walk(weights, separate, |pass, input, [hidden]| {
-        [options.step(pass, input, hidden)]
-    });
+    let separate = if options.linear_before_reset { Separate::Recurrent(width) } else { Separate::Nothing };
+    let (y, [hidden]) =
+        sequence.walk(weights, separate, |pass, input, [hidden]| [options.step(pass, input, hidden)]);
     (y, hidden)
 }
 
@@ -56,10 +51,7 @@ impl Gru {
             let gate_weights = pass.recurrent.clone().narrow(1, 0, 2 * width);
             let both = open(input_gates + hidden.clone().matmul(gate_weights));
             let reset = part(&both, 1, 2);
-            (
-                both,
-                (reset * hidden.clone()).matmul(part(&pass.recurrent, 2, 3)),
-            )
+            (both, (reset * hidden.clone()).matmul(part(&pass.recurrent, 2, 3)))
         };
         let candidate = candidate.apply(clipped(input_candidate + linear, self.clip));
         let update = part(&both, 0, 2);
@@ -90,22 +82,12 @@ mod tests {
     }
 
     fn everything(linear_before_reset: bool) -> (Tensor<4>, Tensor<3>) {
-        let state = State {
-            lengths: Some(int([3i32, 1])),
-            hidden: Some(noise([2, 2, 2], 43)),
-            cell: None,
-        };
-        let gates = Activation::HardSigmoid {
-            alpha: 0.2,
-            beta: 0.5,
-        };
+        let state = State { lengths: Some(int([3i32, 1])), hidden: Some(noise([2, 2, 2], 43)), cell: None };
+        let gates = Activation::HardSigmoid { alpha: 0.2, beta: 0.5 };
         let options = Gru {
             linear_before_reset,
             clip: Some(0.4),
-            activations: [
-                [Activation::Sigmoid, Activation::Tanh],
-                [gates, Activation::Relu],
-            ],
+            activations: [[Activation::Sigmoid, Activation::Tanh], [gates, Activation::Relu]],
             ..Gru::new(Direction::Bidirectional)
         };
         gru(x(), weights(), state, &options)
@@ -120,10 +102,7 @@ mod tests {
             peepholes: None,
             packed: None,
         };
-        let options = Gru {
-            linear_before_reset,
-            ..Gru::new(Direction::Forward)
-        };
+        let options = Gru { linear_before_reset, ..Gru::new(Direction::Forward) };
         gru(x(), weights, State::default(), &options)
     }
 
@@ -139,11 +118,7 @@ mod tests {
             ],
             1e-6,
         );
-        near(
-            hidden,
-            [[[-0.18960749f32, 0.18699765], [0.46320492, 0.09243887]]],
-            1e-6,
-        );
+        near(hidden, [[[-0.18960749f32, 0.18699765], [0.46320492, 0.09243887]]], 1e-6);
     }
 
     #[test]
@@ -170,14 +145,8 @@ mod tests {
                     [[-0.134885f32, -0.3135081], [0.4456222, 0.09596357]],
                     [[-0.0782918, 0.04065315], [-0.4762559, 0.25691321]],
                 ],
-                [
-                    [[0.07172425, -0.34497505], [0.0, 0.0]],
-                    [[-0.15652606, 0.09679322], [0.0, 0.0]],
-                ],
-                [
-                    [[0.19541866, -0.3606922], [0.0, 0.0]],
-                    [[-0.32244772, -0.09865794], [0.0, 0.0]],
-                ],
+                [[[0.07172425, -0.34497505], [0.0, 0.0]], [[-0.15652606, 0.09679322], [0.0, 0.0]]],
+                [[[0.19541866, -0.3606922], [0.0, 0.0]], [[-0.32244772, -0.09865794], [0.0, 0.0]]],
             ],
             1e-6,
         );
@@ -201,14 +170,8 @@ mod tests {
                     [[-0.134885f32, -0.3135081], [0.4456222, 0.09596357]],
                     [[-0.0786722, 0.04786328], [-0.3981633, 0.25691321]],
                 ],
-                [
-                    [[0.07172425, -0.25858533], [0.0, 0.0]],
-                    [[-0.15652606, 0.11396019], [0.0, 0.0]],
-                ],
-                [
-                    [[0.19541866, -0.3150671], [0.0, 0.0]],
-                    [[-0.32244772, -0.09865794], [0.0, 0.0]],
-                ],
+                [[[0.07172425, -0.25858533], [0.0, 0.0]], [[-0.15652606, 0.11396019], [0.0, 0.0]]],
+                [[[0.19541866, -0.3150671], [0.0, 0.0]], [[-0.32244772, -0.09865794], [0.0, 0.0]]],
             ],
             1e-6,
         );

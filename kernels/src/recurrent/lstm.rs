@@ -7,8 +7,8 @@ use super::{
     sequence::{Pass, Separate, Sequence, clipped, part},
 };
 
-/// Computes the outputs of `[times, batch, input]` at all times, `[times, directions, batch, hidden]`, and the last output and
-/// cell state, `[directions, batch, hidden]` each.
+/// Computes the outputs of `[times, batch, input]` at all times, `[times, directions, batch, hidden]`, and
+/// the last output and cell state, `[directions, batch, hidden]` each.
 #[inline(never)]
 pub fn lstm<W: Matrices>(
     x: Tensor<3>,
@@ -28,10 +28,8 @@ pub fn lstm<W: Matrices>(
         batch_first: options.batch_first,
         last_alone: options.last_alone,
     };
-    let (y, [hidden, cell]) =
-        sequence.walk(weights, Separate::Both, |pass, input, [hidden, cell]| {
-            options.step(pass, input, hidden, cell)
-        });
+    let (y, [hidden, cell]) = sequence
+        .walk(weights, Separate::Both, |pass, input, [hidden, cell]| options.step(pass, input, hidden, cell));
     (y, hidden, cell)
 }
 
@@ -58,19 +56,12 @@ impl Lstm {
         };
         let candidate = candidate.apply(clipped(part(&linear, 3, 4), self.clip));
         let memory = |input: Tensor<2>, forget: Tensor<2>| {
-            let kept = if self.input_forget {
-                input.clone().neg().add_scalar(1.0)
-            } else {
-                forget
-            };
+            let kept = if self.input_forget { input.clone().neg().add_scalar(1.0) } else { forget };
             kept * cell.clone() + input * candidate.clone()
         };
         let (next, out) = if pass.peepholes.is_none() {
             let gates = open(linear.clone().narrow(1, 0, 3 * width));
-            (
-                memory(part(&gates, 0, 3), part(&gates, 2, 3)),
-                part(&gates, 1, 3),
-            )
+            (memory(part(&gates, 0, 3), part(&gates, 2, 3)), part(&gates, 1, 3))
         } else {
             let next = memory(open(peek(0, &cell)), open(peek(2, &cell)));
             let out = open(peek(1, &next));
@@ -104,10 +95,7 @@ mod tests {
     }
 
     fn everything() -> (Weights, State) {
-        let weights = Weights {
-            peepholes: Some(noise([2, 6], 23)),
-            ..weights(2, 20)
-        };
+        let weights = Weights { peepholes: Some(noise([2, 6], 23)), ..weights(2, 20) };
         let state = State {
             lengths: Some(int([3i32, 1])),
             hidden: Some(noise([2, 2, 2], 24)),
@@ -118,10 +106,7 @@ mod tests {
 
     #[test]
     fn the_state_begins_at_zero() {
-        let weights = Weights {
-            bias: None,
-            ..weights(1, 10)
-        };
+        let weights = Weights { bias: None, ..weights(1, 10) };
         let options = Lstm::new(Direction::Forward);
         let (y, hidden, cell) = lstm(x(), weights, State::default(), &options);
         near(
@@ -133,16 +118,8 @@ mod tests {
             ],
             1e-6,
         );
-        near(
-            hidden,
-            [[[0.07831912f32, -0.00059149234], [-0.12961277, -0.23424694]]],
-            1e-6,
-        );
-        near(
-            cell,
-            [[[0.16248725f32, -0.0010891333], [-0.49841565, -0.48710537]]],
-            1e-6,
-        );
+        near(hidden, [[[0.07831912f32, -0.00059149234], [-0.12961277, -0.23424694]]], 1e-6);
+        near(cell, [[[0.16248725f32, -0.0010891333], [-0.49841565, -0.48710537]]], 1e-6);
     }
 
     #[test]
@@ -157,14 +134,8 @@ mod tests {
                     [[0.40036422f32, -0.852421], [0.07370338, 0.21214399]],
                     [[-0.15008076, -0.17002921], [-0.35077265, -0.50431114]],
                 ],
-                [
-                    [[0.36634964, -0.8328759], [0.0, 0.0]],
-                    [[-0.14637277, -0.12306906], [0.0, 0.0]],
-                ],
-                [
-                    [[0.38592604, -0.78383434], [0.0, 0.0]],
-                    [[-0.30718273, -0.19272858], [0.0, 0.0]],
-                ],
+                [[[0.36634964, -0.8328759], [0.0, 0.0]], [[-0.14637277, -0.12306906], [0.0, 0.0]]],
+                [[[0.38592604, -0.78383434], [0.0, 0.0]], [[-0.30718273, -0.19272858], [0.0, 0.0]]],
             ],
             1e-6,
         );
@@ -189,10 +160,7 @@ mod tests {
     #[test]
     fn clipping_bounds_the_gates_but_not_the_cell() {
         let (weights, state) = everything();
-        let options = Lstm {
-            clip: Some(0.3),
-            ..Lstm::new(Direction::Bidirectional)
-        };
+        let options = Lstm { clip: Some(0.3), ..Lstm::new(Direction::Bidirectional) };
         let (y, _, cell) = lstm(x(), weights, state, &options);
         near(
             y,
@@ -201,14 +169,8 @@ mod tests {
                     [[0.096913345f32, -0.47305018], [-0.44653925, 0.28460127]],
                     [[-0.16901676, -0.17011176], [-0.36438552, -0.5077612]],
                 ],
-                [
-                    [[0.13518682, -0.35200158], [0.0, 0.0]],
-                    [[-0.26123127, -0.19084838], [0.0, 0.0]],
-                ],
-                [
-                    [[0.14917618, -0.2757101], [0.0, 0.0]],
-                    [[-0.40046751, -0.21470308], [0.0, 0.0]],
-                ],
+                [[[0.13518682, -0.35200158], [0.0, 0.0]], [[-0.26123127, -0.19084838], [0.0, 0.0]]],
+                [[[0.14917618, -0.2757101], [0.0, 0.0]], [[-0.40046751, -0.21470308], [0.0, 0.0]]],
             ],
             1e-6,
         );
@@ -226,30 +188,21 @@ mod tests {
     fn without_steps_states_are_zero() {
         let (weights, state) = everything();
         let options = Lstm::new(Direction::Bidirectional);
-        let none = State {
-            lengths: Some(int([0i32, 0])),
-            ..state.clone()
-        };
+        let none = State { lengths: Some(int([0i32, 0])), ..state.clone() };
         let zeros = || Tensor::<3>::zeros([2, 2, 2], &x().device()).into_data();
         let nothing = |shape: [usize; 3]| Tensor::<3>::empty(shape, &x().device());
         let (y, hidden, cell) = lstm(nothing([0, 2, 2]), weights.clone(), none, &options);
         assert_eq!(y.dims(), [0, 2, 2, 2]);
         near(hidden, zeros(), 0.0);
         near(cell, zeros(), 0.0);
-        let nobody = State {
-            lengths: None,
-            hidden: Some(nothing([2, 0, 2])),
-            cell: Some(nothing([2, 0, 2])),
-        };
+        let nobody =
+            State { lengths: None, hidden: Some(nothing([2, 0, 2])), cell: Some(nothing([2, 0, 2])) };
         let (y, hidden, _) = lstm(nothing([3, 0, 2]), weights.clone(), nobody, &options);
         assert_eq!((y.dims(), hidden.dims()), ([3, 2, 0, 2], [2, 0, 2]));
         if !by_flex("devices are not asked for lengths") {
             return;
         }
-        let one = State {
-            lengths: Some(int([3i32, 0])),
-            ..state
-        };
+        let one = State { lengths: Some(int([3i32, 0])), ..state };
         let (_, hidden, cell) = lstm(x(), weights, one, &options);
         for state in [hidden, cell] {
             near(state.narrow(1, 1, 1), [[[0f32; 2]]; 2], 0.0);
@@ -259,21 +212,12 @@ mod tests {
     #[test]
     fn the_input_gate_may_forget_and_the_functions_may_differ() {
         let functions = [
-            Activation::HardSigmoid {
-                alpha: 0.25,
-                beta: 0.5,
-            },
+            Activation::HardSigmoid { alpha: 0.25, beta: 0.5 },
             Activation::Softsign,
-            Activation::ScaledTanh {
-                alpha: 1.5,
-                beta: 0.5,
-            },
+            Activation::ScaledTanh { alpha: 1.5, beta: 0.5 },
         ];
-        let options = Lstm {
-            input_forget: true,
-            activations: [functions; 2],
-            ..Lstm::new(Direction::Reverse)
-        };
+        let options =
+            Lstm { input_forget: true, activations: [functions; 2], ..Lstm::new(Direction::Reverse) };
         let (y, _, cell) = lstm(x(), weights(1, 30), State::default(), &options);
         near(
             y,
@@ -284,11 +228,7 @@ mod tests {
             ],
             1e-6,
         );
-        near(
-            cell,
-            [[[0.60047436f32, 0.33592203], [0.5111213, 0.22750673]]],
-            1e-6,
-        );
+        near(cell, [[[0.60047436f32, 0.33592203], [0.5111213, 0.22750673]]], 1e-6);
     }
 
     #[test]
@@ -301,10 +241,7 @@ mod tests {
             hidden: state.hidden.map(|hidden| hidden.swap_dims(0, 1)),
             cell: state.cell.map(|cell| cell.swap_dims(0, 1)),
         };
-        let options = Lstm {
-            batch_first: true,
-            ..options
-        };
+        let options = Lstm { batch_first: true, ..options };
         let (y2, hidden2, cell2) = lstm(x().swap_dims(0, 1), weights, swapped, &options);
         near(y2, y.permute([2, 0, 1, 3]).into_data(), 0.0);
         near(hidden2, hidden.swap_dims(0, 1).into_data(), 0.0);
@@ -318,17 +255,11 @@ mod tests {
         let narrow = Weights {
             input: half(weights.input.clone()),
             recurrent: half(weights.recurrent.clone()),
-            bias: weights
-                .bias
-                .clone()
-                .map(|bias| bias.cast(burn::tensor::DType::F16)),
+            bias: weights.bias.clone().map(|bias| bias.cast(burn::tensor::DType::F16)),
             peepholes: None,
             packed: None,
         };
-        let wide = Weights {
-            peepholes: None,
-            ..weights
-        };
+        let wide = Weights { peepholes: None, ..weights };
         let options = Lstm::new(Direction::Bidirectional);
         let (y, _, _) = lstm(half(x()), narrow, State::default(), &options);
         let (expected, _, _) = lstm(x(), wide, State::default(), &options);

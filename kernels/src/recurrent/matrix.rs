@@ -65,11 +65,7 @@ impl Matrices for Tensor<3> {
     }
 
     fn into_operands(self) -> backend::Matrices<Dispatch> {
-        backend::Matrices {
-            weight: Some(self).into_primitive(),
-            scale: Given::Missing,
-            zero: Given::Missing,
-        }
+        backend::Matrices { weight: Some(self).into_primitive(), scale: Given::Missing, zero: Given::Missing }
     }
 }
 
@@ -143,12 +139,7 @@ mod tests {
         if !has_all(&[burn::tensor::DType::I8]) {
             return;
         }
-        let floats = |shape, seed| {
-            noise(shape, seed)
-                .mul_scalar(100.0)
-                .round()
-                .div_scalar(100.0)
-        };
+        let floats = |shape, seed| noise(shape, seed).mul_scalar(100.0).round().div_scalar(100.0);
         let quantized = |x: Tensor<3>| {
             let dtype: burn::tensor::IntDType = burn::tensor::DType::I8.into();
             let directions = x.dims()[0];
@@ -169,13 +160,7 @@ mod tests {
             packed: None,
         };
         let (y, _, _) = lstm(x.clone(), weights, State::default(), &options);
-        let weights = Weights {
-            input,
-            recurrent,
-            bias: None,
-            peepholes: None,
-            packed: None,
-        };
+        let weights = Weights { input, recurrent, bias: None, peepholes: None, packed: None };
         let (expected, _, _) = lstm(x, weights, State::default(), &options);
         near(y, expected.into_data(), 0.01);
     }

@@ -27,11 +27,7 @@ pub type Outputs = (Tensor<4>, Tensor<3>, Option<Tensor<3>>);
 impl<W: Matrices> Operands<W> {
     /// Copies the operands of an operator that may have to be computed by primitives.
     pub fn of(x: &Tensor<3>, weights: &Weights<W>, state: &State) -> Self {
-        Self {
-            x: x.clone(),
-            weights: weights.clone(),
-            state: state.clone(),
-        }
+        Self { x: x.clone(), weights: weights.clone(), state: state.clone() }
     }
 
     /// Returns the outputs if a backend computes them in one operation, or if none depends on the input.
@@ -50,11 +46,7 @@ impl<W: Matrices> Operands<W> {
         let operands = self;
         let (y, hidden, memory) = call!(recurrence(operands; cell, sizes, packed));
         let last = |x| zero_if_empty(Tensor::from_dispatch(x), &lengths, cell.batch_first());
-        Some((
-            Tensor::from_dispatch(y.tensor()?),
-            last(hidden.tensor()?),
-            memory.tensor().map(last),
-        ))
+        Some((Tensor::from_dispatch(y.tensor()?), last(hidden.tensor()?), memory.tensor().map(last)))
     }
 
     /// Returns the outputs of sequences without steps: zeros as in ONNX Runtime, whatever the initial states.
@@ -72,11 +64,7 @@ impl<W: Matrices> Operands<W> {
     /// Returns the sizes, once the operands are checked.
     fn sizes(&self, cell: &Cell) -> Sizes {
         let [first, second, features] = self.x.dims();
-        let (times, batch) = if cell.batch_first() {
-            (second, first)
-        } else {
-            (first, second)
-        };
+        let (times, batch) = if cell.batch_first() { (second, first) } else { (first, second) };
         let [directions, hidden, outputs] = self.weights.recurrent.sizes();
         let gates = cell.gates();
         let passes = cell.direction().passes().len();
@@ -86,13 +74,7 @@ impl<W: Matrices> Operands<W> {
             self.weights.input.sizes(),
             self.weights.recurrent.sizes()
         );
-        let Weights {
-            input,
-            recurrent,
-            bias,
-            peepholes,
-            ..
-        } = &self.weights;
+        let Weights { input, recurrent, bias, peepholes, .. } = &self.weights;
         let rows = gates * hidden;
         ensure!(
             outputs == rows && input.sizes() == [directions, features, rows],
@@ -106,40 +88,22 @@ impl<W: Matrices> Operands<W> {
         if let Some(peepholes) = peepholes {
             ensure_shape("tensor of peepholes", peepholes, [directions, 3 * hidden]);
         }
-        let state = if cell.batch_first() {
-            [batch, directions, hidden]
-        } else {
-            [directions, batch, hidden]
-        };
+        let state =
+            if cell.batch_first() { [batch, directions, hidden] } else { [directions, batch, hidden] };
         for initial in [&self.state.hidden, &self.state.cell].into_iter().flatten() {
             ensure_shape("initial state", initial, state);
         }
         if let Some(lengths) = &self.state.lengths {
             let input = self.x.dims();
-            shaped(
-                operand("tensor of lengths", &lengths.dims()),
-                &[batch],
-                operand("input", &input),
-            );
+            shaped(operand("tensor of lengths", &lengths.dims()), &[batch], operand("input", &input));
             ensure_lengths(lengths, times);
         }
-        Sizes {
-            times,
-            batch,
-            features,
-            directions,
-            gates,
-            hidden,
-        }
+        Sizes { times, batch, features, directions, gates, hidden }
     }
 }
 
 /// Sets the final states of sequences of length 0 to zeros, as ONNX Runtime does, whatever the initial states.
-pub fn zero_if_empty(
-    state: Tensor<3>,
-    lengths: &Option<Tensor<1, Int>>,
-    batch_first: bool,
-) -> Tensor<3> {
+pub fn zero_if_empty(state: Tensor<3>, lengths: &Option<Tensor<1, Int>>, batch_first: bool) -> Tensor<3> {
     let Some(lengths) = lengths else {
         return state;
     };
@@ -167,10 +131,7 @@ fn on_cpu(x: &Tensor<1, Int>) -> Option<Vec<i64>> {
 
 fn ensure_shape<const D: usize>(name: &str, tensor: &Tensor<D>, shape: [usize; D]) {
     let actual = tensor.dims();
-    ensure!(
-        actual == shape,
-        "the {name} is {actual:?}, but must be of shape {shape:?}"
-    );
+    ensure!(actual == shape, "the {name} is {actual:?}, but must be of shape {shape:?}");
 }
 
 impl<W: Matrices> Operand for Operands<W> {

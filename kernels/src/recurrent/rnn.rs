@@ -7,8 +7,8 @@ use super::{
     sequence::{Separate, Sequence, clipped},
 };
 
-/// Computes the outputs of `[times, batch, input]` at all times, `[times, directions, batch, hidden]`, and the last one,
-/// `[directions, batch, hidden]`.
+/// Computes the outputs of `[times, batch, input]` at all times, `[times, directions, batch, hidden]`, and
+/// the last one, `[directions, batch, hidden]`.
 #[inline(never)]
 pub fn rnn(x: Tensor<3>, weights: Weights, state: State, options: &Rnn) -> (Tensor<4>, Tensor<3>) {
     let operands = Operands::of(&x, &weights, &state);
@@ -45,15 +45,8 @@ mod tests {
             peepholes: None,
             packed: None,
         };
-        let state = State {
-            lengths: Some(int([3i32, 1])),
-            hidden: Some(noise([2, 2, 2], 53)),
-            cell: None,
-        };
-        let affine = Activation::Affine {
-            alpha: 0.5,
-            beta: 0.25,
-        };
+        let state = State { lengths: Some(int([3i32, 1])), hidden: Some(noise([2, 2, 2], 53)), cell: None };
+        let affine = Activation::Affine { alpha: 0.5, beta: 0.25 };
         let options = Rnn {
             activations: [Activation::Tanh, affine],
             clip: Some(1.0),
@@ -67,23 +60,14 @@ mod tests {
                     [[0.46893775f32, 0.76159406], [-0.5475502, 0.76159406]],
                     [[-0.25, 0.75], [-0.25, 0.7221668]],
                 ],
-                [
-                    [[0.5582129, 0.76159406], [0.0, 0.0]],
-                    [[-0.25, 0.75], [0.0, 0.0]],
-                ],
-                [
-                    [[0.32013083, 0.76159406], [0.0, 0.0]],
-                    [[-0.2372137, 0.75], [0.0, 0.0]],
-                ],
+                [[[0.5582129, 0.76159406], [0.0, 0.0]], [[-0.25, 0.75], [0.0, 0.0]]],
+                [[[0.32013083, 0.76159406], [0.0, 0.0]], [[-0.2372137, 0.75], [0.0, 0.0]]],
             ],
             1e-6,
         );
         near(
             hidden,
-            [
-                [[0.32013083f32, 0.76159406], [-0.5475502, 0.76159406]],
-                [[-0.25, 0.75], [-0.25, 0.7221668]],
-            ],
+            [[[0.32013083f32, 0.76159406], [-0.5475502, 0.76159406]], [[-0.25, 0.75], [-0.25, 0.7221668]]],
             1e-6,
         );
     }

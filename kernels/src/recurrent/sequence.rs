@@ -94,15 +94,11 @@ impl<const M: usize> Sequence<M> {
             });
             let mut output = Vec::with_capacity(times);
             for step_number in 0..times {
-                let time = if reversed {
-                    times - 1 - step_number
-                } else {
-                    step_number
-                };
+                let time = if reversed { times - 1 - step_number } else { step_number };
                 let input = projected.clone().narrow(0, time, 1).squeeze_dim(0);
-                let now = active.as_ref().map(|active| -> Tensor<2, Bool> {
-                    active.clone().narrow(0, time, 1).squeeze_dim(0)
-                });
+                let now = active
+                    .as_ref()
+                    .map(|active| -> Tensor<2, Bool> { active.clone().narrow(0, time, 1).squeeze_dim(0) });
                 let mut shown = states.clone();
                 if let (Some(never), Some(now)) = (&gone, &now)
                     && step_number > 0
@@ -137,11 +133,7 @@ impl<const M: usize> Sequence<M> {
         }
 
         let y = Tensor::stack::<4>(outputs, 1).cast(dtype);
-        let y = if self.batch_first {
-            y.permute([2, 0, 1, 3])
-        } else {
-            y
-        };
+        let y = if self.batch_first { y.permute([2, 0, 1, 3]) } else { y };
         let last = core::array::from_fn(|state| {
             let directions = lasts.iter().map(|states| states[state].clone()).collect();
             let last = self.time_first(Tensor::stack::<3>(directions, 0).cast(dtype));
@@ -152,11 +144,7 @@ impl<const M: usize> Sequence<M> {
 
     /// Swaps the batch and the time axis if the batch is first.
     fn time_first(&self, x: Tensor<3>) -> Tensor<3> {
-        if self.batch_first {
-            x.swap_dims(0, 1)
-        } else {
-            x
-        }
+        if self.batch_first { x.swap_dims(0, 1) } else { x }
     }
 }
 
@@ -185,8 +173,7 @@ impl<M: Matrix> Pass<M> {
                     Separate::Both => (None, Some(ours + recurrent)),
                     Separate::Recurrent(width) => {
                         let joint = columns - width;
-                        let [sum, other] =
-                            [&ours, &recurrent].map(|bias| bias.clone().narrow(1, 0, joint));
+                        let [sum, other] = [&ours, &recurrent].map(|bias| bias.clone().narrow(1, 0, joint));
                         let rest = ours.narrow(1, joint, width);
                         (
                             Some(Tensor::cat(vec![sum + other, rest], 1)),

@@ -46,10 +46,7 @@ fn arg_reduce<const D: usize, const O: usize, K: Ordered>(
     let input = operand("input", &dims);
     ensure!(dims[axis] > 0, "{input} has no elements along axis {axis}");
     let found = if last {
-        find(x.flip([axis]))
-            .cast(dtype)
-            .neg()
-            .add_scalar(dims[axis] as i64 - 1)
+        find(x.flip([axis])).cast(dtype).neg().add_scalar(dims[axis] as i64 - 1)
     } else {
         find(x).cast(dtype)
     };

@@ -14,15 +14,7 @@ pub fn cumsum<const D: usize, K: Numeric>(
     reverse: bool,
 ) -> Tensor<D, K> {
     let product = false;
-    scan(
-        x,
-        Scan {
-            axis,
-            exclusive,
-            reverse,
-            product,
-        },
-    )
+    scan(x, Scan { axis, exclusive, reverse, product })
 }
 
 /// CumProd; `exclusive` excludes each element from its own product, `reverse` starts at the end.
@@ -33,15 +25,7 @@ pub fn cumprod<const D: usize, K: Numeric>(
     reverse: bool,
 ) -> Tensor<D, K> {
     let product = true;
-    scan(
-        x,
-        Scan {
-            axis,
-            exclusive,
-            reverse,
-            product,
-        },
-    )
+    scan(x, Scan { axis, exclusive, reverse, product })
 }
 
 fn scan<const D: usize, K: Numeric>(x: Tensor<D, K>, scan: Scan) -> Tensor<D, K> {
@@ -68,11 +52,7 @@ pub(crate) fn passes<const D: usize, K: Numeric>(x: Tensor<D, K>, scan: Scan) ->
             _ => Tensor::cat(vec![first, x.narrow(axis, 0, size - 1)], axis),
         };
     }
-    let y = if scan.product {
-        x.cumprod(axis)
-    } else {
-        x.cumsum(axis)
-    };
+    let y = if scan.product { x.cumprod(axis) } else { x.cumsum(axis) };
     if reverse { y.flip([axis]) } else { y }
 }
 

@@ -9,10 +9,7 @@ use crate::dtype::lowered;
 ///
 /// The sum of 32-bit integers fits 64 bits. For other widths each element is divided first: the sums of quotients and of
 /// remainders fit, unless there are more elements than the square root of the largest integer.
-pub fn of_integers<const D: usize, const O: usize>(
-    x: Tensor<D, Int>,
-    axes: &[usize],
-) -> Tensor<O, Int> {
+pub fn of_integers<const D: usize, const O: usize>(x: Tensor<D, Int>, axes: &[usize]) -> Tensor<O, Int> {
     let (dims, dtype) = (x.dims(), x.dtype());
     let count: usize = axes.iter().map(|&axis| dims[axis]).product();
     let count = count as i64;
@@ -32,14 +29,8 @@ pub fn of_integers<const D: usize, const O: usize>(
         return mean;
     }
     // A remainder of the other sign reduces the magnitude.
-    let is_less = mean
-        .clone()
-        .greater_scalar(0)
-        .bool_and(rest.clone().lower_scalar(0));
-    let is_more = mean
-        .clone()
-        .lower_scalar(0)
-        .bool_and(rest.greater_scalar(0));
+    let is_less = mean.clone().greater_scalar(0).bool_and(rest.clone().lower_scalar(0));
+    let is_more = mean.clone().lower_scalar(0).bool_and(rest.greater_scalar(0));
     let mean = mean.clone().mask_where(is_less, mean.sub_scalar(1));
     mean.clone().mask_where(is_more, mean.add_scalar(1))
 }
@@ -59,13 +50,7 @@ mod tests {
             return;
         }
         let (least, most) = (i64::MIN, i64::MAX);
-        let x = int::<2>([
-            [most, most, 3],
-            [least, least, -1],
-            [most, -5, -5],
-            [least, 5, 5],
-            [-7, 2, 2],
-        ]);
+        let x = int::<2>([[most, most, 3], [least, least, -1], [most, -5, -5], [least, 5, 5], [-7, 2, 2]]);
         let expected = [
             6_148_914_691_236_517_205i64,
             -6_148_914_691_236_517_205,

@@ -23,11 +23,7 @@ pub fn reduce_sum<const D: usize, const O: usize, K: Ordered>(
     x: Tensor<D, K>,
     axes: &[usize],
 ) -> Tensor<O, K> {
-    if is_empty(&x) {
-        constant(&x, axes, 0i64)
-    } else {
-        fold(x, axes, ReduceOp::Sum)
-    }
+    if is_empty(&x) { constant(&x, axes, 0i64) } else { fold(x, axes, ReduceOp::Sum) }
 }
 
 /// ReduceProd; 1 over no elements.
@@ -35,15 +31,11 @@ pub fn reduce_prod<const D: usize, const O: usize, K: Ordered>(
     x: Tensor<D, K>,
     axes: &[usize],
 ) -> Tensor<O, K> {
-    if is_empty(&x) {
-        constant(&x, axes, 1i64)
-    } else {
-        fold(x, axes, ReduceOp::Prod)
-    }
+    if is_empty(&x) { constant(&x, axes, 1i64) } else { fold(x, axes, ReduceOp::Prod) }
 }
 
-/// ReduceMean. The mean of integers is exact, however large their sum, and truncated toward zero. Over no elements, which ONNX
-/// leaves undefined, it is 0 as in ONNX Runtime.
+/// ReduceMean. The mean of integers is exact, however large their sum, and truncated toward zero. Over no
+/// elements, which ONNX leaves undefined, it is 0 as in ONNX Runtime.
 pub fn reduce_mean<const D: usize, const O: usize, K: Ordered>(
     x: Tensor<D, K>,
     axes: &[usize],
@@ -65,11 +57,7 @@ pub fn reduce_max<const D: usize, const O: usize, K: AnyKind>(
     axes: &[usize],
 ) -> Tensor<O, K> {
     let x = K::into_number(x);
-    K::from_number(if is_empty(&x) {
-        bound(&x, axes, false)
-    } else {
-        fold(x, axes, ReduceOp::Max)
-    })
+    K::from_number(if is_empty(&x) { bound(&x, axes, false) } else { fold(x, axes, ReduceOp::Max) })
 }
 
 /// ReduceMin, for booleans "and"; NaN if any element is. Over no elements, the greatest value of the dtype.
@@ -78,11 +66,7 @@ pub fn reduce_min<const D: usize, const O: usize, K: AnyKind>(
     axes: &[usize],
 ) -> Tensor<O, K> {
     let x = K::into_number(x);
-    K::from_number(if is_empty(&x) {
-        bound(&x, axes, true)
-    } else {
-        fold(x, axes, ReduceOp::Min)
-    })
+    K::from_number(if is_empty(&x) { bound(&x, axes, true) } else { fold(x, axes, ReduceOp::Min) })
 }
 
 /// ReduceL1, the sum of absolute values.
@@ -114,10 +98,7 @@ pub fn reduce_log_sum<const D: usize, const O: usize>(x: Tensor<D>, axes: &[usiz
 }
 
 /// ReduceLogSumExp, with exponentials relative to the greatest element.
-pub fn reduce_log_sum_exp<const D: usize, const O: usize>(
-    x: Tensor<D>,
-    axes: &[usize],
-) -> Tensor<O> {
+pub fn reduce_log_sum_exp<const D: usize, const O: usize>(x: Tensor<D>, axes: &[usize]) -> Tensor<O> {
     let dtype: FloatDType = x.dtype().into();
     let x = widened(x);
     let shape = result_dims(x.dims(), axes);
@@ -189,9 +170,7 @@ fn fold<const D: usize, const O: usize, K: Ordered>(
             (1, _) => x,
             // Burn is fastest along the last axis.
             (_, 1) => step.run(x.with_shape([before, count]), 1).with_shape(kept),
-            _ => step
-                .run(x.with_shape([before, count, after]), 1)
-                .with_shape(kept),
+            _ => step.run(x.with_shape([before, count, after]), 1).with_shape(kept),
         };
     }
     x.with_shape(shape)
@@ -199,10 +178,7 @@ fn fold<const D: usize, const O: usize, K: Ordered>(
 
 fn result_dims<const D: usize, const O: usize>(dims: [usize; D], axes: &[usize]) -> [usize; O] {
     let rank = if O == D { D } else { (D - axes.len()).max(1) };
-    ensure!(
-        O == rank,
-        "axes {axes:?} of {dims:?} leave {rank} axes, the model goes by {O}"
-    );
+    ensure!(O == rank, "axes {axes:?} of {dims:?} leave {rank} axes, the model goes by {O}");
     let mut kept = (0..D)
         .filter(|axis| O == D || !axes.contains(axis))
         .map(|axis| if axes.contains(&axis) { 1 } else { dims[axis] });
@@ -238,11 +214,7 @@ fn bound<const D: usize, const O: usize, K: Basic>(
         _ if greatest => return constant(x, axes, f64::INFINITY),
         _ => return constant(x, axes, f64::NEG_INFINITY),
     };
-    if greatest {
-        constant(x, axes, most)
-    } else {
-        constant(x, axes, least)
-    }
+    if greatest { constant(x, axes, most) } else { constant(x, axes, least) }
 }
 
 #[cfg(test)]
@@ -366,8 +338,7 @@ mod tests {
         same(y, TensorData::new(Vec::<f32>::new(), [0, 1]));
         let y: Tensor<1, Int> = reduce_min(int::<1>(TensorData::new(Vec::<u64>::new(), [0])), &[0]);
         same(y, [u64::MAX]);
-        let y: Tensor<1, Bool> =
-            reduce_min(bool::<1>(TensorData::new(Vec::<bool>::new(), [0])), &[0]);
+        let y: Tensor<1, Bool> = reduce_min(bool::<1>(TensorData::new(Vec::<bool>::new(), [0])), &[0]);
         same(y, [true]);
     }
 }

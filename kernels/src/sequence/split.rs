@@ -10,17 +10,10 @@ use crate::{ensure, shape::slice::split_to_vec};
 /// # Panics
 /// If their sum is not the size of the axis, or one is negative.
 #[track_caller]
-pub fn parts<const D: usize, K: Basic>(
-    x: Tensor<D, K>,
-    axis: usize,
-    sizes: &[i64],
-) -> Vec<Tensor<D, K>> {
+pub fn parts<const D: usize, K: Basic>(x: Tensor<D, K>, axis: usize, sizes: &[i64]) -> Vec<Tensor<D, K>> {
     let (total, size) = (sizes.iter().sum::<i64>(), x.dims()[axis]);
     let fits = total == size as i64 && sizes.iter().all(|&size| size >= 0);
-    ensure!(
-        fits,
-        "parts of sizes {sizes:?} are not an axis of size {size}"
-    );
+    ensure!(fits, "parts of sizes {sizes:?} are not an axis of size {size}");
     let sizes: Vec<usize> = sizes.iter().map(|&size| size as usize).collect();
     split_to_vec(x, axis, &sizes)
 }
@@ -30,11 +23,7 @@ pub fn parts<const D: usize, K: Basic>(
 /// # Panics
 /// If the size is not positive.
 #[track_caller]
-pub fn chunks<const D: usize, K: Basic>(
-    x: Tensor<D, K>,
-    axis: usize,
-    size: i64,
-) -> Vec<Tensor<D, K>> {
+pub fn chunks<const D: usize, K: Basic>(x: Tensor<D, K>, axis: usize, size: i64) -> Vec<Tensor<D, K>> {
     ensure!(size > 0, "parts cannot be of size {size}");
     let (total, size) = (x.dims()[axis], size as usize);
     let starts = (0..total).step_by(size);
@@ -43,10 +32,7 @@ pub fn chunks<const D: usize, K: Basic>(
 }
 
 /// Splits into the slices along `axis`, which is removed; `E` is one less than `D`.
-pub fn unbind<const D: usize, const E: usize, K: Basic>(
-    x: Tensor<D, K>,
-    axis: usize,
-) -> Vec<Tensor<E, K>> {
+pub fn unbind<const D: usize, const E: usize, K: Basic>(x: Tensor<D, K>, axis: usize) -> Vec<Tensor<E, K>> {
     let slices = chunks(x, axis, 1).into_iter();
     slices.map(|slice| slice.squeeze_dim(axis)).collect()
 }

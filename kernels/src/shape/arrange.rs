@@ -25,12 +25,12 @@ pub fn depth_to_space<K: Basic>(x: Tensor<4, K>, block: usize, order: DepthOrder
     let [batch, channels, height, width] = x.dims();
     let depth = channels / (block * block);
     let blocks = match order {
-        DepthOrder::DepthColumnRow => x
-            .with_shape([batch, block, block, depth, height, width])
-            .permute([0, 3, 4, 1, 5, 2]),
-        DepthOrder::ColumnRowDepth => x
-            .with_shape([batch, depth, block, block, height, width])
-            .permute([0, 1, 4, 2, 5, 3]),
+        DepthOrder::DepthColumnRow => {
+            x.with_shape([batch, block, block, depth, height, width]).permute([0, 3, 4, 1, 5, 2])
+        }
+        DepthOrder::ColumnRowDepth => {
+            x.with_shape([batch, depth, block, block, height, width]).permute([0, 1, 4, 2, 5, 3])
+        }
     };
     blocks.with_shape([batch, depth, height * block, width * block])
 }
@@ -57,11 +57,7 @@ pub fn reverse_sequence<const D: usize, K: AnyKind>(
 ) -> Tensor<D, K> {
     let dims = x.dims();
     let batch = [dims[batch_axis]];
-    shaped(
-        operand("tensor of lengths", &lengths.dims()),
-        &batch,
-        operand("input", &dims),
-    );
+    shaped(operand("tensor of lengths", &lengths.dims()), &batch, operand("input", &dims));
     if dims.contains(&0) {
         return x;
     }
@@ -91,10 +87,7 @@ mod tests {
             depth_to_space(x.clone(), 2, DepthOrder::DepthColumnRow),
             [[[[0i64, 2], [4, 6]], [[1, 3], [5, 7]]]],
         );
-        same(
-            depth_to_space(x, 2, DepthOrder::ColumnRowDepth),
-            [[[[0i64, 1], [2, 3]], [[4, 5], [6, 7]]]],
-        );
+        same(depth_to_space(x, 2, DepthOrder::ColumnRowDepth), [[[[0i64, 1], [2, 3]], [[4, 5], [6, 7]]]]);
     }
 
     #[test]
@@ -110,14 +103,8 @@ mod tests {
     #[test]
     fn images_without_rows_have_no_blocks() {
         let none = Tensor::<4>::empty([1, 4, 0, 3], &Default::default());
-        assert_eq!(
-            depth_to_space(none.clone(), 2, DepthOrder::DepthColumnRow).dims(),
-            [1, 1, 0, 6]
-        );
-        assert_eq!(
-            space_to_depth(none.swap_dims(1, 3), 2, DepthOrder::ColumnRowDepth).dims(),
-            [1, 12, 0, 2]
-        );
+        assert_eq!(depth_to_space(none.clone(), 2, DepthOrder::DepthColumnRow).dims(), [1, 1, 0, 6]);
+        assert_eq!(space_to_depth(none.swap_dims(1, 3), 2, DepthOrder::ColumnRowDepth).dims(), [1, 12, 0, 2]);
     }
 
     #[test]

@@ -12,8 +12,8 @@ use crate::{
 /// ONNX Expand: broadcasts `x` to `shape`, except that a 1 keeps the size of `x`; missing leading sizes of `x` count as 1.
 ///
 /// # Panics
-/// If `x` has more axes than `shape`, a size of `x` is neither 1 nor the requested one, or the result exceeds the memory
-/// limit.
+/// If `x` has more axes than `shape`, a size of `x` is neither 1 nor the requested one, or the result exceeds
+/// the memory limit.
 pub fn expand<const D: usize, const D2: usize, K: Basic>(
     x: Tensor<D, K>,
     shape: [usize; D2],
@@ -27,16 +27,11 @@ pub fn expand<const D: usize, const D2: usize, K: Basic>(
 ///
 /// # Panics
 /// As [`expand`], and if `D2` is not the greater of the two ranks, or a size is negative.
-pub fn expand_to<const D: usize, const D2: usize, K: Basic>(
-    x: Tensor<D, K>,
-    sizes: &[i64],
-) -> Tensor<D2, K> {
+pub fn expand_to<const D: usize, const D2: usize, K: Basic>(x: Tensor<D, K>, sizes: &[i64]) -> Tensor<D2, K> {
     assert!(sizes.len() <= D2, "rank of Expand's output");
     let mut shape = [1; D2];
     let last = &mut shape[D2 - sizes.len()..];
-    last.iter_mut()
-        .zip(sizes)
-        .for_each(|(to, &from)| *to = size(from));
+    last.iter_mut().zip(sizes).for_each(|(to, &from)| *to = size(from));
     expand(x, shape)
 }
 
@@ -48,11 +43,7 @@ pub fn tile<const D: usize, K: Basic>(x: Tensor<D, K>, repeats: [usize; D]) -> T
     let dims = x.dims();
     let shape: [usize; D] = core::array::from_fn(|axis| dims[axis].saturating_mul(repeats[axis]));
     elements(&shape, x.dtype().size());
-    if shape.contains(&0) {
-        empty(&x, shape)
-    } else {
-        x.repeat(&repeats)
-    }
+    if shape.contains(&0) { empty(&x, shape) } else { x.repeat(&repeats) }
 }
 
 /// Broadcasts both operands to their common shape.
@@ -157,10 +148,7 @@ mod tests {
         let x = bool::<1>([true, false]);
         same(expand(x, [2, 2]), [[true, false], [true, false]]);
         let x = int::<2>([[1i32], [2]]);
-        same(
-            expand(x, [2, 1, 2]),
-            [[[1i32, 1], [2, 2]], [[1, 1], [2, 2]]],
-        );
+        same(expand(x, [2, 1, 2]), [[[1i32, 1], [2, 2]], [[1, 1], [2, 2]]]);
     }
 
     #[test]
@@ -214,9 +202,6 @@ mod tests {
         same(y, [[1u8, 2, 1, 2], [3, 4, 3, 4]]);
         same(tile(x.clone(), [2, 1]), [[1u8, 2], [3, 4], [1, 2], [3, 4]]);
         same(tile(x, [0, 2]), TensorData::new(Vec::<u8>::new(), [0, 4]));
-        same(
-            tile(bool::<1>([true, false]), [2]),
-            [true, false, true, false],
-        );
+        same(tile(bool::<1>([true, false]), [2]), [true, false, true, false]);
     }
 }

@@ -42,10 +42,7 @@ pub fn pad_tensor<const D: usize, K: Basic>(
     value: Tensor<1, K>,
 ) -> Tensor<D, K> {
     let (dims, number) = (x.dims(), value.dims());
-    ensure!(
-        number == [1],
-        "the value {number:?} is not one number for the input {dims:?}"
-    );
+    ensure!(number == [1], "the value {number:?} is not one number for the input {dims:?}");
     surround(x, pads, |shape| to_shape(value.with_shape([1; D]), shape))
 }
 
@@ -70,9 +67,7 @@ pub fn pad<const D: usize, K: AnyKind>(
         }
         let size = x.dims()[axis] as i64;
         ensure!(size != 0, "nothing along axis {axis} to pad with");
-        let sources: Vec<i64> = (-begin..size + end)
-            .map(|at| source(at, size, mode))
-            .collect();
+        let sources: Vec<i64> = (-begin..size + end).map(|at| source(at, size, mode)).collect();
         let sources: Tensor<1, Int> = Tensor::from_data(TensorData::from(&sources[..]), options);
         x = gather_nonnegative(x, axis, sources);
     }
@@ -84,12 +79,7 @@ pub fn pad<const D: usize, K: AnyKind>(
 /// # Panics
 /// If there are not two pads for each of the axes.
 pub fn along<const D: usize>(pads: &[i64], axes: &[i64]) -> [(i64, i64); D] {
-    ensure!(
-        pads.len() == 2 * axes.len(),
-        "{} pads are not two for each of {} axes",
-        pads.len(),
-        axes.len()
-    );
+    ensure!(pads.len() == 2 * axes.len(), "{} pads are not two for each of {} axes", pads.len(), axes.len());
     let mut pairs = [(0, 0); D];
     for (at, &axis) in axes.iter().enumerate() {
         let axis = if axis < 0 { axis + D as i64 } else { axis } as usize;
@@ -175,11 +165,7 @@ fn cropped<const D: usize, K: Basic>(x: Tensor<D, K>, pads: [(i64, i64); D]) -> 
         start..dims[axis].saturating_sub(removed(end)).max(start)
     });
     let shape = kept.clone().map(|range| range.len());
-    if shape.contains(&0) {
-        empty(&x, shape)
-    } else {
-        x.slice(kept)
-    }
+    if shape.contains(&0) { empty(&x, shape) } else { x.slice(kept) }
 }
 
 #[cfg(test)]
@@ -248,11 +234,7 @@ mod tests {
         let x = || float::<2>([[1f32, 1.2], [2.3, 3.4], [4.5, 5.7]]);
         let pads = [(0, 0), (2, 1)];
         let y = pad(x(), pads, PadMode::Edge);
-        let expected = [
-            [1f32, 1.0, 1.0, 1.2, 1.2],
-            [2.3, 2.3, 2.3, 3.4, 3.4],
-            [4.5, 4.5, 4.5, 5.7, 5.7],
-        ];
+        let expected = [[1f32, 1.0, 1.0, 1.2, 1.2], [2.3, 2.3, 2.3, 3.4, 3.4], [4.5, 4.5, 4.5, 5.7, 5.7]];
         same(y, expected);
         let y = pad(x(), [(2, 1), (0, 0)], PadMode::Reflect);
         let rows = [[4.5f32, 5.7], [2.3, 3.4], [1.0, 1.2]];

@@ -23,8 +23,8 @@ pub fn reshape<const D: usize, const D2: usize, K: Basic>(
 
 /// A reshape that uses each size literally, for chains of calls.
 pub trait WithShape<const D: usize, K: Basic> {
-    /// Returns the elements in row-major order with another shape. Burn's `Tensor::reshape` treats a size of 0 as "keep the size
-    /// of this axis", so the lints of this crate forbid it.
+    /// Returns the elements in row-major order with another shape. Burn's `Tensor::reshape` treats a size of
+    /// 0 as "keep the size of this axis", so the lints of this crate forbid it.
     ///
     /// # Panics
     /// If the shapes differ in their number of elements.
@@ -35,10 +35,7 @@ impl<const D: usize, K: Basic> WithShape<D, K> for Tensor<D, K> {
     fn with_shape<const D2: usize>(self, shape: [usize; D2]) -> Tensor<D2, K> {
         let dims = self.dims();
         let counts = [product(&dims), product(&shape)];
-        ensure!(
-            counts[0] == counts[1],
-            "shape {dims:?} cannot become {shape:?}"
-        );
+        ensure!(counts[0] == counts[1], "shape {dims:?} cannot become {shape:?}");
         if shape.contains(&0) {
             empty(&self, shape)
         } else {
@@ -66,20 +63,15 @@ pub fn reshape_to<const D: usize, const D2: usize, K: Basic>(
     sizes: &[i64],
     allow_zero: bool,
 ) -> Tensor<D2, K> {
-    ensure!(
-        sizes.len() == D2,
-        "{} sizes are given for rank {D2}",
-        sizes.len()
-    );
+    ensure!(sizes.len() == D2, "{} sizes are given for rank {D2}", sizes.len());
     let dims = x.dims();
     let open = sizes.iter().position(|&size| size == -1);
     let mut shape: [usize; D2] = core::array::from_fn(|axis| match sizes[axis] {
         _ if open == Some(axis) => 1,
-        0 if !allow_zero => dims.get(axis).copied().unwrap_or_else(|| {
-            fail(format_args!(
-                "shape {dims:?} has no size at axis {axis} to copy"
-            ))
-        }),
+        0 if !allow_zero => dims
+            .get(axis)
+            .copied()
+            .unwrap_or_else(|| fail(format_args!("shape {dims:?} has no size at axis {axis} to copy"))),
         given => size(given),
     });
     if let Some(open) = open {
@@ -120,10 +112,7 @@ pub fn unsqueeze_axes<const D: usize, const D2: usize, K: Basic>(
 pub fn squeezed(sizes: &[usize], axes: &[i64]) -> Vec<usize> {
     let dropped: Vec<usize> = axes.iter().map(|&at| axis(at, sizes.len())).collect();
     for &at in &dropped {
-        ensure!(
-            sizes[at] == 1,
-            "axis {at} of shape {sizes:?} is not of size 1"
-        );
+        ensure!(sizes[at] == 1, "axis {at} of shape {sizes:?} is not of size 1");
     }
     let kept = sizes.iter().enumerate();
     let kept = kept.filter(|(at, _)| !dropped.contains(at));
@@ -146,9 +135,7 @@ pub fn unsqueezed(sizes: &[usize], axes: &[i64]) -> Vec<usize> {
             if new.contains(&at) {
                 1
             } else {
-                sizes
-                    .next()
-                    .expect("as many are left as there are other axes")
+                sizes.next().expect("as many are left as there are other axes")
             }
         })
         .collect()
@@ -156,10 +143,7 @@ pub fn unsqueezed(sizes: &[usize], axes: &[i64]) -> Vec<usize> {
 
 fn axis(axis: i64, rank: usize) -> usize {
     let at = if axis < 0 { axis + rank as i64 } else { axis };
-    ensure!(
-        (0..rank as i64).contains(&at),
-        "axis {axis} is outside of rank {rank}"
-    );
+    ensure!((0..rank as i64).contains(&at), "axis {axis} is outside of rank {rank}");
     at as usize
 }
 
@@ -169,19 +153,14 @@ fn of_rank<const D: usize>(mut sizes: Vec<usize>) -> [usize; D] {
         sizes.push(1);
     }
     let found = sizes.len();
-    sizes
-        .try_into()
-        .unwrap_or_else(|_| fail(format_args!("a result of rank {D} has {found} sizes")))
+    sizes.try_into().unwrap_or_else(|_| fail(format_args!("a result of rank {D} has {found} sizes")))
 }
 
 /// Inserts an axis of size 1 at `axis`. Burn's `unsqueeze_dim` treats a size of 0 as "unchanged".
 ///
 /// # Panics
 /// If `D2` is not `D + 1`, or `axis` is more than `D`.
-pub fn insert_axis<const D: usize, const D2: usize, K: Basic>(
-    x: Tensor<D, K>,
-    axis: usize,
-) -> Tensor<D2, K> {
+pub fn insert_axis<const D: usize, const D2: usize, K: Basic>(x: Tensor<D, K>, axis: usize) -> Tensor<D2, K> {
     let mut shape = x.dims().to_vec();
     if shape.contains(&0) {
         shape.insert(axis, 1);
@@ -212,11 +191,7 @@ pub fn lift<const D: usize, const D2: usize, K: Basic>(x: Tensor<D, K>) -> Tenso
 /// # Panics
 /// If there are not `S` sizes, or one is negative.
 pub fn sizes<const S: usize>(sizes: &[i64]) -> [usize; S] {
-    ensure!(
-        sizes.len() == S,
-        "{} sizes are given for rank {S}",
-        sizes.len()
-    );
+    ensure!(sizes.len() == S, "{} sizes are given for rank {S}", sizes.len());
     core::array::from_fn(|axis| size(sizes[axis]))
 }
 
@@ -252,10 +227,7 @@ mod tests {
     #[test]
     fn sizes_may_copy_or_take_what_is_left() {
         let x = || int::<2>([[1i8, 2, 3], [4, 5, 6]]);
-        same(
-            reshape_to::<_, 3, _>(x(), &[0, -1, 1], false),
-            [[[1i8], [2], [3]], [[4], [5], [6]]],
-        );
+        same(reshape_to::<_, 3, _>(x(), &[0, -1, 1], false), [[[1i8], [2], [3]], [[4], [5], [6]]]);
         let none = int::<2>(TensorData::new(Vec::<i64>::new(), [0, 3]));
         let expected = TensorData::new(Vec::<i64>::new(), [3, 0]);
         same(reshape_to::<_, 2, _>(none, &[3, 0], true), expected);
@@ -269,10 +241,7 @@ mod tests {
             found.unwrap_err().reason
         };
         for sizes in [[(1 << 62) + 1, 4], [1 << 62, 4], [1 << 62, 0]] {
-            assert!(
-                reason(&sizes).contains("can be addressed")
-                    || reason(&sizes).contains("cannot become")
-            );
+            assert!(reason(&sizes).contains("can be addressed") || reason(&sizes).contains("cannot become"));
         }
         assert_eq!(reason(&[-2, 4]), "a size cannot be -2");
         assert_eq!(reason(&[-1, -1]), "a size cannot be -1");
@@ -280,10 +249,7 @@ mod tests {
         let far = attempt(|| reshape_to::<_, 2, _>(none(), &[0, 1 << 50], true));
         assert!(far.unwrap_err().reason.contains("the memory limit is"));
         let short = attempt(|| reshape_to::<_, 2, _>(x(), &[4, 0], false));
-        assert_eq!(
-            short.unwrap_err().reason,
-            "shape [4] has no size at axis 1 to copy"
-        );
+        assert_eq!(short.unwrap_err().reason, "shape [4] has no size at axis 1 to copy");
     }
 
     #[test]

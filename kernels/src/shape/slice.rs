@@ -15,8 +15,8 @@ pub fn slice_leading<const D: usize, K: Basic>(
     slice(x, starts, ends, &axes, &vec![1; starts.len()])
 }
 
-/// Slice: from `starts` to before `ends` in `steps` along `axes`. Negative bounds and axes count from the end; bounds are
-/// clamped.
+/// Slice: from `starts` to before `ends` in `steps` along `axes`. Negative bounds and axes count from the
+/// end; bounds are clamped.
 ///
 /// # Panics
 /// If a step is 0.
@@ -40,10 +40,7 @@ pub fn slice<const D: usize, K: Basic>(
     let mut slices = [Slice::full(); D];
     for (at, &axis) in axes.iter().enumerate() {
         let counted = if axis < 0 { axis + D as i64 } else { axis };
-        ensure!(
-            (0..D as i64).contains(&counted),
-            "axis {axis} is outside of rank {D}"
-        );
+        ensure!((0..D as i64).contains(&counted), "axis {axis} is outside of rank {D}");
         let axis = counted as usize;
         let (range, size) = along(starts[at], ends[at], steps[at], dims[axis]);
         (slices[axis], shape[axis]) = (range, size);
@@ -51,11 +48,7 @@ pub fn slice<const D: usize, K: Basic>(
     if shape.contains(&0) {
         return empty(&x, shape);
     }
-    if slices.iter().all(|slice| *slice == Slice::full()) {
-        x
-    } else {
-        x.slice(slices)
-    }
+    if slices.iter().all(|slice| *slice == Slice::full()) { x } else { x.slice(slices) }
 }
 
 /// Split into parts of these sizes.
@@ -65,10 +58,7 @@ pub fn split<const N: usize, const D: usize, K: Basic>(
     sizes: [usize; N],
 ) -> [Tensor<D, K>; N] {
     let (total, size) = (sizes.iter().sum::<usize>(), x.dims()[axis]);
-    ensure!(
-        total == size,
-        "parts of sizes {sizes:?} are not an axis of size {size}"
-    );
+    ensure!(total == size, "parts of sizes {sizes:?} are not an axis of size {size}");
     let mut start = 0;
     sizes.map(|size| {
         start += size;
@@ -101,37 +91,22 @@ pub fn split_to_vec<const D: usize, K: Basic>(
     sizes.iter().map(&mut next).collect()
 }
 
-fn part<const D: usize, K: Basic>(
-    x: Tensor<D, K>,
-    axis: usize,
-    start: usize,
-    size: usize,
-) -> Tensor<D, K> {
+fn part<const D: usize, K: Basic>(x: Tensor<D, K>, axis: usize, start: usize, size: usize) -> Tensor<D, K> {
     let mut shape = x.dims();
     shape[axis] = size;
-    if shape.contains(&0) {
-        empty(&x, shape)
-    } else {
-        x.narrow(axis, start, size)
-    }
+    if shape.contains(&0) { empty(&x, shape) } else { x.narrow(axis, start, size) }
 }
 
-/// Converts ONNX bounds on an axis to a slice of Burn, and returns its size. With a negative step, Burn starts at the end of
-/// the range.
+/// Converts ONNX bounds on an axis to a slice of Burn, and returns its size. With a negative step, Burn
+/// starts at the end of the range.
 fn along(start: i64, end: i64, step: i64, size: usize) -> (Slice, usize) {
     ensure!(step != 0, "a slice cannot have a step of 0");
     let size = size as i64;
     let from_start = |at: i64| if at < 0 { at.saturating_add(size) } else { at };
     let (low, high) = if step > 0 {
-        (
-            from_start(start).clamp(0, size),
-            from_start(end).clamp(0, size),
-        )
+        (from_start(start).clamp(0, size), from_start(end).clamp(0, size))
     } else {
-        (
-            from_start(end).clamp(-1, size - 1) + 1,
-            from_start(start).max(0).min(size - 1) + 1,
-        )
+        (from_start(end).clamp(-1, size - 1) + 1, from_start(start).max(0).min(size - 1) + 1)
     };
     let length = (high - low).max(0);
     if (low, length, step) == (0, size, 1) {
@@ -139,10 +114,7 @@ fn along(start: i64, end: i64, step: i64, size: usize) -> (Slice, usize) {
     }
     let step = step.clamp(-length.max(1), length.max(1));
     let count = (length as usize).div_ceil(step.unsigned_abs() as usize);
-    (
-        Slice::new(low as isize, Some(high as isize), step as isize),
-        count,
-    )
+    (Slice::new(low as isize, Some(high as isize), step as isize), count)
 }
 
 #[cfg(test)]
@@ -187,10 +159,7 @@ mod tests {
     fn the_first_axes_are_sliced() {
         let x = int::<2>([[1i32, 2, 3], [4, 5, 6]]);
         same(slice_leading(x.clone(), &[1], &[2]), [[4i32, 5, 6]]);
-        same(
-            slice_leading(x.clone(), &[0, -2], &[2, 9]),
-            [[2i32, 3], [5, 6]],
-        );
+        same(slice_leading(x.clone(), &[0, -2], &[2, 9]), [[2i32, 3], [5, 6]]);
         same(slice_leading(x.clone(), &[], &[]), x.into_data());
     }
 
@@ -200,10 +169,7 @@ mod tests {
         let error = attempt(|| slice_leading(x.clone(), &[0, 0, 0], &[1, 1, 1]).dims());
         assert_eq!(error.unwrap_err().reason, "axis 2 is outside of rank 2");
         let error = attempt(|| slice(x, &[0], &[1], &[0, 1], &[1]).dims());
-        assert_eq!(
-            error.unwrap_err().reason,
-            "1 starts, 1 ends, 2 axes and 1 steps are not equally many"
-        );
+        assert_eq!(error.unwrap_err().reason, "1 starts, 1 ends, 2 axes and 1 steps are not equally many");
     }
 
     #[test]

@@ -44,10 +44,7 @@ pub fn concat<const D: usize, K: Basic>(parts: Vec<Tensor<D, K>>, axis: usize) -
 }
 
 #[cfg(feature = "flex")]
-fn on_flex_joined<const D: usize, K: Basic>(
-    parts: &[Tensor<D, K>],
-    axis: usize,
-) -> Option<Tensor<D, K>> {
+fn on_flex_joined<const D: usize, K: Basic>(parts: &[Tensor<D, K>], axis: usize) -> Option<Tensor<D, K>> {
     use crate::backend::{of_flex, on_flex};
 
     let parts = parts.iter().map(on_flex).collect::<Option<_>>()?;
@@ -95,28 +92,14 @@ pub fn stack_or<const D: usize, const E: usize, K: Basic>(
     none: impl FnOnce() -> Tensor<E, K>,
 ) -> Tensor<E, K> {
     for pair in items.windows(2) {
-        equal_shapes(
-            operand("item", &pair[0].dims()),
-            operand("next item", &pair[1].dims()),
-        );
+        equal_shapes(operand("item", &pair[0].dims()), operand("next item", &pair[1].dims()));
     }
-    if items.is_empty() {
-        none()
-    } else {
-        stack(items, axis)
-    }
+    if items.is_empty() { none() } else { stack(items, axis) }
 }
 
 /// Concatenates items of one element to a vector; calls `none` if there are no items.
-pub fn cat_or<K: Basic>(
-    items: Vec<Tensor<1, K>>,
-    none: impl FnOnce() -> Tensor<1, K>,
-) -> Tensor<1, K> {
-    if items.is_empty() {
-        none()
-    } else {
-        Tensor::cat(items, 0)
-    }
+pub fn cat_or<K: Basic>(items: Vec<Tensor<1, K>>, none: impl FnOnce() -> Tensor<1, K>) -> Tensor<1, K> {
+    if items.is_empty() { none() } else { Tensor::cat(items, 0) }
 }
 
 #[cfg(test)]
@@ -132,14 +115,8 @@ mod tests {
     #[test]
     fn items_become_an_axis() {
         let items = vec![float::<1>([1f32, 2.0]), float([3f32, 4.0])];
-        same(
-            stack_or(items, 1, || float::<2>([[0f32]])),
-            [[1f32, 3.0], [2.0, 4.0]],
-        );
-        same(
-            cat_or(vec![float([1f32]), float([2f32])], || float([0f32])),
-            [1f32, 2.0],
-        );
+        same(stack_or(items, 1, || float::<2>([[0f32]])), [[1f32, 3.0], [2.0, 4.0]]);
+        same(cat_or(vec![float([1f32]), float([2f32])], || float([0f32])), [1f32, 2.0]);
     }
 
     #[test]
@@ -159,8 +136,7 @@ mod tests {
     #[test]
     fn joined_tensors_are_bounded() {
         let x = || to_shape(float::<2>([[1f32, 2.0]]), [100, 2]);
-        let joined =
-            |limit| with_memory_limit(limit, || attempt(|| concat(vec![x(), x()], 0).dims()));
+        let joined = |limit| with_memory_limit(limit, || attempt(|| concat(vec![x(), x()], 0).dims()));
         assert_eq!(joined(1600), Ok([200, 2]));
         assert_eq!(
             joined(1599).unwrap_err().reason,

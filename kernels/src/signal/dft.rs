@@ -42,29 +42,17 @@ pub fn dft<const D: usize>(x: Tensor<D>, axis: usize, options: &Dft) -> Tensor<D
     Plan::new(*options).dft(x, axis)
 }
 
-/// Returns the spectra of `[batch, length, parts]` in frames, `[batch, frames, outputs, 2]`. Frames have length `frame`, start
-/// `step` elements apart, and are multiplied by `window`.
+/// Returns the spectra of `[batch, length, parts]` in frames, `[batch, frames, outputs, 2]`. Frames have
+/// length `frame`, start `step` elements apart, and are multiplied by `window`.
 #[inline(never)]
-pub fn stft(
-    x: Tensor<3>,
-    step: usize,
-    window: Option<Tensor<1>>,
-    frame: usize,
-    onesided: bool,
-) -> Tensor<4> {
-    let options = Dft {
-        onesided,
-        ..Dft::new(frame)
-    };
+pub fn stft(x: Tensor<3>, step: usize, window: Option<Tensor<1>>, frame: usize, onesided: bool) -> Tensor<4> {
+    let options = Dft { onesided, ..Dft::new(frame) };
     Plan::new(options).stft(x, step, window)
 }
 
 impl Plan {
     pub fn new(options: Dft) -> Self {
-        Self {
-            options,
-            matrix: OnceBox::new(),
-        }
+        Self { options, matrix: OnceBox::new() }
     }
 
     /// Transforms `[.., parts]` along `axis`.
@@ -92,26 +80,13 @@ impl Plan {
         let (dtype, options) = (x.dtype(), self.options);
         let [batch, size, parts] = x.dims();
         let frame = options.length;
-        ensure!(
-            frame <= size,
-            "a window of {frame} does not fit into the signal {:?}",
-            x.dims()
-        );
+        ensure!(frame <= size, "a window of {frame} does not fit into the signal {:?}", x.dims());
         ensure!(step > 0, "frames cannot be 0 elements apart");
         if let Some(window) = &window {
             let signal = x.dims();
-            shaped(
-                operand("window", &window.dims()),
-                &[frame],
-                operand("signal", &signal),
-            );
+            shaped(operand("window", &window.dims()), &[frame], operand("signal", &signal));
         }
-        let shape = [
-            batch,
-            (size - frame) / step + 1,
-            options.outputs(),
-            options.parts(),
-        ];
+        let shape = [batch, (size - frame) / step + 1, options.outputs(), options.parts()];
         let x = widened(x);
         elements(&[frame], SCRATCH_BYTES);
         elements(&shape, x.dtype().size());
@@ -183,11 +158,7 @@ fn by_passes(x: Tensor<3>, options: Dft) -> Tensor<3> {
         }
         let part = x.clone().slice([0..rows, 0..size, part..part + 1]);
         let part = part.with_shape([rows, size]);
-        if size < inputs {
-            Tensor::cat(vec![part, zeros(inputs - size)], 1)
-        } else {
-            part
-        }
+        if size < inputs { Tensor::cat(vec![part, zeros(inputs - size)], 1) } else { part }
     };
     let (mut real, mut imaginary) = (part(0), part(1));
     if inputs < options.length {
@@ -198,11 +169,7 @@ fn by_passes(x: Tensor<3>, options: Dft) -> Tensor<3> {
         imaginary = Tensor::cat(vec![imaginary.clone(), -mirror(&imaginary)], 1);
     }
     let y = passes::transform(Complex { real, imaginary }, options.inverse);
-    let y = if options.inverse {
-        y.scaled(1.0 / options.length as f64)
-    } else {
-        y
-    };
+    let y = if options.inverse { y.scaled(1.0 / options.length as f64) } else { y };
     let y = match options.parts() {
         1 => y.real.unsqueeze_dim(2),
         _ => Tensor::stack::<3>(vec![y.real, y.imaginary], 2),
@@ -228,10 +195,7 @@ mod tests {
         for length in [5, 7, 8] {
             let x = noise::<4>([2, length, 3, 2], 1);
             let forward = Dft::new(length);
-            let back = Dft {
-                inverse: true,
-                ..forward
-            };
+            let back = Dft { inverse: true, ..forward };
             let y = dft(dft(x.clone(), 1, &forward), 1, &back);
             near(y, x.into_data(), 1e-5);
         }
@@ -241,14 +205,8 @@ mod tests {
     fn half_a_spectrum_gives_a_real_signal_back() {
         for length in [5, 8] {
             let x = noise::<3>([2, length, 1], 1);
-            let forward = Dft {
-                onesided: true,
-                ..Dft::new(length)
-            };
-            let back = Dft {
-                inverse: true,
-                ..forward
-            };
+            let forward = Dft { onesided: true, ..Dft::new(length) };
+            let back = Dft { inverse: true, ..forward };
             let half = dft(x.clone(), 1, &forward);
             assert_eq!(half.dims(), [2, length / 2 + 1, 2]);
             near(dft(half, 1, &back), x.into_data(), 1e-5);
@@ -259,13 +217,8 @@ mod tests {
     #[test]
     fn all_implementations_agree() {
         for length in [1, 2, 6, 7, 10, 13] {
-            for (inverse, onesided) in [(false, false), (false, true), (true, false), (true, true)]
-            {
-                let options = Dft {
-                    length,
-                    inverse,
-                    onesided,
-                };
+            for (inverse, onesided) in [(false, false), (false, true), (true, false), (true, true)] {
+                let options = Dft { length, inverse, onesided };
                 for parts in [1, 2] {
                     for size in [1, length.div_ceil(2), length, length + 1] {
                         let x = noise::<3>([3, size, parts], 4);
@@ -292,11 +245,7 @@ mod tests {
     fn a_spectrum_has_the_energy_of_its_signal() {
         let x = noise::<3>([2, 6, 1], 1);
         let y = dft(x.clone(), 1, &Dft::new(6));
-        near(
-            y.powi_scalar(2).sum(),
-            (x.powi_scalar(2).sum() * 6.0).into_data(),
-            1e-4,
-        );
+        near(y.powi_scalar(2).sum(), (x.powi_scalar(2).sum() * 6.0).into_data(), 1e-4);
     }
 
     #[test]
@@ -317,10 +266,7 @@ mod tests {
         let y = stft(x.clone(), 2, Some(window.clone()), 4, true);
         assert_eq!(y.dims(), [2, 3, 3, 2]);
         let frame = x.narrow(1, 2, 4) * window.with_shape([1, 4, 1]);
-        let options = Dft {
-            onesided: true,
-            ..Dft::new(4)
-        };
+        let options = Dft { onesided: true, ..Dft::new(4) };
         let second = dft(frame, 1, &options).unsqueeze_dim::<4>(1);
         near(y.narrow(1, 1, 1), second.into_data(), 1e-6);
     }

@@ -1,8 +1,6 @@
 //! Operands of attention.
 
-use super::{
-    Operand, broadcast, broadcasts_to, equal_axes, multiple, operand, shaped, types::TensorType,
-};
+use super::{Operand, broadcast, broadcasts_to, equal_axes, multiple, operand, shaped, types::TensorType};
 use crate::ensure;
 
 /// Shape of an operand `[batch, heads, length, size]`.
@@ -68,10 +66,7 @@ pub fn short_mask(mask: Heads, scores: Heads) {
 pub fn joined_mask(mask: Heads, scores: Heads) {
     let (mask, scores) = (operand("mask", &mask), operand("tensor of scores", &scores));
     broadcast(mask, scores);
-    ensure!(
-        mask.shape[3] == 1 || mask.shape[3] == scores.shape[3],
-        "{mask} is not of the keys of {scores}"
-    );
+    ensure!(mask.shape[3] == 1 || mask.shape[3] == scores.shape[3], "{mask} is not of the keys of {scores}");
 }
 
 /// Fails unless there is one value per element of the batch.
@@ -84,10 +79,7 @@ pub fn per_batch(name: &str, shape: [usize; 1], query: Heads) {
 #[inline(never)]
 pub fn cache(past: Option<[Heads; 2]>, new: [Heads; 2]) {
     let Some(past) = past else { return };
-    let [past_key, past_value] = [
-        operand("past key", &past[0]),
-        operand("past value", &past[1]),
-    ];
+    let [past_key, past_value] = [operand("past key", &past[0]), operand("past value", &past[1])];
     let new = [operand("key", &new[0]), operand("value", &new[1])];
     for (past, new) in [past_key, past_value].into_iter().zip(new) {
         for axis in [0, 1, 3] {
@@ -104,11 +96,7 @@ pub fn bias(bias: Heads, scores: Heads) {
 }
 
 fn named<'a>(query: &'a Heads, key: &'a Heads, value: &'a Heads) -> [Operand<'a>; 3] {
-    [
-        operand("query", query),
-        operand("key", key),
-        operand("value", value),
-    ]
+    [operand("query", query), operand("key", key), operand("value", value)]
 }
 
 /// Fails unless queries and keys have the same features, and heads that divide.

@@ -89,9 +89,7 @@ impl Panels {
 
 impl fmt::Debug for BitMatrix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("BitMatrix")
-            .field(&self.panels.blocks)
-            .finish()
+        f.debug_tuple("BitMatrix").field(&self.panels.blocks).finish()
     }
 }
 

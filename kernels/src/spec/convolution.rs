@@ -13,10 +13,7 @@ pub fn channels(x: &[usize], weight: &[usize], kernel: &[usize], groups: usize) 
         Some(x[1]) == weight[1].checked_mul(groups) && weight[0].is_multiple_of(groups),
         "{of_weight} of {groups} groups does not fit {input}"
     );
-    ensure!(
-        weight[2..] == *kernel,
-        "{of_weight} is not one of a window {kernel:?} for {input}"
-    );
+    ensure!(weight[2..] == *kernel, "{of_weight} is not one of a window {kernel:?} for {input}");
 }
 
 /// [`channels`] for a weight `[channels, outputs / groups, kernel..]`.
@@ -34,20 +31,12 @@ pub fn transposed_channels(x: &[usize], weight: &[usize], kernel: &[usize], grou
 #[inline(never)]
 pub fn bias(bias: Option<[usize; 1]>, outputs: usize, weight: &[usize]) {
     if let Some(bias) = bias {
-        shaped(
-            operand("bias", &bias),
-            &[outputs],
-            operand("weight", weight),
-        );
+        shaped(operand("bias", &bias), &[outputs], operand("weight", weight));
     }
 }
 
 /// Returns the type of a convolution of `[batch, channels, ..]` over the last `N` axes. The window must fit each axis.
-pub fn result<const N: usize>(
-    x: &TensorType,
-    weight: &TensorType,
-    options: &ConvOptions<N>,
-) -> TensorType {
+pub fn result<const N: usize>(x: &TensorType, weight: &TensorType, options: &ConvOptions<N>) -> TensorType {
     TensorType::new(shape(&x.shape, &weight.shape, options), x.dtype)
 }
 

@@ -13,20 +13,12 @@ pub struct Dft {
 impl Dft {
     /// Returns the transform of signals of `length`.
     pub const fn new(length: usize) -> Self {
-        Self {
-            length,
-            inverse: false,
-            onesided: false,
-        }
+        Self { length, inverse: false, onesided: false }
     }
 
     /// Returns the number of results.
     pub const fn outputs(&self) -> usize {
-        if self.onesided && !self.inverse {
-            self.length / 2 + 1
-        } else {
-            self.length
-        }
+        if self.onesided && !self.inverse { self.length / 2 + 1 } else { self.length }
     }
 
     /// Returns the number of parts of each result: 2 for a complex number.
@@ -36,10 +28,6 @@ impl Dft {
 
     /// Returns the number of input elements that are read.
     pub const fn inputs(&self) -> usize {
-        if self.onesided && self.inverse {
-            self.length / 2 + 1
-        } else {
-            self.length
-        }
+        if self.onesided && self.inverse { self.length / 2 + 1 } else { self.length }
     }
 }

@@ -45,19 +45,13 @@ pub struct Epilogue {
 impl Epilogue {
     /// Returns the epilogue of a layer, which keeps its weight.
     pub fn of_layer() -> Self {
-        Self {
-            activation: Activation::Identity,
-            packed: Some(Packed::default()),
-        }
+        Self { activation: Activation::Identity, packed: Some(Packed::default()) }
     }
 }
 
 impl From<Activation> for Epilogue {
     fn from(activation: Activation) -> Self {
-        Self {
-            activation,
-            packed: None,
-        }
+        Self { activation, packed: None }
     }
 }
 

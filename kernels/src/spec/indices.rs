@@ -42,10 +42,7 @@ pub fn places(tuples: &TensorType, axes: &[Axis]) -> [TensorType; 2] {
     ensure_inside(axes);
     let count = tuples.shape.num_elements() / axes.len();
     let of = |shape: Shape| TensorType::new(shape, tuples.dtype);
-    [
-        of([count].into()),
-        of([axes.len(), 2 * ranges(count)].into()),
-    ]
+    [of([count].into()), of([axes.len(), 2 * ranges(count)].into())]
 }
 
 /// Returns the type of prefix counts.
@@ -60,10 +57,7 @@ pub fn compact(found: usize) -> TensorType {
 
 /// Returns the type of the indices along each axis of flat indices into these sizes.
 pub fn coordinates(indices: &TensorType, sizes: &Shape) -> TensorType {
-    TensorType::new(
-        [indices.shape.num_elements(), sizes.num_dims()],
-        indices.dtype,
-    )
+    TensorType::new([indices.shape.num_elements(), sizes.num_dims()], indices.dtype)
 }
 
 /// Returns the message of an index that is out of bounds.

@@ -32,17 +32,15 @@ impl ByteShapes {
     ///
     /// `None`: it is empty, or scales or zero points belong to one matrix of several.
     pub fn product(&self, ending: Ending) -> Option<TensorType> {
-        self.product_shape()
-            .map(|shape| TensorType::new(shape, ending.dtype()))
+        self.product_shape().map(|shape| TensorType::new(shape, ending.dtype()))
     }
 
     /// Returns the type of the convolution over the last axes that devices compute.
     ///
-    /// `None`: it is empty, the zero point of the input is not a single one, or scales and zero points of the weight are not one
-    /// per output.
+    /// `None`: it is empty, the zero point of the input is not a single one, or scales and zero points of the
+    /// weight are not one per output.
     pub fn convolution(&self, options: &ConvOptions<3>, ending: Ending) -> Option<TensorType> {
-        self.convolution_shape(options)
-            .map(|shape| TensorType::new(shape, ending.dtype()))
+        self.convolution_shape(options).map(|shape| TensorType::new(shape, ending.dtype()))
     }
 
     fn product_shape(&self) -> Option<Shape> {
@@ -76,9 +74,7 @@ impl ByteShapes {
             axis.map_or(1, |axis| shape[axis])
         };
         let fits = |shape: &Shape, [rows, columns]: [usize; 2]| {
-            is_matrix(shape)
-                && [1, rows].contains(&size(shape, 2))
-                && [1, columns].contains(&size(shape, 1))
+            is_matrix(shape) && [1, rows].contains(&size(shape, 2)) && [1, columns].contains(&size(shape, 1))
         };
         let own = [sizes[rank - 2], sizes[rank - 1]];
         let all_fit = self.ends.iter().all(|shape| fits(shape, own))
@@ -102,8 +98,8 @@ impl ByteShapes {
         };
         let of_outputs = |shape: &Shape| [1, outputs].contains(&shape.num_elements());
         let numbers = self.ends.iter().chain(&self.right_zero);
-        let fits = numbers.into_iter().all(of_outputs)
-            && self.left_zero.iter().all(|zero| zero.num_elements() == 1);
+        let fits =
+            numbers.into_iter().all(of_outputs) && self.left_zero.iter().all(|zero| zero.num_elements() == 1);
         (fits && shape.num_elements() > 0).then_some(shape)
     }
 }

@@ -15,8 +15,8 @@ type Kept = Option<Box<dyn Any + Send + Sync>>;
 
 /// Cache of a weight in the layout that the kernels of a device read.
 ///
-/// The first kernel that uses the weight packs it, and packs it again after the weight changed. A layer stores it with its
-/// weight; clones share it.
+/// The first kernel that uses the weight packs it, and packs it again after the weight changed. A layer
+/// stores it with its weight; clones share it.
 #[derive(Clone, Default)]
 pub struct Packed {
     #[cfg(feature = "flex")]

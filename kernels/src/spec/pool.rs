@@ -38,17 +38,11 @@ impl Slide {
     pub fn counts(&self, axis: usize, padding: bool) -> Vec<f32> {
         let g = &self.geometry;
         let (begin, size) = (g.before[axis], g.sizes[axis]);
-        let counted = if padding {
-            0..begin + size + self.after[axis]
-        } else {
-            begin..begin + size
-        };
+        let counted = if padding { 0..begin + size + self.after[axis] } else { begin..begin + size };
         let count = |position: usize| {
             let taps = 0..g.kernel[axis];
             let coordinates = taps.map(|tap| position * g.strides[axis] + tap * g.dilations[axis]);
-            coordinates
-                .filter(|coordinate| counted.contains(coordinate))
-                .count()
+            coordinates.filter(|coordinate| counted.contains(coordinate)).count()
         };
         let positions = 0..g.positions[axis];
         positions.map(|at| count(at).max(1) as f32).collect()

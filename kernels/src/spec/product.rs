@@ -12,10 +12,7 @@ pub(crate) const LARGEST: usize = 512;
 #[inline(never)]
 pub fn ensure_factors(left: &[usize], right: &[usize]) {
     let below = right[right.len().saturating_sub(2)];
-    ensure!(
-        left.last() == Some(&below),
-        "shapes {left:?} and {right:?} cannot be multiplied"
-    );
+    ensure!(left.last() == Some(&below), "shapes {left:?} and {right:?} cannot be multiplied");
     let batches = |dims: &[usize]| dims.len().saturating_sub(2);
     let (a, b) = (&left[..batches(left)], &right[..batches(right)]);
     let mut pairs = a.iter().rev().zip(b.iter().rev());

@@ -113,12 +113,7 @@ impl Affine {
     }
 
     pub(crate) const fn new(scale: f32, zero: i64, dtype: DType, bits: u32) -> Self {
-        Self {
-            scale,
-            zero,
-            dtype,
-            bits,
-        }
+        Self { scale, zero, dtype, bits }
     }
 
     pub(crate) const fn scale(self) -> f32 {
@@ -189,8 +184,8 @@ pub fn integers(x: &TensorType, dtype: DType) -> Option<TensorType> {
     (x.dtype != DType::F64).then(|| x.with_dtype(dtype))
 }
 
-/// Returns the types of quantized floats, of their scale and of their zero point; `None` if there are no elements, or if they are
-/// not f32.
+/// Returns the types of quantized floats, of their scale and of their zero point; `None` if there are no
+/// elements, or if they are not f32.
 pub fn dynamic(x: &TensorType, dtype: DType) -> Option<[TensorType; 3]> {
     let is_covered = x.dtype == DType::F32 && x.shape.num_elements() > 0;
     is_covered.then(|| {

@@ -41,20 +41,14 @@ fn rank<E: Element>(
     order: impl Fn(&E, &E) -> Ordering,
 ) -> Vec<i64> {
     let shape = data.shape();
-    let values = data
-        .as_slice::<E>()
-        .expect("elements of the data's own dtype");
+    let values = data.as_slice::<E>().expect("elements of the data's own dtype");
     let size = shape[axis];
     let after: usize = shape[axis + 1..].iter().product();
     let before: usize = shape[..axis].iter().product();
     let mut indices = vec![0; before * k * after];
     let mut row: Vec<(E, i64)> = Vec::with_capacity(size);
     let compare = |a: &(E, i64), b: &(E, i64)| {
-        let by_value = if largest {
-            order(&b.0, &a.0)
-        } else {
-            order(&a.0, &b.0)
-        };
+        let by_value = if largest { order(&b.0, &a.0) } else { order(&a.0, &b.0) };
         by_value.then(a.1.cmp(&b.1))
     };
     for outer in 0..before {
@@ -77,12 +71,11 @@ fn rank<E: Element>(
 /// Compares floats: both zeros are equal and NaN is the greatest.
 pub fn float_order<E: PartialOrd>(a: &E, b: &E) -> Ordering {
     let is_nan = |x: &E| x.partial_cmp(x).is_none();
-    a.partial_cmp(b)
-        .unwrap_or_else(|| is_nan(a).cmp(&is_nan(b)))
+    a.partial_cmp(b).unwrap_or_else(|| is_nan(a).cmp(&is_nan(b)))
 }
 
-/// Returns `true` if elements map to unsigned integers of the same order. f64 is excluded: the adapters of the tests do not
-/// compute it.
+/// Returns `true` if elements map to unsigned integers of the same order. f64 is excluded: the adapters of
+/// the tests do not compute it.
 pub fn has_keys(dtype: DType) -> bool {
     dtype.size() <= 4 || matches!(dtype, DType::I64 | DType::U64)
 }

@@ -43,12 +43,7 @@ pub struct Rnn {
 
 impl Rnn {
     pub const fn new(direction: Direction) -> Self {
-        Self {
-            direction,
-            activations: [Activation::Tanh; 2],
-            clip: None,
-            batch_first: false,
-        }
+        Self { direction, activations: [Activation::Tanh; 2], clip: None, batch_first: false }
     }
 }
 
@@ -90,8 +85,8 @@ pub struct Lstm {
     pub input_forget: bool,
     /// The batch is the first axis of inputs and outputs (layout 1).
     pub batch_first: bool,
-    /// The node only has the last output. The range that quantized hidden states are scaled by then includes the final states of
-    /// sequences that have ended, otherwise zeros, as in ONNX Runtime.
+    /// The node only has the last output. The range that quantized hidden states are scaled by then includes
+    /// the final states of sequences that have ended, otherwise zeros, as in ONNX Runtime.
     pub last_alone: bool,
 }
 
@@ -171,28 +166,13 @@ pub struct Outputs {
 impl Cell {
     /// Returns the types of the outputs.
     pub fn outputs(&self, sizes: &Sizes, dtype: DType) -> Outputs {
-        let &Sizes {
-            times,
-            batch,
-            directions,
-            hidden,
-            ..
-        } = sizes;
+        let &Sizes { times, batch, directions, hidden, .. } = sizes;
         let (all, last) = if self.batch_first() {
-            (
-                [batch, times, directions, hidden],
-                [batch, directions, hidden],
-            )
+            ([batch, times, directions, hidden], [batch, directions, hidden])
         } else {
-            (
-                [times, directions, batch, hidden],
-                [directions, batch, hidden],
-            )
+            ([times, directions, batch, hidden], [directions, batch, hidden])
         };
-        Outputs {
-            all: TensorType::new(all, dtype),
-            last: TensorType::new(last, dtype),
-        }
+        Outputs { all: TensorType::new(all, dtype), last: TensorType::new(last, dtype) }
     }
 }
 

@@ -25,11 +25,7 @@ pub enum Mode {
 }
 
 /// Returns the type of regions of this many rows and columns; `None` for f64, as coordinates are f32.
-pub fn result(
-    x: &TensorType,
-    regions: &TensorType,
-    [rows, columns]: [usize; 2],
-) -> Option<TensorType> {
+pub fn result(x: &TensorType, regions: &TensorType, [rows, columns]: [usize; 2]) -> Option<TensorType> {
     let fits = x.dtype.size() <= 4 && regions.dtype.size() <= 4;
     fits.then(|| TensorType::new([regions.shape[0], x.shape[1], rows, columns], x.dtype))
 }

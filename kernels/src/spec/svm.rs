@@ -36,9 +36,7 @@ pub const STEPS: usize = 100;
 impl Comparison {
     /// Returns the type of the products or sums of rows with vectors, `[features, count]`.
     pub fn result(&self, rows: &TensorType, vectors: &TensorType) -> TensorType {
-        let width = self
-            .sums
-            .map_or(vectors.shape[1], |sums| sums * self.classes);
+        let width = self.sums.map_or(vectors.shape[1], |sums| sums * self.classes);
         TensorType::new([rows.shape[0], width], DType::F32)
     }
 }

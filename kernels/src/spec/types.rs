@@ -11,10 +11,7 @@ pub struct TensorType {
 
 impl TensorType {
     pub fn new(shape: impl Into<Shape>, dtype: DType) -> Self {
-        Self {
-            shape: shape.into(),
-            dtype,
-        }
+        Self { shape: shape.into(), dtype }
     }
 
     /// Returns the same shape with another element type.

@@ -17,12 +17,7 @@ pub struct Window<const S: usize> {
 impl<const S: usize> Window<S> {
     /// Returns a window without dilation, stride or padding.
     pub const fn new(kernel: [usize; S]) -> Self {
-        Self {
-            kernel,
-            strides: [1; S],
-            dilations: [1; S],
-            pads: [(0, 0); S],
-        }
+        Self { kernel, strides: [1; S], dilations: [1; S], pads: [(0, 0); S] }
     }
 
     pub const fn strides(self, strides: [usize; S]) -> Self {
@@ -37,8 +32,8 @@ impl<const S: usize> Window<S> {
         Self { pads, ..self }
     }
 
-    /// Pads an input of these spatial sizes so that there is one output per stride; an odd element is added at the end
-    /// (`SAME_UPPER`).
+    /// Pads an input of these spatial sizes so that there is one output per stride; an odd element is added
+    /// at the end (`SAME_UPPER`).
     pub fn same_upper(self, sizes: [usize; S]) -> Self {
         self.pads(self.same(sizes).map(|total| (total / 2, total.div_ceil(2))))
     }
@@ -59,11 +54,7 @@ impl<const S: usize> Window<S> {
             let (padded, reach) = (self.padded(axis, sizes[axis]), self.reach(axis));
             let Some(room) = padded.checked_sub(reach) else {
                 let missing = reach - padded;
-                let strides = if ceil {
-                    missing / stride
-                } else {
-                    missing.div_ceil(stride)
-                };
+                let strides = if ceil { missing / stride } else { missing.div_ceil(stride) };
                 ensure!(
                     strides <= 1,
                     "expected a window of at most {} elements for {padded} along spatial axis {axis}, found {reach}",
@@ -75,11 +66,7 @@ impl<const S: usize> Window<S> {
                 return room / stride + 1;
             }
             let last = room.div_ceil(stride);
-            if last * stride >= begin + sizes[axis] {
-                last
-            } else {
-                last + 1
-            }
+            if last * stride >= begin + sizes[axis] { last } else { last + 1 }
         })
     }
 
@@ -99,26 +86,18 @@ impl<const S: usize> Window<S> {
     pub fn reach(&self, axis: usize) -> usize {
         let (kernel, dilation) = (self.kernel[axis], self.dilations[axis]);
         let reach = kernel.saturating_sub(1).checked_mul(dilation);
-        reach
-            .and_then(|last| last.checked_add(1))
-            .unwrap_or_else(|| {
-                fail(format_args!(
-                    "a window of {kernel} elements that are {dilation} apart is too large"
-                ))
-            })
+        reach.and_then(|last| last.checked_add(1)).unwrap_or_else(|| {
+            fail(format_args!("a window of {kernel} elements that are {dilation} apart is too large"))
+        })
     }
 
     /// Returns the number of elements of an axis of `size` and its padding.
     fn padded(&self, axis: usize, size: usize) -> usize {
         let (begin, end) = self.pads[axis];
         let padded = begin.checked_add(size);
-        padded
-            .and_then(|padded| padded.checked_add(end))
-            .unwrap_or_else(|| {
-                fail(format_args!(
-                    "an axis of {size} elements with a padding of {begin} and {end} is too large"
-                ))
-            })
+        padded.and_then(|padded| padded.checked_add(end)).unwrap_or_else(|| {
+            fail(format_args!("an axis of {size} elements with a padding of {begin} and {end} is too large"))
+        })
     }
 
     pub fn is_symmetric(&self) -> bool {
@@ -129,10 +108,7 @@ impl<const S: usize> Window<S> {
         core::array::from_fn(|axis| {
             // An axis without elements is padded to less than the window, which then has no position.
             let (size, stride) = (sizes[axis], self.strides[axis]);
-            let needed = size
-                .div_ceil(stride)
-                .saturating_mul(stride)
-                .saturating_add(self.reach(axis));
+            let needed = size.div_ceil(stride).saturating_mul(stride).saturating_add(self.reach(axis));
             needed.saturating_sub(size.saturating_add(stride))
         })
     }
@@ -140,17 +116,16 @@ impl<const S: usize> Window<S> {
 
 #[cfg(test)]
 impl<const S: usize> Window<S> {
-    /// Returns the index of each element of the window in an input of these sizes at output `position`, kernel offsets in
-    /// row-major order. `Some(None)` is padding, and `None` is beyond the padding.
+    /// Returns the index of each element of the window in an input of these sizes at output `position`,
+    /// kernel offsets in row-major order. `Some(None)` is padding, and `None` is beyond the padding.
     pub fn taps(&self, sizes: [usize; S], position: [usize; S]) -> Vec<Option<Option<[usize; S]>>> {
         crate::testing::indices(self.kernel)
             .map(|offset| {
                 let padded: [usize; S] = core::array::from_fn(|axis| {
                     position[axis] * self.strides[axis] + offset[axis] * self.dilations[axis]
                 });
-                let beyond = |axis: usize| {
-                    padded[axis] >= self.pads[axis].0 + sizes[axis] + self.pads[axis].1
-                };
+                let beyond =
+                    |axis: usize| padded[axis] >= self.pads[axis].0 + sizes[axis] + self.pads[axis].1;
                 if (0..S).any(beyond) {
                     return None;
                 }
@@ -173,24 +148,13 @@ mod tests {
     #[test]
     fn what_no_size_can_count_fails() {
         let message = |run: fn()| attempt(run).unwrap_err().reason;
-        let far = || {
-            Window::new([4])
-                .dilations([1 << 63])
-                .ensure_fits(&[1, 1, 5])
-        };
-        assert_eq!(
-            message(far),
-            "a window of 4 elements that are 9223372036854775808 apart is too large"
-        );
+        let far = || Window::new([4]).dilations([1 << 63]).ensure_fits(&[1, 1, 5]);
+        assert_eq!(message(far), "a window of 4 elements that are 9223372036854775808 apart is too large");
         assert_eq!(
             message(|| _ = Window::new([4]).positions([2], false)),
             "expected a window of at most 3 elements for 2 along spatial axis 0, found 4"
         );
-        let padded = || {
-            Window::new([2])
-                .pads([(usize::MAX, 1)])
-                .ensure_fits(&[1, 1, 5])
-        };
+        let padded = || Window::new([2]).pads([(usize::MAX, 1)]).ensure_fits(&[1, 1, 5]);
         assert!(message(padded).ends_with("is too large"));
     }
 

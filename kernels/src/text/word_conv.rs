@@ -52,10 +52,7 @@ pub fn word_conv_embedding(
         to_shape(ends, [words, count]).greater_equal(used)
     };
     let codes = characters.mask_fill(beyond(length, 0), 0);
-    let axis = Axis {
-        number: 0,
-        size: table.dims()[0],
-    };
+    let axis = Axis { number: 0, size: table.dims()[0] };
     let x: Tensor<3> = gather_nonnegative(table, 0, nonnegative(codes, axis));
     let taps = (0..width).map(|tap| x.clone().slice([0..words, tap..tap + positions]));
     let windows = Tensor::cat(taps.collect(), 2).with_shape([words * positions, width * features]);
@@ -106,9 +103,6 @@ mod tests {
         // One character and the padding, whose code has an embedding too.
         close(embedded(&[[1, 0, 0, 0]]), tanh(&[1.25, 1.25]));
         // Padding may be negative; a word that starts with it is empty.
-        close(
-            embedded(&[[1, 3, -1, -5], [0, 1, 1, 1]]),
-            [tanh(&[1.5, 1.0]), vec![0.0, 0.0]].concat(),
-        );
+        close(embedded(&[[1, 3, -1, -5], [0, 1, 1, 1]]), [tanh(&[1.5, 1.0]), vec![0.0, 0.0]].concat());
     }
 }

@@ -20,8 +20,8 @@ pub enum Reduction {
     Mean,
 }
 
-/// NegativeLogLikelihoodLoss: the negated element of `[batch, classes, positions..]` at the class in `target`, times the weight
-/// of the class.
+/// NegativeLogLikelihoodLoss: the negated element of `[batch, classes, positions..]` at the class in
+/// `target`, times the weight of the class.
 ///
 /// Samples of the class `ignored`, which need not be a valid class, have weight 0. `O` is `T` without a reduction, otherwise
 /// 1.
@@ -35,20 +35,11 @@ pub fn negative_log_likelihood<const D: usize, const T: usize, const O: usize>(
     assert_eq!(T + 1, D, "rank of the targets");
     let (dtype, dims) = (x.dtype(), target.dims());
     let scores = x.dims();
-    let wanted: [usize; T] =
-        core::array::from_fn(|axis| scores[if axis == 0 { 0 } else { axis + 1 }]);
-    shaped(
-        operand("target", &dims),
-        &wanted,
-        operand("tensor of scores", &scores),
-    );
+    let wanted: [usize; T] = core::array::from_fn(|axis| scores[if axis == 0 { 0 } else { axis + 1 }]);
+    shaped(operand("target", &dims), &wanted, operand("tensor of scores", &scores));
     if let Some(weight) = &weight {
         let weight = weight.dims();
-        shaped(
-            operand("weight", &weight),
-            &scores[1..2],
-            operand("tensor of scores", &scores),
-        );
+        shaped(operand("weight", &weight), &scores[1..2], operand("tensor of scores", &scores));
     }
     let [classes, positions] = [x.dims()[1], dims[1..].iter().product()];
     let x = reshape(widened(x), [dims[0], classes, positions]);
@@ -71,11 +62,8 @@ pub fn softmax_cross_entropy<const D: usize, const T: usize, const O: usize>(
 ) -> (Tensor<O>, Tensor<D>) {
     let (dtype, dims) = (scores.dtype(), scores.dims());
     let scores = widened(scores);
-    let logarithms = if dims.contains(&0) {
-        empty(&scores, dims)
-    } else {
-        activation::log_softmax(scores, 1)
-    };
+    let logarithms =
+        if dims.contains(&0) { empty(&scores, dims) } else { activation::log_softmax(scores, 1) };
     let weight = weight.map(widened);
     let loss = negative_log_likelihood(logarithms.clone(), target, weight, ignored, reduction);
     (loss.cast(dtype), logarithms.cast(dtype))
@@ -169,13 +157,7 @@ mod tests {
             near::<3, _>(none, TensorData::new(expected, [2, 3, 2]), 1e-6);
             for (reduction, expected) in REDUCTIONS.into_iter().zip([sum, sum / total]) {
                 let (target, weight, ignored) = run();
-                let loss = negative_log_likelihood::<_, _, 1>(
-                    x.clone(),
-                    target,
-                    weight,
-                    ignored,
-                    reduction,
-                );
+                let loss = negative_log_likelihood::<_, _, 1>(x.clone(), target, weight, ignored, reduction);
                 near(loss, [expected], 1e-5);
             }
         }
@@ -185,8 +167,7 @@ mod tests {
     fn half_precision_is_summed_in_single() {
         let x = noise([300, 3], 5).cast(DType::F16);
         let target = int::<1>(TensorData::new(vec![1i32; 300], [300]));
-        let half: Tensor<1> =
-            negative_log_likelihood(x.clone(), target.clone(), None, None, Reduction::Sum);
+        let half: Tensor<1> = negative_log_likelihood(x.clone(), target.clone(), None, None, Reduction::Sum);
         let whole: Tensor<1> =
             negative_log_likelihood(x.cast(DType::F32), target, None, None, Reduction::Sum);
         same(half, whole.cast(DType::F16).into_data());
@@ -208,8 +189,7 @@ mod tests {
         for (reduction, expected) in REDUCTIONS.into_iter().zip([0.0, f32::NAN]) {
             let x = float::<2>(TensorData::new(Vec::<f32>::new(), [0, 3]));
             let target = int::<1>(TensorData::new(Vec::<i64>::new(), [0]));
-            let (loss, logarithms) =
-                softmax_cross_entropy::<_, _, 1>(x, target, None, None, reduction);
+            let (loss, logarithms) = softmax_cross_entropy::<_, _, 1>(x, target, None, None, reduction);
             same(loss, [expected]);
             assert_eq!(logarithms.dims(), [0, 3]);
         }

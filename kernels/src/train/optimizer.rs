@@ -42,11 +42,7 @@ pub struct Momentum {
 impl Adagrad {
     /// Returns the step after `count` others; the rate is `rate / (1 + count * decay)`.
     pub fn new([rate, decay]: [f64; 2], count: i64, regularization: f64, epsilon: f64) -> Self {
-        Self {
-            rate: rate / (1.0 + count as f64 * decay),
-            regularization,
-            epsilon,
-        }
+        Self { rate: rate / (1.0 + count as f64 * decay), regularization, epsilon }
     }
 
     /// Returns the new tensor and accumulated squares.
@@ -67,25 +63,10 @@ impl Adagrad {
 
 impl Adam {
     /// Returns the step after `count` others.
-    pub fn new(
-        rate: f64,
-        count: i64,
-        keep: [f64; 2],
-        regularization: [f64; 2],
-        epsilon: f64,
-    ) -> Self {
+    pub fn new(rate: f64, count: i64, keep: [f64; 2], regularization: [f64; 2], epsilon: f64) -> Self {
         let left = keep.map(|keep| 1.0 - keep.powf(count as f64));
-        let adjusted = if count > 0 {
-            rate * left[1].sqrt() / left[0]
-        } else {
-            rate
-        };
-        Self {
-            rate: adjusted,
-            keep,
-            regularization,
-            epsilon,
-        }
+        let adjusted = if count > 0 { rate * left[1].sqrt() / left[0] } else { rate };
+        Self { rate: adjusted, keep, regularization, epsilon }
     }
 
     /// Returns the new tensor, mean of gradients and mean of squares.
@@ -100,9 +81,8 @@ impl Adam {
         let means = [("mean", &mean), ("tensor of squares", &squares)];
         ensure_alike(&x, &gradient, means);
         let gradient = regularized(&x, gradient, self.regularization[0]);
-        let mixed = |old: Tensor<D>, new: Tensor<D>, keep: f64| {
-            old.mul_scalar(keep) + new.mul_scalar(1.0 - keep)
-        };
+        let mixed =
+            |old: Tensor<D>, new: Tensor<D>, keep: f64| old.mul_scalar(keep) + new.mul_scalar(1.0 - keep);
         let squares = mixed(squares, gradient.clone().square(), self.keep[1]);
         let mean = mixed(mean, gradient, self.keep[0]);
         let scale = squares.clone().sqrt().add_scalar(self.epsilon);
@@ -117,20 +97,8 @@ impl Adam {
 
 impl Momentum {
     /// Returns the step after `count` others; the first one takes the whole gradient.
-    pub fn new(
-        rate: f64,
-        count: i64,
-        [keep, take]: [f64; 2],
-        regularization: f64,
-        nesterov: bool,
-    ) -> Self {
-        Self {
-            rate,
-            keep,
-            take: if count > 0 { take } else { 1.0 },
-            regularization,
-            nesterov,
-        }
+    pub fn new(rate: f64, count: i64, [keep, take]: [f64; 2], regularization: f64, nesterov: bool) -> Self {
+        Self { rate, keep, take: if count > 0 { take } else { 1.0 }, regularization, nesterov }
     }
 
     /// Returns the new tensor and momentum.
@@ -145,11 +113,8 @@ impl Momentum {
         let gradient = regularized(&x, gradient, self.regularization);
         let taken = gradient.clone().mul_scalar(self.take);
         let momentum = momentum.mul_scalar(self.keep) + taken;
-        let way = if self.nesterov {
-            gradient + momentum.clone().mul_scalar(self.keep)
-        } else {
-            momentum.clone()
-        };
+        let way =
+            if self.nesterov { gradient + momentum.clone().mul_scalar(self.keep) } else { momentum.clone() };
         (x - way.mul_scalar(self.rate), momentum)
     }
 }
@@ -169,11 +134,7 @@ fn ensure_alike<const D: usize, const N: usize>(
 }
 
 /// Returns the gradient plus `regularization * x`, the gradient of L2 regularization.
-fn regularized<const D: usize>(
-    x: &Tensor<D>,
-    gradient: Tensor<D>,
-    regularization: f64,
-) -> Tensor<D> {
+fn regularized<const D: usize>(x: &Tensor<D>, gradient: Tensor<D>, regularization: f64) -> Tensor<D> {
     match regularization {
         0.0 => gradient,
         _ => x.clone().mul_scalar(regularization) + gradient,
@@ -189,11 +150,7 @@ mod tests {
     fn adagrad_divides_by_the_root_of_the_squares() {
         let step = Adagrad::new([1.0, 0.5], 2, 1.0, 1.0);
         assert_eq!(step.rate, 0.5);
-        let (x, squares) = step.step(
-            float::<1>([1.0f64, 0.0]),
-            float([1.0f64, 3.0]),
-            float([5.0f64, 16.0]),
-        );
+        let (x, squares) = step.step(float::<1>([1.0f64, 0.0]), float([1.0f64, 3.0]), float([5.0f64, 16.0]));
         near(x, [1.0 - 0.5 * 2.0 / 4.0, -0.5 * 3.0 / 6.0], 1e-12);
         near(squares, [9.0f64, 25.0], 1e-12);
     }
@@ -203,12 +160,8 @@ mod tests {
         assert_eq!(Adam::new(0.5, 0, [0.9, 0.99], [0.0; 2], 0.0).rate, 0.5);
         let step = Adam::new(0.5, 2, [0.5, 0.75], [0.0, 0.5], 1.0);
         let rate = 0.5 * (1.0f64 - 0.5625).sqrt() / 0.75;
-        let (x, mean, squares) = step.step(
-            float::<2>([[2.0f32]]),
-            float([[4.0f32]]),
-            float([[2.0f32]]),
-            float([[0.0f32]]),
-        );
+        let (x, mean, squares) =
+            step.step(float::<2>([[2.0f32]]), float([[4.0f32]]), float([[2.0f32]]), float([[0.0f32]]));
         near(x, [[(0.5 * (2.0 - rate * 3.0 / 3.0)) as f32]], 1e-6);
         near(mean, [[3.0f32]], 1e-6);
         near(squares, [[4.0f32]], 1e-6);

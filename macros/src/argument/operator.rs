@@ -24,11 +24,7 @@ pub fn binding(input: ParseStream<'_>) -> syn::Result<(Key, Function)> {
     key.name = operator_name(&key.name).to_owned();
     input.parse::<Token![=]>()?;
     let path = inside(&input.call(Path::parse_mod_style)?);
-    let results = if input.parse::<Option<Token![->]>>()?.is_some() {
-        results(input)?
-    } else {
-        Vec::new()
-    };
+    let results = if input.parse::<Option<Token![->]>>()?.is_some() { results(input)? } else { Vec::new() };
     let function = path.to_string();
     let binding = Binding { function, results };
     Ok((key, Function { path, binding }))

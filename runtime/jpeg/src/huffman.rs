@@ -17,12 +17,8 @@ const FAST: u32 = 9;
 impl Code {
     /// The code with this many symbols of each length from 1 on.
     pub fn new(counts: &[u8; 16], symbols: &[u8]) -> Option<Code> {
-        let mut code = Code {
-            fast: vec![(0, 0); 1 << FAST],
-            ends: [0; 17],
-            places: [0; 17],
-            symbols: symbols.to_vec(),
-        };
+        let mut code =
+            Code { fast: vec![(0, 0); 1 << FAST], ends: [0; 17], places: [0; 17], symbols: symbols.to_vec() };
         let (mut next, mut place) = (0_u32, 0_usize);
         for (length, &count) in (1_u32..).zip(counts) {
             code.places[length as usize] = place as i32 - next as i32;
@@ -58,12 +54,7 @@ pub struct Bits<'a> {
 
 impl<'a> Bits<'a> {
     pub fn new(bytes: &'a [u8], position: usize) -> Self {
-        Bits {
-            bytes,
-            position,
-            buffer: 0,
-            count: 0,
-        }
+        Bits { bytes, position, buffer: 0, count: 0 }
     }
 
     /// The next symbol.
@@ -104,11 +95,7 @@ impl<'a> Bits<'a> {
     pub fn value(&mut self, count: u32) -> Option<i32> {
         let number = self.number(count)?;
         let negative = count > 0 && number >> (count - 1) == 0;
-        Some(if negative {
-            number - (1 << count) + 1
-        } else {
-            number
-        })
+        Some(if negative { number - (1 << count) + 1 } else { number })
     }
 
     /// The place of the marker that ends these bits, what stands before it being passed over.
@@ -126,8 +113,8 @@ impl<'a> Bits<'a> {
         Some(())
     }
 
-    /// Takes bytes up to a marker; behind it, and behind the end, the bits that are seen are zeros,
-    /// but `take` refuses them.
+    /// Takes bytes up to a marker; behind it, and behind the end, the bits that are seen are zeros, but
+    /// `take` refuses them.
     fn fill(&mut self) {
         while self.count <= 56 {
             let Some(&byte) = self.bytes.get(self.position) else {

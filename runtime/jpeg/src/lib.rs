@@ -47,11 +47,7 @@ pub fn header(bytes: &[u8]) -> Option<Header> {
             let (width, height) = (frame.width, frame.height);
             // A coefficient has two bytes.
             let memory = frame.stored * 64 * 3 + width * height * 3;
-            Some(Header {
-                width,
-                height,
-                memory,
-            })
+            Some(Header { width, height, memory })
         }
         Segment::Scan(_) | Segment::End => None,
     }
@@ -96,11 +92,7 @@ fn picture(frame: &Frame, colors: Colors, planes: &[Plane]) -> Picture {
             _ => {}
         }
     }
-    Picture {
-        width,
-        height,
-        pixels,
-    }
+    Picture { width, height, pixels }
 }
 
 /// The color of luma and chroma, with 16 binary digits; green rounds the sum of its two parts once.
@@ -109,11 +101,7 @@ fn rgb(luma: u8, blue: u8, red: u8) -> [u8; 3] {
     let [luma, blue, red] = [luma, blue, red].map(i32::from);
     let (blue, red) = (blue - 128, red - 128);
     let color = |difference: i32| (luma + (difference >> 16)).clamp(0, 255) as u8;
-    [
-        color(91881 * red + HALF),
-        color(HALF - 22554 * blue - 46802 * red),
-        color(116_130 * blue + HALF),
-    ]
+    [color(91881 * red + HALF), color(HALF - 22554 * blue - 46802 * red), color(116_130 * blue + HALF)]
 }
 
 #[cfg(test)]
@@ -150,11 +138,7 @@ mod tests {
     #[test]
     fn pictures_are_those_of_libjpeg_turbo() {
         for (name, file, ppm) in SAMPLES {
-            let Picture {
-                width,
-                height,
-                pixels,
-            } = decode(file).unwrap();
+            let Picture { width, height, pixels } = decode(file).unwrap();
             let mut found = format!("P6\n{width} {height}\n255\n").into_bytes();
             found.extend(pixels);
             assert!(found == ppm, "{name}");
@@ -186,11 +170,7 @@ mod tests {
         assert_eq!(decode(&file), None);
         let side = 65_535;
         let memory = 65_536 * 65_536 * 9 + side * side * 3;
-        let expected = Header {
-            width: side,
-            height: side,
-            memory,
-        };
+        let expected = Header { width: side, height: side, memory };
         assert_eq!(header(&file), Some(expected));
     }
 }

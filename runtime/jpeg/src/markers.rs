@@ -189,9 +189,8 @@ impl<'a> Markers<'a> {
             return None;
         }
         let factors = |entry: &[u8; 3]| [entry[1] >> 4, entry[1] & 15].map(usize::from);
-        let allowed = |entry: &[u8; 3]| {
-            factors(entry).iter().all(|factor| (1..=4).contains(factor)) && entry[2] < 4
-        };
+        let allowed =
+            |entry: &[u8; 3]| factors(entry).iter().all(|factor| (1..=4).contains(factor)) && entry[2] < 4;
         if !listed.iter().all(allowed) {
             return None;
         }
@@ -209,9 +208,8 @@ impl<'a> Markers<'a> {
             }
         };
         let components: Vec<Component> = listed.iter().map(component).collect();
-        let whole = |c: &Component| {
-            c.stretch[0] * c.factors[0] == most[0] && c.stretch[1] * c.factors[1] == most[1]
-        };
+        let whole =
+            |c: &Component| c.stretch[0] * c.factors[0] == most[0] && c.stretch[1] * c.factors[1] == most[1];
         let groups = [width.div_ceil(8 * most[0]), height.div_ceil(8 * most[1])];
         let blocks = |c: &Component| groups[0] * groups[1] * c.factors[0] * c.factors[1];
         let alone = |c: &Component| c.blocks()[0] * c.blocks()[1];
@@ -222,15 +220,7 @@ impl<'a> Markers<'a> {
             return None;
         }
         self.ids = components.iter().map(|component| component.id).collect();
-        Some(Frame {
-            width,
-            height,
-            progressive,
-            components,
-            groups,
-            stored,
-            sent,
-        })
+        Some(Frame { width, height, progressive, components, groups, stored, sent })
     }
 
     fn scan(&mut self, data: &[u8]) -> Option<Scan> {
@@ -244,12 +234,7 @@ impl<'a> Markers<'a> {
                 ac: usize::from(entry[1] & 15),
             })
         };
-        let parts: Vec<Part> = listed
-            .as_chunks()
-            .0
-            .iter()
-            .map(part)
-            .collect::<Option<_>>()?;
+        let parts: Vec<Part> = listed.as_chunks().0.iter().map(part).collect::<Option<_>>()?;
         let rising = parts.is_sorted_by(|a, b| a.component < b.component);
         self.scans += 1;
         if parts.is_empty() || !rising || self.scans > MOST_SCANS {

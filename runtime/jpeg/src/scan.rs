@@ -53,11 +53,7 @@ impl Decoder {
         let blocks = |component: &Component| {
             let across = frame.groups[0] * component.factors[0];
             let down = frame.groups[1] * component.factors[1];
-            Coefficients {
-                blocks: vec![[0; 64]; across * down],
-                across,
-                quantizer: None,
-            }
+            Coefficients { blocks: vec![[0; 64]; across * down], across, quantizer: None }
         };
         let components = frame.components.iter().map(blocks).collect();
         Decoder { frame, components }
@@ -101,9 +97,7 @@ impl Decoder {
                 }
                 restarts = (restarts + 1) % 8;
                 bits = Bits::new(markers.bytes(), marker + 2);
-                sides
-                    .iter_mut()
-                    .for_each(|side| (side.last, side.run) = (0, 0));
+                sides.iter_mut().for_each(|side| (side.last, side.run) = (0, 0));
             }
             let place = [group % groups[0], group / groups[0]];
             for (side, part) in sides.iter_mut().zip(&scan.parts) {
@@ -115,9 +109,7 @@ impl Decoder {
                 for inner in 0..factors[0] * factors[1] {
                     let column = place[0] * factors[0] + inner % factors[0];
                     let row = place[1] * factors[1] + inner / factors[0];
-                    let block = coefficients
-                        .blocks
-                        .get_mut(row * coefficients.across + column)?;
+                    let block = coefficients.blocks.get_mut(row * coefficients.across + column)?;
                     side.block(&mut bits, block)?;
                 }
             }

@@ -2,8 +2,8 @@
 
 use std::num::Wrapping;
 
-/// A number with binary digits behind the point. Sums of what files hold fit; of what they may not
-/// hold, any result will do.
+/// A number with binary digits behind the point. Sums of what files hold fit; of what they may not hold, any
+/// result will do.
 type Fixed = Wrapping<i32>;
 
 /// Binary digits of the factors.
@@ -54,18 +54,10 @@ fn inverse([f0, f1, f2, f3, f4, f5, f6, f7]: [Fixed; 8], less: usize) -> [Fixed;
     let rotated = (f2 + f6) * C6;
     let (even_2, even_6) = (rotated + f2 * C2_LESS_C6, rotated - f6 * C2_AND_C6);
     let (sum, difference) = ((f0 + f4) << DIGITS, (f0 - f4) << DIGITS);
-    let even = [
-        sum + even_2,
-        difference + even_6,
-        difference - even_6,
-        sum - even_2,
-    ];
+    let even = [sum + even_2, difference + even_6, difference - even_6, sum - even_2];
 
     let rotated = (f7 + f3 + f5 + f1) * C3;
-    let (left, right) = (
-        rotated - (f7 + f3) * C3_AND_C5,
-        rotated - (f5 + f1) * C3_LESS_C5,
-    );
+    let (left, right) = (rotated - (f7 + f3) * C3_AND_C5, rotated - (f5 + f1) * C3_LESS_C5);
     let (outer, inner) = ((f7 + f1) * C3_LESS_C7, (f5 + f3) * C1_AND_C3);
     let odd = [
         f1 * ODD_1 - outer + right,

@@ -25,16 +25,11 @@ pub struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     pub fn new(plane: &'a Plane, width: usize) -> Self {
-        Rows {
-            plane,
-            sums: Vec::new(),
-            row: Vec::new(),
-            width,
-        }
+        Rows { plane, sums: Vec::new(), row: Vec::new(), width }
     }
 
-    /// The row of the picture at `y`: between samples at half the distance, the nearer counts three
-    /// times as much as the farther; at other distances, and in very narrow ones, samples repeat.
+    /// The row of the picture at `y`: between samples at half the distance, the nearer counts three times as
+    /// much as the farther; at other distances, and in very narrow ones, samples repeat.
     pub fn row(&mut self, y: usize) -> &[u8] {
         let [across, down] = self.plane.stretch;
         let smooth = self.plane.width > 2;
@@ -84,15 +79,12 @@ fn line(plane: &Plane, row: usize) -> &[u8] {
     &plane.values[row * plane.stride..][..plane.width]
 }
 
-/// Two values for each, in between it and its neighbors, without the last `less` binary digits. The
-/// biases of left and right differ, lest rounding brighten the picture.
+/// Two values for each, in between it and its neighbors, without the last `less` binary digits. The biases of
+/// left and right differ, lest rounding brighten the picture.
 fn triangle(values: &[u16], row: &mut Vec<u8>, less: u32, [left, right]: [u16; 2]) {
     let last = values.len() - 1;
     row.extend(values.iter().enumerate().flat_map(|(at, &value)| {
         let (before, after) = (values[at.saturating_sub(1)], values[last.min(at + 1)]);
-        [
-            ((3 * value + before + left) >> less) as u8,
-            ((3 * value + after + right) >> less) as u8,
-        ]
+        [((3 * value + before + left) >> less) as u8, ((3 * value + after + right) >> less) as u8]
     }));
 }

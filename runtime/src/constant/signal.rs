@@ -14,31 +14,17 @@ use crate::ElementType;
 
 /// A Hann window; a periodic one is cut from the symmetric one that is longer by 1.
 pub fn hann_window(device: &Device, dtype: ElementType, size: usize, periodic: bool) -> Tensor<1> {
-    window(device, dtype, size, periodic, |phase| {
-        (phase / 2.0).sin().powi(2)
-    })
+    window(device, dtype, size, periodic, |phase| (phase / 2.0).sin().powi(2))
 }
 
 /// A Hamming window.
-pub fn hamming_window(
-    device: &Device,
-    dtype: ElementType,
-    size: usize,
-    periodic: bool,
-) -> Tensor<1> {
+pub fn hamming_window(device: &Device, dtype: ElementType, size: usize, periodic: bool) -> Tensor<1> {
     let alpha = 25.0 / 46.0;
-    window(device, dtype, size, periodic, |phase| {
-        alpha - (1.0 - alpha) * phase.cos()
-    })
+    window(device, dtype, size, periodic, |phase| alpha - (1.0 - alpha) * phase.cos())
 }
 
 /// A Blackman window.
-pub fn blackman_window(
-    device: &Device,
-    dtype: ElementType,
-    size: usize,
-    periodic: bool,
-) -> Tensor<1> {
+pub fn blackman_window(device: &Device, dtype: ElementType, size: usize, periodic: bool) -> Tensor<1> {
     window(device, dtype, size, periodic, |phase| {
         // In this order the peak is 1 and not a little less.
         -0.5 * phase.cos() + 0.08 * (2.0 * phase).cos() + 0.42
@@ -90,11 +76,7 @@ fn window(
     periodic: bool,
     value: impl Fn(f64) -> f64,
 ) -> Tensor<1> {
-    let length = if periodic {
-        size
-    } else {
-        size.saturating_sub(1)
-    };
+    let length = if periodic { size } else { size.saturating_sub(1) };
     let phase = |at: usize| match length {
         0 => PI,
         _ => 2.0 * PI * at as f64 / length as f64,
@@ -112,16 +94,13 @@ mod tests {
 
     fn values(window: Tensor<1>) -> Vec<f32> {
         let data = window.into_data();
-        data.iter::<f32>()
-            .map(|value| (value * 1e3).round() / 1e3)
-            .collect()
+        data.iter::<f32>().map(|value| (value * 1e3).round() / 1e3).collect()
     }
 
     #[test]
     fn windows_are_symmetric_or_periodic() {
         let device = Device::flex();
-        let hann =
-            |size, periodic| values(hann_window(&device, ElementType::Float32, size, periodic));
+        let hann = |size, periodic| values(hann_window(&device, ElementType::Float32, size, periodic));
         assert_eq!(hann(4, true), [0.0, 0.5, 1.0, 0.5]);
         assert_eq!(hann(5, false), [0.0, 0.5, 1.0, 0.5, 0.0]);
         assert_eq!(hann(1, false), [1.0]);
@@ -136,13 +115,7 @@ mod tests {
         let (device, dtype) = (Device::flex(), ElementType::Float32);
         let weights = mel_weight_matrix(&device, dtype, [2, 16, 8192], [0.0, 4096.0]);
         let low = weights.clone().narrow(0, 0, 5).into_data();
-        let expected = [
-            [1.0f32, 0.0],
-            [0.5, 0.5],
-            [0.0, 1.0],
-            [0.0, 0.5],
-            [0.0, 0.0],
-        ];
+        let expected = [[1.0f32, 0.0], [0.5, 0.5], [0.0, 1.0], [0.0, 0.5], [0.0, 0.0]];
         assert_eq!(low, TensorData::from(expected));
         assert_eq!(weights.dims(), [9, 2]);
     }

@@ -30,10 +30,7 @@ fn check(
 ) -> Result<Option<ElementType>, Error> {
     match kind {
         Kind::Tensor { dtype, sizes: [] } if found == [1] => Ok(Some(*dtype)),
-        Kind::Tensor {
-            dtype,
-            sizes: expected,
-        } => {
+        Kind::Tensor { dtype, sizes: expected } => {
             bounded(name, found, *dtype, memory_limit())?;
             sizes.check(name, found, expected)?;
             Ok(Some(*dtype))
@@ -140,10 +137,7 @@ mod tests {
     use crate::Size;
     use burn::tensor::Device;
 
-    const ITEM: Kind = Kind::Tensor {
-        dtype: ElementType::Int64,
-        sizes: &[Size::Unknown, Size::Fixed(2)],
-    };
+    const ITEM: Kind = Kind::Tensor { dtype: ElementType::Int64, sizes: &[Size::Unknown, Size::Fixed(2)] };
 
     fn item(rows: usize, columns: usize) -> Tensor<2, Int> {
         Tensor::zeros([rows, columns], (&Device::flex(), DType::I32))

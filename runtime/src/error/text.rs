@@ -27,17 +27,8 @@ impl fmt::Display for Sizes {
 }
 
 /// A tensor whose sizes ask for too much memory.
-pub fn too_large(
-    f: &mut fmt::Formatter<'_>,
-    name: &str,
-    found: &[usize],
-    limit: usize,
-) -> fmt::Result {
-    write!(
-        f,
-        "`{name}` is {found:?}, above the memory limit of {}",
-        Bytes(limit)
-    )?;
+pub fn too_large(f: &mut fmt::Formatter<'_>, name: &str, found: &[usize], limit: usize) -> fmt::Result {
+    write!(f, "`{name}` is {found:?}, above the memory limit of {}", Bytes(limit))?;
     if found.contains(&0) {
         f.write_str(" with its sizes of 0 counted as 1")?;
     }
@@ -67,21 +58,9 @@ fn layout(found: &[usize], expected: &[Size]) -> Option<(&'static str, Vec<usize
     let rank = found.len();
     let last = rank.checked_sub(1)?;
     let orders = [
-        (
-            "channels first",
-            3,
-            [0, last].into_iter().chain(1..last).collect(),
-        ),
-        (
-            "channels last",
-            3,
-            [0].into_iter().chain(2..rank).chain([1]).collect(),
-        ),
-        (
-            "channels first",
-            3,
-            [last].into_iter().chain(0..last).collect(),
-        ),
+        ("channels first", 3, [0, last].into_iter().chain(1..last).collect()),
+        ("channels last", 3, [0].into_iter().chain(2..rank).chain([1]).collect()),
+        ("channels first", 3, [last].into_iter().chain(0..last).collect()),
         ("channels last", 3, (1..rank).chain([0]).collect()),
         ("transposed", 2, (0..rank).rev().collect()),
     ];
@@ -94,8 +73,7 @@ fn layout(found: &[usize], expected: &[Size]) -> Option<(&'static str, Vec<usize
         axes.len() == expected.len() && sizes.zip(expected).all(fit)
     };
     let mut orders = orders.into_iter();
-    let order =
-        orders.find(|(_, least, axes): &(_, usize, Vec<usize>)| rank >= *least && fits(axes));
+    let order = orders.find(|(_, least, axes): &(_, usize, Vec<usize>)| rank >= *least && fits(axes));
     order.map(|(layout, _, axes)| (layout, axes))
 }
 
@@ -106,22 +84,12 @@ pub fn other_file(
     file: &str,
     difference: &str,
 ) -> fmt::Result {
-    let what = if file.ends_with(".onnx") {
-        "model"
-    } else {
-        "file"
-    };
+    let what = if file.ends_with(".onnx") { "model" } else { "file" };
     match path {
         Some(path) => write!(f, "`{path}` is not the {what} that was compiled (`{file}`)")?,
-        None => write!(
-            f,
-            "the bytes of `{file}` are not those of the {what} that was compiled"
-        )?,
+        None => write!(f, "the bytes of `{file}` are not those of the {what} that was compiled")?,
     }
-    write!(
-        f,
-        ": {difference}; export with the same exporter and opset, or compile again"
-    )
+    write!(f, ": {difference}; export with the same exporter and opset, or compile again")
 }
 
 /// Where a file differs from the one that was compiled.
@@ -137,16 +105,9 @@ pub fn place(before: Option<&str>) -> String {
 pub fn at_path(f: &mut fmt::Formatter<'_>, path: &Path, error: &Error) -> fmt::Result {
     let shown = path.display();
     match error {
-        Error::FileLength {
-            file,
-            expected,
-            found,
-        } => other_file(
-            f,
-            Some(&shown),
-            file,
-            &format!("{found} bytes, not {expected}"),
-        ),
+        Error::FileLength { file, expected, found } => {
+            other_file(f, Some(&shown), file, &format!("{found} bytes, not {expected}"))
+        }
         Error::FileDiffers { file, before } => other_file(f, Some(&shown), file, &place(*before)),
         other => write!(f, "cannot load `{}`: {other}", path.display()),
     }
@@ -157,39 +118,17 @@ mod tests {
     use super::*;
 
     fn check(found: &[usize], expected: &'static [Size], message: &str) {
-        let error = Error::WrongShape {
-            name: "image",
-            expected,
-            found: found.to_vec(),
-        };
+        let error = Error::WrongShape { name: "image", expected, found: found.to_vec() };
         assert_eq!(error.to_string(), message);
     }
 
-    const IMAGES: &[Size] = &[
-        Size::Named("batch"),
-        Size::Fixed(1),
-        Size::Fixed(28),
-        Size::Fixed(28),
-    ];
-    const LAST: &[Size] = &[
-        Size::Unknown,
-        Size::Fixed(8),
-        Size::Fixed(8),
-        Size::Fixed(3),
-    ];
+    const IMAGES: &[Size] = &[Size::Named("batch"), Size::Fixed(1), Size::Fixed(28), Size::Fixed(28)];
+    const LAST: &[Size] = &[Size::Unknown, Size::Fixed(8), Size::Fixed(8), Size::Fixed(3)];
 
     #[test]
     fn a_wrong_shape_is_shown_beside_the_right_one() {
-        check(
-            &[1, 1, 28, 27],
-            IMAGES,
-            "`image` is [1, 1, 28, 27], the model takes [batch, 1, 28, 28]",
-        );
-        check(
-            &[28, 28],
-            IMAGES,
-            "`image` is [28, 28], the model takes [batch, 1, 28, 28]",
-        );
+        check(&[1, 1, 28, 27], IMAGES, "`image` is [1, 1, 28, 27], the model takes [batch, 1, 28, 28]");
+        check(&[28, 28], IMAGES, "`image` is [28, 28], the model takes [batch, 1, 28, 28]");
     }
 
     #[test]

@@ -49,9 +49,7 @@ pub fn max<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
 
 /// `base` to the power of `exponent`, in the type of `base`.
 pub fn pow<T: Number, E: Number>(base: &Array<T>, exponent: &Array<E>) -> Array<T> {
-    zip(base, exponent, |base, exponent| {
-        power(*base, exponent.widen())
-    })
+    zip(base, exponent, |base, exponent| power(*base, exponent.widen()))
 }
 
 /// `-a`.
@@ -134,12 +132,8 @@ fn power<T: Number>(base: T, exponent: Wide) -> T {
             const EVEN: f64 = (1i64 << 62) as f64;
             power(base, Wide::Int(exponent.clamp(-EVEN, EVEN) as i128))
         }
-        (Wide::Int(base), Wide::Float(exponent)) => {
-            T::narrow(Wide::Float((base as f64).powf(exponent)))
-        }
-        (Wide::Float(base), Wide::Int(exponent)) => {
-            T::narrow(Wide::Float(base.powf(exponent as f64)))
-        }
+        (Wide::Int(base), Wide::Float(exponent)) => T::narrow(Wide::Float((base as f64).powf(exponent))),
+        (Wide::Float(base), Wide::Int(exponent)) => T::narrow(Wide::Float(base.powf(exponent as f64))),
         (Wide::Float(base), Wide::Float(exponent)) => T::narrow(Wide::Float(base.powf(exponent))),
     }
 }
@@ -188,15 +182,9 @@ mod tests {
     #[test]
     fn integer_powers_are_exact() {
         let base = vector(&[3i64, -2, 2]);
-        assert_eq!(
-            pow(&base, &vector(&[39i64, 3, -1])).data(),
-            [4052555153018976267, -8, 0]
-        );
+        assert_eq!(pow(&base, &vector(&[39i64, 3, -1])).data(), [4052555153018976267, -8, 0]);
         assert_eq!(pow(&vector(&[2.0f32]), &vector(&[-1i64])).data(), [0.5]);
-        let (base, exponent) = (
-            vector(&[0i32, -1, 1, -5]),
-            vector(&[-1i64, -3, i64::MIN, -2]),
-        );
+        let (base, exponent) = (vector(&[0i32, -1, 1, -5]), vector(&[-1i64, -3, i64::MIN, -2]));
         assert_eq!(pow(&base, &exponent).data(), [0, -1, 1, 0]);
         let exponent = vector(&[-1.0, 1e300, f64::NAN, 0.5]);
         assert_eq!(pow(&base, &exponent).data(), [0, 1, 1, 0]);
@@ -204,10 +192,7 @@ mod tests {
 
     #[test]
     fn rounding_goes_to_the_even_one() {
-        assert_eq!(
-            round(&vector(&[0.5f32, 1.5, -2.5])).data(),
-            [0.0, 2.0, -2.0]
-        );
+        assert_eq!(round(&vector(&[0.5f32, 1.5, -2.5])).data(), [0.0, 2.0, -2.0]);
         assert_eq!(floor(&vector(&[-0.5f64])).data(), [-1.0]);
         assert_eq!(ceil(&vector(&[i64::MAX])).data(), [i64::MAX]);
     }

@@ -16,9 +16,7 @@ use crate::Array;
 /// If two differ in a size along another axis.
 pub fn concat<T: Clone>(arrays: &[&Array<T>], axis: usize) -> Array<T> {
     join::check(arrays.iter().map(|array| array.shape()), axis);
-    let mut shape = arrays
-        .first()
-        .map_or(vec![0], |array| array.shape().to_vec());
+    let mut shape = arrays.first().map_or(vec![0], |array| array.shape().to_vec());
     shape[axis] = sum(arrays.iter().map(|array| array.shape()[axis]));
     Array::from_fn(shape, |index| {
         let mut index = index.to_vec();
@@ -95,15 +93,10 @@ pub fn expand<T: Clone>(array: &Array<T>, sizes: &[i64]) -> Array<T> {
 pub fn tile<T: Clone>(array: &Array<T>, repeats: &[i64]) -> Array<T> {
     let repeats = shape(repeats);
     let sizes = array.shape().iter().zip(&repeats);
-    Array::from_fn(
-        sizes
-            .map(|(size, &times)| size.saturating_mul(times))
-            .collect::<Vec<_>>(),
-        |index| {
-            let inside = index.iter().zip(array.shape()).map(|(at, size)| at % size);
-            array[inside.collect::<Vec<_>>().as_slice()].clone()
-        },
-    )
+    Array::from_fn(sizes.map(|(size, &times)| size.saturating_mul(times)).collect::<Vec<_>>(), |index| {
+        let inside = index.iter().zip(array.shape()).map(|(at, size)| at % size);
+        array[inside.collect::<Vec<_>>().as_slice()].clone()
+    })
 }
 
 /// TensorScatter: `cache` with `update` written along `axis` from `starts` on, one for each element of the batch, none being 0; past the end from the begin on if `circular`.
@@ -121,16 +114,11 @@ pub fn write_cache<T: Clone>(
     Array::<()>::from_fn(update.shape(), |index| {
         let start = starts.get(index[0]).copied().unwrap_or_default();
         let at = start + index[axis] as i64;
-        let at = if circular {
-            at.rem_euclid(size as i64)
-        } else {
-            at
-        };
+        let at = if circular { at.rem_euclid(size as i64) } else { at };
         let at = place(at, size);
         let places = index.iter().enumerate().zip(cache.shape());
-        let to = places.fold(0, |to, ((along, &index), size)| {
-            to * size + if along == axis { at } else { index }
-        });
+        let to =
+            places.fold(0, |to, ((along, &index), size)| to * size + if along == axis { at } else { index });
         if let Some(value) = values.next() {
             data[to] = value.clone();
         }
@@ -158,18 +146,10 @@ mod tests {
     fn arrays_that_disagree_are_not_joined() {
         let wide = Array::new([2, 9], vec![0; 18]);
         let none = Array::<i64>::new([2, 0], vec![]);
-        for (a, b) in [
-            (&grid(), &wide),
-            (&wide, &grid()),
-            (&none, &grid()),
-            (&grid(), &none),
-        ] {
+        for (a, b) in [(&grid(), &wide), (&wide, &grid()), (&none, &grid()), (&grid(), &none)] {
             let fault = attempt(|| concat(&[a, b], 0)).unwrap_err();
             let (a, b) = (a.shape(), b.shape());
-            assert_eq!(
-                fault.reason,
-                format!("shapes {a:?} and {b:?} cannot be joined along axis 0")
-            );
+            assert_eq!(fault.reason, format!("shapes {a:?} and {b:?} cannot be joined along axis 0"));
         }
     }
 

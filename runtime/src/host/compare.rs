@@ -69,10 +69,7 @@ pub fn nonzero<T: Scalar>(array: &Array<T>) -> Array<i64> {
     Array::from_fn(array.shape(), |index| {
         if array[index] != zero {
             count += 1;
-            indices
-                .iter_mut()
-                .zip(index)
-                .for_each(|(row, &at)| row.push(at as i64));
+            indices.iter_mut().zip(index).for_each(|(row, &at)| row.push(at as i64));
         }
     });
     Array::new([indices.len(), count], indices.concat())

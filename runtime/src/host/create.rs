@@ -9,8 +9,8 @@ use onnx_embed_kernels::sizes::elements;
 
 use crate::Array;
 
-/// From `start` up to `limit` in steps of `delta`, each value computed from the start so that
-/// rounding does not add up.
+/// From `start` up to `limit` in steps of `delta`, each value computed from the start so that rounding does
+/// not add up.
 ///
 /// # Panics
 /// If the step is 0, the number of elements is not finite, or they exceed the memory limit.
@@ -21,24 +21,15 @@ pub fn range<T: Number>(start: &Array<T>, limit: &Array<T>, delta: &Array<T>) ->
     match (start.widen(), limit.widen(), delta.widen()) {
         (Wide::Int(start), Wide::Int(limit), Wide::Int(delta)) => {
             let count = ((limit - start + delta - delta.signum()) / delta).max(0);
-            elements(
-                &[usize::try_from(count).unwrap_or(usize::MAX)],
-                size_of::<T>(),
-            );
+            elements(&[usize::try_from(count).unwrap_or(usize::MAX)], size_of::<T>());
             let value = |i| T::narrow(Wide::Int(start + i * delta));
             Array::vector((0..count).map(value).collect::<Vec<_>>())
         }
         (Wide::Float(start), Wide::Float(limit), Wide::Float(delta)) => {
             let count = ((limit - start) / delta).ceil();
-            ensure!(
-                count.is_finite(),
-                "a range from {start} to {limit} in steps of {delta} is not finite"
-            );
+            ensure!(count.is_finite(), "a range from {start} to {limit} in steps of {delta} is not finite");
             let count = count.max(0.0) as u64;
-            elements(
-                &[usize::try_from(count).unwrap_or(usize::MAX)],
-                size_of::<T>(),
-            );
+            elements(&[usize::try_from(count).unwrap_or(usize::MAX)], size_of::<T>());
             let value = |i| T::narrow(Wide::Float(start + i as f64 * delta));
             Array::vector((0..count).map(value).collect::<Vec<_>>())
         }

@@ -22,8 +22,8 @@ pub enum PixelFormat {
     Grayscale,
 }
 
-/// `[height, width, channels]` of a BMP, JPEG, JPEG 2000, PNG, PNM, TIFF or WebP file, and
-/// `[0, 0, channels]` of what is none.
+/// `[height, width, channels]` of a BMP, JPEG, JPEG 2000, PNG, PNM, TIFF or WebP file, and `[0, 0, channels]`
+/// of what is none.
 ///
 /// # Panics
 /// If it takes more memory than the limit to decode it, by the sizes that the file begins with.
@@ -44,11 +44,7 @@ pub fn decode_image(file: &Array<u8>, format: PixelFormat) -> Array<u8> {
     };
     match format {
         PixelFormat::Rgb => {}
-        PixelFormat::Bgr => data
-            .as_chunks_mut::<3>()
-            .0
-            .iter_mut()
-            .for_each(|p| p.reverse()),
+        PixelFormat::Bgr => data.as_chunks_mut::<3>().0.iter_mut().for_each(|p| p.reverse()),
         PixelFormat::Grayscale => data = data.as_chunks().0.iter().map(luma).collect(),
     }
     Array::new([height, width, channels], data)
@@ -85,12 +81,8 @@ fn any(bytes: &[u8]) -> Option<RgbImage> {
     // Samples as they are decoded and as they are returned, then as colors; coefficients of two bytes.
     let samples = usize::try_from(decoder.total_bytes()).ok();
     let samples = samples.and_then(|bytes| bytes.checked_mul(2));
-    let colors = width
-        .checked_mul(height)
-        .and_then(|count| count.checked_mul(9));
-    let memory = samples
-        .zip(colors)
-        .and_then(|(samples, colors)| samples.checked_add(colors));
+    let colors = width.checked_mul(height).and_then(|count| count.checked_mul(9));
+    let memory = samples.zip(colors).and_then(|(samples, colors)| samples.checked_add(colors));
     check(width, height, memory);
     Some(DynamicImage::from_decoder(decoder).ok()?.to_rgb8())
 }
@@ -159,14 +151,8 @@ mod tests {
             b"\0\0\xFF\xD9",
         ];
         // Sizes, the place of the pixels, and 24 bits each.
-        let bmp: [&[u8]; 6] = [
-            b"BM\0\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0",
-            &little,
-            &little,
-            b"\x01\0\x18\0",
-            &[0; 24],
-            &[0; 8],
-        ];
+        let bmp: [&[u8]; 6] =
+            [b"BM\0\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0", &little, &little, b"\x01\0\x18\0", &[0; 24], &[0; 8]];
         // Width, height, bits, strip, samples, rows, length.
         let entry = |tag: u16, kind: u16, value: u32| {
             let (tag, kind) = (tag.to_le_bytes(), kind.to_le_bytes());
@@ -183,20 +169,12 @@ mod tests {
             entry(278, 4, side),
             entry(279, 4, 8),
         ];
-        let tiff = [
-            b"II*\0\x08\0\0\0\x09\0".as_slice(),
-            &entries.concat(),
-            &[0; 4],
-        ];
+        let tiff = [b"II*\0\x08\0\0\0\x09\0".as_slice(), &entries.concat(), &[0; 4]];
         let most = (1usize << 14) - 1;
         // A lossless picture of 14 bits along each axis.
         let size = (most - 1) as u32 | ((most - 1) as u32) << 14;
-        let webp: [&[u8]; 4] = [
-            b"RIFF\x20\0\0\0WEBPVP8L\x10\0\0\0\x2F",
-            &size.to_le_bytes(),
-            &[0; 11],
-            &[0; 8],
-        ];
+        let webp: [&[u8]; 4] =
+            [b"RIFF\x20\0\0\0WEBPVP8L\x10\0\0\0\x2F", &size.to_le_bytes(), &[0; 11], &[0; 8]];
         let siz: [&[u8]; 6] = [
             b"\xFF\x4F\xFF\x51\0\x2F\0\0",
             &[big, big, [0; 4], [0; 4]].concat(),
@@ -229,20 +207,14 @@ mod tests {
             };
             let begin = format!("a picture of {width} x {height} pixels takes ");
             assert!(reason.starts_with(&begin), "{format}: {reason}");
-            assert!(
-                reason.ends_with(" GiB to decode, the memory limit is 1.0 GiB"),
-                "{reason}"
-            );
+            assert!(reason.ends_with(" GiB to decode, the memory limit is 1.0 GiB"), "{reason}");
         }
     }
 
     #[test]
     fn pictures_below_the_memory_limit_are_decoded() {
-        let decode = |limit| {
-            with_memory_limit(limit, || {
-                attempt(|| decode_image(&two_pixels(), PixelFormat::Rgb))
-            })
-        };
+        let decode =
+            |limit| with_memory_limit(limit, || attempt(|| decode_image(&two_pixels(), PixelFormat::Rgb)));
         assert!(decode(30).is_ok());
         assert!(decode(29).is_err());
     }

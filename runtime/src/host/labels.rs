@@ -9,8 +9,7 @@ use onnx_embed_kernels::{ensure, fault::fail};
 use crate::Array;
 use crate::host::parse_number;
 
-/// What stands in a table as a key; zeros are equal whatever their signs, and so is all that is not
-/// a number.
+/// What stands in a table as a key; zeros are equal whatever their signs, and so is all that is not a number.
 pub trait Label: Copy {
     fn order(self, other: Self) -> Ordering;
 }
@@ -59,8 +58,8 @@ pub fn owned(x: &Array<&str>) -> Array<String> {
     x.map(|&text| text.to_owned())
 }
 
-/// ONNX's `OneHotEncoder`: a one at the place of the category of each element, which stand in
-/// `table` in order with their places.
+/// ONNX's `OneHotEncoder`: a one at the place of the category of each element, which stand in `table` in
+/// order with their places.
 ///
 /// # Panics
 ///
@@ -74,9 +73,7 @@ pub fn one_hot_encoder<K: Label>(
 ) -> Array<f32> {
     let places = look_up(x, table, categories);
     if let (false, true) = (zeros, places.data().contains(&categories)) {
-        fail(format_args!(
-            "an element is of none of {categories} categories"
-        ));
+        fail(format_args!("an element is of none of {categories} categories"));
     }
     Array::from_fn([x.shape(), &[categories]].concat(), |index| {
         let (at, element) = index.split_last().expect("the categories are an axis");
@@ -102,14 +99,11 @@ pub fn dict_vectorizer<K: Ord + From<L>, L: Copy, V: Clone + Default>(
     vocabulary: &[L],
 ) -> Array<V> {
     let value = |&key| x.get(&K::from(key)).cloned().unwrap_or_default();
-    Array::new(
-        [1, vocabulary.len()],
-        vocabulary.iter().map(value).collect(),
-    )
+    Array::new([1, vocabulary.len()], vocabulary.iter().map(value).collect())
 }
 
-/// ONNX's `CastMap`: the values in the order of their keys in a row, or of `size` each at the place
-/// that is its key.
+/// ONNX's `CastMap`: the values in the order of their keys in a row, or of `size` each at the place that is
+/// its key.
 pub fn cast_map<V: Entry<T>, T: Clone>(x: &BTreeMap<i64, V>, size: Option<usize>) -> Array<T> {
     let values: Vec<T> = match size {
         None => x.values().map(V::element).collect(),

@@ -13,8 +13,7 @@ use super::Scalar;
 use crate::Array;
 use crate::convert::{convert, elements, with_shape};
 
-/// The values of a tensor of ONNX rank `rank`, which for a scalar is 0 though its tensor has one
-/// axis.
+/// The values of a tensor of ONNX rank `rank`, which for a scalar is 0 though its tensor has one axis.
 pub fn to_host<T: Scalar, const D: usize, K: Basic>(tensor: Tensor<D, K>, rank: usize) -> Array<T> {
     array(read(tensor), rank)
 }
@@ -53,10 +52,7 @@ impl<T> MapAsync<T> for Option<T> {
 impl<T> MapAsync<T> for vec::IntoIter<T> {
     type Mapped<U> = vec::IntoIter<U>;
 
-    async fn map_async<U, F: Future<Output = U>>(
-        self,
-        mut make: impl FnMut(T) -> F,
-    ) -> vec::IntoIter<U> {
+    async fn map_async<U, F: Future<Output = U>>(self, mut make: impl FnMut(T) -> F) -> vec::IntoIter<U> {
         let mut made = Vec::with_capacity(self.len());
         for item in self {
             made.push(make(item).await);
@@ -72,10 +68,7 @@ pub fn to_device<T: Scalar, const D: usize>(array: &Array<T>, device: &Device) -
 }
 
 /// An integer tensor of the values, of one element for a scalar.
-pub fn to_device_int<T: Scalar, const D: usize>(
-    array: &Array<T>,
-    device: &Device,
-) -> Tensor<D, Int> {
+pub fn to_device_int<T: Scalar, const D: usize>(array: &Array<T>, device: &Device) -> Tensor<D, Int> {
     let (data, dtype) = lower::<T>(array, D, device);
     Tensor::from_data(data, (device, dtype))
 }

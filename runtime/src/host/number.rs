@@ -17,8 +17,8 @@ pub trait Scalar: Element + PartialEq + fmt::Display {
     /// The same value, wider.
     fn widen(self) -> Wide;
 
-    /// The value as ONNX's `Cast` converts it: integers wrap, fractions are cut off, and floats
-    /// beyond the range end at its limit.
+    /// The value as ONNX's `Cast` converts it: integers wrap, fractions are cut off, and floats beyond the
+    /// range end at its limit.
     fn narrow(wide: Wide) -> Self;
 
     /// The nearest value that the type has.
@@ -55,17 +55,9 @@ pub trait Number: Scalar + PartialOrd {
         let rest = self.remainder(other);
         let is_negative = other < Self::ZERO;
         if rest == Self::ZERO {
-            return if is_negative {
-                Self::ZERO.neg()
-            } else {
-                Self::ZERO
-            };
+            return if is_negative { Self::ZERO.neg() } else { Self::ZERO };
         }
-        if (rest < Self::ZERO) == is_negative {
-            rest
-        } else {
-            rest.add(other)
-        }
+        if (rest < Self::ZERO) == is_negative { rest } else { rest.add(other) }
     }
 }
 
@@ -220,10 +212,7 @@ mod tests {
     fn casts_wrap_and_lowering_keeps_the_nearest() {
         let large = Wide::Int(i64::MAX as i128);
         assert_eq!((i32::narrow(large), i32::nearest(large)), (-1, i32::MAX));
-        assert_eq!(
-            (u8::narrow(Wide::Int(-1)), u8::nearest(Wide::Int(-1))),
-            (255, 0)
-        );
+        assert_eq!((u8::narrow(Wide::Int(-1)), u8::nearest(Wide::Int(-1))), (255, 0));
     }
 
     #[test]
@@ -235,10 +224,7 @@ mod tests {
 
     #[test]
     fn modulo_has_the_sign_of_the_divisor() {
-        assert_eq!(
-            (Number::modulo(-7i64, 3), Number::modulo(7i64, -3)),
-            (2, -2)
-        );
+        assert_eq!((Number::modulo(-7i64, 3), Number::modulo(7i64, -3)), (2, -2));
         assert_eq!(Number::modulo(-0.5f32, 2.0), 1.5);
         assert!(Number::modulo(6f32, -3.0).is_sign_negative());
         assert!(Number::modulo(-6f32, 3.0).is_sign_positive());

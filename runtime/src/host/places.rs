@@ -7,22 +7,14 @@ use super::{to_device_int, to_host, to_host_async};
 use crate::Array;
 
 /// A number for each string, counted on from `first`; 0 stands for the empty string.
-pub fn numbered<const D: usize>(
-    x: &Array<String>,
-    first: usize,
-    device: &Device,
-) -> Tensor<D, Int> {
+pub fn numbered<const D: usize>(x: &Array<String>, first: usize, device: &Device) -> Tensor<D, Int> {
     let last = first + x.len();
     let numbers = (first..last).map(|number| number as i64);
     to_device_int(&Array::new(x.shape(), numbers.collect()), device)
 }
 
 /// The strings of `x`, one array after the other, that the numbers stand for.
-pub fn named<const D: usize>(
-    numbers: Tensor<D, Int>,
-    x: &[&Array<String>],
-    rank: usize,
-) -> Array<String> {
+pub fn named<const D: usize>(numbers: Tensor<D, Int>, x: &[&Array<String>], rank: usize) -> Array<String> {
     strings(&to_host(numbers, rank), x)
 }
 
@@ -56,13 +48,7 @@ mod tests {
         let (first, second) = (numbered::<2>(&a, 1, &device), numbered::<2>(&b, 3, &device));
         let moved = Tensor::cat(vec![second, first.flip([1])], 1);
         let moved = named(moved, &[&a, &b], 2);
-        assert_eq!(
-            moved,
-            Array::new([1, 3], ["c", "b", "a"].map(str::to_owned).to_vec())
-        );
-        assert_eq!(
-            named(Tensor::<1, Int>::zeros([1], &device), &[], 0).item(),
-            ""
-        );
+        assert_eq!(moved, Array::new([1, 3], ["c", "b", "a"].map(str::to_owned).to_vec()));
+        assert_eq!(named(Tensor::<1, Int>::zeros([1], &device), &[], 0).item(), "");
     }
 }

@@ -8,16 +8,12 @@ use crate::Array;
 
 /// The sum over `axes`, which stay with size 1 if `keep`.
 pub fn reduce_sum<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> Array<T> {
-    reduce(array, axes, keep, |values| {
-        values.into_iter().fold(T::ZERO, T::add)
-    })
+    reduce(array, axes, keep, |values| values.into_iter().fold(T::ZERO, T::add))
 }
 
 /// The product over `axes`, which stay with size 1 if `keep`.
 pub fn reduce_prod<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> Array<T> {
-    reduce(array, axes, keep, |values| {
-        values.into_iter().fold(T::ONE, T::mul)
-    })
+    reduce(array, axes, keep, |values| values.into_iter().fold(T::ONE, T::mul))
 }
 
 /// The mean over `axes`, that of integers exact and truncated toward zero, which stay with size 1 if `keep`. 0 of no elements.
@@ -41,16 +37,12 @@ pub fn reduce_mean<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> A
 
 /// The smallest value over `axes`, which stay with size 1 if `keep`.
 pub fn reduce_min<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> Array<T> {
-    reduce(array, axes, keep, |values| {
-        extreme(values, smaller, f64::INFINITY)
-    })
+    reduce(array, axes, keep, |values| extreme(values, smaller, f64::INFINITY))
 }
 
 /// The largest value over `axes`, which stay with size 1 if `keep`.
 pub fn reduce_max<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> Array<T> {
-    reduce(array, axes, keep, |values| {
-        extreme(values, larger, f64::NEG_INFINITY)
-    })
+    reduce(array, axes, keep, |values| extreme(values, larger, f64::NEG_INFINITY))
 }
 
 /// The axes that a reduction goes over, in rising order; naming none means all of them if `all`.
@@ -64,14 +56,8 @@ pub fn reduced_axes(axes: &[i64], rank: usize, all: bool) -> Vec<usize> {
     axes
 }
 
-/// The running sum along `axis`: without the element itself if `exclusive`, from the end if
-/// `reverse`.
-pub fn cumsum<T: Number>(
-    array: &Array<T>,
-    axis: usize,
-    exclusive: bool,
-    reverse: bool,
-) -> Array<T> {
+/// The running sum along `axis`: without the element itself if `exclusive`, from the end if `reverse`.
+pub fn cumsum<T: Number>(array: &Array<T>, axis: usize, exclusive: bool, reverse: bool) -> Array<T> {
     let (values, shape) = (array.data(), array.shape());
     let (size, inner) = (shape[axis], shape[axis + 1..].iter().product::<usize>());
     let mut sums = values.to_vec();
@@ -88,20 +74,11 @@ pub fn cumsum<T: Number>(
     Array::new(shape, sums)
 }
 
-fn reduce<T: Number>(
-    array: &Array<T>,
-    axes: &[usize],
-    keep: bool,
-    fold: impl Fn(Vec<T>) -> T,
-) -> Array<T> {
+fn reduce<T: Number>(array: &Array<T>, axes: &[usize], keep: bool, fold: impl Fn(Vec<T>) -> T) -> Array<T> {
     let sizes = |inside: bool| {
         let sizes = array.shape().iter().enumerate();
         let size = move |(axis, size): (usize, &usize)| {
-            if axes.contains(&axis) == inside {
-                *size
-            } else {
-                1
-            }
+            if axes.contains(&axis) == inside { *size } else { 1 }
         };
         sizes.map(size).collect::<Vec<_>>()
     };
@@ -122,10 +99,7 @@ fn reduce<T: Number>(
 
 /// The value that `pick` prefers to all others; of no values the bound of the type that is nearest to `none`.
 fn extreme<T: Number>(values: Vec<T>, pick: fn(T, T) -> T, none: f64) -> T {
-    values
-        .into_iter()
-        .reduce(pick)
-        .unwrap_or_else(|| T::nearest(Wide::Float(none)))
+    values.into_iter().reduce(pick).unwrap_or_else(|| T::nearest(Wide::Float(none)))
 }
 
 #[cfg(test)]
@@ -139,10 +113,7 @@ mod tests {
     #[test]
     fn reduced_axes_go_or_stay_with_size_one() {
         assert_eq!(reduce_sum(&grid(), &[1], false), Array::vector([6, 15]));
-        assert_eq!(
-            reduce_sum(&grid(), &[0], true),
-            Array::new([1, 3], vec![5, 7, 9])
-        );
+        assert_eq!(reduce_sum(&grid(), &[0], true), Array::new([1, 3], vec![5, 7, 9]));
         assert_eq!(reduce_prod(&grid(), &[0, 1], false), Array::scalar(720));
     }
 
@@ -152,10 +123,7 @@ mod tests {
         assert_eq!(reduce_min(&grid(), &[0], false).data(), [1, 2, 3]);
         assert_eq!(reduce_mean(&grid(), &[1], false).data(), [2, 5]);
         let far = Array::vector([i64::MAX, i64::MAX, 3]);
-        assert_eq!(
-            reduce_mean(&far, &[0], false).data(),
-            [6_148_914_691_236_517_205]
-        );
+        assert_eq!(reduce_mean(&far, &[0], false).data(), [6_148_914_691_236_517_205]);
         let nothing = reduce_mean(&Array::<f32>::vector([]), &[0], false);
         assert_eq!(nothing.item(), 0.0);
     }

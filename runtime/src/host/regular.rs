@@ -18,10 +18,7 @@ pub struct Pattern {
 impl Pattern {
     /// A regular expression in the syntax of the crate `regex`.
     pub const fn new(text: &'static str) -> Self {
-        Self {
-            text,
-            compiled: OnceLock::new(),
-        }
+        Self { text, compiled: OnceLock::new() }
     }
 
     /// # Panics
@@ -30,8 +27,7 @@ impl Pattern {
     #[track_caller]
     fn regex(&self) -> &Regex {
         let whole = || format!(r"\A(?:{})\z", self.text);
-        self.compiled
-            .get_or_init(|| compiled(self.text, Regex::new(&whole())))
+        self.compiled.get_or_init(|| compiled(self.text, Regex::new(&whole())))
     }
 }
 
@@ -56,10 +52,7 @@ struct Finder {
 impl Longest {
     /// A regular expression in the syntax of the crate `regex`.
     pub const fn new(text: &'static str) -> Self {
-        Self {
-            text,
-            compiled: OnceLock::new(),
-        }
+        Self { text, compiled: OnceLock::new() }
     }
 
     /// # Panics
@@ -96,8 +89,8 @@ impl Finder {
         Some(start..end)
     }
 
-    /// What is between matches, if it has at least so many characters. After an empty match the next character
-    /// is part of the separator, as in ONNX Runtime.
+    /// What is between matches, if it has at least so many characters. After an empty match the next
+    /// character is part of the separator, as in ONNX Runtime.
     fn split<'t>(&self, text: &'t str, least: usize) -> Vec<&'t str> {
         let mut parts = Vec::new();
         let mut start = Some(0);
@@ -113,8 +106,8 @@ impl Finder {
         parts
     }
 
-    /// Matches of at least so many characters. A shorter one is tried again from its second character on, as in
-    /// ONNX Runtime.
+    /// Matches of at least so many characters. A shorter one is tried again from its second character on, as
+    /// in ONNX Runtime.
     fn matches<'t>(&self, text: &'t str, least: usize) -> Vec<&'t str> {
         let mut tokens = Vec::new();
         let mut start = Some(0);
@@ -138,10 +131,7 @@ fn has(text: &str, least: usize) -> bool {
 
 /// Where the character at a place ends, if there is one.
 fn after(text: &str, at: usize) -> Option<usize> {
-    text[at..]
-        .chars()
-        .next()
-        .map(|letter| at + letter.len_utf8())
+    text[at..].chars().next().map(|letter| at + letter.len_utf8())
 }
 
 /// Each string split by every separator in turn, without parts that are shorter than `least` characters.
@@ -179,10 +169,7 @@ mod tests {
         full_match(&Array::scalar(text.to_owned()), &Pattern::new(pattern)).item()
     }
 
-    const ROWS: TokenRows<'static> = TokenRows {
-        pad: "#",
-        marked: false,
-    };
+    const ROWS: TokenRows<'static> = TokenRows { pad: "#", marked: false };
 
     fn between(separators: &[&'static str], least: usize, text: &str) -> Vec<String> {
         let separators: Vec<Longest> = separators.iter().copied().map(Longest::new).collect();

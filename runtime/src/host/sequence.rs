@@ -57,10 +57,7 @@ pub fn without<T>(mut sequence: Vec<T>, position: i64) -> Vec<T> {
 pub fn parts<T: Clone>(array: &Array<T>, axis: usize, sizes: &[i64]) -> Vec<Array<T>> {
     let total: i64 = sizes.iter().sum();
     let size = array.shape()[axis];
-    ensure!(
-        total == size as i64,
-        "parts of sizes {sizes:?} are not an axis of size {size}"
-    );
+    ensure!(total == size as i64, "parts of sizes {sizes:?} are not an axis of size {size}");
     let mut start = 0;
     let next = |&size: &usize| {
         let part = part(array, axis, start, size);
@@ -83,10 +80,7 @@ pub fn chunks<T: Clone>(array: &Array<T>, axis: usize, size: i64) -> Vec<Array<T
 /// The slices along `axis`, without it.
 pub fn unbind<T: Clone>(array: &Array<T>, axis: usize) -> Vec<Array<T>> {
     let slices = chunks(array, axis, 1);
-    slices
-        .iter()
-        .map(|slice| super::squeeze(slice, &[axis as i64]))
-        .collect()
+    slices.iter().map(|slice| super::squeeze(slice, &[axis as i64])).collect()
 }
 
 /// How long one of several sequences is, of which the longest is known.
@@ -95,14 +89,10 @@ pub fn unbind<T: Clone>(array: &Array<T>, axis: usize) -> Vec<Array<T>> {
 /// If there is no such length, or it is negative or above the longest.
 pub fn length(lengths: &[i64], sequence: usize, longest: usize) -> usize {
     let length = usize::try_from(lengths[sequence]).ok();
-    length
-        .filter(|&length| length <= longest)
-        .unwrap_or_else(|| {
-            let length = lengths[sequence];
-            fail(format_args!(
-                "sequence {sequence} has the length {length}, of at most {longest}"
-            ))
-        })
+    length.filter(|&length| length <= longest).unwrap_or_else(|| {
+        let length = lengths[sequence];
+        fail(format_args!("sequence {sequence} has the length {length}, of at most {longest}"))
+    })
 }
 
 #[cfg(test)]

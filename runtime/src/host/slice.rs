@@ -15,8 +15,8 @@ pub fn slice_leading<T: Clone>(array: &Array<T>, starts: &[i64], ends: &[i64]) -
 
 /// Every `steps[i]`th element from `starts[i]` up to `ends[i]` along `axes[i]`.
 ///
-/// Negative starts and ends count from the end, and both are limited to the axis; a negative step
-/// goes backward.
+/// Negative starts and ends count from the end, and both are limited to the axis; a negative step goes
+/// backward.
 pub fn slice<T: Clone>(
     array: &Array<T>,
     starts: &[i64],
@@ -32,11 +32,7 @@ pub fn slice<T: Clone>(
         axes.len(),
         steps.len()
     );
-    let mut places: Vec<Vec<usize>> = array
-        .shape()
-        .iter()
-        .map(|&size| (0..size).collect())
-        .collect();
+    let mut places: Vec<Vec<usize>> = array.shape().iter().map(|&size| (0..size).collect()).collect();
     for (i, &axis) in axes.iter().enumerate() {
         places[axis] = along(array.shape()[axis], starts[i], ends[i], steps[i]);
     }
@@ -48,11 +44,7 @@ pub fn slice<T: Clone>(
 }
 
 /// Parts of the given sizes along `axis`.
-pub fn split<T: Clone, const N: usize>(
-    array: &Array<T>,
-    axis: usize,
-    sizes: [usize; N],
-) -> [Array<T>; N] {
+pub fn split<T: Clone, const N: usize>(array: &Array<T>, axis: usize, sizes: [usize; N]) -> [Array<T>; N] {
     let mut start = 0;
     sizes.map(|size| {
         let part = part(array, axis, start, size);
@@ -125,14 +117,8 @@ mod tests {
     #[test]
     fn the_first_axes_are_sliced() {
         let grid = Array::new([2, 2], vec![1, 2, 3, 4]);
-        assert_eq!(
-            slice_leading(&grid, &[1], &[2]),
-            Array::new([1, 2], vec![3, 4])
-        );
-        assert_eq!(
-            slice_leading(&grid, &[0, 1], &[2, 2]),
-            Array::new([2, 1], vec![2, 4])
-        );
+        assert_eq!(slice_leading(&grid, &[1], &[2]), Array::new([1, 2], vec![3, 4]));
+        assert_eq!(slice_leading(&grid, &[0, 1], &[2, 2]), Array::new([2, 1], vec![2, 4]));
         assert_eq!(slice_leading(&grid, &[], &[]), grid);
     }
 

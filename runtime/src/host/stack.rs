@@ -29,10 +29,7 @@ pub fn stack<T: Clone>(items: &[Array<T>], axis: usize, none: &[usize]) -> Array
         return Array::new(none, Vec::new());
     };
     for pair in items.windows(2) {
-        equal_shapes(
-            operand("item", pair[0].shape()),
-            operand("next item", pair[1].shape()),
-        );
+        equal_shapes(operand("item", pair[0].shape()), operand("next item", pair[1].shape()));
     }
     let mut shape = first.shape().to_vec();
     shape.insert(axis, items.len());
@@ -59,11 +56,7 @@ mod tests {
     fn items_of_other_shapes_are_not_stacked() {
         for items in [[vec![1, 2], vec![3]], [vec![3], vec![1, 2]]] {
             let fault = attempt(|| stack(&items.map(Array::vector), 0, &[])).unwrap_err();
-            assert!(
-                fault.reason.ends_with("to have the same shape"),
-                "{}",
-                fault.reason
-            );
+            assert!(fault.reason.ends_with("to have the same shape"), "{}", fault.reason);
         }
     }
 

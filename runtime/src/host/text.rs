@@ -31,14 +31,9 @@ pub fn string_concat(a: &Array<String>, b: &Array<String>) -> Array<String> {
     zip(a, b, |a, b| format!("{a}{b}"))
 }
 
-/// ONNX's `StringSplit`: the parts of each string along a new last axis, filled with empty strings,
-/// and how many there are. No delimiter, or an empty one, stands for any white space. An empty
-/// string has no parts.
-pub fn string_split(
-    x: &Array<String>,
-    delimiter: &str,
-    most: Option<usize>,
-) -> (Array<String>, Array<i64>) {
+/// ONNX's `StringSplit`: the parts of each string along a new last axis, filled with empty strings, and how
+/// many there are. No delimiter, or an empty one, stands for any white space. An empty string has no parts.
+pub fn string_split(x: &Array<String>, delimiter: &str, most: Option<usize>) -> (Array<String>, Array<i64>) {
     let most = most.map_or(usize::MAX, |most| most.saturating_add(1));
     let parts = texts(x).map(|&text| match delimiter {
         _ if text.is_empty() => Vec::new(),
@@ -56,8 +51,8 @@ pub fn string_split(
     (filled, counts)
 }
 
-/// ONNX's `StringNormalizer` of one row: what is no stop word, in another case; one empty string
-/// where nothing is left. `sensitive` is whether the case of stop words matters.
+/// ONNX's `StringNormalizer` of one row: what is no stop word, in another case; one empty string where
+/// nothing is left. `sensitive` is whether the case of stop words matters.
 pub fn string_normalizer(
     x: &Array<String>,
     stop_words: &[&str],
@@ -162,10 +157,7 @@ mod tests {
         assert_eq!((parts.shape(), counts.shape()), (&[2][..], &[][..]));
         let none = Array::new([2, 0], Vec::new());
         let (parts, counts) = string_split(&none, "", None);
-        assert_eq!(
-            (parts.shape(), counts.shape()),
-            (&[2, 0, 0][..], &[2, 0][..])
-        );
+        assert_eq!((parts.shape(), counts.shape()), (&[2, 0, 0][..], &[2, 0][..]));
     }
 
     #[test]

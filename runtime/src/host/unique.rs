@@ -5,8 +5,8 @@ use alloc::{string::String, vec, vec::Vec};
 
 use crate::Array;
 
-/// Slices along `axis`, or elements where there is none, each once: in order, or as they come.
-/// Then where each was first, which one stands at each place, and how often each is there.
+/// Slices along `axis`, or elements where there is none, each once: in order, or as they come. Then where
+/// each was first, which one stands at each place, and how often each is there.
 pub fn unique(
     x: &Array<String>,
     axis: Option<usize>,
@@ -22,29 +22,15 @@ pub fn unique(
     for (at, slice) in slices.iter().enumerate() {
         seen.entry(slice).or_insert((at, 0)).1 += 1;
     }
-    let mut found: Vec<(&[&String], usize, i64)> = seen
-        .into_iter()
-        .map(|(slice, (first, count))| (slice, first, count))
-        .collect();
+    let mut found: Vec<(&[&String], usize, i64)> =
+        seen.into_iter().map(|(slice, (first, count))| (slice, first, count)).collect();
     if !sorted {
         found.sort_by_key(|&(_, first, _)| first);
     }
-    let number: BTreeMap<&[&String], i64> = found
-        .iter()
-        .zip(0..)
-        .map(|(found, at)| (found.0, at))
-        .collect();
-    let inverse: Vec<i64> = slices
-        .iter()
-        .map(|slice| number[slice.as_slice()])
-        .collect();
+    let number: BTreeMap<&[&String], i64> = found.iter().zip(0..).map(|(found, at)| (found.0, at)).collect();
+    let inverse: Vec<i64> = slices.iter().map(|slice| number[slice.as_slice()]).collect();
     let values = match axis {
-        None => Array::vector(
-            found
-                .iter()
-                .map(|(slice, ..)| slice[0].clone())
-                .collect::<Vec<_>>(),
-        ),
+        None => Array::vector(found.iter().map(|(slice, ..)| slice[0].clone()).collect::<Vec<_>>()),
         Some(axis) => {
             let mut shape = x.shape().to_vec();
             shape[axis] = found.len();
@@ -57,22 +43,14 @@ pub fn unique(
     };
     let first: Vec<i64> = found.iter().map(|&(_, first, _)| first as i64).collect();
     let counts: Vec<i64> = found.iter().map(|&(.., count)| count).collect();
-    (
-        values,
-        Array::vector(first),
-        Array::vector(inverse),
-        Array::vector(counts),
-    )
+    (values, Array::vector(first), Array::vector(inverse), Array::vector(counts))
 }
 
 /// The slice that an element is in.
 fn index_of(index: &[usize], axis: Option<usize>, shape: &[usize]) -> usize {
     match axis {
         Some(axis) => index[axis],
-        None => index
-            .iter()
-            .zip(shape)
-            .fold(0, |at, (i, size)| at * size + i),
+        None => index.iter().zip(shape).fold(0, |at, (i, size)| at * size + i),
     }
 }
 
@@ -89,10 +67,7 @@ mod tests {
         let x = Array::new([2, 2], words(["b", "a", "b", "c"]));
         let (values, first, inverse, counts) = unique(&x, None, true);
         assert_eq!(values.data(), ["a", "b", "c"]);
-        assert_eq!(
-            (first.data(), inverse.data()),
-            (&[1, 0, 3][..], &[1, 0, 1, 2][..])
-        );
+        assert_eq!((first.data(), inverse.data()), (&[1, 0, 3][..], &[1, 0, 1, 2][..]));
         assert_eq!(counts.data(), [1, 2, 1]);
         assert_eq!(unique(&x, None, false).0.data(), ["b", "a", "c"]);
     }
@@ -102,10 +77,7 @@ mod tests {
         let x = Array::new([3, 2], words(["b", "a", "a", "z", "b", "a"]));
         let (values, first, inverse, counts) = unique(&x, Some(0), true);
         assert_eq!(values, Array::new([2, 2], words(["a", "z", "b", "a"])));
-        assert_eq!(
-            (first.data(), inverse.data()),
-            (&[1, 0][..], &[1, 0, 1][..])
-        );
+        assert_eq!((first.data(), inverse.data()), (&[1, 0][..], &[1, 0, 1][..]));
         assert_eq!(counts.data(), [1, 2]);
     }
 

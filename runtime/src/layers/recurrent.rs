@@ -76,10 +76,7 @@ impl Lstm {
         options: recurrent::Lstm,
     ) -> Self {
         let recurrence = Recurrence::load(weights, names, bias, peepholes);
-        Self {
-            recurrence,
-            options,
-        }
+        Self { recurrence, options }
     }
 
     pub fn new(
@@ -90,10 +87,7 @@ impl Lstm {
         options: recurrent::Lstm,
     ) -> Self {
         let recurrence = Recurrence::new(input, recurrent, bias, peepholes);
-        Self {
-            recurrence,
-            options,
-        }
+        Self { recurrence, options }
     }
 
     pub fn forward(
@@ -103,11 +97,7 @@ impl Lstm {
         hidden: Option<Tensor<3>>,
         cell: Option<Tensor<3>>,
     ) -> (Tensor<4>, Tensor<3>, Tensor<3>) {
-        let state = State {
-            lengths,
-            hidden,
-            cell,
-        };
+        let state = State { lengths, hidden, cell };
         recurrent::lstm(x, self.recurrence.weights(), state, &self.options)
     }
 }
@@ -135,11 +125,7 @@ struct QuantizedMatrices {
 
 impl QuantizedMatrices {
     fn new(matrices: recurrent::Quantized) -> Self {
-        Self {
-            weight: matrices.weight,
-            scale: matrices.scale,
-            zero: matrices.zero,
-        }
+        Self { weight: matrices.weight, scale: matrices.scale, zero: matrices.zero }
     }
 
     fn quantized(&self) -> recurrent::Quantized {
@@ -176,11 +162,7 @@ impl QuantizedLstm {
         hidden: Option<Tensor<3>>,
         cell: Option<Tensor<3>>,
     ) -> (Tensor<4>, Tensor<3>, Tensor<3>) {
-        let state = State {
-            lengths,
-            hidden,
-            cell,
-        };
+        let state = State { lengths, hidden, cell };
         let weights = recurrent::Weights {
             input: self.input.quantized(),
             recurrent: self.recurrent.quantized(),

@@ -9,15 +9,12 @@ use crate::entry::{Sizes, bounded};
 use crate::{ElementType, Error, Key, Value, Values};
 
 impl Signature {
-    /// Whether `inputs` are the inputs of the model: all of them, nothing else, each of its kind,
-    /// dtype, rank and size, and sizes of one name equal. An optional input may be left out.
+    /// Whether `inputs` are the inputs of the model: all of them, nothing else, each of its kind, dtype, rank
+    /// and size, and sizes of one name equal. An optional input may be left out.
     pub fn check(&self, inputs: &Values) -> Result<(), Error> {
         let is_input = |name: &str| self.inputs.iter().any(|port| port.name == name);
         if let Some((name, _)) = inputs.iter().find(|(name, _)| !is_input(name)) {
-            return Err(Error::UnexpectedInput {
-                name: name.to_string(),
-                inputs: self.inputs,
-            });
+            return Err(Error::UnexpectedInput { name: name.to_string(), inputs: self.inputs });
         }
         let mut sizes = Sizes::new();
         for port in self.inputs {
@@ -25,10 +22,7 @@ impl Signature {
                 Some(value) => check(port.name, value, &port.kind, &mut sizes)?,
                 None if matches!(port.kind, Kind::Optional(_)) => {}
                 None => {
-                    return Err(Error::MissingInput {
-                        name: port.name,
-                        inputs: self.inputs,
-                    });
+                    return Err(Error::MissingInput { name: port.name, inputs: self.inputs });
                 }
             }
         }
@@ -38,24 +32,12 @@ impl Signature {
 
 fn check(name: &'static str, value: &Value, kind: &Kind, sizes: &mut Sizes) -> Result<(), Error> {
     match (kind, value) {
-        (
-            Kind::Tensor {
-                dtype,
-                sizes: expected,
-            },
-            Value::Tensor(data),
-        ) if dtype.carrier().is_some() => {
+        (Kind::Tensor { dtype, sizes: expected }, Value::Tensor(data)) if dtype.carrier().is_some() => {
             check_type(name, *dtype, data.dtype())?;
             addressable(name, data.shape().as_slice(), *dtype)?;
             fits(sizes, name, data.shape().as_slice(), expected)
         }
-        (
-            Kind::Tensor {
-                dtype: ElementType::String,
-                sizes: expected,
-            },
-            Value::Strings(array),
-        ) => {
+        (Kind::Tensor { dtype: ElementType::String, sizes: expected }, Value::Strings(array)) => {
             addressable(name, array.shape(), ElementType::String)?;
             fits(sizes, name, array.shape(), expected)
         }
@@ -73,16 +55,14 @@ fn check(name: &'static str, value: &Value, kind: &Kind, sizes: &mut Sizes) -> R
         }
         (Kind::Optional(_), Value::Optional(None)) => Ok(()),
         (Kind::Optional(item), Value::Optional(Some(value))) => check(name, value, item, sizes),
-        (Kind::Map { key, value: item }, Value::Map(map)) => {
-            map.iter().try_for_each(|(found, value)| {
-                match (found, key) {
-                    (Key::Text(_), ElementType::String) => {}
-                    (Key::Int(_), key) if *key != ElementType::String => {}
-                    _ => return Err(wrong_kind(name, kind, "a map with other keys")),
-                }
-                check(name, value, item, &mut Sizes::new())
-            })
-        }
+        (Kind::Map { key, value: item }, Value::Map(map)) => map.iter().try_for_each(|(found, value)| {
+            match (found, key) {
+                (Key::Text(_), ElementType::String) => {}
+                (Key::Int(_), key) if *key != ElementType::String => {}
+                _ => return Err(wrong_kind(name, kind, "a map with other keys")),
+            }
+            check(name, value, item, &mut Sizes::new())
+        }),
         _ => Err(wrong_kind(name, kind, value.description())),
     }
 }
@@ -115,23 +95,11 @@ fn check_type(name: &'static str, expected: ElementType, found: DType) -> Result
         (Some(carrier), found) => carrier == found,
         (None, _) => false,
     };
-    if fits {
-        Ok(())
-    } else {
-        Err(Error::WrongType {
-            name,
-            expected,
-            found,
-        })
-    }
+    if fits { Ok(()) } else { Err(Error::WrongType { name, expected, found }) }
 }
 
 fn wrong_kind(name: &'static str, expected: &Kind, found: &'static str) -> Error {
-    Error::WrongKind {
-        name,
-        expected: *expected,
-        found,
-    }
+    Error::WrongKind { name, expected: *expected, found }
 }
 
 #[cfg(test)]
@@ -146,20 +114,11 @@ mod tests {
 
     const SIGNATURE: Signature = Signature {
         inputs: &[
-            Port {
-                name: "ids",
-                kind: tensor(ElementType::Int64, &[Size::Named("batch"), Size::Unknown]),
-            },
-            Port {
-                name: "mask",
-                kind: tensor(ElementType::Bool, &[Size::Named("batch"), Size::Fixed(2)]),
-            },
+            Port { name: "ids", kind: tensor(ElementType::Int64, &[Size::Named("batch"), Size::Unknown]) },
+            Port { name: "mask", kind: tensor(ElementType::Bool, &[Size::Named("batch"), Size::Fixed(2)]) },
             Port {
                 name: "past",
-                kind: Kind::Optional(&Kind::Sequence(&tensor(
-                    ElementType::Float32,
-                    &[Size::Named("batch")],
-                ))),
+                kind: Kind::Optional(&Kind::Sequence(&tensor(ElementType::Float32, &[Size::Named("batch")]))),
             },
         ],
         outputs: &[],
@@ -179,23 +138,15 @@ mod tests {
 
     #[test]
     fn an_optional_input_may_be_left_out() {
-        SIGNATURE
-            .check(&Values::from([("ids", ids()), ("mask", mask())]))
-            .unwrap();
+        SIGNATURE.check(&Values::from([("ids", ids()), ("mask", mask())])).unwrap();
     }
 
     #[test]
     fn a_scalar_takes_a_tensor_of_one_element() {
         const SCALARS: Signature = Signature {
             inputs: &[
-                Port {
-                    name: "rate",
-                    kind: tensor(ElementType::Int64, &[]),
-                },
-                Port {
-                    name: "word",
-                    kind: tensor(ElementType::String, &[]),
-                },
+                Port { name: "rate", kind: tensor(ElementType::Int64, &[]) },
+                Port { name: "word", kind: tensor(ElementType::String, &[]) },
             ],
             outputs: &[],
         };
@@ -222,14 +173,8 @@ mod tests {
             complaint([("tokens", ids())]),
             "unexpected input `tokens` (inputs are: `ids`, `mask`, `past`)"
         );
-        assert_eq!(
-            complaint([("ids", ids())]),
-            "missing input `mask` (inputs are: `ids`, `mask`, `past`)"
-        );
-        assert_eq!(
-            complaint([("id", ids())]),
-            "unexpected input `id`: did you mean `ids`?"
-        );
+        assert_eq!(complaint([("ids", ids())]), "missing input `mask` (inputs are: `ids`, `mask`, `past`)");
+        assert_eq!(complaint([("id", ids())]), "unexpected input `id`: did you mean `ids`?");
     }
 
     #[test]
@@ -243,22 +188,13 @@ mod tests {
     #[test]
     fn sizes_of_one_name_must_agree() {
         let two = TensorData::from([[true, false], [true, true]]);
-        assert_eq!(
-            complaint([("ids", ids()), ("mask", two)]),
-            "size `batch` is 1 in `ids` but 2 in `mask`"
-        );
+        assert_eq!(complaint([("ids", ids()), ("mask", two)]), "size `batch` is 1 in `ids` but 2 in `mask`");
     }
 
     #[test]
     fn another_kind_of_value_is_refused() {
-        let values = Values::from([
-            ("ids", Value::from(ids())),
-            ("mask", Value::Sequence(Vec::new())),
-        ]);
-        assert_eq!(
-            complaint(values),
-            "`mask` is a sequence, the model takes bool[batch, 2]"
-        );
+        let values = Values::from([("ids", Value::from(ids())), ("mask", Value::Sequence(Vec::new()))]);
+        assert_eq!(complaint(values), "`mask` is a sequence, the model takes bool[batch, 2]");
     }
 
     #[test]
@@ -271,16 +207,10 @@ mod tests {
 
     #[test]
     fn items_of_a_sequence_may_differ_in_size() {
-        let items = vec![
-            Value::from(TensorData::from([1.0f32])),
-            Value::from(TensorData::from([1.0f32, 2.0])),
-        ];
+        let items =
+            vec![Value::from(TensorData::from([1.0f32])), Value::from(TensorData::from([1.0f32, 2.0]))];
         let past = Value::Optional(Some(Box::new(Value::Sequence(items))));
-        let values = Values::from([
-            ("ids", ids().into()),
-            ("mask", mask().into()),
-            ("past", past),
-        ]);
+        let values = Values::from([("ids", ids().into()), ("mask", mask().into()), ("past", past)]);
         SIGNATURE.check(&values).unwrap();
     }
 }

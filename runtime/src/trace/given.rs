@@ -73,9 +73,7 @@ fn read<T: Output + Clone + Given>(value: &T, kind: &Kind) -> Result<Value, Stri
 /// The kind that a value has, which is another one than in the file where the data of a run contradict that.
 pub fn kind_of(value: &dyn Given, kind: &Kind) -> Kind {
     match (kind, value.shape()) {
-        (Kind::Tensor { dtype, sizes: [] }, Some(shape))
-            if shape.iter().product::<usize>() != 1 =>
-        {
+        (Kind::Tensor { dtype, sizes: [] }, Some(shape)) if shape.iter().product::<usize>() != 1 => {
             Kind::Unranked(*dtype)
         }
         _ => *kind,

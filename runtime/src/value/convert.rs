@@ -13,8 +13,8 @@ use crate::Array;
 /// The elements of a tensor, which are read: the call waits for the device, and panics where nothing may
 /// wait, as in a browser (there, `tensor.into_data_async()` gives data, from which a value is made too).
 ///
-/// The value has the element type of the tensor. [`run`](crate::OnnxModel::run) converts none: integers of
-/// 32 bits, which Burn makes where no dtype is named, are refused by a model that takes int64.
+/// The value has the element type of the tensor. [`run`](crate::OnnxModel::run) converts none: integers of 32
+/// bits, which Burn makes where no dtype is named, are refused by a model that takes int64.
 impl<const D: usize, K: Basic> From<Tensor<D, K>> for Value {
     fn from(tensor: Tensor<D, K>) -> Self {
         Value::Tensor(tensor.into_data())
@@ -56,13 +56,8 @@ impl<T: Nested, const N: usize> From<(Vec<T>, [usize; N])> for Value {
     fn from((nested, sizes): (Vec<T>, [usize; N])) -> Self {
         let elements = T::flattened(nested);
         let found = elements.len();
-        let count = sizes
-            .iter()
-            .try_fold(1, |count: usize, &size| count.checked_mul(size));
-        assert!(
-            count == Some(found),
-            "{found} elements do not make a tensor of sizes {sizes:?}"
-        );
+        let count = sizes.iter().try_fold(1, |count: usize, &size| count.checked_mul(size));
+        assert!(count == Some(found), "{found} elements do not make a tensor of sizes {sizes:?}");
         T::Element::tensor(sizes.into(), elements)
     }
 }
@@ -131,10 +126,7 @@ mod tests {
         assert_eq!(matrix, (vec![1i64, 2, 3, 4, 5, 6], [2, 3]).into());
         let rows = [[1i64, 2, 3], [4, 5, 6]];
         assert_eq!(matrix, rows.as_slice().into());
-        assert_eq!(
-            Value::from([[[0u8; 4]; 3]; 0]).shape(),
-            Some(&[0, 3, 4][..])
-        );
+        assert_eq!(Value::from([[[0u8; 4]; 3]; 0]).shape(), Some(&[0, 3, 4][..]));
     }
 
     #[test]
@@ -160,10 +152,8 @@ mod tests {
         assert_eq!(Value::from(floats), Value::from([[0.5f32], [1.5]]));
         let truths = Tensor::<1, Bool>::from_data([true, false], &device);
         assert_eq!(Value::from(truths), Value::from([true, false]));
-        let integers = Tensor::<1, Int>::from_data(
-            TensorData::from([7i64]),
-            (&device, burn::tensor::DType::I64),
-        );
+        let integers =
+            Tensor::<1, Int>::from_data(TensorData::from([7i64]), (&device, burn::tensor::DType::I64));
         assert_eq!(Value::from(integers), Value::from([7i64]));
     }
 

@@ -14,8 +14,8 @@ pub trait Element: sealed::Sealed + Clone {
     const TYPE: ElementType;
 }
 
-/// An element, or an array of what is nested: `f32`, `[f32; 3]`, `[[f32; 3]; 2]`. A `&str` is an element
-/// that becomes a `String`.
+/// An element, or an array of what is nested: `f32`, `[f32; 3]`, `[[f32; 3]; 2]`. A `&str` is an element that
+/// becomes a `String`.
 pub trait Nested: sealed::Nested {}
 
 /// What only this crate may implement.

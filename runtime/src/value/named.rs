@@ -9,8 +9,8 @@ use crate::near::near;
 
 /// Values by name, in the order in which they were inserted.
 ///
-/// [`with`](Self::with) takes a value of any type that becomes a [`Value`], each of its own, so inputs
-/// of several kinds need no conversion and no macro, and stand as rustfmt has them:
+/// [`with`](Self::with) takes a value of any type that becomes a [`Value`], each of its own, so inputs of
+/// several kinds need no conversion and no macro, and stand as rustfmt has them:
 ///
 /// ```
 /// use onnx_embed::Values;
@@ -69,19 +69,13 @@ impl Values {
 
     /// Names and values in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.entries
-            .iter()
-            .map(|(name, value)| (name.as_str(), value))
+        self.entries.iter().map(|(name, value)| (name.as_str(), value))
     }
 
     /// The same values, whose clones have their numbers in common: for inputs of several calls.
     pub fn shared(self) -> Self {
         let entries = self.entries.into_iter();
-        Self {
-            entries: entries
-                .map(|(name, value)| (name, value.shared()))
-                .collect(),
-        }
+        Self { entries: entries.map(|(name, value)| (name, value.shared())).collect() }
     }
 
     /// The number of values.
@@ -192,10 +186,7 @@ mod tests {
 
     #[test]
     fn values_keep_their_order() {
-        let values = Values::from([
-            ("z", TensorData::from([1i64])),
-            ("a", TensorData::from([2i64])),
-        ]);
+        let values = Values::from([("z", TensorData::from([1i64])), ("a", TensorData::from([2i64]))]);
         let names: Vec<_> = values.iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["z", "a"]);
     }
@@ -215,11 +206,7 @@ mod tests {
         let clone = shared.clone();
         let place = |values: &Values| {
             let all = values["all"].sequence().unwrap();
-            let tensors = [
-                &values["x"],
-                &all[0],
-                &values["map"].map().unwrap()[&Key::from(1)],
-            ];
+            let tensors = [&values["x"], &all[0], &values["map"].map().unwrap()[&Key::from(1)]];
             tensors.map(|value| value.tensor().unwrap().as_bytes().as_ptr())
         };
         assert_eq!(place(&clone), place(&shared));
@@ -238,10 +225,7 @@ mod tests {
 
     #[test]
     fn values_of_several_kinds_stand_side_by_side() {
-        let values = Values::new()
-            .with("x", [[0.5f32, 1.5]])
-            .with("k", vec![3i64])
-            .with("words", ["a", "b"]);
+        let values = Values::new().with("x", [[0.5f32, 1.5]]).with("k", vec![3i64]).with("words", ["a", "b"]);
         assert_eq!(
             values.to_string(),
             "x: float32[1, 2] = [[0.5, 1.5]]\nk: int64[1] = [3]\nwords: string[2] = [\"a\", \"b\"]"
@@ -264,10 +248,7 @@ mod tests {
             message(&["logits", "probabilities"], "probabilites"),
             "no value `probabilites`: did you mean `probabilities`?"
         );
-        assert_eq!(
-            message(&["logits", "state"], "y"),
-            "no value `y` (values are: `logits`, `state`)"
-        );
+        assert_eq!(message(&["logits", "state"], "y"), "no value `y` (values are: `logits`, `state`)");
         assert_eq!(message(&[], "y"), "no value `y`: there are none");
     }
 }

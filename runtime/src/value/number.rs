@@ -34,15 +34,11 @@ fn read<T: AnyBitPattern>(data: &TensorData, at: usize) -> T {
 }
 
 fn float<T: Copy + Display + Into<f64>>(value: T, exact: bool) -> String {
-    if exact {
-        value.to_string()
-    } else {
-        rounded(value.into())
-    }
+    if exact { value.to_string() } else { rounded(value.into()) }
 }
 
-/// The number with four digits behind the point, fewer where many are before it, and a power of ten
-/// where it is very small or large.
+/// The number with four digits behind the point, fewer where many are before it, and a power of ten where it
+/// is very small or large.
 fn rounded(value: f64) -> String {
     let size = value.abs();
     if size == 0.0 || !value.is_finite() {

@@ -45,11 +45,7 @@ impl Value {
 /// `float32[2, 3]`, and of rank 0 `float32`.
 pub(super) fn tensor_kind(ty: Option<ElementType>, sizes: &[usize]) -> String {
     let name = ty.map_or("quantized", ElementType::name);
-    if sizes.is_empty() {
-        name.to_string()
-    } else {
-        format!("{name}{sizes:?}")
-    }
+    if sizes.is_empty() { name.to_string() } else { format!("{name}{sizes:?}") }
 }
 
 /// Type and elements, as `float32[2, 3] = [[0.16, 0.46, 0.38], [0.2, 0.3, 0.5]]`; `{:#}` shows all elements
@@ -112,9 +108,9 @@ impl Writer<'_, '_> {
                 let all = self.all;
                 self.axis(array.shape(), 0, &|at| quoted(&array.data()[at], all))
             }
-            Value::Sequence(values) => self.list(['[', ']'], values.len(), |writer, at| {
-                writer.value(&values[at])
-            }),
+            Value::Sequence(values) => {
+                self.list(['[', ']'], values.len(), |writer, at| writer.value(&values[at]))
+            }
             Value::Optional(Some(value)) => self.value(value),
             Value::Optional(None) => self.f.write_str("none"),
             Value::Map(map) => {
@@ -131,12 +127,7 @@ impl Writer<'_, '_> {
     }
 
     /// What the sizes leave of a tensor from the element at `start` on.
-    fn axis(
-        &mut self,
-        sizes: &[usize],
-        start: usize,
-        element: &dyn Fn(usize) -> String,
-    ) -> fmt::Result {
+    fn axis(&mut self, sizes: &[usize], start: usize, element: &dyn Fn(usize) -> String) -> fmt::Result {
         match sizes {
             [] => {
                 self.left = self.left.saturating_sub(1);
@@ -144,9 +135,7 @@ impl Writer<'_, '_> {
             }
             [size, inner @ ..] => {
                 let step: usize = inner.iter().product();
-                self.list(['[', ']'], *size, |writer, at| {
-                    writer.axis(inner, start + at * step, element)
-                })
+                self.list(['[', ']'], *size, |writer, at| writer.axis(inner, start + at * step, element))
             }
         }
     }
@@ -198,10 +187,7 @@ mod tests {
 
     #[test]
     fn tensors_show_type_sizes_and_elements() {
-        check(
-            [[0.16f32, 0.46], [1.0, -2.5]],
-            "float32[2, 2] = [[0.16, 0.46], [1, -2.5]]",
-        );
+        check([[0.16f32, 0.46], [1.0, -2.5]], "float32[2, 2] = [[0.16, 0.46], [1, -2.5]]");
         check(16_000i64, "int64 = 16000");
         check([true], "bool[1] = [true]");
         check([[0u8; 0]; 2], "uint8[2, 0] = [[], []]");
@@ -218,10 +204,7 @@ mod tests {
              [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ..], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ..], \
              [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ..], ..], ..]]",
         );
-        check(
-            "w".repeat(100).as_str(),
-            &format!("string = {:?}..", "w".repeat(60)),
-        );
+        check("w".repeat(100).as_str(), &format!("string = {:?}..", "w".repeat(60)));
     }
 
     #[test]
@@ -233,20 +216,13 @@ mod tests {
 
     #[test]
     fn containers_show_what_they_hold() {
-        let scores = |a: f32, b: f32| {
-            Value::from(BTreeMap::from([
-                (Key::Int(0), a.into()),
-                (Key::Int(1), b.into()),
-            ]))
-        };
+        let scores =
+            |a: f32, b: f32| Value::from(BTreeMap::from([(Key::Int(0), a.into()), (Key::Int(1), b.into())]));
         check(
             vec![scores(0.45, 0.55), scores(0.3, 0.7)],
             "sequence(map(int64, float32)) = [{0: 0.45, 1: 0.55}, {0: 0.3, 1: 0.7}]",
         );
-        check(
-            vec![Value::from([1i64]), Value::from([2i64, 3])],
-            "sequence(int64[..]) = [[1], [2, 3]]",
-        );
+        check(vec![Value::from([1i64]), Value::from([2i64, 3])], "sequence(int64[..]) = [[1], [2, 3]]");
         check(
             BTreeMap::from([(Key::from("cat"), Value::from([0.5f32]))]),
             r#"map(string, float32[1]) = {"cat": [0.5]}"#,
@@ -259,9 +235,6 @@ mod tests {
     #[test]
     fn long_containers_are_cut() {
         let items: Vec<Value> = (0..50).map(|at| Value::from(at as i64)).collect();
-        check(
-            items,
-            "sequence(int64) = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ..]",
-        );
+        check(items, "sequence(int64) = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ..]");
     }
 }

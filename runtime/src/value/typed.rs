@@ -15,8 +15,8 @@ use crate::{Array, ElementType};
 
 /// What is shown of an input or output.
 ///
-/// Numbers of tensors are shown where they lie in memory. Those of other devices would have to be waited
-/// for, which nobody expects of `{:?}` and a browser does not allow: there, type and sizes are shown.
+/// Numbers of tensors are shown where they lie in memory. Those of other devices would have to be waited for,
+/// which nobody expects of `{:?}` and a browser does not allow: there, type and sizes are shown.
 pub trait Print {
     /// What is shown.
     fn printed(&self) -> Printed;
@@ -42,10 +42,7 @@ impl Printed {
         value: impl FnOnce(Vec<(K, Value)>) -> Value,
         text: impl FnOnce(Vec<(K, Printed)>) -> String,
     ) -> Self {
-        if !items
-            .iter()
-            .all(|(_, item)| matches!(item, Printed::Value(_)))
-        {
+        if !items.iter().all(|(_, item)| matches!(item, Printed::Value(_))) {
             return Printed::Text(text(items));
         }
         let values = items.into_iter().filter_map(|(key, item)| match item {
@@ -103,8 +100,7 @@ impl<T: Print> Print for Vec<T> {
             self.iter().map(|item| ((), item.printed())).collect(),
             |items| Value::Sequence(values(items)),
             |items| {
-                let items: Vec<String> =
-                    items.iter().map(|(_, item)| format!("{item:?}")).collect();
+                let items: Vec<String> = items.iter().map(|(_, item)| format!("{item:?}")).collect();
                 format!("[{}]", items.join(", "))
             },
         )
@@ -177,13 +173,7 @@ mod tests {
         state: Option<Tensor<1, Int>>,
     }
 
-    crate::printed!(Output {
-        probabilities,
-        label,
-        scores,
-        rate,
-        state
-    });
+    crate::printed!(Output { probabilities, label, scores, rate, state });
 
     fn output() -> Output {
         Output {

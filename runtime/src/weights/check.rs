@@ -11,8 +11,8 @@ use super::fingerprint::fnv1a;
 use super::{Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights};
 use crate::{ElementType, Error};
 
-/// Copies of weights whose values were checked, by name: what is loaded is what was checked, whatever becomes of the
-/// file in between.
+/// Copies of weights whose values were checked, by name: what is loaded is what was checked, whatever becomes
+/// of the file in between.
 pub type Kept = BTreeMap<&'static str, Vec<u8>>;
 
 impl Table {
@@ -25,19 +25,14 @@ impl Table {
     ) -> Result<T, Error> {
         let kept = self.check(source)?;
         let weights = Weights::of(self, source, kept, device);
-        attempt::attempt(|| load(&weights)).map_err(|fault| Error::Load {
-            reason: fault.reason,
-        })
+        attempt::attempt(|| load(&weights)).map_err(|fault| Error::Load { reason: fault.reason })
     }
 
-    /// Whether the files of `source` are the compiled ones, apart from the values of weights that are not fixed, and
-    /// copies of those that are.
+    /// Whether the files of `source` are the compiled ones, apart from the values of weights that are not
+    /// fixed, and copies of those that are.
     pub fn check(&self, source: WeightSource<'_>) -> Result<Kept, Error> {
         if source.count() != self.files.len() {
-            return Err(Error::FileCount {
-                expected: self.files.len(),
-                found: source.count(),
-            });
+            return Err(Error::FileCount { expected: self.files.len(), found: source.count() });
         }
         let kept = self.check_structure(source)?;
         for entry in self.entries {
@@ -47,8 +42,8 @@ impl Table {
         Ok(kept)
     }
 
-    /// Fails if the files of the program are not those that the macro read: rustc and the assembler read them later,
-    /// and a training may have written them in between. Files are compared once in a process.
+    /// Fails if the files of the program are not those that the macro read: rustc and the assembler read them
+    /// later, and a training may have written them in between. Files are compared once in a process.
     #[cfg(feature = "std")]
     pub fn check_embedded(&'static self, files: &[&[u8]]) {
         use std::sync::{Mutex, PoisonError};
@@ -75,18 +70,11 @@ impl Table {
         for (place, file) in self.files.iter().enumerate() {
             check_file(file, place, source, &self.parts(place))?;
         }
-        self.fixed
-            .iter()
-            .map(|fixed| self.fixed(fixed, source))
-            .collect()
+        self.fixed.iter().map(|fixed| self.fixed(fixed, source)).collect()
     }
 
     /// The name and the bytes of a weight that must have the value that was compiled.
-    fn fixed(
-        &self,
-        fixed: &Fixed,
-        source: WeightSource<'_>,
-    ) -> Result<(&'static str, Vec<u8>), Error> {
+    fn fixed(&self, fixed: &Fixed, source: WeightSource<'_>) -> Result<(&'static str, Vec<u8>), Error> {
         let entry = &self.entries[fixed.entry];
         let name = entry.name;
         let bytes = Stored { source, kept: None }.joined(entry);
@@ -116,16 +104,9 @@ fn check_file(
 ) -> Result<(), Error> {
     let found = source.length(place);
     if found != file.length {
-        return Err(Error::FileLength {
-            file: file.name,
-            expected: file.length,
-            found,
-        });
+        return Err(Error::FileLength { file: file.name, expected: file.length, found });
     }
-    let differs = |before| Error::FileDiffers {
-        file: file.name,
-        before,
-    };
+    let differs = |before| Error::FileDiffers { file: file.name, before };
     // What cannot be read differs too: the file is being changed.
     let hash = |start, end| source.hash(place, start, end, fnv1a(&[])).ok();
     let mut seen = 0;
@@ -135,25 +116,17 @@ fn check_file(
         }
         seen = seen.max(part.start + part.length);
     }
-    if hash(seen, found) == Some(file.tail) {
-        Ok(())
-    } else {
-        Err(differs(None))
-    }
+    if hash(seen, found) == Some(file.tail) { Ok(()) } else { Err(differs(None)) }
 }
 
-/// Varints and records may be shorter or longer than those that were compiled though their bytes
-/// are as many.
+/// Varints and records may be shorter or longer than those that were compiled though their bytes are as many.
 fn check_entry(entry: &Entry, stored: Stored<'_>) -> Result<(), Error> {
     let decoded = match (entry.encoding, entry.dtype) {
         (Encoding::Raw, _) => Ok(()),
         (_, ElementType::String) => decode::strings(entry, stored).map(drop),
         _ => decode::numbers(entry, stored).map(drop),
     };
-    decoded.map_err(|reason| Error::BadWeight {
-        name: entry.name,
-        reason,
-    })
+    decoded.map_err(|reason| Error::BadWeight { name: entry.name, reason })
 }
 
 #[cfg(test)]
@@ -164,12 +137,7 @@ mod tests {
     const FILE: &[u8] = b"head\x01\x02mid\x03\x04end";
 
     fn table() -> Table {
-        let part = |start, gap: &[u8]| Part {
-            file: 0,
-            start,
-            length: 2,
-            gap: fnv1a(gap),
-        };
+        let part = |start, gap: &[u8]| Part { file: 0, start, length: 2, gap: fnv1a(gap) };
         let entry = |name, part: Part, encoding| Entry {
             name,
             dtype: ElementType::UInt8,
@@ -178,11 +146,7 @@ mod tests {
             encoding,
         };
         Table {
-            files: Box::leak(Box::new([File {
-                name: "m.onnx",
-                length: FILE.len(),
-                tail: fnv1a(b"end"),
-            }])),
+            files: Box::leak(Box::new([File { name: "m.onnx", length: FILE.len(), tail: fnv1a(b"end") }])),
             entries: Box::leak(Box::new([
                 entry("b", part(9, b"mid"), Encoding::Varint),
                 entry("a", part(4, b"head"), Encoding::Raw),
@@ -238,14 +202,8 @@ mod tests {
 
     #[test]
     fn a_weight_on_which_the_code_depends_has_its_value() {
-        let fixed = |entry, bytes: &[u8]| Fixed {
-            entry,
-            hash: fnv1a(bytes),
-        };
-        let table = Table {
-            fixed: Box::leak(Box::new([fixed(0, b"\x03\x04")])),
-            ..table()
-        };
+        let fixed = |entry, bytes: &[u8]| Fixed { entry, hash: fnv1a(bytes) };
+        let table = Table { fixed: Box::leak(Box::new([fixed(0, b"\x03\x04")])), ..table() };
         let kept = check(&table, &[b"head\xff\xfemid\x03\x04end"]).unwrap();
         assert_eq!(kept, Kept::from([("b", vec![3, 4])]));
         let refused = check(&table, &[b"head\x01\x02mid\x03\x05end"]);
@@ -260,14 +218,12 @@ mod tests {
     fn a_layer_that_cannot_be_made_is_an_error() {
         let table: &'static Table = Box::leak(Box::new(table()));
         let load = |file: &[u8]| {
-            table.load(
-                WeightSource::Memory(&[file]),
-                &Device::flex(),
-                |weights| match *weights.array::<u8>("a").data() {
+            table.load(WeightSource::Memory(&[file]), &Device::flex(), |weights| {
+                match *weights.array::<u8>("a").data() {
                     [1, other] => other,
                     _ => fault::fail("`a` does not begin with 1"),
-                },
-            )
+                }
+            })
         };
         assert_eq!(load(FILE).unwrap(), 2);
         assert_eq!(
@@ -284,10 +240,7 @@ mod tests {
             checked.err().map(|fault| fault.reason)
         };
         let reason = refused(b"head\x01\x02MID\x03\x04end").unwrap();
-        assert!(
-            reason.starts_with("the model's file changed while the program was compiled"),
-            "{reason}"
-        );
+        assert!(reason.starts_with("the model's file changed while the program was compiled"), "{reason}");
         assert_eq!(refused(FILE), None);
     }
 

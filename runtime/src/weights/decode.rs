@@ -12,10 +12,8 @@ use onnx_embed_kernels::float8;
 use super::{Encoding, Entry, WeightSource, packed};
 use crate::ElementType;
 
-const _: () = assert!(
-    cfg!(target_endian = "little"),
-    "weights are copied as they are stored, in little endian"
-);
+const _: () =
+    assert!(cfg!(target_endian = "little"), "weights are copied as they are stored, in little endian");
 
 /// Where the bytes of a weight come from.
 #[derive(Clone, Copy)]
@@ -102,10 +100,7 @@ fn filled<T: Element + AnyBitPattern + NoUninit>(
     source: WeightSource<'_>,
 ) -> Result<TensorData, &'static str> {
     let count: usize = entry.shape.iter().product();
-    let stored = entry
-        .parts
-        .iter()
-        .try_fold(0usize, |sum, part| sum.checked_add(part.length));
+    let stored = entry.parts.iter().try_fold(0usize, |sum, part| sum.checked_add(part.length));
     if stored != count.checked_mul(size_of::<T>()) {
         return Err(COUNT_DIFFERS);
     }
@@ -132,8 +127,7 @@ fn typed(
     shape: &[usize],
 ) -> Result<TensorData, &'static str> {
     use ElementType::*;
-    let small =
-        |decode: fn(u8) -> f32| data(bytes.iter().map(|&byte| decode(byte)).collect(), shape);
+    let small = |decode: fn(u8) -> f32| data(bytes.iter().map(|&byte| decode(byte)).collect(), shape);
     Ok(match dtype {
         Float32 => aligned::<f32>(bytes, shape),
         Float64 => aligned::<f64>(bytes, shape),
@@ -159,18 +153,8 @@ fn typed(
         }
         UInt4 => data(packed::fields(bytes, 4, count).collect::<Vec<u8>>(), shape),
         UInt2 => data(packed::fields(bytes, 2, count).collect::<Vec<u8>>(), shape),
-        Int4 => data(
-            packed::fields(bytes, 4, count)
-                .map(|code| signed(code, 4))
-                .collect(),
-            shape,
-        ),
-        Int2 => data(
-            packed::fields(bytes, 2, count)
-                .map(|code| signed(code, 2))
-                .collect(),
-            shape,
-        ),
+        Int4 => data(packed::fields(bytes, 4, count).map(|code| signed(code, 4)).collect(), shape),
+        Int2 => data(packed::fields(bytes, 2, count).map(|code| signed(code, 2)).collect(), shape),
         String | Complex64 | Complex128 => return Err("is of a type that no tensor holds"),
     })
 }
@@ -195,31 +179,12 @@ mod tests {
     use burn::tensor::DType;
 
     fn memory<'a>(files: &'a [&'a [u8]]) -> Stored<'a> {
-        Stored {
-            source: WeightSource::Memory(files),
-            kept: None,
-        }
+        Stored { source: WeightSource::Memory(files), kept: None }
     }
 
-    fn decoded(
-        dtype: ElementType,
-        encoding: Encoding,
-        shape: &'static [usize],
-        file: &[u8],
-    ) -> TensorData {
-        let part = Part {
-            file: 0,
-            start: 0,
-            length: file.len(),
-            gap: 0,
-        };
-        let entry = Entry {
-            name: "w",
-            dtype,
-            shape,
-            parts: Box::leak(Box::new([part])),
-            encoding,
-        };
+    fn decoded(dtype: ElementType, encoding: Encoding, shape: &'static [usize], file: &[u8]) -> TensorData {
+        let part = Part { file: 0, start: 0, length: file.len(), gap: 0 };
+        let entry = Entry { name: "w", dtype, shape, parts: Box::leak(Box::new([part])), encoding };
         numbers(&entry, memory(&[file])).unwrap()
     }
 
@@ -235,12 +200,7 @@ mod tests {
 
     #[test]
     fn varints_carry_the_bits_of_half_floats() {
-        let decoded_floats = decoded(
-            ElementType::Float16,
-            Encoding::Varint,
-            &[2],
-            b"\x80\x78\x80\x80\x02",
-        );
+        let decoded_floats = decoded(ElementType::Float16, Encoding::Varint, &[2], b"\x80\x78\x80\x80\x02");
         assert_eq!(decoded_floats.dtype(), DType::F16);
         assert_eq!(decoded_floats, TensorData::from([f16::ONE, f16::NEG_ZERO]));
     }
@@ -254,23 +214,13 @@ mod tests {
             b"\x3d\x00\x00\x80\x3f\x3d\x00\x00\x00\x40",
         );
         assert_eq!(floats, TensorData::from([1.0f32, 2.0]));
-        let ints = decoded(
-            ElementType::Int64,
-            Encoding::Records,
-            &[2],
-            b"\x40\x05\x40\x80\x01",
-        );
+        let ints = decoded(ElementType::Int64, Encoding::Records, &[2], b"\x40\x05\x40\x80\x01");
         assert_eq!(ints, TensorData::from([5i64, 128]));
     }
 
     #[test]
     fn a_weight_of_several_parts_is_put_together() {
-        let part = |start| Part {
-            file: 0,
-            start,
-            length: 2,
-            gap: 0,
-        };
+        let part = |start| Part { file: 0, start, length: 2, gap: 0 };
         let entry = Entry {
             name: "w",
             dtype: ElementType::UInt16,
@@ -288,17 +238,9 @@ mod tests {
             name: "w",
             dtype: ElementType::UInt8,
             shape: &[1],
-            parts: &[Part {
-                file: 0,
-                start: usize::MAX,
-                length: 1,
-                gap: 0,
-            }],
+            parts: &[Part { file: 0, start: usize::MAX, length: 1, gap: 0 }],
             encoding: Encoding::Raw,
         };
-        assert_eq!(
-            numbers(&entry, memory(&[&[]])),
-            Err("lies outside of its file")
-        );
+        assert_eq!(numbers(&entry, memory(&[&[]])), Err("lies outside of its file"));
     }
 }

@@ -7,9 +7,7 @@ pub fn fnv1a(bytes: &[u8]) -> u64 {
 
 /// FNV-1a of what has this hash, and these bytes behind it.
 pub fn fnv1a_behind(before: u64, bytes: &[u8]) -> u64 {
-    bytes.iter().fold(before, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    bytes.iter().fold(before, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]

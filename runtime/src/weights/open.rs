@@ -30,9 +30,7 @@ impl Table {
             };
             opened.map_err(|error| Error::File { path: own, error })
         };
-        let files = (0..self.files.len())
-            .map(open)
-            .collect::<Result<Vec<_>, _>>()?;
+        let files = (0..self.files.len()).map(open).collect::<Result<Vec<_>, _>>()?;
         load(WeightSource::Open(&files)).map_err(|error| {
             let place = match &error {
                 Error::FileLength { file, .. } | Error::FileDiffers { file, .. } => {
@@ -42,10 +40,7 @@ impl Table {
                 _ => None,
             };
             match place {
-                Some(place) => Error::AtPath {
-                    path: self.path(place, path),
-                    error: Box::new(error),
-                },
+                Some(place) => Error::AtPath { path: self.path(place, path), error: Box::new(error) },
                 None => error,
             }
         })
@@ -66,8 +61,8 @@ impl OpenFile {
         Self::open(path, true)
     }
 
-    /// External data, which may be a link within the folder of `model`, or of the file that a link `model` leads to, as
-    /// in caches of downloads.
+    /// External data, which may be a link within the folder of `model`, or of the file that a link `model`
+    /// leads to, as in caches of downloads.
     fn external(path: &Path, model: &Path) -> io::Result<Self> {
         let real = path.canonicalize()?;
         let folder = match model.parent() {
@@ -76,11 +71,7 @@ impl OpenFile {
         };
         let target = model.canonicalize()?;
         let folders = [Some(folder.as_path()), target.parent()];
-        if !folders
-            .into_iter()
-            .flatten()
-            .any(|folder| real.starts_with(folder))
-        {
+        if !folders.into_iter().flatten().any(|folder| real.starts_with(folder)) {
             return Err(io::Error::other("it is a link out of the model's folder"));
         }
         Self::open(&real, false)
@@ -114,16 +105,9 @@ impl OpenFile {
 
 fn plain(metadata: &fs::Metadata) -> io::Result<()> {
     if metadata.is_dir() {
-        return Err(io::Error::new(
-            io::ErrorKind::IsADirectory,
-            "it is a folder",
-        ));
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
     }
-    if metadata.is_file() {
-        Ok(())
-    } else {
-        Err(io::Error::other("it is not a file"))
-    }
+    if metadata.is_file() { Ok(()) } else { Err(io::Error::other("it is not a file")) }
 }
 
 fn open_file(path: &Path, follow: bool) -> io::Result<File> {

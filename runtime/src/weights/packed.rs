@@ -91,10 +91,7 @@ mod tests {
 
     #[test]
     fn strings_are_read_record_by_record() {
-        assert_eq!(
-            texts(b"\x32\x02ab\x32\x00"),
-            Ok(vec!["ab".into(), "".into()])
-        );
+        assert_eq!(texts(b"\x32\x02ab\x32\x00"), Ok(vec!["ab".into(), "".into()]));
         assert!(texts(b"\x40\x01").is_err());
     }
 

@@ -9,8 +9,8 @@ use super::open::OpenFile;
 
 /// The model file, then its external data files.
 ///
-/// Bytes of open files are read when a weight is loaded, and never mapped: a file that another program cuts meanwhile
-/// is an error, not the end of the process.
+/// Bytes of open files are read when a weight is loaded, and never mapped: a file that another program cuts
+/// meanwhile is an error, not the end of the process.
 #[derive(Clone, Copy)]
 pub enum WeightSource<'a> {
     Memory(&'a [&'a [u8]]),
@@ -56,8 +56,7 @@ impl<'a> WeightSource<'a> {
             #[cfg(feature = "std")]
             WeightSource::Open(_) => {
                 let end = part.start.checked_add(part.length);
-                end.filter(|&end| end <= self.length(part.file))
-                    .ok_or(OUTSIDE)?;
+                end.filter(|&end| end <= self.length(part.file)).ok_or(OUTSIDE)?;
                 let mut bytes = alloc::vec![0; part.length];
                 self.read(part, &mut bytes)?;
                 Ok(Cow::Owned(bytes))
@@ -85,13 +84,7 @@ impl<'a> WeightSource<'a> {
     }
 
     /// FNV-1a of the bytes from `start` to `end` behind what has the hash `before`.
-    pub fn hash(
-        &self,
-        file: usize,
-        start: usize,
-        end: usize,
-        before: u64,
-    ) -> Result<u64, Unreadable> {
+    pub fn hash(&self, file: usize, start: usize, end: usize, before: u64) -> Result<u64, Unreadable> {
         match self {
             WeightSource::Memory(files) => {
                 let bytes = files.get(file).and_then(|file| file.get(start..end));

@@ -73,11 +73,7 @@ impl Arguments {
     /// Whether a case is to run.
     pub fn includes(&self, name: &str) -> bool {
         let fits = |filter: &String| {
-            if self.exact {
-                name == filter
-            } else {
-                name.to_lowercase().contains(&filter.to_lowercase())
-            }
+            if self.exact { name == filter } else { name.to_lowercase().contains(&filter.to_lowercase()) }
         };
         !self.ignored
             && (self.filters.is_empty() || self.filters.iter().any(fits))
@@ -86,8 +82,7 @@ impl Arguments {
 
     /// Whether the case at a place among those included is in the slice that is to run.
     pub fn is_in_slice(&self, place: usize) -> bool {
-        self.slice
-            .is_none_or(|(slice, count)| place % count == slice - 1)
+        self.slice.is_none_or(|(slice, count)| place % count == slice - 1)
     }
 
     /// Whether cases are chosen by their names.
@@ -132,11 +127,7 @@ mod tests {
 
     #[test]
     fn what_only_concerns_output_changes_nothing() {
-        assert!(
-            parse("--nocapture --format=pretty")
-                .unwrap()
-                .is_everything()
-        );
+        assert!(parse("--nocapture --format=pretty").unwrap().is_everything());
         assert!(!parse("--ignored").unwrap().includes("test_relu"));
     }
 
@@ -153,13 +144,7 @@ mod tests {
     #[test]
     fn wrong_arguments_are_errors() {
         assert_eq!(parse("--test-threads=2").unwrap().threads, NonZero::new(2));
-        for wrong in [
-            "--test-threads 0",
-            "--skip",
-            "--bench",
-            "--slice 0/2",
-            "--slice 3/2",
-        ] {
+        for wrong in ["--test-threads 0", "--skip", "--bench", "--slice 0/2", "--slice 3/2"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

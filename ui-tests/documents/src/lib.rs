@@ -150,11 +150,7 @@ fn read(comment: &[&str]) -> Result<Setting> {
             "---" => is_after = true,
             _ if line.trim().is_empty() => {}
             _ => {
-                let code = if is_after {
-                    &mut setting.after
-                } else {
-                    &mut setting.before
-                };
+                let code = if is_after { &mut setting.after } else { &mut setting.before };
                 *code += line;
                 code.push('\n');
             }
@@ -177,14 +173,8 @@ mod tests {
         assert_eq!(setting.models, [("a.onnx".to_owned(), "b/c.onnx".into())]);
         assert_eq!(setting.before, "let x = 1;\n");
         assert_eq!(setting.after, "assert!(y);\n");
-        assert_eq!(
-            (blocks[0].line, blocks[0].text.as_str()),
-            (10, "let y = x == 1;\n")
-        );
-        assert_eq!(
-            (blocks[1].language.as_str(), blocks[1].text.as_str()),
-            ("sh", "ls\n")
-        );
+        assert_eq!((blocks[0].line, blocks[0].text.as_str()), (10, "let y = x == 1;\n"));
+        assert_eq!((blocks[1].language.as_str(), blocks[1].text.as_str()), ("sh", "ls\n"));
         assert_eq!(blocks[1].setting, Setting::default());
     }
 
@@ -200,9 +190,6 @@ mod tests {
         assert_eq!(error("a\n```rust\n"), "line 2: the block has no end");
         assert_eq!(error("<!-- test\nlet"), "line 1: the comment has no end");
         let alone = error("<!-- test ci -->\n\ntext\n```sh\n```\n");
-        assert_eq!(
-            alone,
-            "line 3: a comment for a test, and no code block below it"
-        );
+        assert_eq!(alone, "line 3: a comment for a test, and no code block below it");
     }
 }

@@ -12,9 +12,7 @@ use onnx_embed_documents::{Block, blocks, documents};
 
 #[test]
 fn every_command_runs() -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .canonicalize()?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
     let short = fs::read_to_string(root.join(".ci/run"))?;
     let full = fs::read_to_string(root.join(".ci/full"))?;
     let ci = (short + &full).replace("\\\n", " ");
@@ -29,11 +27,7 @@ fn every_command_runs() -> Result<()> {
                 printed(&block, command, &root, program.as_deref()).context(place)?;
             } else if let Some(file) = &setting.within {
                 let text = fs::read_to_string(root.join(file))?;
-                ensure!(
-                    contains(&text, &block.text),
-                    "{place}: {} has not these lines",
-                    file.display()
-                );
+                ensure!(contains(&text, &block.text), "{place}: {} has not these lines", file.display());
             } else if block.language == "toml" {
                 manifest(&block, &root).context(place)?;
             } else if block.language != "sh" {
@@ -68,9 +62,7 @@ fn manifest(block: &Block, root: &Path) -> Result<()> {
     fs::create_dir_all(folder.join("src"))?;
     fs::write(folder.join("src/lib.rs"), "")?;
     let local = format!("path = {:?}", root.join("runtime"));
-    let text = block
-        .text
-        .replace("git = \"https://github.com/onnx-embed/onnx-embed\"", &local);
+    let text = block.text.replace("git = \"https://github.com/onnx-embed/onnx-embed\"", &local);
     let package = "[package]\nname = \"user\"\nedition = \"2024\"\n[workspace]\n";
     fs::write(folder.join("Cargo.toml"), format!("{package}{text}"))?;
     let words = ["metadata", "--no-deps", "--offline", "--format-version=1"];
@@ -82,14 +74,10 @@ fn manifest(block: &Block, root: &Path) -> Result<()> {
 
 /// The folder of `cargo-onnx-embed`, built.
 fn command_line(root: &Path) -> Option<PathBuf> {
-    let built = cargo(root, &["build", "--bin", "cargo-onnx-embed"])
-        .status()
-        .ok()?;
+    let built = cargo(root, &["build", "--bin", "cargo-onnx-embed"]).status().ok()?;
     // This program is below the folder of the profile.
     let folder = std::env::current_exe().ok()?;
-    built
-        .success()
-        .then(|| folder.ancestors().nth(2).map(Path::to_owned))?
+    built.success().then(|| folder.ancestors().nth(2).map(Path::to_owned))?
 }
 
 fn cargo(root: &Path, words: &[&str]) -> Command {
@@ -128,15 +116,9 @@ fn shell(text: &str, folder: &Path, root: &Path, program: &Path) -> Result<Strin
         .args(["-euc", text])
         .current_dir(folder)
         .env("PATH", std::env::join_paths(folders)?)
-        .env(
-            "CARGO_TARGET_DIR",
-            program.parent().context("a profile has a folder")?,
-        )
+        .env("CARGO_TARGET_DIR", program.parent().context("a profile has a folder")?)
         .env("ONNX_EMBED_CHECKOUT", root)
-        .env(
-            "CARGO_INSTALL_ROOT",
-            concat!(env!("CARGO_TARGET_TMPDIR"), "/installed"),
-        )
+        .env("CARGO_INSTALL_ROOT", concat!(env!("CARGO_TARGET_TMPDIR"), "/installed"))
         .stdin(Stdio::null())
         .output()?;
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -152,10 +134,7 @@ fn printed(block: &Block, command: &str, root: &Path, program: Option<&Path>) ->
     let program = program.context("cargo-onnx-embed was not built")?;
     let output = shell(command, root, root, program)?;
     let found = contains(&output, &block.text);
-    ensure!(
-        found,
-        "`{command}` does not print these lines but\n{output}"
-    );
+    ensure!(found, "`{command}` does not print these lines but\n{output}");
     Ok(())
 }
 

@@ -4,24 +4,14 @@ mod operators {
     use onnx_embed::{Array, Int, Tensor};
 
     /// `y * sigmoid(beta * y)` of `y = x + bias`.
-    pub fn bias_swish(
-        x: Tensor<2>,
-        bias: Tensor<1>,
-        beta: f32,
-        mode: &str,
-        steps: &[i64],
-    ) -> Tensor<2> {
+    pub fn bias_swish(x: Tensor<2>, bias: Tensor<1>, beta: f32, mode: &str, steps: &[i64]) -> Tensor<2> {
         assert_eq!((mode, steps), ("fast", &[2, 3][..]));
         let y = x + bias.unsqueeze();
         y.clone() * sigmoid(y * beta)
     }
 
     /// The same for tensors of any rank, with weights that may be absent.
-    pub fn scaled<const D: usize>(
-        x: Tensor<D>,
-        bias: Option<Tensor<1>>,
-        factor: Option<f32>,
-    ) -> Tensor<D> {
+    pub fn scaled<const D: usize>(x: Tensor<D>, bias: Option<Tensor<1>>, factor: Option<f32>) -> Tensor<D> {
         let x = x * factor.unwrap_or(1.0);
         match bias {
             Some(bias) => x + bias.unsqueeze(),
@@ -40,12 +30,7 @@ mod operators {
 
     /// The elements above zero.
     pub fn positive(x: Tensor<2>) -> Tensor<1> {
-        let positive = x
-            .clone()
-            .greater_scalar(0)
-            .flatten::<1>(0, 1)
-            .argwhere()
-            .squeeze_dim(1);
+        let positive = x.clone().greater_scalar(0).flatten::<1>(0, 1).argwhere().squeeze_dim(1);
         x.flatten::<1>(0, 1).select(0, positive)
     }
 
@@ -143,10 +128,7 @@ fn expected(x: [f32; 3]) -> Vec<f32> {
 fn assert_near(found: &[f32], expected: &[f32], tolerance: f32) {
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(expected) {
-        assert!(
-            (found - expected).abs() <= tolerance,
-            "{found} is not {expected}"
-        );
+        assert!((found - expected).abs() <= tolerance, "{found} is not {expected}");
     }
 }
 
@@ -155,9 +137,7 @@ fn a_function_gets_weights_and_attributes() {
     let model = swish::Model::new(&Device::flex());
     let x = [1.0, -2.0, 0.25];
     assert_near(&numbers(model.forward(tensor([x]))), &expected(x), 1e-6);
-    let values = model
-        .run(Values::from([("x", TensorData::from([x]))]))
-        .unwrap();
+    let values = model.run(Values::from([("x", TensorData::from([x]))])).unwrap();
     let y = values["y"].tensor().unwrap().try_to_vec::<f32>().unwrap();
     assert_near(&y, &expected(x), 1e-6);
 }
@@ -205,10 +185,7 @@ fn a_function_of_text_gives_arrays() {
     let model = text::Model::new(&Device::flex());
     let y = model.forward(Array::vector(["ab".to_owned(), "ca".to_owned()]));
     assert_eq!(y.ids.into_data(), TensorData::from([[0i64, 1], [2, 0]]));
-    assert_eq!(
-        numbers(y.rows),
-        [0.0, 1.0, 10.0, 11.0, 20.0, 21.0, 0.0, 1.0]
-    );
+    assert_eq!(numbers(y.rows), [0.0, 1.0, 10.0, 11.0, 20.0, 21.0, 0.0, 1.0]);
 }
 
 #[test]

@@ -32,9 +32,7 @@ fn joined_steps_give_the_integers_of_the_steps() {
 fn every_pair() -> Values {
     let unsigned: Vec<u8> = (0..=255).collect();
     let signed: Vec<i8> = (-128..=127).collect();
-    let pairs = unsigned
-        .iter()
-        .flat_map(|&a| unsigned.iter().flat_map(move |&b| [a, b]));
+    let pairs = unsigned.iter().flat_map(|&a| unsigned.iter().flat_map(move |&b| [a, b]));
     let choice: Vec<bool> = (0..256).map(|at| at % 3 == 0).collect();
     let mut values = Values::new();
     let mut insert = |name: &str, data: TensorData| values.insert(name, Value::Tensor(data));
@@ -43,15 +41,11 @@ fn every_pair() -> Values {
     insert("c", TensorData::new(signed.clone(), [256, 1]));
     insert("d", TensorData::new(signed, [1, 256]));
     insert("e", TensorData::new(choice, [256, 1]));
-    insert(
-        "pairs",
-        TensorData::new(pairs.collect::<Vec<u8>>(), [65536, 1, 2]),
-    );
+    insert("pairs", TensorData::new(pairs.collect::<Vec<u8>>(), [65536, 1, 2]));
     values
 }
 
 fn numbers(value: Option<&Value>) -> Vec<i32> {
     let data = value.and_then(Value::tensor);
-    data.map(|data| data.iter::<i32>().collect())
-        .unwrap_or_default()
+    data.map(|data| data.iter::<i32>().collect()).unwrap_or_default()
 }

@@ -43,20 +43,11 @@ fn inputs_are_taken_by_their_names() {
 fn missing_unexpected_and_wrong_inputs_are_named() {
     let a = || ("a", TensorData::from(A));
     assert_eq!(complaint([a()]), "missing input `b` (inputs are: `a`, `b`)");
-    assert_eq!(
-        complaint([a(), ("c", TensorData::from(A))]),
-        "unexpected input `c` (inputs are: `a`, `b`)"
-    );
+    assert_eq!(complaint([a(), ("c", TensorData::from(A))]), "unexpected input `c` (inputs are: `a`, `b`)");
     assert_eq!(
         complaint([a(), ("b", TensorData::from([[1i64, 2, 3]]))]),
         "`b` is int64, the model takes float32"
     );
-    assert_eq!(
-        complaint([a(), ("b", TensorData::from([1.0f32]))]),
-        "`b` is [1], the model takes [batch, 3]"
-    );
-    assert_eq!(
-        complaint([a(), ("b", TensorData::from(B))]),
-        "size `batch` is 2 in `a` but 3 in `b`"
-    );
+    assert_eq!(complaint([a(), ("b", TensorData::from([1.0f32]))]), "`b` is [1], the model takes [batch, 3]");
+    assert_eq!(complaint([a(), ("b", TensorData::from(B))]), "size `batch` is 2 in `a` but 3 in `b`");
 }

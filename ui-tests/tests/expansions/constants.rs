@@ -12,19 +12,14 @@ onnx_model! { struct Functions = "../../models/functions.onnx"; }
 
 #[test]
 fn an_initializer_listed_as_input_is_a_constant() {
-    assert_eq!(
-        Listed::SIGNATURE.to_string(),
-        "(x: float32[2]) -> (y: float32[2])"
-    );
+    assert_eq!(Listed::SIGNATURE.to_string(), "(x: float32[2]) -> (y: float32[2])");
     let y = Listed::new(&Device::flex()).forward(vector([1.0, 1.0]));
     assert_eq!(values(y), [2.0, 3.0]);
 }
 
 #[test]
 fn every_field_of_numbers_is_read() {
-    let outputs = Encodings::new(&Device::flex())
-        .run(Default::default())
-        .unwrap();
+    let outputs = Encodings::new(&Device::flex()).run(Default::default()).unwrap();
     let check = |name: &str, expected: TensorData| {
         assert_eq!(outputs[name].tensor(), Some(&expected), "{name}");
     };
@@ -61,10 +56,7 @@ fn external_data_is_embedded_too() {
 fn files_of_a_model_in_pieces_are_counted() {
     let model = include_bytes!("../../models/external.onnx");
     let error = External::from_bytes(&[model], &Device::flex()).map(drop);
-    assert_eq!(
-        error.unwrap_err().to_string(),
-        "1 files are given, the model was compiled from 2"
-    );
+    assert_eq!(error.unwrap_err().to_string(), "1 files are given, the model was compiled from 2");
     let weights = include_bytes!("../../models/weights/perceptron.bin");
     External::from_bytes(&[model, weights], &Device::flex()).unwrap();
 }

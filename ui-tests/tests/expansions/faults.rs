@@ -46,11 +46,7 @@ fn an_index_beyond_the_table() {
 #[test]
 fn the_error_says_node_operator_and_reason() {
     match rows(&Rows::new(&Device::flex()), &[50]) {
-        Err(Error::Run {
-            node,
-            operator,
-            reason,
-        }) => {
+        Err(Error::Run { node, operator, reason }) => {
             assert_eq!((node, operator), ("/emb/Gather", "Gather"));
             assert_eq!(reason, "index 50 is outside of 50 rows");
         }
@@ -110,11 +106,7 @@ fn a_block_too_short_for_the_window_and_a_rate_of_no_branch() {
 /// Queries, keys and values of so many heads, 128 by 8 elements each.
 fn attended(heads: [usize; 3], of_values: f32) -> [Tensor<4>; 3] {
     let full = |heads, of| Tensor::full([1, heads, 128, 8], of, &Device::flex());
-    [
-        full(heads[0], 0.0),
-        full(heads[1], 0.0),
-        full(heads[2], of_values),
-    ]
+    [full(heads[0], 0.0), full(heads[1], 0.0), full(heads[2], of_values)]
 }
 
 #[test]
@@ -134,18 +126,9 @@ fn heads_that_do_not_share_keys() {
     drop(model.forward(AttentionHeadsInput { q, k, v }));
     let node = "cannot run `/shared/Attention` (Attention): expected axis";
     for (heads, reason) in [
-        (
-            [3, 2, 2],
-            "1 of the query [1, 3, 128, 8] to be a multiple of axis 1 of the key [1, 2, 128, 8]",
-        ),
-        (
-            [2, 3, 3],
-            "1 of the query [1, 2, 128, 8] to be a multiple of axis 1 of the key [1, 3, 128, 8]",
-        ),
-        (
-            [4, 2, 1],
-            "1 of the value [1, 1, 128, 8] to equal axis 1 of the key [1, 2, 128, 8]",
-        ),
+        ([3, 2, 2], "1 of the query [1, 3, 128, 8] to be a multiple of axis 1 of the key [1, 2, 128, 8]"),
+        ([2, 3, 3], "1 of the query [1, 2, 128, 8] to be a multiple of axis 1 of the key [1, 3, 128, 8]"),
+        ([4, 2, 1], "1 of the value [1, 1, 128, 8] to equal axis 1 of the key [1, 2, 128, 8]"),
     ] {
         let expected = format!("{node} {reason}");
         assert_eq!(message(run(heads)), expected);
@@ -220,46 +203,14 @@ fn sizes_that_contradict_each_other() {
     let two = || TensorData::from([1.0f32, 2.0]);
     let three = || TensorData::from([[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0]]);
     let cases = [
-        (
-            "q",
-            two().into(),
-            "sum (Add): shapes [3] and [2] do not broadcast",
-        ),
-        (
-            "w",
-            three().into(),
-            "product (MatMul): shapes [2, 2] and [3, 2] cannot be multiplied",
-        ),
-        (
-            "thin",
-            three().into(),
-            "squeezed (Squeeze): axis 0 of shape [3, 2] is not of size 1",
-        ),
-        (
-            "shape",
-            ints(&[3, -1]),
-            "reshaped (Reshape): shape [2, 2] cannot become [3, 1]",
-        ),
-        (
-            "target",
-            ints(&[2]),
-            "expanded (Expand): shapes [3] and [2] do not broadcast",
-        ),
-        (
-            "filled",
-            ints(&[-1]),
-            "filled (ConstantOfShape): a shape cannot have the size -1",
-        ),
-        (
-            "k",
-            ints(&[4]),
-            "top (TopK): the first 4 elements are asked for of 3",
-        ),
-        (
-            "parts",
-            ints(&[1, 1]),
-            "split (Split): parts of sizes [1, 1] are not an axis of size 3",
-        ),
+        ("q", two().into(), "sum (Add): shapes [3] and [2] do not broadcast"),
+        ("w", three().into(), "product (MatMul): shapes [2, 2] and [3, 2] cannot be multiplied"),
+        ("thin", three().into(), "squeezed (Squeeze): axis 0 of shape [3, 2] is not of size 1"),
+        ("shape", ints(&[3, -1]), "reshaped (Reshape): shape [2, 2] cannot become [3, 1]"),
+        ("target", ints(&[2]), "expanded (Expand): shapes [3] and [2] do not broadcast"),
+        ("filled", ints(&[-1]), "filled (ConstantOfShape): a shape cannot have the size -1"),
+        ("k", ints(&[4]), "top (TopK): the first 4 elements are asked for of 3"),
+        ("parts", ints(&[1, 1]), "split (Split): parts of sizes [1, 1] are not an axis of size 3"),
     ];
     for (input, bad, expected) in cases {
         check(input, bad, expected);
@@ -273,31 +224,11 @@ fn values_that_are_out_of_range() {
     let tuples = TensorData::from([[0i64], [3]]);
     let text = Array::vector(["one".to_owned()]);
     let cases = [
-        (
-            "step",
-            one(0),
-            "range (Range): a range cannot have a step of 0",
-        ),
-        (
-            "at",
-            one(3),
-            "item (SequenceAt): index 3 is outside of 3 elements",
-        ),
-        (
-            "tuples",
-            tuples.into(),
-            "picked (GatherND): index 3 is outside of 3 rows",
-        ),
-        (
-            "places",
-            ints(&[0, -4]),
-            "written (ScatterElements): index -4 is outside of 3 rows",
-        ),
-        (
-            "text",
-            text.into(),
-            "text (Cast): the string `one` is no number",
-        ),
+        ("step", one(0), "range (Range): a range cannot have a step of 0"),
+        ("at", one(3), "item (SequenceAt): index 3 is outside of 3 elements"),
+        ("tuples", tuples.into(), "picked (GatherND): index 3 is outside of 3 rows"),
+        ("places", ints(&[0, -4]), "written (ScatterElements): index -4 is outside of 3 rows"),
+        ("text", text.into(), "text (Cast): the string `one` is no number"),
     ];
     for (input, bad, expected) in cases {
         check(input, bad, expected);

@@ -45,25 +45,17 @@ mod metadata_hostile {
 fn names_that_the_compiler_takes_as_one_stay_two() {
     let device = Device::flex();
     let (one, two) = (vector([1.0, 2.0]), vector([3.0, 5.0]));
-    let input = names_nfc::ModelInput {
-        塚: one.clone(),
-        塚2: two.clone(),
-    };
+    let input = names_nfc::ModelInput { 塚: one.clone(), 塚2: two.clone() };
     let sum = names_nfc::Model::new(&device).forward(input);
     assert_eq!(values(sum), [4.0, 7.0]);
-    let input = names_jamo::ModelInput {
-        가: one, 가2: two
-    };
+    let input = names_jamo::ModelInput { 가: one, 가2: two };
     let sum = names_jamo::Model::new(&device).forward(input);
     assert_eq!(values(sum), [4.0, 7.0]);
 }
 
 #[test]
 fn names_may_hold_what_controls_a_terminal() {
-    let input = names_control::ModelInput {
-        a_b: vector([1.0]),
-        c_d: vector([2.0]),
-    };
+    let input = names_control::ModelInput { a_b: vector([1.0]), c_d: vector([2.0]) };
     let sum = names_control::Model::new(&Device::flex()).forward(input);
     assert_eq!(values(sum), [3.0]);
 }

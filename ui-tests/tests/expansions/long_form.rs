@@ -109,24 +109,15 @@ fn a_pinned_size_stands_in_the_signature() {
         Pinned::SIGNATURE.to_string(),
         "(a: float32[2, 3], b: float32[2, 3]) -> (total: float32[2, 3], difference: float32[2, 3])"
     );
-    let input = PinnedInput {
-        a: rows(X),
-        b: rows(X),
-    };
+    let input = PinnedInput { a: rows(X), b: rows(X) };
     let PinnedOutput { total, difference } = Pinned::new(&Device::flex()).forward(input);
     assert_eq!(total.into_data(), (rows(X) + rows(X)).into_data());
-    assert_eq!(
-        difference.into_data(),
-        Tensor::<2>::zeros([2, 3], &Device::flex()).into_data()
-    );
+    assert_eq!(difference.into_data(), Tensor::<2>::zeros([2, 3], &Device::flex()).into_data());
 }
 
 #[test]
 fn a_shape_may_be_given() {
-    assert_eq!(
-        Ranked::SIGNATURE.to_string(),
-        "(x: float32[rows, 2]) -> (y: float32[rows, 2])"
-    );
+    assert_eq!(Ranked::SIGNATURE.to_string(), "(x: float32[rows, 2]) -> (y: float32[rows, 2])");
     let y = Ranked::new(&Device::flex()).forward(rows([[1.0, -1.0], [-2.0, 2.0]]));
     assert_eq!(values(y), [1.0, 0.0, 0.0, 2.0]);
 }
@@ -137,30 +128,21 @@ fn sizes_of_one_name_may_get_names_of_their_own() {
         SeparateNames::SIGNATURE.to_string(),
         "(a: float32[N], b: float32[other]) -> (y: float32[broadcast])"
     );
-    let input = SeparateNamesInput {
-        a: vector([1.0, 2.0, 3.0]),
-        b: vector([10.0]),
-    };
+    let input = SeparateNamesInput { a: vector([1.0, 2.0, 3.0]), b: vector([10.0]) };
     let y = SeparateNames::new(&Device::flex()).forward(input);
     assert_eq!(values(y), [11.0, 12.0, 13.0]);
 }
 
 #[test]
 fn a_constant_that_the_file_lists_may_be_an_input() {
-    let input = OverriddenInput {
-        x: vector([1.0, 1.0]),
-        bias: vector([5.0, 6.0]),
-    };
+    let input = OverriddenInput { x: vector([1.0, 1.0]), bias: vector([5.0, 6.0]) };
     let y = Overridden::new(&Device::flex()).forward(input);
     assert_eq!(values(y), [6.0, 7.0]);
 }
 
 #[test]
 fn the_run_time_crate_may_have_another_name() {
-    assert_eq!(
-        Renamed::SIGNATURE.to_string(),
-        "(x: float32[2, 2]) -> (y: float32[2, 2])"
-    );
+    assert_eq!(Renamed::SIGNATURE.to_string(), "(x: float32[2, 2]) -> (y: float32[2, 2])");
     let y = Renamed::new(&Device::flex()).forward(rows([[1.0, -1.0], [-2.0, 2.0]]));
     assert_eq!(values(y), [1.0, 0.0, 0.0, 2.0]);
 }

@@ -46,9 +46,7 @@ fn a_model_moves_and_counts_its_parameters() {
 #[test]
 fn a_model_is_a_part_of_another_module() {
     let device = Device::flex();
-    let doubled = Doubled {
-        first: Perceptron::new(&device),
-    };
+    let doubled = Doubled { first: Perceptron::new(&device) };
     assert_eq!(doubled.num_params(), 26);
     let record = doubled.into_record().into_bytes().unwrap();
     let name = b"first.hidden.weight";

@@ -18,11 +18,7 @@ fn names_are_made_rust_names() {
         n1: vector([3.0, 4.0]),
         input_1_2: vector([5.0, 6.0]),
     };
-    let ModelOutput {
-        self_,
-        out_add,
-        résultat,
-    } = Model::new(&Device::flex()).forward(input);
+    let ModelOutput { self_, out_add, résultat } = Model::new(&Device::flex()).forward(input);
     assert_eq!(values(self_), [111.0, 222.0]);
     assert_eq!(values(out_add), [8.0, 10.0]);
     assert_eq!(values(résultat), [888.0, 2220.0]);

@@ -34,12 +34,7 @@ const COMPILED: &[u8] = include_bytes!("../../models/other_weights.onnx");
 /// The compiled file with other raw data behind the name of one initializer.
 fn changed(name: &str, data: &[u8]) -> Vec<u8> {
     let length = |text: &[u8]| u8::try_from(text.len()).unwrap();
-    let key = [
-        &[0x42, length(name.as_bytes())],
-        name.as_bytes(),
-        &[0x4a, length(data)],
-    ]
-    .concat();
+    let key = [&[0x42, length(name.as_bytes())], name.as_bytes(), &[0x4a, length(data)]].concat();
     let found = COMPILED.windows(key.len()).position(|window| window == key);
     let start = found.unwrap() + key.len();
     let mut bytes = COMPILED.to_vec();
@@ -80,10 +75,7 @@ fn steering() -> [(&'static str, Vec<u8>); 4] {
 #[test]
 fn the_compiled_values_are_taken() {
     let device = Device::flex();
-    let (file, embedded) = (
-        InFile::from_bytes(COMPILED, &device),
-        Embedded::new(&device),
-    );
+    let (file, embedded) = (InFile::from_bytes(COMPILED, &device), Embedded::new(&device));
     let expected = [1.0, 0.0, 3.0, 4.0, 0.0, 0.0, 0.5, 2.0];
     assert_eq!(values(file.unwrap().forward(x()).scaled), expected);
     assert_eq!(values(embedded.forward(x()).scaled), expected);
@@ -93,27 +85,14 @@ fn the_compiled_values_are_taken() {
 fn parameters_may_differ_where_weights_stay_in_the_file() {
     let taken = |name: &str, data: &[f32]| {
         let bytes = changed(name, &floats(data));
-        InFile::from_bytes(&bytes, &Device::flex())
-            .unwrap()
-            .forward(x())
+        InFile::from_bytes(&bytes, &Device::flex()).unwrap().forward(x())
     };
     let other = [0.5, 2.0, 1.0, -1.0];
-    assert_eq!(
-        values(taken("alpha", &other).scaled),
-        [0.5, 0.0, 3.0, 0.0, 0.0, 0.0, 0.5, 0.0]
-    );
+    assert_eq!(values(taken("alpha", &other).scaled), [0.5, 0.0, 3.0, 0.0, 0.0, 0.0, 0.5, 0.0]);
     let usual = values(taken("alpha", &other).normal);
-    let scaled: Vec<f32> = usual
-        .iter()
-        .zip(other.iter().cycle())
-        .map(|(a, b)| a * b)
-        .collect();
+    let scaled: Vec<f32> = usual.iter().zip(other.iter().cycle()).map(|(a, b)| a * b).collect();
     assert_eq!(values(taken("gamma", &other).normal), scaled);
-    let moved: Vec<f32> = usual
-        .iter()
-        .zip(other.iter().cycle())
-        .map(|(a, b)| a + b)
-        .collect();
+    let moved: Vec<f32> = usual.iter().zip(other.iter().cycle()).map(|(a, b)| a + b).collect();
     assert_eq!(values(taken("beta", &other).normal), moved);
 }
 
@@ -123,10 +102,7 @@ fn what_the_code_depends_on_may_not_differ() {
         let bytes = changed(name, &data);
         let device = Device::flex();
         assert_eq!(refusal(InFile::from_bytes(&bytes, &device)), depends(name));
-        assert_eq!(
-            refusal(Embedded::from_bytes(&bytes, &device)),
-            depends(name)
-        );
+        assert_eq!(refusal(Embedded::from_bytes(&bytes, &device)), depends(name));
         let path = std::env::temp_dir().join(format!("onnx-embed-{name}-{}", std::process::id()));
         std::fs::write(&path, &bytes).unwrap();
         let refused = refusal(InFile::from_file(&path, &device));
@@ -159,16 +135,9 @@ fn values_in_a_file_beside_the_model_are_checked_alike() {
         values
     };
     let other = [0.5, 2.0, 1.0, -1.0];
-    let (alpha, gamma, low) = (
-        changed(0, &other),
-        changed(16, &other),
-        changed(48, &[-0.5]),
-    );
+    let (alpha, gamma, low) = (changed(0, &other), changed(16, &other), changed(48, &[-0.5]));
     let taken = External::from_bytes(&[EXTERNAL[0], &alpha], &device).unwrap();
-    assert_eq!(
-        values(taken.forward(x()).scaled),
-        [0.5, 0.0, 3.0, 0.0, 0.0, 0.0, 0.5, 0.0]
-    );
+    assert_eq!(values(taken.forward(x()).scaled), [0.5, 0.0, 3.0, 0.0, 0.0, 0.0, 0.5, 0.0]);
     let embedded = |values: &[u8]| ExternalEmbedded::from_bytes(&[EXTERNAL[0], values], &device);
     assert_eq!(refusal(embedded(&alpha)), depends("alpha"));
     let scaled: Vec<f32> = values(ExternalEmbedded::new(&device).forward(x()).normal)
@@ -176,10 +145,7 @@ fn values_in_a_file_beside_the_model_are_checked_alike() {
         .zip(other.iter().cycle())
         .map(|(a, b)| a * b)
         .collect();
-    assert_eq!(
-        values(embedded(&gamma).unwrap().forward(x()).normal),
-        scaled
-    );
+    assert_eq!(values(embedded(&gamma).unwrap().forward(x()).normal), scaled);
     assert_eq!(refusal(embedded(&low)), depends("low"));
     let refused = External::from_bytes(&[EXTERNAL[0], &low], &device);
     assert_eq!(refusal(refused), depends("low"));

@@ -38,10 +38,7 @@ fn a_classifier_gives_the_features_before_its_head() {
     let features: Tensor<2> = Features::new(&Device::flex()).forward(rows(X));
     assert_eq!(values(features), HIDDEN.map(|value| value.max(0.0)));
     let signature = Features::SIGNATURE.to_string();
-    assert_eq!(
-        signature,
-        "(x: float32[batch, 3]) -> (r: float32[batch, 4])"
-    );
+    assert_eq!(signature, "(x: float32[batch, 3]) -> (r: float32[batch, 4])");
 }
 
 #[test]
@@ -56,9 +53,7 @@ fn values_that_would_be_fused_are_those_of_the_plain_graph() {
     let device = Device::flex();
     let image = Tensor::<4>::from_data(
         onnx_embed::TensorData::new(
-            (0..784)
-                .map(|at| (at % 29) as f32 / 29.0)
-                .collect::<Vec<_>>(),
+            (0..784).map(|at| (at % 29) as f32 / 29.0).collect::<Vec<_>>(),
             [1, 1, 28, 28],
         ),
         &device,
@@ -68,28 +63,17 @@ fn values_that_would_be_fused_are_those_of_the_plain_graph() {
     let maps: MapsOutput = Maps::new(&device).forward(image);
     assert_eq!(maps.conv2_conv_output_0.dims(), [1, 16, 14, 14]);
     let near = |found: Vec<f32>, name: &str| {
-        let expected = all[name]
-            .tensor()
-            .unwrap()
-            .clone()
-            .try_to_vec::<f32>()
-            .unwrap();
+        let expected = all[name].tensor().unwrap().clone().try_to_vec::<f32>().unwrap();
         let pairs = found.iter().zip(&expected);
         let far = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
         assert!(found.len() == expected.len() && far < 1e-4, "{name}: {far}");
     };
     near(values(maps.conv2_conv_output_0), "/conv2/Conv_output_0");
-    near(
-        values(maps.flatten_flatten_output_0),
-        "/flatten/Flatten_output_0",
-    );
+    near(values(maps.flatten_flatten_output_0), "/flatten/Flatten_output_0");
 }
 
 #[test]
 fn inputs_that_the_outputs_need_stay() {
     let signature = Total::SIGNATURE.to_string();
-    assert!(
-        signature.starts_with("(a: float32") && signature.contains("b: float32"),
-        "{signature}"
-    );
+    assert!(signature.starts_with("(a: float32") && signature.contains("b: float32"), "{signature}");
 }

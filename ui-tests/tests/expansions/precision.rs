@@ -39,10 +39,7 @@ fn outputs_are_of_the_type_of_the_file_and_near() {
     for (found, tolerance) in [(narrow, 1e-3), (brain, 1e-2)] {
         assert_ne!(found, single);
         for (found, single) in found.iter().zip(&single) {
-            assert!(
-                (found - single).abs() <= tolerance * largest,
-                "{found} {single}"
-            );
+            assert!((found - single).abs() <= tolerance * largest, "{found} {single}");
         }
     }
 }

@@ -16,9 +16,7 @@ onnx_model! {
 type Models = HashMap<String, Box<dyn DynModel>>;
 
 fn model(name: &str) -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("models")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("models").join(name)
 }
 
 fn answer(models: &Models, name: &str, inputs: Values) -> Result<Values, Error> {
@@ -85,9 +83,7 @@ fn a_file_is_checked_before_it_is_loaded() {
     let refused = |name| Perceptron::check_file(model(name)).unwrap_err().to_string();
     assert_eq!(
         refused("perceptron_other_graph.onnx"),
-        Perceptron::from_file(model("perceptron_other_graph.onnx"), &Device::flex())
-            .unwrap_err()
-            .to_string()
+        Perceptron::from_file(model("perceptron_other_graph.onnx"), &Device::flex()).unwrap_err().to_string()
     );
     assert!(refused("gone.onnx").starts_with("cannot read `"));
 }

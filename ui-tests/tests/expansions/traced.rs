@@ -18,14 +18,7 @@ fn lines(model: &impl TracedModel, inputs: Values) -> Vec<String> {
     let run = model.trace(inputs, |value| {
         let (name, node, operator) = (value.name(), value.node(), value.operator());
         let shape = value.shape().unwrap_or_default();
-        assert_eq!(
-            value
-                .read()
-                .unwrap()
-                .tensor()
-                .map_or(shape.clone(), |data| data.shape().to_vec()),
-            shape
-        );
+        assert_eq!(value.read().unwrap().tensor().map_or(shape.clone(), |data| data.shape().to_vec()), shape);
         lines.push(format!("{name} {shape:?} by {node} ({operator})"));
     });
     if let Err(error) = run {
@@ -37,10 +30,7 @@ fn lines(model: &impl TracedModel, inputs: Values) -> Vec<String> {
 #[test]
 fn every_value_comes_with_its_node() {
     let image = TensorData::new(vec![0.5f32; 784], [1, 1, 28, 28]);
-    let found = lines(
-        &Digits::new(&Device::flex()),
-        Values::from([("image", image)]),
-    );
+    let found = lines(&Digits::new(&Device::flex()), Values::from([("image", image)]));
     let expected = [
         "/relu1/Relu_output_0 [1, 8, 28, 28] by /conv1/Conv (com.microsoft.FusedConv)",
         "/pool1/MaxPool_output_0 [1, 8, 14, 14] by /pool1/MaxPool (MaxPool)",
@@ -88,16 +78,10 @@ fn values_in_branches_and_loops_are_shown_as_often_as_they_are_computed() {
     ];
     expected.extend(iteration);
     expected.extend(iteration);
-    expected.extend([
-        "steps [] by /grow/Loop (Loop)",
-        "z [4] by /grow/Loop (Loop)",
-    ]);
+    expected.extend(["steps [] by /grow/Loop (Loop)", "z [4] by /grow/Loop (Loop)"]);
     assert_eq!(found, expected);
     let all = model.trace_all(Values::from([("x", x)])).unwrap();
-    let (first, second) = (
-        all["larger"].tensor().unwrap(),
-        all["larger#2"].tensor().unwrap(),
-    );
+    let (first, second) = (all["larger"].tensor().unwrap(), all["larger#2"].tensor().unwrap());
     assert_ne!(first, second);
     assert_eq!(all["z"].tensor(), Some(second));
 }

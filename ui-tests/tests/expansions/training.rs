@@ -66,10 +66,8 @@ impl ModuleVisitor for Found {
 
 /// Compares the parameters of a model with the initializers of its file, in order of their names.
 fn check_parameters<M: OnnxModel + Module>(model: &M, initializers: &[(&str, &[usize])]) {
-    let mut parameters: Vec<(&str, &[usize])> = M::PARAMETERS
-        .iter()
-        .map(|parameter| (parameter.name, parameter.shape))
-        .collect();
+    let mut parameters: Vec<(&str, &[usize])> =
+        M::PARAMETERS.iter().map(|parameter| (parameter.name, parameter.shape)).collect();
     parameters.sort_unstable();
     assert_eq!(parameters, initializers);
     let mut found = Found::default();
@@ -83,9 +81,7 @@ fn check_parameters<M: OnnxModel + Module>(model: &M, initializers: &[(&str, &[u
     let [found_paths, listed] = sorted;
     assert_eq!(found_paths, listed);
     assert_eq!(found.ids.len(), listed.len());
-    let count = initializers
-        .iter()
-        .map(|(_, shape)| shape.iter().product::<usize>());
+    let count = initializers.iter().map(|(_, shape)| shape.iter().product::<usize>());
     assert_eq!(model.num_params(), count.sum::<usize>());
 }
 
@@ -169,11 +165,8 @@ fn a_parameter_that_several_layers_read_is_one() {
 
     let device = Device::flex();
     let model = Trained::new(&device);
-    let initializers: &[(&str, &[usize])] = &[
-        ("embedding.weight", &[11, 6]),
-        ("layer.bias", &[6]),
-        ("layer.weight", &[6, 6]),
-    ];
+    let initializers: &[(&str, &[usize])] =
+        &[("embedding.weight", &[11, 6]), ("layer.bias", &[6]), ("layer.weight", &[6, 6])];
     check_parameters(&model, initializers);
     let ids = TensorData::from([[0i64, 3, 10], [7, 7, 1]]);
     check_outputs(&model, &Plain::new(&device), "ids", ids);
@@ -211,9 +204,7 @@ fn statistics_are_parameters_without_gradients() {
         ("norm.weight", &[5]),
     ];
     check_parameters(&model, initializers);
-    let untrained = Trained::PARAMETERS
-        .iter()
-        .filter(|parameter| !parameter.trained);
+    let untrained = Trained::PARAMETERS.iter().filter(|parameter| !parameter.trained);
     let names: Vec<&str> = untrained.map(|parameter| parameter.name).collect();
     assert_eq!(names, ["norm.mean", "norm.variance"]);
     check_outputs(&model, &Plain::new(&device), "image", numbers([2, 2, 6, 6]));

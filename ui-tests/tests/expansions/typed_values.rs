@@ -34,10 +34,7 @@ fn rows_are_arrays_and_tensors_alike() -> Result<(), Error> {
     let of_arrays = model.run(Values::new().with("features", FLOWERS))?;
     let of_tensor = model.run(Values::new().with("features", flowers()))?;
     assert_eq!(of_arrays, of_tensor);
-    assert_eq!(
-        of_arrays["label"].to_vec::<String>()?,
-        ["setosa", "versicolor"]
-    );
+    assert_eq!(of_arrays["label"].to_vec::<String>()?, ["setosa", "versicolor"]);
     assert_eq!(
         of_arrays["label"].to_vec::<i64>().unwrap_err().to_string(),
         "the value is string[2], not int64: use `to_vec::<String>()`"
@@ -74,10 +71,7 @@ fn outputs_print_their_numbers() -> Result<(), Error> {
 fn misspelled_names_are_answered_with_the_right_ones() -> Result<(), Error> {
     let model = Iris::default();
     let refused = model.run(Values::new().with("feature", FLOWERS));
-    assert_eq!(
-        refused.unwrap_err().to_string(),
-        "unexpected input `feature`: did you mean `features`?"
-    );
+    assert_eq!(refused.unwrap_err().to_string(), "unexpected input `feature`: did you mean `features`?");
     let outputs = model.run(Values::new().with("features", FLOWERS))?;
     assert_eq!(
         panic_of(|| outputs["probabilites"].clone()),
@@ -90,20 +84,13 @@ fn misspelled_names_are_answered_with_the_right_ones() -> Result<(), Error> {
 fn what_forward_panics_with_is_an_error_of_its_type() {
     let wide: Tensor<2> = Tensor::from_data([[1.0f32; 5]], &Device::flex());
     match Iris::default().try_forward(wide) {
-        Err(Error::WrongShape {
-            name: "features",
-            found,
-            ..
-        }) => assert_eq!(found, [1, 5]),
+        Err(Error::WrongShape { name: "features", found, .. }) => assert_eq!(found, [1, 5]),
         other => panic!("{other:?}"),
     }
     let device = Device::flex();
     let ids = Tensor::from_data([99i64], &device);
     let error = Rows::new(&device).try_forward(ids).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "cannot run `/emb/Gather` (Gather): index 99 is outside of 50 rows"
-    );
+    assert_eq!(error.to_string(), "cannot run `/emb/Gather` (Gather): index 99 is outside of 50 rows");
     let (a, b) = (wide_rows(2), wide_rows(3));
     let error = Pair::default().try_forward(PairInput { a, b }).unwrap_err();
     assert_eq!(error.to_string(), "size `batch` is 2 in `a` but 3 in `b`");
@@ -120,8 +107,5 @@ fn wide_rows(rows: usize) -> Tensor<2> {
 fn sequences_and_optionals_are_values_too() {
     let items = vec![Value::from([1i64]), Value::from([2i64, 3])];
     let values = Values::new().with("xs", items).with("past", None::<Value>);
-    assert_eq!(
-        values.to_string(),
-        "xs: sequence(int64[..]) = [[1], [2, 3]]\npast: optional() = none"
-    );
+    assert_eq!(values.to_string(), "xs: sequence(int64[..]) = [[1], [2, 3]]\npast: optional() = none");
 }

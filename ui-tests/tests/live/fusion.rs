@@ -15,8 +15,7 @@ fn the_environment_turns_fusion_off() {
         let x = TensorData::from([1f32, 2.0, 30.0, 4.0]);
         let (result, events) = events(|| model.run(inputs([("x", x)])));
         result.unwrap();
-        let is_fused =
-            |event: &Event| matches!(event, Event::Launch(name) if name.contains("fusion"));
+        let is_fused = |event: &Event| matches!(event, Event::Launch(name) if name.contains("fusion"));
         let expected = cfg!(feature = "fusion") && !is_off && *device != Device::flex();
         assert_eq!(events.iter().any(is_fused), expected, "{events:#?}");
     });

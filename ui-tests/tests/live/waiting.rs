@@ -42,8 +42,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 fn agree(model: &impl OnnxModel, inputs: Values) -> usize {
     let expected = model.run(inputs.clone());
     let (found, events) = events(|| block_on(model.run_async(inputs)));
-    let describe =
-        |result: Result<Values, _>| result.map_err(|error: onnx_embed::Error| error.to_string());
+    let describe = |result: Result<Values, _>| result.map_err(|error: onnx_embed::Error| error.to_string());
     assert_eq!(describe(found), describe(expected));
     assert!(!events.contains(&Event::Read), "it blocks: {events:?}");
     events.iter().filter(|&&event| event == Event::Wait).count()
@@ -61,10 +60,7 @@ fn a_model_without_reads_waits_for_its_outputs_alone() {
         assert_eq!(agree(&model, inputs([("x", x())])), 0);
         let tensor = || Tensor::<2>::from_data(x(), device);
         let expected = model.forward(tensor()).into_data();
-        assert_eq!(
-            block_on(model.forward_async(tensor())).into_data(),
-            expected
-        );
+        assert_eq!(block_on(model.forward_async(tensor())).into_data(), expected);
     });
 }
 
@@ -83,11 +79,7 @@ fn values_that_steer_are_awaited() {
 fn sizes_of_results_are_awaited() {
     on_each(|device| {
         let model = Found::new(device);
-        let boxes = [
-            [0f32, 0.0, 2.0, 2.0],
-            [0.0, 0.0, 2.0, 1.9],
-            [5.0, 5.0, 6.0, 7.0],
-        ];
+        let boxes = [[0f32, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.9], [5.0, 5.0, 6.0, 7.0]];
         let scores = [[0.5f32, 0.6, 0.4], [0.1, 0.2, 0.3], [0.9, 0.8, 0.7]];
         let waits = agree(
             &model,
@@ -130,10 +122,7 @@ fn a_step_that_fails_is_named() {
         ]);
         let failed = block_on(Found::new(device).run_async(boxes.clone()));
         let failed = failed.map(drop).unwrap_err().to_string();
-        assert_eq!(
-            failed,
-            "cannot run `/top/TopK` (TopK): the first 2 elements are asked for of 1"
-        );
+        assert_eq!(failed, "cannot run `/top/TopK` (TopK): the first 2 elements are asked for of 1");
     });
 }
 
@@ -143,9 +132,7 @@ fn errors_of_the_typed_form_keep_their_type() {
         let model = Perceptron::new(device);
         let wide: Tensor<2> = Tensor::ones([2, 5], device);
         match block_on(model.try_forward_async(wide)) {
-            Err(Error::WrongShape {
-                name: "x", found, ..
-            }) => assert_eq!(found, [2, 5]),
+            Err(Error::WrongShape { name: "x", found, .. }) => assert_eq!(found, [2, 5]),
             other => panic!("{other:?}"),
         }
         let x = || Tensor::<2>::ones([2, 3], device);
@@ -162,14 +149,8 @@ fn models_behind_one_type_wait_on_any_thread() {
     let _turn = turn();
     let device = Device::flex();
     let models: [(Box<dyn DynModel>, _); 2] = [
-        (
-            Box::new(Perceptron::new(&device)),
-            inputs([("x", TensorData::from([[1f32, 2.0, 3.0]]))]),
-        ),
-        (
-            Box::new(Modules::new(&device)),
-            inputs([("x", vector(&[3.0, 0.0, -1.0, 2.0]))]),
-        ),
+        (Box::new(Perceptron::new(&device)), inputs([("x", TensorData::from([[1f32, 2.0, 3.0]]))])),
+        (Box::new(Modules::new(&device)), inputs([("x", vector(&[3.0, 0.0, -1.0, 2.0]))])),
     ];
     for (model, inputs) in &models {
         let expected = model.run(inputs.clone()).unwrap();

@@ -14,10 +14,7 @@ onnx_model! { struct Contradictions = "../../models/contradictions.onnx"; }
 /// The kernels of CubeCL that were launched.
 fn kernels(run: impl FnOnce()) -> BTreeSet<Event> {
     let (_, events) = events(run);
-    events
-        .into_iter()
-        .filter(|event| matches!(event, Event::Launch(_)))
-        .collect()
+    events.into_iter().filter(|event| matches!(event, Event::Launch(_))).collect()
 }
 
 #[test]

@@ -75,10 +75,7 @@ fn check(input: &str, bad: Value, node: (&str, &str), reason: &str) {
     let found = answer(vec![(input, bad)]);
     let begin = format!("cannot run `/{name}/{operator}` ({operator}): ");
     let rest = found.strip_prefix(&begin);
-    assert!(
-        rest.is_some_and(|rest| rest.contains(reason)),
-        "{input}: {found}\nexpected {begin}.. {reason}"
-    );
+    assert!(rest.is_some_and(|rest| rest.contains(reason)), "{input}: {found}\nexpected {begin}.. {reason}");
 }
 
 const LARGE: &str = "the memory limit is";
@@ -93,30 +90,15 @@ fn requests_of_too_much_memory() {
     let far = 1_000_000_000_000i64;
     let wraps = (1i64 << 62) + 1;
     let most = i64::MAX;
-    for shape in [
-        [1_000_000, 1_000_000, 4],
-        [1 << 40, 1, 4],
-        [wraps, 1, 4],
-        [0, 1 << 40, 4],
-    ] {
+    for shape in [[1_000_000, 1_000_000, 4], [1 << 40, 1, 4], [wraps, 1, 4], [0, 1 << 40, 4]] {
         check("expanded", ints(&shape), ("expand", "Expand"), LARGE);
     }
-    for shape in [
-        [1_000_000_000, 1_000_000],
-        [wraps, 4],
-        [0, 1 << 40],
-        [most, most],
-    ] {
+    for shape in [[1_000_000_000, 1_000_000], [wraps, 4], [0, 1 << 40], [most, most]] {
         check("filled", ints(&shape), ("fill", "ConstantOfShape"), LARGE);
         check("eyes", ints(&shape), ("eyes", "ConstantOfShape"), LARGE);
         check("drawn", ints(&shape), ("drawn", "ConstantOfShape"), LARGE);
     }
-    check(
-        "reshaped",
-        ints(&[wraps, 4]),
-        ("reshape", "Reshape"),
-        "can be addressed",
-    );
+    check("reshaped", ints(&[wraps, 4]), ("reshape", "Reshape"), "can be addressed");
     for repeats in [[1_000_000; 3], [wraps, 1, 4], [most, most, 1]] {
         check("repeats", ints(&repeats), ("tile", "Tile"), LARGE);
     }
@@ -127,18 +109,8 @@ fn requests_of_too_much_memory() {
     for size in [[1, 1, 1_000_000, 1_000_000], [1, 1, most, 2]] {
         check("size", ints(&size), ("size", "Resize"), LARGE);
     }
-    check(
-        "scale",
-        floats(&[1.0, 1.0, 1e6, 1e6]),
-        ("scale", "Resize"),
-        LARGE,
-    );
-    check(
-        "scale",
-        floats(&[1.0, 1.0, 1.0, 1e30]),
-        ("scale", "Resize"),
-        LARGE,
-    );
+    check("scale", floats(&[1.0, 1.0, 1e6, 1e6]), ("scale", "Resize"), LARGE);
+    check("scale", floats(&[1.0, 1.0, 1.0, 1e30]), ("scale", "Resize"), LARGE);
     check("depth", one(far), ("hot", "OneHot"), LARGE);
     for limit in [1e12, 1e18, f32::MAX] {
         check("limit", one(limit), ("range", "Range"), LARGE);
@@ -151,185 +123,71 @@ fn requests_of_too_much_memory() {
     check("length", one(far), ("dft", "DFT"), LARGE);
     check("bands", one(far), ("mel", "MelWeightMatrix"), LARGE);
     check("transform", one(far), ("mel", "MelWeightMatrix"), LARGE);
-    check(
-        "grid",
-        ints(&[1, 1, 1_000_000, 1_000_000]),
-        ("grid", "AffineGrid"),
-        LARGE,
-    );
+    check("grid", ints(&[1, 1, 1_000_000, 1_000_000]), ("grid", "AffineGrid"), LARGE);
     for size in [[1, 1, far], [1_000_000; 3]] {
         check("unpooled", ints(&size), ("unpool", "MaxUnpool"), LARGE);
     }
-    check(
-        "cropped",
-        ints(&[1_000_000, 1_000_000]),
-        ("crop", "CenterCropPad"),
-        LARGE,
-    );
-    check(
-        "cropped",
-        ints(&[i64::MIN, 1]),
-        ("crop", "CenterCropPad"),
-        "",
-    );
+    check("cropped", ints(&[1_000_000, 1_000_000]), ("crop", "CenterCropPad"), LARGE);
+    check("cropped", ints(&[i64::MIN, 1]), ("crop", "CenterCropPad"), "");
     check("texts", ints(&[far]), ("text", "Expand"), LARGE);
-    check(
-        "pixels",
-        ints(&[1 << 40, 1 << 40]),
-        ("image", "Col2Im"),
-        LARGE,
-    );
+    check("pixels", ints(&[1 << 40, 1 << 40]), ("image", "Col2Im"), LARGE);
 }
 
 #[test]
 fn inputs_that_ask_for_too_much_together() {
     let many = 1 << 18;
-    let found = answer(vec![
-        ("column", zeros(&[many, 1]).into()),
-        ("row", zeros(&[1, many]).into()),
-    ]);
+    let found = answer(vec![("column", zeros(&[many, 1]).into()), ("row", zeros(&[1, many]).into())]);
     let expected =
         "cannot run `/sum/Add` (Add): shape [262144, 262144] takes 256.0 GiB, the memory limit is ";
     assert!(found.starts_with(expected), "{found}");
-    let found = answer(vec![
-        ("picks", ints(&vec![0; many])),
-        ("row", zeros(&[1, many]).into()),
-    ]);
-    assert!(
-        found.contains("shape [262144, 262144] takes 256.0 GiB"),
-        "{found}"
-    );
+    let found = answer(vec![("picks", ints(&vec![0; many])), ("row", zeros(&[1, many]).into())]);
+    assert!(found.contains("shape [262144, 262144] takes 256.0 GiB"), "{found}");
 }
 
 #[test]
 fn loops_that_collect_too_much() {
     with_memory_limit(1 << 20, || {
         for count in [1_000_000_000_000, i64::MAX] {
-            check(
-                "count",
-                one(count),
-                ("loop", "Loop"),
-                "the memory limit is 1.0 MiB",
-            );
+            check("count", one(count), ("loop", "Loop"), "the memory limit is 1.0 MiB");
         }
     });
 }
 
 #[test]
 fn sizes_that_onnx_runtime_refuses() {
-    check(
-        "expanded",
-        ints(&[-1, 1, 1]),
-        ("expand", "Expand"),
-        "a size cannot be -1",
-    );
-    check(
-        "reshaped",
-        ints(&[-2, 4]),
-        ("reshape", "Reshape"),
-        "a size cannot be -2",
-    );
-    check(
-        "reshaped",
-        ints(&[-1, -1]),
-        ("reshape", "Reshape"),
-        "a size cannot be -1",
-    );
-    check(
-        "filled",
-        ints(&[-1, 1]),
-        ("fill", "ConstantOfShape"),
-        "the size -1",
-    );
-    check(
-        "repeats",
-        ints(&[1, 1, -1]),
-        ("tile", "Tile"),
-        "the size -1",
-    );
+    check("expanded", ints(&[-1, 1, 1]), ("expand", "Expand"), "a size cannot be -1");
+    check("reshaped", ints(&[-2, 4]), ("reshape", "Reshape"), "a size cannot be -2");
+    check("reshaped", ints(&[-1, -1]), ("reshape", "Reshape"), "a size cannot be -1");
+    check("filled", ints(&[-1, 1]), ("fill", "ConstantOfShape"), "the size -1");
+    check("repeats", ints(&[1, 1, -1]), ("tile", "Tile"), "the size -1");
     for pads in [[i64::MIN, 0], [-5, 0], [-3, -3]] {
-        check(
-            "pads",
-            ints(&pads),
-            ("pad", "Pad"),
-            "along axis 0 of size 4",
-        );
-        check(
-            "reflected",
-            ints(&pads),
-            ("reflect", "Pad"),
-            "along axis 0 of size 4",
-        );
+        check("pads", ints(&pads), ("pad", "Pad"), "along axis 0 of size 4");
+        check("reflected", ints(&pads), ("reflect", "Pad"), "along axis 0 of size 4");
     }
-    check(
-        "size",
-        ints(&[1, 1, 2, -1]),
-        ("size", "Resize"),
-        "the size -1",
-    );
+    check("size", ints(&[1, 1, 2, -1]), ("size", "Resize"), "the size -1");
     for scale in [-1.0, 0.0, f32::NAN, f32::INFINITY] {
         let reason = format!("a scale cannot be {scale}");
-        check(
-            "scale",
-            floats(&[1.0, 1.0, 1.0, scale]),
-            ("scale", "Resize"),
-            &reason,
-        );
+        check("scale", floats(&[1.0, 1.0, 1.0, scale]), ("scale", "Resize"), &reason);
     }
-    check(
-        "depth",
-        one(-1i64),
-        ("hot", "OneHot"),
-        "a size cannot be -1",
-    );
+    check("depth", one(-1i64), ("hot", "OneHot"), "a size cannot be -1");
     for limit in [f32::NAN, f32::INFINITY] {
         check("limit", one(limit), ("range", "Range"), "is not finite");
     }
     check("step", one(f32::NAN), ("range", "Range"), "is not finite");
     check("step", one(0f32), ("range", "Range"), "a step of 0");
-    check(
-        "hann",
-        one(-1i64),
-        ("hann", "HannWindow"),
-        "a size cannot be -1",
-    );
+    check("hann", one(-1i64), ("hann", "HannWindow"), "a size cannot be -1");
     for length in [-1i64, 0] {
         let reason = format!("a length cannot be {length}");
         check("length", one(length), ("dft", "DFT"), &reason);
-        check(
-            "transform",
-            one(length),
-            ("mel", "MelWeightMatrix"),
-            &reason,
-        );
+        check("transform", one(length), ("mel", "MelWeightMatrix"), &reason);
         check("apart", one(length), ("stft", "STFT"), &reason);
         check("frame", one(length), ("stft", "STFT"), &reason);
     }
-    check(
-        "bands",
-        one(-1i64),
-        ("mel", "MelWeightMatrix"),
-        "a size cannot be -1",
-    );
-    check(
-        "grid",
-        ints(&[1, 1, 4, -1]),
-        ("grid", "AffineGrid"),
-        "a size cannot be -1",
-    );
-    check(
-        "unpooled",
-        ints(&[1, 1, -5]),
-        ("unpool", "MaxUnpool"),
-        "a size cannot be -5",
-    );
+    check("bands", one(-1i64), ("mel", "MelWeightMatrix"), "a size cannot be -1");
+    check("grid", ints(&[1, 1, 4, -1]), ("grid", "AffineGrid"), "a size cannot be -1");
+    check("unpooled", ints(&[1, 1, -5]), ("unpool", "MaxUnpool"), "a size cannot be -5");
     check("texts", ints(&[-1]), ("text", "Expand"), "the size -1");
-    check(
-        "pixels",
-        ints(&[-2, 2]),
-        ("image", "Col2Im"),
-        "a size cannot be -2",
-    );
+    check("pixels", ints(&[-2, 2]), ("image", "Col2Im"), "a size cannot be -2");
 }
 
 /// The requests in a process with 4 GiB of addresses, where memory that is asked for is not there.
@@ -339,15 +197,7 @@ fn a_small_address_space() {
     let program = env::current_exe().unwrap();
     let run = "ulimit -v 4194304 && exec \"$0\" --exact asked::requests_of_too_much_memory \
                asked::inputs_that_ask_for_too_much_together";
-    let output = Command::new("sh")
-        .arg("-c")
-        .arg(run)
-        .arg(program)
-        .output()
-        .unwrap();
+    let output = Command::new("sh").arg("-c").arg(run).arg(program).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && text.contains("2 passed"),
-        "{output:?}"
-    );
+    assert!(output.status.success() && text.contains("2 passed"), "{output:?}");
 }

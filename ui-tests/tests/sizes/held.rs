@@ -39,17 +39,9 @@ fn answer(others: Vec<(&str, Value)>) -> String {
 }
 
 fn regions(all: &[[f32; 4]]) -> Vec<(&'static str, Value)> {
-    let flat = floats(&all.concat())
-        .tensor()
-        .unwrap()
-        .clone()
-        .try_into_vec::<f32>()
-        .unwrap();
+    let flat = floats(&all.concat()).tensor().unwrap().clone().try_into_vec::<f32>().unwrap();
     let regions = onnx_embed::TensorData::new(flat, [all.len(), 4]);
-    vec![
-        ("regions", regions.into()),
-        ("of", ints(&vec![0; all.len()])),
-    ]
+    vec![("regions", regions.into()), ("of", ints(&vec![0; all.len()]))]
 }
 
 #[test]
@@ -69,15 +61,10 @@ fn regions_of_any_size() {
 #[test]
 fn boxes_of_which_all_are_kept() {
     let count = 20_000;
-    let boxes: Vec<f32> = (0..count)
-        .flat_map(|at| [0.0, at as f32, 1.0, at as f32 + 1.0])
-        .collect();
+    let boxes: Vec<f32> = (0..count).flat_map(|at| [0.0, at as f32, 1.0, at as f32 + 1.0]).collect();
     let boxes = onnx_embed::TensorData::new(boxes, [1, count, 4]);
     let begin = Instant::now();
-    let found = answer(vec![
-        ("boxes", boxes.into()),
-        ("scores", zeros(&[1, 1, count]).into()),
-    ]);
+    let found = answer(vec![("boxes", boxes.into()), ("scores", zeros(&[1, 1, count]).into())]);
     assert_eq!(found, "no error");
     assert!(begin.elapsed().as_secs() < 10);
     for share in [-0.5f32, 1.5, f32::NAN] {
@@ -91,28 +78,17 @@ fn boxes_of_which_all_are_kept() {
 #[test]
 fn nearest_of_many_points() {
     let count = 100_000;
-    let points: Vec<f32> = (0..count)
-        .flat_map(|at| [at as f32, 0.0, 0.0, 1.0])
-        .collect();
+    let points: Vec<f32> = (0..count).flat_map(|at| [at as f32, 0.0, 0.0, 1.0]).collect();
     let mut inputs = fine();
-    inputs.insert(
-        "points",
-        Value::from(onnx_embed::TensorData::new(points, [count, 4])),
-    );
+    inputs.insert("points", Value::from(onnx_embed::TensorData::new(points, [count, 4])));
     let samples = vec![70_000.2f32, 0.0, 0.0, 0.0, -5.0, 0.0, 0.0, 1.0];
-    inputs.insert(
-        "samples",
-        Value::from(onnx_embed::TensorData::new(samples, [2, 4])),
-    );
+    inputs.insert("samples", Value::from(onnx_embed::TensorData::new(samples, [2, 4])));
     let begin = Instant::now();
     let mut outputs = Held::new(&Device::flex()).run(inputs).unwrap();
     assert!(begin.elapsed().as_secs() < 5);
     let neighbours = outputs.remove("neighbours").unwrap();
     let expected = [70_000i64, 70_001, 69_999, 0, 1, 2];
-    assert_eq!(
-        neighbours.tensor().unwrap().try_to_vec::<i64>().unwrap(),
-        expected
-    );
+    assert_eq!(neighbours.tensor().unwrap().try_to_vec::<i64>().unwrap(), expected);
 }
 
 #[test]
@@ -136,25 +112,13 @@ fn intermediate_results_above_the_memory_limit() {
         ("grid", zeros(&[1, 64, 64, 2]).into()),
     ];
     check(read, "read/GridSample", "shape [1, 64, 64, 64] takes");
-    let long = || {
-        vec![
-            ("query", zeros(&[1, 1, 2000, 4]).into()),
-            ("key", zeros(&[1, 1, 2000, 4]).into()),
-        ]
-    };
+    let long = || vec![("query", zeros(&[1, 1, 2000, 4]).into()), ("key", zeros(&[1, 1, 2000, 4]).into())];
     let found = answer(long());
-    assert!(
-        found.contains("shape [1, 2000, 2000] takes 30.5 MiB, the memory limit is 1.0 MiB"),
-        "{found}"
-    );
+    assert!(found.contains("shape [1, 2000, 2000] takes 30.5 MiB, the memory limit is 1.0 MiB"), "{found}");
     let texts = |text: String| {
         let mut texts = vec![String::new(); 1000];
         texts[0] = text;
         vec![("texts", Array::vector(texts).into())]
     };
-    check(
-        texts("a".repeat(100)),
-        "tokens/Tokenizer",
-        "shape [1000, 100] takes",
-    );
+    check(texts("a".repeat(100)), "tokens/Tokenizer", "shape [1000, 100] takes");
 }

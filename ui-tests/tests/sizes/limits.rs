@@ -7,8 +7,8 @@ use std::task::{Context, Poll, Waker};
 
 use onnx_embed::burn::tensor::Tolerance;
 use onnx_embed::{
-    Array, DType, Device, DynModel, OnnxModel, Tensor, TensorData, Values, memory_limit,
-    onnx_model, with_memory_limit, with_memory_limit_async,
+    Array, DType, Device, DynModel, OnnxModel, Tensor, TensorData, Values, memory_limit, onnx_model,
+    with_memory_limit, with_memory_limit_async,
 };
 
 use crate::{floats, ints, message, zeros};
@@ -20,15 +20,13 @@ onnx_model! {
     struct Limited = "../../models/counted.onnx";
 }
 
-const REFUSED: &str = "cannot run `/rows/Expand` (Expand): shape [65537, 4] takes 1.0 MiB, the memory limit is 1.0 MiB";
+const REFUSED: &str =
+    "cannot run `/rows/Expand` (Expand): shape [65537, 4] takes 1.0 MiB, the memory limit is 1.0 MiB";
 
 fn request(x: TensorData, rows: i64) -> Values {
     Values::from([
         ("x", x.into()),
-        (
-            "row",
-            TensorData::new(vec![1f32, 2.0, 3.0, 4.0], [1, 4]).into(),
-        ),
+        ("row", TensorData::new(vec![1f32, 2.0, 3.0, 4.0], [1, 4]).into()),
         ("shape", ints(&[rows, 4])),
     ])
 }
@@ -45,10 +43,7 @@ fn none(shape: &[usize]) -> TensorData {
 fn a_caller_sets_the_limit() {
     let model = Counted::new(&Device::flex());
     assert_eq!(run(&model, 65_537), "no error");
-    assert_eq!(
-        with_memory_limit(1 << 20, || run(&model, 65_536)),
-        "no error"
-    );
+    assert_eq!(with_memory_limit(1 << 20, || run(&model, 65_536)), "no error");
     assert_eq!(with_memory_limit(1 << 20, || run(&model, 65_537)), REFUSED);
     assert_eq!(run(&model, 65_537), "no error");
     assert!(memory_limit() > 1 << 20);
@@ -59,10 +54,7 @@ fn a_model_has_a_limit_that_its_caller_replaces() {
     let model = Limited::new(&Device::flex());
     assert_eq!(run(&model, 65_536), "no error");
     assert_eq!(run(&model, 65_537), REFUSED);
-    assert_eq!(
-        with_memory_limit(1 << 21, || run(&model, 65_537)),
-        "no error"
-    );
+    assert_eq!(with_memory_limit(1 << 21, || run(&model, 65_537)), "no error");
 }
 
 fn input(rows: i64) -> LimitedInput {
@@ -102,12 +94,7 @@ fn inputs_without_elements_have_sizes_that_count() {
     let model: &dyn DynModel = &Counted::new(&Device::flex());
     let answer = |shape: &[usize]| message(model.run(request(none(shape), 1)));
     assert_eq!(answer(&[0, 1 << 20]), "no error");
-    for shape in [
-        [0, 1 << 40],
-        [1 << 40, 0],
-        [(1 << 62) + 1, 0],
-        [0, usize::MAX],
-    ] {
+    for shape in [[0, 1 << 40], [1 << 40, 0], [(1 << 62) + 1, 0], [0, usize::MAX]] {
         let found = answer(&shape);
         let begin = format!("`x` is {shape:?}, above the memory limit of ");
         assert!(found.starts_with(&begin), "{found}");
@@ -124,9 +111,6 @@ fn inputs_without_elements_have_sizes_that_count() {
 fn results_are_those_without_a_limit() {
     let output = Limited::new(&Device::flex()).run(request(zeros(&[1, 1]), 2));
     let rows = TensorData::from([[1f32, 2.0, 3.0, 4.0]; 2]);
-    output.unwrap()["rows"]
-        .tensor()
-        .unwrap()
-        .assert_approx_eq::<f32>(&rows, Tolerance::default());
+    output.unwrap()["rows"].tensor().unwrap().assert_approx_eq::<f32>(&rows, Tolerance::default());
     assert_eq!(floats(&[1.0]).tensor().unwrap().shape().to_vec(), [1]);
 }

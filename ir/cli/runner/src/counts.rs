@@ -32,10 +32,7 @@ pub fn begin(device: &Device) {
 
 /// What was counted since this was called before.
 pub fn take() -> Counts {
-    Counts {
-        launches: std::mem::take(&mut *launches()),
-        reads: READS.swap(0, Ordering::Relaxed),
-    }
+    Counts { launches: std::mem::take(&mut *launches()), reads: READS.swap(0, Ordering::Relaxed) }
 }
 
 fn launches() -> MutexGuard<'static, BTreeMap<&'static str, usize>> {

@@ -53,10 +53,7 @@ type Loaded = Box<dyn Fn(Values) -> Result<Values, Error>>;
 
 impl Subject {
     /// The model that `load` makes on a device.
-    pub fn new<M: OnnxModel + 'static>(
-        name: &'static str,
-        load: fn(&Device) -> Result<M, Error>,
-    ) -> Self {
+    pub fn new<M: OnnxModel + 'static>(name: &'static str, load: fn(&Device) -> Result<M, Error>) -> Self {
         Subject {
             name,
             load: Box::new(move |device| {
@@ -75,14 +72,9 @@ impl Subject {
     ) -> Self {
         let traced = move |device: &Device| -> Result<LoadedTraced, Error> {
             let model = load(device)?;
-            Ok(Box::new(move |inputs, visit| {
-                model.trace(inputs, |value| visit(value))
-            }))
+            Ok(Box::new(move |inputs, visit| model.trace(inputs, |value| visit(value))))
         };
-        Subject {
-            traced: Some(Box::new(traced)),
-            ..Subject::new(name, load)
-        }
+        Subject { traced: Some(Box::new(traced)), ..Subject::new(name, load) }
     }
 
     /// A model that takes the weights of other files.
@@ -121,22 +113,10 @@ fn answer(request: &str, subjects: &[Subject]) -> Result<String, String> {
         Ok((subject, device::named(&run.device)?))
     };
     match &request {
-        Request::Devices { device } => json(&Devices {
-            devices: device::count(device),
-        }),
-        Request::Run {
-            run,
-            outputs,
-            seconds,
-        } => {
+        Request::Devices { device } => json(&Devices { devices: device::count(device) }),
+        Request::Run { run, outputs, seconds } => {
             let (subject, device) = find(run)?;
-            json(&timed(
-                subject,
-                &device,
-                &run.inputs,
-                outputs.as_deref(),
-                *seconds,
-            )?)
+            json(&timed(subject, &device, &run.inputs, outputs.as_deref(), *seconds)?)
         }
         Request::Profile { run, seconds } => {
             let (subject, device) = find(run)?;
@@ -146,26 +126,16 @@ fn answer(request: &str, subjects: &[Subject]) -> Result<String, String> {
             let (subject, device) = find(run)?;
             json(&steps::values(subject, &device, &run.inputs, outputs)?)
         }
-        Request::Reload {
-            run,
-            weights,
-            outputs,
-            files,
-        } => {
+        Request::Reload { run, weights, outputs, files } => {
             let (subject, device) = find(run)?;
             let load = subject.others.iter().find(|(form, _)| form == weights);
-            let (_, load) =
-                load.ok_or_else(|| format!("the program has no model for {weights:?}"))?;
+            let (_, load) = load.ok_or_else(|| format!("the program has no model for {weights:?}"))?;
             let inputs = wire::read(&run.inputs)?;
             let one = |(at, files): (usize, &Vec<PathBuf>)| {
                 let outputs = PathBuf::from(format!("{}.{at}", outputs.display()));
                 reload(load, &device, &inputs, files, &outputs)
             };
-            let results = files
-                .iter()
-                .enumerate()
-                .map(one)
-                .collect::<Result<Vec<_>, _>>()?;
+            let results = files.iter().enumerate().map(one).collect::<Result<Vec<_>, _>>()?;
             json(&Reloaded { results })
         }
     }
@@ -183,9 +153,7 @@ fn reload(
     files: &[PathBuf],
     outputs: &Path,
 ) -> Result<ReloadResult, String> {
-    let read = |path: &PathBuf| {
-        std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
-    };
+    let read = |path: &PathBuf| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
     let files = files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let files: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
     let model = match load(&files, device) {
@@ -207,8 +175,8 @@ fn reload(
     })
 }
 
-/// Loads the model, runs it with the values in the file `inputs`, writes what it gives to the file
-/// `outputs`, and goes on running it for as many `seconds`.
+/// Loads the model, runs it with the values in the file `inputs`, writes what it gives to the file `outputs`,
+/// and goes on running it for as many `seconds`.
 fn timed(
     subject: &Subject,
     device: &Device,
@@ -250,9 +218,7 @@ fn timed(
         times_ms: times.kept().iter().map(milliseconds).collect(),
         runs: times.runs(),
         peak_bytes: memory::peak(),
-        kernels: kernels
-            .map(|(name, count)| (name.to_owned(), count as u64))
-            .collect(),
+        kernels: kernels.map(|(name, count)| (name.to_owned(), count as u64)).collect(),
         reads: counts.reads as u64,
     })
 }

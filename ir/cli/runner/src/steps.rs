@@ -11,12 +11,7 @@ use crate::{FEWEST, LoadedTraced, Subject, wire};
 
 /// The time of each step, over as many runs as there are `seconds` for. A device is waited for behind each
 /// step.
-pub fn times(
-    subject: &Subject,
-    device: &Device,
-    inputs: &Path,
-    seconds: f64,
-) -> Result<Profiled, String> {
+pub fn times(subject: &Subject, device: &Device, inputs: &Path, seconds: f64) -> Result<Profiled, String> {
     let (model, inputs) = open(subject, device, inputs)?;
     let wait = || {
         if *device != Device::flex() {
@@ -52,11 +47,7 @@ pub fn times(
         ms: mean(step.time),
         count: step.count as f64 / runs as f64,
     });
-    Ok(Profiled {
-        nodes: nodes.collect(),
-        runs,
-        ms: mean(total),
-    })
+    Ok(Profiled { nodes: nodes.collect(), runs, ms: mean(total) })
 }
 
 /// Writes every value of a run to the file `outputs`, in order. What a loop gives again has a number.
@@ -92,17 +83,10 @@ pub fn values(
     }
     wire::write(outputs, &all.into_iter().collect())?;
     // Where a node fails, what came before it is worth to be seen.
-    Ok(TracedRun {
-        values: steps,
-        problem: ran.err().map(|error| error.to_string()),
-    })
+    Ok(TracedRun { values: steps, problem: ran.err().map(|error| error.to_string()) })
 }
 
-fn open(
-    subject: &Subject,
-    device: &Device,
-    inputs: &Path,
-) -> Result<(LoadedTraced, Values), String> {
+fn open(subject: &Subject, device: &Device, inputs: &Path) -> Result<(LoadedTraced, Values), String> {
     let load = subject.traced.as_ref();
     let load = load.ok_or("the model was compiled without `trace`")?;
     let inputs = wire::read(inputs)?.shared();
@@ -140,9 +124,7 @@ impl Steps {
         let took = self.since.map_or(Duration::ZERO, |since| since.elapsed());
         let next = self.all.len();
         let key = (value.node(), value.name());
-        let at = self
-            .open
-            .unwrap_or_else(|| *self.places.entry(key).or_insert(next));
+        let at = self.open.unwrap_or_else(|| *self.places.entry(key).or_insert(next));
         if at == next {
             self.all.push(Step {
                 node: value.node(),
@@ -156,10 +138,7 @@ impl Steps {
             step.time += took;
             step.count += usize::from(value.is_last());
             if step.values.iter().all(|known| known.name != value.name()) {
-                step.values.push(ValueShape {
-                    name: value.name().to_owned(),
-                    shape: value.shape(),
-                });
+                step.values.push(ValueShape { name: value.name().to_owned(), shape: value.shape() });
             }
         }
         self.open = (!value.is_last()).then_some(at);

@@ -14,11 +14,7 @@ pub struct Times {
 
 impl Times {
     pub fn new() -> Self {
-        Times {
-            kept: Vec::with_capacity(MOST),
-            every: 1,
-            runs: 0,
-        }
+        Times { kept: Vec::with_capacity(MOST), every: 1, runs: 0 }
     }
 
     pub fn push(&mut self, time: Duration) {

@@ -45,9 +45,7 @@ fn value(entry: &Json, elements: &mut &[u8]) -> Option<Value> {
         return Some(Value::Optional(items.pop().map(Box::new)));
     }
     let sizes = entry["shape"].as_array()?.iter();
-    let shape: Vec<usize> = sizes
-        .map(|size| usize::try_from(size.as_u64()?).ok())
-        .collect::<Option<_>>()?;
+    let shape: Vec<usize> = sizes.map(|size| usize::try_from(size.as_u64()?).ok()).collect::<Option<_>>()?;
     if let Some(texts) = entry["strings"].as_array() {
         let texts = texts.iter().map(|text| Some(text.as_str()?.to_owned()));
         return Some(Array::new(shape, texts.collect::<Option<Vec<_>>>()?).into());
@@ -138,18 +136,9 @@ mod tests {
             ("b", TensorData::from([true, false, true]).into()),
             ("e", TensorData::new(Vec::<f64>::new(), [0, 2]).into()),
             ("u", TensorData::from([u64::MAX]).into()),
-            (
-                "l",
-                Value::Sequence(vec![
-                    TensorData::from([1u8]).into(),
-                    TensorData::from([2i8]).into(),
-                ]),
-            ),
+            ("l", Value::Sequence(vec![TensorData::from([1u8]).into(), TensorData::from([2i8]).into()])),
             ("n", Value::Optional(None)),
-            (
-                "o",
-                Value::Optional(Some(Box::new(TensorData::from([1.0f32]).into()))),
-            ),
+            ("o", Value::Optional(Some(Box::new(TensorData::from([1.0f32]).into())))),
         ]);
         let bytes = encode(&values).unwrap();
         assert_eq!(encode(&decode(&bytes).unwrap()).unwrap(), bytes);

@@ -14,10 +14,8 @@ const CHARACTER: f64 = 6.7;
 /// Narrower boxes are not drawn.
 const NARROWEST: f64 = 0.4;
 /// Operators with colours of their own; others share the last one.
-const COLOURS: [&str; 9] = [
-    "#f2a65a", "#7fb069", "#6ca6c1", "#d7816a", "#b497c9", "#e6c84f", "#79b8a4", "#c98fa8",
-    "#c9c5bc",
-];
+const COLOURS: [&str; 9] =
+    ["#f2a65a", "#7fb069", "#6ca6c1", "#d7816a", "#b497c9", "#e6c84f", "#79b8a4", "#c98fa8", "#c9c5bc"];
 
 /// The model above its modules, these above the modules in them, and nodes below, each as wide as its time.
 /// What stands side by side is in the order in which it ran.
@@ -28,21 +26,13 @@ pub fn draw(model: &str, profile: &Profile) -> String {
     }
     let operators = profile.by_operator();
     let mut picture = Picture {
-        scale: if root.time > 0.0 {
-            WIDTH / root.time
-        } else {
-            0.0
-        },
+        scale: if root.time > 0.0 { WIDTH / root.time } else { 0.0 },
         total: root.time,
         operators: operators.iter().map(|(name, ..)| name.as_str()).collect(),
         boxes: String::new(),
         depth: 0,
     };
-    let title = format!(
-        "{} ({})",
-        shown(model),
-        style::seconds_precisely(root.time / 1e3)
-    );
+    let title = format!("{} ({})", shown(model), style::seconds_precisely(root.time / 1e3));
     picture.module(&root, &title, 0.0, 0);
     let legend = legend(&operators, root.time);
     let rows = picture.depth as f64 + 1.0;
@@ -116,19 +106,9 @@ impl Picture<'_> {
                 }
                 Item::Layer(layer) => {
                     let node = shown(&layer.node);
-                    let short = node
-                        .rsplit('/')
-                        .find(|part| !part.is_empty())
-                        .unwrap_or(&node);
+                    let short = node.rsplit('/').find(|part| !part.is_empty()).unwrap_or(&node);
                     let details = details(layer);
-                    self.draw(
-                        short,
-                        &details,
-                        self.colour(layer),
-                        left,
-                        layer.time,
-                        depth + 1,
-                    );
+                    self.draw(short, &details, self.colour(layer), left, layer.time, depth + 1);
                     left += layer.time;
                 }
             }
@@ -136,24 +116,13 @@ impl Picture<'_> {
     }
 
     fn colour(&self, layer: &Layer) -> &'static str {
-        let place = self
-            .operators
-            .iter()
-            .position(|name| *name == layer.short_operator());
+        let place = self.operators.iter().position(|name| *name == layer.short_operator());
         let place = place.unwrap_or(COLOURS.len()).min(COLOURS.len() - 1);
         COLOURS[place]
     }
 
     /// A box with as much of its name as there is room for, and all of it where the pointer is.
-    fn draw(
-        &mut self,
-        name: &str,
-        details: &str,
-        colour: &str,
-        left: f64,
-        time: f64,
-        depth: usize,
-    ) {
+    fn draw(&mut self, name: &str, details: &str, colour: &str, left: f64, time: f64, depth: usize) {
         let (x, width) = (left * self.scale, time * self.scale);
         if width < NARROWEST {
             return;
@@ -171,10 +140,7 @@ impl Picture<'_> {
         ));
         if !label.is_empty() {
             let (x, y) = (x + 4.0, y + 15.0);
-            self.boxes.push_str(&format!(
-                "<text x=\"{x:.2}\" y=\"{y}\">{}</text>",
-                escaped(&label)
-            ));
+            self.boxes.push_str(&format!("<text x=\"{x:.2}\" y=\"{y}\">{}</text>", escaped(&label)));
         }
         self.boxes.push_str("</g>\n");
     }
@@ -182,14 +148,8 @@ impl Picture<'_> {
 
 /// What the pointer shows of a node.
 fn details(layer: &Layer) -> String {
-    let operands: Vec<String> = layer
-        .operands
-        .iter()
-        .map(|sizes| format!("{sizes:?}"))
-        .collect();
-    let speed = layer
-        .gigaflops()
-        .map_or(String::new(), |speed| format!(", {speed:.1} GFLOP/s"));
+    let operands: Vec<String> = layer.operands.iter().map(|sizes| format!("{sizes:?}")).collect();
+    let speed = layer.gigaflops().map_or(String::new(), |speed| format!(", {speed:.1} GFLOP/s"));
     let (node, operator) = (shown(&layer.node), layer.short_operator());
     format!("\n{node}\n{operator} {}{speed}", operands.join(" x "))
 }
@@ -199,21 +159,14 @@ fn legend(operators: &[(String, f64, usize)], total: f64) -> (String, f64) {
     let mut text = String::new();
     let (mut x, mut y) = (0.0, 0.0);
     let own = COLOURS.len() - 1;
-    let mut entries: Vec<(String, f64)> = operators
-        .iter()
-        .take(own)
-        .map(|(name, time, _)| (shown(name), *time))
-        .collect();
+    let mut entries: Vec<(String, f64)> =
+        operators.iter().take(own).map(|(name, time, _)| (shown(name), *time)).collect();
     let others: f64 = operators.iter().skip(own).map(|(_, time, _)| time).sum();
     if operators.len() > own {
         entries.push(("others".to_owned(), others));
     }
     for ((name, time), colour) in entries.iter().zip(COLOURS) {
-        let share = if total > 0.0 {
-            100.0 * time / total
-        } else {
-            0.0
-        };
+        let share = if total > 0.0 { 100.0 * time / total } else { 0.0 };
         let label = format!("{name} {share:.1} %");
         let width = 34.0 + label.chars().count() as f64 * CHARACTER;
         if x > 0.0 && x + width > WIDTH {
@@ -269,14 +222,7 @@ mod tests {
     }
 
     fn picture(layers: Vec<Layer>) -> String {
-        draw(
-            "model",
-            &Profile {
-                layers,
-                runs: 1,
-                total: 1.0,
-            },
-        )
+        draw("model", &Profile { layers, runs: 1, total: 1.0 })
     }
 
     #[test]
@@ -287,26 +233,15 @@ mod tests {
             layer(&["a"], "/a/three", 1.0),
         ]);
         let boxes = text.lines().filter(|line| line.starts_with("<g><title>"));
-        let widths: Vec<&str> = boxes
-            .map(|line| {
-                line.split("width=\"")
-                    .nth(1)
-                    .unwrap()
-                    .split('"')
-                    .next()
-                    .unwrap()
-            })
-            .collect();
+        let widths: Vec<&str> =
+            boxes.map(|line| line.split("width=\"").nth(1).unwrap().split('"').next().unwrap()).collect();
         assert_eq!(widths, ["1359.50", "679.50", "339.50", "339.50", "679.50"]);
     }
 
     #[test]
     fn names_of_a_file_are_text() {
         let text = picture(vec![layer(&["<b>&"], "</svg><script>", 1.0)]);
-        assert!(
-            !text.contains("<script>") && !text.contains("<b>"),
-            "{text}"
-        );
+        assert!(!text.contains("<script>") && !text.contains("<b>"), "{text}");
         assert!(text.contains("&lt;b&gt;&amp;"), "{text}");
     }
 

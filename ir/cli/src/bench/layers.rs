@@ -49,20 +49,13 @@ impl Layer {
 
     /// The operator without the domain of ONNX Runtime.
     pub fn short_operator(&self) -> &str {
-        self.operator
-            .strip_prefix("com.microsoft.")
-            .unwrap_or(&self.operator)
+        self.operator.strip_prefix("com.microsoft.").unwrap_or(&self.operator)
     }
 }
 
 impl Profile {
     /// What a program says, with what the graph knows of the nodes.
-    pub fn new(
-        answer: &Profiled,
-        model: &Model,
-        scratch: &Scratch,
-        inputs: &Values,
-    ) -> Result<Self> {
+    pub fn new(answer: &Profiled, model: &Model, scratch: &Scratch, inputs: &Values) -> Result<Self> {
         let loaded = match onnx_embed_ir::load(&model.path, &scratch.options) {
             Ok(loaded) => loaded,
             Err(problems) => bail!("{}", problems.report(&model.name)),
@@ -70,10 +63,7 @@ impl Profile {
         let graph = &loaded.graph;
         let mut nodes = HashMap::new();
         note(&graph.body, graph, &mut nodes);
-        let mut measured = Measured {
-            graph,
-            shapes: shapes(inputs),
-        };
+        let mut measured = Measured { graph, shapes: shapes(inputs) };
         for value in answer.nodes.iter().flat_map(|node| &node.values) {
             if let Some(shape) = &value.shape {
                 measured.shapes.insert(&value.name, shape.clone());
@@ -95,11 +85,7 @@ impl Profile {
                 operator: timed.operator.clone(),
             }
         });
-        Ok(Profile {
-            layers: layers.collect(),
-            runs: answer.runs,
-            total: answer.ms,
-        })
+        Ok(Profile { layers: layers.collect(), runs: answer.runs, total: answer.ms })
     }
 
     /// Time, nodes and multiply-adds of each operator, the longest first.
@@ -111,9 +97,7 @@ impl Profile {
             *nodes += 1;
         }
         let all = all.into_iter();
-        let mut all: Vec<_> = all
-            .map(|(name, (time, nodes))| (name.to_owned(), time, nodes))
-            .collect();
+        let mut all: Vec<_> = all.map(|(name, (time, nodes))| (name.to_owned(), time, nodes)).collect();
         all.sort_by(|a, b| b.1.total_cmp(&a.1));
         all
     }
@@ -142,9 +126,7 @@ fn note<'g>(block: &'g Block, graph: &'g Graph, nodes: &mut HashMap<&'g str, &'g
         for &id in node.outputs.iter().flatten() {
             nodes.insert(&graph.values[id].name, node);
         }
-        node.blocks
-            .iter()
-            .for_each(|(_, inner)| note(inner, graph, nodes));
+        node.blocks.iter().for_each(|(_, inner)| note(inner, graph, nodes));
     }
 }
 

@@ -17,13 +17,9 @@ pub fn runs(line: &Json) -> String {
         Some(time) => style::seconds_precisely(time / 1e3),
         None => "?".to_owned(),
     };
-    let memory = line["peak_bytes"]
-        .as_u64()
-        .map_or("?".to_owned(), style::bytes);
+    let memory = line["peak_bytes"].as_u64().map_or("?".to_owned(), style::bytes);
     let rate = line["items_per_second"].as_f64();
-    let rate = rate.map_or(String::new(), |rate| {
-        format!("   {} items/s", style::rate(rate))
-    });
+    let rate = rate.map_or(String::new(), |rate| format!("   {} items/s", style::rate(rate)));
     let heading = heading(line);
     let (load, first) = (milliseconds("load_ms"), milliseconds("first_ms"));
     let (half, most) = (milliseconds("median_ms"), milliseconds("p95_ms"));
@@ -46,10 +42,7 @@ pub fn heading(line: &Json) -> String {
 
 /// The nodes that take longest, and what operators take together.
 pub fn layers(profile: &Profile, top: usize, waits: bool) -> String {
-    let sum = profile
-        .layers
-        .iter()
-        .fold(0.0, |sum, layer| sum + layer.time);
+    let sum = profile.layers.iter().fold(0.0, |sum, layer| sum + layer.time);
     let mut sorted: Vec<&Layer> = profile.layers.iter().collect();
     sorted.sort_by(|a, b| b.time.total_cmp(&a.time));
     let top = if top == 0 { sorted.len() } else { top };
@@ -68,9 +61,7 @@ pub fn layers(profile: &Profile, top: usize, waits: bool) -> String {
         "share", "ms", "node", "operator", "operands", "GFLOP/s"
     );
     for layer in listed.clone() {
-        let speed = layer
-            .gigaflops()
-            .map_or(String::new(), |speed| format!("{speed:.1}"));
+        let speed = layer.gigaflops().map_or(String::new(), |speed| format!("{speed:.1}"));
         let times = match layer.count {
             count if (count - 1.0).abs() < 1e-9 => String::new(),
             count => format!("  {DIM}x {count:.0}{DIM:#}"),
@@ -89,20 +80,11 @@ pub fn layers(profile: &Profile, top: usize, waits: bool) -> String {
     let rest: f64 = sorted.iter().skip(top).map(|layer| layer.time).sum();
     if let Some(more) = sorted.len().checked_sub(top).filter(|more| *more > 0) {
         let more = style::count(more, "node");
-        text.push_str(&format!(
-            "  {DIM}{:>6}  {rest:>9.3}  {more} more{DIM:#}\n",
-            shares(rest)
-        ));
+        text.push_str(&format!("  {DIM}{:>6}  {rest:>9.3}  {more} more{DIM:#}\n", shares(rest)));
     }
-    text.push_str(&format!(
-        "\n  {DIM}{:>6}  {:>9}  {:>5}  operator{DIM:#}\n",
-        "share", "ms", "nodes"
-    ));
+    text.push_str(&format!("\n  {DIM}{:>6}  {:>9}  {:>5}  operator{DIM:#}\n", "share", "ms", "nodes"));
     for (operator, time, nodes) in profile.by_operator() {
-        text.push_str(&format!(
-            "  {:>6}  {time:>9.3}  {nodes:>5}  {operator}\n",
-            shares(time)
-        ));
+        text.push_str(&format!("  {:>6}  {time:>9.3}  {nodes:>5}  {operator}\n", shares(time)));
     }
     let outside = (profile.total - sum).max(0.0);
     text.push_str(&format!(
@@ -118,11 +100,7 @@ pub fn layers(profile: &Profile, top: usize, waits: bool) -> String {
 }
 
 fn share(time: f64, sum: f64) -> String {
-    if sum > 0.0 {
-        format!("{:.1} %", 100.0 * time / sum)
-    } else {
-        String::new()
-    }
+    if sum > 0.0 { format!("{:.1} %", 100.0 * time / sum) } else { String::new() }
 }
 
 /// `[1, 128, 384] x [384, 1536]`
@@ -163,17 +141,9 @@ mod tests {
     fn the_nodes_that_take_longest_come_first() {
         let product = Layer {
             multiply_adds: Some(4e6),
-            ..layer(
-                "/layers.0/fc1/MatMul",
-                "com.microsoft.FusedGemm",
-                &[&[1, 384], &[384, 1536]],
-                0.5,
-            )
+            ..layer("/layers.0/fc1/MatMul", "com.microsoft.FusedGemm", &[&[1, 384], &[384, 1536]], 0.5)
         };
-        let looped = Layer {
-            count: 12.0,
-            ..layer("/loop/Tanh", "Tanh", &[&[1, 8]], 0.25)
-        };
+        let looped = Layer { count: 12.0, ..layer("/loop/Tanh", "Tanh", &[&[1, 8]], 0.25) };
         let profile = Profile {
             layers: vec![layer("/Relu", "Relu", &[&[1, 8]], 0.05), looped, product],
             runs: 10,
@@ -194,7 +164,8 @@ mod tests {
                6.2 %      0.050      1  Relu
 
               3 nodes in 0.800 ms of a run, 0.200 ms outside of nodes
-        "#]].assert_eq(&text);
+        "#]]
+        .assert_eq(&text);
     }
 
     #[test]

@@ -8,11 +8,7 @@ const TOLERANCE: f64 = 1e-4;
 
 fn tensor(dtype: DType, shape: &[usize], bytes: Vec<u8>) -> Tensor {
     let shape = shape.to_vec();
-    Tensor {
-        dtype,
-        shape,
-        bytes,
-    }
+    Tensor { dtype, shape, bytes }
 }
 
 fn row(values: [f32; 3]) -> Tensor {
@@ -34,11 +30,7 @@ fn check(found: Tensor, expected: Tensor, problem: Option<&str>) {
 fn small_errors_are_measured_by_the_largest_element() {
     check(row([100.0, 0.009, 0.0]), row([100.0, 0.0, 0.0]), None);
     let problem = "is 2.000000e-2 at [1], not 0.000000e0; 1 of 3 elements differ too much";
-    check(
-        row([100.0, 0.02, 0.0]),
-        row([100.0, 0.0, 0.0]),
-        Some(problem),
-    );
+    check(row([100.0, 0.02, 0.0]), row([100.0, 0.0, 0.0]), Some(problem));
 }
 
 #[test]
@@ -67,15 +59,8 @@ fn the_relative_error_is_that_of_the_worst_element() {
 
 #[test]
 fn types_and_shapes_must_be_equal() {
-    check(
-        row([1.0; 3]),
-        ints(&[3], &[1; 3]),
-        Some("is float32, not int64"),
-    );
-    let other = Tensor {
-        shape: vec![1, 3],
-        ..row([1.0; 3])
-    };
+    check(row([1.0; 3]), ints(&[3], &[1; 3]), Some("is float32, not int64"));
+    let other = Tensor { shape: vec![1, 3], ..row([1.0; 3]) };
     check(row([1.0; 3]), other, Some("has shape [3], not [1, 3]"));
 }
 
@@ -86,25 +71,15 @@ fn integers_are_exact() {
     let problem = "differs in the last bits of large integers";
     check(ints(&[1], &[large]), ints(&[1], &[i64::MAX]), Some(problem));
     let problem = "is 5 at [1, 0], not 3; 2 of 4 elements differ";
-    check(
-        ints(&[2, 2], &[1, 2, 5, 5]),
-        ints(&[2, 2], &[1, 2, 3, 4]),
-        Some(problem),
-    );
+    check(ints(&[2, 2], &[1, 2, 5, 5]), ints(&[2, 2], &[1, 2, 3, 4]), Some(problem));
 }
 
 #[test]
 fn strings_are_exact() {
-    let text = |text: &str| Value::Strings {
-        shape: vec![1],
-        texts: vec![text.to_owned()],
-    };
+    let text = |text: &str| Value::Strings { shape: vec![1], texts: vec![text.to_owned()] };
     let problem = |found, expected| compare(&text(found), &Expected::Value(text(expected)), 1.0);
     assert_eq!(problem("a", "a").problem, None);
-    assert_eq!(
-        problem("a", "b").problem.as_deref(),
-        Some(r#"is "a", not "b""#)
-    );
+    assert_eq!(problem("a", "b").problem.as_deref(), Some(r#"is "a", not "b""#));
 }
 
 #[test]
@@ -126,11 +101,7 @@ fn maps_are_rows_of_values_by_key() {
 #[test]
 fn an_output_may_be_as_far_from_the_exact_one_as_the_recorded_is() {
     let value = |values| Value::Tensor(row(values));
-    let exact = tensor(
-        DType::F64,
-        &[3],
-        [1.0f64, 2.0, 4.0].map(f64::to_le_bytes).concat(),
-    );
+    let exact = tensor(DType::F64, &[3], [1.0f64, 2.0, 4.0].map(f64::to_le_bytes).concat());
     let exact = Value::Tensor(exact);
     let recorded = Expected::Value(value([1.0, 2.0, 4.25]));
     let near = |found| is_as_near(&found, &recorded, &exact);

@@ -43,7 +43,8 @@ impl Source {
         let torch = "PyTorch: torch.onnx.export(model.eval(), (example,), \"model.onnx\", dynamo=True, opset_version=20)";
         let tensorflow = "TensorFlow: python -m tf2onnx.convert --saved-model FOLDER --opset 18 --output model.onnx (--keras FILE, --tflite FILE)";
         let sklearn = "scikit-learn: skl2onnx.to_onnx(model, X[:1], target_opset=18)";
-        let convert = "without the exporter: onnx.version_converter.convert_version(onnx.load(\"model.onnx\"), 20)";
+        let convert =
+            "without the exporter: onnx.version_converter.convert_version(onnx.load(\"model.onnx\"), 20)";
         let lines: &[&str] = match self {
             Source::PyTorch => &[torch],
             Source::TensorFlow => &[tensorflow],
@@ -73,14 +74,8 @@ const OTHER_FILES: &[(&str, &str)] = &[
         "the file is a Python pickle",
         "a pickled scikit-learn model: skl2onnx.to_onnx(joblib.load(FILE), X[:1]).SerializeToString(); a PyTorch one: torch.onnx.export",
     ),
-    (
-        "the file is a Keras model",
-        "python -m tf2onnx.convert --keras FILE --output model.onnx",
-    ),
-    (
-        "the file is a TensorFlow Lite model",
-        "python -m tf2onnx.convert --tflite FILE --output model.onnx",
-    ),
+    ("the file is a Keras model", "python -m tf2onnx.convert --keras FILE --output model.onnx"),
+    ("the file is a TensorFlow Lite model", "python -m tf2onnx.convert --tflite FILE --output model.onnx"),
     (
         "the file is a GGUF model",
         "GGUF holds weights without a graph: export the original model, as by optimum-cli export onnx --model NAME FOLDER",
@@ -94,10 +89,7 @@ const OTHER_FILES: &[(&str, &str)] = &[
         "take the .onnx file that the .ort file was made from",
     ),
     ("the file is compressed", "unpack it"),
-    (
-        "the file is empty",
-        "export or download it again; an interrupted download leaves such files",
-    ),
+    ("the file is empty", "export or download it again; an interrupted download leaves such files"),
     (
         "the file is no ONNX model, or only",
         "export or download it again, and compare its length with that of the source",
@@ -109,10 +101,7 @@ pub fn cause(problem: &Problem, source: Source) -> Cause {
     let message = problem.message();
     let help = problem.advice().unwrap_or_default();
     let has = |word: &str| message.contains(word);
-    if let Some((_, advice)) = OTHER_FILES
-        .iter()
-        .find(|(start, _)| message.starts_with(start))
-    {
+    if let Some((_, advice)) = OTHER_FILES.iter().find(|(start, _)| message.starts_with(start)) {
         return of("the file is not an ONNX model", [advice.to_string()]);
     }
     if has("this version of onnx-embed knows up to") {
@@ -139,16 +128,11 @@ pub fn cause(problem: &Problem, source: Source) -> Cause {
     if help.contains("inputs(..)") || help.contains("dims(..)") || has("rank") {
         return shapes(help, source);
     }
-    let advice = if help.is_empty() {
-        Vec::new()
-    } else {
-        vec![help.to_owned()]
-    };
+    let advice = if help.is_empty() { Vec::new() } else { vec![help.to_owned()] };
     let mut advice = advice;
     if advice.is_empty() {
         advice.push(
-            "cargo onnx-embed view --as-read -o graph.html shows the node and what it takes"
-                .to_owned(),
+            "cargo onnx-embed view --as-read -o graph.html shows the node and what it takes".to_owned(),
         );
         advice.extend(source.export());
     }
@@ -156,10 +140,7 @@ pub fn cause(problem: &Problem, source: Source) -> Cause {
 }
 
 fn of(title: &str, advice: impl IntoIterator<Item = String>) -> Cause {
-    Cause {
-        title: title.to_owned(),
-        advice: advice.into_iter().collect(),
-    }
+    Cause { title: title.to_owned(), advice: advice.into_iter().collect() }
 }
 
 fn newer(source: Source) -> Cause {
@@ -189,9 +170,7 @@ fn external(help: &str) -> Cause {
 
 /// The operator that a problem says to be unsupported.
 fn unsupported(message: &str) -> Option<&str> {
-    message
-        .strip_prefix("operator `")?
-        .strip_suffix("` is not supported")
+    message.strip_prefix("operator `")?.strip_suffix("` is not supported")
 }
 
 fn operator(kind: &str, help: &str, source: Source) -> Cause {
@@ -246,9 +225,7 @@ fn shapes(help: &str, source: Source) -> Cause {
         "try sizes without changing the file: cargo onnx-embed inspect model.onnx --dim batch=1 --input x=batch,3,224,224"
             .to_owned(),
     );
-    advice.push(
-        "then in the macro: #[onnx(dims(batch = 1), inputs(x: [batch, 3, 224, 224]))]".to_owned(),
-    );
+    advice.push("then in the macro: #[onnx(dims(batch = 1), inputs(x: [batch, 3, 224, 224]))]".to_owned());
     match source {
         Source::PyTorch => advice.push(
             "or name the sizes that vary, and no others: torch.onnx.export(.., dynamic_shapes={\"x\": {0: \"batch\"}}), \
@@ -269,8 +246,7 @@ fn near(domain: &str, name: &str) -> Vec<&'static str> {
     let name = name.to_lowercase();
     let close = |row: &&ops::Row| {
         let most = (name.len() / 4).max(1);
-        row.domain == domain
-            && onnx_embed_ir::files::distance(&row.name.to_lowercase(), &name) <= most
+        row.domain == domain && onnx_embed_ir::files::distance(&row.name.to_lowercase(), &name) <= most
     };
     ops::all().filter(close).map(|row| row.name).collect()
 }
@@ -278,11 +254,7 @@ fn near(domain: &str, name: &str) -> Vec<&'static str> {
 /// A function's name: what is no letter or digit becomes `_`.
 fn snake(name: &str) -> String {
     let name = onnx_embed_ir::emit::snake(name);
-    if name.is_empty() {
-        "operator".to_owned()
-    } else {
-        name
-    }
+    if name.is_empty() { "operator".to_owned() } else { name }
 }
 
 #[cfg(test)]
@@ -295,22 +267,13 @@ mod tests {
 
     #[test]
     fn messages_lead_to_causes() {
-        assert_eq!(
-            title("operator `Relux` is not supported"),
-            "the standard has no such operator"
-        );
+        assert_eq!(title("operator `Relux` is not supported"), "the standard has no such operator");
         assert_eq!(
             title("operator `com.microsoft.MoE` is not supported"),
             "an operator of ONNX Runtime alone"
         );
-        assert_eq!(
-            title("operator `acme.Twist` is not supported"),
-            "operators of a domain of your own"
-        );
-        assert_eq!(
-            title("external data `w.bin` is not there"),
-            "weights outside of the file are not found"
-        );
+        assert_eq!(title("operator `acme.Twist` is not supported"), "operators of a domain of your own");
+        assert_eq!(title("external data `w.bin` is not there"), "weights outside of the file are not found");
         assert_eq!(title("`x` is of rank 3"), "sizes or ranks are open");
     }
 

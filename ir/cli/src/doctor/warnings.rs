@@ -41,19 +41,13 @@ pub fn warnings(path: &Path, options: &Options, found: &Inspection) -> Vec<Warni
     let bytes: usize = found.constants.iter().map(|constant| constant.bytes).sum();
     if bytes > HUGE {
         warn(
-            format!(
-                "{} of weights would be in the binary",
-                style::bytes(bytes as u64)
-            ),
+            format!("{} of weights would be in the binary", style::bytes(bytes as u64)),
             "#[onnx(weights = \"file\")] leaves them in the file; precision = \"f16\" needs half of it on GPUs",
         );
     }
     if bytes > ASSEMBLED {
         warn(
-            format!(
-                "{} of weights go through the assembler into the binary",
-                style::bytes(bytes as u64)
-            ),
+            format!("{} of weights go through the assembler into the binary", style::bytes(bytes as u64)),
             "rustc takes about four times as much memory; for WebAssembly, which has no assembler for it, it takes 20 times \
              as much and more: set codegen-units = 1 there, or weights = \"file\"",
         );
@@ -63,11 +57,7 @@ pub fn warnings(path: &Path, options: &Options, found: &Inspection) -> Vec<Warni
         let listed = listed_constants(model.files.model());
         if !listed.is_empty() {
             warn(
-                format!(
-                    "{} also as inputs: {}",
-                    style::count(listed.len(), "initializer"),
-                    names(listed)
-                ),
+                format!("{} also as inputs: {}", style::count(listed.len(), "initializer"), names(listed)),
                 "they are constants here; `inputs(NAME: [..])` makes one an input. Old exporters list all of them: \
                  keep_initializers_as_inputs=False leaves that out",
             );
@@ -79,21 +69,11 @@ pub fn warnings(path: &Path, options: &Options, found: &Inspection) -> Vec<Warni
 fn large(constants: &[Constant], warn: &mut impl FnMut(String, &str)) {
     let large = constants.iter().filter(|constant| constant.bytes > BINDING);
     let large: Vec<String> = large
-        .map(|constant| {
-            format!(
-                "`{}` ({})",
-                shown(&constant.name),
-                style::bytes(constant.bytes as u64)
-            )
-        })
+        .map(|constant| format!("`{}` ({})", shown(&constant.name), style::bytes(constant.bytes as u64)))
         .collect();
     if !large.is_empty() {
         warn(
-            format!(
-                "{} beyond 128 MiB: {}",
-                style::count(large.len(), "weight"),
-                names(large)
-            ),
+            format!("{} beyond 128 MiB: {}", style::count(large.len(), "weight"), names(large)),
             "some GPUs bind no more to a kernel; precision = \"f16\" makes a weight half as large, and CPUs have no limit",
         );
     }
@@ -127,11 +107,7 @@ fn of_graph(graph: &Graph, warn: &mut impl FnMut(String, &str)) {
     let mut doubles = 0;
     let mut waits: BTreeMap<String, usize> = BTreeMap::new();
     visit(&graph.body, &mut |node| {
-        let computed = node
-            .outputs
-            .iter()
-            .flatten()
-            .filter(|&&id| !values[id].is_constant());
+        let computed = node.outputs.iter().flatten().filter(|&&id| !values[id].is_constant());
         let types = computed.filter_map(|&id| values[id].ty.as_ref()?.as_tensor());
         doubles += usize::from(types.into_iter().any(|tensor| tensor.dtype == DType::F64));
         if waits_for_the_device(node, values) {
@@ -142,12 +118,7 @@ fn of_graph(graph: &Graph, warn: &mut impl FnMut(String, &str)) {
         warn(
             format!(
                 "{} doubles",
-                style::count(doubles, "node")
-                    + if doubles == 1 {
-                        " computes"
-                    } else {
-                        " compute"
-                    }
+                style::count(doubles, "node") + if doubles == 1 { " computes" } else { " compute" }
             ),
             "GPUs without them compute in single precision, and those that have them are slow: export the model in \
              float32 (model.float() in PyTorch, X.astype(numpy.float32) for skl2onnx)",
@@ -156,10 +127,7 @@ fn of_graph(graph: &Graph, warn: &mut impl FnMut(String, &str)) {
     if !waits.is_empty() {
         let kinds = waits.iter().map(|(kind, count)| format!("{count} {kind}"));
         warn(
-            format!(
-                "on a GPU a call waits for values of the device: {}",
-                names(kinds.collect())
-            ),
+            format!("on a GPU a call waits for values of the device: {}", names(kinds.collect())),
             "each is a round trip of some 0.1 ms and more; in a browser call forward_async. `verify --device` counts them",
         );
     }
@@ -188,22 +156,11 @@ fn visit(block: &Block, see: &mut impl FnMut(&Node)) {
 
 /// The initializers that the file lists among its inputs.
 fn listed_constants(bytes: bytes::Bytes) -> Vec<String> {
-    let graph = ModelProto::decode(bytes)
-        .unwrap_or_default()
-        .graph
-        .unwrap_or_default();
-    let inputs: std::collections::BTreeSet<&str> = graph
-        .input
-        .iter()
-        .map(|input| input.name.as_str())
-        .collect();
-    let listed = graph
-        .initializer
-        .iter()
-        .filter(|tensor| inputs.contains(tensor.name.as_str()));
-    listed
-        .map(|tensor| format!("`{}`", shown(&tensor.name)))
-        .collect()
+    let graph = ModelProto::decode(bytes).unwrap_or_default().graph.unwrap_or_default();
+    let inputs: std::collections::BTreeSet<&str> =
+        graph.input.iter().map(|input| input.name.as_str()).collect();
+    let listed = graph.initializer.iter().filter(|tensor| inputs.contains(tensor.name.as_str()));
+    listed.map(|tensor| format!("`{}`", shown(&tensor.name))).collect()
 }
 
 fn names(mut all: Vec<String>) -> String {

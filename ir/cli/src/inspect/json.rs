@@ -28,9 +28,7 @@ pub fn describe(model: &str, inspection: &Inspection) -> Json {
     };
     let about = &inspection.about;
     let metadata = about.metadata.iter();
-    let metadata: Vec<Json> = metadata
-        .map(|(key, value)| json!({ "key": key, "value": value }))
-        .collect();
+    let metadata: Vec<Json> = metadata.map(|(key, value)| json!({ "key": key, "value": value })).collect();
     let (elements, bytes) = parameters(&inspection.constants);
     let call = inspection.compiled.as_ref().map(|compiled| {
         let cost = &compiled.cost;

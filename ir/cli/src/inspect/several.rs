@@ -46,10 +46,7 @@ pub fn inspect(paths: &[PathBuf], options: &Options, as_json: bool) -> Result<Ex
         println!("{:#}", Json::Array(models));
     } else {
         anstream::print!("{}", table(&lines));
-        anstream::println!(
-            "{compile} of {} compile",
-            style::count(lines.len(), "model")
-        );
+        anstream::println!("{compile} of {} compile", style::count(lines.len(), "model"));
     }
     Ok(super::code(compile == models.len()))
 }
@@ -63,9 +60,7 @@ fn collect(path: &Path, depth: usize, models: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     entries.sort();
     for entry in entries {
-        let is_model = ["onnx", "onnxtxt"]
-            .iter()
-            .any(|end| entry.extension() == Some(end.as_ref()));
+        let is_model = ["onnx", "onnxtxt"].iter().any(|end| entry.extension() == Some(end.as_ref()));
         if is_model || (entry.is_dir() && depth < DEEPEST) {
             collect(&entry, depth + 1, models);
         }
@@ -118,18 +113,12 @@ fn problem(problems: &Diagnostics) -> Option<String> {
 fn shared(lines: &[Line]) -> usize {
     let mut names = lines.iter().map(|line| line.name.as_str());
     let first = names.next().unwrap_or_default();
-    let folder = first
-        .rfind(std::path::MAIN_SEPARATOR)
-        .map_or(0, |at| at + 1);
+    let folder = first.rfind(std::path::MAIN_SEPARATOR).map_or(0, |at| at + 1);
     let shared = names.fold(&first[..folder], |shared, name| {
         let mut shared = shared;
         while !name.starts_with(shared) {
-            let inner = shared
-                .strip_suffix(std::path::MAIN_SEPARATOR)
-                .unwrap_or_default();
-            shared = &shared[..inner
-                .rfind(std::path::MAIN_SEPARATOR)
-                .map_or(0, |at| at + 1)];
+            let inner = shared.strip_suffix(std::path::MAIN_SEPARATOR).unwrap_or_default();
+            shared = &shared[..inner.rfind(std::path::MAIN_SEPARATOR).map_or(0, |at| at + 1)];
         }
         shared
     });
@@ -143,10 +132,7 @@ fn table(lines: &[Line]) -> String {
     let width = lines.iter().map(|line| name(line).chars().count());
     let width = width.max().unwrap_or(0).max("model".len());
     let [a, b, c] = heads;
-    let mut text = format!(
-        "{DIM}{:<width$}  {a:>9}  {b:>13}  {c:>13}{DIM:#}\n",
-        "model"
-    );
+    let mut text = format!("{DIM}{:<width$}  {a:>9}  {b:>13}  {c:>13}{DIM:#}\n", "model");
     for line in lines {
         let [operators, parameters, macs] = &line.columns;
         let end = match &line.problem {

@@ -29,19 +29,12 @@ pub fn table(model: &str, inspection: &Inspection) -> String {
     for text in about(inspection) {
         line(format!("  {text}"));
     }
-    for (title, ports) in [
-        ("inputs", &inspection.inputs),
-        ("outputs", &inspection.outputs),
-    ] {
+    for (title, ports) in [("inputs", &inspection.inputs), ("outputs", &inspection.outputs)] {
         line(heading(title));
         let width = ports.iter().map(|port| shown(&port.name).chars().count());
         let width = width.max().unwrap_or(0).min(WIDEST);
         for Port { name, ty } in ports {
-            let ty = ty
-                .as_ref()
-                .map_or("of unknown rank or type".to_owned(), |ty| {
-                    shown(&ty.to_string())
-                });
+            let ty = ty.as_ref().map_or("of unknown rank or type".to_owned(), |ty| shown(&ty.to_string()));
             line(format!("  {:<width$}  {ty}", shown(name)));
         }
     }
@@ -58,18 +51,11 @@ pub fn table(model: &str, inspection: &Inspection) -> String {
             "" => String::new(),
             domain => format!("{domain}."),
         };
-        let note = if count.supported {
-            String::new()
-        } else {
-            format!("  {BAD}unsupported{BAD:#}")
-        };
+        let note = if count.supported { String::new() } else { format!("  {BAD}unsupported{BAD:#}") };
         let name = shown(&format!("{domain}{name}"));
         line(format!("  {:>6}  {name}{note}", count.nodes));
     }
-    let bytes = inspection
-        .constants
-        .iter()
-        .map(|constant| constant.bytes as u64);
+    let bytes = inspection.constants.iter().map(|constant| constant.bytes as u64);
     line(format!(
         "{}  {} in {}",
         heading("weights"),
@@ -78,25 +64,15 @@ pub fn table(model: &str, inspection: &Inspection) -> String {
     ));
     for (dtype, (tensors, elements, bytes)) in by_type(&inspection.constants) {
         let (tensors, bytes) = (style::count(tensors, "tensor"), style::bytes(bytes as u64));
-        line(format!(
-            "  {dtype:<8}  {bytes:>8}  {elements} elements in {tensors}"
-        ));
+        line(format!("  {dtype:<8}  {bytes:>8}  {elements} elements in {tensors}"));
     }
-    for Constant {
-        name, sizes, bytes, ..
-    } in largest(&inspection.constants)
-    {
+    for Constant { name, sizes, bytes, .. } in largest(&inspection.constants) {
         let bytes = style::bytes(*bytes as u64);
         let name = shown(name);
         line(format!("  {DIM}{bytes:>18}  {name} {sizes:?}{DIM:#}"));
     }
     let (parameters, bytes) = parameters(&inspection.constants);
-    line(format!(
-        "{}  {} in {}",
-        heading("parameters"),
-        style::number(parameters),
-        style::bytes(bytes)
-    ));
+    line(format!("{}  {} in {}", heading("parameters"), style::number(parameters), style::bytes(bytes)));
     if let Some(compiled) = &inspection.compiled {
         line(format!("{}  {}", heading("a call"), call(compiled)));
         for text in notes(compiled) {
@@ -109,10 +85,7 @@ pub fn table(model: &str, inspection: &Inspection) -> String {
         let report = inspection.problems.report(model);
         let (first, rest) = report.split_once('\n').unwrap_or((&report, ""));
         line(format!("{BAD}{first}{BAD:#}\n{rest}"));
-        line(format!(
-            "{DIM}tip: cargo onnx-embed doctor {} says what to export anew{DIM:#}",
-            shown(model)
-        ));
+        line(format!("{DIM}tip: cargo onnx-embed doctor {} says what to export anew{DIM:#}", shown(model)));
     }
     text
 }
@@ -126,11 +99,7 @@ fn about(inspection: &Inspection) -> Vec<String> {
     }
     if !about.domain.is_empty() || about.version != 0 {
         let domain = shown(&about.domain);
-        lines.push(
-            format!("version {} {domain}", about.version)
-                .trim()
-                .to_owned(),
-        );
+        lines.push(format!("version {} {domain}", about.version).trim().to_owned());
     }
     if !about.doc.is_empty() {
         lines.push(shown(&about.doc));
@@ -171,15 +140,12 @@ fn call(compiled: &Compiled) -> String {
 fn notes(compiled: &Compiled) -> Vec<String> {
     let cost = &compiled.cost;
     let mut notes = vec![
-        "of the simplified graph; convolutions, products, attention and recurrent operators count"
-            .to_owned(),
+        "of the simplified graph; convolutions, products, attention and recurrent operators count".to_owned(),
     ];
     if !cost.ones.is_empty() {
         let names: Vec<String> = cost.ones.iter().map(|name| shown(name)).collect();
         let (names, first) = (names.join(", "), shown(&cost.ones[0]));
-        notes.push(format!(
-            "with 1 for {names}: --dim {first}=N for another size"
-        ));
+        notes.push(format!("with 1 for {names}: --dim {first}=N for another size"));
     }
     if cost.loops {
         notes.push("bodies of loops count once".to_owned());

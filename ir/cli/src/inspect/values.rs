@@ -20,10 +20,7 @@ pub fn list(model: &Path, options: &Options, as_json: bool) -> Result<ExitCode> 
     let values = match values(model, options) {
         Ok(values) => values,
         Err(problems) if as_json => {
-            println!(
-                "{:#}",
-                json!({ "model": name, "problems": listed(&problems) })
-            );
+            println!("{:#}", json!({ "model": name, "problems": listed(&problems) }));
             return Ok(ExitCode::FAILURE);
         }
         Err(problems) => {
@@ -41,10 +38,7 @@ pub fn list(model: &Path, options: &Options, as_json: bool) -> Result<ExitCode> 
 }
 
 fn table(values: &[Named]) -> String {
-    let texts: Vec<(String, String)> = values
-        .iter()
-        .map(|value| (label(value), kind(value)))
-        .collect();
+    let texts: Vec<(String, String)> = values.iter().map(|value| (label(value), kind(value))).collect();
     let width = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0).min(WIDEST);
     let names = width(&mut texts.iter().map(|(name, _)| name.chars().count()));
     let types = width(&mut texts.iter().map(|(_, ty)| ty.chars().count()));
@@ -57,9 +51,7 @@ fn table(values: &[Named]) -> String {
             Origin::Node(operator, node) => format!("{} {}", shown(operator), shown(node)),
         };
         let output = if value.is_output { ", output" } else { "" };
-        table.push_str(&format!(
-            "{name:<names$}  {ty:<types$}  {DIM}{origin}{output}{DIM:#}\n"
-        ));
+        table.push_str(&format!("{name:<names$}  {ty:<types$}  {DIM}{origin}{output}{DIM:#}\n"));
     }
     table
 }

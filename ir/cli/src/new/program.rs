@@ -23,17 +23,9 @@ impl Program<'_> {
     /// The text of `main.rs`.
     pub fn source(&self) -> Result<String> {
         let body = self.body()?;
-        let mut text = format!(
-            "mod model {{\n    onnx_embed::onnx_model!({:?});\n}}\n\n",
-            self.file
-        );
+        let mut text = format!("mod model {{\n    onnx_embed::onnx_model!({:?});\n}}\n\n", self.file);
         let mut names: Vec<&str> = Vec::new();
-        let is_used = [
-            ("Array", "Array::"),
-            ("Device", "Device::"),
-            ("Int", "Int>"),
-            ("Tensor", "Tensor::"),
-        ];
+        let is_used = [("Array", "Array::"), ("Device", "Device::"), ("Int", "Int>"), ("Tensor", "Tensor::")];
         let used = is_used.iter().filter(|(_, word)| body.contains(word));
         names.extend(used.map(|(name, _)| *name));
         match names.as_slice() {
@@ -41,18 +33,9 @@ impl Program<'_> {
             names => writeln!(text, "use onnx_embed::{{{}}};", names.join(", "))?,
         }
         if self.chosen_output().is_some() {
-            let labels: Vec<String> = self
-                .labels
-                .iter()
-                .map(|label| format!("{label:?}"))
-                .collect();
+            let labels: Vec<String> = self.labels.iter().map(|label| format!("{label:?}")).collect();
             writeln!(text, "\n/// What the file calls its classes.")?;
-            writeln!(
-                text,
-                "const LABELS: [&str; {}] = [{}];",
-                labels.len(),
-                labels.join(", ")
-            )?;
+            writeln!(text, "const LABELS: [&str; {}] = [{}];", labels.len(), labels.join(", "))?;
         }
         write!(text, "\nfn main() {{\n{body}}}\n")?;
         Ok(text)
@@ -63,19 +46,10 @@ impl Program<'_> {
         writeln!(body, "    let device = Device::default();")?;
         writeln!(body, "    let model = model::Model::new(&device);")?;
         for input in self.inputs {
-            writeln!(
-                body,
-                "    // `{}`: {}",
-                shown(&input.name),
-                shown(&input.ty.to_string())
-            )?;
+            writeln!(body, "    // `{}`: {}", shown(&input.name), shown(&input.ty.to_string()))?;
             writeln!(body, "    let {} = {};", input.field, self.value(input))?;
         }
-        let fields: Vec<&str> = self
-            .inputs
-            .iter()
-            .map(|input| input.field.as_str())
-            .collect();
+        let fields: Vec<&str> = self.inputs.iter().map(|input| input.field.as_str()).collect();
         let arguments = match fields.as_slice() {
             [] => String::new(),
             [only] => (*only).to_owned(),
@@ -87,12 +61,7 @@ impl Program<'_> {
                 [_] => "output".to_owned(),
                 _ => format!("output.{}", output.field),
             };
-            writeln!(
-                body,
-                "    // `{}`: {}",
-                shown(&output.name),
-                shown(&output.ty.to_string())
-            )?;
+            writeln!(body, "    // `{}`: {}", shown(&output.name), shown(&output.ty.to_string()))?;
             let name = &output.field;
             let is_tensor = output.rust.starts_with("Tensor<");
             if is_tensor && self.chosen_output() == Some(output.name.as_str()) {
@@ -114,10 +83,7 @@ impl Program<'_> {
             let is_float = tensor.is_some_and(|tensor| tensor.dtype == DType::F32);
             is_float && !self.labels.is_empty() && last == Some(self.labels.len())
         };
-        self.outputs
-            .iter()
-            .find(is_it)
-            .map(|output| output.name.as_str())
+        self.outputs.iter().find(is_it).map(|output| output.name.as_str())
     }
 
     /// Zeros, or what is empty, of the type of an input.
@@ -136,9 +102,7 @@ impl Program<'_> {
         let sizes: Vec<u64> = tensor.shape.iter().map(|dim| self.size(dim)).collect();
         let (rank, zero) = (tensor.burn_rank(), scalar(tensor.dtype));
         if place == Place::Host || tensor.dtype == DType::String {
-            let count = sizes
-                .iter()
-                .fold(1u64, |count, size| count.saturating_mul(*size));
+            let count = sizes.iter().fold(1u64, |count, size| count.saturating_mul(*size));
             return format!("Array::new({sizes:?}, vec![{zero}; {count}])");
         }
         let sizes = if sizes.is_empty() { vec![1] } else { sizes };
@@ -151,9 +115,7 @@ impl Program<'_> {
 
     /// The number of a size: as it is called for, else 1.
     fn size(&self, dim: &Dim) -> u64 {
-        let chosen = dim
-            .name()
-            .and_then(|name| self.dims.iter().find(|(own, _)| **own == **name));
+        let chosen = dim.name().and_then(|name| self.dims.iter().find(|(own, _)| **own == **name));
         match chosen {
             Some((_, size)) => u64::try_from(*size).unwrap_or(1),
             None => cost::at_one(dim).unwrap_or(1),

@@ -41,11 +41,7 @@ pub fn array(bytes: &[u8]) -> Result<Value> {
         F16 half::f16, F32 f32, F64 f64, I8 i8, I16 i16, I32 i32, I64 i64,
         U8 u8, U16 u16, U32 u32, U64 u64,
     };
-    let tensor = Tensor {
-        dtype,
-        shape,
-        bytes,
-    };
+    let tensor = Tensor { dtype, shape, bytes };
     Ok(Value::Tensor(tensor))
 }
 
@@ -62,10 +58,7 @@ fn check_header(bytes: &[u8]) -> Result<()> {
 }
 
 fn little(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .rev()
-        .fold(0, |number, &byte| number << 8 | u64::from(byte))
+    bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
 /// The shape of an array. An error if a file of `length` bytes cannot hold its elements.
@@ -73,10 +66,7 @@ fn shape<R: Read>(file: &NpyFile<R>, kind: &TypeStr, length: usize) -> Result<Ve
     // Texts may have no bytes.
     let size = kind.num_bytes().unwrap_or(usize::MAX).max(1);
     let sizes = file.shape();
-    let shape: Vec<usize> = sizes
-        .iter()
-        .filter_map(|&size| usize::try_from(size).ok())
-        .collect();
+    let shape: Vec<usize> = sizes.iter().filter_map(|&size| usize::try_from(size).ok()).collect();
     // The other sizes of an array without elements are strides of loops.
     let mut factors = shape.iter().map(|&size| size.max(1));
     let bytes = factors.try_fold(size, usize::checked_mul);
@@ -156,11 +146,7 @@ pub mod tests {
 
     pub fn tensor(dtype: DType, shape: &[usize], bytes: &[u8]) -> Value {
         let (shape, bytes) = (shape.to_vec(), bytes.to_vec());
-        Value::Tensor(Tensor {
-            dtype,
-            shape,
-            bytes,
-        })
+        Value::Tensor(Tensor { dtype, shape, bytes })
     }
 
     #[test]
@@ -186,8 +172,7 @@ pub mod tests {
 
     /// A file of numpy with these sizes in its header, and 12 bytes of elements.
     fn claimed(dtype: &str, sizes: &str) -> Vec<u8> {
-        let header =
-            format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({sizes}), }}\n");
+        let header = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({sizes}), }}\n");
         let mut bytes = b"\x93NUMPY\x01\0".to_vec();
         bytes.extend((header.len() as u16).to_le_bytes());
         bytes.extend(header.as_bytes());
@@ -208,10 +193,7 @@ pub mod tests {
             ("<f4", format!("{most}, 0, {most}")),
         ] {
             let problem = array(&claimed(dtype, &sizes)).unwrap_err().to_string();
-            assert!(
-                problem.starts_with("an array of sizes ["),
-                "{sizes}: {problem}"
-            );
+            assert!(problem.starts_with("an array of sizes ["), "{sizes}: {problem}");
         }
         let long = b"\x93NUMPY\x02\0\xFF\xFF\xFF\xFF{'descr'";
         let problem = array(long).unwrap_err().to_string();

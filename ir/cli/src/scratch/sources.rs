@@ -39,11 +39,7 @@ pub fn reloading_library(model: &Model, options: &Options) -> String {
     let (package, path) = (model.package(), macro_literal(&model.path));
     let simplify = options.simplify;
     let others = [precision(options), bound(options)];
-    let others: String = others
-        .iter()
-        .flatten()
-        .map(|text| format!(", {text}"))
-        .collect();
+    let others: String = others.iter().flatten().map(|text| format!(", {text}")).collect();
     let item = |weights: &str| {
         format!(
             "onnx_embed::onnx_model! {{\n        \
@@ -67,10 +63,7 @@ fn macro_literal(path: &Path) -> String {
 
 /// The functions of a file, as items of the root of a library.
 pub fn functions(file: &Path) -> String {
-    format!(
-        "\n#[path = {}]\nmod functions;\n#[allow(unused_imports)]\nuse functions::*;\n",
-        literal(file)
-    )
+    format!("\n#[path = {}]\nmod functions;\n#[allow(unused_imports)]\nuse functions::*;\n", literal(file))
 }
 
 /// The functions that compute operators as an option, where there are any.
@@ -90,9 +83,7 @@ fn precision(options: &Options) -> Option<String> {
 
 /// A program that links models.
 pub fn main(models: &[&Model]) -> String {
-    let subjects = models
-        .iter()
-        .map(|model| format!("        {}::subject(),\n", model.package()));
+    let subjects = models.iter().map(|model| format!("        {}::subject(),\n", model.package()));
     let subjects: String = subjects.collect();
     format!(
         "fn main() -> std::process::ExitCode {{\n    \
@@ -118,16 +109,14 @@ mod tests {
             pub fn subject() -> onnx_embed_runner::Subject {
                 onnx_embed_runner::Subject::new("m_a_31433721", |device| Ok(model::Model::new(device)))
             }
-        "#]].assert_eq(&library(&model("a"), &Options::default()));
+        "#]]
+        .assert_eq(&library(&model("a"), &Options::default()));
     }
 
     #[test]
     fn a_dollar_sign_of_a_path_is_no_variable() {
         let model = model("$HOME/a");
-        for source in [
-            library(&model, &Options::default()),
-            reloading_library(&model, &Options::default()),
-        ] {
+        for source in [library(&model, &Options::default()), reloading_library(&model, &Options::default())] {
             assert!(source.contains("\"/models/$$HOME/a.onnx\""), "{source}");
         }
         assert!(functions(Path::new("/$src/ops.rs")).contains("\"/$src/ops.rs\""));
@@ -135,11 +124,7 @@ mod tests {
 
     #[test]
     fn a_library_has_options() {
-        let options = Options {
-            simplify: false,
-            precision: Precision::F16,
-            ..Options::default()
-        };
+        let options = Options { simplify: false, precision: Precision::F16, ..Options::default() };
         expect![[r#"
             mod model {
                 onnx_embed::onnx_model! { #[onnx(simplify = false, precision = "f16")] pub struct Model = "/models/a.onnx"; }
@@ -154,14 +139,9 @@ mod tests {
 
     #[test]
     fn a_library_may_compute_operators_itself() {
-        let binding = Binding {
-            function: "crate::bias_swish".to_owned(),
-            results: Vec::new(),
-        };
-        let options = Options {
-            operators: [("my.BiasSwish".to_owned(), binding)].into(),
-            ..Options::default()
-        };
+        let binding = Binding { function: "crate::bias_swish".to_owned(), results: Vec::new() };
+        let options =
+            Options { operators: [("my.BiasSwish".to_owned(), binding)].into(), ..Options::default() };
         let text = library(&model("a"), &options) + &functions(Path::new("/src/ops.rs"));
         expect![[r#"
             mod model {
@@ -182,10 +162,7 @@ mod tests {
 
     #[test]
     fn a_library_may_show_its_values() {
-        let options = Options {
-            trace: true,
-            ..Options::default()
-        };
+        let options = Options { trace: true, ..Options::default() };
         expect![[r#"
             mod model {
                 onnx_embed::onnx_model! { #[onnx(trace)] pub struct Model = "/models/a.onnx"; }

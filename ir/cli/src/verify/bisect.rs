@@ -17,10 +17,7 @@ use crate::trace::{Run, Setting, onnx_runtime, ours};
 /// Says of each model that differs from a recording where it begins to differ from other ways to compute it.
 pub fn explain(arguments: &Verify, scratch: &mut Scratch, models: &[Model]) {
     for model in models {
-        anstream::println!(
-            "{HEADING}{}{HEADING:#}  looking for the first node that differs",
-            model.name
-        );
+        anstream::println!("{HEADING}{}{HEADING:#}  looking for the first node that differs", model.name);
         if let Err(error) = each(arguments, scratch, model) {
             anstream::println!("  {BAD}error{BAD:#}: {error:#}");
         }
@@ -37,32 +34,16 @@ fn each(arguments: &Verify, scratch: &mut Scratch, model: &Model) -> Result<()> 
 fn one(arguments: &Verify, scratch: &mut Scratch, model: &Model, recording: &Path) -> Result<()> {
     let inputs = Recording::open(recording)?.inputs;
     let device = arguments.programs.device.name();
-    let own = Setting {
-        options: arguments.programs.options(),
-        variables: Vec::new(),
-    };
+    let own = Setting { options: arguments.programs.options(), variables: Vec::new() };
     let run = ours(scratch, model, &own, &inputs, device, arguments.release)?;
     if let Some(problem) = &run.problem {
         anstream::println!("  {BAD}ends early{BAD:#}: {problem}");
     }
-    let plain = Setting {
-        variables: vec![("ONNX_EMBED_PLAIN", "1".to_owned())],
-        ..own.clone()
-    };
-    let unsimplified = Setting {
-        options: Options {
-            simplify: false,
-            ..own.options.clone()
-        },
-        ..own.clone()
-    };
+    let plain = Setting { variables: vec![("ONNX_EMBED_PLAIN", "1".to_owned())], ..own.clone() };
+    let unsimplified = Setting { options: Options { simplify: false, ..own.options.clone() }, ..own.clone() };
     let tolerance = model.tolerance;
-    let mut program =
-        |setting: &Setting| ours(scratch, model, setting, &inputs, device, arguments.release);
-    let mut others = vec![(
-        "by primitives alone (else a body is wrong)",
-        program(&plain),
-    )];
+    let mut program = |setting: &Setting| ours(scratch, model, setting, &inputs, device, arguments.release);
+    let mut others = vec![("by primitives alone (else a body is wrong)", program(&plain))];
     if own.options.simplify {
         let what = "without simplification (else a rule is wrong)";
         others.push((what, program(&unsimplified)));
@@ -75,9 +56,7 @@ fn one(arguments: &Verify, scratch: &mut Scratch, model: &Model, recording: &Pat
     }
     if agrees {
         let file = recording.file_name().unwrap_or_default().display();
-        anstream::println!(
-            "  {DOUBTFUL}{file} may be of another model{DOUBTFUL:#}: `record` makes one"
-        );
+        anstream::println!("  {DOUBTFUL}{file} may be of another model{DOUBTFUL:#}: `record` makes one");
     }
     Ok(())
 }

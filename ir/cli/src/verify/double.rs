@@ -8,10 +8,7 @@ use anyhow::{Context, Result, bail};
 use crate::npz::Recording;
 use crate::python::isolated;
 
-const SCRIPT: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../ui-tests/models/exact.py"
-);
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ui-tests/models/exact.py");
 
 /// The recording with `exact/NAME` for its outputs, which is written to `file` on the way.
 pub fn in_double_precision(python: &Path, recording: &Path, file: &Path) -> Result<Recording> {

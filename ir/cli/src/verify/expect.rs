@@ -23,11 +23,11 @@ enum Section {
 
 impl Expectations {
     /// Reads `name = "reason"` lines, a subset of TOML. Those below `["VARIABLE=WORD"]` hold where the
-    /// environment has that, those below `["device=NAME"]` on that device. Below `[reads]` a number and a colon
-    /// stand before the reason: how often the model may wait for values of the device.
+    /// environment has that, those below `["device=NAME"]` on that device. Below `[reads]` a number and a
+    /// colon stand before the reason: how often the model may wait for values of the device.
     pub fn open(path: &Path, device: &str) -> Result<Self> {
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("`{}` cannot be read", path.display()))?;
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("`{}` cannot be read", path.display()))?;
         let holds = |variable: &str, word: &str| match variable {
             "device" => word == device,
             _ => env::var_os(variable).is_some_and(|set| set == word),
@@ -57,23 +57,15 @@ impl Expectations {
                 continue;
             }
             if line.starts_with('[') {
-                let setting = line
-                    .strip_prefix("[\"")
-                    .and_then(|line| line.strip_suffix("\"]"));
+                let setting = line.strip_prefix("[\"").and_then(|line| line.strip_suffix("\"]"));
                 let setting = setting.and_then(|setting| setting.split_once('='));
                 let Some((variable, word)) = setting else {
                     bail!("line {} is not `[\"VARIABLE=WORD\"]`", at + 1);
                 };
-                section = if holds(variable, word) {
-                    Section::Reasons
-                } else {
-                    Section::Nothing
-                };
+                section = if holds(variable, word) { Section::Reasons } else { Section::Nothing };
                 continue;
             }
-            let parts = line
-                .split_once('=')
-                .map(|(name, reason)| (name.trim(), reason.trim()));
+            let parts = line.split_once('=').map(|(name, reason)| (name.trim(), reason.trim()));
             let reason = parts.and_then(|(name, reason)| {
                 let reason = reason.strip_prefix('"')?.strip_suffix('"')?;
                 (!reason.is_empty()).then(|| (name.to_owned(), reason.to_owned()))

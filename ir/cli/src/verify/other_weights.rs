@@ -27,10 +27,7 @@ use crate::style::{BAD, DOUBTFUL, count};
 use crate::{parallel, wire};
 
 /// The script that has ONNX Runtime answer.
-const SCRIPT: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../ui-tests/models/other_weights.py"
-);
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ui-tests/models/other_weights.py");
 
 /// Bytes of changed files of one model on the disk at a time.
 const BATCH: usize = 256 << 20;
@@ -40,28 +37,18 @@ pub fn verify(arguments: &Verify, models: &[Model], most: usize) -> Result<ExitC
     let bar = bar();
     let mut failed = 0;
     let mut all = Tally::default();
-    let width = models
-        .iter()
-        .map(|model| model.name.len())
-        .max()
-        .unwrap_or(0);
+    let width = models.iter().map(|model| model.name.len()).max().unwrap_or(0);
     let tell = |line: String| bar.suspend(|| anstream::println!("{line}"));
-    let ready = prepare(
-        &scratch,
-        models,
-        arguments.release,
-        &bar,
-        |model, obstacle| {
-            let (style, text) = match obstacle {
-                Obstacle::Unsupported(text) => (DOUBTFUL, text),
-                Obstacle::Broken(text) => {
-                    failed += 1;
-                    (BAD, text)
-                }
-            };
-            tell(format!("{:width$}  {style}{text}{style:#}", model.name));
-        },
-    )?;
+    let ready = prepare(&scratch, models, arguments.release, &bar, |model, obstacle| {
+        let (style, text) = match obstacle {
+            Obstacle::Unsupported(text) => (DOUBTFUL, text),
+            Obstacle::Broken(text) => {
+                failed += 1;
+                (BAD, text)
+            }
+        };
+        tell(format!("{:width$}  {style}{text}{style:#}", model.name));
+    })?;
     bar.reset();
     bar.set_length(ready.len() as u64);
     say(&bar, &format!("running {}", count(ready.len(), "model")));
@@ -81,11 +68,7 @@ pub fn verify(arguments: &Verify, models: &[Model], most: usize) -> Result<ExitC
     });
     bar.finish_and_clear();
     anstream::println!("{}: {}", count(ready.len(), "model"), all.line());
-    Ok(if failed == 0 && all.problems.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if failed == 0 && all.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn run(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>, most: usize) -> Result<Tally> {
@@ -96,11 +79,7 @@ fn run(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>, most: usize) ->
     wire::write(&scratch.values(model, "in"), inputs)?;
     let folder = scratch.values(model, "changed");
     let plan = Plan::new(&model.path, &scratch.options, most)?;
-    let noise = Noise {
-        plan: &plan,
-        python: &arguments.python,
-        recording,
-    };
+    let noise = Noise { plan: &plan, python: &arguments.python, recording };
     let subject = Subject {
         model,
         recording,
@@ -136,9 +115,7 @@ fn run(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>, most: usize) ->
         let asked = asked.map(|change| change.folder.as_path());
         answer_by_onnx_runtime(&arguments.python, recording, &[], asked)?;
         for (storage, (_, name)) in STORAGES.iter().enumerate() {
-            let tried = changes
-                .iter()
-                .filter(|change| change.fixed[storage].is_some());
+            let tried = changes.iter().filter(|change| change.fixed[storage].is_some());
             for (at, change) in tried.enumerate() {
                 let outputs = scratch.values(model, &format!("{name}.{at}"));
                 tally.judge(change, storage, &outputs, subject)?;
@@ -188,19 +165,12 @@ fn answer_by_onnx_runtime<'f>(
         return Ok(());
     }
     let mut command = isolated(python);
-    command
-        .arg(SCRIPT)
-        .args(options)
-        .arg(recording)
-        .args(folders);
+    command.arg(SCRIPT).args(options).arg(recording).args(folders);
     let output = command.stdin(Stdio::null()).output();
     let output = output.with_context(|| format!("cannot run `{}`", python.display()))?;
     if output.status.success() {
         Ok(())
     } else {
-        bail!(
-            "ONNX Runtime: {}",
-            String::from_utf8_lossy(&output.stderr).trim()
-        )
+        bail!("ONNX Runtime: {}", String::from_utf8_lossy(&output.stderr).trim())
     }
 }

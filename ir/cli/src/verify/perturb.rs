@@ -64,24 +64,17 @@ pub fn constants(path: &Path, options: &Options) -> Result<(Vec<Constant>, Files
 impl Constant {
     /// The file that it begins in, and where.
     pub fn place(&self) -> (usize, usize) {
-        self.weight
-            .parts
-            .first()
-            .map_or((0, 0), |part| (part.file, part.start))
+        self.weight.parts.first().map_or((0, 0), |part| (part.file, part.start))
     }
 
-    /// Writes other values of the constant into the files. Factors differ by `number`, so that
-    /// those of many constants cancel out.
+    /// Writes other values of the constant into the files. Factors differ by `number`, so that those of many
+    /// constants cancel out.
     pub fn change(&self, number: usize, files: &mut Files) -> Result<()> {
         let parts = changed(&self.weight, number).context("the constant has no other value")?;
         for (part, bytes) in self.weight.parts.iter().zip(parts) {
-            let file = files
-                .get_mut(part.file)
-                .context("a constant is in no file")?;
+            let file = files.get_mut(part.file).context("a constant is in no file")?;
             let place = file.1.get_mut(part.start..part.start + bytes.len());
-            place
-                .context("a constant lies outside of its file")?
-                .copy_from_slice(&bytes);
+            place.context("a constant lies outside of its file")?.copy_from_slice(&bytes);
         }
         Ok(())
     }
@@ -97,15 +90,9 @@ impl Constant {
             return Ok(());
         }
         for part in &self.weight.parts {
-            let file = files
-                .get_mut(part.file)
-                .context("a constant is in no file")?;
+            let file = files.get_mut(part.file).context("a constant is in no file")?;
             let place = file.1.get_mut(part.start..part.start + part.bytes.len());
-            noise(
-                self.weight.dtype,
-                place.context("a constant lies outside of its file")?,
-                state,
-            );
+            noise(self.weight.dtype, place.context("a constant lies outside of its file")?, state);
         }
         Ok(())
     }
@@ -131,14 +118,10 @@ fn noise(dtype: DType, bytes: &mut [u8], state: &mut u64) {
     }
 }
 
-/// Other bytes of the same length for each part: floats by another factor, of 8-bit integers each
-/// half as large, of others one; `None` where nothing can be changed so.
+/// Other bytes of the same length for each part: floats by another factor, of 8-bit integers each half as
+/// large, of others one; `None` where nothing can be changed so.
 fn changed(weight: &Weight, number: usize) -> Option<Vec<Vec<u8>>> {
-    let mut parts: Vec<Vec<u8>> = weight
-        .parts
-        .iter()
-        .map(|part| part.bytes.to_vec())
-        .collect();
+    let mut parts: Vec<Vec<u8>> = weight.parts.iter().map(|part| part.bytes.to_vec()).collect();
     let factor = if number.is_multiple_of(2) { 1.25 } else { 0.8 };
     match weight.encoding {
         Encoding::Raw => {
@@ -151,19 +134,13 @@ fn changed(weight: &Weight, number: usize) -> Option<Vec<Vec<u8>>> {
                 rest = behind;
             }
         }
-        Encoding::Varint => parts
-            .iter_mut()
-            .for_each(|part| varints(weight.dtype, part)),
+        Encoding::Varint => parts.iter_mut().for_each(|part| varints(weight.dtype, part)),
         Encoding::Records => {
             let middle = parts.len() / 2;
             record(parts.get_mut(middle)?);
         }
     }
-    let same = weight
-        .parts
-        .iter()
-        .zip(&parts)
-        .all(|(part, bytes)| part.bytes == *bytes);
+    let same = weight.parts.iter().zip(&parts).all(|(part, bytes)| part.bytes == *bytes);
     (!same).then_some(parts)
 }
 
@@ -171,9 +148,7 @@ fn raw(dtype: DType, bytes: &mut [u8], factor: f64) {
     macro_rules! floats {
         ($type:ty, $size:literal, $read:expr, $write:expr) => {{
             let (all, _) = bytes.as_chunks_mut::<$size>();
-            let zeros = all
-                .iter()
-                .all(|float| $read(<$type>::from_le_bytes(*float)) == 0.0);
+            let zeros = all.iter().all(|float| $read(<$type>::from_le_bytes(*float)) == 0.0);
             for float in all {
                 let value: f64 = $read(<$type>::from_le_bytes(*float));
                 let other = if zeros { 0.125 } else { value * factor };
@@ -194,11 +169,7 @@ fn raw(dtype: DType, bytes: &mut [u8], factor: f64) {
             let middle = bytes.len() / width / 2 * width;
             // The number of the lowest byte changes by one: no index goes out of range upward.
             if let Some(byte) = bytes.get_mut(middle) {
-                *byte = if *byte > 0 && *byte < 0x80 {
-                    *byte - 1
-                } else {
-                    *byte ^ 1
-                };
+                *byte = if *byte > 0 && *byte < 0x80 { *byte - 1 } else { *byte ^ 1 };
             }
         }
     }
@@ -230,11 +201,7 @@ fn varints(dtype: DType, bytes: &mut [u8]) {
         (DType::F16, _) => (starts.iter().filter(long).copied().collect(), 1, 0x02),
         (DType::Bf16, _) => (starts.clone(), 0, 0x20),
         (_, Kind::Float) => (starts.clone(), 0, 0x01),
-        _ => (
-            Vec::from_iter(starts.get(starts.len() / 2).copied()),
-            0,
-            0x01,
-        ),
+        _ => (Vec::from_iter(starts.get(starts.len() / 2).copied()), 0, 0x01),
     };
     for at in chosen {
         if let Some(byte) = bytes.get_mut(at + behind) {

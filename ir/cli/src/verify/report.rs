@@ -64,11 +64,7 @@ impl Numbers {
             peak: self.peak.max(other.peak),
             nodes: self.nodes,
             launches: self.launches.max(other.launches),
-            kernels: if other.launches > self.launches {
-                other.kernels
-            } else {
-                self.kernels
-            },
+            kernels: if other.launches > self.launches { other.kernels } else { self.kernels },
             reads: self.reads.max(other.reads),
             warnings: self.warnings,
         }
@@ -93,12 +89,7 @@ pub struct Report {
 const LONGEST: usize = 220;
 
 impl Report {
-    pub fn new(
-        models: &[Model],
-        json: bool,
-        bar: &ProgressBar,
-        expectations: Expectations,
-    ) -> Self {
+    pub fn new(models: &[Model], json: bool, bar: &ProgressBar, expectations: Expectations) -> Self {
         let widths = models.iter().map(|model| model.name.chars().count());
         Report {
             json,
@@ -115,10 +106,7 @@ impl Report {
     }
 
     pub fn add(&mut self, model: &Model, verdict: Verdict) {
-        if let Verdict::Ran(Numbers {
-            cost: Some(cost), ..
-        }) = &verdict
-        {
+        if let Verdict::Ran(Numbers { cost: Some(cost), .. }) = &verdict {
             self.costs.push((model.name.clone(), *cost));
         }
         let verdict = self.expected(model, verdict);
@@ -142,12 +130,8 @@ impl Report {
             return verdict;
         };
         match verdict {
-            Verdict::Ran(Numbers {
-                problem: Some(_), ..
-            }) => Verdict::Differs(reason.to_owned()),
-            Verdict::Ran(_) => {
-                Verdict::Failed("matches, though it is listed as one that differs".to_owned())
-            }
+            Verdict::Ran(Numbers { problem: Some(_), .. }) => Verdict::Differs(reason.to_owned()),
+            Verdict::Ran(_) => Verdict::Failed("matches, though it is listed as one that differs".to_owned()),
             other => other,
         }
     }
@@ -157,9 +141,7 @@ impl Report {
         if self.json {
             println!("{:#}", json!({ "skipped": "no adapter", "device": device }))
         } else {
-            anstream::println!(
-                "{DOUBTFUL}skipped: no adapter{DOUBTFUL:#} for `{device}` on this machine"
-            )
+            anstream::println!("{DOUBTFUL}skipped: no adapter{DOUBTFUL:#} for `{device}` on this machine")
         }
     }
 
@@ -171,20 +153,11 @@ impl Report {
             return;
         }
         let failed = total - matching - self.unsupported - self.differing;
-        let parts = [
-            (self.unsupported, "unsupported"),
-            (self.differing, "known to differ"),
-            (failed, "failed"),
-        ];
+        let parts =
+            [(self.unsupported, "unsupported"), (self.differing, "known to differ"), (failed, "failed")];
         let parts = parts.iter().filter(|part| part.0 > 0);
-        let parts: Vec<String> = parts
-            .map(|(count, word)| format!("{count} {word}"))
-            .collect();
-        let rest = if parts.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", parts.join(", "))
-        };
+        let parts: Vec<String> = parts.map(|(count, word)| format!("{count} {word}")).collect();
+        let rest = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
         let costs = self.costs.iter().map(|(name, cost)| (name.as_str(), *cost));
         if let Some(summary) = Cost::summary(costs) {
             anstream::println!("{summary}");
@@ -297,23 +270,17 @@ mod tests {
 
     #[test]
     fn a_reason_of_several_lines_is_shown_whole() {
-        let reason = "panics: \n=== Tensor Operation Error ===\n  Operation: 'Reshape'\n  Reason:\n    1. no\n";
+        let reason =
+            "panics: \n=== Tensor Operation Error ===\n  Operation: 'Reshape'\n  Reason:\n    1. no\n";
         let shown = cut(reason);
-        assert_eq!(
-            shown,
-            "panics: === Tensor Operation Error === Operation: 'Reshape' Reason: 1. no"
-        );
+        assert_eq!(shown, "panics: === Tensor Operation Error === Operation: 'Reshape' Reason: 1. no");
     }
 
     fn numbers() -> Numbers {
         Numbers {
             problem: None,
             relative: 4.3e-7,
-            cost: Some(Cost {
-                wall: 9.0,
-                cpu: Some(3.25),
-                peak: Some(410_000_000),
-            }),
+            cost: Some(Cost { wall: 9.0, cpu: Some(3.25), peak: Some(410_000_000) }),
             run: 0.0021,
             peak: Some(120_000_000),
             nodes: 60,
@@ -325,37 +292,18 @@ mod tests {
     }
 
     fn model() -> Model {
-        Model {
-            name: "m".to_owned(),
-            path: "/m.onnx".into(),
-            recordings: Vec::new(),
-            tolerance: 0.0,
-        }
+        Model { name: "m".to_owned(), path: "/m.onnx".into(), recordings: Vec::new(), tolerance: 0.0 }
     }
 
     #[test]
     fn columns_stand_below_each_other() {
-        let different = Numbers {
-            problem: Some("output `y` is 1".to_owned()),
-            ..numbers()
-        };
+        let different = Numbers { problem: Some("output `y` is 1".to_owned()), ..numbers() };
         let verdicts = [
             Verdict::Ran(numbers()),
-            Verdict::Ran(Numbers {
-                cost: None,
-                warnings: 0,
-                ..numbers()
-            }),
-            Verdict::Ran(Numbers {
-                launches: 54,
-                reads: 1,
-                warnings: 0,
-                ..numbers()
-            }),
+            Verdict::Ran(Numbers { cost: None, warnings: 0, ..numbers() }),
+            Verdict::Ran(Numbers { launches: 54, reads: 1, warnings: 0, ..numbers() }),
             Verdict::Ran(different),
-            Verdict::Failed(
-                "panics: left is not right\n  left: 1\n right: 2 (at a.rs:1:2)".to_owned(),
-            ),
+            Verdict::Failed("panics: left is not right\n  left: 1\n right: 2 (at a.rs:1:2)".to_owned()),
             Verdict::Unsupported("Foo".to_owned()),
         ];
         let lines: Vec<String> = verdicts.iter().map(|it| line("name", 6, it)).collect();
@@ -375,12 +323,7 @@ mod tests {
     #[test]
     fn enough_matches_do_only_when_none_fails() {
         let models = [model(), model(), model()];
-        let mut report = Report::new(
-            &models,
-            true,
-            &ProgressBar::hidden(),
-            Expectations::default(),
-        );
+        let mut report = Report::new(&models, true, &ProgressBar::hidden(), Expectations::default());
         report.add(&models[0], Verdict::Ran(numbers()));
         report.add(&models[1], Verdict::Unsupported(String::new()));
         report.add(&models[2], Verdict::Unsupported(String::new()));

@@ -7,13 +7,12 @@ use onnx_embed_ir::options::Options;
 use crate::args::Precision;
 use crate::models::Model;
 
-/// The distance of neighbouring numbers, as a share of them, in the type of most of the model's
-/// floats where that has 16 bits, else 0.
+/// The distance of neighbouring numbers, as a share of them, in the type of most of the model's floats where
+/// that has 16 bits, else 0.
 ///
-/// Such a model permits a rounding to 16 bits behind each of its nodes and asks for none. No
-/// tolerance below this one makes sense: ONNX Runtime itself rounds before and behind some
-/// operators and not between others, and both the exact result and the one that is rounded
-/// everywhere are as far from its answers.
+/// Such a model permits a rounding to 16 bits behind each of its nodes and asks for none. No tolerance below
+/// this one makes sense: ONNX Runtime itself rounds before and behind some operators and not between others,
+/// and both the exact result and the one that is rounded everywhere are as far from its answers.
 pub fn resolution(model: &Model) -> f64 {
     match inspect(&model.path, &Options::default()) {
         Ok(inspection) => of(&inspection.constants),
@@ -35,9 +34,7 @@ pub fn of_precision(precision: Precision) -> f64 {
 fn of(constants: &[Constant]) -> f64 {
     let count = |dtype: DType| {
         let of_type = constants.iter().filter(|constant| constant.dtype == dtype);
-        of_type
-            .map(|constant| constant.sizes.iter().product::<usize>())
-            .sum()
+        of_type.map(|constant| constant.sizes.iter().product::<usize>()).sum()
     };
     let wide: usize = [DType::F32, DType::F64].map(count).iter().sum();
     match [DType::F16, DType::Bf16].map(count) {
@@ -52,12 +49,7 @@ mod tests {
     use super::*;
 
     fn constant(dtype: DType, size: usize) -> Constant {
-        Constant {
-            name: String::new(),
-            dtype,
-            sizes: vec![size],
-            bytes: 0,
-        }
+        Constant { name: String::new(), dtype, sizes: vec![size], bytes: 0 }
     }
 
     #[test]

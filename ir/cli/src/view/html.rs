@@ -13,14 +13,10 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// A page of one picture, or of several to choose from; nothing of it comes from the network.
 pub fn page(pictures: &[(&str, Picture)]) -> String {
-    let data = pictures
-        .iter()
-        .map(|(name, picture)| describe(name, picture));
+    let data = pictures.iter().map(|(name, picture)| describe(name, picture));
     let data = Json::Array(data.collect()).to_string();
     // The data come last: nothing in them is replaced.
-    PAGE.replace("{style}", STYLE)
-        .replace("{script}", SCRIPT)
-        .replace("{data}", &script(&data))
+    PAGE.replace("{style}", STYLE).replace("{script}", SCRIPT).replace("{data}", &script(&data))
 }
 
 /// A picture as data.

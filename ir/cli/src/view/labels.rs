@@ -32,11 +32,7 @@ pub fn room(kind: &str) -> &'static str {
 
 /// The operator with the sum and the activation that it ends in.
 pub fn title(node: &Node) -> String {
-    let kind = shown(
-        node.kind
-            .strip_prefix("com.microsoft.")
-            .unwrap_or(&node.kind),
-    );
+    let kind = shown(node.kind.strip_prefix("com.microsoft.").unwrap_or(&node.kind));
     let fused = kind.strip_prefix("Fused");
     let mut title = fused.unwrap_or(&kind).to_owned();
     if fused.is_some() && node.input(3).is_some() {
@@ -68,9 +64,7 @@ fn has_weight(node: &Node, values: &Values) -> bool {
         let value = &values[id];
         let tensor = value.ty.as_ref().and_then(Type::as_tensor);
         tensor.is_some_and(|tensor| {
-            value.is_stored()
-                && tensor.rank() > 0
-                && !matches!(tensor.dtype, DType::I64 | DType::Bool)
+            value.is_stored() && tensor.rank() > 0 && !matches!(tensor.dtype, DType::I64 | DType::Bool)
         })
     })
 }
@@ -162,11 +156,7 @@ fn sizes(id: ValueId, values: &Values) -> String {
     let Type::Tensor(tensor) = ty else {
         return shown(&ty.to_string());
     };
-    let dims: Vec<String> = tensor
-        .shape
-        .iter()
-        .map(|dim| shown(&dim.to_string()))
-        .collect();
+    let dims: Vec<String> = tensor.shape.iter().map(|dim| shown(&dim.to_string())).collect();
     let dims = dims.join("×");
     match (tensor.dtype, dims.is_empty()) {
         (DType::F32, false) => dims,
@@ -187,11 +177,7 @@ fn constant(id: ValueId, values: &Values) -> Option<String> {
             // Nearly all of them were float32: their shortest text says all.
             let number = *all.first()? as f32;
             let plain = number.to_string();
-            Some(if plain.len() > 9 {
-                format!("{number:e}")
-            } else {
-                plain
-            })
+            Some(if plain.len() > 9 { format!("{number:e}") } else { plain })
         }
         Some(Known::Ints(all)) if all.len() <= 4 => {
             let all: Vec<String> = all.iter().map(|value| shown(&value.to_string())).collect();

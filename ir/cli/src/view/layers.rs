@@ -7,8 +7,8 @@ const SWEEPS: usize = 12;
 /// Crossings of more edges between two layers are not counted.
 const COUNTED: usize = 400;
 
-/// Slots in layers from top to bottom, each layer from left to right. Slots behind those of boxes are
-/// places where edges pass a layer.
+/// Slots in layers from top to bottom, each layer from left to right. Slots behind those of boxes are places
+/// where edges pass a layer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layers {
     pub layers: Vec<Vec<usize>>,
@@ -18,8 +18,8 @@ pub struct Layers {
     pub slots: usize,
 }
 
-/// The layers of boxes `0..count` whose edges go from lower to higher numbers; those in `last` come to lie in the
-/// last layer.
+/// The layers of boxes `0..count` whose edges go from lower to higher numbers; those in `last` come to lie in
+/// the last layer.
 pub fn layers(count: usize, edges: &[(usize, usize)], last: &[usize]) -> Layers {
     let ranks = ranks(count, edges, last);
     let deepest = ranks.iter().max().map_or(0, |deepest| deepest + 1);
@@ -45,11 +45,7 @@ pub fn layers(count: usize, edges: &[(usize, usize)], last: &[usize]) -> Layers 
         route.push(to);
         routes.push(route);
     }
-    let mut made = Layers {
-        layers,
-        routes,
-        slots,
-    };
+    let mut made = Layers { layers, routes, slots };
     made.sort();
     made
 }
@@ -106,11 +102,7 @@ impl Layers {
             let neighbours = if downwards { &above } else { &below };
             let count = self.layers.len();
             for step in 1..count {
-                let (at, fixed) = if downwards {
-                    (step, step - 1)
-                } else {
-                    (count - 1 - step, count - step)
-                };
+                let (at, fixed) = if downwards { (step, step - 1) } else { (count - 1 - step, count - step) };
                 let places = places(&self.layers[fixed], self.slots);
                 let own = self::places(&self.layers[at], self.slots);
                 self.layers[at].sort_by_cached_key(|&slot| {
@@ -144,9 +136,7 @@ impl Layers {
             }
             for (at, &(a, b)) in ends.iter().enumerate() {
                 let others = ends[at + 1..].iter();
-                crossings += others
-                    .filter(|&&(c, d)| (a < c && b > d) || (a > c && b < d))
-                    .count();
+                crossings += others.filter(|&&(c, d)| (a < c && b > d) || (a > c && b < d)).count();
             }
         }
         crossings

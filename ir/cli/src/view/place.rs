@@ -79,23 +79,15 @@ pub fn is_module(piece: &Piece) -> bool {
     matches!(piece.kind, Kind::Module | Kind::Block) || piece.inner.is_some()
 }
 
-/// The layers of what stands in a scene. Slots of its pieces come first, then those where edges enter, then those
-/// where they leave.
+/// The layers of what stands in a scene. Slots of its pieces come first, then those where edges enter, then
+/// those where they leave.
 pub fn plan(scene: &Scene) -> Layers {
     let edges = scene.edges();
     let pieces = scene.pieces.len();
-    let mut enters: Vec<_> = edges
-        .iter()
-        .filter(|edge| edge.from.is_none())
-        .map(|edge| edge.value)
-        .collect();
+    let mut enters: Vec<_> = edges.iter().filter(|edge| edge.from.is_none()).map(|edge| edge.value).collect();
     enters.sort_unstable();
     enters.dedup();
-    let mut leaves: Vec<_> = edges
-        .iter()
-        .filter(|edge| edge.to.is_none())
-        .map(|edge| edge.value)
-        .collect();
+    let mut leaves: Vec<_> = edges.iter().filter(|edge| edge.to.is_none()).map(|edge| edge.value).collect();
     leaves.sort_unstable();
     leaves.dedup();
     // Layers take edges that go to higher numbers: borders above come first there.
@@ -103,15 +95,10 @@ pub fn plan(scene: &Scene) -> Layers {
     let ends: Vec<(usize, usize)> = edges
         .iter()
         .map(|edge| {
-            let place = |list: &[_]| {
-                list.iter()
-                    .position(|value| *value == edge.value)
-                    .unwrap_or(0)
-            };
+            let place = |list: &[_]| list.iter().position(|value| *value == edge.value).unwrap_or(0);
             (
                 edge.from.map_or_else(|| place(&enters), inside),
-                edge.to
-                    .map_or_else(|| inside(pieces) + place(&leaves), inside),
+                edge.to.map_or_else(|| inside(pieces) + place(&leaves), inside),
             )
         })
         .collect();
@@ -123,25 +110,16 @@ pub fn plan(scene: &Scene) -> Layers {
         slot if slot < inside(pieces) => slot - enters.len(),
         slot => slot,
     };
-    made.layers
-        .iter_mut()
-        .flatten()
-        .for_each(|slot| *slot = moved(*slot));
-    made.routes
-        .iter_mut()
-        .flatten()
-        .for_each(|slot| *slot = moved(*slot));
+    made.layers.iter_mut().flatten().for_each(|slot| *slot = moved(*slot));
+    made.routes.iter_mut().flatten().for_each(|slot| *slot = moved(*slot));
     made
 }
 
 /// Where everything of a scene lies.
 pub fn place(scene: &Scene) -> Placed {
     let layers = plan(scene);
-    let inner: Vec<Option<Placed>> = scene
-        .pieces
-        .iter()
-        .map(|piece| piece.inner.as_ref().filter(|_| piece.open).map(place))
-        .collect();
+    let inner: Vec<Option<Placed>> =
+        scene.pieces.iter().map(|piece| piece.inner.as_ref().filter(|_| piece.open).map(place)).collect();
     let mut sizes = vec![(PASSAGE, 0.0); layers.slots];
     for (at, (piece, inner)) in scene.pieces.iter().zip(&inner).enumerate() {
         sizes[at] = match inner {
@@ -165,38 +143,22 @@ pub fn place(scene: &Scene) -> Placed {
     let mut y = 0.0;
     for layer in &layers.layers {
         let has_label = |slot: &usize| scene.pieces.get(*slot).is_some_and(has_label);
-        let label = if layer.iter().any(has_label) {
-            LABEL
-        } else {
-            0.0
-        };
+        let label = if layer.iter().any(has_label) { LABEL } else { 0.0 };
         let height = layer.iter().map(|&slot| sizes[slot].1).fold(0.0, f64::max);
         for &slot in layer {
             let (width, own) = sizes[slot];
             let spare = height - own;
             let shift = if spare > CENTRED { 0.0 } else { spare / 2.0 };
-            frames[slot] = Frame {
-                x: middles[slot] - width / 2.0,
-                y: y + shift,
-                width,
-                height: own,
-            };
+            frames[slot] = Frame { x: middles[slot] - width / 2.0, y: y + shift, width, height: own };
             spans[slot] = (y, y + height + label);
         }
         y += height + label + BETWEEN;
     }
-    let edges = layers
-        .routes
-        .iter()
-        .map(|route| line(route, &frames, &spans, &middles, count));
+    let edges = layers.routes.iter().map(|route| line(route, &frames, &spans, &middles, count));
     let edges = edges.collect();
     frames.truncate(count);
     Placed {
-        width: middles
-            .iter()
-            .zip(&room)
-            .map(|(x, room)| x + room / 2.0)
-            .fold(0.0, f64::max),
+        width: middles.iter().zip(&room).map(|(x, room)| x + room / 2.0).fold(0.0, f64::max),
         height: (y - BETWEEN).max(0.0),
         boxes: frames,
         inner,
@@ -210,13 +172,7 @@ pub fn has_label(piece: &Piece) -> bool {
 }
 
 /// Straight from a box to the end of its layer, curved to the next one, and straight through it.
-fn line(
-    route: &[usize],
-    frames: &[Frame],
-    spans: &[(f64, f64)],
-    middles: &[f64],
-    boxes: usize,
-) -> Line {
+fn line(route: &[usize], frames: &[Frame], spans: &[(f64, f64)], middles: &[f64], boxes: usize) -> Line {
     let mut points = Vec::new();
     for (at, &slot) in route.iter().enumerate() {
         let (frame, (top, end), x) = (&frames[slot], spans[slot], middles[slot]);
@@ -240,11 +196,7 @@ fn middles(layers: &Layers, widths: &[f64], boxes: usize) -> Vec<f64> {
     let (above, below) = layers.neighbours();
     let mut middles = vec![0.0; layers.slots];
     let gap = |a: usize, b: usize| {
-        if a >= boxes && b >= boxes {
-            BESIDE / 2.0
-        } else {
-            BESIDE
-        }
+        if a >= boxes && b >= boxes { BESIDE / 2.0 } else { BESIDE }
     };
     for layer in &layers.layers {
         let mut x = 0.0;
@@ -259,11 +211,7 @@ fn middles(layers: &Layers, widths: &[f64], boxes: usize) -> Vec<f64> {
     for sweep in 0..SWEEPS {
         let count = layers.layers.len();
         for step in 0..count {
-            let at = if sweep % 2 == 0 {
-                step
-            } else {
-                count - 1 - step
-            };
+            let at = if sweep % 2 == 0 { step } else { count - 1 - step };
             let layer = &layers.layers[at];
             // Offsets take the widths out: what is left must only ascend.
             let mut offset = 0.0;
@@ -276,15 +224,10 @@ fn middles(layers: &Layers, widths: &[f64], boxes: usize) -> Vec<f64> {
                 }
                 offsets.push(offset);
                 let near = above[slot].iter().chain(&below[slot]);
-                let (sum, count) = near.fold((0.0, 0.0), |(sum, count), &near| {
-                    (sum + middles[near], count + 1.0)
-                });
+                let (sum, count) =
+                    near.fold((0.0, 0.0), |(sum, count), &near| (sum + middles[near], count + 1.0));
                 let weight = if slot >= boxes { 4.0 } else { 1.0 };
-                let want = if count > 0.0 {
-                    sum / count
-                } else {
-                    middles[slot]
-                };
+                let want = if count > 0.0 { sum / count } else { middles[slot] };
                 wanted.push((want - offset, weight));
             }
             for ((slot, offset), x) in layer.iter().zip(offsets).zip(ascending(&wanted)) {
@@ -302,22 +245,15 @@ fn ascending(wanted: &[(f64, f64)]) -> Vec<f64> {
     let mut blocks: Vec<(f64, f64, usize)> = Vec::new();
     for &(want, weight) in wanted {
         let mut block = (want, weight, 1);
-        while let Some(&(before, heavy, count)) = blocks.last().filter(|before| before.0 > block.0)
-        {
+        while let Some(&(before, heavy, count)) = blocks.last().filter(|before| before.0 > block.0) {
             let weight = heavy + block.1;
-            block = (
-                (before * heavy + block.0 * block.1) / weight,
-                weight,
-                count + block.2,
-            );
+            block = ((before * heavy + block.0 * block.1) / weight, weight, count + block.2);
             blocks.pop();
         }
         blocks.push(block);
     }
     let numbers = blocks.into_iter();
-    numbers
-        .flat_map(|(mean, _, count)| std::iter::repeat_n(mean, count))
-        .collect()
+    numbers.flat_map(|(mean, _, count)| std::iter::repeat_n(mean, count)).collect()
 }
 
 #[cfg(test)]

@@ -118,11 +118,7 @@ impl Scene {
 fn closed_pieces<'s>(scene: &'s mut Scene, closed: &mut Vec<&'s mut Piece>) {
     for piece in &mut scene.pieces {
         match piece {
-            Piece {
-                open: true,
-                inner: Some(inner),
-                ..
-            } => closed_pieces(inner, closed),
+            Piece { open: true, inner: Some(inner), .. } => closed_pieces(inner, closed),
             Piece { inner: Some(_), .. } => closed.push(piece),
             _ => {}
         }
@@ -135,16 +131,8 @@ fn block(block: &Block, values: &Values, outputs: &[String]) -> Scene {
         last.extend(node.reads().into_iter().map(|id| (id, at)));
     }
     last.extend(block.outputs.iter().map(|&id| (id, block.nodes.len())));
-    let span = Span {
-        block,
-        values,
-        last,
-    };
-    let mut pieces: Vec<Piece> = block
-        .inputs
-        .iter()
-        .map(|&id| pill(id, values, None))
-        .collect();
+    let span = Span { block, values, last };
+    let mut pieces: Vec<Piece> = block.inputs.iter().map(|&id| pill(id, values, None)).collect();
     let items = tree::group(&block.nodes);
     pieces.extend(span.pieces(&items, &[], &mut 0));
     let names = outputs.iter().map(Some).chain(std::iter::repeat(None));
@@ -153,11 +141,7 @@ fn block(block: &Block, values: &Values, outputs: &[String]) -> Scene {
         pieces.push(pill(id, values, Some(name)));
     }
     Scene {
-        takes: block
-            .captures()
-            .into_iter()
-            .filter(|&id| !values[id].is_constant())
-            .collect(),
+        takes: block.captures().into_iter().filter(|&id| !values[id].is_constant()).collect(),
         makes: Vec::new(),
         pieces,
     }
@@ -177,16 +161,9 @@ fn pill(id: ValueId, values: &Values, output: Option<&String>) -> Piece {
         title: labels::end(&name),
         details: vec![],
         tip: format!("{name}: {}", labels::full_type(id, values)),
-        takes: takes
-            .into_iter()
-            .filter(|&id: &ValueId| !values[id].is_constant())
-            .collect(),
+        takes: takes.into_iter().filter(|&id: &ValueId| !values[id].is_constant()).collect(),
         makes,
-        label: if output.is_some() {
-            String::new()
-        } else {
-            label
-        },
+        label: if output.is_some() { String::new() } else { label },
         nodes: 0,
         repeats: 1,
         inner: None,
@@ -240,14 +217,7 @@ impl Span<'_> {
         pieces
     }
 
-    fn module(
-        &self,
-        title: String,
-        path: &[String],
-        pieces: Vec<Piece>,
-        start: usize,
-        end: usize,
-    ) -> Piece {
+    fn module(&self, title: String, path: &[String], pieces: Vec<Piece>, start: usize, end: usize) -> Piece {
         let (takes, makes) = self.border(start, end);
         let nodes = end - start;
         Piece {
@@ -256,11 +226,7 @@ impl Span<'_> {
             details: vec![],
             tip: format!("module {}\n{nodes} nodes", shown(&path.join("."))),
             label: labels::types(&makes, self.values),
-            inner: Some(Scene {
-                pieces,
-                takes: takes.clone(),
-                makes: makes.clone(),
-            }),
+            inner: Some(Scene { pieces, takes: takes.clone(), makes: makes.clone() }),
             takes,
             makes,
             nodes,
@@ -271,10 +237,7 @@ impl Span<'_> {
 
     fn leaf(&self, node: &Node) -> Piece {
         let values = self.values;
-        let takes = node
-            .reads()
-            .into_iter()
-            .filter(|&id| !values[id].is_constant());
+        let takes = node.reads().into_iter().filter(|&id| !values[id].is_constant());
         let mut takes: Vec<ValueId> = takes.collect();
         takes.dedup();
         let makes: Vec<ValueId> = node.outputs.iter().flatten().copied().collect();
@@ -282,22 +245,12 @@ impl Span<'_> {
             [] => None,
             [(_, only)] => Some(block(only, values, &[])),
             blocks => {
-                let branches = blocks
-                    .iter()
-                    .map(|(name, inner)| branch(name, inner, values));
+                let branches = blocks.iter().map(|(name, inner)| branch(name, inner, values));
                 let pieces: Vec<Piece> = branches.collect();
-                let mut takes: Vec<ValueId> = pieces
-                    .iter()
-                    .flat_map(|piece| &piece.takes)
-                    .copied()
-                    .collect();
+                let mut takes: Vec<ValueId> = pieces.iter().flat_map(|piece| &piece.takes).copied().collect();
                 takes.sort_unstable();
                 takes.dedup();
-                Some(Scene {
-                    pieces,
-                    takes,
-                    makes: vec![],
-                })
+                Some(Scene { pieces, takes, makes: vec![] })
             }
         };
         Piece {
@@ -308,11 +261,7 @@ impl Span<'_> {
             label: labels::types(&makes, values),
             takes,
             makes,
-            nodes: 1 + node
-                .blocks
-                .iter()
-                .map(|(_, inner)| inner.nodes_within())
-                .sum::<usize>(),
+            nodes: 1 + node.blocks.iter().map(|(_, inner)| inner.nodes_within()).sum::<usize>(),
             repeats: 1,
             inner,
             open: false,
@@ -322,11 +271,8 @@ impl Span<'_> {
     /// What nodes from one place to before another take, and what of theirs is used behind them.
     fn border(&self, start: usize, end: usize) -> (Vec<ValueId>, Vec<ValueId>) {
         let nodes = &self.block.nodes[start..end];
-        let made: Vec<ValueId> = nodes
-            .iter()
-            .flat_map(|node| node.outputs.iter().flatten())
-            .copied()
-            .collect();
+        let made: Vec<ValueId> =
+            nodes.iter().flat_map(|node| node.outputs.iter().flatten()).copied().collect();
         let is_made: std::collections::BTreeSet<ValueId> = made.iter().copied().collect();
         let mut takes: Vec<ValueId> = Vec::new();
         let mut seen = std::collections::BTreeSet::new();

@@ -36,11 +36,7 @@ fn nodes_shape(
         }
         for id in node.outputs.iter().flatten() {
             let next = numbers.len();
-            (
-                *numbers.entry(*id).or_insert(next),
-                labels::full_type(*id, values),
-            )
-                .hash(hash);
+            (*numbers.entry(*id).or_insert(next), labels::full_type(*id, values)).hash(hash);
         }
         for (name, inner) in &node.blocks {
             name.hash(hash);

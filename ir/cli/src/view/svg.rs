@@ -54,18 +54,9 @@ fn draw(scene: &Scene, placed: &Placed, corner: (f64, f64), text: &mut String) {
         edge(line, corner, text);
     }
     for ((piece, frame), inner) in scene.pieces.iter().zip(&placed.boxes).zip(&placed.inner) {
-        let frame = Frame {
-            x: frame.x + corner.0,
-            y: frame.y + corner.1,
-            ..*frame
-        };
+        let frame = Frame { x: frame.x + corner.0, y: frame.y + corner.1, ..*frame };
         // Writing to a string cannot fail.
-        let _ = writeln!(
-            text,
-            "<g class=\"{}\"><title>{}</title>",
-            class(piece),
-            xml(&piece.tip)
-        );
+        let _ = writeln!(text, "<g class=\"{}\"><title>{}</title>", class(piece), xml(&piece.tip));
         match (inner, &piece.inner) {
             (Some(placed), Some(inside)) => {
                 let _ = writeln!(
@@ -84,11 +75,8 @@ fn draw(scene: &Scene, placed: &Placed, corner: (f64, f64), text: &mut String) {
         }
         if has_label(piece) {
             let (x, y) = (frame.x + frame.width / 2.0, frame.y + frame.height + 14.0);
-            let _ = writeln!(
-                text,
-                "<text class=\"size\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
-                xml(&piece.label)
-            );
+            let _ =
+                writeln!(text, "<text class=\"size\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", xml(&piece.label));
         }
         text.push_str("</g>\n");
     }
@@ -102,52 +90,32 @@ fn closed(piece: &Piece, frame: &Frame, text: &mut String) {
     if piece.repeats > 1 {
         // The boxes behind the first one.
         for shift in [6.0, 3.0] {
-            let behind = Frame {
-                x: frame.x + shift,
-                y: frame.y - shift,
-                ..*frame
-            };
+            let behind = Frame { x: frame.x + shift, y: frame.y - shift, ..*frame };
             text.push_str(&rectangle(&behind, "box", round));
         }
     }
     text.push_str(&rectangle(frame, "box", round));
     let (x, mut y) = (frame.x + frame.width / 2.0, frame.y + 17.5);
-    let _ = writeln!(
-        text,
-        "<text class=\"name\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
-        xml(&heading(piece))
-    );
+    let _ = writeln!(text, "<text class=\"name\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", xml(&heading(piece)));
     let mut details = piece.details.clone();
     if is_module(piece) {
         details.push(labels::nodes(piece.nodes));
     }
     for detail in details {
         y += 15.0;
-        let _ = writeln!(
-            text,
-            "<text class=\"detail\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
-            xml(&detail)
-        );
+        let _ = writeln!(text, "<text class=\"detail\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", xml(&detail));
     }
 }
 
 fn rectangle(frame: &Frame, class: &str, round: f64) -> String {
-    let Frame {
-        x,
-        y,
-        width,
-        height,
-    } = frame;
+    let Frame { x, y, width, height } = frame;
     format!(
         "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"{round}\"/>\n"
     )
 }
 
 fn edge(line: &Line, corner: (f64, f64), text: &mut String) {
-    let mut points = line
-        .points
-        .iter()
-        .map(|point| (point.0 + corner.0, point.1 + corner.1));
+    let mut points = line.points.iter().map(|point| (point.0 + corner.0, point.1 + corner.1));
     let Some((mut x, mut y)) = points.next() else {
         return;
     };
@@ -160,10 +128,7 @@ fn edge(line: &Line, corner: (f64, f64), text: &mut String) {
         // Curves lie between layers, the straight pieces in them.
         if at % 2 == 1 {
             let middle = (y + to_y) / 2.0;
-            let _ = write!(
-                path,
-                "C{x:.1},{middle:.1} {to_x:.1},{middle:.1} {to_x:.1},{to_y:.1}"
-            );
+            let _ = write!(path, "C{x:.1},{middle:.1} {to_x:.1},{middle:.1} {to_x:.1},{to_y:.1}");
         } else {
             let _ = write!(path, "L{to_x:.1},{to_y:.1}");
         }
@@ -173,10 +138,7 @@ fn edge(line: &Line, corner: (f64, f64), text: &mut String) {
     if !line.has_source {
         let start = line.points.first().copied().unwrap_or_default();
         let (x, y) = (start.0 + corner.0, start.1 + corner.1);
-        let _ = writeln!(
-            text,
-            "<circle class=\"tip\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>"
-        );
+        let _ = writeln!(text, "<circle class=\"tip\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>");
     }
     if line.arrow {
         let (left, right, tip) = (x - 3.5, x + 3.5, y + 5.0);

@@ -3,8 +3,7 @@
 /// The width of a text in pixels, at least: that of the widest of the common fonts.
 pub fn width(text: &str, size: f64) -> f64 {
     let width = |letter: char| match letter {
-        'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | '(' | ')' | '[' | ']'
-        | ' ' => 0.4,
+        'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | '(' | ')' | '[' | ']' | ' ' => 0.4,
         'f' | 't' | 'r' | '/' | '-' => 0.43,
         'm' | 'w' | 'M' | 'W' | '@' | '%' | '…' => 1.0,
         'A'..='Z' => 0.74,
@@ -33,16 +32,12 @@ pub fn xml(text: &str) -> String {
 
 /// JSON inside of a script element, which no text may end.
 pub fn script(json: &str) -> String {
-    json.replace('&', "\\u0026")
-        .replace('<', "\\u003c")
-        .replace('>', "\\u003e")
+    json.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e")
 }
 
 /// Text in quotes of Graphviz.
 pub fn dot(text: &str) -> String {
-    text.replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n")
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 /// Text in quotes of Mermaid, which knows no backslash, and in which Markdown and tags mean something.

@@ -28,17 +28,10 @@ enum Step<'s> {
 /// A flowchart of Mermaid, as GitHub shows it in Markdown.
 pub fn flowchart(picture: &Picture) -> String {
     let flat = Flat::of(&picture.scene);
-    let mut text = format!(
-        "---\ntitle: \"{}\"\n---\nflowchart TD\n",
-        mermaid(&picture.title)
-    );
+    let mut text = format!("---\ntitle: \"{}\"\n---\nflowchart TD\n", mermaid(&picture.title));
     let mut depth = 1;
     for step in &flat.steps {
-        let indent = "  ".repeat(if matches!(step, Step::Close) {
-            depth - 1
-        } else {
-            depth
-        });
+        let indent = "  ".repeat(if matches!(step, Step::Close) { depth - 1 } else { depth });
         // Writing to a string cannot fail.
         let _ = match step {
             Step::Box(number, piece) => {
@@ -55,11 +48,7 @@ pub fn flowchart(picture: &Picture) -> String {
             }
             Step::Open(number, piece) => {
                 depth += 1;
-                writeln!(
-                    text,
-                    "{indent}subgraph n{number}[\"{}\"]",
-                    mermaid(&heading(piece))
-                )
+                writeln!(text, "{indent}subgraph n{number}[\"{}\"]", mermaid(&heading(piece)))
             }
             Step::Close => {
                 depth -= 1;
@@ -87,11 +76,7 @@ pub fn graphviz(picture: &Picture) -> String {
     );
     let mut depth = 1;
     for step in &flat.steps {
-        let indent = "  ".repeat(if matches!(step, Step::Close) {
-            depth - 1
-        } else {
-            depth
-        });
+        let indent = "  ".repeat(if matches!(step, Step::Close) { depth - 1 } else { depth });
         let _ = match step {
             Step::Box(number, piece) => {
                 let shape = match piece.kind {
@@ -100,18 +85,12 @@ pub fn graphviz(picture: &Picture) -> String {
                     Kind::Node(_) => "",
                 };
                 let (label, tip) = (dot(&label(piece)), dot(&piece.tip));
-                writeln!(
-                    text,
-                    "{indent}n{number} [label=\"{label}\", tooltip=\"{tip}\"{shape}];"
-                )
+                writeln!(text, "{indent}n{number} [label=\"{label}\", tooltip=\"{tip}\"{shape}];")
             }
             Step::Open(number, piece) => {
                 depth += 1;
                 let label = dot(&heading(piece));
-                writeln!(
-                    text,
-                    "{indent}subgraph cluster_{number} {{ label=\"{label}\"; color=\"#c3ccd6\";"
-                )
+                writeln!(text, "{indent}subgraph cluster_{number} {{ label=\"{label}\"; color=\"#c3ccd6\";")
             }
             Step::Close => {
                 depth -= 1;

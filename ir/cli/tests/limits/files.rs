@@ -5,8 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use onnx_embed_ir::proto::{
-    FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto,
-    TensorProto,
+    FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto, TensorProto,
 };
 use prost::Message;
 
@@ -51,23 +50,14 @@ pub fn write(folder: &Path) {
         let name = row.name.replace([' ', ','], "_");
         save(&format!("many_{name}"), (row.graph)(count).encode_to_vec());
     }
-    save(
-        "names_control",
-        named("a\rb", "c\u{202e}d", "e\u{1b}[2J\nf"),
-    );
+    save("names_control", named("a\rb", "c\u{202e}d", "e\u{1b}[2J\nf"));
     save("names_nfc", named("\u{fa10}", "\u{585a}", "\u{212b}"));
-    save(
-        "names_jamo",
-        named("\u{1100}\u{1161}", "\u{ac00}", "e\u{301}"),
-    );
+    save("names_jamo", named("\u{1100}\u{1161}", "\u{ac00}", "e\u{301}"));
     for (name, count) in [("name_long", 300), ("name_longest", 70_000)] {
         let long = "x".repeat(count);
         save(name, named(&long, &format!("{long}2"), &format!("{long}3")));
     }
-    save(
-        "modules_nested",
-        growth::nested_modules(500_000).encode_to_vec(),
-    );
+    save("modules_nested", growth::nested_modules(500_000).encode_to_vec());
     external(folder);
     if std::env::var_os("BLESS").is_some() {
         bless(folder);
@@ -187,9 +177,7 @@ fn nested_scans(depth: usize) -> String {
                 r{level} = Concat <axis = 0> (l{level}, e{level})"
             ),
         };
-        body = format!(
-            "b (float[k] s{level}, float[k] e{level}) => (float[k] r{level}) {{ {inner} }}"
-        );
+        body = format!("b (float[k] s{level}, float[k] e{level}) => (float[k] r{level}) {{ {inner} }}");
     }
     format!(
         "g (float[n] x, float[t, n] xs) => (float[k] y) <int64[1] zero = {{0}}> {{
@@ -210,21 +198,10 @@ fn shifting_loops(depth: usize, states: usize) -> String {
             let names = (0..states).map(|at| format!("float[k] {stem}{at}"));
             names.collect::<Vec<_>>().join(", ")
         };
-        let (state, last, out) = (
-            format!("s{level}_"),
-            format!("l{level}_"),
-            format!("o{level}_"),
-        );
+        let (state, last, out) = (format!("s{level}_"), format!("l{level}_"), format!("o{level}_"));
         let (inner, current) = match level {
             0 => (String::new(), &state),
-            _ => (
-                format!(
-                    "{} = Loop (m, , {}) <body = {body}>",
-                    list(&last),
-                    list(&state)
-                ),
-                &last,
-            ),
+            _ => (format!("{} = Loop (m, , {}) <body = {body}>", list(&last), list(&state)), &last),
         };
         let mut moves = format!("{out}0 = Concat <axis = 0> ({current}0, x)");
         for at in 1..states {
@@ -241,9 +218,7 @@ fn shifting_loops(depth: usize, states: usize) -> String {
     let (start, ends) = (vec!["x"; states].join(", "), list("y"));
     let outputs = (0..states).map(|at| format!("float[k] y{at}"));
     let outputs = outputs.collect::<Vec<_>>().join(", ");
-    format!(
-        "g (float[n] x, int64 m) => ({outputs}) {{ {ends} = Loop (m, , {start}) <body = {body}> }}"
-    )
+    format!("g (float[n] x, int64 m) => ({outputs}) {{ {ends} = Loop (m, , {start}) <body = {body}> }}")
 }
 
 /// A million empty messages in each place.
@@ -255,13 +230,7 @@ fn empty_messages() -> Vec<(String, Vec<u8>)> {
         bytes
     };
     let head = [0x08, 0x0a, 0x42, 0x02, 0x10, 0x15];
-    let places = [
-        ("nodes", 1),
-        ("initializers", 5),
-        ("inputs", 11),
-        ("outputs", 12),
-        ("sparse", 15),
-    ];
+    let places = [("nodes", 1), ("initializers", 5), ("inputs", 11), ("outputs", 12), ("sparse", 15)];
     let mut files = Vec::new();
     // As many as would be refused by their number alone, and as many as would not.
     for (count, size) in [(1_000_000, "many"), (150_000, "some")] {
@@ -287,37 +256,24 @@ fn functions() -> Vec<(&'static str, ModelProto)> {
         let mut model = onnx_embed_ir::text::model(&text).unwrap();
         let graph = model.graph.get_or_insert_with(GraphProto::default);
         let call = graph.node.first().cloned().unwrap_or_default();
-        graph.node.extend((1..calls).map(|at| NodeProto {
-            output: vec![format!("y{at}")],
-            ..call.clone()
-        }));
+        graph.node.extend((1..calls).map(|at| NodeProto { output: vec![format!("y{at}")], ..call.clone() }));
         model.functions = vec![function];
         model
     };
     let text = format!(
         r#"{HEAD} g (string[n] a) => (string[n] b) {{ b = StringNormalizer <stopwords = ["w"]> (a) }}"#
     );
-    let body = onnx_embed_ir::text::model(&text)
-        .unwrap()
-        .graph
-        .unwrap()
-        .node;
+    let body = onnx_embed_ir::text::model(&text).unwrap().graph.unwrap().node;
     let plain = FunctionProto {
         name: "F".to_owned(),
         domain: "f".to_owned(),
         input: vec!["a".to_owned()],
         output: vec!["b".to_owned()],
         node: body.clone(),
-        opset_import: vec![OperatorSetIdProto {
-            domain: String::new(),
-            version: Some(21),
-        }],
+        opset_import: vec![OperatorSetIdProto { domain: String::new(), version: Some(21) }],
         ..FunctionProto::default()
     };
-    let opsets = (0..20_000).map(|at| OperatorSetIdProto {
-        domain: format!("d{at}"),
-        version: Some(1),
-    });
+    let opsets = (0..20_000).map(|at| OperatorSetIdProto { domain: format!("d{at}"), version: Some(1) });
     let mut imports = plain.clone();
     imports.opset_import.extend(opsets);
     let mut inputs = plain.clone();
@@ -329,11 +285,7 @@ fn functions() -> Vec<(&'static str, ModelProto)> {
         r#"{HEAD} g (string[n] a) => (string[n] b) {{ b = StringNormalizer <stopwords = [{words}]> (a) }}"#
     );
     let mut lists = plain.clone();
-    lists.node = onnx_embed_ir::text::model(&text)
-        .unwrap()
-        .graph
-        .unwrap()
-        .node;
+    lists.node = onnx_embed_ir::text::model(&text).unwrap().graph.unwrap().node;
     vec![
         ("function_imports", model(imports, 3000)),
         ("function_inputs", model(inputs, 3000)),
@@ -353,14 +305,7 @@ fn external(folder: &Path) {
     assert!(pipe.unwrap().success());
     #[cfg(unix)]
     std::os::unix::fs::symlink("../outside", inside.join("symlink")).unwrap();
-    for name in [
-        "linked",
-        "folder",
-        "pipe",
-        "symlink",
-        "itself.onnx",
-        "/dev/zero",
-    ] {
+    for name in ["linked", "folder", "pipe", "symlink", "itself.onnx", "/dev/zero"] {
         let text = format!("{HEAD} g (float[4] x) => (float[4] y) {{ y = Add (x, w) }}");
         let mut model = onnx_embed_ir::text::model(&text).unwrap();
         let graph = model.graph.get_or_insert_with(GraphProto::default);

@@ -17,12 +17,7 @@ pub fn branches(count: usize) -> ModelProto {
     };
     let inputs = vec![port("t0", &["n"]), typed("c", 9, &[])];
     let last = t(count);
-    model(graph(
-        (0..count).map(choice).collect(),
-        inputs,
-        vec![port(&last, &["k"])],
-        vec![],
-    ))
+    model(graph((0..count).map(choice).collect(), inputs, vec![port(&last, &["k"])], vec![]))
 }
 
 /// The body of a loop with so many states, each of which becomes its negative.
@@ -44,23 +39,14 @@ pub fn loops(count: usize) -> ModelProto {
     };
     let inputs = vec![port("t0", &["n"]), typed("m", 7, &[])];
     let last = t(count);
-    model(graph(
-        (0..count).map(repeat).collect(),
-        inputs,
-        vec![port(&last, &["k"])],
-        vec![],
-    ))
+    model(graph((0..count).map(repeat).collect(), inputs, vec![port(&last, &["k"])], vec![]))
 }
 
 pub fn states(count: usize) -> ModelProto {
     let mut arguments = vec!["m".to_owned(), String::new()];
     arguments.extend((0..count).map(|at| format!("x{}", at % 10)));
     let made: Vec<String> = (0..count).map(t).collect();
-    let nodes = vec![with_graph(
-        node("Loop", &arguments, &made),
-        "body",
-        body(count),
-    )];
+    let nodes = vec![with_graph(node("Loop", &arguments, &made), "body", body(count))];
     let mut inputs: Vec<_> = (0..10).map(|at| port(&format!("x{at}"), &["n"])).collect();
     inputs.push(typed("m", 7, &[]));
     let outputs = made.iter().map(|name| port(name, &["n"]));
@@ -109,12 +95,7 @@ pub fn scan_outputs(count: usize) -> ModelProto {
     let own = |at| format!("r{at}");
     let nodes = (0..count).map(|at| node("NonZero", &["e".into()], &[own(at)]));
     let outputs = (0..count).map(|at| typed(&own(at), 7, &["1", "k"]));
-    let body = graph(
-        nodes.collect(),
-        vec![port("e", &["n"])],
-        outputs.collect(),
-        vec![],
-    );
+    let body = graph(nodes.collect(), vec![port("e", &["n"])], outputs.collect(), vec![]);
     let made: Vec<String> = (0..count).map(t).collect();
     let mut scan = with_graph(node("Scan", &["x".into()], &made), "body", body);
     scan.attribute.push(AttributeProto {
@@ -124,10 +105,5 @@ pub fn scan_outputs(count: usize) -> ModelProto {
         ..AttributeProto::default()
     });
     let outputs = made.iter().map(|name| typed(name, 7, &["m", "1", "k"]));
-    model(graph(
-        vec![scan],
-        vec![port("x", &["m", "n"])],
-        outputs.collect(),
-        vec![],
-    ))
+    model(graph(vec![scan], vec![port("x", &["m", "n"])], outputs.collect(), vec![]))
 }

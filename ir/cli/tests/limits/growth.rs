@@ -27,15 +27,9 @@ pub const ROWS: &[Row] = &[
     row("own weights", weights),
     row("NonZero outputs", nonzero),
     row("calls of one function", calls),
-    row("inputs, own sizes", |count| {
-        inputs(count, |at| format!("n{at}"), false)
-    }),
-    row("inputs, one size", |count| {
-        inputs(count, |_| "N".to_owned(), false)
-    }),
-    row("inputs, one size, summed", |count| {
-        inputs(count, |_| "N".to_owned(), true)
-    }),
+    row("inputs, own sizes", |count| inputs(count, |at| format!("n{at}"), false)),
+    row("inputs, one size", |count| inputs(count, |_| "N".to_owned(), false)),
+    row("inputs, one size, summed", |count| inputs(count, |_| "N".to_owned(), true)),
     row("fan-out", fan_out),
     row("sums, one after another", sums),
     row("steps on one weight", hoisted),
@@ -55,10 +49,7 @@ pub const ROWS: &[Row] = &[
 
 /// Prints a table of CPU seconds and megabytes for each row and size.
 pub fn print(sizes: &str) {
-    let sizes: Vec<usize> = sizes
-        .split(',')
-        .map(|size| size.trim().parse().unwrap())
-        .collect();
+    let sizes: Vec<usize> = sizes.split(',').map(|size| size.trim().parse().unwrap()).collect();
     let only = std::env::var("ROWS").unwrap_or_default();
     let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("growth.onnx");
     let heads = sizes.iter().map(|size| format!(" {size} |"));
@@ -68,11 +59,7 @@ pub fn print(sizes: &str) {
         let mut line = format!("| {} |", row.name);
         for &size in &sizes {
             std::fs::write(&file, (row.graph)(size).encode_to_vec()).unwrap();
-            let Measured {
-                seconds,
-                bytes,
-                end,
-            } = measure("expand", &file);
+            let Measured { seconds, bytes, end } = measure("expand", &file);
             line += &match end {
                 Some(end) => format!(" {end} |"),
                 None => format!(" {seconds:.2} s, {} MB |", bytes >> 20),
@@ -88,16 +75,9 @@ fn pair(at: usize, names: fn(usize) -> String, operators: [&str; 2]) -> NodeProt
 }
 
 fn chained(count: usize, names: fn(usize) -> String) -> GraphProto {
-    let nodes = (0..count)
-        .map(|at| pair(at, names, ["Neg", "Exp"]))
-        .collect();
+    let nodes = (0..count).map(|at| pair(at, names, ["Neg", "Exp"])).collect();
     let (first, last) = (names(0), names(count));
-    graph(
-        nodes,
-        vec![port(&first, &["n"])],
-        vec![port(&last, &["n"])],
-        vec![],
-    )
+    graph(nodes, vec![port(&first, &["n"])], vec![port(&last, &["n"])], vec![])
 }
 
 fn chain(count: usize) -> ModelProto {
@@ -127,12 +107,7 @@ fn outputs(count: usize) -> ModelProto {
     let nodes = (0..count).map(|at| node("Mul", &["x".into(), weight(at)], &[name(at)]));
     let constants = (0..count).map(|at| constant(&weight(at), &[4], at));
     let outputs = (0..count).map(|at| port(&name(at), &["4"])).collect();
-    model(graph(
-        nodes.collect(),
-        vec![port("x", &["4"])],
-        outputs,
-        constants.collect(),
-    ))
+    model(graph(nodes.collect(), vec![port("x", &["4"])], outputs, constants.collect()))
 }
 
 fn reshapes(count: usize) -> ModelProto {
@@ -140,26 +115,13 @@ fn reshapes(count: usize) -> ModelProto {
     for at in 0..count / 4 {
         let (shape, reshaped, sum) = (format!("s{at}"), format!("r{at}"), format!("a{at}"));
         nodes.push(node("Shape", &[t(at)], std::slice::from_ref(&shape)));
-        nodes.push(node(
-            "Reshape",
-            &[t(at), shape],
-            std::slice::from_ref(&reshaped),
-        ));
-        nodes.push(node(
-            "Add",
-            &[reshaped, "x".into()],
-            std::slice::from_ref(&sum),
-        ));
+        nodes.push(node("Reshape", &[t(at), shape], std::slice::from_ref(&reshaped)));
+        nodes.push(node("Add", &[reshaped, "x".into()], std::slice::from_ref(&sum)));
         nodes.push(node("Relu", &[sum], &[t(at + 1)]));
     }
     nodes.push(node("Identity", &["x".into()], &[t(0)]));
     let last = t(count / 4);
-    model(graph(
-        nodes,
-        vec![port("x", &["n", "8"])],
-        vec![port(&last, &["n", "8"])],
-        vec![],
-    ))
+    model(graph(nodes, vec![port("x", &["n", "8"])], vec![port(&last, &["n", "8"])], vec![]))
 }
 
 fn weights(count: usize) -> ModelProto {
@@ -167,16 +129,8 @@ fn weights(count: usize) -> ModelProto {
     let nodes = (0..count).map(|at| node("MatMul", &[t(at), weight(at)], &[t(at + 1)]));
     let constants = (0..count).map(|at| constant(&weight(at), &[4, 4], at));
     let last = t(count);
-    let ports = (
-        vec![port("t0", &["n", "4"])],
-        vec![port(&last, &["n", "4"])],
-    );
-    model(graph(
-        nodes.collect(),
-        ports.0,
-        ports.1,
-        constants.collect(),
-    ))
+    let ports = (vec![port("t0", &["n", "4"])], vec![port(&last, &["n", "4"])]);
+    model(graph(nodes.collect(), ports.0, ports.1, constants.collect()))
 }
 
 fn nonzero(count: usize) -> ModelProto {
@@ -187,27 +141,14 @@ fn nonzero(count: usize) -> ModelProto {
     }
     let outputs = (0..count / 2).map(|at| typed(&format!("y{at}"), 7, &["1", "k"]));
     let constants = (0..count / 2).map(|at| constant(&format!("w{at}"), &[4], at));
-    model(graph(
-        nodes,
-        vec![port("x", &["4"])],
-        outputs.collect(),
-        constants.collect(),
-    ))
+    model(graph(nodes, vec![port("x", &["4"])], outputs.collect(), constants.collect()))
 }
 
 fn calls(count: usize) -> ModelProto {
-    let call = |at| NodeProto {
-        domain: "f".to_owned(),
-        ..node("F", &[t(at)], &[t(at + 1)])
-    };
+    let call = |at| NodeProto { domain: "f".to_owned(), ..node("F", &[t(at)], &[t(at + 1)]) };
     let last = t(count);
     let ports = (vec![port("t0", &["n"])], vec![port(&last, &["n"])]);
-    let mut model = model(graph(
-        (0..count).map(call).collect(),
-        ports.0,
-        ports.1,
-        vec![],
-    ));
+    let mut model = model(graph((0..count).map(call).collect(), ports.0, ports.1, vec![]));
     model.functions = vec![FunctionProto {
         name: "F".to_owned(),
         domain: "f".to_owned(),
@@ -223,34 +164,17 @@ fn inputs(count: usize, size: fn(usize) -> String, summed: bool) -> ModelProto {
     let name = |at| format!("x{at}");
     let inputs = (0..count).map(|at| port(&name(at), &[&size(at)]));
     let read: Vec<String> = (0..if summed { count } else { 1 }).map(name).collect();
-    let nodes = vec![
-        node("Sum", &read, &["s".into()]),
-        node("Relu", &["s".into()], &["y".into()]),
-    ];
-    model(graph(
-        nodes,
-        inputs.collect(),
-        vec![port("y", &["N"])],
-        vec![],
-    ))
+    let nodes = vec![node("Sum", &read, &["s".into()]), node("Relu", &["s".into()], &["y".into()])];
+    model(graph(nodes, inputs.collect(), vec![port("y", &["N"])], vec![]))
 }
 
 fn fan_out(count: usize) -> ModelProto {
     let weight = |at| format!("w{at}");
     let nodes = (0..count).map(|at| node("Mul", &["x".into(), weight(at)], &[t(at)]));
     let mut nodes: Vec<NodeProto> = nodes.collect();
-    nodes.push(node(
-        "Sum",
-        &(0..count).map(t).collect::<Vec<_>>(),
-        &["y".into()],
-    ));
+    nodes.push(node("Sum", &(0..count).map(t).collect::<Vec<_>>(), &["y".into()]));
     let constants = (0..count).map(|at| constant(&weight(at), &[1], at));
-    model(graph(
-        nodes,
-        vec![port("x", &["n"])],
-        vec![port("y", &["n"])],
-        constants.collect(),
-    ))
+    model(graph(nodes, vec![port("x", &["n"])], vec![port("y", &["n"])], constants.collect()))
 }
 
 fn sums(count: usize) -> ModelProto {
@@ -264,23 +188,14 @@ fn hoisted(count: usize) -> ModelProto {
     let mut nodes: Vec<NodeProto> = (0..count).map(|at| pair(at, t, ["Exp", "Sin"])).collect();
     nodes.push(node("Mul", &["x".into(), t(count)], &["y".into()]));
     let ports = (vec![port("x", &["4"])], vec![port("y", &["4"])]);
-    model(graph(
-        nodes,
-        ports.0,
-        ports.1,
-        vec![constant("t0", &[4], 0)],
-    ))
+    model(graph(nodes, ports.0, ports.1, vec![constant("t0", &[4], 0)]))
 }
 
 fn squeezes(count: usize) -> ModelProto {
     let mut nodes = Vec::new();
     for at in 0..count {
         let (input, squeezed) = (format!("x{at}"), format!("q{at}"));
-        nodes.push(node(
-            "Squeeze",
-            &[input, "axis".into()],
-            std::slice::from_ref(&squeezed),
-        ));
+        nodes.push(node("Squeeze", &[input, "axis".into()], std::slice::from_ref(&squeezed)));
         nodes.push(node("Relu", &[squeezed], &[format!("y{at}")]));
     }
     let inputs = (0..count).map(|at| port(&format!("x{at}"), &["1", &format!("n{at}")]));
@@ -292,12 +207,7 @@ fn squeezes(count: usize) -> ModelProto {
         raw_data: Some(vec![0; 8].into()),
         ..TensorProto::default()
     };
-    model(graph(
-        nodes,
-        inputs.collect(),
-        outputs.collect(),
-        vec![axis],
-    ))
+    model(graph(nodes, inputs.collect(), outputs.collect(), vec![axis]))
 }
 
 fn colliding(count: usize) -> ModelProto {
@@ -305,16 +215,8 @@ fn colliding(count: usize) -> ModelProto {
     let nodes = (0..count).map(|at| node("MatMul", &[t(at), weight(at)], &[t(at + 1)]));
     let constants = (0..count).map(|at| constant(&weight(at), &[4, 4], at));
     let last = t(count);
-    let ports = (
-        vec![port("t0", &["n", "4"])],
-        vec![port(&last, &["n", "4"])],
-    );
-    model(graph(
-        nodes.collect(),
-        ports.0,
-        ports.1,
-        constants.collect(),
-    ))
+    let ports = (vec![port("t0", &["n", "4"])], vec![port(&last, &["n", "4"])]);
+    model(graph(nodes.collect(), ports.0, ports.1, constants.collect()))
 }
 
 fn repeated(count: usize) -> ModelProto {
@@ -345,11 +247,7 @@ fn sum_read_twice(count: usize) -> ModelProto {
         summed.extend((0..count).map(weight));
         node("Sum", &summed, &[y.to_owned()])
     };
-    let nodes = vec![
-        sum("x", "a"),
-        node("Relu", &["a".into()], &["b".into()]),
-        sum("b", "y"),
-    ];
+    let nodes = vec![sum("x", "a"), node("Relu", &["a".into()], &["b".into()]), sum("b", "y")];
     let constants = (0..count).map(|at| constant(&weight(at), &[4], at));
     let (input, output) = (port("x", &["4"]), port("y", &["4"]));
     model(graph(nodes, vec![input], vec![output], constants.collect()))

@@ -26,11 +26,7 @@ pub struct Measured {
 /// Runs a command of the program on a file.
 pub fn measure(command: &str, file: &Path) -> Measured {
     let itself = std::env::current_exe().unwrap();
-    let output = Command::new(itself)
-        .args([FLAG, command])
-        .arg(file)
-        .output()
-        .unwrap();
+    let output = Command::new(itself).args([FLAG, command]).arg(file).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     let mut lines = text.lines();
     let seconds = lines.next().and_then(|line| line.parse().ok());
@@ -46,8 +42,8 @@ pub fn measure(command: &str, file: &Path) -> Measured {
     }
 }
 
-/// Runs it, and prints what it took. A process of its own, because what the system says of processes
-/// that ended is the most that any of them took.
+/// Runs it, and prints what it took. A process of its own, because what the system says of processes that
+/// ended is the most that any of them took.
 pub fn alone(command: &str, file: &Path) -> ExitCode {
     setrlimit(Resource::RLIMIT_CPU, MOST_SECONDS, MOST_SECONDS).unwrap();
     setrlimit(Resource::RLIMIT_AS, MOST_MEMORY, MOST_MEMORY).unwrap();

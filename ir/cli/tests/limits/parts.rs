@@ -2,8 +2,8 @@
 
 use onnx_embed_ir::proto::{
     AttributeProto, AttributeType, Dimension, DimensionValue, GraphProto, ModelProto, NodeProto,
-    OperatorSetIdProto, StringStringEntryProto, TensorProto, TensorShapeProto, TensorType,
-    TypeProto, TypeValue, ValueInfoProto,
+    OperatorSetIdProto, StringStringEntryProto, TensorProto, TensorShapeProto, TensorType, TypeProto,
+    TypeValue, ValueInfoProto,
 };
 
 pub fn node(operator: &str, inputs: &[String], outputs: &[String]) -> NodeProto {
@@ -33,16 +33,11 @@ pub fn typed(name: &str, elem_type: i32, sizes: &[&str]) -> ValueInfoProto {
         }),
         denotation: String::new(),
     };
-    let shape = TensorShapeProto {
-        dim: sizes.iter().map(dim).collect(),
-    };
+    let shape = TensorShapeProto { dim: sizes.iter().map(dim).collect() };
     ValueInfoProto {
         name: name.to_owned(),
         r#type: Some(TypeProto {
-            value: Some(TypeValue::Tensor(TensorType {
-                elem_type,
-                shape: Some(shape),
-            })),
+            value: Some(TypeValue::Tensor(TensorType { elem_type, shape: Some(shape) })),
             denotation: String::new(),
         }),
         metadata_props: Vec::<StringStringEntryProto>::new(),
@@ -82,14 +77,7 @@ pub fn graph(
     output: Vec<ValueInfoProto>,
     initializer: Vec<TensorProto>,
 ) -> GraphProto {
-    GraphProto {
-        name: "g".to_owned(),
-        node,
-        input,
-        output,
-        initializer,
-        ..GraphProto::default()
-    }
+    GraphProto { name: "g".to_owned(), node, input, output, initializer, ..GraphProto::default() }
 }
 
 pub fn with_graph(mut node: NodeProto, name: &str, graph: GraphProto) -> NodeProto {

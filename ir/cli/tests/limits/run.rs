@@ -57,20 +57,12 @@ pub fn main() -> ExitCode {
         }
     }
     println!("{} files, {beyond} times beyond the limits", files.len());
-    if beyond == 0 && !files.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if beyond == 0 && !files.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// What is wrong with how a command ends.
 fn complaints(command: &str, file: &Path) -> Vec<String> {
-    let Measured {
-        seconds,
-        bytes,
-        end,
-    } = measure(command, file);
+    let Measured { seconds, bytes, end } = measure(command, file);
     let length = file.metadata().map_or(0, |facts| facts.len());
     let allowed = usize::try_from(length).unwrap_or(0) * 10 + SPARE;
     let mut complaints = Vec::new();

@@ -21,15 +21,9 @@ fn check(test: &str, from: &str, to: &str, arguments: &[&str], expected: Expect)
     assert!(NET.contains(from));
     model(&folder, "a.onnx", NET);
     model(&folder, "b.onnx", &NET.replace(from, to));
-    let answer = run_in(
-        &folder,
-        &[&["diff", "a.onnx", "b.onnx"], arguments].concat(),
-    );
+    let answer = run_in(&folder, &[&["diff", "a.onnx", "b.onnx"], arguments].concat());
     expected.assert_eq(&(answer.out + &answer.err));
-    let json = run_in(
-        &folder,
-        &[&["diff", "--json", "a.onnx", "b.onnx"], arguments].concat(),
-    );
+    let json = run_in(&folder, &[&["diff", "--json", "a.onnx", "b.onnx"], arguments].concat());
     let json: Json = serde_json::from_str(&json.out).unwrap();
     assert_eq!(json["can_be_loaded"], answer.code == 0);
 }
@@ -188,16 +182,8 @@ fn it_says_what_programs_say_when_they_load() {
         reason("perceptron_other_graph.onnx").unwrap(),
         "`perceptron.onnx` differs from the compiled model just before weight `hidden.weight`"
     );
-    assert!(
-        reason("pair.onnx")
-            .unwrap()
-            .ends_with("bytes, the model was compiled from 396")
-    );
-    assert!(
-        reason("no.onnx")
-            .unwrap()
-            .starts_with("cannot read `ui-tests/models/no.onnx`")
-    );
+    assert!(reason("pair.onnx").unwrap().ends_with("bytes, the model was compiled from 396"));
+    assert!(reason("no.onnx").unwrap().starts_with("cannot read `ui-tests/models/no.onnx`"));
 }
 
 /// Programs are asked the same of these files in `ui-tests/tests/expansions/other_weights.rs`.
@@ -218,12 +204,7 @@ fn what_is_fixed_for_programs_is_fixed_here() {
     ];
     let mut verdicts = String::new();
     for (name, data) in changes {
-        let key = [
-            &[0x42, name.len() as u8],
-            name.as_bytes(),
-            &[0x4a, data.len() as u8],
-        ]
-        .concat();
+        let key = [&[0x42, name.len() as u8], name.as_bytes(), &[0x4a, data.len() as u8]].concat();
         let start = bytes.windows(key.len()).position(|window| window == key);
         let start = start.unwrap() + key.len();
         let mut changed = bytes.clone();

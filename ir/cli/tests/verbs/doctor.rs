@@ -52,11 +52,7 @@ fn files_that_are_no_models() {
         let json: Json = serde_json::from_str(&answer.out).unwrap();
         assert_eq!((&json["compiles"], answer.code), (&Json::Bool(false), 1));
         let cause = &json["causes"][0];
-        format!(
-            "{}: {}",
-            cause["cause"].as_str().unwrap(),
-            cause["advice"][0].as_str().unwrap()
-        )
+        format!("{}: {}", cause["cause"].as_str().unwrap(), cause["advice"][0].as_str().unwrap())
     };
     let files = [
         "pointer.onnx",
@@ -68,10 +64,7 @@ fn files_that_are_no_models() {
         "opset_99.onnx",
         "two_makers.onnx",
     ];
-    let lines: Vec<String> = files
-        .iter()
-        .map(|file| format!("{file}: {}\n", advice(file)))
-        .collect();
+    let lines: Vec<String> = files.iter().map(|file| format!("{file}: {}\n", advice(file))).collect();
     expect![[r#"
         pointer.onnx: the file is not an ONNX model: git lfs install && git lfs pull (on Hugging Face: hf download REPOSITORY model.onnx)
         page.onnx: the file is not an ONNX model: download the file itself: on GitHub the link called Raw, on Hugging Face /resolve/ in place of /blob/
@@ -111,20 +104,11 @@ fn a_model_that_compiles_has_things_to_know() {
 /// `ui-tests/models/expectations.toml` has how often this model reads on devices.
 #[test]
 fn reads_of_a_detector_are_found_without_a_device() {
-    let answer = run(&[
-        "doctor",
-        "--json",
-        "ui-tests/models/blocks/detector/detector.onnx",
-    ]);
+    let answer = run(&["doctor", "--json", "ui-tests/models/blocks/detector/detector.onnx"]);
     let json: Json = serde_json::from_str(&answer.out).unwrap();
     let facts = json["warnings"].as_array().unwrap().iter();
-    let waits = facts
-        .filter_map(|warning| warning["fact"].as_str())
-        .find(|fact| fact.contains("waits"));
-    assert_eq!(
-        waits,
-        Some("on a GPU a call waits for values of the device: 1 NonMaxSuppression")
-    );
+    let waits = facts.filter_map(|warning| warning["fact"].as_str()).find(|fact| fact.contains("waits"));
+    assert_eq!(waits, Some("on a GPU a call waits for values of the device: 1 NonMaxSuppression"));
 }
 
 #[test]

@@ -24,19 +24,11 @@ fn json_has_the_same_code() {
 #[test]
 fn json_has_the_graph_or_what_rules_did() {
     let graph = on("expand_graph", RELU, &["expand", "--graph"]);
-    let found = json(&on(
-        "expand_graph_json",
-        RELU,
-        &["expand", "--graph", "--json"],
-    ));
+    let found = json(&on("expand_graph_json", RELU, &["expand", "--graph", "--json"]));
     assert_eq!(found["graph"], graph.out);
     let twice = r#"<ir_version: 8, opset_import: ["": 17]>
         g (float[2] x) => (float[2] y) { s = Sigmoid (x) y = Mul (x, s) }"#;
-    let found = json(&on(
-        "expand_passes_json",
-        twice,
-        &["expand", "--passes", "--json"],
-    ));
+    let found = json(&on("expand_passes_json", twice, &["expand", "--passes", "--json"]));
     let passes = found["passes"].as_array().unwrap();
     let applied = passes.iter().filter_map(|pass| pass["applied"].as_array());
     let rules: Vec<&Json> = applied.flatten().map(|event| &event["rule"]).collect();

@@ -92,11 +92,7 @@ fn counts_end_as_the_model_does() {
 #[test]
 fn sizes_that_are_given_change_the_cost() {
     let multiply_adds = |arguments: &[&str]| {
-        let answer = run(&[
-            &["inspect", "--json", "examples/mnist/mnist.onnx"],
-            arguments,
-        ]
-        .concat());
+        let answer = run(&[&["inspect", "--json", "examples/mnist/mnist.onnx"], arguments].concat());
         let json: Json = serde_json::from_str(&answer.out).unwrap();
         json["call"]["multiply_adds"].as_u64().unwrap()
     };
@@ -142,15 +138,11 @@ fn several_models_are_a_line_each() {
         more/twist.onnx          2              2                 operator `acme.Twist` is not supported
         page.onnx                                                 the file is a web page, not the model
         1 of 3 models compile
-    "#]].assert_eq(&answer.out);
+    "#]]
+    .assert_eq(&answer.out);
     assert_eq!(answer.code, 1);
     let json = run_in(&folder, &["inspect", "--json", "."]).out;
     let json: Json = serde_json::from_str(&json).unwrap();
-    let compiles: Vec<&Json> = json
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|model| &model["compiles"])
-        .collect();
+    let compiles: Vec<&Json> = json.as_array().unwrap().iter().map(|model| &model["compiles"]).collect();
     assert_eq!(compiles, [false, false, true]);
 }

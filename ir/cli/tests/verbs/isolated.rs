@@ -8,10 +8,7 @@ use super::{RELU, folder, model, run_in};
 fn python() -> Option<String> {
     let program = std::env::var("PYTHON").unwrap_or("python3".to_owned());
     let script = "import sys, numpy, onnx, onnxruntime; print(sys.executable)";
-    let output = Command::new(&program)
-        .args(["-I", "-c", script])
-        .output()
-        .ok()?;
+    let output = Command::new(&program).args(["-I", "-c", script]).output().ok()?;
     let found = output.status.success();
     if !found {
         eprintln!("skipped: {program} has no ONNX Runtime");
@@ -34,19 +31,12 @@ fn python_imports_nothing_of_the_current_folder() {
     let answer = run_in(&folder, &["record", "m.onnx", "--python", program]);
     assert!(python.is_none() || answer.code == 0, "{}", answer.err);
     for name in planted {
-        assert!(
-            !folder.join(format!("PWNED_{name}")).exists(),
-            "{name}: {}",
-            answer.err
-        );
+        assert!(!folder.join(format!("PWNED_{name}")).exists(), "{name}: {}", answer.err);
     }
 }
 
 #[test]
 fn both_sides_of_a_message_have_the_same_types() {
-    let (ours, theirs) = (
-        include_str!("../../src/message.rs"),
-        include_str!("../../runner/src/message.rs"),
-    );
+    let (ours, theirs) = (include_str!("../../src/message.rs"), include_str!("../../runner/src/message.rs"));
     assert_eq!(ours, theirs);
 }

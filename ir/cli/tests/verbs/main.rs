@@ -34,10 +34,7 @@ pub struct Answer {
 
 /// Runs `cargo onnx-embed` in the folder of the repository.
 pub fn run(arguments: &[&str]) -> Answer {
-    run_in(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."),
-        arguments,
-    )
+    run_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."), arguments)
 }
 
 /// Runs `cargo onnx-embed` in a folder.
@@ -47,18 +44,12 @@ pub fn run_in(folder: &Path, arguments: &[&str]) -> Answer {
     command.current_dir(folder);
     let output = command.output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Answer {
-        out: text(output.stdout),
-        err: text(output.stderr),
-        code: output.status.code().unwrap(),
-    }
+    Answer { out: text(output.stdout), err: text(output.stderr), code: output.status.code().unwrap() }
 }
 
 /// A folder of one test.
 pub fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join("verbs")
-        .join(name);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("verbs").join(name);
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     folder
@@ -77,9 +68,5 @@ pub fn on(test: &str, source: &str, verb: &[&str]) -> Answer {
     let path = model(&folder(test), "m.onnx", source);
     let path = path.to_str().unwrap();
     let answer = run(&[verb, &[path]].concat());
-    Answer {
-        out: answer.out.replace(path, "m.onnx"),
-        err: answer.err.replace(path, "m.onnx"),
-        ..answer
-    }
+    Answer { out: answer.out.replace(path, "m.onnx"), err: answer.err.replace(path, "m.onnx"), ..answer }
 }

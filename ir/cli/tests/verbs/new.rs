@@ -13,8 +13,8 @@ use super::{folder, model, run, run_in};
 
 /// Builds the program in `folder` in the target folder of the checkout, runs it, and returns what it prints.
 ///
-/// Packages are added to its manifest only for the features that they enable, and it gets the lock file of the
-/// checkout, so that Burn and our crates are not built again.
+/// Packages are added to its manifest only for the features that they enable, and it gets the lock file of
+/// the checkout, so that Burn and our crates are not built again.
 fn printed(folder: &Path) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     std::fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
@@ -22,16 +22,9 @@ fn printed(folder: &Path) -> String {
     let mut text = std::fs::read_to_string(&manifest).unwrap();
     for (name, place) in [("features", "ui-tests/features"), ("kernels", "kernels")] {
         let place = root.join(place);
-        write!(
-            text,
-            "\n[dependencies.onnx-embed-{name}]\npath = {place:?}\n"
-        )
-        .unwrap();
+        write!(text, "\n[dependencies.onnx-embed-{name}]\npath = {place:?}\n").unwrap();
     }
-    let (plain, all) = (
-        "onnx-embed = { ",
-        r#"onnx-embed = { features = ["image", "regex"], "#,
-    );
+    let (plain, all) = ("onnx-embed = { ", r#"onnx-embed = { features = ["image", "regex"], "#);
     assert!(text.contains(plain), "{text}");
     let text = text.replace(plain, all);
     std::fs::write(manifest, text).unwrap();
@@ -47,11 +40,7 @@ fn cargo(folder: &Path, words: &[&str]) -> String {
         .current_dir(folder)
         .output()
         .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -184,10 +173,7 @@ fn with_external_data(folder: &Path, data: &str) {
     weight.float_data.clear();
     weight.raw_data = None;
     weight.data_location = 1;
-    weight.external_data = vec![StringStringEntryProto {
-        key: "location".into(),
-        value: data.into(),
-    }];
+    weight.external_data = vec![StringStringEntryProto { key: "location".into(), value: data.into() }];
     std::fs::write(folder.join("m.onnx"), model.encode_to_vec()).unwrap();
     let data = folder.join(data);
     std::fs::create_dir_all(data.parent().unwrap()).unwrap();
@@ -213,14 +199,8 @@ fn files(folder: &Path) -> Vec<String> {
 
 #[test]
 fn external_data_never_becomes_a_part_of_the_crate() {
-    for data in [
-        "build.rs",
-        "Cargo.toml",
-        "Cargo.lock",
-        "rust-toolchain.toml",
-        "src/main.rs",
-        "src/bin/x.rs",
-    ] {
+    for data in ["build.rs", "Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "src/main.rs", "src/bin/x.rs"]
+    {
         let folder = folder("new_planted");
         with_external_data(&folder, data);
         let answer = run_in(&folder, &["new", "m.onnx", "crate"]);
@@ -236,40 +216,25 @@ fn external_data_never_becomes_a_part_of_the_crate() {
         expected.sort();
         assert_eq!(files(&folder.join("crate")), expected, "{data}");
         let manifest = std::fs::read_to_string(folder.join("crate/Cargo.toml")).unwrap();
-        assert!(
-            manifest.starts_with("[package]\nname = \"m\"\n"),
-            "{manifest}"
-        );
+        assert!(manifest.starts_with("[package]\nname = \"m\"\n"), "{manifest}");
         // What cargo finds in the crate: one program, no build script.
         let words = ["metadata", "--no-deps", "--offline", "--format-version=1"];
         let metadata = cargo(&folder.join("crate"), &words);
         let metadata: serde_json::Value = serde_json::from_str(&metadata).unwrap();
         let targets = metadata["packages"][0]["targets"].as_array().unwrap();
-        let kinds: Vec<&str> = targets
-            .iter()
-            .map(|target| target["kind"][0].as_str().unwrap())
-            .collect();
+        let kinds: Vec<&str> = targets.iter().map(|target| target["kind"][0].as_str().unwrap()).collect();
         assert_eq!(kinds, ["bin"], "{data}");
     }
 }
 
 #[test]
 fn external_data_with_hidden_names_or_the_names_of_others_is_refused() {
-    for data in [
-        ".cargo/config.toml",
-        ".git/config",
-        "data/.hidden",
-        "m.onnx.data/../.x",
-    ] {
+    for data in [".cargo/config.toml", ".git/config", "data/.hidden", "m.onnx.data/../.x"] {
         let folder = folder("new_hidden");
         with_external_data(&folder, data);
         let answer = run_in(&folder, &["new", "m.onnx", "crate"]);
         assert_ne!(answer.code, 0, "{data}");
-        assert!(
-            !folder.join("crate").exists(),
-            "{data}: {:?}",
-            files(&folder.join("crate"))
-        );
+        assert!(!folder.join("crate").exists(), "{data}: {:?}", files(&folder.join("crate")));
     }
     // `Two Words.onnx` is written as `two_words.onnx`, which the data are called already.
     let folder = folder("new_twice");
@@ -311,17 +276,13 @@ fn a_large_model_is_assembled_into_a_crate_that_forbids_unsafe_code() {
     assert_eq!(answer.code, 0, "{}", answer.err);
     let main = folder.join("large/src/main.rs");
     let text = std::fs::read_to_string(&main).unwrap();
-    std::fs::write(
-        &main,
-        format!("#![forbid(unsafe_code)]\n#![deny(warnings)]\n{text}"),
-    )
-    .unwrap();
+    std::fs::write(&main, format!("#![forbid(unsafe_code)]\n#![deny(warnings)]\n{text}")).unwrap();
     assert_eq!(printed(&folder.join("large")), "y: [7.25]\n");
     if cfg!(target_os = "linux") {
         let program = std::fs::read(target().join("debug/large")).unwrap();
-        let symbol = program.windows(27).any(|name| {
-            name.starts_with(b"onnx_embed_") && name[11..].iter().all(u8::is_ascii_hexdigit)
-        });
+        let symbol = program
+            .windows(27)
+            .any(|name| name.starts_with(b"onnx_embed_") && name[11..].iter().all(u8::is_ascii_hexdigit));
         assert!(symbol, "the weights were not assembled");
     }
 }

@@ -21,10 +21,7 @@ fn one_with_its_versions_and_its_specification() {
 #[test]
 fn one_that_is_not_there_has_neighbours_and_an_error() {
     let answer = run(&["operators", "Relux"]);
-    let (message, report) = answer
-        .out
-        .split_once("a model that has one is refused:")
-        .unwrap();
+    let (message, report) = answer.out.split_once("a model that has one is refused:").unwrap();
     expect![[r#"
         there is no operator `Relux`
           operators of nearly this name: Relu
@@ -93,9 +90,6 @@ fn each_verb_has_examples_below_its_help() {
     ] {
         let help = run(&[verb, "--help"]).out;
         let (_, examples) = help.split_once("Examples:\n").unwrap();
-        assert!(
-            examples.contains(&format!("cargo onnx-embed {verb}")),
-            "{verb}"
-        );
+        assert!(examples.contains(&format!("cargo onnx-embed {verb}")), "{verb}");
     }
 }

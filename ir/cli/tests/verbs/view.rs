@@ -39,17 +39,12 @@ fn the_graph_as_the_file_has_it_shows_what_was_simplified() {
         g (float[n, 2] x) => (float[n, 2] y) { a = Identity (x) b = Sigmoid (a) y = Mul (a, b) }"#;
     let operators = |out: &str| {
         let lines = out.lines().filter(|line| line.contains("[\""));
-        lines
-            .map(|line| line.split('"').nth(1).unwrap().to_owned())
-            .collect::<Vec<_>>()
+        lines.map(|line| line.split('"').nth(1).unwrap().to_owned()).collect::<Vec<_>>()
     };
     let after = on("view_after", source, &["view"]);
     let before = on("view_before", source, &["view", "--as-read"]);
     assert_eq!(operators(&after.out), ["x", "Swish", "y"]);
-    assert_eq!(
-        operators(&before.out),
-        ["x", "Identity", "Sigmoid", "Mul", "y"]
-    );
+    assert_eq!(operators(&before.out), ["x", "Identity", "Sigmoid", "Mul", "y"]);
 }
 
 #[test]
@@ -92,11 +87,7 @@ fn branches_stand_in_boxes_of_their_own() {
 #[test]
 fn equal_layers_are_drawn_once() {
     let layer = |at: usize| {
-        let before = if at == 0 {
-            "x".to_owned()
-        } else {
-            format!("n{}", at - 1)
-        };
+        let before = if at == 0 { "x".to_owned() } else { format!("n{}", at - 1) };
         format!(
             "[\"/encoder/layer.{at}/fc/MatMul\"] m{at} = MatMul ({before}, w{at})
              [\"/encoder/layer.{at}/norm/Norm\"] l{at} = LayerNormalization (m{at}, g{at})
@@ -147,12 +138,7 @@ fn names_of_a_file_stay_text() {
     let path = model(&folder, "m.onnx", source);
     for form in ["svg", "html", "mermaid", "dot"] {
         let picture = folder.join(format!("m.{form}"));
-        let answer = run(&[
-            "view",
-            path.to_str().unwrap(),
-            "-o",
-            picture.to_str().unwrap(),
-        ]);
+        let answer = run(&["view", path.to_str().unwrap(), "-o", picture.to_str().unwrap()]);
         assert_eq!(answer.code, 0, "{}", answer.err);
         let text = std::fs::read_to_string(&picture).unwrap();
         // Graphviz escapes what stands in quotes.
@@ -176,11 +162,7 @@ fn programs_read_boxes_and_edges() {
 fn what_cannot_be_compiled_is_drawn_as_far_as_it_was_read() {
     let answer = on("view_unsupported", TWIST, &["view", "--as-read"]);
     assert!(answer.out.contains("[\"Add"), "{}", answer.out);
-    assert!(
-        answer
-            .err
-            .contains("operator `acme.Twist` is not supported")
-    );
+    assert!(answer.err.contains("operator `acme.Twist` is not supported"));
     assert_eq!(answer.code, 1);
 }
 

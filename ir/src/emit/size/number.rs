@@ -27,8 +27,8 @@ pub enum Width {
     Usize,
 }
 
-/// How tightly an expression holds together. A cast stands in brackets wherever it is an operand: in front of `<` it
-/// would begin a list of types.
+/// How tightly an expression holds together. A cast stands in brackets wherever it is an operand: in front of
+/// `<` it would begin a list of types.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Cast,
@@ -116,11 +116,7 @@ impl Number {
     /// The expression as an operand that must hold together at least so tightly.
     fn within(&self, level: Level) -> Code {
         let code = self.code();
-        if self.level() < level {
-            code!((#code))
-        } else {
-            code
-        }
+        if self.level() < level { code!((#code)) } else { code }
     }
 
     /// What a method can be called on: a literal says its type.
@@ -132,11 +128,7 @@ impl Number {
             (Width::Usize, Ok(number)) => Literal::usize_suffixed(number),
             _ => Literal::i64_suffixed(*number),
         };
-        if *number < 0 {
-            code!((#literal))
-        } else {
-            code!(#literal)
-        }
+        if *number < 0 { code!((#literal)) } else { code!(#literal) }
     }
 
     fn level(&self) -> Level {
@@ -188,9 +180,6 @@ mod tests {
     #[test]
     fn the_least_number_is_a_literal() {
         let least = int(i64::MIN);
-        check(
-            &n().cast(Width::I64).add(least),
-            "(n as i64) + - 9223372036854775808",
-        );
+        check(&n().cast(Width::I64).add(least), "(n as i64) + - 9223372036854775808");
     }
 }

@@ -16,8 +16,8 @@ use crate::graph::ValueId;
 use crate::rust::{Code, Part, Variable, code};
 use crate::types::Place;
 
-/// What the parameters of a part may be called: after what they are added to, as inputs of the model,
-/// by words of the file, or short. Numbers are left out, as other parts that are alike have others.
+/// What the parameters of a part may be called: after what they are added to, as inputs of the model, by
+/// words of the file, or short. Numbers are left out, as other parts that are alike have others.
 pub fn parameters(
     ids: &[ValueId],
     lines: &[Statement],
@@ -37,8 +37,7 @@ pub fn parameters(
         None => {
             let word = word::of_value(&cx.values[*id].name);
             let word = word.filter(|word| words.insert(word.clone()));
-            word.or_else(|| short.next())
-                .unwrap_or_else(|| "more".to_owned())
+            word.or_else(|| short.next()).unwrap_or_else(|| "more".to_owned())
         }
     };
     ids.iter().map(|id| (*id, named(id))).collect()
@@ -103,11 +102,7 @@ pub fn forward(
 }
 
 fn value_type(id: ValueId, cx: &Context<'_>) -> Code {
-    let place = if cx.lives_on_host(id) {
-        Place::Host
-    } else {
-        Place::Device
-    };
+    let place = if cx.lives_on_host(id) { Place::Host } else { Place::Device };
     let ty = cx.values[id].ty.as_ref();
     ty.map(|ty| rust_type(ty, place)).unwrap_or_default()
 }

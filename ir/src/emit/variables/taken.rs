@@ -12,8 +12,8 @@ pub enum Named {
     Size(Size),
 }
 
-/// Names of variables. A name is free again behind the last use of its variable, and names inside of
-/// braces end with them.
+/// Names of variables. A name is free again behind the last use of its variable, and names inside of braces
+/// end with them.
 #[derive(Debug, Default)]
 pub struct Taken {
     names: BTreeMap<Named, Rc<str>>,
@@ -64,10 +64,8 @@ impl Taken {
         let digits = wanted.ends_with(|end: char| end.is_ascii_digit());
         let between = if digits { "_" } else { "" };
         let numbered = |number: usize| format!("{wanted}{between}{number}");
-        let mut numbers = self.numbers.remove(wanted).unwrap_or(Numbers {
-            next: 2,
-            released: BTreeSet::new(),
-        });
+        let mut numbers =
+            self.numbers.remove(wanted).unwrap_or(Numbers { next: 2, released: BTreeSet::new() });
         let mut lowest = numbers.released.first().copied();
         while let Some(number) = lowest.filter(|&number| !self.is_free(&numbered(number))) {
             numbers.released.remove(&number);

@@ -11,11 +11,7 @@ const OTHER: Variable = Variable(5);
 
 fn check(code: Code, expected: Code) {
     let hints = (1..9).map(|number| {
-        let hint = Hint {
-            name: "value".to_owned(),
-            chains: number < 5,
-            ..Hint::default()
-        };
+        let hint = Hint { name: "value".to_owned(), chains: number < 5, ..Hint::default() };
         (Variable(number), hint)
     });
     let hints = hints.collect();
@@ -55,30 +51,17 @@ fn results_of_one_call_take_over_names() {
 
 #[test]
 fn the_last_value_needs_no_name() {
-    check(
-        code!(let #A = f(#INPUT); let #B = g(#A); #B),
-        code!(let x = f(input); g(x)),
-    );
+    check(code!(let #A = f(#INPUT); let #B = g(#A); #B), code!(let x = f(input); g(x)));
 }
 
 fn hint(word: &str, maker: &str, keeps: usize) -> Hint {
     let some = |word: &str| (!word.is_empty()).then(|| word.to_owned());
-    Hint {
-        name: "value".to_owned(),
-        chains: true,
-        word: some(word),
-        maker: some(maker),
-        keeps,
-    }
+    Hint { name: "value".to_owned(), chains: true, word: some(word), maker: some(maker), keeps }
 }
 
 #[test]
 fn what_several_layers_read_has_results_of_their_names() {
-    let hints = [
-        (A, hint("", "gate", 0)),
-        (B, hint("", "up", 0)),
-        (C, hint("", "down", 0)),
-    ];
+    let hints = [(A, hint("", "gate", 0)), (B, hint("", "up", 0)), (C, hint("", "down", 0))];
     check_hints(
         code!(let #A = f(#INPUT.clone()); let #B = g(#INPUT); let #C = h(#A * #B); k(#C, #C)),
         hints.into(),
@@ -88,11 +71,7 @@ fn what_several_layers_read_has_results_of_their_names() {
 
 #[test]
 fn another_form_keeps_the_name() {
-    let hints = [
-        (A, hint("query", "", 0)),
-        (B, hint("", "rows", 1)),
-        (C, hint("", "scores", 0)),
-    ];
+    let hints = [(A, hint("query", "", 0)), (B, hint("", "rows", 1)), (C, hint("", "scores", 0))];
     check_hints(
         code!(let #A = f(#INPUT); let #B = g(#A); let #C = h(#B); k(#C, #C)),
         hints.into(),
@@ -112,11 +91,7 @@ fn a_chain_of_short_names_goes_on_through_layers() {
 
 #[test]
 fn a_word_in_use_is_not_numbered() {
-    let hints = [
-        (A, hint("query", "", 0)),
-        (B, hint("query", "", 0)),
-        (C, hint("input", "", 0)),
-    ];
+    let hints = [(A, hint("query", "", 0)), (B, hint("query", "", 0)), (C, hint("input", "", 0))];
     check_hints(
         code!(let #A = f(#INPUT); let #B = g(#INPUT); let #C = h(#INPUT, #A); k(#B, #C, #INPUT)),
         hints.into(),

@@ -42,9 +42,7 @@ fn live(inner: &Block, values: &Values, is_main: bool) -> u64 {
         for &id in &inner.inputs {
             made.insert(id, size(id));
         }
-        now = made
-            .values()
-            .fold(0, |sum, bytes| sum.saturating_add(*bytes));
+        now = made.values().fold(0, |sum, bytes| sum.saturating_add(*bytes));
     }
     let mut most = now;
     for (at, node) in inner.nodes.iter().enumerate() {
@@ -84,8 +82,6 @@ fn last_uses(inner: &Block) -> BTreeMap<ValueId, usize> {
 }
 
 fn is_view(node: &Node) -> bool {
-    matches!(
-        &*node.kind,
-        "Reshape" | "Squeeze" | "Unsqueeze" | "Flatten" | "Identity"
-    ) || ops::facts(&node.kind).view
+    matches!(&*node.kind, "Reshape" | "Squeeze" | "Unsqueeze" | "Flatten" | "Identity")
+        || ops::facts(&node.kind).view
 }

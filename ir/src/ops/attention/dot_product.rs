@@ -62,11 +62,7 @@ pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         }
     };
     let window = |name: &str| {
-        if a.version() >= 25 {
-            bound(name, a.int_or(name, -1)?)
-        } else {
-            Ok(None)
-        }
+        if a.version() >= 25 { bound(name, a.int_or(name, -1)?) } else { Ok(None) }
     };
     Ok(Rc::new(Attention {
         query_heads: count(a, "q_num_heads")?,
@@ -98,8 +94,10 @@ fn bound(name: &str, size: i64) -> Result<Option<usize>, Problem> {
     match usize::try_from(size) {
         Ok(size) => Ok(Some(size)),
         Err(_) if size == -1 => Ok(None),
-        Err(_) => Err(Problem::new(format!("`{name}` is {size}"))
-            .help("it may be -1, which is no bound, or from 0 on")),
+        Err(_) => {
+            Err(Problem::new(format!("`{name}` is {size}"))
+                .help("it may be -1, which is no bound, or from 0 on"))
+        }
     }
 }
 
@@ -137,12 +135,7 @@ impl Operator for Attention {
             }
         }
         let result = match operand.rank() {
-            4 => vec![
-                query[0].clone(),
-                query[1].clone(),
-                query[2].clone(),
-                value[3].clone(),
-            ],
+            4 => vec![query[0].clone(), query[1].clone(), query[2].clone(), value[3].clone()],
             _ => {
                 let hidden = if query[1] == value[1] {
                     cx.tensor(2)?.shape.last().cloned()
@@ -153,8 +146,7 @@ impl Operator for Attention {
                 vec![query[0].clone(), query[2].clone(), hidden]
             }
         };
-        let present =
-            |operand: &Sizes| [&operand[0], &operand[1], &total, &operand[3]].map(Clone::clone);
+        let present = |operand: &Sizes| [&operand[0], &operand[1], &total, &operand[3]].map(Clone::clone);
         cx.output(0, operand.dtype, result);
         cx.output(1, operand.dtype, present(&key).to_vec());
         cx.output(2, kept, present(&value).to_vec());
@@ -179,10 +171,7 @@ impl Operator for Attention {
             *tensor = code!(#name);
             tensor.clone()
         };
-        let present = [
-            shared(cx, 1, "key", &mut key),
-            shared(cx, 2, "value", &mut value),
-        ];
+        let present = [shared(cx, 1, "key", &mut key), shared(cx, 2, "value", &mut value)];
         let (mask, options) = (self.mask(cx)?, self.options(cx)?);
         let valid = cx.optional(VALID)?;
         let (mut y, mut scores) = (code!(()), code!(()));
@@ -209,22 +198,14 @@ impl Operator for Attention {
             [one] => one.clone(),
             _ => code!((#(#results),*)),
         };
-        Ok(if before.is_empty() {
-            results
-        } else {
-            code!({ #before #results })
-        })
+        Ok(if before.is_empty() { results } else { code!({ #before #results }) })
     }
 }
 
 impl Attention {
     /// The same of operands whose last axis packs so many heads of queries and of keys.
     pub fn packed(&self, query_heads: usize, key_heads: usize) -> Self {
-        Attention {
-            query_heads: Some(query_heads),
-            key_heads: Some(key_heads),
-            ..self.clone()
-        }
+        Attention { query_heads: Some(query_heads), key_heads: Some(key_heads), ..self.clone() }
     }
 
     fn operands(&self, cx: &mut Infer<'_>) -> Result<[Sizes; 3], Problem> {
@@ -234,11 +215,7 @@ impl Attention {
         for (what, at) in [("the batch", 0), ("the size of a head", 3)] {
             agree(what, &query[at], &key[at])?;
         }
-        for (what, at) in [
-            ("the batch", 0),
-            ("the number of heads", 1),
-            ("the length", 2),
-        ] {
+        for (what, at) in [("the batch", 0), ("the number of heads", 1), ("the length", 2)] {
             agree(what, &key[at], &value[at])?;
         }
         heads::shared(&query[1], &key[1])?;
@@ -251,15 +228,10 @@ impl Attention {
             return Ok(None);
         }
         let [past_key, past_value] = PAST.map(|input| cx.tensor_of_rank(input, 4));
-        for (past, (input, sizes)) in [&past_key, &past_value]
-            .into_iter()
-            .zip([(1, key), (2, value)])
-        {
+        for (past, (input, sizes)) in [&past_key, &past_value].into_iter().zip([(1, key), (2, value)]) {
             let past = past.as_ref().map_err(Clone::clone)?;
             if past.dtype != cx.tensor(input)?.dtype {
-                return Err(Problem::new(format!(
-                    "the cache is {past}, of another type"
-                )));
+                return Err(Problem::new(format!("the cache is {past}, of another type")));
             }
             for (axis, size) in past.shape.iter().enumerate().filter(|(axis, _)| *axis != 2) {
                 if let Some(other) = sizes.get(axis) {
@@ -272,11 +244,7 @@ impl Attention {
 
     /// Keys or values behind those of the cache.
     fn joined(&self, cx: &mut Emit<'_, '_>, input: usize, past: usize) -> Result<Code, Problem> {
-        let past = if cx.has(past) {
-            Some(cx.tensor(past)?)
-        } else {
-            None
-        };
+        let past = if cx.has(past) { Some(cx.tensor(past)?) } else { None };
         let x = split(cx, input, self.key_heads)?;
         Ok(match past {
             Some(past) => code!(ops::stack::concat(vec![#past, #x], 2)),

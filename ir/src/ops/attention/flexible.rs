@@ -17,9 +17,7 @@ use crate::ops::{Operator, PREVIEW, Row, row};
 use crate::rust::{Code, code};
 use crate::types::{Place, Type};
 
-pub const ROWS: &[Row] = &[row("FlexAttention", &[1], read)
-    .arity("rrr", "r")
-    .of(PREVIEW)];
+pub const ROWS: &[Row] = &[row("FlexAttention", &[1], read).arity("rrr", "r").of(PREVIEW)];
 
 const SCORES: &str = "score_mod";
 const PROBABILITIES: &str = "prob_mod";
@@ -36,10 +34,7 @@ attributes!(struct FlexAttention { scale, precision });
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     a.graph(SCORES)?;
     a.graph(PROBABILITIES)?;
-    Ok(Rc::new(FlexAttention {
-        scale: a.float("scale")?,
-        precision: precision(a)?,
-    }))
+    Ok(Rc::new(FlexAttention { scale: a.float("scale")?, precision: precision(a)? }))
 }
 
 impl Operator for FlexAttention {
@@ -47,19 +42,12 @@ impl Operator for FlexAttention {
         for input in 0..3 {
             cx.tensor_of_rank(input, 4)?;
         }
-        let [query, key, value]: [Sizes; 3] = [
-            sizes(cx, 0, ("", None))?,
-            sizes(cx, 1, ("", None))?,
-            sizes(cx, 2, ("", None))?,
-        ];
+        let [query, key, value]: [Sizes; 3] =
+            [sizes(cx, 0, ("", None))?, sizes(cx, 1, ("", None))?, sizes(cx, 2, ("", None))?];
         for (what, at) in [("the batch", 0), ("the size of a head", 3)] {
             agree(what, &query[at], &key[at])?;
         }
-        for (what, at) in [
-            ("the batch", 0),
-            ("the number of heads", 1),
-            ("the length", 2),
-        ] {
+        for (what, at) in [("the batch", 0), ("the number of heads", 1), ("the length", 2)] {
             agree(what, &key[at], &value[at])?;
         }
         heads::shared(&query[1], &key[1])?;
@@ -117,16 +105,11 @@ impl Operator for FlexAttention {
         let probabilities = code!(activation::softmax(#scores, 3));
         let (between, probabilities) = changed(cx, PROBABILITIES, probabilities)?;
         let result = code!(ops::attention::attention_values(#probabilities, #value));
-        Ok(
-            if [&checked, &before, &between]
-                .iter()
-                .all(|code| code.is_empty())
-            {
-                result
-            } else {
-                code!({ #checked #before #between #result })
-            },
-        )
+        Ok(if [&checked, &before, &between].iter().all(|code| code.is_empty()) {
+            result
+        } else {
+            code!({ #checked #before #between #result })
+        })
     }
 
     fn flow(&self) -> Option<Flow> {
@@ -136,11 +119,7 @@ impl Operator for FlexAttention {
 
 impl FlexAttention {
     fn precision(&self, dtype: DType) -> DType {
-        let default = if dtype == DType::F64 {
-            dtype
-        } else {
-            DType::F32
-        };
+        let default = if dtype == DType::F64 { dtype } else { DType::F32 };
         self.precision.unwrap_or(default)
     }
 }
@@ -170,10 +149,7 @@ fn check(cx: &mut Infer<'_>, name: &str, ty: &Type) -> Result<(), Problem> {
     };
     match outputs.iter().find(|fact| !same(fact)) {
         None => Ok(()),
-        Some(fact) => Err(Problem::new(format!(
-            "`{name}` makes {} of {ty}, whose type must stay",
-            fact.ty
-        ))),
+        Some(fact) => Err(Problem::new(format!("`{name}` makes {} of {ty}, whose type must stay", fact.ty))),
     }
 }
 

@@ -16,9 +16,8 @@ use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] = &[row("GroupQueryAttention", &[1], read)
-    .arity("roooorrooooooooo", "rooo")
-    .of(MICROSOFT)];
+pub const ROWS: &[Row] =
+    &[row("GroupQueryAttention", &[1], read).arity("roooorrooooooooo", "rooo").of(MICROSOFT)];
 
 const CACHE: usize = 3;
 const LENGTHS: usize = 5;
@@ -51,11 +50,7 @@ attributes!(struct GroupQuery {
 });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    refuse(
-        a,
-        "sliding_window_cache",
-        "export the model with a cache of the whole sequence",
-    )?;
+    refuse(a, "sliding_window_cache", "export the model with a cache of the whole sequence")?;
     a.ignore(&["kv_cache_bit_width"]);
     for name in ["k_quant_type", "v_quant_type"] {
         let quantized = a.string_or(name, "NONE")?;
@@ -66,9 +61,7 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     }
     let (heads, kv_heads) = (heads(a, "num_heads")?, heads(a, "kv_num_heads")?);
     if heads % kv_heads != 0 {
-        return Err(Problem::new(format!(
-            "{heads} heads share {kv_heads} of keys and values"
-        )));
+        return Err(Problem::new(format!("{heads} heads share {kv_heads} of keys and values")));
     }
     let window = a.int_or("local_window_size", -1)?;
     let causal = a.flag("causal", true)?;
@@ -93,11 +86,7 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 impl GroupQuery {
     /// The size of a head.
     fn size(&self, query: &[Dim], packed: bool) -> Result<Dim, Problem> {
-        let count = if packed {
-            self.heads + 2 * self.kv_heads
-        } else {
-            self.heads
-        };
+        let count = if packed { self.heads + 2 * self.kv_heads } else { self.heads };
         divided(query.last().unwrap_or(&Dim::default()), count)
     }
 }
@@ -110,9 +99,7 @@ impl Operator for GroupQuery {
         }
         let size = self.size(&query.shape, !cx.has(1))?;
         if !cx.has(1) && size.number().is_none() {
-            return Err(Problem::new(format!(
-                "the packed query is {query}, whose last size is unknown"
-            )));
+            return Err(Problem::new(format!("the packed query is {query}, whose last size is unknown")));
         }
         let ranks = [
             (1, 3),
@@ -129,10 +116,7 @@ impl Operator for GroupQuery {
             (NORMS + 1, 1),
         ];
         for (input, rank) in ranks {
-            if cx.has(input)
-                || input == LENGTHS
-                || self.rotary && (input == COSINE || input == COSINE + 1)
-            {
+            if cx.has(input) || input == LENGTHS || self.rotary && (input == COSINE || input == COSINE + 1) {
                 cx.tensor_of_rank(input, rank)?;
             }
         }
@@ -141,9 +125,7 @@ impl Operator for GroupQuery {
         if cx.has(CACHE) {
             let cache = cx.tensor(CACHE)?;
             if cache.dtype != query.dtype {
-                return Err(Problem::new(format!(
-                    "the cache is {cache}, the query {query}"
-                )));
+                return Err(Problem::new(format!("the cache is {cache}, the query {query}")));
             }
             total = match (total.and_then(|total| total.number()), cache.shape.get(2)) {
                 (Some(total), Some(keys)) => keys.number().map(|keys| keys.max(total).into()),
@@ -164,9 +146,7 @@ impl Operator for GroupQuery {
         cx.output(2, query.dtype, cache);
         if cx.wants(3) {
             if !(1..=2).contains(&self.scores) {
-                return Err(Problem::new(
-                    "output 3 is there, but `qk_output` names no scores",
-                ));
+                return Err(Problem::new("output 3 is there, but `qk_output` names no scores"));
             }
             let total = cx.ints(TOTAL).and_then(|values| values.first().cloned());
             let total = cx.dim_or_fresh(total, "total");
@@ -197,11 +177,7 @@ impl Operator for GroupQuery {
         }
         if !(1..made).any(wants) {
             let nothing: Vec<Code> = (1..cx.outputs()).map(|_| code!(())).collect();
-            return Ok(if nothing.is_empty() {
-                code!(#call.0)
-            } else {
-                code!((#call.0, #(#nothing),*))
-            });
+            return Ok(if nothing.is_empty() { code!(#call.0) } else { code!((#call.0, #(#nothing),*)) });
         }
         let bound = names.iter().enumerate().take(made);
         let bound = bound.map(|(at, name)| if wants(at) { name.clone() } else { code!(_) });
@@ -245,10 +221,7 @@ impl GroupQuery {
     }
 
     fn inputs(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let (own, shared) = (
-            Literal::i64_unsuffixed(self.heads),
-            Literal::i64_unsuffixed(self.kv_heads),
-        );
+        let (own, shared) = (Literal::i64_unsuffixed(self.heads), Literal::i64_unsuffixed(self.kv_heads));
         let query = cx.tensor(0)?;
         let heads = if cx.has(1) {
             let (key, value) = (cx.tensor(1)?, cx.tensor(2)?);
@@ -260,28 +233,14 @@ impl GroupQuery {
         } else {
             let size = self.size(&cx.tensor_type(0)?.shape.clone(), true)?;
             let hidden = |heads: i64| size.mul(&heads.into()).unwrap_or_default();
-            let (wide, narrow) = (
-                cx.size(&hidden(self.heads)),
-                cx.size(&hidden(self.kv_heads)),
-            );
-            let (sizes, heads) = (
-                code!([#wide, #narrow, #narrow]),
-                code!([#own, #shared, #shared]),
-            );
+            let (wide, narrow) = (cx.size(&hidden(self.heads)), cx.size(&hidden(self.kv_heads)));
+            let (sizes, heads) = (code!([#wide, #narrow, #narrow]), code!([#own, #shared, #shared]));
             code!(ops::multi_head::split_projected(#query, #sizes, #heads))
         };
         let past = pair(cx, CACHE, CACHE + 1)?;
         let (last, total) = (cx.tensor(LENGTHS)?, cx.host_int(TOTAL)?);
-        let angles = if self.rotary {
-            pair(cx, COSINE, COSINE + 1)?
-        } else {
-            code!(None)
-        };
-        let positions = if self.rotary {
-            cx.optional(POSITIONS)?
-        } else {
-            code!(None)
-        };
+        let angles = if self.rotary { pair(cx, COSINE, COSINE + 1)? } else { code!(None) };
+        let positions = if self.rotary { cx.optional(POSITIONS)? } else { code!(None) };
         let norms = pair(cx, NORMS, NORMS + 1)?;
         let (bias, sinks) = (cx.optional(BIAS)?, cx.optional(SINKS)?);
         Ok(code! {

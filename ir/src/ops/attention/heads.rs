@@ -21,19 +21,13 @@ pub fn count(a: &Attributes<'_>, name: &str) -> Result<Option<usize>, Problem> {
         None => Ok(None),
         Some(count) => match usize::try_from(count) {
             Ok(count) if count > 0 => Ok(Some(count)),
-            _ => Err(Problem::new(format!(
-                "`{name}` is {count}, not a number of heads"
-            ))),
+            _ => Err(Problem::new(format!("`{name}` is {count}, not a number of heads"))),
         },
     }
 }
 
 /// How an input is made of heads: rank 4 has an axis of them, rank 3 packs `heads` into its last.
-pub fn sizes(
-    cx: &mut Infer<'_>,
-    input: usize,
-    heads: (&str, Option<usize>),
-) -> Result<Sizes, Problem> {
+pub fn sizes(cx: &mut Infer<'_>, input: usize, heads: (&str, Option<usize>)) -> Result<Sizes, Problem> {
     let tensor = floats(cx, input)?;
     match (tensor.shape.as_slice(), heads) {
         ([batch, heads, length, size], _) => Ok([batch, heads, length, size].map(Clone::clone)),
@@ -41,13 +35,11 @@ pub fn sizes(
             let size = unpacked(cx, hidden, heads, &tensor)?;
             Ok([batch.clone(), dim(heads), length.clone(), size])
         }
-        ([_, _, _], (name, None)) => Err(Problem::new(format!(
-            "input {input} is {tensor}, but attribute `{name}` is missing"
-        ))
-        .help("an input of rank 3 packs heads into its last axis; export how many they are")),
-        _ => Err(Problem::new(format!(
-            "input {input} is {tensor}, not of rank 3 or 4"
-        ))),
+        ([_, _, _], (name, None)) => {
+            Err(Problem::new(format!("input {input} is {tensor}, but attribute `{name}` is missing"))
+                .help("an input of rank 3 packs heads into its last axis; export how many they are"))
+        }
+        _ => Err(Problem::new(format!("input {input} is {tensor}, not of rank 3 or 4"))),
     }
 }
 
@@ -93,19 +85,12 @@ pub fn split(cx: &mut Emit<'_, '_>, input: usize, heads: Option<usize>) -> Resul
 }
 
 /// A size that is that of so many heads together, for each of them.
-pub fn unpacked(
-    cx: &mut Infer<'_>,
-    hidden: &Dim,
-    heads: usize,
-    tensor: &TensorType,
-) -> Result<Dim, Problem> {
+pub fn unpacked(cx: &mut Infer<'_>, hidden: &Dim, heads: usize, tensor: &TensorType) -> Result<Dim, Problem> {
     let heads = dim(heads);
     if let (Some(hidden), Some(heads)) = (hidden.number(), heads.number())
         && hidden.checked_rem(heads) != Some(0)
     {
-        return Err(Problem::new(format!(
-            "{heads} heads do not divide the last size of {tensor}"
-        )));
+        return Err(Problem::new(format!("{heads} heads do not divide the last size of {tensor}")));
     }
     let size = hidden.div(&heads);
     Ok(cx.dim_or_fresh(size, "head_size"))
@@ -117,18 +102,16 @@ pub fn floats(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
     if operand.dtype.is_float() {
         Ok(operand)
     } else {
-        Err(Problem::new(format!(
-            "input {input} is {operand}, not of floats"
-        )))
+        Err(Problem::new(format!("input {input} is {operand}, not of floats")))
     }
 }
 
 /// Reports heads of keys that do not serve equally many heads of queries.
 pub fn shared(queries: &Dim, keys: &Dim) -> Result<(), Problem> {
     match (queries.number(), keys.number()) {
-        (Some(queries), Some(keys)) if queries.checked_rem(keys) != Some(0) => Err(Problem::new(
-            format!("{queries} heads of queries cannot share {keys} heads of keys"),
-        )),
+        (Some(queries), Some(keys)) if queries.checked_rem(keys) != Some(0) => {
+            Err(Problem::new(format!("{queries} heads of queries cannot share {keys} heads of keys")))
+        }
         _ => Ok(()),
     }
 }

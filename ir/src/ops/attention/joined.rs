@@ -17,15 +17,11 @@ use crate::types::Shape;
 /// The first mask, behind queries, keys and values.
 pub const MASKS: usize = 3;
 
-/// The operator's name, which ONNX does not know: its `Attention` says for queries that see no key
-/// what no softmax says.
+/// The operator's name, which ONNX does not know: its `Attention` says for queries that see no key what no
+/// softmax says.
 pub const KIND: &str = "JoinedAttention";
 
-pub const FACTS: Facts = Facts {
-    width: Width::Operands,
-    independent: (MASKS, usize::MAX),
-    ..Facts::NONE
-};
+pub const FACTS: Facts = Facts { width: Width::Operands, independent: (MASKS, usize::MAX), ..Facts::NONE };
 
 /// `Softmax(q * transpose(k) * scale, masked) * v`. An operand of rank 3 packs its heads into its last axis.
 #[derive(Clone, Debug)]
@@ -34,8 +30,8 @@ pub struct JoinedAttention {
     pub key_heads: Option<usize>,
     /// Whether the heads of the result are packed.
     pub packed: bool,
-    /// The sizes of the result before the last, on as many axes as the steps had, where masks tell more
-    /// of them than queries do.
+    /// The sizes of the result before the last, on as many axes as the steps had, where masks tell more of
+    /// them than queries do.
     pub result_sizes: Option<Shape>,
     pub scale: f64,
     /// The score where a mask is false, for each mask that is of bool.
@@ -84,30 +80,17 @@ impl Operator for JoinedAttention {
         for (what, at) in [("the batch", 0), ("the size of a head", 3)] {
             agree(what, &query[at], &key[at])?;
         }
-        for (what, at) in [
-            ("the batch", 0),
-            ("the number of heads", 1),
-            ("the length", 2),
-        ] {
+        for (what, at) in [("the batch", 0), ("the number of heads", 1), ("the length", 2)] {
             agree(what, &key[at], &value[at])?;
         }
         heads::shared(&query[1], &key[1])?;
         let dtype = cx.tensor(0)?.dtype;
-        if [1, 2]
-            .iter()
-            .any(|&at| cx.tensor(at).is_ok_and(|tensor| tensor.dtype != dtype))
-        {
-            return Err(Problem::new(
-                "queries, keys and values are of several types",
-            ));
+        if [1, 2].iter().any(|&at| cx.tensor(at).is_ok_and(|tensor| tensor.dtype != dtype)) {
+            return Err(Problem::new("queries, keys and values are of several types"));
         }
         for (at, fill) in self.fills.iter().enumerate() {
             let mask = cx.tensor(at.saturating_add(MASKS))?;
-            let wanted = if fill.is_some() {
-                Kind::Bool
-            } else {
-                Kind::Float
-            };
+            let wanted = if fill.is_some() { Kind::Bool } else { Kind::Float };
             if mask.rank() > 4 || mask.dtype.kind() != wanted {
                 return Err(Problem::new(format!("a mask is {mask}")));
             }
@@ -151,11 +134,7 @@ impl Operator for JoinedAttention {
             });
         }
         let scale = literal(self.scale, dtype);
-        let masks = if masks.is_empty() {
-            code!(Vec::new())
-        } else {
-            code!(vec![#(#masks),*])
-        };
+        let masks = if masks.is_empty() { code!(Vec::new()) } else { code!(vec![#(#masks),*]) };
         let safe = format_ident!("{}", self.undefined_as_zero);
         let result = code! {
             ops::attention::joined_attention(
@@ -166,11 +145,7 @@ impl Operator for JoinedAttention {
                 },
             )
         };
-        Ok(if self.packed {
-            code!(ops::attention::merge_heads(#result))
-        } else {
-            result
-        })
+        Ok(if self.packed { code!(ops::attention::merge_heads(#result)) } else { result })
     }
 }
 

@@ -71,9 +71,7 @@ impl Operator for LinearAttention {
         self.check(cx, BETA, ("beta", self.delta), [&query, &key])?;
         for other in [&key, &value] {
             if other.dtype != query.dtype {
-                return Err(Problem::new(format!(
-                    "the query is {query}, but another input {other}"
-                )));
+                return Err(Problem::new(format!("the query is {query}, but another input {other}")));
             }
         }
         for (what, at) in [("the batch", 0), ("the length", 1)] {
@@ -84,12 +82,7 @@ impl Operator for LinearAttention {
             }
         }
         let [batch, length] = [0, 1].map(|at| query.shape.get(at).cloned().unwrap_or_default());
-        let state = vec![
-            batch.clone(),
-            dim(self.key_heads),
-            key_size,
-            value_size.clone(),
-        ];
+        let state = vec![batch.clone(), dim(self.key_heads), key_size, value_size.clone()];
         let mut state_dtype = query.dtype;
         if cx.has(STATE) {
             let past = cx.tensor_of_rank(STATE, 4)?;
@@ -144,19 +137,13 @@ impl Operator for LinearAttention {
 impl LinearAttention {
     /// Whether no run can bring operands that contradict each other.
     fn fits(&self, cx: &Emit<'_, '_>) -> Result<bool, Problem> {
-        let known = |input: usize, heads: usize| {
-            Ok::<_, Problem>(heads::known(cx.tensor_type(input)?, Some(heads)))
-        };
-        let operands = [
-            known(0, self.query_heads)?,
-            known(1, self.key_heads)?,
-            known(2, self.key_heads)?,
-        ];
+        let known =
+            |input: usize, heads: usize| Ok::<_, Problem>(heads::known(cx.tensor_type(input)?, Some(heads)));
+        let operands = [known(0, self.query_heads)?, known(1, self.key_heads)?, known(2, self.key_heads)?];
         let [Some(query), Some(key), Some(value)] = operands else {
             return Ok(false);
         };
-        let tokens =
-            |shape: &[Dim]| shape.first() == Some(&query[0]) && shape.get(1) == Some(&query[2]);
+        let tokens = |shape: &[Dim]| shape.first() == Some(&query[0]) && shape.get(1) == Some(&query[2]);
         let mut fits = heads::fit([&query, &key, &value]) && query[2] == key[2];
         if cx.has(STATE) {
             let state = [&query[0], &key[1], &key[3], &value[3]];
@@ -181,10 +168,8 @@ impl LinearAttention {
     ) -> Result<(), Problem> {
         if cx.has(input) != needed {
             let verb = if needed { "needs" } else { "has no" };
-            return Err(
-                Problem::new(format!("this update rule {verb} input `{name}`"))
-                    .help("`gated` rules need decay, `delta` rules need beta"),
-            );
+            return Err(Problem::new(format!("this update rule {verb} input `{name}`"))
+                .help("`gated` rules need decay, `delta` rules need beta"));
         }
         if !needed {
             return Ok(());
@@ -200,9 +185,7 @@ impl LinearAttention {
             dim(self.key_heads).is(last) || other.number().is_none_or(|other| other == last)
         });
         if !fits || tensor.dtype != query.dtype {
-            return Err(Problem::new(format!(
-                "`{name}` is {tensor}, but the query {query}"
-            )));
+            return Err(Problem::new(format!("`{name}` is {tensor}, but the query {query}")));
         }
         Ok(())
     }

@@ -20,11 +20,9 @@ use crate::rust::{Code, code};
 
 pub use heads::{Heads, divided, heads, read, refuse, scale, shared_buffer};
 
-pub const ROWS: &[Row] = &[row("MultiHeadAttention", &[1], |a| {
-    Ok(Rc::new(MultiHead(read(a)?)))
-})
-.arity("rooooooooo", "rooo")
-.of(MICROSOFT)];
+pub const ROWS: &[Row] = &[row("MultiHeadAttention", &[1], |a| Ok(Rc::new(MultiHead(read(a)?))))
+    .arity("rooooooooo", "rooo")
+    .of(MICROSOFT)];
 
 /// Of queries, keys and values, side by side or packed.
 #[derive(Debug)]
@@ -49,41 +47,23 @@ impl MultiHead {
     fn check(&self, types: [Option<&[Dim]>; 3]) -> Result<(), Problem> {
         let (heads, batch) = (Dim::from(self.0.heads), "the batch");
         let packed = |all: &Dim, parts: i64, own: &Dim| {
-            sizes::equal(
-                ("the packed tensor", own, "heads"),
-                ("the node", &heads, "heads"),
-            )?;
-            sizes::equal(
-                ("the packed tensor", all, "parts"),
-                ("such a tensor", &parts.into(), "parts"),
-            )
+            sizes::equal(("the packed tensor", own, "heads"), ("the node", &heads, "heads"))?;
+            sizes::equal(("the packed tensor", all, "parts"), ("such a tensor", &parts.into(), "parts"))
         };
         match types {
             [Some([_, _, own, all, _]), None, None] => packed(all, 3, own),
-            [
-                Some([one, _, hidden]),
-                Some([other, _, own, all, size]),
-                None,
-            ] => {
+            [Some([one, _, hidden]), Some([other, _, own, all, size]), None] => {
                 sizes::agree(batch, one, other)?;
                 sizes::agree("the size of a head", &divided(hidden, self.0.heads)?, size)?;
                 packed(all, 2, own)
             }
-            [
-                Some([one, _, hidden]),
-                Some([other, keys, features]),
-                Some([third, values, _]),
-            ] => {
+            [Some([one, _, hidden]), Some([other, keys, features]), Some([third, values, _])] => {
                 sizes::agree(batch, one, other)?;
                 sizes::agree(batch, one, third)?;
                 sizes::agree("the number of features", hidden, features)?;
                 sizes::agree("the number of keys", keys, values)
             }
-            [
-                Some([one, _, hidden]),
-                Some([other, own, keys, size]),
-                Some([third, its, values, _]),
-            ] => {
+            [Some([one, _, hidden]), Some([other, own, keys, size]), Some([third, its, values, _])] => {
                 sizes::agree(batch, one, other)?;
                 sizes::agree(batch, one, third)?;
                 sizes::agree("the number of heads", own, &heads)?;
@@ -115,11 +95,7 @@ impl MultiHead {
                 size: size.clone(),
                 value: size.clone(),
             },
-            [
-                Some([batch, queries, hidden]),
-                Some([_, keys, _]),
-                Some([_, _, value]),
-            ] => Forms {
+            [Some([batch, queries, hidden]), Some([_, keys, _]), Some([_, _, value])] => Forms {
                 packed: None,
                 batch: batch.clone(),
                 queries: queries.clone(),
@@ -127,11 +103,7 @@ impl MultiHead {
                 size: size(hidden)?,
                 value: size(value)?,
             },
-            [
-                Some([batch, queries, hidden]),
-                Some([_, _, keys, _]),
-                Some([_, _, _, value]),
-            ] => Forms {
+            [Some([batch, queries, hidden]), Some([_, _, keys, _]), Some([_, _, _, value])] => Forms {
                 packed: None,
                 batch: batch.clone(),
                 queries: queries.clone(),
@@ -156,29 +128,17 @@ impl Operator for MultiHead {
         for input in 0..3 {
             operands.push(cx.has(input).then(|| cx.tensor(input)).transpose()?);
         }
-        let shape = |at: usize| {
-            operands
-                .get(at)?
-                .as_ref()
-                .map(|tensor| tensor.shape.as_slice())
-        };
+        let shape = |at: usize| operands.get(at)?.as_ref().map(|tensor| tensor.shape.as_slice());
         let forms = self.forms([shape(0), shape(1), shape(2)])?;
         self.check([shape(0), shape(1), shape(2)])?;
         additions(cx, 4, 5)?;
         if cx.has(3) {
-            let each = forms
-                .size
-                .add(&forms.size)
-                .and_then(|both| both.add(&forms.value));
+            let each = forms.size.add(&forms.size).and_then(|both| both.add(&forms.value));
             let bias = cx.tensor_of_rank(3, 1)?;
-            if let (Some(length), Some(all)) = (
-                bias.shape.first(),
-                each.and_then(|each| each.mul(&self.0.heads.into())),
-            ) {
-                sizes::equal(
-                    ("the bias", length, "elements"),
-                    ("what it is added to", &all, "features"),
-                )?;
+            if let (Some(length), Some(all)) =
+                (bias.shape.first(), each.and_then(|each| each.mul(&self.0.heads.into())))
+            {
+                sizes::equal(("the bias", length, "elements"), ("what it is added to", &all, "features"))?;
             }
         }
         if cx.has(8) || cx.has(9) {
@@ -187,11 +147,8 @@ impl Operator for MultiHead {
         if cx.has(6) != cx.has(7) {
             return Err(Problem::new("a cache has both keys and values"));
         }
-        let past = if cx.has(6) {
-            cx.tensor_of_rank(6, 4)?.shape.get(2).cloned()
-        } else {
-            Some(Dim::from(0))
-        };
+        let past =
+            if cx.has(6) { cx.tensor_of_rank(6, 4)?.shape.get(2).cloned() } else { Some(Dim::from(0)) };
         let dtype = cx.tensor(0)?.dtype;
         let total = past.and_then(|past| past.add(&forms.keys));
         let total = cx.dim_or_fresh(total, "total");
@@ -199,22 +156,10 @@ impl Operator for MultiHead {
         let heads = Dim::from(self.0.heads);
         let hidden = forms.value.mul(&heads);
         let hidden = cx.dim_or_fresh(hidden, "hidden");
-        let cache = |size: &Dim| {
-            vec![
-                forms.batch.clone(),
-                heads.clone(),
-                total.clone(),
-                size.clone(),
-            ]
-        };
+        let cache = |size: &Dim| vec![forms.batch.clone(), heads.clone(), total.clone(), size.clone()];
         cx.output(1, dtype, cache(&forms.size));
         cx.output(2, dtype, cache(&forms.value));
-        let scores = vec![
-            forms.batch.clone(),
-            heads.clone(),
-            forms.queries.clone(),
-            total.clone(),
-        ];
+        let scores = vec![forms.batch.clone(), heads.clone(), forms.queries.clone(), total.clone()];
         if cx.has(5) {
             sizes::broadcasts("the bias of the scores", &cx.tensor(5)?, &scores)?;
         }
@@ -234,9 +179,7 @@ impl Operator for MultiHead {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let mut shapes = Vec::new();
         for input in 0..3 {
-            let shape = cx
-                .has(input)
-                .then(|| cx.tensor_type(input).map(|tensor| tensor.shape.clone()));
+            let shape = cx.has(input).then(|| cx.tensor_type(input).map(|tensor| tensor.shape.clone()));
             shapes.push(shape.transpose()?);
         }
         let shape = |at: usize| shapes.get(at)?.as_deref();
@@ -267,8 +210,7 @@ impl Operator for MultiHead {
             let is_split = packed.is_none() && rank == 4;
             parts.push(if cx.has(3) && !is_split {
                 let start = start(i64::try_from(part).unwrap_or_default());
-                let start =
-                    start.ok_or_else(|| Problem::new("the size of the query is too large"))?;
+                let start = start.ok_or_else(|| Problem::new("the size of the query is too large"))?;
                 let (bias, start) = (cx.tensor(3)?, cx.size(&start));
                 code!(ops::multi_head::biased(#x, #bias, #start))
             } else {
@@ -293,11 +235,7 @@ impl Operator for MultiHead {
         };
         if name == "attend" {
             let nothing = wants.iter().map(|_| code!(()));
-            return Ok(if wants.is_empty() {
-                call
-            } else {
-                code!((#call, #(#nothing),*))
-            });
+            return Ok(if wants.is_empty() { call } else { code!((#call, #(#nothing),*)) });
         }
         let all = [code!(key), code!(value), code!(scores)];
         let shown = if name == "attend_with_scores" { 3 } else { 2 };

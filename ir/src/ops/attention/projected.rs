@@ -16,10 +16,7 @@ use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] = &[row("Attention", &[1], projected)
-    .follows()
-    .arity("rrooooo", "ro")
-    .of(MICROSOFT)];
+pub const ROWS: &[Row] = &[row("Attention", &[1], projected).follows().arity("rrooooo", "ro").of(MICROSOFT)];
 
 /// Of what one matrix makes of the input: queries, keys and values of these sizes.
 #[derive(Debug)]
@@ -31,22 +28,12 @@ struct Projected {
 attributes!(struct Projected { inner, sizes });
 
 fn projected(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    refuse(
-        a,
-        "do_rotary",
-        "rotate queries and keys by a RotaryEmbedding before a MultiHeadAttention",
-    )?;
-    refuse(
-        a,
-        "past_present_share_buffer",
-        "export the model without shared buffers",
-    )?;
+    refuse(a, "do_rotary", "rotate queries and keys by a RotaryEmbedding before a MultiHeadAttention")?;
+    refuse(a, "past_present_share_buffer", "export the model without shared buffers")?;
     a.ignore(&["rotary_embedding_dim"]);
     Ok(Rc::new(Projected {
         inner: read(a)?,
-        sizes: a
-            .ints("qkv_hidden_sizes")?
-            .filter(|sizes| !sizes.is_empty()),
+        sizes: a.ints("qkv_hidden_sizes")?.filter(|sizes| !sizes.is_empty()),
     }))
 }
 
@@ -56,9 +43,7 @@ impl Projected {
         let sizes = match self.sizes.as_deref() {
             Some(&[query, key, value]) => Some([query, key, value]),
             Some(_) => None,
-            None => columns
-                .and_then(Dim::number)
-                .map(|columns| [columns / 3; 3]),
+            None => columns.and_then(Dim::number).map(|columns| [columns / 3; 3]),
         };
         match sizes {
             Some([query, key, value]) if query == key && query > 0 && value > 0 => {
@@ -70,10 +55,8 @@ impl Projected {
                     ))),
                 }
             }
-            _ => Err(
-                Problem::new("the sizes of queries, keys and values do not fit")
-                    .help("`qkv_hidden_sizes` has three, of which the first two are equal"),
-            ),
+            _ => Err(Problem::new("the sizes of queries, keys and values do not fit")
+                .help("`qkv_hidden_sizes` has three, of which the first two are equal")),
         }
     }
 }
@@ -87,18 +70,11 @@ impl Projected {
         };
         let [size, _, value] = self.sizes(Some(columns))?;
         let wanted = size.checked_mul(2).and_then(|both| both.checked_add(value));
-        let bias = if cx.has(2) {
-            cx.tensor_type(2)?.shape.first() == Some(columns)
-        } else {
-            true
-        };
+        let bias = if cx.has(2) { cx.tensor_type(2)?.shape.first() == Some(columns) } else { true };
         if rows != features || columns.number() != wanted || !bias {
             return Ok(false);
         }
-        let (heads, size) = (
-            Dim::from(self.inner.heads),
-            Dim::from(size / self.inner.heads),
-        );
+        let (heads, size) = (Dim::from(self.inner.heads), Dim::from(size / self.inner.heads));
         match known_total(cx, 4, [batch, &heads, length, &size])? {
             Some(total) => additions_fit(cx, 3, 5, [batch, &heads, length, &total]),
             None => Ok(false),
@@ -111,10 +87,7 @@ impl Operator for Projected {
         let (x, weight) = (cx.tensor_of_rank(0, 3)?, cx.tensor_of_rank(1, 2)?);
         let [size, _, value] = self.sizes(weight.shape.get(1))?;
         if let ([.., features], [rows, columns]) = (x.shape.as_slice(), weight.shape.as_slice()) {
-            sizes::equal(
-                ("the weight", rows, "rows"),
-                ("the input", features, "features"),
-            )?;
+            sizes::equal(("the weight", rows, "rows"), ("the input", features, "features"))?;
             let wanted = size.checked_mul(2).and_then(|both| both.checked_add(value));
             let wanted = Dim::from(wanted.unwrap_or(i64::MAX));
             if sizes::differ(columns, &wanted) {
@@ -134,11 +107,8 @@ impl Operator for Projected {
         let [batch, length, _] = x.shape.as_slice() else {
             return Ok(());
         };
-        let past = if cx.has(4) {
-            cx.tensor_of_rank(4, 5)?.shape.get(3).cloned()
-        } else {
-            Some(Dim::from(0))
-        };
+        let past =
+            if cx.has(4) { cx.tensor_of_rank(4, 5)?.shape.get(3).cloned() } else { Some(Dim::from(0)) };
         let total = past.and_then(|past| past.add(length));
         let total = cx.dim_or_fresh(total, "total");
         check_mask(cx, 3, [batch, length, &total])?;
@@ -146,22 +116,10 @@ impl Operator for Projected {
         if cx.has(4) {
             check_cache(cx, 4, batch, heads, &Dim::from(size / heads))?;
         }
-        let cache = vec![
-            2.into(),
-            batch.clone(),
-            heads.into(),
-            total,
-            (size / heads).into(),
-        ];
-        cx.output(
-            0,
-            x.dtype,
-            vec![batch.clone(), length.clone(), value.into()],
-        );
+        let cache = vec![2.into(), batch.clone(), heads.into(), total, (size / heads).into()];
+        cx.output(0, x.dtype, vec![batch.clone(), length.clone(), value.into()]);
         if cx.wants(1) && size != value {
-            return Err(Problem::new(
-                "keys and values of different sizes have no cache",
-            ));
+            return Err(Problem::new("keys and values of different sizes have no cache"));
         }
         cx.output(1, x.dtype, cache);
         Ok(())
@@ -224,35 +182,17 @@ pub fn known_total(
     }
     let past = &cx.tensor_type(input)?.shape;
     let two = Dim::from(2);
-    let wanted = [
-        Some(&two),
-        Some(batch),
-        Some(heads),
-        past.get(3),
-        Some(size),
-    ];
+    let wanted = [Some(&two), Some(batch), Some(heads), past.get(3), Some(size)];
     let fits = past.iter().map(Some).eq(wanted);
     let total = past.get(3).and_then(|past| past.add(length));
     Ok(total.filter(|_| fits))
 }
 
 /// Checks the cache of keys and values in one tensor, `[2, batch, heads, length, size]`.
-pub fn check_cache(
-    cx: &Infer<'_>,
-    input: usize,
-    batch: &Dim,
-    heads: i64,
-    size: &Dim,
-) -> Result<(), Problem> {
+pub fn check_cache(cx: &Infer<'_>, input: usize, batch: &Dim, heads: i64, size: &Dim) -> Result<(), Problem> {
     let past = cx.tensor_of_rank(input, 5)?;
     let length = past.shape.get(3).cloned().unwrap_or_default();
-    let wanted = [
-        Dim::from(2),
-        batch.clone(),
-        Dim::from(heads),
-        length,
-        size.clone(),
-    ];
+    let wanted = [Dim::from(2), batch.clone(), Dim::from(heads), length, size.clone()];
     sizes::shaped("the cache", &past, &wanted)
 }
 
@@ -261,20 +201,13 @@ fn projection(cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
     let single = matches!(cx.tensor_type(0)?.dtype, DType::F32 | DType::F64);
     let hint = cx.layer_hint(1);
     let x = cx.tensor(0)?;
-    let bias = if cx.has(2) {
-        cx.weight(2).map(|name| code!(Some(#name)))
-    } else {
-        Some(code!(None))
-    };
+    let bias = if cx.has(2) { cx.weight(2).map(|name| code!(Some(#name))) } else { Some(code!(None)) };
     if let (Some(weight), Some(bias)) = (cx.weight(1), bias) {
         let load = code!(layers::Linear::load(weights, #weight, #bias));
         let (load, x) = if single {
             (load, x)
         } else {
-            (
-                code!(#load.widened()),
-                code!(ops::dtype::computed(#x, DType::F32)),
-            )
+            (code!(#load.widened()), code!(ops::dtype::computed(#x, DType::F32)))
         };
         let named = [("weight", 1), ("bias", 2)];
         let layer = cx.layer_of(&hint, code!(layers::Linear), load, &named);

@@ -13,9 +13,7 @@ use crate::infer::Infer;
 use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] = &[row("RotaryEmbedding", &[23], read)
-    .follows()
-    .arity("rrro", "r")];
+pub const ROWS: &[Row] = &[row("RotaryEmbedding", &[23], read).follows().arity("rrro", "r")];
 
 const POSITIONS: usize = 3;
 
@@ -32,9 +30,7 @@ attributes!(struct RotaryEmbedding { heads, features, interleaved });
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let features = a.int_or("rotary_embedding_dim", 0)?;
     let Ok(features) = usize::try_from(features) else {
-        return Err(Problem::new(format!(
-            "`rotary_embedding_dim` is {features}"
-        )));
+        return Err(Problem::new(format!("`rotary_embedding_dim` is {features}")));
     };
     // Exporters write 0 heads where the input has an axis of them.
     let heads = match a.int("num_heads")? {
@@ -53,9 +49,7 @@ impl Operator for RotaryEmbedding {
         let [batch, _, length, size] = sizes(cx, 0, ("num_heads", self.heads))?;
         let x = cx.tensor(0)?;
         let rotated = self.features.map_or(size.clone(), dim);
-        let odd = rotated
-            .number()
-            .is_some_and(|rotated| rotated.rem_euclid(2) != 0);
+        let odd = rotated.number().is_some_and(|rotated| rotated.rem_euclid(2) != 0);
         let beyond = match (rotated.number(), size.number()) {
             (Some(rotated), Some(size)) => rotated > size,
             _ => false,
@@ -70,9 +64,7 @@ impl Operator for RotaryEmbedding {
         for input in [1, 2] {
             let cache = cx.tensor_of_rank(input, rank)?;
             if cache.dtype != x.dtype {
-                return Err(Problem::new(format!(
-                    "input {input} is {cache}, the input {x}"
-                )));
+                return Err(Problem::new(format!("input {input} is {cache}, the input {x}")));
             }
             if let Some(last) = cache.shape.last() {
                 agree("the number of angles", last, &pairs)?;
@@ -160,8 +152,8 @@ impl RotaryEmbedding {
     }
 }
 
-/// The name of the following, which ONNX does not know: its `RotaryEmbedding` has one angle for each
-/// pair, and the same for all heads.
+/// The name of the following, which ONNX does not know: its `RotaryEmbedding` has one angle for each pair,
+/// and the same for all heads.
 pub const JOINED: &str = "JoinedRotaryEmbedding";
 
 /// `x * cosine + rotated(x) * sine`, with an angle for each feature or for each pair of them.
@@ -183,9 +175,7 @@ impl Operator for JoinedRotaryEmbedding {
             let last = operand.shape.last().and_then(Dim::number);
             let pairs = features.map(|features| features.div_euclid(2));
             if last.is_none() || ![features, pairs].contains(&last) || operand.dtype != x.dtype {
-                return Err(Problem::new(format!(
-                    "the angles are {operand}, the input {x}"
-                )));
+                return Err(Problem::new(format!("the angles are {operand}, the input {x}")));
             }
             let outer = operand.shape.iter().rev().zip(x.shape.iter().rev()).skip(1);
             let broadcasts = |(own, all): (&Dim, &Dim)| own.is(1) || own == all;

@@ -12,9 +12,7 @@ use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] = &[row("RotaryEmbedding", &[1], read)
-    .arity("rrrr", "r")
-    .of(MICROSOFT)];
+pub const ROWS: &[Row] = &[row("RotaryEmbedding", &[1], read).arity("rrrr", "r").of(MICROSOFT)];
 
 /// Pairs of features rotated by the angles at positions.
 #[derive(Debug)]
@@ -30,10 +28,7 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     a.ignore(&["rotary_embedding_dim", "scale", "is_packed_batching"]);
     let heads = a.int_or("num_heads", 0)?;
     match heads {
-        0.. => Ok(Rc::new(RotaryEmbedding {
-            heads,
-            interleaved: a.flag("interleaved", false)?,
-        })),
+        0.. => Ok(Rc::new(RotaryEmbedding { heads, interleaved: a.flag("interleaved", false)? })),
         _ => Err(Problem::new(format!("`num_heads` is {heads}"))),
     }
 }
@@ -41,14 +36,10 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 impl RotaryEmbedding {
     /// How many heads an input of rank 3 has: as many as the attribute says, or those that the caches rotate whole.
     fn heads(&self, hidden: Option<&Dim>, cache: Option<&Dim>) -> Result<i64, Problem> {
-        let sizes = hidden
-            .and_then(Dim::number)
-            .zip(cache.and_then(Dim::number));
+        let sizes = hidden.and_then(Dim::number).zip(cache.and_then(Dim::number));
         match (self.heads, sizes) {
             (1.., _) => Ok(self.heads),
-            (_, Some((hidden, pairs @ 1..))) if hidden % (2 * pairs) == 0 => {
-                Ok(hidden / (2 * pairs))
-            }
+            (_, Some((hidden, pairs @ 1..))) if hidden % (2 * pairs) == 0 => Ok(hidden / (2 * pairs)),
             _ => Err(Problem::new("the number of heads is unknown").help("`num_heads` gives it")),
         }
     }
@@ -58,18 +49,11 @@ impl Operator for RotaryEmbedding {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, places) = (cx.tensor(0)?, cx.tensor(1)?);
         let (cosine, sine) = (cx.tensor_of_rank(2, 2)?, cx.tensor_of_rank(3, 2)?);
-        if !(3..=4).contains(&x.rank())
-            || !(1..=2).contains(&places.rank())
-            || !places.dtype.is_int()
-        {
-            return Err(Problem::new(format!(
-                "the input is {x}, the positions are {places}"
-            )));
+        if !(3..=4).contains(&x.rank()) || !(1..=2).contains(&places.rank()) || !places.dtype.is_int() {
+            return Err(Problem::new(format!("the input is {x}, the positions are {places}")));
         }
         if cosine.dtype != x.dtype || sine.dtype != x.dtype {
-            return Err(Problem::new(format!(
-                "the caches are {cosine} and {sine}, the input is {x}"
-            )));
+            return Err(Problem::new(format!("the caches are {cosine} and {sine}, the input is {x}")));
         }
         sizes::shaped("the cache of sines", &sine, &cosine.shape)?;
         if let ([batch, length], Some(first)) = (places.shape.as_slice(), x.shape.first()) {
@@ -79,9 +63,7 @@ impl Operator for RotaryEmbedding {
             }
         }
         match x.shape.as_slice() {
-            [_, heads, _, _]
-                if self.heads > 0 && heads.number().is_some_and(|n| n != self.heads) =>
-            {
+            [_, heads, _, _] if self.heads > 0 && heads.number().is_some_and(|n| n != self.heads) => {
                 return Err(Problem::new(format!(
                     "the input has {heads} heads, `num_heads` is {}",
                     self.heads
@@ -111,7 +93,8 @@ impl Operator for RotaryEmbedding {
             _ => places,
         };
         let (cosine, sine, interleaved) = (cx.tensor(2)?, cx.tensor(3)?, self.interleaved);
-        let rotated = |x: Code| code!(ops::group_query::rotated(#x, &#places, &#cosine, &#sine, #interleaved));
+        let rotated =
+            |x: Code| code!(ops::group_query::rotated(#x, &#places, &#cosine, &#sine, #interleaved));
         if let [_, heads, _, _] = operand.shape.as_slice() {
             if self.heads == 0 || heads.number() == Some(self.heads) {
                 return Ok(rotated(x));

@@ -16,12 +16,8 @@ use crate::ops::{ML, Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
-    row("ArrayFeatureExtractor", &[1], |_| Ok(Rc::new(Extractor)))
-        .arity("rr", "r")
-        .of(ML),
-    row("FeatureVectorizer", &[1], vectorizer)
-        .arity("+", "r")
-        .of(ML),
+    row("ArrayFeatureExtractor", &[1], |_| Ok(Rc::new(Extractor))).arity("rr", "r").of(ML),
+    row("FeatureVectorizer", &[1], vectorizer).arity("+", "r").of(ML),
     row("OneHotEncoder", &[1], one_hot).of(ML),
 ];
 
@@ -52,15 +48,11 @@ fn vectorizer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let missing = || Problem::new("attribute `inputdimensions` is missing");
     let columns = a.ints("inputdimensions")?.ok_or_else(missing)?;
     if let Some(size) = columns.iter().find(|&&size| size < 0) {
-        return Err(Problem::new(format!(
-            "`inputdimensions` has the size {size}"
-        )));
+        return Err(Problem::new(format!("`inputdimensions` has the size {size}")));
     }
     if columns.len() != a.inputs() {
         let (sizes, inputs) = (columns.len(), a.inputs());
-        return Err(Problem::new(format!(
-            "there are {sizes} sizes for {inputs} inputs"
-        )));
+        return Err(Problem::new(format!("there are {sizes} sizes for {inputs} inputs")));
     }
     Ok(Rc::new(Vectorizer { columns }))
 }
@@ -72,9 +64,7 @@ fn one_hot(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         (false, true) => Labels::ints(ints),
         (true, false) => Labels::strings(strings),
         _ => {
-            return Err(Problem::new(
-                "just one of `cats_int64s` and `cats_strings` must be there",
-            ));
+            return Err(Problem::new("just one of `cats_int64s` and `cats_strings` must be there"));
         }
     };
     let zeros = a.flag("zeros", true)?;
@@ -127,10 +117,7 @@ impl Operator for Vectorizer {
             }
         }
         let rows = rows.unwrap_or_else(|| Dim::from(1));
-        let sum = self
-            .columns
-            .iter()
-            .try_fold(0i64, |sum, &size| sum.checked_add(size));
+        let sum = self.columns.iter().try_fold(0i64, |sum, &size| sum.checked_add(size));
         let sum = sum.ok_or_else(|| Problem::new("`inputdimensions` add up to too much"))?;
         cx.output(0, DType::F32, vec![rows, Dim::from(sum)]);
         Ok(())

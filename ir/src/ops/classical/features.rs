@@ -16,12 +16,7 @@ use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
-    row("Binarizer", &[1], |a| {
-        Ok(Rc::new(Binarizer {
-            threshold: a.float_or("threshold", 0.0)?,
-        }))
-    })
-    .of(ML),
+    row("Binarizer", &[1], |a| Ok(Rc::new(Binarizer { threshold: a.float_or("threshold", 0.0)? }))).of(ML),
     row("Imputer", &[1], imputer).of(ML),
     row("Normalizer", &[1], normalizer).of(ML),
     row("Scaler", &[1], |a| {
@@ -80,9 +75,7 @@ fn imputer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     match (floats.is_empty(), ints.is_empty()) {
         (false, true) => Ok(Rc::new(Imputer::Floats(float, floats))),
         (true, false) => Ok(Rc::new(Imputer::Ints(int, ints))),
-        _ => Err(Problem::new(
-            "just one of `imputed_value_floats` and `imputed_value_int64s` must be there",
-        )),
+        _ => Err(Problem::new("just one of `imputed_value_floats` and `imputed_value_int64s` must be there")),
     }
 }
 
@@ -92,9 +85,7 @@ fn normalizer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         "L1" => "L1",
         "L2" => "L2",
         other => {
-            return Err(
-                Problem::new(format!("`norm` is `{other}`")).help("it may be MAX, L1 or L2")
-            );
+            return Err(Problem::new(format!("`norm` is `{other}`")).help("it may be MAX, L1 or L2"));
         }
     };
     Ok(Rc::new(Normalizer { norm }))
@@ -109,10 +100,7 @@ impl Operator for Binarizer {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let kind = cx.tensor_type(0)?.dtype.kind();
-        let (x, threshold) = (
-            cx.tensor(0)?,
-            float_literal(f64::from(self.threshold), DType::F64),
-        );
+        let (x, threshold) = (cx.tensor(0)?, float_literal(f64::from(self.threshold), DType::F64));
         Ok(match kind {
             Kind::Int => code!(ops::features::binarize_int(#x, #threshold)),
             _ => code!(ops::features::binarize(#x, #threshold)),
@@ -128,9 +116,7 @@ impl Operator for Imputer {
             Imputer::Ints(_, values) => (Kind::Int, values.len()),
         };
         if x.dtype.kind() != kind {
-            return Err(Problem::new(format!(
-                "the input is {x}, but the values are for another type"
-            )));
+            return Err(Problem::new(format!("the input is {x}, but the values are for another type")));
         }
         features(&x, count)?;
         cx.output(0, x.dtype, x.shape);
@@ -147,8 +133,7 @@ impl Operator for Imputer {
                 code!(ops::features::impute(#x, #replaced, #values))
             }
             Imputer::Ints(replaced, values) => {
-                let (count, element) =
-                    (Literal::usize_unsuffixed(values.len()), element_type(dtype));
+                let (count, element) = (Literal::usize_unsuffixed(values.len()), element_type(dtype));
                 let values = values.iter().map(|&value| Literal::i64_unsuffixed(value));
                 let load = code! {
                     constant::int::<1>(weights.device(), #element, [#count], &[#(#values),*])
@@ -165,8 +150,9 @@ impl Operator for Normalizer {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = numbers(cx, 0)?;
         if !matches!(x.rank(), 1 | 2) {
-            return Err(Problem::new(format!("the input is {x}"))
-                .help("it may be of the shape [N, C] or [C]"));
+            return Err(
+                Problem::new(format!("the input is {x}")).help("it may be of the shape [N, C] or [C]")
+            );
         }
         cx.output(0, DType::F32, x.shape);
         Ok(())
@@ -225,9 +211,7 @@ fn features(x: &TensorType, count: usize) -> Result<(), Problem> {
     if fits || count == 1 {
         Ok(())
     } else {
-        Err(Problem::new(format!(
-            "there are {count} values for the features of {x}"
-        )))
+        Err(Problem::new(format!("there are {count} values for the features of {x}")))
     }
 }
 
@@ -245,9 +229,7 @@ pub fn float(cx: &mut Emit<'_, '_>, input: usize, to: DType) -> Result<Code, Pro
 /// Floats as a vector that is a field.
 fn row_of(cx: &mut Emit<'_, '_>, hint: &str, dtype: DType, values: &[f32]) -> Code {
     let (count, element) = (Literal::usize_unsuffixed(values.len()), element_type(dtype));
-    let values = values
-        .iter()
-        .map(|&value| float_literal(f64::from(value), DType::F64));
+    let values = values.iter().map(|&value| float_literal(f64::from(value), DType::F64));
     let load = code!(constant::float::<1>(weights.device(), #element, [#count], &[#(#values),*]));
     let field = cx.layer(hint, code!(Tensor<1>), load);
     code!(#field.clone())

@@ -20,8 +20,8 @@ pub const ROWS: &[Row] = &[
     row("LabelEncoder", &[1, 2, 4], label_encoder).of(ML),
 ];
 
-/// The value of each key, or the default: of integers and strings in both directions, where the
-/// file leaves the direction to the type of the input.
+/// The value of each key, or the default: of integers and strings in both directions, where the file leaves
+/// the direction to the type of the input.
 #[derive(Debug)]
 struct LookUp {
     tables: Vec<Table>,
@@ -68,11 +68,7 @@ fn label_encoder(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         return both(a, Labels::ints(places), Labels::strings(classes));
     }
     let (keys, values) = (list(a, "keys")?, list(a, "values")?);
-    let unused = (
-        a.int("default_int64")?,
-        a.float("default_float")?,
-        a.string("default_string")?,
-    );
+    let unused = (a.int("default_int64")?, a.float("default_float")?, a.string("default_string")?);
     let default = match (tensor(a, "default_tensor")?, values.dtype) {
         (Some(default), dtype) if default.dtype == dtype => default,
         (Some(default), dtype) => {
@@ -82,14 +78,10 @@ fn label_encoder(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
             )));
         }
         (None, DType::String) => Labels::strings(vec![unused.2.unwrap_or(UNUSED.to_owned())]),
-        (None, DType::F32 | DType::F64) => Labels {
-            dtype: values.dtype,
-            elements: Known::Floats(vec![f64::from(unused.1.unwrap_or(-0.0))]),
-        },
-        (None, dtype) => Labels {
-            dtype,
-            elements: Known::Ints(vec![Dim::from(unused.0.unwrap_or(-1))]),
-        },
+        (None, DType::F32 | DType::F64) => {
+            Labels { dtype: values.dtype, elements: Known::Floats(vec![f64::from(unused.1.unwrap_or(-0.0))]) }
+        }
+        (None, dtype) => Labels { dtype, elements: Known::Ints(vec![Dim::from(unused.0.unwrap_or(-1))]) },
     };
     let wins = match a.version() {
         ..4 => Wins::First,
@@ -129,9 +121,7 @@ fn list(a: &Attributes<'_>, name: &str) -> Result<Labels, Problem> {
     let count = found.len();
     match (found.pop(), count) {
         (Some(labels), 1) => Ok(labels),
-        _ => Err(Problem::new(format!(
-            "there are {count} attributes `{name}_*`, where just one must be"
-        ))),
+        _ => Err(Problem::new(format!("there are {count} attributes `{name}_*`, where just one must be"))),
     }
 }
 
@@ -144,39 +134,25 @@ fn tensor(a: &Attributes<'_>, name: &str) -> Result<Option<Labels>, Problem> {
     };
     let types = [DType::F32, DType::F64, DType::I16, DType::I32, DType::I64];
     match weight.elements() {
-        Some(elements) if types.contains(&weight.dtype) => Ok(Some(Labels {
-            dtype: weight.dtype,
-            elements,
-        })),
-        _ => Err(
-            Problem::new(format!("`{name}` is {}", weight.tensor_type()))
-                .help("it may be of strings, floats of 32 and 64 or integers of 16 to 64 bits"),
-        ),
+        Some(elements) if types.contains(&weight.dtype) => Ok(Some(Labels { dtype: weight.dtype, elements })),
+        _ => Err(Problem::new(format!("`{name}` is {}", weight.tensor_type()))
+            .help("it may be of strings, floats of 32 and 64 or integers of 16 to 64 bits")),
     }
 }
 
 impl Labels {
     pub fn ints(ints: Vec<i64>) -> Self {
         let elements = Known::Ints(ints.into_iter().map(Dim::from).collect());
-        Labels {
-            dtype: DType::I64,
-            elements,
-        }
+        Labels { dtype: DType::I64, elements }
     }
 
     pub fn strings(strings: Vec<String>) -> Self {
-        Labels {
-            dtype: DType::String,
-            elements: Known::Strings(strings),
-        }
+        Labels { dtype: DType::String, elements: Known::Strings(strings) }
     }
 
     pub fn floats(floats: Vec<f32>) -> Self {
         let elements = Known::Floats(floats.into_iter().map(f64::from).collect());
-        Labels {
-            dtype: DType::F32,
-            elements,
-        }
+        Labels { dtype: DType::F32, elements }
     }
 
     pub fn len(&self) -> usize {
@@ -197,10 +173,7 @@ impl Labels {
                 };
                 ints.iter().map(literal).collect()
             }
-            Known::Floats(floats) => floats
-                .iter()
-                .map(|float| float_literal(*float, self.dtype))
-                .collect(),
+            Known::Floats(floats) => floats.iter().map(|float| float_literal(*float, self.dtype)).collect(),
             Known::Strings(strings) => strings.iter().map(|string| code!(#string)).collect(),
             Known::Bools(bools) => bools.iter().map(|bool| code!(#bool)).collect(),
         }
@@ -243,10 +216,7 @@ impl Labels {
 
     fn pick(&self, places: &[usize]) -> Option<Self> {
         let elements = self.elements.pick(places)?;
-        Some(Labels {
-            dtype: self.dtype,
-            elements,
-        })
+        Some(Labels { dtype: self.dtype, elements })
     }
 }
 
@@ -255,14 +225,8 @@ impl Table {
         let order = keys.order(wins);
         let (count, others) = (keys.len(), values.len());
         match (keys.pick(&order), values.pick(&order), default.len()) {
-            (Some(keys), Some(values), 1) if count == others => Ok(Table {
-                keys,
-                values,
-                default,
-            }),
-            (.., 1) => Err(Problem::new(format!(
-                "there are {count} keys for {others} values"
-            ))),
+            (Some(keys), Some(values), 1) if count == others => Ok(Table { keys, values, default }),
+            (.., 1) => Err(Problem::new(format!("there are {count} keys for {others} values"))),
             _ => Err(Problem::new("the default is not one element")),
         }
     }
@@ -313,9 +277,7 @@ impl LookUp {
         found.ok_or_else(|| {
             let types = self.tables.iter().map(|table| table.keys.dtype.name());
             let types = types.collect::<Vec<_>>().join(" or ");
-            Problem::new(format!(
-                "the input is of type {dtype}, the keys are of type {types}"
-            ))
+            Problem::new(format!("the input is of type {dtype}, the keys are of type {types}"))
         })
     }
 }
@@ -328,10 +290,7 @@ mod tests {
 
     fn ml(version: i64, graph: &str, expected: expect_test::Expect) {
         let opsets = format!(r#"["" : 21, "ai.onnx.ml" : {version}]"#);
-        check(
-            &format!("<ir_version: 10, opset_import: {opsets}> {graph}"),
-            expected,
-        );
+        check(&format!("<ir_version: 10, opset_import: {opsets}> {graph}"), expected);
     }
 
     #[test]

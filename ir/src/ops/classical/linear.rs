@@ -18,9 +18,7 @@ use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("LinearRegressor", &[1], regressor).of(ML),
-    row("LinearClassifier", &[1], classifier)
-        .arity("r", "rr")
-        .of(ML),
+    row("LinearClassifier", &[1], classifier).arity("r", "rr").of(ML),
 ];
 
 /// A matrix product with intercepts.
@@ -80,9 +78,7 @@ impl Operator for Linear {
         let targets = i64::try_from(self.targets).unwrap_or(i64::MAX);
         let features = x.shape.last().and_then(Dim::number);
         let needed = features.map(|features| features.checked_mul(targets));
-        if count.checked_rem(targets) != Some(0)
-            || needed.is_some_and(|needed| needed != Some(count))
-        {
+        if count.checked_rem(targets) != Some(0) || needed.is_some_and(|needed| needed != Some(count)) {
             return Err(Problem::new(format!(
                 "{count} coefficients do not fit {targets} targets of the input {x}"
             )));
@@ -144,11 +140,7 @@ mod tests {
     use crate::testing::check;
 
     fn model(operator: &str, attributes: &str) -> String {
-        let scores = if operator.ends_with("Classifier") {
-            ", scores"
-        } else {
-            ""
-        };
+        let scores = if operator.ends_with("Classifier") { ", scores" } else { "" };
         format!(
             r#"<ir_version: 9, opset_import: ["" : 21, "ai.onnx.ml" : 3]>
             g (float[n, 2] x) => (y) {{ y{scores} = ai.onnx.ml.{operator} <{attributes}> (x) }}"#

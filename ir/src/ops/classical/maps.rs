@@ -70,9 +70,7 @@ fn cast_map(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         "SPARSE" if size > 0 => Some(size),
         "SPARSE" => return Err(Problem::new(format!("`max_map` is {size}"))),
         other => {
-            return Err(
-                Problem::new(format!("`map_form` is `{other}`")).help("it may be DENSE or SPARSE")
-            );
+            return Err(Problem::new(format!("`map_form` is `{other}`")).help("it may be DENSE or SPARSE"));
         }
     };
     Ok(Rc::new(CastMap { to, size }))
@@ -85,9 +83,7 @@ fn keys(a: &Attributes<'_>, ints: &str, strings: &str) -> Result<Labels, Problem
     let texts = a.strings(strings)?.map(Labels::strings).filter(present);
     match (numbers, texts) {
         (Some(keys), None) | (None, Some(keys)) => Ok(keys),
-        _ => Err(Problem::new(format!(
-            "just one of `{ints}` and `{strings}` must be there"
-        ))),
+        _ => Err(Problem::new(format!("just one of `{ints}` and `{strings}` must be there"))),
     }
 }
 
@@ -107,9 +103,7 @@ impl Operator for CastMap {
         match map(cx)? {
             (DType::I64, DType::F32 | DType::String) => {}
             (key, item) => {
-                return Err(Problem::new(format!(
-                    "the input is a map from {key} to {item}"
-                )));
+                return Err(Problem::new(format!("the input is a map from {key} to {item}")));
             }
         }
         let size = match self.size {
@@ -167,13 +161,12 @@ impl Operator for ZipMap {
         let count = i64::try_from(self.keys.len()).unwrap_or(i64::MAX);
         let columns = x.shape.last().and_then(Dim::number);
         if x.dtype != DType::F32 || !matches!(x.rank(), 1 | 2) {
-            return Err(Problem::new(format!("the input is {x}"))
-                .help("it may be floats of the shape [N, C] or [C]"));
+            return Err(
+                Problem::new(format!("the input is {x}")).help("it may be floats of the shape [N, C] or [C]")
+            );
         }
         if columns.is_some_and(|columns| columns != count) {
-            return Err(Problem::new(format!(
-                "there are {count} keys for the columns of {x}"
-            )));
+            return Err(Problem::new(format!("there are {count} keys for the columns of {x}")));
         }
         let value = Type::tensor(DType::F32, vec![]);
         let map = Type::Map(self.keys.dtype, Box::new(value));

@@ -19,9 +19,7 @@ use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("SVMRegressor", &[1], regressor).of(ML),
-    row("SVMClassifier", &[1], classifier)
-        .arity("r", "rr")
-        .of(ML),
+    row("SVMClassifier", &[1], classifier).arity("r", "rr").of(ML),
 ];
 
 /// Rows compared with vectors.
@@ -70,10 +68,7 @@ fn regressor(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     if count > 0 && machine.coefficients.count != count {
         return Err(lengths("coefficients", machine.coefficients.count, count));
     }
-    Ok(Rc::new(Regressor {
-        machine,
-        one_class: a.flag("one_class", false)?,
-    }))
+    Ok(Rc::new(Regressor { machine, one_class: a.flag("one_class", false)? }))
 }
 
 fn classifier(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
@@ -82,8 +77,7 @@ fn classifier(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let each = a.ints("vectors_per_class")?.unwrap_or_default();
     let sum = |sum: usize, &count: &i64| sum.checked_add(usize::try_from(count).ok()?);
     let count = each.iter().try_fold(0, sum);
-    let count =
-        count.ok_or_else(|| Problem::new("`vectors_per_class` has numbers of no vectors"))?;
+    let count = count.ok_or_else(|| Problem::new("`vectors_per_class` has numbers of no vectors"))?;
     let machine = machine(a, count)?;
     let optional = |name: &str| Ok(a.keep(name)?.filter(|list| list.count > 0));
     let probabilities = match (optional("prob_a")?, optional("prob_b")?) {
@@ -103,23 +97,13 @@ fn classifier(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
             return Err(lengths("coefficients", machine.coefficients.count, needed));
         }
         let [slopes, offsets] = probabilities.unwrap_or([machine.rho; 2]);
-        for (name, list) in [
-            ("rho", machine.rho),
-            ("prob_a", slopes),
-            ("prob_b", offsets),
-        ] {
+        for (name, list) in [("rho", machine.rho), ("prob_a", slopes), ("prob_b", offsets)] {
             if list.count < pairs {
                 return Err(lengths(name, list.count, pairs));
             }
         }
     }
-    Ok(Rc::new(Classifier {
-        transform: transform(a)?,
-        machine,
-        labels,
-        sizes,
-        probabilities,
-    }))
+    Ok(Rc::new(Classifier { transform: transform(a)?, machine, labels, sizes, probabilities }))
 }
 
 fn machine(a: &Attributes<'_>, count: usize) -> Result<Machine, Problem> {
@@ -156,10 +140,8 @@ fn machine(a: &Attributes<'_>, count: usize) -> Result<Machine, Problem> {
 }
 
 fn lengths(name: &str, count: usize, needed: usize) -> Problem {
-    Problem::new(format!(
-        "`{name}` has {count} values where {needed} are needed"
-    ))
-    .help("the file is inconsistent; export the model again")
+    Problem::new(format!("`{name}` has {count} values where {needed} are needed"))
+        .help("the file is inconsistent; export the model again")
 }
 
 impl Machine {
@@ -217,10 +199,7 @@ impl Operator for Regressor {
         self.machine.check(cx)?;
         let x = cx.tensor_of_rank(0, 2)?;
         let machine = self.machine.emit(cx)?;
-        let (count, one_class) = (
-            Literal::usize_unsuffixed(self.machine.count),
-            self.one_class,
-        );
+        let (count, one_class) = (Literal::usize_unsuffixed(self.machine.count), self.one_class);
         let hint = cx.hint();
         let load = code!(layers::SvmRegressor::load(weights, #machine, #count, #one_class));
         let layer = cx.layer(&hint, code!(layers::SvmRegressor), load);

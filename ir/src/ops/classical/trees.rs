@@ -22,13 +22,8 @@ use crate::ops::classical::trees::form::Form;
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
-    row("TreeEnsembleClassifier", &[1, 3], classifier)
-        .removed(5, "TreeEnsemble")
-        .arity("r", "rr")
-        .of(ML),
-    row("TreeEnsembleRegressor", &[1, 3], regressor)
-        .removed(5, "TreeEnsemble")
-        .of(ML),
+    row("TreeEnsembleClassifier", &[1, 3], classifier).removed(5, "TreeEnsemble").arity("r", "rr").of(ML),
+    row("TreeEnsembleRegressor", &[1, 3], regressor).removed(5, "TreeEnsemble").of(ML),
     row("TreeEnsemble", &[5], ensemble).of(ML),
 ];
 
@@ -70,16 +65,11 @@ fn classifier(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let form = form::labelled(a, names, ["class_weights", "class_weights_as_tensor"])?;
     let count = labels.count;
     let width = check::labelled(a, names, form.sizes(), count)?;
-    labelled_trees(
-        a,
-        (form, width),
-        Output::Classes(labels),
-        |base| match count {
-            1 => true,
-            2 => base <= 2,
-            _ => base == count,
-        },
-    )
+    labelled_trees(a, (form, width), Output::Classes(labels), |base| match count {
+        1 => true,
+        2 => base <= 2,
+        _ => base == count,
+    })
 }
 
 fn regressor(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
@@ -97,11 +87,7 @@ fn regressor(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
                 .help("it may be SUM, AVERAGE, MIN or MAX"));
         }
     };
-    let output = Output::Numbers {
-        targets,
-        aggregate,
-        same_type: false,
-    };
+    let output = Output::Numbers { targets, aggregate, same_type: false };
     labelled_trees(a, (form, width), output, |base| base == targets)
 }
 
@@ -117,14 +103,7 @@ fn labelled_trees(
         return Err(Problem::new(message).help("the file is inconsistent; export the model again"));
     }
     let transform = transform(a)?;
-    Ok(Rc::new(Trees {
-        double: form.is_double(),
-        form,
-        output,
-        transform,
-        base,
-        width,
-    }))
+    Ok(Rc::new(Trees { double: form.is_double(), form, output, transform, base, width }))
 }
 
 fn ensemble(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
@@ -155,31 +134,28 @@ fn ensemble(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 
 fn targets(a: &Attributes<'_>) -> Result<usize, Problem> {
     let targets = a.int_or("n_targets", 1)?;
-    let found = usize::try_from(targets)
-        .ok()
-        .filter(|&targets| (1..=LARGEST).contains(&targets));
+    let found = usize::try_from(targets).ok().filter(|&targets| (1..=LARGEST).contains(&targets));
     found.ok_or_else(|| Problem::new(format!("`n_targets` is {targets}")))
 }
 
 impl Operator for Trees {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let features = cx.tensor(0)?.shape.last().and_then(Dim::number);
-        if let Some(features) = features
-            .filter(|&features| usize::try_from(features).is_ok_and(|count| count < self.width))
+        if let Some(features) =
+            features.filter(|&features| usize::try_from(features).is_ok_and(|count| count < self.width))
         {
             let needed = self.width;
             let message = format!("the trees look at {needed} features, the input has {features}");
-            return Err(Problem::new(message)
-                .help("give the input as many features as the model was made for"));
+            return Err(
+                Problem::new(message).help("give the input as many features as the model was made for")
+            );
         }
         match &self.output {
             Output::Classes(labels) => {
                 let (_, rows) = input(cx, &NUMBERS)?;
                 tell(cx, labels, rows, labels.count);
             }
-            Output::Numbers {
-                targets, same_type, ..
-            } => {
+            Output::Numbers { targets, same_type, .. } => {
                 let targets = Dim::from(i64::try_from(*targets).unwrap_or(i64::MAX));
                 let floats = [DType::F32, DType::F64, DType::F16];
                 let (dtype, rows) = if *same_type {
@@ -223,9 +199,7 @@ impl Operator for Trees {
                 let layer = cx.layer(&hint, code!(layers::TreeClassifier), load);
                 Ok(labels.forward(cx, &layer, &x))
             }
-            Output::Numbers {
-                targets, aggregate, ..
-            } => {
+            Output::Numbers { targets, aggregate, .. } => {
                 let targets = Literal::usize_unsuffixed(*targets);
                 let aggregate = format_ident!("{aggregate}");
                 let dtype = element_type(cx.output_tensor(0)?.dtype);
@@ -254,11 +228,7 @@ mod tests {
     use crate::testing::check;
 
     fn stump(inputs: &str, operator: &str, more: &str) -> String {
-        let scores = if operator.ends_with("Classifier") {
-            ", scores"
-        } else {
-            ""
-        };
+        let scores = if operator.ends_with("Classifier") { ", scores" } else { "" };
         format!(
             r#"<ir_version: 9, opset_import: ["" : 21, "ai.onnx.ml" : 3]> g ({inputs} x) => (y) {{
                 y{scores} = ai.onnx.ml.{operator} <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2],

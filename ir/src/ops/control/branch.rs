@@ -31,34 +31,24 @@ impl Operator for If {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let condition = cx.tensor(0)?;
         if condition.dtype != DType::Bool || condition.count().is_some_and(|count| count != 1) {
-            return Err(Problem::new(format!(
-                "the condition is {condition}, not one boolean"
-            )));
+            return Err(Problem::new(format!("the condition is {condition}, not one boolean")));
         }
         let [then, otherwise] = [cx.block(THEN)?, cx.block(ELSE)?];
         let counts = [then, otherwise].map(|block| block.outputs.len());
-        if let Some((name, _)) = [(THEN, then), (ELSE, otherwise)]
-            .iter()
-            .find(|(_, block)| !block.inputs.is_empty())
+        if let Some((name, _)) =
+            [(THEN, then), (ELSE, otherwise)].iter().find(|(_, block)| !block.inputs.is_empty())
         {
-            return Err(
-                Problem::new(format!("`{name}` has inputs, which nothing gives"))
-                    .help("a branch takes values from around it; export the model again"),
-            );
+            return Err(Problem::new(format!("`{name}` has inputs, which nothing gives"))
+                .help("a branch takes values from around it; export the model again"));
         }
         if counts[0] != counts[1] {
             let [then, otherwise] = counts;
-            return Err(Problem::new(format!(
-                "`{THEN}` has {then} outputs and `{ELSE}` has {otherwise}"
-            ))
-            .help("the file is inconsistent; export the model again"));
+            return Err(Problem::new(format!("`{THEN}` has {then} outputs and `{ELSE}` has {otherwise}"))
+                .help("the file is inconsistent; export the model again"));
         }
         if let Some(branch) = Flow::known_branch(cx.known(0)) {
             if let Some(facts) = block(cx, branch)? {
-                facts
-                    .into_iter()
-                    .enumerate()
-                    .for_each(|(at, fact)| cx.output_fact(at, fact));
+                facts.into_iter().enumerate().for_each(|(at, fact)| cx.output_fact(at, fact));
             }
             return Ok(());
         }
@@ -76,10 +66,7 @@ impl Operator for If {
         if few != many {
             let facts = if few < many { left } else { right };
             // Elements that are known would take the node away, and with it what checks the condition.
-            facts
-                .into_iter()
-                .enumerate()
-                .for_each(|(at, fact)| cx.output_fact(at, Fact::of(fact.ty)));
+            facts.into_iter().enumerate().for_each(|(at, fact)| cx.output_fact(at, Fact::of(fact.ty)));
             return Ok(());
         }
         for (at, (left, right)) in left.iter().zip(&right).enumerate() {
@@ -122,8 +109,8 @@ impl Operator for If {
     }
 }
 
-/// The branch that gives tensors of the ranks for which the model is compiled, where the other gives
-/// others: exporters write `squeeze` as a branch on a size being 1.
+/// The branch that gives tensors of the ranks for which the model is compiled, where the other gives others:
+/// exporters write `squeeze` as a branch on a size being 1.
 fn expected(cx: &Emit<'_, '_>) -> Result<Option<&'static str>, Problem> {
     for branch in [THEN, ELSE] {
         let block = cx.block(branch)?;
@@ -142,11 +129,7 @@ fn expected(cx: &Emit<'_, '_>) -> Result<Option<&'static str>, Problem> {
 fn lifted(facts: &[Fact], others: &[Fact]) -> Vec<Fact> {
     let lift = |(fact, other): (&Fact, &Fact)| {
         let one = merge::is_one_of_another_rank(&fact.ty, &other.ty);
-        if one && rank(&fact.ty) < rank(&other.ty) {
-            Fact::of(other.ty.clone())
-        } else {
-            fact.clone()
-        }
+        if one && rank(&fact.ty) < rank(&other.ty) { Fact::of(other.ty.clone()) } else { fact.clone() }
     };
     facts.iter().zip(others).map(lift).collect()
 }
@@ -158,9 +141,7 @@ fn rank(ty: &Type) -> usize {
 fn block(cx: &mut Infer<'_>, name: &str) -> Result<Option<Vec<Fact>>, Problem> {
     let (wanted, output_count) = (cx.outputs(), cx.block(name)?.outputs.len());
     if wanted > output_count {
-        return Err(Problem::new(format!(
-            "`{name}` has {output_count} outputs, the node names {wanted}"
-        )));
+        return Err(Problem::new(format!("`{name}` has {output_count} outputs, the node names {wanted}")));
     }
     let inferred = cx.infer_block(name, &[])?;
     Ok(cx.accept(inferred))

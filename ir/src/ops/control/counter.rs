@@ -3,19 +3,13 @@
 use crate::dim::{Atom, Dim, Symbol};
 use crate::types::Known;
 
-/// What is known of a state in iteration `index`, from what was assumed and what came of it. `None`
-/// where nothing is, `Some(assumed)` where the assumption holds.
-pub fn settled(
-    assumed: Option<&Known>,
-    next: Option<&Known>,
-    index: Option<&Symbol>,
-) -> Option<Known> {
+/// What is known of a state in iteration `index`, from what was assumed and what came of it. `None` where
+/// nothing is, `Some(assumed)` where the assumption holds.
+pub fn settled(assumed: Option<&Known>, next: Option<&Known>, index: Option<&Symbol>) -> Option<Known> {
     let (assumed, next) = (assumed?, next?);
     if assumed == next {
         // What does not change names no iteration.
-        return index
-            .is_none_or(|index| !mentions(assumed, index))
-            .then(|| assumed.clone());
+        return index.is_none_or(|index| !mentions(assumed, index)).then(|| assumed.clone());
     }
     let (Known::Ints(assumed), Known::Ints(after)) = (assumed, next) else {
         return None;
@@ -46,10 +40,7 @@ pub fn after(known: &Known, index: &Symbol, iterations: Option<&Dim>) -> Option<
             start.add(&iterations?.mul(&Dim::from(by))?)
         }
     };
-    dims.iter()
-        .map(number)
-        .collect::<Option<_>>()
-        .map(Known::Ints)
+    dims.iter().map(number).collect::<Option<_>>().map(Known::Ints)
 }
 
 /// By how much a number grows with the index, when that is always the same.
@@ -84,18 +75,10 @@ mod tests {
         let settled_counter = int(&Dim::from(5).sub(&i.mul(&2.into()).unwrap()).unwrap());
         assert_eq!(guess.as_ref(), Some(&settled_counter));
         let next = int(&Dim::from(3).sub(&i.mul(&2.into()).unwrap()).unwrap());
-        assert_eq!(
-            settled(Some(&settled_counter), Some(&next), Some(&index)),
-            Some(settled_counter.clone())
-        );
+        assert_eq!(settled(Some(&settled_counter), Some(&next), Some(&index)), Some(settled_counter.clone()));
         let iterations = Dim::named("n");
-        let end = Dim::from(5)
-            .sub(&iterations.mul(&2.into()).unwrap())
-            .unwrap();
-        assert_eq!(
-            after(&settled_counter, &index, Some(&iterations)),
-            Some(int(&end))
-        );
+        let end = Dim::from(5).sub(&iterations.mul(&2.into()).unwrap()).unwrap();
+        assert_eq!(after(&settled_counter, &index, Some(&iterations)), Some(int(&end)));
         assert_eq!(after(&settled_counter, &index, None), None);
     }
 
@@ -104,10 +87,7 @@ mod tests {
         let index: Symbol = "i".into();
         let i = Dim::named(index.clone());
         let doubled = i.mul(&2.into()).unwrap();
-        assert_eq!(
-            settled(Some(&int(&i)), Some(&int(&doubled)), Some(&index)),
-            None
-        );
+        assert_eq!(settled(Some(&int(&i)), Some(&int(&doubled)), Some(&index)), None);
         assert_eq!(settled(Some(&int(&i)), Some(&int(&i)), Some(&index)), None);
         assert_eq!(settled(Some(&int(&1.into())), None, Some(&index)), None);
     }

@@ -21,8 +21,8 @@ const ATTEMPTS: usize = 32;
 /// What holds of the state, and of the outputs.
 pub type Settled = (Vec<Fact>, Vec<Fact>);
 
-/// What holds of the state in every iteration, which `index` numbers, and of the block's outputs.
-/// `None` where the block cannot be compiled, of which the reasons are reported.
+/// What holds of the state in every iteration, which `index` numbers, and of the block's outputs. `None`
+/// where the block cannot be compiled, of which the reasons are reported.
 pub fn settle(
     cx: &mut Infer<'_>,
     name: &str,
@@ -90,8 +90,7 @@ fn generalize(cx: &mut Infer<'_>, state: &mut [Fact], free: &mut BTreeSet<Symbol
 }
 
 /// The expression that a state starts with, as a value of a type at a place.
-pub type Initial<'i> =
-    dyn FnMut(&mut Emit<'_, '_>, usize, (Place, &Type)) -> Result<Code, Problem> + 'i;
+pub type Initial<'i> = dyn FnMut(&mut Emit<'_, '_>, usize, (Place, &Type)) -> Result<Code, Problem> + 'i;
 
 /// The code of a loop.
 #[derive(Debug)]
@@ -111,8 +110,8 @@ pub struct LoopCode {
 }
 
 impl LoopCode {
-    /// With the initial state, and with axes and directions (backward if true) of the outputs of
-    /// all iterations together.
+    /// With the initial state, and with axes and directions (backward if true) of the outputs of all
+    /// iterations together.
     pub fn new(
         cx: &mut Emit<'_, '_>,
         name: &str,
@@ -122,13 +121,7 @@ impl LoopCode {
     ) -> Result<Self, Problem> {
         let block = cx.block(name)?.clone();
         let state = cx.inputs().saturating_sub(flow.before + flow.behind);
-        let inputs: Vec<ValueId> = block
-            .inputs
-            .iter()
-            .skip(flow.block_inputs)
-            .take(state)
-            .copied()
-            .collect();
+        let inputs: Vec<ValueId> = block.inputs.iter().skip(flow.block_inputs).take(state).copied().collect();
         let mut places = vec![Place::Host; flow.block_outputs];
         places.extend(inputs.iter().map(|&id| cx.place(id)));
         let collected = block.outputs.len().saturating_sub(places.len());
@@ -136,9 +129,7 @@ impl LoopCode {
         let mut wanted = Vec::new();
         for (at, (&id, place)) in block.outputs.iter().zip(places).enumerate() {
             // The state enters the next iteration with the type it had in this one.
-            let state_input = at
-                .checked_sub(flow.block_outputs)
-                .and_then(|at| inputs.get(at));
+            let state_input = at.checked_sub(flow.block_outputs).and_then(|at| inputs.get(at));
             wanted.push((place, cx.type_of(*state_input.unwrap_or(&id))?.clone()));
         }
         let (mut before, mut after) = (Code::default(), Code::default());
@@ -189,11 +180,7 @@ impl LoopCode {
                 Some(count) => count.number().is_some(),
                 None => false,
             };
-            iteration.extend(if counted {
-                code!(#rows.push(#item);)
-            } else {
-                push(cx, place, &rows, &item)
-            });
+            iteration.extend(if counted { code!(#rows.push(#item);) } else { push(cx, place, &rows, &item) });
             if flow.batched && !whole.shape.is_empty() {
                 whole.shape.remove(0);
                 // Each element of the batch may have iterations of its own, or none.
@@ -204,22 +191,14 @@ impl LoopCode {
             outputs.push(stack(cx, &whole, place, axis, &rows));
         }
         let moving = variables.iter().zip(next);
-        let (targets, next): (Vec<&Variable>, Vec<Code>) = moving
-            .filter_map(|(variable, next)| variable.as_ref().map(|variable| (variable, next)))
-            .unzip();
+        let (targets, next): (Vec<&Variable>, Vec<Code>) =
+            moving.filter_map(|(variable, next)| variable.as_ref().map(|variable| (variable, next))).unzip();
         let step = match (targets.as_slice(), next.as_slice()) {
             ([], _) => Code::default(),
             ([one], [next]) => code!(#one = #next;),
             _ => code!((#(#targets),*) = (#(#next),*);),
         };
-        Ok(LoopCode {
-            before,
-            iteration,
-            step,
-            conditions,
-            after,
-            results: outputs,
-        })
+        Ok(LoopCode { before, iteration, step, conditions, after, results: outputs })
     }
 
     /// The outputs as one expression, after `iterations` in which the code stands.
@@ -243,18 +222,8 @@ fn push(cx: &mut Emit<'_, '_>, place: Place, rows: &Variable, item: &Code) -> Co
 }
 
 /// The values of all iterations as one tensor.
-pub fn stack(
-    cx: &mut Emit<'_, '_>,
-    whole: &TensorType,
-    place: Place,
-    axis: usize,
-    rows: &Variable,
-) -> Code {
-    let some = whole
-        .shape
-        .get(axis)
-        .and_then(Dim::fixed)
-        .is_some_and(|count| count > 0);
+pub fn stack(cx: &mut Emit<'_, '_>, whole: &TensorType, place: Place, axis: usize, rows: &Variable) -> Code {
+    let some = whole.shape.get(axis).and_then(Dim::fixed).is_some_and(|count| count > 0);
     let along = Literal::usize_unsuffixed(axis);
     let rank = Literal::usize_unsuffixed(whole.burn_rank());
     if place == Place::Host {
@@ -286,13 +255,7 @@ pub fn stack(
 fn empty(cx: &mut Emit<'_, '_>, whole: &TensorType, axis: usize) -> Code {
     let sizes = whole.shape.iter().enumerate();
     let sizes: Vec<Code> = sizes
-        .map(|(at, dim)| {
-            if at == axis || cx.is_first_bound_here(dim) {
-                code!(0)
-            } else {
-                cx.size(dim)
-            }
-        })
+        .map(|(at, dim)| if at == axis || cx.is_first_bound_here(dim) { code!(0) } else { cx.size(dim) })
         .collect();
     code!([#(#sizes),*])
 }

@@ -14,11 +14,7 @@ use crate::types::{TensorType, Type};
 pub fn either(cx: &mut Infer<'_>, what: &str, left: &Fact, right: &Fact) -> Result<Fact, Problem> {
     let mut merged = left.clone();
     merged.ty = types(what, &left.ty, &right.ty, &mut |a, b| {
-        if a == b {
-            a.clone()
-        } else {
-            cx.fresh("branch")
-        }
+        if a == b { a.clone() } else { cx.fresh("branch") }
     })?;
     if left.known != right.known || left.ty != right.ty {
         merged.known = Elements::default();
@@ -33,8 +29,8 @@ pub fn either(cx: &mut Infer<'_>, what: &str, left: &Fact, right: &Fact) -> Resu
     Ok(merged)
 }
 
-/// Has a value that goes from one iteration to the next, numbered by `index`, be what it is in `next` too. The
-/// sizes in `free` may be any; whether anything changed.
+/// Has a value that goes from one iteration to the next, numbered by `index`, be what it is in `next` too.
+/// The sizes in `free` may be any; whether anything changed.
 pub fn widen(
     cx: &mut Infer<'_>,
     what: &str,
@@ -42,10 +38,7 @@ pub fn widen(
     next: &Fact,
     (index, free): (Option<&Symbol>, &mut BTreeSet<Symbol>),
 ) -> Result<bool, Problem> {
-    let next = &Fact {
-        ty: next_state(&fact.ty, &next.ty),
-        ..next.clone()
-    };
+    let next = &Fact { ty: next_state(&fact.ty, &next.ty), ..next.clone() };
     let ty = types(what, &fact.ty, &next.ty, &mut |a, b| {
         if a == b || a.name().is_some_and(|name| free.contains(name)) {
             return a.clone();
@@ -69,11 +62,7 @@ pub fn widen(
 
 /// What an iteration leaves, as the state of the next: one element is one element on any number of axes.
 fn next_state(state: &Type, next: &Type) -> Type {
-    if is_one_of_another_rank(state, next) {
-        state.clone()
-    } else {
-        next.clone()
-    }
+    if is_one_of_another_rank(state, next) { state.clone() } else { next.clone() }
 }
 
 /// What the iterations leave of a state, if they are any: one element on as many axes as an iteration gives it.
@@ -132,20 +121,18 @@ fn types(
     size: &mut impl FnMut(&Dim, &Dim) -> Dim,
 ) -> Result<Type, Problem> {
     match (left, right) {
-        (Type::Tensor(a), Type::Tensor(b)) if a.dtype != b.dtype => Err(Problem::new(format!(
-            "{what} is {a} in one place and {b} in another"
-        ))),
+        (Type::Tensor(a), Type::Tensor(b)) if a.dtype != b.dtype => {
+            Err(Problem::new(format!("{what} is {a} in one place and {b} in another")))
+        }
         (Type::Tensor(a), Type::Tensor(b)) if a.rank() != b.rank() => Err(ranks(what, a, b)),
         (Type::Tensor(a), Type::Tensor(b)) => {
             let shape = a.shape.iter().zip(&b.shape);
             let shape = shape.map(|(a, b)| size(a, b)).collect();
             Ok(Type::tensor(a.dtype, shape))
         }
-        _ => left.either(right).ok_or_else(|| {
-            Problem::new(format!(
-                "{what} is {left} in one place and {right} in another"
-            ))
-        }),
+        _ => left
+            .either(right)
+            .ok_or_else(|| Problem::new(format!("{what} is {left} in one place and {right} in another"))),
     }
 }
 

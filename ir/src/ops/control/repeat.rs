@@ -34,10 +34,7 @@ const ENDLESS: i64 = 1 << 31;
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let inputs = a.graph(BODY)?.map_or(&[][..], |body| &body.input);
     let has_axis = |at: usize| inputs.get(at).is_some_and(|input| rank(input) == Some(1));
-    Ok(Rc::new(Loop {
-        has_counter_axis: has_axis(0),
-        has_condition_axis: has_axis(1),
-    }))
+    Ok(Rc::new(Loop { has_counter_axis: has_axis(0), has_condition_axis: has_axis(1) }))
 }
 
 /// The rank that the file declares.
@@ -73,14 +70,10 @@ impl Operator for Loop {
         let initial = (0..state).map(|at| cx.fact(at + 2));
         let initial = initial.collect::<Result<Vec<Fact>, Problem>>()?;
         let facts = [&[index, goes_on], initial.as_slice(), &[]];
-        let Some((state_facts, output_facts)) =
-            settle(cx, BODY, (FLOW, number.name()), names, facts)?
-        else {
+        let Some((state_facts, output_facts)) = settle(cx, BODY, (FLOW, number.name()), names, facts)? else {
             return Ok(());
         };
-        let ends = output_facts
-            .first()
-            .and_then(|fact| fact.known.read().cloned());
+        let ends = output_facts.first().and_then(|fact| fact.known.read().cloned());
         let iterations = match (cx.known(1), ends, cx.has(1)) {
             (Some(Known::Bools(start)), _, _) if start == &[false] => Some(Dim::from(0)),
             (Some(Known::Bools(_)), Some(Known::Bools(next)), true)
@@ -91,9 +84,7 @@ impl Operator for Loop {
             }
             _ => None,
         };
-        let never = iterations
-            .as_ref()
-            .is_some_and(|iterations| iterations.is(0));
+        let never = iterations.as_ref().is_some_and(|iterations| iterations.is(0));
         for (at, (mut fact, initial)) in state_facts.into_iter().zip(initial).enumerate() {
             fact.ty = merge::outside(cx, &fact, names, "state");
             // What the iterations leave is there, though what they start with may not be.
@@ -173,13 +164,8 @@ impl Operator for Loop {
     }
 }
 
-const FLOW: Iterations = Iterations {
-    before: 2,
-    behind: 0,
-    block_inputs: 2,
-    block_outputs: 1,
-    batched: false,
-};
+const FLOW: Iterations =
+    Iterations { before: 2, behind: 0, block_inputs: 2, block_outputs: 1, batched: false };
 
 /// The code of the condition.
 #[derive(Debug, Default)]

@@ -41,9 +41,7 @@ pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let slices = a.int("num_scan_inputs")?;
     let slices = slices.and_then(|count| usize::try_from(count).ok());
     let Some(slices) = slices.filter(|&count| count > 0 && count <= a.inputs()) else {
-        return Err(Problem::new(
-            "`num_scan_inputs` is not the number of some inputs",
-        ));
+        return Err(Problem::new("`num_scan_inputs` is not the number of some inputs"));
     };
     let list = |name: &str| a.ints(name).map(Option::unwrap_or_default);
     let batched = a.version() < 9;
@@ -62,12 +60,7 @@ pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         block_outputs: 0,
         batched,
     };
-    Ok(Rc::new(Scan {
-        slices,
-        inputs,
-        outputs,
-        flow,
-    }))
+    Ok(Rc::new(Scan { slices, inputs, outputs, flow }))
 }
 
 impl Operator for Scan {
@@ -83,9 +76,8 @@ impl Operator for Scan {
             return Err(cx.misfit(block));
         };
         let names = cx.names();
-        let mut initial = (0..state)
-            .map(|at| cx.fact(self.flow.before + at))
-            .collect::<Result<Vec<Fact>, Problem>>()?;
+        let mut initial =
+            (0..state).map(|at| cx.fact(self.flow.before + at)).collect::<Result<Vec<Fact>, Problem>>()?;
         let mut batch = None;
         if self.flow.batched {
             if cx.has(0) && cx.tensor_of_rank(0, 1)?.dtype != DType::I64 {
@@ -109,9 +101,7 @@ impl Operator for Scan {
             slices.push(Fact::of(Type::Tensor(operand)));
             iterations = match iterations {
                 Some(iterations)
-                    if iterations.number().is_some()
-                        && size.number().is_some()
-                        && iterations != size =>
+                    if iterations.number().is_some() && size.number().is_some() && iterations != size =>
                 {
                     return Err(Problem::new(format!(
                         "the inputs have {iterations} and {size} slices, which must be equal"
@@ -122,11 +112,7 @@ impl Operator for Scan {
             };
         }
         if let (Some(batch), true) = (&batch, cx.has(0)) {
-            sizes::shaped(
-                "`sequence_lens`",
-                &cx.tensor(0)?,
-                std::slice::from_ref(batch),
-            )?;
+            sizes::shaped("`sequence_lens`", &cx.tensor(0)?, std::slice::from_ref(batch))?;
         }
         let facts = [&[], initial.as_slice(), slices.as_slice()];
         let Some((states, outputs)) = settle(cx, BODY, (self.flow, None), names, facts)? else {
@@ -146,10 +132,7 @@ impl Operator for Scan {
         let iterations = iterations.unwrap_or_default();
         for (at, fact) in outputs.iter().enumerate().skip(state) {
             let Type::Tensor(item) = &fact.ty else {
-                return Err(Problem::new(format!(
-                    "the body gives {} in each iteration",
-                    fact.ty
-                )));
+                return Err(Problem::new(format!("the body gives {} in each iteration", fact.ty)));
             };
             let axis = self.axis(&self.outputs, at - state, item.rank() + 1)?;
             let ty = merge::outside(cx, fact, names, "iteration");
@@ -184,8 +167,7 @@ impl Operator for Scan {
         let element = self.flow.batched.then(|| cx.index());
         let mut before = Code::default();
         let length = (self.flow.batched && cx.has(0)).then(|| cx.temporary("length"));
-        let mut initial = |cx: &mut Emit<'_, '_>, at: usize, wanted: (Place, &Type)| match &element
-        {
+        let mut initial = |cx: &mut Emit<'_, '_>, at: usize, wanted: (Place, &Type)| match &element {
             None => cx.input_at(at, wanted.0),
             Some(element) => {
                 let operand = cx.tensor_type(at + 1)?.clone();
@@ -239,9 +221,7 @@ impl Operator for Scan {
             }
         }
         let longest = cx.size(&count.unwrap_or_default());
-        let count = length
-            .as_ref()
-            .map_or(longest.clone(), |length| code!(#length));
+        let count = length.as_ref().map_or(longest.clone(), |length| code!(#length));
         let (iteration, step) = (&code.iteration, &code.step);
         let iterations = code!(#inputs for #index in 0..#count { #slices #iteration #step });
         let one = code.around(&iterations);
@@ -264,8 +244,8 @@ impl Operator for Scan {
 }
 
 impl Scan {
-    /// One state and one set of iterations for each element of the batch. Where they have a `length` of
-    /// their own, zeros follow up to the longest.
+    /// One state and one set of iterations for each element of the batch. Where they have a `length` of their
+    /// own, zeros follow up to the longest.
     fn batch(
         &self,
         cx: &mut Emit<'_, '_>,
@@ -289,9 +269,7 @@ impl Scan {
             let padded = match &lengths {
                 Some((length, longest)) if at >= state => {
                     if whole.dtype == DType::String {
-                        return Err(Problem::new(
-                            "strings of iterations cannot be padded with zeros",
-                        ));
+                        return Err(Problem::new("strings of iterations cannot be padded with zeros"));
                     }
                     let none = (2..whole.rank()).map(|_| code!((0, 0)));
                     let pads = code!([(0, (#longest - #length) as i64), #(#none),*]);

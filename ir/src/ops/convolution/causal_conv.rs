@@ -29,8 +29,9 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         "none" => false,
         "silu" | "swish" => true,
         other => {
-            return Err(Problem::new(format!("`activation` is `{other}`"))
-                .help("it may be none, silu or swish"));
+            return Err(
+                Problem::new(format!("`activation` is `{other}`")).help("it may be none, silu or swish")
+            );
         }
     };
     Ok(Rc::new(CausalConv { gated }))
@@ -42,9 +43,7 @@ impl Operator for CausalConv {
         let [batch, channels] = [0, 1].map(|at| x.shape.get(at).cloned().unwrap_or_default());
         let size = weight.shape.last().cloned().unwrap_or_default();
         if size.is(0) {
-            return Err(Problem::new(format!(
-                "the weight is {weight}, a kernel of no elements"
-            )));
+            return Err(Problem::new(format!("the weight is {weight}, a kernel of no elements")));
         }
         let state = size.sub(&Dim::from(1));
         let state = vec![batch, channels.clone(), cx.dim_or_fresh(state, "state")];
@@ -79,9 +78,7 @@ fn check(cx: &Infer<'_>, input: usize, x: &TensorType, shape: &[Dim]) -> Result<
     if fits && operand.dtype == x.dtype && x.dtype.is_float() {
         Ok(())
     } else {
-        Err(Problem::new(format!(
-            "input {input} is {operand}, but the input {x}"
-        )))
+        Err(Problem::new(format!("input {input} is {operand}, but the input {x}")))
     }
 }
 

@@ -12,8 +12,7 @@ use crate::infer::Infer;
 use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] =
-    &[row("Col2Im", &[18], |a| Ok(Rc::new(Col2Im(Window::read(a)?)))).arity("rrr", "r")];
+pub const ROWS: &[Row] = &[row("Col2Im", &[18], |a| Ok(Rc::new(Col2Im(Window::read(a)?)))).arity("rrr", "r")];
 
 #[derive(Debug)]
 struct Col2Im(Window);
@@ -42,9 +41,7 @@ impl Operator for Col2Im {
                 .help("how many axes an image has must be known while compiling"));
             }
         };
-        let window = self
-            .0
-            .resolve(axes, cx.numbers(2).or_else(|| Some(vec![1; axes])))?;
+        let window = self.0.resolve(axes, cx.numbers(2).or_else(|| Some(vec![1; axes])))?;
         let taps = cx.ints(2).and_then(|block| {
             let mut block = block.iter();
             block.try_fold(Dim::from(1), |product, size| product.mul(size))
@@ -55,23 +52,15 @@ impl Operator for Col2Im {
         }
         if let (Some(sizes), Some(_)) = (cx.ints(1), cx.numbers(2)) {
             let positions = window.positions(&sizes).unwrap_or_default();
-            let blocks = positions
-                .iter()
-                .try_fold(Dim::from(1), |count, along| count.mul(along));
-            if let (Some(columns), Some(blocks)) =
-                (x.shape.get(2), blocks.filter(|_| !positions.is_empty()))
+            let blocks = positions.iter().try_fold(Dim::from(1), |count, along| count.mul(along));
+            if let (Some(columns), Some(blocks)) = (x.shape.get(2), blocks.filter(|_| !positions.is_empty()))
             {
-                sizes::equal(
-                    ("the input", columns, "columns"),
-                    ("the image", &blocks, "blocks"),
-                )?;
+                sizes::equal(("the input", columns, "columns"), ("the image", &blocks, "blocks"))?;
             }
         }
         let channels = taps.and_then(|taps| rows.div(&taps));
-        let mut shape = vec![
-            x.shape.first().cloned().unwrap_or_default(),
-            cx.dim_or_fresh(channels, "channels"),
-        ];
+        let mut shape =
+            vec![x.shape.first().cloned().unwrap_or_default(), cx.dim_or_fresh(channels, "channels")];
         match cx.ints(1) {
             Some(sizes) => shape.extend(sizes),
             None => shape.extend((0..axes).map(|_| cx.fresh("image"))),
@@ -85,9 +74,7 @@ impl Operator for Col2Im {
         let boolean = cx.tensor_type(0)?.dtype.kind() == Kind::Bool;
         let block = cx.numbers(2);
         let known = block.is_some();
-        let window = self
-            .0
-            .resolve(axes, block.or_else(|| Some(vec![1; axes])))?;
+        let window = self.0.resolve(axes, block.or_else(|| Some(vec![1; axes])))?;
         let mut window = window.emit(cx, &[]);
         if !known {
             let block = cx.host_ints(2)?;

@@ -19,27 +19,14 @@ use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
 pub const ROWS: &[Row] = &[
-    row("Conv", &[1, 11, 22], |a| Ok(Rc::new(conv(a)?)))
+    row("Conv", &[1, 11, 22], |a| Ok(Rc::new(conv(a)?))).half().arity("rro", "r"),
+    row("FusedConv", &[1], |a| Ok(Rc::new(Conv { activation: Fused::of_conv(a)?, ..conv(a)? })))
         .half()
-        .arity("rro", "r"),
-    row("FusedConv", &[1], |a| {
-        Ok(Rc::new(Conv {
-            activation: Fused::of_conv(a)?,
-            ..conv(a)?
-        }))
-    })
-    .half()
-    .arity("rroo", "r")
-    .of(MICROSOFT),
-    row("NhwcConv", &[1], |a| Ok(Rc::new(ChannelsLast(conv(a)?))))
-        .half()
-        .arity("rro", "r")
+        .arity("rroo", "r")
         .of(MICROSOFT),
+    row("NhwcConv", &[1], |a| Ok(Rc::new(ChannelsLast(conv(a)?)))).half().arity("rro", "r").of(MICROSOFT),
     row("NhwcFusedConv", &[1], |a| {
-        Ok(Rc::new(ChannelsLast(Conv {
-            activation: Fused::of_conv(a)?,
-            ..conv(a)?
-        })))
+        Ok(Rc::new(ChannelsLast(Conv { activation: Fused::of_conv(a)?, ..conv(a)? })))
     })
     .half()
     .arity("rroo", "r")
@@ -63,11 +50,7 @@ struct ChannelsLast(Conv);
 attributes!(struct ChannelsLast(inner));
 
 fn conv(a: &Attributes<'_>) -> Result<Conv, Problem> {
-    Ok(Conv {
-        window: Window::read(a)?,
-        groups: a.int_or("group", 1)?,
-        activation: None,
-    })
+    Ok(Conv { window: Window::read(a)?, groups: a.int_or("group", 1)?, activation: None })
 }
 
 impl Operator for Conv {
@@ -89,11 +72,7 @@ impl Operator for Conv {
 impl Operator for ChannelsLast {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, weight) = (channels_second(cx.tensor(0)?), cx.tensor(1)?);
-        let weight = if self.0.keeps_channels_last(&x, &weight) {
-            channels_second(weight)
-        } else {
-            weight
-        };
+        let weight = if self.0.keeps_channels_last(&x, &weight) { channels_second(weight) } else { weight };
         let mut shape = self.0.shape(cx, &x, &weight)?;
         if let Some(inner) = shape.get_mut(1..) {
             inner.rotate_left(1);
@@ -106,16 +85,9 @@ impl Operator for ChannelsLast {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let (x, weight) = (
-            channels_second(cx.tensor_type(0)?.clone()),
-            cx.tensor_type(1)?.clone(),
-        );
+        let (x, weight) = (channels_second(cx.tensor_type(0)?.clone()), cx.tensor_type(1)?.clone());
         let channels_last = self.0.keeps_channels_last(&x, &weight);
-        let weight = if channels_last {
-            channels_second(weight)
-        } else {
-            weight
-        };
+        let weight = if channels_last { channels_second(weight) } else { weight };
         let window = self.0.resolve(&x, &weight)?;
         let spatial = x.shape.get(2..).unwrap_or_default().to_vec();
         if !window.always_fits(&spatial) || !self.0.has_channels(&x, &weight) {
@@ -126,11 +98,7 @@ impl Operator for ChannelsLast {
         let function = format_ident!("conv{}d", spatial.len());
         let last = Literal::usize_unsuffixed(x.rank().saturating_sub(1));
         let (input, weight, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(2)?);
-        let weight = if channels_last {
-            code!(#weight.movedim(#last, 1))
-        } else {
-            weight
-        };
+        let weight = if channels_last { code!(#weight.movedim(#last, 1)) } else { weight };
         let input = code!(#input.movedim(#last, 1));
         let mut result = code! {
             ops::conv::#function(#input, #weight, #bias, #window, #groups).movedim(1, #last)
@@ -160,19 +128,13 @@ impl Conv {
 
     /// With an activation behind it, when it has none.
     pub fn followed_by(&self, activation: Fused) -> Option<Self> {
-        self.activation.is_none().then(|| Conv {
-            activation: Some(activation),
-            ..self.clone()
-        })
+        self.activation.is_none().then(|| Conv { activation: Some(activation), ..self.clone() })
     }
 
     /// With so many more zeros before and after each axis.
     pub fn padded(&self, more: &[(i64, i64)]) -> Option<Self> {
         let window = self.window.padded(more)?;
-        Some(Conv {
-            window,
-            ..self.clone()
-        })
+        Some(Conv { window, ..self.clone() })
     }
 
     /// The same of integers, when no activation follows.
@@ -241,19 +203,9 @@ impl Conv {
         channels.is_none() || fits(weight.shape.last()) || !fits(weight.shape.get(1))
     }
 
-    fn shape(
-        &self,
-        cx: &mut Infer<'_>,
-        x: &TensorType,
-        weight: &TensorType,
-    ) -> Result<Shape, Problem> {
+    fn shape(&self, cx: &mut Infer<'_>, x: &TensorType, weight: &TensorType) -> Result<Shape, Problem> {
         let window = self.resolve(x, weight)?;
-        let filter = Filter {
-            x,
-            weight,
-            groups: self.groups,
-            transposed: false,
-        };
+        let filter = Filter { x, weight, groups: self.groups, transposed: false };
         filter.check(cx, &self.window, 2)?;
         let channels = weight.shape.first().cloned().unwrap_or_default();
         let positions = window.positions(x.shape.get(2..).unwrap_or_default());

@@ -50,32 +50,18 @@ impl Operator for ConvTranspose {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, weight) = (cx.tensor(0)?, cx.tensor(1)?);
         let fit = self.fit(&x, &weight)?;
-        let filter = Filter {
-            x: &x,
-            weight: &weight,
-            groups: self.groups,
-            transposed: true,
-        };
+        let filter = Filter { x: &x, weight: &weight, groups: self.groups, transposed: true };
         filter.check(cx, &self.window, 2)?;
         let sizes = match fit {
             Fit::Settled(window, more) => spread(&x, &window, &more),
             Fit::Open(_, _, sizes) => sizes.into_iter().map(Some).collect(),
         };
         let groups = Dim::from(self.groups);
-        let channels = weight
-            .shape
-            .get(1)
-            .and_then(|channels| channels.mul(&groups));
-        let mut shape = vec![
-            x.shape.first().cloned().unwrap_or_default(),
-            cx.dim_or_fresh(channels, "channels"),
-        ];
+        let channels = weight.shape.get(1).and_then(|channels| channels.mul(&groups));
+        let mut shape =
+            vec![x.shape.first().cloned().unwrap_or_default(), cx.dim_or_fresh(channels, "channels")];
         for size in sizes {
-            if size
-                .as_ref()
-                .and_then(Dim::number)
-                .is_some_and(|size| size < 0)
-            {
+            if size.as_ref().and_then(Dim::number).is_some_and(|size| size < 0) {
                 return Err(Problem::new("the padding is larger than the result"));
             }
             shape.push(cx.dim_or_fresh(size, "conv"));
@@ -131,31 +117,22 @@ impl ConvTranspose {
         let window = self.window.resolve(axes, kernel)?;
         let more = self.output_padding.clone().unwrap_or_else(|| vec![0; axes]);
         if more.len() != axes || more.iter().any(|&size| !(0..1 << 31).contains(&size)) {
-            return Err(Problem::new(format!(
-                "`output_padding` is not for {axes} axes"
-            )));
+            return Err(Problem::new(format!("`output_padding` is not for {axes} axes")));
         }
         let spatial = x.shape.get(2..).unwrap_or_default();
         let sizes: Vec<Dim> = match &self.output_shape {
             // Some exporters write the batch and the channels too.
             Some(sizes) if sizes.len() == axes || sizes.len() == axes + 2 => {
                 let skipped = sizes.len() - axes;
-                sizes
-                    .iter()
-                    .skip(skipped)
-                    .map(|&size| Dim::from(size))
-                    .collect()
+                sizes.iter().skip(skipped).map(|&size| Dim::from(size)).collect()
             }
             Some(_) => {
-                return Err(Problem::new(format!(
-                    "`output_shape` is not for {axes} axes"
-                )));
+                return Err(Problem::new(format!("`output_shape` is not for {axes} axes")));
             }
             None if window.keeps_sizes() => {
                 let strides = window.strides.iter().map(|&stride| Dim::from(stride));
                 let sizes = spatial.iter().zip(strides);
-                let sizes: Option<Vec<Dim>> =
-                    sizes.map(|(size, stride)| size.mul(&stride)).collect();
+                let sizes: Option<Vec<Dim>> = sizes.map(|(size, stride)| size.mul(&stride)).collect();
                 sizes.ok_or_else(|| Problem::new("the sizes of the result are too large"))?
             }
             None => return Ok(Fit::Settled(window, more)),
@@ -183,11 +160,7 @@ impl ConvTranspose {
             let wanted = to.get(axis)?.number()?;
             let total = natural.checked_sub(wanted)?.max(0);
             let (less, rest) = (total / 2, total - total / 2);
-            pads.push(if window.is_upper() {
-                (less, rest)
-            } else {
-                (rest, less)
-            });
+            pads.push(if window.is_upper() { (less, rest) } else { (rest, less) });
             longer.push(more.checked_add(wanted.checked_sub(natural)?.max(0))?);
         }
         Some((window.with_pads(pads), longer))
@@ -219,17 +192,13 @@ impl ConvTranspose {
 /// How far a kernel reaches along an axis.
 fn reach(window: &Resolved, axis: usize) -> Option<i64> {
     let kernel = window.kernel.get(axis)?.checked_sub(1)?;
-    kernel
-        .checked_mul(*window.dilations.get(axis)?)?
-        .checked_add(1)
+    kernel.checked_mul(*window.dilations.get(axis)?)?.checked_add(1)
 }
 
 /// The spatial sizes of the result.
 fn spread(x: &TensorType, window: &Resolved, more: &[i64]) -> Vec<Option<Dim>> {
     let size = |(axis, size): (usize, &Dim)| {
-        let steps = size
-            .sub(&Dim::from(1))?
-            .mul(&Dim::from(*window.strides.get(axis)?))?;
+        let steps = size.sub(&Dim::from(1))?.mul(&Dim::from(*window.strides.get(axis)?))?;
         let (begin, end) = *window.pads.get(axis)?;
         let rest = reach(window, axis)?.checked_add(*more.get(axis)?)?;
         steps.add(&Dim::from(rest.checked_sub(begin)?.checked_sub(end)?))

@@ -32,42 +32,26 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     if groups < 1 || offset_groups < 1 {
         return Err(Problem::new("`group` and `offset_group` must be positive"));
     }
-    Ok(Rc::new(DeformConv {
-        window: Window::read(a)?,
-        groups,
-        offset_groups,
-    }))
+    Ok(Rc::new(DeformConv { window: Window::read(a)?, groups, offset_groups }))
 }
 
 impl Operator for DeformConv {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let [x, weight, offset] = [cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?];
         let window = self.resolve(&x, &weight)?;
-        let filter = Filter {
-            x: &x,
-            weight: &weight,
-            groups: self.groups,
-            transposed: false,
-        };
+        let filter = Filter { x: &x, weight: &weight, groups: self.groups, transposed: false };
         filter.check(cx, &self.window, 3)?;
         let channels = x.shape.get(1).cloned().unwrap_or_default();
-        sizes::multiple(
-            ("the input", &channels, "channels"),
-            (self.offset_groups, "groups of offsets"),
-        )?;
+        sizes::multiple(("the input", &channels, "channels"), (self.offset_groups, "groups of offsets"))?;
         let positions = window.positions(x.shape.get(2..).unwrap_or_default());
         let mut taps = vec![(offset, i64::try_from(x.rank() - 2).ok())];
         if cx.has(4) {
             taps.push((cx.tensor(4)?, Some(1)));
         }
         for (tensor, each) in taps {
-            let count = window
-                .kernel
-                .iter()
-                .try_fold(self.offset_groups, |count, &size| count.checked_mul(size));
-            let count = count
-                .zip(each)
-                .and_then(|(count, each)| count.checked_mul(each));
+            let count =
+                window.kernel.iter().try_fold(self.offset_groups, |count, &size| count.checked_mul(size));
+            let count = count.zip(each).and_then(|(count, each)| count.checked_mul(each));
             let channels = tensor.shape.get(1).and_then(Dim::number);
             let fits = channels.is_none_or(|channels| Some(channels) == count);
             if tensor.rank() != x.rank() || tensor.dtype != x.dtype || !fits {

@@ -77,8 +77,8 @@ impl Window {
         })
     }
 
-    /// With so many more zeros before and after each axis; `None` where sizes tell the padding, or
-    /// elements would be taken away.
+    /// With so many more zeros before and after each axis; `None` where sizes tell the padding, or elements
+    /// would be taken away.
     pub fn padded(&self, more: &[(i64, i64)]) -> Option<Self> {
         let none = || vec![0; more.len().saturating_mul(2)];
         let pads = match self.padding {
@@ -92,15 +92,8 @@ impl Window {
         if pads.len() != added.len() || added.iter().any(|&pads| pads < 0) {
             return None;
         }
-        let pads = pads
-            .iter()
-            .zip(added)
-            .map(|(pad, added)| pad.checked_add(added));
-        Some(Window {
-            pads: Some(pads.collect::<Option<_>>()?),
-            padding: Padding::Explicit,
-            ..self.clone()
-        })
+        let pads = pads.iter().zip(added).map(|(pad, added)| pad.checked_add(added));
+        Some(Window { pads: Some(pads.collect::<Option<_>>()?), padding: Padding::Explicit, ..self.clone() })
     }
 
     /// Whether nothing is padded, whatever the sizes.
@@ -131,75 +124,46 @@ impl Window {
             Problem::new("the kernel's sizes are not known")
                 .help("export the model with the attribute `kernel_shape`")
         })?;
-        let all = |setting: &Option<Vec<i64>>, default: i64| {
-            setting.clone().unwrap_or_else(|| vec![default; axes])
-        };
-        let pads = self
-            .pads
-            .clone()
-            .unwrap_or_else(|| vec![0; axes.saturating_mul(2)]);
+        let all =
+            |setting: &Option<Vec<i64>>, default: i64| setting.clone().unwrap_or_else(|| vec![default; axes]);
+        let pads = self.pads.clone().unwrap_or_else(|| vec![0; axes.saturating_mul(2)]);
         let (strides, dilations) = (all(&self.strides, 1), all(&self.dilations, 1));
         let counts = [kernel.len(), strides.len(), dilations.len()];
         if counts.iter().any(|&count| count != axes) || pads.len() != axes.saturating_mul(2) {
-            return Err(Problem::new(format!(
-                "kernel, strides, dilations or pads are not for {axes} axes"
-            )));
+            return Err(Problem::new(format!("kernel, strides, dilations or pads are not for {axes} axes")));
         }
         let positive = |list: &[i64]| list.iter().all(|&value| value > 0 && value < 1 << 31);
         if !positive(&kernel) || !positive(&strides) || !positive(&dilations) {
-            return Err(Problem::new(
-                "kernel, strides and dilations must be positive",
-            ));
+            return Err(Problem::new("kernel, strides and dilations must be positive"));
         }
         let (begins, ends) = pads.split_at(axes);
         let pads: Vec<(i64, i64)> = match self.padding {
             Padding::Explicit => begins.iter().copied().zip(ends.iter().copied()).collect(),
             _ => vec![(0, 0); axes],
         };
-        if pads
-            .iter()
-            .any(|&(begin, end)| begin < 0 || end < 0 || begin.max(end) >= 1 << 31)
-        {
+        if pads.iter().any(|&(begin, end)| begin < 0 || end < 0 || begin.max(end) >= 1 << 31) {
             return Err(Problem::new("pads must not be negative"));
         }
-        Ok(Resolved {
-            kernel,
-            strides,
-            dilations,
-            pads,
-            padding: self.padding,
-            ceil: self.ceil,
-        })
+        Ok(Resolved { kernel, strides, dilations, pads, padding: self.padding, ceil: self.ceil })
     }
 }
 
 impl Resolved {
     /// How many positions the window takes along each of the axes.
     pub fn positions(&self, sizes: &[Dim]) -> Option<Vec<Dim>> {
-        let axes = self
-            .kernel
-            .iter()
-            .zip(&self.strides)
-            .zip(&self.dilations)
-            .zip(&self.pads);
+        let axes = self.kernel.iter().zip(&self.strides).zip(&self.dilations).zip(&self.pads);
         axes.zip(sizes)
             .map(|((((&kernel, &stride), &dilation), &(begin, end)), size)| {
                 let stride_dim = Dim::from(stride);
                 if self.keeps_sizes() {
                     return size.add(&Dim::from(stride - 1))?.div(&stride_dim);
                 }
-                let reach = kernel
-                    .checked_sub(1)?
-                    .checked_mul(dilation)?
-                    .checked_add(1)?;
+                let reach = kernel.checked_sub(1)?.checked_mul(dilation)?.checked_add(1)?;
                 let room = size.add(&Dim::from(begin + end - reach))?;
                 if !self.ceil {
                     return room.div(&stride_dim)?.add(&Dim::from(1));
                 }
-                let positions = room
-                    .add(&Dim::from(stride - 1))?
-                    .div(&stride_dim)?
-                    .add(&Dim::from(1))?;
+                let positions = room.add(&Dim::from(stride - 1))?.div(&stride_dim)?.add(&Dim::from(1))?;
                 // A last window that would begin in the padding at the end is left out.
                 match (size.number(), positions.number()) {
                     (Some(size), Some(count)) if (count - 1) * stride >= size + begin => {
@@ -228,14 +192,12 @@ impl Resolved {
     pub fn always_spreads(&self, sizes: &[Dim], more: &[i64]) -> bool {
         let kernels = self.kernel.iter().zip(&self.dilations).zip(&self.strides);
         let axes = kernels.zip(&self.pads).zip(sizes.iter().zip(more));
-        axes.into_iter().all(
-            |((((&kernel, &dilation), &stride), &(begin, end)), (size, &more))| {
-                let reach = kernel.saturating_sub(1).saturating_mul(dilation);
-                let steps = least(size).saturating_sub(1).saturating_mul(stride);
-                let whole = reach.saturating_add(1).saturating_add(steps);
-                whole.saturating_add(more) >= begin.saturating_add(end)
-            },
-        )
+        axes.into_iter().all(|((((&kernel, &dilation), &stride), &(begin, end)), (size, &more))| {
+            let reach = kernel.saturating_sub(1).saturating_mul(dilation);
+            let steps = least(size).saturating_sub(1).saturating_mul(stride);
+            let whole = reach.saturating_add(1).saturating_add(steps);
+            whole.saturating_add(more) >= begin.saturating_add(end)
+        })
     }
 
     /// Whether the padding depends on the sizes, so that every stride has one output.
@@ -251,11 +213,7 @@ impl Resolved {
     /// The window with this padding instead of its own.
     #[must_use]
     pub fn with_pads(&self, pads: Vec<(i64, i64)>) -> Self {
-        Resolved {
-            pads,
-            padding: Padding::Explicit,
-            ..self.clone()
-        }
+        Resolved { pads, padding: Padding::Explicit, ..self.clone() }
     }
 
     /// `Window::new([3, 3]).strides([2, 2])`, for an input with these spatial sizes.
@@ -291,9 +249,7 @@ impl Resolved {
 pub fn spatial_axes(rank: usize) -> Result<usize, Problem> {
     match rank {
         3..=5 => Ok(rank - 2),
-        _ => Err(Problem::new(format!(
-            "the input is of rank {rank}; pooling has 1 to 3 spatial axes"
-        ))),
+        _ => Err(Problem::new(format!("the input is of rank {rank}; pooling has 1 to 3 spatial axes"))),
     }
 }
 
@@ -338,14 +294,8 @@ mod tests {
         let plain = window(3, 2, (0, 1), false);
         assert_eq!(positions(&plain, 8).as_deref(), Some("4"));
         let n = Dim::named("n");
-        assert_eq!(
-            plain.positions(&[n]).unwrap()[0].to_string(),
-            "floor((n) / (2))"
-        );
-        let same = Resolved {
-            padding: Padding::SameUpper,
-            ..plain
-        };
+        assert_eq!(plain.positions(&[n]).unwrap()[0].to_string(), "floor((n) / (2))");
+        let same = Resolved { padding: Padding::SameUpper, ..plain };
         assert_eq!(positions(&same, 7).as_deref(), Some("4"));
     }
 
@@ -354,10 +304,7 @@ mod tests {
         let ceil = |pads| positions(&window(2, 3, pads, true), 4);
         assert_eq!(ceil((0, 0)).as_deref(), Some("2"));
         assert_eq!(ceil((0, 3)).as_deref(), Some("2"));
-        assert_eq!(
-            window(2, 3, (0, 0), true).positions(&[Dim::named("n")]),
-            None
-        );
+        assert_eq!(window(2, 3, (0, 0), true).positions(&[Dim::named("n")]), None);
     }
 
     #[test]
@@ -382,15 +329,9 @@ mod tests {
             padding: Padding::Explicit,
             ceil: false,
         };
-        assert_eq!(
-            own.padded(&[(3, 0)]).and_then(|window| window.pads),
-            Some(vec![4, 2])
-        );
+        assert_eq!(own.padded(&[(3, 0)]).and_then(|window| window.pads), Some(vec![4, 2]));
         assert!(own.padded(&[(-1, 0)]).is_none());
-        let same = Window {
-            padding: Padding::SameLower,
-            ..own
-        };
+        let same = Window { padding: Padding::SameLower, ..own };
         assert!(same.padded(&[(1, 1)]).is_none());
     }
 }

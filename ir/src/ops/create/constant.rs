@@ -14,13 +14,7 @@ use crate::types::{Known, Shape};
 use crate::weight::Weight;
 
 pub const ROWS: &[Row] = &[
-    row(
-        "Constant",
-        &[1, 9, 11, 12, 13, 19, 21, 23, 24, 25],
-        constant,
-    )
-    .arity("", "r")
-    .newer(&[
+    row("Constant", &[1, 9, 11, 12, 13, 19, 21, 23, 24, 25], constant).arity("", "r").newer(&[
         ("sparse_value", 11),
         ("value_float", 12),
         ("value_floats", 12),
@@ -56,11 +50,7 @@ fn constant(attributes: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let ints = |ints: Vec<i64>| Known::Ints(ints.into_iter().map(Dim::from).collect());
     let floats = |floats: Vec<f32>| Known::Floats(floats.into_iter().map(f64::from).collect());
     let long = |name: &str, len: usize| {
-        if len > LARGEST_KNOWN {
-            attributes.stored(name)
-        } else {
-            Ok(None)
-        }
+        if len > LARGEST_KNOWN { attributes.stored(name) } else { Ok(None) }
     };
     let made = if let Some(strings) = attributes.string_tensor("value")? {
         let (sizes, strings) = strings;
@@ -111,9 +101,7 @@ impl Operator for Constant {
     }
 
     fn emit(&self, _: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        Err(Problem::new(
-            "the constant has values that do not fit its type",
-        ))
+        Err(Problem::new("the constant has values that do not fit its type"))
     }
 }
 

@@ -16,12 +16,7 @@ use crate::rust::{Code, code};
 use crate::types::{Known, Shape};
 
 pub const ROWS: &[Row] = &[
-    row(
-        "ConstantOfShape",
-        &[9, 20, 21, 23, 24, 25],
-        constant_of_shape,
-    )
-    .hoisted(),
+    row("ConstantOfShape", &[9, 20, 21, 23, 24, 25], constant_of_shape).hoisted(),
     row("EyeLike", &[9, 22], eye_like),
 ];
 
@@ -61,17 +56,18 @@ fn constant_of_shape(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 }
 
 fn eye_like(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let dtype = match a.int("dtype")? {
-        None => None,
-        Some(number) => {
-            let dtype = i32::try_from(number).ok().and_then(DType::from_onnx);
-            let kinds = [Kind::Float, Kind::Int, Kind::Bool];
-            let dtype = dtype.filter(|dtype| kinds.contains(&dtype.kind()));
-            Some(dtype.ok_or_else(|| {
-                Problem::new(format!("`dtype` is {number}, which is no type of numbers"))
-            })?)
-        }
-    };
+    let dtype =
+        match a.int("dtype")? {
+            None => None,
+            Some(number) => {
+                let dtype = i32::try_from(number).ok().and_then(DType::from_onnx);
+                let kinds = [Kind::Float, Kind::Int, Kind::Bool];
+                let dtype = dtype.filter(|dtype| kinds.contains(&dtype.kind()));
+                Some(dtype.ok_or_else(|| {
+                    Problem::new(format!("`dtype` is {number}, which is no type of numbers"))
+                })?)
+            }
+        };
     let k = a.int_or("k", 0)?;
     Ok(Rc::new(EyeLike { dtype, k }))
 }
@@ -82,17 +78,13 @@ impl Operator for ConstantOfShape {
             Some(sizes) => sizes,
             None => {
                 let rank = cx.tensor_of_rank(0, 1)?.count().ok_or_else(|| {
-                    Problem::new("the rank of the result is not known while compiling").help(
-                        "simplify the model's shape arithmetic, or fix its sizes with `dims(..)`",
-                    )
+                    Problem::new("the rank of the result is not known while compiling")
+                        .help("simplify the model's shape arithmetic, or fix its sizes with `dims(..)`")
                 })?;
                 (0..rank).map(|_| cx.fresh("constant")).collect()
             }
         };
-        if shape
-            .iter()
-            .any(|size| size.number().is_some_and(|size| size < 0))
-        {
+        if shape.iter().any(|size| size.number().is_some_and(|size| size < 0)) {
             return Err(Problem::new("a size is negative"));
         }
         let sizes = broadcast::fixed(&shape);
@@ -137,11 +129,7 @@ impl Operator for ConstantOfShape {
             let rank = Literal::usize_unsuffixed(shape.len());
             code!(host::sizes::<#rank>(#sizes))
         };
-        let (device, element, value) = (
-            cx.device(),
-            element_type(self.dtype),
-            self.literal(DType::F64),
-        );
+        let (device, element, value) = (cx.device(), element_type(self.dtype), self.literal(DType::F64));
         Ok(match self.dtype.kind() {
             Kind::Bool => code!(constant::full_boolean(#device, #shape, #value)),
             Kind::Int => code!(constant::full_int(#device, #element, #shape, #value)),
@@ -161,9 +149,7 @@ impl Operator for ConstantOfShape {
 impl ConstantOfShape {
     fn literal(&self, float: DType) -> Code {
         match &self.value {
-            Known::Floats(values) => {
-                float_literal(values.first().copied().unwrap_or_default(), float)
-            }
+            Known::Floats(values) => float_literal(values.first().copied().unwrap_or_default(), float),
             Known::Bools(values) => {
                 let value = values.first().copied().unwrap_or_default();
                 code!(#value)
@@ -187,9 +173,7 @@ impl Operator for EyeLike {
         if let Some(ones) = known {
             let known = match dtype.kind() {
                 Kind::Bool => Known::Bools(ones),
-                Kind::Int => {
-                    Known::Ints(ones.into_iter().map(|one| i64::from(one).into()).collect())
-                }
+                Kind::Int => Known::Ints(ones.into_iter().map(|one| i64::from(one).into()).collect()),
                 _ => Known::Floats(ones.into_iter().map(f64::from).collect()),
             };
             cx.output_known(0, known);
@@ -220,11 +204,7 @@ impl EyeLike {
         }
         let k = i128::from(self.k);
         let one = |row: usize| move |column: usize| row as i128 + k == column as i128;
-        Some(
-            (0..rows)
-                .flat_map(|row| (0..columns).map(one(row)))
-                .collect(),
-        )
+        Some((0..rows).flat_map(|row| (0..columns).map(one(row))).collect())
     }
 }
 

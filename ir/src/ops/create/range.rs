@@ -103,11 +103,7 @@ type Ranged = (Option<Dim>, Option<Known>);
 /// The size of a range of integers and, when it is a number, its elements.
 fn integers(start: &Dim, limit: &Dim, delta: i64) -> Ranged {
     let size = || {
-        let (low, high) = if delta > 0 {
-            (start, limit)
-        } else {
-            (limit, start)
-        };
+        let (low, high) = if delta > 0 { (start, limit) } else { (limit, start) };
         let step = Dim::from(delta.checked_abs()?);
         let length = high.sub(low)?.larger(&0.into())?;
         length.add(&step)?.sub(&1.into())?.div(&step)

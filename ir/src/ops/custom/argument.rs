@@ -26,26 +26,14 @@ pub enum Argument {
 pub fn list(attributes: &Attributes<'_>) -> Result<Vec<(String, Argument)>, Problem> {
     let all = attributes.all().into_iter();
     let all = all.filter(|(name, _)| !name.starts_with("__"));
-    all.map(|(name, attribute)| {
-        Ok((
-            name.to_owned(),
-            Argument::read(attributes, name, attribute)?,
-        ))
-    })
-    .collect()
+    all.map(|(name, attribute)| Ok((name.to_owned(), Argument::read(attributes, name, attribute)?))).collect()
 }
 
 impl Argument {
-    fn read(
-        attributes: &Attributes<'_>,
-        name: &str,
-        attribute: &AttributeProto,
-    ) -> Result<Self, Problem> {
+    fn read(attributes: &Attributes<'_>, name: &str, attribute: &AttributeProto) -> Result<Self, Problem> {
         let wrong = || {
-            Problem::new(format!(
-                "attribute `{name}` is nothing that a function takes"
-            ))
-            .help("it takes integers, floats, strings, lists of these, and tensors of numbers")
+            Problem::new(format!("attribute `{name}` is nothing that a function takes"))
+                .help("it takes integers, floats, strings, lists of these, and tensors of numbers")
         };
         let found = match kind(attribute) {
             AttributeType::Int => attributes.int(name)?.map(Argument::Int),
@@ -118,9 +106,7 @@ fn float(value: &f32) -> Code {
 
 /// What an attribute holds; files of IR version 1 name no type.
 fn kind(attribute: &AttributeProto) -> AttributeType {
-    let named = attribute
-        .r#type
-        .and_then(|named| AttributeType::try_from(named).ok());
+    let named = attribute.r#type.and_then(|named| AttributeType::try_from(named).ok());
     if let Some(named) = named.filter(|&named| named != AttributeType::Undefined) {
         return named;
     }

@@ -29,8 +29,8 @@ pub struct Formal {
     count: usize,
 }
 
-/// Has all nodes of each operator agree on the parameters of its function: what one of them leaves out is optional, and
-/// what all leave out is no parameter.
+/// Has all nodes of each operator agree on the parameters of its function: what one of them leaves out is
+/// optional, and what all leave out is no parameter.
 pub fn agree(graph: &mut Graph) {
     let mut kinds: BTreeMap<Rc<str>, (usize, Formals)> = BTreeMap::new();
     note(&graph.body, &mut kinds);
@@ -113,12 +113,7 @@ impl Formals {
 
 impl Formal {
     fn new(like: Option<ValueId>, sample: Option<Argument>) -> Self {
-        Formal {
-            optional: false,
-            like,
-            sample,
-            count: 0,
-        }
+        Formal { optional: false, like, sample, count: 0 }
     }
 
     pub fn is_optional(&self) -> bool {
@@ -132,11 +127,7 @@ impl Formal {
 
     /// The type of the parameter, of which that of the argument is known.
     pub fn parameter(&self, ty: Code) -> Code {
-        if self.optional {
-            code!(Option<#ty>)
-        } else {
-            ty
-        }
+        if self.optional { code!(Option<#ty>) } else { ty }
     }
 
     /// The argument of a node.

@@ -37,15 +37,10 @@ impl Advice {
             return problem.help(&self.help);
         }
         let (kind, name) = (&self.kind, snake(operator(&self.kind)));
-        let declared = signature
+        let declared = signature.as_ref().map_or("", |signature| &signature.declared);
+        let function = signature
             .as_ref()
-            .map_or("", |signature| &signature.declared);
-        let function = signature.as_ref().map(|signature| {
-            format!(
-                ", fn {name}({}) -> {}",
-                signature.parameters, signature.results
-            )
-        });
+            .map(|signature| format!(", fn {name}({}) -> {}", signature.parameters, signature.results));
         let function = function.unwrap_or_default();
         problem.help(format!(
             "{}\nor bind it to a function: #[onnx(ops(\"{kind}\" = crate::{name}{declared}))]{function}",
@@ -84,10 +79,7 @@ pub fn signature(custom: &Custom, cx: &Infer<'_>) -> Option<Signature> {
     };
     let several = |text: &str| match outputs {
         1 => text.to_owned(),
-        _ => format!(
-            "({})",
-            vec![text; outputs.min(super::MOST_RESULTS)].join(", ")
-        ),
+        _ => format!("({})", vec![text; outputs.min(super::MOST_RESULTS)].join(", ")),
     };
     let parameters = distinct(&names).into_iter().zip(types);
     let parameters = parameters.map(|(name, ty)| format!("{name}: {ty}"));
@@ -102,11 +94,7 @@ pub fn signature(custom: &Custom, cx: &Infer<'_>) -> Option<Signature> {
 }
 
 fn optional(formal: &Formal, ty: String) -> String {
-    if formal.is_optional() {
-        format!("Option<{ty}>")
-    } else {
-        ty
-    }
+    if formal.is_optional() { format!("Option<{ty}>") } else { ty }
 }
 
 /// The last part of a weight's name, as in `layers.0.bias`.

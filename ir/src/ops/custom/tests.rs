@@ -18,10 +18,7 @@ fn check(text: &str, functions: &[(&str, &[Declared])], expected: Expect) {
         let results = results.to_vec();
         (format!("my.{name}"), Binding { function, results })
     };
-    let options = Options {
-        operators: functions.iter().map(binding).collect(),
-        ..Options::default()
-    };
+    let options = Options { operators: functions.iter().map(binding).collect(), ..Options::default() };
     let item = Item {
         attributes: Default::default(),
         visibility: Default::default(),

@@ -39,18 +39,12 @@ const ACTIVATIONS: &[(&str, &[f32])] = &[
 impl Fused {
     /// One of those that products know.
     fn named(name: &'static str, parameters: &[f32]) -> Option<Self> {
-        Some(Fused {
-            name,
-            parameters: parameters.to_vec(),
-        })
+        Some(Fused { name, parameters: parameters.to_vec() })
     }
 
     /// Between two bounds.
     pub fn clip(low: f32, high: f32) -> Self {
-        Fused {
-            name: "Clip",
-            parameters: vec![low, high],
-        }
+        Fused { name: "Clip", parameters: vec![low, high] }
     }
 
     /// That of a convolution, with a list of parameters.
@@ -62,8 +56,7 @@ impl Fused {
 
     /// That of a matrix product, with an attribute for each parameter.
     pub fn of_gemm(a: &Attributes<'_>) -> Result<Option<Self>, Problem> {
-        let parameters =
-            ["alpha", "beta", "gamma"].map(|name| a.float(&format!("activation_{name}")));
+        let parameters = ["alpha", "beta", "gamma"].map(|name| a.float(&format!("activation_{name}")));
         let [alpha, beta, gamma] = parameters;
         let name = a.string_or("activation", "")?;
         // Selu's second parameter is its gamma.
@@ -71,10 +64,7 @@ impl Fused {
         Self::new(&name, [alpha?, second].into_iter())
     }
 
-    fn new(
-        name: &str,
-        parameters: impl Iterator<Item = Option<f32>>,
-    ) -> Result<Option<Self>, Problem> {
+    fn new(name: &str, parameters: impl Iterator<Item = Option<f32>>) -> Result<Option<Self>, Problem> {
         if name.is_empty() {
             return Ok(None);
         }
@@ -87,9 +77,7 @@ impl Fused {
         let parameters = defaults.iter().zip(parameters);
         Ok(Some(Fused {
             name,
-            parameters: parameters
-                .map(|(default, parameter)| parameter.unwrap_or(*default))
-                .collect(),
+            parameters: parameters.map(|(default, parameter)| parameter.unwrap_or(*default)).collect(),
         }))
     }
 

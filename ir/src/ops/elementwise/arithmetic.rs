@@ -21,100 +21,30 @@ use table::Device::{Kernel, Method, Symbol};
 use table::*;
 
 pub const ROWS: &[Row] = &[
-    row("Add", &[1, 6, 7, 13, 14], |a| pair(a, &ADD))
-        .elementwise()
-        .follows()
-        .commutative()
-        .arity("rr", "r"),
-    row("Sub", &[1, 6, 7, 13, 14], |a| pair(a, &SUB))
-        .elementwise()
-        .follows()
-        .arity("rr", "r"),
-    row("Mul", &[1, 6, 7, 13, 14], |a| pair(a, &MUL))
-        .elementwise()
-        .follows()
-        .commutative()
-        .arity("rr", "r"),
-    row("Div", &[1, 6, 7, 13, 14], |a| pair(a, &DIV))
-        .elementwise()
-        .follows()
-        .arity("rr", "r"),
-    row("Mod", &[10, 13, 28], |a| {
-        if a.flag("fmod", false)? {
-            pair(a, &FMOD)
-        } else {
-            pair(a, &MODULO)
-        }
-    })
-    .elementwise()
-    .arity("rr", "r"),
-    row("Max", &[1, 6, 8, 12, 13], |a| pair(a, &MAX))
-        .elementwise()
-        .follows()
-        .commutative()
-        .arity("+", "r"),
-    row("Min", &[1, 6, 8, 12, 13], |a| pair(a, &MIN))
-        .elementwise()
-        .follows()
-        .commutative()
-        .arity("+", "r"),
-    row("Sum", &[1, 6, 8, 13], |a| pair(a, &ADD))
-        .elementwise()
-        .follows()
-        .commutative()
-        .arity("+", "r"),
-    row("And", &[1, 7], |a| pair(a, &AND))
-        .elementwise()
-        .commutative()
-        .arity("rr", "r"),
-    row("Or", &[1, 7], |a| pair(a, &OR))
-        .elementwise()
-        .commutative()
-        .arity("rr", "r"),
-    row("Xor", &[1, 7], |a| pair(a, &XOR))
-        .elementwise()
-        .commutative()
-        .arity("rr", "r"),
-    row("Equal", &[1, 7, 11, 13, 19], |a| pair(a, &EQUAL))
-        .elementwise()
-        .commutative()
-        .arity("rr", "r"),
-    row("Greater", &[1, 7, 9, 13], |a| pair(a, &GREATER))
+    row("Add", &[1, 6, 7, 13, 14], |a| pair(a, &ADD)).elementwise().follows().commutative().arity("rr", "r"),
+    row("Sub", &[1, 6, 7, 13, 14], |a| pair(a, &SUB)).elementwise().follows().arity("rr", "r"),
+    row("Mul", &[1, 6, 7, 13, 14], |a| pair(a, &MUL)).elementwise().follows().commutative().arity("rr", "r"),
+    row("Div", &[1, 6, 7, 13, 14], |a| pair(a, &DIV)).elementwise().follows().arity("rr", "r"),
+    row("Mod", &[10, 13, 28], |a| if a.flag("fmod", false)? { pair(a, &FMOD) } else { pair(a, &MODULO) })
         .elementwise()
         .arity("rr", "r"),
-    row("GreaterOrEqual", &[12, 16], |a| pair(a, &GREATER_OR_EQUAL))
-        .elementwise()
-        .arity("rr", "r"),
-    row("Less", &[1, 7, 9, 13], |a| pair(a, &LESS))
-        .elementwise()
-        .arity("rr", "r"),
-    row("LessOrEqual", &[12, 16], |a| pair(a, &LESS_OR_EQUAL))
-        .elementwise()
-        .arity("rr", "r"),
-    row("BitwiseAnd", &[18], |a| pair(a, &BITWISE_AND))
-        .elementwise()
-        .commutative()
-        .arity("rr", "r"),
-    row("BitwiseOr", &[18], |a| pair(a, &BITWISE_OR))
-        .elementwise()
-        .commutative()
-        .arity("rr", "r"),
-    row("BitwiseXor", &[18], |a| pair(a, &BITWISE_XOR))
-        .elementwise()
-        .commutative()
-        .arity("rr", "r"),
-    row("BitShift", &[11, 28], shift)
-        .elementwise()
-        .arity("rr", "r"),
-    row("PRelu", &[1, 6, 7, 9, 16], prelu)
-        .elementwise()
-        .follows()
-        .arity("rr", "r"),
-    row("Mean", &[1, 6, 8, 13], mean)
-        .elementwise()
-        .follows()
-        .commutative()
-        .arity("+", "r"),
+    row("Max", &[1, 6, 8, 12, 13], |a| pair(a, &MAX)).elementwise().follows().commutative().arity("+", "r"),
+    row("Min", &[1, 6, 8, 12, 13], |a| pair(a, &MIN)).elementwise().follows().commutative().arity("+", "r"),
+    row("Sum", &[1, 6, 8, 13], |a| pair(a, &ADD)).elementwise().follows().commutative().arity("+", "r"),
+    row("And", &[1, 7], |a| pair(a, &AND)).elementwise().commutative().arity("rr", "r"),
+    row("Or", &[1, 7], |a| pair(a, &OR)).elementwise().commutative().arity("rr", "r"),
+    row("Xor", &[1, 7], |a| pair(a, &XOR)).elementwise().commutative().arity("rr", "r"),
+    row("Equal", &[1, 7, 11, 13, 19], |a| pair(a, &EQUAL)).elementwise().commutative().arity("rr", "r"),
+    row("Greater", &[1, 7, 9, 13], |a| pair(a, &GREATER)).elementwise().arity("rr", "r"),
+    row("GreaterOrEqual", &[12, 16], |a| pair(a, &GREATER_OR_EQUAL)).elementwise().arity("rr", "r"),
+    row("Less", &[1, 7, 9, 13], |a| pair(a, &LESS)).elementwise().arity("rr", "r"),
+    row("LessOrEqual", &[12, 16], |a| pair(a, &LESS_OR_EQUAL)).elementwise().arity("rr", "r"),
+    row("BitwiseAnd", &[18], |a| pair(a, &BITWISE_AND)).elementwise().commutative().arity("rr", "r"),
+    row("BitwiseOr", &[18], |a| pair(a, &BITWISE_OR)).elementwise().commutative().arity("rr", "r"),
+    row("BitwiseXor", &[18], |a| pair(a, &BITWISE_XOR)).elementwise().commutative().arity("rr", "r"),
+    row("BitShift", &[11, 28], shift).elementwise().arity("rr", "r"),
+    row("PRelu", &[1, 6, 7, 9, 16], prelu).elementwise().follows().arity("rr", "r"),
+    row("Mean", &[1, 6, 8, 13], mean).elementwise().follows().commutative().arity("+", "r"),
 ];
 
 /// The operator between two tensors, or from left to right between several.
@@ -138,12 +68,7 @@ fn pair(a: &Attributes<'_>, table: &'static Binary) -> Result<Rc<dyn Operator>, 
         a.ignore(&["consumed_inputs", "broadcast"]);
         axis = a.int("axis")?;
     }
-    Ok(Rc::new(Pair {
-        table,
-        axis,
-        old,
-        mean: None,
-    }))
+    Ok(Rc::new(Pair { table, axis, old, mean: None }))
 }
 
 fn shift(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
@@ -174,24 +99,14 @@ fn mean(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     if a.version() < 6 {
         a.ignore(&["consumed_inputs"]);
     }
-    Ok(Rc::new(Pair {
-        table: &ADD,
-        axis: None,
-        old: false,
-        mean: Some(a.inputs()),
-    }))
+    Ok(Rc::new(Pair { table: &ADD, axis: None, old: false, mean: Some(a.inputs()) }))
 }
 
 /// The operator that folds some of the operands, of which any number can be folded in turn.
 pub fn fold(operator: &dyn Operator) -> Option<Rc<dyn Operator>> {
     let operator: &dyn Any = operator;
     let pair = operator.downcast_ref::<Pair>()?;
-    let partial = Pair {
-        table: pair.table,
-        axis: None,
-        old: pair.old,
-        mean: None,
-    };
+    let partial = Pair { table: pair.table, axis: None, old: pair.old, mean: None };
     (pair.axis().is_none() && !pair.table.compares).then(|| Rc::new(partial) as Rc<dyn Operator>)
 }
 
@@ -214,14 +129,9 @@ impl Operator for Pair {
             )));
         }
         if !self.table.kinds.contains(&first.dtype.kind()) {
-            return Err(Problem::new(format!(
-                "the inputs are of type {}",
-                first.dtype
-            )));
+            return Err(Problem::new(format!("the inputs are of type {}", first.dtype)));
         }
-        if let (Some(second), Some(trailing)) =
-            (types.get_mut(1), broadcast::trailing(self.axis(), &first))
-        {
+        if let (Some(second), Some(trailing)) = (types.get_mut(1), broadcast::trailing(self.axis(), &first)) {
             let missing = trailing.saturating_sub(second.rank());
             second.shape.extend(vec![Dim::from(1); missing]);
         }
@@ -230,11 +140,7 @@ impl Operator for Pair {
             sizes::broadcasts("the slope", slopes, &first.shape)?;
         }
         let shape = broadcast::shape(cx, &shapes)?;
-        let dtype = if self.table.compares {
-            DType::Bool
-        } else {
-            first.dtype
-        };
+        let dtype = if self.table.compares { DType::Bool } else { first.dtype };
         let known = self.known(cx, &types, &shape);
         cx.output(0, dtype, shape);
         cx.output_known(0, known);

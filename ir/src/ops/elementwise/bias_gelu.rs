@@ -12,14 +12,8 @@ use crate::ops::{MICROSOFT, Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
-    row("BiasGelu", &[1], |_| Ok(Rc::new(Gelu("bias_gelu"))))
-        .follows()
-        .arity("rr", "r")
-        .of(MICROSOFT),
-    row("FastGelu", &[1], |_| Ok(Rc::new(Gelu("fast_gelu"))))
-        .follows()
-        .arity("ro", "r")
-        .of(MICROSOFT),
+    row("BiasGelu", &[1], |_| Ok(Rc::new(Gelu("bias_gelu")))).follows().arity("rr", "r").of(MICROSOFT),
+    row("FastGelu", &[1], |_| Ok(Rc::new(Gelu("fast_gelu")))).follows().arity("ro", "r").of(MICROSOFT),
 ];
 
 /// The function of the kernels.
@@ -39,9 +33,7 @@ impl Operator for Gelu {
             let sizes = bias.shape.last().zip(x.shape.last());
             let sizes = sizes.map(|(bias, size)| (bias.number(), size.number()));
             if sizes.is_none_or(|(bias, size)| bias.zip(size).is_some_and(|(a, b)| a != b)) {
-                return Err(Problem::new(format!(
-                    "the bias is {bias}, but the input is {x}"
-                )));
+                return Err(Problem::new(format!("the bias is {bias}, but the input is {x}")));
             }
         }
         cx.output(0, x.dtype, x.shape);

@@ -24,14 +24,10 @@ struct BitCast {
 attributes!(struct BitCast { to });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let number = a
-        .int("to")?
-        .ok_or_else(|| Problem::new("attribute `to` is missing"))?;
+    let number = a.int("to")?.ok_or_else(|| Problem::new("attribute `to` is missing"))?;
     match i32::try_from(number).ok().and_then(DType::from_onnx) {
         Some(to) => Ok(Rc::new(BitCast { to })),
-        None => Err(Problem::new(format!(
-            "`to` is {number}, which is no element type"
-        ))),
+        None => Err(Problem::new(format!("`to` is {number}, which is no element type"))),
     }
 }
 
@@ -40,21 +36,16 @@ impl Operator for BitCast {
         let x = cx.tensor(0)?;
         let kinds = [x.dtype.kind(), self.to.kind()];
         if kinds.contains(&Kind::String) || x.dtype.bits() != self.to.bits() {
-            return Err(Problem::new(format!(
-                "the bits of {} are not those of {}",
-                x.dtype, self.to
-            ))
-            .help("both types must be numbers of the same width"));
+            return Err(Problem::new(format!("the bits of {} are not those of {}", x.dtype, self.to))
+                .help("both types must be numbers of the same width"));
         }
         if x.dtype == self.to {
             cx.output_same(0, 0);
             return Ok(());
         }
         if kinds.contains(&Kind::Complex) {
-            return Err(
-                Problem::new(format!("the bits of {x} cannot be {}", self.to))
-                    .help("complex numbers are supported only by the operators that make them"),
-            );
+            return Err(Problem::new(format!("the bits of {x} cannot be {}", self.to))
+                .help("complex numbers are supported only by the operators that make them"));
         }
         cx.output(0, self.to, x.shape);
         Ok(())
@@ -67,9 +58,7 @@ impl Operator for BitCast {
             return Ok(x);
         }
         Ok(match (from.kind(), to.kind()) {
-            (Kind::Float, Kind::Float) => {
-                to_float(&to_int(&x, from, unsigned(from)), unsigned(to), to)
-            }
+            (Kind::Float, Kind::Float) => to_float(&to_int(&x, from, unsigned(from)), unsigned(to), to),
             (Kind::Float, Kind::Bool) => {
                 let bits = to_int(&x, from, DType::U8);
                 code!(ops::cast::to_bool(#bits))

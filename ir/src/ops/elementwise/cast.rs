@@ -38,11 +38,7 @@ attributes!(struct Cast { to, saturate, toward });
 
 /// The operator that converts to a type.
 pub fn to(dtype: DType) -> Rc<dyn Operator> {
-    Rc::new(Cast {
-        to: Some(dtype),
-        saturate: true,
-        toward: "Up",
-    })
+    Rc::new(Cast { to: Some(dtype), saturate: true, toward: "Up" })
 }
 
 fn cast(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
@@ -60,9 +56,7 @@ fn cast(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     };
     match to {
         Some(to) => read(a, Some(to)),
-        None => Err(Problem::new(format!(
-            "`to` is {text}, which is no element type"
-        ))),
+        None => Err(Problem::new(format!("`to` is {text}, which is no element type"))),
     }
 }
 
@@ -72,15 +66,12 @@ fn read(a: &Attributes<'_>, to: Option<DType>) -> Result<Rc<dyn Operator>, Probl
         "down" => "Down",
         "nearest" => "Nearest",
         other => {
-            return Err(Problem::new(format!("`round_mode` is `{other}`"))
-                .help("it may be up, down or nearest"));
+            return Err(
+                Problem::new(format!("`round_mode` is `{other}`")).help("it may be up, down or nearest")
+            );
         }
     };
-    Ok(Rc::new(Cast {
-        to,
-        saturate: a.flag("saturate", true)?,
-        toward,
-    }))
+    Ok(Rc::new(Cast { to, saturate: a.flag("saturate", true)?, toward }))
 }
 
 /// The type that version 1 spells as ONNX's enumeration does.
@@ -104,10 +95,7 @@ fn named(name: &str) -> Option<DType> {
         ("COMPLEX128", C128),
         ("BFLOAT16", Bf16),
     ];
-    names
-        .into_iter()
-        .find(|entry| entry.0 == name)
-        .map(|entry| entry.1)
+    names.into_iter().find(|entry| entry.0 == name).map(|entry| entry.1)
 }
 
 impl Operator for Cast {
@@ -174,18 +162,10 @@ impl Operator for Cast {
 
 impl Cast {
     /// What only the device converts, there and back.
-    fn small_on_host(
-        &self,
-        cx: &mut Emit<'_, '_>,
-        from: DType,
-        to: DType,
-    ) -> Result<Code, Problem> {
+    fn small_on_host(&self, cx: &mut Emit<'_, '_>, from: DType, to: DType) -> Result<Code, Problem> {
         let tensor = cx.tensor_type(0)?;
         let (rank, axes) = (tensor.rank(), tensor.burn_rank());
-        let (rank, axes) = (
-            Literal::usize_unsuffixed(rank),
-            Literal::usize_unsuffixed(axes),
-        );
+        let (rank, axes) = (Literal::usize_unsuffixed(rank), Literal::usize_unsuffixed(axes));
         let (x, device) = (cx.host(0)?, cx.device());
         let (read, between) = match (from, to.kind()) {
             (DType::String, Kind::Int) => (code!(&host::parse::<i64>(#x)), DType::I64),
@@ -213,10 +193,7 @@ impl Cast {
             };
             return code!(ops::small::to_small(#x, #small, #saturate));
         }
-        let (target, bits) = (
-            format_ident!("{}", carrier(to)),
-            Literal::u32_unsuffixed(to.bits()),
-        );
+        let (target, bits) = (format_ident!("{}", carrier(to)), Literal::u32_unsuffixed(to.bits()));
         let x = match from.kind() {
             Kind::Bool => return code!(ops::cast::bool_to_int(#x, DType::#target)),
             Kind::Int => x.clone(),

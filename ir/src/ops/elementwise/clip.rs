@@ -77,11 +77,7 @@ impl Operator for Clip {
                 }
                 result = code!(host::min(#result, #upper));
             }
-            return if cx.has(1) || cx.has(2) {
-                Ok(result)
-            } else {
-                cx.value(0)
-            };
+            return if cx.has(1) || cx.has(2) { Ok(result) } else { cx.value(0) };
         }
         let dtype = cx.tensor_type(0)?.dtype;
         let x = cx.tensor(0)?;
@@ -187,10 +183,7 @@ impl Clip {
                         None => Some(raised),
                     }
                 };
-                dims.iter()
-                    .map(clip)
-                    .collect::<Option<_>>()
-                    .map(Known::Ints)
+                dims.iter().map(clip).collect::<Option<_>>().map(Known::Ints)
             }
             Known::Floats(values) => {
                 let bound = |input, attribute| match self.bound(cx.folded(input), attribute) {
@@ -199,8 +192,7 @@ impl Clip {
                 };
                 let (lower, upper) = (bound(1, self.lower), bound(2, self.upper));
                 let clip = |&value: &f64| {
-                    let raised =
-                        lower.map_or(value, |lower| if value < lower { lower } else { value });
+                    let raised = lower.map_or(value, |lower| if value < lower { lower } else { value });
                     upper.map_or(raised, |upper| if raised > upper { upper } else { raised })
                 };
                 Some(Known::Floats(values.iter().map(clip).collect()))

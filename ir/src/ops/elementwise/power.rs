@@ -14,9 +14,7 @@ use crate::ops::{Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
-pub const ROWS: &[Row] = &[row("Pow", &[1, 7, 12, 13, 15], power)
-    .elementwise()
-    .arity("rr", "r")];
+pub const ROWS: &[Row] = &[row("Pow", &[1, 7, 12, 13, 15], power).elementwise().arity("rr", "r")];
 
 /// The first operand to the power of the second, in the type of the first.
 #[derive(Debug)]
@@ -41,10 +39,7 @@ impl Operator for Power {
         let (base, mut exponent) = (cx.tensor(0)?, cx.tensor(1)?);
         let number = |operand: &TensorType| operand.dtype.is_float() || operand.dtype.is_int();
         if !number(&base) || !number(&exponent) {
-            let problem = format!(
-                "the operands are of types {} and {}",
-                base.dtype, exponent.dtype
-            );
+            let problem = format!("the operands are of types {} and {}", base.dtype, exponent.dtype);
             return Err(Problem::new(problem));
         }
         if let Some(trailing) = broadcast::trailing(self.axis, &base) {
@@ -69,10 +64,9 @@ impl Operator for Power {
         if base.dtype.is_float() && base.shape == shape {
             let value = match cx.known(1) {
                 Some(Known::Floats(values)) if values.len() == 1 => values.first().copied(),
-                Some(Known::Ints(dims)) if dims.len() == 1 => dims
-                    .first()
-                    .and_then(Dim::number)
-                    .map(|number| number as f64),
+                Some(Known::Ints(dims)) if dims.len() == 1 => {
+                    dims.first().and_then(Dim::number).map(|number| number as f64)
+                }
                 _ => None,
             };
             // An exponent that the base's type lacks gives another power.
@@ -87,10 +81,7 @@ impl Operator for Power {
             }
         }
         let rank = shape.len().max(1);
-        let (x, y) = (
-            cx.tensor_of_rank(0, rank)?,
-            broadcast::second(cx, self.axis, rank)?,
-        );
+        let (x, y) = (cx.tensor_of_rank(0, rank)?, broadcast::second(cx, self.axis, rank)?);
         let operands = (!agree).then(|| code!(ops::broadcast::agreed(#x, #y)));
         let (x, y) = match &operands {
             Some(_) => (code!(a), code!(b)),
@@ -115,9 +106,7 @@ impl Operator for Power {
 
 fn known(cx: &Infer<'_>, base: &TensorType, exponent: &TensorType, shape: &[Dim]) -> Option<Known> {
     let to = broadcast::fixed(shape)?;
-    let count = to
-        .iter()
-        .try_fold(1usize, |count, &size| count.checked_mul(size));
+    let count = to.iter().try_fold(1usize, |count, &size| count.checked_mul(size));
     count.filter(|&count| count <= LARGEST_KNOWN)?;
     let operand = |at: usize, tensor: &TensorType| {
         let from = broadcast::fixed(&tensor.shape)?;
@@ -147,9 +136,7 @@ fn known(cx: &Infer<'_>, base: &TensorType, exponent: &TensorType, shape: &[Dim]
             let exponents: Vec<f64> = match exponents {
                 Known::Floats(values) => values,
                 Known::Ints(dims) => {
-                    let numbers = dims
-                        .iter()
-                        .map(|dim| dim.number().map(|number| number as f64));
+                    let numbers = dims.iter().map(|dim| dim.number().map(|number| number as f64));
                     numbers.collect::<Option<_>>()?
                 }
                 _ => return None,
@@ -169,8 +156,8 @@ fn whole(exponent: f64) -> Option<i64> {
     is_whole.then(|| exponent.clamp(-EVEN, EVEN) as i64)
 }
 
-/// A negative power of an integer is a fraction, of which the whole part is 0 but for 1 and -1; that of 0 is 0, as its
-/// quotients are.
+/// A negative power of an integer is a fraction, of which the whole part is 0 but for 1 and -1; that of 0 is
+/// 0, as its quotients are.
 fn repeated(base: &Dim, exponent: i64) -> Option<Dim> {
     match (base.number(), exponent) {
         (Some(base @ -1..=1), _) => Some(match (base, exponent) {

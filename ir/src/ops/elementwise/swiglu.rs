@@ -21,9 +21,7 @@ struct SwiGlu {
 attributes!(struct SwiGlu { alpha });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(SwiGlu {
-        alpha: a.float_or("alpha", 1.0)?,
-    }))
+    Ok(Rc::new(SwiGlu { alpha: a.float_or("alpha", 1.0)? }))
 }
 
 impl Operator for SwiGlu {

@@ -22,8 +22,8 @@ pub use known::rounded;
 pub use shaped::Shaped;
 use shaped::shaped;
 
-/// Rows of operators without attributes: name, versions, a row of the table below, and what else may
-/// be relied on.
+/// Rows of operators without attributes: name, versions, a row of the table below, and what else may be
+/// relied on.
 macro_rules! plain {
     ($($name:literal $since:tt $table:ident $($fact:ident)*;)*) => {
         pub const ROWS: &[Row] = &[
@@ -128,14 +128,7 @@ const fn unary(
     host: Option<&'static str>,
     known: fn(f64) -> Option<f64>,
 ) -> Unary {
-    Unary {
-        kinds,
-        device,
-        host,
-        known,
-        ints: |_| None,
-        bool_result: false,
-    }
+    Unary { kinds, device, host, known, ints: |_| None, bool_result: false }
 }
 
 const fn float(method: &'static str) -> Unary {
@@ -146,9 +139,7 @@ use Device::{Kernel, Method};
 
 const RELU: Unary = Unary {
     ints: |x| x.larger(&Dim::default()),
-    ..unary(NUMBER, Kernel("activation", "relu"), None, |x| {
-        Some(if x < 0.0 { 0.0 } else { x })
-    })
+    ..unary(NUMBER, Kernel("activation", "relu"), None, |x| Some(if x < 0.0 { 0.0 } else { x }))
 };
 const SIGMOID: Unary = unary(FLOAT, Kernel("elementary", "sigmoid"), None, |_| None);
 const TANH: Unary = unary(FLOAT, Kernel("elementary", "tanh"), None, |_| None);
@@ -156,29 +147,17 @@ const EXP: Unary = unary(FLOAT, Kernel("elementary", "exp"), Some("exp"), |_| No
 const LOG: Unary = unary(FLOAT, Method("log"), Some("log"), |_| None);
 const SQRT: Unary = unary(FLOAT, Method("sqrt"), Some("sqrt"), |x| Some(x.sqrt()));
 const RECIPROCAL: Unary = unary(FLOAT, Method("recip"), None, |x| Some(1.0 / x));
-const NEG: Unary = Unary {
-    ints: Dim::neg,
-    ..unary(NUMBER, Method("neg"), Some("neg"), |x| Some(-x))
-};
-const ABS: Unary = Unary {
-    ints: Dim::abs,
-    ..unary(NUMBER, Method("abs"), Some("abs"), |x| Some(x.abs()))
-};
+const NEG: Unary = Unary { ints: Dim::neg, ..unary(NUMBER, Method("neg"), Some("neg"), |x| Some(-x)) };
+const ABS: Unary = Unary { ints: Dim::abs, ..unary(NUMBER, Method("abs"), Some("abs"), |x| Some(x.abs())) };
 const SIGN: Unary = Unary {
     ints: |x| x.number().map(|number| number.signum().into()),
     ..unary(NUMBER, Kernel("arith", "sign"), Some("sign"), |x| {
-        Some(if x == 0.0 || x.is_nan() {
-            x
-        } else {
-            x.signum()
-        })
+        Some(if x == 0.0 || x.is_nan() { x } else { x.signum() })
     })
 };
 const FLOOR: Unary = unary(FLOAT, Method("floor"), Some("floor"), |x| Some(x.floor()));
 const CEIL: Unary = unary(FLOAT, Method("ceil"), Some("ceil"), |x| Some(x.ceil()));
-const ROUND: Unary = unary(FLOAT, Method("round"), Some("round"), |x| {
-    Some(x.round_ties_even())
-});
+const ROUND: Unary = unary(FLOAT, Method("round"), Some("round"), |x| Some(x.round_ties_even()));
 const ERF: Unary = unary(FLOAT, Kernel("elementary", "erf"), None, |_| None);
 const SIN: Unary = float("sin");
 const COS: Unary = float("cos");
@@ -197,16 +176,10 @@ const HARD_SWISH: Unary = unary(FLOAT, Kernel("activation", "hard_swish"), None,
 const MISH: Unary = unary(FLOAT, Kernel("activation", "mish"), None, |_| None);
 const GELU: Unary = unary(FLOAT, Kernel("elementary", "gelu"), None, |_| None);
 const GELU_BY_TANH: Unary = unary(FLOAT, Kernel("activation", "gelu_tanh"), None, |_| None);
-const NOT: Unary = unary(&[Kind::Bool], Method("bool_not"), Some("not"), |x| {
-    Some(f64::from(x == 0.0))
-});
+const NOT: Unary = unary(&[Kind::Bool], Method("bool_not"), Some("not"), |x| Some(f64::from(x == 0.0)));
 const BITWISE_NOT: Unary = unary(&[Kind::Int], Method("bitwise_not"), None, |_| None);
-const IS_NAN: Unary = Unary {
-    bool_result: true,
-    ..unary(FLOAT, Method("is_nan"), None, |x| {
-        Some(f64::from(x.is_nan()))
-    })
-};
+const IS_NAN: Unary =
+    Unary { bool_result: true, ..unary(FLOAT, Method("is_nan"), None, |x| Some(f64::from(x.is_nan()))) };
 
 #[derive(Debug)]
 pub struct Plain(&'static Unary);
@@ -233,9 +206,7 @@ fn gelu(attributes: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     match attributes.string_or("approximate", "none")?.as_str() {
         "none" => read(attributes, &GELU),
         "tanh" => read(attributes, &GELU_BY_TANH),
-        other => {
-            Err(Problem::new(format!("`approximate` is `{other}`")).help("it may be none or tanh"))
-        }
+        other => Err(Problem::new(format!("`approximate` is `{other}`")).help("it may be none or tanh")),
     }
 }
 
@@ -252,11 +223,7 @@ impl Operator for Plain {
         if !self.0.kinds.contains(&x.dtype.kind()) {
             return Err(Problem::new(format!("the input is of type {}", x.dtype)));
         }
-        let dtype = if self.0.bool_result {
-            DType::Bool
-        } else {
-            x.dtype
-        };
+        let dtype = if self.0.bool_result { DType::Bool } else { x.dtype };
         let known = cx.folded(0).and_then(|known| fold(self.0, known, x.dtype));
         cx.output(0, dtype, x.shape);
         cx.output_known(0, known);

@@ -13,9 +13,7 @@ use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("AffineGrid", &[20], |a| {
-    Ok(Rc::new(AffineGrid {
-        align_corners: a.flag("align_corners", false)?,
-    }))
+    Ok(Rc::new(AffineGrid { align_corners: a.flag("align_corners", false)? }))
 })
 .arity("rr", "r")];
 
@@ -33,22 +31,17 @@ impl Operator for AffineGrid {
             return Err(Problem::new(format!("the maps are {theta}")));
         };
         let counts = [
-            size.shape
-                .first()
-                .and_then(Dim::number)
-                .and_then(|count| count.checked_sub(2)),
+            size.shape.first().and_then(Dim::number).and_then(|count| count.checked_sub(2)),
             rows.number(),
             columns.number().and_then(|count| count.checked_sub(1)),
         ];
         let axes = counts.iter().flatten().next().copied();
-        let axes = axes.filter(|&axes| {
-            matches!(axes, 2 | 3) && counts.iter().flatten().all(|&count| count == axes)
-        });
+        let axes =
+            axes.filter(|&axes| matches!(axes, 2 | 3) && counts.iter().flatten().all(|&count| count == axes));
         let axes = axes.filter(|_| theta.dtype.is_float());
         let axes = axes.ok_or_else(|| {
-            Problem::new(format!("the maps are {theta} and the sizes {size}")).help(
-                "maps of 2 axes are [batch, 2, 3] for 4 sizes, those of 3 are [batch, 3, 4] for 5",
-            )
+            Problem::new(format!("the maps are {theta} and the sizes {size}"))
+                .help("maps of 2 axes are [batch, 2, 3] for 4 sizes, those of 3 are [batch, 3, 4] for 5")
         })?;
         let mut shape = vec![batch.clone()];
         if let Some(images) = cx.ints(1).and_then(|sizes| sizes.into_iter().next()) {

@@ -30,17 +30,16 @@ attributes!(
 );
 
 fn decoder(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(
-        match a.string_or("pixel_format", "RGB")?.as_str() {
-            "RGB" => Decoder::Rgb,
-            "BGR" => Decoder::Bgr,
-            "Grayscale" => Decoder::Grayscale,
-            other => {
-                return Err(Problem::new(format!("`pixel_format` is `{other}`"))
-                    .help("it may be RGB, BGR or Grayscale"));
-            }
-        },
-    ))
+    Ok(Rc::new(match a.string_or("pixel_format", "RGB")?.as_str() {
+        "RGB" => Decoder::Rgb,
+        "BGR" => Decoder::Bgr,
+        "Grayscale" => Decoder::Grayscale,
+        other => {
+            return Err(
+                Problem::new(format!("`pixel_format` is `{other}`")).help("it may be RGB, BGR or Grayscale")
+            );
+        }
+    }))
 }
 
 impl Operator for Decoder {

@@ -28,18 +28,15 @@ struct GridSample {
 attributes!(struct GridSample { mode, padding, align_corners });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let default = if a.version() < 20 {
-        "bilinear"
-    } else {
-        "linear"
-    };
+    let default = if a.version() < 20 { "bilinear" } else { "linear" };
     let mode = match a.string_or("mode", default)?.as_str() {
         "linear" | "bilinear" => "Linear",
         "cubic" | "bicubic" => "Cubic",
         "nearest" => "Nearest",
         other => {
-            return Err(Problem::new(format!("`mode` is `{other}`"))
-                .help("it may be linear, nearest or cubic"));
+            return Err(
+                Problem::new(format!("`mode` is `{other}`")).help("it may be linear, nearest or cubic")
+            );
         }
     };
     let padding = match a.string_or("padding_mode", "zeros")?.as_str() {
@@ -51,11 +48,7 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
                 .help("it may be zeros, border or reflection"));
         }
     };
-    Ok(Rc::new(GridSample {
-        mode,
-        padding,
-        align_corners: a.flag("align_corners", false)?,
-    }))
+    Ok(Rc::new(GridSample { mode, padding, align_corners: a.flag("align_corners", false)? }))
 }
 
 impl Operator for GridSample {
@@ -64,8 +57,7 @@ impl Operator for GridSample {
         let axes = x.rank().checked_sub(2).filter(|&axes| axes > 0);
         let coordinates = grid.shape.last().and_then(Dim::number);
         let fits = axes.is_some_and(|axes| {
-            grid.rank() == x.rank()
-                && coordinates.is_none_or(|count| usize::try_from(count) == Ok(axes))
+            grid.rank() == x.rank() && coordinates.is_none_or(|count| usize::try_from(count) == Ok(axes))
         });
         let numbers = matches!(x.dtype.kind(), Kind::Float | Kind::Int | Kind::Bool);
         if !fits || !numbers || !grid.dtype.is_float() {
@@ -80,10 +72,7 @@ impl Operator for GridSample {
         }
         let mut shape: Vec<Dim> = x.shape.iter().take(2).cloned().collect();
         if let (Some(grids), Some(images)) = (grid.shape.first(), x.shape.first()) {
-            sizes::equal(
-                ("the grid", grids, "batch elements"),
-                ("the input", images, "batch elements"),
-            )?;
+            sizes::equal(("the grid", grids, "batch elements"), ("the input", images, "batch elements"))?;
         }
         let points = grid.shape.iter().skip(1).take(axes.unwrap_or(0));
         shape.extend(points.cloned());
@@ -94,10 +83,7 @@ impl Operator for GridSample {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         broadcast::check_sizes(cx);
         let (x, grid) = (cx.tensor(0)?, cx.tensor(1)?);
-        let (mode, padding) = (
-            format_ident!("{}", self.mode),
-            format_ident!("{}", self.padding),
-        );
+        let (mode, padding) = (format_ident!("{}", self.mode), format_ident!("{}", self.padding));
         let align_corners = self.align_corners;
         let dtype = cx.tensor_type(0)?.dtype;
         let sampled = |x| {

@@ -37,48 +37,26 @@ impl Operator for NonMaxSuppression {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (boxes, scores) = (cx.tensor_of_rank(0, 3)?, cx.tensor_of_rank(1, 3)?);
         let numbers = boxes.shape.last().and_then(Dim::number);
-        if boxes.dtype != DType::F32
-            || scores.dtype != DType::F32
-            || numbers.is_some_and(|n| n != 4)
-        {
-            return Err(Problem::new(format!(
-                "the boxes are {boxes} and the scores {scores}"
-            )));
+        if boxes.dtype != DType::F32 || scores.dtype != DType::F32 || numbers.is_some_and(|n| n != 4) {
+            return Err(Problem::new(format!("the boxes are {boxes} and the scores {scores}")));
         }
-        if let ([batch, count, _], [other, _, each]) =
-            (boxes.shape.as_slice(), scores.shape.as_slice())
-        {
+        if let ([batch, count, _], [other, _, each]) = (boxes.shape.as_slice(), scores.shape.as_slice()) {
             let images = "batch elements";
-            sizes::equal(
-                ("the tensor of boxes", batch, images),
-                ("that of scores", other, images),
-            )?;
+            sizes::equal(("the tensor of boxes", batch, images), ("that of scores", other, images))?;
             sizes::equal(
                 ("the tensor of boxes", count, "boxes"),
                 ("that of scores", each, "scores in each class"),
             )?;
         }
-        let none = !cx.has(2)
-            || cx
-                .numbers(2)
-                .is_some_and(|most| most.iter().all(|&n| n <= 0));
-        let count = if none {
-            Dim::default()
-        } else {
-            cx.fresh("kept")
-        };
+        let none = !cx.has(2) || cx.numbers(2).is_some_and(|most| most.iter().all(|&n| n <= 0));
+        let count = if none { Dim::default() } else { cx.fresh("kept") };
         cx.output(0, DType::I64, vec![count, Dim::from(3)]);
         Ok(())
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let fits = match (
-            cx.tensor_type(0)?.shape.as_slice(),
-            cx.tensor_type(1)?.shape.as_slice(),
-        ) {
-            ([batch, boxes, numbers], [other, _, count]) => {
-                batch == other && boxes == count && numbers.is(4)
-            }
+        let fits = match (cx.tensor_type(0)?.shape.as_slice(), cx.tensor_type(1)?.shape.as_slice()) {
+            ([batch, boxes, numbers], [other, _, count]) => batch == other && boxes == count && numbers.is(4),
             _ => false,
         };
         let is_share = match cx.known(3) {
@@ -92,11 +70,7 @@ impl Operator for NonMaxSuppression {
         let (boxes, scores) = (cx.tensor(0)?, cx.tensor(1)?);
         let form = format_ident!("{}", self.0);
         let most = if cx.has(2) { cx.host_int(2)? } else { code!(0) };
-        let overlap = if cx.has(3) {
-            cx.host_float(3)?
-        } else {
-            code!(0.0)
-        };
+        let overlap = if cx.has(3) { cx.host_float(3)? } else { code!(0.0) };
         let score = if cx.has(4) {
             let score = cx.host_float(4)?;
             code!(Some(#score))

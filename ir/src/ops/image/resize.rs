@@ -23,11 +23,7 @@ pub const ROWS: &[Row] = &[
         10 => old(a, None),
         _ => resize(a),
     })
-    .newer(&[
-        ("antialias", 18),
-        ("axes", 18),
-        ("keep_aspect_ratio_policy", 18),
-    ])
+    .newer(&[("antialias", 18), ("axes", 18), ("keep_aspect_ratio_policy", 18)])
     .follows()
     .arity("rooo", "r")
     .before(&[(11, "rr", "r"), (13, "rrro", "r")]),
@@ -108,27 +104,17 @@ fn resize(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         ],
     )?;
     let cubic = a.float_or("cubic_coeff_a", -0.75)?;
-    let mode = match choice(
-        "mode",
-        "nearest",
-        &[
-            ("nearest", "nearest"),
-            ("linear", "linear"),
-            ("cubic", "cubic"),
-        ],
-    )? {
-        "nearest" => Mode::Nearest(Some(rounding)),
-        "linear" => Mode::Linear,
-        _ => Mode::Cubic(cubic),
-    };
+    let mode =
+        match choice("mode", "nearest", &[("nearest", "nearest"), ("linear", "linear"), ("cubic", "cubic")])?
+        {
+            "nearest" => Mode::Nearest(Some(rounding)),
+            "linear" => Mode::Linear,
+            _ => Mode::Cubic(cubic),
+        };
     let policy = choice(
         "keep_aspect_ratio_policy",
         "stretch",
-        &[
-            ("stretch", "stretch"),
-            ("not_larger", "not_larger"),
-            ("not_smaller", "not_smaller"),
-        ],
+        &[("stretch", "stretch"), ("not_larger", "not_larger"), ("not_smaller", "not_smaller")],
     )?;
     Ok(Rc::new(Resize {
         mode,
@@ -151,12 +137,8 @@ fn upsample(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let missing = |name: &str| Problem::new(format!("attribute `{name}` is missing"));
     let scales = match a.version() {
         1 => {
-            let height = a
-                .float("height_scale")?
-                .ok_or_else(|| missing("height_scale"))?;
-            let width = a
-                .float("width_scale")?
-                .ok_or_else(|| missing("width_scale"))?;
+            let height = a.float("height_scale")?.ok_or_else(|| missing("height_scale"))?;
+            let width = a.float("width_scale")?.ok_or_else(|| missing("width_scale"))?;
             Some(vec![1.0, 1.0, height, width])
         }
         7 => Some(a.floats("scales")?.ok_or_else(|| missing("scales"))?),
@@ -171,9 +153,7 @@ fn old(a: &Attributes<'_>, scales: Option<Vec<f32>>) -> Result<Rc<dyn Operator>,
         "nearest" => Mode::Nearest(None),
         "linear" | "bilinear" => Mode::Linear,
         other => {
-            return Err(
-                Problem::new(format!("`mode` is `{other}`")).help("it may be nearest or linear")
-            );
+            return Err(Problem::new(format!("`mode` is `{other}`")).help("it may be nearest or linear"));
         }
     };
     Ok(Rc::new(Resize {
@@ -197,15 +177,11 @@ impl Operator for Resize {
         }
         let axes = self.resized(x.rank())?;
         let present = |at: usize| match self.inputs.get(at).copied().flatten() {
-            Some(input) if cx.has(input) => {
-                Ok((cx.tensor(input)?.count() != Some(0)).then_some(input))
-            }
+            Some(input) if cx.has(input) => Ok((cx.tensor(input)?.count() != Some(0)).then_some(input)),
             _ => Ok::<_, Problem>(None),
         };
         let [scales, sizes] = target::checked(cx, [present(1)?, present(2)?])?;
-        let target = Target::new(self.scales.as_ref(), scales, sizes, |input| {
-            cx.known(input).cloned()
-        })?;
+        let target = Target::new(self.scales.as_ref(), scales, sizes, |input| cx.known(input).cloned())?;
         let count = match &target {
             Target::Scales(scales) => Some(scales.len()),
             Target::Sizes(sizes) => Some(sizes.len()),
@@ -256,9 +232,7 @@ impl Operator for Resize {
             (tensor.count() != Some(0)).then_some(input)
         };
         let (scales, sizes) = (present(1), present(2));
-        let mut target = Target::new(self.scales.as_ref(), scales, sizes, |input| {
-            cx.known(input).cloned()
-        })?;
+        let mut target = Target::new(self.scales.as_ref(), scales, sizes, |input| cx.known(input).cloned())?;
         let crops = self.crops();
         if !crops && self.policy == Policy::Stretch {
             target.keep_changed(&mut axes, &x, &y);
@@ -290,11 +264,7 @@ impl Operator for Resize {
                 ops::resize::#function(#result, &[#(#axes),*], #target, #roi, &#options)
             };
         }
-        Ok(if truth {
-            code!(ops::cast::to_bool(#result))
-        } else {
-            result
-        })
+        Ok(if truth { code!(ops::cast::to_bool(#result)) } else { result })
     }
 
     fn wants_host(&self, input: usize) -> bool {
@@ -361,11 +331,7 @@ impl Resize {
             let value = float_literal(f64::from(self.extrapolation), DType::F32);
             fields.push(code!(extrapolation: #value));
         }
-        if fields.is_empty() {
-            plain
-        } else {
-            code!(ops::resize::Resize { #(#fields,)* ..#plain })
-        }
+        if fields.is_empty() { plain } else { code!(ops::resize::Resize { #(#fields,)* ..#plain }) }
     }
 }
 

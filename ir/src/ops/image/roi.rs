@@ -57,10 +57,8 @@ fn align(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
                 "half_pixel" => true,
                 "output_half_pixel" => false,
                 other => {
-                    return Err(Problem::new(format!(
-                        "`coordinate_transformation_mode` is `{other}`"
-                    ))
-                    .help("it may be half_pixel or output_half_pixel"));
+                    return Err(Problem::new(format!("`coordinate_transformation_mode` is `{other}`"))
+                        .help("it may be half_pixel or output_half_pixel"));
                 }
             }
         }
@@ -98,21 +96,11 @@ fn output(sizes: &[i64]) -> Result<[i64; 2], Problem> {
 fn infer(cx: &mut Infer<'_>, numbers: i64, output: [i64; 2]) -> Result<(), Problem> {
     let (x, rois) = (cx.tensor_of_rank(0, 4)?, cx.tensor_of_rank(1, 2)?);
     let columns = rois.shape.last().and_then(Dim::number);
-    if x.dtype != rois.dtype
-        || !x.dtype.is_float()
-        || columns.is_some_and(|columns| columns != numbers)
-    {
-        return Err(Problem::new(format!(
-            "the input is {x} and the regions {rois}"
-        )));
+    if x.dtype != rois.dtype || !x.dtype.is_float() || columns.is_some_and(|columns| columns != numbers) {
+        return Err(Problem::new(format!("the input is {x} and the regions {rois}")));
     }
     let size = |dims: &[Dim], at: usize| dims.get(at).cloned().unwrap_or_default();
-    let shape = vec![
-        size(&rois.shape, 0),
-        size(&x.shape, 1),
-        Dim::from(output[0]),
-        Dim::from(output[1]),
-    ];
+    let shape = vec![size(&rois.shape, 0), size(&x.shape, 1), Dim::from(output[0]), Dim::from(output[1])];
     cx.output(0, x.dtype, shape);
     Ok(())
 }
@@ -138,10 +126,7 @@ impl Operator for RoiAlign {
             return Err(Problem::new(format!("the batches are {batches}")));
         }
         if let (Some(count), Some(rois)) = (batches.shape.first(), cx.tensor(1)?.shape.first()) {
-            sizes::equal(
-                ("`batch_indices`", count, "elements"),
-                ("`rois`", rois, "regions"),
-            )?;
+            sizes::equal(("`batch_indices`", count, "elements"), ("`rois`", rois, "regions"))?;
         }
         infer(cx, 4, self.output)
     }

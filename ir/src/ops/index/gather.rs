@@ -19,24 +19,14 @@ use crate::types::{Known, TensorType};
 use places::{Run, places};
 
 pub const ROWS: &[Row] = &[
-    row("Gather", &[1, 11, 13], |a| {
-        Ok(Rc::new(Gather {
-            axis: a.int_or("axis", 0)?,
-        }))
-    })
-    .hoisted()
-    .follows()
-    .arity("rr", "r"),
-    row("GatherElements", &[11, 13], |a| {
-        Ok(Rc::new(GatherElements {
-            axis: a.int_or("axis", 0)?,
-        }))
-    })
-    .follows()
-    .arity("rr", "r"),
-    row("GatherND", &[11, 12, 13], tuples)
+    row("Gather", &[1, 11, 13], |a| Ok(Rc::new(Gather { axis: a.int_or("axis", 0)? })))
+        .hoisted()
         .follows()
         .arity("rr", "r"),
+    row("GatherElements", &[11, 13], |a| Ok(Rc::new(GatherElements { axis: a.int_or("axis", 0)? })))
+        .follows()
+        .arity("rr", "r"),
+    row("GatherND", &[11, 12, 13], tuples).follows().arity("rr", "r"),
 ];
 
 /// Slices along an axis, which the axes of the indices replace.
@@ -89,13 +79,12 @@ impl Operator for Gather {
         if let (Some(size), Some(numbers)) = (x.shape.get(axis).and_then(Dim::number), &numbers)
             && let Some(index) = numbers.iter().find(|&&at| at >= size || at < -size)
         {
-            return Err(Problem::new(format!(
-                "index {index} is outside of an axis of size {size}"
-            )));
+            return Err(Problem::new(format!("index {index} is outside of an axis of size {size}")));
         }
         let known = match (cx.folded(0), numbers) {
-            (Some(known), Some(indices)) => broadcast::fixed(&x.shape)
-                .and_then(|from| known.pick(&places(&from, axis, &indices)?)),
+            (Some(known), Some(indices)) => {
+                broadcast::fixed(&x.shape).and_then(|from| known.pick(&places(&from, axis, &indices)?))
+            }
             _ => None,
         };
         cx.output(0, x.dtype, shape);
@@ -128,18 +117,13 @@ impl Operator for Gather {
         }
         let numbers = cx.numbers(1);
         let size = x.shape.get(at).and_then(Dim::fixed);
-        let run = numbers
-            .as_deref()
-            .and_then(|numbers| Run::of(numbers, size));
+        let run = numbers.as_deref().and_then(|numbers| Run::of(numbers, size));
         if let (1, Some(Run { start, length })) = (indices.rank(), run) {
-            let (start, length) = (
-                Literal::usize_unsuffixed(start),
-                Literal::usize_unsuffixed(length),
-            );
+            let (start, length) = (Literal::usize_unsuffixed(start), Literal::usize_unsuffixed(length));
             return Ok(code!(#tensor.narrow(#along, #start, #length)));
         }
-        let positive = size.is_some()
-            && numbers.is_some_and(|numbers| numbers.iter().all(|&index| index >= 0));
+        let positive =
+            size.is_some() && numbers.is_some_and(|numbers| numbers.iter().all(|&index| index >= 0));
         let found = cx.tensor(1)?;
         Ok(match (indices.rank(), positive) {
             (0, _) => code!(ops::gather::gather_scalar::<_, #rank, _>(#tensor, #along, #found)),
@@ -155,8 +139,8 @@ impl Operator for Gather {
     }
 }
 
-/// Whether the indices of input 1 are known to be places along an axis. Only an empty axis has no
-/// first or last one.
+/// Whether the indices of input 1 are known to be places along an axis. Only an empty axis has no first or
+/// last one.
 pub fn is_within(cx: &Emit<'_, '_>, x: &TensorType, axis: usize) -> bool {
     let Some(indices) = cx.numbers(1) else {
         return false;
@@ -248,10 +232,7 @@ pub fn within(indices: &TensorType, x: &TensorType, along: usize) -> Result<(), 
     let pairs = indices.shape.iter().zip(&x.shape).enumerate();
     for (at, (own, all)) in pairs.filter(|(at, _)| *at != along) {
         let places = format!("places along axis {at}");
-        sizes::at_most(
-            ("the tensor of indices", own, &places),
-            ("the input", all, &places),
-        )?;
+        sizes::at_most(("the tensor of indices", own, &places), ("the input", all, &places))?;
     }
     Ok(())
 }
@@ -265,9 +246,7 @@ pub fn tuple(x: &TensorType, indices: &TensorType, batch: usize) -> Result<usize
             .help("fix the size of the last axis of the indices")
     })?;
     if length == 0 || batch + length > x.rank() || batch >= indices.rank() {
-        return Err(Problem::new(format!(
-            "the tuples in {indices} do not index {x}"
-        )));
+        return Err(Problem::new(format!("the tuples in {indices} do not index {x}")));
     }
     Ok(length)
 }

@@ -14,12 +14,8 @@ use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::Known;
 
-pub const ROWS: &[Row] = &[row("OneHot", &[9, 11, 28], |a| {
-    Ok(Rc::new(OneHot {
-        axis: a.int_or("axis", -1)?,
-    }))
-})
-.arity("rrr", "r")];
+pub const ROWS: &[Row] =
+    &[row("OneHot", &[9, 11, 28], |a| Ok(Rc::new(OneHot { axis: a.int_or("axis", -1)? }))).arity("rrr", "r")];
 
 /// Along a new axis of size `depth` one of two values where the place is the index, else the other.
 #[derive(Debug)]
@@ -33,9 +29,7 @@ impl Operator for OneHot {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (indices, depth, values) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
         if depth.rank() > 1 || depth.count().is_some_and(|count| count != 1) {
-            return Err(Problem::new(format!(
-                "the depth is {depth}, not one number"
-            )));
+            return Err(Problem::new(format!("the depth is {depth}, not one number")));
         }
         if values.rank() != 1 || values.count().is_some_and(|count| count != 2) {
             return Err(Problem::new(format!("the values are {values}, not two")));
@@ -48,10 +42,7 @@ impl Operator for OneHot {
             Some(Known::Floats(depth)) => depth.first().map(|&depth| Dim::from(depth as i64)),
             _ => None,
         };
-        if size
-            .as_ref()
-            .is_some_and(|size| size.number().is_some_and(|size| size < 0))
-        {
+        if size.as_ref().is_some_and(|size| size.number().is_some_and(|size| size < 0)) {
             return Err(Problem::new("the depth is negative"));
         }
         let size = cx.dim_or_fresh(size, "depth");
@@ -81,10 +72,7 @@ impl Operator for OneHot {
         if !integers {
             indices = code!(ops::cast::float_to_int(#indices, DType::I64));
         }
-        let (rank, at) = (
-            Literal::usize_unsuffixed(output.rank()),
-            Literal::usize_unsuffixed(at),
-        );
+        let (rank, at) = (Literal::usize_unsuffixed(output.rank()), Literal::usize_unsuffixed(at));
         Ok(code!(ops::select::one_hot::<_, #rank, _>(#indices, #depth, #values, #at)))
     }
 

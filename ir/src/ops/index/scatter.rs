@@ -18,14 +18,9 @@ use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
 pub const ROWS: &[Row] = &[
-    row("Scatter", &[9], elements)
-        .removed(11, "ScatterElements")
-        .arity("rrr", "r"),
+    row("Scatter", &[9], elements).removed(11, "ScatterElements").arity("rrr", "r"),
     row("ScatterElements", &[11, 13, 16, 18], elements).arity("rrr", "r"),
-    row("ScatterND", &[11, 13, 16, 18], |a| {
-        Ok(Rc::new(ScatterTuples(reduction(a)?)))
-    })
-    .arity("rrr", "r"),
+    row("ScatterND", &[11, 13, 16, 18], |a| Ok(Rc::new(ScatterTuples(reduction(a)?)))).arity("rrr", "r"),
 ];
 
 /// What becomes of an element that is written to.
@@ -107,22 +102,14 @@ impl Operator for ScatterElements {
         sizes::shaped("the tensor of updates", &updates, &indices.shape)?;
         within(&indices, &x, axis)?;
         let known = written(cx, self.reduction, |numbers| {
-            let (to, from) = (
-                broadcast::fixed(&x.shape)?,
-                broadcast::fixed(&indices.shape)?,
-            );
+            let (to, from) = (broadcast::fixed(&x.shape)?, broadcast::fixed(&indices.shape)?);
             let mut places = Vec::new();
             for (at, &index) in numbers.iter().enumerate() {
                 let (mut rest, mut place, mut stride) = (at, 0, 1);
                 for (along, (&size, &count)) in to.iter().zip(&from).enumerate().rev() {
                     let own = rest.checked_rem(count)?;
                     rest = rest.checked_div(count)?;
-                    place += stride
-                        * if along == axis {
-                            wrapped(index, size)?
-                        } else {
-                            own
-                        };
+                    place += stride * if along == axis { wrapped(index, size)? } else { own };
                     stride *= size;
                 }
                 places.push(place);
@@ -205,10 +192,7 @@ impl Operator for ScatterTuples {
 fn updates(cx: &Infer<'_>, x: &TensorType, reduction: Reduction) -> Result<TensorType, Problem> {
     let updates = cx.tensor(2)?;
     if updates.dtype != x.dtype {
-        Err(Problem::new(format!(
-            "the updates are of type {}, the input of type {}",
-            updates.dtype, x.dtype
-        )))
+        Err(Problem::new(format!("the updates are of type {}, the input of type {}", updates.dtype, x.dtype)))
     } else if x.dtype == DType::String && reduction != Reduction::Assign {
         Err(Problem::new("strings cannot be added up or compared").help("set `reduction` to none"))
     } else {
@@ -237,11 +221,7 @@ fn written(
 /// An index within an axis, counted from its end where it is negative.
 fn wrapped(index: i64, size: usize) -> Option<usize> {
     let signed = i64::try_from(size).ok()?;
-    let index = if index < 0 {
-        index.checked_add(signed)?
-    } else {
-        index
-    };
+    let index = if index < 0 { index.checked_add(signed)? } else { index };
     usize::try_from(index).ok().filter(|&index| index < size)
 }
 

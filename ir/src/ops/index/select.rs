@@ -16,28 +16,15 @@ use crate::rust::{Code, code};
 use crate::types::{Known, Shape, TensorType};
 
 pub const ROWS: &[Row] = &[
-    row("Compress", &[9, 11, 28], |a| {
-        Ok(Rc::new(Compress {
-            axis: a.int("axis")?,
-        }))
-    })
-    .arity("rr", "r"),
+    row("Compress", &[9, 11, 28], |a| Ok(Rc::new(Compress { axis: a.int("axis")? }))).arity("rr", "r"),
     row("NonZero", &[9, 13], |_| Ok(Rc::new(NonZero))),
     row("Trilu", &[14], trilu).follows().arity("ro", "r"),
-    row("Trilu", &[1], trilu)
-        .follows()
-        .arity("ro", "r")
-        .of(MICROSOFT),
-    row("Where", &[9, 16], |_| Ok(Rc::new(Where)))
-        .elementwise()
-        .follows()
-        .arity("rrr", "r"),
+    row("Trilu", &[1], trilu).follows().arity("ro", "r").of(MICROSOFT),
+    row("Where", &[9, 16], |_| Ok(Rc::new(Where))).elementwise().follows().arity("rrr", "r"),
 ];
 
 fn trilu(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Trilu {
-        upper: a.flag("upper", true)?,
-    }))
+    Ok(Rc::new(Trilu { upper: a.flag("upper", true)? }))
 }
 
 /// Slices along an axis, or elements, whose condition holds.
@@ -72,9 +59,7 @@ impl Operator for Where {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let [condition, a, b] = [cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?];
         if condition.dtype != DType::Bool || a.dtype != b.dtype {
-            return Err(Problem::new(format!(
-                "the condition is {condition}, the choices are {a} and {b}"
-            )));
+            return Err(Problem::new(format!("the condition is {condition}, the choices are {a} and {b}")));
         }
         let shapes = [condition.shape, a.shape, b.shape];
         let shape = broadcast::shape(cx, &shapes)?;
@@ -121,16 +106,13 @@ fn chosen(cx: &Infer<'_>, shapes: &[Shape; 3], to: &[Dim]) -> Option<Known> {
         return None;
     };
     let to = broadcast::fixed(to)?;
-    let count = to
-        .iter()
-        .try_fold(1usize, |count, &size| count.checked_mul(size))?;
+    let count = to.iter().try_fold(1usize, |count, &size| count.checked_mul(size))?;
     if count > broadcast::LARGEST {
         return None;
     }
     let expanded = |at: usize| {
         let shape: &Shape = shapes.get(at)?;
-        cx.folded(at)?
-            .pick(&broadcast::positions(&broadcast::fixed(shape)?, &to))
+        cx.folded(at)?.pick(&broadcast::positions(&broadcast::fixed(shape)?, &to))
     };
     if condition.iter().all(|&holds| holds) {
         return expanded(1);
@@ -143,9 +125,7 @@ fn chosen(cx: &Infer<'_>, shapes: &[Shape; 3], to: &[Dim]) -> Option<Known> {
     };
     let choices = expanded(1)?.followed_by(expanded(2)?)?;
     let places = condition.iter().enumerate();
-    let places: Vec<usize> = places
-        .map(|(at, &holds)| if holds { at } else { at + count })
-        .collect();
+    let places: Vec<usize> = places.map(|(at, &holds)| if holds { at } else { at + count }).collect();
     choices.pick(&places)
 }
 
@@ -225,11 +205,7 @@ impl Operator for NonZero {
         // A scalar has no axes and so no indices, but may be found.
         let scalar = cx.tensor_type(0)?.rank() == 0;
         let x = cx.tensor(0)?;
-        Ok(if scalar {
-            code!(ops::select::nonzero_scalar(#x))
-        } else {
-            code!(ops::select::nonzero(#x))
-        })
+        Ok(if scalar { code!(ops::select::nonzero_scalar(#x)) } else { code!(ops::select::nonzero(#x)) })
     }
 
     fn runs_on_host(&self) -> bool {
@@ -270,14 +246,8 @@ impl Operator for Trilu {
         let [.., rows, columns] = x.shape.as_slice() else {
             return Err(Problem::new(format!("the input is {x}, no matrix")));
         };
-        let k = if cx.has(1) {
-            cx.numbers(1).and_then(|numbers| numbers.first().copied())
-        } else {
-            Some(0)
-        };
-        let known = cx
-            .folded(0)
-            .and_then(|known| self.triangle(known, rows.fixed()?, columns.fixed()?, k?));
+        let k = if cx.has(1) { cx.numbers(1).and_then(|numbers| numbers.first().copied()) } else { Some(0) };
+        let known = cx.folded(0).and_then(|known| self.triangle(known, rows.fixed()?, columns.fixed()?, k?));
         cx.output(0, x.dtype, x.shape);
         cx.output_known(0, known);
         Ok(())

@@ -31,15 +31,10 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         "linear" => false,
         "circular" => true,
         other => {
-            return Err(
-                Problem::new(format!("`mode` is `{other}`")).help("it may be linear or circular")
-            );
+            return Err(Problem::new(format!("`mode` is `{other}`")).help("it may be linear or circular"));
         }
     };
-    Ok(Rc::new(TensorScatter {
-        axis: a.int_or("axis", -2)?,
-        circular,
-    }))
+    Ok(Rc::new(TensorScatter { axis: a.int_or("axis", -2)?, circular }))
 }
 
 impl Operator for TensorScatter {
@@ -47,17 +42,13 @@ impl Operator for TensorScatter {
         let (cache, update) = (cx.tensor(0)?, cx.tensor(1)?);
         let along = axis(self.axis, cache.rank())?;
         if along == 0 {
-            return Err(Problem::new(format!(
-                "`axis` is {}, that of the batch",
-                self.axis
-            )));
+            return Err(Problem::new(format!("`axis` is {}, that of the batch", self.axis)));
         }
-        let fits =
-            |(at, (size, whole)): (usize, (&Dim, &Dim))| match (size.number(), whole.number()) {
-                (Some(size), Some(whole)) if at == along => size <= whole,
-                (Some(size), Some(whole)) => size == whole,
-                _ => true,
-            };
+        let fits = |(at, (size, whole)): (usize, (&Dim, &Dim))| match (size.number(), whole.number()) {
+            (Some(size), Some(whole)) if at == along => size <= whole,
+            (Some(size), Some(whole)) => size == whole,
+            _ => true,
+        };
         let mut pairs = update.shape.iter().zip(&cache.shape).enumerate();
         if cache.dtype != update.dtype || cache.rank() != update.rank() || !pairs.all(fits) {
             return Err(Problem::new(format!("{update} does not fit into {cache}")));
@@ -65,15 +56,10 @@ impl Operator for TensorScatter {
         if cx.has(STARTS) {
             let starts = cx.tensor_of_rank(STARTS, 1)?;
             if starts.dtype != DType::I64 {
-                return Err(Problem::new(format!(
-                    "`write_indices` is {starts}, not int64[batch]"
-                )));
+                return Err(Problem::new(format!("`write_indices` is {starts}, not int64[batch]")));
             }
             if let (Some(count), Some(batch)) = (starts.shape.first(), cache.shape.first()) {
-                sizes::equal(
-                    ("`write_indices`", count, "elements"),
-                    ("the cache", batch, "batch elements"),
-                )?;
+                sizes::equal(("`write_indices`", count, "elements"), ("the cache", batch, "batch elements"))?;
             }
         }
         cx.output(0, cache.dtype, cache.shape);
@@ -88,11 +74,7 @@ impl Operator for TensorScatter {
         let (along, circular) = (Literal::usize_unsuffixed(along), self.circular);
         if cx.on_host() {
             let (cache, update) = (cx.host(0)?, cx.host(1)?);
-            let starts = if cx.has(STARTS) {
-                cx.host_ints(STARTS)?
-            } else {
-                code!(&[])
-            };
+            let starts = if cx.has(STARTS) { cx.host_ints(STARTS)? } else { code!(&[]) };
             return Ok(code!(host::write_cache(#cache, #along, #update, #starts, #circular)));
         }
         let (cache, update, starts) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(STARTS)?);

@@ -21,8 +21,8 @@ pub const ROWS: &[Row] = &[row("TopK", &[1, 10, 11, 24], top)
     .arity("rr", "rr")
     .before(&[(10, "r", "rr")])];
 
-/// Some of the extremes along an axis, in order. Before version 10 their number was an attribute,
-/// later it is input 1.
+/// Some of the extremes along an axis, in order. Before version 10 their number was an attribute, later it is
+/// input 1.
 #[derive(Debug)]
 struct Top {
     count: Option<i64>,
@@ -54,9 +54,7 @@ impl Operator for Top {
             (Some(count), _) => Some(Dim::from(count)),
             (None, Some([count])) => Some(count.clone()),
             (None, Some(counts)) => {
-                return Err(Problem::new(format!(
-                    "the count is {counts:?}, not one number"
-                )));
+                return Err(Problem::new(format!("the count is {counts:?}, not one number")));
             }
             (None, None) => {
                 cx.tensor(1)?;
@@ -83,11 +81,7 @@ impl Operator for Top {
         let output = cx.output_tensor(0).or_else(|_| cx.output_tensor(1))?;
         let kept = output.shape.get(at).cloned();
         let all = x_type.shape.get(at) == kept.as_ref();
-        let numbers = x_type
-            .shape
-            .get(at)
-            .and_then(Dim::number)
-            .zip(kept.and_then(|k| k.number()));
+        let numbers = x_type.shape.get(at).and_then(Dim::number).zip(kept.and_then(|k| k.number()));
         if !all && numbers.is_none() {
             cx.may_fail();
         }

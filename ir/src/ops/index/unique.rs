@@ -15,19 +15,14 @@ use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
     row("Unique", &[11, 28], |a| {
-        Ok(Rc::new(Unique {
-            axis: a.int("axis")?,
-            sorted: a.flag("sorted", true)?,
-        }))
+        Ok(Rc::new(Unique { axis: a.int("axis")?, sorted: a.flag("sorted", true)? }))
     })
     .arity("r", "rooo"),
-    row("Unique", &[1], |_| Ok(Rc::new(Distinct)))
-        .arity("r", "rrr")
-        .of(MICROSOFT),
+    row("Unique", &[1], |_| Ok(Rc::new(Distinct))).arity("r", "rrr").of(MICROSOFT),
 ];
 
-/// Slices along an axis, or elements, that differ; their first places, the one at each place, and
-/// their counts.
+/// Slices along an axis, or elements, that differ; their first places, the one at each place, and their
+/// counts.
 #[derive(Debug)]
 struct Unique {
     axis: Option<i64>,
@@ -36,8 +31,8 @@ struct Unique {
 
 attributes!(struct Unique { axis, sorted });
 
-/// Elements of a vector that differ, in the order of their first places; the one at each place, and
-/// their counts.
+/// Elements of a vector that differ, in the order of their first places; the one at each place, and their
+/// counts.
 #[derive(Debug)]
 struct Distinct;
 

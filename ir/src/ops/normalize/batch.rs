@@ -80,16 +80,10 @@ impl Operator for Batch {
             return train(cx, &epsilon, momentum);
         }
         if (1..cx.outputs()).any(|output| cx.wants(output)) {
-            return Err(
-                Problem::new("statistics are outputs, which only training updates")
-                    .help("export the model in evaluation mode (`model.eval()` in PyTorch)"),
-            );
+            return Err(Problem::new("statistics are outputs, which only training updates")
+                .help("export the model in evaluation mode (`model.eval()` in PyTorch)"));
         }
-        let function = if self.elements {
-            code!(batch_norm_elements)
-        } else {
-            code!(batch_norm)
-        };
+        let function = if self.elements { code!(batch_norm_elements) } else { code!(batch_norm) };
         let weights = (cx.weight(1), cx.weight(2), cx.weight(3), cx.weight(4));
         let normalized = match weights {
             (Some(scale), Some(bias), Some(mean), Some(variance)) if !self.elements => {

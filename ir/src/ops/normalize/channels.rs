@@ -12,10 +12,7 @@ use crate::rust::{Code, code};
 /// The operator's name, which ONNX does not know.
 pub const KIND: &str = "ScaleChannels";
 
-pub const FACTS: Facts = Facts {
-    width: Width::Operands,
-    ..Facts::NONE
-};
+pub const FACTS: Facts = Facts { width: Width::Operands, ..Facts::NONE };
 
 /// `activation(x * factor + offset)`, input 1 and 2 having an element for each channel of `[batch, channels, ..]`.
 #[derive(Clone, Debug, Default)]

@@ -13,9 +13,7 @@ use crate::rust::{Code, code};
 pub const ROWS: &[Row] = &[row("EmbedLayerNormalization", &[1], |a| {
     // It speaks of the type of output 1, which says whether it is there.
     a.ignore(&["mask_index_type"]);
-    Ok(Rc::new(Embed {
-        epsilon: a.float_or("epsilon", 1e-12)?,
-    }))
+    Ok(Rc::new(Embed { epsilon: a.float_or("epsilon", 1e-12)? }))
 })
 .half()
 .arity("rorrorroo", "roo")
@@ -42,9 +40,7 @@ impl Operator for Embed {
             }
         }
         if cx.has(1) != cx.has(4) {
-            return Err(Problem::new(
-                "segments need both their numbers and their embedding",
-            ));
+            return Err(Problem::new("segments need both their numbers and their embedding"));
         }
         for input in [1, 7].into_iter().filter(|&input| cx.has(input)) {
             sizes::shaped(&format!("input {input}"), &cx.tensor(input)?, &ids.shape)?;
@@ -56,10 +52,7 @@ impl Operator for Embed {
         for input in [3, 4, 5, 6].into_iter().filter(|&input| cx.has(input)) {
             if let Some(size) = cx.tensor(input)?.shape.last() {
                 let whose = format!("input {input}");
-                sizes::equal(
-                    (&whose, size, "features"),
-                    ("the embedding of words", &hidden, "features"),
-                )?;
+                sizes::equal((&whose, size, "features"), ("the embedding of words", &hidden, "features"))?;
             }
         }
         let mut shape = ids.shape.clone();
@@ -83,8 +76,7 @@ impl Operator for Embed {
         };
         let (scale, shift) = (cx.tensor(5)?, cx.tensor(6)?);
         let sum = code!(ops::embed::embeddings(#ids, #words, #positions, #places, #segments));
-        let normed =
-            |sum: Code| code!(ops::normalize::layer_norm(#sum, #scale, Some(#shift), 2, #epsilon));
+        let normed = |sum: Code| code!(ops::normalize::layer_norm(#sum, #scale, Some(#shift), 2, #epsilon));
         if cx.outputs() == 1 {
             return Ok(normed(sum));
         }

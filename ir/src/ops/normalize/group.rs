@@ -13,13 +13,8 @@ use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
-    row("InstanceNormalization", &[1, 6, 22], instance)
-        .follows()
-        .arity("rrr", "r"),
-    row("GroupNormalization", &[18, 21], group)
-        .newer(&[("stash_type", 21)])
-        .follows()
-        .arity("rrr", "r"),
+    row("InstanceNormalization", &[1, 6, 22], instance).follows().arity("rrr", "r"),
+    row("GroupNormalization", &[18, 21], group).newer(&[("stash_type", 21)]).follows().arity("rrr", "r"),
     row("LRN", &[1, 13], neighbours),
 ];
 
@@ -49,11 +44,7 @@ pub fn instance(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     if a.version() < 6 {
         a.ignore(&["consumed_inputs"]);
     }
-    Ok(Rc::new(Groups {
-        count: None,
-        epsilon: a.float_or("epsilon", 1e-5)?,
-        by_group: false,
-    }))
+    Ok(Rc::new(Groups { count: None, epsilon: a.float_or("epsilon", 1e-5)?, by_group: false }))
 }
 
 pub fn group(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
@@ -115,9 +106,7 @@ impl Operator for Groups {
         let count = self.count.map(integer);
         if let (Some(count), true) = (&count, self.by_group) {
             let (x, scale, bias) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
-            return Ok(
-                code!(ops::normalize::group_norm_by_group(#x, #scale, #bias, #count, #epsilon)),
-            );
+            return Ok(code!(ops::normalize::group_norm_by_group(#x, #scale, #bias, #count, #epsilon)));
         }
         if let (Some(scale), Some(bias)) = (cx.weight(1), cx.weight(2)) {
             let (hint, x) = (cx.layer_hint(1), cx.tensor(0)?);

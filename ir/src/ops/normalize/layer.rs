@@ -17,15 +17,9 @@ use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
-    row("LayerNormalization", &[17], layer)
-        .follows()
-        .arity("rro", "roo"),
-    row("RMSNormalization", &[23], root_mean_square)
-        .follows()
-        .arity("rr", "r"),
-    row("SimplifiedLayerNormalization", &[1], root_mean_square)
-        .follows()
-        .arity("rr", "ro"),
+    row("LayerNormalization", &[17], layer).follows().arity("rro", "roo"),
+    row("RMSNormalization", &[23], root_mean_square).follows().arity("rr", "r"),
+    row("SimplifiedLayerNormalization", &[1], root_mean_square).follows().arity("rr", "ro"),
     row("LpNormalization", &[1, 22], norm),
     row("MeanVarianceNormalization", &[9, 13], mean_variance),
 ];
@@ -81,10 +75,7 @@ fn read(a: &Attributes<'_>, root_mean_square: bool) -> Result<Rc<dyn Operator>, 
 pub fn norm(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let power = a.int_or("p", 2)?;
     match u32::try_from(power) {
-        Ok(power @ 1..) => Ok(Rc::new(Norm {
-            axis: a.int_or("axis", -1)?,
-            power,
-        })),
+        Ok(power @ 1..) => Ok(Rc::new(Norm { axis: a.int_or("axis", -1)?, power })),
         _ => Err(Problem::new(format!("`p` is {power}, which is no norm"))),
     }
 }
@@ -109,17 +100,11 @@ impl Operator for Layer {
         }
         let outputs = cx.wants(1) || cx.wants(2);
         if outputs && self.statistics != Some(DType::F32) {
-            return Err(Problem::new(
-                "statistics are outputs of another type than float32",
-            ));
+            return Err(Problem::new("statistics are outputs of another type than float32"));
         }
         let mut statistics: Vec<Dim> = x.shape.iter().take(axis).cloned().collect();
         statistics.resize(x.rank(), Dim::from(1));
-        let result = if self.root_mean_square {
-            cx.tensor(1)?.dtype
-        } else {
-            x.dtype
-        };
+        let result = if self.root_mean_square { cx.tensor(1)?.dtype } else { x.dtype };
         cx.output(0, result, x.shape);
         cx.output(1, DType::F32, statistics.clone());
         cx.output(2, DType::F32, statistics);
@@ -131,17 +116,9 @@ impl Operator for Layer {
         let at = integer(axis(self.axis, cx.tensor_type(0)?.rank())?);
         let epsilon = number(self.epsilon);
         let rank = cx.tensor_type(1)?.burn_rank();
-        let bias_rank = if cx.has(2) {
-            cx.tensor_type(2)?.burn_rank()
-        } else {
-            rank
-        };
+        let bias_rank = if cx.has(2) { cx.tensor_type(2)?.burn_rank() } else { rank };
         let statistics = cx.wants(1) || cx.wants(2);
-        let bias = if cx.has(2) {
-            cx.weight(2).map(Some)
-        } else {
-            Some(None)
-        };
+        let bias = if cx.has(2) { cx.weight(2).map(Some) } else { Some(None) };
         let scale = cx.weight(1);
         let normalized = match (scale, bias) {
             (Some(scale), Some(bias)) if rank == bias_rank && !statistics => {
@@ -165,11 +142,7 @@ impl Operator for Layer {
                 let rank = rank.max(bias_rank);
                 let (x, scale) = (cx.tensor(0)?, cx.tensor_of_rank(1, rank)?);
                 if self.root_mean_square {
-                    let function = if statistics {
-                        code!(rms_norm_with_statistics)
-                    } else {
-                        code!(rms_norm)
-                    };
+                    let function = if statistics { code!(rms_norm_with_statistics) } else { code!(rms_norm) };
                     return Ok(code!(ops::normalize::#function(#x, #scale, #at, #epsilon)));
                 }
                 let bias = if cx.has(2) {

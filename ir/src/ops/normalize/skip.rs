@@ -11,10 +11,7 @@ use crate::ops::{MICROSOFT, Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
-    row("SkipLayerNormalization", &[1], |a| read(a, false))
-        .arity("rrroo", "rooo")
-        .follows()
-        .of(MICROSOFT),
+    row("SkipLayerNormalization", &[1], |a| read(a, false)).arity("rrroo", "rooo").follows().of(MICROSOFT),
     row("SkipSimplifiedLayerNormalization", &[1], |a| read(a, true))
         .arity("rrro", "rooo")
         .follows()
@@ -32,10 +29,7 @@ struct Skip {
 attributes!(struct Skip { epsilon, root_mean_square });
 
 fn read(a: &Attributes<'_>, root_mean_square: bool) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Skip {
-        epsilon: a.float_or("epsilon", 1e-12)?,
-        root_mean_square,
-    }))
+    Ok(Rc::new(Skip { epsilon: a.float_or("epsilon", 1e-12)?, root_mean_square }))
 }
 
 impl Operator for Skip {
@@ -48,20 +42,14 @@ impl Operator for Skip {
         let hidden = x.shape.last().cloned().unwrap_or_default();
         for input in (2..cx.inputs()).filter(|&input| cx.has(input)) {
             let factor = cx.tensor_of_rank(input, 1)?;
-            if factor
-                .shape
-                .first()
-                .is_some_and(|size| sizes::differ(size, &hidden))
-            {
+            if factor.shape.first().is_some_and(|size| sizes::differ(size, &hidden)) {
                 let problem = format!("input {input} is {factor}, but the input is {x}");
                 return Err(Problem::new(problem));
             }
         }
         if cx.wants(1) || cx.wants(2) {
-            return Err(
-                Problem::new("outputs 1 and 2, the statistics, are for training alone")
-                    .help("export the model for inference"),
-            );
+            return Err(Problem::new("outputs 1 and 2, the statistics, are for training alone")
+                .help("export the model for inference"));
         }
         cx.output(0, x.dtype, x.shape.clone());
         cx.output(3, x.dtype, x.shape);

@@ -15,10 +15,7 @@ use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
-    row("Softmax", &[1, 11, 13], |a| softmax(a, "softmax"))
-        .nonnegative()
-        .hoisted()
-        .follows(),
+    row("Softmax", &[1, 11, 13], |a| softmax(a, "softmax")).nonnegative().hoisted().follows(),
     row("LogSoftmax", &[1, 11, 13], |a| softmax(a, "log_softmax")),
     row("Hardmax", &[1, 11, 13], |a| softmax(a, "hardmax")),
 ];
@@ -35,11 +32,7 @@ attributes!(struct Softmax { function, axis, flat });
 
 fn softmax(a: &Attributes<'_>, function: &'static str) -> Result<Rc<dyn Operator>, Problem> {
     let flat = a.version() < 13;
-    Ok(Rc::new(Softmax {
-        function,
-        axis: a.int_or("axis", if flat { 1 } else { -1 })?,
-        flat,
-    }))
+    Ok(Rc::new(Softmax { function, axis: a.int_or("axis", if flat { 1 } else { -1 })?, flat }))
 }
 
 impl Softmax {
@@ -70,12 +63,8 @@ impl Operator for Softmax {
             0 => 0,
             rank => axis(self.axis, rank).unwrap_or(rank),
         };
-        let inner: Option<Vec<usize>> = operand
-            .shape
-            .iter()
-            .skip(at.saturating_add(1))
-            .map(|dim| dim.fixed())
-            .collect();
+        let inner: Option<Vec<usize>> =
+            operand.shape.iter().skip(at.saturating_add(1)).map(|dim| dim.fixed()).collect();
         let together = self.flat && inner.is_none_or(|sizes| sizes.iter().any(|&size| size != 1));
         let axis = Literal::usize_unsuffixed(at);
         let half = operand.dtype.is_half();

@@ -12,10 +12,8 @@ use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
-pub const ROWS: &[Row] = &[row("MaxUnpool", &[9, 11, 22], |a| {
-    Ok(Rc::new(MaxUnpool(Window::read(a)?)))
-})
-.arity("rro", "r")];
+pub const ROWS: &[Row] =
+    &[row("MaxUnpool", &[9, 11, 22], |a| Ok(Rc::new(MaxUnpool(Window::read(a)?)))).arity("rro", "r")];
 
 #[derive(Debug)]
 struct MaxUnpool(Window);
@@ -26,9 +24,7 @@ impl Operator for MaxUnpool {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, indices) = (cx.tensor(0)?, cx.tensor(1)?);
         if !x.dtype.is_float() || !indices.dtype.is_int() || indices.rank() != x.rank() {
-            return Err(Problem::new(format!(
-                "the input is {x} and the indices {indices}"
-            )));
+            return Err(Problem::new(format!("the input is {x} and the indices {indices}")));
         }
         sizes::shaped("the tensor of indices", &indices, &x.shape)?;
         let own = self.shape(&x)?;
@@ -38,9 +34,7 @@ impl Operator for MaxUnpool {
         }
         let sizes = cx.ints(2);
         if sizes.as_ref().is_some_and(|sizes| sizes.len() != x.rank()) {
-            return Err(Problem::new(
-                "`output_shape` is not for the rank of the input",
-            ));
+            return Err(Problem::new("`output_shape` is not for the rank of the input"));
         }
         let shape = match sizes {
             Some(sizes) => sizes,
@@ -48,9 +42,7 @@ impl Operator for MaxUnpool {
         };
         let less = |(size, own): (&Dim, &Dim)| size.compare(own).is_some_and(|order| order.is_lt());
         if shape.iter().zip(&own).any(less) {
-            return Err(Problem::new(
-                "the output's sizes are less than the window needs",
-            ));
+            return Err(Problem::new("the output's sizes are less than the window needs"));
         }
         cx.output(0, x.dtype, shape);
         Ok(())

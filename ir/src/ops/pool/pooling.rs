@@ -22,24 +22,12 @@ pub const ROWS: &[Row] = &[
         .arity("r", "ro")
         .before(&[(8, "r", "r")]),
     row("AveragePool", &[1, 7, 10, 11, 19, 22], average_pool)
-        .newer(&[
-            ("count_include_pad", 7),
-            ("ceil_mode", 10),
-            ("dilations", 19),
-        ])
+        .newer(&[("count_include_pad", 7), ("ceil_mode", 10), ("dilations", 19)])
         .follows(),
     row("LpPool", &[1, 2, 11, 18, 22], lp_pool).newer(&[("ceil_mode", 18), ("dilations", 18)]),
-    row("GlobalAveragePool", &[1, 22], |_| {
-        global("global_average_pool", None)
-    })
-    .follows(),
-    row("GlobalMaxPool", &[1, 22], |_| {
-        global("global_max_pool", None)
-    })
-    .follows(),
-    row("GlobalLpPool", &[1, 2, 22], |a| {
-        global("global_lp_pool", Some(power(a)?))
-    }),
+    row("GlobalAveragePool", &[1, 22], |_| global("global_average_pool", None)).follows(),
+    row("GlobalMaxPool", &[1, 22], |_| global("global_max_pool", None)).follows(),
+    row("GlobalLpPool", &[1, 2, 22], |a| global("global_lp_pool", Some(power(a)?))),
 ];
 
 #[derive(Debug)]
@@ -75,24 +63,15 @@ struct Global(&'static str, Option<u32>);
 attributes!(struct Global(first, second));
 
 fn max_pool(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Pool {
-        window: Window::read(a)?,
-        kind: Kind::Max(a.flag("storage_order", false)?),
-    }))
+    Ok(Rc::new(Pool { window: Window::read(a)?, kind: Kind::Max(a.flag("storage_order", false)?) }))
 }
 
 fn average_pool(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Pool {
-        window: Window::read(a)?,
-        kind: Kind::Average(a.flag("count_include_pad", false)?),
-    }))
+    Ok(Rc::new(Pool { window: Window::read(a)?, kind: Kind::Average(a.flag("count_include_pad", false)?) }))
 }
 
 fn lp_pool(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Pool {
-        window: Window::read(a)?,
-        kind: Kind::Lp(power(a)?),
-    }))
+    Ok(Rc::new(Pool { window: Window::read(a)?, kind: Kind::Lp(power(a)?) }))
 }
 
 fn global(function: &'static str, power: Option<u32>) -> Result<Rc<dyn Operator>, Problem> {
@@ -108,9 +87,7 @@ fn power(a: &Attributes<'_>) -> Result<u32, Problem> {
         }
         _ => Some(a.int_or("p", 2)?),
     };
-    let power = power
-        .filter(|&power| power > 0)
-        .and_then(|power| u32::try_from(power).ok());
+    let power = power.filter(|&power| power > 0).and_then(|power| u32::try_from(power).ok());
     power.ok_or_else(|| Problem::new("`p` is no positive whole number"))
 }
 
@@ -130,16 +107,10 @@ impl Pool {
             Kind::Average(_) => Kind::Average(true),
             kind => kind,
         };
-        let window = self
-            .window
-            .padded(more)
-            .filter(|_| counted && !self.window.ceil)?;
+        let window = self.window.padded(more).filter(|_| counted && !self.window.ceil)?;
         // A window beyond the elements would have nothing to take.
         let kernel = window.kernel.as_ref()?;
-        let within = kernel
-            .iter()
-            .zip(more)
-            .all(|(&size, &(begin, end))| begin < size && end < size);
+        let within = kernel.iter().zip(more).all(|(&size, &(begin, end))| begin < size && end < size);
         within.then_some(Pool { window, kind })
     }
 }

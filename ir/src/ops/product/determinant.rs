@@ -70,9 +70,7 @@ fn matrices(cx: &Infer<'_>) -> Result<TensorType, Problem> {
     if square && x.dtype.is_float() {
         Ok(x)
     } else {
-        Err(Problem::new(format!(
-            "the input is {x}, not square matrices of floats"
-        )))
+        Err(Problem::new(format!("the input is {x}, not square matrices of floats")))
     }
 }
 

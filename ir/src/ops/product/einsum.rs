@@ -49,51 +49,31 @@ fn einsum(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 }
 
 fn parse(equation: &str) -> Option<Einsum> {
-    let plain: String = equation
-        .chars()
-        .filter(|character| !character.is_whitespace())
-        .collect();
+    let plain: String = equation.chars().filter(|character| !character.is_whitespace()).collect();
     let (inputs, output) = match plain.split_once("->") {
         Some((inputs, output)) => (inputs, Some(output)),
         None => (plain.as_str(), None),
     };
     let inputs: Vec<Labels> = inputs.split(',').map(labels).collect::<Option<_>>()?;
-    let count = |label: char| {
-        inputs
-            .iter()
-            .flatten()
-            .filter(|&&letter| letter == label)
-            .count()
-    };
+    let count = |label: char| inputs.iter().flatten().filter(|&&letter| letter == label).count();
     let output = match output {
         Some(output) => labels(output)?,
         None => {
             let open = count(ELLIPSIS) > 0;
-            let letters = ('A'..='Z')
-                .chain('a'..='z')
-                .filter(|&label| count(label) == 1);
-            open.then_some(ELLIPSIS)
-                .into_iter()
-                .chain(letters)
-                .collect()
+            let letters = ('A'..='Z').chain('a'..='z').filter(|&label| count(label) == 1);
+            open.then_some(ELLIPSIS).into_iter().chain(letters).collect()
         }
     };
     let once = |label: &char| output.iter().filter(|letter| *letter == label).count() == 1;
     let is_used = |label: &char| count(*label) > 0;
-    output
-        .iter()
-        .all(|label| once(label) && is_used(label))
-        .then_some(Einsum { inputs, output })
+    output.iter().all(|label| once(label) && is_used(label)).then_some(Einsum { inputs, output })
 }
 
 fn labels(text: &str) -> Option<Labels> {
     let labels: Labels = text.replacen("...", "\0", 1).chars().collect();
     let valid = |label: &char| label.is_ascii_alphabetic() || *label == '\0';
     let dotted = |label: char| if label == '\0' { ELLIPSIS } else { label };
-    labels
-        .iter()
-        .all(valid)
-        .then(|| labels.into_iter().map(dotted).collect())
+    labels.iter().all(valid).then(|| labels.into_iter().map(dotted).collect())
 }
 
 impl Einsum {
@@ -119,10 +99,7 @@ impl Operator for Einsum {
         }
         let first = cx.tensor(0)?;
         if !first.dtype.is_float() && !first.dtype.is_int() {
-            return Err(Problem::new(format!(
-                "the operands are of type {}",
-                first.dtype
-            )));
+            return Err(Problem::new(format!("the operands are of type {}", first.dtype)));
         }
         let mut sizes: BTreeMap<char, Dim> = BTreeMap::new();
         let mut rest: Vec<Shape> = Vec::new();
@@ -165,20 +142,12 @@ impl Operator for Einsum {
         let wide = dtype.is_int() && !matches!(dtype, DType::I32 | DType::I64);
         let operands = (0..cx.inputs()).map(|at| {
             let x = cx.tensor(at)?;
-            Ok(if wide {
-                code!(ops::cast::int_to_int(#x, DType::I64).into())
-            } else {
-                code!(#x.into())
-            })
+            Ok(if wide { code!(ops::cast::int_to_int(#x, DType::I64).into()) } else { code!(#x.into()) })
         });
         let operands = operands.collect::<Result<Vec<_>, Problem>>()?;
         let product = code!(#kind::einsum(#equation, [#(#operands),*]));
         let to = format_ident!("{}", carrier(dtype));
-        Ok(if wide {
-            code!(ops::cast::int_to_int(#product, DType::#to))
-        } else {
-            product
-        })
+        Ok(if wide { code!(ops::cast::int_to_int(#product, DType::#to)) } else { product })
     }
 }
 
@@ -190,10 +159,7 @@ fn assign(
 ) -> Result<Option<Shape>, Problem> {
     let letters = labels.iter().filter(|&&label| label != ELLIPSIS).count();
     let open = letters < labels.len();
-    let extra = x
-        .rank()
-        .checked_sub(letters)
-        .filter(|&extra| open || extra == 0);
+    let extra = x.rank().checked_sub(letters).filter(|&extra| open || extra == 0);
     let Some(extra) = extra else {
         let text: String = labels.iter().collect();
         return Err(Problem::new(format!(
@@ -209,10 +175,7 @@ fn assign(
             continue;
         }
         let Some(dim) = dims.next() else { continue };
-        if let Some(before) = own
-            .insert(label, dim.clone())
-            .filter(|before| sizes::differ(before, &dim))
-        {
+        if let Some(before) = own.insert(label, dim.clone()).filter(|before| sizes::differ(before, &dim)) {
             let problem = format!("axis `{label}` of {x} is of sizes {before} and {dim}");
             return Err(Problem::new(problem));
         }

@@ -22,35 +22,17 @@ use gemm::gemm;
 use linear::linear_layer;
 
 pub const ROWS: &[Row] = &[
-    row("MatMul", &[1, 9, 13], |_| Ok(Rc::new(MatMul::default())))
-        .hoisted()
-        .half()
-        .arity("rr", "r"),
-    row("FusedMatMul", &[1], matmul)
-        .half()
-        .arity("rr", "r")
-        .of(MICROSOFT),
-    row("TransposeMatMul", &[1], matmul)
-        .half()
-        .arity("rr", "r")
-        .of(MICROSOFT),
-    row("Gemm", &[1, 6, 7, 9, 11, 13], gemm)
-        .half()
-        .arity("rro", "r")
-        .before(&[(11, "rrr", "r")]),
-    row("FusedGemm", &[1], gemm)
-        .half()
-        .arity("rro", "r")
-        .of(MICROSOFT),
+    row("MatMul", &[1, 9, 13], |_| Ok(Rc::new(MatMul::default()))).hoisted().half().arity("rr", "r"),
+    row("FusedMatMul", &[1], matmul).half().arity("rr", "r").of(MICROSOFT),
+    row("TransposeMatMul", &[1], matmul).half().arity("rr", "r").of(MICROSOFT),
+    row("Gemm", &[1, 6, 7, 9, 11, 13], gemm).half().arity("rro", "r").before(&[(11, "rrr", "r")]),
+    row("FusedGemm", &[1], gemm).half().arity("rro", "r").of(MICROSOFT),
 ];
 
 /// Operators that rules alone write: a product with a bias, and with an activation.
 pub const WRITTEN: &[Row] = &[
     row("Linear", &[1], matmul).hoisted().half(),
-    row("FusedLinear", &[1], matmul)
-        .hoisted()
-        .half()
-        .arity("rroo", "r"),
+    row("FusedLinear", &[1], matmul).hoisted().half().arity("rroo", "r"),
 ];
 
 /// `alpha * a * b`, the axes of either exchanged first; input 2 is a bias, and input 3 is added before the
@@ -77,16 +59,10 @@ attributes!(struct Transposed { batch, matrix });
 
 fn matmul(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let transposed = |batch: &str, matrix: &str| -> Result<Transposed, Problem> {
-        Ok(Transposed {
-            batch: a.flag(batch, false)?,
-            matrix: a.flag(matrix, false)?,
-        })
+        Ok(Transposed { batch: a.flag(batch, false)?, matrix: a.flag(matrix, false)? })
     };
     Ok(Rc::new(MatMul {
-        transposed: [
-            transposed("transBatchA", "transA")?,
-            transposed("transBatchB", "transB")?,
-        ],
+        transposed: [transposed("transBatchA", "transA")?, transposed("transBatchB", "transB")?],
         alpha: a.float("alpha")?.filter(|&alpha| alpha != 1.0),
         activation: None,
     }))
@@ -127,19 +103,13 @@ impl Operator for MatMul {
 impl MatMul {
     /// With an activation behind it, when it has none.
     pub fn followed_by(&self, activation: Fused) -> Option<Self> {
-        self.activation.is_none().then(|| MatMul {
-            activation: Some(activation),
-            ..self.clone()
-        })
+        self.activation.is_none().then(|| MatMul { activation: Some(activation), ..self.clone() })
     }
 
     /// With the rows and columns of an operand exchanged once more.
     pub fn with_transposed(&self, operand: usize) -> Option<Self> {
         let mut product = self.clone();
-        let axes = product
-            .transposed
-            .get_mut(operand)
-            .filter(|axes| !axes.batch)?;
+        let axes = product.transposed.get_mut(operand).filter(|axes| !axes.batch)?;
         axes.matrix = !axes.matrix;
         Some(product)
     }
@@ -147,10 +117,7 @@ impl MatMul {
     /// Times a number, when it is neither scaled nor followed by an activation.
     pub fn times(&self, alpha: f32) -> Option<Self> {
         let plain = self.alpha.is_none() && self.activation.is_none();
-        plain.then(|| MatMul {
-            alpha: Some(alpha).filter(|&alpha| alpha != 1.0),
-            ..self.clone()
-        })
+        plain.then(|| MatMul { alpha: Some(alpha).filter(|&alpha| alpha != 1.0), ..self.clone() })
     }
 
     /// Whether it is a fully connected layer with nothing behind, if the matrix is a weight.
@@ -163,10 +130,7 @@ impl MatMul {
     pub fn is_plain(&self) -> bool {
         self.alpha.is_none()
             && self.activation.is_none()
-            && self
-                .transposed
-                .iter()
-                .all(|axes| !axes.batch && !axes.matrix)
+            && self.transposed.iter().all(|axes| !axes.batch && !axes.matrix)
     }
 
     /// The factor and whether either operand is transposed, when there is nothing else to it.
@@ -235,12 +199,7 @@ impl MatMul {
         Ok(code!(#product.add(#bias)))
     }
 
-    fn multiplied(
-        &self,
-        cx: &mut Emit<'_, '_>,
-        a: &TensorType,
-        b: &TensorType,
-    ) -> Result<Code, Problem> {
+    fn multiplied(&self, cx: &mut Emit<'_, '_>, a: &TensorType, b: &TensorType) -> Result<Code, Problem> {
         let [left, right] = self.transposed;
         let integers = a.dtype.kind() == Kind::Int;
         if integers || a.rank() < 2 || b.rank() < 2 {
@@ -262,11 +221,9 @@ impl MatMul {
 impl Transposed {
     /// Which axis stands at each place, or `None` when each keeps its own.
     fn axes(self, rank: usize) -> Option<Vec<usize>> {
-        let (true, Some(rows), Some(last)) = (
-            self.batch || self.matrix,
-            rank.checked_sub(2),
-            rank.checked_sub(1),
-        ) else {
+        let (true, Some(rows), Some(last)) =
+            (self.batch || self.matrix, rank.checked_sub(2), rank.checked_sub(1))
+        else {
             return None;
         };
         let mut axes: Vec<usize> = (0..rank).collect();
@@ -288,13 +245,9 @@ impl Transposed {
 
     fn of(self, x: TensorType) -> TensorType {
         match self.axes(x.rank()) {
-            Some(axes) => TensorType {
-                shape: axes
-                    .iter()
-                    .filter_map(|&at| x.shape.get(at).cloned())
-                    .collect(),
-                ..x
-            },
+            Some(axes) => {
+                TensorType { shape: axes.iter().filter_map(|&at| x.shape.get(at).cloned()).collect(), ..x }
+            }
             None => x,
         }
     }
@@ -334,15 +287,8 @@ pub fn product(cx: &mut Infer<'_>, a: &TensorType, b: &TensorType) -> Result<Sha
     }
     let (left, right) = (a.rank().saturating_sub(2), b.rank().saturating_sub(2));
     let columns = a.shape.last().cloned().unwrap_or_default();
-    let rows = b
-        .shape
-        .get(if b.rank() > 1 { right } else { 0 })
-        .cloned()
-        .unwrap_or_default();
-    sizes::equal(
-        ("the right operand", &rows, "rows"),
-        ("the left one", &columns, "columns"),
-    )?;
+    let rows = b.shape.get(if b.rank() > 1 { right } else { 0 }).cloned().unwrap_or_default();
+    sizes::equal(("the right operand", &rows, "rows"), ("the left one", &columns, "columns"))?;
     let leading = |shape: &Shape, count: usize| shape.iter().take(count).cloned().collect();
     let shapes = [leading(&a.shape, left), leading(&b.shape, right)];
     let mut shape = broadcast::shape(cx, &shapes)?;

@@ -14,12 +14,10 @@ use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
-pub const ROWS: &[Row] = &[row("MatMulNBits", &[1], read)
-    .arity("rrrooo", "r")
-    .of(MICROSOFT)];
+pub const ROWS: &[Row] = &[row("MatMulNBits", &[1], read).arity("rrrooo", "r").of(MICROSOFT)];
 
-/// A product with a matrix that lies in blocks of few bits. Inputs are the operand, bytes, scales,
-/// zero points, the blocks of the inputs, and a bias.
+/// A product with a matrix that lies in blocks of few bits. Inputs are the operand, bytes, scales, zero
+/// points, the blocks of the inputs, and a bias.
 #[derive(Debug)]
 struct MatMulNBits {
     inputs: usize,
@@ -54,8 +52,7 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         bytes: accuracy == 4,
     };
     if ![2, 4, 8].contains(&operator.bits) {
-        return Err(Problem::new(format!("`bits` is {}", operator.bits))
-            .help("weights have 2, 4 or 8 bits"));
+        return Err(Problem::new(format!("`bits` is {}", operator.bits)).help("weights have 2, 4 or 8 bits"));
     }
     if operator.block < 16 || !operator.block.is_power_of_two() {
         return Err(Problem::new(format!("`block_size` is {}", operator.block))
@@ -66,13 +63,7 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 
 impl MatMulNBits {
     /// Whether the input has this type and number of elements, as far as that is known.
-    fn check(
-        &self,
-        cx: &Infer<'_>,
-        input: usize,
-        dtype: DType,
-        count: usize,
-    ) -> Result<(), Problem> {
+    fn check(&self, cx: &Infer<'_>, input: usize, dtype: DType, count: usize) -> Result<(), Problem> {
         if !cx.has(input) {
             return Ok(());
         }
@@ -80,9 +71,7 @@ impl MatMulNBits {
         if operand.dtype == dtype && operand.count().is_none_or(|tensor| tensor == count) {
             Ok(())
         } else {
-            Err(Problem::new(format!(
-                "input {input} is {operand}, not {count} elements of type {dtype}"
-            )))
+            Err(Problem::new(format!("input {input} is {operand}, not {count} elements of type {dtype}")))
         }
     }
 
@@ -93,8 +82,8 @@ impl MatMulNBits {
         code!(ops::quantize::Blocks { inputs: #inputs, outputs: #outputs, bits: #bits, size: #size })
     }
 
-    /// Whether the product is one of integers. The level of accuracy permits that; ONNX Runtime does
-    /// so, and rounds the operand, unless zero points, the order of blocks or sizes stand against it.
+    /// Whether the product is one of integers. The level of accuracy permits that; ONNX Runtime does so, and
+    /// rounds the operand, unless zero points, the order of blocks or sizes stand against it.
     fn sums_integers(&self, cx: &Emit<'_, '_>) -> bool {
         let whole = |dtype: DType| dtype == DType::U8;
         let zeros = !cx.has(3) || cx.tensor_type(3).is_ok_and(|tensor| whole(tensor.dtype));
@@ -113,11 +102,7 @@ impl MatMulNBits {
         }
         let (bytes, scales) = (cx.weight(1)?, cx.weight(2)?);
         let mut optional = |input: usize| {
-            if cx.has(input) {
-                cx.weight(input).map(|name| code!(Some(#name)))
-            } else {
-                Some(code!(None))
-            }
+            if cx.has(input) { cx.weight(input).map(|name| code!(Some(#name))) } else { Some(code!(None)) }
         };
         let (zeros, groups, bias) = (optional(3)?, optional(4)?, optional(5)?);
         let (hint, blocks) = (cx.layer_hint(1), self.blocks());
@@ -140,20 +125,12 @@ impl Operator for MatMulNBits {
         let inputs = shape.pop().and_then(|dim| dim.number());
         let fits = inputs.is_none_or(|inputs| usize::try_from(inputs) == Ok(self.inputs));
         if !x.dtype.is_float() || x.rank() == 0 || !fits {
-            return Err(Problem::new(format!(
-                "the operand is {x}, and the matrix has {} rows",
-                self.inputs
-            )));
+            return Err(Problem::new(format!("the operand is {x}, and the matrix has {} rows", self.inputs)));
         }
         let blocks = self.inputs.div_ceil(self.block);
         let bytes = |count: usize| count.saturating_mul(self.bits).div_ceil(8);
         let each = |count: usize| self.outputs.saturating_mul(count);
-        self.check(
-            cx,
-            1,
-            DType::U8,
-            each(bytes(blocks.saturating_mul(self.block))),
-        )?;
+        self.check(cx, 1, DType::U8, each(bytes(blocks.saturating_mul(self.block))))?;
         self.check(cx, 2, x.dtype, each(blocks))?;
         if cx.has(3) && cx.tensor(3)?.dtype == DType::U8 {
             self.check(cx, 3, DType::U8, each(bytes(blocks)))?
@@ -161,21 +138,13 @@ impl Operator for MatMulNBits {
             self.check(cx, 3, x.dtype, each(blocks))?
         }
         if cx.has(4) && cx.tensor_of_rank(4, 1)?.dtype != DType::I32 {
-            return Err(Problem::new(
-                "the blocks of the inputs are not of type int32",
-            ));
+            return Err(Problem::new("the blocks of the inputs are not of type int32"));
         }
-        let groups = if cx.has(4) {
-            cx.tensor(4)?.count()
-        } else {
-            None
-        };
+        let groups = if cx.has(4) { cx.tensor(4)?.count() } else { None };
         let padded = blocks.saturating_mul(self.block);
         if let Some(groups) = groups.filter(|groups| ![self.inputs, padded].contains(groups)) {
             let inputs = self.inputs;
-            return Err(Problem::new(format!(
-                "there are {groups} blocks of inputs for {inputs} inputs"
-            )));
+            return Err(Problem::new(format!("there are {groups} blocks of inputs for {inputs} inputs")));
         }
         self.check(cx, 5, x.dtype, self.outputs)?;
         shape.push(Dim::from(i64::try_from(self.outputs).unwrap_or(i64::MAX)));
@@ -190,10 +159,7 @@ impl Operator for MatMulNBits {
         }
         let x = cx.tensor(0)?;
         let (bytes, scales) = (flat(cx, 1)?, flat(cx, 2)?);
-        let zeros = match (
-            cx.has(3),
-            cx.has(3) && cx.tensor_type(3)?.dtype == DType::U8,
-        ) {
+        let zeros = match (cx.has(3), cx.has(3) && cx.tensor_type(3)?.dtype == DType::U8) {
             (false, _) => code!(ops::quantize::Zeros::Middle),
             (true, packed) => {
                 let zeros = flat(cx, 3)?;

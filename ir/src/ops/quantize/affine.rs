@@ -40,12 +40,7 @@ pub fn check(cx: &Infer<'_>, scale: usize, zero: usize) -> Result<Option<DType>,
 }
 
 /// [`check`] for integers of at most so many bits.
-pub fn check_of(
-    cx: &Infer<'_>,
-    scale: usize,
-    zero: usize,
-    bits: usize,
-) -> Result<Option<DType>, Problem> {
+pub fn check_of(cx: &Infer<'_>, scale: usize, zero: usize, bits: usize) -> Result<Option<DType>, Problem> {
     let one = |tensor: &TensorType| tensor.count().is_none_or(|count| count == 1);
     let scale = cx.tensor(scale)?;
     if scale.dtype.kind() != Kind::Float || !one(&scale) {
@@ -63,12 +58,7 @@ pub fn check_of(
 }
 
 /// `ops::quantize::Affine::u8(0.1, 3)`, of a scale and a zero point on the host.
-pub fn emit(
-    cx: &mut Emit<'_, '_>,
-    scale: usize,
-    zero: usize,
-    dtype: DType,
-) -> Result<Code, Problem> {
+pub fn emit(cx: &mut Emit<'_, '_>, scale: usize, zero: usize, dtype: DType) -> Result<Code, Problem> {
     let known = match cx.known(scale) {
         Some(Known::Floats(values)) => values.first().copied(),
         _ => None,
@@ -80,11 +70,7 @@ pub fn emit(
             code!(#value as f32)
         }
     };
-    let zero = if cx.has(zero) {
-        cx.host_int(zero)?
-    } else {
-        code!(0)
-    };
+    let zero = if cx.has(zero) { cx.host_int(zero)? } else { code!(0) };
     let of = format_ident!(
         "{}",
         match dtype {

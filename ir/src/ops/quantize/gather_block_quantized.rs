@@ -17,9 +17,7 @@ use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
-pub const ROWS: &[Row] = &[row("GatherBlockQuantized", &[1], read)
-    .arity("rrro", "r")
-    .of(MICROSOFT)];
+pub const ROWS: &[Row] = &[row("GatherBlockQuantized", &[1], read).arity("rrro", "r").of(MICROSOFT)];
 
 /// Inputs are the tensor, indices, scales and zero points.
 #[derive(Debug)]
@@ -39,15 +37,12 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let size = usize::try_from(block).ok();
     let size = size.filter(|&size| size == 0 || size >= 16 && size.is_power_of_two());
     let bits = a.int_or("bits", 4)?;
-    let bits = usize::try_from(bits)
-        .ok()
-        .filter(|bits| [2, 4, 8].contains(bits));
+    let bits = usize::try_from(bits).ok().filter(|bits| [2, 4, 8].contains(bits));
     Ok(Rc::new(Gather {
         axis: a.int_or("gather_axis", 0)?,
         blocks_axis: a.int_or("quantize_axis", 1)?,
         block: size.ok_or_else(|| {
-            Problem::new(format!("`block_size` is {block}"))
-                .help("it is a power of two of at least 16")
+            Problem::new(format!("`block_size` is {block}")).help("it is a power of two of at least 16")
         })?,
         bits: bits.ok_or_else(|| Problem::new("`bits` is none of 2, 4 and 8"))?,
     }))
@@ -60,10 +55,7 @@ impl Gather {
     }
 
     fn axes(&self, x: &TensorType) -> Result<[usize; 2], Problem> {
-        Ok([
-            axis(self.axis, x.rank())?,
-            axis(self.blocks_axis, x.rank())?,
-        ])
+        Ok([axis(self.axis, x.rank())?, axis(self.blocks_axis, x.rank())?])
     }
 
     fn check(&self, cx: &Infer<'_>, x: &TensorType) -> Result<(), Problem> {
@@ -73,16 +65,15 @@ impl Gather {
         let integer = matches!(x.dtype, DType::U8 | DType::U4 | DType::I4);
         let zeros = cx.has(3) && (small || cx.tensor(3)?.dtype != x.dtype);
         if !scales.dtype.is_float() || scales.rank() != x.rank() || !(small || integer) || zeros {
-            return Err(Problem::new(format!(
-                "the data is {x}, and the scales are {scales}"
-            )));
+            return Err(Problem::new(format!("the data is {x}, and the scales are {scales}")));
         }
         if cx.has(3) && x.dtype != DType::U8 {
             sizes::shaped("the tensor of zero points", &cx.tensor(3)?, &scales.shape)?;
         }
         if self.block == 0 && !small {
-            return Err(Problem::new("`block_size` is 0")
-                .help("integers have a scale for each block of at least 16"));
+            return Err(
+                Problem::new("`block_size` is 0").help("integers have a scale for each block of at least 16")
+            );
         }
         if x.dtype == DType::U8 && (gathered != 0 || blocks == 0 || blocks + 1 != x.rank()) {
             return Err(Problem::new(format!(
@@ -101,9 +92,7 @@ impl Gather {
                 (false, _) => scales == size || small && scales == 1,
             };
             if !fits {
-                return Err(Problem::new(format!(
-                    "there are {scales} scales along axis {at}"
-                )));
+                return Err(Problem::new(format!("there are {scales} scales along axis {at}")));
             }
         }
         Ok(())
@@ -143,15 +132,8 @@ impl Operator for Gather {
             }
         };
         let bits = self.bits(&x);
-        let middle = if x.dtype == DType::U8 {
-            1i64 << (bits - 1)
-        } else {
-            0
-        };
-        let (bits, middle) = (
-            Literal::usize_unsuffixed(bits),
-            Literal::i64_unsuffixed(middle),
-        );
+        let middle = if x.dtype == DType::U8 { 1i64 << (bits - 1) } else { 0 };
+        let (bits, middle) = (Literal::usize_unsuffixed(bits), Literal::i64_unsuffixed(middle));
         let how = code! {
             ops::quantize::Gather {
                 axis: #gathered,
@@ -164,14 +146,7 @@ impl Operator for Gather {
         let rank = Literal::usize_unsuffixed(x.rank() + indices.burn_rank() - 1);
         let (data, found, scales) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
         let integers = x.dtype.kind() == Kind::Int;
-        let function = format_ident!(
-            "{}",
-            if integers {
-                "gather_int"
-            } else {
-                "gather_float"
-            }
-        );
+        let function = format_ident!("{}", if integers { "gather_int" } else { "gather_float" });
         let zeros = if integers {
             let zeros = cx.optional(3)?;
             code!(#zeros,)
@@ -182,11 +157,7 @@ impl Operator for Gather {
             ops::quantize::#function::<_, _, #rank>(#data, #found, #scales, #zeros &#how)
         };
         // The axis of one index vanishes.
-        Ok(if indices.rank() == 0 && x.rank() > 1 {
-            code!(#slices.squeeze_dim(#gathered))
-        } else {
-            slices
-        })
+        Ok(if indices.rank() == 0 && x.rank() > 1 { code!(#slices.squeeze_dim(#gathered)) } else { slices })
     }
 }
 

@@ -50,21 +50,13 @@ enum End {
 
 attributes!(enum End { Sums, Quantized { scales, zero }, Float { scales, bias } });
 
-const INTEGER: Places = Places {
-    operands: [0, 1],
-    zeros: [2, 3],
-    bias: None,
-    end: End::Sums,
-};
+const INTEGER: Places = Places { operands: [0, 1], zeros: [2, 3], bias: None, end: End::Sums };
 
 const QUANTIZED: Places = Places {
     operands: [0, 3],
     zeros: [2, 5],
     bias: None,
-    end: End::Quantized {
-        scales: [1, 4, 6],
-        zero: 7,
-    },
+    end: End::Quantized { scales: [1, 4, 6], zero: 7 },
 };
 
 /// Where a scale or zero point has an element for each place along an axis of its operand.
@@ -116,8 +108,8 @@ impl Places {
         Ok((left, right, result))
     }
 
-    /// The bias of sums and how they end, for a product whose operands and result have scales and zero points on these
-    /// sides of `rank` axes; `alpha` multiplies the scales.
+    /// The bias of sums and how they end, for a product whose operands and result have scales and zero points
+    /// on these sides of `rank` axes; `alpha` multiplies the scales.
     fn ended(
         &self,
         cx: &mut Emit<'_, '_>,
@@ -159,20 +151,13 @@ impl Places {
                 };
                 Ended::Quantized { bias, to }
             }
-            End::Float {
-                scales,
-                bias: added,
-            } => {
+            End::Float { scales, bias: added } => {
                 let scales = scaled(cx, scales)?;
                 let added = match added {
                     Some(added) => optional(cx, *added, rank, Side::Last)?,
                     None => code!(None),
                 };
-                Ended::Float {
-                    bias,
-                    scales: code!([#(#scales),*]),
-                    added,
-                }
+                Ended::Float { bias, scales: code!([#(#scales),*]), added }
             }
         })
     }
@@ -181,15 +166,8 @@ impl Places {
 /// What a product takes beside its operands and their zero points.
 enum Ended {
     Sums,
-    Quantized {
-        bias: Code,
-        to: Code,
-    },
-    Float {
-        bias: Code,
-        scales: Code,
-        added: Code,
-    },
+    Quantized { bias: Code, to: Code },
+    Float { bias: Code, scales: Code, added: Code },
 }
 
 /// The right operand: a layer that keeps what backends make of it, where nothing else reads the weight.
@@ -213,11 +191,7 @@ fn filters(cx: &mut Emit<'_, '_>, input: usize) -> Result<Code, Problem> {
 /// The right operand of a product of matrices, a layer that is made for it where it can be.
 fn right_matrix(cx: &mut Emit<'_, '_>, input: usize, is_transposed: bool) -> Result<Code, Problem> {
     let operand = |x: Code| {
-        if is_transposed {
-            code!(#x.transpose())
-        } else {
-            x
-        }
+        if is_transposed { code!(#x.transpose()) } else { x }
     };
     if !cx.is_stored(input) || cx.tensor_type(input)?.burn_rank() != 2 {
         return Ok(operand(right(cx, input)?));
@@ -292,9 +266,7 @@ fn spread(cx: &mut Emit<'_, '_>, input: usize, rank: usize, side: Side) -> Resul
             Ok(broadcast::reshaped(cx, tensor, &shape))
         }
         (_, shape) if shape.len() <= rank => cx.tensor_of_rank(input, rank),
-        _ => Err(Problem::new(format!(
-            "a scale or zero point is {operand}, which has too many axes"
-        ))),
+        _ => Err(Problem::new(format!("a scale or zero point is {operand}, which has too many axes"))),
     }
 }
 

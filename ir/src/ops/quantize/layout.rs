@@ -24,12 +24,7 @@ pub enum Layout {
 
 impl Layout {
     /// The layout of `scale` for `x`, by the operator's attributes.
-    pub fn of(
-        x: &TensorType,
-        scale: &TensorType,
-        along: i64,
-        block: i64,
-    ) -> Result<Layout, Problem> {
+    pub fn of(x: &TensorType, scale: &TensorType, along: i64, block: i64) -> Result<Layout, Problem> {
         let block = usize::try_from(block).unwrap_or(0);
         let layout = match scale.rank() {
             0 => Layout::Whole,
@@ -55,8 +50,7 @@ impl Layout {
                 let sizes = size(&x.shape, at).zip(size(&factor.shape, at));
                 let whole = |(size, count): (usize, usize)| size.div_ceil(block) == count;
                 let mut others = x.shape.iter().zip(&factor.shape).enumerate();
-                let equal =
-                    others.all(|(axis, (size, own))| axis == at || !sizes::differ(size, own));
+                let equal = others.all(|(axis, (size, own))| axis == at || !sizes::differ(size, own));
                 factor.rank() == x.rank() && equal && sizes.is_none_or(whole)
             }
         };
@@ -64,23 +58,13 @@ impl Layout {
     }
 
     /// The input so that it broadcasts to `x`.
-    pub fn emit(
-        self,
-        cx: &mut Emit<'_, '_>,
-        input: usize,
-        x: &TensorType,
-    ) -> Result<Code, Problem> {
+    pub fn emit(self, cx: &mut Emit<'_, '_>, input: usize, x: &TensorType) -> Result<Code, Problem> {
         match self {
             Layout::Whole => cx.tensor_of_rank(input, x.burn_rank()),
             Layout::Along(at) if at + 1 == x.rank() => cx.tensor_of_rank(input, x.burn_rank()),
             Layout::Along(at) => {
                 // By its own length, since one element is for all if only the run tells that it is one.
-                let size = cx
-                    .tensor_type(input)?
-                    .shape
-                    .first()
-                    .cloned()
-                    .unwrap_or_default();
+                let size = cx.tensor_type(input)?.shape.first().cloned().unwrap_or_default();
                 let mut shape = vec![Dim::from(1); x.rank()];
                 if let Some(slot) = shape.get_mut(at) {
                     *slot = size;
@@ -92,17 +76,12 @@ impl Layout {
                 let size = x.shape.get(at).cloned().unwrap_or_default();
                 let own = cx.tensor_type(input)?.shape.clone();
                 let others = own.iter().zip(&x.shape).enumerate();
-                let agrees = others
-                    .into_iter()
-                    .all(|(axis, (own, size))| axis == at || own == size);
+                let agrees = others.into_iter().all(|(axis, (own, size))| axis == at || own == size);
                 let count = own.get(at).and_then(Dim::fixed);
                 let blocks = size.fixed().map(|size| size.div_ceil(block));
                 let known = agrees && count.is_some() && count == blocks;
                 let factor = cx.tensor(input)?;
-                let (at, block) = (
-                    Literal::usize_unsuffixed(at),
-                    Literal::usize_unsuffixed(block),
-                );
+                let (at, block) = (Literal::usize_unsuffixed(at), Literal::usize_unsuffixed(block));
                 if known {
                     let size = cx.size(&size);
                     return Ok(code!(ops::quantize::blocks(#factor, #at, #block, #size)));
@@ -137,9 +116,7 @@ pub fn literals(cx: &Emit<'_, '_>, scale: usize, zero: usize) -> Option<[Code; 2
 }
 
 fn unfit(x: &TensorType, factor: &TensorType) -> Problem {
-    Problem::new(format!(
-        "a scale or zero point is {factor}, which does not fit {x}"
-    ))
+    Problem::new(format!("a scale or zero point is {factor}, which does not fit {x}"))
 }
 
 #[cfg(test)]

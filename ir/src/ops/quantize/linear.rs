@@ -97,11 +97,7 @@ impl Operator for Linear {
         if let Some(zero) = &zero {
             layout.check(&x, zero)?;
         }
-        let to = if self.back {
-            self.to.unwrap_or(scale.dtype)
-        } else {
-            quantized(self.to, zero.as_ref())?
-        };
+        let to = if self.back { self.to.unwrap_or(scale.dtype) } else { quantized(self.to, zero.as_ref())? };
         let is_supported = if self.back {
             let is_source = is_quantized(x.dtype) || x.dtype == DType::I32 || is_small(x.dtype);
             is_source && to.is_float() && zero.is_none_or(|zero| zero.dtype == x.dtype)
@@ -135,10 +131,7 @@ impl Operator for Linear {
             _ => cx.tensor(0)?,
         };
         let to = cx.output_tensor(0)?.dtype;
-        let (dtype, bits) = (
-            format_ident!("{}", carrier(to)),
-            Literal::u32_unsuffixed(to.bits()),
-        );
+        let (dtype, bits) = (format_ident!("{}", carrier(to)), Literal::u32_unsuffixed(to.bits()));
         if self.back && is_small(operand.dtype) {
             let scale = factor(cx)?;
             return Ok(code!(ops::quantize::dequantize_small(#x, #scale, DType::#dtype)));
@@ -147,11 +140,7 @@ impl Operator for Linear {
             let (scale, saturate) = (factor(cx)?, self.saturate);
             return Ok(code!(ops::quantize::quantize_small(#x, #scale, #small, #saturate)));
         }
-        let target = if self.back {
-            code!(DType::#dtype)
-        } else {
-            code!(DType::#dtype, #bits)
-        };
+        let target = if self.back { code!(DType::#dtype) } else { code!(DType::#dtype, #bits) };
         let function = if self.back { "dequantize" } else { "quantize" };
         if let Some([scale, zero]) = literals(cx, 1, 2) {
             let function = format_ident!("{function}_by");
@@ -172,9 +161,9 @@ impl Operator for Linear {
 /// The type of the attribute, or that of the zero point, or uint8.
 fn quantized(attribute: Option<DType>, zero: Option<&TensorType>) -> Result<DType, Problem> {
     match (attribute, zero.map(|zero| zero.dtype)) {
-        (Some(attribute), Some(zero_dtype)) if attribute != zero_dtype => Err(Problem::new(
-            format!("`output_dtype` is {attribute}, but the zero point is of type {zero_dtype}"),
-        )),
+        (Some(attribute), Some(zero_dtype)) if attribute != zero_dtype => Err(Problem::new(format!(
+            "`output_dtype` is {attribute}, but the zero point is of type {zero_dtype}"
+        ))),
         (attribute, zero_dtype) => Ok(attribute.or(zero_dtype).unwrap_or(DType::U8)),
     }
 }

@@ -16,12 +16,10 @@ use crate::ops::quantize::integer::{MatMul, projection};
 use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] = &[row("QAttention", &[1], read)
-    .arity("rrrrroooo", "ro")
-    .of(MICROSOFT)];
+pub const ROWS: &[Row] = &[row("QAttention", &[1], read).arity("rrrrroooo", "ro").of(MICROSOFT)];
 
-/// Of what one matrix of integers makes of the input: queries, keys and values of equal sizes.
-/// The mask is input 5, the cache input 8.
+/// Of what one matrix of integers makes of the input: queries, keys and values of equal sizes. The mask is
+/// input 5, the cache input 8.
 #[derive(Debug)]
 struct QAttention {
     heads: Heads,
@@ -31,63 +29,36 @@ struct QAttention {
 attributes!(struct QAttention { heads, projection });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    refuse(
-        a,
-        "past_present_share_buffer",
-        "export the model without shared buffers",
-    )?;
-    refuse(
-        a,
-        "do_rotary",
-        "rotate queries and keys by a RotaryEmbedding before a MultiHeadAttention",
-    )?;
-    Ok(Rc::new(QAttention {
-        heads: read_heads(a)?,
-        projection: projection(),
-    }))
+    refuse(a, "past_present_share_buffer", "export the model without shared buffers")?;
+    refuse(a, "do_rotary", "rotate queries and keys by a RotaryEmbedding before a MultiHeadAttention")?;
+    Ok(Rc::new(QAttention { heads: read_heads(a)?, projection: projection() }))
 }
 
 impl Operator for QAttention {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (dtype, projected) = self.projection.result(cx)?;
         let [batch, length, columns] = projected.as_slice() else {
-            return Err(Problem::new(
-                "the input is not of rank 3, or the weight not of rank 2",
-            ));
+            return Err(Problem::new("the input is not of rank 3, or the weight not of rank 2"));
         };
         additions(cx, 5, usize::MAX)?;
         let hidden = divided(columns, 3)?;
         let size = divided(&hidden, self.heads.heads)?;
-        let past = if cx.has(8) {
-            cx.tensor_of_rank(8, 5)?.shape.get(3).cloned()
-        } else {
-            Some(Dim::from(0))
-        };
+        let past =
+            if cx.has(8) { cx.tensor_of_rank(8, 5)?.shape.get(3).cloned() } else { Some(Dim::from(0)) };
         if cx.has(8) {
             check_cache(cx, 8, batch, self.heads.heads, &size)?;
         }
         let total = past.and_then(|past| past.add(length));
         let total = cx.dim_or_fresh(total, "total");
         check_mask(cx, 5, [batch, length, &total])?;
-        let cache = vec![
-            2.into(),
-            batch.clone(),
-            self.heads.heads.into(),
-            total,
-            size,
-        ];
+        let cache = vec![2.into(), batch.clone(), self.heads.heads.into(), total, size];
         cx.output(0, dtype, vec![batch.clone(), length.clone(), hidden]);
         cx.output(1, dtype, cache);
         Ok(())
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let hidden = cx
-            .output_tensor(0)?
-            .shape
-            .get(2)
-            .cloned()
-            .unwrap_or_default();
+        let hidden = cx.output_tensor(0)?.shape.get(2).cloned().unwrap_or_default();
         if let [batch, length, _] = cx.tensor_type(0)?.shape.as_slice() {
             let heads = Dim::from(self.heads.heads);
             let size = divided(&hidden, self.heads.heads)?;

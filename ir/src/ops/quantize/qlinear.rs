@@ -20,24 +20,12 @@ use crate::rust::{Code, code};
 use crate::types::Shape;
 
 pub const ROWS: &[Row] = &[
-    row("QLinearAdd", &[1], |_| elementwise("add", &PAIR))
-        .arity("rrorroro", "r")
-        .of(MICROSOFT),
-    row("QLinearMul", &[1], |_| elementwise("mul", &PAIR))
-        .arity("rrorroro", "r")
-        .of(MICROSOFT),
-    row("QLinearSigmoid", &[1], |_| elementwise("sigmoid", &ONE))
-        .arity("rroro", "r")
-        .of(MICROSOFT),
-    row("QLinearLeakyRelu", &[1], leaky_relu)
-        .arity("rroro", "r")
-        .of(MICROSOFT),
-    row("QLinearWhere", &[1], |_| elementwise("choose", &CHOICE))
-        .arity("rrrrrrrrr", "r")
-        .of(MICROSOFT),
-    row("QLinearConcat", &[1], joined)
-        .arity("rr+", "r")
-        .of(MICROSOFT),
+    row("QLinearAdd", &[1], |_| elementwise("add", &PAIR)).arity("rrorroro", "r").of(MICROSOFT),
+    row("QLinearMul", &[1], |_| elementwise("mul", &PAIR)).arity("rrorroro", "r").of(MICROSOFT),
+    row("QLinearSigmoid", &[1], |_| elementwise("sigmoid", &ONE)).arity("rroro", "r").of(MICROSOFT),
+    row("QLinearLeakyRelu", &[1], leaky_relu).arity("rroro", "r").of(MICROSOFT),
+    row("QLinearWhere", &[1], |_| elementwise("choose", &CHOICE)).arity("rrrrrrrrr", "r").of(MICROSOFT),
+    row("QLinearConcat", &[1], joined).arity("rr+", "r").of(MICROSOFT),
 ];
 
 /// A function of the kernels on each element alone.
@@ -67,33 +55,13 @@ struct Places {
 
 attributes!(struct Places { condition, operands, result, bias });
 
-const ONE: Places = Places {
-    condition: None,
-    operands: &[0],
-    result: 3,
-    bias: None,
-};
+const ONE: Places = Places { condition: None, operands: &[0], result: 3, bias: None };
 
-const BIASED: Places = Places {
-    condition: None,
-    operands: &[0],
-    result: 3,
-    bias: Some(5),
-};
+const BIASED: Places = Places { condition: None, operands: &[0], result: 3, bias: Some(5) };
 
-const PAIR: Places = Places {
-    condition: None,
-    operands: &[0, 3],
-    result: 6,
-    bias: None,
-};
+const PAIR: Places = Places { condition: None, operands: &[0, 3], result: 6, bias: None };
 
-const CHOICE: Places = Places {
-    condition: Some(0),
-    operands: &[1, 4],
-    result: 7,
-    bias: None,
-};
+const CHOICE: Places = Places { condition: Some(0), operands: &[1, 4], result: 7, bias: None };
 
 /// Tensors one after the other, each with its own scale and zero point.
 #[derive(Debug)]
@@ -103,17 +71,8 @@ struct Concat {
 
 attributes!(struct Concat { axis });
 
-fn elementwise(
-    function: &'static str,
-    places: &'static Places,
-) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Elementwise {
-        function,
-        places,
-        alpha: None,
-        activation: None,
-        in_steps: false,
-    }))
+fn elementwise(function: &'static str, places: &'static Places) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Elementwise { function, places, alpha: None, activation: None, in_steps: false }))
 }
 
 fn leaky_relu(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
@@ -143,13 +102,7 @@ pub fn between_scales(step: &Node) -> Option<Rc<dyn Operator>> {
     if activation.is_none() && function == "activate" {
         return None;
     }
-    Some(Rc::new(Elementwise {
-        function,
-        places,
-        alpha: None,
-        activation,
-        in_steps: true,
-    }))
+    Some(Rc::new(Elementwise { function, places, alpha: None, activation, in_steps: true }))
 }
 
 /// [`between_scales`] of a function of each element, or none, of the sum with a bias.
@@ -212,9 +165,7 @@ impl Operator for Elementwise {
         }
         let result = self.places.result;
         inputs.push(affine::emit(cx, result, result + 1, output.dtype)?);
-        let alpha = self
-            .alpha
-            .map(|alpha| float_literal(f64::from(alpha), DType::F32));
+        let alpha = self.alpha.map(|alpha| float_literal(f64::from(alpha), DType::F32));
         inputs.extend(alpha);
         let activation = self.activation.as_ref();
         inputs.extend(activation.map(|activation| activation.code(DType::F32)));
@@ -237,9 +188,7 @@ impl Operator for Elementwise {
 impl Operator for Concat {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let dtype = affine::check(cx, 0, 1)?.unwrap_or(DType::U8);
-        let parts = (2..cx.inputs())
-            .step_by(3)
-            .map(|at| affine::quantized(cx, at));
+        let parts = (2..cx.inputs()).step_by(3).map(|at| affine::quantized(cx, at));
         let parts = parts.collect::<Result<Vec<_>, Problem>>()?;
         let shapes: Vec<&Shape> = parts.iter().map(|part| &part.shape).collect();
         let Some(first) = shapes.first() else {
@@ -257,9 +206,7 @@ impl Operator for Concat {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let output = cx.output_tensor(0)?.clone();
         let (rank, result) = (output.rank(), affine::emit(cx, 0, 1, output.dtype)?);
-        let parts = (2..cx.inputs())
-            .step_by(3)
-            .map(|at| affine::pair(cx, at, rank));
+        let parts = (2..cx.inputs()).step_by(3).map(|at| affine::pair(cx, at, rank));
         let parts = parts.collect::<Result<Vec<_>, Problem>>()?;
         let axis = Literal::usize_unsuffixed(axis(self.axis, rank)?);
         Ok(code!(ops::quantize::concat(vec![#(#parts),*], #result, #axis)))

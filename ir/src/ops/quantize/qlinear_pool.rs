@@ -17,15 +17,9 @@ use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
-    row("QLinearAveragePool", &[1], pool)
-        .arity("rroro", "r")
-        .of(MICROSOFT),
-    row("QLinearGlobalAveragePool", &[1], global)
-        .arity("rrrrr", "r")
-        .of(MICROSOFT),
-    row("QLinearReduceMean", &[1], reduce)
-        .arity("rroro", "r")
-        .of(MICROSOFT),
+    row("QLinearAveragePool", &[1], pool).arity("rroro", "r").of(MICROSOFT),
+    row("QLinearGlobalAveragePool", &[1], global).arity("rrrrr", "r").of(MICROSOFT),
+    row("QLinearReduceMean", &[1], reduce).arity("rroro", "r").of(MICROSOFT),
 ];
 
 /// Of each window.
@@ -66,25 +60,16 @@ fn pool(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 }
 
 fn global(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Global {
-        channels_last: a.flag("channels_last", false)?,
-        in_steps: false,
-    }))
+    Ok(Rc::new(Global { channels_last: a.flag("channels_last", false)?, in_steps: false }))
 }
 
 /// GlobalAveragePool between DequantizeLinear and QuantizeLinear, with the integers of the three.
 pub fn global_between_scales() -> Rc<dyn Operator> {
-    Rc::new(Global {
-        channels_last: false,
-        in_steps: true,
-    })
+    Rc::new(Global { channels_last: false, in_steps: true })
 }
 
 fn reduce(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Reduce {
-        axes: a.ints("axes")?.unwrap_or_default(),
-        keep: a.flag("keepdims", true)?,
-    }))
+    Ok(Rc::new(Reduce { axes: a.ints("axes")?.unwrap_or_default(), keep: a.flag("keepdims", true)? }))
 }
 
 /// The type of the input, with channels first, when that of the result is the same.
@@ -110,11 +95,8 @@ impl Operator for Pool {
         let shape = channels::first(&x.shape, self.channels_last);
         let window = self.window.resolve(spatial_axes(x.rank())?, None)?;
         let window = window.emit(cx, shape.get(2..).unwrap_or_default());
-        let (result, include, ceil) = (
-            affine::emit(cx, 3, 4, x.dtype)?,
-            self.include_padding,
-            self.window.ceil,
-        );
+        let (result, include, ceil) =
+            (affine::emit(cx, 3, 4, x.dtype)?, self.include_padding, self.window.ceil);
         let (input, of) = (cx.tensor(0)?, affine::emit(cx, 1, 2, x.dtype)?);
         let input = channels::transposed_first(input, x.rank(), self.channels_last);
         let y = code! {
@@ -143,11 +125,7 @@ impl Operator for Global {
         let result = affine::emit(cx, 3, 4, x.dtype)?;
         let (input, of) = (cx.tensor(0)?, affine::emit(cx, 1, 2, x.dtype)?);
         let input = channels::transposed_first(input, x.rank(), self.channels_last);
-        let module = if self.in_steps {
-            code!(quantize::steps)
-        } else {
-            code!(quantize)
-        };
+        let module = if self.in_steps { code!(quantize::steps) } else { code!(quantize) };
         let y = code!(ops::#module::global_average_pool((#input, #of), #result));
         Ok(channels::transposed_back(y, x.rank(), self.channels_last))
     }
@@ -187,15 +165,9 @@ impl Operator for Reduce {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.tensor_type(0)?.clone();
-        let axes = self
-            .axes(x.rank())?
-            .into_iter()
-            .map(Literal::usize_unsuffixed);
+        let axes = self.axes(x.rank())?.into_iter().map(Literal::usize_unsuffixed);
         let axes: Vec<Literal> = axes.collect();
-        let (input, result) = (
-            affine::pair(cx, 0, x.burn_rank())?,
-            affine::emit(cx, 3, 4, x.dtype)?,
-        );
+        let (input, result) = (affine::pair(cx, 0, x.burn_rank())?, affine::emit(cx, 3, 4, x.dtype)?);
         let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
         Ok(code!(ops::quantize::reduce_mean::<_, #rank>(#input, #result, &[#(#axes),*])))
     }

@@ -14,9 +14,7 @@ use crate::ops::quantize::affine::{self, BYTE, WIDE};
 use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] = &[row("QLinearSoftmax", &[1], softmax)
-    .arity("rrorr", "r")
-    .of(MICROSOFT)];
+pub const ROWS: &[Row] = &[row("QLinearSoftmax", &[1], softmax).arity("rrorr", "r").of(MICROSOFT)];
 
 /// Along an axis, or over all axes from it on.
 #[derive(Debug)]
@@ -31,11 +29,7 @@ attributes!(struct Softmax { axis, flat, in_steps });
 
 /// A Softmax along the last axis between DequantizeLinear and QuantizeLinear, with the integers of the three.
 pub fn softmax_between_scales() -> Rc<dyn Operator> {
-    Rc::new(Softmax {
-        axis: -1,
-        flat: false,
-        in_steps: true,
-    })
+    Rc::new(Softmax { axis: -1, flat: false, in_steps: true })
 }
 
 /// The operator follows the version of Softmax that it was made of.
@@ -43,11 +37,7 @@ fn softmax(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let opset = a.int("opset")?;
     let opset = opset.ok_or_else(|| Problem::new("attribute `opset` is missing"))?;
     let flat = opset < 13;
-    Ok(Rc::new(Softmax {
-        axis: a.int_or("axis", -1)?,
-        flat,
-        in_steps: false,
-    }))
+    Ok(Rc::new(Softmax { axis: a.int_or("axis", -1)?, flat, in_steps: false }))
 }
 
 impl Operator for Softmax {

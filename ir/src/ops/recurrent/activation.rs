@@ -35,10 +35,7 @@ const ACTIVATIONS: [(&str, Option<f32>, Option<f32>); 11] = [
 
 /// Parameters go to the functions that take them, in order, and defaults to the rest.
 pub fn read(a: &Attributes<'_>, count: usize) -> Result<Option<Vec<Activation>>, Problem> {
-    let mut alphas = a
-        .floats("activation_alpha")?
-        .unwrap_or_default()
-        .into_iter();
+    let mut alphas = a.floats("activation_alpha")?.unwrap_or_default().into_iter();
     let mut betas = a.floats("activation_beta")?.unwrap_or_default().into_iter();
     let Some(names) = a.strings("activations")?.filter(|names| !names.is_empty()) else {
         return Ok(None);
@@ -63,11 +60,7 @@ pub fn read(a: &Attributes<'_>, count: usize) -> Result<Option<Vec<Activation>>,
             beta: beta.map(|default| betas.next().unwrap_or(default)),
         })
     };
-    names
-        .iter()
-        .map(function)
-        .collect::<Result<_, _>>()
-        .map(Some)
+    names.iter().map(function).collect::<Result<_, _>>().map(Some)
 }
 
 impl Activation {

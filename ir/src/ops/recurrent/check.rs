@@ -29,10 +29,7 @@ impl Recurrent {
         }
         let factors: &[usize] = if self.quantized { &[8, 9, 10, 11] } else { &[] };
         for &input in factors {
-            let (operand, weight) = (
-                cx.tensor(input)?,
-                cx.tensor(if input < 10 { 1 } else { 2 })?,
-            );
+            let (operand, weight) = (cx.tensor(input)?, cx.tensor(if input < 10 { 1 } else { 2 })?);
             let wanted = if input % 2 == 0 { dtype } else { weight.dtype };
             if operand.dtype != wanted || !(1..=2).contains(&operand.rank()) {
                 return Err(Problem::new(format!(
@@ -44,25 +41,15 @@ impl Recurrent {
     }
 
     /// Sizes of weights, states and lengths.
-    pub(super) fn check_sizes(
-        &self,
-        cx: &Infer<'_>,
-        directions: &Dim,
-        hidden: &Dim,
-    ) -> Result<(), Problem> {
+    pub(super) fn check_sizes(&self, cx: &Infer<'_>, directions: &Dim, hidden: &Dim) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
         let [first, second, features] = x.shape.as_slice() else {
             return Ok(());
         };
-        let (steps, batch) = if self.batch_first {
-            (second, first)
-        } else {
-            (first, second)
-        };
+        let (steps, batch) = if self.batch_first { (second, first) } else { (first, second) };
         let many = |count: i64| hidden.mul(&Dim::from(count));
         let gates = self.cell.gates();
-        let (Some(rows), Some(biases), Some(peepholes)) = (many(gates), many(2 * gates), many(3))
-        else {
+        let (Some(rows), Some(biases), Some(peepholes)) = (many(gates), many(2 * gates), many(3)) else {
             return Ok(());
         };
         let weight = |inputs: &Dim| {
@@ -91,10 +78,7 @@ impl Recurrent {
             sizes::shaped(what, &cx.tensor(input)?, shape)?;
         }
         for length in cx.ints(4).unwrap_or_default() {
-            sizes::at_most(
-                ("a sequence", &length, "steps"),
-                ("the input", steps, "steps"),
-            )?;
+            sizes::at_most(("a sequence", &length, "steps"), ("the input", steps, "steps"))?;
         }
         Ok(())
     }

@@ -51,9 +51,7 @@ impl Operator for Cumulative {
         let along = match cx.numbers(1).as_deref() {
             Some([at]) => Some(axis(*at, x.rank())?),
             Some(axes) => {
-                return Err(Problem::new(format!(
-                    "the axis is {axes:?}, not one number"
-                )));
+                return Err(Problem::new(format!("the axis is {axes:?}, not one number")));
             }
             None => None,
         };
@@ -75,11 +73,8 @@ impl Operator for Cumulative {
                 code!(host::axis(#at, #rank))
             }
         };
-        let (function, exclusive, reverse) = (
-            format_ident!("{}", self.function),
-            self.exclusive,
-            self.reverse,
-        );
+        let (function, exclusive, reverse) =
+            (format_ident!("{}", self.function), self.exclusive, self.reverse);
         if cx.on_host() {
             let x = cx.host(0)?;
             return Ok(code!(host::#function(#x, #along, #exclusive, #reverse)));
@@ -104,22 +99,13 @@ impl Cumulative {
             return None;
         };
         let inner = x.shape.get(along.checked_add(1)?..)?;
-        let inner = inner
-            .iter()
-            .try_fold(1usize, |count, dim| count.checked_mul(dim.fixed()?))?;
+        let inner = inner.iter().try_fold(1usize, |count, dim| count.checked_mul(dim.fixed()?))?;
         let size = x.shape.get(along)?.fixed()?;
         let neutral = Dim::from(i64::from(self.function == "cumprod"));
-        let join = if self.function == "cumprod" {
-            Dim::mul
-        } else {
-            Dim::add
-        };
+        let join = if self.function == "cumprod" { Dim::mul } else { Dim::add };
         let mut results = vec![Dim::default(); dims.len()];
         for start in 0..dims.len().checked_div(size).unwrap_or(0) {
-            let outer = start
-                .checked_div(inner)?
-                .checked_mul(inner)?
-                .checked_mul(size)?;
+            let outer = start.checked_div(inner)?.checked_mul(inner)?.checked_mul(size)?;
             let first = outer.checked_add(start.checked_rem(inner)?)?;
             let mut total = neutral.clone();
             for step in 0..size {

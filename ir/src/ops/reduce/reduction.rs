@@ -36,9 +36,7 @@ pub const ROWS: &[Row] = &[
         .hoisted()
         .arity("ro", "r")
         .before(&[(18, "r", "r")]),
-    row("ReduceProd", &[1, 11, 13, 18], |a| read(a, &PROD, 18))
-        .arity("ro", "r")
-        .before(&[(18, "r", "r")]),
+    row("ReduceProd", &[1, 11, 13, 18], |a| read(a, &PROD, 18)).arity("ro", "r").before(&[(18, "r", "r")]),
     row("ReduceL1", &[1, 11, 13, 18], |a| read(a, &L1, 18))
         .nonnegative()
         .arity("ro", "r")
@@ -48,22 +46,16 @@ pub const ROWS: &[Row] = &[
         .hoisted()
         .arity("ro", "r")
         .before(&[(18, "r", "r")]),
-    row("ReduceLogSum", &[1, 11, 13, 18, 28], |a| {
-        read(a, &LOG_SUM, 18)
-    })
-    .arity("ro", "r")
-    .before(&[(18, "r", "r")]),
-    row("ReduceLogSumExp", &[1, 11, 13, 18, 28], |a| {
-        read(a, &LOG_SUM_EXP, 18)
-    })
-    .arity("ro", "r")
-    .before(&[(18, "r", "r")]),
-    row("ReduceSumSquare", &[1, 11, 13, 18], |a| {
-        read(a, &SUM_SQUARE, 18)
-    })
-    .hoisted()
-    .arity("ro", "r")
-    .before(&[(18, "r", "r")]),
+    row("ReduceLogSum", &[1, 11, 13, 18, 28], |a| read(a, &LOG_SUM, 18))
+        .arity("ro", "r")
+        .before(&[(18, "r", "r")]),
+    row("ReduceLogSumExp", &[1, 11, 13, 18, 28], |a| read(a, &LOG_SUM_EXP, 18))
+        .arity("ro", "r")
+        .before(&[(18, "r", "r")]),
+    row("ReduceSumSquare", &[1, 11, 13, 18], |a| read(a, &SUM_SQUARE, 18))
+        .hoisted()
+        .arity("ro", "r")
+        .before(&[(18, "r", "r")]),
 ];
 
 /// A reduction, over all axes if `axes` and input 1 name none.
@@ -78,11 +70,7 @@ pub struct Reduction {
 
 attributes!(struct Reduction { fold, axes, keep, none_is_none });
 
-fn read(
-    a: &Attributes<'_>,
-    fold: &'static Fold,
-    axes_are_input: i64,
-) -> Result<Rc<dyn Operator>, Problem> {
+fn read(a: &Attributes<'_>, fold: &'static Fold, axes_are_input: i64) -> Result<Rc<dyn Operator>, Problem> {
     let attribute = a.version() < axes_are_input;
     Ok(Rc::new(Reduction {
         fold,
@@ -111,9 +99,7 @@ impl Operator for Reduction {
             (false, _) => Some(dim.clone()),
         };
         let shape = x.shape.iter().enumerate().filter_map(size).collect();
-        let known = cx
-            .folded(0)
-            .and_then(|known| self.fold.known(known, &x, &axes));
+        let known = cx.folded(0).and_then(|known| self.fold.known(known, &x, &axes));
         cx.output(0, x.dtype, shape);
         cx.output_known(0, known);
         Ok(())
@@ -121,11 +107,7 @@ impl Operator for Reduction {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.tensor_type(0)?.clone();
-        let second = if cx.has(1) {
-            Some(cx.tensor_type(1)?.clone())
-        } else {
-            None
-        };
+        let second = if cx.has(1) { Some(cx.tensor_type(1)?.clone()) } else { None };
         let axes = match self.axes(cx.numbers(1), second.as_ref(), x.rank())? {
             Some(axes) => {
                 let axes = axes.into_iter().map(Literal::usize_unsuffixed);
@@ -208,20 +190,14 @@ impl Reduction {
     ) -> Result<Vec<Dim>, Problem> {
         if self.keep {
             let size = |dim: &Dim| {
-                if dim.is(1) {
-                    dim.clone()
-                } else {
-                    cx.fresh("reduced")
-                }
+                if dim.is(1) { dim.clone() } else { cx.fresh("reduced") }
             };
             return Ok(x.shape.iter().map(size).collect());
         }
         match count.and_then(|count| x.rank().checked_sub(count)) {
             Some(rank) => Ok((0..rank).map(|_| cx.fresh("reduced")).collect()),
-            None => Err(Problem::new(
-                "the axes are not known while compiling, so the result has no rank",
-            )
-            .help("export the model with constant axes, or with `keepdims`")),
+            None => Err(Problem::new("the axes are not known while compiling, so the result has no rank")
+                .help("export the model with constant axes, or with `keepdims`")),
         }
     }
 }

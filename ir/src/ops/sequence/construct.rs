@@ -34,8 +34,7 @@ pub fn construct() -> Rc<dyn Operator> {
 pub fn empty(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let number = a.int_or("dtype", 1)?;
     let dtype = i32::try_from(number).ok().and_then(DType::from_onnx);
-    let dtype =
-        dtype.ok_or_else(|| Problem::new(format!("`dtype` {number} is no type of elements")))?;
+    let dtype = dtype.ok_or_else(|| Problem::new(format!("`dtype` {number} is no type of elements")))?;
     Ok(Rc::new(Empty { dtype }))
 }
 

@@ -16,8 +16,8 @@ use crate::ops::shape::concat;
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape, TensorType, Type};
 
-/// Items along an axis of theirs, or along a new one. The inputs are a sequence, or the items that it
-/// is known to have.
+/// Items along an axis of theirs, or along a new one. The inputs are a sequence, or the items that it is
+/// known to have.
 #[derive(Debug)]
 struct Join {
     axis: i64,
@@ -44,17 +44,9 @@ impl Operator for Join {
             (Type::Tensor(one), _) => one,
             (item, parts) => {
                 let ranks: Vec<String> = parts.iter().flatten().map(ToString::to_string).collect();
-                let items = if ranks.is_empty() {
-                    item.to_string()
-                } else {
-                    ranks.join(" and ")
-                };
-                return Err(Problem::new(format!(
-                    "items of any rank cannot be joined, which {items} are"
-                ))
-                .help(
-                    "give the shape of the items where the sequence is an input, with `inputs(..)`",
-                ));
+                let items = if ranks.is_empty() { item.to_string() } else { ranks.join(" and ") };
+                return Err(Problem::new(format!("items of any rank cannot be joined, which {items} are"))
+                    .help("give the shape of the items where the sequence is an input, with `inputs(..)`"));
             }
         };
         let along = self.along(one.rank())?;
@@ -69,10 +61,7 @@ impl Operator for Join {
             cx.output(0, one.dtype, shape);
             return Ok(());
         };
-        let shapes: Vec<Shape> = parts
-            .into_iter()
-            .map(|part| self.row(part, along))
-            .collect();
+        let shapes: Vec<Shape> = parts.into_iter().map(|part| self.row(part, along)).collect();
         let shapes: Vec<&Shape> = shapes.iter().collect();
         let shape = concat::shape(cx, &shapes, along)?;
         let ids = cx.parts(0).unwrap_or_default();

@@ -11,8 +11,8 @@ use crate::ops::Operator;
 use crate::rust::{Code, code};
 use crate::types::{Place, Type};
 
-/// The results of all iterations as sequences. Each iteration gets the next item of every input that is
-/// a sequence, and every other input as it is.
+/// The results of all iterations as sequences. Each iteration gets the next item of every input that is a
+/// sequence, and every other input as it is.
 #[derive(Debug)]
 struct Map {
     inputs: usize,
@@ -76,11 +76,7 @@ impl Operator for Map {
         }
         let mut wanted = Vec::new();
         for (at, &id) in block.outputs.iter().enumerate() {
-            let ty = if cx.wants(at) {
-                cx.output_items(at)?.clone()
-            } else {
-                cx.type_of(id)?.clone()
-            };
+            let ty = if cx.wants(at) { cx.output_items(at)?.clone() } else { cx.type_of(id)?.clone() };
             wanted.push((Place::Device, ty));
         }
         let inside = cx.inside(BODY, &wanted)?;

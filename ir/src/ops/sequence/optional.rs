@@ -15,14 +15,10 @@ use crate::types::{Known, Type};
 
 pub const ROWS: &[Row] = &[
     row("Optional", &[15, 28], optional).arity("o", "r"),
-    row("OptionalGetElement", &[15, 18, 28], |_| {
-        Ok(Rc::new(GetElement))
-    }),
-    row("OptionalHasElement", &[15, 18, 28], |_| {
-        Ok(Rc::new(HasElement))
-    })
-    .arity("o", "r")
-    .before(&[(18, "r", "r")]),
+    row("OptionalGetElement", &[15, 18, 28], |_| Ok(Rc::new(GetElement))),
+    row("OptionalHasElement", &[15, 18, 28], |_| Ok(Rc::new(HasElement)))
+        .arity("o", "r")
+        .before(&[(18, "r", "r")]),
 ];
 
 /// Its input, or nothing.
@@ -58,9 +54,7 @@ impl Operator for Optional {
             (true, _) => cx.ty(0)?.clone(),
             (false, Some(ty)) => ty.clone(),
             (false, None) => {
-                return Err(Problem::new(
-                    "the optional has neither an input nor a `type`",
-                ));
+                return Err(Problem::new("the optional has neither an input nor a `type`"));
             }
         };
         cx.output_type(0, Type::Optional(Box::new(ty)));

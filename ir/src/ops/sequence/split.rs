@@ -16,8 +16,8 @@ use crate::ops::{Operator, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType, Type};
 
-/// Parts whose sizes are input 1, or of the size that it is; without it of one slice each. The
-/// outputs are a sequence, or the items that it is known to have.
+/// Parts whose sizes are input 1, or of the size that it is; without it of one slice each. The outputs are a
+/// sequence, or the items that it is known to have.
 #[derive(Debug)]
 struct Split {
     axis: i64,
@@ -47,19 +47,12 @@ impl Operator for Split {
         let sizes = sizes(sizes_rank, cx.known(1), &size)?;
         let item = |size: Dim| self.item(&x, along, size);
         let whole = match &sizes {
-            Some(sizes) => sizes
-                .iter()
-                .map(|size| item(size.clone()))
-                .reduce(|a, b| a.either(&b).unwrap_or(a)),
+            Some(sizes) => {
+                sizes.iter().map(|size| item(size.clone())).reduce(|a, b| a.either(&b).unwrap_or(a))
+            }
             None => None,
         };
-        let whole = whole.unwrap_or_else(|| {
-            if cx.has(1) {
-                item(Dim::any())
-            } else {
-                item(Dim::from(1))
-            }
-        });
+        let whole = whole.unwrap_or_else(|| if cx.has(1) { item(Dim::any()) } else { item(Dim::from(1)) });
         cx.output_type(0, Type::Sequence(Box::new(whole)));
         if let Some(sizes) = sizes {
             let types = sizes.into_iter().map(item).enumerate();
@@ -135,11 +128,7 @@ impl Split {
         from: &Code,
     ) -> Result<Code, Problem> {
         let size = x.shape.get(along).cloned().unwrap_or_default();
-        let sizes_rank = if cx.has(1) {
-            Some(cx.tensor_type(1)?.rank())
-        } else {
-            None
-        };
+        let sizes_rank = if cx.has(1) { Some(cx.tensor_type(1)?.rank()) } else { None };
         let sizes = sizes(sizes_rank, cx.known(1), &size)?.unwrap_or_default();
         let count = sizes.len();
         let sizes = cx.shape(&sizes);
@@ -175,18 +164,12 @@ fn sizes_rank(cx: &Infer<'_>, x: &TensorType) -> Result<Option<usize>, Problem> 
     if operand.dtype.kind() == Kind::Int && operand.rank() <= 1 {
         Ok(Some(operand.rank()))
     } else {
-        Err(Problem::new(format!(
-            "{x} is split into parts of sizes {operand}"
-        )))
+        Err(Problem::new(format!("{x} is split into parts of sizes {operand}")))
     }
 }
 
 /// The sizes of the parts of an axis, where their number is known.
-fn sizes(
-    sizes_rank: Option<usize>,
-    known: Option<&Known>,
-    size: &Dim,
-) -> Result<Option<Vec<Dim>>, Problem> {
+fn sizes(sizes_rank: Option<usize>, known: Option<&Known>, size: &Dim) -> Result<Option<Vec<Dim>>, Problem> {
     let chunks = |each: i64| {
         let count = |size: i64| size.max(0) as u64;
         let total = size.number()?;
@@ -201,25 +184,14 @@ fn sizes(
     let Some(Known::Ints(ints)) = known else {
         return Ok(None);
     };
-    let sum = ints
-        .iter()
-        .try_fold(Dim::default(), |sum, size| sum.add(size));
+    let sum = ints.iter().try_fold(Dim::default(), |sum, size| sum.add(size));
     let numbers: Option<Vec<i64>> = ints.iter().map(Dim::number).collect();
-    match (
-        rank,
-        numbers.as_deref(),
-        sum.and_then(|sum| sum.number()),
-        size.number(),
-    ) {
+    match (rank, numbers.as_deref(), sum.and_then(|sum| sum.number()), size.number()) {
         (0, Some(&[each]), ..) if each > 0 => Ok(chunks(each)),
         (0, Some(each), ..) => Err(Problem::new(format!("parts cannot be of sizes {each:?}"))),
         (0, None, ..) => Ok(None),
-        (_, Some(sizes), Some(sum), Some(size))
-            if sum != size || sizes.iter().any(|&size| size < 0) =>
-        {
-            Err(Problem::new(format!(
-                "parts of sizes {sizes:?} are not an axis of size {size}"
-            )))
+        (_, Some(sizes), Some(sum), Some(size)) if sum != size || sizes.iter().any(|&size| size < 0) => {
+            Err(Problem::new(format!("parts of sizes {sizes:?} are not an axis of size {size}")))
         }
         _ => Ok((ints.len() as i64 <= PARTS).then(|| ints.clone())),
     }

@@ -16,10 +16,7 @@ use crate::rust::{Code, code};
 pub const ROWS: &[Row] = &[
     row("DepthToSpace", &[1, 11, 13, 28], |a| blocks(a, true)).follows(),
     row("ReverseSequence", &[10, 28], |a| {
-        Ok(Rc::new(ReverseSequence {
-            batch: a.int_or("batch_axis", 1)?,
-            time: a.int_or("time_axis", 0)?,
-        }))
+        Ok(Rc::new(ReverseSequence { batch: a.int_or("batch_axis", 1)?, time: a.int_or("time_axis", 0)? }))
     })
     .follows()
     .arity("rr", "r"),
@@ -53,11 +50,7 @@ fn blocks(a: &Attributes<'_>, to_space: bool) -> Result<Rc<dyn Operator>, Proble
         return Err(Problem::new(format!("`blocksize` is {size}")));
     }
     let since = if to_space { 11 } else { 28 };
-    let mode = if a.version() >= since {
-        a.string_or("mode", "DCR")?
-    } else {
-        "DCR".to_owned()
-    };
+    let mode = if a.version() >= since { a.string_or("mode", "DCR")? } else { "DCR".to_owned() };
     let depth_first = match mode.as_str() {
         "DCR" => false,
         "CRD" => true,
@@ -65,11 +58,7 @@ fn blocks(a: &Attributes<'_>, to_space: bool) -> Result<Rc<dyn Operator>, Proble
             return Err(Problem::new(format!("`mode` is `{other}`")).help("it may be DCR or CRD"));
         }
     };
-    Ok(Rc::new(Blocks {
-        to_space,
-        size,
-        depth_first,
-    }))
+    Ok(Rc::new(Blocks { to_space, size, depth_first }))
 }
 
 impl Operator for Blocks {
@@ -88,17 +77,9 @@ impl Operator for Blocks {
             }
         };
         let sizes = if self.to_space {
-            [
-                divided(channels, &area)?,
-                height.mul(&side),
-                width.mul(&side),
-            ]
+            [divided(channels, &area)?, height.mul(&side), width.mul(&side)]
         } else {
-            [
-                channels.mul(&area),
-                divided(height, &side)?,
-                divided(width, &side)?,
-            ]
+            [channels.mul(&area), divided(height, &side)?, divided(width, &side)?]
         };
         let mut shape = vec![batch.clone()];
         for size in sizes {
@@ -136,10 +117,7 @@ impl Operator for ReverseSequence {
             return Err(Problem::new("`batch_axis` and `time_axis` are equal"));
         }
         if let (Some(count), Some(batch)) = (lengths.shape.first(), x.shape.get(batch)) {
-            sizes::equal(
-                ("`sequence_lens`", count, "elements"),
-                ("the input", batch, "sequences"),
-            )?;
+            sizes::equal(("`sequence_lens`", count, "elements"), ("the input", batch, "sequences"))?;
         }
         let longest = x.shape.get(time).cloned().unwrap_or_default();
         for length in cx.ints(1).unwrap_or_default() {

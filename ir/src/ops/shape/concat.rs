@@ -14,10 +14,7 @@ use crate::ops::{Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape, TensorType};
 
-pub const ROWS: &[Row] = &[row("Concat", &[1, 4, 11, 13], concat)
-    .hoisted()
-    .follows()
-    .arity("+", "r")];
+pub const ROWS: &[Row] = &[row("Concat", &[1, 4, 11, 13], concat).hoisted().follows().arity("+", "r")];
 
 /// All inputs along an axis.
 #[derive(Debug)]
@@ -51,12 +48,9 @@ impl Operator for Concat {
             return Err(Problem::new("there is nothing to join"));
         };
         let axis = axis(self.axis, first.rank())?;
-        let differs =
-            |operand: &&TensorType| operand.dtype != first.dtype || operand.rank() != first.rank();
+        let differs = |operand: &&TensorType| operand.dtype != first.dtype || operand.rank() != first.rank();
         if let Some(other) = types.iter().find(differs) {
-            return Err(Problem::new(format!(
-                "{first} and {other} cannot be joined"
-            )));
+            return Err(Problem::new(format!("{first} and {other} cannot be joined")));
         }
         let shapes: Vec<&Shape> = types.iter().map(|tensor| &tensor.shape).collect();
         let shape = shape(cx, &shapes, axis)?;

@@ -14,16 +14,8 @@ use crate::rust::{Code, code};
 use crate::types::{Known, Shape, TensorType};
 
 pub const ROWS: &[Row] = &[
-    row("Expand", &[8, 13], |_| Ok(Rc::new(Expand)))
-        .hoisted()
-        .view()
-        .follows()
-        .arity("rr", "r"),
-    row("Tile", &[1, 6, 13], tile)
-        .hoisted()
-        .follows()
-        .arity("rr", "r")
-        .before(&[(6, "rrr", "r")]),
+    row("Expand", &[8, 13], |_| Ok(Rc::new(Expand))).hoisted().view().follows().arity("rr", "r"),
+    row("Tile", &[1, 6, 13], tile).hoisted().follows().arity("rr", "r").before(&[(6, "rrr", "r")]),
 ];
 
 /// Broadcast together with a shape.
@@ -51,9 +43,7 @@ impl Operator for Expand {
         let x = cx.tensor(0)?;
         let shape = match cx.ints(1) {
             Some(sizes)
-                if sizes
-                    .iter()
-                    .any(|size| size.compare(&0.into()).is_some_and(|order| order.is_lt())) =>
+                if sizes.iter().any(|size| size.compare(&0.into()).is_some_and(|order| order.is_lt())) =>
             {
                 return Err(Problem::new("a size is negative"));
             }
@@ -62,9 +52,7 @@ impl Operator for Expand {
         };
         let known = cx.folded(0).and_then(|known| {
             let (from, to) = (broadcast::fixed(&x.shape)?, broadcast::fixed(&shape)?);
-            let count = to
-                .iter()
-                .try_fold(1usize, |count, &size| count.checked_mul(size))?;
+            let count = to.iter().try_fold(1usize, |count, &size| count.checked_mul(size))?;
             (count <= broadcast::LARGEST).then(|| known.pick(&broadcast::positions(&from, &to)))?
         });
         cx.output(0, x.dtype, shape);
@@ -122,9 +110,7 @@ fn unknown(cx: &mut Infer<'_>, x: &TensorType) -> Result<Shape, Problem> {
         let own = (axis + x.rank()).checked_sub(rank);
         let own = own.and_then(|axis| x.shape.get(axis));
         match own {
-            Some(size) if axis + count < rank || size.number().is_some_and(|size| size != 1) => {
-                size.clone()
-            }
+            Some(size) if axis + count < rank || size.number().is_some_and(|size| size != 1) => size.clone(),
             _ => cx.fresh("expand"),
         }
     };
@@ -139,13 +125,8 @@ impl Operator for Tile {
         } else {
             cx.ints(1)
         };
-        if repeats
-            .as_ref()
-            .is_some_and(|repeats| repeats.len() != x.rank())
-        {
-            return Err(Problem::new(format!(
-                "the repeats are not as many as the axes of {x}"
-            )));
+        if repeats.as_ref().is_some_and(|repeats| repeats.len() != x.rank()) {
+            return Err(Problem::new(format!("the repeats are not as many as the axes of {x}")));
         }
         let mut shape = Shape::new();
         for (axis, size) in x.shape.iter().enumerate() {
@@ -156,9 +137,7 @@ impl Operator for Tile {
             let product = times.and_then(|times| size.mul(times));
             shape.push(cx.dim_or_fresh(product, "tile"));
         }
-        let known = cx
-            .folded(0)
-            .and_then(|known| tiled(known, &x.shape, &shape));
+        let known = cx.folded(0).and_then(|known| tiled(known, &x.shape, &shape));
         cx.output(0, x.dtype, shape);
         cx.output_known(0, known);
         Ok(())
@@ -221,10 +200,8 @@ impl Tile {
             _ => None,
         };
         let (Some(times), Some(along)) = (one(times), one(along)) else {
-            return Err(
-                Problem::new("the tiles or their axis are not known while compiling")
-                    .help("export the model for opset 6 or newer"),
-            );
+            return Err(Problem::new("the tiles or their axis are not known while compiling")
+                .help("export the model for opset 6 or newer"));
         };
         let along = crate::ops::axes::axis(along, rank)?;
         let times = |axis: usize| Dim::from(if axis == along { times } else { 1 });
@@ -235,18 +212,12 @@ impl Tile {
 fn tiled(known: &Known, from: &[Dim], to: &[Dim]) -> Option<Known> {
     let (from, to) = (broadcast::fixed(from)?, broadcast::fixed(to)?);
     let places = |(size, &tiled): (&usize, &usize)| {
-        (0..tiled)
-            .map(|at| at.checked_rem(*size))
-            .collect::<Option<Vec<_>>>()
+        (0..tiled).map(|at| at.checked_rem(*size)).collect::<Option<Vec<_>>>()
     };
     if to.iter().any(|&size| size > broadcast::LARGEST) {
         return None;
     }
-    let places = from
-        .iter()
-        .zip(&to)
-        .map(places)
-        .collect::<Option<Vec<_>>>()?;
+    let places = from.iter().zip(&to).map(places).collect::<Option<Vec<_>>>()?;
     known.pick(&broadcast::grid(&from, &places)?)
 }
 

@@ -18,9 +18,7 @@ use crate::rust::{Code, code};
 use crate::types::{Known, Shape};
 
 pub const ROWS: &[Row] = &[
-    row("CenterCropPad", &[18], center_crop::read)
-        .follows()
-        .arity("rr", "r"),
+    row("CenterCropPad", &[18], center_crop::read).follows().arity("rr", "r"),
     row("Pad", &[1, 2, 11, 13, 18, 19, 21, 23, 24, 25], pad)
         .follows()
         .arity("rroo", "r")
@@ -95,13 +93,7 @@ impl Operator for Pad {
         let (Some(pads), Some(axes)) = (pads, &axes) else {
             let padded = |axis: usize| axes.as_ref().is_none_or(|axes| axes.contains(&axis));
             let sizes = x.shape.iter().enumerate();
-            let sizes = sizes.map(|(axis, size)| {
-                if padded(axis) {
-                    cx.fresh("pad")
-                } else {
-                    size.clone()
-                }
-            });
+            let sizes = sizes.map(|(axis, size)| if padded(axis) { cx.fresh("pad") } else { size.clone() });
             let shape = sizes.collect();
             cx.output(0, x.dtype, shape);
             return Ok(());
@@ -232,16 +224,10 @@ type Pair = (usize, (Dim, Dim));
 /// Begin and end of each axis; the ends stand behind all the begins.
 fn pairs(axes: &[usize], pads: &[Dim]) -> Result<Vec<Pair>, Problem> {
     if pads.len() != axes.len().saturating_mul(2) {
-        return Err(Problem::new(format!(
-            "there are {} pads for {} axes",
-            pads.len(),
-            axes.len()
-        )));
+        return Err(Problem::new(format!("there are {} pads for {} axes", pads.len(), axes.len())));
     }
     let (begins, ends) = pads.split_at(axes.len());
-    let pairs = axes
-        .iter()
-        .zip(begins.iter().cloned().zip(ends.iter().cloned()));
+    let pairs = axes.iter().zip(begins.iter().cloned().zip(ends.iter().cloned()));
     Ok(pairs.map(|(&axis, pair)| (axis, pair)).collect())
 }
 

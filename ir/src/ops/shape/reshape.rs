@@ -25,35 +25,26 @@ pub const ROWS: &[Row] = &[
         .follows()
         .arity("rr", "r")
         .before(&[(5, "r", "r")]),
-    row("Flatten", &[1, 9, 11, 13, 21, 23, 24, 25], |a| {
-        Ok(Rc::new(Reshape::Flatten(a.int_or("axis", 1)?)))
-    })
-    .hoisted()
-    .follows(),
-    row("Squeeze", &[1, 11, 13, 21, 23, 24, 25], |a| {
-        Ok(Rc::new(Reshape::Squeeze(axes(a)?)))
-    })
-    .hoisted()
-    .follows()
-    .arity("ro", "r")
-    .before(&[(13, "r", "r")]),
-    row("Unsqueeze", &[1, 11, 13, 21, 23, 24, 25], |a| {
-        Ok(Rc::new(Reshape::Unsqueeze(axes(a)?)))
-    })
-    .hoisted()
-    .follows()
-    .arity("rr", "r")
-    .before(&[(13, "r", "r")]),
+    row("Flatten", &[1, 9, 11, 13, 21, 23, 24, 25], |a| Ok(Rc::new(Reshape::Flatten(a.int_or("axis", 1)?))))
+        .hoisted()
+        .follows(),
+    row("Squeeze", &[1, 11, 13, 21, 23, 24, 25], |a| Ok(Rc::new(Reshape::Squeeze(axes(a)?))))
+        .hoisted()
+        .follows()
+        .arity("ro", "r")
+        .before(&[(13, "r", "r")]),
+    row("Unsqueeze", &[1, 11, 13, 21, 23, 24, 25], |a| Ok(Rc::new(Reshape::Unsqueeze(axes(a)?))))
+        .hoisted()
+        .follows()
+        .arity("rr", "r")
+        .before(&[(13, "r", "r")]),
 ];
 
-/// Operators that leave the elements in their order. Axes and sizes come from an attribute in old
-/// versions and from input 1 in new ones.
+/// Operators that leave the elements in their order. Axes and sizes come from an attribute in old versions
+/// and from input 1 in new ones.
 #[derive(Debug)]
 enum Reshape {
-    To {
-        sizes: Option<Vec<i64>>,
-        allow_zero: bool,
-    },
+    To { sizes: Option<Vec<i64>>, allow_zero: bool },
     Flatten(i64),
     Squeeze(Option<Vec<i64>>),
     Unsqueeze(Option<Vec<i64>>),
@@ -101,22 +92,13 @@ impl Operator for Reshape {
         // A size that only the result tells, as where a quotient is too large, computes no result.
         let late = shape.iter().any(|size| cx.is_first_bound_here(size));
         let asked = self.at_run_time() && open && (late || cx.has(1) && !cx.is_known(1));
-        let allow_zero = matches!(
-            self,
-            Reshape::To {
-                allow_zero: true,
-                ..
-            }
-        );
+        let allow_zero = matches!(self, Reshape::To { allow_zero: true, .. });
         let axes = match self {
             Reshape::Squeeze(None) if cx.has(1) && !cx.is_known(1) => Some("squeeze"),
             Reshape::Unsqueeze(None) if !cx.is_known(1) => Some("unsqueeze"),
             _ => None,
         };
-        let (from, to) = (
-            cx.tensor_type(0)?.elements(),
-            cx.output_tensor(0)?.elements(),
-        );
+        let (from, to) = (cx.tensor_type(0)?.elements(), cx.output_tensor(0)?.elements());
         let proven = from.is_some() && from == to && !asked && axes.is_none();
         if !proven {
             cx.may_fail();
@@ -189,9 +171,8 @@ impl Operator for Reshape {
         // Burn's own takes a size of 0 for the one that was there, and copies views with one thread.
         let from = &cx.tensor_type(0)?.shape;
         let mut to = shape.iter().enumerate();
-        let is_meant = to.all(|(axis, size)| {
-            size.number().is_some_and(|size| size > 0) || from.get(axis) == Some(size)
-        });
+        let is_meant =
+            to.all(|(axis, size)| size.number().is_some_and(|size| size > 0) || from.get(axis) == Some(size));
         Ok(if !proven || !is_meant || cx.is_view(0) {
             code!(ops::shape::reshape(#x, #sizes))
         } else {
@@ -245,9 +226,7 @@ impl Reshape {
     /// The sizes as the model gives them, -1 and 0 included.
     fn asked(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         match self {
-            Reshape::To {
-                sizes: Some(sizes), ..
-            } => {
+            Reshape::To { sizes: Some(sizes), .. } => {
                 let sizes = sizes.iter().map(|&size| Literal::i64_unsuffixed(size));
                 Ok(code!(&[#(#sizes),*]))
             }

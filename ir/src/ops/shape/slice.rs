@@ -107,11 +107,8 @@ impl Operator for Slice {
         if is_leading(&inputs, count) {
             cx.may_fail();
             let (starts, ends) = (cx.host_ints(1)?, cx.host_ints(2)?);
-            let (module, x) = if cx.on_host() {
-                (code!(host), cx.host(0)?)
-            } else {
-                (code!(ops::slice), cx.tensor(0)?)
-            };
+            let (module, x) =
+                if cx.on_host() { (code!(host), cx.host(0)?) } else { (code!(ops::slice), cx.tensor(0)?) };
             return Ok(code!(#module::slice_leading(#x, #starts, #ends)));
         }
         if cx.on_host() {
@@ -119,10 +116,8 @@ impl Operator for Slice {
             let lists = lists(cx, &inputs, &bounds, shape.len())?;
             return Ok(code!(host::slice(#x, #lists)));
         }
-        let known: Option<Vec<(usize, Bounds)>> = bounds
-            .iter()
-            .map(|(axis, bounds)| Some((*axis, bounds.clone()?)))
-            .collect();
+        let known: Option<Vec<(usize, Bounds)>> =
+            bounds.iter().map(|(axis, bounds)| Some((*axis, bounds.clone()?))).collect();
         if let Some([(axis, bounds)]) = known.as_deref()
             && bounds.is_reverse()
             && bounds.step == -1
@@ -241,9 +236,7 @@ fn bounds(
             .help("export the model with a fixed number of starts")
     })?;
     if known.iter().flatten().any(|list| list.len() != count) {
-        return Err(Problem::new(
-            "starts, ends, axes and steps are not equally many",
-        ));
+        return Err(Problem::new("starts, ends, axes and steps are not equally many"));
     }
     let Some(axes) = axes.numbers(|| (0i64..).take(count).collect()) else {
         return Ok((0..rank).map(|axis| (axis, None)).collect());
@@ -264,11 +257,7 @@ fn bounds(
 }
 
 /// A range for each axis, `None` for a whole one, where Burn's ranges mean the same.
-fn ranges(
-    cx: &mut Emit<'_, '_>,
-    bounds: &[(usize, Bounds)],
-    shape: &[Dim],
-) -> Option<Vec<Option<Range>>> {
+fn ranges(cx: &mut Emit<'_, '_>, bounds: &[(usize, Bounds)], shape: &[Dim]) -> Option<Vec<Option<Range>>> {
     let mut ranges: Vec<Option<Range>> = vec![None; shape.len()];
     for (axis, bounds) in bounds {
         *ranges.get_mut(*axis)? = bounds.range(cx, shape.get(*axis)?)?;
@@ -309,9 +298,7 @@ fn lists(
         }
         Input::Open => cx.host_ints(3)?,
         _ => {
-            let axes = bounds
-                .iter()
-                .map(|(axis, _)| Literal::usize_unsuffixed(*axis));
+            let axes = bounds.iter().map(|(axis, _)| Literal::usize_unsuffixed(*axis));
             code!(&[#(#axes),*])
         }
     };

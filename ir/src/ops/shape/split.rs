@@ -60,12 +60,7 @@ fn split(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
             count => count.is_some(),
         };
     let axis = a.int_or("axis", 0)?;
-    Ok(Rc::new(Split {
-        axis,
-        sizes,
-        uneven,
-        is_first: a.version() < 2,
-    }))
+    Ok(Rc::new(Split { axis, sizes, uneven, is_first: a.version() < 2 }))
 }
 
 impl Operator for Split {
@@ -78,26 +73,17 @@ impl Operator for Split {
         let size = x.shape.get(axis).cloned().unwrap_or_default();
         let count = cx.outputs();
         let count_of_parts = i64::try_from(count).unwrap_or(i64::MAX);
-        let rest = size
-            .number()
-            .and_then(|size| size.checked_rem(count_of_parts));
+        let rest = size.number().and_then(|size| size.checked_rem(count_of_parts));
         let equal = !self.uneven && self.sizes.is_none() && !cx.has(1);
         if equal && rest.is_some_and(|rest| rest != 0) {
-            return Err(Problem::new(format!(
-                "an axis of size {size} has no {count} equal parts"
-            )));
+            return Err(Problem::new(format!("an axis of size {size} has no {count} equal parts")));
         }
         let sizes = match self.sizes(cx.has(1), cx.known(1).and_then(Known::whole), &size, count) {
             Sizes::Known(sizes) if sizes.len() != count => {
-                return Err(Problem::new(format!(
-                    "there are {} sizes for {count} parts",
-                    sizes.len()
-                )));
+                return Err(Problem::new(format!("there are {} sizes for {count} parts", sizes.len())));
             }
             Sizes::Known(sizes) => {
-                let sum = sizes
-                    .iter()
-                    .try_fold(Dim::default(), |sum, size| sum.add(size));
+                let sum = sizes.iter().try_fold(Dim::default(), |sum, size| sum.add(size));
                 let negative = |size: &Dim| size.number().is_some_and(|size| size < 0);
                 match (sum.and_then(|sum| sum.number()), size.number()) {
                     (Some(sum), Some(size)) if sum != size || sizes.iter().any(negative) => {
@@ -120,9 +106,7 @@ impl Operator for Split {
                 *slot = size;
             }
             cx.output(at, x.dtype, shape);
-            let end = start
-                .zip(fixed)
-                .and_then(|(start, size): (usize, _)| start.checked_add(size));
+            let end = start.zip(fixed).and_then(|(start, size): (usize, _)| start.checked_add(size));
             if let (Some(known), Some(from)) = (&known, &from)
                 && let Some(range) = start.zip(end).map(|(start, end)| start..end)
                 && let Some(part) = part(known, from, axis, range)
@@ -146,16 +130,11 @@ impl Operator for Split {
             return cx.value(0);
         }
         let parts = Literal::usize_unsuffixed(count);
-        let (x, module) = if cx.on_host() {
-            (cx.host(0)?, code!(host))
-        } else {
-            (cx.tensor(0)?, code!(ops::slice))
-        };
+        let (x, module) =
+            if cx.on_host() { (cx.host(0)?, code!(host)) } else { (cx.tensor(0)?, code!(ops::slice)) };
         let split = match sizes {
             Sizes::Known(sizes) => {
-                let sum = sizes
-                    .iter()
-                    .try_fold(Dim::default(), |sum, size| sum.add(size));
+                let sum = sizes.iter().try_fold(Dim::default(), |sum, size| sum.add(size));
                 if sum != Some(size) {
                     cx.may_fail();
                 }
@@ -192,13 +171,10 @@ impl Split {
     ) -> Option<(usize, Vec<Dim>)> {
         let axis = axis(self.axis, shape.len()).ok()?;
         let size = shape.get(axis)?;
-        let Sizes::Known(parts) = self.sizes(has_sizes, known.and_then(Known::whole), size, count)
-        else {
+        let Sizes::Known(parts) = self.sizes(has_sizes, known.and_then(Known::whole), size, count) else {
             return None;
         };
-        let sum = parts
-            .iter()
-            .try_fold(Dim::default(), |sum, part| sum.add(part))?;
+        let sum = parts.iter().try_fold(Dim::default(), |sum, part| sum.add(part))?;
         (sum == *size).then_some((axis, parts))
     }
 
@@ -212,9 +188,7 @@ impl Split {
         let parts = i64::try_from(count).unwrap_or(i64::MAX);
         match (size.number(), size.div_exact(&parts.into())) {
             (Some(size), _) => {
-                let each = u64::try_from(size)
-                    .unwrap_or(0)
-                    .div_ceil(count.max(1) as u64);
+                let each = u64::try_from(size).unwrap_or(0).div_ceil(count.max(1) as u64);
                 let each = i64::try_from(each).unwrap_or(i64::MAX);
                 let part = |at: i64| size.saturating_sub(at.saturating_mul(each)).clamp(0, each);
                 Sizes::Known((0..parts).map(|at| Dim::from(part(at))).collect())
@@ -245,13 +219,10 @@ fn part(known: &Known, from: &[usize], axis: usize, range: Range<usize>) -> Opti
     if from.iter().any(|&size| size > broadcast::LARGEST) || range.end > *from.get(axis)? {
         return None;
     }
-    let places = from.iter().enumerate().map(|(at, &size)| {
-        if at == axis {
-            range.clone().collect()
-        } else {
-            (0..size).collect()
-        }
-    });
+    let places = from
+        .iter()
+        .enumerate()
+        .map(|(at, &size)| if at == axis { range.clone().collect() } else { (0..size).collect() });
     let places: Vec<Vec<usize>> = places.collect();
     known.pick(&broadcast::grid(from, &places)?)
 }

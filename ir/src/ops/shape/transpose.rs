@@ -13,14 +13,11 @@ use crate::ops::{Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 use crate::types::Known;
 
-pub const ROWS: &[Row] = &[row("Transpose", &[1, 13, 21, 23, 24, 25], |a| {
-    Ok(Rc::new(Transpose {
-        axes: a.ints("perm")?,
-    }))
-})
-.hoisted()
-.view()
-.follows()];
+pub const ROWS: &[Row] =
+    &[row("Transpose", &[1, 13, 21, 23, 24, 25], |a| Ok(Rc::new(Transpose { axes: a.ints("perm")? })))
+        .hoisted()
+        .view()
+        .follows()];
 
 /// Axis `i` of the result is axis `axes[i]` of the input; without `axes` their order is reversed.
 #[derive(Debug)]
@@ -90,9 +87,7 @@ impl Transpose {
         if axes.len() == rank && (0..rank).all(|axis| axes.contains(&axis)) {
             Ok(axes)
         } else {
-            Err(Problem::new(format!(
-                "`perm` is no permutation of {rank} axes"
-            )))
+            Err(Problem::new(format!("`perm` is no permutation of {rank} axes")))
         }
     }
 }

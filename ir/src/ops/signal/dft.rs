@@ -18,9 +18,7 @@ use crate::types::TensorType;
 use stft::stft;
 
 pub const ROWS: &[Row] = &[
-    row("DFT", &[17, 20], dft)
-        .arity("roo", "r")
-        .before(&[(20, "ro", "r")]),
+    row("DFT", &[17, 20], dft).arity("roo", "r").before(&[(20, "ro", "r")]),
     row("STFT", &[17], stft).arity("rroo", "r"),
 ];
 
@@ -67,11 +65,7 @@ impl Operator for Dft {
                 } else {
                     length
                 };
-                if outputs
-                    .as_ref()
-                    .and_then(Dim::number)
-                    .is_some_and(|count| count < 1)
-                {
+                if outputs.as_ref().and_then(Dim::number).is_some_and(|count| count < 1) {
                     return Err(Problem::new("the transform has no length"));
                 }
                 let outputs = cx.dim_or_fresh(outputs.filter(Dim::is_size), "dft");
@@ -102,9 +96,7 @@ impl Operator for Dft {
         let size = known.and_then(|at| operand.shape.get(at).cloned());
         let half = self.onesided && self.inverse;
         let length = match (cx.has(1), size.as_ref().and_then(Dim::fixed)) {
-            (true, _) => cx
-                .numbers(1)
-                .and_then(|length| usize::try_from(*length.first()?).ok()),
+            (true, _) => cx.numbers(1).and_then(|length| usize::try_from(*length.first()?).ok()),
             (false, Some(size)) if half => size.checked_sub(1).map(|size| 2 * size),
             (false, size) => size,
         };
@@ -128,11 +120,8 @@ impl Operator for Dft {
             }
         };
         if !cx.has(1) && size.is_none() {
-            let options = self.options(&if half {
-                code!(2 * (x.dims()[axis] - 1))
-            } else {
-                code!(x.dims()[axis])
-            });
+            let options =
+                self.options(&if half { code!(2 * (x.dims()[axis] - 1)) } else { code!(x.dims()[axis]) });
             return Ok(code!({
                 let (x, axis) = (#x, #at);
                 let options = #options;
@@ -160,12 +149,7 @@ impl Operator for Dft {
 
 impl Dft {
     /// The axis, when it is known; the last one holds the parts of a number.
-    fn axis(
-        &self,
-        input: Option<Vec<i64>>,
-        has_axis: bool,
-        rank: usize,
-    ) -> Result<Option<usize>, Problem> {
+    fn axis(&self, input: Option<Vec<i64>>, has_axis: bool, rank: usize) -> Result<Option<usize>, Problem> {
         let position = match (self.axis, has_axis) {
             (Some(at), _) => Some(at),
             (None, true) => input.and_then(|axis| axis.first().copied()),

@@ -20,10 +20,7 @@ pub const ROWS: &[Row] = &[
     row("HannWindow", &[17], |a| window(a, "hann_window")),
     row("HammingWindow", &[17], |a| window(a, "hamming_window")),
     row("BlackmanWindow", &[17], |a| window(a, "blackman_window")),
-    row("MelWeightMatrix", &[17], |a| {
-        Ok(Rc::new(MelWeights(dtype(a)?)))
-    })
-    .arity("rrrrr", "r"),
+    row("MelWeightMatrix", &[17], |a| Ok(Rc::new(MelWeights(dtype(a)?)))).arity("rrrrr", "r"),
 ];
 
 #[derive(Debug)]
@@ -43,11 +40,7 @@ struct MelWeights(DType);
 attributes!(struct MelWeights(inner));
 
 fn window(a: &Attributes<'_>, function: &'static str) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Window {
-        function,
-        dtype: dtype(a)?,
-        periodic: a.flag("periodic", true)?,
-    }))
+    Ok(Rc::new(Window { function, dtype: dtype(a)?, periodic: a.flag("periodic", true)? }))
 }
 
 fn dtype(a: &Attributes<'_>) -> Result<DType, Problem> {
@@ -62,21 +55,13 @@ fn dtype(a: &Attributes<'_>) -> Result<DType, Problem> {
 
 /// The type that elements are computed in before they are cut off to whole numbers.
 fn computed(dtype: DType) -> Code {
-    if dtype.is_int() {
-        element_type(DType::F64)
-    } else {
-        element_type(dtype)
-    }
+    if dtype.is_int() { element_type(DType::F64) } else { element_type(dtype) }
 }
 
 /// `values` in whole numbers where `dtype` has no others.
 fn whole(values: &Code, dtype: DType) -> Code {
     let target = format_ident!("{}", carrier(dtype));
-    if dtype.is_int() {
-        code!(ops::cast::float_to_int(#values, DType::#target))
-    } else {
-        values.clone()
-    }
+    if dtype.is_int() { code!(ops::cast::float_to_int(#values, DType::#target)) } else { values.clone() }
 }
 
 fn tensor(rank: usize, dtype: DType) -> Code {
@@ -118,9 +103,7 @@ impl Operator for Window {
 impl Operator for MelWeights {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (bands, length) = (size(cx, 0, "bands")?, size(cx, 1, "dft")?);
-        let bins = length
-            .div(&Dim::from(2))
-            .and_then(|half| half.add(&Dim::from(1)));
+        let bins = length.div(&Dim::from(2)).and_then(|half| half.add(&Dim::from(1)));
         let bins = cx.dim_or_fresh(bins, "bins");
         cx.output(0, self.0, vec![bins, bands]);
         Ok(())
@@ -139,9 +122,7 @@ impl Operator for MelWeights {
             }
             _ => None,
         };
-        let known = [number(0), number(1), number(2)]
-            .into_iter()
-            .collect::<Option<Vec<_>>>();
+        let known = [number(0), number(1), number(2)].into_iter().collect::<Option<Vec<_>>>();
         let edges = [edge(3), edge(4)].into_iter().collect::<Option<Vec<_>>>();
         if let (Some(sizes), Some(edges)) = (known, edges) {
             let load = code! {
@@ -154,12 +135,8 @@ impl Operator for MelWeights {
             return Ok(code!(#field.clone()));
         }
         cx.may_fail();
-        let sizes = (0..3)
-            .map(|at| cx.host_int(at))
-            .collect::<Result<Vec<_>, _>>()?;
-        let edges = (3..5)
-            .map(|at| cx.host_float(at))
-            .collect::<Result<Vec<_>, _>>()?;
+        let sizes = (0..3).map(|at| cx.host_int(at)).collect::<Result<Vec<_>, _>>()?;
+        let edges = (3..5).map(|at| cx.host_float(at)).collect::<Result<Vec<_>, _>>()?;
         let device = cx.device();
         let sizes = sizes.iter().enumerate().map(|(at, size)| match at {
             0 => code!(ops::sizes::size(#size)),
@@ -180,16 +157,10 @@ impl Operator for MelWeights {
 fn size(cx: &mut Infer<'_>, input: usize, hint: &str) -> Result<Dim, Problem> {
     let operand = cx.tensor(input)?;
     if !operand.dtype.is_int() || operand.count().is_some_and(|count| count != 1) {
-        return Err(Problem::new(format!(
-            "input {input} is {operand}, not one whole number"
-        )));
+        return Err(Problem::new(format!("input {input} is {operand}, not one whole number")));
     }
     let known = cx.ints(input).and_then(|dims| dims.into_iter().next());
-    if known
-        .as_ref()
-        .and_then(Dim::number)
-        .is_some_and(|size| size < 0)
-    {
+    if known.as_ref().and_then(Dim::number).is_some_and(|size| size < 0) {
         return Err(Problem::new("a size is negative"));
     }
     Ok(cx.dim_or_fresh(known.filter(Dim::is_size), hint))

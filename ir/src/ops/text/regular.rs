@@ -12,18 +12,15 @@ pub fn regular(pattern: &str) -> Result<String, Problem> {
     let reason = match Parser::new().parse(&found) {
         Ok(_) => return Ok(found),
         Err(_) if has_byte(pattern) => {
-            return Err(
-                Problem::new(format!("`{pattern}` has `\\C`, which matches a byte"))
-                    .help("strings are of characters here: `(?s:.)` matches one"),
-            );
+            return Err(Problem::new(format!("`{pattern}` has `\\C`, which matches a byte"))
+                .help("strings are of characters here: `(?s:.)` matches one"));
         }
         Err(Error::Parse(error)) => error.kind().to_string(),
         Err(Error::Translate(error)) => error.kind().to_string(),
         Err(error) => error.to_string(),
     };
     let message = format!("`{pattern}` is no regular expression: {reason}");
-    Err(Problem::new(message)
-        .help("it is one of RE2, which has no look-around and no references back"))
+    Err(Problem::new(message).help("it is one of RE2, which has no look-around and no references back"))
 }
 
 /// Whether RE2's escape for any byte is there.
@@ -37,8 +34,8 @@ fn has_byte(pattern: &str) -> bool {
     false
 }
 
-/// RE2's classes are of ASCII, and it takes for letters some of what means more to the crate
-/// `regex`: sets in sets, `&&` and the like in classes, braces that count nothing, `\<` and `\>`.
+/// RE2's classes are of ASCII, and it takes for letters some of what means more to the crate `regex`: sets in
+/// sets, `&&` and the like in classes, braces that count nothing, `\<` and `\>`.
 fn translated(pattern: &str) -> String {
     let mut to = String::new();
     let mut rest = pattern.chars();
@@ -47,10 +44,7 @@ fn translated(pattern: &str) -> String {
         match letter {
             '\\' => match rest.next() {
                 Some('Q') => {
-                    let (quoted, behind) = rest
-                        .as_str()
-                        .split_once(r"\E")
-                        .unwrap_or((rest.as_str(), ""));
+                    let (quoted, behind) = rest.as_str().split_once(r"\E").unwrap_or((rest.as_str(), ""));
                     to.push_str(&regex_syntax::escape(quoted));
                     rest = behind.chars();
                 }
@@ -119,9 +113,7 @@ fn escape(letter: char, class: bool, to: &mut String) {
 /// A character by its octal number of at most three digits. A single digit other than 0 is a reference back.
 fn octal(first: char, rest: &mut Chars<'_>, to: &mut String) {
     let digits = rest.as_str().bytes().take(2);
-    let more = digits
-        .take_while(|digit| matches!(digit, b'0'..=b'7'))
-        .count();
+    let more = digits.take_while(|digit| matches!(digit, b'0'..=b'7')).count();
     let mut number = first.to_digit(8).unwrap_or(0);
     for digit in rest.by_ref().take(more) {
         number = number * 8 + digit.to_digit(8).unwrap_or(0);
@@ -204,19 +196,8 @@ mod tests {
 
     #[test]
     fn what_is_no_expression_is_refused() {
-        let problems = [
-            "(",
-            "a)(b",
-            "[",
-            r"\1",
-            "(?=a)",
-            "*",
-            r"a\",
-            r"\C",
-            r"a\\\C",
-            r"\p{Elvish}",
-            "a{3,2}",
-        ];
+        let problems =
+            ["(", "a)(b", "[", r"\1", "(?=a)", "*", r"a\", r"\C", r"a\\\C", r"\p{Elvish}", "a{3,2}"];
         let problems = problems.map(|pattern| regular(pattern).unwrap_err().to_string());
         expect![[r#"
             `(` is no regular expression: unclosed group

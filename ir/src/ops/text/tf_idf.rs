@@ -60,43 +60,24 @@ fn tf_idf(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         "IDF" => (weights, true),
         "TFIDF" => (weights, false),
         other => {
-            return Err(
-                Problem::new(format!("`mode` is `{other}`")).help("it may be TF, IDF or TFIDF")
-            );
+            return Err(Problem::new(format!("`mode` is `{other}`")).help("it may be TF, IDF or TFIDF"));
         }
     };
     let starts = sizes(a, "ngram_counts")?;
     let places = sizes(a, "ngram_indexes")?;
-    let size = places
-        .iter()
-        .max()
-        .map_or(0, |place| place.saturating_add(1));
+    let size = places.iter().max().map_or(0, |place| place.saturating_add(1));
     if size > LARGEST {
         return Err(Problem::new(format!("a row would have {size} counts")));
     }
-    let grams = Grams {
-        starts,
-        places,
-        weights,
-        lengths: shortest..=longest,
-    };
+    let grams = Grams { starts, places, weights, lengths: shortest..=longest };
     let pool = match (a.ints("pool_int64s")?, a.strings("pool_strings")?) {
         (Some(pool), None) => Pool::Ints(grams.of(&pool)?),
         (None, Some(pool)) => Pool::Strings(grams.of(&pool)?),
         _ => {
-            return Err(Problem::new(
-                "just one of `pool_int64s` and `pool_strings` must be there",
-            ));
+            return Err(Problem::new("just one of `pool_int64s` and `pool_strings` must be there"));
         }
     };
-    Ok(Rc::new(TfIdf {
-        pool,
-        size,
-        shortest,
-        longest,
-        skips,
-        once,
-    }))
+    Ok(Rc::new(TfIdf { pool, size, shortest, longest, skips, once }))
 }
 
 /// Far more words than any language has.
@@ -127,10 +108,7 @@ impl Grams {
         for (length, &start) in (1..).zip(&self.starts) {
             let end = self.starts.get(length).copied().unwrap_or(pool.len());
             let items = pool.get(start..end).ok_or_else(|| {
-                Problem::new(format!(
-                    "`ngram_counts` does not divide {} items",
-                    pool.len()
-                ))
+                Problem::new(format!("`ngram_counts` does not divide {} items", pool.len()))
             })?;
             for gram in items.chunks_exact(length) {
                 if self.lengths.contains(&length) {
@@ -140,10 +118,7 @@ impl Grams {
             }
         }
         grams.sort_by(|a, b| a.0.cmp(&b.0));
-        if grams
-            .windows(2)
-            .any(|pair| matches!(pair, [a, b] if a.0 == b.0))
-        {
+        if grams.windows(2).any(|pair| matches!(pair, [a, b] if a.0 == b.0)) {
             return Err(Problem::new("an n-gram is in the pool twice"));
         }
         Ok(grams)

@@ -14,9 +14,8 @@ use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] = &[row("Tokenizer", &[1], tokenizer)
-    .of(MICROSOFT)
-    .noted("empty inputs keep the rank of the output")];
+pub const ROWS: &[Row] =
+    &[row("Tokenizer", &[1], tokenizer).of(MICROSOFT).noted("empty inputs keep the rank of the output")];
 
 /// The tokens of each string along a new axis, up to the longest row.
 #[derive(Debug)]
@@ -29,19 +28,13 @@ struct Tokenizer {
 
 attributes!(struct Tokenizer { by, pad, marked });
 
-/// What tokens are. Expressions are in the syntax of the crate `regex`; tokens with fewer than `least` characters are
-/// left out.
+/// What tokens are. Expressions are in the syntax of the crate `regex`; tokens with fewer than `least`
+/// characters are left out.
 #[derive(Debug)]
 enum Division {
     Characters,
-    Between {
-        separators: Vec<String>,
-        least: usize,
-    },
-    Matching {
-        pattern: String,
-        least: usize,
-    },
+    Between { separators: Vec<String>, least: usize },
+    Matching { pattern: String, least: usize },
 }
 
 attributes!(
@@ -58,9 +51,8 @@ fn tokenizer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let pad = a.string("pad_value")?.ok_or_else(|| missing("pad_value"))?;
     let least = a.int("mincharnum")?.ok_or_else(|| missing("mincharnum"))?;
     let positive = usize::try_from(least).ok().filter(|&least| least > 0);
-    let least = positive.ok_or_else(|| {
-        Problem::new(format!("`mincharnum` is {least}")).help("it must be at least 1")
-    })?;
+    let least = positive
+        .ok_or_else(|| Problem::new(format!("`mincharnum` is {least}")).help("it must be at least 1"))?;
     let (separators, pattern) = (a.strings("separators")?, a.string("tokenexp")?);
     let by = match (separators.as_deref(), pattern.as_deref()) {
         // As in ONNX Runtime, separators win, and a dot takes line feeds too.
@@ -81,9 +73,9 @@ fn tokenizer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         }
     };
     match by {
-        Division::Characters if least > 1 => Err(Problem::new(format!(
-            "`mincharnum` is {least}, and tokens are single characters"
-        ))),
+        Division::Characters if least > 1 => {
+            Err(Problem::new(format!("`mincharnum` is {least}, and tokens are single characters")))
+        }
         _ => Ok(Rc::new(Tokenizer { by, pad, marked })),
     }
 }

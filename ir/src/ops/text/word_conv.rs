@@ -22,8 +22,8 @@ pub const ROWS: &[Row] = &[row("WordConvEmbedding", &[1], |a| {
 .of(MICROSOFT)
 .noted("a word without characters gives 0")];
 
-/// The largest of the windows of each word's characters, for each filter. Sizes that the file states are those of
-/// the weight.
+/// The largest of the windows of each word's characters, for each filter. Sizes that the file states are
+/// those of the weight.
 #[derive(Debug)]
 struct WordConv {
     filters: Option<i64>,
@@ -45,11 +45,9 @@ impl Operator for WordConv {
             ))
             .help("characters are int32, all else is float32"));
         }
-        let ([words, length], [filters, _, width, features], [codes, _]) = (
-            characters.shape.as_slice(),
-            weight.shape.as_slice(),
-            table.shape.as_slice(),
-        ) else {
+        let ([words, length], [filters, _, width, features], [codes, _]) =
+            (characters.shape.as_slice(), weight.shape.as_slice(), table.shape.as_slice())
+        else {
             return Err(Problem::new("the ranks of the operands differ"));
         };
         let stated = |size: Option<i64>, found: &Dim| size.map_or(found.clone(), Dim::from);
@@ -62,10 +60,7 @@ impl Operator for WordConv {
         sizes::shaped("the weight", &weight, &shape)?;
         sizes::shaped("the bias", &bias, std::slice::from_ref(filters))?;
         sizes::shaped("the table", &table, &[codes.clone(), features.clone()])?;
-        sizes::at_most(
-            ("the weight", width, "columns"),
-            ("the words", length, "characters"),
-        )?;
+        sizes::at_most(("the weight", width, "columns"), ("the words", length, "characters"))?;
         cx.output(0, DType::F32, vec![words.clone(), filters.clone()]);
         Ok(())
     }

@@ -35,12 +35,8 @@ pub struct Dropout {
 attributes!(struct Dropout { old_mask, ratio, training, seed });
 
 fn dropout(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let mut dropout = Dropout {
-        old_mask: a.version() < 10,
-        ratio: None,
-        training: false,
-        seed: Seed::new(None),
-    };
+    let mut dropout =
+        Dropout { old_mask: a.version() < 10, ratio: None, training: false, seed: Seed::new(None) };
     match a.version() {
         ..7 => {
             a.ignore(&["consumed_inputs"]);
@@ -63,8 +59,8 @@ enum Mode {
 }
 
 impl Dropout {
-    /// Whether nothing is dropped, whatever the run brings; `ratio` and `training` are what is known
-    /// of inputs 1 and 2.
+    /// Whether nothing is dropped, whatever the run brings; `ratio` and `training` are what is known of
+    /// inputs 1 and 2.
     pub fn is_off(&self, node: &Node, ratio: Option<&Known>, training: Option<&Known>) -> bool {
         let ratio = self.ratio(ratio, node.input(1).is_some());
         self.mode(training, node.input(2).is_some(), ratio) == Mode::Never
@@ -116,10 +112,7 @@ impl Operator for Dropout {
         let mode = self.mode(cx.known(2), cx.has(2), ratio);
         let x = cx.tensor(0)?;
         if mode == Mode::Never {
-            let (rank, shape) = (
-                Literal::usize_unsuffixed(operand.burn_rank()),
-                cx.shape(&operand.shape),
-            );
+            let (rank, shape) = (Literal::usize_unsuffixed(operand.burn_rank()), cx.shape(&operand.shape));
             let mask = match (cx.wants(1), self.old_mask) {
                 (false, _) => code!(()),
                 (true, true) => code!(#x.ones_like()),
@@ -154,11 +147,7 @@ impl Operator for Dropout {
             Some(small) => code!(ops::small::to_small(#y, #small, true)),
             None => code!(#y),
         };
-        let output_mask = if self.old_mask {
-            from_bool(&code!(#mask), operand.dtype)
-        } else {
-            code!(#mask)
-        };
+        let output_mask = if self.old_mask { from_bool(&code!(#mask), operand.dtype) } else { code!(#mask) };
         Ok(match (cx.outputs(), cx.wants(1)) {
             (1, _) => code!({ let #y = #dropped.0; #output }),
             (_, false) => code!({ let #y = #dropped.0; (#output, ()) }),

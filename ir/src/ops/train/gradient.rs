@@ -18,9 +18,7 @@ pub const ROWS: &[Row] = &[row("Gradient", &[1], gradient)
 
 /// Operators that files do not have.
 pub const WRITTEN: &[Row] = &[
-    row("SumTo", &[1], |_| Ok(Rc::new(SumTo)))
-        .arity("*", "r")
-        .of(DERIVATIVES),
+    row("SumTo", &[1], |_| Ok(Rc::new(SumTo))).arity("*", "r").of(DERIVATIVES),
     row("Number", &[1], number).arity("*", "r").of(DERIVATIVES),
 ];
 

@@ -14,14 +14,8 @@ use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
-    row("NegativeLogLikelihoodLoss", &[12, 13, 22], |a| {
-        read(a, "negative_log_likelihood")
-    })
-    .arity("rro", "r"),
-    row("SoftmaxCrossEntropyLoss", &[12, 13], |a| {
-        read(a, "softmax_cross_entropy")
-    })
-    .arity("rro", "ro"),
+    row("NegativeLogLikelihoodLoss", &[12, 13, 22], |a| read(a, "negative_log_likelihood")).arity("rro", "r"),
+    row("SoftmaxCrossEntropyLoss", &[12, 13], |a| read(a, "softmax_cross_entropy")).arity("rro", "ro"),
 ];
 
 #[derive(Debug)]
@@ -41,15 +35,10 @@ fn read(a: &Attributes<'_>, function: &'static str) -> Result<Rc<dyn Operator>, 
         "sum" => "Sum",
         "mean" => "Mean",
         other => {
-            return Err(Problem::new(format!("`reduction` is `{other}`"))
-                .help("it may be none, sum or mean"));
+            return Err(Problem::new(format!("`reduction` is `{other}`")).help("it may be none, sum or mean"));
         }
     };
-    Ok(Rc::new(Loss {
-        function,
-        reduction,
-        ignored: a.int("ignore_index")?,
-    }))
+    Ok(Rc::new(Loss { function, reduction, ignored: a.int("ignore_index")? }))
 }
 
 impl Operator for Loss {
@@ -69,15 +58,10 @@ impl Operator for Loss {
         if cx.has(2) {
             let weight = cx.tensor_of_rank(2, 1)?;
             if weight.dtype != x.dtype {
-                return Err(Problem::new(format!(
-                    "the input is {x} and the weight {weight}"
-                )));
+                return Err(Problem::new(format!("the input is {x} and the weight {weight}")));
             }
             if let Some(length) = weight.shape.first() {
-                sizes::equal(
-                    ("the weight", length, "elements"),
-                    ("the input", &classes, "classes"),
-                )?;
+                sizes::equal(("the weight", length, "elements"), ("the input", &classes, "classes"))?;
             }
         }
         let shape: Vec<Dim> = match self.reduction {

@@ -14,13 +14,11 @@ use crate::types::TensorType;
 pub const ROWS: &[Row] = &[
     row("Adagrad", &[1], adagrad).arity("rr+", "+").of(TRAINING),
     row("Adam", &[1], adam).arity("rr+", "+").of(TRAINING),
-    row("Momentum", &[1], momentum)
-        .arity("rr+", "+")
-        .of(TRAINING),
+    row("Momentum", &[1], momentum).arity("rr+", "+").of(TRAINING),
 ];
 
-/// Inputs are the rate, the number of steps before, then each list: the tensors, their gradients,
-/// and what the optimizer keeps of them. Outputs are the lists without the gradients.
+/// Inputs are the rate, the number of steps before, then each list: the tensors, their gradients, and what
+/// the optimizer keeps of them. Outputs are the lists without the gradients.
 #[derive(Debug)]
 struct Optimizer {
     kind: Kind,
@@ -31,20 +29,9 @@ attributes!(struct Optimizer { kind, regularization });
 
 #[derive(Debug)]
 enum Kind {
-    Adagrad {
-        decay: f32,
-        epsilon: f32,
-    },
-    Adam {
-        keep: [f32; 2],
-        epsilon: f32,
-        regularization_after: f32,
-    },
-    Momentum {
-        keep: f32,
-        take: f32,
-        nesterov: bool,
-    },
+    Adagrad { decay: f32, epsilon: f32 },
+    Adam { keep: [f32; 2], epsilon: f32, regularization_after: f32 },
+    Momentum { keep: f32, take: f32, nesterov: bool },
 }
 
 attributes!(enum Kind {
@@ -53,10 +40,8 @@ attributes!(enum Kind {
 });
 
 fn adagrad(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let kind = Kind::Adagrad {
-        decay: a.float_or("decay_factor", 0.0)?,
-        epsilon: a.float_or("epsilon", 1e-6)?,
-    };
+    let kind =
+        Kind::Adagrad { decay: a.float_or("decay_factor", 0.0)?, epsilon: a.float_or("epsilon", 1e-6)? };
     optimizer(a, kind)
 }
 
@@ -81,8 +66,9 @@ fn momentum(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
             Some("nesterov") => true,
             Some("standard") => false,
             Some(other) => {
-                return Err(Problem::new(format!("`mode` is `{other}`"))
-                    .help("it may be standard or nesterov"));
+                return Err(
+                    Problem::new(format!("`mode` is `{other}`")).help("it may be standard or nesterov")
+                );
             }
             None => return Err(Problem::new("attribute `mode` is missing")),
         },
@@ -93,10 +79,7 @@ fn momentum(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 
 fn optimizer(a: &Attributes<'_>, kind: Kind) -> Result<Rc<dyn Operator>, Problem> {
     let regularization = a.float_or("norm_coefficient", 0.0)?;
-    Ok(Rc::new(Optimizer {
-        kind,
-        regularization,
-    }))
+    Ok(Rc::new(Optimizer { kind, regularization }))
 }
 
 impl Optimizer {
@@ -133,11 +116,7 @@ impl Optimizer {
                     ops::optimize::Adagrad::new([#rate, #decay], #count, #regularization, #epsilon)
                 }
             }
-            Kind::Adam {
-                keep,
-                epsilon,
-                regularization_after,
-            } => {
+            Kind::Adam { keep, epsilon, regularization_after } => {
                 let ([mean, squares], epsilon) = (keep.map(number), number(epsilon));
                 let after = number(regularization_after);
                 code! {
@@ -146,11 +125,7 @@ impl Optimizer {
                     )
                 }
             }
-            Kind::Momentum {
-                keep,
-                take,
-                nesterov,
-            } => {
+            Kind::Momentum { keep, take, nesterov } => {
                 let (keep, take) = (number(keep), number(take));
                 code! {
                     ops::optimize::Momentum::new(
@@ -222,8 +197,8 @@ impl Operator for Optimizer {
         let lists = (0..lists - 1).map(|list| results.iter().filter_map(move |of| of.get(list)));
         let outputs = lists.flatten();
         let steps = results.iter().zip(&arguments);
-        let steps = steps
-            .map(|(results, arguments)| code!(let (#(#results),*) = #step.step(#(#arguments),*);));
+        let steps =
+            steps.map(|(results, arguments)| code!(let (#(#results),*) = #step.step(#(#arguments),*);));
         Ok(code!({
             let #step = #settings;
             #(#steps)*

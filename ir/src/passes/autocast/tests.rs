@@ -17,10 +17,7 @@ pub fn with(graph: &str, change: fn(&mut Options), expected: Expect) {
     let opsets = r#"["": 21, "com.microsoft": 1]"#;
     let text = format!("<ir_version: 10, opset_import: {opsets}> g {graph}");
     let model = crate::text::model(&text).unwrap().encode_to_vec();
-    let mut options = Options {
-        precision: Precision::F16,
-        ..Options::default()
-    };
+    let mut options = Options { precision: Precision::F16, ..Options::default() };
     change(&mut options);
     let model = crate::load_bytes(model.into(), &options);
     let model = model.unwrap_or_else(|problems| panic!("{}", problems.report("model")));

@@ -101,24 +101,16 @@ impl Demand {
     fn iterations(&mut self, node: &Node, iterations: Iterations) {
         let state = iterations.state(node);
         for (_, inner) in &node.blocks {
-            self.host
-                .extend(inner.outputs.iter().take(iterations.block_outputs));
+            self.host.extend(inner.outputs.iter().take(iterations.block_outputs));
             let results = inner.outputs.iter().skip(iterations.block_outputs);
             for (at, &id) in results.enumerate() {
                 self.same(node.output(at), id);
-                let state_input = inner
-                    .inputs
-                    .get(iterations.block_inputs + at)
-                    .filter(|_| at < state);
+                let state_input = inner.inputs.get(iterations.block_inputs + at).filter(|_| at < state);
                 self.same(state_input.copied(), id);
             }
             self.block(inner);
             self.again(inner, iterations, state);
-            let state_inputs = inner
-                .inputs
-                .iter()
-                .skip(iterations.block_inputs)
-                .take(state);
+            let state_inputs = inner.inputs.iter().skip(iterations.block_inputs).take(state);
             for (at, &id) in state_inputs.enumerate() {
                 let Some(initial) = node.input(iterations.before + at) else {
                     continue;
@@ -139,11 +131,7 @@ impl Demand {
 
     /// Follows what an iteration demands of the one before it, from the last node to the first and over again.
     fn again(&mut self, block: &Block, iterations: Iterations, state: usize) {
-        let state_inputs = block
-            .inputs
-            .iter()
-            .skip(iterations.block_inputs)
-            .take(state);
+        let state_inputs = block.inputs.iter().skip(iterations.block_inputs).take(state);
         let next = block.outputs.iter().skip(iterations.block_outputs);
         let states: BTreeMap<ValueId, ValueId> = state_inputs.copied().zip(next.copied()).collect();
         let mut makers = BTreeMap::new();
@@ -170,9 +158,7 @@ impl Demand {
             let reads = node.reads().into_iter();
             let before: Vec<_> = reads.map(|id| (id, self.wanted(id))).collect();
             self.any(node);
-            let more = before
-                .into_iter()
-                .filter(|(id, was)| self.wanted(*id) != *was);
+            let more = before.into_iter().filter(|(id, was)| self.wanted(*id) != *was);
             open.extend(more.map(|(id, _)| id));
         }
     }

@@ -39,11 +39,7 @@ impl<'g> Match<'_, 'g> {
 
     /// The operator of this label.
     pub fn node(&self, label: &str) -> Result<&'g Node, Miss> {
-        let found = self
-            .state
-            .labels
-            .iter()
-            .find(|(letter, _)| *letter == label);
+        let found = self.state.labels.iter().find(|(letter, _)| *letter == label);
         let node = found.and_then(|(_, at)| self.view.nodes.get(*at));
         node.ok_or("an operator is missing")
     }
@@ -62,14 +58,8 @@ impl<'g> Match<'_, 'g> {
 
     /// The number of a scalar.
     pub fn number(&self, name: &str) -> Result<f64, Miss> {
-        let found = self
-            .state
-            .numbers
-            .iter()
-            .find(|(scalar, _)| *scalar == name);
-        found
-            .map(|(_, number)| *number)
-            .ok_or("a number is missing")
+        let found = self.state.numbers.iter().find(|(scalar, _)| *scalar == name);
+        found.map(|(_, number)| *number).ok_or("a number is missing")
     }
 
     /// A number as attributes hold it, in single precision, unless doubles would lose digits.
@@ -131,18 +121,11 @@ impl<'g> Match<'_, 'g> {
         self.view.uses(id)
     }
 
-    /// Whether what is made of a weight may stand beside it: a copy of a large one, which is used
-    /// elsewhere too, takes more memory than it saves time.
+    /// Whether what is made of a weight may stand beside it: a copy of a large one, which is used elsewhere
+    /// too, takes more memory than it saves time.
     pub fn copied(&self, weight: ValueId) -> Result<(), Miss> {
-        let small = self
-            .tensor_of(weight)?
-            .count()
-            .is_some_and(|count| count <= COPIED);
-        if small || self.uses(weight) <= 1 {
-            Ok(())
-        } else {
-            Err("the weight is used elsewhere too")
-        }
+        let small = self.tensor_of(weight)?.count().is_some_and(|count| count <= COPIED);
+        if small || self.uses(weight) <= 1 { Ok(()) } else { Err("the weight is used elsewhere too") }
     }
 
     /// The node that makes a value, when that is all that it makes.
@@ -163,10 +146,7 @@ impl<'g> Match<'_, 'g> {
 
     /// Attributes that were set.
     pub fn settings(&self, names: &[&'static str]) -> Vec<(&'static str, Setting)> {
-        let settings = self
-            .settings
-            .iter()
-            .filter(|(name, _)| names.contains(name));
+        let settings = self.settings.iter().filter(|(name, _)| names.contains(name));
         settings.cloned().collect()
     }
 
@@ -225,23 +205,12 @@ impl<'g> Match<'_, 'g> {
             return Err("the right side names no operator");
         };
         let attributes = attributes.iter();
-        let list: Vec<AttributeProto> = attributes
-            .map(|(name, attribute)| attribute.named(name))
-            .collect();
-        let list = list
-            .iter()
-            .map(|attribute| (attribute.name.as_str(), attribute))
-            .collect();
+        let list: Vec<AttributeProto> = attributes.map(|(name, attribute)| attribute.named(name)).collect();
+        let list = list.iter().map(|attribute| (attribute.name.as_str(), attribute)).collect();
         let read = Attributes::new(list, self.files, version).with_arity(inputs.len(), 1);
         let operator = (row.read)(&read).map_err(|_| "the operator refuses its attributes")?;
-        read.finish()
-            .map_err(|_| "the operator knows no such attribute")?;
-        let like = Node {
-            kind: kind.into(),
-            version,
-            operator,
-            ..self.root.clone()
-        };
+        read.finish().map_err(|_| "the operator knows no such attribute")?;
+        let like = Node { kind: kind.into(), version, operator, ..self.root.clone() };
         self.made(like, inputs)
     }
 
@@ -252,19 +221,11 @@ impl<'g> Match<'_, 'g> {
             inputs.pop();
         }
         let output = self.values.push(Value::default());
-        let node = Node {
-            inputs,
-            outputs: vec![Some(output)],
-            blocks: Vec::new(),
-            place: Place::Device,
-            ..like
-        };
-        infer::node(&node, self.values, self.names)
-            .map_err(|_| "the operator refuses its inputs")?;
+        let node =
+            Node { inputs, outputs: vec![Some(output)], blocks: Vec::new(), place: Place::Device, ..like };
+        infer::node(&node, self.values, self.names).map_err(|_| "the operator refuses its inputs")?;
         let stored = node.inputs.iter().flatten();
-        if stored.into_iter().any(|id| self.values[*id].is_stored())
-            && self.values[output].known.is_some()
-        {
+        if stored.into_iter().any(|id| self.values[*id].is_stored()) && self.values[output].known.is_some() {
             // The code says how it is computed, not what comes out.
             self.values[output].known = Elements::default();
         }
@@ -330,17 +291,10 @@ impl<'g> Match<'_, 'g> {
                     AttributeValue::Int(int) => Setting::Int(*int),
                     AttributeValue::Float(float) => Setting::Float(self.single(*float)?),
                     AttributeValue::Text(text) => Setting::Text((*text).to_owned()),
-                    AttributeValue::Scalar(name) => {
-                        Setting::Float(self.single(self.number(name)?)?)
-                    }
+                    AttributeValue::Scalar(name) => Setting::Float(self.single(self.number(name)?)?),
                     AttributeValue::Set(name) => {
-                        let found = self
-                            .settings
-                            .iter()
-                            .find(|(attribute, _)| attribute == name);
-                        found
-                            .map(|(_, setting)| setting.clone())
-                            .ok_or("an attribute was not set")?
+                        let found = self.settings.iter().find(|(attribute, _)| attribute == name);
+                        found.map(|(_, setting)| setting.clone()).ok_or("an attribute was not set")?
                     }
                 },
             ));

@@ -43,11 +43,7 @@ impl<'g> View<'g> {
         for &id in &block.outputs {
             users.entry(id).or_default().push(usize::MAX);
         }
-        View {
-            nodes: &block.nodes,
-            makers,
-            users,
-        }
+        View { nodes: &block.nodes, makers, users }
     }
 
     /// Whether only these nodes read what the node makes.
@@ -250,12 +246,7 @@ impl Matcher<'_, '_> {
     }
 
     /// The inputs of a node of one of these kinds, none missing at the end.
-    fn node(
-        &self,
-        id: ValueId,
-        state: &State,
-        kinds: &[&str],
-    ) -> Option<(Vec<Option<ValueId>>, State)> {
+    fn node(&self, id: ValueId, state: &State, kinds: &[&str]) -> Option<(Vec<Option<ValueId>>, State)> {
         if self.values[id].is_constant() {
             return None;
         }
@@ -275,12 +266,7 @@ impl Matcher<'_, '_> {
     }
 
     /// The two inputs of a node of one of these kinds, broadcast as today.
-    fn pair(
-        &self,
-        id: ValueId,
-        state: &State,
-        kinds: &[&str],
-    ) -> Option<(ValueId, ValueId, State)> {
+    fn pair(&self, id: ValueId, state: &State, kinds: &[&str]) -> Option<(ValueId, ValueId, State)> {
         let (inputs, state) = self.node(id, state, kinds)?;
         let [Some(a), Some(b)] = inputs.as_slice() else {
             return None;

@@ -59,11 +59,7 @@ pub fn parse(text: &'static str) -> Result<Pattern, &'static str> {
     let mut parser = Parser { rest: text };
     let pattern = parser.sum()?;
     parser.spaces();
-    if parser.rest.is_empty() {
-        Ok(pattern)
-    } else {
-        Err(parser.rest)
-    }
+    if parser.rest.is_empty() { Ok(pattern) } else { Err(parser.rest) }
 }
 
 struct Parser {
@@ -143,11 +139,7 @@ impl Parser {
     }
 
     fn call(&mut self, kinds: &'static str) -> Result<Pattern, &'static str> {
-        let label = if self.accept(':') {
-            Some(self.name()?)
-        } else {
-            None
-        };
+        let label = if self.accept(':') { Some(self.name()?) } else { None };
         let mut attributes = Vec::new();
         if self.accept('<') {
             while !self.accept('>') {
@@ -158,13 +150,7 @@ impl Parser {
             }
         }
         let (arguments, open) = self.arguments()?;
-        Ok(Pattern::Call(Call {
-            kinds: kinds.split('|').collect(),
-            label,
-            attributes,
-            arguments,
-            open,
-        }))
+        Ok(Pattern::Call(Call { kinds: kinds.split('|').collect(), label, attributes, arguments, open }))
     }
 
     /// What stands in parentheses, and whether more may.
@@ -217,11 +203,7 @@ impl Parser {
     }
 
     fn expect(&mut self, sign: char) -> Result<(), &'static str> {
-        if self.accept(sign) {
-            Ok(())
-        } else {
-            Err(self.rest)
-        }
+        if self.accept(sign) { Ok(()) } else { Err(self.rest) }
     }
 
     fn accept(&mut self, sign: char) -> bool {
@@ -290,10 +272,7 @@ mod tests {
         let call = Call {
             kinds: vec!["Reshape", "Flatten"],
             label: Some("inner"),
-            attributes: vec![
-                ("axis", AttributeValue::Int(-1)),
-                ("mode", AttributeValue::Text("tanh")),
-            ],
+            attributes: vec![("axis", AttributeValue::Int(-1)), ("mode", AttributeValue::Text("tanh"))],
             arguments: vec![Pattern::Any("x"), Pattern::Absent],
             open: true,
         };

@@ -11,10 +11,7 @@ use crate::{print, read};
 
 /// The graph of a rule's example, before any rule or behind these.
 pub fn example<'r>(rule: &Rule, rules: impl IntoIterator<Item = &'r Rule>) -> (String, Report) {
-    let text = format!(
-        "<ir_version: 10, opset_import: [\"\": 25, \"com.microsoft\": 1]> g {}",
-        rule.example
-    );
+    let text = format!("<ir_version: 10, opset_import: [\"\": 25, \"com.microsoft\": 1]> g {}", rule.example);
     graph(&text, rules)
 }
 
@@ -25,18 +22,11 @@ pub fn graph<'r>(text: &str, rules: impl IntoIterator<Item = &'r Rule>) -> (Stri
 
 /// The same of a model whose weights are trained.
 pub fn trained<'r>(text: &str, rules: impl IntoIterator<Item = &'r Rule>) -> (String, Report) {
-    let options = Options {
-        training: true,
-        ..Options::default()
-    };
+    let options = Options { training: true, ..Options::default() };
     with(text, rules, &options)
 }
 
-fn with<'r>(
-    text: &str,
-    rules: impl IntoIterator<Item = &'r Rule>,
-    options: &Options,
-) -> (String, Report) {
+fn with<'r>(text: &str, rules: impl IntoIterator<Item = &'r Rule>, options: &Options) -> (String, Report) {
     let model = crate::text::model(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let bytes = model.encode_to_vec().into();
     let untyped = read::read_bytes(bytes, options).unwrap();
@@ -47,10 +37,7 @@ fn with<'r>(
     dead::remove(graph);
     share::share(graph);
     let mut report = Report::default();
-    assert!(
-        rewrite(graph, &mut model.names, rules, &mut report),
-        "rules go on for ever"
-    );
+    assert!(rewrite(graph, &mut model.names, rules, &mut report), "rules go on for ever");
     (print::graph(graph), report)
 }
 
@@ -67,21 +54,10 @@ pub fn shown(family: &[Rule]) -> String {
             report
         );
         let lines = |text: &str| {
-            let inner = text
-                .lines()
-                .skip(1)
-                .filter(|line| !"{}".contains(line.trim()));
-            inner
-                .map(|line| format!("  {}\n", line.trim()))
-                .collect::<String>()
+            let inner = text.lines().skip(1).filter(|line| !"{}".contains(line.trim()));
+            inner.map(|line| format!("  {}\n", line.trim())).collect::<String>()
         };
-        let _ = write!(
-            text,
-            "{}\n{}  =>\n{}",
-            rule.name,
-            lines(&before),
-            lines(&behind)
-        );
+        let _ = write!(text, "{}\n{}  =>\n{}", rule.name, lines(&before), lines(&behind));
     }
     text
 }

@@ -57,17 +57,13 @@ pub const RULES: &[Rule] = &[
                 a = Add (x, three) b = Clip (a, zero, six) c = Mul (x, b) y = Div (c, six)
             }",
         ),
-    rule(
-        "hard sigmoid",
-        "Clip(x + 3, 0, 6) / 6",
-        "HardSigmoid<alpha = 0.16666667, beta = 0.5>(x)",
-    )
-    .law("clip(x + 3, 0, 6) / 6 = clip(x/6 + ½, 0, 1)")
-    .example(
-        "(float[N] x) => (float[N] y) <float three = {3}, float zero = {0}, float six = {6}> {
+    rule("hard sigmoid", "Clip(x + 3, 0, 6) / 6", "HardSigmoid<alpha = 0.16666667, beta = 0.5>(x)")
+        .law("clip(x + 3, 0, 6) / 6 = clip(x/6 + ½, 0, 1)")
+        .example(
+            "(float[N] x) => (float[N] y) <float three = {3}, float zero = {0}, float six = {6}> {
             a = Add (x, three) b = Clip (a, zero, six) y = Div (b, six)
         }",
-    ),
+        ),
     rule("hard swish of hard sigmoid", "x * HardSigmoid:h(x)", "HardSwish(x)")
         .when(|m| match m.operator::<Shaped>("h")?.parameters() {
             // The attribute is a sixth in single precision.
@@ -94,11 +90,7 @@ pub const RULES: &[Rule] = &[
 ];
 
 fn finite(number: f64) -> Result<(), Miss> {
-    if number.is_finite() {
-        Ok(())
-    } else {
-        Err("the factor is not finite")
-    }
+    if number.is_finite() { Ok(()) } else { Err("the factor is not finite") }
 }
 
 #[cfg(test)]
@@ -218,6 +210,7 @@ mod tests {
               float32[N] y = Mul (x, t)
               =>
               float32[N] y = Mish (x)
-        "#]].assert_eq(&shown(super::RULES));
+        "#]]
+        .assert_eq(&shown(super::RULES));
     }
 }

@@ -62,9 +62,7 @@ fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let sources = [found.query.value, found.key.value, value];
     let plain = |rank: usize| (0..rank).collect::<Vec<_>>();
     let (axes, order) = match (sums.operator_as::<MatMul>(), of_sums(sums)) {
-        (Some(product), _) if product.is_plain() => {
-            (plain(m.tensor_of(value)?.rank()), plain(result.rank()))
-        }
+        (Some(product), _) if product.is_plain() => (plain(m.tensor_of(value)?.rank()), plain(result.rank())),
         (_, Some(orders)) => (orders.columns, orders.result),
         _ => return Err("the product is no plain one"),
     };
@@ -87,19 +85,11 @@ fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     for mask in &found.masks {
         operands.push(laid(m, mask, &target)?);
     }
-    let Scores {
-        scale,
-        base,
-        direct,
-        ..
-    } = found;
+    let Scores { scale, base, direct, .. } = found;
     // The sizes of the result before its axes are put in another order.
     let mut whole = result.shape.clone();
     for (&at, size) in order.iter().zip(&result.shape) {
-        whole
-            .get_mut(at)
-            .into_iter()
-            .for_each(|slot| slot.clone_from(size));
+        whole.get_mut(at).into_iter().for_each(|slot| slot.clone_from(size));
     }
     let result_sizes = whole.split_last().map(|(_, sizes)| sizes.to_vec());
     let result_sizes = result_sizes.filter(|sizes| direct && !base.starts_with(sizes));
@@ -122,11 +112,7 @@ fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         };
         return reordered(m, y, &order);
     }
-    if m.tensor_of(y)?.shape == result.shape {
-        Ok(y)
-    } else {
-        m.reshape(y, &sources)
-    }
+    if m.tensor_of(y)?.shape == result.shape { Ok(y) } else { m.reshape(y, &sources) }
 }
 
 /// The operator with these inputs.
@@ -135,12 +121,7 @@ fn made(
     operator: JoinedAttention,
     inputs: &[Option<ValueId>],
 ) -> Result<ValueId, Miss> {
-    let node = Node {
-        kind: KIND.into(),
-        version: 1,
-        operator: operator.shared(),
-        ..m.root().clone()
-    };
+    let node = Node { kind: KIND.into(), version: 1, operator: operator.shared(), ..m.root().clone() };
     m.made(node, inputs)
 }
 
@@ -150,11 +131,7 @@ fn reordered(m: &mut Match<'_, '_>, x: ValueId, axes: &[usize]) -> Result<ValueI
         return Ok(x);
     }
     let axes = axes.iter().map(|&axis| i64::try_from(axis).unwrap_or(0));
-    m.call(
-        "Transpose",
-        &[("perm", Setting::Ints(axes.collect()))],
-        &[Some(x)],
-    )
+    m.call("Transpose", &[("perm", Setting::Ints(axes.collect()))], &[Some(x)])
 }
 
 /// Rows of features, in batches of these sizes.
@@ -169,8 +146,7 @@ fn brought(
     let [batches @ .., rows, features] = shape.as_slice() else {
         return Err("an operand is no matrix");
     };
-    let fits =
-        |(at, (size, wanted)): (usize, (&Dim, &Dim))| size == wanted || at == 1 && size.is(1);
+    let fits = |(at, (size, wanted)): (usize, (&Dim, &Dim))| size == wanted || at == 1 && size.is(1);
     if batches.len() == outer.len() && batches.iter().zip(outer).enumerate().all(fits) {
         return Ok(x);
     }
@@ -202,8 +178,7 @@ fn laid(m: &mut Match<'_, '_>, mask: &Mask, target: &[Dim]) -> Result<ValueId, M
         let missing = missing.ok_or("a mask has more axes than the scores")?;
         let ones = std::iter::repeat_n(Dim::from(1), missing);
         let padded: Vec<Dim> = ones.chain(from.iter().cloned()).collect();
-        shape = shapes::regrouped(&padded, at, target)
-            .ok_or("a mask is of other batches than the scores")?;
+        shape = shapes::regrouped(&padded, at, target).ok_or("a mask is of other batches than the scores")?;
     }
     if let ([batch, rows, keys], 3) = (shape.as_slice(), target.len())
         && !batch.is(1)
@@ -234,10 +209,7 @@ mod tests {
             float[2, 1, 1] h = {{1, 2}}> {{ {steps} }}"
         );
         let (graph, report) = graph(&text, all());
-        let missed = report
-            .missed
-            .iter()
-            .filter(|event| event.rule == "attention");
+        let missed = report.missed.iter().filter(|event| event.rule == "attention");
         (graph, missed.map(|event| event.reason).collect())
     }
 
@@ -260,11 +232,7 @@ mod tests {
         ] {
             let (graph, missed) = behind(steps);
             let count = |name: &str| graph.matches(name).count();
-            assert_eq!(
-                (count("JoinedAttention"), count("Softmax")),
-                (1, 0),
-                "{graph}{missed:?}"
-            );
+            assert_eq!((count("JoinedAttention"), count("Softmax")), (1, 0), "{graph}{missed:?}");
         }
     }
 
@@ -294,10 +262,7 @@ mod tests {
                      = MatMul (c, v)",
                 "masked scores are scaled",
             ),
-            (
-                "p = Exp (m) c = Softmax (p) y = MatMul (c, v)",
-                "the scores are no products of two tensors",
-            ),
+            ("p = Exp (m) c = Softmax (p) y = MatMul (c, v)", "the scores are no products of two tensors"),
         ] {
             let (graph, missed) = behind(steps);
             assert_eq!(missed, [reason], "{graph}");
@@ -320,6 +285,7 @@ mod tests {
               =>
               float32[B, 2, K, 4] %11 = Transpose <axes: [0, 1, 3, 2]> (k)
               float32[B, 2, Q, 3] y = JoinedAttention <scale: 0.5, fills: [-1000000000.0]> (q, %11, v, seen)
-        "#]].assert_eq(&shown(super::RULES));
+        "#]]
+        .assert_eq(&shown(super::RULES));
     }
 }

@@ -28,11 +28,7 @@ pub const RULES: &[Rule] = &[
     rule("positive already", "Relu|Abs(p)", "p")
         .when(|m| {
             let maker = m.maker(m.value("p")?);
-            if maker.is_some_and(|node| ops::facts(&node.kind).nonnegative) {
-                Ok(())
-            } else {
-                Err("")
-            }
+            if maker.is_some_and(|node| ops::facts(&node.kind).nonnegative) { Ok(()) } else { Err("") }
         })
         .law("|p| = max(p, 0) = p where p is never negative")
         .example("(float[N] x) => (float[N] z) { y = Sigmoid (x) z = Relu (y) }"),
@@ -46,21 +42,14 @@ pub fn bounds(m: &Match<'_, '_>, node: &Node) -> Result<(ValueId, (f64, f64)), M
         return Err("not every bound is a float");
     }
     if let Some(clip) = node.operator_as::<Clip>() {
-        let bound =
-            |at: usize, open: f64| match (clip.number(at, m.known(node, at).1), node.input(at)) {
-                (Some(bound), _) => Ok(bound),
-                (None, None) => Ok(open),
-                (None, Some(_)) => Err("the bounds are known only at run time"),
-            };
-        return Ok((
-            first,
-            (bound(1, f64::NEG_INFINITY)?, bound(2, f64::INFINITY)?),
-        ));
+        let bound = |at: usize, open: f64| match (clip.number(at, m.known(node, at).1), node.input(at)) {
+            (Some(bound), _) => Ok(bound),
+            (None, None) => Ok(open),
+            (None, Some(_)) => Err("the bounds are known only at run time"),
+        };
+        return Ok((first, (bound(1, f64::NEG_INFINITY)?, bound(2, f64::INFINITY)?)));
     }
-    let of_two = || match (
-        node.inputs.len(),
-        second.map(|second| (second, number(second), number(first))),
-    ) {
+    let of_two = || match (node.inputs.len(), second.map(|second| (second, number(second), number(first)))) {
         (2, Some((_, Some(bound), _))) => Ok((first, bound)),
         (2, Some((second, _, Some(bound)))) => Ok((second, bound)),
         _ => Err(""),

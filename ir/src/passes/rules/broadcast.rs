@@ -24,8 +24,10 @@ pub const RULES: &[Rule] = &[
     rule("choice by what is not", "Where(Not(c), x, y)", "Where(c, y, x)")
         .shared()
         .law("x if not c, else y, is y if c, else x")
-        .example("(bool[N] c, float[N] x, float y) => (float[N] z) { n = Not (c) z = Where \
-             (n, x, y) }"),
+        .example(
+            "(bool[N] c, float[N] x, float y) => (float[N] z) { n = Not (c) z = Where \
+             (n, x, y) }",
+        ),
     building("choice that is known", "Where:choice(c, x, y)", |m| {
         let (x, y) = (m.value("x")?, m.value("y")?);
         let chosen = match m.uniform(m.value("c")?) {
@@ -66,12 +68,12 @@ pub const RULES: &[Rule] = &[
         }",
     ),
     building("slice of one", "Squeeze|Reshape|Flatten:outer(Slice:cut(x, ..), ..)", element)
-    .law("x[i..i + 1] without its axis of size 1 is x[i]")
-    .example(
-        "(float[N, 4] x) => (float[N] z) <int64[1] i = {2}, int64[1] j = {3}, int64[1] axis = {1}> {
+        .law("x[i..i + 1] without its axis of size 1 is x[i]")
+        .example(
+            "(float[N, 4] x) => (float[N] z) <int64[1] i = {2}, int64[1] j = {3}, int64[1] axis = {1}> {
             y = Slice (x, i, j, axis) z = Squeeze (y, axis)
         }",
-    ),
+        ),
 ];
 
 fn without_expand(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
@@ -82,10 +84,7 @@ fn without_expand(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let mut inputs = node.inputs.clone();
     for at in 0..inputs.len() {
         let expand = inputs.get(at).copied().flatten().and_then(|id| m.maker(id));
-        let Some(from) = expand
-            .filter(|node| expands(m, node))
-            .and_then(|node| node.input(0))
-        else {
+        let Some(from) = expand.filter(|node| expands(m, node)).and_then(|node| node.input(0)) else {
             continue;
         };
         let mut less = inputs.clone();
@@ -94,43 +93,28 @@ fn without_expand(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
             inputs = less;
         }
     }
-    if inputs == node.inputs {
-        Err("")
-    } else {
-        m.made(node.clone(), &inputs)
-    }
+    if inputs == node.inputs { Err("") } else { m.made(node.clone(), &inputs) }
 }
 
 /// Whether a node repeats nothing but axes of size 1.
 fn expands(m: &Match<'_, '_>, node: &Node) -> bool {
-    let shape = |id: Option<ValueId>| {
-        id.and_then(|id| m.tensor_of(id).ok())
-            .map(|tensor| &tensor.shape)
-    };
+    let shape = |id: Option<ValueId>| id.and_then(|id| m.tensor_of(id).ok()).map(|tensor| &tensor.shape);
     match (&*node.kind, shape(node.input(0)), shape(node.output(0))) {
         ("Expand", ..) => true,
-        ("Tile", Some(from), Some(to)) => from
-            .iter()
-            .zip(to)
-            .all(|(from, to)| from == to || from.is(1)),
+        ("Tile", Some(from), Some(to)) => from.iter().zip(to).all(|(from, to)| from == to || from.is(1)),
         _ => false,
     }
 }
 
 /// Whether operands broadcast to a shape of which each size is one of theirs.
 fn covers(m: &Match<'_, '_>, inputs: &[Option<ValueId>], shape: &[Dim]) -> bool {
-    let shapes = inputs
-        .iter()
-        .flatten()
-        .map(|&id| m.tensor_of(id).map(|tensor| tensor.shape.as_slice()));
+    let shapes = inputs.iter().flatten().map(|&id| m.tensor_of(id).map(|tensor| tensor.shape.as_slice()));
     let Ok(shapes) = shapes.collect::<Result<Vec<&[Dim]>, Miss>>() else {
         return false;
     };
     (1..=shape.len()).all(|from_end| {
         let at = |shape: &[Dim]| Some(shape.get(shape.len().checked_sub(from_end)?)?.clone());
-        shapes
-            .iter()
-            .any(|other| at(other).is_some() && at(other) == at(shape))
+        shapes.iter().any(|other| at(other).is_some() && at(other) == at(shape))
     })
 }
 
@@ -138,38 +122,23 @@ fn covers(m: &Match<'_, '_>, inputs: &[Option<ValueId>], shape: &[Dim]) -> bool 
 fn element(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let (x, node) = (m.value("x")?, m.node("cut")?);
     let shape = m.tensor("x")?.shape.clone();
-    let cut = m
-        .operator::<Slice>("cut")?
-        .spans(|at| m.known(node, at), &shape)
-        .ok_or("")?;
+    let cut = m.operator::<Slice>("cut")?.spans(|at| m.known(node, at), &shape).ok_or("")?;
     let cut: Vec<(usize, &Span)> = cut
         .iter()
         .enumerate()
-        .filter(|(axis, span)| {
-            shape
-                .get(*axis)
-                .is_none_or(|size| **span != Span::whole(size))
-        })
+        .filter(|(axis, span)| shape.get(*axis).is_none_or(|size| **span != Span::whole(size)))
         .collect();
     let [(axis, span)] = cut.as_slice() else {
         return Err("");
     };
     let mut rest = shape.clone();
     rest.remove(*axis);
-    let start = span
-        .start
-        .number()
-        .filter(|_| span.length.is(1))
-        .ok_or("")?;
+    let start = span.start.number().filter(|_| span.length.is(1)).ok_or("")?;
     if rest != m.result()?.shape {
         return Err("");
     }
     let axis = Setting::Int(i64::try_from(*axis).unwrap_or(0));
-    let index = m.constant(
-        crate::dtype::DType::I64,
-        Vec::new(),
-        Known::Ints(vec![start.into()]),
-    );
+    let index = m.constant(crate::dtype::DType::I64, Vec::new(), Known::Ints(vec![start.into()]));
     m.call("Gather", &[("axis", axis)], &[Some(x), Some(index)])
 }
 

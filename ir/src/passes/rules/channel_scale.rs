@@ -96,9 +96,7 @@ fn of_channels(m: &mut Match<'_, '_>, name: &str) -> Result<ValueId, Miss> {
     let (rank, channels) = (result.rank(), result.shape.get(1).and_then(Dim::number));
     let channels = channels.ok_or("the channels are known only at run time")?;
     let shape = &m.tensor_of(id)?.shape;
-    let first = rank
-        .checked_sub(shape.len())
-        .ok_or("it has more axes than the result")?;
+    let first = rank.checked_sub(shape.len()).ok_or("it has more axes than the result")?;
     if rank < 3 {
         return Err("there are no images");
     }
@@ -127,11 +125,7 @@ fn of_norm(m: &mut Match<'_, '_>) -> Result<[ValueId; 3], Miss> {
     Ok([m.value("x")?, factor, offset])
 }
 
-fn scaled(
-    m: &mut Match<'_, '_>,
-    activation: Option<Fused>,
-    operands: [ValueId; 3],
-) -> Result<ValueId, Miss> {
+fn scaled(m: &mut Match<'_, '_>, activation: Option<Fused>, operands: [ValueId; 3]) -> Result<ValueId, Miss> {
     let node = Node {
         kind: KIND.into(),
         version: 1,

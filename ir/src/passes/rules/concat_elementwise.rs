@@ -43,30 +43,14 @@ struct Step<'g> {
 /// The inputs of a join, those together that equal steps make of parts that stand side by side.
 fn runs<'g>(m: &Match<'_, 'g>, axis: usize) -> Vec<Vec<Step<'g>>> {
     let nodes: Vec<Option<&'g Node>> = m.root().inputs.iter().map(|id| step(m, *id)).collect();
-    let operands = |at: usize| {
-        nodes
-            .iter()
-            .map(move |node| node.and_then(|node| node.input(at)))
-    };
-    let most = nodes
-        .iter()
-        .flatten()
-        .map(|node| node.inputs.len())
-        .max()
-        .unwrap_or(0);
+    let operands = |at: usize| nodes.iter().map(move |node| node.and_then(|node| node.input(at)));
+    let most = nodes.iter().flatten().map(|node| node.inputs.len()).max().unwrap_or(0);
     let parts = (0..most).map(|at| pieces(m, &operands(at).collect::<Vec<_>>()));
     let parts: Vec<Vec<Option<Piece>>> = parts.collect();
     let mut runs: Vec<Vec<Step<'g>>> = Vec::new();
     for (place, (made, node)) in m.root().inputs.iter().zip(&nodes).enumerate() {
-        let parts = parts
-            .iter()
-            .map(|parts| parts.get(place).cloned().flatten())
-            .collect();
-        let next = Step {
-            made: *made,
-            node: *node,
-            parts,
-        };
+        let parts = parts.iter().map(|parts| parts.get(place).cloned().flatten()).collect();
+        let next = Step { made: *made, node: *node, parts };
         let last = runs.last_mut();
         match last.filter(|run| run.last().is_some_and(|last| last.precedes(&next, axis))) {
             Some(run) => run.push(next),
@@ -78,9 +62,7 @@ fn runs<'g>(m: &Match<'_, 'g>, axis: usize) -> Vec<Vec<Step<'g>>> {
 
 /// A step on each element whose result nobody else reads.
 fn step<'g>(m: &Match<'_, 'g>, id: Option<ValueId>) -> Option<&'g Node> {
-    let node = id
-        .filter(|id| m.uses(*id) == 1)
-        .and_then(|id| m.maker(id))?;
+    let node = id.filter(|id| m.uses(*id) == 1).and_then(|id| m.maker(id))?;
     // Once operands were broadcast another way.
     let old = node.version < 7 && node.inputs.len() > 1;
     (ops::facts(&node.kind).elementwise && !old).then_some(node)
@@ -96,23 +78,17 @@ impl Step<'_> {
         a.kind == b.kind
             && a.version == b.version
             && a.inputs.len() == b.inputs.len()
-            && parts
-                .any(|pair| matches!(pair, (Some(a), Some(b)) if together(a, b, axis).is_some()))
+            && parts.any(|pair| matches!(pair, (Some(a), Some(b)) if together(a, b, axis).is_some()))
             && a.operator.attributes() == b.operator.attributes()
     }
 }
 
 /// One step in the place of several.
 fn joined(m: &mut Match<'_, '_>, run: &[Step<'_>], axis: usize) -> Result<Option<ValueId>, Miss> {
-    let (rank, first) = (
-        m.result()?.rank(),
-        run.first().and_then(|step| step.node).ok_or("")?,
-    );
+    let (rank, first) = (m.result()?.rank(), run.first().and_then(|step| step.node).ok_or("")?);
     let mut inputs = Vec::new();
     for at in 0..first.inputs.len() {
-        let operands = run
-            .iter()
-            .map(|step| step.node.and_then(|node| node.input(at)));
+        let operands = run.iter().map(|step| step.node.and_then(|node| node.input(at)));
         let operands: Vec<Option<ValueId>> = operands.collect();
         let one = operands.first().copied().flatten();
         let same = operands.iter().all(|other| *other == one);
@@ -144,9 +120,7 @@ fn joined(m: &mut Match<'_, '_>, run: &[Step<'_>], axis: usize) -> Result<Option
 fn same_everywhere(m: &Match<'_, '_>, id: ValueId, axis: usize, rank: usize) -> bool {
     m.tensor_of(id).is_ok_and(|tensor| {
         let missing = rank.saturating_sub(tensor.rank());
-        let size = axis
-            .checked_sub(missing)
-            .and_then(|at| tensor.shape.get(at));
+        let size = axis.checked_sub(missing).and_then(|at| tensor.shape.get(at));
         tensor.rank() <= rank && size.is_none_or(|size: &Dim| size.is(1))
     })
 }

@@ -9,15 +9,11 @@ use crate::proto::Setting;
 use crate::types::Known;
 
 pub const RULES: &[Rule] = &[
-    building(
-        "group norm",
-        "Reshape(InstanceNormalization:n(Reshape:split(x, ..), scale, bias), ..)",
-        |m| {
-            let epsilon = m.operator::<Groups>("n")?.epsilon;
-            let factors = [m.value("scale")?, m.value("bias")?];
-            grouped(m, epsilon, factors)
-        },
-    )
+    building("group norm", "Reshape(InstanceNormalization:n(Reshape:split(x, ..), scale, bias), ..)", |m| {
+        let epsilon = m.operator::<Groups>("n")?.epsilon;
+        let factors = [m.value("scale")?, m.value("bias")?];
+        grouped(m, epsilon, factors)
+    })
     .law("a group of channels treated as one channel")
     .example(
         "(float[N, 4, H, W] x) => (float[N, 4, H, W] y)
@@ -25,24 +21,19 @@ pub const RULES: &[Rule] = &[
             r = Reshape (x, s) n = InstanceNormalization (r, one, zero) t = Shape (x) y = Reshape (n, t)
         }",
     ),
-    building(
-        "group norm of rows",
-        "Reshape(LayerNormalization:n(Reshape:split(x, ..), 1), ..)",
-        |m| {
-            let Layer { epsilon, axis, .. } = *m.operator::<Layer>("n")?;
-            let split = m.node("split")?.output(0).ok_or("nothing is made")?;
-            let (rank, groups) = (m.tensor_of(split)?.rank(), count(m)?);
-            if axis != 2 && (axis, rank) != (-1, 3) {
-                return Err("not over all that belongs to a group");
-            }
-            let length = usize::try_from(groups).unwrap_or(0);
-            let dtype = m.result()?.dtype;
-            let factors = [1.0, 0.0].map(|number| {
-                m.constant(dtype, vec![groups.into()], Known::Floats(vec![number; length]))
-            });
-            grouped(m, epsilon, factors)
-        },
-    )
+    building("group norm of rows", "Reshape(LayerNormalization:n(Reshape:split(x, ..), 1), ..)", |m| {
+        let Layer { epsilon, axis, .. } = *m.operator::<Layer>("n")?;
+        let split = m.node("split")?.output(0).ok_or("nothing is made")?;
+        let (rank, groups) = (m.tensor_of(split)?.rank(), count(m)?);
+        if axis != 2 && (axis, rank) != (-1, 3) {
+            return Err("not over all that belongs to a group");
+        }
+        let length = usize::try_from(groups).unwrap_or(0);
+        let dtype = m.result()?.dtype;
+        let factors = [1.0, 0.0]
+            .map(|number| m.constant(dtype, vec![groups.into()], Known::Floats(vec![number; length])));
+        grouped(m, epsilon, factors)
+    })
     .law("a group of channels is a row")
     .example(
         "(float[N, 4, 3] x) => (float[N, 4, 3] y) <int64[3] s = {0, 2, -1}, int64[3] t = {0, 4, -1},
@@ -78,10 +69,9 @@ pub const RULES: &[Rule] = &[
 /// How many groups the channels are split into.
 fn count(m: &Match<'_, '_>) -> Result<i64, Miss> {
     let split = m.node("split")?.output(0).ok_or("nothing is made")?;
-    let ([batch, groups, _, ..], [own, channels, ..]) = (
-        m.tensor_of(split)?.shape.as_slice(),
-        m.tensor("x")?.shape.as_slice(),
-    ) else {
+    let ([batch, groups, _, ..], [own, channels, ..]) =
+        (m.tensor_of(split)?.shape.as_slice(), m.tensor("x")?.shape.as_slice())
+    else {
         return Err("there are no groups of channels");
     };
     let count = groups.number().filter(|&count| count > 0);
@@ -93,10 +83,7 @@ fn count(m: &Match<'_, '_>) -> Result<i64, Miss> {
 }
 
 fn grouped(m: &mut Match<'_, '_>, epsilon: f32, factors: [ValueId; 2]) -> Result<ValueId, Miss> {
-    let settings = [
-        ("num_groups", Setting::Int(count(m)?)),
-        ("epsilon", Setting::Float(epsilon)),
-    ];
+    let settings = [("num_groups", Setting::Int(count(m)?)), ("epsilon", Setting::Float(epsilon))];
     let (x, [scale, bias]) = (m.value("x")?, factors.map(Some));
     if m.result()?.shape != m.tensor_of(x)?.shape {
         return Err("the result is of another shape");
@@ -111,10 +98,7 @@ fn channels(m: &mut Match<'_, '_>, name: &str) -> Result<ValueId, Miss> {
     let factor = &m.tensor(name)?.shape;
     let first = shape.len().checked_sub(factor.len());
     let first = first.ok_or("a factor has more axes than the channels")?;
-    let all = shape
-        .get(1)
-        .and_then(Dim::number)
-        .ok_or("the channels are known only at run time")?;
+    let all = shape.get(1).and_then(Dim::number).ok_or("the channels are known only at run time")?;
     let mut sizes = factor.iter().enumerate();
     let along = sizes.all(|(at, size)| size.is(if first + at == 1 { all } else { 1 }));
     if along && first <= 1 {

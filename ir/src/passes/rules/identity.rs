@@ -17,14 +17,10 @@ pub const RULES: &[Rule] = &[
         })
         .law("x - 0 = x + -0 = x; x + 0 too, but where x is -0")
         .example("(float[N] x) => (float[N] z) <float[1] c = {0}> { y = Sub (x, c) z = Abs (y) }"),
-    building(
-        "zero before an exponential",
-        "Exp|Sigmoid|Softmax|LogSoftmax|Cos:f(x + 0)",
-        |m| {
-            let (node, x) = (m.root(), m.value("x")?);
-            m.made(node.clone(), &[Some(x)])
-        },
-    )
+    building("zero before an exponential", "Exp|Sigmoid|Softmax|LogSoftmax|Cos:f(x + 0)", |m| {
+        let (node, x) = (m.root(), m.value("x")?);
+        m.made(node.clone(), &[Some(x)])
+    })
     .law("e⁰ = e⁻⁰, so that the sign of zeros does not matter")
     .example("(float[N] x) => (float[N] z) <float[1] c = {0}> { y = Add (c, x) z = Softmax (y) }"),
     rule("multiply by one", "x * 1", "x")
@@ -48,25 +44,19 @@ pub const RULES: &[Rule] = &[
     rule("cast to own type", "Cast(x)", "x")
         .law("a cast to the type that is there changes nothing")
         .example("(float[N] x) => (float[N] z) { y = Cast <to = 1> (x) z = Exp (y) }"),
-    rule(
-        "same shape",
-        "Reshape|Flatten|Squeeze|Unsqueeze|Expand(x, ..)",
-        "x",
-    )
-    .law("the same elements in the same shape; types are compared with their sizes")
-    .example(
-        "(float[N, 2] x) => (float[N, 2] z) {
+    rule("same shape", "Reshape|Flatten|Squeeze|Unsqueeze|Expand(x, ..)", "x")
+        .law("the same elements in the same shape; types are compared with their sizes")
+        .example(
+            "(float[N, 2] x) => (float[N, 2] z) {
                 s = Shape (x)
                 y = Reshape (x, s)
                 z = Exp (y)
             }",
-    ),
+        ),
     rule("transpose in order", "Transpose:t(x)", "x")
         .when(axes_stay)
         .law("axes in the order in which they are")
-        .example(
-            "(float[2, 2] x) => (float[2, 2] z) { y = Transpose <perm = [0, 1]> (x) z = Exp (y) }",
-        ),
+        .example("(float[2, 2] x) => (float[2, 2] z) { y = Transpose <perm = [0, 1]> (x) z = Exp (y) }"),
     rule("slice of all", "Slice:s(x, ..)", "x")
         .when(steps_forward)
         .law("every element, when sizes stay and steps go forward")
@@ -89,26 +79,20 @@ pub const RULES: &[Rule] = &[
                 z = Exp (y)
             }",
         ),
-    rule("tile of one", "Tile(x, 1)", "x")
-        .law("each axis once")
-        .example(
-            "(float[N, 2] x) => (float[N, 2] z) <int64[2] once = {1, 1}> {
+    rule("tile of one", "Tile(x, 1)", "x").law("each axis once").example(
+        "(float[N, 2] x) => (float[N, 2] z) <int64[2] once = {1, 1}> {
                 y = Tile (x, once)
                 z = Exp (y)
             }",
-        ),
-    rule(
-        "reduce one element",
-        "ReduceSum|ReduceMean|ReduceMax|ReduceMin|ReduceProd(x, ..)",
-        "x",
-    )
-    .law("the reduction of one element is that element; sizes stay, so axes are of size 1")
-    .example(
-        "(float[N, 1] x) => (float[N, 1] z) <int64[1] axes = {1}> {
+    ),
+    rule("reduce one element", "ReduceSum|ReduceMean|ReduceMax|ReduceMin|ReduceProd(x, ..)", "x")
+        .law("the reduction of one element is that element; sizes stay, so axes are of size 1")
+        .example(
+            "(float[N, 1] x) => (float[N, 1] z) <int64[1] axes = {1}> {
             y = ReduceMax (x, axes)
             z = Exp (y)
         }",
-    ),
+        ),
     rule("dropout at inference", "Dropout:d(x, ..)", "x")
         .when(|m| {
             let node = m.node("d")?;

@@ -41,16 +41,12 @@ pub const RULES: &[Rule] = &[
             z = Reshape (y, s)
         }",
     ),
-    building(
-        "transpose of ones",
-        "Reshape|Flatten|Squeeze|Unsqueeze:outer(Transpose:moved(x), ..)",
-        |m| {
-            let (x, sizes_input) = (m.value("x")?, m.root().input(1));
-            ones_move(m)?;
-            let sources: Vec<ValueId> = [x].into_iter().chain(sizes_input).collect();
-            m.reshape(x, &sources)
-        },
-    )
+    building("transpose of ones", "Reshape|Flatten|Squeeze|Unsqueeze:outer(Transpose:moved(x), ..)", |m| {
+        let (x, sizes_input) = (m.value("x")?, m.root().input(1));
+        ones_move(m)?;
+        let sources: Vec<ValueId> = [x].into_iter().chain(sizes_input).collect();
+        m.reshape(x, &sources)
+    })
     .shared()
     .law("moving axes of size 1 leaves the elements in their order")
     .example(
@@ -58,16 +54,12 @@ pub const RULES: &[Rule] = &[
             y = Transpose <perm = [1, 0, 2]> (x) z = Squeeze (y, axis)
         }",
     ),
-    building(
-        "ones of a transpose",
-        "Transpose:moved(Reshape|Flatten|Squeeze|Unsqueeze:inner(x, ..))",
-        |m| {
-            let (x, sizes_input) = (m.value("x")?, m.node("inner")?.input(1));
-            ones_move(m)?;
-            let sources: Vec<ValueId> = [x].into_iter().chain(sizes_input).collect();
-            m.reshape(x, &sources)
-        },
-    )
+    building("ones of a transpose", "Transpose:moved(Reshape|Flatten|Squeeze|Unsqueeze:inner(x, ..))", |m| {
+        let (x, sizes_input) = (m.value("x")?, m.node("inner")?.input(1));
+        ones_move(m)?;
+        let sources: Vec<ValueId> = [x].into_iter().chain(sizes_input).collect();
+        m.reshape(x, &sources)
+    })
     .shared()
     .law("moving axes of size 1 leaves the elements in their order")
     .example(
@@ -79,9 +71,7 @@ pub const RULES: &[Rule] = &[
         .when(through_wider)
         .shared()
         .law("a type that holds all of another's values exactly adds nothing between two")
-        .example(
-            "(int8[N] x) => (float[N] z) { y = Cast <to = 7> (x) z = Cast <to = 1> (y) }",
-        ),
+        .example("(int8[N] x) => (float[N] z) { y = Cast <to = 7> (x) z = Cast <to = 1> (y) }"),
 ];
 
 impl<'g> Match<'_, 'g> {
@@ -140,9 +130,7 @@ fn ones_move(m: &Match<'_, '_>) -> Result<(), Miss> {
     let input = m.node("moved")?.input(0).ok_or("nothing is moved")?;
     let shape = &m.tensor_of(input)?.shape;
     let axes = m.axes("moved")?;
-    let longer = axes
-        .iter()
-        .filter(|&&axis| !shape.get(axis).is_some_and(|size| size.is(1)));
+    let longer = axes.iter().filter(|&&axis| !shape.get(axis).is_some_and(|size| size.is(1)));
     if longer.is_sorted() { Ok(()) } else { Err("") }
 }
 
@@ -153,11 +141,7 @@ fn through_wider(m: &mut Match<'_, '_>) -> Result<(), Miss> {
     m.set("to", Setting::Int(to.number().into()));
     // How numbers become small ones is an attribute of its own.
     let plain = to.is_float() || to.bits() >= 8 && matches!(to.kind(), Kind::Int | Kind::Bool);
-    if holds(through, from) && plain {
-        Ok(())
-    } else {
-        Err("the type between does not hold every value")
-    }
+    if holds(through, from) && plain { Ok(()) } else { Err("the type between does not hold every value") }
 }
 
 /// Whether a type holds every value of another exactly.
@@ -178,8 +162,9 @@ fn holds(wide: DType, narrow: DType) -> bool {
             _ => false,
         },
         // The smallest float with an exponent of 8 bits holds integers of its digits.
-        (Kind::Float, Kind::Int) => float(wide)
-            .is_some_and(|(mantissa, exponent)| mantissa >= digits(narrow) && exponent >= 8),
+        (Kind::Float, Kind::Int) => {
+            float(wide).is_some_and(|(mantissa, exponent)| mantissa >= digits(narrow) && exponent >= 8)
+        }
         (Kind::Int, Kind::Int) => {
             let sign = wide.is_signed() || !narrow.is_signed();
             sign && digits(wide) >= digits(narrow)

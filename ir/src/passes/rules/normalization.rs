@@ -122,8 +122,8 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// Sets `@axis` to the first of the axes of a reduction, which must be the last of its input and
-/// stay with size 1.
+/// Sets `@axis` to the first of the axes of a reduction, which must be the last of its input and stay with
+/// size 1.
 fn over_last_axes(m: &mut Match<'_, '_>, label: &'static str) -> Result<(), Miss> {
     if m.result()?.dtype == DType::F16 {
         return Err("squares in half precision overflow between the steps");
@@ -131,9 +131,7 @@ fn over_last_axes(m: &mut Match<'_, '_>, label: &'static str) -> Result<(), Miss
     let node = m.node(label)?;
     let input = node.input(0).ok_or("nothing is reduced")?;
     let (rank, axes) = (m.tensor_of(input)?.rank(), m.ints(node, 1));
-    let second = node
-        .input(1)
-        .and_then(|id| m.value_of(id).ty.as_ref()?.as_tensor());
+    let second = node.input(1).and_then(|id| m.value_of(id).ty.as_ref()?.as_tensor());
     let axes = match &*node.kind {
         // Over the spatial axes.
         "GlobalAveragePool" => (2..rank).collect(),

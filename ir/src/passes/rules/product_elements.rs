@@ -7,23 +7,19 @@ use crate::ops::product::matmul::Gemm;
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 
 pub const RULES: &[Rule] = &[
-    building(
-        "products of elements",
-        "MatMul|Linear:product(Gather:take(x, at), $weight, ..)",
-        |m| {
-            all_products(m)?;
-            let (node, x, weight) = (m.root().clone(), m.value("x")?, m.value("weight")?);
-            if m.tensor_of(weight)?.rank() != 2 {
-                return Err("the weight is no matrix");
-            }
-            let mut inputs = node.inputs.clone();
-            if let Some(first) = inputs.first_mut() {
-                *first = Some(x);
-            }
-            let all = m.made(node, &inputs)?;
-            taken(m, all)
-        },
-    )
+    building("products of elements", "MatMul|Linear:product(Gather:take(x, at), $weight, ..)", |m| {
+        all_products(m)?;
+        let (node, x, weight) = (m.root().clone(), m.value("x")?, m.value("weight")?);
+        if m.tensor_of(weight)?.rank() != 2 {
+            return Err("the weight is no matrix");
+        }
+        let mut inputs = node.inputs.clone();
+        if let Some(first) = inputs.first_mut() {
+            *first = Some(x);
+        }
+        let all = m.made(node, &inputs)?;
+        taken(m, all)
+    })
     .law("x[i] w = (x w)[i]: the weight is read once for all elements")
     .example(
         "(float[2, N, 3] x) => (float[N, 2] y, float[N, 2] z)
@@ -31,37 +27,33 @@ pub const RULES: &[Rule] = &[
             a = Gather <axis = 0> (x, i) y = MatMul (a, w) b = Gather <axis = 0> (x, j) z = MatMul (b, w)
         }",
     ),
-    building(
-        "layers of elements",
-        "Gemm:product(Gather:take(x, at), $weight, ..)",
-        |m| {
-            all_products(m)?;
-            let (node, x) = (m.root().clone(), m.value("x")?);
-            let inner = size(m, x, 2)?;
-            if inner.fixed().is_none_or(|terms| terms == 0) {
-                return Err("there are no terms");
-            }
-            let bias = node.input(2);
-            let bias = bias.map(|id| m.tensor_of(id)).transpose()?;
-            let rows = bias.is_some_and(|bias| bias.rank() == 2 && !bias.shape[0].is(1));
-            if !m.operator::<Gemm>("product")?.is_layer() || rows {
-                return Err("it is no layer");
-            }
-            let mut shape = m.tensor_of(x)?.shape.clone();
-            let flat = m.integers(vec![Dim::from(-1), inner]);
-            let flat = m.call("Reshape", &[], &[Some(x), Some(flat)])?;
-            let mut inputs = node.inputs.clone();
-            if let Some(first) = inputs.first_mut() {
-                *first = Some(flat);
-            }
-            let all = m.made(node, &inputs)?;
-            let outputs = m.result()?.shape.last().cloned();
-            shape.splice(2.., outputs);
-            let sizes = m.sizes(&shape, &[x])?;
-            let all = m.call("Reshape", &[], &[Some(all), Some(sizes)])?;
-            taken(m, all)
-        },
-    )
+    building("layers of elements", "Gemm:product(Gather:take(x, at), $weight, ..)", |m| {
+        all_products(m)?;
+        let (node, x) = (m.root().clone(), m.value("x")?);
+        let inner = size(m, x, 2)?;
+        if inner.fixed().is_none_or(|terms| terms == 0) {
+            return Err("there are no terms");
+        }
+        let bias = node.input(2);
+        let bias = bias.map(|id| m.tensor_of(id)).transpose()?;
+        let rows = bias.is_some_and(|bias| bias.rank() == 2 && !bias.shape[0].is(1));
+        if !m.operator::<Gemm>("product")?.is_layer() || rows {
+            return Err("it is no layer");
+        }
+        let mut shape = m.tensor_of(x)?.shape.clone();
+        let flat = m.integers(vec![Dim::from(-1), inner]);
+        let flat = m.call("Reshape", &[], &[Some(x), Some(flat)])?;
+        let mut inputs = node.inputs.clone();
+        if let Some(first) = inputs.first_mut() {
+            *first = Some(flat);
+        }
+        let all = m.made(node, &inputs)?;
+        let outputs = m.result()?.shape.last().cloned();
+        shape.splice(2.., outputs);
+        let sizes = m.sizes(&shape, &[x])?;
+        let all = m.call("Reshape", &[], &[Some(all), Some(sizes)])?;
+        taken(m, all)
+    })
     .law("x[i] w + b = (x w + b)[i]: the weight is read once for all elements")
     .example(
         "(float[2, N, 3] x) => (float[N, 2] y, float[N, 2] z)
@@ -71,8 +63,8 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// Whether a product of each element is computed, each element being an index of one of the axes before
-/// that of the terms.
+/// Whether a product of each element is computed, each element being an index of one of the axes before that
+/// of the terms.
 fn all_products(m: &Match<'_, '_>) -> Result<(), Miss> {
     let (x, weight) = (m.value("x")?, m.value("weight")?);
     let rank = m.tensor_of(x)?.rank();
@@ -82,9 +74,7 @@ fn all_products(m: &Match<'_, '_>) -> Result<(), Miss> {
     if m.tensor("at")?.rank() != 0 {
         return Err("several elements are gathered");
     }
-    let count = size(m, x, axis)?
-        .fixed()
-        .ok_or("how many elements there are is known only at run time")?;
+    let count = size(m, x, axis)?.fixed().ok_or("how many elements there are is known only at run time")?;
     if count < 2 || m.uses(x) < count || m.uses(weight) < count {
         return Err("other elements have no product");
     }
@@ -92,11 +82,7 @@ fn all_products(m: &Match<'_, '_>) -> Result<(), Miss> {
 }
 
 fn size(m: &Match<'_, '_>, x: ValueId, axis: usize) -> Result<Dim, Miss> {
-    m.tensor_of(x)?
-        .shape
-        .get(axis)
-        .cloned()
-        .ok_or("it has fewer axes")
+    m.tensor_of(x)?.shape.get(axis).cloned().ok_or("it has fewer axes")
 }
 
 /// The element of all products.
@@ -165,6 +151,7 @@ mod tests {
               float32[2*N, 2] %17 = Gemm <alpha: 1.0, beta: 1.0, transposed: [false, false]> (%16, w, c)
               float32[2, N, 2] %19 = Reshape (%17, %18)
               float32[N, 2] z = Gather <axis: 0> (%19, j)
-        "#]].assert_eq(&shown(super::RULES));
+        "#]]
+        .assert_eq(&shown(super::RULES));
     }
 }

@@ -10,31 +10,24 @@ use crate::ops::product::matmul::{Gemm, MatMul};
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 
 pub const RULES: &[Rule] = &[
-    building(
-        "sum of a product",
-        "Conv|Linear|MatMul|com.microsoft.FusedMatMul:product(x, w, ..) + z",
-        |m| {
-            let (node, z) = (layer(m)?, m.value("z")?);
-            if m.tensor_of(z)? != m.result()? {
-                return Err("what is added is broadcast, or decides the sizes");
-            }
-            let mut inputs = node.inputs.clone();
-            if inputs.len() > 3 {
-                return Err("something is added already");
-            }
-            inputs.resize(3, None);
-            inputs.push(Some(z));
-            let kind = match &*node.kind {
-                "Conv" => "com.microsoft.FusedConv",
-                _ => "FusedLinear",
-            };
-            let node = Node {
-                kind: kind.into(),
-                ..node.clone()
-            };
-            m.made(node, &inputs)
-        },
-    )
+    building("sum of a product", "Conv|Linear|MatMul|com.microsoft.FusedMatMul:product(x, w, ..) + z", |m| {
+        let (node, z) = (layer(m)?, m.value("z")?);
+        if m.tensor_of(z)? != m.result()? {
+            return Err("what is added is broadcast, or decides the sizes");
+        }
+        let mut inputs = node.inputs.clone();
+        if inputs.len() > 3 {
+            return Err("something is added already");
+        }
+        inputs.resize(3, None);
+        inputs.push(Some(z));
+        let kind = match &*node.kind {
+            "Conv" => "com.microsoft.FusedConv",
+            _ => "FusedLinear",
+        };
+        let node = Node { kind: kind.into(), ..node.clone() };
+        m.made(node, &inputs)
+    })
     .last()
     .law("a sum with a value of the same sizes, right behind a layer")
     .example(
@@ -82,8 +75,7 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// The product, if it computes what follows it: a convolution, or a product with a matrix of
-/// weights.
+/// The product, if it computes what follows it: a convolution, or a product with a matrix of weights.
 fn layer<'g>(m: &Match<'_, 'g>) -> Result<&'g Node, Miss> {
     if !m.result()?.dtype.is_float() {
         return Err("integers have activations of their own");
@@ -108,11 +100,7 @@ fn followed(m: &mut Match<'_, '_>, activation: Fused) -> Result<ValueId, Miss> {
     let node = layer(m)?;
     let (kind, operator) = with(node, activation).ok_or("an activation is there already")?;
     let inputs = node.inputs.clone();
-    let node = Node {
-        kind: kind.into(),
-        operator,
-        ..node.clone()
-    };
+    let node = Node { kind: kind.into(), operator, ..node.clone() };
     m.made(node, &inputs)
 }
 

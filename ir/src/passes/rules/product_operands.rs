@@ -17,11 +17,7 @@ pub const RULES: &[Rule] = &[
             let (node, mut product) = (m.root(), m.operator::<MatMul>("product")?.clone());
             let mut inputs = node.inputs.clone();
             for operand in 0..2 {
-                let before = inputs
-                    .get(operand)
-                    .copied()
-                    .flatten()
-                    .and_then(|id| transposed(m, id));
+                let before = inputs.get(operand).copied().flatten().and_then(|id| transposed(m, id));
                 if let Some((x, slot)) = before.zip(inputs.get_mut(operand))
                     && let Some(transposed) = product.with_transposed(operand)
                 {
@@ -35,14 +31,7 @@ pub const RULES: &[Rule] = &[
                 "MatMul" => "com.microsoft.FusedMatMul".into(),
                 _ => node.kind.clone(),
             };
-            m.made(
-                Node {
-                    kind,
-                    operator: Rc::new(product),
-                    ..node.clone()
-                },
-                &inputs,
-            )
+            m.made(Node { kind, operator: Rc::new(product), ..node.clone() }, &inputs)
         },
     )
     .last()
@@ -51,58 +40,40 @@ pub const RULES: &[Rule] = &[
         "(float[N, 2, 3] x, float[N, 2, 4] y) => (float[N, 3, 4] z) { t = Transpose \
          <perm = [0, 2, 1]> (x) z = MatMul (t, y) }",
     ),
-    building(
-        "Gemm of a transpose",
-        "Gemm|com.microsoft.FusedGemm:product(..)",
-        |m| {
-            let (node, mut gemm) = (m.root(), m.operator::<Gemm>("product")?.clone());
-            let mut inputs = node.inputs.clone();
-            for (slot, is_transposed) in inputs.iter_mut().zip(&mut gemm.transposed) {
-                if let Some(x) = slot.and_then(|id| transposed(m, id)) {
-                    (*slot, *is_transposed) = (Some(x), !*is_transposed);
-                }
+    building("Gemm of a transpose", "Gemm|com.microsoft.FusedGemm:product(..)", |m| {
+        let (node, mut gemm) = (m.root(), m.operator::<Gemm>("product")?.clone());
+        let mut inputs = node.inputs.clone();
+        for (slot, is_transposed) in inputs.iter_mut().zip(&mut gemm.transposed) {
+            if let Some(x) = slot.and_then(|id| transposed(m, id)) {
+                (*slot, *is_transposed) = (Some(x), !*is_transposed);
             }
-            if inputs == node.inputs {
-                Err("")
-            } else {
-                m.made(
-                    Node {
-                        operator: Rc::new(gemm),
-                        ..node.clone()
-                    },
-                    &inputs,
-                )
-            }
-        },
-    )
+        }
+        if inputs == node.inputs {
+            Err("")
+        } else {
+            m.made(Node { operator: Rc::new(gemm), ..node.clone() }, &inputs)
+        }
+    })
     .last()
     .law("a product reads rows as columns")
     .example(
         "(float[2, N] x, float[2, 4] y) => (float[N, 4] z) { t = Transpose (x) z = Gemm \
          (t, y) }",
     ),
-    building(
-        "scale of a matrix product",
-        "MatMul|com.microsoft.FusedMatMul:product(a, b) * #alpha",
-        |m| {
-            let (node, number) = (m.node("product")?, m.number("alpha")?);
-            let (alpha, dtype) = (number as f32, m.result()?.dtype);
-            let exact = f64::from(alpha) == number && rounded(number, dtype) == number;
-            let single = dtype == DType::F32 && alpha.is_finite();
-            if !(single || exact && dtype.is_float()) {
-                return Err("the factor would be rounded once more");
-            }
-            let product = m.operator::<MatMul>("product")?.times(alpha);
-            let product =
-                product.ok_or("the product is scaled already, or an activation follows")?;
-            let like = Node {
-                kind: "com.microsoft.FusedMatMul".into(),
-                operator: Rc::new(product),
-                ..node.clone()
-            };
-            m.made(like, &node.inputs)
-        },
-    )
+    building("scale of a matrix product", "MatMul|com.microsoft.FusedMatMul:product(a, b) * #alpha", |m| {
+        let (node, number) = (m.node("product")?, m.number("alpha")?);
+        let (alpha, dtype) = (number as f32, m.result()?.dtype);
+        let exact = f64::from(alpha) == number && rounded(number, dtype) == number;
+        let single = dtype == DType::F32 && alpha.is_finite();
+        if !(single || exact && dtype.is_float()) {
+            return Err("the factor would be rounded once more");
+        }
+        let product = m.operator::<MatMul>("product")?.times(alpha);
+        let product = product.ok_or("the product is scaled already, or an activation follows")?;
+        let like =
+            Node { kind: "com.microsoft.FusedMatMul".into(), operator: Rc::new(product), ..node.clone() };
+        m.made(like, &node.inputs)
+    })
     .last()
     .law("a number times a product, in one step")
     .example(

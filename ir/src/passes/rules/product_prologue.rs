@@ -9,21 +9,17 @@ use crate::ops::shape::pad::Pad;
 use crate::passes::rewrite::{Rule, building};
 
 pub const RULES: &[Rule] = &[
-    building(
-        "factor before a product",
-        "Conv|Linear|MatMul:product(x * #factor, $weight, ..)",
-        |m| {
-            let (node, x, weight) = (m.node("product")?, m.value("x")?, m.value("weight")?);
-            let dtype = m.result()?.dtype;
-            if !dtype.is_float() || dtype.bits() < 32 {
-                return Err("half precision would be rounded once more");
-            }
-            m.copied(weight)?;
-            let factor = m.scalar(m.number("factor")?)?;
-            let weight = m.call("Mul", &[], &[Some(weight), Some(factor)])?;
-            m.made(node.clone(), &with(node, &[x, weight]))
-        },
-    )
+    building("factor before a product", "Conv|Linear|MatMul:product(x * #factor, $weight, ..)", |m| {
+        let (node, x, weight) = (m.node("product")?, m.value("x")?, m.value("weight")?);
+        let dtype = m.result()?.dtype;
+        if !dtype.is_float() || dtype.bits() < 32 {
+            return Err("half precision would be rounded once more");
+        }
+        m.copied(weight)?;
+        let factor = m.scalar(m.number("factor")?)?;
+        let weight = m.call("Mul", &[], &[Some(weight), Some(factor)])?;
+        m.made(node.clone(), &with(node, &[x, weight]))
+    })
     .law("w(fx) = (wf)x for one number f")
     .example(
         "(float[N, 2] x) => (float[N, 3] y) <float[2, 3] w = {1, 2, 3, 4, 5, 6}, float half = {0.5}> {
@@ -84,10 +80,7 @@ pub const RULES: &[Rule] = &[
         };
         let conv = m.operator::<Conv>("product")?.padded(spatial);
         let conv = conv.ok_or("elements are taken away, or the padding keeps sizes")?;
-        let like = Node {
-            operator: Rc::new(conv),
-            ..node.clone()
-        };
+        let like = Node { operator: Rc::new(conv), ..node.clone() };
         m.made(like, &with(node, &[x]))
     })
     .law("a convolution pads with zeros itself")

@@ -92,10 +92,7 @@ impl<'g> Product<'g> {
         let channels = operand.shape.get(at).and_then(Dim::number);
         let channels = channels.ok_or("the channels are known only at run time")?;
         let mut factor_shape = vec![1; operand.rank()];
-        factor_shape
-            .get_mut(at)
-            .into_iter()
-            .for_each(|size| *size = channels);
+        factor_shape.get_mut(at).into_iter().for_each(|size| *size = channels);
         if node.inputs.len() > 3 {
             return Err("something is added already");
         }
@@ -106,24 +103,14 @@ impl<'g> Product<'g> {
                 return Err("the bias is no constant of each channel");
             }
         }
-        Ok(Product {
-            node,
-            x: m.value("x")?,
-            weight,
-            bias,
-            channels,
-            axis,
-            factor_shape,
-        })
+        Ok(Product { node, x: m.value("x")?, weight, bias, channels, axis, factor_shape })
     }
 
-    /// A constant that is added to the result or multiplied with it, with an element for each
-    /// channel or one for all.
+    /// A constant that is added to the result or multiplied with it, with an element for each channel or one
+    /// for all.
     fn vector(&self, m: &mut Match<'_, '_>, id: ValueId) -> Result<ValueId, Miss> {
         let (tensor, rank) = (m.tensor_of(id)?, m.result()?.rank());
-        let first = rank
-            .checked_sub(tensor.rank())
-            .ok_or("it has more axes than the product")?;
+        let first = rank.checked_sub(tensor.rank()).ok_or("it has more axes than the product")?;
         let sizes: Option<Vec<i64>> = tensor.shape.iter().map(Dim::number).collect();
         let sizes = sizes.ok_or("its sizes are known only at run time")?;
         let along = |(at, size): (usize, &i64)| *size == 1 || first + at == self.axis;
@@ -152,11 +139,7 @@ impl<'g> Product<'g> {
     fn scaled(&self, m: &mut Match<'_, '_>, factor: ValueId) -> Result<ValueId, Miss> {
         m.copied(self.weight)?;
         let one = m.tensor_of(factor)?.count() == Some(1);
-        let factor = if one {
-            factor
-        } else {
-            m.shaped(factor, &self.factor_shape)?
-        };
+        let factor = if one { factor } else { m.shaped(factor, &self.factor_shape)? };
         m.call("Mul", &[], &[Some(self.weight), Some(factor)])
     }
 }
@@ -187,11 +170,7 @@ fn batch_norm(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
 /// What a batch norm called `norm` multiplies each channel by.
 pub fn norm_factor(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let epsilon = m.operator::<Batch>("norm")?.inference();
-    let epsilon = m.scalar(
-        epsilon
-            .ok_or("the statistics are those of training")?
-            .into(),
-    )?;
+    let epsilon = m.scalar(epsilon.ok_or("the statistics are those of training")?.into())?;
     let [scale, variance] = ["scale", "variance"].map(|name| m.value(name));
     let shifted = m.call("Add", &[], &[Some(variance?), Some(epsilon)])?;
     let root = m.call("Sqrt", &[], &[Some(shifted)])?;
@@ -327,6 +306,7 @@ mod tests {
               float32[3] b = {1, 2, 3}
               >
               float32[N, 4, 3] y = Linear (x, w, b)
-        "#]].assert_eq(&shown(super::RULES));
+        "#]]
+        .assert_eq(&shown(super::RULES));
     }
 }

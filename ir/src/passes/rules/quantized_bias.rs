@@ -46,12 +46,7 @@ fn biased(m: &mut Match<'_, '_>, step: Option<&str>) -> Result<ValueId, Miss> {
     let kind = format!("com.microsoft.QLinear{name}").into();
     let operand = operand(m, x)?;
     let inputs = [&operand[..], &result(m)?, &[Some(bias)]].concat();
-    let like = Node {
-        kind,
-        version: 1,
-        operator,
-        ..m.root().clone()
-    };
+    let like = Node { kind, version: 1, operator, ..m.root().clone() };
     m.made(like, &inputs)
 }
 

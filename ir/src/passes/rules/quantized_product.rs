@@ -178,19 +178,11 @@ pub const RULES: &[Rule] = &[
 ];
 
 /// The integers that a constant comes from, by one scale or one of each place along an axis.
-fn channels(
-    m: &mut Match<'_, '_>,
-    id: ValueId,
-    along: usize,
-) -> Result<[Option<ValueId>; 3], Miss> {
+fn channels(m: &mut Match<'_, '_>, id: ValueId, along: usize) -> Result<[Option<ValueId>; 3], Miss> {
     let rank = m.tensor_of(id)?.rank();
     let (quantized, axis) = scaled(m, id)?;
     let scale = m.tensor_of(quantized.scale)?;
-    let axis = if axis < 0 {
-        axis.checked_add_unsigned(rank as u64)
-    } else {
-        Some(axis)
-    };
+    let axis = if axis < 0 { axis.checked_add_unsigned(rank as u64) } else { Some(axis) };
     let fits = axis.and_then(|axis| usize::try_from(axis).ok()) == Some(along) && scale.rank() == 1;
     if scale.count() == Some(1) || fits {
         inputs(m, quantized)
@@ -212,25 +204,15 @@ fn bias(
         Some(Known::Floats(all)) => Ok(all.clone()),
         _ => Err("the scales are not known"),
     };
-    let (own, x, weight) = (
-        numbers(Some(quantized.scale))?,
-        numbers(x)?,
-        numbers(weight)?,
-    );
+    let (own, x, weight) = (numbers(Some(quantized.scale))?, numbers(x)?, numbers(weight)?);
     let x = x.first().copied().unwrap_or(0.0);
     let count = own.len().max(weight.len());
-    let at = |all: &[f64], at: usize| {
-        all.get(if all.len() == 1 { 0 } else { at })
-            .copied()
-            .unwrap_or(0.0)
-    };
+    let at = |all: &[f64], at: usize| all.get(if all.len() == 1 { 0 } else { at }).copied().unwrap_or(0.0);
     let near = |place: usize| {
         let product = x * at(&weight, place);
         (at(&own, place) - product).abs() <= product.abs() * 1e-5
     };
-    let zero = quantized
-        .zero
-        .is_none_or(|zero| m.uniform(zero) == Some(0.0));
+    let zero = quantized.zero.is_none_or(|zero| m.uniform(zero) == Some(0.0));
     if m.tensor_of(quantized.x)?.dtype == DType::I32 && zero && (0..count).all(near) {
         Ok(Some(quantized.x))
     } else {

@@ -153,9 +153,7 @@ pub struct Scaled {
 pub fn scaled(m: &Match<'_, '_>, id: ValueId) -> Result<(Scaled, i64), Miss> {
     let maker = m.value_of(id).maker.clone();
     let node = maker.as_deref().or(m.maker(id)).ok_or("")?;
-    let linear = node
-        .operator_as::<Linear>()
-        .filter(|linear| linear.is_back() && linear.block() == 0);
+    let linear = node.operator_as::<Linear>().filter(|linear| linear.is_back() && linear.block() == 0);
     let (Some(linear), Some(x), Some(scale)) = (linear, node.input(0), node.input(1)) else {
         return Err("");
     };
@@ -211,11 +209,7 @@ fn one(m: &Match<'_, '_>, scale: ValueId) -> Result<(), Miss> {
 }
 
 /// The integers of a step's operands from one on, with their scales and zero points.
-fn operands(
-    m: &mut Match<'_, '_>,
-    node: &Node,
-    first: usize,
-) -> Result<Vec<Option<ValueId>>, Miss> {
+fn operands(m: &mut Match<'_, '_>, node: &Node, first: usize) -> Result<Vec<Option<ValueId>>, Miss> {
     alone(m, node)?;
     let mut all = Vec::new();
     for &id in node.inputs.iter().skip(first).flatten() {
@@ -369,7 +363,8 @@ mod tests {
               uint8[] z = {3}
               >
               uint8[N] y = com.microsoft.QLinearWhere <function: "choose"> (c, a, s, z, b, t, z, t, z)
-        "#]].assert_eq(&shown(super::RULES));
+        "#]]
+        .assert_eq(&shown(super::RULES));
     }
 
     #[test]

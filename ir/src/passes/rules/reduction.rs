@@ -68,9 +68,7 @@ fn reduced(m: &Match<'_, '_>, node: &Node) -> Result<(String, Vec<usize>, bool),
     if let Some(kind) = global {
         return Ok((kind.to_owned(), (2..rank).collect(), true));
     }
-    let reduction = node
-        .operator_as::<Reduction>()
-        .ok_or("it is no reduction")?;
+    let reduction = node.operator_as::<Reduction>().ok_or("it is no reduction")?;
     let second = node.input(1).and_then(|id| m.tensor_of(id).ok());
     let axes = reduction.axes(m.ints(node, 1), second, rank).ok().flatten();
     let axes = axes
@@ -82,9 +80,7 @@ fn reduced(m: &Match<'_, '_>, node: &Node) -> Result<(String, Vec<usize>, bool),
 /// What a pad adds.
 fn padded(m: &Match<'_, '_>) -> Result<f64, Miss> {
     match m.node("pad")?.input(2) {
-        Some(id) => m
-            .uniform(id)
-            .ok_or("what it pads with is known only at run time"),
+        Some(id) => m.uniform(id).ok_or("what it pads with is known only at run time"),
         None => Ok(0.0),
     }
 }
@@ -93,9 +89,7 @@ fn padded(m: &Match<'_, '_>) -> Result<f64, Miss> {
 fn pads(m: &Match<'_, '_>, x: ValueId) -> Result<Vec<(i64, i64)>, Miss> {
     let (pad, rank) = (m.node("pad")?, m.tensor_of(x)?.rank());
     let (pads, axes) = (m.ints(pad, 1), m.ints(pad, 3));
-    let pads = m
-        .operator::<Pad>("pad")?
-        .zeros(pads, (pad.input(3).is_some(), axes), rank);
+    let pads = m.operator::<Pad>("pad")?.zeros(pads, (pad.input(3).is_some(), axes), rank);
     pads.ok_or("it pads with no constant, or where it pads is known only at run time")
 }
 

@@ -99,9 +99,7 @@ fn beside(m: &Match<'_, '_>, part: ValueId) -> bool {
     let shape = |label: &str| {
         let output = m.node(label).ok()?.output(0)?;
         let shape = &m.tensor_of(output).ok()?.shape;
-        shape
-            .split_last()
-            .map(|(last, outer)| (last.number(), outer))
+        shape.split_last().map(|(last, outer)| (last.number(), outer))
     };
     let outer = m.tensor_of(part).map(|tensor| tensor.shape.as_slice());
     let is = |label: &str, size: i64| {
@@ -134,9 +132,8 @@ fn whole(m: &Match<'_, '_>, parts: [ValueId; 2], interleaved: bool) -> Option<Va
     let before = m.maker(first.whole)?;
     let source = before.input(0)?;
     let (all, own) = m.tensor_of(source).ok()?.shape.split_last()?;
-    let is_split = &*before.kind == "Reshape"
-        && outer.split_last()?.1 == own
-        && half.checked_mul(2) == all.number();
+    let is_split =
+        &*before.kind == "Reshape" && outer.split_last()?.1 == own && half.checked_mul(2) == all.number();
     let single = found == [(0, 1, true), (1, 1, true)] && size == 2;
     (interleaved && is_split && single).then_some(source)
 }

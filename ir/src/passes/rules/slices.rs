@@ -39,11 +39,7 @@ pub const RULES: &[Rule] = &[
                 None => inputs.push(Some(input)),
             }
         }
-        if inputs.len() > m.root().inputs.len() {
-m.made(m.root().clone(), &inputs)
-        } else {
-Err("")
-        }
+        if inputs.len() > m.root().inputs.len() { m.made(m.root().clone(), &inputs) } else { Err("") }
     })
     .law("[[a, b], c] = [a, b, c] along one axis")
     .example(
@@ -51,9 +47,7 @@ Err("")
             w = Concat <axis = 1> (x, y) z = Concat <axis = -1> (w, x)
         }",
     ),
-    building("join of neighbours", "Concat:join(..)", rejoined)
-    .law("[x[..a], x[a..b]] = x[..b]")
-    .example(
+    building("join of neighbours", "Concat:join(..)", rejoined).law("[x[..a], x[a..b]] = x[..b]").example(
         "(float[N, 8] x) => (float[N, 8] z) {
             a, b = Split <axis = 1, num_outputs = 2> (x) y = Concat <axis = 1> (a, b) z = Exp (y)
         }",
@@ -99,7 +93,8 @@ Err("")
             return Err("indices are counted from the end");
         }
         let (input, start) = covering_input(m, join, axis, |start, behind| {
-            at_most(start, &least.into()) && most.checked_add(1).is_some_and(|end| at_most(&end.into(), behind))
+            at_most(start, &least.into())
+                && most.checked_add(1).is_some_and(|end| at_most(&end.into(), behind))
         })?;
         let start = start.number().ok_or("where it starts is known only at run time")?;
         let indices = indices.iter().map(|index| Dim::from(index - start)).collect();
@@ -187,12 +182,7 @@ fn covering_input(
 ) -> Result<(ValueId, Dim), Miss> {
     let mut start = Dim::default();
     for &input in join.inputs.iter().flatten() {
-        let size = m
-            .tensor_of(input)?
-            .shape
-            .get(axis)
-            .cloned()
-            .unwrap_or_default();
+        let size = m.tensor_of(input)?.shape.get(axis).cloned().unwrap_or_default();
         let behind = start.add(&size).ok_or("the bounds grow too large")?;
         if holds(&start, &behind) {
             return Ok((input, start));

@@ -13,9 +13,7 @@ pub const RULES: &[Rule] = &[
         let mut inputs = Vec::new();
         let mut transposed = None;
         for &input in &node.inputs {
-            let inner = input
-                .and_then(|id| m.maker(id))
-                .filter(|node| &*node.kind == "Transpose");
+            let inner = input.and_then(|id| m.maker(id)).filter(|node| &*node.kind == "Transpose");
             match (input, inner) {
                 (Some(id), None) if m.tensor_of(id)?.count() != Some(1) => return Err(""),
                 (_, Some(inner)) => {
@@ -35,38 +33,26 @@ pub const RULES: &[Rule] = &[
     })
     .shared()
     .law("a step on each element does not ask where it stands")
-    .example(
-        "(float[A, B] x) => (float[A, B] z) { t = Transpose (x) r = Relu (t) z = Transpose (r) }",
-    ),
-    building(
-        "reshapes around a step",
-        "Reshape|Flatten|Squeeze|Unsqueeze:outer(step, ..)",
-        |m| {
-            let node = step(m)?;
-            let more = node.inputs.iter().skip(1).flatten();
-            let mut more = more.map(|&id| m.tensor_of(id).map(|tensor| tensor.count()));
-            if !more.all(|count| count == Ok(Some(1))) {
-                return Err("");
-            }
-            let shaped = ["Reshape", "Flatten", "Squeeze", "Unsqueeze"];
-            let inner = node.input(0).and_then(|id| m.maker(id));
-            let inner = inner
-                .filter(|node| shaped.contains(&&*node.kind))
-                .ok_or("")?;
-            let x = inner.input(0).ok_or("")?;
-            let sources = [Some(x), inner.input(1), m.root().input(1)];
-            let sources: Vec<ValueId> = sources.into_iter().flatten().collect();
-            let shape = m.result()?.shape.clone();
-            let reshaped = if m.tensor_of(x)?.shape == shape {
-                x
-            } else {
-                m.reshape(x, &sources)?
-            };
-            let rest = node.inputs.iter().skip(1).copied();
-            let inputs: Vec<Option<ValueId>> = [Some(reshaped)].into_iter().chain(rest).collect();
-            m.made(node.clone(), &inputs)
-        },
-    )
+    .example("(float[A, B] x) => (float[A, B] z) { t = Transpose (x) r = Relu (t) z = Transpose (r) }"),
+    building("reshapes around a step", "Reshape|Flatten|Squeeze|Unsqueeze:outer(step, ..)", |m| {
+        let node = step(m)?;
+        let more = node.inputs.iter().skip(1).flatten();
+        let mut more = more.map(|&id| m.tensor_of(id).map(|tensor| tensor.count()));
+        if !more.all(|count| count == Ok(Some(1))) {
+            return Err("");
+        }
+        let shaped = ["Reshape", "Flatten", "Squeeze", "Unsqueeze"];
+        let inner = node.input(0).and_then(|id| m.maker(id));
+        let inner = inner.filter(|node| shaped.contains(&&*node.kind)).ok_or("")?;
+        let x = inner.input(0).ok_or("")?;
+        let sources = [Some(x), inner.input(1), m.root().input(1)];
+        let sources: Vec<ValueId> = sources.into_iter().flatten().collect();
+        let shape = m.result()?.shape.clone();
+        let reshaped = if m.tensor_of(x)?.shape == shape { x } else { m.reshape(x, &sources)? };
+        let rest = node.inputs.iter().skip(1).copied();
+        let inputs: Vec<Option<ValueId>> = [Some(reshaped)].into_iter().chain(rest).collect();
+        m.made(node.clone(), &inputs)
+    })
     .shared()
     .law("a step on each element does not ask in which shape it stands")
     .example(
@@ -79,39 +65,22 @@ pub const RULES: &[Rule] = &[
 /// The step that the root moves, when nobody else reads it.
 fn step<'g>(m: &Match<'_, 'g>) -> Result<&'g Node, Miss> {
     let id = m.value("step")?;
-    let node = m
-        .maker(id)
-        .filter(|node| ops::facts(&node.kind).elementwise)
-        .ok_or("")?;
-    if m.uses(id) == 1 && (node.version >= 7 || node.inputs.len() == 1) {
-        Ok(node)
-    } else {
-        Err("")
-    }
+    let node = m.maker(id).filter(|node| ops::facts(&node.kind).elementwise).ok_or("")?;
+    if m.uses(id) == 1 && (node.version >= 7 || node.inputs.len() == 1) { Ok(node) } else { Err("") }
 }
 
 fn axes(m: &Match<'_, '_>, node: &Node) -> Result<Vec<usize>, Miss> {
     let rank = m.tensor_of(node.input(0).ok_or("")?)?.rank();
-    let axes = node
-        .operator_as::<Transpose>()
-        .map(|transpose| transpose.axes(rank));
+    let axes = node.operator_as::<Transpose>().map(|transpose| transpose.axes(rank));
     axes.and_then(Result::ok).ok_or("axes are no permutation")
 }
 
 /// The input of a transpose as another one behind it would have it.
 fn moved(m: &mut Match<'_, '_>, inner: &Node, outer: &[usize]) -> Result<ValueId, Miss> {
     let (x, inner) = (inner.input(0).ok_or("")?, axes(m, inner)?);
-    let both = outer
-        .iter()
-        .map(|&at| inner.get(at).map(|&axis| axis as i64));
-    let both = both
-        .collect::<Option<Vec<i64>>>()
-        .ok_or("the operands are of several ranks")?;
-    if both.is_sorted() {
-        Ok(x)
-    } else {
-        m.call("Transpose", &[("perm", Setting::Ints(both))], &[Some(x)])
-    }
+    let both = outer.iter().map(|&at| inner.get(at).map(|&axis| axis as i64));
+    let both = both.collect::<Option<Vec<i64>>>().ok_or("the operands are of several ranks")?;
+    if both.is_sorted() { Ok(x) } else { m.call("Transpose", &[("perm", Setting::Ints(both))], &[Some(x)]) }
 }
 
 #[cfg(test)]

@@ -33,12 +33,7 @@ pub struct Call<'a> {
 }
 
 const fn rule(name: &'static str, text: &'static str) -> Rule {
-    Rule {
-        domain: "",
-        name,
-        attributes: &[],
-        text: Text::Same(text),
-    }
+    Rule { domain: "", name, attributes: &[], text: Text::Same(text) }
 }
 
 const fn made(
@@ -46,26 +41,15 @@ const fn made(
     attributes: &'static [&'static str],
     text: fn(&Call<'_>) -> Result<String, Problem>,
 ) -> Rule {
-    Rule {
-        domain: "",
-        name,
-        attributes,
-        text: Text::Made(text),
-    }
+    Rule { domain: "", name, attributes, text: Text::Made(text) }
 }
 
 const RULES: &[Rule] = &[
     // Of two numbers.
     rule("Add", "d0 = SumTo (dy, x0) d1 = SumTo (dy, x1)"),
     rule("Sub", "d0 = SumTo (dy, x0) n = Neg (dy) d1 = SumTo (n, x1)"),
-    rule(
-        "Mul",
-        "a = Mul (dy, x1) d0 = SumTo (a, x0) b = Mul (dy, x0) d1 = SumTo (b, x1)",
-    ),
-    rule(
-        "Div",
-        "a = Div (dy, x1) d0 = SumTo (a, x0) q = Mul (a, y) b = Neg (q) d1 = SumTo (b, x1)",
-    ),
+    rule("Mul", "a = Mul (dy, x1) d0 = SumTo (a, x0) b = Mul (dy, x0) d1 = SumTo (b, x1)"),
+    rule("Div", "a = Div (dy, x1) d0 = SumTo (a, x0) q = Mul (a, y) b = Neg (q) d1 = SumTo (b, x1)"),
     // Of x ** 0 it is zero, also where x is; of 0 ** x too.
     rule(
         "Pow",
@@ -95,10 +79,7 @@ const RULES: &[Rule] = &[
     rule("Tanh", "s = Mul (y, y) t = Mul (dy, s) d0 = Sub (dy, t)"),
     rule("Sigmoid", "s = Mul (dy, y) t = Mul (s, y) d0 = Sub (s, t)"),
     rule("Softplus", "s = Sigmoid (x0) d0 = Mul (dy, s)"),
-    rule(
-        "Relu",
-        "zero = Number <value = \"0.0\"> (x0) up = Greater (x0, zero) d0 = Where (up, dy, zero)",
-    ),
+    rule("Relu", "zero = Number <value = \"0.0\"> (x0) up = Greater (x0, zero) d0 = Where (up, dy, zero)"),
     made("LeakyRelu", &["alpha"], with_attributes::leaky_relu),
     rule("Abs", "s = Sign (x0) d0 = Mul (dy, s)"),
     rule("Sin", "c = Cos (x0) d0 = Mul (dy, c)"),
@@ -106,10 +87,7 @@ const RULES: &[Rule] = &[
     rule("Sinh", "c = Cosh (x0) d0 = Mul (dy, c)"),
     rule("Cosh", "s = Sinh (x0) d0 = Mul (dy, s)"),
     rule("Tan", "s = Mul (y, y) t = Mul (dy, s) d0 = Add (dy, t)"),
-    rule(
-        "Atan",
-        "s = Mul (x0, x0) one = Number <value = \"1.0\"> (x0) t = Add (s, one) d0 = Div (dy, t)",
-    ),
+    rule("Atan", "s = Mul (x0, x0) one = Number <value = \"1.0\"> (x0) t = Add (s, one) d0 = Div (dy, t)"),
     // 2 / sqrt(pi) exp(-x x).
     rule(
         "Erf",
@@ -130,33 +108,14 @@ const RULES: &[Rule] = &[
     made("Softmax", &["axis"], with_attributes::softmax),
     made("LogSoftmax", &["axis"], with_attributes::log_softmax),
     // Of shapes.
-    Rule {
-        attributes: &["allowzero"],
-        ..rule("Reshape", with_attributes::RESHAPED)
-    },
-    Rule {
-        attributes: &["axis"],
-        ..rule("Flatten", with_attributes::RESHAPED)
-    },
-    Rule {
-        attributes: &["axes"],
-        ..rule("Squeeze", with_attributes::RESHAPED)
-    },
-    Rule {
-        attributes: &["axes"],
-        ..rule("Unsqueeze", with_attributes::RESHAPED)
-    },
+    Rule { attributes: &["allowzero"], ..rule("Reshape", with_attributes::RESHAPED) },
+    Rule { attributes: &["axis"], ..rule("Flatten", with_attributes::RESHAPED) },
+    Rule { attributes: &["axes"], ..rule("Squeeze", with_attributes::RESHAPED) },
+    Rule { attributes: &["axes"], ..rule("Unsqueeze", with_attributes::RESHAPED) },
     made("Transpose", &["perm"], with_attributes::transpose),
     rule("Expand", "d0 = SumTo (dy, x0)"),
-    Rule {
-        domain: DERIVATIVES,
-        attributes: &["value"],
-        ..rule("Number", "")
-    },
-    Rule {
-        domain: DERIVATIVES,
-        ..rule("SumTo", "s = Shape (x0) d0 = Expand (dy, s)")
-    },
+    Rule { domain: DERIVATIVES, attributes: &["value"], ..rule("Number", "") },
+    Rule { domain: DERIVATIVES, ..rule("SumTo", "s = Shape (x0) d0 = Expand (dy, s)") },
 ];
 
 /// The rule for an operator, if there is one.
@@ -184,11 +143,7 @@ impl Rule {
 
 impl<'a> Call<'a> {
     pub fn new(node: &'a NodeProto, attributes: Vec<NamedAttribute<'a>>, opset: i64) -> Self {
-        Call {
-            node,
-            attributes,
-            opset,
-        }
+        Call { node, attributes, opset }
     }
 
     fn inputs(&self) -> usize {
@@ -197,17 +152,12 @@ impl<'a> Call<'a> {
 
     /// Whether the node has this input.
     fn has(&self, input: usize) -> bool {
-        self.node
-            .input
-            .get(input)
-            .is_some_and(|name| !name.is_empty())
+        self.node.input.get(input).is_some_and(|name| !name.is_empty())
     }
 
     fn attribute(&self, name: &str) -> Option<&AttributeProto> {
         let mut attributes = self.attributes.iter();
-        attributes
-            .find(|attribute| attribute.0 == name)
-            .map(|attribute| attribute.1)
+        attributes.find(|attribute| attribute.0 == name).map(|attribute| attribute.1)
     }
 
     fn int(&self, name: &str, default: i64) -> i64 {
@@ -235,10 +185,7 @@ mod tests {
             let mut known = vec!["dy", "y", "x0", "x1", "x2"];
             let nodes = graph.unwrap().node;
             for node in &nodes {
-                let unknown = node
-                    .input
-                    .iter()
-                    .find(|name| !known.contains(&name.as_str()));
+                let unknown = node.input.iter().find(|name| !known.contains(&name.as_str()));
                 assert_eq!(unknown, None, "{}", rule.name);
                 known.extend(node.output.iter().map(String::as_str));
             }

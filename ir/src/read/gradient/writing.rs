@@ -23,11 +23,7 @@ pub struct Writing {
 impl Writing {
     /// Nodes that make this value.
     pub fn new(output: &str) -> Self {
-        Writing {
-            steps: Vec::new(),
-            prefix: output.to_owned(),
-            count: 0,
-        }
+        Writing { steps: Vec::new(), prefix: output.to_owned(), count: 0 }
     }
 
     pub fn steps(self) -> Vec<Step> {
@@ -47,12 +43,8 @@ impl Writing {
     }
 
     pub fn push(&mut self, operator: &str, input: Vec<String>, output: String) {
-        let node = NodeProto {
-            op_type: operator.to_owned(),
-            input,
-            output: vec![output],
-            ..NodeProto::default()
-        };
+        let node =
+            NodeProto { op_type: operator.to_owned(), input, output: vec![output], ..NodeProto::default() };
         let by_rule = true;
         self.steps.push(Step { node, by_rule });
     }
@@ -66,8 +58,7 @@ impl Writing {
         names: impl Fn(&str) -> Option<String>,
     ) -> Result<BTreeMap<String, String>, Problem> {
         let graph = text::graph(&format!("g () => () {{ {text} }}"));
-        let graph =
-            graph.map_err(|error| Problem::new(format!("a rule is ill-formed: {error}")))?;
+        let graph = graph.map_err(|error| Problem::new(format!("a rule is ill-formed: {error}")))?;
         let mut nodes = graph.node;
         nodes.reverse();
         nodes.retain(|node| {
@@ -96,27 +87,16 @@ impl Writing {
 
     /// A tensor like another, of one number.
     pub fn filled(&mut self, number: u8, like: String) -> Result<String, Problem> {
-        let text = format!(
-            "n = Number <value = \"{number}.0\"> (x0) s = Shape (x0) filled = Expand (n, s)"
-        );
+        let text = format!("n = Number <value = \"{number}.0\"> (x0) s = Shape (x0) filled = Expand (n, s)");
         let needed = BTreeSet::from(["filled".to_owned()]);
         let names = self.write(&text, needed, |name| (name == "x0").then(|| like.clone()))?;
         Ok(names.get("filled").cloned().unwrap_or_default())
     }
 
     /// The same node for other values.
-    pub fn repeat(
-        &mut self,
-        step: &Step,
-        renamed: &mut BTreeMap<String, String>,
-    ) -> Result<Step, Problem> {
+    pub fn repeat(&mut self, step: &Step, renamed: &mut BTreeMap<String, String>) -> Result<Step, Problem> {
         let mut step = step.clone();
-        if step
-            .node
-            .attribute
-            .iter()
-            .any(|attribute| attribute.g.is_some())
-        {
+        if step.node.attribute.iter().any(|attribute| attribute.g.is_some()) {
             return Err(no_rule(&step.node));
         }
         for name in &mut step.node.input {
@@ -144,28 +124,18 @@ impl Writing {
         let Some((y, slope)) = node.output.first().map(|y| (y, known(y))) else {
             return Ok(());
         };
-        if node
-            .output
-            .iter()
-            .skip(1)
-            .any(|name| slopes.contains_key(name))
-        {
+        if node.output.iter().skip(1).any(|name| slopes.contains_key(name)) {
             return Err(no_rule(node));
         }
         let Some(slope) = slope else {
             return Ok(());
         };
-        let opset = if *by_rule {
-            NEWEST_OPSET
-        } else {
-            scope.opset("").unwrap_or(NEWEST_OPSET)
-        };
+        let opset = if *by_rule { NEWEST_OPSET } else { scope.opset("").unwrap_or(NEWEST_OPSET) };
         let call = Call::new(node, scope.resolve(&node.attribute), opset);
         let rule = rules::find(&domain(&node.domain), &node.op_type);
         let text = rule.ok_or_else(|| no_rule(node))?.text(&call)?;
         let inputs = node.input.iter().enumerate();
-        let inputs: BTreeMap<String, &String> =
-            inputs.map(|(at, name)| (format!("x{at}"), name)).collect();
+        let inputs: BTreeMap<String, &String> = inputs.map(|(at, name)| (format!("x{at}"), name)).collect();
         let names = |name: &str| match name {
             "y" => Some(y.clone()),
             "dy" => Some(slope.clone()),

@@ -26,11 +26,7 @@ pub fn split_heads(x: Tensor<3>, heads: usize) -> Tensor<4> {
 #[inline(never)]
 pub fn of_heads(x: Tensor<4>, heads: usize) -> Tensor<4> {
     let dims = x.dims();
-    ensure!(
-        dims[1] == heads,
-        "expected {heads} heads on axis 1 of {}",
-        operand("input", &dims)
-    );
+    ensure!(dims[1] == heads, "expected {heads} heads on axis 1 of {}", operand("input", &dims));
     x
 }
 
@@ -61,10 +57,7 @@ mod tests {
         let x = noise([2, 4, 3, 8], 1);
         same(of_heads(x.clone(), 4), x.clone().into_data());
         let problem = attempt(|| of_heads(x, 2)).unwrap_err().reason;
-        assert!(
-            problem.contains("expected 2 heads on axis 1 of"),
-            "{problem}"
-        );
+        assert!(problem.contains("expected 2 heads on axis 1 of"), "{problem}");
         assert!(problem.contains("[2, 4, 3, 8]"), "{problem}");
     }
 }

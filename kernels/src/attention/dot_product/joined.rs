@@ -36,8 +36,8 @@ pub struct JoinedAttention {
 /// a query without keys; they may broadcast axes of size 1. Half precision is computed in single precision.
 ///
 /// # Panics
-/// If the operands have no matrix product, heads of keys do not divide those of queries, or a mask has another number of
-/// keys.
+/// If the operands have no matrix product, heads of keys do not divide those of queries, or a mask has
+/// another number of keys.
 #[inline(never)]
 pub fn joined_attention(
     query: Tensor<4>,
@@ -77,17 +77,10 @@ pub fn joined_attention(
     } else {
         Undefined::NotANumber
     };
-    let scores = Scores {
-        undefined,
-        ..Scores::scaled(options.scale)
-    };
+    let scores = Scores { undefined, ..Scores::scaled(options.scale) };
     match Combined::merge(masks, wide) {
         Ok(masks) => {
-            let scores = Scores {
-                hidden: masks.fill,
-                bias_last: masks.bias_last,
-                ..scores
-            };
+            let scores = Scores { hidden: masks.fill, bias_last: masks.bias_last, ..scores };
             let (mask, bias) = (masks.seen.map(Tensor::bool_not), masks.bias);
             Tensor::from_dispatch(call!(attention(query, key, value, mask, bias; scores)))
         }
@@ -133,12 +126,7 @@ impl Combined {
             return Err(masks);
         }
         let bias_last = !any_order && masks.last().is_some_and(is_added);
-        let mut combined = Self {
-            seen: None,
-            fill,
-            bias: None,
-            bias_last,
-        };
+        let mut combined = Self { seen: None, fill, bias: None, bias_last };
         for mask in masks {
             match mask {
                 ScoreMask::Added(bias) => {
@@ -206,10 +194,7 @@ mod tests {
     const INF: f32 = f32::INFINITY;
 
     fn plain() -> JoinedAttention {
-        JoinedAttention {
-            scale: 1.0,
-            undefined_as_zero: false,
-        }
+        JoinedAttention { scale: 1.0, undefined_as_zero: false }
     }
 
     /// Zero queries weight all keys equally, so the result is the mean of their values: here of 1, 10 and 100.
@@ -217,10 +202,7 @@ mod tests {
         let zeros = |length| Tensor::<4>::zeros([1, 1, length, 2], &Default::default());
         let value = float([[[[1f32], [10.0], [100.0]]]]);
         let y = joined_attention(zeros(queries), zeros(3), value, masks, options);
-        y.into_data()
-            .iter()
-            .map(|x: f32| (x * 100.0).round() / 100.0)
-            .collect()
+        y.into_data().iter().map(|x: f32| (x * 100.0).round() / 100.0).collect()
     }
 
     #[test]
@@ -232,10 +214,7 @@ mod tests {
             panic!("two queries have two results");
         };
         assert!(one == 50.5 && none.is_nan());
-        let safe = JoinedAttention {
-            undefined_as_zero: true,
-            ..plain()
-        };
+        let safe = JoinedAttention { undefined_as_zero: true, ..plain() };
         assert_eq!(means(2, hidden(f64::NEG_INFINITY), safe), [50.5, 0.0]);
         let bias = || ScoreMask::Added(float([[[[-INF, 0.0, 0.0]]]]));
         let fill = || ScoreMask::Seen(seen(), -1e9);
@@ -248,10 +227,7 @@ mod tests {
         let zeros = |length| Tensor::<4>::zeros([1, 1, length, 2], &Default::default());
         let value = || float([[[[1f32], [10.0]]]]);
         let far = -1e9f32;
-        let bias = ScoreMask::Added(float([
-            [[[0f32, far]], [[far, 0.0]]],
-            [[[0.0; 2]], [[0.0; 2]]],
-        ]));
+        let bias = ScoreMask::Added(float([[[[0f32, far]], [[far, 0.0]]], [[[0.0; 2]], [[0.0; 2]]]]));
         let y = joined_attention(zeros(1), zeros(2), value(), vec![bias], plain());
         same(y, [[[[1f32]], [[10.0]]], [[[5.5]], [[5.5]]]]);
         let seen = ScoreMask::Seen(bool([[[[true, false], [false, true]]]]), -1e9);
@@ -261,22 +237,12 @@ mod tests {
 
     #[test]
     fn shared_heads_agree_with_the_operator() {
-        let (q, k, v) = (
-            noise([2, 6, 4, 8], 1),
-            noise([2, 3, 5, 8], 2),
-            noise([2, 3, 5, 7], 3),
-        );
+        let (q, k, v) = (noise([2, 6, 4, 8], 1), noise([2, 3, 5, 8], 2), noise([2, 3, 5, 7], 3));
         let bias = noise([2, 1, 4, 5], 4);
-        let options = AttentionOptions {
-            scale: Some(0.7),
-            ..Default::default()
-        };
+        let options = AttentionOptions { scale: Some(0.7), ..Default::default() };
         let mask = Some(AttentionMask::Bias(bias.clone()));
         let expected = attention(q.clone(), k.clone(), v.clone(), mask, None, &options);
-        let scaled = JoinedAttention {
-            scale: 0.7,
-            ..plain()
-        };
+        let scaled = JoinedAttention { scale: 0.7, ..plain() };
         let found = joined_attention(q, k, v, vec![ScoreMask::Added(bias)], scaled);
         near(found, expected.into_data(), 1e-5);
     }
@@ -284,18 +250,9 @@ mod tests {
     #[test]
     fn half_precision_is_rounded_once_and_no_keys_yield_zero() {
         let half = |shape, seed| noise::<4>(shape, seed).cast(DType::F16);
-        let (q, k, v) = (
-            half([1, 2, 3, 4], 1),
-            half([1, 2, 5, 4], 2),
-            half([1, 2, 5, 4], 3),
-        );
-        let wide = joined_attention(
-            widened(q.clone()),
-            widened(k.clone()),
-            widened(v.clone()),
-            Vec::new(),
-            plain(),
-        );
+        let (q, k, v) = (half([1, 2, 3, 4], 1), half([1, 2, 5, 4], 2), half([1, 2, 5, 4], 3));
+        let wide =
+            joined_attention(widened(q.clone()), widened(k.clone()), widened(v.clone()), Vec::new(), plain());
         let expected = wide.cast(DType::F16).into_data();
         same(joined_attention(q, k, v, Vec::new(), plain()), expected);
         let zeros = |length| Tensor::<4>::zeros([1, 1, length, 2], &Default::default());

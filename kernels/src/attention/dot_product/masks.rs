@@ -88,11 +88,7 @@ impl AttentionMasks {
         if let Some(valid) = valid {
             narrow(columns.lower(valid));
         }
-        AttentionMasks {
-            allowed,
-            bias,
-            may_be_blind,
-        }
+        AttentionMasks { allowed, bias, may_be_blind }
     }
 
     /// Returns the scores with the bias added and masked keys at negative infinity.
@@ -116,10 +112,7 @@ impl AttentionMasks {
         if !self.may_be_blind {
             return None;
         }
-        let finite = self
-            .bias
-            .clone()
-            .map(|x| x.not_equal_scalar(f32::NEG_INFINITY));
+        let finite = self.bias.clone().map(|x| x.not_equal_scalar(f32::NEG_INFINITY));
         let seen = match (self.allowed.clone(), finite) {
             (Some(a), Some(b)) => {
                 let shape = common(a.dims(), b.dims());

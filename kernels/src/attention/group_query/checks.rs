@@ -43,11 +43,7 @@ impl GroupQueryInputs {
             spec::equal_axes(operand("bias", &bias), 3, scores, 3);
         }
         if let Some(sinks) = &self.sinks {
-            spec::shaped(
-                operand("tensor of sinks", &sinks.dims()),
-                &[heads],
-                of_query,
-            );
+            spec::shaped(operand("tensor of sinks", &sinks.dims()), &[heads], of_query);
         }
         total
     }

@@ -48,17 +48,10 @@ pub fn visible_keys(
                 to_shape(part.with_shape([batch, 1, 1, 1]), shape)
             };
             let before = columns.clone().lower(part(0));
-            if numbers == 2 * batch {
-                before.bool_and(columns.greater_equal(part(1)))
-            } else {
-                before
-            }
+            if numbers == 2 * batch { before.bool_and(columns.greater_equal(part(1))) } else { before }
         }
         KeyMask::Keys(mask) => {
-            spec::broadcasts_to(
-                operand("mask", &mask.dims()),
-                operand("tensor of keys", &[batch, keys]),
-            );
+            spec::broadcasts_to(operand("mask", &mask.dims()), operand("tensor of keys", &[batch, keys]));
             if mask.dims()[1] == 1 {
                 return None;
             }
@@ -66,19 +59,13 @@ pub fn visible_keys(
         }
         KeyMask::Queries(mask) => {
             let shape = [batch, queries, keys];
-            spec::broadcasts_to(
-                operand("mask", &mask.dims()),
-                operand("tensor of queries and keys", &shape),
-            );
+            spec::broadcasts_to(operand("mask", &mask.dims()), operand("tensor of queries and keys", &shape));
             positive(to_shape(mask, shape).with_shape([batch, 1, queries, keys]))
         }
         KeyMask::Positions(mask) => {
             let dims = mask.dims();
             ensure!(
-                [1, batch].contains(&dims[0])
-                    && dims[1] == 1
-                    && dims[2] >= past + queries
-                    && dims[3] >= keys,
+                [1, batch].contains(&dims[0]) && dims[1] == 1 && dims[2] >= past + queries && dims[3] >= keys,
                 "the mask {dims:?} does not have {queries} queries after {past} for the keys {:?}",
                 [batch, keys]
             );

@@ -29,14 +29,9 @@ pub fn attention<B: Backend>(
     let dtype = query.dtype();
     let [query, key, value] = [query, key, value].map(widened::<B>);
     // Backends differ in the result for a query without keys; Flex returns 0 for NaN scores.
-    let differs =
-        matches!(scores.undefined, Undefined::NotANumber | Undefined::Zero) || switches::is_plain();
+    let differs = matches!(scores.undefined, Undefined::NotANumber | Undefined::Zero) || switches::is_plain();
     let operands = Operands::<B>::new(query, key, value, mask, bias, scores);
-    let y = if differs || !scores.removes_hidden() {
-        operands.in_steps()
-    } else {
-        operands.by_backend()
-    };
+    let y = if differs || !scores.removes_hidden() { operands.in_steps() } else { operands.by_backend() };
     narrowed::<B>(y, dtype)
 }
 
@@ -77,47 +72,21 @@ impl<B: Backend> Operands<B> {
         shape[3] = value.shape()[2];
         let [key, value] = [key, value].map(|x| repeated::<B>(x, heads));
         // Not every backend broadcasts masks.
-        let mask = mask.bool().map(|mask| {
-            if mask.shape() == shape {
-                mask
-            } else {
-                B::bool_expand(mask, shape.clone())
-            }
-        });
-        let bias = bias.float().map(|bias| {
-            if bias.shape() == shape {
-                bias
-            } else {
-                B::float_expand(bias, shape.clone())
-            }
-        });
-        Self {
-            query,
-            key,
-            value,
-            mask,
-            bias,
-            scores,
-        }
+        let mask = mask
+            .bool()
+            .map(|mask| if mask.shape() == shape { mask } else { B::bool_expand(mask, shape.clone()) });
+        let bias = bias
+            .float()
+            .map(|bias| if bias.shape() == shape { bias } else { B::float_expand(bias, shape.clone()) });
+        Self { query, key, value, mask, bias, scores }
     }
 
     fn by_backend(self) -> FloatTensor<B> {
         let hidden = self.hidden_rows();
-        let Self {
-            mut query,
-            key,
-            value,
-            mask,
-            bias,
-            scores,
-        } = self;
+        let Self { mut query, key, value, mask, bias, scores } = self;
         let root = (query.shape()[3] as f64).sqrt();
         let softcap = (scores.softcap > 0.0).then_some(scores.softcap);
-        let mut options = AttentionModuleOptions {
-            scale: Some(scores.scale),
-            softcap,
-            is_causal: false,
-        };
+        let mut options = AttentionModuleOptions { scale: Some(scores.scale), softcap, is_causal: false };
         // Kernels that do not store the scores only support the default scale.
         if bias.is_none() && softcap.is_none() {
             options.scale = None;
@@ -134,14 +103,7 @@ impl<B: Backend> Operands<B> {
         scores[3] = self.key.shape()[2];
         elements(&scores, self.query.dtype().size());
         let hidden = self.hidden_rows();
-        let Self {
-            query,
-            key,
-            value,
-            mask,
-            bias,
-            scores,
-        } = self;
+        let Self { query, key, value, mask, bias, scores } = self;
         let products = B::float_matmul(query, B::float_swap_dims(key, 2, 3));
         let mut x = B::float_mul_scalar(products, scores.scale.into());
         if scores.softcap > 0.0 {
@@ -152,11 +114,7 @@ impl<B: Backend> Operands<B> {
             Some(bias) => B::float_add(x, bias),
             None => x,
         };
-        let (before, after) = if scores.bias_last {
-            (None, bias)
-        } else {
-            (bias, None)
-        };
+        let (before, after) = if scores.bias_last { (None, bias) } else { (bias, None) };
         x = add(x, before);
         if let Some(mask) = mask {
             x = B::float_mask_fill(x, mask, scores.hidden.into());

@@ -7,11 +7,7 @@ use crate::spec::epilogue::Activation;
 
 const SQRT_2_OVER_PI: f64 = core::f64::consts::FRAC_2_SQRT_PI * core::f64::consts::FRAC_1_SQRT_2;
 
-pub fn finish<B: Backend>(
-    x: FloatTensor<B>,
-    sum: Given<B>,
-    activation: Activation,
-) -> FloatTensor<B> {
+pub fn finish<B: Backend>(x: FloatTensor<B>, sum: Given<B>, activation: Activation) -> FloatTensor<B> {
     let x = match sum.float() {
         Some(sum) => B::float_add(x, sum),
         None => x,

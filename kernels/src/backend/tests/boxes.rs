@@ -6,19 +6,13 @@ use crate::image::non_max_suppression::{BoxForm, Limits, non_max_suppression, on
 use crate::reader::{Blocking, now};
 use crate::testing::{float, noise, on_each, same, with_reads};
 
-const LIMITS: Limits = Limits {
-    most: i64::MAX,
-    overlap: 0.3,
-    score: None,
-};
+const LIMITS: Limits = Limits { most: i64::MAX, overlap: 0.3, score: None };
 
 /// Only one read is allowed: the size of the result.
 fn agree(boxes: &Tensor<3>, scores: &Tensor<3>, form: BoxForm, limits: Limits) {
     let expected = on_host(boxes.clone(), scores.clone(), form, limits, Blocking);
     let expected = now(expected);
-    let kept = with_reads(1, || {
-        non_max_suppression(boxes.clone(), scores.clone(), form, limits)
-    });
+    let kept = with_reads(1, || non_max_suppression(boxes.clone(), scores.clone(), form, limits));
     same(kept, expected.into_data());
 }
 
@@ -39,17 +33,8 @@ fn boxes_of_every_count() {
             for form in [BoxForm::Center, BoxForm::Corners] {
                 let boxes = spread([2, count, 4], form, (count as f32).sqrt());
                 let scores = noise::<3>([2, 3, count], 3);
-                for (most, score) in [
-                    (i64::MAX, None),
-                    (7, None),
-                    (300, Some(0.2)),
-                    (9, Some(0.9)),
-                ] {
-                    let limits = Limits {
-                        most,
-                        score,
-                        ..LIMITS
-                    };
+                for (most, score) in [(i64::MAX, None), (7, None), (300, Some(0.2)), (9, Some(0.9))] {
+                    let limits = Limits { most, score, ..LIMITS };
                     agree(&boxes, &scores, form, limits);
                 }
             }
@@ -64,11 +49,7 @@ fn repeated_scores_and_boxes() {
         let scores = noise::<3>([1, 2, 700], 4).mul_scalar(5.0).round();
         for overlap in [0.0, 1e-6, 0.5, 1.0] {
             for score in [None, Some(2.0), Some(9.0)] {
-                let limits = Limits {
-                    overlap,
-                    score,
-                    ..LIMITS
-                };
+                let limits = Limits { overlap, score, ..LIMITS };
                 agree(&boxes, &scores, BoxForm::Corners, limits);
             }
         }

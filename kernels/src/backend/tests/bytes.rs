@@ -6,8 +6,8 @@ use super::with_each_instruction_set;
 use crate::convolution::window::Window;
 use crate::pool::max_pool;
 use crate::quantize::{
-    Requantize, Weight, conv_integer1d, conv_integer2d, conv_integer3d, matmul_integer,
-    matmul_to_float, qlinear_conv2d, qlinear_matmul,
+    Requantize, Weight, conv_integer1d, conv_integer2d, conv_integer3d, matmul_integer, matmul_to_float,
+    qlinear_conv2d, qlinear_matmul,
 };
 use crate::testing::{float, indices, int, near, on_each, same};
 
@@ -15,9 +15,7 @@ use crate::testing::{float, indices, int, near, on_each, same};
 fn bytes(count: usize, is_signed: bool, seed: u64) -> Vec<i32> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 56) as i32 - if is_signed { 128 } else { 0 }
     };
     (0..count).map(|_| next()).collect()
@@ -61,11 +59,9 @@ impl Case {
                     let y = row * self.window.strides[0] + down * self.window.dilations[0];
                     let x_at = column * self.window.strides[1] + across * self.window.dilations[1];
                     let source = |at: usize, axis: usize, size: usize| {
-                        at.checked_sub(self.window.pads[axis].0)
-                            .filter(|at| *at < size)
+                        at.checked_sub(self.window.pads[axis].0).filter(|at| *at < size)
                     };
-                    let (Some(y), Some(x_at)) = (source(y, 0, height), source(x_at, 1, width))
-                    else {
+                    let (Some(y), Some(x_at)) = (source(y, 0, height), source(x_at, 1, width)) else {
                         return 0;
                     };
                     let channel = group * self.weight()[1] + channel;
@@ -81,32 +77,18 @@ impl Case {
 }
 
 fn cases() -> Vec<Case> {
-    let case = |input, outputs, kernel, groups| Case {
-        input,
-        outputs,
-        kernel,
-        window: Window::new(kernel),
-        groups,
-    };
+    let case =
+        |input, outputs, kernel, groups| Case { input, outputs, kernel, window: Window::new(kernel), groups };
     let dense = case([2, 5, 9, 7], 6, [3, 2], 1);
     let deep = case([1, 64, 6, 11], 20, [3, 3], 1);
     let alone = case([2, 12, 9, 10], 12, [3, 3], 12);
-    let pads = |case: Case| Case {
-        window: case.window.pads([(1, 2), (2, 1)]),
-        ..case
-    };
-    let strided = |case: Case| Case {
-        window: case.window.strides([2, 2]).pads([(1, 1); 2]),
-        ..case
-    };
+    let pads = |case: Case| Case { window: case.window.pads([(1, 2), (2, 1)]), ..case };
+    let strided = |case: Case| Case { window: case.window.strides([2, 2]).pads([(1, 1); 2]), ..case };
     vec![
         dense,
         pads(dense),
         strided(dense),
-        Case {
-            window: dense.window.dilations([2, 3]).pads([(0, 3); 2]),
-            ..dense
-        },
+        Case { window: dense.window.dilations([2, 3]).pads([(0, 3); 2]), ..dense },
         deep,
         pads(deep),
         case([1, 8, 8, 8], 12, [1, 1], 2),
@@ -143,8 +125,7 @@ fn convolutions_are_exact() {
                     with_each_instruction_set(|| {
                         let (x, weight) = tensors();
                         let x_zero = zeros[0].then(|| tensor(&zero, [1], signs[0]));
-                        let of_weight =
-                            zeros[1].then(|| tensor(&of_weight, [case.outputs], signs[1]));
+                        let of_weight = zeros[1].then(|| tensor(&of_weight, [case.outputs], signs[1]));
                         let zeros = (x_zero, of_weight);
                         eprintln!("case {number} {signs:?}");
                         let y = conv_integer2d(x, weight, zeros, case.window, case.groups);
@@ -165,9 +146,7 @@ fn convolutions_end_in_the_scale_of_the_result() {
                 let weight = bytes(case.weight().iter().product(), true, 2);
                 let bias = bytes(case.outputs, true, 5);
                 let sums = case.sums(&x, &weight, 3, &vec![0; case.outputs]);
-                let scales: Vec<f32> = (0..case.outputs)
-                    .map(|at| 0.01 + at as f32 / 997.0)
-                    .collect();
+                let scales: Vec<f32> = (0..case.outputs).map(|at| 0.01 + at as f32 / 997.0).collect();
                 let (low, high) = match (bits, is_signed) {
                     (8, false) => (0.0f32, 255.0),
                     (8, true) => (-128.0, 127.0),
@@ -224,10 +203,7 @@ fn convolutions_have_one_to_three_axes_in_any_order() {
         };
         let sums = case.sums(&x, &weight, 9, &[0; 6]);
         let zeros = || (Some(int::<1>([9u8])), None);
-        let (input, filter) = (
-            tensor(&x, [2, 4, 30], false),
-            tensor(&weight, [6, 4, 3], true),
-        );
+        let (input, filter) = (tensor(&x, [2, 4, 30], false), tensor(&weight, [6, 4, 3], true));
         let window = Window::new([3]).pads([(1, 1)]).strides([2]);
         let y = conv_integer1d(input.clone(), filter.clone(), zeros(), window, 1);
         same(y, TensorData::new(sums.clone(), [2, 6, 15]));
@@ -235,13 +211,8 @@ fn convolutions_have_one_to_three_axes_in_any_order() {
         let lies = input.swap_dims(1, 2).mul_scalar(1).swap_dims(1, 2);
         let y = conv_integer1d(lies, filter, zeros(), window, 1);
         same(y, TensorData::new(sums.clone(), [2, 6, 15]));
-        let (input, filter) = (
-            tensor(&x, [2, 4, 1, 1, 30], false),
-            tensor(&weight, [6, 4, 1, 1, 3], true),
-        );
-        let window = Window::new([1, 1, 3])
-            .pads([(0, 0), (0, 0), (1, 1)])
-            .strides([1, 1, 2]);
+        let (input, filter) = (tensor(&x, [2, 4, 1, 1, 30], false), tensor(&weight, [6, 4, 1, 1, 3], true));
+        let window = Window::new([1, 1, 3]).pads([(0, 0), (0, 0), (1, 1)]).strides([1, 1, 2]);
         let y = conv_integer3d(input, filter, zeros(), window, 1);
         same(y, TensorData::new(sums, [2, 6, 1, 1, 15]));
     });
@@ -250,13 +221,7 @@ fn convolutions_have_one_to_three_axes_in_any_order() {
 #[test]
 fn products_of_matrices_are_exact() {
     on_each(|| {
-        for [rows, terms, columns] in [
-            [1, 1, 1],
-            [1, 300, 10],
-            [3, 7, 70],
-            [9, 20, 33],
-            [70, 259, 18],
-        ] {
+        for [rows, terms, columns] in [[1, 1, 1], [1, 300, 10], [3, 7, 70], [9, 20, 33], [70, 259, 18]] {
             for signs in [[false, true], [true, false]] {
                 let a = bytes(2 * rows * terms, signs[0], 1);
                 let b = bytes(terms * columns, signs[1], 2);
@@ -283,9 +248,8 @@ fn products_of_matrices_are_exact() {
                     same(y, TensorData::new(sums.clone(), [2, rows, columns]));
 
                     let of_columns: Vec<f32> = (0..columns).map(|at| 0.01 + at as f32).collect();
-                    let scale = |values: &[f32]| {
-                        float::<3>(TensorData::new(values.to_vec(), [1, 1, values.len()]))
-                    };
+                    let scale =
+                        |values: &[f32]| float::<3>(TensorData::new(values.to_vec(), [1, 1, values.len()]));
                     let scales = [scale(&[0.5]), scale(&of_columns)];
                     let bias = Some(scale(&of_columns));
                     let y = matmul_to_float(left(), right(), zeros(), None, scales, bias);

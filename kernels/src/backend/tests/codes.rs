@@ -8,12 +8,7 @@ use crate::testing::{device, near, noise, on_each, with_launches, with_reads};
 
 /// Returns a matrix of pseudorandom codes, with zero points of each kind.
 fn matrix(blocks: Blocks, zeros: usize) -> BitMatrix {
-    let Blocks {
-        inputs,
-        outputs,
-        bits,
-        size,
-    } = blocks;
+    let Blocks { inputs, outputs, bits, size } = blocks;
     let count = outputs * inputs.div_ceil(size);
     let codes = (0..count * size * bits / 8).map(|at| (at * 83 + at / 7 * 29) as u8);
     let codes: Vec<u8> = codes.collect();
@@ -51,12 +46,7 @@ fn products_of_every_size() {
             // At eight rows, each cube no longer quantizes them itself.
             (300, 20, 4, 32),
         ] {
-            let blocks = Blocks {
-                inputs,
-                outputs,
-                bits,
-                size,
-            };
+            let blocks = Blocks { inputs, outputs, bits, size };
             for zeros in 0..3 {
                 let matrix = matrix(blocks, zeros);
                 let Some(coded) = Coded::new(&matrix, &device()) else {
@@ -85,12 +75,7 @@ fn products_of_every_size() {
 #[test]
 fn a_row_is_one_launch_and_no_rows_are_none() {
     on_each(|| {
-        let blocks = Blocks {
-            inputs: 64,
-            outputs: 20,
-            bits: 4,
-            size: 32,
-        };
+        let blocks = Blocks { inputs: 64, outputs: 20, bits: 4, size: 32 };
         let matrix = matrix(blocks, 0);
         if let Some(coded) = Coded::new(&matrix, &device()) {
             let x = noise::<3>([1, 1, 64], 1);

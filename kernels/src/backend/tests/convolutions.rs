@@ -36,9 +36,7 @@ fn outputs_and_positions_that_fill_no_tile() {
 #[test]
 fn windows_strides_and_groups() {
     on_each(|| {
-        for (groups, channels, outputs) in
-            [(1, 5, 7), (2, 8, 6), (4, 16, 16), (12, 12, 12), (6, 6, 12)]
-        {
+        for (groups, channels, outputs) in [(1, 5, 7), (2, 8, 6), (4, 16, 16), (12, 12, 12), (6, 6, 12)] {
             let weight = noise::<4>([outputs, channels / groups, 3, 2], 2);
             let bias = Some(noise::<1>([outputs], 3));
             for size in [[7, 5], [23, 18]] {
@@ -49,8 +47,7 @@ fn windows_strides_and_groups() {
                     ConvOptions::new([1, 3], [2, 0], [2, 3], groups),
                     ConvOptions::new_with_padding([2, 2], [(0, 3), (2, 1)], [1, 1], groups),
                 ] {
-                    let (x, weight, bias, sum) =
-                        (x.clone(), weight.clone(), bias.clone(), None::<Tensor<4>>);
+                    let (x, weight, bias, sum) = (x.clone(), weight.clone(), bias.clone(), None::<Tensor<4>>);
                     let epilogue = Epilogue::default();
                     agree!(conv2d<4>(x, weight, bias, sum; options, epilogue));
                 }

@@ -50,12 +50,7 @@ fn functions_of_elements() {
 #[test]
 fn groups_of_channels() {
     on_each(|| {
-        for (shape, groups) in [
-            ([2, 6, 35], 3),
-            ([1, 4, 1], 4),
-            ([2, 4, 1500], 1),
-            ([1, 64, 1200], 8),
-        ] {
+        for (shape, groups) in [([2, 6, 35], 3), ([1, 4, 1], 4), ([2, 4, 1500], 1), ([1, 64, 1200], 8)] {
             let x = noise::<3>(shape, 1).mul_scalar(3.0).add_scalar(5.0);
             let [scale, bias] = [2, 3].map(|seed| noise::<1>([shape[1]], seed));
             let epsilon = 1e-3f32;

@@ -56,14 +56,8 @@ fn grown(trees: i64, depth: u32, modes: &[Mode], targets: i64) -> Labelled<f32> 
     forest
 }
 
-const MODES: [Mode; 6] = [
-    Mode::LessOrEqual,
-    Mode::Less,
-    Mode::GreaterOrEqual,
-    Mode::Greater,
-    Mode::Equal,
-    Mode::NotEqual,
-];
+const MODES: [Mode; 6] =
+    [Mode::LessOrEqual, Mode::Less, Mode::GreaterOrEqual, Mode::Greater, Mode::Equal, Mode::NotEqual];
 
 /// Returns rows of five features. Some features are missing.
 fn rows(count: usize) -> Vec<f32> {
@@ -76,13 +70,7 @@ fn rows(count: usize) -> Vec<f32> {
 }
 
 fn regress(forest: Forest<f32>, targets: usize, aggregate: Aggregate) -> Regress<f32> {
-    Regress {
-        forest,
-        targets,
-        aggregate,
-        transform: Transform::None,
-        base: vec![],
-    }
+    Regress { forest, targets, aggregate, transform: Transform::None, base: vec![] }
 }
 
 fn numbers_agree(model: &Regress<f32>, count: usize) {
@@ -106,12 +94,7 @@ fn every_aggregate_of_every_size() {
         for (trees, depth) in [(1, 1), (3, 3), (150, 4)] {
             for targets in [1, 3] {
                 let forest = grown(trees, depth, &MODES, targets).build(targets as usize);
-                for aggregate in [
-                    Aggregate::Sum,
-                    Aggregate::Average,
-                    Aggregate::Min,
-                    Aggregate::Max,
-                ] {
+                for aggregate in [Aggregate::Sum, Aggregate::Average, Aggregate::Min, Aggregate::Max] {
                     let model = regress(forest.clone().unwrap(), targets as usize, aggregate);
                     for count in [0, 1, 7, 1500] {
                         numbers_agree(&model, count);
@@ -127,11 +110,7 @@ fn forests_of_one_mode_with_base_values_and_transforms() {
     on_each(|| {
         for mode in MODES {
             let forest = grown(4, 3, &[mode], 2).build(2).unwrap();
-            for transform in [
-                Transform::Softmax,
-                Transform::Logistic,
-                Transform::SoftmaxZero,
-            ] {
+            for transform in [Transform::Softmax, Transform::Logistic, Transform::SoftmaxZero] {
                 let model = Regress {
                     transform,
                     base: vec![0.5, -1.0],
@@ -241,11 +220,7 @@ fn classes_agree(model: &Classify<f32>, count: usize) {
     let classes: Vec<i64> = classes.into_iter().map(|class| class as i64).collect();
     let scores: Vec<f32> = scores.into_iter().map(|score| score as f32).collect();
     same_values(found, &classes);
-    near(
-        found_scores,
-        TensorData::new(scores, [count, model.classes]),
-        2e-5,
-    );
+    near(found_scores, TensorData::new(scores, [count, model.classes]), 2e-5);
 }
 
 fn same_values<K: Basic>(found: Tensor<1, K>, expected: &[i64]) {
@@ -260,19 +235,13 @@ fn classes_of_every_count_with_every_base() {
             let forest = grown(5, 2, &MODES, classes as i64).build(classes).unwrap();
             let bases = match classes {
                 1 | 2 => vec![vec![], vec![0.375], vec![0.25, -0.625]],
-                _ => vec![
-                    vec![],
-                    noise::<1>([classes], 3).into_data().iter().collect(),
-                ],
+                _ => vec![vec![], noise::<1>([classes], 3).into_data().iter().collect()],
             };
             for base in bases {
                 for (one_column, positive) in [(false, false), (true, false), (true, true)] {
-                    for transform in [
-                        Transform::None,
-                        Transform::Softmax,
-                        Transform::Logistic,
-                        Transform::SoftmaxZero,
-                    ] {
+                    for transform in
+                        [Transform::None, Transform::Softmax, Transform::Logistic, Transform::SoftmaxZero]
+                    {
                         let model = Classify {
                             forest: forest.clone(),
                             classes,

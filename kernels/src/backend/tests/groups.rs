@@ -54,14 +54,8 @@ fn slices_along_each_axis() {
 #[test]
 fn integers_of_every_size() {
     on_each(|| {
-        for dtype in [
-            IntDType::I64,
-            IntDType::U64,
-            IntDType::I32,
-            IntDType::U32,
-            IntDType::U8,
-            IntDType::I8,
-        ] {
+        for dtype in [IntDType::I64, IntDType::U64, IntDType::I32, IntDType::U32, IntDType::U8, IntDType::I8]
+        {
             if !has(dtype.into()) {
                 continue;
             }
@@ -74,17 +68,7 @@ fn integers_of_every_size() {
             }
         }
         if has(DType::I64) {
-            let ends = [
-                i64::MIN,
-                0,
-                i64::MAX,
-                -1,
-                1 << 32,
-                1,
-                i64::MIN,
-                -(1 << 32),
-                1 << 32,
-            ];
+            let ends = [i64::MIN, 0, i64::MAX, -1, 1 << 32, 1, i64::MIN, -(1 << 32), 1 << 32];
             agree(int::<1>(ends), 0);
         }
         if has(DType::U64) {

@@ -24,14 +24,7 @@ fn agree(parts: Vec<Tensor<4>>, axis: usize) {
 fn every_axis_and_number_of_tensors() {
     on_each(|| {
         for axis in 0..4 {
-            for sizes in [
-                &[1, 1][..],
-                &[4, 8],
-                &[3, 1, 7],
-                &[2; 6],
-                &[1; 7],
-                &[4, 0, 3],
-            ] {
+            for sizes in [&[1, 1][..], &[4, 8], &[3, 1, 7], &[2; 6], &[1; 7], &[4, 0, 3]] {
                 agree(parts(axis, sizes), axis);
             }
         }
@@ -50,11 +43,7 @@ fn views_of_one_order_or_of_several() {
             agree(
                 vec![
                     a.clone().narrow(1, 1, 2),
-                    a.clone()
-                        .narrow(2, 0, 3)
-                        .swap_dims(1, 2)
-                        .narrow(1, 0, 2)
-                        .expand([4, 2, 4, 4]),
+                    a.clone().narrow(2, 0, 3).swap_dims(1, 2).narrow(1, 0, 2).expand([4, 2, 4, 4]),
                 ],
                 0,
             );
@@ -81,21 +70,10 @@ fn a_cache_grows_by_a_view() {
 fn integers_booleans_and_half_precision() {
     on_each(|| {
         let numbers = || parts(1, &[2, 3]);
-        let integers = || {
-            numbers()
-                .into_iter()
-                .map(|x| x.mul_scalar(100.0).int())
-                .collect()
-        };
-        same(
-            concat(integers(), 1),
-            Tensor::cat(integers(), 1).into_data(),
-        );
+        let integers = || numbers().into_iter().map(|x| x.mul_scalar(100.0).int()).collect();
+        same(concat(integers(), 1), Tensor::cat(integers(), 1).into_data());
         let booleans = || numbers().into_iter().map(|x| x.greater_elem(0.0)).collect();
-        same(
-            concat(booleans(), 1),
-            Tensor::cat(booleans(), 1).into_data(),
-        );
+        same(concat(booleans(), 1), Tensor::cat(booleans(), 1).into_data());
         if has(DType::F16) {
             let half_precision = numbers().into_iter().map(|x| x.cast(DType::F16)).collect();
             agree(half_precision, 1);

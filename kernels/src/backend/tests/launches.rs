@@ -13,10 +13,7 @@ use crate::recurrent::{Cell, Direction, Lstm, Operands, cases::Case};
 use crate::testing::{has, int, noise, on_each, with_launches, with_reads};
 
 /// Runs an operation on operands that are computed, until its result is.
-fn launching<const D: usize, K: Basic>(
-    most: usize,
-    run: impl FnOnce() -> Tensor<D, K>,
-) -> TensorData {
+fn launching<const D: usize, K: Basic>(most: usize, run: impl FnOnce() -> Tensor<D, K>) -> TensorData {
     with_reads(0, || with_launches(most, || run().into_data()))
 }
 
@@ -36,9 +33,7 @@ fn a_product_and_its_epilogue_are_one_launch() {
         });
         let (x, weight) = (noise::<3>([2, 9, 6], 1), noise::<2>([6, 5], 2));
         let (bias, sum) = (Some(noise::<1>([5], 3)), Some(noise::<3>([2, 9, 5], 4)));
-        launching::<3, Float>(1, || {
-            Tensor::from_dispatch(call!(linear(x, weight, bias, sum; epilogue)))
-        });
+        launching::<3, Float>(1, || Tensor::from_dispatch(call!(linear(x, weight, bias, sum; epilogue))));
     });
 }
 
@@ -51,9 +46,7 @@ fn normalizing_rows_is_one_launch() {
             Tensor::from_dispatch(call!(softmax(x; 1)))
         });
         let (scale, bias) = (noise::<1>([70], 2), Some(noise::<1>([70], 3)));
-        launching::<2, Float>(1, || {
-            Tensor::from_dispatch(call!(layer_norm(x, scale, bias; 1e-5f32)))
-        });
+        launching::<2, Float>(1, || Tensor::from_dispatch(call!(layer_norm(x, scale, bias; 1e-5f32))));
     });
 }
 
@@ -69,9 +62,7 @@ fn normalizing_rows_of_half_precision_is_one_launch() {
         // Cast operands are computed first.
         let _ = [scale.clone(), bias.clone()].map(Tensor::into_data);
         let _ = x.clone().into_data();
-        launching::<2, Float>(1, || {
-            layer_norm(x.clone(), scale.clone(), Some(bias), 1, 1e-5)
-        });
+        launching::<2, Float>(1, || layer_norm(x.clone(), scale.clone(), Some(bias), 1, 1e-5));
         launching::<2, Float>(1, || rms_norm(x, scale, 1, 1e-5));
     });
 }
@@ -92,10 +83,7 @@ fn attention_of(dtype: DType) {
     let value = half([2, 2, 7, 6], 3);
     let _ = [&query, &key, &value].map(|x| x.clone().into_data());
     let bias = Some(noise::<4>([1, 4, 9, 7], 4));
-    let scores = Scores {
-        undefined: Undefined::ZeroIfHidden,
-        ..Scores::scaled(0.4)
-    };
+    let scores = Scores { undefined: Undefined::ZeroIfHidden, ..Scores::scaled(0.4) };
     // A comparison of noise with a number computes the mask.
     let mask: Option<Tensor<4, Bool>> = Some(hidden([2, 1, 1, 7], 5));
     let _ = mask.clone().map(Tensor::into_data);
@@ -136,25 +124,16 @@ fn products_of_integers_are_one_launch() {
         };
         // A tile of output pixels, a row of single channels, and few output pixels.
         for (shape, size) in [([12, 8, 3, 3], 9), ([8, 1, 3, 3], 9), ([12, 8, 3, 3], 3)] {
-            let weight = there(int(TensorData::new(
-                vec![5i8; shape.iter().product()],
-                shape,
-            )));
+            let weight = there(int(TensorData::new(vec![5i8; shape.iter().product()], shape)));
             let weight = there(Weight::filters(weight));
             let (x, to) = (x.clone().narrow(2, 0, size).narrow(3, 0, size), to());
-            let (window, bias) = (
-                Window::new([3, 3]),
-                Some(int::<1>([7i32]).expand([shape[0]])),
-            );
+            let (window, bias) = (Window::new([3, 3]), Some(int::<1>([7i32]).expand([shape[0]])));
             launching::<4, Int>(1, || {
                 let zeros = (Some(int([9u8])), None);
                 qlinear_conv2d(x, weight, zeros, bias, window, 8 / shape[1], to)
             });
         }
-        let (a, b) = (
-            x.clone().flatten::<2>(0, 2),
-            x.clone().flatten::<2>(0, 2).transpose(),
-        );
+        let (a, b) = (x.clone().flatten::<2>(0, 2), x.clone().flatten::<2>(0, 2).transpose());
         launching::<2, Int>(1, || matmul_integer(a, b, (Some(int([[1u8]])), None)));
     });
 }
@@ -172,14 +151,10 @@ fn quantized_operators_are_one_launch() {
         let (x, scale) = (noise::<4>([2, 3, 5, 7], 1), noise::<4>([1, 3, 1, 1], 2));
         let zero = Some(int::<4>([[[[1u8]], [[2]], [[3]]]]));
         launching::<4, Int>(1, || quantize::quantize_by(x.clone(), 0.5, 1, DType::U8, 8));
-        launching::<4, Int>(1, || {
-            quantize::quantize(x.clone(), scale.clone(), zero.clone(), DType::U8, 8)
-        });
+        launching::<4, Int>(1, || quantize::quantize(x.clone(), scale.clone(), zero.clone(), DType::U8, 8));
         launching::<4, Int>(2, || quantize::quantize_dynamic(x).0);
         launching::<4, Float>(1, || quantize::dequantize_by(a.clone(), 0.5, 1, DType::F32));
-        launching::<4, Float>(1, || {
-            quantize::dequantize(a.clone(), scale, zero, DType::F32)
-        });
+        launching::<4, Float>(1, || quantize::dequantize(a.clone(), scale, zero, DType::F32));
         launching::<4, Int>(1, || steps::add((a.clone(), of), (b.clone(), of), y));
         launching::<4, Int>(1, || steps::activate((a.clone(), of), y, Activation::Gelu));
         launching::<4, Int>(1, || steps::softmax((a.clone(), of), y));

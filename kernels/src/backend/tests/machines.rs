@@ -17,14 +17,7 @@ fn values(count: usize, seed: u64) -> Vec<f64> {
 }
 
 fn basis(kernel: Kernel, count: usize, degree: f64) -> Basis {
-    Basis {
-        kernel,
-        gamma: 0.4,
-        coef0: 0.25,
-        degree,
-        vectors: values(count * FEATURES, 1),
-        count,
-    }
+    Basis { kernel, gamma: 0.4, coef0: 0.25, degree, vectors: values(count * FEATURES, 1), count }
 }
 
 fn data(values: Vec<f64>, width: usize) -> TensorData {
@@ -77,12 +70,7 @@ fn every_power() {
             // Far enough from 0 for negative powers.
             basis.coef0 = -1.5;
             let coefficients = vec![1.0];
-            let model = Regress {
-                basis,
-                coefficients,
-                rho: 0.0,
-                one_class: false,
-            };
+            let model = Regress { basis, coefficients, rho: 0.0, one_class: false };
             let Some(tables) = model.tables(&device()) else {
                 continue;
             };
@@ -125,12 +113,9 @@ fn classes_of_pairs_with_and_without_probabilities() {
             let lines = (values(pairs, 4), values(pairs, 5));
             for kernel in [Kernel::Rbf, Kernel::Poly] {
                 for probabilities in [None, Some(lines.clone())] {
-                    for transform in [
-                        Transform::None,
-                        Transform::Softmax,
-                        Transform::Logistic,
-                        Transform::SoftmaxZero,
-                    ] {
+                    for transform in
+                        [Transform::None, Transform::Softmax, Transform::Logistic, Transform::SoftmaxZero]
+                    {
                         let model = Classify {
                             basis: basis(kernel, count, 2.0),
                             classes,

@@ -7,18 +7,8 @@ use crate::spec::product::LARGEST;
 use crate::testing::{float, has, near, noise, on_each, on_host, same, with_reads};
 
 /// Numbers of matrices, and sizes around those of cubes of few and of many units.
-const SHAPES: [[usize; 2]; 10] = [
-    [1, 1],
-    [2, 700],
-    [3, 5],
-    [4, 1],
-    [8, 3],
-    [9, 2],
-    [16, 2],
-    [17, 1],
-    [33, 4],
-    [65, 1],
-];
+const SHAPES: [[usize; 2]; 10] =
+    [[1, 1], [2, 700], [3, 5], [4, 1], [8, 3], [9, 2], [16, 2], [17, 1], [33, 4], [65, 1]];
 
 /// Returns matrices that are far from singular, with the large diagonal flipped so that every step needs pivoting.
 fn matrices(count: usize, size: usize) -> Tensor<3> {
@@ -88,10 +78,7 @@ fn half_precision_is_taken_apart_in_single_precision() {
 fn empty_batches_and_matrices() {
     on_each(|| {
         let none = |shape: [usize; 3]| float(TensorData::new(Vec::<f32>::new(), shape));
-        same(
-            with_reads(0, || det::<3, 1>(none([0, 3, 3]))),
-            TensorData::new(Vec::<f32>::new(), [0]),
-        );
+        same(with_reads(0, || det::<3, 1>(none([0, 3, 3]))), TensorData::new(Vec::<f32>::new(), [0]));
         same(with_reads(0, || det::<3, 1>(none([2, 0, 0]))), [1f32, 1.0]);
         let y = with_reads(0, || inverse(none([0, 3, 3])));
         assert_eq!(y.dims(), [0, 3, 3]);

@@ -13,16 +13,9 @@ fn agree<const D: usize>(condition: Tensor<D, Bool>) {
     let mut after = values.len();
     for size in dims {
         after /= size.max(1);
-        expected.extend(
-            indices
-                .iter()
-                .map(|index| (index / after.max(1) % size.max(1)) as i64),
-        );
+        expected.extend(indices.iter().map(|index| (index / after.max(1) % size.max(1)) as i64));
     }
-    same(
-        nonzero(condition),
-        TensorData::new(expected, [D, indices.len()]),
-    );
+    same(nonzero(condition), TensorData::new(expected, [D, indices.len()]));
 }
 
 fn some<const D: usize>(shape: [usize; D], above: f32) -> Tensor<D, Bool> {
@@ -52,9 +45,7 @@ fn slices_with_true_conditions() {
         let condition = some([1500], 0.0);
         let kept: Vec<bool> = condition.to_data().iter::<bool>().collect();
         let kept = (0..1500).filter(|&at| kept[at]);
-        let expected: Vec<i32> = kept
-            .flat_map(|at| [2 * at as i32, 2 * at as i32 + 1])
-            .collect();
+        let expected: Vec<i32> = kept.flat_map(|at| [2 * at as i32, 2 * at as i32 + 1]).collect();
         let shape = [expected.len() / 2, 2];
         same(compress(x, 0, condition), TensorData::new(expected, shape));
     });

@@ -52,14 +52,8 @@ fn orders_of_many_rows() {
 #[test]
 fn orders_of_integers() {
     on_each(|| {
-        for dtype in [
-            IntDType::I64,
-            IntDType::U64,
-            IntDType::I32,
-            IntDType::U32,
-            IntDType::U8,
-            IntDType::I8,
-        ] {
+        for dtype in [IntDType::I64, IntDType::U64, IntDType::I32, IntDType::U32, IntDType::U8, IntDType::I8]
+        {
             if !has(dtype.into()) {
                 continue;
             }

@@ -6,9 +6,7 @@ use crate::attempt::attempt;
 use crate::backend::{Runtime, switches};
 use crate::convolution::window::Window;
 use crate::pool::{average_pool, max_pool};
-use crate::testing::{
-    device, float, has, indices, near, noise, on_each, with_launches, with_reads,
-};
+use crate::testing::{device, float, has, indices, near, noise, on_each, with_launches, with_reads};
 
 /// Returns each window's elements, and the number of its elements including padding.
 fn windows<const D: usize, const S: usize>(
@@ -36,9 +34,7 @@ fn windows<const D: usize, const S: usize>(
                     (at < dims[2 + axis]).then_some(at)
                 };
                 let start = at[0] * dims[1] + at[1];
-                let flat = (0..S).try_fold(start, |sum, axis| {
-                    Some(sum * dims[2 + axis] + inside(axis)?)
-                });
+                let flat = (0..S).try_fold(start, |sum, axis| Some(sum * dims[2 + axis] + inside(axis)?));
                 found.extend(flat.map(|flat| values[flat]));
             }
             of(found, counted)
@@ -67,19 +63,13 @@ fn agree<const D: usize, const S: usize>(x: Tensor<D>, window: Window<S>, ceil: 
 fn every_rank_stride_and_padding() {
     on_each(|| {
         for ceil in [false, true] {
-            agree(
-                noise::<3>([2, 3, 11], 1),
-                Window::new([3]).strides([2]).pads([(1, 1)]),
-                ceil,
-            );
+            agree(noise::<3>([2, 3, 11], 1), Window::new([3]).strides([2]).pads([(1, 1)]), ceil);
             let window = Window::new([3, 2]);
             agree(noise::<4>([1, 5, 7, 6], 2), window, ceil);
             let window = window.strides([2, 3]).pads([(1, 0), (0, 1)]);
             agree(noise::<4>([2, 1, 9, 8], 3), window, ceil);
             agree(noise::<4>([1, 2, 9, 8], 4), window.dilations([2, 3]), ceil);
-            let cube = Window::new([2, 3, 2])
-                .strides([1, 2, 2])
-                .pads([(1, 1), (1, 1), (0, 1)]);
+            let cube = Window::new([2, 3, 2]).strides([1, 2, 2]).pads([(1, 1), (1, 1), (0, 1)]);
             agree(noise::<5>([1, 2, 4, 5, 6], 5), cube, ceil);
         }
     });
@@ -110,11 +100,7 @@ fn views_are_read_in_place() {
         let x = || noise::<4>([2, 7, 6, 5], 6);
         agree(x().permute([0, 3, 1, 2]), window, false);
         agree(x().narrow(2, 1, 4), window, false);
-        agree(
-            noise::<4>([1, 1, 6, 5], 7).expand([2, 3, 6, 5]),
-            window,
-            false,
-        );
+        agree(noise::<4>([1, 1, 6, 5], 7).expand([2, 3, 6, 5]), window, false);
         agree(noise::<4>([0, 3, 6, 5], 8), window, false);
     });
 }

@@ -20,10 +20,7 @@ fn rows_and_columns_that_fill_no_tile() {
             (63, 40, 65),
             (130, 7, 9),
         ] {
-            let (a, b) = (
-                noise::<2>([rows, terms], 1),
-                noise::<2>([terms, columns], 2),
-            );
+            let (a, b) = (noise::<2>([rows, terms], 1), noise::<2>([terms, columns], 2));
             agree!(matmul<2>(a, b));
             for bias in [None, Some(noise::<1>([columns], 3))] {
                 for sum in [None, Some(noise::<2>([rows, columns], 4))] {
@@ -39,17 +36,12 @@ fn rows_and_columns_that_fill_no_tile() {
 #[test]
 fn operands_in_another_order_and_batches_that_broadcast() {
     on_each(|| {
-        for (left, right) in [
-            ([2, 3, 9, 5], [2, 3, 5, 6]),
-            ([2, 1, 9, 5], [1, 3, 5, 6]),
-            ([1, 3, 1, 5], [2, 3, 5, 12]),
-        ] {
+        for (left, right) in
+            [([2, 3, 9, 5], [2, 3, 5, 6]), ([2, 1, 9, 5], [1, 3, 5, 6]), ([1, 3, 1, 5], [2, 3, 5, 12])]
+        {
             let (a, b) = (noise::<4>(left, 1), noise::<4>(right, 2));
             agree!(matmul<4>(a, b));
-            let a = a
-                .swap_dims(0, 3)
-                .reshape([left[3], left[1], left[2], left[0]])
-                .swap_dims(0, 3);
+            let a = a.swap_dims(0, 3).reshape([left[3], left[1], left[2], left[0]]).swap_dims(0, 3);
             let b = noise::<4>([right[3], right[1], right[2], right[0]], 3).swap_dims(0, 3);
             agree!(matmul<4>(a, b));
         }

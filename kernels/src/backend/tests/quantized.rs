@@ -21,17 +21,7 @@ const DTYPES: [(DType, u32, i64); 6] = [
 
 /// Returns values with ties, bounds, infinities and NaN.
 fn values(size: usize) -> Tensor<1> {
-    let special = [
-        0.5,
-        1.5,
-        -0.5,
-        2.5,
-        1e9,
-        -1e9,
-        f32::INFINITY,
-        -f32::INFINITY,
-        f32::NAN,
-    ];
+    let special = [0.5, 1.5, -0.5, 2.5, 1e9, -1e9, f32::INFINITY, -f32::INFINITY, f32::NAN];
     let noise = noise::<1>([size], 1).into_data();
     let noise = noise.iter::<f32>().map(|x| (x * 400.0).round() / 2.0);
     let values: Vec<f32> = special.into_iter().chain(noise).take(size).collect();
@@ -46,10 +36,7 @@ fn integers<const D: usize>(shape: [usize; D], dtype: DType) -> Tensor<D, Int> {
         DType::U8 => values.iter::<i64>().map(|x| x & 255).collect(),
         DType::I8 => values.iter::<i64>().map(|x| (x & 255) - 128).collect(),
         DType::U16 => values.iter::<i64>().collect(),
-        _ => values
-            .iter::<i64>()
-            .map(|x| x - 32_768)
-            .collect::<Vec<i64>>(),
+        _ => values.iter::<i64>().map(|x| x - 32_768).collect::<Vec<i64>>(),
     };
     int(TensorData::new(values, shape).convert_dtype(dtype))
 }
@@ -71,11 +58,7 @@ fn nearly_same(actual: Tensor<1, Int>, expected: TensorData) {
     if is_cpu() {
         return same(actual, expected);
     }
-    let pairs = actual
-        .into_data()
-        .iter::<i64>()
-        .zip(expected.iter::<i64>())
-        .collect::<Vec<_>>();
+    let pairs = actual.into_data().iter::<i64>().zip(expected.iter::<i64>()).collect::<Vec<_>>();
     let differ = pairs.iter().filter(|(a, b)| a != b).count();
     assert!(pairs.iter().all(|(a, b)| (a - b).abs() <= 1));
     assert!(differ <= pairs.len() / 100, "{differ} of {}", pairs.len());
@@ -99,8 +82,7 @@ fn one_scale() {
                     with_each_instruction_set(|| {
                         let made = quantize::quantize_by(x.clone(), scale, zero, dtype, bits);
                         same(made, y.clone());
-                        let made =
-                            quantize::dequantize_by(integers.clone(), scale, zero, DType::F32);
+                        let made = quantize::dequantize_by(integers.clone(), scale, zero, DType::F32);
                         same(made, back.clone());
                     });
                 }
@@ -114,16 +96,7 @@ fn scales_along_axes() {
     on_each(|| {
         let dims = [5, 12, 7];
         let x = || noise::<3>(dims, 1).mul_scalar(300.0);
-        for shape in [
-            [1, 1, 1],
-            [5, 1, 1],
-            [1, 12, 1],
-            [1, 1, 7],
-            [5, 12, 1],
-            [1, 12, 7],
-            dims,
-            [5, 1, 7],
-        ] {
+        for shape in [[1, 1, 1], [5, 1, 1], [1, 12, 1], [1, 1, 7], [5, 12, 1], [1, 12, 7], dims, [5, 1, 7]] {
             for (dtype, bits, _) in DTYPES {
                 let scale = noise::<3>(shape, 2).add_scalar(1.5);
                 let zero = integers(shape, dtype);
@@ -132,39 +105,20 @@ fn scales_along_axes() {
                         x(),
                         x().permute([2, 1, 0]).permute([2, 1, 0]),
                         noise::<3>([7, 12, 5], 4).permute([2, 1, 0]),
-                        noise::<3>([7, 15, 5], 5)
-                            .narrow(1, 2, 12)
-                            .permute([2, 1, 0]),
+                        noise::<3>([7, 15, 5], 5).narrow(1, 2, 12).permute([2, 1, 0]),
                     ] {
-                        let (own_scale, own_zero) = (
-                            on_cpu(&scale),
-                            zero.as_ref().map(|zero| ints_on_cpu(zero, dtype)),
-                        );
-                        let made = passes::quantize(
-                            on_cpu(&x),
-                            own_scale.clone(),
-                            own_zero.clone(),
-                            dtype,
-                            bits,
-                        );
-                        let back =
-                            passes::dequantize(made.clone(), own_scale, own_zero, DType::F32);
+                        let (own_scale, own_zero) =
+                            (on_cpu(&scale), zero.as_ref().map(|zero| ints_on_cpu(zero, dtype)));
+                        let made =
+                            passes::quantize(on_cpu(&x), own_scale.clone(), own_zero.clone(), dtype, bits);
+                        let back = passes::dequantize(made.clone(), own_scale, own_zero, DType::F32);
                         let y = int::<3>(made.into_data());
                         with_each_instruction_set(|| {
-                            let made = quantize::quantize(
-                                x.clone(),
-                                scale.clone(),
-                                zero.clone(),
-                                dtype,
-                                bits,
-                            );
+                            let made =
+                                quantize::quantize(x.clone(), scale.clone(), zero.clone(), dtype, bits);
                             same(made, y.to_data());
-                            let made = quantize::dequantize(
-                                y.clone(),
-                                scale.clone(),
-                                zero.clone(),
-                                DType::F32,
-                            );
+                            let made =
+                                quantize::dequantize(y.clone(), scale.clone(), zero.clone(), DType::F32);
                             same(made, back.to_data());
                         });
                     }
@@ -206,14 +160,9 @@ fn functions() {
     on_each(|| {
         let (bytes, signed) = (Affine::u8(0.05, 120), Affine::i8(0.02, -5));
         let wide = Affine::new(1e-4, 30_000, DType::U16, 16);
-        for (of, y) in [
-            (bytes, bytes),
-            (bytes, signed),
-            (signed, bytes),
-            (wide, wide),
-            (bytes, wide),
-            (wide, signed),
-        ] {
+        for (of, y) in
+            [(bytes, bytes), (bytes, signed), (signed, bytes), (wide, wide), (bytes, wide), (wide, signed)]
+        {
             for size in SIZES {
                 let x = integers([size], of.dtype());
                 let expected = |activation| {
@@ -258,16 +207,12 @@ fn pairs_broadcast() {
                 ([1, 2, 300, 1], [1, 2, 1, 300]),
             ] {
                 let (p, q) = (integers(left, dtype), integers(right, dtype));
-                let floats =
-                    |x: &Tensor<4, Int>, of| passes::dequantize_by(x.clone(), of, DType::F32);
+                let floats = |x: &Tensor<4, Int>, of| passes::dequantize_by(x.clone(), of, DType::F32);
                 let sum = passes::quantize_by(floats(&p, a).add(floats(&q, b)), y);
                 let product = passes::quantize_by(floats(&p, a).mul(floats(&q, b)), y);
                 with_each_instruction_set(|| {
                     same(steps::add((p.clone(), a), (q.clone(), b), y), sum.to_data());
-                    same(
-                        steps::mul((p.clone(), a), (q.clone(), b), y),
-                        product.to_data(),
-                    );
+                    same(steps::mul((p.clone(), a), (q.clone(), b), y), product.to_data());
                 });
                 let swapped = p.clone().swap_dims(2, 3);
                 let with = q.clone().swap_dims(2, 3);
@@ -301,11 +246,7 @@ fn pairs_are_rounded_where_onnx_runtime_does() {
         let bytes: Vec<u8> = (0..=255).collect();
         let rows = int::<2>(TensorData::new(bytes.clone(), [256, 1]));
         let columns = int::<2>(TensorData::new(bytes, [1, 256]));
-        for scales in [
-            [0.1f32, 0.05, 0.025],
-            [0.5, 0.25, 1.0],
-            [0.031_4, 0.017_7, 0.040_3],
-        ] {
+        for scales in [[0.1f32, 0.05, 0.025], [0.5, 0.25, 1.0], [0.031_4, 0.017_7, 0.040_3]] {
             let [a, b, y] = scales;
             let zeros = [7.0f32, 128.0, 19.0];
             let (p, q) = (a / y, b / y);

@@ -10,8 +10,8 @@ use crate::recurrent::{
 };
 use crate::testing::{device, has, near, noise, on_each, with_launches, with_reads};
 
-/// Times, batch, features and hidden sizes. A cube processes a sequence, or a part of a step of more than 256 values, or many
-/// sequences share products.
+/// Times, batch, features and hidden sizes. A cube processes a sequence, or a part of a step of more than 256
+/// values, or many sequences share products.
 const SIZES: [[usize; 4]; 7] = [
     [4, 3, 7, 5],
     [1, 1, 5, 3],
@@ -47,11 +47,7 @@ fn every_option(gates: usize, cell: impl Fn(Direction, bool, bool) -> Cell) {
     on_each(|| {
         for direction in DIRECTIONS {
             // Each of them compiles kernels, which takes most of the time.
-            let step = if direction == Direction::Bidirectional {
-                1
-            } else {
-                4
-            };
+            let step = if direction == Direction::Bidirectional { 1 } else { 4 };
             for &sizes in SIZES.iter().step_by(step) {
                 for (is_full, variant) in [(false, false), (true, false), (true, true)] {
                     let case = Case::new(sizes, gates, direction, is_full);
@@ -82,11 +78,7 @@ fn gru() {
 #[test]
 fn rnn() {
     every_option(1, |direction, variant, batch_first| {
-        Cell::Rnn(Rnn {
-            clip: variant.then_some(0.5),
-            batch_first,
-            ..Rnn::new(direction)
-        })
+        Cell::Rnn(Rnn { clip: variant.then_some(0.5), batch_first, ..Rnn::new(direction) })
     });
 }
 
@@ -109,10 +101,7 @@ fn every_function() {
         ] {
             let direction = Direction::Bidirectional;
             let case = Case::new([3, 2, 4, 6], 1, direction, true);
-            let options = Rnn {
-                activations: [Activation::Tanh, function],
-                ..Rnn::new(direction)
-            };
+            let options = Rnn { activations: [Activation::Tanh, function], ..Rnn::new(direction) };
             agree(&case, Cell::Rnn(options), 1e-5);
         }
     });
@@ -136,11 +125,7 @@ fn weights_of_integers() {
                         assert!(switches::is_plain() || is_left, "there is no kernel");
                         continue;
                     };
-                    let found = [
-                        y.flatten::<1>(0, 3),
-                        hidden.flatten(0, 2),
-                        memory.unwrap().flatten(0, 2),
-                    ];
+                    let found = [y.flatten::<1>(0, 3), hidden.flatten(0, 2), memory.unwrap().flatten(0, 2)];
                     let single = case.on(&Device::flex(), DType::F32);
                     let double = case.on(&Device::flex(), DType::F64);
                     let weights = Weights {
@@ -151,13 +136,8 @@ fn weights_of_integers() {
                     let Cell::Lstm(options) = cell else {
                         unreachable!("the cell is that of an LSTM");
                     };
-                    let (y, hidden, memory) =
-                        recurrent::lstm(double.x, weights, double.state, &options);
-                    let expected = [
-                        y.flatten::<1>(0, 3),
-                        hidden.flatten(0, 2),
-                        memory.flatten(0, 2),
-                    ];
+                    let (y, hidden, memory) = recurrent::lstm(double.x, weights, double.state, &options);
+                    let expected = [y.flatten::<1>(0, 3), hidden.flatten(0, 2), memory.flatten(0, 2)];
                     for (found, expected) in found.into_iter().zip(expected) {
                         near(found, expected.cast(DType::F32).into_data(), 1e-5);
                     }
@@ -176,11 +156,7 @@ fn a_sequence_with_weights_of_integers_launches_no_more_with_more_steps() {
             let case = case(times);
             let weights = quantized(&case.weights, 80, lowered(&device(), DType::I8));
             let operands = Operands::of(&case.x, &weights, &case.state);
-            let run = || {
-                operands
-                    .call(lstm_cell(direction, true, false))
-                    .map(|(y, ..)| y.into_data())
-            };
+            let run = || operands.call(lstm_cell(direction, true, false)).map(|(y, ..)| y.into_data());
             with_reads(0, || with_launches(26, run));
         }
     });
@@ -215,9 +191,7 @@ fn views_are_read_without_a_copy() {
                 let x = x.clone().swap_dims(1, 2);
                 Tensor::from_data(x.to_data(), &x.device()).swap_dims(1, 2)
             };
-            case.x = noise::<3>([6, batch, 9], 10)
-                .swap_dims(0, 2)
-                .narrow(0, 3, 4);
+            case.x = noise::<3>([6, batch, 9], 10).swap_dims(0, 2).narrow(0, 3, 4);
             case.weights.input = transposed(&case.weights.input);
             case.weights.recurrent = transposed(&case.weights.recurrent);
             case.state.hidden = case.state.hidden.map(|state| transposed(&state));

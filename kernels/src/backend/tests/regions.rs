@@ -11,13 +11,8 @@ use crate::image::roi::{
 use crate::reader::{Blocking, now};
 use crate::testing::{float, has, indices, int, near, noise, on_each, same, with_reads};
 
-const OPTIONS: RoiAlign = RoiAlign {
-    output: [3, 2],
-    sampling: 0,
-    scale: 0.7,
-    half_pixel: true,
-    mode: Mode::Average,
-};
+const OPTIONS: RoiAlign =
+    RoiAlign { output: [3, 2], sampling: 0, scale: 0.7, half_pixel: true, mode: Mode::Average };
 
 /// Returns unordered corners within an image of 9 by 7 and around it.
 fn corners(count: usize) -> Tensor<2> {
@@ -75,10 +70,7 @@ fn regions_of_half_precision() {
     on_each(|| {
         if has(DType::F16) {
             let half = FloatDType::F16;
-            let (x, rois) = (
-                noise::<4>([2, 3, 9, 7], 1).cast(half),
-                corners(8).cast(half),
-            );
+            let (x, rois) = (noise::<4>([2, 3, 9, 7], 1).cast(half), corners(8).cast(half));
             agree_aligned(&x, &rois, &OPTIONS, 1e-3);
             agree_pooled(&x, &rois, [3, 2]);
         }

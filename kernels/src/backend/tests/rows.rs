@@ -20,17 +20,9 @@ fn softmax_along_each_axis() {
         }
         let empty = crate::normalize::softmax::softmax(noise::<3>([2, 0, 3], 3), 1);
         assert_eq!(empty.dims(), [2, 0, 3]);
-        let infinite = float::<2>([
-            [f32::NEG_INFINITY, 1.0],
-            [f32::NEG_INFINITY; 2],
-            [f32::NAN, 0.0],
-        ]);
+        let infinite = float::<2>([[f32::NEG_INFINITY, 1.0], [f32::NEG_INFINITY; 2], [f32::NAN, 0.0]]);
         let expected = [[0f32, 1.0], [f32::NAN; 2], [f32::NAN; 2]];
-        near(
-            crate::normalize::softmax::softmax(infinite, 1),
-            expected,
-            0.0,
-        );
+        near(crate::normalize::softmax::softmax(infinite, 1), expected, 0.0);
     });
 }
 

@@ -10,19 +10,10 @@ const SIZES: [usize; 6] = [1, 64, 65, 1024, 1025, 3100];
 
 fn agree<const D: usize, K: Numeric>(x: Tensor<D, K>, axis: usize, product: bool, tolerance: f64) {
     for (exclusive, reverse) in [(false, false), (false, true), (true, false), (true, true)] {
-        let scan = Scan {
-            axis,
-            exclusive,
-            reverse,
-            product,
-        };
+        let scan = Scan { axis, exclusive, reverse, product };
         let expected = passes(x.clone(), scan).into_data();
         let run = if product { cumprod } else { cumsum };
-        near(
-            run(x.clone(), axis, exclusive, reverse),
-            expected,
-            tolerance,
-        );
+        near(run(x.clone(), axis, exclusive, reverse), expected, tolerance);
     }
 }
 

@@ -28,24 +28,10 @@ fn agree(x: &Tensor<1>) {
 
 /// Returns normal values of every exponent, with ties and their neighbors.
 fn values() -> Vec<f32> {
-    let mut values = vec![
-        0.0,
-        -0.0,
-        f32::NAN,
-        f32::INFINITY,
-        f32::NEG_INFINITY,
-        f32::MAX,
-    ];
+    let mut values = vec![0.0, -0.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX];
     for exponent in 1..255u32 {
-        for fraction in [
-            0, 1, 0x08_0000, 0x10_0000, 0x18_0000, 0x20_0000, 0x40_0000, 0x60_0000,
-        ] {
-            for near in [
-                fraction - fraction.min(1),
-                fraction,
-                fraction + 1,
-                0x7f_ffff,
-            ] {
+        for fraction in [0, 1, 0x08_0000, 0x10_0000, 0x18_0000, 0x20_0000, 0x40_0000, 0x60_0000] {
+            for near in [fraction - fraction.min(1), fraction, fraction + 1, 0x7f_ffff] {
                 let value = f32::from_bits(exponent << 23 | near);
                 values.extend([value, -value]);
             }

@@ -43,11 +43,7 @@ fn sizes_of_results() {
         waits!(unique unique_async(x(), 0, false).2);
         waits!(unique_flat unique_flat_async(ints(), true).3);
         let (boxes, scores) = (|| noise::<3>([2, 9, 4], 1), || noise::<3>([2, 3, 9], 2));
-        let limits = Limits {
-            most: 3,
-            overlap: 0.2,
-            score: Some(0.1),
-        };
+        let limits = Limits { most: 3, overlap: 0.2, score: Some(0.1) };
         waits!(non_max_suppression non_max_suppression_async(boxes(), scores(), BoxForm::Center, limits));
     });
 }
@@ -87,13 +83,8 @@ fn regions() {
         waits!(max_roi_pool max_roi_pool_async(x(), rois(), [2, 2], 1.0));
         let corners = || rois().narrow(1, 1, 4);
         let batches = || -> Tensor<1, Int> { int([0i32, 1]) };
-        let options = RoiAlign {
-            output: [2, 3],
-            sampling: 0,
-            scale: 1.0,
-            half_pixel: true,
-            mode: Mode::Average,
-        };
+        let options =
+            RoiAlign { output: [2, 3], sampling: 0, scale: 1.0, half_pixel: true, mode: Mode::Average };
         waits!(roi_align roi_align_async(x(), corners(), batches(), &options));
     });
 }

@@ -43,11 +43,7 @@ impl Classify {
                 let (ones, sizes) = (vec![1.0; count], vec![1; count]);
                 Tables::new(&self.basis, &ones, &sizes, self.rho.get(..1)?, device)
             }
-            Votes::Pairs {
-                sizes,
-                coefficients,
-                probabilities,
-            } => {
+            Votes::Pairs { sizes, coefficients, probabilities } => {
                 let pairs = self.pairs();
                 let lists = probabilities.iter().flat_map(|(a, b)| [a, b]);
                 if self.classes < 2 || lists.chain([&self.rho]).any(|list| list.len() < pairs) {
@@ -69,10 +65,7 @@ impl Classify {
     ) -> Option<(Tensor<1, Int>, Tensor<2>)> {
         let device = rows.device();
         if rows.dims()[0] == 0 {
-            return Some((
-                no_classes(&device),
-                no_scores(self.width(), DType::F32, &device),
-            ));
+            return Some((no_classes(&device), no_scores(self.width(), DType::F32, &device)));
         }
         match self.votes {
             Votes::Linear { positive, probable } => {
@@ -86,21 +79,12 @@ impl Classify {
         }
     }
 
-    fn linear_on(
-        &self,
-        scores: Tensor<2>,
-        positive: bool,
-        probable: bool,
-    ) -> (Tensor<1, Int>, Tensor<2>) {
+    fn linear_on(&self, scores: Tensor<2>, positive: bool, probable: bool) -> (Tensor<1, Int>, Tensor<2>) {
         let count = scores.dims()[0];
         let mut class: Tensor<1, Int> = arg_max(scores.clone(), 1, false);
         if self.classes == 2 && !probable {
             let highest = scores.clone().max_dim(1).with_shape([count]);
-            let above = if positive {
-                highest.greater_equal_elem(0.5)
-            } else {
-                highest.greater_elem(0.0)
-            };
+            let above = if positive { highest.greater_equal_elem(0.5) } else { highest.greater_elem(0.0) };
             class = class.mask_fill(above, 1);
         }
         (class, transform(scores, self.transform))

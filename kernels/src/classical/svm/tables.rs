@@ -35,8 +35,8 @@ pub(super) struct Pairs {
 }
 
 impl Tables {
-    /// Copies a machine to a device: coefficients for a number of sums, over the vectors of classes of these sizes. `None`: the
-    /// host computes it.
+    /// Copies a machine to a device: coefficients for a number of sums, over the vectors of classes of these
+    /// sizes. `None`: the host computes it.
     pub(super) fn new(
         basis: &Basis,
         coefficients: &[f64],
@@ -45,8 +45,7 @@ impl Tables {
         device: &Device,
     ) -> Option<Self> {
         let count = basis.count;
-        if !runs_cubes(device) || count == 0 || basis.vectors.is_empty() || coefficients.is_empty()
-        {
+        if !runs_cubes(device) || count == 0 || basis.vectors.is_empty() || coefficients.is_empty() {
             return None;
         }
         let features = basis.vectors.len() / count;
@@ -93,21 +92,16 @@ impl Tables {
         let line = |list: &[f64]| floats(list[..all.len()].to_vec(), [1, all.len()], device);
         let shape = [1, is_first.len()];
         self.pairs = Some(Pairs {
-            sides: [
-                side(|(first, second)| (second - 1, first)),
-                side(|(first, second)| (first, second)),
-            ],
+            sides: [side(|(first, second)| (second - 1, first)), side(|(first, second)| (first, second))],
             duels: ints(duels, device),
             is_first: Tensor::from_data(TensorData::new(is_first, shape), device),
-            lines: probabilities
-                .as_ref()
-                .map(|(slopes, offsets)| [line(slopes), line(offsets)]),
+            lines: probabilities.as_ref().map(|(slopes, offsets)| [line(slopes), line(offsets)]),
         });
         self
     }
 
-    /// Returns the products of rows and vectors, or with `sums` their sums over the vectors of each class, weighted by
-    /// the coefficients.
+    /// Returns the products of rows and vectors, or with `sums` their sums over the vectors of each class,
+    /// weighted by the coefficients.
     ///
     /// `None`: the device has no kernel, or differs from that of the rows.
     pub(super) fn compare<K: Basic>(

@@ -29,17 +29,10 @@ fn every_kernel_compares_its_way() {
         (Kernel::Sigmoid, [0.0855, 0.4678]),
     ];
     for (kernel, expected) in table {
-        let mut machine = Regress {
-            basis: basis(kernel),
-            coefficients: vec![0.3, -0.2, 0.5],
-            rho: 0.1,
-            one_class: false,
-        };
+        let mut machine =
+            Regress { basis: basis(kernel), coefficients: vec![0.3, -0.2, 0.5], rho: 0.1, one_class: false };
         let found = rounded(machine.run(&rows, 2, 2));
-        let near = found
-            .iter()
-            .zip(expected)
-            .all(|(a, b)| (a - b).abs() < 2e-4);
+        let near = found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 2e-4);
         assert!(near, "{kernel:?}: {found:?}");
         machine.one_class = true;
         let sides = expected.map(f64::signum);
@@ -75,28 +68,18 @@ fn probabilities_of_pairs_are_coupled() {
     let (classes, scores) = three(Some(lines)).run(&[-1.0, 0.5], 2, 1);
     assert_eq!(classes, [2]);
     assert!((scores.iter().sum::<f64>() - 1.0).abs() < 1e-9);
-    let near = scores
-        .iter()
-        .zip([0.3125, 0.3033, 0.3841])
-        .all(|(a, b)| (a - b).abs() < 2e-4);
+    let near = scores.iter().zip([0.3125, 0.3033, 0.3841]).all(|(a, b)| (a - b).abs() < 2e-4);
     assert!(near, "{scores:?}");
 }
 
 #[test]
 fn classes_may_have_a_vector_each() {
     let machine = Classify {
-        basis: Basis {
-            count: 2,
-            vectors: vec![0.3, -0.2, 0.5, 0.1],
-            ..basis(Kernel::Linear)
-        },
+        basis: Basis { count: 2, vectors: vec![0.3, -0.2, 0.5, 0.1], ..basis(Kernel::Linear) },
         classes: 2,
         transform: Transform::None,
         rho: vec![0.1],
-        votes: Votes::Linear {
-            positive: false,
-            probable: false,
-        },
+        votes: Votes::Linear { positive: false, probable: false },
     };
     let (classes, scores) = machine.run(&[-1.0, 0.5, 0.3, 1.0], 2, 2);
     assert_eq!(classes, [0, 1]);
@@ -106,9 +89,6 @@ fn classes_may_have_a_vector_each() {
 #[test]
 fn features_are_those_of_the_vectors_also_without_rows() {
     let fault = crate::attempt::attempt(|| three(None).run(&[], 8, 0)).unwrap_err();
-    assert_eq!(
-        fault.reason,
-        "the machine has 3 vectors of together 6 numbers, the input has 8 features"
-    );
+    assert_eq!(fault.reason, "the machine has 3 vectors of together 6 numbers, the input has 8 features");
     assert!(three(None).run(&[], 2, 0).1.is_empty());
 }

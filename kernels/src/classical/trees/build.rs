@@ -64,21 +64,10 @@ impl<T: Number> Labelled<T> {
         // Branches and leaves are numbered separately.
         let (mut numbers, mut branches, mut leaves) = (BTreeMap::new(), 0u32, 0u32);
         for (at, &mode) in self.modes.iter().enumerate() {
-            let next = if mode == Mode::Leaf {
-                &mut leaves
-            } else {
-                &mut branches
-            };
-            let number = if mode == Mode::Leaf {
-                *next | LEAF
-            } else {
-                *next
-            };
+            let next = if mode == Mode::Leaf { &mut leaves } else { &mut branches };
+            let number = if mode == Mode::Leaf { *next | LEAF } else { *next };
             *next += 1;
-            if numbers
-                .insert((self.trees[at], self.nodes[at]), number)
-                .is_some()
-            {
+            if numbers.insert((self.trees[at], self.nodes[at]), number).is_some() {
                 return Err("has two nodes of one number");
             }
         }
@@ -90,12 +79,7 @@ impl<T: Number> Labelled<T> {
             let missing = self.missing.get(at).is_some_and(|&missing| missing != 0);
             let test = test(self.features[at], self.modes[at], missing)?;
             let value = self.values[at];
-            nodes.push(Node {
-                value,
-                test,
-                yes,
-                no,
-            });
+            nodes.push(Node { value, test, yes, no });
         }
         let roots = self.roots(&numbers);
         let mut by_leaf = vec![Vec::new(); leaves as usize];
@@ -121,8 +105,7 @@ impl<T: Number> Labelled<T> {
     /// not children, because the weights leave a part of the tree unreachable, it is the first node of the list.
     fn roots(&self, numbers: &BTreeMap<(i64, i64), u32>) -> Vec<u32> {
         let branches = (0..self.nodes.len()).filter(|&at| self.modes[at] != Mode::Leaf);
-        let children =
-            branches.flat_map(|at| [self.yes[at], self.no[at]].map(|node| (self.trees[at], node)));
+        let children = branches.flat_map(|at| [self.yes[at], self.no[at]].map(|node| (self.trees[at], node)));
         let children: BTreeSet<(i64, i64)> = children.collect();
         let mut trees: BTreeMap<i64, usize> = BTreeMap::new();
         // The first node of each tree, and its nodes that are not children.
@@ -162,9 +145,7 @@ impl<T: Number> Indexed<T> {
         }
         let child = |index: i64, leaf: i64| {
             let most = if leaf != 0 { self.weights.len() } else { count };
-            let index = u32::try_from(index)
-                .ok()
-                .filter(|&index| (index as usize) < most);
+            let index = u32::try_from(index).ok().filter(|&index| (index as usize) < most);
             let index = index.ok_or(ABSENT)?;
             Ok::<_, &str>(if leaf != 0 { index | LEAF } else { index })
         };
@@ -185,12 +166,7 @@ impl<T: Number> Indexed<T> {
                 chains.extend(list.into_iter().skip(1).map(|value| (at, value)));
             }
             let test = test(self.features[at], mode, missing)?;
-            nodes.push(Node {
-                value,
-                test,
-                yes,
-                no,
-            });
+            nodes.push(Node { value, test, yes, no });
         }
         // Further members become nodes of their own, each tested if the members before differ.
         for (at, value) in chains {
@@ -203,14 +179,8 @@ impl<T: Number> Indexed<T> {
             let root = child(root, 0)?;
             let at = root as usize;
             // A tree of one leaf is a branch whose two children are the same leaf.
-            let leaf = [self.yes_leaves[at], self.no_leaves[at]]
-                .iter()
-                .all(|&leaf| leaf != 0);
-            if leaf && self.yes[at] == self.no[at] {
-                child(self.yes[at], 1)
-            } else {
-                Ok(root)
-            }
+            let leaf = [self.yes_leaves[at], self.no_leaves[at]].iter().all(|&leaf| leaf != 0);
+            if leaf && self.yes[at] == self.no[at] { child(self.yes[at], 1) } else { Ok(root) }
         };
         let roots = self.roots.iter().map(root).collect::<Result<_, _>>()?;
         let starts = (0..=self.weights.len() as u32).collect();
@@ -221,9 +191,7 @@ impl<T: Number> Indexed<T> {
 }
 
 fn test(feature: i64, mode: Mode, missing: bool) -> Result<u32, &'static str> {
-    let feature = u32::try_from(feature)
-        .ok()
-        .filter(|&feature| feature <= FEATURE);
+    let feature = u32::try_from(feature).ok().filter(|&feature| feature <= FEATURE);
     let feature = feature.ok_or("has a node whose feature is not one")?;
     Ok(feature | ((mode as u32) << 28) | if missing { MISSING } else { 0 })
 }

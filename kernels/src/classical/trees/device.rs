@@ -66,12 +66,7 @@ impl<T: Number> Classify<T> {
         Some((classes.with_shape([count]), scores))
     }
 
-    fn many_on(
-        &self,
-        base: Option<Tensor<2>>,
-        scores: Tensor<2>,
-        voted: Tensor<2, Bool>,
-    ) -> Prediction {
+    fn many_on(&self, base: Option<Tensor<2>>, scores: Tensor<2>, voted: Tensor<2, Bool>) -> Prediction {
         let (scores, known) = match base {
             Some(base) => {
                 let scores = scores.add(base);
@@ -115,21 +110,14 @@ impl<T: Number> Classify<T> {
                     self.both_on(alone.clone(), alone.zeros_like(), alone),
                 )
             }
-            [base] => (
-                self.both_on(shown(add(base)), second.clone(), second),
-                self.alone_on(add(base), false, 2),
-            ),
-            _ => (
-                self.both_on(first.clone(), second.clone(), second),
-                self.alone_on(first, true, 2),
-            ),
+            [base] => {
+                (self.both_on(shown(add(base)), second.clone(), second), self.alone_on(add(base), false, 2))
+            }
+            _ => (self.both_on(first.clone(), second.clone(), second), self.alone_on(first, true, 2)),
         };
         let has_second = voted.narrow(1, 1, 1);
         let both = Tensor::cat(vec![has_second.clone(), has_second.clone()], 1);
-        (
-            class_alone.mask_where(has_second, class),
-            row_alone.mask_where(both, row),
-        )
+        (class_alone.mask_where(has_second, class), row_alone.mask_where(both, row))
     }
 
     /// Returns two scores, and the class by the sign of `telling`.

@@ -63,15 +63,14 @@ impl Tables {
             starts: ints(forest.starts.clone()),
             targets: ints(weights.iter().map(|&(target, _)| target).collect()),
             weights: floats(weights.iter().map(|weight| weight.1.into_f64()).collect()),
-            base: (!base.is_empty())
-                .then(|| floats(base.iter().map(|base| base.into_f64()).collect())),
+            base: (!base.is_empty()).then(|| floats(base.iter().map(|base| base.into_f64()).collect())),
             features: forest.features,
             mode: forest.mode,
         })
     }
 
-    /// Returns the aggregated weights for each row and target, 0 without a leaf that has one, and the number of such
-    /// leaves.
+    /// Returns the aggregated weights for each row and target, 0 without a leaf that has one, and the number
+    /// of such leaves.
     ///
     /// `None`: the device does not walk trees, or differs from that of the rows.
     pub(super) fn votes<K: Basic>(
@@ -98,11 +97,7 @@ impl Tables {
             targets: self.targets.clone().into_primitive(),
             weights: self.weights.clone().into_primitive(),
         };
-        let election = Election {
-            targets,
-            aggregate,
-            mode: self.mode,
-        };
+        let election = Election { targets, aggregate, mode: self.mode };
         let (scores, votes) = call!(tree_votes(walk; election));
         let scores = Tensor::from_dispatch(scores.tensor()?);
         Some((scores, Tensor::from_dispatch(votes.tensor()?)))

@@ -96,16 +96,10 @@ fn weights_are_aggregated() {
 fn a_branch_that_leads_back_is_refused() {
     let mut trees = stump(Mode::LessOrEqual, 0.0, 0, &[]);
     (trees.yes, trees.yes_leaves) = (vec![0], vec![0]);
-    assert_eq!(
-        trees.build(1).unwrap_err(),
-        "has a node that leads back to itself"
-    );
+    assert_eq!(trees.build(1).unwrap_err(), "has a node that leads back to itself");
     let mut trees = stump(Mode::LessOrEqual, 0.0, 0, &[]);
     trees.no = vec![2];
-    assert_eq!(
-        trees.build(1).unwrap_err(),
-        "has a node whose child is not there"
-    );
+    assert_eq!(trees.build(1).unwrap_err(), "has a node whose child is not there");
 }
 
 #[test]
@@ -203,10 +197,7 @@ fn nodes_may_be_listed_in_any_order() {
 /// Returns the class and the scores of a row below the stump's value.
 fn below(classify: Classify<f32>) -> (usize, [f64; 2]) {
     let (classes, scores) = classify.run(&[0.0], 1, 1);
-    (
-        classes[0],
-        [scores[0], scores[1]].map(|score| (score * 1e4).round() / 1e4),
-    )
+    (classes[0], [scores[0], scores[1]].map(|score| (score * 1e4).round() / 1e4))
 }
 
 #[test]

@@ -23,8 +23,8 @@ pub struct Classify<T> {
     pub classes: usize,
     pub transform: Transform,
     pub base: Vec<T>,
-    /// There are two classes, and all weights are for one of them: the class is determined by the sign of its score, or by
-    /// whether the score exceeds one half.
+    /// There are two classes, and all weights are for one of them: the class is determined by the sign of its
+    /// score, or by whether the score exceeds one half.
     pub one_column: bool,
     /// No weight is negative.
     pub positive: bool,
@@ -40,43 +40,35 @@ impl<T: Number> Regress<T> {
             _ => self.transform,
         };
         let trees = T::from_f64(self.forest.trees() as f64).into_f64();
-        self.forest
-            .each_block(rows, width, &mut out, self.targets, |rows, out| {
-                let scores = gathered(
-                    &self.forest,
-                    rows,
-                    width,
-                    out.len(),
-                    self.targets,
-                    |a, b| match self.aggregate {
-                        Aggregate::Average | Aggregate::Sum => a + b,
-                        Aggregate::Min => {
-                            if b < a {
-                                b
-                            } else {
-                                a
-                            }
+        self.forest.each_block(rows, width, &mut out, self.targets, |rows, out| {
+            let scores =
+                gathered(&self.forest, rows, width, out.len(), self.targets, |a, b| match self.aggregate {
+                    Aggregate::Average | Aggregate::Sum => a + b,
+                    Aggregate::Min => {
+                        if b < a {
+                            b
+                        } else {
+                            a
                         }
-                        Aggregate::Max => {
-                            if b > a {
-                                b
-                            } else {
-                                a
-                            }
-                        }
-                    },
-                );
-                for (at, (out, score)) in out.iter_mut().zip(scores).enumerate() {
-                    let mut score = score.unwrap_or(0.0);
-                    if self.aggregate == Aggregate::Average {
-                        score /= trees;
                     }
-                    let base = self.base.get(at % self.targets);
-                    *out = T::from_f64(score + base.map_or(0.0, |base| base.into_f64())).into_f64();
+                    Aggregate::Max => {
+                        if b > a {
+                            b
+                        } else {
+                            a
+                        }
+                    }
+                });
+            for (at, (out, score)) in out.iter_mut().zip(scores).enumerate() {
+                let mut score = score.unwrap_or(0.0);
+                if self.aggregate == Aggregate::Average {
+                    score /= trees;
                 }
-                out.chunks_mut(self.targets)
-                    .for_each(|row| transform.apply(row));
-            });
+                let base = self.base.get(at % self.targets);
+                *out = T::from_f64(score + base.map_or(0.0, |base| base.into_f64())).into_f64();
+            }
+            out.chunks_mut(self.targets).for_each(|row| transform.apply(row));
+        });
         out
     }
 }
@@ -88,19 +80,16 @@ impl<T: Number> Classify<T> {
         // Each row has the class before the scores.
         let wide = self.classes + 1;
         let mut out = vec![0.0; count * wide];
-        self.forest
-            .each_block(rows, width, &mut out, wide, |rows, out| {
-                let length = out.len() / wide * self.classes;
-                let scores = gathered(&self.forest, rows, width, length, self.classes, |a, b| {
-                    a + b
-                });
-                for (out, scores) in out.chunks_mut(wide).zip(scores.chunks(self.classes)) {
-                    let (class, row) = self.vote(scores);
-                    out[0] = class as f64;
-                    let kept = out[1..].iter_mut().zip(row);
-                    kept.for_each(|(out, score)| *out = score);
-                }
-            });
+        self.forest.each_block(rows, width, &mut out, wide, |rows, out| {
+            let length = out.len() / wide * self.classes;
+            let scores = gathered(&self.forest, rows, width, length, self.classes, |a, b| a + b);
+            for (out, scores) in out.chunks_mut(wide).zip(scores.chunks(self.classes)) {
+                let (class, row) = self.vote(scores);
+                out[0] = class as f64;
+                let kept = out[1..].iter_mut().zip(row);
+                kept.for_each(|(out, score)| *out = score);
+            }
+        });
         let classes = out.chunks(wide).map(|row| row[0] as usize).collect();
         let scores = out.chunks(wide).flat_map(|row| row[1..].iter().copied());
         (classes, scores.collect())
@@ -171,8 +160,8 @@ impl<T: Number> Classify<T> {
         }
     }
 
-    /// Returns the result of one score for two classes; `paired`: the other's score is its negative, whatever the
-    /// weights.
+    /// Returns the result of one score for two classes; `paired`: the other's score is its negative, whatever
+    /// the weights.
     fn alone(&self, score: f64, paired: bool) -> (usize, Vec<f64>) {
         let other = match self.positive {
             true if self.one_column => 1.0 - score,
@@ -194,11 +183,7 @@ impl<T: Number> Classify<T> {
 
     /// Returns the score above which the second of two classes is selected.
     pub(super) fn threshold(&self) -> f64 {
-        if self.one_column && self.positive {
-            0.5
-        } else {
-            0.0
-        }
+        if self.one_column && self.positive { 0.5 } else { 0.0 }
     }
 }
 

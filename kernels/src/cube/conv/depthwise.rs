@@ -26,11 +26,7 @@ pub struct Row {
 impl Row {
     /// Returns the pixels of a unit for rows of `outputs` output pixels.
     pub fn of(outputs: usize, window: usize, step: usize) -> Self {
-        Self {
-            outputs: outputs.next_power_of_two().min(8),
-            window,
-            step,
-        }
+        Self { outputs: outputs.next_power_of_two().min(8), window, step }
     }
 
     fn read(self) -> usize {
@@ -86,11 +82,7 @@ pub fn spot(position: usize, geometry: &Geometry, #[comptime] row: Row) -> Spot 
     let pieces = (geometry.output.width as usize).div_ceil(row.outputs);
     let line = position / pieces;
     let all = geometry.groups as usize * geometry.outputs as usize;
-    Spot {
-        left: position % pieces * row.outputs,
-        line,
-        output: line / geometry.output.height as usize % all,
-    }
+    Spot { left: position % pieces * row.outputs, line, output: line / geometry.output.height as usize % all }
 }
 
 /// Returns the sums of products of elements and weights less their zero points.
@@ -151,8 +143,7 @@ pub fn products<T: Numeric, W: Numeric, S: Numeric>(
                 let mut total = sums[at];
                 #[unroll]
                 for across in 0..row.window {
-                    total +=
-                        *factors.index(across) * *elements.index(comptime!(at * row.step + across));
+                    total += *factors.index(across) * *elements.index(comptime!(at * row.step + across));
                 }
                 sums[at] = total;
             }

@@ -28,36 +28,25 @@ pub struct Tile {
 impl Tile {
     /// Returns the tile for numbers of output channels and output pixels, `times` over.
     ///
-    /// A large tile reads less for each product, which decides on adapters that are CPUs, as they load each lane by
-    /// itself; others need enough cubes to be busy.
+    /// A large tile reads less for each product, which decides on adapters that are CPUs, as they load each
+    /// lane by itself; others need enough cubes to be busy.
     pub fn of(outputs: usize, positions: usize, times: usize, has_wide_planes: bool) -> Self {
         let large = Self::up_to(8, outputs, positions);
         let [of_outputs, of_positions] = large.of_cube();
         let cubes = times * outputs.div_ceil(of_outputs) * positions.div_ceil(of_positions);
-        if has_wide_planes && cubes < BUSY {
-            Self::up_to(4, outputs, positions)
-        } else {
-            large
-        }
+        if has_wide_planes && cubes < BUSY { Self::up_to(4, outputs, positions) } else { large }
     }
 
     fn up_to(most: usize, outputs: usize, positions: usize) -> Self {
         let each = outputs.next_power_of_two().min(most);
         let rows = outputs.div_ceil(each).next_power_of_two().min(8);
         let across = UNITS / rows;
-        Self {
-            outputs: each,
-            positions: positions.div_ceil(across).next_power_of_two().min(most),
-            across,
-        }
+        Self { outputs: each, positions: positions.div_ceil(across).next_power_of_two().min(most), across }
     }
 
     /// Returns the numbers of output channels and output pixels of a cube.
     pub fn of_cube(self) -> [usize; 2] {
-        [
-            UNITS / self.across * self.outputs,
-            self.across * self.positions,
-        ]
+        [UNITS / self.across * self.outputs, self.across * self.positions]
     }
 }
 
@@ -82,8 +71,8 @@ pub struct Spot {
 /// A cube computes a tile of output pixels and outputs.
 ///
 /// Cubes beyond `cubes`, the tiles of all groups and batches, end. Output pixels and outputs beyond the last
-/// one are read as the last one and not written. `x` is read by its strides at indices within its axes, or
-/// at the first element of a channel if windows are `padded`; `weight` in the order of outputs, taps and
+/// one are read as the last one and not written. `x` is read by its strides at indices within its axes, or at
+/// the first element of a channel if windows are `padded`; `weight` in the order of outputs, taps and
 /// channels. `bias` has an element for each output, `sum` one for each of `y`.
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn positions_kernel<T: Float, N: Size>(
@@ -105,8 +94,7 @@ pub fn positions_kernel<T: Float, N: Size>(
     let positions = elements(&geometry.output);
     let spot = spot(&geometry, tile);
     let no_zeros = Array::<f32>::new(1usize);
-    let sums =
-        products::<T, T, f32, N>(x, weight, 0.0f32, &no_zeros, &spot, &geometry, tile, shader);
+    let sums = products::<T, T, f32, N>(x, weight, 0.0f32, &no_zeros, &spot, &geometry, tile, shader);
     let (first, place, group, batch) = (spot.first, spot.place, spot.group, spot.batch);
 
     #[unroll]
@@ -117,8 +105,7 @@ pub fn positions_kernel<T: Float, N: Size>(
             for at in 0..tile.positions {
                 let position = place + at * tile.across;
                 if position < positions {
-                    let to =
-                        (batch * geometry.groups as usize * outputs + of) * positions + position;
+                    let to = (batch * geometry.groups as usize * outputs + of) * positions + position;
                     let total = sums[output * tile.positions + at];
                     let mut total = added(total, of, to, bias, sum);
                     if comptime!(!shader.function.is_long()) {
@@ -154,16 +141,11 @@ pub fn spot(geometry: &Geometry, #[comptime] tile: Tile) -> Spot {
     let rest = CUBE_POS / tiles;
     let place = rest % stretches * comptime!(tile.of_cube()[1]) + unit % tile.across;
     let rest = rest / stretches;
-    Spot {
-        first,
-        place,
-        group: rest % geometry.groups as usize,
-        batch: rest / geometry.groups as usize,
-    }
+    Spot { first, place, group: rest % geometry.groups as usize, batch: rest / geometry.groups as usize }
 }
 
-/// Returns the sums of a tile, output pixel by output pixel for each output channel, of elements and weights less their
-/// zero points. Each output channel has a zero point of its weights.
+/// Returns the sums of a tile, output pixel by output pixel for each output channel, of elements and weights
+/// less their zero points. Each output channel has a zero point of its weights.
 #[cube]
 pub fn products<T: Numeric, W: Numeric, S: Numeric, N: Size>(
     x: &Tensor<T>,
@@ -179,8 +161,8 @@ pub fn products<T: Numeric, W: Numeric, S: Numeric, N: Size>(
     let outputs = geometry.outputs as usize;
     let channels = geometry.channels as usize;
     let positions = elements(&geometry.output);
-    let input = spot.batch * geometry.next_batch as usize
-        + spot.group * channels * geometry.next_channel as usize;
+    let input =
+        spot.batch * geometry.next_batch as usize + spot.group * channels * geometry.next_channel as usize;
     let row = elements(&geometry.kernel) * channels / lanes;
     let mut sums = Array::<S>::new(comptime!(tile.outputs * tile.positions));
     #[unroll]
@@ -190,11 +172,7 @@ pub fn products<T: Numeric, W: Numeric, S: Numeric, N: Size>(
     let mut begins = Sequence::<Begin>::new();
     #[unroll]
     for at in 0..tile.positions {
-        begins.push(begin(
-            min(spot.place + at * tile.across, positions - 1),
-            geometry,
-            shader,
-        ));
+        begins.push(begin(min(spot.place + at * tile.across, positions - 1), geometry, shader));
     }
 
     let mut tap = 0usize;
@@ -205,11 +183,7 @@ pub fn products<T: Numeric, W: Numeric, S: Numeric, N: Size>(
                 let mut inside = Sequence::<bool>::new();
                 #[unroll]
                 for at in 0..tile.positions {
-                    let step = Axes {
-                        depth,
-                        height,
-                        width,
-                    };
+                    let step = Axes { depth, height, width };
                     let (is_inside, offset) = element(begins.index(at), &step, geometry, shader);
                     inside.push(is_inside);
                     offsets.push(input + offset);
@@ -253,8 +227,7 @@ pub fn products<T: Numeric, W: Numeric, S: Numeric, N: Size>(
                             let mut total = sums[to];
                             #[unroll]
                             for lane in 0..lanes {
-                                total += *factors.index(lane)
-                                    * *elements.index(comptime!(at * lanes + lane));
+                                total += *factors.index(lane) * *elements.index(comptime!(at * lanes + lane));
                             }
                             sums[to] = total;
                         }
@@ -298,12 +271,7 @@ pub fn begin(position: usize, geometry: &Geometry, #[comptime] shader: Shader) -
 
 /// Returns whether a tap of a window is in the input, and its offset in its channel.
 #[cube]
-pub fn element(
-    begin: &Begin,
-    step: &Axes,
-    geometry: &Geometry,
-    #[comptime] shader: Shader,
-) -> (bool, usize) {
+pub fn element(begin: &Begin, step: &Axes, geometry: &Geometry, #[comptime] shader: Shader) -> (bool, usize) {
     let width = (begin.width + (step.width * geometry.dilation.width) as i32) as u32;
     let mut offset = width as usize * geometry.next.width as usize;
     // Below 0 it is a great number.

@@ -8,8 +8,8 @@ use crate::cube::units::{UNITS, total};
 
 /// A cube sums an element of the result.
 ///
-/// Cubes beyond `cubes`, the elements of `y` and `sum`, end. `x` is read by its strides at indices within
-/// its axes, `weight` in the order of outputs, taps and channels, and `bias` has an element for each output.
+/// Cubes beyond `cubes`, the elements of `y` and `sum`, end. `x` is read by its strides at indices within its
+/// axes, `weight` in the order of outputs, taps and channels, and `bias` has an element for each output.
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn terms_kernel<T: Float, N: Size>(
     x: &Tensor<T>,
@@ -28,9 +28,7 @@ pub fn terms_kernel<T: Float, N: Size>(
     let output = output(&geometry);
     let total = shared::<T, T, f32, N>(x, weight, 0.0f32, 0.0f32, &geometry, shader);
     if UNIT_POS == 0 {
-        y[CUBE_POS] = T::cast_from(finished(
-            total, output, CUBE_POS, bias, sum, &geometry, shader,
-        ));
+        y[CUBE_POS] = T::cast_from(finished(total, output, CUBE_POS, bias, sum, &geometry, shader));
     }
 }
 
@@ -57,8 +55,8 @@ pub fn shared<T: Numeric, W: Numeric, S: Numeric, N: Size>(
     let positions = elements(&geometry.output);
     let output = output(geometry);
     let batch = CUBE_POS / positions / (geometry.groups as usize * outputs);
-    let input = batch * geometry.next_batch as usize
-        + output / outputs * channels * geometry.next_channel as usize;
+    let input =
+        batch * geometry.next_batch as usize + output / outputs * channels * geometry.next_channel as usize;
 
     let begin = begin(CUBE_POS % positions, geometry, shader);
     let columns = channels / lanes;

@@ -60,14 +60,7 @@ fn convolved<const N: usize>(
     let (x, weight) = (untile(x), filters(weight));
     let y = blank(&x, y);
     let count = y.shape().num_elements();
-    let (geometry, shader) = described_by(
-        &x,
-        &weight,
-        &y,
-        &options,
-        others.zeros(),
-        Activation::Identity,
-    );
+    let (geometry, shader) = described_by(&x, &weight, &y, &options, others.zeros(), Activation::Identity);
     let lanes = lanes(&weight);
     let plan = plan(&weight, &y, &options);
     let terms: usize = weight.shape().iter().skip(1).product();
@@ -111,8 +104,8 @@ fn zero<Z: Int, S: Numeric>(zeros: ComptimeOption<&[Z]>, steps: &Steps, output: 
     zero
 }
 
-/// The bounds are those of [`positions::positions_kernel`]. Zero points and ends are read by their steps, 0 for
-/// one that serves all outputs.
+/// The bounds are those of [`positions::positions_kernel`]. Zero points and ends are read by their steps, 0
+/// for one that serves all outputs.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn positions_kernel<X: Int, W: Int, S: Numeric, Y: Numeric, N: Size>(
     x: &Tensor<X>,
@@ -143,9 +136,7 @@ fn positions_kernel<X: Int, W: Int, S: Numeric, Y: Numeric, N: Size>(
         zeros[output] = zero::<W, S>(weight_zeros, &zero_steps, of);
     }
     let x_zero = zero::<X, S>(x_zero, &zero_steps, 0usize);
-    let sums = positions::products::<X, W, S, N>(
-        x, weight, x_zero, &zeros, &spot, &geometry, tile, shader,
-    );
+    let sums = positions::products::<X, W, S, N>(x, weight, x_zero, &zeros, &spot, &geometry, tile, shader);
     #[unroll]
     for output in 0..tile.outputs {
         if spot.first + output < outputs {
@@ -156,16 +147,15 @@ fn positions_kernel<X: Int, W: Int, S: Numeric, Y: Numeric, N: Size>(
             for at in 0..tile.positions {
                 let position = spot.place + at * tile.across;
                 if position < positions {
-                    y[row + position] =
-                        ended::<S, Y>(sums[output * tile.positions + at], &ends, end);
+                    y[row + position] = ended::<S, Y>(sums[output * tile.positions + at], &ends, end);
                 }
             }
         }
     }
 }
 
-/// The bounds are those of [`depthwise::depthwise_kernel`]. Zero points and ends are read by their steps, 0 for
-/// one that serves all outputs.
+/// The bounds are those of [`depthwise::depthwise_kernel`]. Zero points and ends are read by their steps, 0
+/// for one that serves all outputs.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn depthwise_kernel<X: Int, W: Int, S: Numeric, Y: Numeric>(
     x: &Tensor<X>,
@@ -190,16 +180,7 @@ fn depthwise_kernel<X: Int, W: Int, S: Numeric, Y: Numeric>(
     let width = geometry.output.width as usize;
     let x_zero = zero::<X, S>(x_zero, &zero_steps, 0usize);
     let weight_zero = zero::<W, S>(weight_zeros, &zero_steps, spot.output);
-    let sums = depthwise::products::<X, W, S>(
-        x,
-        weight,
-        x_zero,
-        weight_zero,
-        &spot,
-        &geometry,
-        row,
-        shader,
-    );
+    let sums = depthwise::products::<X, W, S>(x, weight, x_zero, weight_zero, &spot, &geometry, row, shader);
     let ends = ends_of_one::<Y>(&ends, result_zero, spot.output, 0usize);
     #[unroll]
     for at in 0..row.outputs {

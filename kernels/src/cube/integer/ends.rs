@@ -62,12 +62,7 @@ pub fn at(steps: &Steps, row: usize, column: usize) -> usize {
 
 /// Returns the number of a row and column, or `other` if the tensor is absent.
 #[cube]
-fn number<T: Numeric>(
-    numbers: &ComptimeOption<Numbers<T>>,
-    other: T,
-    row: usize,
-    column: usize,
-) -> T {
+fn number<T: Numeric>(numbers: &ComptimeOption<Numbers<T>>, other: T, row: usize, column: usize) -> T {
     let mut number = other;
     #[comptime]
     match numbers {
@@ -100,11 +95,7 @@ pub fn ends_of_one<Y: Numeric>(
         bias: number::<i32>(&ends.bias, 0i32, row, column),
         factor,
         added: number::<f32>(&ends.added, 0.0f32, row, column),
-        rounding: Rounding {
-            zero: middle,
-            low: ends.rounding.low,
-            high: ends.rounding.high,
-        },
+        rounding: Rounding { zero: middle, low: ends.rounding.low, high: ends.rounding.high },
     }
 }
 
@@ -134,10 +125,7 @@ pub struct Others {
 
 impl Others {
     /// Returns both operands of a product, and the others.
-    pub fn of(
-        operands: ByteProduct<CubeBackend>,
-        ending: Ending,
-    ) -> (CubeTensor, CubeTensor, Self) {
+    pub fn of(operands: ByteProduct<CubeBackend>, ending: Ending) -> (CubeTensor, CubeTensor, Self) {
         let (left, right) = (operands.left, operands.right);
         let to = |tensor: Option<CubeTensor>, dtype| tensor.map(|tensor| cast(tensor, dtype));
         let (bias, added) = match operands.bias {
@@ -181,22 +169,12 @@ impl Others {
     }
 
     pub fn zeros(&self) -> Zeros {
-        Zeros {
-            left: self.left_zero.is_some(),
-            right: self.right_zero.is_some(),
-        }
+        Zeros { left: self.left_zero.is_some(), right: self.right_zero.is_some() }
     }
 
     /// Returns `true` if no numbers differ from row to row.
     pub fn are_of_columns(&self, steps: impl Fn(&CubeTensor) -> [usize; 2]) -> bool {
-        let ends = [
-            &self.bias,
-            &self.left,
-            &self.right,
-            &self.added,
-            &self.result,
-            &self.zero,
-        ];
+        let ends = [&self.bias, &self.left, &self.right, &self.added, &self.result, &self.zero];
         ends.into_iter().flatten().all(|of| steps(of)[0] == 0)
     }
 
@@ -220,12 +198,7 @@ impl Others {
         Args {
             zeros: [self.left_zero, self.right_zero, self.zero].map(|zero| zero.map(Strided)),
             steps,
-            ends: EndOperands {
-                bias: numbers(self.bias),
-                floats,
-                zero_steps,
-                rounding,
-            },
+            ends: EndOperands { bias: numbers(self.bias), floats, zero_steps, rounding },
         }
     }
 
@@ -260,9 +233,9 @@ impl LaunchOperand for EndOperands {
     fn enter(self, request: &mut Request) -> EndsLaunch {
         let bias = self.bias;
         let bias = bias.map(|(bias, steps)| NumbersLaunch::new(request.take(bias), steps));
-        let [left, right, added, result] = self.floats.map(|numbers| {
-            numbers.map(|(numbers, steps)| NumbersLaunch::new(request.take(numbers), steps))
-        });
+        let [left, right, added, result] = self
+            .floats
+            .map(|numbers| numbers.map(|(numbers, steps)| NumbersLaunch::new(request.take(numbers), steps)));
         EndsLaunch::new(
             bias.into(),
             left.into(),

@@ -139,8 +139,7 @@ fn product_kernel<A: Int, B: Int, S: Numeric, Y: Numeric>(
         }
         ComptimeOption::None => {}
     }
-    let sums =
-        tile::products::<A, B, S>(a, b, &of_rows, &of_columns, &spot, &geometry, tile, zeros);
+    let sums = tile::products::<A, B, S>(a, b, &of_rows, &of_columns, &spot, &geometry, tile, zeros);
     if spot.slice == 0 {
         #[unroll]
         for across in 0..tile.columns {

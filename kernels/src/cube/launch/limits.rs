@@ -45,34 +45,17 @@ impl Limits {
 
     /// Returns the number of cubes along each axis, at least as many as asked for, and the type of addresses.
     pub fn grant(&self, demand: &Demand) -> Result<([u32; 3], AddressType), String> {
-        let Demand {
-            cubes,
-            units,
-            shared,
-            elements,
-            ..
-        } = *demand;
+        let Demand { cubes, units, shared, elements, .. } = *demand;
         if units > u64::from(self.units) {
-            return Err(format!(
-                "expected at most {} units per cube, found {units}",
-                self.units
-            ));
+            return Err(format!("expected at most {} units per cube, found {units}", self.units));
         }
         if shared > self.shared {
-            return Err(format!(
-                "expected at most {} bytes of shared memory, found {shared}",
-                self.shared
-            ));
+            return Err(format!("expected at most {} bytes of shared memory, found {shared}", self.shared));
         }
         let Some(spread) = spread(cubes, self.cubes) else {
-            return Err(format!(
-                "expected at most {:?} cubes, found {cubes}",
-                self.cubes
-            ));
+            return Err(format!("expected at most {:?} cubes, found {cubes}", self.cubes));
         };
-        let launched = spread.iter().try_fold(1u64, |product, &count| {
-            product.checked_mul(u64::from(count))
-        });
+        let launched = spread.iter().try_fold(1u64, |product, &count| product.checked_mul(u64::from(count)));
         let numbers = match demand.numbers_units {
             true => launched.and_then(|cubes| cubes.checked_mul(units)),
             false => launched,
@@ -83,9 +66,7 @@ impl Limits {
         } else if self.has_wide_addresses {
             Ok((spread, AddressType::U64))
         } else {
-            Err(format!(
-                "expected addresses of 32 bits, found {largest} elements or units"
-            ))
+            Err(format!("expected addresses of 32 bits, found {largest} elements or units"))
         }
     }
 }
@@ -108,9 +89,7 @@ pub fn extent(shape: &[usize], strides: &[usize]) -> Option<usize> {
         return Some(0);
     }
     let mut axes = shape.iter().zip(strides);
-    axes.try_fold(1usize, |extent, (&size, &stride)| {
-        extent.checked_add((size - 1).checked_mul(stride)?)
-    })
+    axes.try_fold(1usize, |extent, (&size, &stride)| extent.checked_add((size - 1).checked_mul(stride)?))
 }
 
 #[cfg(test)]
@@ -118,25 +97,12 @@ mod tests {
     use super::*;
 
     /// Limits that WebGPU guarantees.
-    const LEAST: Limits = Limits {
-        cubes: [65_535; 3],
-        units: 256,
-        shared: 16_384,
-        has_wide_addresses: false,
-    };
-    const WIDE: Limits = Limits {
-        has_wide_addresses: true,
-        ..LEAST
-    };
+    const LEAST: Limits =
+        Limits { cubes: [65_535; 3], units: 256, shared: 16_384, has_wide_addresses: false };
+    const WIDE: Limits = Limits { has_wide_addresses: true, ..LEAST };
 
     fn cubes(cubes: u64, elements: usize) -> Demand {
-        Demand {
-            cubes,
-            units: 32,
-            numbers_units: false,
-            shared: 0,
-            elements,
-        }
+        Demand { cubes, units: 32, numbers_units: false, shared: 0, elements }
     }
 
     #[test]
@@ -145,20 +111,11 @@ mod tests {
         assert_eq!(spread(0, most), Some([0, 0, 0]));
         assert_eq!(spread(65_535, most), Some([65_535, 1, 1]));
         assert_eq!(spread(65_536, most), Some([32_768, 2, 1]));
-        for count in [
-            1 << 31,
-            (1 << 32) - 1,
-            1 << 32,
-            (1 << 33) + 5,
-            65_535u64.pow(3),
-        ] {
+        for count in [1 << 31, (1 << 32) - 1, 1 << 32, (1 << 33) + 5, 65_535u64.pow(3)] {
             let spread = spread(count, most).expect("they fit");
             assert!(spread.iter().all(|&along| along <= 65_535), "{spread:?}");
             let launched: u64 = spread.iter().map(|&along| u64::from(along)).product();
-            assert!(
-                launched >= count && launched - count <= 1 << 18,
-                "{count}: {spread:?}"
-            );
+            assert!(launched >= count && launched - count <= 1 << 18, "{count}: {spread:?}");
         }
         assert_eq!(spread(65_535u64.pow(3) + 1, most), None);
         assert_eq!(spread(7, [2, 2, 1]), None);
@@ -166,8 +123,7 @@ mod tests {
 
     #[test]
     fn addresses_reach_all_elements_and_units() {
-        let address =
-            |limits: Limits, demand: Demand| limits.grant(&demand).map(|(_, address)| address).ok();
+        let address = |limits: Limits, demand: Demand| limits.grant(&demand).map(|(_, address)| address).ok();
         for elements in [1 << 31, u32::MAX as usize] {
             assert_eq!(address(LEAST, cubes(1, elements)), Some(AddressType::U32));
         }
@@ -176,10 +132,7 @@ mod tests {
             assert_eq!(address(LEAST, cubes(1, elements)), None);
         }
         // 2^28 cubes have numbers of 32 bits, their 2^33 units have not.
-        let units = Demand {
-            numbers_units: true,
-            ..cubes(1 << 28, 1)
-        };
+        let units = Demand { numbers_units: true, ..cubes(1 << 28, 1) };
         assert_eq!(address(LEAST, cubes(1 << 28, 1)), Some(AddressType::U32));
         assert_eq!(address(WIDE, units), Some(AddressType::U64));
         assert_eq!(address(LEAST, units), None);
@@ -188,32 +141,14 @@ mod tests {
     #[test]
     fn what_a_device_lacks_is_refused_with_its_limit() {
         let refused = |demand| LEAST.grant(&demand).unwrap_err();
-        let large = Demand {
-            units: 512,
-            ..cubes(1, 1)
-        };
-        assert_eq!(
-            refused(large),
-            "expected at most 256 units per cube, found 512"
-        );
-        let shared = Demand {
-            shared: 18_432,
-            ..cubes(1, 1)
-        };
-        assert_eq!(
-            refused(shared),
-            "expected at most 16384 bytes of shared memory, found 18432"
-        );
+        let large = Demand { units: 512, ..cubes(1, 1) };
+        assert_eq!(refused(large), "expected at most 256 units per cube, found 512");
+        let shared = Demand { shared: 18_432, ..cubes(1, 1) };
+        assert_eq!(refused(shared), "expected at most 16384 bytes of shared memory, found 18432");
         let many = refused(cubes(1 << 50, 1));
-        assert_eq!(
-            many,
-            "expected at most [65535, 65535, 65535] cubes, found 1125899906842624"
-        );
+        assert_eq!(many, "expected at most [65535, 65535, 65535] cubes, found 1125899906842624");
         let wide = refused(cubes(1, 1 << 33));
-        assert_eq!(
-            wide,
-            "expected addresses of 32 bits, found 8589934592 elements or units"
-        );
+        assert_eq!(wide, "expected addresses of 32 bits, found 8589934592 elements or units");
     }
 
     #[test]

@@ -20,9 +20,7 @@ fn copy_kernel(x: &Tensor<f32>, y: &mut Tensor<f32>, count: usize) {
 
 /// A row-major tensor of the device.
 fn tensor(values: &[f32], shape: [usize; 2]) -> Option<CubeTensor> {
-    let has_wgpu = devices()
-        .iter()
-        .any(|device| Runtime::of(device) == Runtime::Wgpu);
+    let has_wgpu = devices().iter().any(|device| Runtime::of(device) == Runtime::Wgpu);
     if !has_wgpu {
         eprintln!("left out: there is no adapter");
     }
@@ -61,10 +59,7 @@ fn operands_are_row_major_unless_they_are_strided() {
     launch!(Grid::units(6) => copy_kernel(Strided(&x), &y; 6));
     assert_eq!(values(y.clone()), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     let reason = reason(|| launch!(Grid::units(6) => copy_kernel(x, &y; 6)));
-    assert!(
-        reason.starts_with("copy_kernel: expected a row-major operand"),
-        "{reason}"
-    );
+    assert!(reason.starts_with("copy_kernel: expected a row-major operand"), "{reason}");
 }
 
 #[test]
@@ -78,18 +73,12 @@ fn an_operand_that_exceeds_its_buffer_is_refused() {
         let metadata = Metadata::new(shape, strides);
         CubeTensor::new(x.client, x.handle, metadata, x.device, x.dtype)
     };
-    for (shape, strides) in [
-        ([1, 3], [3, 1]),
-        ([2, 2], [1, 1]),
-        ([1 << 31, 4], [4, 1]),
-        ([1 << 40, 1 << 40], [1 << 40, 1]),
-    ] {
+    for (shape, strides) in
+        [([1, 3], [3, 1]), ([2, 2], [1, 1]), ([1 << 31, 4], [4, 1]), ([1 << 40, 1 << 40], [1 << 40, 1])]
+    {
         let y = wide(shape, strides);
         let reason = reason(|| launch!(Grid::units(2) => copy_kernel(&x, Strided(y); 2)));
-        assert!(
-            reason.ends_with("exceeds a buffer of 2 elements"),
-            "{reason}"
-        );
+        assert!(reason.ends_with("exceeds a buffer of 2 elements"), "{reason}");
     }
 }
 
@@ -101,10 +90,7 @@ fn a_grid_that_exceeds_the_device_is_refused() {
     let many = usize::MAX / 2;
     for (grid, part) in [
         (Grid::cubes(1, 1 << 20), "units per cube, found 1048576"),
-        (
-            Grid::cubes(1, 32).shared(1 << 30),
-            "bytes of shared memory, found 1073741824",
-        ),
+        (Grid::cubes(1, 32).shared(1 << 30), "bytes of shared memory, found 1073741824"),
         (Grid::cubes(many, 32), "cubes, found"),
         (Grid::units(many), "found"),
     ] {

@@ -41,13 +41,7 @@ impl Tile {
             };
         }
         let down = rows.div_ceil(8).next_power_of_two().min(8);
-        Self {
-            rows: 8,
-            columns: 8,
-            across: UNITS / down,
-            slices: 1,
-            terms,
-        }
+        Self { rows: 8, columns: 8, across: UNITS / down, slices: 1, terms }
     }
 
     /// Returns the numbers of rows and columns of a cube.
@@ -72,9 +66,9 @@ impl Tile {
 /// A cube computes a tile of a product.
 ///
 /// Cubes beyond `cubes`, the tiles of all products, end. Rows and columns beyond the last one are read as the
-/// last one and not written; a unit adds `tile.terms` terms at once, which divide `geometry.terms`. `a` and `b`
-/// are read by their strides, `bias` has an element for each column, and `sum` and `y` have one for each row
-/// and column of each product.
+/// last one and not written; a unit adds `tile.terms` terms at once, which divide `geometry.terms`. `a` and
+/// `b` are read by their strides, `bias` has an element for each column, and `sum` and `y` have one for each
+/// row and column of each product.
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn product_kernel<A: Float, B: Float, T: Float>(
     a: &Tensor<A>,
@@ -171,8 +165,8 @@ pub fn spot(geometry: &Geometry, #[comptime] tile: Tile) -> Spot {
     }
 }
 
-/// Returns the sums of a tile, of elements less the zero points of rows and columns. The units of the first slice have
-/// the whole sums.
+/// Returns the sums of a tile, of elements less the zero points of rows and columns. The units of the first
+/// slice have the whole sums.
 #[cube]
 pub fn products<A: Numeric, B: Numeric, S: Numeric>(
     a: &Tensor<A>,
@@ -193,9 +187,7 @@ pub fn products<A: Numeric, B: Numeric, S: Numeric>(
     let mut rest = spot.batch;
     #[unroll]
     for from_end in 0..geometry.axes.len() {
-        let axis = geometry
-            .axes
-            .index(comptime!(geometry.axes.len() - 1 - from_end));
+        let axis = geometry.axes.index(comptime!(geometry.axes.len() - 1 - from_end));
         let place = rest % axis.size as usize;
         rest /= axis.size as usize;
         left += place * axis.next_left as usize;
@@ -209,8 +201,7 @@ pub fn products<A: Numeric, B: Numeric, S: Numeric>(
     let mut rights = Array::<usize>::new(tile.columns);
     #[unroll]
     for at in 0..tile.columns {
-        rights[at] = right
-            + min(spot.column + at * tile.across, columns - 1) * geometry.next_column as usize;
+        rights[at] = right + min(spot.column + at * tile.across, columns - 1) * geometry.next_column as usize;
     }
 
     let mut sums = Array::<S>::new(comptime!(tile.elements()));
@@ -252,8 +243,7 @@ pub fn products<A: Numeric, B: Numeric, S: Numeric>(
                 let mut total = sums[to];
                 #[unroll]
                 for next in 0..tile.terms {
-                    total += *of_rows.index(comptime!(down * tile.terms + next))
-                        * *of_column.index(next);
+                    total += *of_rows.index(comptime!(down * tile.terms + next)) * *of_column.index(next);
                 }
                 sums[to] = total;
             }

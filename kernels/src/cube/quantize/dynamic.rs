@@ -23,11 +23,7 @@ const PARTS: usize = 64;
 
 const LEVELS: f32 = 255.0;
 
-type Quantized = (
-    Outcome<CubeBackend>,
-    Outcome<CubeBackend>,
-    Outcome<CubeBackend>,
-);
+type Quantized = (Outcome<CubeBackend>, Outcome<CubeBackend>, Outcome<CubeBackend>);
 
 pub fn quantize_dynamic(x: CubeTensor, dtype: DType) -> Quantized {
     let Some([y, scale, zero]) = dynamic(&type_of(&x), dtype) else {
@@ -108,11 +104,7 @@ fn dynamic_kernel<I: Int>(
     // Nothing but zeros has any scale.
     let step = select(step == 0.0f32, 1.0f32, step);
     let middle = integer::<I>(least / step, &rounding);
-    let around = Rounding {
-        zero: f32::cast_from(middle),
-        low: rounding.low,
-        high: rounding.high,
-    };
+    let around = Rounding { zero: f32::cast_from(middle), low: rounding.low, high: rounding.high };
     let first = CUBE_POS * STRETCH;
     for at in range_stepped(first + unit, min(first + STRETCH, count), UNITS) {
         y[at] = integer::<I>(x[at] / step, &around);

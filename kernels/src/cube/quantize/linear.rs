@@ -62,12 +62,7 @@ fn to_integers(
     let operands = Operands { x, scales, zeros };
     let step = sharing(count);
     let axes = operands.axes();
-    let dtypes = [
-        operands.x.dtype,
-        operands.scale_dtype(),
-        operands.zero_dtype(dtype),
-        dtype,
-    ];
+    let dtypes = [operands.x.dtype, operands.scale_dtype(), operands.zero_dtype(dtype), dtype];
     launch!(Grid::units(step) => integers_kernel(
         Strided(operands.x), operands.scales.map(Strided), operands.zeros.map(Strided), &y;
         axes, count, step, scale, rounding, dtypes.map(dtype_to_storage_type),
@@ -155,11 +150,7 @@ fn integers_kernel<T: Float, S: Float, Z: Int, I: Int>(
             ComptimeOption::Some(zeros) => zero = f32::cast_from(zeros[at.third]),
             ComptimeOption::None => {}
         }
-        let rounding = Rounding {
-            zero,
-            low: rounding.low,
-            high: rounding.high,
-        };
+        let rounding = Rounding { zero, low: rounding.low, high: rounding.high };
         y[position] = integer::<I>(f32::cast_from(x[at.first]) / divisor, &rounding);
     }
 }

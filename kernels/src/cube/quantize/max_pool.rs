@@ -37,12 +37,7 @@ pub fn max_pool(x: CubeTensor, window: Window<2>, positions: [usize; 2]) -> Cube
     let (shape, strides) = (x.shape(), x.meta.strides().clone());
     let slide = |axis: usize| {
         let (kernel, dilation) = (window.kernel[axis], window.dilations[axis]);
-        narrow(reach(
-            positions[axis],
-            window.strides[axis],
-            kernel,
-            dilation,
-        ));
+        narrow(reach(positions[axis], window.strides[axis], kernel, dilation));
         SlideLaunch::new(
             narrow(shape[axis + 2]),
             narrow(positions[axis]),
@@ -63,8 +58,8 @@ pub fn max_pool(x: CubeTensor, window: Window<2>, positions: [usize; 2]) -> Cube
 
 /// A unit finds the greatest element of a window.
 ///
-/// Units beyond `count`, the number of elements of `y`, end. Along each axis of `x`, an index below its size is
-/// read alone; no window reaches 2^32 elements, so that one before the first element is a great number.
+/// Units beyond `count`, the number of elements of `y`, end. Along each axis of `x`, an index below its size
+/// is read alone; no window reaches 2^32 elements, so that one before the first element is a great number.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn pool_kernel<I: Int>(
     x: &Tensor<I>,

@@ -39,9 +39,7 @@ pub fn combine(a: CubeTensor, b: CubeTensor, pair: Pair) -> CubeTensor {
             let ratio = pair.a.scale() * pair.b.scale() / pair.y.scale();
             (ratio, 1.0, pair.y.zero() as f32)
         }
-        Step::SumOfFloats | Step::ProductOfFloats => {
-            (pair.a.scale(), pair.b.scale(), pair.y.scale())
-        }
+        Step::SumOfFloats | Step::ProductOfFloats => (pair.a.scale(), pair.b.scale(), pair.y.scale()),
     };
     let [first_zero, second_zero] = [pair.a, pair.b].map(|of| of.zero() as i32);
     let numbers = NumbersLaunch::new(first_zero, second_zero, first, second, last);

@@ -28,13 +28,11 @@ pub struct Places {
 pub fn steps(operand: &CubeTensor) -> Vec<usize> {
     let shape = operand.shape();
     let sizes = shape.iter().zip(operand.meta.strides().iter());
-    sizes
-        .map(|(size, stride)| if *size == 1 { 0 } else { *stride })
-        .collect()
+    sizes.map(|(size, stride)| if *size == 1 { 0 } else { *stride }).collect()
 }
 
-/// Returns the axes of a result from the last one on. Neighbours are joined if all operands continue at the same
-/// strides; an operand without strides is absent.
+/// Returns the axes of a result from the last one on. Neighbours are joined if all operands continue at the
+/// same strides; an operand without strides is absent.
 pub fn axes(shape: &Shape, operands: [&[usize]; 3]) -> SequenceArg<Axis> {
     let mut joined: Vec<(usize, [usize; 3])> = Vec::new();
     for (axis, &size) in shape.iter().enumerate().rev() {
@@ -47,12 +45,7 @@ pub fn axes(shape: &Shape, operands: [&[usize]; 3]) -> SequenceArg<Axis> {
     }
     let mut axes = SequenceArg::new();
     for (size, [first, second, third]) in joined {
-        axes.push(AxisLaunch::new(
-            narrow(size),
-            narrow(first),
-            narrow(second),
-            narrow(third),
-        ));
+        axes.push(AxisLaunch::new(narrow(size), narrow(first), narrow(second), narrow(third)));
     }
     axes
 }
@@ -76,9 +69,5 @@ pub fn places(position: usize, axes: &Sequence<Axis>) -> Places {
         second += place * axis.next_second as usize;
         third += place * axis.next_third as usize;
     }
-    Places {
-        first,
-        second,
-        third,
-    }
+    Places { first, second, third }
 }

@@ -26,12 +26,7 @@ pub fn compute(x: CubeTensor, bias: Option<CubeTensor>, unary: Unary) -> CubeTen
     }
 }
 
-fn each(
-    x: CubeTensor,
-    bias: Option<CubeTensor>,
-    activation: Activation,
-    unary: Unary,
-) -> CubeTensor {
+fn each(x: CubeTensor, bias: Option<CubeTensor>, activation: Activation, unary: Unary) -> CubeTensor {
     let y = unwritten(&x, x.shape(), unary.y.dtype());
     let count = y.shape().num_elements();
     if count == 0 {
@@ -57,8 +52,8 @@ fn each(
 
 /// A unit computes elements that are `step` apart.
 ///
-/// Units beyond `step` end, and elements beyond `count`, the number of those of `y`. `x` and `bias` are read at
-/// the [`places`] of an index, by the sizes of `y` and their strides.
+/// Units beyond `step` end, and elements beyond `count`, the number of those of `y`. `x` and `bias` are read
+/// at the [`places`] of an index, by the sizes of `y` and their strides.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn unary_kernel<I: Int, O: Int>(
     x: &Tensor<I>,

@@ -55,8 +55,7 @@ impl Buffers {
         let peepholes = operands.peepholes.float().filter(|_| plan.is_lstm());
         (plan.has_bias, plan.has_peepholes) = (bias.is_some(), peepholes.is_some());
         let lengths = operands.lengths.int();
-        let lengths =
-            lengths.map(|lengths| into_contiguous(CubeBackend::int_cast(lengths, IntDType::I32)));
+        let lengths = lengths.map(|lengths| into_contiguous(CubeBackend::int_cast(lengths, IntDType::I32)));
         plan.has_lengths = lengths.is_some();
         let (input, input_scales) = weights(operands.input);
         let (weights, scales) = weights(operands.recurrent);
@@ -70,15 +69,11 @@ impl Buffers {
                     CubeBackend::float_reshape(scale, [1, 1].into()),
                 );
                 let sums = projected(x, input, sizes);
-                (
-                    into_contiguous(CubeBackend::float_mul(sums, scale)),
-                    weights,
-                )
+                (into_contiguous(CubeBackend::float_mul(sums, scale)), weights)
             }
         };
         plan.is_quantized = scales.is_some();
-        let mut constants: Vec<CubeTensor> =
-            [bias, scales, peepholes].into_iter().flatten().collect();
+        let mut constants: Vec<CubeTensor> = [bias, scales, peepholes].into_iter().flatten().collect();
         let constants = match constants.pop() {
             None => none(y.dtype),
             Some(one) if constants.is_empty() => one,
@@ -115,10 +110,7 @@ impl Buffers {
 /// Floats, or levels and the scales of their columns.
 fn weights(matrices: Matrices<CubeBackend>) -> (CubeTensor, Option<CubeTensor>) {
     match matrices {
-        Matrices {
-            weight: Given::Float(weights),
-            ..
-        } => (weights, None),
+        Matrices { weight: Given::Float(weights), .. } => (weights, None),
         matrices => match Levels::of(matrices) {
             Some(levels) => (levels.weights, Some(levels.scales)),
             None => unreachable!("weights are floats, or integers with scales"),
@@ -151,16 +143,9 @@ fn together(weights: &CubeTensor, hidden: usize) -> usize {
     let &[direction, column, row] = &weights.meta.strides()[..] else {
         unreachable!("weights have three axes");
     };
-    let fits = |&together: &usize| {
-        [direction, row, hidden]
-            .into_iter()
-            .all(|size| size.is_multiple_of(together))
-    };
-    [4, 2]
-        .into_iter()
-        .find(fits)
-        .filter(|_| column == 1)
-        .unwrap_or(1)
+    let fits =
+        |&together: &usize| [direction, row, hidden].into_iter().all(|size| size.is_multiple_of(together));
+    [4, 2].into_iter().find(fits).filter(|_| column == 1).unwrap_or(1)
 }
 
 /// Returns the elements in single precision, in memory that no other tensor uses.

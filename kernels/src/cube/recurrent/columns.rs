@@ -24,11 +24,7 @@ impl Columns {
     pub fn of_gates(plan: &Plan, first: usize, gates: usize, together: usize) -> Self {
         let count = gates * plan.hidden;
         let parts = (UNITS * together / count).min(PARTS);
-        Self {
-            first: first * plan.hidden,
-            count,
-            parts: parts.min(plan.hidden / TERMS).max(1),
-        }
+        Self { first: first * plan.hidden, count, parts: parts.min(plan.hidden / TERMS).max(1) }
     }
 
     /// Number of sums that a cube keeps, if it computes the one and then the other.

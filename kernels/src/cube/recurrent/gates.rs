@@ -122,17 +122,8 @@ pub fn advance(
 
 /// Returns the addend of a gate from the memory.
 #[cube]
-fn seen(
-    peepholes: &Array<f32>,
-    memory: f32,
-    #[comptime] gate: usize,
-    #[comptime] plan: Plan,
-) -> f32 {
-    if comptime!(plan.has_peepholes) {
-        peepholes[gate] * memory
-    } else {
-        0f32.runtime()
-    }
+fn seen(peepholes: &Array<f32>, memory: f32, #[comptime] gate: usize, #[comptime] plan: Plan) -> f32 {
+    if comptime!(plan.has_peepholes) { peepholes[gate] * memory } else { 0f32.runtime() }
 }
 
 /// Returns an activation function of the clipped value.

@@ -49,10 +49,8 @@ impl Levels {
         let wide = |x| CubeBackend::int_cast(x, IntDType::I32);
         let columns = zero.shape()[1];
         let zero = CubeBackend::int_reshape(wide(zero), [directions, 1, columns].into());
-        let levels = CubeBackend::int_sub(
-            wide(weight.clone()),
-            CubeBackend::int_expand(zero, weight.shape()),
-        );
+        let levels =
+            CubeBackend::int_sub(wide(weight.clone()), CubeBackend::int_expand(zero, weight.shape()));
         let levels = CubeBackend::int_into_float(levels, DType::F32.into());
         let scales = CubeBackend::float_expand(scale, [directions, outputs].into());
         Some(Self {
@@ -73,11 +71,8 @@ pub fn of_inputs(
     let levels = unwritten(&x, x.shape(), DType::F32);
     let spans = unwritten(&x, Shape::new([2]), DType::F32);
     let count = x.shape().num_elements();
-    let (inner, batch) = if batch_first {
-        (sizes.features, sizes.batch)
-    } else {
-        (sizes.batch * sizes.features, sizes.batch)
-    };
+    let (inner, batch) =
+        if batch_first { (sizes.features, sizes.batch) } else { (sizes.batch * sizes.features, sizes.batch) };
     launch!(Grid::cubes(1, UNITS).shared(SPAN_BYTES) => span_kernel(
         &x, lengths, &spans;
         count, inner, sizes.times, batch,
@@ -144,8 +139,8 @@ pub fn level(x: f32, scale: f32, zero: f32) -> f32 {
     clamp(f32::round(x / scale), -zero, comptime!(MOST) - zero)
 }
 
-/// Returns the scale and the zero point of 8 bits that span 0 and the bounds of all units of a cube. The number of
-/// units is a multiple of 32.
+/// Returns the scale and the zero point of 8 bits that span 0 and the bounds of all units of a cube. The
+/// number of units is a multiple of 32.
 #[cube]
 pub fn span(least: f32, most: f32, shared: &mut Shared<[f32]>) -> (f32, f32) {
     let unit = UNIT_POS as usize;

@@ -23,12 +23,7 @@ pub fn time_of(step: usize, direction: usize, times: usize, #[comptime] plan: Pl
 
 /// Returns the offset of the state of a sequence.
 #[cube]
-pub fn state_place(
-    direction: usize,
-    sequence: usize,
-    batch: usize,
-    #[comptime] plan: Plan,
-) -> usize {
+pub fn state_place(direction: usize, sequence: usize, batch: usize, #[comptime] plan: Plan) -> usize {
     if comptime!(plan.batch_first) {
         (sequence * plan.directions + direction) * plan.hidden
     } else {
@@ -72,15 +67,6 @@ pub fn input_place(
 
 /// Returns `true` if a sequence has a time.
 #[cube]
-pub fn has_time(
-    lengths: &Tensor<i32>,
-    sequence: usize,
-    time: usize,
-    #[comptime] plan: Plan,
-) -> bool {
-    if comptime!(plan.has_lengths) {
-        (time as i32) < lengths[sequence]
-    } else {
-        true.runtime()
-    }
+pub fn has_time(lengths: &Tensor<i32>, sequence: usize, time: usize, #[comptime] plan: Plan) -> bool {
+    if comptime!(plan.has_lengths) { (time as i32) < lengths[sequence] } else { true.runtime() }
 }

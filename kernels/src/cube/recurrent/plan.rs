@@ -63,21 +63,12 @@ impl Plan {
         let (kind, functions) = match cell {
             Cell::Rnn(rnn) => (Kind::Rnn, rnn.activations.map(|one| [one; 3])),
             Cell::Gru(gru) => (
-                if gru.linear_before_reset {
-                    Kind::GruResetLast
-                } else {
-                    Kind::GruResetFirst
-                },
+                if gru.linear_before_reset { Kind::GruResetLast } else { Kind::GruResetFirst },
                 gru.activations.map(|[gate, state]| [gate, gate, state]),
             ),
-            Cell::Lstm(lstm) => (
-                if lstm.input_forget {
-                    Kind::LstmCoupled
-                } else {
-                    Kind::Lstm
-                },
-                lstm.activations,
-            ),
+            Cell::Lstm(lstm) => {
+                (if lstm.input_forget { Kind::LstmCoupled } else { Kind::Lstm }, lstm.activations)
+            }
         };
         Self {
             kind,
@@ -112,11 +103,7 @@ impl Plan {
     /// Number of biases, scales and peepholes of one direction, which are in this order.
     pub fn constants(&self) -> usize {
         let scales = if self.is_quantized { self.columns() } else { 0 };
-        let peepholes = if self.has_peepholes {
-            3 * self.hidden
-        } else {
-            0
-        };
+        let peepholes = if self.has_peepholes { 3 * self.hidden } else { 0 };
         self.scales() + scales + peepholes
     }
 }
@@ -136,10 +123,6 @@ impl Function {
             Activation::Tanh => (Shape::Tanh, 0.0, 0.0),
             Activation::ThresholdedRelu { alpha } => (Shape::ThresholdedRelu, alpha, 0.0),
         };
-        Self {
-            shape,
-            alpha: alpha.to_bits(),
-            beta: beta.to_bits(),
-        }
+        Self { shape, alpha: alpha.to_bits(), beta: beta.to_bits() }
     }
 }

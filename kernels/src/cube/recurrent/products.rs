@@ -15,18 +15,12 @@ use crate::cube::launch::{Grid, launch};
 
 /// Walks over all times. Returns the last output, and the memory of an LSTM.
 pub fn walk(buffers: &Buffers, initial: [Option<CubeTensor>; 2]) -> [CubeTensor; 2] {
-    let Buffers {
-        plan, times, batch, ..
-    } = *buffers;
+    let Buffers { plan, times, batch, .. } = *buffers;
     let y = &buffers.y;
     let shape = [plan.directions, batch, plan.hidden];
     // Swaps the axes of directions and sequences.
     let exchanged = |state: CubeTensor| {
-        if plan.batch_first {
-            into_contiguous(CubeBackend::float_swap_dims(state, 0, 1))
-        } else {
-            state
-        }
+        if plan.batch_first { into_contiguous(CubeBackend::float_swap_dims(state, 0, 1)) } else { state }
     };
     let [hidden, memory] = initial.map(|state| match state {
         Some(state) => exclusive(exchanged(state)),
@@ -36,10 +30,7 @@ pub fn walk(buffers: &Buffers, initial: [Option<CubeTensor>; 2]) -> [CubeTensor;
     let weights = CubeBackend::float_swap_dims(weights, 1, 2);
     let of_gates = |first: usize, gates: usize| {
         let gates = first * plan.hidden..(first + gates) * plan.hidden;
-        CubeBackend::float_slice(
-            weights.clone(),
-            &[Slice::full(), Slice::full(), Slice::from(gates)],
-        )
+        CubeBackend::float_slice(weights.clone(), &[Slice::full(), Slice::full(), Slice::from(gates)])
     };
     let product = |states: &CubeTensor, weights: &CubeTensor| {
         into_contiguous(CubeBackend::float_matmul(states.clone(), weights.clone()))
@@ -61,13 +52,7 @@ pub fn walk(buffers: &Buffers, initial: [Option<CubeTensor>; 2]) -> [CubeTensor;
     [exchanged(hidden), exchanged(memory)]
 }
 
-fn launch(
-    buffers: &Buffers,
-    step: usize,
-    linear: &CubeTensor,
-    other: &CubeTensor,
-    hidden: &CubeTensor,
-) {
+fn launch(buffers: &Buffers, step: usize, linear: &CubeTensor, other: &CubeTensor, hidden: &CubeTensor) {
     let elements = buffers.states();
     launch!(Grid::units(elements) => advance_kernel(
         &buffers.projected, linear, other, &buffers.constants, &buffers.lengths, &buffers.y, hidden;
@@ -93,9 +78,9 @@ fn launch_reset(
 /// GRU resets first.
 ///
 /// Units beyond the states of `batch` sequences and all directions end. `hidden` and `other` have an element
-/// for each state, `products` one for each of its gates, `projected` and `y` as many for each time; `constants`
-/// are those of [`biases`] and [`peepholes`], and `lengths` has an element for each sequence, if the plan has
-/// lengths.
+/// for each state, `products` one for each of its gates, `projected` and `y` as many for each time;
+/// `constants` are those of [`biases`] and [`peepholes`], and `lengths` has an element for each sequence, if
+/// the plan has lengths.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn advance_kernel<T: Float>(
     projected: &Tensor<f32>,

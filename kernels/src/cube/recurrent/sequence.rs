@@ -19,25 +19,19 @@ use crate::cube::{
 
 /// Largest number of hidden values: each has a unit, and one cube reads all weights at each step.
 pub const HIDDEN: usize = UNITS;
-/// Largest number of products of a cube in a launch, which keeps the watchdog of devices away. Tests have several
-/// launches.
+/// Largest number of products of a cube in a launch, which keeps the watchdog of devices away. Tests have
+/// several launches.
 const PRODUCTS: usize = if cfg!(test) { 1 << 17 } else { 1 << 29 };
 /// Time of a step without its products, as a number of products.
 const STEP: usize = 1 << 13;
 
 /// Walks over all times. Returns the last output, and the memory of an LSTM.
 pub fn walk(buffers: &Buffers, initial: [Option<CubeTensor>; 2]) -> [CubeTensor; 2] {
-    let Buffers {
-        plan, times, batch, ..
-    } = *buffers;
+    let Buffers { plan, times, batch, .. } = *buffers;
     let cubes = batch * plan.directions;
     let together = buffers.together;
     // A GRU that resets first has the products of its last gate after those of the others.
-    let columns = if plan.kind == Kind::GruResetFirst {
-        [(0, 2), (2, 1)]
-    } else {
-        [(0, plan.gates); 2]
-    };
+    let columns = if plan.kind == Kind::GruResetFirst { [(0, 2), (2, 1)] } else { [(0, plan.gates); 2] };
     let columns = columns.map(|(first, gates)| Columns::of_gates(&plan, first, gates, together));
     let busy = columns[0].count / together * columns[0].parts;
     let units = busy.max(plan.hidden).next_multiple_of(32).min(UNITS);
@@ -48,11 +42,7 @@ pub fn walk(buffers: &Buffers, initial: [Option<CubeTensor>; 2]) -> [CubeTensor;
     });
     let [hidden, memory] = &states;
     let sums = Columns::sums(columns);
-    let bounds = if plan.is_quantized {
-        SPAN_BYTES
-    } else {
-        size_of::<f32>()
-    };
+    let bounds = if plan.is_quantized { SPAN_BYTES } else { size_of::<f32>() };
     let shared = (plan.hidden + sums) * size_of::<f32>() + bounds;
     let steps = PRODUCTS / (plan.columns() * plan.hidden + STEP);
     let steps = steps.max(1);
@@ -69,9 +59,9 @@ pub fn walk(buffers: &Buffers, initial: [Option<CubeTensor>; 2]) -> [CubeTensor;
 
 /// A cube computes a sequence in one direction, from time `first` to `end`.
 ///
-/// Cubes beyond the sequences of all directions end. `projected` and `y` have the gates and the states of each
-/// time, sequence and direction, `weights` is read by its strides, `constants` are those of [`biases`] and
-/// [`peepholes`], and `lengths` has an element for each sequence, if the plan has lengths. `hidden` and
+/// Cubes beyond the sequences of all directions end. `projected` and `y` have the gates and the states of
+/// each time, sequence and direction, `weights` is read by its strides, `constants` are those of [`biases`]
+/// and [`peepholes`], and `lengths` has an element for each sequence, if the plan has lengths. `hidden` and
 /// `memory` have the states of all sequences. Units beyond the hidden values read those of the last one, and
 /// write nothing.
 #[cube(launch_unchecked, address_type = "dynamic")]
@@ -120,8 +110,7 @@ fn sequence_kernel<T: Float, N: Size>(
     let mut sums = Shared::<[f32]>::new_slice(comptime!(Columns::sums(columns)));
     let mut input = Array::<f32>::new(comptime!(plan.gates));
     let mut linear = Array::<f32>::new(comptime!(plan.gates));
-    let mut bounds =
-        Shared::<[f32]>::new_slice(comptime!(if plan.is_quantized { 2 * UNITS } else { 1 }));
+    let mut bounds = Shared::<[f32]>::new_slice(comptime!(if plan.is_quantized { 2 * UNITS } else { 1 }));
     let mut scale = 1f32;
 
     for step in first..end {
@@ -144,14 +133,7 @@ fn sequence_kernel<T: Float, N: Size>(
         }
         sync_cube();
         if is_active {
-            multiply::<T, N>(
-                weights,
-                &row,
-                &mut sums,
-                direction,
-                comptime!(columns[0]),
-                plan,
-            );
+            multiply::<T, N>(weights, &row, &mut sums, direction, comptime!(columns[0]), plan);
         }
         sync_cube();
         add_parts(&sums, &bias, &mut linear, near, comptime!(columns[0]), plan);
@@ -164,14 +146,7 @@ fn sequence_kernel<T: Float, N: Size>(
             }
             sync_cube();
             if is_active {
-                multiply::<T, N>(
-                    weights,
-                    &row,
-                    &mut sums,
-                    direction,
-                    comptime!(columns[1]),
-                    plan,
-                );
+                multiply::<T, N>(weights, &row, &mut sums, direction, comptime!(columns[1]), plan);
             }
             sync_cube();
             add_parts(&sums, &bias, &mut linear, near, comptime!(columns[1]), plan);

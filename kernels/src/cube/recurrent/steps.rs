@@ -20,8 +20,8 @@ use crate::cube::{
 
 /// Number of hidden values of a cube, whose weights are adjacent.
 const TILE: usize = 16;
-/// Largest number of sequences of a cube, which multiply the same weights. Their sums fill the 16 KiB of shared memory
-/// that every device has.
+/// Largest number of sequences of a cube, which multiply the same weights. Their sums fill the 16 KiB of
+/// shared memory that every device has.
 const ROWS: usize = 4;
 /// Largest number of units that share a column.
 const PARTS: usize = 32;
@@ -58,8 +58,8 @@ impl Stage {
     }
 }
 
-/// Number of sequences of a cube, whose sums take `bytes` each and `other` bytes in all of the `most` bytes of
-/// shared memory.
+/// Number of sequences of a cube, whose sums take `bytes` each and `other` bytes in all of the `most` bytes
+/// of shared memory.
 fn sequences(most: usize, bytes: usize, other: usize) -> usize {
     (most.saturating_sub(other) / bytes).clamp(1, ROWS)
 }
@@ -72,9 +72,8 @@ pub fn walk(buffers: &Buffers, initial: [Option<CubeTensor>; 2]) -> [CubeTensor;
         let y = &buffers.y;
         zeros(y.device.clone(), [elements].into(), DType::F32)
     };
-    let [hidden, memory] = initial.map(|state| {
-        state.map(|state| CubeBackend::float_reshape(exclusive(state), [elements].into()))
-    });
+    let [hidden, memory] = initial
+        .map(|state| state.map(|state| CubeBackend::float_reshape(exclusive(state), [elements].into())));
     if plan.kind == Kind::GruResetFirst {
         let hidden = hidden.unwrap_or_else(|| nothing(elements));
         let memory = unwritten(&hidden, [2 * elements].into(), DType::F32);
@@ -101,18 +100,11 @@ pub fn walk(buffers: &Buffers, initial: [Option<CubeTensor>; 2]) -> [CubeTensor;
 }
 
 fn launch(buffers: &Buffers, hidden: &CubeTensor, memory: &CubeTensor, step: usize, stage: Stage) {
-    let Buffers {
-        plan, times, batch, ..
-    } = *buffers;
+    let Buffers { plan, times, batch, .. } = *buffers;
     let together = buffers.together;
     let bytes = stage.bytes_of_sequence(plan, together);
     let other = if plan.is_quantized { SPAN_BYTES } else { 0 };
-    let most = buffers
-        .y
-        .client
-        .properties()
-        .hardware
-        .max_shared_memory_size;
+    let most = buffers.y.client.properties().hardware.max_shared_memory_size;
     let blocks = batch.div_ceil(sequences(most, bytes, other));
     let rows = batch.div_ceil(blocks);
     let cubes = plan.directions * blocks * plan.hidden.div_ceil(TILE);
@@ -127,11 +119,11 @@ fn launch(buffers: &Buffers, hidden: &CubeTensor, memory: &CubeTensor, step: usi
 /// A cube computes a tile of hidden values of some sequences.
 ///
 /// Cubes beyond the tiles of all blocks of `rows` sequences and all directions end. `projected` and `y` have
-/// the gates and the states of each time, sequence and direction, `weights` is read by its strides, `constants`
-/// are those of [`biases`] and [`peepholes`], and `lengths` has an element for each sequence, if the plan has
-/// lengths. Sequences and hidden values beyond the last one are read as the last one, or not at all, and not
-/// written. `hidden` and `memory` have the states of all sequences, twice if a stage reads one half and writes
-/// the other.
+/// the gates and the states of each time, sequence and direction, `weights` is read by its strides,
+/// `constants` are those of [`biases`] and [`peepholes`], and `lengths` has an element for each sequence, if
+/// the plan has lengths. Sequences and hidden values beyond the last one are read as the last one, or not at
+/// all, and not written. `hidden` and `memory` have the states of all sequences, twice if a stage reads one
+/// half and writes the other.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn step_kernel<T: Float, N: Size>(
     projected: &Tensor<f32>,
@@ -202,8 +194,7 @@ fn step_kernel<T: Float, N: Size>(
         }
         let mut at = part;
         while at < width {
-            let weight =
-                Vector::<f32, N>::cast_from(weights[(weight + at * weights.stride(2)) / together]);
+            let weight = Vector::<f32, N>::cast_from(weights[(weight + at * weights.stride(2)) / together]);
             #[unroll]
             for row in 0..rows {
                 let place = begins[row] + at;

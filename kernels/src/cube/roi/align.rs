@@ -25,12 +25,7 @@ pub fn roi_align(
     options: RoiAlign,
 ) -> Option<CubeTensor> {
     let operands = Operands::new(x, rois, batches, options.output)?;
-    let Operands {
-        x,
-        rois,
-        batches,
-        y,
-    } = operands;
+    let Operands { x, rois, batches, y } = operands;
     let [_, channels, height, width] = x.shape().dims();
     let count = y.shape().num_elements();
     let dtype = dtype_to_storage_type(x.dtype);
@@ -58,8 +53,8 @@ struct Points {
 /// A unit computes an element of the result.
 ///
 /// Units beyond `count`, the number of elements of `y`, end. `x` has `height * width` elements for each
-/// channel, and each of `rois` has an element of `batches`, the index of a batch of `x`.
-/// Coordinates are clamped to the image as indices, after the conversion from floats: NaN becomes any integer.
+/// channel, and each of `rois` has an element of `batches`, the index of a batch of `x`. Coordinates are
+/// clamped to the image as indices, after the conversion from floats: NaN becomes any integer.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn align_kernel<T: Numeric>(
     x: &Tensor<T>,
@@ -82,10 +77,7 @@ fn align_kernel<T: Numeric>(
     if ABSOLUTE_POS >= count {
         terminate!();
     }
-    let (plane, cell) = (
-        ABSOLUTE_POS / (rows * columns),
-        ABSOLUTE_POS % (rows * columns),
-    );
+    let (plane, cell) = (ABSOLUTE_POS / (rows * columns), ABSOLUTE_POS % (rows * columns));
     let (roi, channel) = (plane / channels, plane % channels);
     let plane = (batches[roi] as usize * channels + channel) * height * width;
     let mut offset = 0.0f32;
@@ -173,14 +165,7 @@ fn points(
             end = max(first, end);
         }
     }
-    Points {
-        begin,
-        bin,
-        cell,
-        count,
-        first,
-        end,
-    }
+    Points { begin, bin, cell, count, first, end }
 }
 
 #[cube]

@@ -16,12 +16,7 @@ pub fn max_roi_pool(
     scale: f32,
 ) -> Option<CubeTensor> {
     let operands = Operands::new(x, rois, batches, output)?;
-    let Operands {
-        x,
-        rois,
-        batches,
-        y,
-    } = operands;
+    let Operands { x, rois, batches, y } = operands;
     let [_, channels, height, width] = x.shape().dims();
     let count = y.shape().num_elements();
     let dtype = dtype_to_storage_type(x.dtype);
@@ -35,9 +30,8 @@ pub fn max_roi_pool(
 /// A unit finds the greatest element of a part of a region.
 ///
 /// Units beyond `count`, the number of elements of `y`, end. `x` has `height * width` elements for each
-/// channel, and each of `rois` has an element of `batches`, the index of a batch of `x`. The
-/// bounds of a part are clamped to the image as indices, after the conversion from floats: NaN becomes any
-/// integer.
+/// channel, and each of `rois` has an element of `batches`, the index of a batch of `x`. The bounds of a part
+/// are clamped to the image as indices, after the conversion from floats: NaN becomes any integer.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn pool_kernel<T: Numeric>(
     x: &Tensor<T>,
@@ -56,10 +50,7 @@ fn pool_kernel<T: Numeric>(
     if ABSOLUTE_POS >= count {
         terminate!();
     }
-    let (plane, cell) = (
-        ABSOLUTE_POS / (rows * columns),
-        ABSOLUTE_POS % (rows * columns),
-    );
+    let (plane, cell) = (ABSOLUTE_POS / (rows * columns), ABSOLUTE_POS % (rows * columns));
     let (roi, channel) = (plane / channels, plane % channels);
     let plane = (batches[roi] as usize * channels + channel) * height * width;
     let x0 = rounded(rois[5 * roi + 1] * scale);
@@ -95,16 +86,10 @@ fn rounded(value: f32) -> f32 {
 fn window(begin: f32, last: f32, part: usize, parts: usize, size: usize) -> (usize, usize) {
     let bin = max(last - begin + 1.0f32, 1.0f32) / f32::cast_from(parts);
     let part = f32::cast_from(part);
-    (
-        within((part * bin).floor() + begin, size),
-        within(((part + 1.0f32) * bin).ceil() + begin, size),
-    )
+    (within((part * bin).floor() + begin, size), within(((part + 1.0f32) * bin).ceil() + begin, size))
 }
 
 #[cube]
 fn within(at: f32, size: usize) -> usize {
-    min(
-        u32::cast_from(clamp(at, 0.0f32, f32::cast_from(size))) as usize,
-        size,
-    )
+    min(u32::cast_from(clamp(at, 0.0f32, f32::cast_from(size))) as usize, size)
 }

@@ -124,23 +124,11 @@ impl Operands {
         overwrite(&mut scratch.sums, |out| {
             if self.plan.packs_values {
                 let terms = packed.place(keys);
-                multiply_part(
-                    probabilities,
-                    &packed.values,
-                    terms,
-                    0..self.sizes.size,
-                    out,
-                )
+                multiply_part(probabilities, &packed.values, terms, 0..self.sizes.size, out)
             } else {
                 let values = self.value.matrix(&[block.batch, block.own]);
                 let values = values.rows(keys.start, keys.len());
-                multiply(
-                    InstructionSet::best(),
-                    probabilities,
-                    values,
-                    ProductEpilogue::NONE,
-                    out,
-                )
+                multiply(InstructionSet::best(), probabilities, values, ProductEpilogue::NONE, out)
             }
         });
     }

@@ -10,11 +10,7 @@ use bytemuck::Pod;
 const LINE: usize = 64;
 
 /// Returns the tensor with contiguous rows of `keys` elements.
-pub fn with_rows(
-    x: FlexTensor,
-    keys: usize,
-    expand: fn(FlexTensor, Shape) -> FlexTensor,
-) -> FlexTensor {
+pub fn with_rows(x: FlexTensor, keys: usize, expand: fn(FlexTensor, Shape) -> FlexTensor) -> FlexTensor {
     let mut shape = x.shape();
     let steps = x.layout().strides();
     let follow = shape[3] == keys && (keys == 1 || steps[3] == 1);
@@ -29,24 +25,16 @@ pub fn with_rows(
 pub fn row_of<T: Element + Pod>(x: &FlexTensor, place: [usize; 3]) -> &[T] {
     let layout = x.layout();
     let (sizes, steps) = (layout.shape(), layout.strides());
-    let places = place.iter().enumerate().map(|(axis, at)| {
-        if sizes[axis] == 1 {
-            0
-        } else {
-            at * steps[axis].unsigned_abs()
-        }
-    });
+    let places = place
+        .iter()
+        .enumerate()
+        .map(|(axis, at)| if sizes[axis] == 1 { 0 } else { at * steps[axis].unsigned_abs() });
     let start = layout.start_offset() + places.sum::<usize>();
     &x.storage::<T>()[start..start + sizes[3]]
 }
 
 /// Range from the first to the last key that is 0 in any row of a mask. Axes of size 1 are read once.
-pub fn seen_of(
-    mask: &FlexTensor,
-    batch: usize,
-    heads: Range<usize>,
-    queries: Range<usize>,
-) -> Range<usize> {
+pub fn seen_of(mask: &FlexTensor, batch: usize, heads: Range<usize>, queries: Range<usize>) -> Range<usize> {
     let shape = mask.shape();
     let once = |axis: usize, range: Range<usize>| if shape[axis] == 1 { 0..1 } else { range };
     let (mut begin, mut end) = (shape[3], 0);
@@ -68,17 +56,13 @@ fn first_zero(values: &[u8]) -> Option<usize> {
 
 fn last_zero(values: &[u8]) -> Option<usize> {
     let line = values.chunks(LINE).rposition(has_zero)? * LINE;
-    let within = values[line..]
-        .iter()
-        .take(LINE)
-        .rposition(|value| *value == 0)?;
+    let within = values[line..].iter().take(LINE).rposition(|value| *value == 0)?;
     Some(line + within)
 }
 
 fn has_zero(line: &[u8]) -> bool {
     // Without an early exit, so that it is vectorized.
-    line.iter()
-        .fold(false, |found, value| found | (*value == 0))
+    line.iter().fold(false, |found, value| found | (*value == 0))
 }
 
 #[cfg(test)]

@@ -24,12 +24,7 @@ compiled_per_set! {
 }
 
 #[inline(always)]
-fn probabilities_of<S: MulAdd>(
-    row: &mut [f32],
-    masks: Masks<'_>,
-    scores: Scores,
-    factor: &mut f32,
-) {
+fn probabilities_of<S: MulAdd>(row: &mut [f32], masks: Masks<'_>, scores: Scores, factor: &mut f32) {
     let scale = scores.scale as f32;
     if scores.softcap > 0.0 {
         let softcap = scores.softcap as f32;

@@ -20,12 +20,7 @@ struct FloatCodes<'a, const BITS: usize> {
 }
 
 /// Writes `x * matrix + bias`, for few rows.
-pub fn multiply<'a>(
-    x: Matrix<'_>,
-    panels: &Panels,
-    bias: Option<&[f32]>,
-    out: Unwritten<'a>,
-) -> Written<'a> {
+pub fn multiply<'a>(x: Matrix<'_>, panels: &Panels, bias: Option<&[f32]>, out: Unwritten<'a>) -> Written<'a> {
     let (set, rows) = (InstructionSet::best(), x.rows);
     let x = operand::Floats::new(x, panels, ROWS);
     by_panels(rows, panels, out, |number, out| {
@@ -74,8 +69,8 @@ impl Panel<'_> {
         })
     }
 
-    /// Writes a register of outputs, from `lane` of the panel on, for each position of the blocks. Positions are `step`
-    /// elements apart.
+    /// Writes a register of outputs, from `lane` of the panel on, for each position of the blocks. Positions
+    /// are `step` elements apart.
     fn unpack(self, set: InstructionSet, lane: usize, out: &mut [f32], step: usize) {
         with_bits!(self, BITS => {
             with_isa!(set, isa => decode::<_, BITS>(isa, self, lane, out, step));

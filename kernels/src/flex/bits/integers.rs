@@ -21,12 +21,7 @@ struct ByteCodes<'a, const BITS: usize> {
 }
 
 /// Writes `x * matrix + bias`.
-pub fn multiply<'a>(
-    x: Matrix<'_>,
-    panels: &Panels,
-    bias: Option<&[f32]>,
-    out: Unwritten<'a>,
-) -> Written<'a> {
+pub fn multiply<'a>(x: Matrix<'_>, panels: &Panels, bias: Option<&[f32]>, out: Unwritten<'a>) -> Written<'a> {
     let dot = DotInstructions::best();
     let x = Rounded::new(x, panels, rows(dot));
     let count = x.count();

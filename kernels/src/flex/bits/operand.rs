@@ -85,11 +85,7 @@ impl Floats {
                 }
             }
         }
-        Self {
-            panel,
-            places,
-            values,
-        }
+        Self { panel, places, values }
     }
 
     /// The packed values of each panel, with the indices of its rows.
@@ -183,11 +179,7 @@ fn round_of<S: MulAdd>(x: &[f32], codes: &mut [i8], scale: &mut f32, sum: &mut i
     let largest = x.iter().fold(0, |most, x| most.max(x.abs().to_bits()));
     let largest = f32::from_bits(largest);
     if largest < f32::INFINITY {
-        let finer = if largest > 0.0 {
-            (LEVELS / largest).min(f32::MAX)
-        } else {
-            0.0
-        };
+        let finer = if largest > 0.0 { (LEVELS / largest).min(f32::MAX) } else { 0.0 };
         let mut all = 0;
         for (code, x) in codes.iter_mut().zip(x) {
             // Two roundings, as the product alone may be halfway.
@@ -221,10 +213,7 @@ mod tests {
                 round(&x, &mut codes, &mut scale, &mut sum);
                 (codes, scale, sum)
             };
-            assert_eq!(
-                run([254.0, 1.0, -3.0, 5.1, -254.0]),
-                ([127, 0, -2, 3, -127], 2.0, 1)
-            );
+            assert_eq!(run([254.0, 1.0, -3.0, 5.1, -254.0]), ([127, 0, -2, 3, -127], 2.0, 1));
             assert_eq!(run([0.0, -0.0, 0.0, 0.0, 0.0]), ([0; 5], 0.0, 0));
             let tiny = f32::from_bits(2);
             let (codes, scale, _) = run([tiny, 0.0, 0.0, 0.0, -tiny]);

@@ -64,11 +64,7 @@ fn check(blocks: Blocks, kind: ZeroPointCase, groups: Option<Vec<i32>>) {
     let data = data(blocks, kind, groups);
     let floats = matrix(blocks, &data);
     let packed = BitMatrix::new(blocks, data);
-    near(
-        packed.floats(&Default::default()),
-        floats.clone().into_data(),
-        0.0,
-    );
+    near(packed.floats(&Default::default()), floats.clone().into_data(), 0.0);
     let bias = noise::<1>([blocks.outputs], 3);
     let scale = (blocks.inputs << blocks.bits) as f32;
     for rows in [1, 2, 3, 5, 9, 30] {
@@ -83,10 +79,7 @@ fn check(blocks: Blocks, kind: ZeroPointCase, groups: Option<Vec<i32>>) {
             with_each_dot(|_| run());
         };
         let bias = Some(bias.clone());
-        agree(
-            &packed,
-            matmul_wide(x.clone(), floats.clone(), bias.clone()),
-        );
+        agree(&packed, matmul_wide(x.clone(), floats.clone(), bias.clone()));
         if kind != ZeroPointCase::Plain && packed.panels().order.is_none() {
             let rounded = in_bytes(x.clone(), blocks.size);
             let expected = matmul_wide(rounded, floats.clone(), bias);
@@ -96,22 +89,13 @@ fn check(blocks: Blocks, kind: ZeroPointCase, groups: Option<Vec<i32>>) {
 }
 
 fn blocks(inputs: usize, outputs: usize, bits: usize, size: usize) -> Blocks {
-    Blocks {
-        inputs,
-        outputs,
-        bits,
-        size,
-    }
+    Blocks { inputs, outputs, bits, size }
 }
 
 #[test]
 fn all_bits_and_zero_points() {
     for bits in [2, 4, 8] {
-        for kind in [
-            ZeroPointCase::Middle,
-            ZeroPointCase::Packed,
-            ZeroPointCase::Plain,
-        ] {
+        for kind in [ZeroPointCase::Middle, ZeroPointCase::Packed, ZeroPointCase::Plain] {
             check(blocks(70, 37, bits, 32), kind, None);
         }
         check(blocks(48, 16, bits, 16), ZeroPointCase::Packed, None);

@@ -19,8 +19,8 @@ pub struct Input<'a> {
 }
 
 impl BandPlan {
-    /// Writes all parts in parallel, with `size` elements for each output pixel. `write` gets the output channels of a part,
-    /// those of each element of the batch counted, and the index of its band.
+    /// Writes all parts in parallel, with `size` elements for each output pixel. `write` gets the output
+    /// channels of a part, those of each element of the batch counted, and the index of its band.
     pub fn write<'a, T: Send + Sync>(
         &self,
         out: Unwritten<'a, T>,
@@ -29,11 +29,7 @@ impl BandPlan {
     ) -> Written<'a, T> {
         let ends: Vec<usize> = self.band_ends().map(|end| end * size).collect();
         let pixels = ends.last().copied().unwrap_or(0);
-        let grid = Grid {
-            rows: self.cuts(),
-            columns: Cuts::Ends(&ends),
-            order: Order::RowMajor,
-        };
+        let grid = Grid { rows: self.cuts(), columns: Cuts::Ends(&ends), order: Order::RowMajor };
         let out = out.reshaped(self.channels(), pixels);
         out.side_by_side(grid, task_for_each(self.threads), |index, spot, out| {
             write(spot.rows, index % self.bands.len(), out)
@@ -41,8 +37,8 @@ impl BandPlan {
     }
 }
 
-/// Writes tiles one after another, with `size` elements for each output pixel. `write` gets the columns of a tile, and whether it
-/// is the first one.
+/// Writes tiles one after another, with `size` elements for each output pixel. `write` gets the columns of a
+/// tile, and whether it is the first one.
 pub fn write_tiles<'a, T>(
     columns: &[TileColumns],
     size: usize,

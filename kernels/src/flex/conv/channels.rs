@@ -48,14 +48,7 @@ impl Convolution<'_> {
         let positions = g.positions[1] * g.positions[2];
         let (groups, plane) = (filters.groups, g.sizes[1] * g.sizes[2]);
         let count = self.batches * groups * positions;
-        let grid = Grid::of_rows(
-            Cuts::Every {
-                groups: self.batches,
-                size: groups,
-                step: lanes,
-            },
-            positions,
-        );
+        let grid = Grid::of_rows(Cuts::Every { groups: self.batches, size: groups, step: lanes }, positions);
         let tasks = uneven_parts(threads(count * taps));
         Some(Buffer::filled(count, |out| {
             let out = out.reshaped(self.batches * groups, positions);
@@ -80,10 +73,7 @@ impl Convolution<'_> {
                     values,
                     bias: &bias,
                     weight: &weight[..taps],
-                    bounds: bounds.unwrap_or(Bounds {
-                        low: f32::NEG_INFINITY,
-                        high: f32::INFINITY,
-                    }),
+                    bounds: bounds.unwrap_or(Bounds { low: f32::NEG_INFINITY, high: f32::INFINITY }),
                     taps: &offsets,
                     width,
                 };

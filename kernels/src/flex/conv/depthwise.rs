@@ -21,8 +21,8 @@ struct Channel<'a> {
 }
 
 impl Convolution<'_> {
-    /// Computes a convolution of [`ConvMethod::Windows`](crate::flex::plan::ConvMethod::Windows). Returns `None` if its tables
-    /// would be too large.
+    /// Computes a convolution of [`ConvMethod::Windows`](crate::flex::plan::ConvMethod::Windows). Returns
+    /// `None` if its tables would be too large.
     pub fn by_windows(&self) -> Option<Buffer> {
         let (g, filters) = (self.geometry, self.filters);
         let taps = g.taps();

@@ -32,14 +32,7 @@ impl Filters {
             let rows = weight.rows(group * outputs, outputs);
             pack_left(rows, panel, bytemuck::cast_slice_mut(out));
         }
-        Self {
-            set,
-            groups,
-            outputs,
-            inner,
-            panel,
-            values,
-        }
+        Self { set, groups, outputs, inner, panel, values }
     }
 
     /// Packed weights of a group, from the panel that begins with an output channel to the end.

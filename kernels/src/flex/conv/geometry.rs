@@ -6,11 +6,7 @@ pub use crate::spec::geometry::Geometry;
 
 impl Geometry {
     /// The convolution of an input and a kernel with these spatial sizes.
-    pub fn new<const S: usize>(
-        sizes: &[usize],
-        kernel: &[usize],
-        options: &ConvOptions<S>,
-    ) -> Self {
+    pub fn new<const S: usize>(sizes: &[usize], kernel: &[usize], options: &ConvOptions<S>) -> Self {
         let missing = 3 - S;
         let on = |axis: usize| axis.checked_sub(missing);
         let of = |values: &[usize], other: usize| {
@@ -22,27 +18,13 @@ impl Geometry {
         let (strides, dilations): ([usize; 3], [usize; 3]) =
             (of(&options.stride, 1), of(&options.dilation, 1));
         let positions = std::array::from_fn(|axis| {
-            let padded = pads[axis]
-                .0
-                .saturating_add(sizes[axis])
-                .saturating_add(pads[axis].1);
+            let padded = pads[axis].0.saturating_add(sizes[axis]).saturating_add(pads[axis].1);
             // A saturated size is larger than any input.
-            let last = kernel[axis]
-                .saturating_sub(1)
-                .saturating_mul(dilations[axis]);
+            let last = kernel[axis].saturating_sub(1).saturating_mul(dilations[axis]);
             let reach = last.saturating_add(1);
-            padded
-                .checked_sub(reach)
-                .map_or(0, |room| room / strides[axis] + 1)
+            padded.checked_sub(reach).map_or(0, |room| room / strides[axis] + 1)
         });
-        Self {
-            sizes,
-            kernel,
-            strides,
-            dilations,
-            before: pads.map(|(before, _)| before),
-            positions,
-        }
+        Self { sizes, kernel, strides, dilations, before: pads.map(|(before, _)| before), positions }
     }
 
     /// Returns true if each output pixel depends on the input pixel with the same index alone.
@@ -53,11 +35,7 @@ impl Geometry {
     /// All pixels along one axis, for a pointwise convolution.
     pub fn flat(self) -> Self {
         let places = [1, 1, self.sizes.iter().product()];
-        Self {
-            sizes: places,
-            positions: places,
-            ..self
-        }
+        Self { sizes: places, positions: places, ..self }
     }
 
     /// Number of rows and columns of a plane that the taps of all output pixels read, `None` if it overflows.

@@ -26,11 +26,7 @@ impl Lines<'_> {
         if set.lanes() == WIDEST && self.stride == 1 {
             return with_isa!(set, isa => by_registers(isa, self, out));
         }
-        for (line, out) in out
-            .chunks_exact_mut(self.width)
-            .take(self.count)
-            .enumerate()
-        {
+        for (line, out) in out.chunks_exact_mut(self.width).take(self.count).enumerate() {
             let values = &self.values[line * self.step + self.first..];
             out[..self.begin].fill(0.0);
             out[self.end..].fill(0.0);
@@ -82,19 +78,10 @@ mod tests {
     fn lines_have_zeros_around_them() {
         let values: Vec<f32> = (1..=200).map(|value| value as f32).collect();
         with_each_set(|set| {
-            for (begin, end, width) in [(0, 3, 3), (1, 4, 7), (20, 37, 40), (0, 16, 17), (5, 5, 6)]
-            {
+            for (begin, end, width) in [(0, 3, 3), (1, 4, 7), (20, 37, 40), (0, 16, 17), (5, 5, 6)] {
                 for stride in [0, 1, 2, 3] {
-                    let lines = Lines {
-                        values: &values,
-                        step: 50,
-                        count: 3,
-                        first: 2,
-                        stride,
-                        begin,
-                        end,
-                        width,
-                    };
+                    let lines =
+                        Lines { values: &values, step: 50, count: 3, first: 2, stride, begin, end, width };
                     let mut out = vec![f32::NAN; 3 * width + WIDEST];
                     lines.copy(set, &mut out);
                     for (at, value) in out[..3 * width].iter().enumerate() {

@@ -17,11 +17,7 @@ pub struct Panel {
 /// Number of pixels in the first tile of a panel: a few beyond a whole vector take less time in a narrow tile.
 pub fn first_tile(set: InstructionSet, count: usize) -> usize {
     let rest = count % set.lanes();
-    if rest <= NARROW_COLUMNS && rest < count {
-        count - rest
-    } else {
-        count
-    }
+    if rest <= NARROW_COLUMNS && rest < count { count - rest } else { count }
 }
 
 /// The panels of some output rows, which are `step` elements apart in the band.
@@ -42,10 +38,7 @@ pub fn panels(set: InstructionSet, rows: usize, wide: usize, step: usize) -> Vec
             }
         }
         let registers = RowOffsets::new(firsts.into_iter());
-        Panel {
-            registers: registers.expect("a band has less than 2^32 elements"),
-            masks,
-        }
+        Panel { registers: registers.expect("a band has less than 2^32 elements"), masks }
     };
     (0..positions).step_by(set.nr()).map(panel).collect()
 }
@@ -80,17 +73,11 @@ impl Panel {
 fn by_registers<I: Isa>(isa: I, panel: &Panel, seen: &[f32], offsets: &[u32], out: &mut [f32]) {
     for (line, offset) in offsets.iter().enumerate() {
         let mut to = &mut out[line * 2 * I::LANES..][..3 * I::LANES];
-        let (registers, _) = panel
-            .registers
-            .groups::<_, 1>(&seen[*offset as usize..], I::LANES);
+        let (registers, _) = panel.registers.groups::<_, 1>(&seen[*offset as usize..], I::LANES);
         for (register, mask) in registers.zip(&panel.masks) {
             let values = isa.load(register.row(0));
             let is_whole = mask.count() == I::LANES;
-            let values = if is_whole {
-                values
-            } else {
-                values.compressed(*mask)
-            };
+            let values = if is_whole { values } else { values.compressed(*mask) };
             values.store(to);
             to = &mut to[mask.count()..];
         }

@@ -41,9 +41,7 @@ impl Phases {
         groups: usize,
     ) -> Option<Self> {
         let is_sparse = |axis: usize| strides[axis] > 1 && dilations[axis] > 1;
-        let count = strides
-            .iter()
-            .try_fold(1usize, |count, stride| count.checked_mul(*stride));
+        let count = strides.iter().try_fold(1usize, |count, stride| count.checked_mul(*stride));
         if (0..3).any(is_sparse) || count? > MAX_PHASES {
             return None;
         }
@@ -54,11 +52,7 @@ impl Phases {
             }
         }
         let taps = |phase: [usize; 3]| {
-            [0, 1, 2].map(|axis| {
-                kernel[axis]
-                    .saturating_sub(phase[axis])
-                    .div_ceil(strides[axis])
-            })
+            [0, 1, 2].map(|axis| kernel[axis].saturating_sub(phase[axis]).div_ceil(strides[axis]))
         };
         let most: usize = taps([0; 3]).iter().product::<usize>() * phases.len();
         // In one convolution the taps that a phase lacks are zeros, where what is infinite becomes NaN.
@@ -66,10 +60,7 @@ impl Phases {
         let parts = if together {
             vec![(taps([0; 3]), phases)]
         } else {
-            phases
-                .into_iter()
-                .map(|phase| (taps(phase), vec![phase]))
-                .collect()
+            phases.into_iter().map(|phase| (taps(phase), vec![phase])).collect()
         };
         let values = Dense::new(&readable(weight));
         let shape = weight.shape();
@@ -87,14 +78,7 @@ impl Phases {
             phases,
             kernel,
         });
-        Some(Self {
-            set,
-            strides,
-            dilations,
-            groups,
-            outputs: shape[1] * groups,
-            parts: parts.collect(),
-        })
+        Some(Self { set, strides, dilations, groups, outputs: shape[1] * groups, parts: parts.collect() })
     }
 
     pub fn is_of(&self, strides: [usize; 3], dilations: [usize; 3], groups: usize) -> bool {

@@ -21,10 +21,7 @@ impl<'a> Rows<'a> {
     pub fn new(of: &Convolution<'a>, band: &Band, first: usize, count: usize) -> Self {
         let filters = of.filters;
         let positions: usize = of.geometry.positions.iter().product();
-        let (group, output) = (
-            first / filters.outputs % filters.groups,
-            first % filters.outputs,
-        );
+        let (group, output) = (first / filters.outputs % filters.groups, first % filters.outputs);
         Self {
             left: filters.from(group, output),
             count,
@@ -32,9 +29,7 @@ impl<'a> Rows<'a> {
                 Some(bias) => Bias::Rows(&bias[first % (filters.groups * filters.outputs)..]),
                 None => Bias::Zero,
             },
-            sum: of
-                .sum
-                .map(|sum| &sum[first * positions + band.first(&of.geometry)..]),
+            sum: of.sum.map(|sum| &sum[first * positions + band.first(&of.geometry)..]),
             stride: positions,
             next: filters.from(group, output + count),
         }

@@ -110,8 +110,7 @@ impl Convolution<'_> {
         };
         let positions: usize = self.geometry.positions.iter().product();
         Some(Buffer::filled(run.plan.channels() * positions, |out| {
-            run.plan
-                .write(out, 1, |rows, band, out| run.part(rows, band, out))
+            run.plan.write(out, 1, |rows, band, out| run.part(rows, band, out))
         }))
     }
 }
@@ -124,8 +123,7 @@ impl Run<'_> {
         let (groups, outputs) = (of.filters.groups, of.filters.outputs);
         let numbers = rows.start / outputs..rows.end.div_ceil(outputs);
         let channels = of.filters.inner / of.geometry.taps();
-        let first =
-            numbers.start / groups * of.steps[0] + numbers.start % groups * channels * of.steps[1];
+        let first = numbers.start / groups * of.steps[0] + numbers.start % groups * channels * of.steps[1];
         let values = of.values.get(first..).unwrap_or(&[]);
         let panels = self.panels_length(columns);
         if !self.plan.reads.copies() {
@@ -135,11 +133,8 @@ impl Run<'_> {
             });
         }
         let [_, channel, depth, row, column] = of.steps;
-        let input = Input {
-            values,
-            steps: [channel, depth, row, column],
-            channels: numbers.len() * channels,
-        };
+        let input =
+            Input { values, steps: [channel, depth, row, column], channels: numbers.len() * channels };
         let length = layout.length(channels);
         // Vector loads read past the last pixel.
         let after = 4 * of.filters.set.lanes().max(16);
@@ -258,18 +253,11 @@ impl Run<'_> {
         out: Unwritten<'a>,
     ) -> Written<'a> {
         let set = self.of.filters.set;
-        let operands = FloatOperands {
-            left: rows.left,
-            right,
-            offsets,
-            next: if is_first { rows.next } else { &[] },
-        };
+        let operands =
+            FloatOperands { left: rows.left, right, offsets, next: if is_first { rows.next } else { &[] } };
         let epilogue = FloatEpilogue {
             bias: rows.bias,
-            addend: rows.sum.map(|sum| Addend {
-                values: &sum[columns.at..],
-                stride: rows.stride,
-            }),
+            addend: rows.sum.map(|sum| Addend { values: &sum[columns.at..], stride: rows.stride }),
             bounds: self.bounds,
         };
         let tile = Tile {
@@ -279,11 +267,7 @@ impl Run<'_> {
             operands,
             epilogue,
         };
-        if tile.is_narrow(set) {
-            tile.run_narrow(set, out)
-        } else {
-            tile.run(set, out)
-        }
+        if tile.is_narrow(set) { tile.run_narrow(set, out) } else { tile.run(set, out) }
     }
 
     /// Applies an activation that the tiles' epilogue lacks.

@@ -50,9 +50,7 @@ pub fn conv_transpose<const S: usize>(
     if let Some(y) = by_phases(&x, &weight, bias.as_ref(), &options, packed) {
         return y;
     }
-    in_wide_sums(x, weight, bias, |x, weight, bias| {
-        other(x, weight, bias, options)
-    })
+    in_wide_sums(x, weight, bias, |x, weight, bias| other(x, weight, bias, options))
 }
 
 fn by_phases<const S: usize>(
@@ -67,13 +65,11 @@ fn by_phases<const S: usize>(
         return None;
     }
     let on = |axis: usize| (axis + S).checked_sub(3);
-    let at = |values: &[usize], other| {
-        std::array::from_fn(|axis| on(axis).map_or(other, |axis| values[axis]))
-    };
+    let at =
+        |values: &[usize], other| std::array::from_fn(|axis| on(axis).map_or(other, |axis| values[axis]));
     let (sizes, kernel): ([usize; 3], [usize; 3]) = (at(&shape[2..], 1), at(&weights[2..], 1));
     let (strides, dilations) = (at(&options.stride, 1), at(&options.dilation, 1));
-    let (before, more): ([usize; 3], [usize; 3]) =
-        (at(&options.padding, 0), at(&options.padding_out, 0));
+    let (before, more): ([usize; 3], [usize; 3]) = (at(&options.padding, 0), at(&options.padding_out, 0));
     let mut pixels = [0; 3];
     for axis in 0..3 {
         let reach = (sizes[axis] - 1) * strides[axis] + (kernel[axis] - 1) * dilations[axis] + 1;
@@ -82,16 +78,13 @@ fn by_phases<const S: usize>(
     if pixels.contains(&0) {
         return None;
     }
-    let factors = [shape[0], weights[1], options.groups]
-        .into_iter()
-        .chain(pixels);
-    factors
-        .into_iter()
-        .try_fold(1usize, |count, size| count.checked_mul(size))?;
+    let factors = [shape[0], weights[1], options.groups].into_iter().chain(pixels);
+    factors.into_iter().try_fold(1usize, |count, size| count.checked_mul(size))?;
     let view = View::of(&widened(x.clone()))?;
     let bias = bias.map(Dense::new);
     let make = || Phases::new(weight, kernel, strides, dilations, options.groups).map(Arc::new);
-    let fits = |pack: &Pack| matches!(pack, Pack::Phases(found) if found.is_of(strides, dilations, options.groups));
+    let fits =
+        |pack: &Pack| matches!(pack, Pack::Phases(found) if found.is_of(strides, dilations, options.groups));
     let Pack::Phases(phases) = pack(packed, weight, fits, || make().map(Pack::Phases))? else {
         return None;
     };
@@ -148,12 +141,7 @@ impl Transposed<'_> {
     /// Results of all phases, in the order of phases along depth, rows and columns.
     fn sources<'a>(&self, parts: &'a [Computed<'_>]) -> Vec<Source<'a>> {
         let [deep, high, wide] = self.phases.strides;
-        let bias = Source {
-            values: None,
-            plane: 0,
-            planes: 0,
-            positions: [0; 3],
-        };
+        let bias = Source { values: None, plane: 0, planes: 0, positions: [0; 3] };
         let mut sources = vec![bias; deep * high * wide];
         for (part, geometry, values) in parts {
             let count: usize = geometry.positions.iter().product();
@@ -195,9 +183,7 @@ impl Transposed<'_> {
 
     fn convolution(&self, filters: &Filters, geometry: Geometry, phases: usize) -> Option<Buffer> {
         let bias: Option<Vec<f32>> = self.bias.map(|bias| {
-            let each = bias
-                .iter()
-                .flat_map(|bias| std::iter::repeat_n(*bias, phases));
+            let each = bias.iter().flat_map(|bias| std::iter::repeat_n(*bias, phases));
             each.collect()
         });
         let convolution = Convolution {
@@ -221,9 +207,7 @@ impl Transposed<'_> {
         out: &'o mut [MaybeUninit<f32>],
     ) -> &'o mut [f32] {
         let strides = self.phases.strides;
-        let bias = self
-            .bias
-            .map_or(0.0, |bias| bias[plane % self.phases.outputs]);
+        let bias = self.bias.map_or(0.0, |bias| bias[plane % self.phases.outputs]);
         // Phase of an output pixel along an axis, and its index among those of the phase.
         let phase = |axis: usize, pixel: usize| {
             let (stride, before) = (strides[axis], self.before[axis]);
@@ -231,9 +215,7 @@ impl Transposed<'_> {
             [pixel % stride, pixel / stride]
         };
         let wide = sources.iter().map(|source| source.positions[2]).max();
-        let wide = wide
-            .unwrap_or(0)
-            .max(self.pixels[2].div_ceil(strides[2]) + 1);
+        let wide = wide.unwrap_or(0).max(self.pixels[2].div_ceil(strides[2]) + 1);
         let biases = repeated(wide, bias);
         let mut lines = Vec::with_capacity(strides[2]);
         let mut out = SliceWriter::new(out);
@@ -255,11 +237,7 @@ impl Transposed<'_> {
 }
 
 /// Writes the elements of lines in turn, the first one from line `first`.
-fn interleaved<'o>(
-    lines: &[&[f32]],
-    first: usize,
-    out: &'o mut [MaybeUninit<f32>],
-) -> &'o mut [f32] {
+fn interleaved<'o>(lines: &[&[f32]], first: usize, out: &'o mut [MaybeUninit<f32>]) -> &'o mut [f32] {
     let [even, odd] = lines else {
         let (mut line, mut column) = (first, 0);
         return write_by_index(out, |_| {
@@ -276,9 +254,7 @@ fn interleaved<'o>(
         out.copy(&odd[..1]);
     }
     let pairs = out.missing() / 2;
-    out.write(2 * pairs, |out| {
-        write_interleaved(out, &even[first..][..pairs], &odd[first..][..pairs])
-    });
+    out.write(2 * pairs, |out| write_interleaved(out, &even[first..][..pairs], &odd[first..][..pairs]));
     if out.missing() > 0 {
         out.copy(&even[first + pairs..][..1]);
     }
@@ -327,14 +303,7 @@ mod tests {
             let bias = noise::<1>([channels[1]], 3);
             let double = |x: &Tensor<4>| x.clone().cast(DType::F64);
             let wider = bias.clone().cast(DType::F64);
-            let expected = conv_transpose2d(
-                double(&x),
-                double(&weight),
-                Some(wider),
-                window,
-                more,
-                groups,
-            );
+            let expected = conv_transpose2d(double(&x), double(&weight), Some(wider), window, more, groups);
             let expected = expected.cast(DType::F32).into_data();
             with_each_set(|_| {
                 let (x, weight, bias) = (x.clone(), weight.clone(), Some(bias.clone()));

@@ -43,11 +43,7 @@ fn joined<T: Word>(tensors: &[FlexTensor], axis: usize) -> Option<FlexTensor> {
     let mut total = 0;
     for tensor in tensors {
         let (words, length) = (dense_words::<T>(tensor)?, tensor.shape()[axis] * plane);
-        parts.push(Part {
-            words,
-            length,
-            first: total,
-        });
+        parts.push(Part { words, length, first: total });
         total += length;
     }
     shape[axis] = tensors.iter().map(|tensor| tensor.shape()[axis]).sum();
@@ -61,19 +57,13 @@ fn joined<T: Word>(tensors: &[FlexTensor], axis: usize) -> Option<FlexTensor> {
     let y = filled(shape, dtype, |out| {
         if is_spatial && threads > 1 {
             let planes = Planes::new(outer * total / plane, [1, plane / wide, wide]);
-            return by_bands(
-                out,
-                InstructionSet::best(),
-                planes,
-                threads,
-                |at, rows, out| {
-                    let first = at * plane + rows.start * wide;
-                    let (outer, offset) = (first / total, first % total);
-                    let part = &parts[parts.partition_point(|part| part.end() <= offset)];
-                    let from = outer * part.length + offset - part.first;
-                    out.copied(&part.words[from..][..rows.len() * wide])
-                },
-            );
+            return by_bands(out, InstructionSet::best(), planes, threads, |at, rows, out| {
+                let first = at * plane + rows.start * wide;
+                let (outer, offset) = (first / total, first % total);
+                let part = &parts[parts.partition_point(|part| part.end() <= offset)];
+                let from = outer * part.length + offset - part.first;
+                out.copied(&part.words[from..][..rows.len() * wide])
+            });
         }
         // Long parts are divided as well.
         let pieces = (total / UNIT).clamp(1, threads);
@@ -82,11 +72,7 @@ fn joined<T: Word>(tensors: &[FlexTensor], axis: usize) -> Option<FlexTensor> {
             (1..=pieces).map(move |piece| part.first + (piece * step).min(part.length))
         });
         let ends: Vec<usize> = ends.collect();
-        let grid = Grid {
-            rows: Cuts::every(outer, 1),
-            columns: Cuts::Ends(&ends),
-            order: Order::RowMajor,
-        };
+        let grid = Grid { rows: Cuts::every(outer, 1), columns: Cuts::Ends(&ends), order: Order::RowMajor };
         let out = out.reshaped(outer, total);
         out.side_by_side(grid, even_parts(threads), |index, spot, out| {
             let part = &parts[index % ends.len() / pieces];
@@ -139,21 +125,12 @@ mod tests {
         check(&[a.clone(), b.clone().swap_dims(0, 2), sliced.flip([1])], 1);
         let dtypes = [DType::F64, DType::F16, DType::BF16];
         for dtype in dtypes {
-            check(
-                &[a.clone().cast(dtype), b.clone().swap_dims(0, 2).cast(dtype)],
-                2,
-            );
+            check(&[a.clone().cast(dtype), b.clone().swap_dims(0, 2).cast(dtype)], 2);
         }
         let whole = |x: Tensor<3>| -> Tensor<3, Int> { (x * 9.0).int() };
         check(&[whole(a.clone()), whole(b.clone().swap_dims(0, 2))], 0);
         for dtype in [DType::I64, DType::I32, DType::I8, DType::U8] {
-            check(
-                &[
-                    whole(a.clone()).cast(dtype),
-                    whole(a.clone() + 2.0).cast(dtype),
-                ],
-                0,
-            );
+            check(&[whole(a.clone()).cast(dtype), whole(a.clone() + 2.0).cast(dtype)], 0);
         }
         check(&[a.clone().greater_elem(0.0), a.lower_elem(0.3)], 2);
     }

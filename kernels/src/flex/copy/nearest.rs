@@ -34,30 +34,24 @@ fn picked<T: Word>(x: &FlexTensor, rows: &[usize], columns: &[usize]) -> Option<
     let planes = Planes::new(length / plane, [1, rows.len(), columns.len()]);
     let threads = threads_reading(0, length * size_of::<T>());
     let filled = filled(shape, x.dtype(), |out| {
-        by_bands(
-            out,
-            InstructionSet::best(),
-            planes,
-            threads,
-            |at, band, out| {
-                let words = &words[at * high * wide..][..high * wide];
-                let band = &rows[band];
-                let out = out.reshaped(band.len(), columns.len());
-                out.write_after(|at, before, out| {
-                    if at > 0 && band[at] == band[at - 1] {
-                        return out.write_copy_of_slice(&before[(at - 1) * columns.len()..]);
-                    }
-                    let words = &words[band[at] * wide..][..wide];
-                    match times {
-                        Some(1) => out.write_copy_of_slice(words),
-                        Some(2) => write_repeated::<T, 2>(out, words),
-                        Some(4) => write_repeated::<T, 4>(out, words),
-                        Some(8) => write_repeated::<T, 8>(out, words),
-                        _ => write_each(out, columns, |column| words[column]),
-                    }
-                })
-            },
-        )
+        by_bands(out, InstructionSet::best(), planes, threads, |at, band, out| {
+            let words = &words[at * high * wide..][..high * wide];
+            let band = &rows[band];
+            let out = out.reshaped(band.len(), columns.len());
+            out.write_after(|at, before, out| {
+                if at > 0 && band[at] == band[at - 1] {
+                    return out.write_copy_of_slice(&before[(at - 1) * columns.len()..]);
+                }
+                let words = &words[band[at] * wide..][..wide];
+                match times {
+                    Some(1) => out.write_copy_of_slice(words),
+                    Some(2) => write_repeated::<T, 2>(out, words),
+                    Some(4) => write_repeated::<T, 4>(out, words),
+                    Some(8) => write_repeated::<T, 8>(out, words),
+                    _ => write_each(out, columns, |column| words[column]),
+                }
+            })
+        })
     });
     Some(filled)
 }
@@ -66,8 +60,7 @@ fn picked<T: Word>(x: &FlexTensor, rows: &[usize], columns: &[usize]) -> Option<
 fn repeats(columns: &[usize], wide: usize) -> Option<usize> {
     let times = columns.len() / wide;
     let mut places = columns.iter().enumerate();
-    (columns.len() == times * wide && places.all(|(at, column)| *column == at / times))
-        .then_some(times)
+    (columns.len() == times * wide && places.all(|(at, column)| *column == at / times)).then_some(times)
 }
 
 #[cfg(test)]

@@ -39,11 +39,7 @@ fn copied<T: Word>(x: &FlexTensor) -> Option<FlexTensor> {
         let (outer, rows, columns) = (axes.outer_len(), axes.rows.0, axes.columns.0);
         let [high, wide] = axes.unit();
         let grid = Grid {
-            rows: Cuts::Every {
-                groups: outer,
-                size: rows,
-                step: high,
-            },
+            rows: Cuts::Every { groups: outer, size: rows, step: high },
             columns: Cuts::every(columns, wide),
             order: Order::RowMajor,
         };
@@ -78,12 +74,7 @@ impl Axes {
             }
         }
         let columns = axes.pop().unwrap_or((1, 1));
-        Some(Self {
-            first: layout.start_offset(),
-            rows: axes.pop().unwrap_or((1, 0)),
-            columns,
-            outer: axes,
-        })
+        Some(Self { first: layout.start_offset(), rows: axes.pop().unwrap_or((1, 0)), columns, outer: axes })
     }
 
     /// Returns `true` if all elements are in bounds.
@@ -101,14 +92,7 @@ impl Axes {
     fn unit(&self) -> [usize; 2] {
         let wide = self.columns.0.min(UNIT);
         let high = (UNIT / wide).min(self.rows.0);
-        [
-            if high > SIDE {
-                high / SIDE * SIDE
-            } else {
-                high
-            },
-            wide,
-        ]
+        [if high > SIDE { high / SIDE * SIDE } else { high }, wide]
     }
 
     /// Returns the number of matrices of the last two axes.
@@ -134,9 +118,7 @@ impl Axes {
             if along == 1 {
                 return out.write_copy_of_slice(&words[from as usize..][..out.len()]);
             }
-            write_by_index(out, |column| {
-                words[(from + column as isize * along) as usize]
-            })
+            write_by_index(out, |column| words[(from + column as isize * along) as usize])
         })
     }
 }
@@ -181,20 +163,8 @@ mod tests {
 
     #[test]
     fn axes_in_any_order_are_copied() {
-        for sizes in [
-            [2, 3, 4, 5],
-            [1, 17, 1, 33],
-            [3, 70, 65, 2],
-            [40, 1, 30, 50],
-            [3, 0, 2, 1],
-        ] {
-            for order in [
-                [0, 1, 3, 2],
-                [0, 2, 1, 3],
-                [3, 2, 1, 0],
-                [1, 0, 3, 2],
-                [2, 3, 0, 1],
-            ] {
+        for sizes in [[2, 3, 4, 5], [1, 17, 1, 33], [3, 70, 65, 2], [40, 1, 30, 50], [3, 0, 2, 1]] {
+            for order in [[0, 1, 3, 2], [0, 2, 1, 3], [3, 2, 1, 0], [1, 0, 3, 2], [2, 3, 0, 1]] {
                 check(noise::<4>(sizes, 1), |x| x.permute(order));
             }
         }

@@ -71,9 +71,7 @@ fn gelu_of_every_float() {
 #[test]
 fn gelu_tanh_of_every_float() {
     let slope = 2.0 * (2.0 / PI).sqrt();
-    of_activation(Activation::GeluTanh, |x| {
-        x * sigmoid(slope * (x + 0.044715 * x * x * x))
-    });
+    of_activation(Activation::GeluTanh, |x| x * sigmoid(slope * (x + 0.044715 * x * x * x)));
 }
 
 #[test]
@@ -88,11 +86,7 @@ fn log_softmax_of_every_float_and_zero() {
         "LogSoftmax, first",
         ROW_STEP,
         |x| {
-            if x == f64::INFINITY {
-                f64::NAN
-            } else {
-                -softplus(-x)
-            }
+            if x == f64::INFINITY { f64::NAN } else { -softplus(-x) }
         },
         |elements| of_rows(elements, 0),
     );
@@ -100,11 +94,7 @@ fn log_softmax_of_every_float_and_zero() {
         "LogSoftmax, second",
         ROW_STEP,
         |x| {
-            if x == f64::INFINITY {
-                f64::NAN
-            } else {
-                -softplus(x)
-            }
+            if x == f64::INFINITY { f64::NAN } else { -softplus(x) }
         },
         |elements| of_rows(elements, 1),
     );
@@ -126,11 +116,7 @@ fn log_softmax_keeps_what_differences_lose() {
         log_softmax_rows(&mut row, 20);
         let exact = -(9.0 + 10.0 * (-32f64).exp()).ln_1p();
         assert!(units(row[0], exact) <= BOUND, "{set:?}: {}", row[0]);
-        assert!(
-            units(row[19], exact - 32.0) <= BOUND,
-            "{set:?}: {}",
-            row[19]
-        );
+        assert!(units(row[19], exact - 32.0) <= BOUND, "{set:?}: {}", row[19]);
     });
 }
 
@@ -175,16 +161,12 @@ fn compare(name: &str, step: usize, exact: impl Fn(f64) -> f64, run: impl Fn(&mu
     }
     for (set, (error, x, y)) in sets.iter().zip(worst.iter().map(std::cell::Cell::get)) {
         println!("{name}, {set:?}: {error:.3} units at {x:e}");
-        assert!(
-            error <= BOUND,
-            "{name}, {set:?}: {error} units, {y:e} of {x:e}"
-        );
+        assert!(error <= BOUND, "{name}, {set:?}: {error} units, {y:e} of {x:e}");
     }
 }
 
 fn turns() -> impl Iterator<Item = f32> {
-    let near =
-        |x: f32| (-2..=2).map(move |step| f32::from_bits(x.to_bits().saturating_add_signed(step)));
+    let near = |x: f32| (-2..=2).map(move |step| f32::from_bits(x.to_bits().saturating_add_signed(step)));
     let sizes = TURNS.into_iter().flat_map(near);
     sizes.flat_map(|x| [x, -x])
 }
@@ -203,11 +185,7 @@ fn units(found: f32, exact: f64) -> f64 {
 }
 
 fn sigmoid(x: f64) -> f64 {
-    if x < 0.0 {
-        x.exp() / (1.0 + x.exp())
-    } else {
-        1.0 / (1.0 + (-x).exp())
-    }
+    if x < 0.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 / (1.0 + (-x).exp()) }
 }
 
 fn softplus(x: f64) -> f64 {
@@ -233,9 +211,7 @@ fn erfc(x: f64) -> f64 {
         }
         return 1.0 - FRAC_2_SQRT_PI * sum;
     }
-    let fraction = (1..=60)
-        .rev()
-        .fold(1.0, |rest, at| 1.0 + f64::from(at) / (2.0 * square) / rest);
+    let fraction = (1..=60).rev().fold(1.0, |rest, at| 1.0 + f64::from(at) / (2.0 * square) / rest);
     0.5 * FRAC_2_SQRT_PI * (-square).exp() / (x * fraction)
 }
 

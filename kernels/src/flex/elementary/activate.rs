@@ -71,9 +71,7 @@ fn activate_of<S: MulAdd>(elements: &mut [f32], activation: Activation) {
             let (alpha, beta) = (alpha as f32, beta as f32);
             each(elements, |x| at_most(at_least(alpha * x + beta, 0.0), 1.0));
         }
-        Activation::HardSwish => each(elements, |x| {
-            x * at_most(at_least(x * (1.0 / 6.0) + 0.5, 0.0), 1.0)
-        }),
+        Activation::HardSwish => each(elements, |x| x * at_most(at_least(x * (1.0 / 6.0) + 0.5, 0.0), 1.0)),
         Activation::Sigmoid => each(elements, sigmoid_at::<S>),
         Activation::Tanh => each(elements, tanh_at::<S>),
         Activation::Silu => each(elements, |x| x * sigmoid_at::<S>(x)),

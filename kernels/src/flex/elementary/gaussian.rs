@@ -6,8 +6,8 @@ use super::{
 };
 use crate::flex::simd::MulAdd;
 
-/// From this magnitude on, the exponential times 2^64 is 0, so that its product with large or infinite numbers equals the
-/// definition.
+/// From this magnitude on, the exponential times 2^64 is 0, so that its product with large or infinite
+/// numbers equals the definition.
 const GELU_BOUND: f32 = 16.27;
 
 /// Offset of the variable `(size - offset) / (size + offset)` of [`SLOPE`].
@@ -37,18 +37,14 @@ pub fn gelu_at<S: MulAdd>(x: f32) -> f32 {
     let power = exp_times::<S, 64>(-0.5 * square, Some(-0.5 * rest));
     let variable = S::mul_add(-2.0 * OFFSET, 1.0 / (size + OFFSET), 1.0);
     let tail = power / S::mul_add_once(size, polynomial::<S, _>(SLOPE, variable), 2.0);
-    if x < 0.0 {
-        x * tail * TWO_TO_MINUS_64
-    } else {
-        x * (1.0 - tail * TWO_TO_MINUS_64)
-    }
+    if x < 0.0 { x * tail * TWO_TO_MINUS_64 } else { x * (1.0 - tail * TWO_TO_MINUS_64) }
 }
 
 /// The same bound for the approximation.
 const GELU_TANH_BOUND: f32 = 11.68;
 
-/// `2 * sqrt(2 / π)`, and its product with 0.044715, each as a float and its remainder. The first has 21 bits, so the rounding
-/// errors of its sums are exact.
+/// `2 * sqrt(2 / π)`, and its product with 0.044715, each as a float and its remainder. The first has 21
+/// bits, so the rounding errors of its sums are exact.
 const LINEAR: f64 = 1.595_769_121_605_730_8;
 const LINEAR_PARTS: [f32; 2] = [LINEAR_HIGH, (LINEAR - LINEAR_HIGH as f64) as f32];
 const LINEAR_HIGH: f32 = 1_673_285.0 / 1_048_576.0;
@@ -70,9 +66,5 @@ pub fn gelu_tanh_at<S: MulAdd>(x: f32) -> f32 {
     let rest = S::mul_add(size, rest, argument_rest);
     let power = exp_times::<S, 64>(-argument, Some(-rest));
     let whole = 1.0 + power * TWO_TO_MINUS_64;
-    if x < 0.0 {
-        x * power / whole * TWO_TO_MINUS_64
-    } else {
-        x / whole
-    }
+    if x < 0.0 { x * power / whole * TWO_TO_MINUS_64 } else { x / whole }
 }

@@ -45,7 +45,6 @@ const LOGARITHM_LOWER: [f32; 4] = [8.039_124e-2, 7.123_794_6e-1, 1.588_826_3, 1.
 pub fn softplus_at<S: MulAdd>(x: f32) -> f32 {
     let size = at_most(x.abs(), 104.0);
     let power = exp_times::<S, 64>(-size, None) * TWO_TO_MINUS_64;
-    let fraction =
-        polynomial::<S, _>(LOGARITHM_UPPER, power) / polynomial::<S, _>(LOGARITHM_LOWER, power);
+    let fraction = polynomial::<S, _>(LOGARITHM_UPPER, power) / polynomial::<S, _>(LOGARITHM_LOWER, power);
     at_least(x, 0.0) + S::mul_add(-power * power, fraction, power)
 }

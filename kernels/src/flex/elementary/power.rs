@@ -11,36 +11,16 @@ const ROUNDING: f32 = 12_582_912.0;
 const LN_2: [f32; 2] = [-6.931_457_5e-1, -1.428_606_8e-6];
 
 /// Polynomial of the exponential of the remainder modulo the logarithm of 2, from the highest power on.
-const POWER: [u32; 7] = [
-    0x3ab4_a000,
-    0x3c09_2f6e,
-    0x3d2a_adad,
-    0x3e2a_aa28,
-    0x3eff_fffb,
-    0x3f80_0000,
-    0x3f80_0000,
-];
+const POWER: [u32; 7] =
+    [0x3ab4_a000, 0x3c09_2f6e, 0x3d2a_adad, 0x3e2a_aa28, 0x3eff_fffb, 0x3f80_0000, 0x3f80_0000];
 
 /// Polynomial with other coefficients, for the error function.
-const POWER_OF_ERROR: [f32; 7] = [
-    1.383_198_1e-3,
-    8.375_5e-3,
-    4.166_895e-2,
-    1.666_644_7e-1,
-    4.999_998_5e-1,
-    1.0,
-    1.0,
-];
+const POWER_OF_ERROR: [f32; 7] =
+    [1.383_198_1e-3, 8.375_5e-3, 4.166_895e-2, 1.666_644_7e-1, 4.999_998_5e-1, 1.0, 1.0];
 
 /// The error function below [`SPLIT`], as a polynomial in the square.
-const NEAR: [f32; 6] = [
-    -5.991_049_7e-4,
-    4.993_396e-3,
-    -2.676_673_4e-2,
-    1.128_180_25e-1,
-    -3.761_248_6e-1,
-    1.283_791_5e-1,
-];
+const NEAR: [f32; 6] =
+    [-5.991_049_7e-4, 4.993_396e-3, -2.676_673_4e-2, 1.128_180_25e-1, -3.761_248_6e-1, 1.283_791_5e-1];
 
 /// Minus the logarithm of its distance from 1 above [`SPLIT`], without the term `x`.
 const FAR: [f32; 7] = [
@@ -112,8 +92,8 @@ pub fn erf_at<S: MulAdd>(x: f32) -> f32 {
     value.copysign(x)
 }
 
-/// Returns the nearest power of two of the exponential of `x`, preceded by the same with its integer in the low bits, and the
-/// remainder of the exponent.
+/// Returns the nearest power of two of the exponential of `x`, preceded by the same with its integer in the
+/// low bits, and the remainder of the exponent.
 #[inline(always)]
 fn split<S: MulAdd>(x: f32) -> (f32, f32, f32) {
     let shifted = S::mul_add(x, LOG2_E, ROUNDING);
@@ -159,10 +139,7 @@ mod tests {
     #[test]
     fn powers_end_at_zero_and_infinity() {
         let ends = [-f32::INFINITY, -104.0, 89.0, f32::INFINITY];
-        assert_eq!(
-            ends.map(exp_at::<Fused>),
-            [0.0, 0.0, f32::INFINITY, f32::INFINITY]
-        );
+        assert_eq!(ends.map(exp_at::<Fused>), [0.0, 0.0, f32::INFINITY, f32::INFINITY]);
         assert!(exp_at::<Fused>(f32::NAN).is_nan());
         assert_eq!(exp_below::<Fused>(-f32::INFINITY), 0.0);
         assert_eq!(exp_below::<Fused>(0.0), 1.0);
@@ -184,10 +161,7 @@ mod tests {
     #[test]
     fn the_error_function_is_odd_and_ends_at_one() {
         let ends = [-f32::INFINITY, -0.0, 0.0, f32::INFINITY].map(erf_at::<Fused>);
-        assert_eq!(
-            ends.map(f32::to_bits),
-            [-1.0f32, -0.0, 0.0, 1.0].map(f32::to_bits)
-        );
+        assert_eq!(ends.map(f32::to_bits), [-1.0f32, -0.0, 0.0, 1.0].map(f32::to_bits));
         assert!(erf_at::<Fused>(f32::NAN).is_nan());
         for at in 0..400 {
             let x = at as f32 / 100.0;

@@ -30,11 +30,7 @@ fn defined(rows: &Rows<'_, f32>, row: usize, options: &Dft) -> Vec<f64> {
                 number(at) * Complex::from_polar(1.0, angle)
             })
             .sum();
-        let sum = if options.inverse {
-            sum / length as f64
-        } else {
-            sum
-        };
+        let sum = if options.inverse { sum / length as f64 } else { sum };
         out.extend([sum.re, sum.im].iter().take(options.parts()));
     }
     out
@@ -55,15 +51,7 @@ fn every_length_agrees_with_the_definition() {
         for (inverse, onesided) in [(false, false), (false, true), (true, false), (true, true)] {
             for complex in [false, true] {
                 for size in [length, length / 2 + 1, length + 3] {
-                    check(
-                        Dft {
-                            length,
-                            inverse,
-                            onesided,
-                        },
-                        complex,
-                        size,
-                    );
+                    check(Dft { length, inverse, onesided }, complex, size);
                 }
             }
         }
@@ -79,11 +67,7 @@ fn check(options: Dft, complex: bool, size: usize) {
             let rows = Rows {
                 values: &values,
                 signal: size,
-                frames: Frames {
-                    count: 1,
-                    step: 0,
-                    size,
-                },
+                frames: Frames { count: 1, step: 0, size },
                 complex,
                 window,
             };
@@ -95,10 +79,7 @@ fn check(options: Dft, complex: bool, size: usize) {
                 let largest = expected.iter().fold(0.0f64, |a, b| a.max(b.abs()));
                 for (value, expected) in out.iter().zip(expected) {
                     let error = (f64::from(*value) - expected).abs();
-                    assert!(
-                        error <= largest * 6e-8 + 1e-14,
-                        "{options:?} {size}: {value} {expected}"
-                    );
+                    assert!(error <= largest * 6e-8 + 1e-14, "{options:?} {size}: {value} {expected}");
                 }
             }
         }
@@ -107,19 +88,12 @@ fn check(options: Dft, complex: bool, size: usize) {
 
 #[test]
 fn many_rows_are_shared_among_threads() {
-    let options = Dft {
-        onesided: true,
-        ..Dft::new(480)
-    };
+    let options = Dft { onesided: true, ..Dft::new(480) };
     let values = values(16 * 999 + 480);
     let rows = Rows {
         values: &values,
         signal: values.len(),
-        frames: Frames {
-            count: 1000,
-            step: 16,
-            size: 480,
-        },
+        frames: Frames { count: 1000, step: 16, size: 480 },
         complex: false,
         window: None,
     };

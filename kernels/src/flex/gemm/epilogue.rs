@@ -13,9 +13,5 @@ pub struct ProductEpilogue<'a> {
 }
 
 impl ProductEpilogue<'_> {
-    pub const NONE: Self = Self {
-        bias: None,
-        addend: None,
-        activation: Activation::Identity,
-    };
+    pub const NONE: Self = Self { bias: None, addend: None, activation: Activation::Identity };
 }

@@ -4,9 +4,7 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 
-use crate::flex::{
-    memory::Lines, simd::InstructionSet, stored::Plain, tile::RowOffsets, view::Matrix,
-};
+use crate::flex::{memory::Lines, simd::InstructionSet, stored::Plain, tile::RowOffsets, view::Matrix};
 
 /// An operand B in panels of NR columns. The last panel is padded with zeros.
 pub struct Right {
@@ -44,13 +42,7 @@ impl Right {
 
     /// No matrix yet.
     pub fn empty(set: InstructionSet) -> Self {
-        Self {
-            set,
-            columns: 0,
-            inner: 0,
-            offsets: RowOffsets::default(),
-            values: Lines::new(0),
-        }
+        Self { set, columns: 0, inner: 0, offsets: RowOffsets::default(), values: Lines::new(0) }
     }
 
     /// Another matrix in the same memory, of numbers of single precision in some alignment.
@@ -79,12 +71,7 @@ impl Right {
 
     /// All of it.
     pub fn whole(&self) -> RightPart<'_> {
-        RightPart {
-            right: self,
-            first_term: 0,
-            first_column: 0,
-            offsets: &self.offsets,
-        }
+        RightPart { right: self, first_term: 0, first_column: 0, offsets: &self.offsets }
     }
 }
 
@@ -111,9 +98,7 @@ impl<'a> RightPart<'a> {
 
 /// The rows of each panel.
 pub fn panels(rows: usize, panel: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..rows)
-        .step_by(panel.max(1))
-        .map(move |first| first..rows.min(first + panel))
+    (0..rows).step_by(panel.max(1)).map(move |first| first..rows.min(first + panel))
 }
 
 /// Writes the rows in panels: the values of all rows of a panel for one term follow one another.
@@ -140,11 +125,7 @@ pub fn pack_left<T: Copy>(matrix: Matrix<'_, T>, panel: usize, out: &mut [T]) {
 pub fn pack_right<T: Copy>(matrix: Matrix<'_, T>, width: usize, out: &mut [T]) {
     for (at, out) in out.chunks_exact_mut(width * matrix.rows.max(1)).enumerate() {
         let first = at * width;
-        pack_columns(
-            matrix.columns(first, width.min(matrix.columns - first)),
-            width,
-            out,
-        );
+        pack_columns(matrix.columns(first, width.min(matrix.columns - first)), width, out);
     }
 }
 
@@ -170,11 +151,7 @@ fn interleave<T: Copy>(matrix: Matrix<'_, T>, out: &mut [T], step: usize) {
     let row = |row: usize| &matrix.values[row * matrix.row_step..][..matrix.columns];
     let fours = matrix.rows - matrix.rows % 4;
     for first in (0..fours).step_by(4) {
-        four(
-            [0, 1, 2, 3].map(|below| row(first + below)),
-            &mut out[first..],
-            step,
-        );
+        four([0, 1, 2, 3].map(|below| row(first + below)), &mut out[first..], step);
     }
     for at in fours..matrix.rows {
         for (out, value) in out[at..].iter_mut().step_by(step).zip(row(at)) {
@@ -206,20 +183,16 @@ mod tests {
     fn the_values_of_a_term_follow_one_another() {
         let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
         let rows = Matrix::dense(&values, 3);
-        for (matrix, expected) in [
-            (rows, [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]),
-            (rows.transposed(), [1.0, 2.0, 4.0, 5.0, 3.0, 6.0]),
-        ] {
+        for (matrix, expected) in
+            [(rows, [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]), (rows.transposed(), [1.0, 2.0, 4.0, 5.0, 3.0, 6.0])]
+        {
             let mut out = [0.0; 6];
             pack_left(matrix, 2, &mut out);
             assert_eq!(out, expected);
         }
         for (matrix, expected) in [
             (rows, [1.0, 2.0, 3.0, 0.0, 4.0, 5.0, 6.0, 0.0].to_vec()),
-            (
-                rows.transposed(),
-                [1.0, 4.0, 0.0, 0.0, 2.0, 5.0, 0.0, 0.0, 3.0, 6.0, 0.0, 0.0].to_vec(),
-            ),
+            (rows.transposed(), [1.0, 4.0, 0.0, 0.0, 2.0, 5.0, 0.0, 0.0, 3.0, 6.0, 0.0, 0.0].to_vec()),
         ] {
             let mut out = vec![0.0; expected.len()];
             pack_right(matrix, 4, &mut out);

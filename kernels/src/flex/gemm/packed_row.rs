@@ -55,11 +55,7 @@ fn multiply_packed_row<'a>(
     let set = b.right.set;
     let width = set.nr();
     assert!(a.len() == b.offsets.count());
-    let most = if set.has_many_registers() {
-        PANELS
-    } else {
-        PANELS_OF_FEW_REGISTERS
-    };
+    let most = if set.has_many_registers() { PANELS } else { PANELS_OF_FEW_REGISTERS };
     let mut sums = [0f32; MOST];
     let mut out = SliceWriter::new(out);
     while out.missing() > 0 {
@@ -68,18 +64,13 @@ fn multiply_packed_row<'a>(
             3 => 2,
             count => count,
         };
-        let panels: [&[f32]; PANELS] = std::array::from_fn(|panel| {
-            if panel < count {
-                b.panel(first + done + panel * width)
-            } else {
-                &[]
-            }
-        });
-        assert!(
-            panels[..count]
-                .iter()
-                .all(|panel| panel.len() == a.len() * width)
-        );
+        let panels: [&[f32]; PANELS] =
+            std::array::from_fn(
+                |panel| {
+                    if panel < count { b.panel(first + done + panel * width) } else { &[] }
+                },
+            );
+        assert!(panels[..count].iter().all(|panel| panel.len() == a.len() * width));
         with_isa!(set, isa => by_count(isa, a, panels, count, &mut sums));
         out.copy(&sums[..(count * width).min(out.missing())]);
     }
@@ -99,8 +90,8 @@ fn by_count<I: Isa>(isa: I, a: &[f32], b: [&[f32]; PANELS], count: usize, sums: 
 #[inline(always)]
 fn run<I: Isa, const P: usize>(isa: I, a: &[f32], b: [&[f32]; PANELS], out: &mut [f32; MOST]) {
     let mut sums = [[isa.splat(0.0); 2]; P];
-    // Few panels have too few independent sums, so that terms alternate between two. The order is the same for every
-    // column: equal columns have equal sums.
+    // Few panels have too few independent sums, so that terms alternate between two. The order is the same
+    // for every column: equal columns have equal sums.
     let mut odd = [[isa.splat(0.0); 2]; P];
     let (pairs, rest) = a.as_chunks::<2>();
     let mut at = 0;
@@ -147,16 +138,8 @@ mod tests {
             let (inner, columns) = (201, 965);
             let value = |at: usize| (at % 89) as f32 * 0.1 - 4.0;
             let a: Vec<f32> = (0..inner).map(value).collect();
-            let b: Vec<f32> = (0..inner * columns)
-                .map(|at| value(at / columns * 7))
-                .collect();
-            let right = Right::new(
-                set,
-                Matrix {
-                    rows: inner,
-                    ..Matrix::dense(&b, columns)
-                },
-            );
+            let b: Vec<f32> = (0..inner * columns).map(|at| value(at / columns * 7)).collect();
+            let right = Right::new(set, Matrix { rows: inner, ..Matrix::dense(&b, columns) });
             let mut out = vec![MaybeUninit::new(f32::NAN); columns];
             let out = multiply_packed_row(&a, right.whole(), 0, &mut out);
             assert!(out.iter().all(|sum| *sum == out[0]), "{set:?}");
@@ -170,10 +153,7 @@ mod tests {
                 let value = |at: usize| (at * 37 % 101) as f32 * 0.01 - 0.5;
                 let b: Vec<f32> = (0..inner * columns).map(value).collect();
                 let a: Vec<f32> = (0..inner).map(|at| value(3 * at + 1)).collect();
-                let matrix = Matrix {
-                    rows: inner,
-                    ..Matrix::dense(&b, columns)
-                };
+                let matrix = Matrix { rows: inner, ..Matrix::dense(&b, columns) };
                 let right = Right::new(set, matrix);
                 let first = if columns > set.nr() { set.nr() } else { 0 };
                 let mut out = vec![MaybeUninit::new(f32::NAN); columns - first];
@@ -181,10 +161,7 @@ mod tests {
                 for (column, out) in (first..).zip(out) {
                     let terms = a.iter().enumerate();
                     let expected: f32 = terms.map(|(at, a)| a * matrix.at(at, column)).sum();
-                    assert!(
-                        (*out - expected).abs() < 1e-4,
-                        "{set:?} {inner} {columns} {column}"
-                    );
+                    assert!((*out - expected).abs() < 1e-4, "{set:?} {inner} {columns} {column}");
                 }
             }
         });

@@ -13,9 +13,7 @@ use crate::flex::{
     plan::{Machine, ProductPlan, ProductSizes, RightLayout, RightReads},
     simd::InstructionSet,
     threads::on_chunks,
-    tile::{
-        Addend, Bias, Bounds, F32_PER_CACHE_LINE, FloatEpilogue, FloatOperands, RowOffsets, Tile,
-    },
+    tile::{Addend, Bias, Bounds, F32_PER_CACHE_LINE, FloatEpilogue, FloatOperands, RowOffsets, Tile},
     view::Matrix,
 };
 use crate::spec::epilogue::Activation;
@@ -44,8 +42,8 @@ pub fn multiply_packed<'a>(
     product(b.set, a, Columns::Packed(b.whole()), &plan, epilogue, out)
 }
 
-/// Writes `a` times the rows `terms` and the columns `columns` of a packed matrix. The first column is a multiple of
-/// [`InstructionSet::nr`].
+/// Writes `a` times the rows `terms` and the columns `columns` of a packed matrix. The first column is a
+/// multiple of [`InstructionSet::nr`].
 pub fn multiply_part<'a>(
     a: Matrix<'_>,
     b: &Right,
@@ -62,21 +60,9 @@ pub fn multiply_part<'a>(
         fewer = RowOffsets::of_panel(terms.len(), b.set.nr());
         &fewer
     };
-    let part = RightPart {
-        right: b,
-        first_term: terms.start,
-        first_column: columns.start,
-        offsets,
-    };
+    let part = RightPart { right: b, first_term: terms.start, first_column: columns.start, offsets };
     let plan = plan(b.set, a, columns.len(), RightLayout::Panels);
-    product(
-        b.set,
-        a,
-        Columns::Packed(part),
-        &plan,
-        ProductEpilogue::NONE,
-        out,
-    )
+    product(b.set, a, Columns::Packed(part), &plan, ProductEpilogue::NONE, out)
 }
 
 /// Writes `a * b`.
@@ -87,11 +73,7 @@ pub fn multiply<'a>(
     epilogue: ProductEpilogue<'_>,
     out: Unwritten<'a>,
 ) -> Written<'a> {
-    let layout = if b.column_step == 1 {
-        RightLayout::Rows
-    } else {
-        RightLayout::Strided
-    };
+    let layout = if b.column_step == 1 { RightLayout::Rows } else { RightLayout::Strided };
     let plan = plan(set, a, b.columns, layout);
     if plan.reads == RightReads::InPlace
         && let Some(offsets) = RowOffsets::even(b.rows, b.row_step)
@@ -113,22 +95,11 @@ pub fn multiply_unpacked<'a>(
 ) -> Written<'a> {
     let offsets = RowOffsets::of_panel(a.columns, set.nr());
     let plan = plan(set, a, columns, RightLayout::Panels);
-    product(
-        set,
-        a,
-        Columns::Unpacked(unpack, &offsets),
-        &plan,
-        epilogue,
-        out,
-    )
+    product(set, a, Columns::Unpacked(unpack, &offsets), &plan, epilogue, out)
 }
 
 fn plan(set: InstructionSet, a: Matrix<'_>, columns: usize, right: RightLayout) -> ProductPlan {
-    let sizes = ProductSizes {
-        rows: a.rows,
-        depth: a.columns,
-        columns,
-    };
+    let sizes = ProductSizes { rows: a.rows, depth: a.columns, columns };
     ProductPlan::of_floats(sizes, right, &Machine::of_floats(set))
 }
 
@@ -145,11 +116,7 @@ fn product<'a>(
     if rows == 0 || columns == 0 {
         return out.zeroed();
     }
-    assert!(
-        epilogue
-            .addend
-            .is_none_or(|addend| addend.len() >= rows * columns)
-    );
+    assert!(epilogue.addend.is_none_or(|addend| addend.len() >= rows * columns));
     let is_one_row = plan.reads == RightReads::PanelsForOneRow && a.column_step == 1;
     if let (true, Columns::Packed(b)) = (is_one_row, b) {
         return packed_row(&a.values[..inner], b, columns, epilogue, out);
@@ -163,15 +130,8 @@ fn product<'a>(
         });
         let left = &*left;
         out.side_by_side(plan.grid(), usize::MAX, |_, spot, out| {
-            let part = Part {
-                set,
-                left,
-                inner,
-                panel,
-                rows: spot.rows,
-                columns: spot.columns,
-                stride: columns,
-            };
+            let part =
+                Part { set, left, inner, panel, rows: spot.rows, columns: spot.columns, stride: columns };
             part.run(b, epilogue, out)
         })
     })
@@ -190,22 +150,13 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    fn run<'a>(
-        &self,
-        b: Columns<'_>,
-        epilogue: ProductEpilogue<'_>,
-        out: Unwritten<'a>,
-    ) -> Written<'a> {
+    fn run<'a>(&self, b: Columns<'_>, epilogue: ProductEpilogue<'_>, out: Unwritten<'a>) -> Written<'a> {
         let width = self.set.nr();
         let mut written = out.in_columns(width, |at, out| {
             let (first, count) = (self.columns.start + at, out.columns());
             match b {
                 Columns::Packed(b) => {
-                    let next = if first + width < self.columns.end {
-                        b.panel(first + width)
-                    } else {
-                        &[]
-                    };
+                    let next = if first + width < self.columns.end { b.panel(first + width) } else { &[] };
                     self.tiles(first, [b.panel(first), next], b.offsets, epilogue, out)
                 }
                 Columns::InPlace(b, offsets) => {
@@ -222,8 +173,7 @@ impl Part<'_> {
                 }),
             }
         });
-        if epilogue.activation != Activation::Identity && Bounds::of(epilogue.activation).is_none()
-        {
+        if epilogue.activation != Activation::Identity && Bounds::of(epilogue.activation).is_none() {
             for row in 0..self.rows.len() {
                 activate(written.row(row), epilogue.activation);
             }

@@ -104,17 +104,11 @@ mod tests {
     #[test]
     fn every_order_of_the_matrix() {
         let (inner, columns) = (71, 1030);
-        let values: Vec<f32> = (0..inner * columns)
-            .map(|at| (at * 37 % 101) as f32 * 0.01)
-            .collect();
+        let values: Vec<f32> = (0..inner * columns).map(|at| (at * 37 % 101) as f32 * 0.01).collect();
         let a: Vec<f32> = (0..inner).map(|at| (at * 29 % 83) as f32 * 0.01).collect();
         let rows = Matrix::dense(&values, columns);
         let transposed = Matrix::dense(&values, inner).transposed();
-        let strided = Matrix {
-            rows: inner,
-            columns: columns / 2,
-            ..rows.every(2)
-        };
+        let strided = Matrix { rows: inner, columns: columns / 2, ..rows.every(2) };
         for b in [rows, transposed, strided] {
             with_each_set(|set| {
                 let mut out = vec![f32::NAN; b.columns];
@@ -128,14 +122,7 @@ mod tests {
             });
         }
         let mut out = [f32::NAN; 2];
-        multiply_row(
-            &[],
-            Matrix {
-                columns: 2,
-                ..Matrix::dense(&[], 2)
-            },
-            &mut out,
-        );
+        multiply_row(&[], Matrix { columns: 2, ..Matrix::dense(&[], 2) }, &mut out);
         assert_eq!(out, [0.0; 2]);
     }
 }

@@ -69,9 +69,8 @@ impl Grouping {
         };
         let height = band.rows.len() + layout.rows.furthest;
         let padding = u32::from_le_bytes([input.zero; 4]) ^ input.flip;
-        let place = |at: usize, before: usize, size: usize| {
-            at.checked_sub(before).filter(|place| *place < size)
-        };
+        let place =
+            |at: usize, before: usize, size: usize| at.checked_sub(before).filter(|place| *place < size);
         let mut first = 0;
         for number in 0..planes {
             for tap in 0..g.kernel[0] {
@@ -119,15 +118,7 @@ impl Grouping {
 }
 
 /// Writes a line of the input with its padding, from index `shift` on, for `count` groups of elements.
-fn pad(
-    values: &[u8],
-    shift: usize,
-    g: &Geometry,
-    step: usize,
-    zero: u8,
-    count: usize,
-    line: &mut Vec<u8>,
-) {
+fn pad(values: &[u8], shift: usize, g: &Geometry, step: usize, zero: u8, count: usize, line: &mut Vec<u8>) {
     let length = g.strides[2] * (count - 1) + 3 * step + 1;
     let begin = g.before[2].saturating_sub(shift).min(length);
     let first = shift.saturating_sub(g.before[2]).min(values.len());

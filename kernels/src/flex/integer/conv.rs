@@ -73,8 +73,7 @@ impl Convolution<'_> {
         };
         Some(output.filled(shape, |out| {
             let size = self.epilogue.conversion.size();
-            run.plan
-                .write(out, size, |rows, band, out| run.part(rows, band, out))
+            run.plan.write(out, size, |rows, band, out| run.part(rows, band, out))
         }))
     }
 }
@@ -127,9 +126,7 @@ impl Run<'_> {
                 operands: self.operands(self.of.filters.ones.rows(0..1), seen, columns),
                 epilogue: ByteEpilogue::default(),
             };
-            overwrite(&mut sums[columns.first..][..width], |out| {
-                tile.run(dot, out.bytes()).elements()
-            });
+            overwrite(&mut sums[columns.first..][..width], |out| tile.run(dot, out.bytes()).elements());
         }
     }
 
@@ -167,17 +164,7 @@ impl Run<'_> {
     }
 
     /// The operands of a tile over a copied band.
-    fn operands<'a>(
-        &'a self,
-        left: &'a [u32],
-        band: &'a [u32],
-        columns: &TileColumns,
-    ) -> ByteOperands<'a> {
-        ByteOperands {
-            left,
-            right: &band[columns.first..],
-            offsets: &self.offsets,
-            ahead: 0,
-        }
+    fn operands<'a>(&'a self, left: &'a [u32], band: &'a [u32], columns: &TileColumns) -> ByteOperands<'a> {
+        ByteOperands { left, right: &band[columns.first..], offsets: &self.offsets, ahead: 0 }
     }
 }

@@ -60,10 +60,7 @@ impl Corrections {
         let seen = |zero: i32, sum: i32| inner.wrapping_mul(zero).wrapping_sub(sum);
         let rows = |zero: i32| {
             let rows = row_sums.iter();
-            (zero != 0).then(|| {
-                rows.map(|sum| sum.wrapping_mul(zero.wrapping_neg()))
-                    .collect()
-            })
+            (zero != 0).then(|| rows.map(|sum| sum.wrapping_mul(zero.wrapping_neg())).collect())
         };
         match zeros {
             Zeros::One([left, right]) => {

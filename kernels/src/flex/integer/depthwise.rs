@@ -76,8 +76,7 @@ impl Convolution<'_> {
                         let channel = Channel {
                             plane,
                             weight: filters.groups[output].rows(0..1),
-                            zero: (self.weight_zeros)
-                                .map(|zeros| (filters.ones.rows(0..1), zeros[output])),
+                            zero: (self.weight_zeros).map(|zeros| (filters.ones.rows(0..1), zeros[output])),
                             epilogue: self.epilogue.from(output, 0),
                         };
                         windows.run(&channel, out)
@@ -183,8 +182,8 @@ fn by_kernel<'a, I: DotIsa, const ZERO: bool>(
     }
 }
 
-/// Computes `R` rows at once, so that each input row is loaded once: for kernels of `HIGH` rows with stride `STRIDE` and
-/// `FOURS` groups of taps along a row. If these are 0, one row for any kernel.
+/// Computes `R` rows at once, so that each input row is loaded once: for kernels of `HIGH` rows with stride
+/// `STRIDE` and `FOURS` groups of taps along a row. If these are 0, one row for any kernel.
 #[inline(always)]
 fn by_rows<
     'a,
@@ -236,11 +235,8 @@ fn rows<
 ) {
     let g = &windows.geometry;
     let wide = g.positions[2];
-    let (lines, fours) = if HIGH == 0 {
-        (g.kernel[1], windows.fours)
-    } else {
-        ((R - 1) * STRIDE + HIGH, FOURS)
-    };
+    let (lines, fours) =
+        if HIGH == 0 { (g.kernel[1], windows.fours) } else { ((R - 1) * STRIDE + HIGH, FOURS) };
     let size = channel.epilogue.conversion.size();
     // A constant where `HIGH` is one: the compiler leaves out checks of the weights below.
     let words = if HIGH == 0 { lines } else { HIGH } * fours * I::WORDS;
@@ -285,9 +281,7 @@ fn rows<
                 #[inline(always)]
                 |out| {
                     let at = TilePosition::default();
-                    channel
-                        .epilogue
-                        .write(isa, sum, at, LaneMask::first(count), out)
+                    channel.epilogue.write(isa, sum, at, LaneMask::first(count), out)
                 },
             );
         }

@@ -46,9 +46,7 @@ impl Filters {
                 .collect(),
             Grouping::Columns(_) => (0..channels * taps / wide)
                 .flat_map(|row| {
-                    (0..wide)
-                        .step_by(4)
-                        .map(move |tap| (row * wide + tap, 1, (wide - tap).min(4)))
+                    (0..wide).step_by(4).map(move |tap| (row * wide + tap, 1, (wide - tap).min(4)))
                 })
                 .collect(),
         };
@@ -57,11 +55,7 @@ impl Filters {
                 let weight = &weight[(group * outputs + output) * terms..][..terms];
                 for (out, (first, step, count)) in out.iter_mut().zip(&words) {
                     let byte = |at: usize| {
-                        if at < *count {
-                            weight[first + at * step]
-                        } else {
-                            0
-                        }
+                        if at < *count { weight[first + at * step] } else { 0 }
                     };
                     let bytes = u32::from_le_bytes([byte(0), byte(1), byte(2), byte(3)]);
                     *out = (bytes ^ flip) & first_bytes(*count);
@@ -75,15 +69,7 @@ impl Filters {
             }
         });
         let sums = groups.iter().flat_map(|group| group.sums.iter().copied());
-        Self {
-            dot,
-            grouping,
-            channels,
-            terms,
-            ones,
-            sums: sums.collect(),
-            groups,
-        }
+        Self { dot, grouping, channels, terms, ones, sums: sums.collect(), groups }
     }
 
     /// Returns true if a convolution with this geometry reads this order.

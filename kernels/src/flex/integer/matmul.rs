@@ -33,8 +33,7 @@ const AHEAD: usize = 256;
 pub fn product(operands: ByteProduct<Flex>, integers: Integers) -> Option<FlexTensor> {
     let (a, b, operands) = Operands::of(operands);
     let (left, right) = (a.shape().to_vec(), b.shape().to_vec());
-    let ([batches @ .., rows, inner], [before @ .., terms, columns]) = (&left[..], &right[..])
-    else {
+    let ([batches @ .., rows, inner], [before @ .., terms, columns]) = (&left[..], &right[..]) else {
         return None;
     };
     let (rows, inner, columns) = (*rows, *inner, *columns);
@@ -50,20 +49,13 @@ pub fn product(operands: ByteProduct<Flex>, integers: Integers) -> Option<FlexTe
         return None;
     }
     let (right, right_signed) = right_of(&b, &integers)?;
-    let (requantization, zeros) =
-        Requantization::of(operands, integers.ending, [rows, columns], right.dot)?;
+    let (requantization, zeros) = Requantization::of(operands, integers.ending, [rows, columns], right.dot)?;
     let a = dense(a);
     let (values, is_signed) = bytes(&a)?;
     // The memory may extend past the rows.
-    let matrix = Matrix {
-        rows,
-        ..Matrix::dense(values, inner)
-    };
+    let matrix = Matrix { rows, ..Matrix::dense(values, inner) };
     let packed = Left::of(right.dot, matrix, is_signed);
-    let product = Product {
-        left: &packed,
-        right: &right,
-    };
+    let product = Product { left: &packed, right: &right };
     let zeros = zeros.shifted(right.dot, [is_signed, right_signed]);
     let corrections = product.corrections(&zeros, &requantization);
     let mut shape = left.clone();
@@ -77,12 +69,7 @@ pub fn product(operands: ByteProduct<Flex>, integers: Integers) -> Option<FlexTe
 }
 
 /// Products with several right matrices.
-fn several(
-    a: &FlexTensor,
-    b: &FlexTensor,
-    operands: Operands,
-    integers: &Integers,
-) -> Option<FlexTensor> {
+fn several(a: &FlexTensor, b: &FlexTensor, operands: Operands, integers: &Integers) -> Option<FlexTensor> {
     let (a, b) = (forward(a, true), forward(b, false));
     let (a, b) = (Matrices::of(&a)?, Matrices::of(&b)?);
     let [rows, inner] = a.sizes;
@@ -93,8 +80,7 @@ fn several(
         return None;
     }
     let places: Vec<[usize; 2]> = (0..count).map(|at| place(at, &shape)).collect();
-    let (requantization, zeros) =
-        Requantization::of(operands, integers.ending, [rows, columns], dot)?;
+    let (requantization, zeros) = Requantization::of(operands, integers.ending, [rows, columns], dot)?;
     let zeros = zeros.shifted(dot, [a.is_signed, b.is_signed]);
     let (output, conversion) = requantization.conversion()?;
     let threads = threads((count * rows * columns).saturating_mul(inner) / BYTES_PER_FLOAT);
@@ -102,11 +88,7 @@ fn several(
     let each = if count < threads { threads } else { 1 };
     let mut sizes: Vec<usize> = shape.drain(..).map(|(size, _)| size).collect();
     sizes.extend([rows, columns]);
-    let tasks = if threads == 1 || each > 1 {
-        1
-    } else {
-        usize::MAX
-    };
+    let tasks = if threads == 1 || each > 1 { 1 } else { usize::MAX };
     let y = output.filled(sizes, |out| {
         let length = rows * columns * conversion.size();
         let grid = Grid::of_rows(Cuts::every(count, 1), length);
@@ -153,13 +135,7 @@ impl<'a> Matrices<'a> {
     /// The matrix that begins at an offset.
     fn matrix(&self, place: usize) -> Matrix<'a, u8> {
         let ([rows, columns], [row_step, column_step]) = (self.sizes, self.steps);
-        Matrix {
-            values: self.values.get(place..).unwrap_or(&[]),
-            rows,
-            columns,
-            row_step,
-            column_step,
-        }
+        Matrix { values: self.values.get(place..).unwrap_or(&[]), rows, columns, row_step, column_step }
     }
 }
 
@@ -167,23 +143,14 @@ impl<'a> Matrices<'a> {
 fn forward(x: &FlexTensor, by_rows: bool) -> FlexTensor {
     let steps = x.layout().strides();
     let is_forward = steps.iter().all(|step| *step >= 0);
-    if is_forward && (!by_rows || steps.last() == Some(&1)) {
-        x.clone()
-    } else {
-        dense(x.clone())
-    }
+    if is_forward && (!by_rows || steps.last() == Some(&1)) { x.clone() } else { dense(x.clone()) }
 }
 
 /// Broadcast sizes of the axes of two tensors, and the strides of both.
-fn broadcast(
-    left: &[(usize, usize)],
-    right: &[(usize, usize)],
-) -> Option<Vec<(usize, [usize; 2])>> {
+fn broadcast(left: &[(usize, usize)], right: &[(usize, usize)]) -> Option<Vec<(usize, [usize; 2])>> {
     let rank = left.len().max(right.len());
     let axis = |of: &[(usize, usize)], axis: usize| {
-        let (size, step) = (axis + of.len())
-            .checked_sub(rank)
-            .map_or((1, 0), |at| of[at]);
+        let (size, step) = (axis + of.len()).checked_sub(rank).map_or((1, 0), |at| of[at]);
         (size, if size == 1 { 0 } else { step })
     };
     let axes = (0..rank).map(|at| match (axis(left, at), axis(right, at)) {
@@ -197,22 +164,16 @@ fn broadcast(
 /// Offsets of both matrices of a product.
 fn place(at: usize, shape: &[(usize, [usize; 2])]) -> [usize; 2] {
     let mut rest = at;
-    shape
-        .iter()
-        .rev()
-        .fold([0; 2], |[left, right], (size, steps)| {
-            let along = rest % size;
-            rest /= size;
-            [left + along * steps[0], right + along * steps[1]]
-        })
+    shape.iter().rev().fold([0; 2], |[left, right], (size, steps)| {
+        let along = rest % size;
+        rest /= size;
+        [left + along * steps[0], right + along * steps[1]]
+    })
 }
 
 /// Packs the right matrix before the first product.
 pub fn pack_matrix(weight: FlexTensor, packed: Packed) -> FlexTensor {
-    let integers = Integers {
-        ending: Ending::Sums,
-        packed: Some(packed),
-    };
+    let integers = Integers { ending: Ending::Sums, packed: Some(packed) };
     if weight.shape().num_elements() > 0 {
         // Other element types are not packed.
         right_of(&weight, &integers);
@@ -254,12 +215,7 @@ impl Product<'_> {
         Corrections::new(zeros, sums, self.right.inner, &requantization.bias)
     }
 
-    fn run<'a>(
-        &self,
-        epilogue: ByteEpilogue<'_>,
-        threads: usize,
-        out: Unwritten<'a, u8>,
-    ) -> Written<'a, u8> {
+    fn run<'a>(&self, epilogue: ByteEpilogue<'_>, threads: usize, out: Unwritten<'a, u8>) -> Written<'a, u8> {
         let (left, right, size) = (self.left, self.right, epilogue.conversion.size());
         let (rows, columns) = (left.rows, right.columns);
         let grid = byte_grid([rows, columns], size, left.panel, right.dot.nr(), threads);

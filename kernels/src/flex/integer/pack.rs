@@ -51,9 +51,7 @@ fn there(inner: usize, group: usize) -> usize {
 fn signed_sum(groups: &[u32]) -> i32 {
     let bytes: &[i8] = bytemuck::cast_slice(groups);
     // 2^16 of them fit a sum of 32 bits, and more wrap around.
-    bytes
-        .iter()
-        .fold(0i32, |sum, byte| sum.wrapping_add(i32::from(*byte)))
+    bytes.iter().fold(0i32, |sum, byte| sum.wrapping_add(i32::from(*byte)))
 }
 
 /// A mask of the first bytes of a group.
@@ -63,32 +61,16 @@ pub fn first_bytes(count: usize) -> u32 {
 
 impl Left {
     /// `row` writes all groups of a row as signed bytes, with zeros after the last term.
-    pub fn new(
-        dot: DotInstructions,
-        rows: usize,
-        groups: usize,
-        row: impl FnMut(usize, &mut [u32]),
-    ) -> Self {
+    pub fn new(dot: DotInstructions, rows: usize, groups: usize, row: impl FnMut(usize, &mut [u32])) -> Self {
         let panel = TileSize::of_bytes(dot).panel_rows(rows);
         let length = groups * dot.words();
-        let mut left = Self {
-            rows,
-            panel,
-            length,
-            values: repeated(rows * length, 0),
-            sums: vec![0; rows],
-        };
+        let mut left = Self { rows, panel, length, values: repeated(rows * length, 0), sums: vec![0; rows] };
         with_dot_isa!(dot, _isa => left.fill(dot, groups, row));
         left
     }
 
     #[inline(always)]
-    fn fill(
-        &mut self,
-        dot: DotInstructions,
-        groups: usize,
-        mut row: impl FnMut(usize, &mut [u32]),
-    ) {
+    fn fill(&mut self, dot: DotInstructions, groups: usize, mut row: impl FnMut(usize, &mut [u32])) {
         let words = dot.words();
         let mut of_row = vec![0; groups];
         for rows in panels(self.rows, self.panel) {
@@ -185,8 +167,7 @@ impl Right {
                     let bytes = &matrix.values[(first + column) * matrix.column_step..][..inner];
                     let out = out.chunks_exact_mut(width).map(|out| &mut out[column]);
                     copy_column(bytes, flip, out);
-                    *sum = unsigned_sum(bytes, flip ^ unsigned)
-                        .wrapping_sub(more.wrapping_mul(inner as i32));
+                    *sum = unsigned_sum(bytes, flip ^ unsigned).wrapping_sub(more.wrapping_mul(inner as i32));
                 }
                 continue;
             }
@@ -195,8 +176,7 @@ impl Right {
                 let out = &mut out[..there_are];
                 let from = 4 * at * matrix.row_step + first * matrix.column_step;
                 if matrix.column_step == 1 && terms == 4 {
-                    let rows =
-                        std::array::from_fn(|row| &matrix.values[from + row * matrix.row_step..]);
+                    let rows = std::array::from_fn(|row| &matrix.values[from + row * matrix.row_step..]);
                     interleave_groups(rows, 1, flip, out);
                 } else {
                     for (column, out) in out.iter_mut().enumerate() {
@@ -240,19 +220,11 @@ fn copy_column<'a>(bytes: &[u8], flip: u32, mut out: impl Iterator<Item = &'a mu
 #[inline(always)]
 fn unsigned_sum(bytes: &[u8], flip: u32) -> i32 {
     let flip = flip as u8;
-    bytes
-        .iter()
-        .fold(0i32, |sum, byte| sum.wrapping_add(i32::from(*byte ^ flip)))
+    bytes.iter().fold(0i32, |sum, byte| sum.wrapping_add(i32::from(*byte ^ flip)))
 }
 
 /// Groups of a byte of each line, `stride` bytes from one group to the next, with the bits of `flip` changed.
-pub fn interleave(
-    dot: DotInstructions,
-    lines: [&[u8]; 4],
-    stride: usize,
-    flip: u32,
-    out: &mut [u32],
-) {
+pub fn interleave(dot: DotInstructions, lines: [&[u8]; 4], stride: usize, flip: u32, out: &mut [u32]) {
     with_dot_isa!(dot, _isa => interleave_groups(lines, stride, flip, out));
 }
 

@@ -14,8 +14,8 @@ pub enum PerAxis<T> {
 }
 
 impl<T: Element + Default> PerAxis<T> {
-    /// The elements of a tensor, or the default if it is missing. Returns `None` if it has elements along other axes than the last
-    /// two.
+    /// The elements of a tensor, or the default if it is missing. Returns `None` if it has elements along
+    /// other axes than the last two.
     pub fn of(tensor: Option<FlexTensor>) -> Option<Self> {
         let Some(tensor) = tensor else {
             return Some(Self::One(T::default()));
@@ -25,11 +25,7 @@ impl<T: Element + Default> PerAxis<T> {
         let is_last = |back: usize| {
             let axis = shape.len().checked_sub(back);
             let others = shape.iter().enumerate();
-            axis.is_some_and(|at| {
-                others
-                    .filter(|(axis, _)| *axis != at)
-                    .all(|(_, size)| *size == 1)
-            })
+            axis.is_some_and(|at| others.filter(|(axis, _)| *axis != at).all(|(_, size)| *size == 1))
         };
         match values[..] {
             [] => None,
@@ -87,13 +83,9 @@ impl<T: Element + Default> PerAxis<T> {
         Some(match (self, other) {
             (Self::One(a), Self::One(b)) => Self::One(of(a, b)),
             (Self::One(a), Self::Rows(b)) => Self::Rows(b.into_iter().map(|b| of(a, b)).collect()),
-            (Self::One(a), Self::Columns(b)) => {
-                Self::Columns(b.into_iter().map(|b| of(a, b)).collect())
-            }
+            (Self::One(a), Self::Columns(b)) => Self::Columns(b.into_iter().map(|b| of(a, b)).collect()),
             (Self::Rows(a), Self::One(b)) => Self::Rows(a.into_iter().map(|a| of(a, b)).collect()),
-            (Self::Columns(a), Self::One(b)) => {
-                Self::Columns(a.into_iter().map(|a| of(a, b)).collect())
-            }
+            (Self::Columns(a), Self::One(b)) => Self::Columns(a.into_iter().map(|a| of(a, b)).collect()),
             (Self::Rows(a), Self::Rows(b)) => Self::Rows(both(a, b)),
             (Self::Columns(a), Self::Columns(b)) => Self::Columns(both(a, b)),
             _ => return None,

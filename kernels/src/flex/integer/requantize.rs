@@ -69,17 +69,12 @@ impl Requantization {
     /// The element type of the result, and the conversion of sums to it.
     pub fn conversion(&self) -> Option<(OutputType, Conversion<'_>)> {
         let bias = self.float_bias.as_deref();
-        conversion(
-            &self.ending,
-            self.factor.as_factor(),
-            self.zero.clone(),
-            bias,
-        )
+        conversion(&self.ending, self.factor.as_factor(), self.zero.clone(), bias)
     }
 }
 
-/// The element type of a result, and the conversion of sums to it. Returns `None` for several zero points, and for quantized
-/// types other than bytes.
+/// The element type of a result, and the conversion of sums to it. Returns `None` for several zero points,
+/// and for quantized types other than bytes.
 pub fn conversion<'a>(
     ending: &Ending,
     factor: Factor<'a>,

@@ -5,8 +5,8 @@ use burn::tensor::{DType, Int, IntDType, Tensor, module, ops::ConvOptions};
 use crate::convolution::window::Window;
 use crate::flex::simd::with_each_dot;
 use crate::quantize::{
-    Requantize, Weight, conv_integer1d, conv_integer2d, conv_integer3d, matmul_integer,
-    matmul_to_float, qlinear_conv2d, qlinear_matmul, requantize,
+    Requantize, Weight, conv_integer1d, conv_integer2d, conv_integer3d, matmul_integer, matmul_to_float,
+    qlinear_conv2d, qlinear_matmul, requantize,
 };
 use crate::spec::packed::Packed;
 use crate::testing::{by_flex, float, int, near, noise, same};
@@ -51,8 +51,7 @@ fn check_laid_out(
     lay_out: impl Fn(Tensor<4, Int>) -> Tensor<4, Int>,
 ) {
     let outputs = weights[0];
-    let options =
-        ConvOptions::new_with_padding(window.strides, window.pads, window.dilations, groups);
+    let options = ConvOptions::new_with_padding(window.strides, window.pads, window.dilations, groups);
     for (left, right, count) in [(0, 0, 1), (1, 1, 1), (0, 1, outputs), (1, 0, outputs)] {
         let x = lay_out(integers(sizes, KINDS[left], 1));
         let weight = integers(weights, KINDS[right], 2);
@@ -61,11 +60,8 @@ fn check_laid_out(
         let inner = differences(&weight, weight_zero.clone().reshape([count, 1, 1, 1]));
         let plain = sums(module::conv2d(wide, inner, None, options.clone()));
         let bias: Tensor<1, Int> = sums(noise([outputs], 5).mul_scalar(1e4));
-        let scales = [
-            float::<1>([0.02f32]),
-            noise::<1>([count], 6).abs().mul_scalar(0.01),
-            float::<1>([0.7f32]),
-        ];
+        let scales =
+            [float::<1>([0.02f32]), noise::<1>([count], 6).abs().mul_scalar(0.01), float::<1>([0.7f32])];
         let shape = |x: Tensor<1>| {
             let count = x.dims()[0];
             x.reshape([1, count, 1, 1])
@@ -81,12 +77,7 @@ fn check_laid_out(
             same(y, plain.to_data());
             for (dtype, bits) in [(DType::U8, 8), (DType::I8, 8), (DType::I8, 4)] {
                 let result_zero = int([3i8]).cast(IntDType::from(dtype));
-                let to = Requantize {
-                    scales: scales.clone(),
-                    zero: result_zero.clone(),
-                    dtype,
-                    bits,
-                };
+                let to = Requantize { scales: scales.clone(), zero: result_zero.clone(), dtype, bits };
                 let bias = Some(bias.clone());
                 let weight = weight.clone();
                 let y = qlinear_conv2d(x.clone(), weight, zeros(), bias, window, groups, to);
@@ -108,12 +99,7 @@ fn windows_of_every_kind() {
     let large = Window::new([7, 5]).strides([3, 2]).pads([(3, 3), (2, 1)]);
     check([2, 1, 12, 10], [6, 1, 7, 5], large, 1);
     check([1, 9, 12, 10], [6, 9, 7, 5], large, 1);
-    check(
-        [1, 4, 9, 7],
-        [6, 4, 2, 2],
-        Window::new([2, 2]).strides([3, 4]),
-        1,
-    );
+    check([1, 4, 9, 7], [6, 4, 2, 2], Window::new([2, 2]).strides([3, 4]), 1);
     let padded = Window::new([3, 3]).pads([(9, 2), (0, 8)]);
     check([1, 2, 4, 5], [3, 2, 3, 3], padded, 1);
 }
@@ -124,41 +110,21 @@ fn groups_and_single_channels() {
     check([2, 8, 6, 9], [12, 2, 3, 3], three, 4);
     check([2, 6, 7, 7], [6, 1, 3, 3], three, 6);
     check([1, 6, 15, 70], [6, 1, 3, 3], three.strides([2, 2]), 6);
-    check(
-        [1, 5, 9, 8],
-        [10, 1, 5, 5],
-        Window::new([5, 5]).pads([(2, 2); 2]),
-        5,
-    );
+    check([1, 5, 9, 8], [10, 1, 5, 5], Window::new([5, 5]).pads([(2, 2); 2]), 5);
     let five = Window::new([5, 5]).strides([2, 2]).pads([(2, 1), (0, 3)]);
     check([2, 3, 14, 37], [3, 1, 5, 5], five, 3);
     check([1, 2, 3, 40], [2, 1, 3, 3], three.strides([2, 3]), 2);
     check([1, 2, 9, 40], [2, 1, 3, 3], three.dilations([2, 3]), 2);
     check([1, 2, 1, 1], [2, 1, 3, 3], three.pads([(4, 1), (2, 6)]), 2);
-    check(
-        [1, 2, 4, 4],
-        [2, 1, 3, 3],
-        three.pads([(99, 0), (0, 99)]).strides([7, 4]),
-        2,
-    );
-    check(
-        [1, 3, 9, 18],
-        [3, 1, 1, 9],
-        Window::new([1, 9]).dilations([1, 2]),
-        3,
-    );
+    check([1, 2, 4, 4], [2, 1, 3, 3], three.pads([(99, 0), (0, 99)]).strides([7, 4]), 2);
+    check([1, 3, 9, 18], [3, 1, 1, 9], Window::new([1, 9]).dilations([1, 2]), 3);
 }
 
 #[test]
 fn windows_of_one_place() {
     for outputs in [1, 3, 14, 30] {
         for [high, wide] in [[1, 1], [7, 7], [9, 11]] {
-            check(
-                [2, 5, high, wide],
-                [outputs, 5, 1, 1],
-                Window::new([1, 1]),
-                1,
-            );
+            check([2, 5, high, wide], [outputs, 5, 1, 1], Window::new([1, 1]), 1);
             let strided = Window::new([1, 1]).strides([2, 2]).pads([(0, 1), (1, 0)]);
             check([2, 5, high, wide], [outputs, 5, 1, 1], strided, 1);
         }
@@ -169,12 +135,8 @@ fn windows_of_one_place() {
 fn inputs_as_they_lie() {
     let window = Window::new([3, 2]).pads([(1, 1); 2]);
     let weights = [4, 3, 3, 2];
-    check_laid_out([2, 8, 9, 3], weights, window, 1, |x| {
-        x.permute([0, 3, 1, 2])
-    });
-    check_laid_out([2, 5, 10, 12], weights, window, 1, |x| {
-        x.narrow(1, 1, 3).narrow(3, 2, 9)
-    });
+    check_laid_out([2, 8, 9, 3], weights, window, 1, |x| x.permute([0, 3, 1, 2]));
+    check_laid_out([2, 5, 10, 12], weights, window, 1, |x| x.narrow(1, 1, 3).narrow(3, 2, 9));
     check_laid_out([2, 3, 8, 9], weights, window, 1, |x| x.flip([2, 3]));
     check_laid_out([2, 1, 8, 9], weights, window, 1, |x| x.expand([2, 3, 8, 9]));
 }
@@ -193,25 +155,14 @@ fn more_than_one_band() {
             same(y, expected.to_data());
         });
     };
-    case(
-        [1, 320, 50, 60],
-        1,
-        Window::new([3, 1]).pads([(1, 1), (0, 0)]),
-    );
-    case(
-        [1, 320, 2, 1200],
-        1,
-        Window::new([1, 3]).pads([(0, 0), (1, 1)]),
-    );
+    case([1, 320, 50, 60], 1, Window::new([3, 1]).pads([(1, 1), (0, 0)]));
+    case([1, 320, 2, 1200], 1, Window::new([1, 3]).pads([(0, 0), (1, 1)]));
     case([1, 400, 60, 50], 2, Window::new([1, 1]));
 }
 
 #[test]
 fn one_and_three_axes() {
-    let (x, weight) = (
-        integers::<3>([2, 4, 37], DType::U8, 1),
-        integers::<3>([6, 2, 3], DType::I8, 2),
-    );
+    let (x, weight) = (integers::<3>([2, 4, 37], DType::U8, 1), integers::<3>([6, 2, 3], DType::I8, 2));
     let zero = zeros(1, DType::U8, 3);
     let window = Window::new([3]).strides([2]).dilations([2]).pads([(4, 1)]);
     let options = ConvOptions::new_with_padding([2], [(4, 1)], [2], 2);
@@ -223,15 +174,10 @@ fn one_and_three_axes() {
         let y = conv_integer1d(x.clone(), weight.clone(), zeros, window, 2);
         same(y, expected.to_data());
     });
-    let (x, weight) = (
-        integers::<5>([2, 4, 5, 6, 7], DType::I8, 1),
-        integers::<5>([6, 2, 3, 2, 3], DType::U8, 2),
-    );
+    let (x, weight) =
+        (integers::<5>([2, 4, 5, 6, 7], DType::I8, 1), integers::<5>([6, 2, 3, 2, 3], DType::U8, 2));
     let zero = zeros(1, DType::I8, 3);
-    let window = Window::new([3, 2, 3])
-        .strides([2, 1, 2])
-        .dilations([1, 2, 1])
-        .pads([(1, 1); 3]);
+    let window = Window::new([3, 2, 3]).strides([2, 1, 2]).dilations([1, 2, 1]).pads([(1, 1); 3]);
     let options = ConvOptions::new([2, 1, 2], [1; 3], [1, 2, 1], 2);
     let wide = differences(&x, zero.clone().reshape([1; 5]));
     let inner = weight.clone().float().cast(DType::F64);
@@ -245,13 +191,7 @@ fn one_and_three_axes() {
 
 #[test]
 fn products_of_every_size() {
-    for [rows, inner, columns] in [
-        [1, 1, 1],
-        [1, 70, 33],
-        [5, 7, 64],
-        [15, 130, 31],
-        [40, 9, 100],
-    ] {
+    for [rows, inner, columns] in [[1, 1, 1], [1, 70, 33], [5, 7, 64], [15, 130, 31], [40, 9, 100]] {
         for (left, right) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
             let a = integers([rows, inner], KINDS[left], 1);
             let b = integers([inner, columns], KINDS[right], 2);
@@ -273,27 +213,13 @@ fn products_of_every_size() {
                     bits: 8,
                 };
                 let biased = plain.clone().add(bias.clone());
-                let requantized = requantize(
-                    biased,
-                    to.scales.clone(),
-                    to.zero.clone(),
-                    to.dtype,
-                    to.bits,
-                );
+                let requantized = requantize(biased, to.scales.clone(), to.zero.clone(), to.dtype, to.bits);
                 let add = noise::<2>([1, columns], 8);
                 let [s, t] = scales.clone();
-                let floats = plain
-                    .clone()
-                    .float()
-                    .cast(DType::F32)
-                    .mul(s.mul(t))
-                    .add(add.clone());
+                let floats = plain.clone().float().cast(DType::F32).mul(s.mul(t)).add(add.clone());
                 with_each_dot(|_| {
                     let zeros = || (Some(p.clone()), Some(q.clone()));
-                    for b in [
-                        b.clone(),
-                        b.clone().transpose().flip([0]).flip([0]).transpose(),
-                    ] {
+                    for b in [b.clone(), b.clone().transpose().flip([0]).flip([0]).transpose()] {
                         let y: Tensor<2, Int> = matmul_integer(a.clone(), b.clone(), zeros());
                         same(y, plain.to_data());
                         let bias = Some(bias.clone());
@@ -359,16 +285,8 @@ fn right_sides_that_differ() {
             });
         }
     }
-    let (a, b) = (
-        integers::<2>([5, 9], KINDS[0], 1),
-        integers::<3>([4, 9, 6], KINDS[1], 2),
-    );
-    let wide = a
-        .clone()
-        .float()
-        .cast(DType::F64)
-        .unsqueeze::<3>()
-        .expand([4, 5, 9]);
+    let (a, b) = (integers::<2>([5, 9], KINDS[0], 1), integers::<3>([4, 9, 6], KINDS[1], 2));
+    let wide = a.clone().float().cast(DType::F64).unsqueeze::<3>().expand([4, 5, 9]);
     let expected = sums(wide.matmul(b.clone().float().cast(DType::F64)));
     let y: Tensor<3, Int> = matmul_integer(a, b, (None, None));
     same(y, expected.into_data());

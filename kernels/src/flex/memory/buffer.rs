@@ -12,9 +12,7 @@ use burn::{
     tensor::{Bytes, Element, Shape, TensorData},
 };
 use bytemuck::Pod;
-use cubecl_environment::bytes::{
-    AccessError, AccessPolicy, AllocationController, AllocationProperty,
-};
+use cubecl_environment::bytes::{AccessError, AccessPolicy, AllocationController, AllocationProperty};
 
 use super::{
     is_pooled, poison,
@@ -41,10 +39,7 @@ impl<T: Pod + Send + Sync> Buffer<T> {
     /// # Panics
     ///
     /// If `write` returns the proof for other elements.
-    pub fn filled(
-        length: usize,
-        write: impl for<'p> FnOnce(Unwritten<'p, T>) -> Written<'p, T>,
-    ) -> Self {
+    pub fn filled(length: usize, write: impl for<'p> FnOnce(Unwritten<'p, T>) -> Written<'p, T>) -> Self {
         let checked = |blank: &mut [MaybeUninit<T>]| {
             let (first, length) = (blank.as_ptr().cast(), blank.len());
             let is_all = write(Unwritten::of_slice(blank)).is_of(first, length);
@@ -86,10 +81,7 @@ impl<T: Pod + Send + Sync> Buffer<T> {
                 Bytes::from_elems(values)
             }
         };
-        Self {
-            bytes,
-            of: PhantomData,
-        }
+        Self { bytes, of: PhantomData }
     }
 
     #[cfg(test)]
@@ -149,10 +141,7 @@ impl AllocationController for Controller {
         AllocationProperty::Other
     }
 
-    unsafe fn memory_mut(
-        &mut self,
-        _: AccessPolicy,
-    ) -> Result<&mut [MaybeUninit<u8>], AccessError> {
+    unsafe fn memory_mut(&mut self, _: AccessPolicy) -> Result<&mut [MaybeUninit<u8>], AccessError> {
         // SAFETY: the memory is of this controller alone.
         Ok(unsafe { slice::from_raw_parts_mut(self.memory.first().cast(), self.length) })
     }
@@ -198,9 +187,8 @@ mod tests {
         copy.extend_from_byte_slice(&[3]);
         let copy = copy.clone();
         assert!(copy.len() == 100_001 && copy[0] == 2 && copy[100_000] == 3);
-        let values: Vec<u8> = TensorData::from_bytes(bytes, [100_000], DType::U8)
-            .try_into_vec()
-            .expect("bytes");
+        let values: Vec<u8> =
+            TensorData::from_bytes(bytes, [100_000], DType::U8).try_into_vec().expect("bytes");
         assert_eq!(values, [1; 100_000]);
     }
 }

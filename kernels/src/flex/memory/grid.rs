@@ -8,19 +8,10 @@ use crate::flex::threads::part as split;
 #[derive(Clone, Copy, Debug)]
 pub enum Cuts<'a> {
     /// `groups` groups of `size` indices, each of which is cut after every `step`.
-    Every {
-        groups: usize,
-        size: usize,
-        step: usize,
-    },
-    /// `groups` groups of `size` indices, each divided into `parts` parts of whole units of `unit` indices, whose numbers of units
-    /// differ by at most one.
-    Split {
-        groups: usize,
-        size: usize,
-        unit: usize,
-        parts: usize,
-    },
+    Every { groups: usize, size: usize, step: usize },
+    /// `groups` groups of `size` indices, each divided into `parts` parts of whole units of `unit` indices,
+    /// whose numbers of units differ by at most one.
+    Split { groups: usize, size: usize, unit: usize, parts: usize },
     /// Parts that end at these indices, which ascend. The last one is the size of the axis.
     Ends(&'a [usize]),
 }
@@ -57,21 +48,12 @@ impl<'a> Cuts<'a> {
 
     /// Parts of `step` indices, the last one shorter.
     pub fn every(size: usize, step: usize) -> Self {
-        Self::Every {
-            groups: 1,
-            size,
-            step,
-        }
+        Self::Every { groups: 1, size, step }
     }
 
     /// `parts` parts of whole units, of about equal size.
     pub fn split(size: usize, unit: usize, parts: usize) -> Self {
-        Self::Split {
-            groups: 1,
-            size,
-            unit,
-            parts,
-        }
+        Self::Split { groups: 1, size, unit, parts }
     }
 
     /// Number of parts.
@@ -85,9 +67,7 @@ impl<'a> Cuts<'a> {
 
     fn size(self) -> Option<usize> {
         match self {
-            Self::Every { groups, size, .. } | Self::Split { groups, size, .. } => {
-                groups.checked_mul(size)
-            }
+            Self::Every { groups, size, .. } | Self::Split { groups, size, .. } => groups.checked_mul(size),
             Self::Ends(ends) => Some(ends.last().copied().unwrap_or(0)),
         }
     }
@@ -95,19 +75,13 @@ impl<'a> Cuts<'a> {
     fn part(self, index: usize) -> Range<usize> {
         match self {
             // Divisions take longer than the smallest parts.
-            Self::Every {
-                groups: 1,
-                size,
-                step,
-            } => index * step..size.min(index * step + step),
+            Self::Every { groups: 1, size, step } => index * step..size.min(index * step + step),
             Self::Every { size, step, .. } => {
                 let parts = size.div_ceil(step);
                 let (first, start) = (index / parts * size, index % parts * step);
                 first + start..first + size.min(start + step)
             }
-            Self::Split {
-                size, unit, parts, ..
-            } => {
+            Self::Split { size, unit, parts, .. } => {
                 let first = index / parts * size;
                 let units = split(size.div_ceil(unit), parts, index % parts);
                 first + size.min(units.start * unit)..first + size.min(units.end * unit)
@@ -137,20 +111,12 @@ impl<'a> Cuts<'a> {
 impl<'a> Grid<'a> {
     /// Parts of one row.
     pub fn of_row(columns: Cuts<'a>) -> Self {
-        Self {
-            rows: Cuts::none(1),
-            columns,
-            order: Order::RowMajor,
-        }
+        Self { rows: Cuts::none(1), columns, order: Order::RowMajor }
     }
 
     /// Parts of whole rows.
     pub fn of_rows(rows: Cuts<'a>, columns: usize) -> Self {
-        Self {
-            rows,
-            columns: Cuts::none(columns),
-            order: Order::RowMajor,
-        }
+        Self { rows, columns: Cuts::none(columns), order: Order::RowMajor }
     }
 
     /// Number of parts.

@@ -91,12 +91,7 @@ impl<T: Pod> Lines<T> {
         if size > SHARED / 2 {
             return Self::alone(length, PAGE, 0);
         }
-        let next = NEXT.get(|| {
-            Mutex::new(Next {
-                block: Weak::new(),
-                used: 0,
-            })
-        });
+        let next = NEXT.get(|| Mutex::new(Next { block: Weak::new(), used: 0 }));
         let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
         let there = next.block.upgrade();
         let block = match there.filter(|_| next.used + size <= SHARED) {
@@ -168,11 +163,7 @@ impl Block {
             no_memory(layout.size());
         };
         SMALL.fetch_add(small, Relaxed);
-        let block = Self {
-            begin,
-            layout,
-            small,
-        };
+        let block = Self { begin, layout, small };
         if alignment == PAGE {
             block.ask_for_large_pages(size / PAGE * PAGE);
         }
@@ -180,10 +171,7 @@ impl Block {
     }
 
     /// Systems that have none leave the pages small.
-    #[cfg_attr(
-        not(any(target_os = "linux", target_os = "android")),
-        allow(unused_variables)
-    )]
+    #[cfg_attr(not(any(target_os = "linux", target_os = "android")), allow(unused_variables))]
     fn ask_for_large_pages(&self, size: usize) {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         // SAFETY: so many bytes are inside of the block, and stay what they are.
@@ -195,8 +183,7 @@ impl Block {
 
     /// The first byte with an alignment that the block was made for.
     fn aligned(&self, alignment: usize) -> NonNull<u8> {
-        let before =
-            self.begin.as_ptr().addr().next_multiple_of(alignment) - self.begin.as_ptr().addr();
+        let before = self.begin.as_ptr().addr().next_multiple_of(alignment) - self.begin.as_ptr().addr();
         // SAFETY: the block is longer by the alignment, or begins with it and `before` is 0.
         unsafe { self.begin.add(before) }
     }

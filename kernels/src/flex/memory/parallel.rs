@@ -64,12 +64,7 @@ impl<'a, T> Unwritten<'a, T> {
         grid.check(self.rows(), self.columns());
         let (out, grid) = (&self, &grid);
         in_parts(grid.count(), tasks, |parts| {
-            let _: TaskDone<'_> = run(TaskParts {
-                out,
-                grid,
-                parts,
-                task: PhantomData,
-            });
+            let _: TaskDone<'_> = run(TaskParts { out, grid, parts, task: PhantomData });
         });
         // SAFETY: the parts of a grid cover its rectangle, `in_parts` runs each, and each task has written its parts.
         unsafe { self.assume_written() }
@@ -84,8 +79,8 @@ impl<'a, T> Unwritten<'a, T> {
         write: &mut impl for<'p> FnMut(usize, Spot, Unwritten<'p, T>) -> Written<'p, T>,
     ) {
         let (rows, columns) = (spot.rows.clone(), spot.columns.clone());
-        // SAFETY: the callers, which own this rectangle, take each part once. Parts of a grid are disjoint, and the part ends
-        // with this call.
+        // SAFETY: the callers, which own this rectangle, take each part once. Parts of a grid are disjoint,
+        // and the part ends with this call.
         let part = unsafe { self.part(rows.clone(), columns.clone()) };
         let proof = write(index, spot, part);
         self.check(&proof, rows, columns);
@@ -157,12 +152,7 @@ mod tests {
 
     fn grids() -> Vec<([usize; 2], Grid<'static>)> {
         let groups = |groups, size, step| Cuts::Every { groups, size, step };
-        let split = Cuts::Split {
-            groups: 2,
-            size: 7,
-            unit: 2,
-            parts: 3,
-        };
+        let split = Cuts::Split { groups: 2, size: 7, unit: 2, parts: 3 };
         let all = [
             (7, Cuts::none(7)),
             (7, Cuts::every(7, 3)),
@@ -174,16 +164,10 @@ mod tests {
             (8, Cuts::split(8, 3, 7)),
             (0, Cuts::Ends(&[])),
         ];
-        let pairs = all
-            .iter()
-            .flat_map(|rows| all.iter().map(move |columns| (rows, columns)));
+        let pairs = all.iter().flat_map(|rows| all.iter().map(move |columns| (rows, columns)));
         let grids = pairs.flat_map(|(rows, columns)| {
             [Order::RowMajor, Order::ColumnMajor].map(|order| {
-                let grid = Grid {
-                    rows: rows.1,
-                    columns: columns.1,
-                    order,
-                };
+                let grid = Grid { rows: rows.1, columns: columns.1, order };
                 ([rows.0, columns.0], grid)
             })
         });
@@ -198,10 +182,7 @@ mod tests {
                 out.reshaped(rows, columns).in_tasks(grid, 5, |parts| {
                     let mut seen = Vec::new();
                     parts.write(|index, spot, part| {
-                        assert_eq!(
-                            (spot.rows.len(), spot.columns.len()),
-                            (part.rows(), part.columns())
-                        );
+                        assert_eq!((spot.rows.len(), spot.columns.len()), (part.rows(), part.columns()));
                         seen.push(index);
                         assert!(seen.is_sorted());
                         part.write_rows(|row, elements| {
@@ -211,13 +192,7 @@ mod tests {
                     })
                 })
             });
-            assert!(
-                values
-                    .iter()
-                    .enumerate()
-                    .all(|(at, value)| *value == at as u32),
-                "{grid:?}"
-            );
+            assert!(values.iter().enumerate().all(|(at, value)| *value == at as u32), "{grid:?}");
         }
     }
 
@@ -227,11 +202,7 @@ mod tests {
             let mut values = [0u8; 12];
             let mut spots = Vec::new();
             overwrite(&mut values, |out| {
-                let grid = Grid {
-                    rows: Cuts::every(3, 2),
-                    columns: Cuts::every(4, 3),
-                    order,
-                };
+                let grid = Grid { rows: Cuts::every(3, 2), columns: Cuts::every(4, 3), order };
                 out.reshaped(3, 4).in_grid(grid, |index, spot, part| {
                     assert_eq!(index, spots.len());
                     spots.push((spot.rows.start, spot.columns.start));
@@ -254,54 +225,33 @@ mod tests {
         overwrite(&mut values, |out| {
             out.in_tasks(grid, 3, |parts| {
                 begun.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                parts.write(|index, _, part| {
-                    part.write(|elements| write_by_index(elements, |_| index as u16))
-                })
+                parts
+                    .write(|index, _, part| part.write(|elements| write_by_index(elements, |_| index as u16)))
             })
         });
         assert!(begun.into_inner() <= 3);
-        assert!(
-            values
-                .iter()
-                .enumerate()
-                .all(|(at, value)| *value as usize == at / 4)
-        );
+        assert!(values.iter().enumerate().all(|(at, value)| *value as usize == at / 4));
     }
 
     #[test]
     fn grids_of_other_rectangles_and_foreign_proofs_are_refused() {
         let mut values = [0u8; 12];
         let mut fails = |grid: Grid<'_>| {
-            let run = || {
-                overwrite(&mut values, |out| {
-                    out.reshaped(3, 4).in_grid(grid, |_, _, part| part.zeroed())
-                })
-            };
+            let run =
+                || overwrite(&mut values, |out| out.reshaped(3, 4).in_grid(grid, |_, _, part| part.zeroed()));
             catch_unwind(AssertUnwindSafe(run)).is_err()
         };
-        let grid = |rows, columns| Grid {
-            rows,
-            columns,
-            order: Order::RowMajor,
-        };
+        let grid = |rows, columns| Grid { rows, columns, order: Order::RowMajor };
         assert!(!fails(grid(Cuts::Ends(&[1, 3]), Cuts::every(4, 9))));
         assert!(fails(grid(Cuts::Ends(&[2, 1, 3]), Cuts::every(4, 9))));
         assert!(fails(grid(Cuts::Ends(&[1, 2]), Cuts::every(4, 9))));
         assert!(fails(grid(Cuts::none(3), Cuts::every(5, 2))));
         assert!(fails(grid(Cuts::none(3), Cuts::every(4, 0))));
         // Numbers of parts that wrap around to none.
-        let many = |size, parts| Cuts::Split {
-            groups: size,
-            size: 1,
-            unit: 1,
-            parts,
-        };
+        let many = |size, parts| Cuts::Split { groups: size, size: 1, unit: 1, parts };
         assert!(fails(grid(Cuts::none(3), many(4, 1 << (usize::BITS - 2)))));
         let half = 1 << (usize::BITS / 2);
-        assert!(fails(grid(
-            Cuts::split(3, 1, half),
-            Cuts::split(4, 1, half)
-        )));
+        assert!(fails(grid(Cuts::split(3, 1, half), Cuts::split(4, 1, half))));
         // The proof for a part of a part.
         let run = || {
             overwrite(&mut values, |out| {

@@ -62,12 +62,7 @@ pub fn fill<T>(blank: &mut [MaybeUninit<T>]) {
     if IS_ON {
         let size = size_of_val(blank);
         // SAFETY: the slice has so many bytes, and none of them has to be initialized.
-        unsafe {
-            blank
-                .as_mut_ptr()
-                .cast::<u8>()
-                .write_bytes(current() as u8, size)
-        };
+        unsafe { blank.as_mut_ptr().cast::<u8>().write_bytes(current() as u8, size) };
     }
 }
 
@@ -185,8 +180,7 @@ mod tests {
     fn results_that_are_written_do_not_depend_on_the_pattern() {
         let run = |poison| {
             with(poison, || {
-                Buffer::filled(100_000, |out| out.write(|out| write_by_index(out, |_| 7u8)))
-                    .to_vec()
+                Buffer::filled(100_000, |out| out.write(|out| write_by_index(out, |_| 7u8))).to_vec()
             })
         };
         assert_eq!(run(Poison::NotANumber), run(Poison::Large));

@@ -82,9 +82,7 @@ impl Memory {
             pool().uncount(size);
             no_memory(size);
         };
-        Some(Self {
-            block: ManuallyDrop::new(block),
-        })
+        Some(Self { block: ManuallyDrop::new(block) })
     }
 
     pub fn first(&self) -> *mut u8 {
@@ -129,14 +127,7 @@ impl Drop for Block {
 
 impl Pool {
     const fn new() -> Self {
-        Self {
-            idle: Vec::new(),
-            waiting: 0,
-            used: 0,
-            most: [0; 2],
-            period: 0,
-            is_watched: false,
-        }
+        Self { idle: Vec::new(), waiting: 0, used: 0, most: [0; 2], period: 0, is_watched: false }
     }
 
     /// A block for so many bytes if one waits, and else blocks to free before one is made.
@@ -194,9 +185,7 @@ impl Pool {
         // A block of the parent is none of those that a child of `fork` counts.
         self.used = self.used.saturating_sub(block.size);
         self.waiting += block.size;
-        let at = self
-            .idle
-            .partition_point(|idle| idle.block.size <= block.size);
+        let at = self.idle.partition_point(|idle| idle.block.size <= block.size);
         let since = self.period;
         self.idle.insert(at, Idle { block, since });
         !std::mem::replace(&mut self.is_watched, true)
@@ -315,10 +304,7 @@ mod tests {
         // More than any address space has, and no more than a layout may have.
         let asked = (isize::MAX as usize - PAGE) / PAGE * PAGE;
         let fault = attempt(|| Memory::new(asked).is_some()).unwrap_err();
-        assert!(
-            fault.reason.starts_with("there is no memory for 8.0 EiB"),
-            "{fault}"
-        );
+        assert!(fault.reason.starts_with("there is no memory for 8.0 EiB"), "{fault}");
         assert!(pool().most[0] < asked && Memory::new(LEAST).is_some());
     }
 

@@ -43,13 +43,7 @@ impl<'a, T> Region<'a, T> {
     /// The elements are valid for writes during `'a`, and nothing else accesses them.
     #[inline(always)]
     unsafe fn one_row(first: *mut T, length: usize) -> Self {
-        Self {
-            first,
-            rows: 1,
-            columns: length,
-            stride: length,
-            memory: PhantomData,
-        }
+        Self { first, rows: 1, columns: length, stride: length, memory: PhantomData }
     }
 
     #[inline(always)]
@@ -65,8 +59,7 @@ impl<'a, T> Region<'a, T> {
     /// Whether both have the same elements in the same order.
     #[inline(always)]
     fn is_same(&self, other: &Region<'_, T>) -> bool {
-        let same_rows =
-            (self.rows, self.columns, self.stride) == (other.rows, other.columns, other.stride);
+        let same_rows = (self.rows, self.columns, self.stride) == (other.rows, other.columns, other.stride);
         let contiguous = self.is_contiguous() && other.is_contiguous() && self.len() == other.len();
         self.first == other.first && (same_rows || contiguous)
     }
@@ -83,13 +76,7 @@ impl<'a, T> Region<'a, T> {
             // SAFETY: the index is at most that of the end of the region, by the assertions.
             false => unsafe { self.first.add(rows.start * self.stride + columns.start) },
         };
-        Region {
-            first,
-            rows: rows.len(),
-            columns: columns.len(),
-            stride: self.stride,
-            memory: PhantomData,
-        }
+        Region { first, rows: rows.len(), columns: columns.len(), stride: self.stride, memory: PhantomData }
     }
 
     #[inline(always)]
@@ -247,11 +234,7 @@ impl<'a, T> Unwritten<'a, T> {
     ///
     /// While the part is in use, no other access to its elements is, and `'p` ends before `'a`.
     #[inline(always)]
-    pub(super) unsafe fn part<'p>(
-        &self,
-        rows: Range<usize>,
-        columns: Range<usize>,
-    ) -> Unwritten<'p, T> {
+    pub(super) unsafe fn part<'p>(&self, rows: Range<usize>, columns: Range<usize>) -> Unwritten<'p, T> {
         // SAFETY: the caller's promise.
         Unwritten(unsafe { self.0.part(rows, columns) })
     }
@@ -261,10 +244,7 @@ impl<'a, T> Unwritten<'a, T> {
     pub(super) fn check(&self, proof: &Written<'_, T>, rows: Range<usize>, columns: Range<usize>) {
         // SAFETY: the part is only compared.
         let part: Region<'_, T> = unsafe { self.0.part(rows, columns) };
-        assert!(
-            part.is_same(&proof.0),
-            "a kernel writes all elements of its output"
-        );
+        assert!(part.is_same(&proof.0), "a kernel writes all elements of its output");
     }
 }
 
@@ -300,11 +280,7 @@ impl<'a, T> Written<'a, T> {
     ///
     /// While the part is in use, no other access to its elements is, and `'p` ends before `'a`.
     #[inline(always)]
-    pub(super) unsafe fn part<'p>(
-        &self,
-        rows: Range<usize>,
-        columns: Range<usize>,
-    ) -> Written<'p, T> {
+    pub(super) unsafe fn part<'p>(&self, rows: Range<usize>, columns: Range<usize>) -> Written<'p, T> {
         // SAFETY: the caller's promise.
         Written(unsafe { self.0.part(rows, columns) })
     }

@@ -64,11 +64,7 @@ impl<'a, T, const BY_ROWS: bool> InOrder<'a, T, BY_ROWS> {
     /// Number of rows or columns that are missing.
     #[inline(always)]
     fn missing(&self) -> usize {
-        let all = if BY_ROWS {
-            self.out.rows()
-        } else {
-            self.out.columns()
-        };
+        let all = if BY_ROWS { self.out.rows() } else { self.out.columns() };
         all - self.done
     }
 
@@ -78,18 +74,11 @@ impl<'a, T, const BY_ROWS: bool> InOrder<'a, T, BY_ROWS> {
     ///
     /// If fewer are missing, or `write` returns the proof for other elements.
     #[inline(always)]
-    pub fn write(
-        &mut self,
-        count: usize,
-        write: impl for<'p> FnOnce(Unwritten<'p, T>) -> Written<'p, T>,
-    ) {
+    pub fn write(&mut self, count: usize, write: impl for<'p> FnOnce(Unwritten<'p, T>) -> Written<'p, T>) {
         assert!(count > 0 && count <= self.missing());
         let next = self.done..self.done + count;
-        let (rows, columns) = if BY_ROWS {
-            (next.clone(), 0..self.out.columns())
-        } else {
-            (0..self.out.rows(), next.clone())
-        };
+        let (rows, columns) =
+            if BY_ROWS { (next.clone(), 0..self.out.columns()) } else { (0..self.out.rows(), next.clone()) };
         // SAFETY: `done` ascends, so that no other part has the elements. The part ends with this call.
         let part = unsafe { self.out.part(rows.clone(), columns.clone()) };
         let proof = write(part);
@@ -104,11 +93,7 @@ impl<'a, T, const BY_ROWS: bool> InOrder<'a, T, BY_ROWS> {
     /// If rows or columns are missing.
     #[inline(always)]
     pub fn finish(self) -> Written<'a, T> {
-        assert_eq!(
-            self.missing(),
-            0,
-            "a kernel writes all elements of its output"
-        );
+        assert_eq!(self.missing(), 0, "a kernel writes all elements of its output");
         // SAFETY: all rows, or all columns, have their proofs.
         unsafe { self.out.assume_written() }
     }
@@ -133,12 +118,7 @@ impl<'a, T> RunWriter<'a, T> {
     pub fn new(out: Unwritten<'a, T>, length: usize) -> Self {
         assert!(length > 0 && out.columns().is_multiple_of(length));
         let runs = out.rows() * (out.columns() / length);
-        Self {
-            out,
-            length,
-            done: repeated(runs, false),
-            missing: runs,
-        }
+        Self { out, length, done: repeated(runs, false), missing: runs }
     }
 
     /// Writes a run of a row.
@@ -167,10 +147,7 @@ impl<'a, T> RunWriter<'a, T> {
     ///
     /// If runs are missing.
     pub fn finish(self) -> Written<'a, T> {
-        assert_eq!(
-            self.missing, 0,
-            "a kernel writes all elements of its output"
-        );
+        assert_eq!(self.missing, 0, "a kernel writes all elements of its output");
         // SAFETY: each run is written, and the runs are all elements.
         unsafe { self.out.assume_written() }
     }
@@ -194,15 +171,11 @@ mod tests {
                     let out = out.reshaped(4, 4);
                     if by_rows {
                         let mut rows = InOrder::rows(out);
-                        groups
-                            .iter()
-                            .for_each(|count| rows.write(*count, |part| part.zeroed()));
+                        groups.iter().for_each(|count| rows.write(*count, |part| part.zeroed()));
                         rows.finish()
                     } else {
                         let mut columns = InOrder::columns(out);
-                        groups
-                            .iter()
-                            .for_each(|count| columns.write(*count, |part| part.zeroed()));
+                        groups.iter().for_each(|count| columns.write(*count, |part| part.zeroed()));
                         columns.finish()
                     }
                 });
@@ -225,9 +198,7 @@ mod tests {
                 overwrite(&mut values, |out| {
                     let mut runs = RunWriter::new(out.reshaped(2, 6), 3);
                     for (at, (row, run)) in order.iter().enumerate() {
-                        runs.write(*row, *run, |elements| {
-                            write_by_index(elements, |_| at as u8)
-                        });
+                        runs.write(*row, *run, |elements| write_by_index(elements, |_| at as u8));
                     }
                     runs.finish()
                 });

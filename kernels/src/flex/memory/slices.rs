@@ -65,18 +65,14 @@ impl<'a, T: Copy> SliceWriter<'a, T> {
     /// If some are missing.
     #[inline(always)]
     pub fn finish(self) -> &'a mut [T] {
-        assert_eq!(
-            self.missing(),
-            0,
-            "a kernel writes all elements of its output"
-        );
+        assert_eq!(self.missing(), 0, "a kernel writes all elements of its output");
         // SAFETY: `write` has returned the elements before `done`, which are all, as initialized.
         unsafe { self.elements.assume_init_mut() }
     }
 }
 
-/// Writes `lines` lines of equal length at once. `write` gets `R` writers: the last `lines` have a line each, the others have
-/// no elements.
+/// Writes `lines` lines of equal length at once. `write` gets `R` writers: the last `lines` have a line each,
+/// the others have no elements.
 ///
 /// # Panics
 ///
@@ -103,10 +99,7 @@ pub fn write_lines<T: Copy, const R: usize>(
     for (line, writer) in writers[R - lines..].iter().enumerate() {
         // The line's own writer, and not another one that was put into its place.
         let is_own = writer.elements.as_ptr() == first.wrapping_add(line * length);
-        assert!(
-            is_own && writer.done == length,
-            "a kernel writes all elements of its output"
-        );
+        assert!(is_own && writer.done == length, "a kernel writes all elements of its output");
     }
     // SAFETY: the writers of all lines have returned their elements as initialized.
     unsafe { elements.assume_init_mut() }
@@ -150,8 +143,7 @@ pub fn write_chunks<'a, X: Copy, T: Copy, const N: usize>(
     value: impl FnMut(X) -> T,
 ) -> &'a mut [T] {
     assert_eq!(elements.len(), from.len());
-    let ((chunks, rest), (from, from_rest)) =
-        (elements.as_chunks_mut::<N>(), from.as_chunks::<N>());
+    let ((chunks, rest), (from, from_rest)) = (elements.as_chunks_mut::<N>(), from.as_chunks::<N>());
     for (to, x) in chunks.iter_mut().zip(from) {
         *to = chunk(x).map(MaybeUninit::new);
     }
@@ -231,10 +223,7 @@ pub fn write_repeated<'a, T: Copy, const N: usize>(
 
 /// Sets each element to `value` of its index.
 #[inline(always)]
-pub fn write_by_index<T>(
-    elements: &mut [MaybeUninit<T>],
-    mut value: impl FnMut(usize) -> T,
-) -> &mut [T] {
+pub fn write_by_index<T>(elements: &mut [MaybeUninit<T>], mut value: impl FnMut(usize) -> T) -> &mut [T] {
     for (index, element) in elements.iter_mut().enumerate() {
         element.write(value(index));
     }
@@ -243,10 +232,7 @@ pub fn write_by_index<T>(
 }
 
 /// Overwrites elements with what `write` makes of their memory. If it panics, they are 0.
-pub fn overwrite<T: Pod>(
-    elements: &mut [T],
-    write: impl for<'p> FnOnce(Unwritten<'p, T>) -> Written<'p, T>,
-) {
+pub fn overwrite<T: Pod>(elements: &mut [T], write: impl for<'p> FnOnce(Unwritten<'p, T>) -> Written<'p, T>) {
     /// Initializes the elements again where `write` does not.
     struct Guard<'a, T: Pod>(&'a mut [MaybeUninit<T>]);
 
@@ -290,10 +276,7 @@ mod tests {
     #[test]
     fn lengths_that_differ_are_refused() {
         let mut elements = [MaybeUninit::new(0u8); 6];
-        assert_eq!(
-            write_repeated::<_, 2>(&mut elements, &[1, 2, 3]),
-            [1, 1, 2, 2, 3, 3]
-        );
+        assert_eq!(write_repeated::<_, 2>(&mut elements, &[1, 2, 3]), [1, 1, 2, 2, 3, 3]);
         assert_eq!(write_each(&mut elements[..2], &[7, 8], |x| x + 1), [8, 9]);
         let negated = |chunk: &[u8; 4]| chunk.map(|x| !x);
         let written = write_chunks(&mut elements, &[1, 2, 3, 4, 5, 6], negated, |x| x);
@@ -304,26 +287,12 @@ mod tests {
             catch_unwind(AssertUnwindSafe(|| run(&mut elements))).is_err()
         };
         for from in [&[1, 2][..], &[1; 4]] {
-            assert!(fails(
-                &|elements| write_repeated::<_, 2>(elements, from).len()
-            ));
+            assert!(fails(&|elements| write_repeated::<_, 2>(elements, from).len()));
             assert!(fails(&|elements| write_each(elements, from, |x| x).len()));
-            assert!(fails(&|elements| write_pairs(
-                elements,
-                (&[0; 6], from),
-                |_, x| x
-            )
-            .len()));
-            assert!(fails(&|elements| write_pairs(
-                elements,
-                (from, &[0; 6]),
-                |x, _| x
-            )
-            .len()));
+            assert!(fails(&|elements| write_pairs(elements, (&[0; 6], from), |_, x| x).len()));
+            assert!(fails(&|elements| write_pairs(elements, (from, &[0; 6]), |x, _| x).len()));
             let all = [0; 6];
-            assert!(fails(&|elements| {
-                write_triples(elements, (&all, &all, from), |_, _, x| x).len()
-            }));
+            assert!(fails(&|elements| { write_triples(elements, (&all, &all, from), |_, _, x| x).len() }));
         }
     }
 }

@@ -42,21 +42,11 @@ impl AttentionSizes {
 impl AttentionPlan {
     /// `has_contiguous_keys`: the features of a key are contiguous.
     pub fn new(sizes: AttentionSizes, has_contiguous_keys: bool, machine: &Machine) -> Self {
-        let AttentionSizes {
-            batch,
-            heads,
-            queries,
-            key_heads,
-            keys,
-            features,
-            size,
-        } = sizes;
+        let AttentionSizes { batch, heads, queries, key_heads, keys, features, size } = sizes;
         let threads = machine.threads_for(batch * heads * queries * keys * (features + size));
         let share = queries.div_ceil(threads).next_multiple_of(8);
         let panel = machine.tile.panel_rows(share.min(queries));
-        let fit = (tuning::MAX_SCORES / keys)
-            .min(tuning::MAX_QUERIES)
-            .min(share);
+        let fit = (tuning::MAX_SCORES / keys).min(tuning::MAX_QUERIES).min(share);
         let rows = queries * heads / key_heads;
         Self {
             threads,
@@ -70,36 +60,17 @@ impl AttentionPlan {
 
     /// Number of packed heads of keys that several parts read.
     pub fn shared_heads(&self) -> usize {
-        let AttentionSizes {
-            batch,
-            queries,
-            key_heads,
-            ..
-        } = self.sizes;
+        let AttentionSizes { batch, queries, key_heads, .. } = self.sizes;
         let parts = key_heads.div_ceil(self.key_heads) * queries.div_ceil(self.queries);
-        if queries > 1 && parts > 1 {
-            batch * key_heads
-        } else {
-            0
-        }
+        if queries > 1 && parts > 1 { batch * key_heads } else { 0 }
     }
 
     /// Parts of an output of `[batch * queries, heads * size]`.
     pub fn grid(&self) -> Grid<'static> {
-        let AttentionSizes {
-            batch,
-            heads,
-            queries,
-            size,
-            ..
-        } = self.sizes;
+        let AttentionSizes { batch, heads, queries, size, .. } = self.sizes;
         let columns = self.key_heads * self.sizes.group() * size;
         Grid {
-            rows: Cuts::Every {
-                groups: batch,
-                size: queries,
-                step: self.queries,
-            },
+            rows: Cuts::Every { groups: batch, size: queries, step: self.queries },
             columns: Cuts::every(heads * size, columns.max(1)),
             order: Order::RowMajor,
         }

@@ -69,23 +69,15 @@ impl Band {
 impl Layout {
     /// Bands of an input with `channels` channels: at least `parts`, if there are as many rows or columns.
     pub fn new(geometry: Geometry, channels: usize, parts: usize) -> Self {
-        let axis = |axis: usize| {
-            Axis::new(
-                geometry.kernel[axis],
-                geometry.strides[axis],
-                geometry.dilations[axis],
-            )
-        };
+        let axis =
+            |axis: usize| Axis::new(geometry.kernel[axis], geometry.strides[axis], geometry.dilations[axis]);
         let (rows, columns) = (axis(1), axis(2));
         let planes = geometry.kernel[0] * rows.phases.len() * columns.phases.len();
         let [_, high, wide] = geometry.positions;
         let most = MAX_BAND_LEN / (channels * planes).max(1);
         let fit = (most / (rows.furthest + 1)).saturating_sub(columns.furthest);
-        let by_columns = if wide <= fit.max(MIN_BAND_COLUMNS) {
-            wide
-        } else {
-            even(wide, fit.max(MIN_BAND_COLUMNS))
-        };
+        let by_columns =
+            if wide <= fit.max(MIN_BAND_COLUMNS) { wide } else { even(wide, fit.max(MIN_BAND_COLUMNS)) };
         let by_rows = if by_columns < wide {
             1
         } else {
@@ -93,8 +85,7 @@ impl Layout {
             even(high, fit.clamp(1, high))
         };
         // Each thread gets as many.
-        let evenly =
-            |size: usize, by: usize| size.div_ceil(size.div_ceil(by).next_multiple_of(parts));
+        let evenly = |size: usize, by: usize| size.div_ceil(size.div_ceil(by).next_multiple_of(parts));
         let bands = high.div_ceil(by_rows) * wide.div_ceil(by_columns);
         let band = if high > 1 && (by_columns == wide || bands < parts) {
             [evenly(high, by_rows), by_columns]
@@ -105,15 +96,7 @@ impl Layout {
         };
         let (height, width) = (band[0] + rows.furthest, band[1] + columns.furthest);
         let channel = planes * height * width;
-        Self {
-            geometry,
-            height,
-            width,
-            channel,
-            rows,
-            columns,
-            band,
-        }
+        Self { geometry, height, width, channel, rows, columns, band }
     }
 
     /// All bands, in the order of their output pixels.
@@ -165,14 +148,8 @@ impl CopiedRange {
     pub fn new(g: &Geometry, axis: usize, shift: usize, length: usize) -> Self {
         let (stride, before) = (g.strides[axis], g.before[axis]);
         let begin = before.saturating_sub(shift).div_ceil(stride).min(length);
-        let end = (g.sizes[axis] + before)
-            .saturating_sub(shift)
-            .div_ceil(stride);
-        Self {
-            begin,
-            end: end.clamp(begin, length),
-            first: (begin * stride + shift).saturating_sub(before),
-        }
+        let end = (g.sizes[axis] + before).saturating_sub(shift).div_ceil(stride);
+        Self { begin, end: end.clamp(begin, length), first: (begin * stride + shift).saturating_sub(before) }
     }
 }
 
@@ -183,19 +160,9 @@ impl Axis {
         phases.sort_unstable();
         phases.dedup();
         let index = |phase| phases.iter().position(|found| *found == phase).unwrap_or(0);
-        let taps: Vec<_> = offsets()
-            .map(|offset| (index(offset % stride), offset / stride))
-            .collect();
-        let furthest = taps
-            .iter()
-            .map(|(_, distance)| *distance)
-            .max()
-            .unwrap_or(0);
-        Self {
-            phases,
-            taps,
-            furthest,
-        }
+        let taps: Vec<_> = offsets().map(|offset| (index(offset % stride), offset / stride)).collect();
+        let furthest = taps.iter().map(|(_, distance)| *distance).max().unwrap_or(0);
+        Self { phases, taps, furthest }
     }
 }
 

@@ -14,13 +14,7 @@ pub struct TileColumns {
 /// The columns of all tiles over some output rows of `wide` pixels, which are `step` elements apart in the band.
 ///
 /// `lanes`: number of lanes of a register; `most`: maximum number of registers of a tile.
-pub fn tile_columns(
-    rows: usize,
-    wide: usize,
-    step: usize,
-    lanes: usize,
-    most: usize,
-) -> Vec<TileColumns> {
+pub fn tile_columns(rows: usize, wide: usize, step: usize, lanes: usize, most: usize) -> Vec<TileColumns> {
     let end = (rows - 1) * step + wide;
     let mut columns = Vec::with_capacity(end.div_ceil(most * lanes));
     // Index of the next column in its row, and of the next output pixel.

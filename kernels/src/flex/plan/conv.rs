@@ -90,10 +90,7 @@ impl ConvSizes {
     fn bands(&self, machine: &Machine, threads: usize) -> usize {
         let slices = self.geometry.positions[0];
         let units = self.batches * self.groups * slices;
-        machine.tile.bands(
-            self.positions() / slices,
-            even_parts(threads).div_ceil(units),
-        )
+        machine.tile.bands(self.positions() / slices, even_parts(threads).div_ceil(units))
     }
 }
 
@@ -107,9 +104,7 @@ impl ConvMethod {
         let has_dense_planes = has_dense_rows && (g.sizes[1] == 1 || row == g.sizes[2]);
         let has_one_depth = [g.sizes[0], g.kernel[0], g.positions[0]] == [1; 3] && g.before[0] == 0;
         let fits = |plane: [usize; 2]| {
-            plane[0]
-                .checked_mul(plane[1])
-                .is_some_and(|len| len <= tuning::MAX_PLANE_LEN)
+            plane[0].checked_mul(plane[1]).is_some_and(|len| len <= tuning::MAX_PLANE_LEN)
         };
         if sizes.inputs != 1 {
             Self::Bands
@@ -140,11 +135,7 @@ impl BandPlan {
         let (nr, mr) = (machine.tile.nr, machine.tile.mr);
         let threads = machine.threads_for(sizes.multiplications());
         let bands = sizes.bands(machine, threads);
-        let channels = if channel_stride.is_some() {
-            1
-        } else {
-            sizes.inputs
-        };
+        let channels = if channel_stride.is_some() { 1 } else { sizes.inputs };
         let mut layout = Layout::new(sizes.geometry, channels, bands);
         let panels = sizes.outputs.div_ceil(mr);
         let reads = match channel_stride {
@@ -181,14 +172,7 @@ impl BandPlan {
             1 => usize::MAX,
             _ => units.div_ceil(4 * threads),
         };
-        Self::new(
-            sizes,
-            layout,
-            BandReads::Copy,
-            machine.tile,
-            threads,
-            together,
-        )
+        Self::new(sizes, layout, BandReads::Copy, machine.tile, threads, together)
     }
 
     /// `together` returns the number of groups of a part, of the number of parts that have one group.
@@ -204,19 +188,8 @@ impl BandPlan {
         let together = together(sizes.batches * sizes.groups * bands.len()).clamp(1, sizes.groups);
         let units = sizes.batches * sizes.groups.div_ceil(together) * bands.len();
         // Each part of the output channels copies its own band: no more parts than threads.
-        let across = threads
-            .div_ceil(units)
-            .min(sizes.outputs.div_ceil(sizes.panel));
-        Self {
-            layout,
-            bands,
-            reads,
-            threads,
-            together,
-            across,
-            sizes,
-            tile,
-        }
+        let across = threads.div_ceil(units).min(sizes.outputs.div_ceil(sizes.panel));
+        Self { layout, bands, reads, threads, together, across, sizes, tile }
     }
 
     /// Number of output channels, those of each element of the batch counted.
@@ -226,11 +199,7 @@ impl BandPlan {
 
     /// Number of output pixels of a row of a band and of the elements between it and the next one.
     pub fn row_length(&self, band: &Band) -> usize {
-        if self.reads.copies() {
-            self.layout.width
-        } else {
-            band.columns.len()
-        }
+        if self.reads.copies() { self.layout.width } else { band.columns.len() }
     }
 
     /// The columns of the tiles over a band that is read in place.
@@ -242,26 +211,11 @@ impl BandPlan {
 
     /// Division of the output channels into parts.
     pub fn cuts(&self) -> Cuts<'static> {
-        let ConvSizes {
-            batches,
-            groups,
-            outputs,
-            panel,
-            ..
-        } = self.sizes;
+        let ConvSizes { batches, groups, outputs, panel, .. } = self.sizes;
         if self.across == 1 {
-            return Cuts::Every {
-                groups: batches,
-                size: groups * outputs,
-                step: self.together * outputs,
-            };
+            return Cuts::Every { groups: batches, size: groups * outputs, step: self.together * outputs };
         }
-        Cuts::Split {
-            groups: batches * groups,
-            size: outputs,
-            unit: panel,
-            parts: self.across,
-        }
+        Cuts::Split { groups: batches * groups, size: outputs, unit: panel, parts: self.across }
     }
 
     /// Index of the output pixel after each band.

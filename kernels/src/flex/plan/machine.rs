@@ -10,8 +10,8 @@ use crate::flex::{
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
     pub tile: TileSize,
-    /// Returns the maximum number of threads of a kernel. It is called for work that several threads shorten: to count the threads
-    /// of the pool starts them.
+    /// Returns the maximum number of threads of a kernel. It is called for work that several threads shorten:
+    /// to count the threads of the pool starts them.
     pub threads: fn() -> usize,
 }
 
@@ -29,18 +29,12 @@ pub struct TileSize {
 impl Machine {
     /// The processor with the tiles of floats of an instruction set.
     pub fn of_floats(set: InstructionSet) -> Self {
-        Self {
-            tile: TileSize::of_floats(set),
-            threads: count,
-        }
+        Self { tile: TileSize::of_floats(set), threads: count }
     }
 
     /// The processor with the tiles of bytes of its instructions.
     pub fn of_bytes(dot: DotInstructions) -> Self {
-        Self {
-            tile: TileSize::of_bytes(dot),
-            threads: count,
-        }
+        Self { tile: TileSize::of_bytes(dot), threads: count }
     }
 
     /// Number of threads that multiplications of floats are worth.
@@ -57,27 +51,17 @@ impl Machine {
 impl TileSize {
     /// Tiles of floats.
     pub fn of_floats(set: InstructionSet) -> Self {
-        Self {
-            lanes: set.lanes(),
-            mr: set.mr(),
-            nr: set.nr(),
-        }
+        Self { lanes: set.lanes(), mr: set.mr(), nr: set.nr() }
     }
 
     /// Tiles of bytes.
     pub fn of_bytes(dot: DotInstructions) -> Self {
-        Self {
-            lanes: dot.lanes(),
-            mr: dot.mr(),
-            nr: dot.nr(),
-        }
+        Self { lanes: dot.lanes(), mr: dot.mr(), nr: dot.nr() }
     }
 
     /// Number of bands into which threads divide a plane of output pixels.
     pub fn bands(&self, plane: usize, threads: usize) -> usize {
-        threads
-            .min(plane / (tuning::MIN_BAND_TILES * self.nr))
-            .max(1)
+        threads.min(plane / (tuning::MIN_BAND_TILES * self.nr)).max(1)
     }
 
     /// Returns true if stores that leave out lanes are cheap, as those of AVX-512 are.
@@ -87,11 +71,7 @@ impl TileSize {
 
     /// Maximum number of registers of columns of a tile with `rows` rows.
     pub fn registers(&self, rows: usize) -> usize {
-        if rows == 1 {
-            2 * self.nr / self.lanes
-        } else {
-            self.nr / self.lanes
-        }
+        if rows == 1 { 2 * self.nr / self.lanes } else { self.nr / self.lanes }
     }
 }
 
@@ -122,18 +102,9 @@ mod tests {
             tile: TileSize::of_floats(InstructionSet::best()),
             threads: || panic!("the threads are counted"),
         };
-        assert_eq!(
-            machine.threads_for(2 * tuning::MULTIPLICATIONS_PER_THREAD - 1),
-            1
-        );
-        let machine = Machine {
-            threads: || 2,
-            ..machine
-        };
-        assert_eq!(
-            machine.threads_for(9 * tuning::MULTIPLICATIONS_PER_THREAD),
-            2
-        );
+        assert_eq!(machine.threads_for(2 * tuning::MULTIPLICATIONS_PER_THREAD - 1), 1);
+        let machine = Machine { threads: || 2, ..machine };
+        assert_eq!(machine.threads_for(9 * tuning::MULTIPLICATIONS_PER_THREAD), 2);
         assert_eq!(machine.threads_reading(0, 9 * tuning::BYTES_PER_THREAD), 2);
     }
 }

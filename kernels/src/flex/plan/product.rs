@@ -59,11 +59,7 @@ pub struct ProductPlan {
 impl ProductPlan {
     /// A product of floats.
     pub fn of_floats(sizes: ProductSizes, right: RightLayout, machine: &Machine) -> Self {
-        let ProductSizes {
-            rows,
-            depth,
-            columns,
-        } = sizes;
+        let ProductSizes { rows, depth, columns } = sizes;
         let tile = machine.tile;
         let threads = machine.threads_for(rows.saturating_mul(depth).saturating_mul(columns));
         let panel = tile.panel_rows(rows);
@@ -71,28 +67,15 @@ impl ProductPlan {
         let packed_rows = rows.div_ceil(parts).next_multiple_of(panel);
         let (high, wide) = (rows.div_ceil(panel), columns.div_ceil(tile.nr));
         // Division by rows, which the same thread has packed, unless columns make more parts.
-        let parts = if parts.min(wide) > parts.min(high) {
-            [1, parts.min(wide)]
-        } else {
-            [parts.min(high), 1]
-        };
+        let parts =
+            if parts.min(wide) > parts.min(high) { [1, parts.min(wide)] } else { [parts.min(high), 1] };
         let reads = match right {
             RightLayout::Panels if rows == 1 => RightReads::PanelsForOneRow,
             RightLayout::Panels => RightReads::Panels,
-            RightLayout::Rows if tile.reads_in_place(rows) && columns >= tile.nr => {
-                RightReads::InPlace
-            }
+            RightLayout::Rows if tile.reads_in_place(rows) && columns >= tile.nr => RightReads::InPlace,
             _ => RightReads::Packed,
         };
-        Self {
-            reads,
-            panel,
-            packed_rows,
-            rows,
-            columns,
-            parts,
-            nr: tile.nr,
-        }
+        Self { reads, panel, packed_rows, rows, columns, parts, nr: tile.nr }
     }
 
     /// Parts of the output.
@@ -141,14 +124,7 @@ mod tests {
 
     #[test]
     fn panels_have_about_the_same_rows() {
-        let tile = TileSize {
-            lanes: 8,
-            mr: 6,
-            nr: 16,
-        };
-        assert_eq!(
-            [0, 1, 6, 7, 13].map(|rows| tile.panel_rows(rows)),
-            [1, 1, 6, 4, 5]
-        );
+        let tile = TileSize { lanes: 8, mr: 6, nr: 16 };
+        assert_eq!([0, 1, 6, 7, 13].map(|rows| tile.panel_rows(rows)), [1, 1, 6, 4, 5]);
     }
 }

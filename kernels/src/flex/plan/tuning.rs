@@ -30,8 +30,8 @@ pub const MAX_PANELS_LEN: usize = 160 << 10;
 /// Maximum number of row panels of the weight for which a convolution of several taps reads the copy of a band in place.
 pub const COPY_PANELS: usize = 8;
 
-/// Maximum number of output channels of an input channel of a depthwise convolution. With more, a matrix product reads the input
-/// once.
+/// Maximum number of output channels of an input channel of a depthwise convolution. With more, a matrix
+/// product reads the input once.
 pub const MAX_CHANNEL_MULTIPLIER: usize = 2;
 
 /// Maximum number of taps of a depthwise convolution that reads its input in place.
@@ -49,8 +49,8 @@ pub const F32_PER_PAGE: usize = 1 << 10;
 /// Number of pages that the first translation buffer of a processor holds, with some to spare.
 pub const TLB_PAGES: usize = 128;
 
-/// Maximum number of row panels of the weight for which a pointwise convolution reads its input in place instead of packing
-/// it. `is_strided`: the channels of an output pixel are in more than [`TLB_PAGES`] pages.
+/// Maximum number of row panels of the weight for which a pointwise convolution reads its input in place
+/// instead of packing it. `is_strided`: the channels of an output pixel are in more than [`TLB_PAGES`] pages.
 pub fn in_place_panels(is_strided: bool) -> usize {
     if is_strided { 2 } else { 4 }
 }
@@ -67,6 +67,6 @@ pub const MAX_QUERIES: usize = 70;
 /// Maximum number of queries for which the keys are read in place, without a transposed copy.
 pub const UNPACKED_QUERIES: usize = 3;
 
-/// Maximum number of rows of an operand for which packed weights are decoded in registers. For more rows, decoded panels in
-/// memory are faster.
+/// Maximum number of rows of an operand for which packed weights are decoded in registers. For more rows,
+/// decoded panels in memory are faster.
 pub const MAX_REGISTER_ROWS: usize = 8;

@@ -39,11 +39,7 @@ fn quantized(x: FlexTensor) -> Option<[FlexTensor; 3]> {
     let zero: u8 = Rounding::new(DType::U8, 8, 0)?.integer(-least / scale);
     let y = quantize(x, Affine::u8(scale, zero.into()))?;
     let scale = FlexTensor::from_data(TensorData::new(vec![scale], [1]));
-    Some([
-        y,
-        scale,
-        FlexTensor::from_data(TensorData::new(vec![zero], [1])),
-    ])
+    Some([y, scale, FlexTensor::from_data(TensorData::new(vec![zero], [1]))])
 }
 
 /// Returns the least and the greatest of 0 and all elements; NaN if an element is.

@@ -84,11 +84,7 @@ impl Rounding {
         }
         let (levels, zero) = (2f32.powi(bits as i32), zero as f32);
         let least = if dtype.is_uint() { 0.0 } else { -levels / 2.0 };
-        Some(Self {
-            low: least - zero,
-            high: least + levels - 1.0 - zero,
-            after: ROUNDING - zero,
-        })
+        Some(Self { low: least - zero, high: least + levels - 1.0 - zero, after: ROUNDING - zero })
     }
 
     /// Returns the rounding of a scale and zero point.
@@ -99,11 +95,7 @@ impl Rounding {
     /// Returns the same range with another zero point, which is a 16-bit integer.
     #[inline(always)]
     pub fn around(self, zero: f32) -> Self {
-        Self {
-            low: self.low - zero,
-            high: self.high - zero,
-            after: self.after - zero,
-        }
+        Self { low: self.low - zero, high: self.high - zero, after: self.after - zero }
     }
 
     /// Converts a float to an integer; NaN becomes 0.

@@ -69,11 +69,7 @@ pub fn quantize_along(
 }
 
 /// Dequantizes with scales that differ along adjacent axes; returns `None` for other layouts of scales.
-pub fn dequantize_along(
-    x: FlexTensor,
-    scale: FlexTensor,
-    zero: Option<FlexTensor>,
-) -> Option<FlexTensor> {
+pub fn dequantize_along(x: FlexTensor, scale: FlexTensor, zero: Option<FlexTensor>) -> Option<FlexTensor> {
     let scales = Scales::of(&x.shape(), scale, zero)?;
     let (x, set) = (dense(x), InstructionSet::best());
     by_dtype!(x.dtype(), T => {
@@ -138,11 +134,7 @@ impl Scales {
             }
             Some(_) => return None,
         };
-        Some(Self {
-            scale: elements(&scale).to_vec(),
-            zero,
-            inner: shape[last..].iter().product(),
-        })
+        Some(Self { scale: elements(&scale).to_vec(), zero, inner: shape[last..].iter().product() })
     }
 
     /// Splits a range of elements into pieces: the index of the first scale, the number of scales, and the elements.
@@ -154,11 +146,7 @@ impl Scales {
         let (count, inner) = (self.scale.len(), self.inner);
         let row = if inner == 1 { count } else { inner };
         pieces(first, length, row).map(move |(number, place, range)| {
-            if inner == 1 {
-                (place, range.len(), range)
-            } else {
-                (number % count, 1, range)
-            }
+            if inner == 1 { (place, range.len(), range) } else { (number % count, 1, range) }
         })
     }
 }
@@ -175,12 +163,7 @@ impl<'y, T: Integer> Work for ToIntegers<'_, 'y, T> {
 
     #[inline(always)]
     fn run<S: MulAdd>(self) -> &'y mut [T] {
-        let Self {
-            x,
-            y,
-            scale,
-            rounding,
-        } = self;
+        let Self { x, y, scale, rounding } = self;
         write_each(
             y,
             x,

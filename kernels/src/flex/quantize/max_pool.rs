@@ -52,12 +52,7 @@ impl<T: Integer> Work for Row<'_, T> {
 
     #[inline(always)]
     fn run<S: MulAdd>(self) {
-        let Window {
-            kernel,
-            strides,
-            dilations,
-            pads,
-        } = self.window;
+        let Window { kernel, strides, dilations, pads } = self.window;
         let begin = pads[1].0;
         let line = &mut self.line[begin..][..self.columns];
         line.fill(T::LEAST);

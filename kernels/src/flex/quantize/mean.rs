@@ -14,12 +14,7 @@ const PART: usize = 1 << 15;
 
 /// Returns the means over the axes from `mean.axis` on, whose sizes become 1; `None` for unsupported integers.
 pub fn mean(x: FlexTensor, mean: Mean) -> Option<FlexTensor> {
-    let Mean {
-        of,
-        y,
-        axis,
-        rounded,
-    } = mean;
+    let Mean { of, y, axis, rounded } = mean;
     let rounding = Rounding::of(y)?;
     let mut shape = x.shape();
     let count: usize = shape[axis..].iter().product();

@@ -62,31 +62,18 @@ impl Rows {
             match axes.last_mut() {
                 _ if sizes[axis] == 1 => {}
                 // The axis continues the one after it, so both are merged.
-                Some((size, inner)) if steps == inner.map(|step| step * *size) => {
-                    *size *= sizes[axis]
-                }
+                Some((size, inner)) if steps == inner.map(|step| step * *size) => *size *= sizes[axis],
                 _ => axes.push((sizes[axis], steps)),
             }
         }
         let mut axes = axes.into_iter();
         let (length, steps) = axes.next().unwrap_or((1, [0, 0]));
-        let rows = Self {
-            length: length.max(1),
-            outer: axes.collect(),
-            steps,
-        };
+        let rows = Self { length: length.max(1), outer: axes.collect(), steps };
         Some((Shape::from(sizes), rows))
     }
 
     /// Returns the elements of one operand for a piece of a row, or its single element.
-    fn piece<'a, T>(
-        &self,
-        all: &'a [T],
-        side: usize,
-        mut row: usize,
-        place: usize,
-        count: usize,
-    ) -> &'a [T] {
+    fn piece<'a, T>(&self, all: &'a [T], side: usize, mut row: usize, place: usize, count: usize) -> &'a [T] {
         let mut start = place * self.steps[side];
         for (size, steps) in &self.outer {
             start += row % size * steps[side];
@@ -143,27 +130,15 @@ impl<'y, T: Integer> Work for Both<'_, 'y, T> {
 
     #[inline(always)]
     fn run<S: MulAdd>(self) -> &'y mut [T] {
-        let Numbers {
-            scales,
-            zeros,
-            scale,
-            offset,
-            ratios,
-            rounding,
-            around,
-        } = self.numbers;
+        let Numbers { scales, zeros, scale, offset, ratios, rounding, around } = self.numbers;
         let floats = |a: f32, b: f32| ((a - zeros[0]) * scales[0], (b - zeros[1]) * scales[1]);
         match self.step {
             Step::Sum => each(self, |a, b| {
-                rounding.integer(S::mul_add_once(
-                    a,
-                    ratios[0],
-                    S::mul_add_once(b, ratios[1], offset),
-                ))
+                rounding.integer(S::mul_add_once(a, ratios[0], S::mul_add_once(b, ratios[1], offset)))
             }),
-            Step::Product => each(self, |a, b| {
-                rounding.integer((a - zeros[0]) * (b - zeros[1]) * ratios[0] + ratios[1])
-            }),
+            Step::Product => {
+                each(self, |a, b| rounding.integer((a - zeros[0]) * (b - zeros[1]) * ratios[0] + ratios[1]))
+            }
             Step::SumOfFloats => each(self, |a, b| {
                 let (a, b) = floats(a, b);
                 around.integer((a + b) / scale)

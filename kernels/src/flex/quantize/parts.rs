@@ -66,16 +66,10 @@ pub fn written_in<T: bytemuck::Pod + Send + Sync>(
     share: usize,
     write: impl for<'p> Fn(usize, &'p mut Blank<T>) -> &'p mut [T] + Send + Sync,
 ) -> Buffer<T> {
-    let step = if length >= 2 * SHARE {
-        share
-    } else {
-        length.max(1)
-    };
+    let step = if length >= 2 * SHARE { share } else { length.max(1) };
     let grid = Grid::of_row(Cuts::every(length, step));
     Buffer::filled(length, |out| {
-        out.side_by_side(grid, usize::MAX, |_, spot, out| {
-            out.write(|out| write(spot.columns.start, out))
-        })
+        out.side_by_side(grid, usize::MAX, |_, spot, out| out.write(|out| write(spot.columns.start, out)))
     })
 }
 

@@ -85,9 +85,7 @@ fn bytes(x: &FlexTensor, activation: Activation, unary: Unary, rounding: Roundin
     let first = x.layout().start_offset();
     let all = &x.bytes()[first..][..x.layout().num_elements()];
     let table = table(activation, unary, rounding);
-    let y = written(all.len(), |first, y| {
-        look_up(&table, &all[first..][..y.len()], y)
-    });
+    let y = written(all.len(), |first, y| look_up(&table, &all[first..][..y.len()], y));
     let y = TensorData::from_bytes(y.into_bytes(), x.shape(), unary.y.dtype());
     FlexTensor::from_data(y)
 }
@@ -97,11 +95,7 @@ fn table(activation: Activation, unary: Unary, rounding: Rounding) -> [u8; 256] 
     let is_signed = unary.of.dtype().is_int();
     let mut values: [f32; 256] = std::array::from_fn(|byte| {
         let byte = byte as u8;
-        let integer = if is_signed {
-            byte.cast_signed().float()
-        } else {
-            byte.float()
-        };
+        let integer = if is_signed { byte.cast_signed().float() } else { byte.float() };
         float(integer, unary.of)
     });
     activate(&mut values, activation);

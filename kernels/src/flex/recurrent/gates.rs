@@ -40,11 +40,7 @@ pub fn gru_gates(rows: &mut Rows<'_>, options: &Gru) {
 pub fn gru(rows: Rows<'_>, candidate: &mut [f32], options: &Gru) {
     let width = rows.hidden.len();
     add(candidate, &rows.projected[2 * width..]);
-    open(
-        candidate,
-        options.activations[rows.direction][1],
-        options.clip,
-    );
+    open(candidate, options.activations[rows.direction][1], options.clip);
     blend(rows.hidden, &rows.linear[..width], candidate);
 }
 
@@ -99,9 +95,7 @@ fn open(x: &mut [f32], activation: Activation, clip: Option<f32>) {
         }
         Activation::ThresholdedRelu { alpha } => return threshold(x, alpha),
         Activation::Elu { alpha } => Elementwise::Elu(wide(alpha)),
-        Activation::HardSigmoid { alpha, beta } => {
-            Elementwise::HardSigmoid(wide(alpha), wide(beta))
-        }
+        Activation::HardSigmoid { alpha, beta } => Elementwise::HardSigmoid(wide(alpha), wide(beta)),
         Activation::LeakyRelu { alpha } => Elementwise::LeakyRelu(wide(alpha)),
         Activation::Relu => Elementwise::Relu,
         Activation::Sigmoid => Elementwise::Sigmoid,

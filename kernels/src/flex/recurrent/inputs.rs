@@ -46,11 +46,7 @@ impl Inputs {
             rows: sizes[0] * sizes[1],
             features: shape[2],
             row_step,
-            steps: if batch_first {
-                [second, first]
-            } else {
-                [first, second]
-            },
+            steps: if batch_first { [second, first] } else { [first, second] },
             scale: 1.0,
         })
     }
@@ -59,11 +55,8 @@ impl Inputs {
     pub fn quantized(x: &FlexTensor, batch_first: bool, lengths: Option<&[usize]>) -> Option<Self> {
         let mut x = widened(x.clone()).to_contiguous();
         let shape = x.shape();
-        let (times, batch, features) = if batch_first {
-            (shape[1], shape[0], shape[2])
-        } else {
-            (shape[0], shape[1], shape[2])
-        };
+        let (times, batch, features) =
+            if batch_first { (shape[1], shape[0], shape[2]) } else { (shape[0], shape[1], shape[2]) };
         let inputs = Self::of(&x, batch_first)?;
         let steps = inputs.steps;
         drop(inputs);
@@ -78,10 +71,7 @@ impl Inputs {
             }
         }
         let scale = quantize(values);
-        Some(Self {
-            scale,
-            ..Self::of(&x, batch_first)?
-        })
+        Some(Self { scale, ..Self::of(&x, batch_first)? })
     }
 
     pub fn scale(&self) -> f32 {
@@ -90,13 +80,7 @@ impl Inputs {
 
     pub fn matrix(&self) -> Matrix<'_> {
         let (values, [.., column_step]) = self.view.spatial();
-        Matrix {
-            values,
-            rows: self.rows,
-            columns: self.features,
-            row_step: self.row_step,
-            column_step,
-        }
+        Matrix { values, rows: self.rows, columns: self.features, row_step: self.row_step, column_step }
     }
 
     /// Returns the number of rows to the next time, and to the next sequence.
@@ -112,9 +96,5 @@ pub fn lengths(operand: &Given<Flex>) -> Option<Vec<usize>> {
     };
     let lengths = tensor.clone().into_data();
     let lengths = lengths.iter::<i64>();
-    Some(
-        lengths
-            .map(|length| usize::try_from(length).unwrap_or(0))
-            .collect(),
-    )
+    Some(lengths.map(|length| usize::try_from(length).unwrap_or(0)).collect())
 }

@@ -46,10 +46,7 @@ fn widen_of<S: MulAdd>(x: &[f32], range: &mut [f32; 2]) {
     }
     let least = least.iter().chain(rest);
     let most = most.iter().chain(rest);
-    *range = [
-        least.fold(range[0], |a, b| lesser(a, *b)),
-        most.fold(range[1], |a, b| greater(a, *b)),
-    ];
+    *range = [least.fold(range[0], |a, b| lesser(a, *b)), most.fold(range[1], |a, b| greater(a, *b))];
 }
 
 #[inline(always)]
@@ -93,10 +90,7 @@ mod tests {
         with_each_set(|_| {
             let mut x = [0.0, 2.0, -3.0, -2.5, 1.34, 0.5];
             assert!((quantize(&mut x) - 0.019_607_844).abs() < 1e-7);
-            assert_eq!(
-                x,
-                [153.0, 255.0, 0.0, 26.0, 221.0, 179.0].map(|x| x - 153.0)
-            );
+            assert_eq!(x, [153.0, 255.0, 0.0, 26.0, 221.0, 179.0].map(|x| x - 153.0));
             let mut x: Vec<f32> = (0..100).map(|at| at as f32).collect();
             assert_eq!(quantize(&mut x), 99.0 / 255.0);
             assert_eq!([x[0], x[99]], [0.0, 255.0]);

@@ -11,20 +11,12 @@ use crate::recurrent::{
 use crate::testing::{near, noise};
 
 /// Times, batch, features and hidden sizes.
-const SIZES: [[usize; 4]; 6] = [
-    [1, 1, 5, 3],
-    [4, 1, 7, 33],
-    [3, 2, 1, 1],
-    [2, 9, 4, 20],
-    [3, 1, 40, 130],
-    [5, 3, 9, 16],
-];
+const SIZES: [[usize; 4]; 6] =
+    [[1, 1, 5, 3], [4, 1, 7, 33], [3, 2, 1, 1], [2, 9, 4, 20], [3, 1, 40, 130], [5, 3, 9, 16]];
 
 /// Compares cells that are plain or have every option, batch-first or not.
 fn agree(gates: usize, cell: impl Fn(Direction, bool, bool) -> Cell) {
-    let run = |case: Case, direction, variant, batch_first| {
-        case.run(cell(direction, variant, batch_first))
-    };
+    let run = |case: Case, direction, variant, batch_first| case.run(cell(direction, variant, batch_first));
     for sizes in SIZES {
         for direction in DIRECTIONS {
             for (is_full, variant) in [(false, false), (true, false), (true, true)] {
@@ -99,17 +91,9 @@ fn views_are_read_where_they_lie() {
     let wide = noise::<3>([8, 6, 12], 9);
     for x in [
         wide.clone().narrow(0, 2, 4).narrow(1, 1, 3).narrow(2, 5, 6),
-        wide.clone()
-            .narrow(0, 0, 3)
-            .narrow(1, 0, 4)
-            .narrow(2, 0, 6)
-            .swap_dims(0, 1),
+        wide.clone().narrow(0, 0, 3).narrow(1, 0, 4).narrow(2, 0, 6).swap_dims(0, 1),
         noise::<3>([6, 3, 4], 10).swap_dims(0, 2),
-        wide.clone()
-            .narrow(0, 0, 4)
-            .narrow(1, 0, 3)
-            .narrow(2, 0, 6)
-            .flip([0]),
+        wide.clone().narrow(0, 0, 4).narrow(1, 0, 3).narrow(2, 0, 6).flip([0]),
     ] {
         let expected = run(dense(x.clone()), case.weights.clone());
         near(run(x, case.weights.clone()), expected.into_data(), 1e-6);
@@ -141,19 +125,11 @@ fn quantized_weights_and_states() {
         let weights = quantized(&case.weights, columns, DType::I8);
         let run = |case: Case, weights: Weights<Quantized>| {
             let (y, hidden, cell) = lstm(case.x, weights, case.state, &options);
-            [
-                y.flatten::<1>(0, 3),
-                hidden.flatten(0, 2),
-                cell.flatten(0, 2),
-            ]
+            [y.flatten::<1>(0, 3), hidden.flatten(0, 2), cell.flatten(0, 2)]
         };
         let wide = Weights {
             bias: case.weights.bias.clone().map(|bias| bias.cast(DType::F64)),
-            peepholes: case
-                .weights
-                .peepholes
-                .clone()
-                .map(|peep| peep.cast(DType::F64)),
+            peepholes: case.weights.peepholes.clone().map(|peep| peep.cast(DType::F64)),
             ..weights.clone()
         };
         let expected = run(case.cast(DType::F64), wide);

@@ -53,8 +53,8 @@ pub struct State {
 impl Walk<'_> {
     /// Writes the outputs of some sequences of the batch, and returns their final states.
     ///
-    /// `out` has a row for each time, with the sequences one after another, or, if the batch is the first axis, for each sequence
-    /// and time.
+    /// `out` has a row for each time, with the sequences one after another, or, if the batch is the first
+    /// axis, for each sequence and time.
     pub fn run<'a>(&self, sequences: Range<usize>, out: Unwritten<'a>) -> (State, Written<'a>) {
         let width = self.sizes.hidden;
         let mut out = RunWriter::new(out, width);
@@ -64,17 +64,10 @@ impl Walk<'_> {
             for (at, hidden) in state.hidden.chunks_exact(width).enumerate() {
                 let sequence = sequences.start + at;
                 let time = self.time(step, sequence);
-                let (row, run) = if self.cell.batch_first() {
-                    (at * self.sizes.times + time, 0)
-                } else {
-                    (time, at)
-                };
+                let (row, run) =
+                    if self.cell.batch_first() { (at * self.sizes.times + time, 0) } else { (time, at) };
                 out.write(row, run, |out| {
-                    if self.is_active(step, sequence) {
-                        out.write_copy_of_slice(hidden)
-                    } else {
-                        zeroed(out)
-                    }
+                    if self.is_active(step, sequence) { out.write_copy_of_slice(hidden) } else { zeroed(out) }
                 });
             }
         }
@@ -103,12 +96,7 @@ impl Walk<'_> {
         if let Cell::Gru(options) = self.cell
             && let Some(last) = self.weights.get(1)
         {
-            let rows = rows_of(
-                &mut state.linear,
-                &mut state.hidden,
-                &mut state.memory,
-                width,
-            );
+            let rows = rows_of(&mut state.linear, &mut state.hidden, &mut state.memory, width);
             for (at, (linear, hidden, reset)) in rows.enumerate() {
                 let mut rows = self.rows(step, sequences.start + at, linear, hidden);
                 gru_gates(&mut rows, options);
@@ -118,12 +106,7 @@ impl Walk<'_> {
             product(&state.memory, width, last, None, &mut state.candidate);
         }
         let mut candidates = state.candidate.chunks_exact_mut(width);
-        let rows = rows_of(
-            &mut state.linear,
-            &mut state.hidden,
-            &mut state.memory,
-            width,
-        );
+        let rows = rows_of(&mut state.linear, &mut state.hidden, &mut state.memory, width);
         for (sequence, (linear, hidden, memory)) in sequences.zip(rows) {
             let candidate = candidates.next();
             if !self.is_active(step, sequence) {
@@ -184,26 +167,15 @@ impl Walk<'_> {
             hidden,
             memory,
             linear: repeated(count * self.weights[0].columns, 0.0),
-            candidate: repeated(
-                count * self.weights.get(1).map_or(0, |last| last.columns),
-                0.0,
-            ),
-            levels: vec![
-                0.0;
-                if self.scales.is_some() {
-                    count * width
-                } else {
-                    0
-                }
-            ],
+            candidate: repeated(count * self.weights.get(1).map_or(0, |last| last.columns), 0.0),
+            levels: vec![0.0; if self.scales.is_some() { count * width } else { 0 }],
         }
     }
 
     /// Returns the number of steps of a sequence.
     fn length(&self, sequence: usize) -> usize {
         let times = self.sizes.times;
-        self.lengths
-            .map_or(times, |lengths| lengths[sequence].min(times))
+        self.lengths.map_or(times, |lengths| lengths[sequence].min(times))
     }
 
     /// Returns the time of a step. A reversed sequence starts at its own end.
@@ -250,22 +222,13 @@ fn rows_of<'a>(
 ) -> impl Iterator<Item = (&'a mut [f32], &'a mut [f32], &'a mut [f32])> {
     let count = hidden.len() / width;
     let linear_width = linear.len() / count.max(1);
-    let states = hidden
-        .chunks_exact_mut(width)
-        .zip(memory.chunks_exact_mut(width));
+    let states = hidden.chunks_exact_mut(width).zip(memory.chunks_exact_mut(width));
     let linear = linear.chunks_exact_mut(linear_width.max(1));
-    linear
-        .zip(states)
-        .map(|(linear, (hidden, memory))| (linear, hidden, memory))
+    linear.zip(states).map(|(linear, (hidden, memory))| (linear, hidden, memory))
 }
 
 /// Writes rows times packed weights.
 fn product(rows: &[f32], width: usize, weights: &Right, bias: Option<&[f32]>, out: &mut [f32]) {
-    let end = ProductEpilogue {
-        bias,
-        ..ProductEpilogue::NONE
-    };
-    overwrite(out, |out| {
-        multiply_packed(Matrix::dense(rows, width), weights, end, out)
-    });
+    let end = ProductEpilogue { bias, ..ProductEpilogue::NONE };
+    overwrite(out, |out| multiply_packed(Matrix::dense(rows, width), weights, end, out));
 }

@@ -74,10 +74,7 @@ impl Weights {
             |_| true,
             || {
                 let weight = input_matrices.floats()?;
-                let rows = [
-                    sizes.directions * sizes.gates * sizes.hidden,
-                    sizes.features,
-                ];
+                let rows = [sizes.directions * sizes.gates * sizes.hidden, sizes.features];
                 let view = RawView::of(&weight.reshape(rows.into()))?;
                 let right = make(InstructionSet::best(), view.matrix(&[]).transposed());
                 Some(Pack::Right(Arc::new(right)))
@@ -101,12 +98,9 @@ impl Weights {
             _ => None,
         };
         match (input, recurrent) {
-            (Pack::Right(input), Pack::Rights(recurrent)) => Some(Self {
-                input,
-                recurrent,
-                directions: sizes.directions,
-                scales,
-            }),
+            (Pack::Right(input), Pack::Rights(recurrent)) => {
+                Some(Self { input, recurrent, directions: sizes.directions, scales })
+            }
             _ => None,
         }
     }
@@ -114,13 +108,9 @@ impl Weights {
     /// Returns the products of inputs with the weights of all directions, row by row.
     pub fn project(&self, x: &Inputs, bias: Option<&[f32]>) -> Buffer {
         let (x, scale) = (x.matrix(), x.scale());
-        let end = ProductEpilogue {
-            bias,
-            ..ProductEpilogue::NONE
-        };
-        let mut rows = Buffer::filled(x.rows * self.input.columns, |out| {
-            multiply_packed(x, &self.input, end, out)
-        });
+        let end = ProductEpilogue { bias, ..ProductEpilogue::NONE };
+        let mut rows =
+            Buffer::filled(x.rows * self.input.columns, |out| multiply_packed(x, &self.input, end, out));
         if let Some([columns, _]) = &self.scales {
             for row in rows.chunks_exact_mut(columns.len()) {
                 scale_columns(row, scale, columns);
@@ -150,14 +140,10 @@ impl Weights {
 impl<'a> Matrices<'a> {
     fn of(operands: &'a backend::Matrices<Flex>) -> Option<Self> {
         match (&operands.weight, &operands.scale, &operands.zero) {
-            (Given::Float(weight), ..) => Some(Self {
-                weight,
-                factors: None,
-            }),
-            (Given::Int(weight), Given::Float(scale), Given::Int(zero)) => Some(Self {
-                weight,
-                factors: Some([scale, zero]),
-            }),
+            (Given::Float(weight), ..) => Some(Self { weight, factors: None }),
+            (Given::Int(weight), Given::Float(scale), Given::Int(zero)) => {
+                Some(Self { weight, factors: Some([scale, zero]) })
+            }
             _ => None,
         }
     }
@@ -210,12 +196,7 @@ impl Biases {
             Cell::Gru(gru) if gru.linear_before_reset => 2 * sizes.hidden,
             _ => width,
         };
-        let mut biases = Self {
-            input: None,
-            recurrent: None,
-            last: None,
-            width,
-        };
+        let mut biases = Self { input: None, recurrent: None, last: None, width };
         let Some(bias) = bias else {
             return biases;
         };

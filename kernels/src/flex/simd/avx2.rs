@@ -5,8 +5,8 @@ use std::mem::MaybeUninit;
 use std::ops::{Add, BitAnd, Div, Mul, Sub};
 
 use super::memory::{
-    compressed, expanded, first, lanes, load, with_features, write_bytes, write_compressed,
-    write_first, write_words,
+    compressed, expanded, first, lanes, load, with_features, write_bytes, write_compressed, write_first,
+    write_words,
 };
 use super::sealed::Register;
 use super::{Floats, Fused, Ints, Isa, LaneMask, first_lanes};
@@ -70,8 +70,8 @@ impl Isa for Avx2 {
             return F32x8(unsafe { _mm256_loadu_ps(from) });
         }
         let mask = self.wide_mask(mask);
-        // SAFETY: the instruction reads the elements of the mask alone, which the caller promises; the token proves that the
-        // processor has it.
+        // SAFETY: the instruction reads the elements of the mask alone, which the caller promises; the token
+        // proves that the processor has it.
         let values = unsafe { _mm256_maskload_ps(from, mask) };
         // SAFETY: the token proves that the processor has the instruction.
         let mask = unsafe { _mm256_castsi256_ps(mask) };
@@ -167,8 +167,8 @@ impl Floats for F32x8 {
         }
         assert!(to.len() < 8, "more elements than the register has lanes");
         let mask = Avx2(()).wide_mask(first_lanes(to.len()));
-        // SAFETY: the instruction writes the elements of the mask, which are those of the slice; a register exists only where
-        // the processor has it.
+        // SAFETY: the instruction writes the elements of the mask, which are those of the slice; a register
+        // exists only where the processor has it.
         unsafe { _mm256_maskstore_ps(to.as_mut_ptr().cast(), mask, self.0) };
         // SAFETY: the instruction has written all elements of the slice.
         unsafe { to.assume_init_mut() }

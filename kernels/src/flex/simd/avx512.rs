@@ -63,8 +63,8 @@ impl Isa for Avx512 {
 
     #[inline(always)]
     unsafe fn load_masked(self, from: *const f32, mask: u32, other: F32x16) -> F32x16 {
-        // SAFETY: the instruction reads the elements of the mask alone, which the caller promises; the token proves that
-        // the processor has it.
+        // SAFETY: the instruction reads the elements of the mask alone, which the caller promises; the token
+        // proves that the processor has it.
         F32x16(unsafe { _mm512_mask_loadu_ps(other.0, mask as u16, from) })
     }
 
@@ -119,14 +119,8 @@ fn transposed(rows: [F32x16; WIDEST]) -> [F32x16; WIDEST] {
         let b = _mm512_castpd_ps(fours[at + 4]);
         let c = _mm512_castpd_ps(fours[at + 8]);
         let d = _mm512_castpd_ps(fours[at + 12]);
-        let even = [
-            _mm512_shuffle_f32x4::<0x88>(a, b),
-            _mm512_shuffle_f32x4::<0x88>(c, d),
-        ];
-        let odd = [
-            _mm512_shuffle_f32x4::<0xdd>(a, b),
-            _mm512_shuffle_f32x4::<0xdd>(c, d),
-        ];
+        let even = [_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0x88>(c, d)];
+        let odd = [_mm512_shuffle_f32x4::<0xdd>(a, b), _mm512_shuffle_f32x4::<0xdd>(c, d)];
         columns[at] = F32x16(_mm512_shuffle_f32x4::<0x88>(even[0], even[1]));
         columns[at + 4] = F32x16(_mm512_shuffle_f32x4::<0x88>(odd[0], odd[1]));
         columns[at + 8] = F32x16(_mm512_shuffle_f32x4::<0xdd>(even[0], even[1]));
@@ -192,11 +186,9 @@ impl Floats for F32x16 {
             return write_first::<_, 16>(lanes(self.0), to);
         }
         assert!(to.len() < 16, "more elements than the register has lanes");
-        // SAFETY: the instruction writes the elements of the mask, which are those of the slice; a register exists only where
-        // the processor has it.
-        unsafe {
-            _mm512_mask_storeu_ps(to.as_mut_ptr().cast(), first_lanes(to.len()) as u16, self.0)
-        };
+        // SAFETY: the instruction writes the elements of the mask, which are those of the slice; a register
+        // exists only where the processor has it.
+        unsafe { _mm512_mask_storeu_ps(to.as_mut_ptr().cast(), first_lanes(to.len()) as u16, self.0) };
         // SAFETY: the instruction has written all elements of the slice.
         unsafe { to.assume_init_mut() }
     }
@@ -207,13 +199,9 @@ impl Floats for F32x16 {
         if mask.count == 16 {
             return write_first::<_, 16>(lanes(self.0), to);
         }
-        let lanes = if mask.is_first() {
-            self
-        } else {
-            self.compressed(mask)
-        };
-        // SAFETY: the instruction writes an element for each lane of the mask, which are those of the slice; a register exists
-        // only where the processor has it.
+        let lanes = if mask.is_first() { self } else { self.compressed(mask) };
+        // SAFETY: the instruction writes an element for each lane of the mask, which are those of the slice;
+        // a register exists only where the processor has it.
         unsafe { _mm512_mask_storeu_ps(to.as_mut_ptr().cast(), mask.first as u16, lanes.0) };
         // SAFETY: the instruction has written all elements of the slice.
         unsafe { to.assume_init_mut() }
@@ -244,13 +232,9 @@ impl Ints for I32x16 {
         if mask.count == 16 {
             return write_first::<_, 64>(lanes(self.0), to);
         }
-        let lanes = if mask.is_first() {
-            self
-        } else {
-            self.compressed(mask)
-        };
-        // SAFETY: the instruction writes four bytes for each lane of the mask, which are those of the slice; a register exists
-        // only where the processor has it.
+        let lanes = if mask.is_first() { self } else { self.compressed(mask) };
+        // SAFETY: the instruction writes four bytes for each lane of the mask, which are those of the slice;
+        // a register exists only where the processor has it.
         unsafe { _mm512_mask_storeu_epi32(to.as_mut_ptr().cast(), mask.first as u16, lanes.0) };
         // SAFETY: the instruction has written all elements of the slice.
         unsafe { to.assume_init_mut() }
@@ -262,16 +246,10 @@ impl Ints for I32x16 {
         if mask.count == 16 {
             return write_first::<_, 16>(lanes(self.bytes()), to);
         }
-        let lanes = if mask.is_first() {
-            self
-        } else {
-            self.compressed(mask)
-        };
-        // SAFETY: the instruction writes a byte for each lane of the mask, which are those of the slice; a register exists only
-        // where the processor has it.
-        unsafe {
-            _mm512_mask_cvtepi32_storeu_epi8(to.as_mut_ptr().cast(), mask.first as u16, lanes.0)
-        };
+        let lanes = if mask.is_first() { self } else { self.compressed(mask) };
+        // SAFETY: the instruction writes a byte for each lane of the mask, which are those of the slice; a
+        // register exists only where the processor has it.
+        unsafe { _mm512_mask_cvtepi32_storeu_epi8(to.as_mut_ptr().cast(), mask.first as u16, lanes.0) };
         // SAFETY: the instruction has written all elements of the slice.
         unsafe { to.assume_init_mut() }
     }

@@ -34,12 +34,7 @@ pub trait CodeIsa: Isa {
 
 /// Converts codes and subtracts `less`.
 #[inline(always)]
-fn converted<I: Isa, const BITS: usize>(
-    isa: I,
-    words: I::Ints,
-    number: usize,
-    less: I::Floats,
-) -> I::Floats {
+fn converted<I: Isa, const BITS: usize>(isa: I, words: I::Ints, number: usize, less: I::Floats) -> I::Floats {
     let mask = isa.splat_int((1 << BITS) - 1);
     (words.shifted_right(BITS * number) & mask).floats() - less
 }
@@ -88,12 +83,7 @@ impl CodeIsa for Avx512 {
     }
 
     #[inline(always)]
-    fn code<const BITS: usize>(
-        self,
-        words: I32x16,
-        number: usize,
-        [codes, less]: [F32x16; 2],
-    ) -> F32x16 {
+    fn code<const BITS: usize>(self, words: I32x16, number: usize, [codes, less]: [F32x16; 2]) -> F32x16 {
         match BITS {
             // The instruction ignores all bits but the least significant four.
             4 => words.shifted_right(BITS * number).looked_up(codes),

@@ -28,8 +28,8 @@ pub const SIGNS: u32 = 0x8080_8080;
 
 /// An instruction set with sums of products of four bytes.
 ///
-/// One operand of a product is a row of signed bytes, the same for all lanes; the other one, the terms of columns, is signed or
-/// unsigned by [`DotIsa::SIGNED_COLUMNS`].
+/// One operand of a product is a row of signed bytes, the same for all lanes; the other one, the terms of
+/// columns, is signed or unsigned by [`DotIsa::SIGNED_COLUMNS`].
 pub trait DotIsa: Isa {
     /// Four bytes for each lane.
     type Terms: Copy;
@@ -50,8 +50,8 @@ pub trait DotIsa: Isa {
     /// If there are fewer.
     fn terms(self, from: &[u32]) -> Self::Terms;
 
-    /// Terms from anywhere in blocks of sixteen bytes, one for each four lanes, which begin `step` bytes apart. `index` has
-    /// the offsets of the terms in a block, less than 16.
+    /// Terms from anywhere in blocks of sixteen bytes, one for each four lanes, which begin `step` bytes
+    /// apart. `index` has the offsets of the terms in a block, less than 16.
     ///
     /// # Panics
     ///
@@ -92,12 +92,7 @@ pub trait DotIsa: Isa {
     }
 
     /// Adds the products of four codes of `BITS` bits, in bytes, with four signed bytes above -128.
-    fn add_code_dot<const BITS: usize>(
-        self,
-        sum: Self::Ints,
-        codes: Self::Ints,
-        row: u32,
-    ) -> Self::Ints;
+    fn add_code_dot<const BITS: usize>(self, sum: Self::Ints, codes: Self::Ints, row: u32) -> Self::Ints;
 }
 
 /// Instructions for products of bytes that the processor has, from the fastest on.
@@ -243,11 +238,7 @@ impl DotInstructions {
 
     /// The bits that change in four terms of columns, from signed or unsigned bytes.
     pub fn flip(self, is_signed: bool) -> u32 {
-        if is_signed == self.has_signed_columns() {
-            0
-        } else {
-            SIGNS
-        }
+        if is_signed == self.has_signed_columns() { 0 } else { SIGNS }
     }
 
     /// Number that [`DotInstructions::flip`] adds to terms, and that their zero point needs too.
@@ -262,11 +253,7 @@ impl DotInstructions {
     /// The bits that make unsigned bytes of terms of columns, and what that adds to each.
     #[inline(always)]
     pub fn unsigned(self) -> (u32, i32) {
-        if self.has_signed_columns() {
-            (SIGNS, 128)
-        } else {
-            (0, 0)
-        }
+        if self.has_signed_columns() { (SIGNS, 128) } else { (0, 0) }
     }
 
     /// Writes four signed terms of a row as [`DotIsa::add_dot`] reads them.

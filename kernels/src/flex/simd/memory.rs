@@ -73,10 +73,7 @@ pub fn lanes<V: Vector, T: Pod, const LANES: usize>(register: V) -> [T; LANES] {
 ///
 /// If there are more.
 #[inline(always)]
-pub fn write_first<T: Pod, const LANES: usize>(
-    lanes: [T; LANES],
-    to: &mut [MaybeUninit<T>],
-) -> &mut [T] {
+pub fn write_first<T: Pod, const LANES: usize>(lanes: [T; LANES], to: &mut [MaybeUninit<T>]) -> &mut [T] {
     if to.len() == LANES {
         // A copy of constant size is a store.
         return to.write_copy_of_slice(&lanes);
@@ -155,10 +152,7 @@ pub fn expanded<T: Pod, const LANES: usize>(lanes: [T; LANES], mask: LaneMask) -
 
 /// The lanes of a mask, moved to the first ones, and their number.
 #[inline(always)]
-pub fn compressed<T: Pod, const LANES: usize>(
-    lanes: [T; LANES],
-    mask: LaneMask,
-) -> ([T; LANES], usize) {
+pub fn compressed<T: Pod, const LANES: usize>(lanes: [T; LANES], mask: LaneMask) -> ([T; LANES], usize) {
     let mut compressed = [T::zeroed(); LANES];
     let mut count = 0;
     for (lane, value) in lanes.into_iter().enumerate() {
@@ -171,10 +165,7 @@ pub fn compressed<T: Pod, const LANES: usize>(
 }
 
 /// A token of an instruction set with more instructions than another one, whose registers it uses.
-#[cfg_attr(
-    not(any(target_arch = "x86_64", target_arch = "aarch64")),
-    allow(unused_macros)
-)]
+#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(unused_macros))]
 macro_rules! extended {
     ($(#[$doc:meta])* $token:ident, $base:ident, $features:literal, $($is_there:expr),+) => {
         $(#[$doc])*
@@ -248,10 +239,7 @@ pub(crate) use extended;
 /// Methods of tokens and registers, whose bodies use the instructions of some features.
 ///
 /// The features must be among those that the token proves, which the macro cannot check.
-#[cfg_attr(
-    not(any(target_arch = "x86_64", target_arch = "aarch64")),
-    allow(unused_macros)
-)]
+#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(unused_macros))]
 macro_rules! with_features {
     ($features:literal: $(
         $(#[$attribute:meta])*

@@ -5,8 +5,8 @@ use std::mem::MaybeUninit;
 use std::ops::{Add, BitAnd, Div, Mul, Sub};
 
 use super::memory::{
-    compressed, expanded, first, lanes, load, with_features, write_bytes, write_compressed,
-    write_first, write_words,
+    compressed, expanded, first, lanes, load, with_features, write_bytes, write_compressed, write_first,
+    write_words,
 };
 use super::sealed::Register;
 use super::{Floats, Fused, Ints, Isa, LaneMask};

@@ -3,9 +3,7 @@
 use std::mem::MaybeUninit;
 use std::ops::{Add, BitAnd, Div, Mul, Sub};
 
-use super::memory::{
-    compressed, expanded, first, write_bytes, write_compressed, write_first, write_words,
-};
+use super::memory::{compressed, expanded, first, write_bytes, write_compressed, write_first, write_words};
 use super::sealed::Register;
 use super::{Floats, Ints, Isa, LaneMask, MulAdd, Native};
 
@@ -91,9 +89,7 @@ impl Floats for F32x4 {
 
     #[inline(always)]
     fn mul_add(self, factor: Self, addend: Self) -> Self {
-        Self(std::array::from_fn(|lane| {
-            Native::mul_add(self.0[lane], factor.0[lane], addend.0[lane])
-        }))
+        Self(std::array::from_fn(|lane| Native::mul_add(self.0[lane], factor.0[lane], addend.0[lane])))
     }
 
     #[inline(always)]

@@ -10,8 +10,8 @@ pub struct RowLoads {
     width: usize,
     /// Distance of the elements of neighboring lanes.
     stride: usize,
-    /// For each tap, the index of the element of the first lane, and the mask of what is loaded: lanes, or elements if the
-    /// stride is 2.
+    /// For each tap, the index of the element of the first lane, and the mask of what is loaded: lanes, or
+    /// elements if the stride is 2.
     taps: Vec<(isize, u32)>,
 }
 
@@ -39,20 +39,15 @@ impl RowLoads {
             lanes.fold(0, |mask, lane| mask | 1 << lane)
         };
         let taps = first.map(|first| (first, mask(first))).collect();
-        Self {
-            lanes,
-            width,
-            stride,
-            taps,
-        }
+        Self { lanes, width, stride, taps }
     }
 
     /// Loads of `TAPS` taps from rows. `STRIDE` is 1 or 2, or 0 for any.
     ///
     /// # Panics
     ///
-    /// If the rows have too few elements, there are fewer taps, or the loads are made for another stride or number of lanes.
-    /// Further taps are not loaded.
+    /// If the rows have too few elements, there are fewer taps, or the loads are made for another stride or
+    /// number of lanes. Further taps are not loaded.
     #[inline(always)]
     pub fn of_rows<'a, I: Isa, const STRIDE: usize, const TAPS: usize, const ROWS: usize>(
         &'a self,
@@ -64,13 +59,7 @@ impl RowLoads {
         let Some(taps) = self.taps.first_chunk() else {
             panic!("fewer taps than a kernel has");
         };
-        LoadsFromRows {
-            isa,
-            taps,
-            rows,
-            stride: self.stride,
-            padding,
-        }
+        LoadsFromRows { isa, taps, rows, stride: self.stride, padding }
     }
 
     /// Calls `run` with the registers of all rows for each tap.
@@ -121,9 +110,7 @@ impl MaskedLoad {
     pub fn new(lanes: usize, first: isize, width: usize) -> Self {
         assert!(lanes <= WIDEST);
         let before = first.min(0).unsigned_abs().min(lanes);
-        let end = width
-            .saturating_add_signed(0isize.saturating_sub(first))
-            .min(lanes);
+        let end = width.saturating_add_signed(0isize.saturating_sub(first)).min(lanes);
         let mask = first_lanes(end) & !first_lanes(before);
         Self { first, mask, width }
     }
@@ -179,8 +166,7 @@ impl<I: Isa, const STRIDE: usize, const TAPS: usize, const ROWS: usize>
         let mut registers = [self.padding; TAPS];
         for (register, tap) in registers.iter_mut().zip(self.taps) {
             // SAFETY: `RowLoads::of_rows` has checked the rows.
-            *register =
-                unsafe { load::<I, STRIDE>(self.isa, row, *tap, self.stride, self.padding) };
+            *register = unsafe { load::<I, STRIDE>(self.isa, row, *tap, self.stride, self.padding) };
         }
         registers
     }

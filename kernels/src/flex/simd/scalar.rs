@@ -48,8 +48,8 @@ pub trait MulAdd {
         product + c + rest
     }
 
-    /// `a * b + c`, rounded once with every instruction set. Without fused instructions the sum is rounded to double
-    /// precision before, so that ties may differ in the last bit.
+    /// `a * b + c`, rounded once with every instruction set. Without fused instructions the sum is rounded to
+    /// double precision before, so that ties may differ in the last bit.
     #[inline(always)]
     fn mul_add_once(a: f32, b: f32, c: f32) -> f32 {
         (f64::from(a) * f64::from(b) + f64::from(c)) as f32
@@ -57,10 +57,7 @@ pub trait MulAdd {
 }
 
 /// Rounds once.
-#[cfg_attr(
-    not(any(target_arch = "x86_64", target_arch = "aarch64")),
-    allow(dead_code)
-)]
+#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(dead_code))]
 pub struct Fused;
 
 impl MulAdd for Fused {

@@ -91,13 +91,8 @@ impl InstructionSet {
     pub fn is_allowed(self) -> bool {
         static WIDEST: OnceLock<usize> = OnceLock::new();
         /// Names of all sets, from the widest one on, and their ranks.
-        const NAMES: [(&str, usize); 5] = [
-            ("avx512", 0),
-            ("avx2", 1),
-            ("neon", 2),
-            ("simd128", 3),
-            ("portable", 4),
-        ];
+        const NAMES: [(&str, usize); 5] =
+            [("avx512", 0), ("avx2", 1), ("neon", 2), ("simd128", 3), ("portable", 4)];
         let is_here = |(name, _): &(&str, usize)| match *name {
             "avx512" | "avx2" => cfg!(target_arch = "x86_64"),
             "neon" => cfg!(target_arch = "aarch64"),

@@ -57,15 +57,9 @@ fn arithmetic<I: Isa>(isa: I) {
             (x * y, &|a, b| a * b),
             (x / y, &|a, b| a / b),
             (x.max(y), &|a, b| {
-                if a.is_nan() || b.is_nan() {
-                    f32::NAN
-                } else {
-                    a.max(b)
-                }
+                if a.is_nan() || b.is_nan() { f32::NAN } else { a.max(b) }
             }),
-            (x.clamp(isa.splat(-2.0), isa.splat(2.0)), &|a, _| {
-                a.clamp(-2.0, 2.0)
-            }),
+            (x.clamp(isa.splat(-2.0), isa.splat(2.0)), &|a, _| a.clamp(-2.0, 2.0)),
         ];
         for (at, (register, expected)) in results.into_iter().enumerate() {
             for (lane, value) in array::<I>(register).into_iter().enumerate() {
@@ -79,28 +73,15 @@ fn arithmetic<I: Isa>(isa: I) {
         }
         let even = array::<I>(x.even_lanes(y));
         let both = [&NUMBERS[..I::LANES], &other[..I::LANES]].concat();
-        assert!(
-            even.iter()
-                .zip(both.iter().step_by(2))
-                .all(|(a, b)| is_same(*a, *b))
-        );
+        assert!(even.iter().zip(both.iter().step_by(2)).all(|(a, b)| is_same(*a, *b)));
     }
-    let rounded = isa
-        .load(&NUMBERS)
-        .rounded(isa.splat(1.0), isa.splat(-100.0), isa.splat(100.0));
+    let rounded = isa.load(&NUMBERS).rounded(isa.splat(1.0), isa.splat(-100.0), isa.splat(100.0));
     for (value, x) in ints::<I>(rounded).into_iter().zip(NUMBERS) {
         let shifted = x.round_ties_even() + 1.0;
-        let expected = if shifted.is_nan() {
-            -100.0
-        } else {
-            shifted.clamp(-100.0, 100.0)
-        };
+        let expected = if shifted.is_nan() { -100.0 } else { shifted.clamp(-100.0, 100.0) };
         assert_eq!(value, expected as i32, "{x}");
     }
-    for (value, x) in ints::<I>(isa.load(&NUMBERS).bits())
-        .into_iter()
-        .zip(NUMBERS)
-    {
+    for (value, x) in ints::<I>(isa.load(&NUMBERS).bits()).into_iter().zip(NUMBERS) {
         assert_eq!(value as u32, x.to_bits());
     }
     let numbers: [i32; 16] = std::array::from_fn(|lane| (lane as i32 - 7) * 0x0123_4567);
@@ -109,10 +90,7 @@ fn arithmetic<I: Isa>(isa: I) {
         assert_eq!(ints::<I>(x + y)[lane], number.wrapping_add(FACTOR));
         assert_eq!(ints::<I>(x * y)[lane], number.wrapping_mul(FACTOR));
         assert_eq!(ints::<I>(x & y)[lane], number & FACTOR);
-        assert_eq!(
-            ints::<I>(x.shifted_right(5))[lane],
-            (number as u32 >> 5) as i32
-        );
+        assert_eq!(ints::<I>(x.shifted_right(5))[lane], (number as u32 >> 5) as i32);
         assert_eq!(array::<I>(x.floats())[lane], number as f32);
     }
 }
@@ -120,15 +98,7 @@ fn arithmetic<I: Isa>(isa: I) {
 /// Masks of some lanes.
 fn masks<I: Isa>() -> [u32; 7] {
     let all = first_lanes(I::LANES);
-    [
-        0,
-        all,
-        1,
-        all >> 1,
-        all & 0b1011,
-        1 << (I::LANES - 1),
-        0xa5a5 & all,
-    ]
+    [0, all, 1, all >> 1, all & 0b1011, 1 << (I::LANES - 1), 0xa5a5 & all]
 }
 
 #[inline(always)]
@@ -161,10 +131,7 @@ fn memory<I: Isa>(isa: I) {
         let bytes: Vec<u8> = inside.iter().map(|lane| numbers[*lane] as u8).collect();
         assert_eq!(words.write_bytes(&mut out, mask), bytes);
         let mut out = vec![MaybeUninit::uninit(); 4 * inside.len()];
-        let words_of: Vec<u8> = inside
-            .iter()
-            .flat_map(|lane| numbers[*lane].to_ne_bytes())
-            .collect();
+        let words_of: Vec<u8> = inside.iter().flat_map(|lane| numbers[*lane].to_ne_bytes()).collect();
         assert_eq!(words.write_compressed(&mut out, mask), words_of);
     }
 }
@@ -174,14 +141,7 @@ fn rows<I: Isa>(isa: I) {
     let padding = isa.splat(-7.0);
     for width in [1, 3, I::LANES, 2 * I::LANES + 1, 40] {
         let row: Box<[f32]> = (0..width).map(|at| at as f32 + 1.0).collect();
-        for (stride, count) in [
-            (1, I::LANES),
-            (1, 3),
-            (2, I::LANES),
-            (2, 1),
-            (3, I::LANES),
-            (3, 2),
-        ] {
+        for (stride, count) in [(1, I::LANES), (1, 3), (2, I::LANES), (2, 1), (3, I::LANES), (3, 2)] {
             let first = [-3, -1, 0, 1, 2, width as isize - 1, -1000, 1000];
             let loads = RowLoads::new(I::LANES, count, stride, width, first.into_iter());
             let mut taps = first.into_iter();
@@ -258,12 +218,7 @@ fn codes<I: CodeIsa, const BITS: usize>(isa: I) {
     }
     let bytes: Vec<u8> = (0..16).map(|at| 250 - 16 * at).collect();
     let widened = ints::<I>(isa.load_bytes(&bytes[..I::LANES]));
-    assert!(
-        widened
-            .into_iter()
-            .zip(bytes)
-            .all(|(word, byte)| word == i32::from(byte))
-    );
+    assert!(widened.into_iter().zip(bytes).all(|(word, byte)| word == i32::from(byte)));
 }
 
 #[test]

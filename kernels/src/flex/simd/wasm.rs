@@ -5,8 +5,7 @@ use std::mem::MaybeUninit;
 use std::ops::{Add, BitAnd, Div, Mul, Sub};
 
 use super::memory::{
-    compressed, expanded, first, lanes, load, write_bytes, write_compressed, write_first,
-    write_words,
+    compressed, expanded, first, lanes, load, write_bytes, write_compressed, write_first, write_words,
 };
 use super::sealed::Register;
 use super::{Floats, Ints, Isa, LaneMask, Separate};
@@ -77,9 +76,7 @@ impl Isa for Simd128 {
             ($lane:literal) => {
                 if mask & (1 << $lane) != 0 {
                     // SAFETY: the caller promises the elements of the mask.
-                    values = unsafe {
-                        v128_load32_lane::<$lane>(values, from.wrapping_add($lane).cast())
-                    };
+                    values = unsafe { v128_load32_lane::<$lane>(values, from.wrapping_add($lane).cast()) };
                 }
             };
         }

@@ -21,11 +21,7 @@ pub fn give_back(bytes: &[u8]) {
     let inside = &bytes[first * size - start..end * size - start];
     // SAFETY: the pages are those of a file as it is, or not there, so that reading them gives the same bytes again.
     unsafe {
-        libc::madvise(
-            inside.as_ptr().cast_mut().cast(),
-            inside.len(),
-            libc::MADV_DONTNEED,
-        );
+        libc::madvise(inside.as_ptr().cast_mut().cast(), inside.len(), libc::MADV_DONTNEED);
     }
 }
 
@@ -85,8 +81,7 @@ mod tests {
         let first = bytes.as_ptr().addr() / page_size();
         let mut entries = vec![0u64; bytes.len() / page_size()];
         let map = std::fs::File::open("/proc/self/pagemap").unwrap();
-        map.read_exact_at(bytemuck::cast_slice_mut(&mut entries), 8 * first as u64)
-            .unwrap();
+        map.read_exact_at(bytemuck::cast_slice_mut(&mut entries), 8 * first as u64).unwrap();
         let present = entries.iter().filter(|entry| *entry >> 63 == 1);
         present.count() as f64 / entries.len() as f64
     }

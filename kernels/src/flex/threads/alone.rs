@@ -39,10 +39,7 @@ fn separate() {
     if rayon::current_thread_index().is_some() {
         return;
     }
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(1)
-        .use_current_thread()
-        .build();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
     if let Ok(pool) = pool {
         IS_ALONE.set(true);
         // The thread stays in the pool as long as it lives.

@@ -11,8 +11,8 @@ use super::{
     sync::{Instant, thread_local},
 };
 
-/// Least time of a burst for which threads are woken: four to five times as long as one takes to wake, so that it does most of
-/// its share.
+/// Least time of a burst for which threads are woken: four to five times as long as one takes to wake, so
+/// that it does most of its share.
 const LONG: Duration = Duration::from_micros(250);
 
 /// Kernels that a thread runs without a pause: those of a call, or of calls one after another.
@@ -34,11 +34,7 @@ impl Burst {
         let now = Instant::now();
         match LAST.with(Cell::get) {
             Some(last) => last.next(now),
-            None => Self {
-                began: now,
-                ended: now,
-                is_long: true,
-            },
+            None => Self { began: now, ended: now, is_long: true },
         }
     }
 
@@ -76,11 +72,7 @@ mod tests {
     /// Whether threads are woken at the begin of each call, of so many kernels of 10 µs, with pauses between.
     fn woken(calls: &[(u32, Duration)]) -> Vec<bool> {
         let mut now = Instant::now();
-        let mut burst = Burst {
-            began: now,
-            ended: now,
-            is_long: true,
-        };
+        let mut burst = Burst { began: now, ended: now, is_long: true };
         let call = |&(kernels, pause): &(u32, Duration)| {
             now += pause;
             let mut first = None;
@@ -99,10 +91,7 @@ mod tests {
     fn short_calls_with_pauses_wake_no_threads_from_the_second_on() {
         let pause = 1850 * MICROSECOND;
         assert_eq!(woken(&[(10, pause); 4]), [false; 4]);
-        assert_eq!(
-            woken(&[(50, pause), (10, pause), (10, pause)]),
-            [false, true, false]
-        );
+        assert_eq!(woken(&[(50, pause), (10, pause), (10, pause)]), [false, true, false]);
     }
 
     #[test]
@@ -110,40 +99,22 @@ mod tests {
         let pause = 100_000 * MICROSECOND;
         assert_eq!(woken(&[(25, pause); 3]), [false, true, true]);
         // Half as long with their help.
-        assert_eq!(
-            woken(&[(25, pause), (13, pause), (13, pause)]),
-            [false, true, true]
-        );
+        assert_eq!(woken(&[(25, pause), (13, pause), (13, pause)]), [false, true, true]);
     }
 
     #[test]
     fn short_calls_one_after_another_are_long() {
-        let calls = [
-            (10, 5000 * MICROSECOND),
-            (10, MICROSECOND),
-            (10, MICROSECOND),
-            (10, MICROSECOND),
-        ];
+        let calls = [(10, 5000 * MICROSECOND), (10, MICROSECOND), (10, MICROSECOND), (10, MICROSECOND)];
         assert_eq!(woken(&calls), [false, false, false, true]);
     }
 
     #[test]
     fn a_burst_that_becomes_long_says_when() {
         let now = Instant::now();
-        let burst = Burst {
-            began: now,
-            ended: now,
-            is_long: false,
-        };
+        let burst = Burst { began: now, ended: now, is_long: false };
         assert_eq!(burst.due(), Some(now + LONG));
-        assert!(
-            burst.next(now + LONG).due() == Some(now + LONG + LONG),
-            "a pause lies between"
-        );
-        let busy = Burst {
-            ended: now + LONG,
-            ..burst
-        };
+        assert!(burst.next(now + LONG).due() == Some(now + LONG + LONG), "a pause lies between");
+        let busy = Burst { ended: now + LONG, ..burst };
         assert_eq!(busy.next(now + LONG).due(), None);
     }
 }

@@ -34,23 +34,19 @@ pub fn with<T>(count: usize, run: impl FnOnce() -> T) -> T {
     run()
 }
 
-/// Number of threads where no caller asks for one: that of `RAYON_NUM_THREADS`, which Burn's loops obey too, else one for each
-/// processor.
+/// Number of threads where no caller asks for one: that of `RAYON_NUM_THREADS`, which Burn's loops obey too,
+/// else one for each processor.
 ///
 /// Rayon's own function would start its pool.
 pub fn default() -> usize {
     static DEFAULT: OnceLock<usize> = OnceLock::new();
     *DEFAULT.get_or_init(|| {
         let asked = env::var("RAYON_NUM_THREADS").ok();
-        let asked = asked
-            .and_then(|asked| asked.parse().ok())
-            .filter(|asked| *asked > 0);
+        let asked = asked.and_then(|asked| asked.parse().ok()).filter(|asked| *asked > 0);
         let bounded = asked.unwrap_or_else(processors).min(most());
         if asked.is_some_and(|asked| asked > bounded) {
             // Burn's first loop would start them all. This fails if rayon's pool exists already.
-            let _ = rayon::ThreadPoolBuilder::new()
-                .num_threads(bounded)
-                .build_global();
+            let _ = rayon::ThreadPoolBuilder::new().num_threads(bounded).build_global();
         }
         bounded
     })

@@ -76,8 +76,8 @@ impl Pool {
         self.workers.load(Relaxed)
     }
 
-    /// Starts threads until there are so many, or the system refuses one: then those that there are do the work, and it is asked
-    /// again some time later. `start` starts the thread with a number.
+    /// Starts threads until there are so many, or the system refuses one: then those that there are do the
+    /// work, and it is asked again some time later. `start` starts the thread with a number.
     pub fn grow(&self, workers: usize, start: impl Fn(usize) -> bool) {
         if self.workers() >= workers {
             return;
@@ -116,10 +116,7 @@ impl Pool {
                 let is_called = AtomicBool::new(false);
                 let run = |part| {
                     run(part);
-                    if !is_called.load(Relaxed)
-                        && Instant::now() >= due
-                        && !is_called.swap(true, Relaxed)
-                    {
+                    if !is_called.load(Relaxed) && Instant::now() >= due && !is_called.swap(true, Relaxed) {
                         self.call(helpers);
                     }
                 };
@@ -223,14 +220,11 @@ impl Worker {
 
 impl Patience {
     fn new() -> Self {
-        Self {
-            since: Instant::now(),
-            limit: AWAKE,
-        }
+        Self { since: Instant::now(), limit: AWAKE }
     }
 
-    /// Adapts the limit to a pause after which there was work: it covers pauses that are worth waiting for, and shrinks where a
-    /// thread has waited in vain.
+    /// Adapts the limit to a pause after which there was work: it covers pauses that are worth waiting for,
+    /// and shrinks where a thread has waited in vain.
     fn learn(&mut self, pause: Duration) {
         self.limit = if pause <= AWAKE {
             self.limit.max(pause * 5 / 4).min(AWAKE)
@@ -305,11 +299,7 @@ mod tests {
             call(&mut patience);
         }
         assert_eq!(call(&mut patience), [true; 4]);
-        assert!(
-            patience.limit < Duration::from_micros(50),
-            "{:?}",
-            patience.limit
-        );
+        assert!(patience.limit < Duration::from_micros(50), "{:?}", patience.limit);
         patience.learn(Duration::from_micros(190));
         assert_eq!(patience.limit, AWAKE);
         (0..100).for_each(|_| patience.learn(long));

@@ -32,9 +32,7 @@ pub fn is_forked() -> bool {
 
 impl<T: Send + Sync> OfProcess<T> {
     pub const fn new() -> Self {
-        Self {
-            made: AtomicPtr::new(ptr::null_mut()),
-        }
+        Self { made: AtomicPtr::new(ptr::null_mut()) }
     }
 
     /// The value of this process. Threads that ask for the first time at once may call `make` each; one value is kept.
@@ -60,8 +58,8 @@ impl<T: Send + Sync> OfProcess<T> {
                 other
             }
         };
-        // SAFETY: a pointer that was exchanged in is never freed, and a failed exchange read one that another thread
-        // exchanged in.
+        // SAFETY: a pointer that was exchanged in is never freed, and a failed exchange read one that another
+        // thread exchanged in.
         &unsafe { &*made }.value
     }
 }
@@ -84,8 +82,8 @@ pub fn watch_forks() {
     static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
     if !IS_WATCHED.load(Relaxed) && !IS_WATCHED.swap(true, Relaxed) {
-        // SAFETY: the handler adds to an atomic number, which may be done in a child of any process. If the call fails for
-        // want of memory, children see the values of their parents.
+        // SAFETY: the handler adds to an atomic number, which may be done in a child of any process. If the
+        // call fails for want of memory, children see the values of their parents.
         unsafe { pthread_atfork(None, None, Some(in_child)) };
     }
 }
@@ -109,13 +107,8 @@ mod tests {
     fn threads_that_ask_at_once_get_the_same_value() {
         static VALUE: OfProcess<usize> = OfProcess::new();
         let all: Vec<usize> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..8)
-                .map(|at| scope.spawn(move || *VALUE.get(|| at)))
-                .collect();
-            threads
-                .into_iter()
-                .map(|thread| thread.join().unwrap())
-                .collect()
+            let threads: Vec<_> = (0..8).map(|at| scope.spawn(move || *VALUE.get(|| at))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         assert!(all.iter().all(|value| *value == all[0]), "{all:?}");
     }

@@ -18,8 +18,7 @@ use super::sync::{
 
 /// What one caller asks for.
 ///
-/// A thread takes parts of its own share first, so that it finds in its cache what it wrote for the last
-/// job.
+/// A thread takes parts of its own share first, so that it finds in its cache what it wrote for the last job.
 pub struct Job<'a> {
     run: &'a (dyn Fn(usize) + Sync),
     count: usize,
@@ -35,8 +34,8 @@ pub struct Job<'a> {
 #[repr(align(128))]
 pub struct Region {
     taken: AtomicBool,
-    /// Number of threads in it besides the caller ([`INSIDE`]), number of those that may still enter, in units of [`ENTRY`],
-    /// [`OPEN`] while parts are left, and [`ASLEEP`] while the caller sleeps.
+    /// Number of threads in it besides the caller ([`INSIDE`]), number of those that may still enter, in
+    /// units of [`ENTRY`], [`OPEN`] while parts are left, and [`ASLEEP`] while the caller sleeps.
     state: AtomicUsize,
     job: AtomicPtr<Job<'static>>,
     lock: Mutex<()>,
@@ -92,9 +91,7 @@ impl<'a> Job<'a> {
         let outcome = catch_unwind(AssertUnwindSafe(parts));
         IS_INSIDE.with(|inside| inside.set(false));
         if let Err(panic) = outcome {
-            self.next
-                .iter()
-                .for_each(|next| next.store(self.count, Relaxed));
+            self.next.iter().for_each(|next| next.store(self.count, Relaxed));
             let mut first = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
             if first.is_none() {
                 *first = Some(panic);
@@ -136,15 +133,11 @@ impl Region {
         call();
         job.run(0);
         self.close();
-        // Nothing between opening and here panics, so that no thread is left with the job of a caller
-        // that is gone.
+        // Nothing between opening and here panics, so that no thread is left with the job of a caller that is
+        // gone.
         self.wait();
         self.taken.store(false, Release);
-        let panic = job
-            .panic
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let panic = job.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(panic) = panic {
             resume_unwind(panic);
         }
@@ -155,8 +148,8 @@ impl Region {
         if !self.enter() {
             return false;
         }
-        // SAFETY: the caller does not leave while a thread is inside, and stored its job before it
-        // opened the region.
+        // SAFETY: the caller does not leave while a thread is inside, and stored its job before it opened the
+        // region.
         unsafe { (*self.job.load(Relaxed)).run(thread) };
         self.close();
         let state = self.state.fetch_sub(1, Release);
@@ -171,8 +164,7 @@ impl Region {
     fn enter(&self) -> bool {
         let is_open = |state| state & OPEN != 0 && state & ENTRIES != 0;
         let one_more = |state| is_open(state).then(|| state - ENTRY + 1);
-        is_open(self.state.load(Relaxed))
-            && self.state.fetch_update(AcqRel, Relaxed, one_more).is_ok()
+        is_open(self.state.load(Relaxed)) && self.state.fetch_update(AcqRel, Relaxed, one_more).is_ok()
     }
 
     fn close(&self) {

@@ -88,10 +88,7 @@ fn a_panic_reaches_the_caller_and_the_threads_live_on() {
 
 #[test]
 fn a_pool_of_rayon_runs_parts_on_its_own_threads() {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(2)
-        .build()
-        .unwrap();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     pool.install(|| {
         assert_eq!(count(), 2);
         side_by_side(10, |_| assert!(rayon::current_thread_index().is_some()));
@@ -104,10 +101,7 @@ fn parts_are_about_equal_and_all() {
         let all: Vec<_> = (0..parts).map(|at| part(count, parts, at)).collect();
         assert!(all.windows(2).all(|pair| pair[0].end == pair[1].start));
         assert!(all[0].start == 0 && all[parts - 1].end == count);
-        assert!(
-            all.iter()
-                .all(|part| part.len().abs_diff(count / parts) <= 1)
-        );
+        assert!(all.iter().all(|part| part.len().abs_diff(count / parts) <= 1));
     }
     // Products of both numbers would wrap around.
     let last = part(usize::MAX, usize::MAX, usize::MAX - 1);
@@ -228,10 +222,7 @@ fn a_caller_that_asks_for_fewer_threads_gets_as_many() {
 
 #[test]
 fn a_pool_of_rayon_runs_as_few_parts_as_the_caller_asks_for() {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(4)
-        .build()
-        .unwrap();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
     pool.install(|| {
         number::with(1, || {
             let here = std::thread::current().id();
@@ -245,10 +236,7 @@ fn a_pool_of_rayon_runs_as_few_parts_as_the_caller_asks_for() {
 /// Time that all threads of this process have computed.
 #[cfg(target_os = "linux")]
 fn computed() -> Duration {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the memory for the time is this function's.
     let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
     assert_eq!(failed, 0);

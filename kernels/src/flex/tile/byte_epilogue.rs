@@ -23,11 +23,7 @@ pub enum Conversion<'a> {
     #[default]
     None,
     /// To bytes, with a factor, a zero point and a range.
-    Bytes {
-        factor: Factor<'a>,
-        zero: f32,
-        bounds: [f32; 2],
-    },
+    Bytes { factor: Factor<'a>, zero: f32, bounds: [f32; 2] },
     Floats {
         factor: Factor<'a>,
         /// An element for each column.
@@ -59,15 +55,9 @@ impl<'a> ByteEpilogue<'a> {
     pub fn from(self, row: usize, column: usize) -> Self {
         let conversion = match self.conversion {
             Conversion::None => Conversion::None,
-            Conversion::Bytes {
-                factor,
-                zero,
-                bounds,
-            } => Conversion::Bytes {
-                factor: factor.from(row, column),
-                zero,
-                bounds,
-            },
+            Conversion::Bytes { factor, zero, bounds } => {
+                Conversion::Bytes { factor: factor.from(row, column), zero, bounds }
+            }
             Conversion::Floats { factor, bias } => Conversion::Floats {
                 factor: factor.from(row, column),
                 bias: bias.map(|bias| &bias[column..]),
@@ -154,11 +144,7 @@ impl<I: Isa> Epilogue<I, i32> for ByteEpilogue<'_> {
         }
         match self.conversion {
             Conversion::None => sums.write_compressed(out, mask),
-            Conversion::Bytes {
-                factor,
-                zero,
-                bounds: [low, high],
-            } => {
+            Conversion::Bytes { factor, zero, bounds: [low, high] } => {
                 let value = sums.floats() * factor.load(isa, at);
                 let value = value.rounded(isa.splat(zero), isa.splat(low), isa.splat(high));
                 value.write_bytes(out, mask)

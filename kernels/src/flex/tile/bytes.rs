@@ -42,9 +42,7 @@ impl<I: DotIsa> Multiply<I> for ByteOperands<'_> {
     ) {
         let lefts = self.left.chunks_exact(ROWS * I::WORDS);
         assert!(lefts.len() >= self.offsets.count());
-        let (rights, _) = self
-            .offsets
-            .groups::<_, 1>(self.right, REGISTERS * I::LANES);
+        let (rights, _) = self.offsets.groups::<_, 1>(self.right, REGISTERS * I::LANES);
         for (right, left) in rights.zip(lefts) {
             let right = right.row(0);
             let mut columns = [isa.terms(right); REGISTERS];

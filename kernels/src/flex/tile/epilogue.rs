@@ -43,14 +43,8 @@ impl Bounds {
     /// The range of an activation that clamps.
     pub fn of(activation: Activation) -> Option<Self> {
         match activation {
-            Activation::Relu => Some(Self {
-                low: 0.0,
-                high: f32::INFINITY,
-            }),
-            Activation::Clip(low, high) => Some(Self {
-                low: low as f32,
-                high: high as f32,
-            }),
+            Activation::Relu => Some(Self { low: 0.0, high: f32::INFINITY }),
+            Activation::Clip(low, high) => Some(Self { low: low as f32, high: high as f32 }),
             _ => None,
         }
     }
@@ -76,9 +70,7 @@ impl FloatEpilogue<'_> {
             Bias::Rows(bias) => bias[row],
             Bias::Columns(bias) => bias[column],
         };
-        value += self
-            .addend
-            .map_or(0.0, |addend| addend.values[row * addend.stride + column]);
+        value += self.addend.map_or(0.0, |addend| addend.values[row * addend.stride + column]);
         match self.bounds {
             Some(bounds) => bounds.of_one(value),
             None => value,

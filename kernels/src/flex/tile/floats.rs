@@ -40,9 +40,8 @@ impl<I: Isa> Multiply<I> for FloatOperands<'_> {
         sums: &mut [[I::Floats; REGISTERS]; ROWS],
     ) {
         let (rows, _) = self.left.as_chunks::<ROWS>();
-        let (several_right, rest_of_right) = self
-            .offsets
-            .groups::<_, UNROLL>(self.right, REGISTERS * I::LANES);
+        let (several_right, rest_of_right) =
+            self.offsets.groups::<_, UNROLL>(self.right, REGISTERS * I::LANES);
         let (several, rest) = rows[..self.offsets.count()].as_chunks::<UNROLL>();
         let mut next = self.next.as_ptr();
         for (rows, right) in several.iter().zip(several_right) {

@@ -13,8 +13,8 @@ pub const NARROW_COLUMNS: usize = 4;
 type Columns = [[f32; WIDEST]; NARROW_COLUMNS];
 
 impl Tile<FloatOperands<'_>, FloatEpilogue<'_>> {
-    /// Returns true if [`Tile::run_narrow`] can compute the tile: its rows fit a register, and a whole register can be loaded
-    /// for the last k too.
+    /// Returns true if [`Tile::run_narrow`] can compute the tile: its rows fit a register, and a whole
+    /// register can be loaded for the last k too.
     pub fn is_narrow(&self, set: InstructionSet) -> bool {
         let lanes = set.lanes();
         let operands = &self.operands;
@@ -35,21 +35,13 @@ impl Tile<FloatOperands<'_>, FloatEpilogue<'_>> {
         let mut sums = [[0.0; WIDEST]; NARROW_COLUMNS];
         with_isa!(set, isa => multiply(isa, &self.operands, self.rows, columns, &mut sums));
         out.write_rows(|row, out| {
-            write_by_index(out, |column| {
-                self.epilogue.of_one(sums[column][row], row, column)
-            })
+            write_by_index(out, |column| self.epilogue.of_one(sums[column][row], row, column))
         })
     }
 }
 
 #[inline(always)]
-fn multiply<I: Isa>(
-    isa: I,
-    operands: &FloatOperands<'_>,
-    rows: usize,
-    columns: usize,
-    sums: &mut Columns,
-) {
+fn multiply<I: Isa>(isa: I, operands: &FloatOperands<'_>, rows: usize, columns: usize, sums: &mut Columns) {
     match columns {
         1 => multiply_columns::<I, 1, 8>(isa, operands, rows, sums),
         2 => multiply_columns::<I, 2, 4>(isa, operands, rows, sums),

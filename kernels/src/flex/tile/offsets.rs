@@ -77,20 +77,13 @@ impl RowOffsets {
         &'a self,
         values: &'a [T],
         columns: usize,
-    ) -> (
-        impl Iterator<Item = RowGroup<'a, T, N>>,
-        impl Iterator<Item = &'a [T]>,
-    ) {
+    ) -> (impl Iterator<Item = RowGroup<'a, T, N>>, impl Iterator<Item = &'a [T]>) {
         let end = self.furthest.checked_add(columns);
         assert!(self.offsets.is_empty() || end.is_some_and(|end| end <= values.len()));
         let (groups, rest) = self.offsets.as_chunks::<N>();
         let groups = groups.iter().map(
             #[inline(always)]
-            move |offsets| RowGroup {
-                offsets,
-                values,
-                columns,
-            },
+            move |offsets| RowGroup { offsets, values, columns },
         );
         let rest = rest.iter().map(
             #[inline(always)]

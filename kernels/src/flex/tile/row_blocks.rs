@@ -6,8 +6,8 @@ use crate::flex::memory::{SliceWriter, write_lines};
 
 /// Writes contiguous rows, `ROWS` at a time. `write` gets the index of the first of `ROWS` rows and a writer for each.
 ///
-/// The last rows overlap those before them if `ROWS` does not divide their number: rows that are written already have writers
-/// without room.
+/// The last rows overlap those before them if `ROWS` does not divide their number: rows that are written
+/// already have writers without room.
 ///
 /// # Panics
 ///

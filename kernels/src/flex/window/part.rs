@@ -20,22 +20,14 @@ impl<'a> Part<'a> {
     #[inline(always)]
     fn line(&self, offset: usize) -> &[f32] {
         let end = offset + self.windows.geometry.sizes[2];
-        self.values
-            .get(offset..end)
-            .unwrap_or(&self.windows.outside)
+        self.values.get(offset..end).unwrap_or(&self.windows.outside)
     }
 
     /// The input rows that `R` output rows read, for each tap along depth and rows.
-    pub fn fill_lines<const R: usize>(
-        &'a self,
-        lines: &mut Vec<Rows<'a, R>>,
-        [depth, row]: [usize; 2],
-    ) {
+    pub fn fill_lines<const R: usize>(&'a self, lines: &mut Vec<Rows<'a, R>>, [depth, row]: [usize; 2]) {
         let [fronts, downs, _] = self.windows.geometry.kernel;
         let begins = &self.windows.lines[0][depth * fronts..][..fronts];
-        let taps = begins
-            .iter()
-            .flat_map(|front| (0..downs).map(move |down| (*front, down)));
+        let taps = begins.iter().flat_map(|front| (0..downs).map(move |down| (*front, down)));
         lines.clear();
         lines.extend(taps.map(|(front, down)| {
             let mut rows = [&[][..]; R];

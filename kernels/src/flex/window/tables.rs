@@ -21,13 +21,7 @@ pub fn lines(g: &Geometry, axis: usize, step: usize) -> Vec<usize> {
         taps.map(move |tap| position * g.strides[axis] + tap * g.dilations[axis])
     });
     let places = places.map(|place| place.wrapping_sub(g.before[axis]));
-    let lines = places.map(|place| {
-        if place < g.sizes[axis] {
-            place * step
-        } else {
-            BESIDE
-        }
-    });
+    let lines = places.map(|place| if place < g.sizes[axis] { place * step } else { BESIDE });
     lines.collect()
 }
 
@@ -35,8 +29,7 @@ impl Register {
     pub fn new(g: &Geometry, first: usize, lanes: usize) -> Self {
         let (stride, before) = (g.strides[2], g.before[2] as isize);
         let count = lanes.min(g.positions[2] - first);
-        let taps =
-            (0..g.kernel[2]).map(|tap| (first * stride + tap * g.dilations[2]) as isize - before);
+        let taps = (0..g.kernel[2]).map(|tap| (first * stride + tap * g.dilations[2]) as isize - before);
         let taps = RowLoads::new(lanes, count, stride, g.sizes[2], taps);
         Self { first, count, taps }
     }

@@ -56,11 +56,7 @@ impl Rectangle {
         let union = self.area + other.area - shared;
         let positive = |area: f32| area > 0.0;
         let parts = [shared, self.area, other.area, union];
-        if parts.into_iter().all(positive) {
-            shared / union
-        } else {
-            f32::NEG_INFINITY
-        }
+        if parts.into_iter().all(positive) { shared / union } else { f32::NEG_INFINITY }
     }
 
     /// Returns the larger side in f64: single precision may round it down.
@@ -73,10 +69,7 @@ impl Rectangle {
 impl Kept {
     /// `overlap` must not be negative.
     pub fn new(overlap: f32) -> Self {
-        Self {
-            overlap,
-            grids: BTreeMap::new(),
-        }
+        Self { overlap, grids: BTreeMap::new() }
     }
 
     /// Selects the box unless it overlaps a selected one by more than the threshold. Returns `true` if it was selected.
@@ -100,10 +93,7 @@ impl Kept {
             }
         }
         let exponent = exponent(side);
-        self.grids
-            .entry(exponent)
-            .or_default()
-            .add(*rectangle, power(exponent));
+        self.grids.entry(exponent).or_default().add(*rectangle, power(exponent));
         true
     }
 }
@@ -118,17 +108,10 @@ impl Grid {
     fn any(&self, rectangle: &Rectangle, size: f64, hides: impl Fn(&Rectangle) -> bool) -> bool {
         let range = |(least, greatest): (f32, f32)| {
             let end = cell(greatest, size);
-            (
-                cell(least, size).saturating_sub(1),
-                end,
-                end.abs_diff(cell(least, size)),
-            )
+            (cell(least, size).saturating_sub(1), end, end.abs_diff(cell(least, size)))
         };
         let (rows, columns) = (range(rectangle.y), range(rectangle.x));
-        let cells = rows
-            .2
-            .saturating_add(2)
-            .saturating_mul(columns.2.saturating_add(2));
+        let cells = rows.2.saturating_add(2).saturating_mul(columns.2.saturating_add(2));
         if cells > self.cells.len() as u64 {
             return self.cells.values().flatten().any(hides);
         }
@@ -147,11 +130,7 @@ fn cell(at: f32, size: f64) -> i64 {
 /// Returns the exponent of the least power of two that a positive number does not exceed.
 fn exponent(side: f64) -> i32 {
     let exponent = (side.to_bits() >> 52) as i32 - 1023;
-    if power(exponent) < side {
-        exponent + 1
-    } else {
-        exponent
-    }
+    if power(exponent) < side { exponent + 1 } else { exponent }
 }
 
 /// Returns a power of two within the range of single precision.
@@ -205,13 +184,7 @@ mod tests {
 
     #[test]
     fn sides_are_at_most_powers_of_two() {
-        for (side, expected) in [
-            (1.0, 0),
-            (1.5, 1),
-            (2.0, 1),
-            (0.3, -1),
-            (f64::from(f32::MAX), 128),
-        ] {
+        for (side, expected) in [(1.0, 0), (1.5, 1), (2.0, 1), (0.3, -1), (f64::from(f32::MAX), 128)] {
             assert_eq!(exponent(side), expected);
             assert_eq!(power(expected), 2f64.powi(expected));
         }

@@ -32,15 +32,9 @@ impl Axis {
         let crops = coordinates == Coordinates::TfCropAndResize;
         let count = match target {
             Target::Scales(scales) => scales.len(),
-            Target::Sizes(sizes) | Target::NotLarger(sizes) | Target::NotSmaller(sizes) => {
-                sizes.len()
-            }
+            Target::Sizes(sizes) | Target::NotLarger(sizes) | Target::NotSmaller(sizes) => sizes.len(),
         };
-        ensure!(
-            count == axes.len(),
-            "there are {count} scales or sizes for {} axes",
-            axes.len()
-        );
+        ensure!(count == axes.len(), "there are {count} scales or sizes for {} axes", axes.len());
         ensure!(
             !crops || roi.is_empty() || roi.len() == 2 * axes.len(),
             "a region of {} numbers is no begin and end of {} axes",
@@ -49,10 +43,7 @@ impl Axis {
         );
         if let Target::Scales(scales) = target {
             for &scale in scales {
-                ensure!(
-                    scale > 0.0 && scale.is_finite(),
-                    "a scale cannot be {scale}"
-                );
+                ensure!(scale > 0.0 && scale.is_finite(), "a scale cannot be {scale}");
             }
         }
         let shared = shared_scale(dims, axes, target);
@@ -83,27 +74,13 @@ impl Axis {
         for (at, &dim) in axes.iter().enumerate() {
             let input = dims[dim];
             let (scale, output, width) = extent(at);
-            let crop = if crops && !roi.is_empty() {
-                (roi[at], roi[axes.len() + at])
-            } else {
-                (0.0, 1.0)
-            };
+            let crop = if crops && !roi.is_empty() { (roi[at], roi[axes.len() + at]) } else { (0.0, 1.0) };
             if output == input && scale == 1.0 && crop == (0.0, 1.0) {
                 continue;
             }
-            ensure!(
-                input > 0 || output == 0,
-                "axis {dim} has no elements to resize"
-            );
+            ensure!(input > 0 || output == 0, "axis {dim} has no elements to resize");
             let at = |index| original(coordinates, index as f32, input, output, width, scale, crop);
-            plan.push(Self {
-                dim,
-                input,
-                output,
-                scale,
-                coordinates: (0..output).map(at).collect(),
-                crops,
-            });
+            plan.push(Self { dim, input, output, scale, coordinates: (0..output).map(at).collect(), crops });
         }
         plan.sort_by(|a, b| a.scale.total_cmp(&b.scale));
         plan
@@ -167,9 +144,7 @@ fn original(
         Coordinates::AlignCorners => 0.0,
         Coordinates::Asymmetric => x / scale,
         Coordinates::TfHalfPixelForNn => (x + 0.5) / scale,
-        Coordinates::TfCropAndResize if output > 1 => {
-            begin * last + x * (end - begin) * last / (width - 1.0)
-        }
+        Coordinates::TfCropAndResize if output > 1 => begin * last + x * (end - begin) * last / (width - 1.0),
         Coordinates::TfCropAndResize => 0.5 * (begin + end) * last,
     }
 }

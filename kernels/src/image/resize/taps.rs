@@ -23,11 +23,7 @@ const MAX_SELECTED: usize = 4;
 impl Taps {
     pub fn new(axis: &Axis, options: &Resize) -> Self {
         // When shrinking, the filter is wider by the inverse of the scale.
-        let scale = if options.antialias {
-            f64::from(axis.scale).min(1.0)
-        } else {
-            1.0
-        };
+        let scale = if options.antialias { f64::from(axis.scale).min(1.0) } else { 1.0 };
         let radius = match options.mode {
             Mode::Cubic { .. } => 2.0,
             _ => 1.0,
@@ -57,20 +53,14 @@ impl Taps {
             let sum: f64 = weights.iter().sum();
             let normalize = options.antialias || options.exclude_outside;
             let sum = if normalize && sum != 0.0 { sum } else { 1.0 };
-            taps.weights
-                .extend(weights.iter().map(|weight| (weight / sum) as f32));
-            taps.indices
-                .extend(offsets.map(|offset| (base as i64 + offset).clamp(0, last) as usize));
+            taps.weights.extend(weights.iter().map(|weight| (weight / sum) as f32));
+            taps.indices.extend(offsets.map(|offset| (base as i64 + offset).clamp(0, last) as usize));
         }
         taps
     }
 
     pub fn apply<const D: usize>(&self, x: Tensor<D>, dim: usize) -> Tensor<D> {
-        if self.count > MAX_SELECTED {
-            self.multiply(x, dim)
-        } else {
-            self.select(x, dim)
-        }
+        if self.count > MAX_SELECTED { self.multiply(x, dim) } else { self.select(x, dim) }
     }
 
     fn select<const D: usize>(&self, x: Tensor<D>, dim: usize) -> Tensor<D> {
@@ -84,15 +74,10 @@ impl Taps {
             let weights = self.weights.iter().skip(tap).step_by(self.count);
             let weights = TensorData::new(weights.copied().collect(), shape).convert_dtype(dtype);
             let indices = TensorData::new(indices, [output]);
-            let near = x
-                .clone()
-                .select(dim, Tensor::from_data(indices, (&device, DType::I32)));
+            let near = x.clone().select(dim, Tensor::from_data(indices, (&device, DType::I32)));
             near * Tensor::from_data(weights, (&device, dtype))
         };
-        (0..self.count)
-            .map(tap)
-            .reduce(|sum, part| sum + part)
-            .expect("interpolation has neighbours")
+        (0..self.count).map(tap).reduce(|sum, part| sum + part).expect("interpolation has neighbours")
     }
 
     fn multiply<const D: usize>(&self, x: Tensor<D>, dim: usize) -> Tensor<D> {
@@ -149,10 +134,7 @@ mod tests {
             (Mode::Cubic { a: -0.5 }, false),
             (Mode::Cubic { a: -0.75 }, true),
         ] {
-            let options = Resize {
-                antialias,
-                ..Resize::new(mode, Coordinates::HalfPixel)
-            };
+            let options = Resize { antialias, ..Resize::new(mode, Coordinates::HalfPixel) };
             for size in [3, 5, 12] {
                 let target = Target::Sizes(&[size]);
                 let plan = Axis::plan(&[2, 7, 3], &[1], target, &[], options.coordinates);

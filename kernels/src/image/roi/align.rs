@@ -16,16 +16,11 @@ use crate::{
     widen::widened,
 };
 
-/// Returns the mean or maximum of the sampling points of each output element, for regions `[regions, 4]`, x and y of two corners,
-/// of `[batch, channels, height, width]`.
+/// Returns the mean or maximum of the sampling points of each output element, for regions `[regions, 4]`, x
+/// and y of two corners, of `[batch, channels, height, width]`.
 ///
 /// The host reads the regions if the device has no kernel.
-pub fn roi_align(
-    x: Tensor<4>,
-    rois: Tensor<2>,
-    batches: Tensor<1, Int>,
-    options: &RoiAlign,
-) -> Tensor<4> {
+pub fn roi_align(x: Tensor<4>, rois: Tensor<2>, batches: Tensor<1, Int>, options: &RoiAlign) -> Tensor<4> {
     now(roi_align_by(x, rois, batches, options, Blocking))
 }
 
@@ -50,16 +45,9 @@ async fn roi_align_by(
     let [rows, columns] = options.output;
     let (regions, numbers) = (batches.dims(), rois.dims());
     let numbers = operand("tensor of regions", &numbers);
-    shaped(
-        numbers,
-        &[regions[0], 4],
-        operand("tensor of batches", &regions),
-    );
+    shaped(numbers, &[regions[0], 4], operand("tensor of batches", &regions));
     let shape = [regions[0], channels, rows, columns];
-    let axis = Axis {
-        number: 0,
-        size: batch,
-    };
+    let axis = Axis { number: 0, size: batch };
     let batches = nonnegative(batches, axis);
     if shape.contains(&0) || height * width == 0 {
         return Tensor::zeros(shape, (&x.device(), x.dtype()));
@@ -118,21 +106,13 @@ pub async fn by_primitives(
             let points = |axis: usize, size: usize| {
                 let begin = corner(axis);
                 let length = round(corner(axis + 2) - begin);
-                let length = if options.half_pixel {
-                    length
-                } else {
-                    length.max(1.0)
-                };
+                let length = if options.half_pixel { length } else { length.max(1.0) };
                 let bin = round(length / options.output[1 - axis] as f64);
                 Points::new(begin, bin, options.sampling, size, round)
             };
             // Other devices report wrong batches when results are read.
             let image = usize::try_from(image).unwrap_or(0).min(batch - 1);
-            Region {
-                first: image * height * width,
-                y: points(1, height),
-                x: points(0, width),
-            }
+            Region { first: image * height * width, y: points(1, height), x: points(0, width) }
         })
         .collect();
     let lengths: Vec<[usize; 2]> = regions
@@ -142,10 +122,7 @@ pub async fn by_primitives(
             let across: Vec<usize> = (0..columns).map(|at| length(&region.x, at)).collect();
             (0..rows).flat_map(move |at| {
                 let along = length(&region.y, at);
-                let lengths = across
-                    .clone()
-                    .into_iter()
-                    .map(move |across| [along, across]);
+                let lengths = across.clone().into_iter().map(move |across| [along, across]);
                 lengths.collect::<Vec<_>>()
             })
         })
@@ -187,13 +164,8 @@ mod tests {
     use crate::attempt::attempt;
     use crate::testing::{float, indices, int, near, noise};
 
-    const OPTIONS: RoiAlign = RoiAlign {
-        output: [2, 3],
-        sampling: 2,
-        scale: 0.5,
-        half_pixel: true,
-        mode: Mode::Average,
-    };
+    const OPTIONS: RoiAlign =
+        RoiAlign { output: [2, 3], sampling: 2, scale: 0.5, half_pixel: true, mode: Mode::Average };
 
     const REGIONS: [[f32; 4]; 5] = [
         [1.0, 2.0, 9.0, 7.0],
@@ -211,10 +183,7 @@ mod tests {
             let offset = if options.half_pixel { 0.5 } else { 0.0 };
             let [x1, y1, x2, y2] = REGIONS[region].map(|at| at * options.scale - offset);
             let least = if options.half_pixel { f32::MIN } else { 1.0 };
-            let bin = [
-                (y2 - y1).max(least) / rows as f32,
-                (x2 - x1).max(least) / columns as f32,
-            ];
+            let bin = [(y2 - y1).max(least) / rows as f32, (x2 - x1).max(least) / columns as f32];
             let grid = bin.map(|bin| match options.sampling {
                 0 => bin.ceil() as usize,
                 points => points,
@@ -281,23 +250,11 @@ mod tests {
         let begin = Instant::now();
         for end in [1e5f32, 1e12, 1e38, f32::INFINITY, f32::NAN, -1e12] {
             let regions = [[0.0, 0.0, end, end], [-end, 2.0, end, 5.0]];
-            for (sampling, mode) in [
-                (0, Mode::Average),
-                (0, Mode::Max),
-                ((1 << 15) - 1, Mode::Max),
-            ] {
-                let options = RoiAlign {
-                    output: [7, 7],
-                    sampling,
-                    mode,
-                    ..OPTIONS
-                };
+            for (sampling, mode) in [(0, Mode::Average), (0, Mode::Max), ((1 << 15) - 1, Mode::Max)] {
+                let options = RoiAlign { output: [7, 7], sampling, mode, ..OPTIONS };
                 let y = roi_align(x(), float(regions), int([0, 1]), &options);
                 let y: Vec<f32> = y.into_data().try_to_vec().unwrap();
-                assert!(
-                    y.iter().all(|value| (0.0..=1.0).contains(value)),
-                    "{end}: {y:?}"
-                );
+                assert!(y.iter().all(|value| (0.0..=1.0).contains(value)), "{end}: {y:?}");
             }
         }
         assert!(begin.elapsed().as_secs() < 5);
@@ -308,11 +265,7 @@ mod tests {
         let x = noise::<4>([1, 3, 6, 7], 1);
         for mode in [Mode::Average, Mode::Max] {
             let of = |sampling| {
-                let options = RoiAlign {
-                    sampling,
-                    mode,
-                    ..OPTIONS
-                };
+                let options = RoiAlign { sampling, mode, ..OPTIONS };
                 roi_align(x.clone(), float(REGIONS), int([0; 5]), &options)
             };
             // GPUs compute these points one by one.
@@ -328,11 +281,7 @@ mod tests {
         (values[0], values[63]) = (f32::NAN, f32::INFINITY);
         let x = || float::<4>(TensorData::new(values.to_vec(), [1, 1, 8, 8]));
         for mode in [Mode::Average, Mode::Max] {
-            let options = RoiAlign {
-                scale: 1.0,
-                mode,
-                ..OPTIONS
-            };
+            let options = RoiAlign { scale: 1.0, mode, ..OPTIONS };
             let y = roi_align(x(), float([[2.5f32, 2.5, 5.5, 5.5]]), int([0]), &options);
             let y: Vec<f32> = y.into_data().try_to_vec().unwrap();
             assert!(y.iter().all(|value| (0.2..=1.01).contains(value)), "{y:?}");

@@ -64,13 +64,7 @@ impl Points {
             _ if bin == 0.0 => 1.0,
             points => points as f64,
         };
-        Self {
-            begin,
-            bin,
-            count,
-            size,
-            round,
-        }
+        Self { begin, bin, count, size, round }
     }
 
     /// Returns the input elements that the points of output element `cell` read.
@@ -94,10 +88,7 @@ impl Points {
                 }
             }
         });
-        Taps {
-            list,
-            is_inside: inside == self.count,
-        }
+        Taps { list, is_inside: inside == self.count }
     }
 
     /// Calls `run` on the points of an output element that are inside the image.
@@ -122,11 +113,7 @@ impl Points {
             }
             let point = point.clamp(0.0, last);
             let low = point.floor();
-            run(PointRun {
-                low: low as usize,
-                count: 1.0,
-                ends: [round(point - low); 2],
-            });
+            run(PointRun { low: low as usize, count: 1.0, ends: [round(point - low); 2] });
         }
     }
 
@@ -151,11 +138,7 @@ impl Points {
                 _ if edge == self.size => 0.0,
                 _ => (first + at * step - low as f64).clamp(0.0, 1.0),
             };
-            run(PointRun {
-                low,
-                count: end - begin,
-                ends: [from(begin), from(end - 1.0)],
-            });
+            run(PointRun { low, count: end - begin, ends: [from(begin), from(end - 1.0)] });
             begin = end;
         }
     }
@@ -170,8 +153,8 @@ fn reach(list: &mut Vec<Tap>, index: usize, [greatest, least]: [f64; 2]) {
     (*high, *low) = (high.max(greatest), low.min(least));
 }
 
-/// Returns the weights of an element, initially `first`. Points are in order, so the element is among the last ones if it is in
-/// the list.
+/// Returns the weights of an element, initially `first`. Points are in order, so the element is among the
+/// last ones if it is in the list.
 fn weights(list: &mut Vec<Tap>, index: usize, first: [f64; 2]) -> &mut [f64; 2] {
     let last = list.len().saturating_sub(3);
     let found = list[last..].iter().position(|tap| tap.index == index);
@@ -201,9 +184,7 @@ mod tests {
                 let run = |run: PointRun| {
                     inside += run.count;
                     let high = (run.low + 1).min(points.size - 1);
-                    for (index, ends) in
-                        [(run.low, run.ends.map(|end| 1.0 - end)), (high, run.ends)]
-                    {
+                    for (index, ends) in [(run.low, run.ends.map(|end| 1.0 - end)), (high, run.ends)] {
                         let [sum, least] = &mut weights[index];
                         match mode {
                             Mode::Average => *sum += run.count * (ends[0] + ends[1]) / 2.0,
@@ -220,28 +201,17 @@ mod tests {
                 }
                 found.push((weights, inside));
             }
-            let [(expected, inside), (weights, count)] = &found[..] else {
-                unreachable!()
-            };
+            let [(expected, inside), (weights, count)] = &found[..] else { unreachable!() };
             assert_eq!(count, inside, "{points:?}");
             for (weight, expected) in weights.concat().iter().zip(expected.concat()) {
-                assert!(
-                    (weight - expected).abs() < 1e-9 * points.count,
-                    "{points:?}"
-                );
+                assert!((weight - expected).abs() < 1e-9 * points.count, "{points:?}");
             }
         }
     }
 
     #[test]
     fn sequences_are_points_one_by_one() {
-        for (begin, bin) in [
-            (0.3, 9.1),
-            (-3.7, 30.2),
-            (5.1, -7.3),
-            (-20.4, 900.7),
-            (2.2, 0.4),
-        ] {
+        for (begin, bin) in [(0.3, 9.1), (-3.7, 30.2), (5.1, -7.3), (-20.4, 900.7), (2.2, 0.4)] {
             for sampling in [0, 1, 2, 7, 300] {
                 for size in [1, 2, 9] {
                     for cell in [0, 1] {
@@ -259,52 +229,27 @@ mod tests {
     fn weights_are_shares_of_the_mean() {
         let shares = |points: Points| -> Vec<(usize, f64)> {
             let taps = points.taps(0, Mode::Average);
-            taps.list
-                .iter()
-                .map(|tap| (tap.index, tap.weights[0]))
-                .collect()
+            taps.list.iter().map(|tap| (tap.index, tap.weights[0])).collect()
         };
-        assert_eq!(
-            shares(points(0.0, 2.0, 2, 4)),
-            [(0, 0.25), (1, 0.5), (2, 0.25)]
-        );
+        assert_eq!(shares(points(0.0, 2.0, 2, 4)), [(0, 0.25), (1, 0.5), (2, 0.25)]);
         let third = 1.0 / 3.0;
         assert_eq!(shares(points(-3.0, 3.0, 3, 4)), [(0, third), (1, 0.0)]);
         assert!(!points(-3.0, 3.0, 3, 4).taps(0, Mode::Max).is_inside);
         // Between the points are elements that none of them reads.
-        assert_eq!(
-            shares(points(0.0, 8.0, 2, 9)),
-            [(2, 0.5), (3, 0.0), (6, 0.5), (7, 0.0)]
-        );
-        assert_eq!(
-            shares(points(8.0, -8.0, 2, 9)),
-            [(6, 0.5), (7, 0.0), (2, 0.5), (3, 0.0)]
-        );
+        assert_eq!(shares(points(0.0, 8.0, 2, 9)), [(2, 0.5), (3, 0.0), (6, 0.5), (7, 0.0)]);
+        assert_eq!(shares(points(8.0, -8.0, 2, 9)), [(6, 0.5), (7, 0.0), (2, 0.5), (3, 0.0)]);
     }
 
     #[test]
     fn any_number_of_points() {
-        for bin in [
-            1e12,
-            1e30,
-            1e300,
-            -1e300,
-            f64::INFINITY,
-            f64::NAN,
-            f64::MIN_POSITIVE,
-            0.0,
-        ] {
+        for bin in [1e12, 1e30, 1e300, -1e300, f64::INFINITY, f64::NAN, f64::MIN_POSITIVE, 0.0] {
             for begin in [0.0, -1e12, -5e29, -1e300, f64::NAN, f64::NEG_INFINITY] {
                 for sampling in [0, 1, (1 << 15) - 1] {
                     for mode in [Mode::Average, Mode::Max] {
                         let taps = points(begin, bin, sampling, 8).taps(0, mode);
                         for tap in taps.list {
                             assert!(tap.index < 8);
-                            assert!(
-                                tap.weights
-                                    .iter()
-                                    .all(|weight| (0.0..=1.0).contains(weight))
-                            );
+                            assert!(tap.weights.iter().all(|weight| (0.0..=1.0).contains(weight)));
                         }
                     }
                 }

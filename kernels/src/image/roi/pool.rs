@@ -17,19 +17,14 @@ use crate::{
 
 /// Returns the greatest element of each cell of a grid of `output` rows and columns over each region; 0 for empty cells.
 ///
-/// Regions are `[regions, 5]`: batch, and x and y of the first and last elements, of `[batch, channels, height, width]`. The host
-/// reads the regions if the device has no kernel.
+/// Regions are `[regions, 5]`: batch, and x and y of the first and last elements, of `[batch, channels,
+/// height, width]`. The host reads the regions if the device has no kernel.
 pub fn max_roi_pool(x: Tensor<4>, rois: Tensor<2>, output: [usize; 2], scale: f32) -> Tensor<4> {
     now(max_roi_pool_by(x, rois, output, scale, Blocking))
 }
 
 /// Async version of [`max_roi_pool`].
-pub async fn max_roi_pool_async(
-    x: Tensor<4>,
-    rois: Tensor<2>,
-    output: [usize; 2],
-    scale: f32,
-) -> Tensor<4> {
+pub async fn max_roi_pool_async(x: Tensor<4>, rois: Tensor<2>, output: [usize; 2], scale: f32) -> Tensor<4> {
     max_roi_pool_by(x, rois, output, scale, Waiting).await
 }
 
@@ -42,20 +37,13 @@ async fn max_roi_pool_by(
 ) -> Tensor<4> {
     let [batch, channels, height, width] = x.dims();
     let regions @ [count, numbers] = rois.dims();
-    ensure!(
-        numbers == 5,
-        "regions {regions:?} for the input {:?} do not have 5 numbers each",
-        x.dims()
-    );
+    ensure!(numbers == 5, "regions {regions:?} for the input {:?} do not have 5 numbers each", x.dims());
     let shape = [count, channels, output[0], output[1]];
     if shape.contains(&0) || height * width == 0 {
         return Tensor::zeros(shape, (&x.device(), x.dtype()));
     }
     let rois = rois.without_autodiff();
-    let axis = Axis {
-        number: 0,
-        size: batch,
-    };
+    let axis = Axis { number: 0, size: batch };
     let batches: Tensor<1, Int> = rois.clone().narrow(1, 0, 1).with_shape([count]).int();
     let batches = nonnegative(batches, axis);
     match on_device(&x, &rois, batches, output, scale) {
@@ -106,10 +94,8 @@ pub async fn on_host(
         let lengths = windows.iter().map(|(begin, end)| end - begin);
         lengths.max().unwrap_or(0)
     };
-    let grids: Vec<[usize; 2]> = regions
-        .iter()
-        .map(|region| [longest(&region.rows), longest(&region.columns)])
-        .collect();
+    let grids: Vec<[usize; 2]> =
+        regions.iter().map(|region| [longest(&region.rows), longest(&region.columns)]).collect();
     let cost = |grid: [usize; 2]| grid[0] * output[0] * grid[1] * output[1] * channels;
     let pixels = pixels(x);
     let y = by_grid(&grids, cost, |chosen, grid| {
@@ -118,9 +104,7 @@ pub async fn on_host(
             return Tensor::zeros(shape, (&pixels.device(), pixels.dtype()));
         }
         let chosen = chosen.iter().map(|&at| &regions[at]);
-        let indices = chosen
-            .clone()
-            .flat_map(|region| region.pixel_indices(grid, width));
+        let indices = chosen.clone().flat_map(|region| region.pixel_indices(grid, width));
         let read = pixels.clone().select(0, ints(indices.collect(), &pixels));
         let read = read.with_shape([shape[0] * shape[1], grid[0], shape[2], grid[1], channels]);
         let empty: Vec<bool> = chosen.flat_map(Region::empty).collect();
@@ -155,30 +139,19 @@ impl Region {
             let first = self.first + row * width;
             columns.iter().map(move |column| (first + column) as i32)
         };
-        along(&self.rows, grid[0])
-            .into_iter()
-            .flat_map(row)
-            .collect()
+        along(&self.rows, grid[0]).into_iter().flat_map(row).collect()
     }
 
     /// Returns for each window whether it is empty.
     fn empty(&self) -> impl Iterator<Item = bool> {
         let none = |&(begin, end): &(usize, usize)| begin == end;
-        self.rows
-            .iter()
-            .flat_map(move |row| self.columns.iter().map(move |at| none(row) || none(at)))
+        self.rows.iter().flat_map(move |row| self.columns.iter().map(move |at| none(row) || none(at)))
     }
 }
 
-/// Divides the elements from `first` to `last` into `count` windows, clipped to `size`; the start of an empty window is an
-/// element too.
-fn windows(
-    first: f64,
-    last: f64,
-    count: usize,
-    size: usize,
-    round: fn(f64) -> f64,
-) -> Vec<(usize, usize)> {
+/// Divides the elements from `first` to `last` into `count` windows, clipped to `size`; the start of an empty
+/// window is an element too.
+fn windows(first: f64, last: f64, count: usize, size: usize, round: fn(f64) -> f64) -> Vec<(usize, usize)> {
     let bin = round((last - first + 1.0).max(1.0) / count as f64);
     let within = |at: f64| (at + first).clamp(0.0, size as f64) as usize;
     (0..count)
@@ -204,10 +177,7 @@ mod tests {
     fn windows_share_elements_that_both_contain() {
         let rois = float([[0f32, 0.0, 0.0, 2.0, 2.0], [1.0, 1.0, 0.0, 3.0, 1.0]]);
         let y = max_roi_pool(image(), rois, [2, 2], 1.0);
-        let expected = [
-            [[[-25f32, -24.0], [-21.0, -20.0]]],
-            [[[-16.0, -15.0], [-12.0, -11.0]]],
-        ];
+        let expected = [[[[-25f32, -24.0], [-21.0, -20.0]]], [[[-16.0, -15.0], [-12.0, -11.0]]]];
         same(y, expected);
     }
 

@@ -43,10 +43,7 @@ pub fn global_lp_pool<const D: usize>(x: Tensor<D>, p: u32) -> Tensor<D> {
 /// Flattens to `[batch, channels, elements]`. Fails if a channel has no elements, as ONNX Runtime does.
 fn flat<const D: usize, K: Basic>(x: Tensor<D, K>) -> Tensor<3, K> {
     let dims = x.dims();
-    ensure!(
-        !dims[2..].contains(&0),
-        "expected elements in each channel of the input, found {dims:?}"
-    );
+    ensure!(!dims[2..].contains(&0), "expected elements in each channel of the input, found {dims:?}");
     x.with_shape([dims[0], dims[1], dims[2..].iter().product()])
 }
 
@@ -71,37 +68,26 @@ mod tests {
     fn each_channel_becomes_one_element() {
         same(global_average_pool(pairs()), [[[[2.5f32]], [[-1.75]]]]);
         same(global_max_pool(pairs()), [[[[4f32]], [[0.0]]]]);
-        near(
-            global_lp_pool(pairs(), 2),
-            [[[[5.477_226_f32]], [[5.0]]]],
-            1e-6,
-        );
+        near(global_lp_pool(pairs(), 2), [[[[5.477_226_f32]], [[5.0]]]], 1e-6);
         same(global_lp_pool(pairs(), 1), [[[[10f32]], [[7.0]]]]);
     }
 
     #[test]
     fn no_channels_are_empty_and_a_channel_of_no_elements_fails() {
         let none = |shape: [usize; 4]| TensorData::new(Vec::<f32>::new(), shape);
-        let pools: [fn(Tensor<4>) -> Tensor<4>; 3] = [global_average_pool, global_max_pool, |x| {
-            global_lp_pool(x, 2)
-        }];
+        let pools: [fn(Tensor<4>) -> Tensor<4>; 3] =
+            [global_average_pool, global_max_pool, |x| global_lp_pool(x, 2)];
         for pool in pools {
             same(pool(float(none([2, 0, 3, 3]))), none([2, 0, 1, 1]));
             same(pool(float(none([0, 3, 0, 3]))), none([0, 3, 1, 1]));
             let fault = attempt(|| pool(float(none([2, 3, 0, 3])))).unwrap_err();
-            assert_eq!(
-                fault.reason,
-                "expected elements in each channel of the input, found [2, 3, 0, 3]"
-            );
+            assert_eq!(fault.reason, "expected elements in each channel of the input, found [2, 3, 0, 3]");
         }
     }
 
     #[test]
     fn rank_and_kind_are_free() {
         same(global_max_pool(int::<3>([[[1i8, -5]]])), [[[1i8]]]);
-        same(
-            global_average_pool(float::<5>([[[[[1f32, 3.0]]]]])),
-            [[[[[2f32]]]]],
-        );
+        same(global_average_pool(float::<5>([[[[[1f32, 3.0]]]]])), [[[[[2f32]]]]]);
     }
 }

@@ -37,8 +37,7 @@ pub fn max_pool_with_indices<const D: usize, const S: usize, K: Ordered>(
     // From the last axis on, so that of equal elements the first in memory is found, in either storage order.
     for axis in (0..S).rev() {
         let positions = shape[2 + axis];
-        let pairs =
-            taps(&values, &window, axis, positions).zip(taps(&indices, &window, axis, positions));
+        let pairs = taps(&values, &window, axis, positions).zip(taps(&indices, &window, axis, positions));
         (values, indices) = pairs
             .reduce(|(best, best_index), (value, index)| {
                 let mut better = value.clone().greater(best.clone());
@@ -46,10 +45,7 @@ pub fn max_pool_with_indices<const D: usize, const S: usize, K: Ordered>(
                     // The lowest value may be an element of the input too, and wins over padding.
                     better = better.bool_or(best_index.clone().equal_scalar(PADDING as i32));
                 }
-                (
-                    best.mask_where(better.clone(), value),
-                    best_index.mask_where(better, index),
-                )
+                (best.mask_where(better.clone(), value), best_index.mask_where(better, index))
             })
             .expect("a kernel has elements");
     }
@@ -68,10 +64,8 @@ fn positions<const D: usize, K: Ordered>(x: &Tensor<D, K>, order: StorageOrder) 
     match order {
         StorageOrder::RowMajor => all.with_shape(dims),
         StorageOrder::ColumnMajor => {
-            let reversed: [usize; D] =
-                core::array::from_fn(|dim| if dim < 2 { dim } else { D + 1 - dim });
-            all.with_shape(reversed.map(|dim| dims[dim]))
-                .permute(reversed)
+            let reversed: [usize; D] = core::array::from_fn(|dim| if dim < 2 { dim } else { D + 1 - dim });
+            all.with_shape(reversed.map(|dim| dims[dim])).permute(reversed)
         }
     }
 }
@@ -89,26 +83,18 @@ mod tests {
     #[test]
     fn indices_count_row_by_row() {
         let window = Window::new([5, 5]).pads([(2, 2), (2, 2)]);
-        let (values, indices) =
-            max_pool_with_indices(square(), window, false, StorageOrder::RowMajor);
+        let (values, indices) = max_pool_with_indices(square(), window, false, StorageOrder::RowMajor);
         same(
             values.slice([0..1, 0..1, 0..2, 0..5]),
-            [[[
-                [13f32, 14.0, 15.0, 15.0, 15.0],
-                [18.0, 19.0, 20.0, 20.0, 20.0],
-            ]]],
+            [[[[13f32, 14.0, 15.0, 15.0, 15.0], [18.0, 19.0, 20.0, 20.0, 20.0]]]],
         );
-        same(
-            indices.slice([0..1, 0..1, 0..2, 0..5]),
-            [[[[12i64, 13, 14, 14, 14], [17, 18, 19, 19, 19]]]],
-        );
+        same(indices.slice([0..1, 0..1, 0..2, 0..5]), [[[[12i64, 13, 14, 14, 14], [17, 18, 19, 19, 19]]]]);
     }
 
     #[test]
     fn indices_count_column_by_column() {
         let window = Window::new([2, 2]).strides([2, 2]);
-        let (values, indices) =
-            max_pool_with_indices(square(), window, false, StorageOrder::ColumnMajor);
+        let (values, indices) = max_pool_with_indices(square(), window, false, StorageOrder::ColumnMajor);
         same(values, [[[[7f32, 9.0], [17.0, 19.0]]]]);
         same(indices, [[[[6i64, 16], [8, 18]]]]);
     }
@@ -126,8 +112,7 @@ mod tests {
     #[test]
     fn indices_run_through_channels_and_batches() {
         let x = float::<3>([[[1f32, 2.0], [4.0, 3.0]], [[5.0, 5.0], [0.0, 9.0]]]);
-        let (_, indices) =
-            max_pool_with_indices(x, Window::new([2]), false, StorageOrder::RowMajor);
+        let (_, indices) = max_pool_with_indices(x, Window::new([2]), false, StorageOrder::RowMajor);
         same(indices, [[[1i64], [2]], [[4], [7]]]);
     }
 

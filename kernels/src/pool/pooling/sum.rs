@@ -24,9 +24,7 @@ pub fn average_pool<const D: usize, const S: usize>(
     if shape.contains(&0) {
         return empty(&x, shape);
     }
-    let of = Of::Mean {
-        padding: include_padding,
-    };
+    let of = Of::Mean { padding: include_padding };
     if let Some(y) = slide(&x, &window, shape, of) {
         return y;
     }
@@ -104,11 +102,7 @@ fn mean<const D: usize, const S: usize>(
     for axis in 0..S {
         let (begin, end) = window.pads[axis];
         let size = dims[2 + axis];
-        let counted = if include_padding {
-            0..begin + size + end
-        } else {
-            begin..begin + size
-        };
+        let counted = if include_padding { 0..begin + size + end } else { begin..begin + size };
         let count = |position: usize| {
             let taps = (0..window.kernel[axis])
                 .map(|k| position * window.strides[axis] + k * window.dilations[axis])
@@ -124,11 +118,7 @@ fn mean<const D: usize, const S: usize>(
     y
 }
 
-fn sum<const D: usize, const S: usize>(
-    x: Tensor<D>,
-    window: Window<S>,
-    shape: [usize; D],
-) -> Tensor<D> {
+fn sum<const D: usize, const S: usize>(x: Tensor<D>, window: Window<S>, shape: [usize; D]) -> Tensor<D> {
     let mut y = pad(x, &window, &shape, 0.0);
     for axis in 0..S {
         y = taps(&y, &window, axis, shape[2 + axis])
@@ -149,10 +139,7 @@ mod tests {
     fn padding_counts_only_if_asked() {
         let x = float::<3>([[[2f32, 4.0, 6.0]]]);
         let window = Window::new([2]).pads([(1, 0)]);
-        same(
-            average_pool(x.clone(), window, false, false),
-            [[[2f32, 3.0, 5.0]]],
-        );
+        same(average_pool(x.clone(), window, false, false), [[[2f32, 3.0, 5.0]]]);
         same(average_pool(x, window, true, false), [[[1f32, 3.0, 5.0]]]);
     }
 
@@ -169,19 +156,14 @@ mod tests {
         let window = Window::new([2]);
         near(lp_pool(x.clone(), window, 2, false), [[[5f32, 4.0]]], 1e-6);
         near(lp_pool(x.clone(), window, 1, false), [[[7f32, 4.0]]], 1e-6);
-        near(
-            lp_pool(x, window, 3, false),
-            [[[4.497_941_4_f32, 4.0]]],
-            1e-6,
-        );
+        near(lp_pool(x, window, 3, false), [[[4.497_941_4_f32, 4.0]]], 1e-6);
     }
 
     #[test]
     fn every_option_agrees_with_the_definition() {
-        for window in [
-            Window::new([3]).strides([2]).pads([(0, 2)]),
-            Window::new([3]).dilations([2]).pads([(2, 1)]),
-        ] {
+        for window in
+            [Window::new([3]).strides([2]).pads([(0, 2)]), Window::new([3]).dilations([2]).pads([(2, 1)])]
+        {
             agree(noise([2, 3, 10], 1), window);
         }
         for window in [
@@ -195,10 +177,7 @@ mod tests {
         }
         for window in [
             Window::new([2, 3, 1]),
-            Window::new([2, 3, 2])
-                .strides([2, 1, 3])
-                .dilations([2, 1, 1])
-                .pads([(1, 0), (0, 1), (1, 1)]),
+            Window::new([2, 3, 2]).strides([2, 1, 3]).dilations([2, 1, 1]).pads([(1, 0), (0, 1), (1, 1)]),
         ] {
             agree(noise([1, 2, 5, 6, 4], 4), window);
         }
@@ -227,16 +206,8 @@ mod tests {
                 }
             }
             let expected = TensorData::new(expected, shape);
-            near(
-                average_pool(x.clone(), window, include, ceil),
-                expected.clone(),
-                1e-6,
-            );
-            near(
-                mean(x.clone(), window, include, shape),
-                expected.clone(),
-                1e-6,
-            );
+            near(average_pool(x.clone(), window, include, ceil), expected.clone(), 1e-6);
+            near(mean(x.clone(), window, include, shape), expected.clone(), 1e-6);
             let half = average_pool(x.clone().cast(DType::F16), window, include, ceil);
             near(half.cast(DType::F32), expected, 1e-3);
         }

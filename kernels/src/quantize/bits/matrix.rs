@@ -21,8 +21,8 @@ pub struct BitData {
     /// Blocks of each output, lowest bits first.
     pub codes: TensorData,
     pub scales: TensorData,
-    /// Zero points: packed with the same number of bits as the codes, each output starting at a byte, or floats. The middle of
-    /// the range by default.
+    /// Zero points: packed with the same number of bits as the codes, each output starting at a byte, or
+    /// floats. The middle of the range by default.
     pub zeros: Option<TensorData>,
     /// Group of each input, which determines its scale and zero point, if groups are not the blocks.
     pub groups: Option<TensorData>,
@@ -37,16 +37,9 @@ impl BitMatrix {
     /// Fails unless the data fit the blocks.
     #[inline(never)]
     pub fn new(blocks: Blocks, data: BitData) -> Self {
-        let Blocks {
-            inputs,
-            outputs,
-            bits,
-            size,
-        } = blocks;
+        let Blocks { inputs, outputs, bits, size } = blocks;
         ensure!(
-            [2, 4, 8].contains(&bits)
-                && size > 0
-                && (size * bits).is_multiple_of(u32::BITS as usize),
+            [2, 4, 8].contains(&bits) && size > 0 && (size * bits).is_multiple_of(u32::BITS as usize),
             "blocks of {size} weights of {bits} bits do not fill words of 32 bits"
         );
         let groups = inputs.div_ceil(size);
@@ -67,11 +60,7 @@ impl BitMatrix {
                 (of_block, Some(order))
             }
         };
-        let lines = PanelSource {
-            outputs,
-            groups,
-            of_block: &of_block,
-        };
+        let lines = PanelSource { outputs, groups, of_block: &of_block };
         let zeros = match data.zeros {
             None => ZeroPoints::Middle,
             Some(zeros) if zeros.dtype().is_float() => {
@@ -89,18 +78,8 @@ impl BitMatrix {
         };
         let words = lines.words(codes, blocks, order.as_deref());
         let scales = lines.lines(|at| scales[at]);
-        let panels = Panels {
-            blocks,
-            count: of_block.len(),
-            order,
-            codes: words,
-            scales,
-            zeros,
-        };
-        Self {
-            panels: Arc::new(panels),
-            in_bytes: false,
-        }
+        let panels = Panels { blocks, count: of_block.len(), order, codes: words, scales, zeros };
+        Self { panels: Arc::new(panels), in_bytes: false }
     }
 
     /// Selects products whose operands are rounded to 8 bits, block by block.
@@ -112,22 +91,14 @@ impl BitMatrix {
             "operands of {:?} are not rounded",
             panels.blocks
         );
-        Self {
-            in_bytes: true,
-            ..self
-        }
+        Self { in_bytes: true, ..self }
     }
 
     /// Returns the matrix in f32, `[inputs, outputs]`.
     #[inline(never)]
     pub fn floats(&self, device: &Device) -> Tensor<2> {
         let of = &*self.panels;
-        let Blocks {
-            inputs,
-            outputs,
-            bits,
-            size,
-        } = of.blocks;
+        let Blocks { inputs, outputs, bits, size } = of.blocks;
         let mut values = vec![0f32; inputs * outputs];
         let words = size * bits / u32::BITS as usize;
         for element in 0..of.count * size {
@@ -155,10 +126,7 @@ impl BitMatrix {
 
 /// Orders inputs by their groups. Returns the group of each block, and the input at each index of the new order.
 fn sorted(of_input: &TensorData, blocks: Blocks) -> (Vec<usize>, Vec<Option<u32>>) {
-    let axis = Axis {
-        number: 1,
-        size: blocks.inputs.div_ceil(blocks.size),
-    };
+    let axis = Axis { number: 1, size: blocks.inputs.div_ceil(blocks.size) };
     ensure!(
         of_input.num_elements() >= blocks.inputs,
         "{} inputs of {} have a group",
@@ -167,10 +135,7 @@ fn sorted(of_input: &TensorData, blocks: Blocks) -> (Vec<usize>, Vec<Option<u32>
     );
     let mut members = vec![Vec::new(); axis.size];
     for (input, group) in (0u32..).zip(of_input.iter::<i64>().take(blocks.inputs)) {
-        match usize::try_from(group)
-            .ok()
-            .and_then(|group| members.get_mut(group))
-        {
+        match usize::try_from(group).ok().and_then(|group| members.get_mut(group)) {
             Some(members) => members.push(input),
             None => fail(format_args!("index {group} is outside of {axis}")),
         }
@@ -188,11 +153,7 @@ fn sorted(of_input: &TensorData, blocks: Blocks) -> (Vec<usize>, Vec<Option<u32>
 }
 
 fn bytes(data: &TensorData) -> &[u8] {
-    ensure!(
-        data.dtype() == DType::U8,
-        "numbers of few bits are packed in {:?}",
-        data.dtype()
-    );
+    ensure!(data.dtype() == DType::U8, "numbers of few bits are packed in {:?}", data.dtype());
     data.as_bytes()
 }
 
@@ -256,9 +217,8 @@ impl PanelSource<'_> {
                             Some(input) => code(codes, *input as usize, blocks.bits),
                             None => 0,
                         });
-                        line.0[lane] = (codes.enumerate()).fold(0, |word, (at, code)| {
-                            word | u32::from(code) << (at * blocks.bits)
-                        });
+                        line.0[lane] = (codes.enumerate())
+                            .fold(0, |word, (at, code)| word | u32::from(code) << (at * blocks.bits));
                     }
                 }
             }

@@ -71,11 +71,7 @@ convolutions! {
 }
 
 /// Bias, scales of both operands and of the result, and zero point of the result.
-type Ends = (
-    Option<Tensor<1, Int>>,
-    [Option<Tensor<1>>; 3],
-    Option<Tensor<1, Int>>,
-);
+type Ends = (Option<Tensor<1, Int>>, [Option<Tensor<1>>; 3], Option<Tensor<1, Int>>);
 
 /// Computes the convolution by a kernel of the backend, if it has one.
 fn bytes<const D: usize, const S: usize>(
@@ -91,28 +87,12 @@ fn bytes<const D: usize, const S: usize>(
     let outputs = weight.values.dims();
     let of_weight = operand("weight", &outputs);
     let lengths = [
-        (
-            "zero point of the input",
-            zeros.0.as_ref().map(Tensor::dims),
-            1,
-        ),
-        (
-            "zero point of the weight",
-            zeros.1.as_ref().map(Tensor::dims),
-            outputs[0],
-        ),
+        ("zero point of the input", zeros.0.as_ref().map(Tensor::dims), 1),
+        ("zero point of the weight", zeros.1.as_ref().map(Tensor::dims), outputs[0]),
         ("scale of the input", x_scale.as_ref().map(Tensor::dims), 1),
-        (
-            "scale of the weight",
-            weight_scale.as_ref().map(Tensor::dims),
-            outputs[0],
-        ),
+        ("scale of the weight", weight_scale.as_ref().map(Tensor::dims), outputs[0]),
         ("scale of the result", scale.as_ref().map(Tensor::dims), 1),
-        (
-            "zero point of the result",
-            zero.as_ref().map(Tensor::dims),
-            1,
-        ),
+        ("zero point of the result", zero.as_ref().map(Tensor::dims), 1),
     ];
     for (name, dims, length) in lengths {
         if let Some(dims) = dims {

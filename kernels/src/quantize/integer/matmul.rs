@@ -24,15 +24,7 @@ pub fn matmul_integer<const A: usize, const B: usize, const O: usize>(
 ) -> Tensor<O, Int> {
     let b = b.into();
     ensure_fits(&a, &b, &zeros, [&[]; 3]);
-    match bytes(
-        &a,
-        &b,
-        &zeros,
-        None::<Tensor<O, Int>>,
-        Default::default(),
-        None,
-        Ending::Sums,
-    ) {
+    match bytes(&a, &b, &zeros, None::<Tensor<O, Int>>, Default::default(), None, Ending::Sums) {
         Outcome::Int(sums) => Tensor::from_dispatch(sums),
         _ => sums(a, b.values, zeros, None),
     }
@@ -56,15 +48,7 @@ pub fn qlinear_matmul<const A: usize, const B: usize, const O: usize>(
     ensure_fits(&a, &b, &zeros, [&scales, &[zero], of_bias.as_slice()]);
     let scales = to.scales.clone().map(Some);
     let zero = Some(to.zero.clone());
-    match bytes(
-        &a,
-        &b,
-        &zeros,
-        bias.clone(),
-        scales,
-        zero,
-        to.ending(&a.device()),
-    ) {
+    match bytes(&a, &b, &zeros, bias.clone(), scales, zero, to.ending(&a.device())) {
         Outcome::Int(y) => Tensor::from_dispatch(y),
         _ => {
             let sums = sums(a, b.values, zeros, bias);
@@ -73,8 +57,8 @@ pub fn qlinear_matmul<const A: usize, const B: usize, const O: usize>(
     }
 }
 
-/// MatMulIntegerToFloat, and QGemm without a scale of the result: the product times the scales of both operands, with a bias of
-/// accumulators or floats.
+/// MatMulIntegerToFloat, and QGemm without a scale of the result: the product times the scales of both
+/// operands, with a bias of accumulators or floats.
 #[inline(never)]
 pub fn matmul_to_float<const A: usize, const B: usize, const O: usize>(
     a: Tensor<A, Int>,
@@ -87,19 +71,9 @@ pub fn matmul_to_float<const A: usize, const B: usize, const O: usize>(
     let b = b.into();
     let scales = [left.dims(), right.dims()];
     let scales = scales.each_ref().map(|scale| ("scale", &scale[..]));
-    let biases = [
-        sums_bias.as_ref().map(Tensor::dims),
-        bias.as_ref().map(Tensor::dims),
-    ];
-    let biases = biases
-        .each_ref()
-        .map(|bias| bias.as_ref().map(|bias| ("bias", &bias[..])));
-    ensure_fits(
-        &a,
-        &b,
-        &zeros,
-        [&scales, biases[0].as_slice(), biases[1].as_slice()],
-    );
+    let biases = [sums_bias.as_ref().map(Tensor::dims), bias.as_ref().map(Tensor::dims)];
+    let biases = biases.each_ref().map(|bias| bias.as_ref().map(|bias| ("bias", &bias[..])));
+    ensure_fits(&a, &b, &zeros, [&scales, biases[0].as_slice(), biases[1].as_slice()]);
     let scales = || [Some(left.clone()), Some(right.clone()), None];
     let y = match (&sums_bias, &bias) {
         // Other dtypes are rounded after the sum.
@@ -114,8 +88,8 @@ pub fn matmul_to_float<const A: usize, const B: usize, const O: usize>(
     }
 }
 
-/// DynamicQuantizeMatMul: the product with `a` quantized to 8 bits over its range. Callers shape scale, zero point and bias so
-/// that they broadcast.
+/// DynamicQuantizeMatMul: the product with `a` quantized to 8 bits over its range. Callers shape scale, zero
+/// point and bias so that they broadcast.
 pub fn matmul_dynamic<const A: usize, const B: usize, const O: usize>(
     a: Tensor<A>,
     b: impl Into<Weight<B>>,
@@ -138,16 +112,10 @@ fn ensure_fits<const A: usize, const B: usize>(
     let (left, right) = (a.dims(), b.values.dims());
     let product = product::shape(&left, &right);
     if let Some(zero) = &zeros.0 {
-        broadcasts_to(
-            operand("zero point of A", &zero.dims()),
-            operand("operand A", &left),
-        );
+        broadcasts_to(operand("zero point of A", &zero.dims()), operand("operand A", &left));
     }
     if let Some(zero) = &zeros.1 {
-        broadcasts_to(
-            operand("zero point of B", &zero.dims()),
-            operand("operand B", &right),
-        );
+        broadcasts_to(operand("zero point of B", &zero.dims()), operand("operand B", &right));
     }
     for (name, shape) in ends.into_iter().flatten() {
         broadcasts_to(operand(name, shape), operand("product", &product));

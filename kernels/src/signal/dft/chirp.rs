@@ -35,11 +35,7 @@ pub fn transform(x: Complex<2>, inverse: bool) -> Complex<2> {
     let y = by_radices(x, &passes, false).times(&filter);
     let y = by_radices(y, &passes, true).scaled(1.0 / padded as f64);
     let cut = |part: Tensor<2>| part.narrow(1, 0, length);
-    Complex {
-        real: cut(y.real),
-        imaginary: cut(y.imaginary),
-    }
-    .times(&chirp)
+    Complex { real: cut(y.real), imaginary: cut(y.imaginary) }.times(&chirp)
 }
 
 fn pad(x: Complex<2>, length: usize) -> Complex<2> {
@@ -48,10 +44,7 @@ fn pad(x: Complex<2>, length: usize) -> Complex<2> {
         let zeros = Tensor::zeros([rows, length - size], (&part.device(), part.dtype()));
         Tensor::cat(vec![part, zeros], 1)
     };
-    Complex {
-        real: part(x.real),
-        imaginary: part(x.imaginary),
-    }
+    Complex { real: part(x.real), imaginary: part(x.imaginary) }
 }
 
 /// Returns a row of complex numbers of magnitude 1 at these angles, of the dtype of `like`.
@@ -68,8 +61,5 @@ fn sparse_row(like: &Tensor<2>, angles: impl Iterator<Item = Option<f64>>) -> Co
         let dtype = like.dtype();
         Tensor::from_data(data.convert_dtype(dtype), (&like.device(), dtype))
     };
-    Complex {
-        real: tensor(f64::cos),
-        imaginary: tensor(f64::sin),
-    }
+    Complex { real: tensor(f64::cos), imaginary: tensor(f64::sin) }
 }

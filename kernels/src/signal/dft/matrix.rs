@@ -11,14 +11,9 @@ use super::Dft;
 use crate::shape::WithShape;
 
 impl Dft {
-    /// Returns the matrix by which signals of `size` numbers of `parts` parts each are multiplied from the right, all parts in
-    /// one row; in f64 if `dtype` is, otherwise in f32.
-    pub(super) fn matrix(
-        &self,
-        [size, parts]: [usize; 2],
-        device: &Device,
-        dtype: DType,
-    ) -> Tensor<2> {
+    /// Returns the matrix by which signals of `size` numbers of `parts` parts each are multiplied from the
+    /// right, all parts in one row; in f64 if `dtype` is, otherwise in f32.
+    pub(super) fn matrix(&self, [size, parts]: [usize; 2], device: &Device, dtype: DType) -> Tensor<2> {
         let (outputs, out_parts) = (self.outputs(), self.parts());
         let columns = outputs * out_parts;
         let mut matrix = vec![0.0; size * parts * columns];
@@ -28,17 +23,12 @@ impl Dft {
                 let factor = [[real, imaginary], [-imaginary, real]];
                 for (part, factor) in factor.iter().enumerate().take(parts) {
                     for (column, value) in factor.iter().enumerate().take(out_parts) {
-                        matrix[(at * parts + part) * columns + output * out_parts + column] =
-                            *value;
+                        matrix[(at * parts + part) * columns + output * out_parts + column] = *value;
                     }
                 }
             }
         }
-        let dtype = if dtype == DType::F64 {
-            DType::F64
-        } else {
-            DType::F32
-        };
+        let dtype = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
         let data = TensorData::new(matrix, [size * parts, columns]).convert_dtype(dtype);
         Tensor::from_data(data, (device, dtype))
     }

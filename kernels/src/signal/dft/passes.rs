@@ -63,10 +63,7 @@ pub fn by_radices(mut x: Complex<2>, radices: &[usize], inverse: bool) -> Comple
                 let x = x.clone().with_shape([rows, done, radix, left]);
                 x.narrow(2, part, 1).with_shape([rows, done, left])
             };
-            Complex {
-                real: of(&x.real),
-                imaginary: of(&x.imaginary),
-            }
+            Complex { real: of(&x.real), imaginary: of(&x.imaginary) }
         });
         let mut sums = butterfly(&parts.collect::<Vec<_>>(), sign);
         if left > 1 {
@@ -74,10 +71,7 @@ pub fn by_radices(mut x: Complex<2>, radices: &[usize], inverse: bool) -> Comple
                 *sum = sum.times(&twiddles(&x.real, at * done, left, sign));
             }
         }
-        let (reals, imaginaries) = sums
-            .into_iter()
-            .map(|sum| (sum.real, sum.imaginary))
-            .unzip();
+        let (reals, imaginaries) = sums.into_iter().map(|sum| (sum.real, sum.imaginary)).unzip();
         x = Complex {
             real: Tensor::stack::<4>(reals, 1).with_shape([rows, length]),
             imaginary: Tensor::stack::<4>(imaginaries, 1).with_shape([rows, length]),
@@ -87,8 +81,8 @@ pub fn by_radices(mut x: Complex<2>, radices: &[usize], inverse: bool) -> Comple
     x
 }
 
-/// Returns the rotations by multiples 0 to `count` of `step` parts of the circle, which has as many parts as a row of `like` has
-/// numbers.
+/// Returns the rotations by multiples 0 to `count` of `step` parts of the circle, which has as many parts as
+/// a row of `like` has numbers.
 fn twiddles(like: &Tensor<2>, step: usize, count: usize, sign: f64) -> Complex<3> {
     let length = like.dims()[1];
     let angle = |at: usize| sign * TAU * ((at * step) % length) as f64 / length as f64;
@@ -97,10 +91,7 @@ fn twiddles(like: &Tensor<2>, step: usize, count: usize, sign: f64) -> Complex<3
         let data = TensorData::new(values, [1, 1, count]).convert_dtype(like.dtype());
         Tensor::from_data(data, (&like.device(), like.dtype()))
     };
-    Complex {
-        real: tensor(f64::cos),
-        imaginary: tensor(f64::sin),
-    }
+    Complex { real: tensor(f64::cos), imaginary: tensor(f64::sin) }
 }
 
 /// Transforms as many numbers as there are parts, each a tensor.
@@ -117,22 +108,15 @@ fn butterfly(x: &[Complex<3>], sign: f64) -> Vec<Complex<3>> {
         [a, b, c, d] => {
             let (even, odd) = (a.plus(c), b.plus(d));
             let (straight, rotated) = (a.minus(c), b.minus(d).rotated().scaled(sign));
-            vec![
-                even.plus(&odd),
-                straight.plus(&rotated),
-                even.minus(&odd),
-                straight.minus(&rotated),
-            ]
+            vec![even.plus(&odd), straight.plus(&rotated), even.minus(&odd), straight.minus(&rotated)]
         }
         [a, b, c, d, e] => {
             let (outer, outer_difference) = (b.plus(e), b.minus(e));
             let (inner, inner_difference) = (c.plus(d), c.minus(d));
             let [near, far] = [1.0, 2.0].map(|fifths: f64| (TAU * fifths / 5.0).cos());
             let [near_sine, far_sine] = [sine(1.0, 5.0), sine(2.0, 5.0)];
-            let even = |outer_by: f64, inner_by: f64| {
-                a.plus(&outer.scaled(outer_by))
-                    .plus(&inner.scaled(inner_by))
-            };
+            let even =
+                |outer_by: f64, inner_by: f64| a.plus(&outer.scaled(outer_by)).plus(&inner.scaled(inner_by));
             let odd = |outer_by: f64, inner_by: f64| {
                 let inner = inner_difference.scaled(inner_by);
                 outer_difference.scaled(outer_by).plus(&inner).rotated()
@@ -167,18 +151,12 @@ impl<const D: usize> Complex<D> {
     }
 
     pub fn scaled(&self, by: f64) -> Self {
-        Self {
-            real: self.real.clone().mul_scalar(by),
-            imaginary: self.imaginary.clone().mul_scalar(by),
-        }
+        Self { real: self.real.clone().mul_scalar(by), imaginary: self.imaginary.clone().mul_scalar(by) }
     }
 
     /// Multiplies by the imaginary unit.
     fn rotated(&self) -> Self {
-        Self {
-            real: -self.imaginary.clone(),
-            imaginary: self.real.clone(),
-        }
+        Self { real: -self.imaginary.clone(), imaginary: self.real.clone() }
     }
 
     pub fn times(&self, by: &Self) -> Self {
@@ -209,8 +187,7 @@ mod tests {
         for length in [1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 15, 16, 26, 60] {
             for inverse in [false, true] {
                 let x = noise::<2>([3, 2 * length], length as u64);
-                let (real, imaginary) =
-                    (x.clone().narrow(1, 0, length), x.narrow(1, length, length));
+                let (real, imaginary) = (x.clone().narrow(1, 0, length), x.narrow(1, length, length));
                 let (mut expected, rows) = (Vec::new(), 3);
                 let parts = [real.to_data(), imaginary.to_data()];
                 let [a, b] = parts.map(|data| data.iter::<f64>().collect::<Vec<_>>());

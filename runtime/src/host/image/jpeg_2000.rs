@@ -71,21 +71,12 @@ impl Sizes {
         let ((width, across), (height, down)) = (axis(8)?, axis(12)?);
         let components = codestream.get(40..)?.first_chunk()?;
         let components = usize::from(u16::from_be_bytes(*components));
-        Some(Self {
-            width,
-            height,
-            tiles: across.saturating_mul(down),
-            components,
-            end: 42 + 3 * components,
-        })
+        Some(Self { width, height, tiles: across.saturating_mul(down), components, end: 42 + 3 * components })
     }
 
     /// Bytes that it takes to decode it; `None` beyond what can be addressed.
     fn memory(&self, codestream: &[u8]) -> Option<usize> {
-        let each = styles(codestream, self.end)
-            .map(|style| style.memory())
-            .max()
-            .unwrap_or(0);
+        let each = styles(codestream, self.end).map(|style| style.memory()).max().unwrap_or(0);
         // Of each component at the size of the picture; below its resolution are a third as many.
         let samples = self.width.checked_mul(self.height)?;
         let samples = samples.checked_mul(self.components)?;
@@ -121,16 +112,11 @@ impl Style {
             return None;
         };
         // The halves of a precinct are in bands.
-        let area = |byte: &u8| {
-            u32::from(byte & 15).saturating_sub(1) + u32::from(byte >> 4).saturating_sub(1)
-        };
+        let area =
+            |byte: &u8| u32::from(byte & 15).saturating_sub(1) + u32::from(byte >> 4).saturating_sub(1);
         let precincts = data[5..].iter().take(usize::from(levels) + 1).map(area);
         let least = if has_precincts { precincts.min() } else { None };
-        Some(Self {
-            layers,
-            block: u32::from(across) + u32::from(down) + 4,
-            precinct: least.unwrap_or(28),
-        })
+        Some(Self { layers, block: u32::from(across) + u32::from(down) + 4, precinct: least.unwrap_or(28) })
     }
 }
 
@@ -188,9 +174,7 @@ fn styles(codestream: &[u8], mut at: usize) -> impl Iterator<Item = Style> {
                 }
             }
             (0xFF90, [_, _, length @ ..]) => {
-                let length = length
-                    .first_chunk()
-                    .map_or(0, |length| u32::from_be_bytes(*length));
+                let length = length.first_chunk().map_or(0, |length| u32::from_be_bytes(*length));
                 part = (at, length as usize);
             }
             // The data of a part of a tile, to the end of the file without a length.
@@ -216,9 +200,7 @@ mod tests {
 
     /// The headers of a picture of 100 by 50 pixels in tiles of 60 by 50, with these behind its sizes.
     fn codestream(headers: &[&[u8]]) -> Vec<u8> {
-        let sizes = [100u32, 50, 0, 0, 60, 50, 0, 0]
-            .map(u32::to_be_bytes)
-            .concat();
+        let sizes = [100u32, 50, 0, 0, 60, 50, 0, 0].map(u32::to_be_bytes).concat();
         let begin = b"\xFF\x4F\xFF\x51\0\x29\0\0";
         let components = b"\0\x01\x07\x01\x01";
         [begin, sizes.as_slice(), components, &headers.concat()].concat()
@@ -233,11 +215,7 @@ mod tests {
         let file = codestream(&[comment, cod, sot, coc]);
         let sizes = Sizes::of(&file).unwrap();
         assert_eq!((sizes.width, sizes.height, sizes.tiles), (100, 50, 2));
-        let style = |block, precinct| Style {
-            layers: 31,
-            block,
-            precinct,
-        };
+        let style = |block, precinct| Style { layers: 31, block, precinct };
         let found: Vec<Style> = styles(&file, sizes.end).collect();
         assert_eq!(found, [style(7, 4), style(12, 28)]);
         assert!(sizes.memory(&file).unwrap() > 5000 * 31 * 24 / 16);
@@ -252,10 +230,7 @@ mod tests {
 
     #[test]
     fn headers_that_are_cut_short_end() {
-        let file = codestream(&[
-            b"\xFF\x52\0\x0E\x01\0\0\x1F\0\x01\x02\x01\0\x01\x33\x66",
-            b"\xFF\x90\0\0",
-        ]);
+        let file = codestream(&[b"\xFF\x52\0\x0E\x01\0\0\x1F\0\x01\x02\x01\0\x01\x33\x66", b"\xFF\x90\0\0"]);
         for end in 0..file.len() {
             let sizes = Sizes::of(&file[..end]);
             assert_eq!(sizes.is_some(), end >= 42);

@@ -11,8 +11,8 @@ use crate::host::{Scalar, Wide};
 /// Digits of a float that are written.
 const DIGITS: usize = 8;
 
-/// ONNX's `Cast` to strings: integers and booleans as integers, floats with 8 significant digits,
-/// as ONNX Runtime writes them.
+/// ONNX's `Cast` to strings: integers and booleans as integers, floats with 8 significant digits, as ONNX
+/// Runtime writes them.
 pub fn print<T: Scalar>(array: &Array<T>) -> Array<String> {
     array.map(|value| match value.widen() {
         Wide::Int(value) => value.to_string(),
@@ -20,8 +20,8 @@ pub fn print<T: Scalar>(array: &Array<T>) -> Array<String> {
     })
 }
 
-/// ONNX's `Cast` from strings. What a string of integers says but the type cannot hold wraps, and
-/// a fraction is cut off.
+/// ONNX's `Cast` from strings. What a string of integers says but the type cannot hold wraps, and a fraction
+/// is cut off.
 ///
 /// # Panics
 ///
@@ -59,11 +59,7 @@ fn float(value: f64) -> String {
     let (digits, exponent) = written.split_once('e').unwrap_or((&written, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     match exponent {
-        -4..8 => shortest(&format!(
-            "{value:.*}",
-            (DIGITS as i32 - 1 - exponent) as usize
-        ))
-        .to_owned(),
+        -4..8 => shortest(&format!("{value:.*}", (DIGITS as i32 - 1 - exponent) as usize)).to_owned(),
         _ => {
             let sign = if exponent < 0 { '-' } else { '+' };
             format!("{}e{sign}{:02}", shortest(digits), exponent.abs())
@@ -73,11 +69,7 @@ fn float(value: f64) -> String {
 
 /// Without zeros at the end of a fraction.
 fn shortest(digits: &str) -> &str {
-    if digits.contains('.') {
-        digits.trim_end_matches('0').trim_end_matches('.')
-    } else {
-        digits
-    }
+    if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits }
 }
 
 #[cfg(test)]
@@ -129,10 +121,7 @@ mod tests {
         ];
         assert_eq!(written.data(), expected);
         assert_eq!(print(&Array::scalar(1.0f64 / 3.0)).item(), "0.33333333");
-        assert_eq!(
-            print(&Array::scalar(f16::from_f32(0.1))).item(),
-            "0.099975586"
-        );
+        assert_eq!(print(&Array::scalar(f16::from_f32(0.1))).item(), "0.099975586");
     }
 
     #[test]
@@ -147,10 +136,7 @@ mod tests {
     #[test]
     fn integers_and_booleans_are_integers() {
         assert_eq!(print(&Array::vector([true, false])).data(), ["1", "0"]);
-        assert_eq!(
-            print(&Array::scalar(u64::MAX)).item(),
-            "18446744073709551615"
-        );
+        assert_eq!(print(&Array::scalar(u64::MAX)).item(), "18446744073709551615");
         assert_eq!(parsed::<u64>("18446744073709551615"), u64::MAX);
         assert_eq!((parsed::<bool>("0"), parsed::<bool>("-2.5")), (false, true));
     }
@@ -159,14 +145,8 @@ mod tests {
     fn numbers_are_read_in_every_form() {
         assert_eq!((parsed::<f32>("1E-5"), parsed::<f32>(" .5 ")), (1e-5, 0.5));
         assert_eq!(parsed::<bf16>("100.5"), bf16::from_f32(100.5));
-        assert_eq!(
-            (parsed::<i64>("100.5"), parsed::<i32>("1e5")),
-            (100, 100_000)
-        );
-        assert_eq!(
-            (parsed::<u8>("-3"), parsed::<i8>("300"), parsed::<i8>("+5")),
-            (253, 44, 5)
-        );
+        assert_eq!((parsed::<i64>("100.5"), parsed::<i32>("1e5")), (100, 100_000));
+        assert_eq!((parsed::<u8>("-3"), parsed::<i8>("300"), parsed::<i8>("+5")), (253, 44, 5));
     }
 
     #[test]

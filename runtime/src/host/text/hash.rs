@@ -40,9 +40,7 @@ fn murmur_32(bytes: &[u8], seed: u32) -> u32 {
         hash = hash.rotate_left(13);
         hash = hash.wrapping_mul(5).wrapping_add(0xe654_6b64);
     }
-    let last = rest
-        .iter()
-        .rfold(0, |last, &byte| last << 8 | u32::from(byte));
+    let last = rest.iter().rfold(0, |last, &byte| last << 8 | u32::from(byte));
     hash ^= scramble(last);
     // The algorithm takes the length modulo 2³².
     hash ^= bytes.len() as u32;
@@ -66,10 +64,7 @@ mod tests {
     fn strings_have_the_hashes_of_scikit_learn() {
         let texts = ["", "a", "abcd", "héllo", "ab\0c"].map(ToString::to_string);
         let x = Array::vector(texts);
-        assert_eq!(
-            murmur_hash_3(&x, 0).data(),
-            [0, 1009084850, 1139631978, 3164577896, 942798780]
-        );
+        assert_eq!(murmur_hash_3(&x, 0).data(), [0, 1009084850, 1139631978, 3164577896, 942798780]);
         assert_eq!(
             murmur_hash_3(&x, u32::MAX).data(),
             [2180083513, 711476519, 729662808, 3604295867, 1738227885]
@@ -79,21 +74,9 @@ mod tests {
     #[test]
     fn numbers_are_hashed_by_their_bytes() {
         let hashes = |hash: u32| [hash];
-        assert_eq!(
-            murmur_hash_3(&Array::vector([3i32]), 0).data(),
-            hashes(847579505)
-        );
-        assert_eq!(
-            murmur_hash_3(&Array::vector([3u64]), 0).data(),
-            hashes(2738575283)
-        );
-        assert_eq!(
-            murmur_hash_3(&Array::vector([3f32]), 0).data(),
-            hashes(6814352)
-        );
-        assert_eq!(
-            murmur_hash_3(&Array::vector([3f64]), 0).data(),
-            hashes(3554953595)
-        );
+        assert_eq!(murmur_hash_3(&Array::vector([3i32]), 0).data(), hashes(847579505));
+        assert_eq!(murmur_hash_3(&Array::vector([3u64]), 0).data(), hashes(2738575283));
+        assert_eq!(murmur_hash_3(&Array::vector([3f32]), 0).data(), hashes(6814352));
+        assert_eq!(murmur_hash_3(&Array::vector([3f64]), 0).data(), hashes(3554953595));
     }
 }

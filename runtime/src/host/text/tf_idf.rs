@@ -18,13 +18,8 @@ pub struct Grams {
 
 /// How often each n-gram of a pool stands in each row of `x`, times its weight.
 ///
-/// `pool` holds n-grams, the place of each in the result, and its weight, in the order of the
-/// n-grams.
-pub fn tf_idf<K: Ord + Copy>(
-    x: &Array<K>,
-    pool: &[(&[K], usize, f32)],
-    grams: Grams,
-) -> Array<f32> {
+/// `pool` holds n-grams, the place of each in the result, and its weight, in the order of the n-grams.
+pub fn tf_idf<K: Ord + Copy>(x: &Array<K>, pool: &[(&[K], usize, f32)], grams: Grams) -> Array<f32> {
     let (rows, length) = match x.shape() {
         [rows, length] => (*rows, *length),
         _ => (1, x.len()),
@@ -36,11 +31,7 @@ pub fn tf_idf<K: Ord + Copy>(
         for gram in all(items, grams) {
             if let Ok(found) = pool.binary_search_by(|entry| entry.0.cmp(&gram)) {
                 let (_, at, weight) = pool[found];
-                counts[at] = if grams.once {
-                    weight
-                } else {
-                    counts[at] + weight
-                };
+                counts[at] = if grams.once { weight } else { counts[at] + weight };
             }
         }
     }
@@ -70,21 +61,10 @@ fn all<K: Copy>(items: &[K], grams: Grams) -> impl Iterator<Item = Vec<K>> {
 mod tests {
     use super::*;
 
-    const GRAMS: Grams = Grams {
-        size: 5,
-        shortest: 1,
-        longest: 2,
-        skips: 1,
-        once: false,
-    };
+    const GRAMS: Grams = Grams { size: 5, shortest: 1, longest: 2, skips: 1, once: false };
 
-    const POOL: &[(&[i64], usize, f32)] = &[
-        (&[1], 2, 10.0),
-        (&[1, 2], 4, 40.0),
-        (&[2], 0, 20.0),
-        (&[2, 3], 3, 50.0),
-        (&[3], 1, 30.0),
-    ];
+    const POOL: &[(&[i64], usize, f32)] =
+        &[(&[1], 2, 10.0), (&[1, 2], 4, 40.0), (&[2], 0, 20.0), (&[2, 3], 3, 50.0), (&[3], 1, 30.0)];
 
     #[test]
     fn n_grams_count_with_their_weights() {
@@ -93,14 +73,7 @@ mod tests {
         assert_eq!(found.shape(), [2, 5]);
         let expected = [40.0, 30.0, 10.0, 100.0, 80.0, 20.0, 60.0, 10.0, 0.0, 40.0];
         assert_eq!(found.data(), expected);
-        let once = tf_idf(
-            &rows,
-            POOL,
-            Grams {
-                once: true,
-                ..GRAMS
-            },
-        );
+        let once = tf_idf(&rows, POOL, Grams { once: true, ..GRAMS });
         let expected = [20.0, 30.0, 10.0, 50.0, 40.0, 20.0, 30.0, 10.0, 0.0, 40.0];
         assert_eq!(once.data(), expected);
     }
@@ -109,21 +82,13 @@ mod tests {
     fn nothing_has_no_n_grams() {
         assert_eq!(tf_idf(&Array::vector([]), POOL, GRAMS).data(), [0.0; 5]);
         let rows = Array::new([2, 0], vec![]);
-        assert_eq!(
-            tf_idf(&rows, POOL, GRAMS),
-            Array::new([2, 5], vec![0.0; 10])
-        );
+        assert_eq!(tf_idf(&rows, POOL, GRAMS), Array::new([2, 5], vec![0.0; 10]));
     }
 
     #[test]
     fn strings_are_items_too() {
         let words = Array::vector(["a", "b", "a"]);
-        let grams = Grams {
-            size: 1,
-            shortest: 2,
-            skips: 0,
-            ..GRAMS
-        };
+        let grams = Grams { size: 1, shortest: 2, skips: 0, ..GRAMS };
         let found = tf_idf(&words, &[(&["b", "a"], 0, 1.0)], grams);
         assert_eq!(found.data(), [1.0]);
     }

@@ -23,10 +23,7 @@ pub fn characters(x: &Array<String>, rows: TokenRows<'_>) -> Array<String> {
         bounds.clear();
         bounds.extend(text.char_indices().map(|(at, _)| at));
         bounds.push(text.len());
-        bounds
-            .windows(2)
-            .map(|pair| &text[pair[0]..pair[1]])
-            .collect()
+        bounds.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect()
     })
 }
 
@@ -68,14 +65,8 @@ mod tests {
 
     use super::*;
 
-    const PLAIN: TokenRows<'static> = TokenRows {
-        pad: "#",
-        marked: false,
-    };
-    const MARKED: TokenRows<'static> = TokenRows {
-        pad: "#",
-        marked: true,
-    };
+    const PLAIN: TokenRows<'static> = TokenRows { pad: "#", marked: false };
+    const MARKED: TokenRows<'static> = TokenRows { pad: "#", marked: true };
 
     fn texts<const N: usize>(texts: [&str; N]) -> Array<String> {
         Array::vector(texts.map(ToString::to_string))
@@ -106,10 +97,7 @@ mod tests {
         let run = |limit| with_memory_limit(limit, || attempt(|| characters(&all, PLAIN)));
         assert_eq!(run(25_000_000).unwrap().shape(), [1000, 1000]);
         let reason = run(24_999_999).unwrap_err().reason;
-        assert_eq!(
-            reason,
-            "shape [1000, 1000] takes 23.8 MiB, the memory limit is 23.8 MiB"
-        );
+        assert_eq!(reason, "shape [1000, 1000] takes 23.8 MiB, the memory limit is 23.8 MiB");
     }
 
     #[test]

@@ -87,10 +87,7 @@ impl Naming {
             Labels::Ints(labels) if !labels.is_empty() => Some(integers(labels.clone(), device)),
             _ => None,
         };
-        Self {
-            labels: Arc::new(labels),
-            tensor,
-        }
+        Self { labels: Arc::new(labels), tensor }
     }
 
     /// The labels of classes and their scores, on the device of these.
@@ -157,11 +154,7 @@ impl<T: Scalar> Rows<T> {
     pub async fn of<K: Basic>(x: Tensor<2, K>, reader: impl Reader) -> Self {
         let [count, width] = x.dims();
         let values = elements(reader.read(x).await);
-        Self {
-            values,
-            count,
-            width,
-        }
+        Self { values, count, width }
     }
 }
 
@@ -187,15 +180,10 @@ mod tests {
         let scores = || Tensor::<2>::zeros([3, 2], &device);
         let ints = Naming::new(Labels::Ints(vec![7, -3]), &device);
         let (chosen, _) =
-            now(ints
-                .integers_and_scores(ready((Classes::Found(vec![1, 0, 1]), scores())), Blocking));
+            now(ints.integers_and_scores(ready((Classes::Found(vec![1, 0, 1]), scores())), Blocking));
         assert_eq!(chosen.into_data(), TensorData::from([-3i64, 7, -3]));
-        let texts = Naming::new(
-            Labels::Strings(vec!["no".to_owned()]).or_numbers(false),
-            &device,
-        );
-        let (chosen, _) =
-            now(texts.strings_and_scores(ready((Classes::Found(vec![1]), scores())), Blocking));
+        let texts = Naming::new(Labels::Strings(vec!["no".to_owned()]).or_numbers(false), &device);
+        let (chosen, _) = now(texts.strings_and_scores(ready((Classes::Found(vec![1]), scores())), Blocking));
         assert_eq!(chosen.data(), ["1"]);
     }
 
@@ -207,10 +195,9 @@ mod tests {
         let mut ints = Naming::new(Labels::Ints(vec![7, -3]), &device);
         for tensor in [None, Some(integers(vec![7, -3], &device))] {
             ints.tensor = tensor;
-            let (chosen, _) = now(ints.integers_and_scores(
-                ready((Classes::OnDevice(Box::new(found())), scores())),
-                Blocking,
-            ));
+            let (chosen, _) =
+                now(ints
+                    .integers_and_scores(ready((Classes::OnDevice(Box::new(found())), scores())), Blocking));
             assert_eq!(chosen.into_data(), TensorData::from([7i64, -3, 7]));
         }
     }

@@ -16,8 +16,7 @@ use super::classes::{Classes, Labels, Naming};
 use crate::Array;
 use crate::weights::Weights;
 
-/// A matrix and what is added to its product, which are attributes of an operator: no training
-/// changes them.
+/// A matrix and what is added to its product, which are attributes of an operator: no training changes them.
 #[derive(Module, Debug)]
 pub struct Coefficients {
     /// `[features, targets]`.
@@ -43,12 +42,7 @@ pub struct LinearClassifier {
 }
 
 impl Coefficients {
-    fn load(
-        weights: &Weights<'_>,
-        coefficients: &str,
-        intercepts: Option<&str>,
-        targets: usize,
-    ) -> Self {
+    fn load(weights: &Weights<'_>, coefficients: &str, intercepts: Option<&str>, targets: usize) -> Self {
         let matrix = weights.tensor::<1>(coefficients);
         let features = matrix.dims()[0] / targets;
         Self {

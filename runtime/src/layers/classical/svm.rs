@@ -66,27 +66,15 @@ impl Machine<'_> {
 
 impl SvmRegressor {
     /// With `count` vectors; `one_class` tells but the side of zero.
-    pub fn load(
-        weights: &Weights<'_>,
-        machine: Machine<'_>,
-        count: usize,
-        one_class: bool,
-    ) -> Self {
+    pub fn load(weights: &Weights<'_>, machine: Machine<'_>, count: usize, one_class: bool) -> Self {
         let linear = machine.vectors.is_none();
         let model = Regress {
             basis: machine.basis(weights, if linear { 1 } else { count }),
-            coefficients: if linear {
-                vec![1.0]
-            } else {
-                list(weights, machine.coefficients)
-            },
+            coefficients: if linear { vec![1.0] } else { list(weights, machine.coefficients) },
             rho: list(weights, machine.rho).first().copied().unwrap_or(0.0),
             one_class,
         };
-        Self {
-            tables: model.tables(weights.device()),
-            model: Arc::new(model),
-        }
+        Self { tables: model.tables(weights.device()), model: Arc::new(model) }
     }
 
     /// A number for each row of the input, which is read where the device does not compute machines.
@@ -113,8 +101,7 @@ impl SvmRegressor {
 }
 
 impl SvmClassifier {
-    /// With the names of how many vectors each class has, and of the slopes and offsets of
-    /// probabilities.
+    /// With the names of how many vectors each class has, and of the slopes and offsets of probabilities.
     pub fn load(
         weights: &Weights<'_>,
         machine: Machine<'_>,
@@ -126,9 +113,7 @@ impl SvmClassifier {
         let classes = labels.len();
         let votes = match sizes {
             None => Votes::Linear {
-                positive: list(weights, machine.coefficients)
-                    .iter()
-                    .all(|&coefficient| coefficient >= 0.0),
+                positive: list(weights, machine.coefficients).iter().all(|&coefficient| coefficient >= 0.0),
                 probable: probabilities.is_some(),
             },
             Some(sizes) => {
@@ -143,19 +128,11 @@ impl SvmClassifier {
         };
         let count = match &votes {
             Votes::Linear { .. } => classes,
-            Votes::Pairs {
-                sizes,
-                coefficients,
-                ..
-            } => {
-                let count = sizes
-                    .iter()
-                    .try_fold(0usize, |sum, size| sum.checked_add(*size));
+            Votes::Pairs { sizes, coefficients, .. } => {
+                let count = sizes.iter().try_fold(0usize, |sum, size| sum.checked_add(*size));
                 let needed = count.and_then(|count| count.checked_mul(classes.checked_sub(1)?));
                 match (count, needed) {
-                    (Some(count), Some(needed))
-                        if sizes.len() == classes && coefficients.len() >= needed =>
-                    {
+                    (Some(count), Some(needed)) if sizes.len() == classes && coefficients.len() >= needed => {
                         count
                     }
                     _ => fail(format_args!(
@@ -180,8 +157,8 @@ impl SvmClassifier {
         }
     }
 
-    /// The labels, and the scores of all classes or pairs of them; the input is read where the device does not compute
-    /// machines.
+    /// The labels, and the scores of all classes or pairs of them; the input is read where the device does
+    /// not compute machines.
     pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> (Tensor<1, Int>, Tensor<2>) {
         let found = self.classes(x, Blocking);
         now(self.naming.integers_and_scores(found, Blocking))
@@ -200,19 +177,12 @@ impl SvmClassifier {
     }
 
     /// [`forward_strings`](Self::forward_strings) without blocking.
-    pub async fn forward_strings_async<K: Basic>(
-        &self,
-        x: Tensor<2, K>,
-    ) -> (Array<String>, Tensor<2>) {
+    pub async fn forward_strings_async<K: Basic>(&self, x: Tensor<2, K>) -> (Array<String>, Tensor<2>) {
         let found = self.classes(x, Waiting);
         self.naming.strings_and_scores(found, Waiting).await
     }
 
-    async fn classes<K: Basic>(
-        &self,
-        x: Tensor<2, K>,
-        reader: impl Reader,
-    ) -> (Classes, Tensor<2>) {
+    async fn classes<K: Basic>(&self, x: Tensor<2, K>, reader: impl Reader) -> (Classes, Tensor<2>) {
         let tables = self.tables.as_ref();
         let found = tables.and_then(|tables| self.model.run_on(tables, x.clone()));
         if let Some((classes, scores)) = found {
@@ -221,10 +191,7 @@ impl SvmClassifier {
         let device = x.device();
         let rows = single(x, reader).await;
         let (classes, values) = self.model.run(&rows.values, rows.width, rows.count);
-        (
-            Classes::Found(classes),
-            scores(values, self.model.width(), DType::F32, &device),
-        )
+        (Classes::Found(classes), scores(values, self.model.width(), DType::F32, &device))
     }
 }
 
@@ -235,9 +202,5 @@ fn list(weights: &Weights<'_>, name: &str) -> Vec<f64> {
 /// Rows in the precision of ONNX's machines, whatever the input's.
 async fn single<K: Basic>(x: Tensor<2, K>, reader: impl Reader) -> Rows<f64> {
     let rows = Rows::<f32>::of(x, reader).await;
-    Rows {
-        values: rows.values.into_iter().map(f64::from).collect(),
-        count: rows.count,
-        width: rows.width,
-    }
+    Rows { values: rows.values.into_iter().map(f64::from).collect(), count: rows.count, width: rows.width }
 }

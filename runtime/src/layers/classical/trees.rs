@@ -71,11 +71,7 @@ impl TreeRegressor {
             Precision::Single(model) => model.tables(device),
             Precision::Double(model) => model.tables(device),
         };
-        Self {
-            model: Arc::new(model),
-            tables,
-            dtype: dtype.carrier().unwrap_or(DType::F32),
-        }
+        Self { model: Arc::new(model), tables, dtype: dtype.carrier().unwrap_or(DType::F32) }
     }
 
     /// The predictions, a row for each of the input, which is read where the device does not walk trees.
@@ -104,17 +100,11 @@ impl TreeRegressor {
         let (values, targets) = match &*self.model {
             Precision::Single(model) => {
                 let rows = Rows::of(x, reader).await;
-                (
-                    model.run(&rows.values, rows.width, rows.count),
-                    model.targets,
-                )
+                (model.run(&rows.values, rows.width, rows.count), model.targets)
             }
             Precision::Double(model) => {
                 let rows = Rows::of(x, reader).await;
-                (
-                    model.run(&rows.values, rows.width, rows.count),
-                    model.targets,
-                )
+                (model.run(&rows.values, rows.width, rows.count), model.targets)
             }
         };
         scores(values, targets, self.dtype, &device)
@@ -151,11 +141,7 @@ impl TreeClassifier {
         };
         // ONNX Runtime tells two classes of which each has weights by their numbers.
         let labels = labels.or_numbers(one_column || classes > 2);
-        Self {
-            model: Arc::new(model),
-            tables,
-            naming: Naming::new(labels, device),
-        }
+        Self { model: Arc::new(model), tables, naming: Naming::new(labels, device) }
     }
 
     /// The labels, and the scores of all classes; the input is read where the device does not walk trees.
@@ -177,19 +163,12 @@ impl TreeClassifier {
     }
 
     /// [`forward_strings`](Self::forward_strings) without blocking.
-    pub async fn forward_strings_async<K: Basic>(
-        &self,
-        x: Tensor<2, K>,
-    ) -> (Array<String>, Tensor<2>) {
+    pub async fn forward_strings_async<K: Basic>(&self, x: Tensor<2, K>) -> (Array<String>, Tensor<2>) {
         let found = self.classes(x, Waiting);
         self.naming.strings_and_scores(found, Waiting).await
     }
 
-    async fn classes<K: Basic>(
-        &self,
-        x: Tensor<2, K>,
-        reader: impl Reader,
-    ) -> (Classes, Tensor<2>) {
+    async fn classes<K: Basic>(&self, x: Tensor<2, K>, reader: impl Reader) -> (Classes, Tensor<2>) {
         let device = x.device();
         let found = self.tables.as_ref().and_then(|tables| {
             let x = x.clone();
@@ -205,17 +184,11 @@ impl TreeClassifier {
         let ((classes, values), width) = match &*self.model {
             Precision::Single(model) => {
                 let rows = Rows::of(x, reader).await;
-                (
-                    model.run(&rows.values, rows.width, rows.count),
-                    model.classes,
-                )
+                (model.run(&rows.values, rows.width, rows.count), model.classes)
             }
             Precision::Double(model) => {
                 let rows = Rows::of(x, reader).await;
-                (
-                    model.run(&rows.values, rows.width, rows.count),
-                    model.classes,
-                )
+                (model.run(&rows.values, rows.width, rows.count), model.classes)
             }
         };
         let scores = scores(values, width, DType::F32, &device);

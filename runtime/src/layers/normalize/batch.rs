@@ -18,11 +18,7 @@ pub struct BatchNorm {
 
 impl BatchNorm {
     /// With the weights called scale, bias, mean and variance.
-    pub fn load(
-        weights: &Weights<'_>,
-        [scale, bias, mean, variance]: [&str; 4],
-        epsilon: f32,
-    ) -> Self {
+    pub fn load(weights: &Weights<'_>, [scale, bias, mean, variance]: [&str; 4], epsilon: f32) -> Self {
         Self {
             scale: weights.float(scale),
             bias: weights.float(bias),

@@ -16,11 +16,7 @@ pub struct InstanceNorm {
 
 impl InstanceNorm {
     pub fn load(weights: &Weights<'_>, scale: &str, bias: &str, epsilon: f32) -> Self {
-        Self {
-            scale: weights.float(scale),
-            bias: weights.float(bias),
-            epsilon: epsilon.into(),
-        }
+        Self { scale: weights.float(scale), bias: weights.float(bias), epsilon: epsilon.into() }
     }
 
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
@@ -38,19 +34,8 @@ pub struct GroupNorm {
 }
 
 impl GroupNorm {
-    pub fn load(
-        weights: &Weights<'_>,
-        scale: &str,
-        bias: &str,
-        groups: usize,
-        epsilon: f32,
-    ) -> Self {
-        Self {
-            scale: weights.float(scale),
-            bias: weights.float(bias),
-            groups,
-            epsilon: epsilon.into(),
-        }
+    pub fn load(weights: &Weights<'_>, scale: &str, bias: &str, groups: usize, epsilon: f32) -> Self {
+        Self { scale: weights.float(scale), bias: weights.float(bias), groups, epsilon: epsilon.into() }
     }
 
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {

@@ -16,13 +16,7 @@ pub struct LayerNorm<const S: usize> {
 }
 
 impl<const S: usize> LayerNorm<S> {
-    pub fn load(
-        weights: &Weights<'_>,
-        scale: &str,
-        bias: Option<&str>,
-        axis: usize,
-        epsilon: f32,
-    ) -> Self {
+    pub fn load(weights: &Weights<'_>, scale: &str, bias: Option<&str>, axis: usize, epsilon: f32) -> Self {
         Self {
             scale: weights.float(scale),
             bias: bias.map(|name| weights.float(name)),
@@ -47,11 +41,7 @@ pub struct RmsNorm<const S: usize> {
 
 impl<const S: usize> RmsNorm<S> {
     pub fn load(weights: &Weights<'_>, scale: &str, axis: usize, epsilon: f32) -> Self {
-        Self {
-            scale: weights.float(scale),
-            axis,
-            epsilon: epsilon.into(),
-        }
+        Self { scale: weights.float(scale), axis, epsilon: epsilon.into() }
     }
 
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {

@@ -35,11 +35,7 @@ impl Linear {
     pub fn new(weight: Tensor<2>, bias: Option<Tensor<1>>) -> Self {
         let epilogue = Epilogue::of_layer();
         let weight = epilogue.pack_matrix(weight);
-        Self {
-            weight: Param::from_tensor(weight),
-            bias: bias.map(Param::from_tensor),
-            epilogue,
-        }
+        Self { weight: Param::from_tensor(weight), bias: bias.map(Param::from_tensor), epilogue }
     }
 
     /// With what is of half precision in single precision.

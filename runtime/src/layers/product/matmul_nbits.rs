@@ -36,8 +36,8 @@ pub struct Bits {
 }
 
 impl MatMulNBits {
-    /// With the weights called bytes and scales; zero points are packed like the bytes, or of the
-    /// type of the scales.
+    /// With the weights called bytes and scales; zero points are packed like the bytes, or of the type of the
+    /// scales.
     pub fn load(
         weights: &Weights<'_>,
         [bytes, scales]: [&str; 2],
@@ -59,27 +59,16 @@ impl MatMulNBits {
         } else {
             Matrix::Floats(Param::from_tensor(matrix.floats(device)))
         };
-        Self {
-            weight,
-            coded,
-            bias: bias.map(|name| weights.float(name)),
-            block: None,
-        }
+        Self { weight, coded, bias: bias.map(|name| weights.float(name)), block: None }
     }
 
     /// Rounds the operand to 8 bits, in blocks of `size`, which is that of the weight.
     pub fn in_bytes(self, size: usize) -> Self {
         let weight = match self.weight {
-            Matrix::Bits(Bits { matrix }) => Matrix::Bits(Bits {
-                matrix: matrix.in_bytes(),
-            }),
+            Matrix::Bits(Bits { matrix }) => Matrix::Bits(Bits { matrix: matrix.in_bytes() }),
             floats => floats,
         };
-        Self {
-            weight,
-            block: Some(size),
-            ..self
-        }
+        Self { weight, block: Some(size), ..self }
     }
 
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
@@ -90,9 +79,7 @@ impl MatMulNBits {
                 None => matmul_bits(x, matrix, bias),
             },
             (Matrix::Floats(weight), None) => matmul_wide(x, weight.val(), bias),
-            (Matrix::Floats(weight), Some(size)) => {
-                matmul_wide(in_bytes(x, size), weight.val(), bias)
-            }
+            (Matrix::Floats(weight), Some(size)) => matmul_wide(in_bytes(x, size), weight.val(), bias),
         }
     }
 }

@@ -15,10 +15,7 @@ pub struct QuantizedWeight<const D: usize> {
 
 impl<const D: usize> QuantizedWeight<D> {
     pub fn new(values: Tensor<D, Int>) -> Self {
-        Self {
-            values,
-            packed: Packed::default(),
-        }
+        Self { values, packed: Packed::default() }
     }
 
     /// The weight of a convolution, in the order in which the device reads it.

@@ -23,9 +23,7 @@ pub struct Stft {
 
 impl Dft {
     pub fn new(options: dft::Dft) -> Self {
-        Self {
-            plan: dft::Plan::new(options),
-        }
+        Self { plan: dft::Plan::new(options) }
     }
 
     pub fn forward<const D: usize>(&self, x: Tensor<D>, axis: usize) -> Tensor<D> {
@@ -36,10 +34,7 @@ impl Dft {
 impl Stft {
     /// With the name of the window that frames are multiplied by.
     pub fn load(weights: &Weights<'_>, window: Option<&str>, options: dft::Dft) -> Self {
-        Self {
-            window: window.map(|name| weights.tensor(name)),
-            plan: dft::Plan::new(options),
-        }
+        Self { window: window.map(|name| weights.tensor(name)), plan: dft::Plan::new(options) }
     }
 
     pub fn forward(&self, x: Tensor<3>, step: usize) -> Tensor<4> {

@@ -9,11 +9,7 @@ use crate::ElementType;
 use crate::weights::File as TableFile;
 
 const fn file(name: &'static str) -> TableFile {
-    TableFile {
-        name,
-        length: 0,
-        tail: 0,
-    }
+    TableFile { name, length: 0, tail: 0 }
 }
 
 #[test]
@@ -22,15 +18,10 @@ fn external_files_lie_beside_the_model() {
     fs::create_dir_all(folder.join("data")).unwrap();
     fs::write(folder.join("renamed.onnx"), b"model").unwrap();
     fs::write(folder.join("data/weights.bin"), b"").unwrap();
-    const TABLE: Table = Table {
-        files: &[file("model.onnx"), file("data/weights.bin")],
-        entries: &[],
-        fixed: &[],
-    };
+    const TABLE: Table =
+        Table { files: &[file("model.onnx"), file("data/weights.bin")], entries: &[], fixed: &[] };
     let lengths = TABLE.open(&folder.join("renamed.onnx"), |source| {
-        Ok((0..source.count())
-            .map(|file| source.length(file))
-            .collect::<Vec<_>>())
+        Ok((0..source.count()).map(|file| source.length(file)).collect::<Vec<_>>())
     });
     fs::remove_dir_all(&folder).unwrap();
     assert_eq!(lengths.unwrap(), [5, 0]);
@@ -38,22 +29,14 @@ fn external_files_lie_beside_the_model() {
 
 #[test]
 fn a_missing_file_is_named() {
-    const TABLE: Table = Table {
-        files: &[file("m.onnx")],
-        entries: &[],
-        fixed: &[],
-    };
+    const TABLE: Table = Table { files: &[file("m.onnx")], entries: &[], fixed: &[] };
     let error = TABLE.open(Path::new("no/m.onnx"), |_| Ok(())).unwrap_err();
     assert!(error.to_string().starts_with("cannot read `no/m.onnx`: "));
 }
 
 #[test]
 fn the_path_that_was_given_is_named() {
-    const TABLE: Table = Table {
-        files: &[file("m.onnx")],
-        entries: &[],
-        fixed: &[],
-    };
+    const TABLE: Table = Table { files: &[file("m.onnx")], entries: &[], fixed: &[] };
     let folder = std::env::temp_dir().join(format!("onnx-embed-other-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("other.onnx"), b"other").unwrap();
@@ -77,12 +60,7 @@ fn the_path_that_was_given_is_named() {
 /// A model of a fixed weight and a free one, `fixed` `[1, 2]` `free` `[3, 4]`, and a file of external data.
 fn table() -> &'static Table {
     const FIXED: &[u8] = b"fixed\x01\x02";
-    let part = |start, gap: &[u8]| Part {
-        file: 0,
-        start,
-        length: 2,
-        gap: fnv1a(gap),
-    };
+    let part = |start, gap: &[u8]| Part { file: 0, start, length: 2, gap: fnv1a(gap) };
     let entry = |name, part: Part| Entry {
         name,
         dtype: ElementType::UInt8,
@@ -90,21 +68,11 @@ fn table() -> &'static Table {
         parts: Box::leak(Box::new([part])),
         encoding: Encoding::Raw,
     };
-    let file = |name, length| TableFile {
-        name,
-        length,
-        tail: fnv1a(b""),
-    };
+    let file = |name, length| TableFile { name, length, tail: fnv1a(b"") };
     Box::leak(Box::new(Table {
         files: Box::leak(Box::new([file("m.onnx", 13), file("m.data", 0)])),
-        entries: Box::leak(Box::new([
-            entry("fixed", part(5, b"fixed")),
-            entry("free", part(11, b"free")),
-        ])),
-        fixed: Box::leak(Box::new([Fixed {
-            entry: 0,
-            hash: fnv1a(&FIXED[5..]),
-        }])),
+        entries: Box::leak(Box::new([entry("fixed", part(5, b"fixed")), entry("free", part(11, b"free"))])),
+        fixed: Box::leak(Box::new([Fixed { entry: 0, hash: fnv1a(&FIXED[5..]) }])),
     }))
 }
 
@@ -127,9 +95,7 @@ fn opened(path: PathBuf) -> Result<(), String> {
     std::thread::spawn(move || {
         let table = table();
         let opened = table.open(&path, |source| table.check(source).map(drop));
-        sender
-            .send(opened.map_err(|error| error.to_string()))
-            .unwrap();
+        sender.send(opened.map_err(|error| error.to_string())).unwrap();
     });
     let limit = std::time::Duration::from_secs(2);
     receiver.recv_timeout(limit).expect("it waits")
@@ -158,12 +124,8 @@ fn odd_files_are_refused_without_waiting() {
         ("null", &|path| symlink("/dev/null", path).unwrap()),
         ("random", &|path| symlink("/dev/urandom", path).unwrap()),
         ("memory", &|path| symlink("/proc/self/mem", path).unwrap()),
-        ("status", &|path| {
-            symlink("/proc/self/status", path).unwrap()
-        }),
-        ("sparse", &|path| {
-            fs::File::create(path).unwrap().set_len(1 << 40).unwrap()
-        }),
+        ("status", &|path| symlink("/proc/self/status", path).unwrap()),
+        ("sparse", &|path| fs::File::create(path).unwrap().set_len(1 << 40).unwrap()),
     ];
     for (kind, make) in make {
         make(&odd);
@@ -191,10 +153,7 @@ fn links_lead_out_of_the_folder_only_together_with_the_model() {
     fs::remove_file(folder.join("inside/m.data")).unwrap();
     symlink("../secret", folder.join("inside/m.data")).unwrap();
     let refused = opened(folder.join("inside/m.onnx")).unwrap_err();
-    assert!(
-        refused.ends_with("it is a link out of the model's folder"),
-        "{refused}"
-    );
+    assert!(refused.ends_with("it is a link out of the model's folder"), "{refused}");
     // A cache of downloads: links to files whose names are hashes.
     fs::create_dir(folder.join("blobs")).unwrap();
     fs::rename(folder.join("inside/m.onnx"), folder.join("blobs/1")).unwrap();
@@ -213,24 +172,12 @@ fn a_file_that_is_cut_while_it_is_read_is_an_error() {
     let path = folder.join("inside/m.onnx");
     let table = table();
     let device = Device::flex();
-    let cut = |length| {
-        File::options()
-            .write(true)
-            .open(&path)
-            .unwrap()
-            .set_len(length)
-            .unwrap()
-    };
+    let cut = |length| File::options().write(true).open(&path).unwrap().set_len(length).unwrap();
     let early = table.open(&path, |source| {
         cut(3);
         table.check(source).map(drop)
     });
-    assert!(
-        early
-            .unwrap_err()
-            .to_string()
-            .contains("is not the model that was compiled")
-    );
+    assert!(early.unwrap_err().to_string().contains("is not the model that was compiled"));
     fs::write(&path, MODEL).unwrap();
     let late = table.open(&path, |source| {
         table.load(source, &device, |weights| {

@@ -22,10 +22,7 @@ fn main() {
         black_box(sum(&words));
         BYTES as f64 / start.elapsed().as_secs_f64()
     });
-    println!(
-        "{}",
-        json!({ "gflops": flops / 1e9, "gigabytes": bandwidth / 1e9 })
-    );
+    println!("{}", json!({ "gflops": flops / 1e9, "gigabytes": bandwidth / 1e9 }));
 }
 
 fn best(trial: impl Fn() -> f64) -> f64 {

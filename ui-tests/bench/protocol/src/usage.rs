@@ -22,25 +22,17 @@ impl Usage {
         let time = |time: libc::timeval| {
             Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64)
         };
-        Self {
-            cpu: time(usage.ru_utime) + time(usage.ru_stime),
-            faults: usage.ru_minflt,
-        }
+        Self { cpu: time(usage.ru_utime) + time(usage.ru_stime), faults: usage.ru_minflt }
     }
 
     pub fn since(self, before: Self) -> Self {
-        Self {
-            cpu: self.cpu.saturating_sub(before.cpu),
-            faults: self.faults - before.faults,
-        }
+        Self { cpu: self.cpu.saturating_sub(before.cpu), faults: self.faults - before.faults }
     }
 
     /// The most memory that was resident at once, in bytes.
     pub fn peak() -> Option<u64> {
         let status = std::fs::read_to_string("/proc/self/status").ok()?;
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
         let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
         Some(kibibytes * 1024)
     }

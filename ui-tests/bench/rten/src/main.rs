@@ -50,13 +50,7 @@ impl Engine for Rten {
                 _ => return Err("an output is no tensor".into()),
             };
             let shape = tensor.shape().to_vec();
-            Ok(Value::new(
-                name,
-                "float32",
-                &shape,
-                &elements,
-                f32::to_le_bytes,
-            ))
+            Ok(Value::new(name, "float32", &shape, &elements, f32::to_le_bytes))
         };
         nodes.zip(&outputs).map(output).collect()
     }

@@ -41,11 +41,7 @@ impl Engine for Tract {
             model.set_input_fact(at, fact)?;
         }
         let plan = model.into_optimized()?.into_runnable()?;
-        Ok(Self {
-            plan,
-            inputs,
-            outputs,
-        })
+        Ok(Self { plan, inputs, outputs })
     }
 
     fn inputs(&self, values: &[Value]) -> Result<Self::Inputs> {
@@ -68,13 +64,7 @@ impl Engine for Tract {
             let shape = float.shape().to_vec();
             let elements = float.into_owned().into_plain_array::<f32>()?;
             let elements: Vec<f32> = elements.iter().copied().collect();
-            Ok(Value::new(
-                name,
-                "float32",
-                &shape,
-                &elements,
-                f32::to_le_bytes,
-            ))
+            Ok(Value::new(name, "float32", &shape, &elements, f32::to_le_bytes))
         };
         self.outputs.iter().zip(&outputs).map(output).collect()
     }

@@ -20,9 +20,9 @@ const PARTS: usize = 16;
 /// Every archive, with the script that writes it.
 const ARCHIVES: [&str; 3] = ["upstream.tar.xz", "package.tar.xz", "own.tar.xz"];
 
-/// Writes `cases.rs` of one part into `OUT_DIR`: a module for each case that compiles, and what the
-/// compiler says of the others. `CASES=name|name` leaves out cases whose names hold none of these, and `EVERY=25`
-/// all but about one of 25, whatever other cases there are.
+/// Writes `cases.rs` of one part into `OUT_DIR`: a module for each case that compiles, and what the compiler
+/// says of the others. `CASES=name|name` leaves out cases whose names hold none of these, and `EVERY=25` all
+/// but about one of 25, whatever other cases there are.
 ///
 /// # Panics
 ///
@@ -68,15 +68,13 @@ pub fn write_part(part: usize) {
 
 /// Whether a case needs the feature `image`.
 fn is_of_image_decoder(name: &str) -> bool {
-    ["test_image_decoder", "own_ImageDecoder"]
-        .iter()
-        .any(|start| name.starts_with(start))
+    ["test_image_decoder", "own_ImageDecoder"].iter().any(|start| name.starts_with(start))
 }
 
 /// Which part a case is in, whatever other cases there are.
 ///
-/// The first part is small. The others depend on it, so that rustc takes the generic functions that it compiled there, and
-/// compiles each but once.
+/// The first part is small. The others depend on it, so that rustc takes the generic functions that it
+/// compiled there, and compiles each but once.
 fn turn(name: &str) -> usize {
     /// Cases of any other part for one of the first.
     const RATIO: usize = 4;
@@ -85,13 +83,11 @@ fn turn(name: &str) -> usize {
 }
 
 fn hash(name: &str) -> usize {
-    name.bytes().fold(5381usize, |sum, byte| {
-        sum.wrapping_mul(33).wrapping_add(byte.into())
-    })
+    name.bytes().fold(5381usize, |sum, byte| sum.wrapping_mul(33).wrapping_add(byte.into()))
 }
 
-/// Two tables, `CASES` and `REFUSED`, and the modules of the first: one for each case, and another
-/// without simplification where that makes other code.
+/// Two tables, `CASES` and `REFUSED`, and the modules of the first: one for each case, and another without
+/// simplification where that makes other code.
 fn code(folder: &Path, cases: &[String]) -> String {
     let (mut modules, mut compiled, mut refused) = (String::new(), String::new(), String::new());
     for name in cases {
@@ -100,11 +96,7 @@ fn code(folder: &Path, cases: &[String]) -> String {
         match both_codes(&path) {
             Ok([simplified, plain]) => {
                 let mut unsimplified = "None".to_owned();
-                writeln!(
-                    modules,
-                    "mod {name} {{ onnx_embed::onnx_model!({path:?}); }}"
-                )
-                .unwrap();
+                writeln!(modules, "mod {name} {{ onnx_embed::onnx_model!({path:?}); }}").unwrap();
                 if plain != simplified {
                     unsimplified = format!("Some(run!({name}_unsimplified))");
                     writeln!(
@@ -114,11 +106,8 @@ fn code(folder: &Path, cases: &[String]) -> String {
                     )
                     .unwrap();
                 }
-                let waiting = if waits(&simplified) {
-                    format!("Some(waiting!({name}))")
-                } else {
-                    "None".to_owned()
-                };
+                let waiting =
+                    if waits(&simplified) { format!("Some(waiting!({name}))") } else { "None".to_owned() };
                 writeln!(
                     compiled,
                     "({name:?}, {folder:?}, <{name}::Model as OnnxModel>::SIGNATURE, \
@@ -165,21 +154,16 @@ macro_rules! waiting {
 /// Whether the code of a model has functions of its own that wait, beside those of every model.
 fn waits(code: &str) -> bool {
     const EVERY: [&str; 4] = ["attempt_async", "forward_async", "put_async", "run_async"];
-    let mut words = code
-        .split_whitespace()
-        .filter(|word| word.ends_with("_async"));
+    let mut words = code.split_whitespace().filter(|word| word.ends_with("_async"));
     let forwards = code.matches("forward_async").count();
     // `forward_async` is defined, and called by `run_async`.
     forwards > 2 || words.any(|word| !EVERY.contains(&word))
 }
 
-/// The code of the model as the macro would make it, with and without simplification, or what the
-/// macro would say of it.
+/// The code of the model as the macro would make it, with and without simplification, or what the macro would
+/// say of it.
 fn both_codes(path: &Path) -> Result<[String; 2], String> {
-    let unsimplified = Options {
-        simplify: false,
-        ..Options::default()
-    };
+    let unsimplified = Options { simplify: false, ..Options::default() };
     let other = compile(path, &unsimplified);
     let other = other.map_err(|problem| format!("without simplification: {problem}"));
     Ok([compile(path, &Options::default())?, other?])

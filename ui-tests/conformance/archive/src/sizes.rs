@@ -78,11 +78,7 @@ fn code(folder: &Path, names: &BTreeSet<String>) -> String {
         };
         match forms(&folder).into_iter().find(compiles) {
             Some(path) => {
-                writeln!(
-                    modules,
-                    "mod {name} {{ onnx_embed::onnx_model!({path:?}); }}"
-                )
-                .unwrap();
+                writeln!(modules, "mod {name} {{ onnx_embed::onnx_model!({path:?}); }}").unwrap();
                 writeln!(
                     models,
                     "Model {{ name: {name:?}, path: {path:?}, runs: {runs:?}, \

@@ -28,9 +28,7 @@ pub fn unpack(archive: &Path, folder: &Path, wanted: &dyn Fn(&str) -> bool) -> B
         };
         cases.insert(case.to_owned());
         let mut bytes = Vec::new();
-        entry
-            .read_to_end(&mut bytes)
-            .expect("the bytes are in memory");
+        entry.read_to_end(&mut bytes).expect("the bytes are in memory");
         let path = folder.join(&path);
         let parent = path.parent().expect("it is in the folder");
         fs::create_dir_all(parent).expect("cargo's folder can be written");

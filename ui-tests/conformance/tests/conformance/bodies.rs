@@ -44,17 +44,10 @@ impl Bodies {
         let lines = operations(include_str!("../../../../kernels/src/backend/table.rs"));
         let with = |devices: &[&str]| -> BTreeSet<&'static str> {
             let has = |line: &str| devices.iter().any(|device| line.contains(device));
-            lines
-                .iter()
-                .filter(|(_, line)| has(line))
-                .map(|(name, _)| *name)
-                .collect()
+            lines.iter().filter(|(_, line)| has(line)).map(|(name, _)| *name).collect()
         };
         let (cpu, gpu) = (with(&["flex["]), with(&["cube[", "wgpu["]));
-        assert!(
-            cpu.contains("exp") && gpu.contains("matmul"),
-            "the table has kernels"
-        );
+        assert!(cpu.contains("exp") && gpu.contains("matmul"), "the table has kernels");
         Self { cpu, gpu }
     }
 
@@ -74,8 +67,7 @@ impl Bodies {
         let mut gpu: Vec<String> = kernels(&self.gpu);
         // A body of our own is there for what would be read otherwise.
         let by_host = |outcome: &&&Outcome| {
-            let own =
-                |event: &Event| matches!(event, Event::Kernel(name) if self.gpu.contains(name));
+            let own = |event: &Event| matches!(event, Event::Kernel(name) if self.gpu.contains(name));
             outcome.events.contains(&Event::Read) && !outcome.events.iter().any(own)
         };
         match outcomes.iter().filter(by_host).count() {
@@ -90,13 +82,9 @@ impl Bodies {
 /// The lines of the table by the names of their operations. A line begins at the first indentation of the macro.
 fn operations(source: &'static str) -> Vec<(&'static str, String)> {
     let mut lines: Vec<(&str, String)> = Vec::new();
-    let table = source
-        .lines()
-        .skip_while(|line| !line.starts_with("macro_rules! operations"));
+    let table = source.lines().skip_while(|line| !line.starts_with("macro_rules! operations"));
     for line in table {
-        let begins = line
-            .strip_prefix("        ")
-            .filter(|rest| rest.starts_with(char::is_lowercase));
+        let begins = line.strip_prefix("        ").filter(|rest| rest.starts_with(char::is_lowercase));
         if let Some((name, _)) = begins.and_then(|rest| rest.split_once('(')) {
             lines.push((name, String::new()));
         }

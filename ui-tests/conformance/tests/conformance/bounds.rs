@@ -115,10 +115,7 @@ fn multinomial(inputs: &Values, found: &Values, expected: &Values) -> Result<(),
             let probabilities = vec![weight / whole; count];
             counted(&format!("draws of {class}"), hits as f64, &probabilities)?;
         }
-        if drawn
-            .iter()
-            .any(|place| !(0.0..classes as f64).contains(place))
-        {
+        if drawn.iter().any(|place| !(0.0..classes as f64).contains(place)) {
             return Err(format!("a place is outside of {classes} classes"));
         }
     }
@@ -139,19 +136,13 @@ fn same_distribution(_: &Values, found: &Values, expected: &Values) -> Result<()
         return Err(format!("the mean is {mean}, not {recorded_mean}"));
     }
     if (variance - recorded_variance).abs() > limit(1) {
-        return Err(format!(
-            "the variance is {variance}, not {recorded_variance}"
-        ));
+        return Err(format!("the variance is {variance}, not {recorded_variance}"));
     }
     // Kolmogorov and Smirnov's limit for the same chance as that of five standard errors.
     let distance = distance(&found, &expected);
     let sizes = [found.len() as f64, expected.len() as f64];
     let limit = 2.74 * (1.0 / sizes[0] + 1.0 / sizes[1]).sqrt();
-    if distance > limit {
-        Err(format!("the distributions are {distance} apart"))
-    } else {
-        Ok(())
-    }
+    if distance > limit { Err(format!("the distributions are {distance} apart")) } else { Ok(()) }
 }
 
 /// `count` of trials with these probabilities is within the limit.
@@ -198,11 +189,7 @@ fn alike(found: &Value, expected: &Value) -> Result<Vec<f64>, String> {
         return Err("the output is no tensor".to_owned());
     };
     let of = |data: &TensorData| (data.dtype(), data.shape().to_vec());
-    if of(left) == of(right) {
-        floats(found)
-    } else {
-        Err(format!("{:?}, not {:?}", of(left), of(right)))
-    }
+    if of(left) == of(right) { floats(found) } else { Err(format!("{:?}, not {:?}", of(left), of(right))) }
 }
 
 fn floats(value: &Value) -> Result<Vec<f64>, String> {
@@ -211,7 +198,5 @@ fn floats(value: &Value) -> Result<Vec<f64>, String> {
 }
 
 fn shape(value: &Value) -> Vec<usize> {
-    value
-        .tensor()
-        .map_or_else(Vec::new, |data| data.shape().to_vec())
+    value.tensor().map_or_else(Vec::new, |data| data.shape().to_vec())
 }

@@ -136,14 +136,7 @@ impl Case {
     pub fn run(&self, device: &Device) -> Result<(), String> {
         match *self {
             Case::Refused { problem, .. } => Err(problem.to_owned()),
-            Case::Compiled {
-                name,
-                folder,
-                signature,
-                run,
-                unsimplified,
-                waiting,
-            } => {
+            Case::Compiled { name, folder, signature, run, unsimplified, waiting } => {
                 let call = |run| call(device, name, folder, signature, run);
                 let (result, events) = bodies::during(|| call(run));
                 result?;
@@ -164,13 +157,7 @@ impl Case {
 
     /// Whether it ran in two forms.
     pub fn is_simplified(&self) -> bool {
-        matches!(
-            self,
-            Case::Compiled {
-                unsimplified: Some(_),
-                ..
-            }
-        )
+        matches!(self, Case::Compiled { unsimplified: Some(_), .. })
     }
 }
 
@@ -182,13 +169,7 @@ fn blocks(events: &BTreeSet<Event>, what: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn call(
-    device: &Device,
-    name: &str,
-    folder: &Path,
-    signature: Signature,
-    run: Run,
-) -> Result<(), String> {
+fn call(device: &Device, name: &str, folder: &Path, signature: Signature, run: Run) -> Result<(), String> {
     let inputs = read(folder, "input", signature.inputs)?;
     let under = |poison| {
         let found = poison::with(poison, || run(device, inputs.clone()));
@@ -204,9 +185,8 @@ fn call(
     if poison::IS_ON && is_short && *device == Device::flex() {
         let again = under(Poison::Large)?;
         for port in signature.outputs {
-            equal(&again[port.name], &found[port.name]).map_err(|problem| {
-                format!("output `{}` depends on blank memory: {problem}", port.name)
-            })?;
+            equal(&again[port.name], &found[port.name])
+                .map_err(|problem| format!("output `{}` depends on blank memory: {problem}", port.name))?;
         }
     }
     let tolerance = Tolerance::of(name, folder, device);
@@ -224,8 +204,8 @@ fn read(folder: &Path, what: &str, ports: &[Port]) -> Result<Values, String> {
         let path: PathBuf = folder.join(format!("{what}_{at}.pb"));
         let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let kind: &Kind = &port.kind;
-        let value = message::value(&bytes, kind)
-            .map_err(|problem| format!("{what} `{}`: {problem}", port.name))?;
+        let value =
+            message::value(&bytes, kind).map_err(|problem| format!("{what} `{}`: {problem}", port.name))?;
         values.insert(port.name, value);
     }
     Ok(values)

@@ -24,28 +24,18 @@ const UNIT: f64 = 1.0 / 128.0;
 const UNIT_OF_FLOAT16: f64 = 1.0 / 1024.0;
 
 impl Tolerance {
-    /// What the case in a folder asks for, else what upstream does. Expected values of our own cases
-    /// are rounded once; upstream's runner allows two units of bfloat16.
+    /// What the case in a folder asks for, else what upstream does. Expected values of our own cases are
+    /// rounded once; upstream's runner allows two units of bfloat16.
     pub fn of(name: &str, folder: &Path, device: &Device) -> Self {
         let file = std::fs::read_to_string(folder.join("tolerance.txt"));
         let text = file.unwrap_or("1e-3 1e-7".to_owned());
-        let mut numbers = text
-            .split_whitespace()
-            .map(|number| number.parse().unwrap());
+        let mut numbers = text.split_whitespace().map(|number| number.parse().unwrap());
         let mut next = || numbers.next().expect("a tolerance is two numbers");
         Tolerance {
             relative: next(),
             absolute: next(),
-            bfloat16: if name.starts_with("own_") {
-                UNIT
-            } else {
-                2.0 * UNIT
-            },
-            float16: if lowered(device, DType::F16) == DType::F16 {
-                UNIT_OF_FLOAT16
-            } else {
-                0.0
-            },
+            bfloat16: if name.starts_with("own_") { UNIT } else { 2.0 * UNIT },
+            float16: if lowered(device, DType::F16) == DType::F16 { UNIT_OF_FLOAT16 } else { 0.0 },
         }
     }
 }
@@ -71,9 +61,7 @@ pub fn agree(found: &Value, expected: &Value, tolerance: Tolerance) -> Result<()
             })
         }
         (Value::Optional(None), Value::Optional(None)) => Ok(()),
-        (Value::Optional(Some(found)), Value::Optional(Some(expected))) => {
-            agree(found, expected, tolerance)
-        }
+        (Value::Optional(Some(found)), Value::Optional(Some(expected))) => agree(found, expected, tolerance),
         (Value::Map(found), Value::Map(expected)) => {
             if !found.keys().eq(expected.keys()) {
                 return Err(format!("{found:?}, not {expected:?}"));
@@ -89,12 +77,7 @@ pub fn agree(found: &Value, expected: &Value, tolerance: Tolerance) -> Result<()
 
 /// Whether two values have the same bits.
 pub fn equal(left: &Value, right: &Value) -> Result<(), String> {
-    let exact = Tolerance {
-        relative: 0.0,
-        absolute: 0.0,
-        bfloat16: 0.0,
-        float16: 0.0,
-    };
+    let exact = Tolerance { relative: 0.0, absolute: 0.0, bfloat16: 0.0, float16: 0.0 };
     // Texts, lengths and keys are compared here, and numbers that are equal may differ in their bits.
     agree(left, right, exact)?;
     let mut pairs = vec![(left, right)];
@@ -107,9 +90,7 @@ pub fn equal(left: &Value, right: &Value) -> Result<(), String> {
             (Value::Optional(Some(left)), Value::Optional(Some(right))) => {
                 pairs.push((left.as_ref(), right.as_ref()));
             }
-            (Value::Map(left), Value::Map(right)) => {
-                pairs.extend(left.values().zip(right.values()))
-            }
+            (Value::Map(left), Value::Map(right)) => pairs.extend(left.values().zip(right.values())),
             _ => {}
         }
     }
@@ -134,23 +115,15 @@ fn tensors(found: &TensorData, expected: &TensorData, tolerance: Tolerance) -> R
         };
     };
     let tolerance = match found.dtype() {
-        DType::BF16 => Tolerance {
-            relative: tolerance.relative.max(tolerance.bfloat16),
-            ..tolerance
-        },
+        DType::BF16 => Tolerance { relative: tolerance.relative.max(tolerance.bfloat16), ..tolerance },
         DType::F16 => {
             let finite = right.iter().filter(|value| value.is_finite());
             let largest = finite.fold(0.0f64, |largest, value| largest.max(value.abs()));
-            Tolerance {
-                absolute: tolerance.absolute + tolerance.float16 * largest,
-                ..tolerance
-            }
+            Tolerance { absolute: tolerance.absolute + tolerance.float16 * largest, ..tolerance }
         }
         _ => tolerance,
     };
-    let wrong: Vec<usize> = (0..left.len())
-        .filter(|&at| !close(left[at], right[at], tolerance))
-        .collect();
+    let wrong: Vec<usize> = (0..left.len()).filter(|&at| !close(left[at], right[at], tolerance)).collect();
     match wrong.first() {
         None => Ok(()),
         Some(&at) => Err(format!(
@@ -181,21 +154,15 @@ fn floats(data: &TensorData) -> Option<Vec<f64>> {
         }
         DType::F32 => {
             let chunks = bytes.as_chunks::<4>().0.iter();
-            chunks
-                .map(|&bytes| f32::from_le_bytes(bytes).into())
-                .collect()
+            chunks.map(|&bytes| f32::from_le_bytes(bytes).into()).collect()
         }
         DType::F16 => {
             let chunks = bytes.as_chunks::<2>().0.iter();
-            chunks
-                .map(|&bytes| f16::from_le_bytes(bytes).into())
-                .collect()
+            chunks.map(|&bytes| f16::from_le_bytes(bytes).into()).collect()
         }
         DType::BF16 => {
             let chunks = bytes.as_chunks::<2>().0.iter();
-            chunks
-                .map(|&bytes| bf16::from_le_bytes(bytes).into())
-                .collect()
+            chunks.map(|&bytes| bf16::from_le_bytes(bytes).into()).collect()
         }
         _ => return None,
     })

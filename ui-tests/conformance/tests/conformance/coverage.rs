@@ -23,15 +23,10 @@ pub struct Missing {
 
 /// Operators at versions without a case that passes.
 pub fn missing(outcomes: &[Outcome]) -> Missing {
-    let own = outcomes
-        .iter()
-        .filter(|outcome| outcome.origin == Origin::Own);
+    let own = outcomes.iter().filter(|outcome| outcome.origin == Origin::Own);
     let passed = own.filter(|outcome| outcome.result.is_ok());
     let covered: BTreeSet<&Used> = passed.flat_map(|outcome| &outcome.operators).collect();
-    let mut missing = Missing {
-        operators: Vec::new(),
-        versions: 0,
-    };
+    let mut missing = Missing { operators: Vec::new(), versions: 0 };
     for row in ops::all() {
         for &version in row.since {
             missing.versions += 1;
@@ -54,10 +49,7 @@ const STANDARD: &str = include_str!("../../schemas.txt");
 pub fn absent() -> (usize, Vec<String>) {
     let mut absent = Vec::new();
     let mut count = 0;
-    for line in STANDARD
-        .lines()
-        .filter(|line| !line.ends_with(" deprecated"))
-    {
+    for line in STANDARD.lines().filter(|line| !line.ends_with(" deprecated")) {
         let mut words = line.split(' ');
         let [domain, name, version] =
             [words.next(), words.next(), words.next()].map(Option::unwrap_or_default);
@@ -65,18 +57,15 @@ pub fn absent() -> (usize, Vec<String>) {
         let row = ops::all().find(|row| row.domain == row_domain && row.name == name);
         let since = row.map(|row| row.since).unwrap_or_default();
         count += 1;
-        if version
-            .parse()
-            .is_ok_and(|version| !since.contains(&version))
-        {
+        if version.parse().is_ok_and(|version| !since.contains(&version)) {
             absent.push(format!("{domain}.{name} version {version}"));
         }
     }
     (count, absent)
 }
 
-/// The operators of a model, at the versions that its imports select, and the element types of its
-/// inputs and outputs.
+/// The operators of a model, at the versions that its imports select, and the element types of its inputs and
+/// outputs.
 pub fn used(model: &Path) -> (Vec<Used>, Vec<DType>) {
     let bytes = std::fs::read(model).expect("the build script wrote it");
     let model = ModelProto::decode(bytes.as_slice()).expect("it compiled");
@@ -89,11 +78,7 @@ pub fn used(model: &Path) -> (Vec<Used>, Vec<DType>) {
     if let Some(graph) = &model.graph {
         walk(graph, &opset, &mut all);
         for info in graph.input.iter().chain(&graph.output) {
-            types.extend(
-                info.r#type
-                    .as_ref()
-                    .and_then(|ty| element(ty.value.as_ref()?)),
-            );
+            types.extend(info.r#type.as_ref().and_then(|ty| element(ty.value.as_ref()?)));
         }
     }
     (all, types)
@@ -116,11 +101,7 @@ fn walk(graph: &GraphProto, opset: &dyn Fn(&str) -> i64, all: &mut Vec<Used>) {
         if let Some((row, Some(version))) = ops::find(domain, &node.op_type, opset(domain)) {
             all.push((row.domain.to_owned(), row.name.to_owned(), version));
         }
-        for inner in node
-            .attribute
-            .iter()
-            .filter_map(|attribute| attribute.g.as_ref())
-        {
+        for inner in node.attribute.iter().filter_map(|attribute| attribute.g.as_ref()) {
             walk(inner, opset, all);
         }
     }

@@ -29,8 +29,7 @@ impl Expectations {
                 let reason = reason.strip_prefix('"')?.strip_suffix('"')?;
                 (reason.len() > 20).then(|| (name.to_owned(), reason.to_owned()))
             });
-            let (name, reason) =
-                reason.unwrap_or_else(|| panic!("`{line}` is not `case = \"reason\"`"));
+            let (name, reason) = reason.unwrap_or_else(|| panic!("`{line}` is not `case = \"reason\"`"));
             if section == device {
                 reasons.insert(name, reason);
             }

@@ -38,11 +38,7 @@ fn main() -> ExitCode {
     cases.retain(|case| arguments.includes(case.name()));
     let left_out = networks_left_out(&mut cases, &arguments);
     let mut places = 0..;
-    cases.retain(|_| {
-        places
-            .next()
-            .is_some_and(|place| arguments.is_in_slice(place))
-    });
+    cases.retain(|_| places.next().is_some_and(|place| arguments.is_in_slice(place)));
     if arguments.list {
         for case in &cases {
             println!("{}: test", case.name());
@@ -91,9 +87,7 @@ fn main() -> ExitCode {
     }
     let whole = cfg!(feature = "image")
         && arguments.is_everything()
-        && ["CASES", "EVERY"]
-            .iter()
-            .all(|name| env::var_os(name).is_none());
+        && ["CASES", "EVERY"].iter().all(|name| env::var_os(name).is_none());
     if whole {
         for name in expectations.names() {
             if !outcomes.iter().any(|outcome| outcome.name == name) {
@@ -131,9 +125,7 @@ fn main() -> ExitCode {
     let seconds = start.elapsed().as_secs_f32();
     let (passed, all) = count(Origin::Own);
     let (covered, versions) = (missing.versions - missing.operators.len(), missing.versions);
-    println!(
-        "own fixtures: {passed} of {all} pass; {covered} of {versions} operator versions have one"
-    );
+    println!("own fixtures: {passed} of {all} pass; {covered} of {versions} operator versions have one");
     let (models, of) = count(Origin::Package);
     println!("models of the onnx package: {models} of {of} pass");
     let (upstream, of) = count(Origin::Upstream);
@@ -142,16 +134,11 @@ fn main() -> ExitCode {
     println!("conformance: {upstream} of {of} pass");
     let simplified = outcomes.iter().filter(|outcome| outcome.simplified);
     let simplified = simplified.count();
-    println!(
-        "{simplified} ran without simplification too, without which the code of the others is the same"
-    );
+    println!("{simplified} ran without simplification too, without which the code of the others is the same");
     let threads = workers::count(&arguments);
     println!("{seconds:.1} s on {}, {threads} at a time", chosen.name);
     let failed = wrong.min(outcomes.len().max(1));
-    println!(
-        "{} passed, {wrong} failed",
-        outcomes.len().saturating_sub(failed)
-    );
+    println!("{} passed, {wrong} failed", outcomes.len().saturating_sub(failed));
     match wrong {
         0 => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,

@@ -86,9 +86,7 @@ fn sequence(message: Sequence, item: &Kind) -> Result<Value, String> {
 
 fn optional(message: Optional, item: &Kind) -> Result<Value, String> {
     let value = match (message.tensor, message.sequence, item) {
-        (Some(inner), _, Kind::Tensor { dtype, .. } | Kind::Unranked(dtype)) => {
-            Some(tensor(inner, *dtype)?)
-        }
+        (Some(inner), _, Kind::Tensor { dtype, .. } | Kind::Unranked(dtype)) => Some(tensor(inner, *dtype)?),
         (_, Some(inner), Kind::Sequence(item)) => Some(sequence(inner, item)?),
         (None, None, _) => None,
         _ => return Err(format!("the file does not hold an optional {item}")),
@@ -104,9 +102,7 @@ fn map(message: Map, key: ElementType, value: &Kind) -> Result<Value, String> {
     let Value::Sequence(values) = sequence(message.values.unwrap_or_default(), value)? else {
         return Err("a map has values".to_owned());
     };
-    Ok(Value::Map(
-        keys.into_iter().zip(values).collect::<BTreeMap<_, _>>(),
-    ))
+    Ok(Value::Map(keys.into_iter().zip(values).collect::<BTreeMap<_, _>>()))
 }
 
 fn tensor(message: Tensor, dtype: ElementType) -> Result<Value, String> {
@@ -119,9 +115,7 @@ fn tensor(message: Tensor, dtype: ElementType) -> Result<Value, String> {
     let count = shape.iter().product();
     if dtype == ElementType::String {
         let texts = message.string_data.into_iter();
-        let texts: Vec<String> = texts
-            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-            .collect();
+        let texts: Vec<String> = texts.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect();
         return Ok(Value::Strings(Array::new(shape, texts)));
     }
     let carrier = dtype.carrier().ok_or("complex numbers")?;

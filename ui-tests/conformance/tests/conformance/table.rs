@@ -43,11 +43,7 @@ fn text(outcomes: &[Outcome]) -> String {
             let types: Vec<String> = types.iter().map(DType::to_string).collect();
             let (since, types) = (since.join(", "), types.join(", "));
             let ([cpu, gpu], notes) = (bodies.cells(cases), row.notes);
-            writeln!(
-                text,
-                "| {operator} | {since} | {types} | {cpu} | {gpu} | {notes} |"
-            )
-            .unwrap();
+            writeln!(text, "| {operator} | {since} | {types} | {cpu} | {gpu} | {notes} |").unwrap();
         }
     }
     text

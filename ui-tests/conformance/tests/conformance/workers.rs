@@ -22,8 +22,8 @@ const STACK: usize = 64 << 20;
 
 /// The outcomes, in the order of the cases.
 ///
-/// On the CPU this process runs them. What fails on a GPU may leave it unusable or never end, so that cases run
-/// in processes of their own there, one on each thread.
+/// On the CPU this process runs them. What fails on a GPU may leave it unusable or never end, so that cases
+/// run in processes of their own there, one on each thread.
 pub fn run(cases: &[Case], chosen: &Chosen, arguments: &Arguments) -> Vec<Outcome> {
     ignore_panics();
     let next = AtomicUsize::new(0);
@@ -53,8 +53,7 @@ pub fn run(cases: &[Case], chosen: &Chosen, arguments: &Arguments) -> Vec<Outcom
         }
     });
     let done = outcomes.into_iter().map(|slot| slot.into_inner().unwrap());
-    done.map(|outcome| outcome.expect("every case was taken"))
-        .collect()
+    done.map(|outcome| outcome.expect("every case was taken")).collect()
 }
 
 /// How many cases run at a time.

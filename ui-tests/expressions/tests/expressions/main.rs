@@ -26,10 +26,7 @@ fn shapes() -> Vec<Vec<i64>> {
 #[track_caller]
 fn none_differ(found: usize, least: usize, differences: &[String]) {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
-    assert!(
-        found >= least,
-        "only {found} values of {least} are compared"
-    );
+    assert!(found >= least, "only {found} values of {least} are compared");
 }
 
 #[test]
@@ -50,9 +47,7 @@ fn known_sizes_give_known_values() {
                 found += 1;
                 let number = dims.first().and_then(|dim| dim.number());
                 if number != Some(expected) {
-                    differences.push(format!(
-                        "{number:?}, not {expected}: {expression:?} of {shape:?}"
-                    ));
+                    differences.push(format!("{number:?}, not {expected}: {expression:?} of {shape:?}"));
                 }
             }
         }
@@ -101,10 +96,7 @@ fn generated_code_computes_sizes() {
 
 #[test]
 fn the_host_computes_numbers() {
-    compare(
-        |case| case.host,
-        |shape| ("sizes", TensorData::new(shape.to_vec(), [SIZES])),
-    );
+    compare(|case| case.host, |shape| ("sizes", TensorData::new(shape.to_vec(), [SIZES])));
 }
 
 /// Runs the models with each shape.
@@ -128,12 +120,7 @@ fn compare(
     none_differ(found, expressions.len(), &differences);
 }
 
-fn differing(
-    expressions: &[Expression],
-    shape: &[i64],
-    results: &Values,
-    found: &mut usize,
-) -> Vec<String> {
+fn differing(expressions: &[Expression], shape: &[i64], results: &Values, found: &mut usize) -> Vec<String> {
     let mut differences = Vec::new();
     for (at, expression) in expressions.iter().enumerate() {
         let Some(expected) = expression.value(shape) else {
@@ -145,9 +132,7 @@ fn differing(
             _ => None,
         };
         if number != Some(expected) {
-            differences.push(format!(
-                "{number:?}, not {expected}: {expression:?} of {shape:?}"
-            ));
+            differences.push(format!("{number:?}, not {expected}: {expression:?} of {shape:?}"));
         }
     }
     differences

@@ -6,9 +6,7 @@ use onnx_embed_expressions::OPERATORS;
 use onnx_embed_ir::options::Options;
 use onnx_embed_ir::types::Known;
 use onnx_embed_property_graphs::expressions::encoded;
-use onnx_embed_property_graphs::expressions::operators::{
-    LINES, Line, Numbers, inputs, is_scalar, text,
-};
+use onnx_embed_property_graphs::expressions::operators::{LINES, Line, Numbers, inputs, is_scalar, text};
 
 /// An element of any type.
 #[derive(Clone, Copy, Debug)]
@@ -22,9 +20,7 @@ impl PartialEq for Element {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Int(a), Self::Int(b)) => a == b,
-            (Self::Float(a), Self::Float(b)) => {
-                a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
-            }
+            (Self::Float(a), Self::Float(b)) => a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(),
             _ => false,
         }
     }
@@ -33,11 +29,7 @@ impl PartialEq for Element {
 /// Converts what the host gives.
 macro_rules! elements {
     ($array:expr, $variant:ident) => {
-        $array
-            .data()
-            .iter()
-            .map(|&element| Element::$variant(element.into()))
-            .collect()
+        $array.data().iter().map(|&element| Element::$variant(element.into())).collect()
     };
 }
 
@@ -211,14 +203,10 @@ fn on_host(line: &Line) -> Option<Vec<Element>> {
 }
 
 fn cumulative(line: &Line) -> Vec<Element> {
-    let [exclusive, reverse] =
-        ["exclusive", "reverse"].map(|attribute| line.attributes.contains(attribute));
+    let [exclusive, reverse] = ["exclusive", "reverse"].map(|attribute| line.attributes.contains(attribute));
     match numbers(line.inputs[0]) {
         Numbers::Floats(a) => {
-            elements!(
-                host::cumsum(&Array::vector(a), 0, exclusive, reverse),
-                Float
-            )
+            elements!(host::cumsum(&Array::vector(a), 0, exclusive, reverse), Float)
         }
         Numbers::Int64(a) => {
             elements!(host::cumsum(&Array::vector(a), 0, exclusive, reverse), Int)

@@ -7,8 +7,8 @@ use std::{
 };
 
 std::thread_local! {
-    /// Time since the model began, and what each look at the clock adds. loom runs all threads of a model on one of the system's,
-    /// and interleaves no accesses to the clock.
+    /// Time since the model began, and what each look at the clock adds. loom runs all threads of a model on
+    /// one of the system's, and interleaves no accesses to the clock.
     static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) };
     static STEP: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }

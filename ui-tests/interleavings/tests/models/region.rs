@@ -89,10 +89,7 @@ fn no_more_helpers_enter_than_the_caller_allows() {
             })
             .into();
         share(&region, &[2], 1);
-        let helped: usize = threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap())
-            .sum();
+        let helped: usize = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
         assert!(helped <= 1);
     });
 }

@@ -4,8 +4,7 @@ use half::{bf16, f16};
 use onnx_embed_ir::dtype::DType;
 use onnx_embed_ir::proto::TensorProto;
 
-/// The elements, of which nothing is lost in the types that the graphs are made of but in large
-/// integers.
+/// The elements, of which nothing is lost in the types that the graphs are made of but in large integers.
 pub fn numbers(tensor: &TensorProto) -> Option<Vec<f64>> {
     let raw = tensor.raw_data.as_ref()?;
     let dtype = DType::from_onnx(tensor.data_type)?;

@@ -58,24 +58,15 @@ pub fn write() {
     let (mut modules, mut cases) = (String::new(), String::new());
     let path = out.join("operators.onnx");
     fs::write(&path, encoded(&operators::text(false))).expect("cargo's folder can be written");
-    writeln!(
-        modules,
-        "mod operators {{ onnx_embed::onnx_model!({path:?}); }}"
-    )
-    .unwrap();
+    writeln!(modules, "mod operators {{ onnx_embed::onnx_model!({path:?}); }}").unwrap();
     for (at, some) in expressions.chunks(OUTPUTS).enumerate() {
         for (form, name) in [(Form::Sizes, "sizes"), (Form::Host, "host")] {
             let name = format!("{name}{at:03}");
             let path = out.join(format!("{name}.onnx"));
             fs::write(&path, encoded(&text(some, &form))).expect("cargo's folder can be written");
-            writeln!(
-                modules,
-                "mod {name} {{ onnx_embed::onnx_model!({path:?}); }}"
-            )
-            .unwrap();
+            writeln!(modules, "mod {name} {{ onnx_embed::onnx_model!({path:?}); }}").unwrap();
         }
-        let run =
-            |name: &str| format!("|device, values| {name}{at:03}::Model::new(device).run(values)");
+        let run = |name: &str| format!("|device, values| {name}{at:03}::Model::new(device).run(values)");
         let (sizes, host) = (run("sizes"), run("host"));
         writeln!(cases, "Case {{ sizes: {sizes}, host: {host} }},").unwrap();
     }

@@ -2,8 +2,8 @@
 
 use onnx_embed_ir::passes::rules;
 use onnx_embed_ir::proto::{
-    AttributeProto, Dimension, DimensionValue, GraphProto, ModelProto, NodeProto,
-    OperatorSetIdProto, TensorType, TypeProto, TypeValue, ValueInfoProto,
+    AttributeProto, Dimension, DimensionValue, GraphProto, ModelProto, NodeProto, OperatorSetIdProto,
+    TensorType, TypeProto, TypeValue, ValueInfoProto,
 };
 use onnx_embed_ir::text;
 
@@ -28,10 +28,8 @@ pub fn examples() -> Vec<GraphProto> {
 
 /// The graph as a model of its own.
 pub fn model(graph: &GraphProto, opset: i64) -> ModelProto {
-    let import = |domain: &str, version| OperatorSetIdProto {
-        domain: domain.to_owned(),
-        version: Some(version),
-    };
+    let import =
+        |domain: &str, version| OperatorSetIdProto { domain: domain.to_owned(), version: Some(version) };
     ModelProto {
         ir_version: Some(10),
         opset_import: vec![import("", opset), import("com.microsoft", 1)],
@@ -68,11 +66,7 @@ fn nested(attribute: &mut AttributeProto) -> Option<&mut GraphProto> {
 /// Every name that a node reads, its blocks included.
 pub fn reads(node: &NodeProto) -> Vec<&str> {
     let mut names: Vec<&str> = node.input.iter().map(String::as_str).collect();
-    for graph in node
-        .attribute
-        .iter()
-        .filter_map(|attribute| attribute.g.as_deref())
-    {
+    for graph in node.attribute.iter().filter_map(|attribute| attribute.g.as_deref()) {
         names.extend(graph.node.iter().flat_map(reads));
         names.extend(graph.output.iter().map(|value| value.name.as_str()));
     }
@@ -91,10 +85,7 @@ pub fn tensor(value: &mut ValueInfoProto) -> Option<(&mut i32, &mut Vec<Dimensio
 
 /// An input of the graph.
 pub fn input(name: &str, dtype: i32, sizes: Vec<DimensionValue>) -> ValueInfoProto {
-    let dim = sizes.into_iter().map(|value| Dimension {
-        value: Some(value),
-        ..Dimension::default()
-    });
+    let dim = sizes.into_iter().map(|value| Dimension { value: Some(value), ..Dimension::default() });
     let mut info = output(name);
     info.r#type = Some(TypeProto {
         value: Some(TypeValue::Tensor(TensorType {
@@ -108,8 +99,5 @@ pub fn input(name: &str, dtype: i32, sizes: Vec<DimensionValue>) -> ValueInfoPro
 
 /// An output of the graph, whose type is what comes out.
 pub fn output(name: &str) -> ValueInfoProto {
-    ValueInfoProto {
-        name: name.to_owned(),
-        ..ValueInfoProto::default()
-    }
+    ValueInfoProto { name: name.to_owned(), ..ValueInfoProto::default() }
 }

@@ -65,8 +65,8 @@ struct Growing {
 }
 
 impl Growing {
-    /// Adds a piece, changed in at most so many places and, unless it stays as it is, connected at
-    /// random, the less the oftener that has failed.
+    /// Adds a piece, changed in at most so many places and, unless it stays as it is, connected at random,
+    /// the less the oftener that has failed.
     fn add(&mut self, piece: &GraphProto, most: usize, random: &mut Random) -> bool {
         for attempt in 0..8 {
             let mut piece = piece.clone();
@@ -104,9 +104,9 @@ impl Growing {
             let (dtype, rank) = (*dtype, sizes.len());
             let loose = random.chance(30);
             let fits = |name: &&str| {
-                self.types.get(*name).is_some_and(|known| {
-                    known.dtype.number() == dtype && (loose || known.rank() == rank)
-                })
+                self.types
+                    .get(*name)
+                    .is_some_and(|known| known.dtype.number() == dtype && (loose || known.rank() == rank))
             };
             let there: Vec<&str> = self.put().filter(fits).collect();
             if connect && !there.is_empty() && random.chance(75) {
@@ -115,9 +115,7 @@ impl Growing {
                 joined.input.push(value)
             }
         }
-        rename(&mut piece, &|name| {
-            connected.get(name).map_or(name, String::as_str).to_owned()
-        });
+        rename(&mut piece, &|name| connected.get(name).map_or(name, String::as_str).to_owned());
         joined.initializer.append(&mut piece.initializer);
         joined.node.append(&mut piece.node);
         joined
@@ -132,21 +130,13 @@ impl Growing {
     /// What nobody reads is an output, and so many of a hundred values that somebody does.
     fn finish(self, percent: usize, random: &mut Random) -> Grown {
         let mut graph = self.graph;
-        let read: BTreeSet<String> = graph
-            .node
-            .iter()
-            .flat_map(reads)
-            .map(str::to_owned)
-            .collect();
+        let read: BTreeSet<String> = graph.node.iter().flat_map(reads).map(str::to_owned).collect();
         let outputs: Vec<String> = made(&graph)
             .filter(|name| !read.contains(*name) || random.chance(percent))
             .map(str::to_owned)
             .collect();
         graph.output = outputs.iter().map(|name| output(name)).collect();
-        Grown {
-            graph: in_use(graph),
-            opset: self.opset,
-        }
+        Grown { graph: in_use(graph), opset: self.opset }
     }
 }
 
@@ -160,30 +150,19 @@ fn made(graph: &GraphProto) -> impl Iterator<Item = &str> {
 /// The graph with every value as an output, so that nothing is dead.
 pub fn all_put_out(graph: &GraphProto) -> GraphProto {
     let outputs = made(graph).map(output).collect();
-    GraphProto {
-        output: outputs,
-        ..graph.clone()
-    }
+    GraphProto { output: outputs, ..graph.clone() }
 }
 
 /// The graph without what no output needs, and without inputs that nobody reads.
 pub fn in_use(mut graph: GraphProto) -> GraphProto {
-    let mut needed: BTreeSet<String> = graph
-        .output
-        .iter()
-        .map(|value| value.name.clone())
-        .collect();
+    let mut needed: BTreeSet<String> = graph.output.iter().map(|value| value.name.clone()).collect();
     for node in graph.node.iter().rev() {
         if node.output.iter().any(|name| needed.contains(name)) {
             needed.extend(reads(node).into_iter().map(str::to_owned));
         }
     }
-    graph
-        .node
-        .retain(|node| node.output.iter().any(|name| needed.contains(name)));
+    graph.node.retain(|node| node.output.iter().any(|name| needed.contains(name)));
     graph.input.retain(|value| needed.contains(&value.name));
-    graph
-        .initializer
-        .retain(|tensor| needed.contains(&tensor.name));
+    graph.initializer.retain(|tensor| needed.contains(&tensor.name));
     graph
 }

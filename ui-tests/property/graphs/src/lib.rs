@@ -26,8 +26,8 @@ pub use random::Random;
 /// As many as come with every test.
 const GRAPHS: usize = 200;
 
-/// Writes `graphs.rs` into `OUT_DIR`, with a module with and one without simplification for each of
-/// `GRAPHS` graphs that `SEED` gives, or for each file of the folder `GRAPHS_FROM`.
+/// Writes `graphs.rs` into `OUT_DIR`, with a module with and one without simplification for each of `GRAPHS`
+/// graphs that `SEED` gives, or for each file of the folder `GRAPHS_FROM`.
 ///
 /// # Panics
 ///
@@ -76,8 +76,7 @@ pub fn write_smaller(path: &Path, folder: &Path) -> Vec<PathBuf> {
     fs::create_dir_all(folder).expect("the folder can be written");
     let file = |(at, graph): (usize, &GraphProto)| {
         let path = folder.join(format!("g{at:04}.onnx"));
-        fs::write(&path, fragment::model(graph, opset).encode_to_vec())
-            .expect("the folder can be written");
+        fs::write(&path, fragment::model(graph, opset).encode_to_vec()).expect("the folder can be written");
         path
     };
     smaller.iter().enumerate().map(file).collect()
@@ -113,13 +112,8 @@ fn read_all(folder: &Path) -> Vec<(GraphProto, i64)> {
 fn read(path: &Path) -> (GraphProto, i64) {
     let bytes = fs::read(path).expect("the file is there");
     let model = ModelProto::decode(bytes.as_slice()).expect("the file is a model");
-    let opset = model
-        .opset_import
-        .iter()
-        .find(|import| import.domain.is_empty());
-    let opset = opset
-        .and_then(|import| import.version)
-        .expect("it has an opset");
+    let opset = model.opset_import.iter().find(|import| import.domain.is_empty());
+    let opset = opset.and_then(|import| import.version).expect("it has an opset");
     (model.graph.expect("it has a graph"), opset)
 }
 
@@ -203,17 +197,11 @@ fn rules(path: &Path) -> Vec<&'static str> {
 /// The inputs whose elements the host reads.
 fn steering(graph: &GraphProto, opset: i64) -> Vec<String> {
     let bytes = fragment::model(graph, opset).encode_to_vec();
-    let options = Options {
-        simplify: false,
-        ..Options::default()
-    };
+    let options = Options { simplify: false, ..Options::default() };
     let Ok(model) = onnx_embed_ir::load_bytes(bytes.into(), &options) else {
         return Vec::new();
     };
     let inputs = model.graph.body.inputs.iter();
     let inputs = inputs.map(|&id| &model.graph.values[id]);
-    inputs
-        .filter(|value| value.place == Place::Host)
-        .map(|value| value.name.clone())
-        .collect()
+    inputs.filter(|value| value.place == Place::Host).map(|value| value.name.clone()).collect()
 }

@@ -13,16 +13,15 @@ use quote::{format_ident, quote};
 
 use crate::fragment::model;
 
-/// The types of all values by their names; nothing if the graph is none that compiles, or holds
-/// something other than tensors of numbers, or something that changes from run to run.
+/// The types of all values by their names; nothing if the graph is none that compiles, or holds something
+/// other than tensors of numbers, or something that changes from run to run.
 pub fn types(graph: &GraphProto, opset: i64) -> Option<BTreeMap<String, TensorType>> {
     let bytes = model(graph, opset).encode_to_vec();
     let loaded = onnx_embed_ir::load_bytes(bytes.into(), &options(false)).ok()?;
     let nodes = loaded.graph.body.nodes.iter();
     // Nothing is dropped unless a third input says so.
-    let repeats = |node: &Node| {
-        node.operator.is_pure() || (&*node.kind == "Dropout" && node.input(2).is_none())
-    };
+    let repeats =
+        |node: &Node| node.operator.is_pure() || (&*node.kind == "Dropout" && node.input(2).is_none());
     if !nodes.into_iter().all(repeats) {
         return None;
     }
@@ -57,8 +56,5 @@ fn item() -> Item {
 }
 
 fn options(simplify: bool) -> Options {
-    Options {
-        simplify,
-        ..Options::default()
-    }
+    Options { simplify, ..Options::default() }
 }

@@ -2,8 +2,7 @@
 
 use onnx_embed_ir::dtype::DType;
 use onnx_embed_ir::proto::{
-    AttributeProto, AttributeType, DimensionValue, Elements, GraphProto, List, NodeProto,
-    TensorProto,
+    AttributeProto, AttributeType, DimensionValue, Elements, GraphProto, List, NodeProto, TensorProto,
 };
 
 use crate::elements;
@@ -11,46 +10,17 @@ use crate::fragment::{input, tensor};
 use crate::random::Random;
 
 /// Numbers at which laws end.
-const NUMBERS: [f64; 14] = [
-    0.0,
-    1.0,
-    -1.0,
-    0.5,
-    2.0,
-    3.0,
-    -2.0,
-    6.0,
-    1e-5,
-    0.1,
-    -0.0,
-    1e30,
-    f64::INFINITY,
-    f64::NAN,
-];
+const NUMBERS: [f64; 14] =
+    [0.0, 1.0, -1.0, 0.5, 2.0, 3.0, -2.0, 6.0, 1e-5, 0.1, -0.0, 1e30, f64::INFINITY, f64::NAN];
 
 /// Operators one of which is easily taken for the other.
 const ALIKE: &[&[&str]] = &[
     &["Add", "Sub", "Mul", "Div", "Max", "Min"],
     &["And", "Or", "Xor"],
     &["Floor", "Ceil", "Round"],
-    &[
-        "Sigmoid",
-        "Tanh",
-        "Relu",
-        "HardSigmoid",
-        "HardSwish",
-        "Swish",
-        "Gelu",
-        "Mish",
-    ],
+    &["Sigmoid", "Tanh", "Relu", "HardSigmoid", "HardSwish", "Swish", "Gelu", "Mish"],
     &["Neg", "Abs", "Sign", "Exp", "Reciprocal"],
-    &[
-        "ReduceMean",
-        "ReduceSum",
-        "ReduceMax",
-        "ReduceMin",
-        "ReduceProd",
-    ],
+    &["ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd"],
     &["Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal"],
 ];
 
@@ -75,14 +45,11 @@ pub fn mutate(graph: &mut GraphProto, random: &mut Random) {
 
 /// Another number in a constant.
 ///
-/// A large one makes sums of products cancel to what their rounding leaves, which only inputs that
-/// are a rounding off can tell: it needs a float among them.
+/// A large one makes sums of products cancel to what their rounding leaves, which only inputs that are a
+/// rounding off can tell: it needs a float among them.
 fn number(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     let is_float = |number: i32| DType::from_onnx(number).is_some_and(DType::is_float);
-    let tells = graph
-        .input
-        .iter_mut()
-        .any(|value| tensor(value).is_some_and(|(dtype, _)| is_float(*dtype)));
+    let tells = graph.input.iter_mut().any(|value| tensor(value).is_some_and(|(dtype, _)| is_float(*dtype)));
     let constant = some(&mut graph.initializer, random)?;
     let mut numbers = elements::numbers(constant)?;
     *some(&mut numbers, random)? = match *random.pick(&NUMBERS) {
@@ -170,15 +137,8 @@ fn attribute(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     if let Some(number) = &mut attribute.f {
         *number = *random.pick(&[0.0, 1.0, 0.5, 2.0 * *number, -*number]);
     }
-    if let Some(List {
-        elements: Elements::Ints(numbers),
-        ..
-    }) = &mut attribute.list
-    {
-        let (from, to) = (
-            random.below(numbers.len().max(1)),
-            numbers.len().checked_sub(1)?,
-        );
+    if let Some(List { elements: Elements::Ints(numbers), .. }) = &mut attribute.list {
+        let (from, to) = (random.below(numbers.len().max(1)), numbers.len().checked_sub(1)?);
         if random.chance(70) {
             numbers.swap(from, to)
         } else {
@@ -216,10 +176,7 @@ fn elsewhere(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     if random.chance(60) {
         graph.node.insert(0, constant_node(constant))
     } else {
-        let sizes = constant
-            .dims
-            .iter()
-            .map(|&size| DimensionValue::Value(size));
+        let sizes = constant.dims.iter().map(|&size| DimensionValue::Value(size));
         let value = input(&constant.name, constant.data_type, sizes.collect());
         graph.input.push(value);
     }
@@ -231,16 +188,10 @@ fn constant_node(constant: TensorProto) -> NodeProto {
     let value = AttributeProto {
         name: "value".to_owned(),
         r#type: Some(AttributeType::Tensor.into()),
-        t: Some(Box::new(TensorProto {
-            name: String::new(),
-            ..constant
-        })),
+        t: Some(Box::new(TensorProto { name: String::new(), ..constant })),
         ..AttributeProto::default()
     };
-    NodeProto {
-        attribute: vec![value],
-        ..call("Constant", &[], &name)
-    }
+    NodeProto { attribute: vec![value], ..call("Constant", &[], &name) }
 }
 
 /// A node with one output.

@@ -82,9 +82,8 @@ const COMMON: &[&str] = &[
 impl Pieces {
     pub fn all() -> Self {
         let unary = UNARY.map(|kind| format!("(float[N, 3] x) => (float y) {{ y = {kind} (x) }}"));
-        let binary = BINARY.map(|kind| {
-            format!("(float[N, N] x, float[N, N] z) => (float y) {{ y = {kind} (x, z) }}")
-        });
+        let binary =
+            BINARY.map(|kind| format!("(float[N, N] x, float[N, N] z) => (float y) {{ y = {kind} (x, z) }}"));
         let texts = COMMON.iter().map(|text| (*text).to_owned());
         let texts = texts.chain(unary).chain(binary);
         let rows = ops::all().filter(|row| row.domain.is_empty());
@@ -119,15 +118,8 @@ impl Pieces {
     pub fn operator(&self, random: &mut Random) -> GraphProto {
         let dtype = if random.chance(85) { "float" } else { "int64" };
         let names = &["a", "b"][..1 + random.below(2)];
-        let inputs: Vec<String> = names
-            .iter()
-            .map(|name| format!("{dtype}[N, 3] {name}"))
-            .collect();
+        let inputs: Vec<String> = names.iter().map(|name| format!("{dtype}[N, 3] {name}")).collect();
         let kind = random.pick(&self.operators);
-        parse(&format!(
-            "({}) => (y) {{ y = {kind} ({}) }}",
-            inputs.join(", "),
-            names.join(", ")
-        ))
+        parse(&format!("({}) => (y) {{ y = {kind} ({}) }}", inputs.join(", "), names.join(", ")))
     }
 }

@@ -2,8 +2,7 @@
 
 use onnx_embed_ir::dtype::DType;
 use onnx_embed_ir::proto::{
-    AttributeProto, DimensionValue, Elements, GraphProto, NodeProto, TensorProto, TypeValue,
-    ValueInfoProto,
+    AttributeProto, DimensionValue, Elements, GraphProto, NodeProto, TensorProto, TypeValue, ValueInfoProto,
 };
 
 use crate::elements;
@@ -15,11 +14,7 @@ pub fn show(graph: &GraphProto) -> String {
         values.join(", ")
     };
     let tensors: Vec<String> = graph.initializer.iter().map(tensor).collect();
-    let tensors = if tensors.is_empty() {
-        String::new()
-    } else {
-        format!("<{}> ", tensors.join(", "))
-    };
+    let tensors = if tensors.is_empty() { String::new() } else { format!("<{}> ", tensors.join(", ")) };
     let nodes: Vec<String> = graph.node.iter().map(node).collect();
     format!(
         "({}) => ({}) {tensors}{{\n    {}\n}}",
@@ -56,11 +51,7 @@ fn tensor(constant: &TensorProto) -> String {
         None => vec!["..".to_owned()],
     };
     let sizes: Vec<String> = constant.dims.iter().map(i64::to_string).collect();
-    let sizes = if sizes.is_empty() {
-        String::new()
-    } else {
-        format!("[{}]", sizes.join(", "))
-    };
+    let sizes = if sizes.is_empty() { String::new() } else { format!("[{}]", sizes.join(", ")) };
     let (dtype, numbers) = (dtype(constant.data_type), numbers.join(", "));
     format!("{dtype}{sizes} {} = {{{numbers}}}", constant.name)
 }
@@ -77,21 +68,13 @@ fn dtype(number: i32) -> String {
 
 fn node(node: &NodeProto) -> String {
     let attributes: Vec<String> = node.attribute.iter().map(attribute).collect();
-    let attributes = if attributes.is_empty() {
-        String::new()
-    } else {
-        format!(" <{}>", attributes.join(", "))
-    };
+    let attributes =
+        if attributes.is_empty() { String::new() } else { format!(" <{}>", attributes.join(", ")) };
     let domain = match node.domain.as_str() {
         "" => String::new(),
         domain => format!("{domain}."),
     };
-    format!(
-        "{} = {domain}{}{attributes} ({})",
-        node.output.join(", "),
-        node.op_type,
-        node.input.join(", ")
-    )
+    format!("{} = {domain}{}{attributes} ({})", node.output.join(", "), node.op_type, node.input.join(", "))
 }
 
 fn attribute(attribute: &AttributeProto) -> String {

@@ -17,18 +17,12 @@ pub fn shrink(graph: &GraphProto, opset: i64) -> Vec<GraphProto> {
     let mut smaller = Vec::new();
     if graph.output.len() > 1 {
         for value in &graph.output {
-            smaller.push(GraphProto {
-                output: vec![value.clone()],
-                ..graph.clone()
-            });
+            smaller.push(GraphProto { output: vec![value.clone()], ..graph.clone() });
         }
     }
     for (at, node) in graph.node.iter().enumerate() {
         for name in node.output.iter().filter(|name| !name.is_empty()) {
-            smaller.push(GraphProto {
-                output: vec![output(name)],
-                ..graph.clone()
-            });
+            smaller.push(GraphProto { output: vec![output(name)], ..graph.clone() });
             smaller.extend(taken(graph, name, &types));
             for input in &node.input {
                 if types.get(input).map(|ty| ty.dtype) == types.get(name).map(|ty| ty.dtype) {
@@ -47,11 +41,7 @@ pub fn shrink(graph: &GraphProto, opset: i64) -> Vec<GraphProto> {
 }
 
 /// The graph with an input in the place of what a node makes.
-fn taken(
-    graph: &GraphProto,
-    name: &str,
-    types: &BTreeMap<String, TensorType>,
-) -> Option<GraphProto> {
+fn taken(graph: &GraphProto, name: &str, types: &BTreeMap<String, TensorType>) -> Option<GraphProto> {
     let ty = types.get(name)?;
     let sizes = ty.shape.iter().map(|size| {
         Some(match (size.number(), size.name()) {
@@ -62,9 +52,7 @@ fn taken(
     });
     let value = input(name, ty.dtype.number(), sizes.collect::<Option<_>>()?);
     let mut graph = graph.clone();
-    graph
-        .node
-        .retain(|node| !node.output.iter().any(|made| made == name));
+    graph.node.retain(|node| !node.output.iter().any(|made| made == name));
     graph.output.retain(|output| output.name != name);
     graph.input.push(value);
     (!graph.output.is_empty()).then_some(graph)
@@ -80,12 +68,7 @@ fn passed(graph: &GraphProto, at: usize, name: &str, input: &str) -> GraphProto 
         }
     }
     graph.output.retain(|output| output.name != name);
-    if graph.output.is_empty()
-        && graph
-            .node
-            .iter()
-            .any(|node| node.output.iter().any(|o| o == input))
-    {
+    if graph.output.is_empty() && graph.node.iter().any(|node| node.output.iter().any(|o| o == input)) {
         graph.output.push(output(input));
     }
     graph

@@ -2,28 +2,22 @@
 
 use onnx_embed::{DType, TensorData, Value, Values};
 
-/// What differs between two results. How much rounding changes an element is measured with results of
-/// inputs that are a rounding off: what is not the same there is not compared.
+/// What differs between two results. How much rounding changes an element is measured with results of inputs
+/// that are a rounding off: what is not the same there is not compared.
 pub fn agree(found: &Values, expected: &Values, nudged: &[Values]) -> Result<(), String> {
     for (name, expected) in expected.iter() {
         let problem = |text: String| format!("output `{name}`: {text}");
         let (Some(Value::Tensor(left)), Value::Tensor(right)) = (found.get(name), expected) else {
             return Err(problem("is missing, or no tensor".to_owned()));
         };
-        let others = nudged
-            .iter()
-            .filter_map(|values| values.get(name)?.tensor());
+        let others = nudged.iter().filter_map(|values| values.get(name)?.tensor());
         let others: Vec<&TensorData> = others.collect();
         tensors(left, right, &others).map_err(problem)?;
     }
     Ok(())
 }
 
-fn tensors(
-    found: &TensorData,
-    expected: &TensorData,
-    others: &[&TensorData],
-) -> Result<(), String> {
+fn tensors(found: &TensorData, expected: &TensorData, others: &[&TensorData]) -> Result<(), String> {
     let form = |data: &TensorData| (data.dtype(), data.shape().to_vec());
     if form(found) != form(expected) {
         return Err(format!("{:?}, not {:?}", form(found), form(expected)));
@@ -47,17 +41,12 @@ fn tensors(
         } else if moved().any(|moved| !moved.is_finite()) {
             true
         } else {
-            let spread = moved()
-                .map(|moved| (moved - right).abs())
-                .fold(0.0, f64::max);
+            let spread = moved().map(|moved| (moved - right).abs()).fold(0.0, f64::max);
             let allowed = 256.0 * step * right.abs() + 64.0 * step * largest + 32.0 * spread;
             (left - right).abs() <= allowed
         };
         if !holds {
-            return Err(format!(
-                "{left:?}, not {right:?}, at {at} of {:?}",
-                expected.shape()
-            ));
+            return Err(format!("{left:?}, not {right:?}, at {at} of {:?}", expected.shape()));
         }
     }
     Ok(())

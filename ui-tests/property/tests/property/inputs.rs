@@ -19,23 +19,10 @@ pub enum Mood {
 
 pub const MOODS: [Mood; 4] = [Mood::Plain, Mood::Ones, Mood::Special, Mood::Uneven];
 
-const SPECIAL: [f64; 12] = [
-    f64::NAN,
-    f64::INFINITY,
-    f64::NEG_INFINITY,
-    0.0,
-    -0.0,
-    1e-40,
-    -3e-39,
-    1e4,
-    -1e4,
-    1e12,
-    -50.0,
-    90.0,
-];
+const SPECIAL: [f64; 12] =
+    [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, 1e-40, -3e-39, 1e4, -1e4, 1e12, -50.0, 90.0];
 
-/// Values for the ports; what stands in each hangs on its name alone, so that a smaller graph takes
-/// the same.
+/// Values for the ports; what stands in each hangs on its name alone, so that a smaller graph takes the same.
 pub fn inputs(ports: &[Port], steering: &[&str], mood: Mood) -> Option<Values> {
     let mut values = Values::new();
     for port in ports {
@@ -47,10 +34,7 @@ pub fn inputs(ports: &[Port], steering: &[&str], mood: Mood) -> Option<Values> {
         let count = sizes.iter().product();
         let steers = steering.contains(&port.name);
         let numbers = (0..count).map(|_| number(&mut random, dtype, mood, steers));
-        values.insert(
-            port.name,
-            tensor(&numbers.collect::<Vec<_>>(), sizes, dtype)?,
-        );
+        values.insert(port.name, tensor(&numbers.collect::<Vec<_>>(), sizes, dtype)?);
     }
     Some(values)
 }
@@ -77,13 +61,9 @@ fn nudge(data: &TensorData, random: &mut Random) -> TensorData {
         DType::BF16 => 2f64.powi(-7),
         _ => return data.clone(),
     };
-    let moved = data.iter::<f64>().map(|number| {
-        if number.is_finite() {
-            number * (1.0 + step * random.unit())
-        } else {
-            number
-        }
-    });
+    let moved = data
+        .iter::<f64>()
+        .map(|number| if number.is_finite() { number * (1.0 + step * random.unit()) } else { number });
     let moved: Vec<f64> = moved.collect();
     TensorData::new(moved, data.shape()).convert_dtype(data.dtype())
 }
@@ -118,15 +98,9 @@ fn tensor(numbers: &[f64], sizes: Vec<usize>, dtype: ElementType) -> Option<Tens
     let numbers = numbers.iter().copied();
     Some(match dtype {
         ElementType::Float64 => TensorData::new(numbers.collect::<Vec<f64>>(), sizes),
-        ElementType::Float32 => {
-            TensorData::new(numbers.map(|n| n as f32).collect::<Vec<_>>(), sizes)
-        }
-        ElementType::Float16 => {
-            TensorData::new(numbers.map(f16::from_f64).collect::<Vec<_>>(), sizes)
-        }
-        ElementType::BFloat16 => {
-            TensorData::new(numbers.map(bf16::from_f64).collect::<Vec<_>>(), sizes)
-        }
+        ElementType::Float32 => TensorData::new(numbers.map(|n| n as f32).collect::<Vec<_>>(), sizes),
+        ElementType::Float16 => TensorData::new(numbers.map(f16::from_f64).collect::<Vec<_>>(), sizes),
+        ElementType::BFloat16 => TensorData::new(numbers.map(bf16::from_f64).collect::<Vec<_>>(), sizes),
         ElementType::Int64 => TensorData::new(numbers.map(|n| n as i64).collect::<Vec<_>>(), sizes),
         ElementType::Int32 => TensorData::new(numbers.map(|n| n as i32).collect::<Vec<_>>(), sizes),
         ElementType::Int16 => TensorData::new(numbers.map(|n| n as i16).collect::<Vec<_>>(), sizes),
@@ -138,7 +112,6 @@ fn tensor(numbers: &[f64], sizes: Vec<usize>, dtype: ElementType) -> Option<Tens
 }
 
 fn hash(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    name.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

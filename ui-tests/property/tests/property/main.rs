@@ -34,10 +34,7 @@ fn main() -> ExitCode {
     let (runs, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     each(CASES, |case| match differs(case) {
         Ok(count) => drop(runs.fetch_add(count, Ordering::Relaxed)),
-        Err(problem) => failures
-            .lock()
-            .unwrap()
-            .push((case.path, case.rules, problem)),
+        Err(problem) => failures.lock().unwrap().push((case.path, case.rules, problem)),
     });
     let runs = runs.into_inner();
     let mut failures = failures.into_inner().unwrap();
@@ -57,18 +54,11 @@ fn main() -> ExitCode {
         }
     }
     let mut wrong = failures.len();
-    let unused: Vec<&str> = APPLIED
-        .iter()
-        .filter(|(_, count)| *count == 0)
-        .map(|(rule, _)| *rule)
-        .collect();
+    let unused: Vec<&str> = APPLIED.iter().filter(|(_, count)| *count == 0).map(|(rule, _)| *rule).collect();
     // The first graphs are about one rule each.
     if !part && CASES.len() >= APPLIED.len() && !unused.is_empty() {
         wrong += 1;
-        println!(
-            "no graph has anything for these rules: {}",
-            unused.join(", ")
-        );
+        println!("no graph has anything for these rules: {}", unused.join(", "));
     }
     if !part && runs < 2 * CASES.len() {
         wrong += 1;
@@ -104,8 +94,7 @@ fn each(cases: &[Case], work: impl Fn(&Case) + Sync) {
     });
 }
 
-/// What comes out otherwise than without simplification, or how many kinds of inputs the graph
-/// takes.
+/// What comes out otherwise than without simplification, or how many kinds of inputs the graph takes.
 fn differs(case: &Case) -> Result<usize, String> {
     let mut count = 0;
     for mood in inputs::MOODS {
@@ -118,8 +107,7 @@ fn differs(case: &Case) -> Result<usize, String> {
         };
         let failed = |problem| format!("{mood:?}: {problem}");
         let found = call(case.simplified, &values).map_err(failed)?;
-        let nudged =
-            (0..NUDGES).filter_map(|seed| call(case.plain, &inputs::nudged(&values, seed)).ok());
+        let nudged = (0..NUDGES).filter_map(|seed| call(case.plain, &inputs::nudged(&values, seed)).ok());
         compare::agree(&found, &expected, &nudged.collect::<Vec<_>>()).map_err(failed)?;
         count += 1;
     }

@@ -21,10 +21,7 @@ pub fn all(paths: &[&Path]) -> Vec<PathBuf> {
         copy
     });
     let copies: Vec<PathBuf> = copies.collect();
-    copies
-        .into_iter()
-        .map(|path| smallest(path, &folder))
-        .collect()
+    copies.into_iter().map(|path| smallest(path, &folder)).collect()
 }
 
 fn smallest(path: PathBuf, folder: &Path) -> PathBuf {
@@ -49,12 +46,8 @@ fn failing<'a>(candidates: &'a [PathBuf], folder: &Path) -> Option<&'a PathBuf> 
         .output()
         .expect("cargo is there");
     let report = String::from_utf8_lossy(&tested.stdout);
-    let named = report
-        .lines()
-        .filter_map(|line| line.strip_prefix("FAILED "));
+    let named = report.lines().filter_map(|line| line.strip_prefix("FAILED "));
     let named = named.filter_map(|line| Path::new(line.split(':').next()?).file_name());
     let first = named.min()?;
-    candidates
-        .iter()
-        .find(|path| path.file_name() == Some(first))
+    candidates.iter().find(|path| path.file_name() == Some(first))
 }

@@ -34,18 +34,12 @@ fn tensors(found: &TensorData, expected: &TensorData) -> Result<(), String> {
     }
     let Some(step) = step(found.dtype()) else {
         let size = found.dtype().size();
-        let mut pairs = found
-            .as_bytes()
-            .chunks(size)
-            .zip(expected.as_bytes().chunks(size));
+        let mut pairs = found.as_bytes().chunks(size).zip(expected.as_bytes().chunks(size));
         return match pairs.position(|(found, expected)| found != expected) {
             None => Ok(()),
             Some(at) => {
                 let [found, wanted] = [found, expected].map(|data| data.iter::<i64>().nth(at));
-                Err(format!(
-                    "{found:?}, expected {wanted:?}, at {at} of {:?}",
-                    expected.shape()
-                ))
+                Err(format!("{found:?}, expected {wanted:?}, at {at} of {:?}", expected.shape()))
             }
         };
     };
@@ -56,17 +50,14 @@ fn tensors(found: &TensorData, expected: &TensorData) -> Result<(), String> {
         let is_equal = left == right || (left.is_nan() && right.is_nan());
         let is_near = (left - right).abs() <= step * right.abs() + step * largest;
         if !is_equal && !is_near {
-            return Err(format!(
-                "{left:?}, expected {right:?}, at {at} of {:?}",
-                expected.shape()
-            ));
+            return Err(format!("{left:?}, expected {right:?}, at {at} of {:?}", expected.shape()));
         }
     }
     Ok(())
 }
 
-/// Relative tolerance of floats: some units in the last place, of 16-bit floats those of references that round after
-/// each step. `None` for exact types.
+/// Relative tolerance of floats: some units in the last place, of 16-bit floats those of references that
+/// round after each step. `None` for exact types.
 fn step(dtype: DType) -> Option<f64> {
     match dtype {
         DType::F64 => Some(1e-9),

@@ -64,10 +64,7 @@ fn main() -> ExitCode {
             }
         };
     }
-    let only: Vec<&String> = arguments
-        .iter()
-        .filter(|word| !word.starts_with('-'))
-        .collect();
+    let only: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
     repeat(&|name| only.is_empty() || only.iter().any(|part| name.contains(*part)))
 }
 
@@ -77,11 +74,7 @@ fn repeat(wanted: &(dyn Fn(&str) -> bool + Sync)) -> ExitCode {
     for (name, problem) in REFUSED.iter().filter(|(name, _)| wanted(name)) {
         failures.push(format!("{name}: does not compile: {problem}"));
     }
-    let (next, count, found) = (
-        AtomicUsize::new(0),
-        AtomicUsize::new(0),
-        Mutex::new(failures),
-    );
+    let (next, count, found) = (AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(failures));
     let work = || {
         while let Some(case) = MODELS.get(next.fetch_add(1, Ordering::Relaxed)) {
             if !wanted(case.name) {
@@ -102,9 +95,7 @@ fn repeat(wanted: &(dyn Fn(&str) -> bool + Sync)) -> ExitCode {
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
             let thread = thread::Builder::new().stack_size(STACK);
-            thread
-                .spawn_scoped(scope, work)
-                .expect("threads can be started");
+            thread.spawn_scoped(scope, work).expect("threads can be started");
         }
     });
     let mut failures = found.into_inner().expect("no holder panics");
@@ -113,11 +104,7 @@ fn repeat(wanted: &(dyn Fn(&str) -> bool + Sync)) -> ExitCode {
         println!("FAILED {failure}");
     }
     let count = count.into_inner();
-    println!(
-        "{} models, {count} runs; {} failed",
-        MODELS.len(),
-        failures.len()
-    );
+    println!("{} models, {count} runs; {} failed", MODELS.len(), failures.len());
     // A recording without runs checks nothing.
     let is_empty = count == 0 && cfg!(not(clippy));
     match failures.is_empty() && !is_empty {
@@ -132,16 +119,10 @@ fn serve() -> io::Result<()> {
     let (mut input, mut output) = (BufReader::new(io::stdin()), io::stdout());
     while let Some(run) = Run::read(&mut input)? {
         let Some(case) = MODELS.iter().find(|case| case.name == run.model) else {
-            writeln!(
-                output,
-                "{}",
-                json!({ "kind": "unknown", "problem": "no such model" })
-            )?;
+            writeln!(output, "{}", json!({ "kind": "unknown", "problem": "no such model" }))?;
             continue;
         };
-        let model = models
-            .entry(case.name.to_owned())
-            .or_insert_with(|| (case.load)(&Device::flex()));
+        let model = models.entry(case.name.to_owned()).or_insert_with(|| (case.load)(&Device::flex()));
         let answer = match outcome(&**model, &run) {
             Outcome::Right => json!({ "kind": "right" }),
             Outcome::Wrong(kind, problem) => json!({ "kind": kind, "problem": problem }),
@@ -173,9 +154,7 @@ fn call(model: &dyn DynModel, inputs: Values) -> Result<Result<Values, String>, 
     let run = || model.run(inputs).map_err(|error| error.to_string());
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
-        text.or_else(|| panic.downcast_ref::<&str>().copied())
-            .unwrap_or("a panic without text")
-            .to_owned()
+        text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without text").to_owned()
     })
 }
 
@@ -184,18 +163,14 @@ fn shapes(values: &Values) -> String {
         onnx_embed::Value::Tensor(data) => format!("{:?}", data.shape().as_slice()),
         other => format!("{other:?}"),
     };
-    let outputs = values
-        .iter()
-        .map(|(name, value)| format!("{name} {}", shape(value)));
+    let outputs = values.iter().map(|(name, value)| format!("{name} {}", shape(value)));
     outputs.collect::<Vec<String>>().join(", ")
 }
 
 fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
         let thread = thread::Builder::new().stack_size(STACK);
-        let handle = thread
-            .spawn_scoped(scope, work)
-            .expect("threads can be started");
+        let handle = thread.spawn_scoped(scope, work).expect("threads can be started");
         handle.join().expect("panics of models are caught")
     })
 }

@@ -37,13 +37,7 @@ impl Run {
         };
         let may_fail = head["may_fail"].as_bool().ok_or_else(broken)?;
         let (model, label) = (text("model"), text("label"));
-        Ok(Some(Run {
-            model,
-            label,
-            inputs,
-            expected,
-            may_fail,
-        }))
+        Ok(Some(Run { model, label, inputs, expected, may_fail }))
     }
 }
 

@@ -9,8 +9,8 @@ use onnx_embed::{Device, Int, OnnxModel, Tensor, TensorData};
 use crate::values;
 
 use super::{
-    SHARED, anchor_grid, check_parameters, conv_norm, conv_norm_half, equal_scales, layer_scale,
-    numbers, shared_blocks, tied_embedding,
+    SHARED, anchor_grid, check_parameters, conv_norm, conv_norm_half, equal_scales, layer_scale, numbers,
+    shared_blocks, tied_embedding,
 };
 
 /// A step down the slope, which takes gradients as the optimizers of Burn do: the first parameter of
@@ -32,11 +32,7 @@ impl ModuleMapper for Step<'_> {
     }
 
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let gradient = if param.is_require_grad() {
-            param.val().grad_remove(self.gradients)
-        } else {
-            None
-        };
+        let gradient = if param.is_require_grad() { param.val().grad_remove(self.gradients) } else { None };
         self.learned.insert(self.at.join("."), gradient.is_some());
         let Some(gradient) = gradient else {
             return param;
@@ -46,10 +42,7 @@ impl ModuleMapper for Step<'_> {
 }
 
 /// Trains a model for some steps: each trained parameter has a gradient, and the loss falls.
-fn train<M: OnnxModel + Module, const D: usize>(
-    model: M,
-    forward: impl Fn(&M, &Device) -> Tensor<D>,
-) -> M {
+fn train<M: OnnxModel + Module, const D: usize>(model: M, forward: impl Fn(&M, &Device) -> Tensor<D>) -> M {
     let mut model = model.train();
     let device = model.devices().remove(0);
     let mut losses = Vec::new();
@@ -58,11 +51,7 @@ fn train<M: OnnxModel + Module, const D: usize>(
         let loss = (y.clone() * y).mean();
         losses.push(loss.clone().into_scalar::<f32>());
         let mut gradients = loss.backward();
-        let mut step = Step {
-            gradients: &mut gradients,
-            learned: BTreeMap::new(),
-            at: Vec::new(),
-        };
+        let mut step = Step { gradients: &mut gradients, learned: BTreeMap::new(), at: Vec::new() };
         model = model.map(&mut step);
         for parameter in M::PARAMETERS {
             let learned = step.learned.get(parameter.path);
@@ -99,10 +88,7 @@ impl ModuleVisitor for Elements {
 fn parameter<M: OnnxModel + Module>(model: &M, name: &str) -> Vec<f32> {
     let mut elements = Elements::default();
     model.visit(&mut elements);
-    let parameter = M::PARAMETERS
-        .iter()
-        .find(|parameter| parameter.name == name)
-        .unwrap();
+    let parameter = M::PARAMETERS.iter().find(|parameter| parameter.name == name).unwrap();
     elements.all.remove(parameter.path).unwrap()
 }
 
@@ -131,14 +117,10 @@ fn a_scale_of_ones_learns() {
 fn a_tied_weight_stays_tied() {
     let model = tied_embedding::Trained::new(&Device::flex());
     let ids = TensorData::from([[0i64, 3, 10], [7, 7, 1]]);
-    let trained = train(model, |model, device| {
-        model.forward(Tensor::<2, Int>::from_data(ids.clone(), device))
-    });
-    let initializers: &[(&str, &[usize])] = &[
-        ("embedding.weight", &[11, 6]),
-        ("layer.bias", &[6]),
-        ("layer.weight", &[6, 6]),
-    ];
+    let trained =
+        train(model, |model, device| model.forward(Tensor::<2, Int>::from_data(ids.clone(), device)));
+    let initializers: &[(&str, &[usize])] =
+        &[("embedding.weight", &[11, 6]), ("layer.bias", &[6]), ("layer.weight", &[6, 6])];
     check_parameters(&trained, initializers);
 }
 
@@ -147,10 +129,7 @@ fn a_weight_that_modules_share_stays_shared() {
     let model = shared_blocks::Trained::new(&Device::flex());
     let ids = TensorData::from([[0i64, 3, 10], [7, 7, 1]]);
     let trained = train(model, |model, device| {
-        model.forward(shared_blocks::TrainedInput {
-            ids: Tensor::from_data(ids.clone(), device),
-            up: true,
-        })
+        model.forward(shared_blocks::TrainedInput { ids: Tensor::from_data(ids.clone(), device), up: true })
     });
     check_parameters(&trained, SHARED);
 }

@@ -63,21 +63,12 @@ impl Noise<'_> {
             let folder = std::iter::once(change.folder.as_path());
             answer_by_onnx_runtime(self.python, self.recording, &["--exact"], folder)?;
         }
-        if path.is_file() {
-            Ok(Recording::open(&path)?.exact)
-        } else {
-            Ok(Values::new())
-        }
+        if path.is_file() { Ok(Recording::open(&path)?.exact) } else { Ok(Values::new()) }
     }
 }
 
 /// Whether each output is the expected one, or differs from it about as the other answers do.
-pub fn is_noise(
-    found: &Values,
-    expected: &Recording,
-    answers: &[Recording],
-    tolerance: f64,
-) -> bool {
+pub fn is_noise(found: &Values, expected: &Recording, answers: &[Recording], tolerance: f64) -> bool {
     found.len() == expected.outputs.len()
         && expected.outputs.iter().all(|(name, expected)| {
             let Some((_, found)) = found.iter().find(|(output, _)| output == name) else {
@@ -88,8 +79,7 @@ pub fn is_noise(
                 outputs.find_map(|(output, other)| (output == name).then_some(other))
             });
             let others: Vec<&Expected> = others.collect();
-            compare(found, expected, tolerance).problem.is_none()
-                || is_within(found, expected, &others)
+            compare(found, expected, tolerance).problem.is_none() || is_within(found, expected, &others)
         })
 }
 
@@ -109,17 +99,13 @@ mod tests {
             })
         };
         let outputs = outputs.iter();
-        outputs
-            .map(|(name, number)| ((*name).to_owned(), value(*number)))
-            .collect()
+        outputs.map(|(name, number)| ((*name).to_owned(), value(*number))).collect()
     }
 
     fn recording(outputs: &[(&str, f32)]) -> Recording {
         let outputs = values(outputs).into_iter();
         Recording {
-            outputs: outputs
-                .map(|(name, value)| (name, Expected::Value(value)))
-                .collect(),
+            outputs: outputs.map(|(name, value)| (name, Expected::Value(value))).collect(),
             ..Recording::default()
         }
     }
@@ -127,12 +113,8 @@ mod tests {
     #[test]
     fn each_output_must_differ_as_the_other_answers_do() {
         let expected = recording(&[("x", 1.0), ("y", 10.0)]);
-        let answers = [
-            recording(&[("x", 1.0), ("y", 10.5)]),
-            recording(&[("x", 1.0), ("y", 11.0)]),
-        ];
-        let is_noise =
-            |outputs: &[(&str, f32)]| is_noise(&values(outputs), &expected, &answers, 1e-4);
+        let answers = [recording(&[("x", 1.0), ("y", 10.5)]), recording(&[("x", 1.0), ("y", 11.0)])];
+        let is_noise = |outputs: &[(&str, f32)]| is_noise(&values(outputs), &expected, &answers, 1e-4);
         assert!(is_noise(&[("x", 1.0), ("y", 12.0)]));
         assert!(!is_noise(&[("x", 1.0), ("y", 12.1)]));
         assert!(!is_noise(&[("x", 1.1), ("y", 10.0)]));

@@ -49,10 +49,7 @@ impl Plan {
         let mut places = HashMap::new();
         let mut free = Vec::new();
         for (storage, (weights, _)) in STORAGES.into_iter().enumerate() {
-            let options = Options {
-                weights,
-                ..options.clone()
-            };
+            let options = Options { weights, ..options.clone() };
             let (constants, files) = constants(path, &options)?;
             plan.files = files;
             let mut groups = [Vec::new(), Vec::new()];
@@ -81,10 +78,7 @@ impl Plan {
     }
 
     fn add(&mut self, changed: Vec<usize>, storage: usize, is_fixed: bool) {
-        let known = self
-            .changed
-            .iter()
-            .position(|constants| *constants == changed);
+        let known = self.changed.iter().position(|constants| *constants == changed);
         let at = known.unwrap_or_else(|| {
             let name = match changed.as_slice() {
                 [one] => self.constants[*one].name.clone(),
@@ -106,9 +100,7 @@ impl Plan {
     pub fn batches(&self, bytes: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
         let one: usize = self.files.iter().map(|(_, bytes)| bytes.len()).sum();
         let (all, size) = (self.changes.len(), (bytes / one.max(1)).max(1));
-        (0..all)
-            .step_by(size)
-            .map(move |start| start..all.min(start + size))
+        (0..all).step_by(size).map(move |start| start..all.min(start + size))
     }
 
     /// Writes the changed files into folders in `folder`.
@@ -121,10 +113,7 @@ impl Plan {
             }
             let folder = folder.join(at.to_string());
             write(&files, &folder)?;
-            changes.push(Change {
-                folder,
-                ..self.changes[at].clone()
-            });
+            changes.push(Change { folder, ..self.changes[at].clone() });
         }
         Ok(changes)
     }
@@ -187,10 +176,7 @@ mod tests {
 
     #[test]
     fn storages_share_the_changes_of_one_constant() {
-        let model = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../ui-tests/models/other_weights.onnx"
-        );
+        let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ui-tests/models/other_weights.onnx");
         let plan = Plan::new(Path::new(model), &Options::default(), 100).unwrap();
         let fixed = |name: &str| {
             let named = plan.changes.iter().filter(|change| change.name == name);
@@ -199,10 +185,7 @@ mod tests {
         assert_eq!(fixed("low"), [[Some(true), Some(true)]]);
         assert_eq!(fixed("alpha"), [[Some(false), Some(true)]]);
         assert_eq!(fixed("gamma"), [[Some(false), Some(false)]]);
-        assert_eq!(
-            fixed("all that may differ"),
-            [[Some(false), None], [None, Some(false)]]
-        );
+        assert_eq!(fixed("all that may differ"), [[Some(false), None], [None, Some(false)]]);
         let batches = Vec::from_iter(plan.batches(1));
         assert_eq!(batches.len(), plan.changes.len());
         assert_eq!(plan.batches(1 << 30).count(), 1);

@@ -42,10 +42,7 @@ pub struct Subject<'m> {
 impl Tally {
     /// Of a model that could not be tried.
     pub fn failed(problem: String) -> Self {
-        Tally {
-            problems: vec![problem],
-            ..Tally::default()
-        }
+        Tally { problems: vec![problem], ..Tally::default() }
     }
 
     /// Counts what a program with one of the [`STORAGES`] did with a changed file and wrote to `outputs`.
@@ -57,8 +54,7 @@ impl Tally {
         subject: Subject<'_>,
     ) -> Result<()> {
         let problem = self.problem(change, storage, outputs, subject)?;
-        self.problems
-            .extend(problem.map(|text| described(change, storage, &text)));
+        self.problems.extend(problem.map(|text| described(change, storage, &text)));
         Ok(())
     }
 
@@ -101,10 +97,7 @@ impl Tally {
         }
         let found = wire::read(outputs)?;
         let tolerance = subject.model.tolerance.max(resolution(subject.model));
-        let answers = [
-            Recording::open(&answer("io.npz"))?,
-            Recording::open(&answer("plain.npz"))?,
-        ];
+        let answers = [Recording::open(&answer("io.npz"))?, Recording::open(&answer("plain.npz"))?];
         let nearby = || (subject.nearby)(change);
         let exact = || (subject.exact)(change);
         match difference(&found, &answers, tolerance, nearby, exact)? {
@@ -174,10 +167,7 @@ fn difference(
     if is_noise(found, expected, &nearby()?, tolerance) {
         return Ok(Some(Difference::Unstable(text)));
     }
-    let recording = Recording {
-        exact: exact()?,
-        ..expected.clone()
-    };
+    let recording = Recording { exact: exact()?, ..expected.clone() };
     Ok(Some(match judge(found, &recording, tolerance) {
         (_, None) => Difference::Unstable(text),
         _ => Difference::Wrong(text),
@@ -233,25 +223,15 @@ mod tests {
         let tally = judged(true, named.clone());
         assert_eq!((tally.refused, tally.problems.len()), (1, 0));
         let wrong = |is_fixed, result| judged(is_fixed, result).problems;
-        assert_eq!(
-            wrong(true, ReloadResult::Ran),
-            ["embed: `w` is taken, though the code depends on it"]
-        );
+        assert_eq!(wrong(true, ReloadResult::Ran), ["embed: `w` is taken, though the code depends on it"]);
         assert_eq!(wrong(false, named).len(), 1);
-        assert_eq!(
-            wrong(true, ReloadResult::Refused("`m.onnx` differs".to_owned())).len(),
-            1
-        );
+        assert_eq!(wrong(true, ReloadResult::Refused("`m.onnx` differs".to_owned())).len(), 1);
     }
 
     #[test]
     fn only_a_difference_is_compared_with_other_roundings() {
         let value = |number: f32| {
-            Value::Tensor(Tensor {
-                dtype: DType::F32,
-                shape: vec![1],
-                bytes: number.to_le_bytes().to_vec(),
-            })
+            Value::Tensor(Tensor { dtype: DType::F32, shape: vec![1], bytes: number.to_le_bytes().to_vec() })
         };
         let outputs = |number| vec![("y".to_owned(), value(number))];
         let recording = |number| Recording {

@@ -12,11 +12,7 @@ impl Attention {
         let known = |input: usize, heads: Option<usize>| {
             Ok::<_, Problem>(heads::known(cx.tensor_type(input)?, heads))
         };
-        let operands = [
-            known(0, self.query_heads)?,
-            known(1, self.key_heads)?,
-            known(2, self.key_heads)?,
-        ];
+        let operands = [known(0, self.query_heads)?, known(1, self.key_heads)?, known(2, self.key_heads)?];
         let [Some(query), Some(key), Some(value)] = operands else {
             return Ok(false);
         };

@@ -20,13 +20,13 @@ impl Attention {
         }
         let mask = cx.tensor(MASK)?;
         let kinds = [Kind::Bool, Kind::Float, Kind::Int];
-        let broadcasts =
-            |(axis, (size, whole)): (usize, (&Dim, &Dim))| match (size.number(), whole.number()) {
-                (Some(1), _) => true,
-                (Some(size), Some(whole)) if axis == 0 && self.short_masks => size <= whole,
-                (Some(size), Some(whole)) => size == whole,
-                _ => true,
-            };
+        let broadcasts = |(axis, (size, whole)): (usize, (&Dim, &Dim))| match (size.number(), whole.number())
+        {
+            (Some(1), _) => true,
+            (Some(size), Some(whole)) if axis == 0 && self.short_masks => size <= whole,
+            (Some(size), Some(whole)) => size == whole,
+            _ => true,
+        };
         let pairs = mask.shape.iter().rev().zip(scores.iter().rev());
         let fits = mask.rank() <= 4 && pairs.enumerate().all(broadcasts);
         if fits && kinds.contains(&mask.dtype.kind()) && mask.dtype.bits() >= 8 {

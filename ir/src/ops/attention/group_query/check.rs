@@ -17,17 +17,13 @@ impl GroupQuery {
                 sizes::agree("the batch", batch, other)?;
                 let whose = if input == 1 { "the key" } else { "the value" };
                 if sizes::differ(hidden, &wanted) {
-                    let problem = format!(
-                        "{whose} has {hidden} features, but all its heads together have {wanted}"
-                    );
+                    let problem =
+                        format!("{whose} has {hidden} features, but all its heads together have {wanted}");
                     return Err(Problem::new(problem));
                 }
             }
         }
-        for input in [CACHE, CACHE + 1]
-            .into_iter()
-            .filter(|&input| cx.has(input))
-        {
+        for input in [CACHE, CACHE + 1].into_iter().filter(|&input| cx.has(input)) {
             let cache = cx.tensor(input)?;
             let length = cache.shape.get(2).cloned().unwrap_or_default();
             let wanted = [batch.clone(), shared.clone(), length, size.clone()];
@@ -43,34 +39,20 @@ impl GroupQuery {
             sizes::shaped(what, &cx.tensor(input)?, &[length])?;
         }
         if self.rotary {
-            sizes::shaped(
-                "the cache of sines",
-                &cx.tensor(COSINE + 1)?,
-                &cx.tensor(COSINE)?.shape,
-            )?;
+            sizes::shaped("the cache of sines", &cx.tensor(COSINE + 1)?, &cx.tensor(COSINE)?.shape)?;
         }
         Ok(())
     }
 
     /// Refuses positions and a bias that are not for these queries.
-    pub(super) fn check_positions(
-        &self,
-        cx: &Infer<'_>,
-        batch: &Dim,
-        queries: &Dim,
-    ) -> Result<(), Problem> {
+    pub(super) fn check_positions(&self, cx: &Infer<'_>, batch: &Dim, queries: &Dim) -> Result<(), Problem> {
         if cx.has(POSITIONS) {
             let wanted = [batch, queries].map(Clone::clone);
             sizes::broadcasts("`position_ids`", &cx.tensor(POSITIONS)?, &wanted)?;
         }
         if cx.has(BIAS) {
             let total = cx.ints(TOTAL).and_then(|values| values.first().cloned());
-            let scores = [
-                batch.clone(),
-                self.heads.into(),
-                queries.clone(),
-                total.unwrap_or_else(Dim::any),
-            ];
+            let scores = [batch.clone(), self.heads.into(), queries.clone(), total.unwrap_or_else(Dim::any)];
             sizes::broadcasts("the bias of the scores", &cx.tensor(BIAS)?, &scores)?;
         }
         Ok(())

@@ -16,34 +16,20 @@ impl MultiHead {
     ) -> Result<bool, Problem> {
         let heads = Dim::from(self.0.heads);
         let whole = |hidden: &Dim, size: &Dim| size.mul(&heads).as_ref() == Some(hidden);
-        let Forms {
-            batch,
-            keys,
-            size,
-            value,
-            ..
-        } = forms;
+        let Forms { batch, keys, size, value, .. } = forms;
         let operands = match types {
             [Some([_, _, own, parts, _]), None, None] => *own == heads && parts.is(3),
             [Some([_, _, hidden]), Some([other, _, own, parts, _]), None] => {
                 other == batch && *own == heads && parts.is(2) && whole(hidden, size)
             }
-            [
-                Some([_, _, hidden]),
-                Some([other, _, features]),
-                Some([third, values, last]),
-            ] => {
+            [Some([_, _, hidden]), Some([other, _, features]), Some([third, values, last])] => {
                 [other, third] == [batch; 2]
                     && features == hidden
                     && values == keys
                     && whole(hidden, size)
                     && whole(last, value)
             }
-            [
-                Some([_, _, hidden]),
-                Some([other, own, _, features]),
-                Some([third, its, values, _]),
-            ] => {
+            [Some([_, _, hidden]), Some([other, own, _, features]), Some([third, its, values, _])] => {
                 [other, third] == [batch; 2]
                     && [own, its] == [&heads; 2]
                     && features == size

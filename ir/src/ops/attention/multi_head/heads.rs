@@ -56,9 +56,7 @@ pub fn divided(size: &Dim, heads: i64) -> Result<Dim, Problem> {
     let whole = size.number().is_none_or(|size| size % heads == 0);
     match (whole, size.div(&Dim::from(heads))) {
         (true, Some(part)) => Ok(part),
-        _ => Err(Problem::new(format!(
-            "size {size} is no multiple of {heads} heads"
-        ))),
+        _ => Err(Problem::new(format!("size {size} is no multiple of {heads} heads"))),
     }
 }
 
@@ -71,10 +69,7 @@ impl Heads {
             }
             None => code!(None),
         };
-        let (causal, hidden) = (
-            self.causal,
-            float_literal(f64::from(self.hidden), DType::F32),
-        );
+        let (causal, hidden) = (self.causal, float_literal(f64::from(self.hidden), DType::F32));
         code!(&ops::multi_head::MultiHead { causal: #causal, scale: #scale, hidden: #hidden })
     }
 

@@ -50,36 +50,23 @@ pub fn additions_fit(
 }
 
 /// Refuses a mask whose sizes are known not to be those that its rank asks for.
-pub fn check_mask(
-    cx: &Infer<'_>,
-    input: usize,
-    [batch, queries, keys]: [&Dim; 3],
-) -> Result<(), Problem> {
+pub fn check_mask(cx: &Infer<'_>, input: usize, [batch, queries, keys]: [&Dim; 3]) -> Result<(), Problem> {
     if !cx.has(input) {
         return Ok(());
     }
     let mask = cx.tensor(input)?;
     match (mask.shape.as_slice(), batch.number()) {
         ([length], Some(count)) => {
-            let forms = [
-                Some(count),
-                count.checked_mul(2),
-                count.checked_mul(3).and_then(|all| all.checked_add(2)),
-            ];
-            if length
-                .number()
-                .is_none_or(|length| forms.contains(&Some(length)))
-            {
+            let forms =
+                [Some(count), count.checked_mul(2), count.checked_mul(3).and_then(|all| all.checked_add(2))];
+            if length.number().is_none_or(|length| forms.contains(&Some(length))) {
                 return Ok(());
             }
             let problem = format!("the mask is {mask}, the batch has {count} elements");
-            Err(Problem::new(problem)
-                .help("a mask of rank 1 has 1 or 2 numbers an element, or 3 and 2 more"))
+            Err(Problem::new(problem).help("a mask of rank 1 has 1 or 2 numbers an element, or 3 and 2 more"))
         }
         ([_, _], _) => sizes::broadcasts("the mask", &mask, &[batch, keys].map(Clone::clone)),
-        ([_, _, _], _) => {
-            sizes::broadcasts("the mask", &mask, &[batch, queries, keys].map(Clone::clone))
-        }
+        ([_, _, _], _) => sizes::broadcasts("the mask", &mask, &[batch, queries, keys].map(Clone::clone)),
         _ => Ok(()),
     }
 }

@@ -5,20 +5,13 @@ use std::collections::BTreeMap;
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 
-/// More nodes or weights than this are looked at where the model is loaded, which refuses the same: here
-/// they would be slow.
+/// More nodes or weights than this are looked at where the model is loaded, which refuses the same: here they
+/// would be slow.
 const MOST: usize = 1 << 15;
 /// The largest number of a feature that the kernels know.
 const FEATURES: i64 = (1 << 28) - 1;
-const MODES: [&str; 7] = [
-    "BRANCH_LEQ",
-    "BRANCH_LT",
-    "BRANCH_GTE",
-    "BRANCH_GT",
-    "BRANCH_EQ",
-    "BRANCH_NEQ",
-    "LEAF",
-];
+const MODES: [&str; 7] =
+    ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "LEAF"];
 
 /// How many features the trees of versions 1 to 4 need, whose nodes are identified by their numbers.
 pub fn labelled(
@@ -39,18 +32,12 @@ pub fn labelled(
     let mut places = BTreeMap::new();
     for (at, &(tree, number)) in names.iter().enumerate() {
         if places.insert((tree, number), at).is_some() {
-            return Err(broken(format!(
-                "node {number} of tree {tree} is given twice"
-            )));
+            return Err(broken(format!("node {number} of tree {tree} is given twice")));
         }
     }
     let mut needed = 0;
     let mut ways = Vec::new();
-    let nodes = names
-        .iter()
-        .zip(&modes)
-        .zip(&features)
-        .zip(yes.iter().zip(&no));
+    let nodes = names.iter().zip(&modes).zip(&features).zip(yes.iter().zip(&no));
     for (((&(tree, number), mode), &feature), (&yes, &no)) in nodes {
         let node = || format!("node {number} of tree {tree}");
         if !MODES.contains(&mode.as_str()) {
@@ -62,26 +49,18 @@ pub fn labelled(
             continue;
         }
         let child = |child: i64| {
-            let absent = || {
-                broken(format!(
-                    "{} leads to node {child}, which is not there",
-                    node()
-                ))
-            };
+            let absent = || broken(format!("{} leads to node {child}, which is not there", node()));
             places.get(&(tree, child)).copied().ok_or_else(absent)
         };
         ways.push([Some(child(yes)?), Some(child(no)?)]);
         needed = needed.max(feature_of(feature, &node)?);
     }
     if let Some(&(tree, number)) = endless(&ways).and_then(|at| names.get(at)) {
-        return Err(broken(format!(
-            "node {number} of tree {tree} leads back to itself"
-        )));
+        return Err(broken(format!("node {number} of tree {tree} leads back to itself")));
     }
     let leaves = list(weight_trees)?.into_iter().zip(list(weight_nodes)?);
     if let Some((tree, number)) = leaves.into_iter().find(|leaf| !places.contains_key(leaf)) {
-        let message =
-            format!("there is a weight of node {number} of tree {tree}, which is not there");
+        let message = format!("there is a weight of node {number} of tree {tree}, which is not there");
         return Err(broken(message));
     }
     in_range(&list(weight_targets)?, targets)?;
@@ -100,9 +79,7 @@ pub fn indexed(a: &Attributes<'_>, sizes: [usize; 2], targets: usize) -> Result<
     let modes = a.tensor("nodes_modes")?.and_then(|modes| modes.elements());
     let modes = modes.and_then(|modes| modes.numbers()).unwrap_or_default();
     if let Some(at) = modes.iter().position(|mode| !(0..=6).contains(mode)) {
-        return Err(broken(format!(
-            "node {at} has a mode that is not one of 0 to 6"
-        )));
+        return Err(broken(format!("node {at} has a mode that is not one of 0 to 6")));
     }
     let mut needed = 0;
     for (at, &feature) in list("nodes_featureids")?.iter().enumerate() {
@@ -110,16 +87,8 @@ pub fn indexed(a: &Attributes<'_>, sizes: [usize; 2], targets: usize) -> Result<
     }
     let place = |place: i64, count: usize| usize::try_from(place).ok().filter(|&at| at < count);
     let way = |at: usize, child: i64, leaf: i64| {
-        let (what, most) = if leaf == 0 {
-            ("node", count)
-        } else {
-            ("leaf", leaves)
-        };
-        let absent = || {
-            broken(format!(
-                "node {at} leads to {what} {child}, which is not there"
-            ))
-        };
+        let (what, most) = if leaf == 0 { ("node", count) } else { ("leaf", leaves) };
+        let absent = || broken(format!("node {at} leads to {what} {child}, which is not there"));
         let found = place(child, most).ok_or_else(absent)?;
         Ok::<_, Problem>((leaf == 0).then_some(found))
     };
@@ -133,9 +102,7 @@ pub fn indexed(a: &Attributes<'_>, sizes: [usize; 2], targets: usize) -> Result<
     }
     let roots = list("tree_roots")?;
     if let Some(root) = roots.iter().find(|&&root| place(root, count).is_none()) {
-        return Err(broken(format!(
-            "a tree begins at node {root}, which is not there"
-        )));
+        return Err(broken(format!("a tree begins at node {root}, which is not there")));
     }
     in_range(&list("leaf_targetids")?, targets)?;
     Ok(needed)
@@ -143,22 +110,16 @@ pub fn indexed(a: &Attributes<'_>, sizes: [usize; 2], targets: usize) -> Result<
 
 /// How many features a node needs.
 fn feature_of(feature: i64, node: &dyn Fn() -> String) -> Result<usize, Problem> {
-    let found = usize::try_from(feature)
-        .ok()
-        .filter(|_| feature <= FEATURES);
+    let found = usize::try_from(feature).ok().filter(|_| feature <= FEATURES);
     let none = || broken(format!("{} looks at feature {feature}", node()));
-    found
-        .map(|feature| feature.saturating_add(1))
-        .ok_or_else(none)
+    found.map(|feature| feature.saturating_add(1)).ok_or_else(none)
 }
 
 /// A single target is meant whatever its number.
 fn in_range(found: &[i64], targets: usize) -> Result<(), Problem> {
     let known = |id: i64| usize::try_from(id).is_ok_and(|id| id < targets);
     match found.iter().find(|&&id| targets != 1 && !known(id)) {
-        Some(id) => Err(broken(format!(
-            "there is a weight for target {id} of {targets}"
-        ))),
+        Some(id) => Err(broken(format!("there is a weight for target {id} of {targets}"))),
         None => Ok(()),
     }
 }
@@ -174,9 +135,7 @@ fn endless(ways: &[[Option<usize>; 2]]) -> Option<usize> {
     for &child in ways.iter().flatten().flatten() {
         count(child, 1);
     }
-    let mut free: Vec<usize> = (0..ways.len())
-        .filter(|&at| count(at, 0) == Some(0))
-        .collect();
+    let mut free: Vec<usize> = (0..ways.len()).filter(|&at| count(at, 0) == Some(0)).collect();
     let mut reached = vec![false; ways.len()];
     while let Some(at) = free.pop() {
         if let Some(reached) = reached.get_mut(at) {
@@ -266,10 +225,7 @@ mod tests {
             let model = crate::text::model(&text.replacen(from, to, 1)).unwrap();
             let bytes = prost::Message::encode_to_vec(&model);
             let model = crate::load_bytes(bytes.into(), &Default::default());
-            model.map_or_else(
-                |problems| problems.messages().join("; "),
-                |_| "fits".to_owned(),
-            )
+            model.map_or_else(|problems| problems.messages().join("; "), |_| "fits".to_owned())
         };
         let problems = [
             ("n_targets", "n_targets"),

@@ -88,9 +88,7 @@ impl Form {
         let all = || self.lists.iter().copied().chain(optional.clone());
         let length = |of: &str| {
             let mut lists = self.lists.iter();
-            lists
-                .find(|(name, _)| *name == of)
-                .map(|(_, list)| list.count)
+            lists.find(|(name, _)| *name == of).map(|(_, list)| list.count)
         };
         for (name, list) in all().filter(|(name, _)| !["roots", "members"].contains(name)) {
             let (kind, expected) = if name.starts_with("weight") {

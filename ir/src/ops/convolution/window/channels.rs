@@ -34,31 +34,16 @@ fn order(rank: usize) -> Vec<usize> {
 /// `[0, 2, 3, 1]`.
 fn order_back(rank: usize) -> Vec<usize> {
     let spatial = 2..rank;
-    [0].into_iter()
-        .chain(spatial)
-        .chain([1])
-        .take(rank)
-        .collect()
+    [0].into_iter().chain(spatial).chain([1]).take(rank).collect()
 }
 
 fn permuted_shape(shape: &Shape, last: bool, order: Vec<usize>) -> Shape {
-    if last {
-        order
-            .iter()
-            .filter_map(|&at| shape.get(at).cloned())
-            .collect()
-    } else {
-        shape.clone()
-    }
+    if last { order.iter().filter_map(|&at| shape.get(at).cloned()).collect() } else { shape.clone() }
 }
 
 fn permuted(x: Code, last: bool, order: Vec<usize>) -> Code {
     let order = order.into_iter().map(Literal::usize_unsuffixed);
-    if last {
-        code!(#x.permute([#(#order),*]))
-    } else {
-        x
-    }
+    if last { code!(#x.permute([#(#order),*])) } else { x }
 }
 
 #[cfg(test)]

@@ -18,30 +18,20 @@ pub struct Filter<'a> {
 }
 
 impl Filter<'_> {
-    /// Refuses channels, groups and a `kernel_shape` that do not fit, and a bias, if there is one at
-    /// `bias`, that has not one element for each channel of the result.
+    /// Refuses channels, groups and a `kernel_shape` that do not fit, and a bias, if there is one at `bias`,
+    /// that has not one element for each channel of the result.
     pub fn check(&self, cx: &Infer<'_>, window: &Window, bias: usize) -> Result<(), Problem> {
         if self.groups < 1 {
-            return Err(Problem::new(format!(
-                "`group` is {}, which is not positive",
-                self.groups
-            )));
+            return Err(Problem::new(format!("`group` is {}, which is not positive", self.groups)));
         }
         let groups = Dim::from(self.groups);
-        let size =
-            |tensor: &TensorType, axis: usize| tensor.shape.get(axis).cloned().unwrap_or_default();
+        let size = |tensor: &TensorType, axis: usize| tensor.shape.get(axis).cloned().unwrap_or_default();
         let channels = size(self.x, 1);
         let (first, second) = (size(self.weight, 0), size(self.weight, 1));
         let all = second.mul(&groups);
         let result = if self.transposed {
-            sizes::equal(
-                ("the weight", &first, "input channels"),
-                ("the input", &channels, "channels"),
-            )?;
-            sizes::multiple(
-                ("the input", &channels, "channels"),
-                (self.groups, "groups"),
-            )?;
+            sizes::equal(("the weight", &first, "input channels"), ("the input", &channels, "channels"))?;
+            sizes::multiple(("the input", &channels, "channels"), (self.groups, "groups"))?;
             all
         } else {
             if let Some(all) = &all {
@@ -49,23 +39,14 @@ impl Filter<'_> {
                     1 => "the weight".to_owned(),
                     groups => format!("the weight for {groups} groups"),
                 };
-                sizes::equal(
-                    (&whose, all, "input channels"),
-                    ("the input", &channels, "channels"),
-                )?;
+                sizes::equal((&whose, all, "input channels"), ("the input", &channels, "channels"))?;
             }
-            sizes::multiple(
-                ("the weight", &first, "output channels"),
-                (self.groups, "groups"),
-            )?;
+            sizes::multiple(("the weight", &first, "output channels"), (self.groups, "groups"))?;
             Some(first)
         };
         if let (true, Some(result)) = (cx.has(bias), &result) {
             let length = size(&cx.tensor_of_rank(bias, 1)?, 0);
-            sizes::equal(
-                ("the bias", &length, "elements"),
-                ("the result", result, "channels"),
-            )?;
+            sizes::equal(("the bias", &length, "elements"), ("the result", result, "channels"))?;
         }
         let spatial = self.weight.shape.iter().skip(2);
         let attribute = window.kernel.iter().flatten().map(|&size| Dim::from(size));

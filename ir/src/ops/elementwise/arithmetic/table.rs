@@ -59,20 +59,8 @@ enum Fold {
 const NUMBER: &[Kind] = &[Kind::Float, Kind::Int];
 const ANY: &[Kind] = &[Kind::Float, Kind::Int, Kind::Bool, Kind::String];
 
-const fn number(
-    device: Device,
-    integers: Option<Device>,
-    host: &'static str,
-    known: Fold,
-) -> Binary {
-    Binary {
-        kinds: NUMBER,
-        device,
-        integers,
-        host: Some(host),
-        known,
-        compares: false,
-    }
+const fn number(device: Device, integers: Option<Device>, host: &'static str, known: Fold) -> Binary {
+    Binary { kinds: NUMBER, device, integers, host: Some(host), known, compares: false }
 }
 
 const fn compare(
@@ -92,41 +80,16 @@ const fn compare(
 }
 
 const fn logic(method: &'static str, host: &'static str, known: fn(bool, bool) -> bool) -> Binary {
-    Binary {
-        kinds: &[Kind::Bool],
-        ..number(Method(method), None, host, Fold::Bool(known))
-    }
+    Binary { kinds: &[Kind::Bool], ..number(Method(method), None, host, Fold::Bool(known)) }
 }
 
 const fn bits(device: Device) -> Binary {
-    Binary {
-        kinds: &[Kind::Int],
-        device,
-        integers: None,
-        host: None,
-        known: Fold::Nothing,
-        compares: false,
-    }
+    Binary { kinds: &[Kind::Int], device, integers: None, host: None, known: Fold::Nothing, compares: false }
 }
 
-pub const ADD: Binary = number(
-    Symbol("+"),
-    None,
-    "add",
-    Fold::Number(Dim::add, |a, b| a + b),
-);
-pub const SUB: Binary = number(
-    Symbol("-"),
-    None,
-    "sub",
-    Fold::Number(Dim::sub, |a, b| a - b),
-);
-pub const MUL: Binary = number(
-    Symbol("*"),
-    None,
-    "mul",
-    Fold::Number(Dim::mul, |a, b| a * b),
-);
+pub const ADD: Binary = number(Symbol("+"), None, "add", Fold::Number(Dim::add, |a, b| a + b));
+pub const SUB: Binary = number(Symbol("-"), None, "sub", Fold::Number(Dim::sub, |a, b| a - b));
+pub const MUL: Binary = number(Symbol("*"), None, "mul", Fold::Number(Dim::mul, |a, b| a * b));
 pub const DIV: Binary = number(
     Symbol("/"),
     Some(Kernel("arith", "div_int")),
@@ -160,19 +123,12 @@ pub const MIN: Binary = number(
 pub const AND: Binary = logic("bool_and", "and", |a, b| a && b);
 pub const OR: Binary = logic("bool_or", "or", |a, b| a || b);
 pub const XOR: Binary = logic("bool_xor", "xor", |a, b| a != b);
-pub const EQUAL: Binary = compare(ANY, "equal", "equal", |order| {
-    order == Some(Ordering::Equal)
+pub const EQUAL: Binary = compare(ANY, "equal", "equal", |order| order == Some(Ordering::Equal));
+pub const GREATER: Binary = compare(NUMBER, "greater", "greater", |order| order == Some(Ordering::Greater));
+pub const LESS: Binary = compare(NUMBER, "lower", "less", |order| order == Some(Ordering::Less));
+pub const GREATER_OR_EQUAL: Binary = compare(NUMBER, "greater_equal", "greater_or_equal", |order| {
+    matches!(order, Some(Ordering::Greater | Ordering::Equal))
 });
-pub const GREATER: Binary = compare(NUMBER, "greater", "greater", |order| {
-    order == Some(Ordering::Greater)
-});
-pub const LESS: Binary = compare(NUMBER, "lower", "less", |order| {
-    order == Some(Ordering::Less)
-});
-pub const GREATER_OR_EQUAL: Binary =
-    compare(NUMBER, "greater_equal", "greater_or_equal", |order| {
-        matches!(order, Some(Ordering::Greater | Ordering::Equal))
-    });
 pub const LESS_OR_EQUAL: Binary = compare(NUMBER, "lower_equal", "less_or_equal", |order| {
     matches!(order, Some(Ordering::Less | Ordering::Equal))
 });
@@ -201,10 +157,7 @@ impl Binary {
                 Some(Known::Floats(pairs.collect()))
             }
             (Fold::Compare(test), Known::Ints(a), Known::Ints(b)) => {
-                let pairs = a
-                    .iter()
-                    .zip(b)
-                    .map(|(a, b)| a.compare(b).map(|order| test(Some(order))));
+                let pairs = a.iter().zip(b).map(|(a, b)| a.compare(b).map(|order| test(Some(order))));
                 Some(Known::Bools(pairs.collect::<Option<_>>()?))
             }
             (Fold::Compare(test), Known::Floats(a), Known::Floats(b)) => {
@@ -215,9 +168,9 @@ impl Binary {
                 let pairs = a.iter().zip(b).map(|(a, b)| test(Some(a.cmp(b))));
                 Some(Known::Bools(pairs.collect()))
             }
-            (Fold::Bool(fold), Known::Bools(a), Known::Bools(b)) => Some(Known::Bools(
-                a.iter().zip(b).map(|(&a, &b)| fold(a, b)).collect(),
-            )),
+            (Fold::Bool(fold), Known::Bools(a), Known::Bools(b)) => {
+                Some(Known::Bools(a.iter().zip(b).map(|(&a, &b)| fold(a, b)).collect()))
+            }
             _ => None,
         }
     }

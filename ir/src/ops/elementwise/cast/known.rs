@@ -25,51 +25,38 @@ pub fn converted(known: &Known, to: DType) -> Option<Known> {
             floats.collect::<Option<_>>().map(Known::Floats)
         }
         (Known::Ints(dims), Kind::Bool) => {
-            let truths = dims
-                .iter()
-                .map(|dim| dim.number().map(|number| number != 0));
+            let truths = dims.iter().map(|dim| dim.number().map(|number| number != 0));
             truths.collect::<Option<_>>().map(Known::Bools)
         }
         (Known::Floats(values), Kind::Int) => {
-            let ints = values
-                .iter()
-                .map(|&value| nearest(value, to).map(Dim::from));
+            let ints = values.iter().map(|&value| nearest(value, to).map(Dim::from));
             ints.collect::<Option<_>>().map(Known::Ints)
         }
-        (Known::Floats(values), Kind::Float) => Some(Known::Floats(
-            values.iter().map(|&value| rounded(value, to)).collect(),
-        )),
-        (Known::Floats(values), Kind::Bool) => Some(Known::Bools(
-            values.iter().map(|&value| value != 0.0).collect(),
-        )),
-        (Known::Bools(values), Kind::Int) => Some(Known::Ints(
-            values
-                .iter()
-                .map(|&value| i64::from(value).into())
-                .collect(),
-        )),
-        (Known::Bools(values), Kind::Float) => Some(Known::Floats(
-            values.iter().map(|&value| f64::from(value)).collect(),
-        )),
+        (Known::Floats(values), Kind::Float) => {
+            Some(Known::Floats(values.iter().map(|&value| rounded(value, to)).collect()))
+        }
+        (Known::Floats(values), Kind::Bool) => {
+            Some(Known::Bools(values.iter().map(|&value| value != 0.0).collect()))
+        }
+        (Known::Bools(values), Kind::Int) => {
+            Some(Known::Ints(values.iter().map(|&value| i64::from(value).into()).collect()))
+        }
+        (Known::Bools(values), Kind::Float) => {
+            Some(Known::Floats(values.iter().map(|&value| f64::from(value)).collect()))
+        }
         _ => None,
     }
 }
 
-/// Whether an integer of the type holds the number whatever the sizes in it are. Sizes fit into 32 bits, and sums
-/// and products of them do where their factors leave room.
+/// Whether an integer of the type holds the number whatever the sizes in it are. Sizes fit into 32 bits, and
+/// sums and products of them do where their factors leave room.
 pub fn stays(dim: &Dim, dtype: DType) -> bool {
     if let Some(number) = dim.number() {
         return wrapped(number, dtype) == Some(number);
     }
     let room = match dtype.bits() {
-        64 => Room {
-            constant: 1 << 62,
-            factor: 1 << 32,
-        },
-        32 => Room {
-            constant: 1 << 30,
-            factor: 1 << 16,
-        },
+        64 => Room { constant: 1 << 62, factor: 1 << 32 },
+        32 => Room { constant: 1 << 30, factor: 1 << 16 },
         _ => return false,
     };
     room.holds(dim) && (dtype.is_signed() || dim.is_size())
@@ -84,11 +71,7 @@ struct Room {
 impl Room {
     fn holds(&self, dim: &Dim) -> bool {
         dim.terms().all(|(atoms, by)| {
-            let most = if atoms.is_empty() {
-                self.constant
-            } else {
-                self.factor
-            };
+            let most = if atoms.is_empty() { self.constant } else { self.factor };
             let mut atoms = atoms.iter();
             by.unsigned_abs() <= most
                 && atoms.len() <= MOST_FACTORS
@@ -162,14 +145,8 @@ mod tests {
         let known = Known::Floats(vec![2.9, -2.9]);
         assert_eq!(converted(&known, DType::I32), Some(ints(&[2, -2])));
         let beyond = Known::Floats(vec![300.0, -1.0, f64::NAN, f64::INFINITY, -1e19]);
-        assert_eq!(
-            converted(&beyond, DType::U8),
-            Some(ints(&[255, 0, 0, 255, 0]))
-        );
-        assert_eq!(
-            converted(&beyond, DType::I8),
-            Some(ints(&[127, -1, 0, 127, -128]))
-        );
+        assert_eq!(converted(&beyond, DType::U8), Some(ints(&[255, 0, 0, 255, 0])));
+        assert_eq!(converted(&beyond, DType::I8), Some(ints(&[127, -1, 0, 127, -128])));
         let bounds = ints(&[300, -1, 0, i64::MAX, i64::MIN]);
         assert_eq!(converted(&beyond, DType::I64), Some(bounds));
         assert_eq!(converted(&beyond, DType::U64), None);
@@ -203,23 +180,15 @@ mod tests {
             let least = Known::Ints(vec![least]);
             assert_eq!(converted(&least, DType::I32).is_some(), stays, "{bound}");
         }
-        let most = Dim::named("n")
-            .sub(&5.into())
-            .and_then(|n| n.larger(&i64::MAX.into()));
-        assert_eq!(
-            converted(&Known::Ints(vec![most.unwrap()]), DType::I32),
-            None
-        );
+        let most = Dim::named("n").sub(&5.into()).and_then(|n| n.larger(&i64::MAX.into()));
+        assert_eq!(converted(&Known::Ints(vec![most.unwrap()]), DType::I32), None);
     }
 
     #[test]
     fn truths_are_0_and_1() {
         let truths = Known::Bools(vec![false, true]);
         assert_eq!(converted(&truths, DType::I8), Some(ints(&[0, 1])));
-        assert_eq!(
-            converted(&truths, DType::F16),
-            Some(Known::Floats(vec![0.0, 1.0]))
-        );
+        assert_eq!(converted(&truths, DType::F16), Some(Known::Floats(vec![0.0, 1.0])));
         assert_eq!(converted(&truths, DType::String), None);
     }
 }

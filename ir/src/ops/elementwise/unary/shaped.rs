@@ -38,13 +38,8 @@ pub fn shaped(
         (..6, "selu", _) => 1.0507,
         _ => default,
     };
-    let parameters = defaults
-        .iter()
-        .map(|(name, value)| attributes.float_or(name, default(name, *value)));
-    Ok(Rc::new(Shaped {
-        function,
-        parameters: parameters.collect::<Result<_, _>>()?,
-    }))
+    let parameters = defaults.iter().map(|(name, value)| attributes.float_or(name, default(name, *value)));
+    Ok(Rc::new(Shaped { function, parameters: parameters.collect::<Result<_, _>>()? }))
 }
 
 impl Shaped {
@@ -80,9 +75,7 @@ impl Operator for Shaped {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, dtype) = (cx.tensor(0)?, cx.tensor_type(0)?.dtype);
-        Ok(through_floats(x, dtype, |x| {
-            shaped_call(self.function, &x, dtype, &self.parameters)
-        }))
+        Ok(through_floats(x, dtype, |x| shaped_call(self.function, &x, dtype, &self.parameters)))
     }
 }
 

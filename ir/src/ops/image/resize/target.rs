@@ -57,10 +57,7 @@ const FINEST: f32 = 256.0;
 pub fn checked(cx: &Infer<'_>, inputs: [Option<usize>; 2]) -> Result<[Option<usize>; 2], Problem> {
     let [scales, sizes] = inputs;
     for (input, name, kind) in [(scales, "scales", Kind::Float), (sizes, "sizes", Kind::Int)] {
-        let dtype = input
-            .map(|input| cx.tensor(input))
-            .transpose()?
-            .map(|x| x.dtype);
+        let dtype = input.map(|input| cx.tensor(input)).transpose()?.map(|x| x.dtype);
         if let Some(dtype) = dtype.filter(|dtype| dtype.kind() != kind) {
             return Err(Problem::new(format!("the {name} are of type {dtype}")));
         }
@@ -233,9 +230,8 @@ mod tests {
         let target = Target::Scales(vec![2.0, 0.5, 1.0]);
         assert!(target.shrinks());
         let parts = target.by_direction(&[1, 2, 3]).into_iter();
-        let parts: Vec<_> = parts
-            .map(|(axes, target)| (axes, matches!(target, Target::Scales(s) if s.len() == 1)))
-            .collect();
+        let parts: Vec<_> =
+            parts.map(|(axes, target)| (axes, matches!(target, Target::Scales(s) if s.len() == 1))).collect();
         assert_eq!(parts, [(vec![2], true), (vec![1, 3], false)]);
     }
 

@@ -20,10 +20,7 @@ impl Run {
         let start = indices.first().and_then(place)?;
         let follow = |(at, index)| place(index) == Some(start + at);
         let run = indices.iter().enumerate().all(follow);
-        run.then_some(Run {
-            start,
-            length: indices.len(),
-        })
+        run.then_some(Run { start, length: indices.len() })
     }
 }
 
@@ -38,11 +35,7 @@ pub(super) fn places(from: &[usize], axis: usize, indices: &[i64]) -> Option<Vec
     let mut places = Vec::new();
     for row in 0..outer {
         for &index in indices {
-            let index = if index < 0 {
-                index.checked_add(i64::try_from(size).ok()?)?
-            } else {
-                index
-            };
+            let index = if index < 0 { index.checked_add(i64::try_from(size).ok()?)? } else { index };
             let index = usize::try_from(index).ok().filter(|&index| index < size)?;
             let start = (row * size + index) * inner;
             places.extend(start..start + inner);

@@ -52,17 +52,11 @@ impl Operator for Gemm {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (a, b) = (cx.tensor_of_rank(0, 2)?, cx.tensor_of_rank(1, 2)?);
         let side = |shape: &Shape, transposed: bool, outer: usize| {
-            shape
-                .get(if transposed { 1 - outer } else { outer })
-                .cloned()
-                .unwrap_or_default()
+            shape.get(if transposed { 1 - outer } else { outer }).cloned().unwrap_or_default()
         };
         let [left, right] = self.transposed;
         let (columns, rows) = (side(&a.shape, left, 1), side(&b.shape, right, 0));
-        sizes::equal(
-            ("the right matrix", &rows, "rows"),
-            ("the left one", &columns, "columns"),
-        )?;
+        sizes::equal(("the right matrix", &rows, "rows"), ("the left one", &columns, "columns"))?;
         let shape = vec![side(&a.shape, left, 0), side(&b.shape, right, 1)];
         if cx.has(2) {
             sizes::broadcasts("the bias", &cx.tensor(2)?, &shape)?;
@@ -79,18 +73,12 @@ impl Operator for Gemm {
 impl Gemm {
     /// With an activation behind it, when it has none.
     pub fn followed_by(&self, activation: Fused) -> Option<Self> {
-        self.activation.is_none().then(|| Gemm {
-            activation: Some(activation),
-            ..self.clone()
-        })
+        self.activation.is_none().then(|| Gemm { activation: Some(activation), ..self.clone() })
     }
 
     /// With a bias that is added as it is.
     pub fn with_bias(&self) -> Self {
-        Gemm {
-            beta: 1.0,
-            ..self.clone()
-        }
+        Gemm { beta: 1.0, ..self.clone() }
     }
 
     fn product(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {

@@ -4,8 +4,8 @@ use crate::diagnostics::Problem;
 use crate::emit::{Emit, whole};
 use crate::rust::{Code, code};
 
-/// The field of a fully connected layer with the matrix of input 1, `[inputs, outputs]` or transposed,
-/// and the bias of input 2, if they are stored. It ends with an activation.
+/// The field of a fully connected layer with the matrix of input 1, `[inputs, outputs]` or transposed, and
+/// the bias of input 2, if they are stored. It ends with an activation.
 pub(super) fn linear_layer(
     cx: &mut Emit<'_, '_>,
     transposed: bool,
@@ -15,11 +15,7 @@ pub(super) fn linear_layer(
         return Ok(None);
     }
     let hint = cx.layer_hint(1);
-    let bias = if cx.has(2) {
-        cx.weight(2).map(|name| code!(Some(#name)))
-    } else {
-        Some(code!(None))
-    };
+    let bias = if cx.has(2) { cx.weight(2).map(|name| code!(Some(#name))) } else { Some(code!(None)) };
     let named = [("weight", 1), ("bias", 2)];
     let parameters: &[_] = match (cx.weight(1), &bias) {
         (Some(_), Some(_)) => &named,
@@ -44,10 +40,5 @@ pub(super) fn linear_layer(
         Some(activation) => code!(#load.activation(#activation)),
         None => load,
     };
-    Ok(Some(cx.layer_of(
-        &hint,
-        code!(layers::Linear),
-        load,
-        parameters,
-    )))
+    Ok(Some(cx.layer_of(&hint, code!(layers::Linear), load, parameters)))
 }

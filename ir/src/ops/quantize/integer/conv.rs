@@ -42,30 +42,13 @@ pub fn quantized_conv_of_microsoft(a: &Attributes<'_>) -> Result<Rc<dyn Operator
 
 /// QLinearConv with this window.
 pub fn between_scales(window: Window, groups: i64) -> Rc<dyn Operator> {
-    Rc::new(Conv {
-        places: WITH_BIAS,
-        window,
-        groups,
-        channels_last: false,
-    })
+    Rc::new(Conv { places: WITH_BIAS, window, groups, channels_last: false })
 }
 
-const WITH_BIAS: Places = Places {
-    bias: Some(8),
-    ..QUANTIZED
-};
+const WITH_BIAS: Places = Places { bias: Some(8), ..QUANTIZED };
 
-fn read(
-    a: &Attributes<'_>,
-    places: Places,
-    channels_last: bool,
-) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Conv {
-        places,
-        window: Window::read(a)?,
-        groups: a.int_or("group", 1)?,
-        channels_last,
-    }))
+fn read(a: &Attributes<'_>, places: Places, channels_last: bool) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Conv { places, window: Window::read(a)?, groups: a.int_or("group", 1)?, channels_last }))
 }
 
 impl Operator for Conv {
@@ -73,12 +56,7 @@ impl Operator for Conv {
         let (mut x, weight, result) = self.places.types(cx)?;
         x.shape = channels::first(&x.shape, self.channels_last);
         let window = self.resolve(&x, &weight)?;
-        let filter = Filter {
-            x: &x,
-            weight: &weight,
-            groups: self.groups,
-            transposed: false,
-        };
+        let filter = Filter { x: &x, weight: &weight, groups: self.groups, transposed: false };
         filter.check(cx, &self.window, self.places.bias.unwrap_or(usize::MAX))?;
         let channels_of = weight.shape.first().cloned().unwrap_or_default();
         for factor in self.places.factors(1) {
@@ -96,10 +74,7 @@ impl Operator for Conv {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let [input, filter] = self.places.operands;
-        let (mut x, weight) = (
-            cx.tensor_type(input)?.clone(),
-            cx.tensor_type(filter)?.clone(),
-        );
+        let (mut x, weight) = (cx.tensor_type(input)?.clone(), cx.tensor_type(filter)?.clone());
         x.shape = channels::first(&x.shape, self.channels_last);
         let spatial = x.shape.get(2..).unwrap_or_default().to_vec();
         let window = self.resolve(&x, &weight)?;
@@ -109,13 +84,8 @@ impl Operator for Conv {
             cx.may_fail();
         }
         let window = window.emit(cx, &spatial);
-        let zeros = self.places.zeros.map(|zero| {
-            if is_zero(cx, zero) {
-                Ok(code!(None))
-            } else {
-                cx.optional(zero)
-            }
-        });
+        let zeros =
+            self.places.zeros.map(|zero| if is_zero(cx, zero) { Ok(code!(None)) } else { cx.optional(zero) });
         let [x_zero, weight_zero] = zeros;
         let (x_zero, weight_zero) = (x_zero?, weight_zero?);
         let rank = x.rank();

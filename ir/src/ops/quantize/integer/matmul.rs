@@ -5,8 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 
 use super::{
-    End, Ended, INTEGER, Places, QUANTIZED, Side, check_factor, optional, right_matrix, spread,
-    zeros,
+    End, Ended, INTEGER, Places, QUANTIZED, Side, check_factor, optional, right_matrix, spread, zeros,
 };
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
@@ -47,10 +46,7 @@ pub fn to_float() -> Result<Rc<dyn Operator>, Problem> {
         operands: [0, 1],
         zeros: [4, 5],
         bias: None,
-        end: End::Float {
-            scales: [2, 3],
-            bias: Some(6),
-        },
+        end: End::Float { scales: [2, 3], bias: Some(6) },
     })
 }
 
@@ -60,10 +56,7 @@ pub fn projection() -> MatMul {
         operands: [0, 1],
         zeros: [6, 7],
         bias: None,
-        end: End::Float {
-            scales: [3, 4],
-            bias: Some(2),
-        },
+        end: End::Float { scales: [3, 4], bias: Some(2) },
     })
 }
 
@@ -74,22 +67,12 @@ pub fn dynamic() -> Result<Rc<dyn Operator>, Problem> {
 /// The result is of floats where its scale is left out.
 pub fn gemm(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let end = if a.inputs() > 8 {
-        End::Quantized {
-            scales: [1, 4, 7],
-            zero: 8,
-        }
+        End::Quantized { scales: [1, 4, 7], zero: 8 }
     } else {
-        End::Float {
-            scales: [1, 4],
-            bias: None,
-        }
+        End::Float { scales: [1, 4], bias: None }
     };
     Ok(Rc::new(MatMul {
-        places: Places {
-            bias: Some(6),
-            end,
-            ..QUANTIZED
-        },
+        places: Places { bias: Some(6), end, ..QUANTIZED },
         transposed: [a.flag("transA", false)?, a.flag("transB", false)?],
         alpha: a.float_or("alpha", 1.0)?,
     }))
@@ -100,11 +83,7 @@ fn read(places: Places) -> Result<Rc<dyn Operator>, Problem> {
 }
 
 fn plain(places: Places) -> MatMul {
-    MatMul {
-        places,
-        transposed: [false; 2],
-        alpha: 1.0,
-    }
+    MatMul { places, transposed: [false; 2], alpha: 1.0 }
 }
 
 impl MatMul {
@@ -149,10 +128,7 @@ impl Operator for MatMul {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let [left, other] = self.places.operands;
-        let ranks = [
-            cx.tensor_type(left)?.burn_rank(),
-            cx.tensor_type(other)?.burn_rank(),
-        ];
+        let ranks = [cx.tensor_type(left)?.burn_rank(), cx.tensor_type(other)?.burn_rank()];
         let factor = |input: usize, transposed: bool| {
             let mut shape = cx.tensor_type(input)?.shape.clone();
             if transposed {
@@ -167,20 +143,12 @@ impl Operator for MatMul {
         let sides = [Side::Before(ranks[0].saturating_sub(2)), Side::Last];
         let zeros = zeros(cx, self.places.zeros, ranks, sides)?;
         let a = cx.tensor(left)?;
-        let a = if self.transposed[0] {
-            code!(#a.transpose())
-        } else {
-            a
-        };
+        let a = if self.transposed[0] { code!(#a.transpose()) } else { a };
         let b = right_matrix(cx, other, self.transposed[1])?;
         let rank = cx.output_tensor(0)?.burn_rank();
         let dimension = Literal::usize_unsuffixed(rank);
         let rows = Side::Before(rank.saturating_sub(2));
-        let added = if self.places.bias.is_some() {
-            Side::Last
-        } else {
-            rows
-        };
+        let added = if self.places.bias.is_some() { Side::Last } else { rows };
         let sides = [rows, Side::Last, added];
         let zeros = code!((#(#zeros),*));
         Ok(match self.places.ended(cx, rank, sides, self.alpha)? {
@@ -190,11 +158,7 @@ impl Operator for MatMul {
             Ended::Quantized { bias, to } => code! {
                 ops::quantize::qlinear_matmul(#a, #b, #zeros, #bias, #to)
             },
-            Ended::Float {
-                bias,
-                scales,
-                added,
-            } => code! {
+            Ended::Float { bias, scales, added } => code! {
                 ops::quantize::matmul_to_float(#a, #b, #zeros, #bias, #scales, #added)
             },
         })
@@ -206,9 +170,7 @@ impl Operator for Dynamic {
         let (a, mut b, scale) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
         let bytes = matches!(b.dtype, DType::U8 | DType::I8);
         if a.dtype != DType::F32 || scale.dtype != DType::F32 || !bytes {
-            return Err(Problem::new(format!(
-                "the operands are {a} and {b}, and the scale is {scale}"
-            )));
+            return Err(Problem::new(format!("the operands are {a} and {b}, and the scale is {scale}")));
         }
         b.dtype = a.dtype;
         let shape = product(cx, &a, &b)?;
@@ -224,10 +186,7 @@ impl Operator for Dynamic {
         let (a, b) = (cx.tensor(0)?, right_matrix(cx, 1, false)?);
         let scale = spread(cx, 2, rank, Side::Last)?;
         let tensor = cx.tensor_type(1)?.burn_rank();
-        let (zero, bias) = (
-            optional(cx, 3, tensor, Side::Last)?,
-            optional(cx, 4, rank, Side::Last)?,
-        );
+        let (zero, bias) = (optional(cx, 3, tensor, Side::Last)?, optional(cx, 4, rank, Side::Last)?);
         Ok(code!(ops::quantize::matmul_dynamic(#a, #b, #scale, #zero, #bias)))
     }
 }

@@ -22,13 +22,7 @@ pub struct Fold {
 attributes!(struct Fold { name, host, fractions; ints, floats });
 
 const fn on_device(name: &'static str, fractions: bool) -> Fold {
-    Fold {
-        name,
-        host: false,
-        fractions,
-        ints: |_| None,
-        floats: |_| None,
-    }
+    Fold { name, host: false, fractions, ints: |_| None, floats: |_| None }
 }
 
 const fn anywhere(
@@ -36,35 +30,19 @@ const fn anywhere(
     ints: fn(&[&Dim]) -> Option<Dim>,
     floats: fn(&[f64]) -> Option<f64>,
 ) -> Fold {
-    Fold {
-        name,
-        host: true,
-        fractions: false,
-        ints,
-        floats,
-    }
+    Fold { name, host: true, fractions: false, ints, floats }
 }
 
-pub const SUM: Fold = anywhere("reduce_sum", sum, |floats| {
-    whole(floats, floats.iter().sum())
-});
-pub const PROD: Fold = anywhere("reduce_prod", product, |floats| {
-    whole(floats, floats.iter().product())
-});
+pub const SUM: Fold = anywhere("reduce_sum", sum, |floats| whole(floats, floats.iter().sum()));
+pub const PROD: Fold = anywhere("reduce_prod", product, |floats| whole(floats, floats.iter().product()));
 pub const MEAN: Fold = anywhere("reduce_mean", mean, |floats| match floats {
     [only] => Some(*only),
     _ => None,
 });
-pub const MAX: Fold = anywhere(
-    "reduce_max",
-    |ints| extreme(ints, Dim::larger),
-    |floats| bound(floats, f64::max),
-);
-pub const MIN: Fold = anywhere(
-    "reduce_min",
-    |ints| extreme(ints, Dim::smaller),
-    |floats| bound(floats, f64::min),
-);
+pub const MAX: Fold =
+    anywhere("reduce_max", |ints| extreme(ints, Dim::larger), |floats| bound(floats, f64::max));
+pub const MIN: Fold =
+    anywhere("reduce_min", |ints| extreme(ints, Dim::smaller), |floats| bound(floats, f64::min));
 pub const L1: Fold = on_device("reduce_l1", false);
 pub const SUM_SQUARE: Fold = on_device("reduce_sum_square", false);
 pub const L2: Fold = on_device("reduce_l2", true);
@@ -97,11 +75,7 @@ impl Fold {
                 let bools = groups.map(|group| {
                     let group = group.iter().map(|&at| values.get(at).copied());
                     let group: Vec<bool> = group.collect::<Option<_>>()?;
-                    Some(if any {
-                        group.contains(&true)
-                    } else {
-                        !group.contains(&false)
-                    })
+                    Some(if any { group.contains(&true) } else { !group.contains(&false) })
                 });
                 bools.collect::<Option<_>>().map(Known::Bools)
             }
@@ -141,8 +115,7 @@ fn sum(ints: &[&Dim]) -> Option<Dim> {
 }
 
 fn product(ints: &[&Dim]) -> Option<Dim> {
-    ints.iter()
-        .try_fold(Dim::from(1), |product, dim| product.mul(dim))
+    ints.iter().try_fold(Dim::from(1), |product, dim| product.mul(dim))
 }
 
 /// Integers are divided toward zero.
@@ -156,8 +129,7 @@ fn mean(ints: &[&Dim]) -> Option<Dim> {
 
 fn extreme(ints: &[&Dim], pick: fn(&Dim, &Dim) -> Option<Dim>) -> Option<Dim> {
     let (first, rest) = ints.split_first()?;
-    rest.iter()
-        .try_fold((*first).clone(), |best, dim| pick(&best, dim))
+    rest.iter().try_fold((*first).clone(), |best, dim| pick(&best, dim))
 }
 
 fn bound(floats: &[f64], pick: fn(f64, f64) -> f64) -> Option<f64> {

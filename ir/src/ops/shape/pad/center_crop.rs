@@ -23,9 +23,7 @@ struct CenterCropPad {
 attributes!(struct CenterCropPad { axes });
 
 pub(super) fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(CenterCropPad {
-        axes: a.ints("axes")?,
-    }))
+    Ok(Rc::new(CenterCropPad { axes: a.ints("axes")? }))
 }
 
 impl Operator for CenterCropPad {
@@ -35,10 +33,7 @@ impl Operator for CenterCropPad {
         let sizes = cx.ints(1);
         let count = cx.tensor_of_rank(1, 1)?.count().unwrap_or(axes.len());
         if count != axes.len() {
-            return Err(Problem::new(format!(
-                "there are {count} sizes for {} axes",
-                axes.len()
-            )));
+            return Err(Problem::new(format!("there are {count} sizes for {} axes", axes.len())));
         }
         let mut shape = x.shape;
         for (at, &axis) in axes.iter().enumerate() {
@@ -56,11 +51,7 @@ impl Operator for CenterCropPad {
         let operand = cx.tensor_type(0)?.clone();
         let axes = self.axes(operand.rank())?;
         let (known, to) = (cx.is_known(1), cx.output_tensor(0)?.shape.clone());
-        if !known
-            || axes
-                .iter()
-                .any(|&axis| to.get(axis).and_then(Dim::number).is_none())
-        {
+        if !known || axes.iter().any(|&axis| to.get(axis).and_then(Dim::number).is_none()) {
             cx.may_fail();
         }
         let wanted = cx.host_ints(1)?;

@@ -23,34 +23,25 @@ pub(super) fn to(
             Problem::new("the rank of the result is not known while compiling")
                 .help("simplify the model's shape arithmetic, or fix its sizes with `dims(..)`")
         })?;
-        return Ok((0..rank)
-            .map(|axis| cx.fresh(&format!("reshape_{axis}")))
-            .collect());
+        return Ok((0..rank).map(|axis| cx.fresh(&format!("reshape_{axis}"))).collect());
     };
     let mut shape: Shape = wanted;
     for (at, dim) in shape.iter_mut().enumerate() {
         if dim.is(0) && !allow_zero {
             *dim = x.shape.get(at).cloned().ok_or_else(|| {
-                Problem::new(format!(
-                    "size 0 on axis {at} copies a size of {x}, which has none there"
-                ))
+                Problem::new(format!("size 0 on axis {at} copies a size of {x}, which has none there"))
             })?;
         }
     }
-    let open: Vec<usize> = (0..shape.len())
-        .filter(|&at| shape.get(at).is_some_and(|dim| dim.is(-1)))
-        .collect();
+    let open: Vec<usize> =
+        (0..shape.len()).filter(|&at| shape.get(at).is_some_and(|dim| dim.is(-1))).collect();
     match open.as_slice() {
         [] => {
-            let total = shape
-                .iter()
-                .try_fold(Dim::from(1), |count, dim| count.mul(dim));
+            let total = shape.iter().try_fold(Dim::from(1), |count, dim| count.mul(dim));
             if let (Some(have), Some(want)) = (x.count(), total.and_then(|total| total.fixed()))
                 && have != want
             {
-                return Err(Problem::new(format!(
-                    "{x} of {have} elements cannot become {want}"
-                )));
+                return Err(Problem::new(format!("{x} of {have} elements cannot become {want}")));
             }
         }
         [at] => {
@@ -68,10 +59,7 @@ pub(super) fn to(
                     None => others.push(dim.clone()),
                 }
             }
-            let all = |dims: &[Dim]| {
-                dims.iter()
-                    .try_fold(Dim::from(1), |count, dim| count.mul(dim))
-            };
+            let all = |dims: &[Dim]| dims.iter().try_fold(Dim::from(1), |count, dim| count.mul(dim));
             let counts = all(&elements).zip(all(&others));
             if let Some((elements, others)) = &counts
                 && let (Some(have), Some(each @ 1..)) = (elements.number(), others.number())
@@ -90,10 +78,7 @@ pub(super) fn to(
         }
         _ => return Err(Problem::new("more than one size is -1")),
     }
-    if shape
-        .iter()
-        .any(|dim| dim.number().is_some_and(|size| size < 0))
-    {
+    if shape.iter().any(|dim| dim.number().is_some_and(|size| size < 0)) {
         return Err(Problem::new("a size is negative"));
     }
     Ok(shape)
@@ -101,20 +86,13 @@ pub(super) fn to(
 
 pub(super) fn flatten(cx: &mut Infer<'_>, x: &TensorType, at: i64) -> Result<Shape, Problem> {
     let (outer, inner) = x.shape.split_at(split_at(at, x.rank())?);
-    let product = |dims: &[Dim]| {
-        dims.iter()
-            .try_fold(Dim::from(1), |count, dim| count.mul(dim))
-    };
+    let product = |dims: &[Dim]| dims.iter().try_fold(Dim::from(1), |count, dim| count.mul(dim));
     let outer = cx.dim_or_fresh(product(outer), "flatten");
     let inner = cx.dim_or_fresh(product(inner), "flatten");
     Ok(vec![outer, inner])
 }
 
-pub(super) fn squeeze(
-    cx: &mut Infer<'_>,
-    x: &TensorType,
-    axes: Option<&[i64]>,
-) -> Result<Shape, Problem> {
+pub(super) fn squeeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>) -> Result<Shape, Problem> {
     let rank = x.rank();
     let axes = match (axes, cx.has(1)) {
         (Some(axes), _) => Some(axes.to_vec()),
@@ -123,9 +101,7 @@ pub(super) fn squeeze(
             None => {
                 let left = rank.checked_sub(count_axes(cx)?);
                 let left = left.ok_or_else(|| Problem::new("there are more axes than x has"))?;
-                return Ok((0..left)
-                    .map(|at| cx.fresh(&format!("squeeze_{at}")))
-                    .collect());
+                return Ok((0..left).map(|at| cx.fresh(&format!("squeeze_{at}"))).collect());
             }
         },
         (None, false) => None,
@@ -137,18 +113,16 @@ pub(super) fn squeeze(
             for &at in &axes {
                 let size = x.shape.get(at).cloned().unwrap_or_default();
                 if sizes::differ(&size, &Dim::from(1)) {
-                    let problem = format!(
-                        "axis {at} of {x} is of size {size}, and only axes of size 1 go away"
-                    );
+                    let problem =
+                        format!("axis {at} of {x} is of size {size}, and only axes of size 1 go away");
                     return Err(Problem::new(problem));
                 }
             }
             axes
         }
         None => {
-            let ones: Vec<usize> = (0..rank)
-                .filter(|&at| x.shape.get(at).is_some_and(|dim| dim.is(1)))
-                .collect();
+            let ones: Vec<usize> =
+                (0..rank).filter(|&at| x.shape.get(at).is_some_and(|dim| dim.is(1))).collect();
             match x.shape.iter().find(|dim| dim.number().is_none()) {
                 // With an axis that is 1 at every run, the others are taken to be meant to stay.
                 Some(open) if ones.is_empty() => {
@@ -169,34 +143,21 @@ pub(super) fn squeeze(
             }
         }
     };
-    let kept = x
-        .shape
-        .iter()
-        .enumerate()
-        .filter(|(at, _)| !axes.contains(at));
+    let kept = x.shape.iter().enumerate().filter(|(at, _)| !axes.contains(at));
     Ok(kept.map(|(_, dim)| dim.clone()).collect())
 }
 
-pub(super) fn unsqueeze(
-    cx: &mut Infer<'_>,
-    x: &TensorType,
-    axes: Option<&[i64]>,
-) -> Result<Shape, Problem> {
+pub(super) fn unsqueeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>) -> Result<Shape, Problem> {
     let axes = match (axes, cx.numbers(1)) {
         (Some(axes), _) => axes.to_vec(),
         (None, Some(axes)) => axes,
         (None, None) => {
             let rank = x.rank().saturating_add(count_axes(cx)?);
-            return Ok((0..rank)
-                .map(|at| cx.fresh(&format!("unsqueeze_{at}")))
-                .collect());
+            return Ok((0..rank).map(|at| cx.fresh(&format!("unsqueeze_{at}"))).collect());
         }
     };
     let rank = x.rank().saturating_add(axes.len());
-    let mut new: Vec<usize> = axes
-        .iter()
-        .map(|&at| axis(at, rank))
-        .collect::<Result<_, _>>()?;
+    let mut new: Vec<usize> = axes.iter().map(|&at| axis(at, rank)).collect::<Result<_, _>>()?;
     new.sort_unstable();
     let mut shape = x.shape.clone();
     for at in new {

@@ -31,11 +31,7 @@ const FAR: i64 = i32::MAX as i64;
 
 impl Span {
     pub fn whole(size: &Dim) -> Self {
-        Span {
-            start: Dim::default(),
-            length: size.clone(),
-            step: 1,
-        }
+        Span { start: Dim::default(), length: size.clone(), step: 1 }
     }
 
     /// The part of the whole axis that this keeps of what `outer` keeps.
@@ -61,21 +57,13 @@ impl Bounds {
             Some((start, _)) => Dim::from(start),
             None => place(&self.start, size)?,
         };
-        (self.step > 0).then_some(Span {
-            start,
-            length: self.size(size)?,
-            step: self.step,
-        })
+        (self.step > 0).then_some(Span { start, length: self.size(size)?, step: self.step })
     }
 
     /// How many elements are kept of an axis of this size.
     pub fn size(&self, size: &Dim) -> Option<Dim> {
         if let Some((start, end)) = self.limited(size) {
-            let distance = if self.step > 0 {
-                end.saturating_sub(start)
-            } else {
-                start.saturating_sub(end)
-            };
+            let distance = if self.step > 0 { end.saturating_sub(start) } else { start.saturating_sub(end) };
             let distance = u64::try_from(distance).unwrap_or(0);
             let count = distance.div_ceil(self.step.unsigned_abs().max(1));
             return i64::try_from(count).ok().map(Dim::from);
@@ -83,16 +71,10 @@ impl Bounds {
         let (step, zero) = (Dim::from(self.step), Dim::default());
         if self.step < 0 {
             let rounded = size.add(&Dim::from(self.step.checked_neg()?.checked_sub(1)?))?;
-            return if self.is_reverse() {
-                rounded.div(&zero.sub(&step)?)
-            } else {
-                None
-            };
+            return if self.is_reverse() { rounded.div(&zero.sub(&step)?) } else { None };
         }
         let length = match self.start.number() {
-            Some(start @ ..0) if self.is_open() => {
-                size.smaller(&Dim::from(start.checked_neg()?))?
-            }
+            Some(start @ ..0) if self.is_open() => size.smaller(&Dim::from(start.checked_neg()?))?,
             _ => {
                 let end = place(&self.end, size)?.smaller(size)?;
                 end.sub(&place(&self.start, size)?)?.larger(&zero)?
@@ -104,9 +86,7 @@ impl Bounds {
     /// The positions that are kept, in order, when they are known.
     pub fn places(&self, size: &Dim) -> Option<Vec<usize>> {
         let largest = i64::try_from(broadcast::LARGEST).ok()?;
-        let (mut at, end) = self
-            .limited(size)
-            .filter(|_| size.number() <= Some(largest))?;
+        let (mut at, end) = self.limited(size).filter(|_| size.number() <= Some(largest))?;
         let mut places = Vec::new();
         while (self.step > 0 && at < end) || (self.step < 0 && at > end) {
             places.push(usize::try_from(at).ok()?);
@@ -119,11 +99,7 @@ impl Bounds {
     fn limited(&self, size: &Dim) -> Option<(i64, i64)> {
         let size = size.number().filter(|&size| size >= 0)?;
         // Backwards, the end may lie before the first element, but not the start.
-        let (first, last) = if self.step > 0 {
-            (0, size)
-        } else {
-            (-1, size - 1)
-        };
+        let (first, last) = if self.step > 0 { (0, size) } else { (-1, size - 1) };
         let limited = |at: &Dim, low: i64| {
             let at = at.number()?;
             let at = if at < 0 { at.saturating_add(size) } else { at };
@@ -132,24 +108,16 @@ impl Bounds {
         Some((limited(&self.start, 0)?, limited(&self.end, first)?))
     }
 
-    /// The range as Burn takes it, which cuts off what lies outside as ONNX does; inside `None` for
-    /// the whole axis. Backwards they differ.
+    /// The range as Burn takes it, which cuts off what lies outside as ONNX does; inside `None` for the whole
+    /// axis. Backwards they differ.
     pub fn range(&self, cx: &mut Emit<'_, '_>, size: &Dim) -> Option<Option<Range>> {
         if self.step < 0 {
             return None;
         }
         let whole = self.start.is(0) && self.end.compare(size).is_some_and(|order| order.is_ge());
         let open = self.is_open() || whole;
-        let start = if self.start.is(0) {
-            None
-        } else {
-            Some(written(cx, &self.start)?)
-        };
-        let end = if open {
-            None
-        } else {
-            Some(written(cx, &self.end)?)
-        };
+        let start = if self.start.is(0) { None } else { Some(written(cx, &self.start)?) };
+        let end = if open { None } else { Some(written(cx, &self.end)?) };
         let range = match (start, end) {
             (None, None) => code!(..),
             (Some(start), None) => code!(#start..),
@@ -233,11 +201,7 @@ mod tests {
     #[test]
     fn bounds_may_be_sizes() {
         let more = n().add(&Dim::named("p")).unwrap();
-        let bounds = Bounds {
-            start: Dim::named("p"),
-            end: more.clone(),
-            step: 1,
-        };
+        let bounds = Bounds { start: Dim::named("p"), end: more.clone(), step: 1 };
         assert_eq!(bounds.size(&more), Some(n()));
         assert_eq!(size(0, n(), 1), "n");
     }

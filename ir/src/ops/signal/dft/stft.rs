@@ -22,9 +22,7 @@ struct Stft {
 attributes!(struct Stft { onesided });
 
 pub(super) fn stft(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Stft {
-        onesided: a.flag("onesided", true)?,
-    }))
+    Ok(Rc::new(Stft { onesided: a.flag("onesided", true)? }))
 }
 
 impl Operator for Stft {
@@ -34,11 +32,7 @@ impl Operator for Stft {
         let size = x.shape.get(1).cloned().unwrap_or_default();
         let frame = self.frame(cx)?;
         let step = cx.ints(1).and_then(|dims| dims.into_iter().next());
-        if step
-            .as_ref()
-            .and_then(Dim::number)
-            .is_some_and(|step| step < 1)
-        {
+        if step.as_ref().and_then(Dim::number).is_some_and(|step| step < 1) {
             return Err(Problem::new("`frame_step` is not positive"));
         }
         let outputs = match (&frame, self.onesided) {
@@ -46,17 +40,9 @@ impl Operator for Stft {
             (frame, _) => frame.clone(),
         };
         let rest = frame.as_ref().and_then(|frame| size.sub(frame));
-        let count = rest
-            .zip(step)
-            .and_then(|(rest, step)| rest.div(&step)?.add(&Dim::from(1)));
-        if count
-            .as_ref()
-            .and_then(Dim::number)
-            .is_some_and(|count| count < 1)
-        {
-            return Err(Problem::new(format!(
-                "the signal {x} is shorter than a frame"
-            )));
+        let count = rest.zip(step).and_then(|(rest, step)| rest.div(&step)?.add(&Dim::from(1)));
+        if count.as_ref().and_then(Dim::number).is_some_and(|count| count < 1) {
+            return Err(Problem::new(format!("the signal {x} is shorter than a frame")));
         }
         let count = cx.dim_or_fresh(count, "frames");
         let outputs = cx.dim_or_fresh(outputs, "bins");
@@ -71,11 +57,7 @@ impl Operator for Stft {
         if operand.rank() == 2 {
             x = code!(#x.unsqueeze_dim::<3>(2));
         }
-        let step = if cx.numbers(1).is_some() {
-            step
-        } else {
-            code!(ops::sizes::positive(#step))
-        };
+        let step = if cx.numbers(1).is_some() { step } else { code!(ops::sizes::positive(#step)) };
         let given = |at: usize| !cx.has(at) || cx.numbers(at).is_some();
         let size = operand.shape.get(1).and_then(Dim::number);
         if size.is_none() || !given(1) || !given(3) {
@@ -104,19 +86,10 @@ impl Operator for Stft {
         let frame = match (cx.has(3), cx.has(2)) {
             (true, _) => {
                 let frame = cx.host_int(3)?;
-                if cx.numbers(3).is_some() {
-                    frame
-                } else {
-                    code!(ops::sizes::positive(#frame))
-                }
+                if cx.numbers(3).is_some() { frame } else { code!(ops::sizes::positive(#frame)) }
             }
             (false, true) => {
-                let size = cx
-                    .tensor_type(2)?
-                    .shape
-                    .first()
-                    .cloned()
-                    .unwrap_or_default();
+                let size = cx.tensor_type(2)?.shape.first().cloned().unwrap_or_default();
                 cx.size(&size)
             }
             (false, false) => cx.size(&operand.shape.get(1).cloned().unwrap_or_default()),
@@ -133,20 +106,14 @@ impl Operator for Stft {
 impl Stft {
     /// How long a frame is.
     fn frame(&self, cx: &Infer<'_>) -> Result<Option<Dim>, Problem> {
-        let window = if cx.has(2) {
-            cx.tensor_of_rank(2, 1)?.shape.first().cloned()
-        } else {
-            None
-        };
+        let window = if cx.has(2) { cx.tensor_of_rank(2, 1)?.shape.first().cloned() } else { None };
         let frame = cx.ints(3).and_then(|dims| dims.into_iter().next());
         if let (Some(window), Some(frame)) = (&window, &frame)
             && window.number().is_some()
             && frame.number().is_some()
             && window != frame
         {
-            return Err(Problem::new(format!(
-                "the window has {window} elements, a frame {frame}"
-            )));
+            return Err(Problem::new(format!("the window has {window} elements, a frame {frame}")));
         }
         Ok(match (cx.has(3), window) {
             (true, window) => frame.or(window),

@@ -17,13 +17,7 @@ impl Matcher<'_, '_> {
         self.parts(&parts, id, state, kinds)
     }
 
-    fn parts(
-        &self,
-        parts: &[&Pattern],
-        id: ValueId,
-        state: &State,
-        kinds: &[&str; 2],
-    ) -> Vec<State> {
+    fn parts(&self, parts: &[&Pattern], id: ValueId, state: &State, kinds: &[&str; 2]) -> Vec<State> {
         if let [part] = parts {
             let found = self.at(part, id, state);
             // `x / 2` is `x * 0.5`, of which a part may be the number alone.
@@ -84,19 +78,10 @@ impl Matcher<'_, '_> {
     /// What a difference or quotient begins with when all else is taken away from it.
     fn unit(&self, id: ValueId, state: &State, kind: &str) -> Vec<State> {
         let unit = if kind == "Div" { 1.0 } else { 0.0 };
-        if self.number(id) == Some(unit) {
-            vec![state.having_read(id)]
-        } else {
-            Vec::new()
-        }
+        if self.number(id) == Some(unit) { vec![state.having_read(id)] } else { Vec::new() }
     }
 
-    pub(super) fn difference(
-        &self,
-        sides: &[Pattern; 2],
-        id: ValueId,
-        state: &State,
-    ) -> Vec<State> {
+    pub(super) fn difference(&self, sides: &[Pattern; 2], id: ValueId, state: &State) -> Vec<State> {
         let [left, right] = sides;
         let mut all = Vec::new();
         if let Some((a, b, state)) = self.pair(id, state, &["Sub"]) {
@@ -104,9 +89,7 @@ impl Matcher<'_, '_> {
                 all.extend(self.at(right, b, &state));
             }
         }
-        if let (Pattern::Number(number), Some((a, b, state))) =
-            (right, self.pair(id, state, &["Add"]))
-        {
+        if let (Pattern::Number(number), Some((a, b, state))) = (right, self.pair(id, state, &["Add"])) {
             for (a, b) in [(a, b), (b, a)] {
                 for state in self.at(left, a, &state) {
                     all.extend(self.at(&Pattern::Number(-number), b, &state));
@@ -137,13 +120,7 @@ impl Matcher<'_, '_> {
         Vec::new()
     }
 
-    pub(super) fn power(
-        &self,
-        base: &Pattern,
-        exponent: i32,
-        id: ValueId,
-        state: &State,
-    ) -> Vec<State> {
+    pub(super) fn power(&self, base: &Pattern, exponent: i32, id: ValueId, state: &State) -> Vec<State> {
         if exponent == 1 {
             return self.at(base, id, state);
         }

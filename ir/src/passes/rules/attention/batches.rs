@@ -32,12 +32,7 @@ pub const RULES: &[Rule] = &[
             }
             let (operator, masks) = with_heads(m, [&batch, &heads])?;
             inputs.extend(masks);
-            let operator = JoinedAttention {
-                query_heads: None,
-                key_heads: None,
-                packed: false,
-                ..operator
-            };
+            let operator = JoinedAttention { query_heads: None, key_heads: None, packed: false, ..operator };
             made(m, operator, &inputs)
         },
     )
@@ -72,15 +67,7 @@ pub const RULES: &[Rule] = &[
 fn same_end(m: &Match<'_, '_>, a: ValueId, b: Option<ValueId>) -> bool {
     let end = |id: ValueId| {
         let tensor = m.tensor_of(id).ok()?;
-        Some(
-            tensor
-                .shape
-                .iter()
-                .rev()
-                .take(2)
-                .cloned()
-                .collect::<Vec<_>>(),
-        )
+        Some(tensor.shape.iter().rev().take(2).cloned().collect::<Vec<_>>())
     };
     b.is_some_and(|b| end(a).is_some() && end(a) == end(b))
 }
@@ -111,11 +98,7 @@ fn with_heads(
             _ => *id,
         }));
     }
-    let operator = JoinedAttention {
-        query_heads: heads.fixed(),
-        key_heads: heads.fixed(),
-        ..operator
-    };
+    let operator = JoinedAttention { query_heads: heads.fixed(), key_heads: heads.fixed(), ..operator };
     Ok((operator, masks))
 }
 
@@ -131,16 +114,9 @@ fn sequence_first(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     };
     let (batch, hidden) = (batch.clone(), hidden.clone());
     let inner = m.node("q")?.input(0).ok_or("an operand is missing")?;
-    let size = m
-        .tensor_of(inner)?
-        .shape
-        .last()
-        .cloned()
-        .unwrap_or_default();
+    let size = m.tensor_of(inner)?.shape.last().cloned().unwrap_or_default();
     let heads = hidden.div_exact(&size).and_then(|heads| heads.fixed());
-    let heads = heads
-        .filter(|&count| count > 0)
-        .ok_or("the heads are known only at run time")?;
+    let heads = heads.filter(|&count| count > 0).ok_or("the heads are known only at run time")?;
     let count = dim(heads);
     let (operator, masks) = with_heads(m, [&batch, &count])?;
     let mut inputs = m.node("a")?.inputs.clone();
@@ -155,9 +131,7 @@ fn sequence_first(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         if batch.mul(&count).as_ref() != Some(all) {
             return Err("the operands are of other batches");
         }
-        let hidden = size
-            .mul(&count)
-            .ok_or("the sizes are known only at run time")?;
+        let hidden = size.mul(&count).ok_or("the sizes are known only at run time")?;
         let shape = [length.clone(), batch.clone(), hidden];
         let sizes = m.sizes(&shape, &[x])?;
         let split = m.call("Reshape", &[], &[Some(x), Some(sizes)])?;
@@ -166,11 +140,7 @@ fn sequence_first(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     inputs.extend(masks);
     let y = made(m, operator, &inputs)?;
     let y = m.call("Transpose", &perm, &[Some(y)])?;
-    if m.tensor_of(y)?.shape == m.result()?.shape {
-        Ok(y)
-    } else {
-        m.reshape(y, &[x])
-    }
+    if m.tensor_of(y)?.shape == m.result()?.shape { Ok(y) } else { m.reshape(y, &[x]) }
 }
 
 #[cfg(test)]

@@ -22,11 +22,7 @@ pub fn of_scores(node: &Node) -> Option<Orders> {
     let [batch @ .., rows, columns] = result else {
         return None;
     };
-    let [inner] = a
-        .iter()
-        .filter(|label| !result.contains(label))
-        .collect::<Vec<_>>()[..]
-    else {
+    let [inner] = a.iter().filter(|label| !result.contains(label)).collect::<Vec<_>>()[..] else {
         return None;
     };
     let swapped = !a.contains(rows);
@@ -45,11 +41,7 @@ pub fn of_sums(node: &Node) -> Option<Orders> {
     let [batch @ .., rows, inner] = a else {
         return None;
     };
-    let [columns] = result
-        .iter()
-        .filter(|label| !a.contains(label))
-        .collect::<Vec<_>>()[..]
-    else {
+    let [columns] = result.iter().filter(|label| !a.contains(label)).collect::<Vec<_>>()[..] else {
         return None;
     };
     let made = [batch, &[*rows, *columns]].concat();

@@ -10,26 +10,18 @@ use crate::ops::attention::joined::{JoinedAttention, MASKS};
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 
 pub const RULES: &[Rule] = &[
-    building(
-        "factors of attention",
-        "JoinedAttention:a(q, k, v, ..)",
-        |m| {
-            let mut operator = m.operator::<JoinedAttention>("a")?.clone();
-            let mut inputs = m.node("a")?.inputs.clone();
-            let mut changed = false;
-            for input in inputs.iter_mut().take(2) {
-                let Some((x, factor)) = input.and_then(|id| unscaled(m, id, MOST_STEPS)) else {
-                    continue;
-                };
-                (*input, operator.scale, changed) = (Some(x), operator.scale * factor, true);
-            }
-            if changed {
-                super::made(m, operator, &inputs)
-            } else {
-                Err("")
-            }
-        },
-    )
+    building("factors of attention", "JoinedAttention:a(q, k, v, ..)", |m| {
+        let mut operator = m.operator::<JoinedAttention>("a")?.clone();
+        let mut inputs = m.node("a")?.inputs.clone();
+        let mut changed = false;
+        for input in inputs.iter_mut().take(2) {
+            let Some((x, factor)) = input.and_then(|id| unscaled(m, id, MOST_STEPS)) else {
+                continue;
+            };
+            (*input, operator.scale, changed) = (Some(x), operator.scale * factor, true);
+        }
+        if changed { super::made(m, operator, &inputs) } else { Err("") }
+    })
     .law("(aq)(bk)ᵀ = ab·qkᵀ; factors come through moves of elements")
     .example(
         "(float[B, Q, 8] q, float[B, 2, K, 4] k, float[B, 2, K, 4] v)
@@ -80,11 +72,7 @@ pub const RULES: &[Rule] = &[
                 (*counted, *input, changed) = (Some(heads), Some(x), true);
             }
         }
-        if changed {
-            super::made(m, operator, &inputs)
-        } else {
-            Err("")
-        }
+        if changed { super::made(m, operator, &inputs) } else { Err("") }
     })
     .law("heads of operands lie side by side in the last axis")
     .example(
@@ -95,41 +83,28 @@ pub const RULES: &[Rule] = &[
             c = Softmax <axis = -1> (p) y = MatMul (c, v)
         }",
     ),
-    building(
-        "heads of a result",
-        "Reshape:r(Transpose:t(JoinedAttention:a(q, k, v, ..)), ..)",
-        |m| {
-            let operator = m.operator::<JoinedAttention>("a")?.clone();
-            let transposed = m.node("t")?.output(0).ok_or("nothing is made")?;
-            let shape = m.tensor_of(transposed)?.shape.clone();
-            if operator.packed || permutation(m, m.node("t")?, 4) != Some(vec![0, 2, 1, 3]) {
-                return Err("the axes are not those of heads");
-            }
-            let inputs = m.node("a")?.inputs.clone();
-            let y = super::made(
-                m,
-                JoinedAttention {
-                    packed: true,
-                    ..operator
-                },
-                &inputs,
-            )?;
-            if m.tensor_of(y)?.shape == m.result()?.shape {
-                return Ok(y);
-            }
-            let [batch, length, heads, size] = shape.as_slice() else {
-                return Err("there are no heads");
-            };
-            // Sizes that the operator names anew are those that stood there.
-            let hidden = heads
-                .mul(size)
-                .ok_or("the sizes are known only at run time")?;
-            if m.tensor_of(y)?.shape != [batch.clone(), length.clone(), hidden] {
-                return Err("the sizes are known only at run time");
-            }
-            m.reshape(y, &inputs.into_iter().flatten().collect::<Vec<_>>())
-        },
-    )
+    building("heads of a result", "Reshape:r(Transpose:t(JoinedAttention:a(q, k, v, ..)), ..)", |m| {
+        let operator = m.operator::<JoinedAttention>("a")?.clone();
+        let transposed = m.node("t")?.output(0).ok_or("nothing is made")?;
+        let shape = m.tensor_of(transposed)?.shape.clone();
+        if operator.packed || permutation(m, m.node("t")?, 4) != Some(vec![0, 2, 1, 3]) {
+            return Err("the axes are not those of heads");
+        }
+        let inputs = m.node("a")?.inputs.clone();
+        let y = super::made(m, JoinedAttention { packed: true, ..operator }, &inputs)?;
+        if m.tensor_of(y)?.shape == m.result()?.shape {
+            return Ok(y);
+        }
+        let [batch, length, heads, size] = shape.as_slice() else {
+            return Err("there are no heads");
+        };
+        // Sizes that the operator names anew are those that stood there.
+        let hidden = heads.mul(size).ok_or("the sizes are known only at run time")?;
+        if m.tensor_of(y)?.shape != [batch.clone(), length.clone(), hidden] {
+            return Err("the sizes are known only at run time");
+        }
+        m.reshape(y, &inputs.into_iter().flatten().collect::<Vec<_>>())
+    })
     .law("heads of the result lie side by side in the last axis")
     .example(
         "(float[B, 2, Q, 4] q, float[B, 2, 4, K] k, float[B, 2, K, 4] v)
@@ -138,41 +113,29 @@ pub const RULES: &[Rule] = &[
             t = Transpose <perm = [0, 2, 1, 3]> (s) y = Reshape (t, side)
         }",
     ),
-    building(
-        "heads of the operator",
-        "Reshape(Transpose:t(Attention:a(q, k, v, ..)), ..)",
-        |m| {
-            let node = m.node("a")?;
-            let mut inputs = node.inputs.clone();
-            let mut counts = Vec::new();
-            for input in inputs.iter_mut().take(MASKS) {
-                let (x, heads) = input
-                    .and_then(|id| together(m, id))
-                    .ok_or("heads are not split")?;
-                *input = Some(x);
-                counts.push(heads);
-            }
-            let [query, key, value] = counts.as_slice() else {
-                return Err("an operand is missing");
-            };
-            if key != value || permutation(m, m.node("t")?, 4) != Some(vec![0, 2, 1, 3]) {
-                return Err("the axes are not those of heads");
-            }
-            let operator = Rc::new(m.operator::<Attention>("a")?.packed(*query, *key));
-            let y = m.made(
-                Node {
-                    operator,
-                    ..node.clone()
-                },
-                &inputs,
-            )?;
-            if m.tensor_of(y)?.shape == m.result()?.shape {
-                Ok(y)
-            } else {
-                m.reshape(y, &inputs.into_iter().flatten().collect::<Vec<_>>())
-            }
-        },
-    )
+    building("heads of the operator", "Reshape(Transpose:t(Attention:a(q, k, v, ..)), ..)", |m| {
+        let node = m.node("a")?;
+        let mut inputs = node.inputs.clone();
+        let mut counts = Vec::new();
+        for input in inputs.iter_mut().take(MASKS) {
+            let (x, heads) = input.and_then(|id| together(m, id)).ok_or("heads are not split")?;
+            *input = Some(x);
+            counts.push(heads);
+        }
+        let [query, key, value] = counts.as_slice() else {
+            return Err("an operand is missing");
+        };
+        if key != value || permutation(m, m.node("t")?, 4) != Some(vec![0, 2, 1, 3]) {
+            return Err("the axes are not those of heads");
+        }
+        let operator = Rc::new(m.operator::<Attention>("a")?.packed(*query, *key));
+        let y = m.made(Node { operator, ..node.clone() }, &inputs)?;
+        if m.tensor_of(y)?.shape == m.result()?.shape {
+            Ok(y)
+        } else {
+            m.reshape(y, &inputs.into_iter().flatten().collect::<Vec<_>>())
+        }
+    })
     .law("all heads lie side by side in the last axis, as the operator takes them")
     .example(
         "(float[B, T, 24] x) => (float[B, T, 8] y) <int64[5] heads = {0, 0, 3, 2, 4},

@@ -29,8 +29,8 @@ pub fn together(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> 
     Some((x, count))
 }
 
-/// The same of one of several operands of a common projection, `[batch, length, operands, heads, size]`
-/// in some order of axes.
+/// The same of one of several operands of a common projection, `[batch, length, operands, heads, size]` in
+/// some order of axes.
 fn projected(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> {
     // Which axis of the split projection each of these is.
     let mut axes: Vec<usize> = (0..5).collect();
@@ -47,10 +47,7 @@ fn projected(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> {
         return None;
     }
     if !outer.is_empty() {
-        axes = outer
-            .iter()
-            .map(|&at| axes.get(at).copied())
-            .collect::<Option<_>>()?;
+        axes = outer.iter().map(|&at| axes.get(at).copied()).collect::<Option<_>>()?;
     }
     let reshape = m.maker(split).filter(|node| &*node.kind == "Reshape")?;
     let x = reshape.input(0)?;
@@ -64,8 +61,7 @@ fn projected(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> {
     }
     let count = heads.fixed().filter(|&count| count > 0)?;
     let start = part.start.checked_mul(hidden)?;
-    let [start, end, axis] =
-        [start, start.checked_add(hidden)?, -1].map(|at| m.integers(vec![at.into()]));
+    let [start, end, axis] = [start, start.checked_add(hidden)?, -1].map(|at| m.integers(vec![at.into()]));
     let inputs = [x, start, end, axis].map(Some);
     Some((m.call("Slice", &[], &inputs).ok()?, count))
 }

@@ -76,9 +76,7 @@ fn followed(m: &Match<'_, '_>, id: ValueId, left: usize) -> Result<Scores, Miss>
     };
     let first = || node.input(0).ok_or(OTHER);
     match &*node.kind {
-        "MatMul" | "com.microsoft.FusedMatMul" | "com.microsoft.TransposeMatMul" => {
-            product(m, node, at)
-        }
+        "MatMul" | "com.microsoft.FusedMatMul" | "com.microsoft.TransposeMatMul" => product(m, node, at),
         "Einsum" => {
             let orders = of_scores(node).ok_or("the equation is of no products")?;
             let [rows, columns] = if orders.swapped { [1, 0] } else { [0, 1] };
@@ -86,10 +84,7 @@ fn followed(m: &Match<'_, '_>, id: ValueId, left: usize) -> Result<Scores, Miss>
                 let value = node.input(side).ok_or(OTHER)?;
                 Ok(Operand { value, axes })
             };
-            let (query, key) = (
-                operand(rows, orders.rows)?,
-                operand(columns, orders.columns)?,
-            );
+            let (query, key) = (operand(rows, orders.rows)?, operand(columns, orders.columns)?);
             Ok(Scores::new(query, key, 1.0, at))
         }
         "Add" | "Sub" | "Mul" | "Div" if node.version < 7 => Err("it broadcasts in an old way"),
@@ -99,10 +94,7 @@ fn followed(m: &Match<'_, '_>, id: ValueId, left: usize) -> Result<Scores, Miss>
         }
         "Sub" => {
             let (found, mask) = side(0)?;
-            Ok(found.masked(Mask {
-                negative: true,
-                ..Mask::of(mask, None)
-            }))
+            Ok(found.masked(Mask { negative: true, ..Mask::of(mask, None) }))
         }
         "Mul" => {
             let (found, factor) = side(0).or_else(|miss| side(1).map_err(|_| miss))?;
@@ -135,9 +127,7 @@ fn followed(m: &Match<'_, '_>, id: ValueId, left: usize) -> Result<Scores, Miss>
         }
         "Transpose" => {
             let inner = first()?;
-            let axes = node
-                .operator_as::<Transpose>()
-                .map(|transpose| transpose.axes(at.len()));
+            let axes = node.operator_as::<Transpose>().map(|transpose| transpose.axes(at.len()));
             let mut swapped: Vec<usize> = (0..at.len()).collect();
             if let [.., a, b] = swapped.as_mut_slice() {
                 std::mem::swap(a, b);
@@ -162,12 +152,7 @@ fn product(m: &Match<'_, '_>, node: &Node, base: Vec<Dim>) -> Result<Scores, Mis
         }
         Ok(Operand { value, axes })
     };
-    Ok(Scores::new(
-        operand(0, left)?,
-        operand(1, !right)?,
-        scale,
-        base,
-    ))
+    Ok(Scores::new(operand(0, left)?, operand(1, !right)?, scale, base))
 }
 
 /// Scores where a mask says so, elsewhere one number.
@@ -181,21 +166,12 @@ fn chosen(m: &Match<'_, '_>, node: &Node, at: Vec<Dim>, left: usize) -> Result<S
         _ => return Err("hidden scores are of several numbers"),
     };
     let found = followed(m, inner, left)?.fitting(&at)?;
-    Ok(found.masked(Mask {
-        hiding,
-        ..Mask::of(*mask, Some(fill))
-    }))
+    Ok(found.masked(Mask { hiding, ..Mask::of(*mask, Some(fill)) }))
 }
 
 impl Mask {
     fn of(value: ValueId, fill: Option<f64>) -> Self {
-        Mask {
-            value,
-            fill,
-            hiding: false,
-            negative: false,
-            at: None,
-        }
+        Mask { value, fill, hiding: false, negative: false, at: None }
     }
 }
 
@@ -238,11 +214,7 @@ impl Scores {
     }
 
     /// Multiplied with one number, or with one for each query.
-    fn scaled(
-        mut self,
-        m: &Match<'_, '_>,
-        (kind, factor): (&'static str, ValueId),
-    ) -> Result<Self, Miss> {
+    fn scaled(mut self, m: &Match<'_, '_>, (kind, factor): (&'static str, ValueId)) -> Result<Self, Miss> {
         if !self.masks.is_empty() {
             return Err("masked scores are scaled");
         }
@@ -266,11 +238,7 @@ impl Scores {
             return Err("masked scores are transposed");
         }
         std::mem::swap(&mut self.query, &mut self.key);
-        let shapes = [
-            Some(&mut self.base),
-            Some(&mut self.end),
-            self.view.as_mut(),
-        ];
+        let shapes = [Some(&mut self.base), Some(&mut self.end), self.view.as_mut()];
         for shape in shapes.into_iter().flatten() {
             if let [.., a, b] = shape.as_mut_slice() {
                 std::mem::swap(a, b);

@@ -10,8 +10,7 @@ pub fn regrouped(sizes: &[Dim], from: &[Dim], to: &[Dim]) -> Option<Vec<Dim>> {
     let product = |dims: &[Dim]| dims.iter().try_fold(Dim::from(1), |all, dim| all.mul(dim));
     // The fewest axes of either that hold equally many elements.
     let most = from.len().max(to.len());
-    let mut ways =
-        (2..=most.saturating_mul(2)).flat_map(|both| (1..both).map(move |a| (a, both - a)));
+    let mut ways = (2..=most.saturating_mul(2)).flat_map(|both| (1..both).map(move |a| (a, both - a)));
     ways.find_map(|(a, b)| {
         let (group, rest) = from.split_at_checked(a)?;
         let (target, others) = to.split_at_checked(b)?;

@@ -28,14 +28,10 @@ pub fn pieces(m: &Match<'_, '_>, ids: &[Option<ValueId>]) -> Vec<Option<Piece>> 
                 return slice(m, node).ok();
             }
             // The parts of a split are mostly asked for one after the other.
-            if cut
-                .as_ref()
-                .is_none_or(|(split, _)| !std::ptr::eq(*split, node))
-            {
+            if cut.as_ref().is_none_or(|(split, _)| !std::ptr::eq(*split, node)) {
                 cut = Some((node, split(m, node).unwrap_or_default()));
             }
-            cut.as_ref()
-                .and_then(|(_, parts)| parts.get(output).cloned())
+            cut.as_ref().and_then(|(_, parts)| parts.get(output).cloned())
         }));
     }
     all
@@ -43,21 +39,14 @@ pub fn pieces(m: &Match<'_, '_>, ids: &[Option<ValueId>]) -> Vec<Option<Piece>> 
 
 /// What a value is a part of.
 pub fn piece(m: &Match<'_, '_>, id: ValueId) -> Result<Piece, Miss> {
-    pieces(m, &[Some(id)])
-        .pop()
-        .flatten()
-        .ok_or("it is no part of which the run does not tell the bounds")
+    pieces(m, &[Some(id)]).pop().flatten().ok_or("it is no part of which the run does not tell the bounds")
 }
 
 /// What a slice takes.
 fn slice(m: &Match<'_, '_>, node: &Node) -> Result<Piece, Miss> {
     let of = node.input(0).ok_or("nothing is sliced")?;
     let sources = node.inputs.iter().flatten().copied().collect();
-    Ok(Piece {
-        of,
-        spans: spans(m, node)?,
-        sources,
-    })
+    Ok(Piece { of, spans: spans(m, node)?, sources })
 }
 
 /// What each output of a split is.
@@ -75,19 +64,8 @@ fn split(m: &Match<'_, '_>, node: &Node) -> Result<Vec<Piece>, Miss> {
     for length in parts {
         let behind = start.add(&length).ok_or("the bounds grow too large")?;
         let mut spans = whole.clone();
-        spans.splice(
-            axis..=axis,
-            [Span {
-                start,
-                length,
-                step: 1,
-            }],
-        );
-        all.push(Piece {
-            of,
-            spans,
-            sources: sources.clone(),
-        });
+        spans.splice(axis..=axis, [Span { start, length, step: 1 }]);
+        all.push(Piece { of, spans, sources: sources.clone() });
         start = behind;
     }
     Ok(all)
@@ -96,9 +74,7 @@ fn split(m: &Match<'_, '_>, node: &Node) -> Result<Vec<Piece>, Miss> {
 /// What a slice takes of each axis.
 pub fn spans(m: &Match<'_, '_>, node: &Node) -> Result<Vec<Span>, Miss> {
     let slice = node.operator_as::<Slice>().ok_or("")?;
-    let shape = &m
-        .tensor_of(node.input(0).ok_or("nothing is sliced")?)?
-        .shape;
+    let shape = &m.tensor_of(node.input(0).ok_or("nothing is sliced")?)?.shape;
     let spans = slice.spans(|at| m.known(node, at), shape);
     spans.ok_or("bounds go backward, or are known only at run time")
 }
@@ -107,45 +83,26 @@ pub fn spans(m: &Match<'_, '_>, node: &Node) -> Result<Vec<Span>, Miss> {
 pub fn cut(m: &mut Match<'_, '_>, piece: &Piece) -> Result<ValueId, Miss> {
     let shape = m.tensor_of(piece.of)?.shape.clone();
     let axes = piece.spans.iter().zip(&shape).zip(0i64..);
-    let cut: Vec<_> = axes
-        .filter(|((span, size), _)| **span != Span::whole(size))
-        .collect();
+    let cut: Vec<_> = axes.filter(|((span, size), _)| **span != Span::whole(size)).collect();
     if cut.is_empty() {
         return Ok(piece.of);
     }
-    let starts: Vec<Dim> = cut
-        .iter()
-        .map(|((span, _), _)| span.start.clone())
-        .collect();
+    let starts: Vec<Dim> = cut.iter().map(|((span, _), _)| span.start.clone()).collect();
     let ends = cut.iter().map(|((span, _), _)| span.end());
-    let ends = ends
-        .collect::<Option<Vec<Dim>>>()
-        .ok_or("the bounds grow too large")?;
+    let ends = ends.collect::<Option<Vec<Dim>>>().ok_or("the bounds grow too large")?;
     let axes: Vec<Dim> = cut.iter().map(|(_, axis)| Dim::from(*axis)).collect();
     let steps: Vec<Dim> = cut.iter().map(|((span, _), _)| span.step.into()).collect();
-    let (starts, ends) = (
-        m.sizes(&starts, &piece.sources)?,
-        m.sizes(&ends, &piece.sources)?,
-    );
+    let (starts, ends) = (m.sizes(&starts, &piece.sources)?, m.sizes(&ends, &piece.sources)?);
     let axes = m.integers(axes);
-    let steps = if steps.iter().all(|step| step.is(1)) {
-        None
-    } else {
-        Some(m.integers(steps))
-    };
-    m.call(
-        "Slice",
-        &[],
-        &[Some(piece.of), Some(starts), Some(ends), Some(axes), steps],
-    )
+    let steps = if steps.iter().all(|step| step.is(1)) { None } else { Some(m.integers(steps)) };
+    m.call("Slice", &[], &[Some(piece.of), Some(starts), Some(ends), Some(axes), steps])
 }
 
 /// The axis along which a node joins.
 pub fn along(m: &Match<'_, '_>, node: &Node) -> Result<usize, Miss> {
     let join = node.operator_as::<Concat>().ok_or("nothing is joined")?;
     let first = node.input(0).ok_or("nothing is joined")?;
-    join.along(m.tensor_of(first)?.rank())
-        .ok_or("the axis is none of it")
+    join.along(m.tensor_of(first)?.rank()).ok_or("the axis is none of it")
 }
 
 /// Two pieces of one value as one, if the second follows the first.
@@ -157,19 +114,8 @@ pub fn together(first: &Piece, second: &Piece, axis: usize) -> Option<Piece> {
     }
     slot.length = slot.length.add(&next.length)?;
     let others = first.spans.iter().zip(&second.spans).enumerate();
-    let alike = others
-        .filter(|(at, _)| *at != axis)
-        .all(|(_, (a, b))| a == b);
+    let alike = others.filter(|(at, _)| *at != axis).all(|(_, (a, b))| a == b);
     let mut sources = first.sources.clone();
-    sources.extend(
-        second
-            .sources
-            .iter()
-            .filter(|id| !first.sources.contains(id)),
-    );
-    alike.then_some(Piece {
-        of: first.of,
-        spans,
-        sources,
-    })
+    sources.extend(second.sources.iter().filter(|id| !first.sources.contains(id)));
+    alike.then_some(Piece { of: first.of, spans, sources })
 }

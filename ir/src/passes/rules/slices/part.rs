@@ -32,11 +32,7 @@ impl Part {
                 let [start] = m.ints(node, 1)?[..] else {
                     return None;
                 };
-                let size = if start < 0 {
-                    shape.get(axis)?.number()?
-                } else {
-                    0
-                };
+                let size = if start < 0 { shape.get(axis)?.number()? } else { 0 };
                 (rank < 2).then_some(Part {
                     whole,
                     axis,
@@ -52,15 +48,11 @@ impl Part {
                     return None;
                 }
                 let same = m.tensor_of(id).ok()?.shape == left;
-                same.then_some(Part {
-                    gone: true,
-                    ..inner
-                })
+                same.then_some(Part { gone: true, ..inner })
             }
             _ => {
                 let piece = piece(m, id).ok()?;
-                let is_cut =
-                    |(_, (span, size)): &(usize, (&Span, &Dim))| **span != Span::whole(size);
+                let is_cut = |(_, (span, size)): &(usize, (&Span, &Dim))| **span != Span::whole(size);
                 let mut cut = piece.spans.iter().zip(shape).enumerate().filter(is_cut);
                 let (axis, (span, _)) = cut.next()?;
                 cut.next().is_none().then_some(Part {

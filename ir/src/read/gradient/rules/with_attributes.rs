@@ -9,8 +9,8 @@ use crate::dtype::DType;
 /// Of what only moves elements in their order.
 pub const RESHAPED: &str = "s = Shape (x0) d0 = Reshape <allowzero = 1> (dy, s)";
 
-/// Vectors become matrices of one row or column, whatever their rank is: the lengths that their
-/// shapes lack to two axes are 1.
+/// Vectors become matrices of one row or column, whatever their rank is: the lengths that their shapes lack
+/// to two axes are 1.
 pub const MATMUL: &str = "
     two = Constant <value_int = 2> () nothing = Constant <value_int = 0> ()
     zeroth = Constant <value_ints = [0]> () one = Constant <value_int = 1> ()
@@ -52,13 +52,8 @@ pub fn mean(call: &Call<'_>) -> Result<String, Problem> {
 pub fn cast(call: &Call<'_>) -> Result<String, Problem> {
     let to = call.int("to", 0);
     let dtype = i32::try_from(to).ok().and_then(DType::from_onnx);
-    let dtype =
-        dtype.ok_or_else(|| Problem::new(format!("`to` is {to}, which is no element type")))?;
-    Ok(if dtype.is_float() {
-        "d0 = CastLike (dy, x0)".to_owned()
-    } else {
-        String::new()
-    })
+    let dtype = dtype.ok_or_else(|| Problem::new(format!("`to` is {to}, which is no element type")))?;
+    Ok(if dtype.is_float() { "d0 = CastLike (dy, x0)".to_owned() } else { String::new() })
 }
 
 pub fn leaky_relu(call: &Call<'_>) -> Result<String, Problem> {
@@ -70,10 +65,7 @@ pub fn leaky_relu(call: &Call<'_>) -> Result<String, Problem> {
 }
 
 pub fn gemm(call: &Call<'_>) -> Result<String, Problem> {
-    let (alpha, beta) = (
-        number(call.float("alpha", 1.0))?,
-        number(call.float("beta", 1.0))?,
-    );
+    let (alpha, beta) = (number(call.float("alpha", 1.0))?, number(call.float("beta", 1.0))?);
     let [a, b] = ["transA", "transB"].map(|name| u8::from(call.int(name, 0) != 0));
     let (not_a, not_b) = (1 - a, 1 - b);
     let product = |result: &str, transposed: [u8; 2], of: &str| {
@@ -89,26 +81,18 @@ pub fn gemm(call: &Call<'_>) -> Result<String, Problem> {
         _ => product("d1", [1, a], "dy, x0"),
     };
     if call.has(2) {
-        let _ = write!(
-            text,
-            "beta = Number <value = \"{beta}\"> (dy) c = Mul (dy, beta) d2 = SumTo (c, x2)"
-        );
+        let _ = write!(text, "beta = Number <value = \"{beta}\"> (dy) c = Mul (dy, beta) d2 = SumTo (c, x2)");
     }
     Ok(text)
 }
 
 /// For each input the sum of the others with `dy`, as far as its letters are among theirs.
 pub fn einsum(call: &Call<'_>) -> Result<String, Problem> {
-    let equation = call
-        .attribute("equation")
-        .and_then(|attribute| attribute.s.as_deref());
+    let equation = call.attribute("equation").and_then(|attribute| attribute.s.as_deref());
     let equation = equation.and_then(|bytes| std::str::from_utf8(bytes).ok());
     let equation: String = equation.unwrap_or_default().replace(' ', "");
-    let refused = || {
-        Problem::new(format!(
-            "there is no rule for the derivative of the equation `{equation}`"
-        ))
-    };
+    let refused =
+        || Problem::new(format!("there is no rule for the derivative of the equation `{equation}`"));
     let (left, right) = equation.split_once("->").ok_or_else(refused)?;
     let terms: Vec<&str> = left.split(',').collect();
     let mut text = String::new();
@@ -150,10 +134,7 @@ pub fn reduce_mean(call: &Call<'_>) -> Result<String, Problem> {
 fn repeated(call: &Call<'_>) -> String {
     let axes = call.attribute("axes").map(|attribute| attribute.ints());
     let (before, axes) = match axes {
-        Some(axes) => (
-            format!("axes = Constant <value_ints = {axes:?}> () "),
-            "axes",
-        ),
+        Some(axes) => (format!("axes = Constant <value_ints = {axes:?}> () "), "axes"),
         None if call.has(1) => (String::new(), "x1"),
         None => (String::new(), ""),
     };
@@ -167,31 +148,20 @@ fn repeated(call: &Call<'_>) -> String {
 }
 
 pub fn softmax(call: &Call<'_>) -> Result<String, Problem> {
-    Ok(along(
-        call,
-        "p = Mul (g, v)",
-        "m = Sub (g, sum) r = Mul (v, m)",
-    ))
+    Ok(along(call, "p = Mul (g, v)", "m = Sub (g, sum) r = Mul (v, m)"))
 }
 
 pub fn log_softmax(call: &Call<'_>) -> Result<String, Problem> {
-    Ok(along(
-        call,
-        "p = Identity (g)",
-        "e = Exp (v) m = Mul (e, sum) r = Sub (g, m)",
-    ))
+    Ok(along(call, "p = Identity (g)", "e = Exp (v) m = Mul (e, sum) r = Sub (g, m)"))
 }
 
-/// From `g` and `v`, the derivative and the output, `p`; from its sum, `r`. Before opset 13 the axes
-/// behind `axis` were one.
+/// From `g` and `v`, the derivative and the output, `p`; from its sum, `r`. Before opset 13 the axes behind
+/// `axis` were one.
 fn along(call: &Call<'_>, summed: &str, result: &str) -> String {
     let flat = call.opset < 13;
     let axis = call.int("axis", if flat { 1 } else { -1 });
     let (before, axis) = if flat {
-        (
-            format!("g = Flatten <axis = {axis}> (dy) v = Flatten <axis = {axis}> (y)"),
-            1,
-        )
+        (format!("g = Flatten <axis = {axis}> (dy) v = Flatten <axis = {axis}> (y)"), 1)
     } else {
         ("g = Identity (dy) v = Identity (y)".to_owned(), axis)
     };

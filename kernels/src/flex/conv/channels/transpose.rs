@@ -13,13 +13,7 @@ pub struct Square(pub [[f32; WIDEST]; WIDEST]);
 impl Square {
     /// Reads pixels of channels, which are `step` elements apart.
     #[inline(always)]
-    pub fn read<I: Isa>(
-        &mut self,
-        isa: I,
-        values: &[f32],
-        step: usize,
-        [channels, pixels]: [usize; 2],
-    ) {
+    pub fn read<I: Isa>(&mut self, isa: I, values: &[f32], step: usize, [channels, pixels]: [usize; 2]) {
         if !I::HAS_TRANSPOSE {
             for channel in 0..channels {
                 let values = &values[channel * step..][..pixels];

@@ -17,9 +17,7 @@ fn expected(a: Matrix<'_>, b: Matrix<'_>, epilogue: ProductEpilogue<'_>) -> Vec<
         let terms = (0..a.columns).map(|at| f64::from(a.at(row, at)) * f64::from(b.at(at, column)));
         let mut value = terms.sum::<f64>() as f32;
         value += epilogue.bias.map_or(0.0, |bias| bias[column]);
-        value += epilogue
-            .addend
-            .map_or(0.0, |addend| addend[row * b.columns + column]);
+        value += epilogue.addend.map_or(0.0, |addend| addend[row * b.columns + column]);
         match epilogue.activation {
             Activation::Clip(low, high) => value.clamp(low as f32, high as f32),
             Activation::LeakyRelu(alpha) if value < 0.0 => value * alpha as f32,
@@ -40,12 +38,7 @@ fn parts_of_a_packed_matrix() {
         let whole = Matrix::dense(&b, columns);
         let mut right = Right::new(set, Matrix::dense(&values(7 * 50, 3), 50));
         right.pack(whole);
-        for (terms, from, count) in [
-            (0..40, 0, 100),
-            (0..7, 0, 33),
-            (13..30, 1, 9),
-            (39..40, 2, 36),
-        ] {
+        for (terms, from, count) in [(0..40, 0, 100), (0..7, 0, 33), (13..30, 1, 9), (39..40, 2, 36)] {
             let first = from * set.nr();
             let a = Matrix::dense(&a[..9 * terms.len()], terms.len());
             let b = whole.rows(terms.start, terms.len()).columns(first, count);
@@ -74,23 +67,10 @@ fn every_size_order_and_end() {
         ] {
             let (a, b) = (values(rows * inner, 1), values(inner * columns, 2));
             let (bias, addend) = (values(columns, 3), values(rows * columns, 4));
-            let matrix = |values, rows, columns| Matrix {
-                rows,
-                ..Matrix::dense(values, columns)
-            };
-            let left = [
-                matrix(&a, rows, inner),
-                matrix(&a, inner, rows).transposed(),
-            ];
-            let right = [
-                matrix(&b, inner, columns),
-                matrix(&b, columns, inner).transposed(),
-            ];
-            for (a, b) in [
-                (left[0], right[0]),
-                (left[1], right[0]),
-                (left[0], right[1]),
-            ] {
+            let matrix = |values, rows, columns| Matrix { rows, ..Matrix::dense(values, columns) };
+            let left = [matrix(&a, rows, inner), matrix(&a, inner, rows).transposed()];
+            let right = [matrix(&b, inner, columns), matrix(&b, columns, inner).transposed()];
+            for (a, b) in [(left[0], right[0]), (left[1], right[0]), (left[0], right[1])] {
                 let clip = Activation::Clip(-0.1, 0.3);
                 for epilogue in [
                     ProductEpilogue::NONE,
@@ -99,27 +79,16 @@ fn every_size_order_and_end() {
                         activation: Activation::LeakyRelu(0.5),
                         ..ProductEpilogue::NONE
                     },
-                    ProductEpilogue {
-                        bias: Some(&bias),
-                        addend: Some(&addend),
-                        activation: clip,
-                    },
+                    ProductEpilogue { bias: Some(&bias), addend: Some(&addend), activation: clip },
                 ] {
                     let check = |y: Buffer| {
                         for (y, expected) in y.iter().zip(expected(a, b, epilogue)) {
-                            assert!(
-                                (y - expected).abs() < 1e-5,
-                                "{set:?} {rows} {inner} {columns}"
-                            );
+                            assert!((y - expected).abs() < 1e-5, "{set:?} {rows} {inner} {columns}");
                         }
                     };
                     let packed = Right::new(set, b);
-                    check(Buffer::filled(rows * columns, |out| {
-                        multiply(set, a, b, epilogue, out)
-                    }));
-                    check(Buffer::filled(rows * columns, |out| {
-                        multiply_packed(a, &packed, epilogue, out)
-                    }));
+                    check(Buffer::filled(rows * columns, |out| multiply(set, a, b, epilogue, out)));
+                    check(Buffer::filled(rows * columns, |out| multiply_packed(a, &packed, epilogue, out)));
                 }
             }
         }

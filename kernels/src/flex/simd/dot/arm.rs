@@ -74,8 +74,7 @@ impl DotIsa for NeonDot {
     #[inline(always)]
     fn windows(self, from: &[u8], step: usize, index: &[u8; 16]) -> int8x16_t {
         let [block] = blocks::<1>(from, step);
-        self.base()
-            .looked_up(load::<_, _, 16>(&block), load::<_, _, 16>(index))
+        self.base().looked_up(load::<_, _, 16>(&block), load::<_, _, 16>(index))
     }
 
     #[inline(always)]

@@ -15,29 +15,16 @@ fn lanes<I: Isa>(register: I::Ints) -> Vec<i32> {
 /// The sum of products of four terms of a column with those of a row.
 fn dot(terms: [u8; 4], row: [i8; 4], is_signed: bool) -> i32 {
     let wide = |byte: u8| {
-        if is_signed {
-            i32::from(byte as i8)
-        } else {
-            i32::from(byte)
-        }
+        if is_signed { i32::from(byte as i8) } else { i32::from(byte) }
     };
-    terms
-        .into_iter()
-        .zip(row)
-        .map(|(a, b)| wide(a) * i32::from(b))
-        .sum()
+    terms.into_iter().zip(row).map(|(a, b)| wide(a) * i32::from(b)).sum()
 }
 
 #[inline(always)]
 fn products<I: DotIsa>(isa: I, dot_of: DotInstructions) {
     let rows: [[i8; 4]; 3] = [[1, -2, 3, -4], [127, 127, -128, -128], [-128, 127, 0, 5]];
     let bytes: Vec<u8> = (0..128).map(|at: usize| (at * 37 + 200) as u8).collect();
-    let words: Vec<u32> = bytes
-        .as_chunks::<4>()
-        .0
-        .iter()
-        .map(|word| u32::from_le_bytes(*word))
-        .collect();
+    let words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
     let mut packed = vec![0; 3 * I::WORDS];
     for (row, packed) in rows.iter().zip(packed.chunks_exact_mut(I::WORDS)) {
         dot_of.write_row(u32::from_le_bytes(row.map(|byte| byte as u8)), packed);

@@ -27,10 +27,7 @@ impl DotIsa for Simd128 {
     #[inline(always)]
     fn windows(self, from: &[u8], step: usize, index: &[u8; 16]) -> [v128; 2] {
         let [block] = blocks::<1>(from, step);
-        widened(i8x16_swizzle(
-            load::<_, _, 16>(&block),
-            load::<_, _, 16>(index),
-        ))
+        widened(i8x16_swizzle(load::<_, _, 16>(&block), load::<_, _, 16>(index)))
     }
 
     #[inline(always)]

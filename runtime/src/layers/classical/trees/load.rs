@@ -49,31 +49,16 @@ pub struct Leaves<T> {
 }
 
 impl Trees<'_> {
-    pub fn load<T: Number + Scalar>(
-        self,
-        source: &Weights<'_>,
-        targets: usize,
-    ) -> (Forest<T>, Leaves<T>) {
+    pub fn load<T: Number + Scalar>(self, source: &Weights<'_>, targets: usize) -> (Forest<T>, Leaves<T>) {
         let ints = |name| source.array::<i64>(name).into_data();
         let numbers = |name| source.array::<T>(name).into_data();
         let (name, weights, weight_targets) = match self {
-            Trees::Labelled {
-                modes,
-                weights,
-                weight_targets,
-                ..
+            Trees::Labelled { modes, weights, weight_targets, .. }
+            | Trees::Indexed { modes, weights, weight_targets, .. } => {
+                (modes, numbers(weights), ints(weight_targets))
             }
-            | Trees::Indexed {
-                modes,
-                weights,
-                weight_targets,
-                ..
-            } => (modes, numbers(weights), ints(weight_targets)),
         };
-        let leaves = Leaves {
-            targets: weight_targets.clone(),
-            weights: weights.clone(),
-        };
+        let leaves = Leaves { targets: weight_targets.clone(), weights: weights.clone() };
         let forest = match self {
             Trees::Labelled {
                 trees,

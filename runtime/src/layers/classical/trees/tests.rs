@@ -10,12 +10,7 @@ const NOTHING: u64 = 0xcbf2_9ce4_8422_2325;
 fn file(lists: &[(&'static str, ElementType, Vec<u8>)]) -> (Vec<u8>, &'static Table) {
     let mut bytes = Vec::new();
     let mut entry = |(name, dtype, list): &(&'static str, ElementType, Vec<u8>)| {
-        let part = Part {
-            file: 0,
-            start: bytes.len(),
-            length: list.len(),
-            gap: NOTHING,
-        };
+        let part = Part { file: 0, start: bytes.len(), length: list.len(), gap: NOTHING };
         bytes.extend(list);
         let size = if *dtype == ElementType::Int64 { 8 } else { 4 };
         let (count, encoding) = match dtype {
@@ -31,16 +26,8 @@ fn file(lists: &[(&'static str, ElementType, Vec<u8>)]) -> (Vec<u8>, &'static Ta
         }
     };
     let entries: Vec<Entry> = lists.iter().map(&mut entry).collect();
-    let file = File {
-        name: "m.onnx",
-        length: bytes.len(),
-        tail: NOTHING,
-    };
-    let table = Table {
-        files: Box::leak(Box::new([file])),
-        entries: entries.leak(),
-        fixed: &[],
-    };
+    let file = File { name: "m.onnx", length: bytes.len(), tail: NOTHING };
+    let table = Table { files: Box::leak(Box::new([file])), entries: entries.leak(), fixed: &[] };
     (bytes, Box::leak(Box::new(table)))
 }
 
@@ -52,11 +39,7 @@ fn load(node: i64, of: i64, mode: &str) -> Result<TreeRegressor, String> {
         ("node", ElementType::Int64, ints(node)),
         ("of", ElementType::Int64, ints(of)),
         ("zero", ElementType::Int64, ints(0)),
-        (
-            "weight",
-            ElementType::Float32,
-            1.5f32.to_le_bytes().to_vec(),
-        ),
+        ("weight", ElementType::Float32, 1.5f32.to_le_bytes().to_vec()),
         ("mode", ElementType::String, text),
     ]);
     let trees = Trees::Labelled {
@@ -96,8 +79,5 @@ fn broken_trees_of_another_file_are_an_error() {
         refused(3, 3, "BRANCH_LEQ"),
         "cannot load the model: the tree ensemble of `mode` has a node whose child is not there"
     );
-    assert_eq!(
-        refused(3, 3, "LEAG"),
-        "cannot load the model: `mode` has the unknown mode \"LEAG\""
-    );
+    assert_eq!(refused(3, 3, "LEAG"), "cannot load the model: `mode` has the unknown mode \"LEAG\"");
 }

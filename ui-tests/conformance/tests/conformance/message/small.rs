@@ -33,28 +33,21 @@ pub fn element_type(number: i32) -> Option<ElementType> {
         UInt2,
         Int2,
     ];
-    all.get(usize::try_from(number).ok()?.checked_sub(1)?)
-        .copied()
+    all.get(usize::try_from(number).ok()?.checked_sub(1)?).copied()
 }
 
 /// The elements in the form that carries them.
 pub fn carried(dtype: ElementType, raw: &[u8], count: usize) -> Vec<u8> {
     use ElementType::*;
     let floats = |decode: fn(u8) -> f32, codes: Vec<u8>| {
-        codes
-            .into_iter()
-            .flat_map(|code| decode(code).to_le_bytes())
-            .collect()
+        codes.into_iter().flat_map(|code| decode(code).to_le_bytes()).collect()
     };
     match dtype {
         Float8E4M3FN => floats(|code| float(code, 4, 3, 7, Special::Top), raw.to_vec()),
         Float8E4M3FNUZ => floats(|code| float(code, 4, 3, 8, Special::Minus), raw.to_vec()),
         Float8E5M2 => floats(|code| float(code, 5, 2, 15, Special::Ieee), raw.to_vec()),
         Float8E5M2FNUZ => floats(|code| float(code, 5, 2, 16, Special::Minus), raw.to_vec()),
-        Float4E2M1 => floats(
-            |code| float(code, 2, 1, 1, Special::None),
-            unpacked(raw, 4, count),
-        ),
+        Float4E2M1 => floats(|code| float(code, 2, 1, 1, Special::None), unpacked(raw, 4, count)),
         Float8E8M0 => floats(power, raw.to_vec()),
         UInt4 => unpacked(raw, 4, count),
         UInt2 => unpacked(raw, 2, count),

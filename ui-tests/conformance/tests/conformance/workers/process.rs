@@ -57,12 +57,7 @@ impl Running {
         let (Some(names), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("its streams are closed"));
         };
-        Ok(Self {
-            child,
-            names,
-            answers: answers(output),
-            cases: 0,
-        })
+        Ok(Self { child, names, answers: answers(output), cases: 0 })
     }
 
     fn run(&mut self, case: &str) -> Result<(), String> {
@@ -75,9 +70,7 @@ impl Running {
                 Ok(Json::String(problem)) => Err(problem),
                 _ => Err(format!("its process answers {answer:?}")),
             },
-            Err(RecvTimeoutError::Timeout) => {
-                Err(format!("runs longer than {} s", LIMIT.as_secs()))
-            }
+            Err(RecvTimeoutError::Timeout) => Err(format!("runs longer than {} s", LIMIT.as_secs())),
             Err(RecvTimeoutError::Disconnected) => Err(match self.child.wait() {
                 Ok(status) => format!("its process ends with {status}"),
                 Err(error) => format!("its process ends: {error}"),
@@ -114,9 +107,7 @@ pub fn serve(cases: &[Case], chosen: &Chosen) {
     let work = || {
         for name in io::stdin().lines().map_while(Result::ok) {
             let case = cases.iter().find(|case| case.name() == name);
-            let result = case.map_or(Err("there is no such case".to_owned()), |case| {
-                caught(case, chosen)
-            });
+            let result = case.map_or(Err("there is no such case".to_owned()), |case| caught(case, chosen));
             let problem = result.err().map(|problem| match PANIC.get() {
                 Some(panic) => format!("{problem} ({})", panic.replace('\n', " ")),
                 None => problem,

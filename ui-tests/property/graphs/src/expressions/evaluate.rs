@@ -3,8 +3,8 @@
 use super::{Condition, Expression};
 
 impl Expression {
-    /// The number for these sizes; `None` where something is divided by 0 or overflows, of which the specification says
-    /// nothing.
+    /// The number for these sizes; `None` where something is divided by 0 or overflows, of which the
+    /// specification says nothing.
     pub fn value(&self, sizes: &[i64]) -> Option<i64> {
         let all = |some: &[Expression]| {
             let values = some.iter().map(|expression| expression.value(sizes));

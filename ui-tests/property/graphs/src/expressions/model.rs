@@ -47,10 +47,7 @@ pub fn text(expressions: &[Expression], form: &Form) -> String {
         }
     }
     let outputs = outputs.join(", ");
-    format!(
-        "<ir_version: 10, opset_import: [\"\": 21]>\ng ({input}) => ({outputs}) {{\n{}}}",
-        model.lines
-    )
+    format!("<ir_version: 10, opset_import: [\"\": 21]>\ng ({input}) => ({outputs}) {{\n{}}}", model.lines)
 }
 
 /// The bytes of a model's text.
@@ -77,10 +74,7 @@ impl Model {
     fn node(&mut self, operator: &str, attributes: &str, inputs: &[&str]) -> String {
         let name = format!("v{}", self.values);
         self.values += 1;
-        self.line(&format!(
-            "{name} = {operator} {attributes} ({})",
-            inputs.join(", ")
-        ));
+        self.line(&format!("{name} = {operator} {attributes} ({})", inputs.join(", ")));
         name
     }
 

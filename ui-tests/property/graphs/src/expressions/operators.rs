@@ -25,10 +25,7 @@ pub enum Numbers {
 
 impl Line {
     const fn of(self, sizes: &'static str) -> Self {
-        Line {
-            sizes: Some(sizes),
-            ..self
-        }
+        Line { sizes: Some(sizes), ..self }
     }
 }
 
@@ -38,17 +35,11 @@ const fn line(
     attributes: &'static str,
     inputs: &'static [&'static str],
 ) -> Line {
-    Line {
-        dtype,
-        operator,
-        attributes,
-        inputs,
-        sizes: None,
-    }
+    Line { dtype, operator, attributes, inputs, sizes: None }
 }
 
-/// Pairs of floats are `a`, `b`, of integers `i`, `j` and `l`, `m`; divisors `d`, `c`; bases `p`, and exponents `e`, `q`; terms
-/// of sums `s` and `t`. Names in capitals are scalars.
+/// Pairs of floats are `a`, `b`, of integers `i`, `j` and `l`, `m`; divisors `d`, `c`; bases `p`, and
+/// exponents `e`, `q`; terms of sums `s` and `t`. Names in capitals are scalars.
 pub const LINES: &[Line] = &[
     line("float", "Add", "", &["a", "b"]),
     line("float", "Sub", "", &["a", "b"]),
@@ -116,12 +107,7 @@ pub const LINES: &[Line] = &[
     line("int64", "CumSum", "", &["s", "AXIS"]),
     line("int64", "CumSum", "<exclusive = 1>", &["s", "AXIS"]),
     line("int64", "CumSum", "<reverse = 1>", &["s", "AXIS"]),
-    line(
-        "int64",
-        "CumSum",
-        "<exclusive = 1, reverse = 1>",
-        &["s", "AXIS"],
-    ),
+    line("int64", "CumSum", "<exclusive = 1, reverse = 1>", &["s", "AXIS"]),
     line("int64", "Range", "", &["UP", "DOWN", "STEP"]).of("9"),
     line("int64", "Range", "", &["DOWN", "UP", "STEP"]).of("0"),
     line("float", "Range", "", &["LEAST", "MOST", "TENTH"]).of("35"),
@@ -154,10 +140,7 @@ pub fn inputs() -> Vec<(&'static str, Numbers)> {
     // What they divide has quotients in its type.
     let divisors = pairs(&[1, 2, -2, 3, -3, 7, -7, i32::MAX, i32::MIN]);
     let bases = pairs(&[0, 1, -1, 2, -2, 0, 1, -1, 1]);
-    let halves = large
-        .1
-        .iter()
-        .map(|&m| if m % 2 == 0 { 0.5 } else { (m % 64) as f32 });
+    let halves = large.1.iter().map(|&m| if m % 2 == 0 { 0.5 } else { (m % 64) as f32 });
     let tiny = floats.1.iter().map(|&b| f64::from(b) * 1e-60);
     let (terms, addends) = pairs(&[0, 1, -1, 300, -7, 1 << 20]);
     let quarters = addends.iter().map(|&addend| addend as f32 / 4.0);
@@ -177,10 +160,7 @@ pub fn inputs() -> Vec<(&'static str, Numbers)> {
         ("b", Numbers::Floats(floats.1)),
         ("i", Numbers::Int32(small.0)),
         ("j", Numbers::Int32(small.1)),
-        (
-            "c",
-            Numbers::Int64(divisors.1.iter().map(|&d| d.into()).collect()),
-        ),
+        ("c", Numbers::Int64(divisors.1.iter().map(|&d| d.into()).collect())),
         ("d", Numbers::Int32(divisors.1)),
         ("p", Numbers::Int32(bases.0)),
         ("l", Numbers::Int64(large.0)),
@@ -218,21 +198,11 @@ pub fn text(constant: bool) -> String {
     };
     let (mut outputs, mut nodes) = (Vec::new(), String::new());
     for (at, line) in LINES.iter().enumerate() {
-        let Line {
-            dtype,
-            operator,
-            attributes,
-            inputs,
-            sizes,
-        } = line;
+        let Line { dtype, operator, attributes, inputs, sizes } = line;
         let sizes = sizes.map_or_else(|| count(inputs[0]).to_string(), str::to_owned);
         outputs.push(format!("{dtype}[{sizes}] y{at}"));
-        writeln!(
-            nodes,
-            "    y{at} = {operator} {attributes} ({})",
-            inputs.join(", ")
-        )
-        .expect("strings take everything");
+        writeln!(nodes, "    y{at} = {operator} {attributes} ({})", inputs.join(", "))
+            .expect("strings take everything");
     }
     let outputs = outputs.join(", ");
     let (inputs, constants) = match constant {

@@ -42,33 +42,9 @@ const BINARY: &[&str] = &["Add", "Sub", "Mul", "Div", "Mod", "Min", "Max"];
 const UNARY: &[&str] = &["Neg", "Abs", "Sign", "Identity"];
 const COMPARE: &[&str] = &["Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"];
 const LOGIC: &[&str] = &["And", "Or", "Xor"];
-const REDUCE: &[&str] = &[
-    "ReduceSum",
-    "ReduceProd",
-    "ReduceMax",
-    "ReduceMin",
-    "ReduceMean",
-];
-const NUMBERS: &[i64] = &[
-    0,
-    1,
-    -1,
-    2,
-    -2,
-    3,
-    4,
-    -5,
-    7,
-    8,
-    -10,
-    16,
-    32,
-    100,
-    -1000,
-    i32::MAX as i64,
-    i64::MAX,
-    i64::MIN,
-];
+const REDUCE: &[&str] = &["ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin", "ReduceMean"];
+const NUMBERS: &[i64] =
+    &[0, 1, -1, 2, -2, 3, 4, -5, 7, 8, -10, 16, 32, 100, -1000, i32::MAX as i64, i64::MAX, i64::MIN];
 
 impl Expression {
     /// An expression of so many levels at most.
@@ -129,10 +105,7 @@ impl Condition {
             1 if levels > 0 => Self::Not(Self::grow(random, less).into()),
             2 => Self::Cast(Expression::grow(random, less)),
             _ => {
-                let (a, b) = (
-                    Expression::grow(random, less),
-                    Expression::grow(random, less),
-                );
+                let (a, b) = (Expression::grow(random, less), Expression::grow(random, less));
                 Self::Compare(random.pick::<&str>(COMPARE), a, b)
             }
         }
