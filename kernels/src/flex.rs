@@ -23,7 +23,7 @@ mod matmul;
 mod memory;
 mod normalize;
 pub mod packed;
-mod plan;
+pub mod plan;
 mod pool;
 mod quantize;
 mod recurrent;

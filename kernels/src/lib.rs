@@ -57,7 +57,7 @@ pub use backend::most_bytes;
 pub use backend::switches::settle;
 #[cfg(feature = "flex")]
 #[doc(hidden)]
-pub use flex::poison;
+pub use flex::{plan::tuning, poison};
 
 // Paths used by generated code.
 pub use attention::{group_query, linear as linear_attention, multi_head, rotary};

@@ -84,9 +84,6 @@ impl<T: Number> Node<T> {
 
 /// Number of rows that walk one tree before the next, so that its nodes stay in the cache.
 const BLOCK: usize = 64;
-/// Number of node visits that are worth a thread.
-#[cfg(feature = "flex")]
-const STEPS: usize = 1 << 18;
 
 impl<T: Number> Forest<T> {
     /// Returns the number of trees.
@@ -122,11 +119,11 @@ impl<T: Number> Forest<T> {
         };
         #[cfg(feature = "flex")]
         {
-            use crate::flex::threads;
+            use crate::flex::{plan::tuning::visits_per_thread, threads};
 
             let count = out.len().checked_div(per_row).unwrap_or(0);
             let steps = count.saturating_mul(self.trees()).saturating_mul(8);
-            let parts = match steps / STEPS {
+            let parts = match steps / visits_per_thread() {
                 0 | 1 => 1,
                 most => most.min(threads::even_parts(threads::count())),
             };

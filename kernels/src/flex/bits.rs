@@ -19,7 +19,7 @@ use super::{
     memory::{Buffer, Cuts, Grid, Unwritten, Written},
     plan::{
         threads,
-        tuning::{CODES_PER_FLOAT, MAX_REGISTER_ROWS},
+        tuning::{codes_per_float, max_register_rows},
     },
     simd::InstructionSet,
     tile::{Bias, FloatEpilogue, Tile},
@@ -99,7 +99,7 @@ pub fn matmul(x: FlexTensor, bias: Option<FlexTensor>, matrix: BitMatrix) -> Opt
     let values = Buffer::filled(rows * outputs, |out| {
         if matrix.is_in_bytes() {
             integers::multiply(x, panels, bias, out)
-        } else if rows <= MAX_REGISTER_ROWS {
+        } else if rows <= max_register_rows() {
             floats::multiply(x, panels, bias, out)
         } else {
             unpacked(x, panels, bias, out)
@@ -139,7 +139,7 @@ fn by_panels<'a>(
 ) -> Written<'a> {
     let outputs = panels.blocks.outputs;
     let multiplications = (rows * outputs).saturating_mul(panels.blocks.inputs);
-    let threads = threads(multiplications / CODES_PER_FLOAT);
+    let threads = threads(multiplications / codes_per_float());
     let grid = Grid { rows: Cuts::none(rows), ..Grid::of_row(Cuts::every(outputs, PANEL)) };
     let out = out.reshaped(rows, outputs);
     out.side_by_side(grid, threads, |panel, _, out| write(panel, out))

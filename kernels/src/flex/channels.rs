@@ -6,7 +6,10 @@ use burn::tensor::{DType, Shape};
 use super::{
     copy::dense,
     elementary::activate,
-    plan::threads_reading,
+    plan::{
+        threads_reading,
+        tuning::{min_scaled_plane, scaled_block},
+    },
     rows::{Parts, changed},
     simd::InstructionSet,
     simd::{MulAdd, compiled_per_set},
@@ -15,12 +18,6 @@ use super::{
     window::Planes,
 };
 use crate::{backend::primitives, spec::epilogue::Activation};
-
-/// Number of elements in a block, which stays in the L1 cache between steps.
-const BLOCK: usize = 1 << 11;
-
-/// Minimum number of elements of a plane: smaller ones have too much fixed cost.
-const PLANE: usize = 16;
 
 /// Factors, offsets and activation.
 struct Channels<'a> {
@@ -35,7 +32,7 @@ pub fn scale(x: FlexTensor, factor: FlexTensor, offset: FlexTensor, activation: 
     let shape = x.shape();
     let length = shape.num_elements();
     let plane: usize = shape[2..].iter().product();
-    if x.dtype() != DType::F32 || length == 0 || plane < PLANE {
+    if x.dtype() != DType::F32 || length == 0 || plane < min_scaled_plane() {
         return primitives::scale_channels::<Flex>(x, factor, offset, activation);
     }
     let of_channels = [factor, offset].map(|values| Dense::new(&values));
@@ -53,13 +50,13 @@ impl Channels<'_> {
     fn scale(&self, x: FlexTensor) -> FlexTensor {
         let (length, channels) = (self.shape.num_elements(), self.factors.len());
         let count = self.shape[0] * channels;
-        let (plane, columns) = (length / count, self.shape[self.shape.num_dims() - 1]);
+        let (plane, columns) = (length / count, self.shape[2..].last().copied().unwrap_or(1));
         let planes = Planes::new(count, [1, plane / columns, columns]);
         let threads = threads_reading(0, size_of::<f32>() * length);
         let parts = Parts {
             grid: planes.bands(InstructionSet::best(), threads),
             tasks: uneven_parts(threads),
-            block: BLOCK,
+            block: scaled_block(),
         };
         changed(x, [count, plane], parts, |first, block| {
             let channel = first / plane % channels;

@@ -6,11 +6,9 @@ use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::{DType, Element, TensorData};
 use rustfft::{Fft, FftDirection, FftPlanner, num_complex::Complex};
 
-use super::{memory::repeated, threads::on_chunks};
+use super::{memory::repeated, plan::tuning::transformed_per_part, threads::on_chunks};
 use crate::{fault::fail, spec::dft::Dft};
 
-/// Minimum number of numbers that one thread transforms, if there are several threads.
-const SHARE: usize = 1 << 14;
 /// Maximum number of plans that are kept for later calls.
 const PLANS: usize = 32;
 
@@ -153,7 +151,7 @@ fn transform<T: Float>(rows: Rows<'_, T>, options: &Dft, out: &mut [T]) {
         return;
     }
     let plan = plan(options);
-    let pairs = (SHARE / options.length).max(1);
+    let pairs = (transformed_per_part() / options.length).max(1);
     let run = |share: usize, out: &mut [T]| {
         let none = Complex::default();
         let mut numbers = repeated(options.length, none);

@@ -7,6 +7,7 @@ use burn::tensor::DType;
 
 use super::{
     memory::{Buffer, Cuts, Grid, Order},
+    plan::tuning::elements_per_part,
     simd::{MulAdd, compiled_per_set},
     threads,
     view::Dense,
@@ -15,9 +16,6 @@ use crate::spec::normalize::Lrn;
 
 /// Number of pixels in a block.
 const BLOCK: usize = 1024;
-
-/// Minimum number of elements of a task.
-const SHARE: usize = 1 << 15;
 
 /// Returns `None` for other element types than float32.
 pub fn lrn(x: FlexTensor, options: Lrn) -> Option<FlexTensor> {
@@ -34,7 +32,7 @@ pub fn lrn(x: FlexTensor, options: Lrn) -> Option<FlexTensor> {
         columns: Cuts::every(plane, BLOCK),
         order: Order::RowMajor,
     };
-    let tasks = (x.len() / SHARE).clamp(1, threads::count());
+    let tasks = (x.len() / elements_per_part()).clamp(1, threads::count());
     let y = Buffer::filled(x.len(), |out| {
         let out = out.reshaped(shape[0] * channels, plane);
         out.in_tasks(grid, tasks, |parts| {

@@ -17,7 +17,7 @@ use burn::tensor::{DType, TensorData};
 
 use super::{
     memory::{Buffer, Cuts, Grid, Order},
-    plan::threads,
+    plan::{threads, tuning::sequences_per_thread},
     threads::task_for_each,
     view::Dense,
 };
@@ -31,9 +31,6 @@ use crate::{
 use inputs::{Inputs, lengths};
 use walk::{State, Walk};
 use weights::{Biases, Weights};
-
-/// Minimum number of sequences of a thread, if a direction has several.
-const SEQUENCES: usize = 4;
 
 /// The outputs at all times, the last output, and the cell state of an LSTM.
 type Results = (Outcome<Flex>, Outcome<Flex>, Given<Flex>);
@@ -92,7 +89,7 @@ fn walked(operands: &Recurrence<Flex>, cell: &Cell, sizes: Sizes, weights: &Weig
     let threads = threads(times * rows * sizes.gates * width);
     // The range of quantized states spans all sequences.
     let threads_of_pass = if are_quantized { 1 } else { threads.div_ceil(directions) };
-    let share = batch.div_ceil(threads_of_pass).max(SEQUENCES);
+    let share = batch.div_ceil(threads_of_pass).max(sequences_per_thread());
     let across = batch.div_ceil(share);
     // Sequences of a part. Parts of one direction are consecutive.
     let sequences = |part: usize| {

@@ -6,11 +6,9 @@ use burn::tensor::DType;
 use super::{
     copy::dense,
     memory::{Buffer, Cuts, Grid, Written},
+    plan::tuning::elements_per_part,
     widened,
 };
-
-/// Minimum number of elements of a task, if there are several.
-const SHARE: usize = 1 << 15;
 
 /// Modifies rows of `length` elements in f32; `x` must not be f64.
 ///
@@ -37,7 +35,8 @@ pub struct Parts {
 impl Parts {
     /// Divides a number of elements into whole rows of `length`.
     fn of_rows(count: usize, length: usize) -> Self {
-        let step = if count < 2 * SHARE { count.max(1) } else { SHARE.next_multiple_of(length) };
+        let share = elements_per_part();
+        let step = if count < 2 * share { count.max(1) } else { share.next_multiple_of(length) };
         Self { grid: Grid::of_row(Cuts::every(count, step)), tasks: usize::MAX, block: step }
     }
 }

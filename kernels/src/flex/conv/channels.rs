@@ -6,7 +6,7 @@ use super::run::Convolution;
 use crate::flex::{
     elementary::activate,
     memory::{Buffer, Cuts, Grid, InOrder, Unwritten, Written, with_scratch},
-    plan::{threads, tuning::MAX_LANE_TAPS},
+    plan::{threads, tuning::LANE_TAPS},
     simd::{Floats, Isa, WIDEST, with_isa},
     threads::uneven_parts,
     tile::{Bounds, RowOffsets},
@@ -55,10 +55,10 @@ impl Convolution<'_> {
             out.side_by_side(grid, tasks, |_, spot, out| {
                 let (batch, first) = (spot.rows.start / groups, spot.rows.start % groups);
                 let count = spot.rows.len();
-                let mut weight = [[0.0; WIDEST]; MAX_LANE_TAPS];
+                let mut weight = [[0.0; WIDEST]; LANE_TAPS];
                 let mut bias = [0.0; WIDEST];
                 for lane in 0..count {
-                    let mut taps_of = [0.0; MAX_LANE_TAPS];
+                    let mut taps_of = [0.0; LANE_TAPS];
                     filters.copy(first + lane, 0, &mut taps_of[..taps]);
                     for (weight, tap) in weight.iter_mut().zip(&taps_of[..taps]) {
                         weight[lane] = *tap;

@@ -4,7 +4,7 @@ use super::run::Convolution;
 use crate::flex::{
     elementary::activate,
     memory::Buffer,
-    plan::{threads, tuning::MAX_DEPTHWISE_TAPS},
+    plan::{threads, tuning::WINDOW_TAPS},
     simd::{Floats, Isa},
     tile::Bounds,
     window::{At, Fold, Planes, Windows, by_bands},
@@ -40,7 +40,7 @@ impl Convolution<'_> {
         let threads = threads(count * taps);
         Some(Buffer::filled(count, |out| {
             by_bands(out, filters.set, planes, threads, |unit, rows, out| {
-                let mut weight = [0.0; MAX_DEPTHWISE_TAPS];
+                let mut weight = [0.0; WINDOW_TAPS];
                 let output = unit % outputs;
                 let group = output / filters.outputs;
                 filters.copy(group, output % filters.outputs, &mut weight[..taps]);

@@ -10,7 +10,7 @@ use super::rows::Rows;
 use crate::flex::{
     elementary::activate,
     memory::{Buffer, Unwritten, Written, repeated, with_scratch},
-    plan::{Band, BandPlan, ConvMethod, ConvSizes, Machine, TileColumns, tuning::MAX_PANELS_LEN},
+    plan::{Band, BandPlan, ConvMethod, ConvSizes, Machine, TileColumns, tuning::max_panels_len},
     tile::{Addend, Bounds, F32_PER_CACHE_LINE, FloatEpilogue, FloatOperands, RowOffsets, Tile},
 };
 use crate::spec::epilogue::Activation;
@@ -156,7 +156,7 @@ impl Run<'_> {
         };
         let set = self.of.filters.set;
         let length = self.of.filters.inner * set.nr();
-        panels.len().min(MAX_PANELS_LEN / length.max(1)).max(1) * length + set.lanes()
+        panels.len().min(max_panels_len() / length.max(1)).max(1) * length + set.lanes()
     }
 
     /// Writes output channels of one group over a band, from the output row `first` on.

@@ -5,17 +5,14 @@ use burn::backend::{TensorMetadata, flex::FlexTensor};
 use super::{Word, by_words, dense, dense_words, filled};
 use crate::flex::{
     memory::{Cuts, Grid, Order},
-    plan::threads_reading,
+    plan::{
+        threads_reading,
+        tuning::{copied_part, min_banded_plane},
+    },
     simd::InstructionSet,
     threads::even_parts,
     window::{Planes, by_bands},
 };
-
-/// Minimum number of words of a separate part.
-const UNIT: usize = 1 << 13;
-
-/// Minimum number of elements of a plane that is copied in bands of rows, in the order of the kernels before and after it.
-const PLANE: usize = 1 << 9;
 
 /// Concatenates tensors of one dtype whose other sizes are equal. Returns `None` if their memory is not aligned.
 pub fn concat(parts: Vec<FlexTensor>, axis: usize) -> Option<FlexTensor> {
@@ -53,7 +50,7 @@ fn joined<T: Word>(tensors: &[FlexTensor], axis: usize) -> Option<FlexTensor> {
     let wide = shape.last().copied().unwrap_or(1);
     let threads = threads_reading(0, outer * total * size_of::<T>());
     let dtype = tensors[0].dtype();
-    let is_spatial = axis + 2 < shape.num_dims() && plane >= PLANE;
+    let is_spatial = axis + 2 < shape.num_dims() && plane >= min_banded_plane();
     let y = filled(shape, dtype, |out| {
         if is_spatial && threads > 1 {
             let planes = Planes::new(outer * total / plane, [1, plane / wide, wide]);
@@ -66,7 +63,7 @@ fn joined<T: Word>(tensors: &[FlexTensor], axis: usize) -> Option<FlexTensor> {
             });
         }
         // Long parts are divided as well.
-        let pieces = (total / UNIT).clamp(1, threads);
+        let pieces = (total / copied_part()).clamp(1, threads);
         let ends = parts.iter().flat_map(|part| {
             let step = part.length.div_ceil(pieces);
             (1..=pieces).map(move |piece| part.first + (piece * step).min(part.length))

@@ -8,15 +8,12 @@ use burn::backend::{
 use super::{Word, by_words, filled, words};
 use crate::flex::{
     memory::{Cuts, Grid, Order, Spot, Unwritten, Written, write_by_index},
-    plan::threads_reading,
+    plan::{threads_reading, tuning::copied_part},
     threads::even_parts,
 };
 
 /// Side of the squares that are transposed at once, in words.
 const SIDE: usize = 16;
-
-/// Number of words of a part, about the size of the L1 cache.
-const UNIT: usize = 1 << 13;
 
 /// Returns the tensor with contiguous elements.
 pub fn dense(x: FlexTensor) -> FlexTensor {
@@ -90,8 +87,8 @@ impl Axes {
 
     /// Returns the maximum numbers of rows and columns of a part.
     fn unit(&self) -> [usize; 2] {
-        let wide = self.columns.0.min(UNIT);
-        let high = (UNIT / wide).min(self.rows.0);
+        let wide = self.columns.0.min(copied_part());
+        let high = (copied_part() / wide).min(self.rows.0);
         [if high > SIDE { high / SIDE * SIDE } else { high }, wide]
     }
 

@@ -1,12 +1,10 @@
 //! One row times a matrix in place.
 
 use crate::flex::{
+    plan::tuning::columns_of_row,
     simd::{MulAdd, compiled_per_set},
     view::Matrix,
 };
-
-/// Number of columns that are computed at once.
-const STRIP: usize = 1024;
 
 /// Number of independent parts of a sum.
 const LANES: usize = 16;
@@ -36,9 +34,10 @@ fn multiply_row_of<S: MulAdd>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
 /// Adds rows, four at a time.
 #[inline(always)]
 fn by_rows<S: MulAdd>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
-    for (strip, sums) in out.chunks_mut(STRIP).enumerate() {
+    let columns = columns_of_row();
+    for (strip, sums) in out.chunks_mut(columns).enumerate() {
         let width = sums.len();
-        let row = |term: usize| &b.values[term * b.row_step + strip * STRIP..][..width];
+        let row = |term: usize| &b.values[term * b.row_step + strip * columns..][..width];
         sums.fill(0.0);
         let fours = a.chunks_exact(4);
         let rest = a.len() - fours.remainder().len();

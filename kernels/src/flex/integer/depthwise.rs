@@ -10,7 +10,7 @@ use super::output_type::OutputType;
 use crate::flex::{
     conv::Geometry,
     memory::{Cuts, Grid, SliceWriter, Unwritten, Written, with_scratch},
-    plan::{threads, tuning::BYTES_PER_FLOAT},
+    plan::{threads, tuning::bytes_per_float},
     simd::{DotInstructions, DotIsa, LaneMask, with_dot_isa},
     threads::uneven_parts,
     tile::{ByteEpilogue, Epilogue, TilePosition, write_row_blocks},
@@ -59,7 +59,7 @@ impl Convolution<'_> {
         let positions = g.positions[1] * g.positions[2];
         let channels = filters.groups.len();
         let units = self.batches * channels;
-        let threads = threads((units * positions).saturating_mul(g.taps()) / BYTES_PER_FLOAT);
+        let threads = threads((units * positions).saturating_mul(g.taps()) / bytes_per_float());
         let length = windows.length();
         let row = positions * self.epilogue.conversion.size();
         let grid = Grid::of_rows(Cuts::every(units, 1), row);

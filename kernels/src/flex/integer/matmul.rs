@@ -13,7 +13,7 @@ use crate::flex::{
     copy::dense,
     memory::{Cuts, Grid, Unwritten, Written},
     packed::{Pack, pack},
-    plan::{byte_grid, threads, threads_reading, tuning::BYTES_PER_FLOAT},
+    plan::{byte_grid, threads, threads_reading, tuning},
     threads::task_for_each,
     tile::{ByteEpilogue, ByteOperands, Tile},
     view::Matrix,
@@ -23,9 +23,6 @@ use crate::{
     spec::packed::Packed,
     spec::quantize::{Ending, Integers},
 };
-
-/// Prefetch distance in words. Packed columns are streamed from memory, and the hardware prefetcher stops at pages.
-const AHEAD: usize = 256;
 
 /// Products of the matrices of the last two axes. The axes before broadcast.
 ///
@@ -61,7 +58,7 @@ pub fn product(operands: ByteProduct<Flex>, integers: Integers) -> Option<FlexTe
     let mut shape = left.clone();
     *shape.last_mut()? = columns;
     let weight = columns.saturating_mul(inner);
-    let threads = threads_reading(rows.saturating_mul(weight) / BYTES_PER_FLOAT, weight);
+    let threads = threads_reading(rows.saturating_mul(weight) / tuning::bytes_per_float(), weight);
     let (output, conversion) = requantization.conversion()?;
     let epilogue = corrections.epilogue(conversion);
     let y = output.filled(shape, |out| product.run(epilogue, threads, out));
@@ -83,7 +80,7 @@ fn several(a: &FlexTensor, b: &FlexTensor, operands: Operands, integers: &Intege
     let (requantization, zeros) = Requantization::of(operands, integers.ending, [rows, columns], dot)?;
     let zeros = zeros.shifted(dot, [a.is_signed, b.is_signed]);
     let (output, conversion) = requantization.conversion()?;
-    let threads = threads((count * rows * columns).saturating_mul(inner) / BYTES_PER_FLOAT);
+    let threads = threads((count * rows * columns).saturating_mul(inner) / tuning::bytes_per_float());
     // Few products run one after another, each on all threads.
     let each = if count < threads { threads } else { 1 };
     let mut sizes: Vec<usize> = shape.drain(..).map(|(size, _)| size).collect();
@@ -219,7 +216,7 @@ impl Product<'_> {
         let (left, right, size) = (self.left, self.right, epilogue.conversion.size());
         let (rows, columns) = (left.rows, right.columns);
         let grid = byte_grid([rows, columns], size, left.panel, right.dot.nr(), threads);
-        let tasks = task_for_each(threads);
+        let (tasks, ahead) = (task_for_each(threads), tuning::prefetch_distance());
         let out = out.reshaped(rows, columns * size);
         out.side_by_side(grid, tasks, |_, spot, out| {
             let first = spot.columns.start / size;
@@ -230,7 +227,7 @@ impl Product<'_> {
                     left: left.rows(row..row + out.rows()),
                     right: right.panel(first),
                     offsets: &right.offsets,
-                    ahead: AHEAD,
+                    ahead,
                 };
                 let tile = Tile {
                     rows: out.rows(),

@@ -46,13 +46,13 @@ impl AttentionPlan {
         let threads = machine.threads_for(batch * heads * queries * keys * (features + size));
         let share = queries.div_ceil(threads).next_multiple_of(8);
         let panel = machine.tile.panel_rows(share.min(queries));
-        let fit = (tuning::MAX_SCORES / keys).min(tuning::MAX_QUERIES).min(share);
+        let fit = (tuning::max_scores() / keys).min(tuning::max_queries()).min(share);
         let rows = queries * heads / key_heads;
         Self {
             threads,
             queries: (fit / panel * panel).max(panel),
             key_heads: if queries == 1 { 1 } else { key_heads },
-            packs_keys: rows > tuning::UNPACKED_QUERIES || !has_contiguous_keys,
+            packs_keys: rows > tuning::unpacked_queries() || !has_contiguous_keys,
             packs_values: !machine.tile.reads_in_place(rows),
             sizes,
         }

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::tuning::{MAX_BAND_LEN, MIN_BAND_COLUMNS};
+use super::tuning::{max_band_len, min_band_columns};
 use crate::flex::tile::RowOffsets;
 use crate::spec::geometry::Geometry;
 
@@ -74,10 +74,10 @@ impl Layout {
         let (rows, columns) = (axis(1), axis(2));
         let planes = geometry.kernel[0] * rows.phases.len() * columns.phases.len();
         let [_, high, wide] = geometry.positions;
-        let most = MAX_BAND_LEN / (channels * planes).max(1);
+        let most = max_band_len() / (channels * planes).max(1);
         let fit = (most / (rows.furthest + 1)).saturating_sub(columns.furthest);
         let by_columns =
-            if wide <= fit.max(MIN_BAND_COLUMNS) { wide } else { even(wide, fit.max(MIN_BAND_COLUMNS)) };
+            if wide <= fit.max(min_band_columns()) { wide } else { even(wide, fit.max(min_band_columns())) };
         let by_rows = if by_columns < wide {
             1
         } else {

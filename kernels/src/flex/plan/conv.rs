@@ -4,7 +4,7 @@ use super::{
     bands::{Band, Layout},
     columns::{TileColumns, tile_columns},
     machine::{Machine, TileSize},
-    tuning::{self, BYTES_PER_FLOAT},
+    tuning,
 };
 use crate::flex::{memory::Cuts, simd::WIDEST, threads::even_parts};
 use crate::spec::geometry::Geometry;
@@ -104,7 +104,7 @@ impl ConvMethod {
         let has_dense_planes = has_dense_rows && (g.sizes[1] == 1 || row == g.sizes[2]);
         let has_one_depth = [g.sizes[0], g.kernel[0], g.positions[0]] == [1; 3] && g.before[0] == 0;
         let fits = |plane: [usize; 2]| {
-            plane[0].checked_mul(plane[1]).is_some_and(|len| len <= tuning::MAX_PLANE_LEN)
+            plane[0].checked_mul(plane[1]).is_some_and(|len| len <= tuning::max_plane_len())
         };
         if sizes.inputs != 1 {
             Self::Bands
@@ -114,12 +114,12 @@ impl ConvMethod {
             && !has_addend
             && tile.lanes >= WIDEST / 2
             && g.positions[2] < tile.lanes
-            && taps <= tuning::MAX_LANE_TAPS
+            && taps <= tuning::max_lane_taps()
             && g.padded_plane().is_some_and(fits)
         {
             Self::ChannelsInLanes
-        } else if sizes.outputs <= tuning::MAX_CHANNEL_MULTIPLIER
-            && taps <= tuning::MAX_DEPTHWISE_TAPS
+        } else if sizes.outputs <= tuning::max_channel_multiplier()
+            && taps <= tuning::max_depthwise_taps()
             && has_dense_rows
         {
             Self::Windows
@@ -142,14 +142,12 @@ impl BandPlan {
             Some(stride) => {
                 layout.band[1] = layout.band[1].next_multiple_of(nr);
                 let span = sizes.inputs * stride.min(tuning::F32_PER_PAGE);
-                let is_strided = span > tuning::TLB_PAGES * tuning::F32_PER_PAGE;
-                if panels > tuning::in_place_panels(is_strided) {
-                    BandReads::PanelsOfInput
-                } else {
-                    BandReads::Input
-                }
+                let is_strided = span > tuning::tlb_pages() * tuning::F32_PER_PAGE;
+                let in_place =
+                    if is_strided { tuning::strided_in_place_panels() } else { tuning::in_place_panels() };
+                if panels > in_place { BandReads::PanelsOfInput } else { BandReads::Input }
             }
-            None if machine.tile.has_fast_packing() && panels > tuning::COPY_PANELS => {
+            None if machine.tile.has_fast_packing() && panels > tuning::copy_panels() => {
                 BandReads::PanelsOfCopy
             }
             None => BandReads::Copy,
@@ -157,7 +155,7 @@ impl BandPlan {
         let copied = if channel_stride.is_some() {
             1
         } else {
-            tuning::GROUPED_BAND_LEN / layout.length(sizes.inputs).max(1)
+            tuning::grouped_band_len() / layout.length(sizes.inputs).max(1)
         };
         let together = |units: usize| copied.min(units / (2 * threads));
         Self::new(sizes, layout, reads, machine.tile, threads, together)
@@ -165,7 +163,7 @@ impl BandPlan {
 
     /// A convolution of bytes, for which `planes` planes of a convolution with another geometry are copied.
     pub fn of_bytes(sizes: ConvSizes, planes: usize, copied: Geometry, machine: &Machine) -> Self {
-        let threads = machine.threads_for(sizes.multiplications() / BYTES_PER_FLOAT);
+        let threads = machine.threads_for(sizes.multiplications() / tuning::bytes_per_float());
         let layout = Layout::new(copied, planes, sizes.bands(machine, threads));
         // A few more parts than threads, so that no thread waits.
         let together = |units: usize| match threads {

@@ -61,7 +61,7 @@ impl TileSize {
 
     /// Number of bands into which threads divide a plane of output pixels.
     pub fn bands(&self, plane: usize, threads: usize) -> usize {
-        threads.min(plane / (tuning::MIN_BAND_TILES * self.nr)).max(1)
+        threads.min(plane / (tuning::min_band_tiles() * self.nr)).max(1)
     }
 
     /// Returns true if stores that leave out lanes are cheap, as those of AVX-512 are.
@@ -87,8 +87,8 @@ pub fn threads_reading(multiplications: usize, bytes: usize) -> usize {
 
 /// Number of threads that shorten the work by more than it takes to wake them, at most `threads`.
 fn limited(multiplications: usize, bytes: usize, threads: fn() -> usize) -> usize {
-    let of_multiplications = multiplications / tuning::MULTIPLICATIONS_PER_THREAD;
-    let worth = of_multiplications.max(bytes / tuning::BYTES_PER_THREAD);
+    let of_multiplications = multiplications / tuning::multiplications_per_thread();
+    let worth = of_multiplications.max(bytes / tuning::bytes_per_thread());
     if worth <= 1 { 1 } else { worth.min(threads()) }
 }
 
@@ -102,9 +102,9 @@ mod tests {
             tile: TileSize::of_floats(InstructionSet::best()),
             threads: || panic!("the threads are counted"),
         };
-        assert_eq!(machine.threads_for(2 * tuning::MULTIPLICATIONS_PER_THREAD - 1), 1);
+        assert_eq!(machine.threads_for(2 * tuning::multiplications_per_thread() - 1), 1);
         let machine = Machine { threads: || 2, ..machine };
-        assert_eq!(machine.threads_for(9 * tuning::MULTIPLICATIONS_PER_THREAD), 2);
-        assert_eq!(machine.threads_reading(0, 9 * tuning::BYTES_PER_THREAD), 2);
+        assert_eq!(machine.threads_for(9 * tuning::multiplications_per_thread()), 2);
+        assert_eq!(machine.threads_reading(0, 9 * tuning::bytes_per_thread()), 2);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     machine::{Machine, TileSize},
-    tuning::UNPACKED_PANELS,
+    tuning::unpacked_panels,
 };
 use crate::flex::{
     memory::{Cuts, Grid, Order},
@@ -98,7 +98,7 @@ impl TileSize {
 
     /// Returns true if `rows` rows read an operand B too seldom for it to be packed.
     pub fn reads_in_place(&self, rows: usize) -> bool {
-        rows <= UNPACKED_PANELS * self.mr
+        rows <= unpacked_panels() * self.mr
     }
 }
 

@@ -5,6 +5,7 @@ use super::{
     conv::{BandPlan, ConvMethod, ConvSizes},
     machine::{Machine, TileSize},
     product::{ProductPlan, ProductSizes, RightLayout},
+    tuning,
 };
 use crate::spec::geometry::Geometry;
 
@@ -171,6 +172,10 @@ fn on_machines(name: &str, described: impl Fn(&Machine) -> String) -> String {
 
 #[test]
 fn plans_of_layers_are_as_recorded() {
+    if !tuning::are_defaults() {
+        println!("skipped: plans are recorded for the default thresholds");
+        return;
+    }
     let convolutions = LAYERS.map(|layer| on_machines(layer.name, |machine| described(layer, machine)));
     let products = PRODUCTS
         .map(|(name, sizes, right)| on_machines(name, |machine| described_product(sizes, right, machine)));

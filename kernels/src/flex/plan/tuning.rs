@@ -1,72 +1,238 @@
-//! Thresholds of plans.
+//! Thresholds: the sizes from which on one way of computing is faster than another.
+//!
+//! `cargo run --release -p onnx-embed-kernels --example tune` measures each with smaller and larger values and prints the
+//! table below again. `ONNX_EMBED_TUNING=name=value,..` replaces some of them when a process starts, for that example and
+//! for a look at other processors; tests run with `all=1` and `all=1073741824`, the least and the largest values. Results do not depend on them, except for the order in which floats are added.
+#![doc = include_str!("tuning.md")]
 
-/// Number of multiplications of floats that are worth another thread.
-pub const MULTIPLICATIONS_PER_THREAD: usize = 1 << 17;
+use std::{env, sync::OnceLock};
 
-/// Number of bytes, read or written, that are worth another thread.
-pub const BYTES_PER_THREAD: usize = 1 << 16;
+/// A threshold, as the example and the tests see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Threshold {
+    pub name: &'static str,
+    /// What it counts.
+    pub unit: &'static str,
+    pub default: usize,
+    /// The largest value that kernels can have.
+    pub most: usize,
+    /// Operations whose time depends on it.
+    pub workload: Workload,
+}
 
-/// Number of multiplications of bytes in the time of one of floats.
-pub const BYTES_PER_FLOAT: usize = 4;
+/// Operations that show the effect of a threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workload {
+    Attention,
+    /// Products and convolutions of bytes.
+    Bytes,
+    /// Products with packed weights of 4 bits.
+    Codes,
+    Convolutions,
+    Copies,
+    Depthwise,
+    /// Functions of elements, and quantization.
+    Elements,
+    Products,
+    Recurrences,
+    Spectra,
+    Trees,
+}
 
-/// Number of multiplications of packed weights in the time of one of floats.
-pub const CODES_PER_FLOAT: usize = 2;
+/// Capacity of the weights of a depthwise convolution that reads its input in place, in taps.
+pub const WINDOW_TAPS: usize = 256;
 
-/// Minimum number of tiles of a thread's band of output pixels.
-pub const MIN_BAND_TILES: usize = 4;
-
-/// Maximum number of elements of the copy of a band, unless one row of output pixels has more.
-pub const MAX_BAND_LEN: usize = 160 << 10;
-
-/// Minimum number of output pixels of a row of a band, if not all fit.
-pub const MIN_BAND_COLUMNS: usize = 128;
-
-/// Maximum number of elements of the copies of several groups that a part makes.
-pub const GROUPED_BAND_LEN: usize = 4 << 10;
-
-/// Maximum number of floats of the packed panels that are in use at once.
-pub const MAX_PANELS_LEN: usize = 160 << 10;
-
-/// Maximum number of row panels of the weight for which a convolution of several taps reads the copy of a band in place.
-pub const COPY_PANELS: usize = 8;
-
-/// Maximum number of output channels of an input channel of a depthwise convolution. With more, a matrix
-/// product reads the input once.
-pub const MAX_CHANNEL_MULTIPLIER: usize = 2;
-
-/// Maximum number of taps of a depthwise convolution that reads its input in place.
-pub const MAX_DEPTHWISE_TAPS: usize = 256;
-
-/// Maximum number of taps of a depthwise convolution with channels in the lanes.
-pub const MAX_LANE_TAPS: usize = 64;
-
-/// Maximum number of elements of a padded plane of a depthwise convolution with channels in the lanes.
-pub const MAX_PLANE_LEN: usize = 1 << 10;
+/// Capacity of the weights of a depthwise convolution with channels in the lanes, in taps.
+pub const LANE_TAPS: usize = 64;
 
 /// Number of floats in a page of memory.
 pub const F32_PER_PAGE: usize = 1 << 10;
 
-/// Number of pages that the first translation buffer of a processor holds, with some to spare.
-pub const TLB_PAGES: usize = 128;
+/// The largest value of thresholds that kernels do not limit.
+const UNLIMITED: usize = 1 << 30;
 
-/// Maximum number of row panels of the weight for which a pointwise convolution reads its input in place
-/// instead of packing it. `is_strided`: the channels of an output pixel are in more than [`TLB_PAGES`] pages.
-pub fn in_place_panels(is_strided: bool) -> usize {
-    if is_strided { 2 } else { 4 }
+/// Declares thresholds: a function for each, their defaults, and their table.
+macro_rules! thresholds {
+    ($($(#[$doc:meta])+ $name:ident = $default:expr, $unit:literal $(up to $most:expr)?, $workload:ident;)+) => {
+        $($(#[$doc])+ pub fn $name() -> usize {
+            values().$name
+        })+
+
+        /// All thresholds.
+        pub const THRESHOLDS: &[Threshold] = &[$(Threshold {
+            name: stringify!($name),
+            unit: $unit,
+            default: $default,
+            most: [$($most,)? UNLIMITED][0],
+            workload: Workload::$workload,
+        }),+];
+
+        #[derive(Clone, Copy)]
+        struct Values {
+            $($name: usize),+
+        }
+
+        impl Values {
+            const DEFAULT: Self = Self { $($name: $default),+ };
+
+            fn of_name(&mut self, name: &str) -> Option<&mut usize> {
+                match name {
+                    $(stringify!($name) => Some(&mut self.$name),)+
+                    _ => None,
+                }
+            }
+        }
+    };
 }
 
-/// Maximum number of row panels of an operand A for which a product reads B in place: it is read too seldom to be packed.
-pub const UNPACKED_PANELS: usize = 2;
+thresholds! {
+    /// Number of multiplications of floats that are worth another thread.
+    multiplications_per_thread = 1 << 17, "multiplications", Products;
+    /// Number of bytes, read or written, that are worth another thread.
+    bytes_per_thread = 1 << 16, "bytes", Copies;
+    /// Number of multiplications of bytes in the time of one of floats.
+    bytes_per_float = 4, "multiplications", Bytes;
+    /// Number of multiplications of packed weights in the time of one of floats.
+    codes_per_float = 2, "multiplications", Codes;
+    /// Minimum number of elements of a part of elementwise work, if there are several parts.
+    elements_per_part = 1 << 15, "elements", Elements;
+    /// Minimum number of numbers of a part of Fourier transforms, if there are several parts.
+    transformed_per_part = 1 << 14, "numbers", Spectra;
+    /// Minimum number of sequences of a thread, if a direction has several.
+    sequences_per_thread = 4, "sequences", Recurrences;
+    /// Number of visits of nodes of decision trees that are worth another thread.
+    visits_per_thread = 1 << 18, "visits", Trees;
 
-/// Maximum number of scores of a block of attention: they fit into the L2 cache.
-pub const MAX_SCORES: usize = 1 << 16;
+    /// Minimum number of tiles of a thread's band of output pixels.
+    min_band_tiles = 4, "tiles", Convolutions;
+    /// Maximum number of elements of the copy of a band, unless one row of output pixels has more.
+    max_band_len = 160 << 10, "elements", Convolutions;
+    /// Minimum number of output pixels of a row of a band, if not all fit.
+    min_band_columns = 128, "pixels", Convolutions;
+    /// Maximum number of elements of the copies of several groups that a part makes.
+    grouped_band_len = 4 << 10, "elements", Convolutions;
+    /// Maximum number of floats of the packed panels that are in use at once.
+    max_panels_len = 160 << 10, "floats", Convolutions;
+    /// Maximum number of row panels of the weight for which a convolution of several taps reads the copy of a band in place.
+    copy_panels = 8, "panels", Convolutions;
+    /// Maximum number of row panels of the weight for which a pointwise convolution reads its input in place instead of
+    /// packing it.
+    in_place_panels = 4, "panels", Convolutions;
+    /// The same if the channels of an output pixel are in more than [`tlb_pages`] pages.
+    strided_in_place_panels = 2, "panels", Convolutions;
+    /// Number of pages that the first translation buffer of a processor holds, with some to spare.
+    tlb_pages = 128, "pages", Convolutions;
 
-/// Maximum number of queries of a block of attention.
-pub const MAX_QUERIES: usize = 70;
+    /// Maximum number of output channels of an input channel of a depthwise convolution. With more, a matrix product reads
+    /// the input once.
+    max_channel_multiplier = 2, "channels", Depthwise;
+    /// Maximum number of taps of a depthwise convolution that reads its input in place.
+    max_depthwise_taps = 256, "taps" up to WINDOW_TAPS, Depthwise;
+    /// Maximum number of taps of a depthwise convolution with channels in the lanes.
+    max_lane_taps = 64, "taps" up to LANE_TAPS, Depthwise;
+    /// Maximum number of elements of a padded plane of a depthwise convolution with channels in the lanes.
+    max_plane_len = 1 << 10, "elements", Depthwise;
 
-/// Maximum number of queries for which the keys are read in place, without a transposed copy.
-pub const UNPACKED_QUERIES: usize = 3;
+    /// Maximum number of row panels of an operand A for which a product reads B in place: it is read too seldom to be packed.
+    unpacked_panels = 2, "panels", Products;
+    /// Number of columns of a product of one row whose sums are computed at once.
+    columns_of_row = 1 << 10, "columns", Products;
+    /// Distance in which packed columns of bytes are prefetched: they are streamed from memory, and the hardware stops at
+    /// pages.
+    prefetch_distance = 256, "words", Bytes;
+    /// Maximum number of rows of an operand for which packed weights are decoded in registers. For more rows, decoded
+    /// panels in memory are faster.
+    max_register_rows = 8, "rows", Codes;
 
-/// Maximum number of rows of an operand for which packed weights are decoded in registers. For more rows,
-/// decoded panels in memory are faster.
-pub const MAX_REGISTER_ROWS: usize = 8;
+    /// Maximum number of scores of a block of attention: they fit into the L2 cache.
+    max_scores = 1 << 16, "scores", Attention;
+    /// Maximum number of queries of a block of attention.
+    max_queries = 70, "queries", Attention;
+    /// Maximum number of queries for which the keys are read in place, without a transposed copy.
+    unpacked_queries = 3, "queries", Attention;
+
+    /// Number of words of a part of a copy, about the size of the L1 cache.
+    copied_part = 1 << 13, "words", Copies;
+    /// Minimum number of elements of a plane that is concatenated in bands of rows, in the order of the kernels before and
+    /// after it.
+    min_banded_plane = 1 << 9, "elements", Copies;
+    /// Minimum number of elements of a plane whose channels are scaled in blocks: smaller ones have too much fixed cost.
+    min_scaled_plane = 16, "elements", Elements;
+    /// Number of elements that are scaled at once, which stay in the L1 cache between steps.
+    scaled_block = 1 << 11, "elements", Elements;
+}
+
+/// Variable of the environment that replaces thresholds.
+const VARIABLE: &str = "ONNX_EMBED_TUNING";
+
+/// Returns the thresholds of the process.
+///
+/// # Panics
+/// If the variable names no threshold, or a value that it cannot have.
+#[inline]
+fn values() -> &'static Values {
+    static VALUES: OnceLock<Values> = OnceLock::new();
+    VALUES.get_or_init(|| {
+        let replaced = env::var(VARIABLE).unwrap_or_default();
+        replaced_by(&replaced).unwrap_or_else(|problem| panic!("{VARIABLE} {problem}"))
+    })
+}
+
+/// The defaults, some of which `text` replaces.
+fn replaced_by(text: &str) -> Result<Values, String> {
+    let mut values = Values::DEFAULT;
+    for pair in text.split(',').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').ok_or_else(|| format!("has {pair:?}, not name=value"))?;
+        if let ("all", Ok(value @ 1..)) = (name, value.parse::<usize>()) {
+            for threshold in THRESHOLDS {
+                values
+                    .of_name(threshold.name)
+                    .into_iter()
+                    .for_each(|place| *place = value.min(threshold.most));
+            }
+            continue;
+        }
+        let threshold = THRESHOLDS.iter().find(|threshold| threshold.name == name);
+        let (Some(threshold), Some(place)) = (threshold, values.of_name(name)) else {
+            return Err(format!("names {name:?}, which is no threshold"));
+        };
+        let value = value.parse().ok().filter(|value| (1..=threshold.most).contains(value));
+        *place = value.ok_or_else(|| format!("has {pair:?}: {name} is from 1 to {}", threshold.most))?;
+    }
+    Ok(values)
+}
+
+/// Returns true if no threshold of the process is replaced.
+#[cfg(test)]
+pub fn are_defaults() -> bool {
+    env::var_os(VARIABLE).is_none_or(|text| text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_threshold_is_replaced_by_name() {
+        let values = replaced_by("max_queries=7,unpacked_panels=1").unwrap();
+        assert_eq!([values.max_queries, values.unpacked_panels, values.copied_part], [7, 1, 1 << 13]);
+        let values = replaced_by("all=100,max_queries=7").unwrap();
+        assert_eq!([values.max_queries, values.max_lane_taps, values.copied_part], [7, 64, 100]);
+        let problem = |text: &str| replaced_by(text).err().unwrap();
+        assert_eq!(problem("max_queries"), "has \"max_queries\", not name=value");
+        assert_eq!(problem("queries=7"), "names \"queries\", which is no threshold");
+        assert_eq!(problem("max_lane_taps=65"), "has \"max_lane_taps=65\": max_lane_taps is from 1 to 64");
+        assert_eq!(problem("max_queries=0"), "has \"max_queries=0\": max_queries is from 1 to 1073741824");
+    }
+
+    #[test]
+    fn the_table_has_each_threshold_with_its_value() {
+        let rows = include_str!("tuning.md").lines().filter_map(|line| line.strip_prefix("| `"));
+        let rows: Vec<&str> = rows.collect();
+        assert_eq!(rows.len(), THRESHOLDS.len());
+        for (row, threshold) in rows.iter().zip(THRESHOLDS) {
+            let begin = format!("{}` | {} {} |", threshold.name, threshold.default, threshold.unit);
+            assert!(row.starts_with(&begin), "{row} does not start with {begin}");
+        }
+    }
+}

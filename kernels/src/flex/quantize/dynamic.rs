@@ -7,8 +7,11 @@ use super::element::Rounding;
 use super::linear::{quantize, single};
 use super::parts::{Work, elements, run_with};
 use crate::backend::{Declined, Outcome};
-use crate::flex::threads::on_chunks;
-use crate::flex::{simd::InstructionSet, simd::MulAdd};
+use crate::flex::{
+    plan::tuning::elements_per_part,
+    simd::{InstructionSet, MulAdd},
+    threads::on_chunks,
+};
 use crate::spec::quantize::Affine;
 
 /// Greatest unsigned 8-bit integer.
@@ -16,9 +19,6 @@ const LEVELS: f32 = 255.0;
 
 /// Number of elements that are compared in parallel.
 const LANES: usize = 64;
-
-/// Minimum number of elements of a task, if there are several.
-const SHARE: usize = 1 << 15;
 
 /// Quantizes to 8 bits; returns the integers, their scale and their zero point.
 pub fn quantize_dynamic(x: FlexTensor, _: DType) -> (Outcome<Flex>, Outcome<Flex>, Outcome<Flex>) {
@@ -46,12 +46,13 @@ fn quantized(x: FlexTensor) -> Option<[FlexTensor; 3]> {
 fn range(x: &[f32]) -> (f32, f32) {
     let set = InstructionSet::best();
     let of_part = |x: &[f32]| run_with(set, Range { x });
-    if x.len() < 2 * SHARE {
+    let share = elements_per_part();
+    if x.len() < 2 * share {
         return of_part(x);
     }
-    let mut ranges = vec![(0.0, 0.0); x.len().div_ceil(SHARE)];
+    let mut ranges = vec![(0.0, 0.0); x.len().div_ceil(share)];
     on_chunks(&mut ranges, 1, |at, range| {
-        range[0] = of_part(&x[at * SHARE..x.len().min((at + 1) * SHARE)]);
+        range[0] = of_part(&x[at * share..x.len().min((at + 1) * share)]);
     });
     let both = |a: (f32, f32), b: (f32, f32)| (lesser(a.0, b.0), greater(a.1, b.1));
     ranges.into_iter().fold((0.0, 0.0), both)

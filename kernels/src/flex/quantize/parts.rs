@@ -10,11 +10,9 @@ use super::element::Integer;
 use crate::flex::simd::Avx512Bytes;
 use crate::flex::{
     memory::{Buffer, Cuts, Grid},
+    plan::tuning::elements_per_part,
     simd::{InstructionSet, Isa, MulAdd, with_isa},
 };
-
-/// Minimum number of elements of a part, if there are several.
-pub const SHARE: usize = 1 << 15;
 
 /// Uninitialized elements.
 pub type Blank<T> = [MaybeUninit<T>];
@@ -57,7 +55,7 @@ pub fn written<T: bytemuck::Pod + Send + Sync>(
     length: usize,
     write: impl for<'p> Fn(usize, &'p mut Blank<T>) -> &'p mut [T] + Send + Sync,
 ) -> Buffer<T> {
-    written_in(length, SHARE, write)
+    written_in(length, elements_per_part(), write)
 }
 
 /// [`written`] in parts of `share` elements.
@@ -66,7 +64,7 @@ pub fn written_in<T: bytemuck::Pod + Send + Sync>(
     share: usize,
     write: impl for<'p> Fn(usize, &'p mut Blank<T>) -> &'p mut [T] + Send + Sync,
 ) -> Buffer<T> {
-    let step = if length >= 2 * SHARE { share } else { length.max(1) };
+    let step = if length >= 2 * elements_per_part() { share } else { length.max(1) };
     let grid = Grid::of_row(Cuts::every(length, step));
     Buffer::filled(length, |out| {
         out.side_by_side(grid, usize::MAX, |_, spot, out| out.write(|out| write(spot.columns.start, out)))

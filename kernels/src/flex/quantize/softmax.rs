@@ -3,12 +3,12 @@
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 
 use super::element::{Integer, Rounding, by_dtype};
-use super::parts::{Blank, SHARE, Work, elements, run_with, written_in};
+use super::parts::{Blank, Work, elements, run_with, written_in};
 use super::unary::float;
 use crate::flex::{
     memory::{SliceWriter, write_each},
-    simd::InstructionSet,
-    simd::MulAdd,
+    plan::tuning::elements_per_part,
+    simd::{InstructionSet, MulAdd},
     softmax::{greatest, powers},
 };
 use crate::spec::quantize::{Affine, Rounded};
@@ -21,7 +21,7 @@ pub fn softmax(x: &FlexTensor, of: Affine, to: Affine, rounded: Rounded) -> Opti
     by_dtype!(x.dtype(), X => {
         let x = elements::<X>(x);
         by_dtype!(to.dtype(), Y => {
-            let values = written_in::<Y>(x.len(), SHARE.next_multiple_of(length), |first, y| {
+            let values = written_in::<Y>(x.len(), elements_per_part().next_multiple_of(length), |first, y| {
                 let x = &x[first..][..y.len()];
                 let mut row = vec![0.0; length];
                 run_with(InstructionSet::best(), Rows { x, y, row: &mut row, of, to, rounded, rounding })
