@@ -8,6 +8,17 @@ use super::memory::{lanes, load, with_features, write_first};
 use super::sealed::Register;
 use super::{Floats, Fused, Ints, Isa, LaneMask, WIDEST, first_lanes};
 
+/// Stores the lanes of a mask, as many as elements of `to`, which are then initialized.
+macro_rules! masked_store {
+    ($store:ident, $to:ident, $mask:expr, $lanes:ident) => {{
+        // SAFETY: the instruction writes an element for each lane of the mask, which are those of the slice; a
+        // register exists only where the processor has the instruction.
+        unsafe { $store($to.as_mut_ptr().cast(), $mask as u16, $lanes.0) };
+        // SAFETY: the instruction has written all elements of the slice.
+        unsafe { $to.assume_init_mut() }
+    }};
+}
+
 /// The foundation of AVX-512.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Avx512(());
@@ -186,11 +197,7 @@ impl Floats for F32x16 {
             return write_first::<_, 16>(lanes(self.0), to);
         }
         assert!(to.len() < 16, "more elements than the register has lanes");
-        // SAFETY: the instruction writes the elements of the mask, which are those of the slice; a register
-        // exists only where the processor has it.
-        unsafe { _mm512_mask_storeu_ps(to.as_mut_ptr().cast(), first_lanes(to.len()) as u16, self.0) };
-        // SAFETY: the instruction has written all elements of the slice.
-        unsafe { to.assume_init_mut() }
+        masked_store!(_mm512_mask_storeu_ps, to, first_lanes(to.len()), self)
     }
 
     #[inline(always)]
@@ -200,11 +207,7 @@ impl Floats for F32x16 {
             return write_first::<_, 16>(lanes(self.0), to);
         }
         let lanes = if mask.is_first() { self } else { self.compressed(mask) };
-        // SAFETY: the instruction writes an element for each lane of the mask, which are those of the slice;
-        // a register exists only where the processor has it.
-        unsafe { _mm512_mask_storeu_ps(to.as_mut_ptr().cast(), mask.first as u16, lanes.0) };
-        // SAFETY: the instruction has written all elements of the slice.
-        unsafe { to.assume_init_mut() }
+        masked_store!(_mm512_mask_storeu_ps, to, mask.first, lanes)
     }
 }
 
@@ -233,11 +236,7 @@ impl Ints for I32x16 {
             return write_first::<_, 64>(lanes(self.0), to);
         }
         let lanes = if mask.is_first() { self } else { self.compressed(mask) };
-        // SAFETY: the instruction writes four bytes for each lane of the mask, which are those of the slice;
-        // a register exists only where the processor has it.
-        unsafe { _mm512_mask_storeu_epi32(to.as_mut_ptr().cast(), mask.first as u16, lanes.0) };
-        // SAFETY: the instruction has written all elements of the slice.
-        unsafe { to.assume_init_mut() }
+        masked_store!(_mm512_mask_storeu_epi32, to, mask.first, lanes)
     }
 
     #[inline(always)]
@@ -247,11 +246,7 @@ impl Ints for I32x16 {
             return write_first::<_, 16>(lanes(self.bytes()), to);
         }
         let lanes = if mask.is_first() { self } else { self.compressed(mask) };
-        // SAFETY: the instruction writes a byte for each lane of the mask, which are those of the slice; a
-        // register exists only where the processor has it.
-        unsafe { _mm512_mask_cvtepi32_storeu_epi8(to.as_mut_ptr().cast(), mask.first as u16, lanes.0) };
-        // SAFETY: the instruction has written all elements of the slice.
-        unsafe { to.assume_init_mut() }
+        masked_store!(_mm512_mask_cvtepi32_storeu_epi8, to, mask.first, lanes)
     }
 }
 

@@ -38,8 +38,7 @@ impl<T: Send + Sync> OfProcess<T> {
     /// The value of this process. Threads that ask for the first time at once may call `make` each; one value is kept.
     pub fn get(&'static self, make: impl FnOnce() -> T) -> &'static T {
         let made = self.made.load(Acquire);
-        // SAFETY: what the pointer refers to was leaked by `made_now` and is never freed.
-        match unsafe { made.as_ref() } {
+        match Self::referent(made) {
             Some(made) if made.forks == FORKS.load(Relaxed) => &made.value,
             _ => self.made_now(made, make()),
         }
@@ -48,19 +47,18 @@ impl<T: Send + Sync> OfProcess<T> {
     #[cold]
     fn made_now(&'static self, old: *mut Made<T>, value: T) -> &'static T {
         watch_forks();
-        let forks = FORKS.load(Relaxed);
-        let new = Box::into_raw(Box::new(Made { value, forks }));
-        let made = match self.made.compare_exchange(old, new, AcqRel, Acquire) {
-            Ok(_) => new,
-            Err(other) => {
-                // SAFETY: the box was made above, and no other thread has seen it.
-                drop(unsafe { Box::from_raw(new) });
-                other
-            }
-        };
-        // SAFETY: a pointer that was exchanged in is never freed, and a failed exchange read one that another
-        // thread exchanged in.
-        &unsafe { &*made }.value
+        // Of threads that make a value at once, those that are late leave theirs unused.
+        let new = Box::leak(Box::new(Made { value, forks: FORKS.load(Relaxed) }));
+        match self.made.compare_exchange(old, new, AcqRel, Acquire) {
+            Ok(_) => &new.value,
+            Err(other) => Self::referent(other).map_or(&new.value, |made| &made.value),
+        }
+    }
+
+    /// What a pointer refers to that was read from [`Self::made`].
+    fn referent(made: *mut Made<T>) -> Option<&'static Made<T>> {
+        // SAFETY: it is null, or what `made_now` has leaked, which is never freed.
+        unsafe { made.as_ref() }
     }
 }
 
@@ -69,22 +67,23 @@ impl<T: Send + Sync> OfProcess<T> {
 pub fn watch_forks() {
     use std::sync::atomic::AtomicBool;
 
-    type Handler = Option<unsafe extern "C" fn()>;
+    type Handler = Option<extern "C" fn()>;
 
+    // SAFETY: the function keeps the handlers, which may be called at any time, and has no other conditions.
     unsafe extern "C" {
-        fn pthread_atfork(prepare: Handler, parent: Handler, child: Handler) -> std::ffi::c_int;
+        safe fn pthread_atfork(prepare: Handler, parent: Handler, child: Handler) -> std::ffi::c_int;
     }
 
-    unsafe extern "C" fn in_child() {
+    extern "C" fn in_child() {
         FORKS.fetch_add(1, Relaxed);
     }
 
     static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
     if !IS_WATCHED.load(Relaxed) && !IS_WATCHED.swap(true, Relaxed) {
-        // SAFETY: the handler adds to an atomic number, which may be done in a child of any process. If the
-        // call fails for want of memory, children see the values of their parents.
-        unsafe { pthread_atfork(None, None, Some(in_child)) };
+        // The handler adds to an atomic number, which may be done in a child of any process. If the call fails
+        // for want of memory, children see the values of their parents.
+        pthread_atfork(None, None, Some(in_child));
     }
 }
 

@@ -85,10 +85,9 @@ impl RowOffsets {
             #[inline(always)]
             move |offsets| RowGroup { offsets, values, columns },
         );
-        let rest = rest.iter().map(
+        let rest = rest.as_chunks::<1>().0.iter().map(
             #[inline(always)]
-            // SAFETY: the offset is of the table, for whose offsets the assertion has found enough elements.
-            move |offset| unsafe { row_at(values, *offset, columns) },
+            move |offsets| RowGroup { offsets, values, columns }.row(0),
         );
         (groups, rest)
     }
@@ -96,23 +95,12 @@ impl RowOffsets {
 
 impl<'a, T, const N: usize> RowGroup<'a, T, N> {
     /// The elements of a row.
+    ///
+    /// A check of each row would keep the compiler from holding the accumulators of a tile in registers.
     #[inline(always)]
     pub fn row(&self, at: usize) -> &'a [T] {
+        let offset = self.offsets[at] as usize;
         // SAFETY: only `RowOffsets::groups` makes a group, of offsets for which it has found enough elements.
-        unsafe { row_at(self.values, self.offsets[at], self.columns) }
+        unsafe { self.values.get_unchecked(offset..offset + self.columns) }
     }
-}
-
-/// The elements of a row.
-///
-/// A check of each row would keep the compiler from holding the accumulators of a tile in registers.
-///
-/// # Safety
-///
-/// `values` has `columns` elements from the offset on.
-#[inline(always)]
-unsafe fn row_at<T>(values: &[T], offset: u32, columns: usize) -> &[T] {
-    let offset = offset as usize;
-    // SAFETY: the caller promises the elements.
-    unsafe { values.get_unchecked(offset..offset + columns) }
 }
