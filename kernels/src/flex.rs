@@ -20,7 +20,7 @@ mod gemm;
 mod integer;
 mod lrn;
 mod matmul;
-mod memory;
+pub mod memory;
 mod normalize;
 pub mod packed;
 pub mod plan;

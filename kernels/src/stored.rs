@@ -22,7 +22,7 @@ pub fn data(bytes: &'static [u8], shape: Shape, dtype: DType, device: &Device) -
 #[cfg_attr(not(feature = "flex"), allow(unused_variables))]
 pub fn give_back(bytes: &[u8]) {
     #[cfg(feature = "flex")]
-    crate::flex::stored::pages::give_back(bytes);
+    crate::flex::memory::pages::give_back(bytes);
 }
 
 /// Returns the rows of a matrix at `indices`, read in place; `None` if the device's own selection is as fast.

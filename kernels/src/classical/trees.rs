@@ -97,7 +97,7 @@ impl<T: Number> Forest<T> {
     /// # Panics
     ///
     /// If rows have fewer features than the trees use.
-    fn each_block<S: Send>(
+    fn each_block<S: Send + Sync>(
         &self,
         rows: &[T],
         width: usize,
@@ -119,7 +119,7 @@ impl<T: Number> Forest<T> {
         };
         #[cfg(feature = "flex")]
         {
-            use crate::flex::{plan::tuning::visits_per_thread, threads};
+            use crate::flex::{memory::on_chunks, plan::tuning::visits_per_thread, threads};
 
             let count = out.len().checked_div(per_row).unwrap_or(0);
             let steps = count.saturating_mul(self.trees()).saturating_mul(8);
@@ -129,7 +129,7 @@ impl<T: Number> Forest<T> {
             };
             if parts > 1 {
                 let share = count.div_ceil(parts);
-                return threads::on_chunks(out, share * per_row, |at, out| {
+                return on_chunks(out, share * per_row, |at, out| {
                     let start = at * share * width;
                     let rows = &rows[start..start + out.len() / per_row * width];
                     all(rows, out);

@@ -15,10 +15,10 @@ use burn::tensor::{BoolStore, DType};
 
 use super::{
     gemm::{Right, panels},
-    memory::{Buffer, Unwritten, Written},
+    memory::{Buffer, Unwritten, Written, on_chunks},
     plan::{AttentionPlan, AttentionSizes, Machine},
     simd::InstructionSet,
-    threads::{on_chunks, uneven_parts},
+    threads::uneven_parts,
     view::View,
     widened,
 };

@@ -6,7 +6,10 @@ use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::{DType, Element, TensorData};
 use rustfft::{Fft, FftDirection, FftPlanner, num_complex::Complex};
 
-use super::{memory::repeated, plan::tuning::transformed_per_part, threads::on_chunks};
+use super::{
+    memory::{on_chunks, repeated},
+    plan::tuning::transformed_per_part,
+};
 use crate::{fault::fail, spec::dft::Dft};
 
 /// Maximum number of plans that are kept for later calls.

@@ -1,10 +1,13 @@
 //! Memory that kernels write to.
 
+mod allocation;
 mod buffer;
 mod grid;
 mod lines;
+pub mod pages;
 mod parallel;
 pub mod poison;
+mod provided;
 mod recycled;
 mod region;
 mod serial;
@@ -15,6 +18,8 @@ use std::{cell::Cell, sync::OnceLock};
 pub use buffer::Buffer;
 pub use grid::{Cuts, Grid, Order, Spot};
 pub use lines::Lines;
+pub use parallel::on_chunks;
+pub use provided::{Provider, bytes_of};
 pub use region::{Unwritten, Written};
 pub use serial::{InOrder, RunWriter};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

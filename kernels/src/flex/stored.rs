@@ -1,8 +1,6 @@
 //! Weights that lie in the program, or are packed.
 
-pub mod pages;
-
-use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use burn::backend::{
@@ -10,9 +8,11 @@ use burn::backend::{
     flex::{FlexTensor, Layout},
 };
 use burn::tensor::{AllocationProperty, Bytes, DType, Shape, TensorData};
-use cubecl_environment::bytes::{AccessError, AccessPolicy, AllocationController};
 
-use super::{memory::repeated, outcome, tensor};
+use super::{
+    memory::{Provider, bytes_of, pages, repeated},
+    outcome, tensor,
+};
 use crate::backend::{Any, Outcome};
 
 /// The memory of a tensor that is elsewhere already.
@@ -50,14 +50,14 @@ pub struct Raw {
 /// Every value of `bytes` must be one of the type, as it is of numbers.
 pub fn data(bytes: &'static [u8], shape: Shape, dtype: DType) -> TensorData {
     let stored = Stored::new(Source::Program(bytes), bytes.len(), dtype.size());
-    TensorData::from_bytes(stored.into_bytes(), shape, dtype)
+    TensorData::from_bytes(bytes_of(stored), shape, dtype)
 }
 
 /// A tensor that is written out of its pack when something reads it.
 pub fn unpacked(pack: Arc<dyn Plain>, shape: Shape) -> FlexTensor {
     let length = size_of::<f32>() * shape.num_elements();
     let stored = Stored::new(Source::Pack(pack), length, align_of::<f32>());
-    FlexTensor::new(stored.into_bytes(), Layout::contiguous(shape), DType::F32)
+    FlexTensor::new(bytes_of(stored), Layout::contiguous(shape), DType::F32)
 }
 
 /// The tensor with its elements in memory that kernels read, which lasts no longer than it.
@@ -131,12 +131,6 @@ impl Stored {
         Self { source, length, align, copy: OnceLock::new(), is_changed: false }
     }
 
-    fn into_bytes(self) -> Bytes {
-        let length = self.length;
-        // SAFETY: the memory has as many bytes, all of which are initialized.
-        unsafe { Bytes::from_controller(Box::new(self), length) }
-    }
-
     /// The bytes that the memory has where nothing is copied.
     fn in_place(&self) -> Option<&'static [u8]> {
         match self.source {
@@ -161,56 +155,45 @@ impl Stored {
     }
 }
 
-impl AllocationController for Stored {
-    fn alloc_align(&self) -> usize {
-        self.align
-    }
-
-    fn property(&self) -> AllocationProperty {
-        AllocationProperty::Other
-    }
-
-    unsafe fn memory_mut(&mut self, policy: AccessPolicy) -> Result<&mut [MaybeUninit<u8>], AccessError> {
-        if self.copy.get().is_none() && !policy.copy_allowed() {
-            return Err(AccessError::WouldCopy);
-        }
-        self.copied();
-        self.is_changed = true;
-        let copy = self.copy.get_mut().ok_or(AccessError::WouldCopy)?;
-        let bytes = &mut bytemuck::cast_slice_mut::<u128, u8>(copy)[..self.length];
-        let (first, length) = (bytes.as_mut_ptr(), bytes.len());
-        // SAFETY: the same memory, to which the caller writes initialized bytes alone.
-        Ok(unsafe { std::slice::from_raw_parts_mut(first.cast(), length) })
-    }
-
-    fn memory(&self, policy: AccessPolicy) -> Result<&[MaybeUninit<u8>], AccessError> {
-        let bytes = match (self.copy.get(), self.in_place()) {
-            (Some(copy), _) => bytemuck::cast_slice(copy),
-            (None, Some(bytes)) => bytes,
-            (None, None) if policy.copy_allowed() => bytemuck::cast_slice(self.copied()),
-            (None, None) => return Err(AccessError::WouldCopy),
-        };
-        let bytes = &bytes[..self.length];
-        // SAFETY: initialized bytes may be read as bytes that may be initialized.
-        Ok(unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) })
-    }
-
-    fn capacity(&self) -> usize {
+impl Provider for Stored {
+    fn length(&self) -> usize {
         self.length
     }
 
-    fn view(&self, start: usize, end: usize) -> Option<Box<dyn AllocationController>> {
+    fn alignment(&self) -> usize {
+        self.align
+    }
+
+    fn read(&self, may_copy: bool) -> Option<&[u8]> {
+        let bytes = match (self.copy.get(), self.in_place()) {
+            (Some(copy), _) => bytemuck::cast_slice(copy),
+            (None, Some(bytes)) => bytes,
+            (None, None) if may_copy => bytemuck::cast_slice(self.copied()),
+            (None, None) => return None,
+        };
+        Some(&bytes[..self.length])
+    }
+
+    fn change(&mut self, may_copy: bool) -> Option<&mut [u8]> {
+        if self.copy.get().is_none() && !may_copy {
+            return None;
+        }
+        self.copied();
+        self.is_changed = true;
+        let copy = self.copy.get_mut()?;
+        Some(&mut bytemuck::cast_slice_mut::<u128, u8>(copy)[..self.length])
+    }
+
+    fn view(&self, range: Range<usize>) -> Option<Self> {
         let Source::Program(bytes) = self.source else {
             return None;
         };
-        let bytes = bytes.get(start..end)?;
-        let view = || Self::new(Source::Program(bytes), bytes.len(), 1);
-        (!self.is_changed).then(|| Box::new(view()) as _)
+        let bytes = bytes.get(range)?;
+        (!self.is_changed).then(|| Self::new(Source::Program(bytes), bytes.len(), 1))
     }
 
-    fn duplicate(&self) -> Option<Box<dyn AllocationController>> {
-        let same = || Self::new(self.source.clone(), self.length, self.align);
-        (!self.is_changed).then(|| Box::new(same()) as _)
+    fn duplicate(&self) -> Option<Self> {
+        (!self.is_changed).then(|| Self::new(self.source.clone(), self.length, self.align))
     }
 }
 

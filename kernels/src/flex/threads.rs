@@ -116,26 +116,6 @@ pub fn uneven_parts(threads: usize) -> usize {
     if threads == 1 { 1 } else { 4 * threads }
 }
 
-/// Runs over chunks of so many elements with the number of each, side by side.
-pub fn on_chunks<T: Send>(all: &mut [T], size: usize, run: impl Fn(usize, &mut [T]) + Send + Sync) {
-    struct First<T>(*mut T);
-    // SAFETY: each part of the work takes other elements, which may be sent.
-    unsafe impl<T: Send> Sync for First<T> {}
-    // SAFETY: as above.
-    unsafe impl<T: Send> Send for First<T> {}
-
-    let (first, length) = (First(all.as_mut_ptr()), all.len());
-    side_by_side(length.div_ceil(size), |at| {
-        let First(first) = &first;
-        let start = at * size;
-        // SAFETY: the parts are those that the length has, so that each begins inside of the slice.
-        let first = unsafe { first.add(start) };
-        // SAFETY: chunks are inside of the slice, and no two have an element in common.
-        let chunk = unsafe { std::slice::from_raw_parts_mut(first, size.min(length - start)) };
-        run(at, chunk);
-    });
-}
-
 /// The pool of this process, with so many threads less the caller, as far as the system gives them.
 fn pool_for(threads: usize) -> &'static Pool {
     static POOL: OfProcess<Pool> = OfProcess::new();

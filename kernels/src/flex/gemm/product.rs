@@ -9,10 +9,9 @@ use super::{
 };
 use crate::flex::{
     elementary::activate,
-    memory::{Unwritten, Written, repeated, with_scratch},
+    memory::{Unwritten, Written, on_chunks, repeated, with_scratch},
     plan::{Machine, ProductPlan, ProductSizes, RightLayout, RightReads},
     simd::InstructionSet,
-    threads::on_chunks,
     tile::{Addend, Bias, Bounds, F32_PER_CACHE_LINE, FloatEpilogue, FloatOperands, RowOffsets, Tile},
     view::Matrix,
 };

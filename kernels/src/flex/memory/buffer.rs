@@ -4,7 +4,6 @@ use std::{
     marker::PhantomData,
     mem::MaybeUninit,
     ops::{Deref, DerefMut},
-    ptr, slice,
 };
 
 use burn::{
@@ -55,18 +54,16 @@ impl<T: Pod + Send + Sync> Buffer<T> {
     ///
     /// It writes each.
     pub unsafe fn written(length: usize, write: impl FnOnce(&mut [MaybeUninit<T>])) -> Self {
-        // That of recycled memory.
-        const { assert!(align_of::<T>() <= 64) };
         let size = length.saturating_mul(size_of::<T>());
         let recycled = is_pooled().then(|| Memory::new(size)).flatten();
         let bytes = match recycled {
-            Some(memory) => {
-                // SAFETY: the memory has room for the elements, and lines of a cache suit all types.
-                let blank = unsafe { slice::from_raw_parts_mut(memory.first().cast(), length) };
+            Some(mut memory) => {
+                let blank = memory.room(length);
                 poison::fill(blank);
                 write(blank);
+                let controller = Box::new(Controller { memory, length: size });
                 // SAFETY: so many bytes are written, as the caller says.
-                unsafe { Controller::bytes(memory, size) }
+                unsafe { Bytes::from_controller(controller, size) }
             }
             None => {
                 let mut values = Vec::new();
@@ -121,16 +118,6 @@ impl<T: Pod> DerefMut for Buffer<T> {
     }
 }
 
-impl Controller {
-    /// # Safety
-    ///
-    /// The first `length` bytes are written.
-    unsafe fn bytes(memory: Memory, length: usize) -> Bytes {
-        // SAFETY: as the caller says.
-        unsafe { Bytes::from_controller(Box::new(Self { memory, length }), length) }
-    }
-}
-
 impl AllocationController for Controller {
     fn alloc_align(&self) -> usize {
         // What burn asks of its own memory.
@@ -142,20 +129,17 @@ impl AllocationController for Controller {
     }
 
     unsafe fn memory_mut(&mut self, _: AccessPolicy) -> Result<&mut [MaybeUninit<u8>], AccessError> {
-        // SAFETY: the memory is of this controller alone.
-        Ok(unsafe { slice::from_raw_parts_mut(self.memory.first().cast(), self.length) })
+        Ok(self.memory.room(self.length))
     }
 
     fn memory(&self, _: AccessPolicy) -> Result<&[MaybeUninit<u8>], AccessError> {
-        // SAFETY: as above.
-        Ok(unsafe { slice::from_raw_parts(self.memory.first().cast(), self.length) })
+        Ok(self.memory.bytes(self.length))
     }
 
     fn duplicate(&self) -> Option<Box<dyn AllocationController>> {
-        let memory = Memory::new(self.length)?;
-        // SAFETY: both have so many bytes, and the new memory is nobody else's.
-        unsafe { ptr::copy_nonoverlapping(self.memory.first(), memory.first(), self.length) };
         let length = self.length;
+        let mut memory = Memory::new(length)?;
+        memory.room(length).copy_from_slice(self.memory.bytes(length));
         Some(Box::new(Self { memory, length }))
     }
 }

@@ -5,10 +5,9 @@
 //! whole even where little of it is used, so that only processes with many weights have some.
 
 use std::{
-    alloc::{Layout, alloc_zeroed, dealloc},
+    alloc::Layout,
     marker::PhantomData,
     ops::{Deref, DerefMut},
-    ptr::NonNull,
     slice,
     sync::{
         Arc, Mutex, PoisonError, Weak,
@@ -18,7 +17,7 @@ use std::{
 
 use bytemuck::Pod;
 
-use super::is_pooled;
+use super::{allocation::Allocation, is_pooled};
 use crate::flex::threads::process::OfProcess;
 use crate::sizes::no_memory;
 
@@ -36,30 +35,24 @@ const FEW: usize = 8 << 20;
 
 /// Numbers that begin with a line of a cache, zeros at first.
 pub struct Lines<T> {
-    first: NonNull<T>,
+    first: *mut T,
     length: usize,
     /// Kept as long as any lines in it.
     _block: Arc<Block>,
     of: PhantomData<T>,
 }
 
-// SAFETY: the numbers are of one owner.
+// SAFETY: the numbers are of one owner, as those of a vector.
 unsafe impl<T: Send> Send for Lines<T> {}
-// SAFETY: as above; writing needs lines that are borrowed mutably.
+// SAFETY: shared lines are read alone; writing needs lines that are borrowed mutably.
 unsafe impl<T: Sync> Sync for Lines<T> {}
 
 /// Zeros of the allocator.
 struct Block {
-    begin: NonNull<u8>,
-    layout: Layout,
+    memory: Allocation,
     /// How many of its bytes count among [`SMALL`].
     small: usize,
 }
-
-// SAFETY: a block is memory alone, of which lines say who reads and writes what.
-unsafe impl Send for Block {}
-// SAFETY: as above.
-unsafe impl Sync for Block {}
 
 /// Where the next weight that shares a block goes.
 struct Next {
@@ -74,22 +67,54 @@ static SMALL: AtomicUsize = AtomicUsize::new(0);
 
 impl<T: Pod> Lines<T> {
     pub fn new(length: usize) -> Self {
-        Self::alone(length, LINE, 0)
+        Self::of(Place::alone(size::<T>(length), LINE, 0), length)
     }
 
     /// The same for a weight, which is kept, and read at each call.
     pub fn of_weight(length: usize) -> Self {
-        let size = length.checked_mul(size_of::<T>());
-        let size = size.and_then(|size| size.checked_next_multiple_of(LINE));
-        let size = size.expect("a matrix fits the memory");
+        Self::of(Place::of_weight(size::<T>(length)), length)
+    }
+
+    /// The numbers at a place.
+    ///
+    /// # Panics
+    ///
+    /// If the place does not have so many.
+    fn of(place: Place, length: usize) -> Self {
+        const { assert!(align_of::<T>() <= LINE) };
+        let Place { block, alignment, offset } = place;
+        let first = block.aligned(alignment).wrapping_add(offset);
+        let behind = first.addr() - block.memory.first().addr();
+        let size = length.checked_mul(size_of::<T>()).and_then(|size| size.checked_add(behind));
+        assert!(size.is_some_and(|size| size <= block.memory.size()));
+        Self { first: first.cast(), length, _block: block, of: PhantomData }
+    }
+}
+
+/// Bytes of so many numbers.
+fn size<T>(length: usize) -> usize {
+    length.checked_mul(size_of::<T>()).expect("a matrix fits the memory")
+}
+
+/// Bytes of a block that have no other owner.
+struct Place {
+    block: Arc<Block>,
+    alignment: usize,
+    /// Index of the first byte, behind the first one of the alignment.
+    offset: usize,
+}
+
+impl Place {
+    fn of_weight(size: usize) -> Self {
         if cfg!(not(any(target_os = "linux", target_os = "android"))) || !is_pooled() {
-            return Self::alone(length, LINE, 0);
+            return Self::alone(size, LINE, 0);
         }
+        let size = size.checked_next_multiple_of(LINE).expect("a matrix fits the memory");
         if SMALL.load(Relaxed).saturating_add(size) <= FEW {
-            return Self::alone(length, LINE, size);
+            return Self::alone(size, LINE, size);
         }
         if size > SHARED / 2 {
-            return Self::alone(length, PAGE, 0);
+            return Self::alone(size, PAGE, 0);
         }
         let next = NEXT.get(|| Mutex::new(Next { block: Weak::new(), used: 0 }));
         let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
@@ -102,32 +127,14 @@ impl<T: Pod> Lines<T> {
                 block
             }
         };
-        let at = next.used;
+        let offset = next.used;
         next.used += size;
-        // SAFETY: so many bytes of the block have no other owner.
-        unsafe { Self::at(block, PAGE, at, length) }
+        Self { block, alignment: PAGE, offset }
     }
 
-    /// In a block of their own.
-    fn alone(length: usize, alignment: usize, small: usize) -> Self {
-        const { assert!(align_of::<T>() <= LINE) };
-        let size = length.saturating_mul(size_of::<T>());
-        let block = Arc::new(Block::new(size, alignment, small));
-        // SAFETY: the block is as long and nobody else's.
-        unsafe { Self::at(block, alignment, 0, length) }
-    }
-
-    /// # Safety
-    ///
-    /// The block has as many numbers at these bytes behind its first aligned one, and they have no other owner.
-    unsafe fn at(block: Arc<Block>, alignment: usize, bytes: usize, length: usize) -> Self {
-        Self {
-            // SAFETY: the place is inside of the block, as the caller says.
-            first: unsafe { block.aligned(alignment).add(bytes) }.cast(),
-            length,
-            _block: block,
-            of: PhantomData,
-        }
+    /// A block of its own.
+    fn alone(size: usize, alignment: usize, small: usize) -> Self {
+        Self { block: Arc::new(Block::new(size, alignment, small)), alignment, offset: 0 }
     }
 }
 
@@ -135,15 +142,16 @@ impl<T> Deref for Lines<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: the numbers are of this owner, and were zeros at first, which all types that there are lines of have.
-        unsafe { slice::from_raw_parts(self.first.as_ptr(), self.length) }
+        // SAFETY: `Lines::of` has found the numbers in the block, `Place` makes these the only owner, and zeros, which they
+        // were at first, are numbers of every `Pod`.
+        unsafe { slice::from_raw_parts(self.first, self.length) }
     }
 }
 
 impl<T> DerefMut for Lines<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as above.
-        unsafe { slice::from_raw_parts_mut(self.first.as_ptr(), self.length) }
+        // SAFETY: the numbers are those of `deref`, and the lines are borrowed mutably.
+        unsafe { slice::from_raw_parts_mut(self.first, self.length) }
     }
 }
 
@@ -157,13 +165,11 @@ impl Block {
             Layout::from_size_align(size.max(1), alignment)
         };
         let layout = layout.expect("a matrix fits the memory");
-        // SAFETY: the size is not zero.
-        let begin = unsafe { alloc_zeroed(layout) };
-        let Some(begin) = NonNull::new(begin) else {
+        let Some(memory) = Allocation::zeroed(layout) else {
             no_memory(layout.size());
         };
         SMALL.fetch_add(small, Relaxed);
-        let block = Self { begin, layout, small };
+        let block = Self { memory, small };
         if alignment == PAGE {
             block.ask_for_large_pages(size / PAGE * PAGE);
         }
@@ -176,24 +182,23 @@ impl Block {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         // SAFETY: so many bytes are inside of the block, and stay what they are.
         unsafe {
-            let first = self.aligned(PAGE).as_ptr().cast();
+            let first = self.aligned(PAGE).cast();
             libc::madvise(first, size, libc::MADV_HUGEPAGE);
         }
     }
 
     /// The first byte with an alignment that the block was made for.
-    fn aligned(&self, alignment: usize) -> NonNull<u8> {
-        let before = self.begin.as_ptr().addr().next_multiple_of(alignment) - self.begin.as_ptr().addr();
-        // SAFETY: the block is longer by the alignment, or begins with it and `before` is 0.
-        unsafe { self.begin.add(before) }
+    ///
+    /// The block is longer by the alignment, or begins with it.
+    fn aligned(&self, alignment: usize) -> *mut u8 {
+        let begin = self.memory.first();
+        begin.wrapping_add(begin.addr().next_multiple_of(alignment) - begin.addr())
     }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
         SMALL.fetch_sub(self.small, Relaxed);
-        // SAFETY: the memory is of the allocator with this layout.
-        unsafe { dealloc(self.begin.as_ptr(), self.layout) };
     }
 }
 

@@ -6,7 +6,7 @@
 use std::{marker::PhantomData, ops::Range};
 
 use super::{
-    grid::{Grid, Spot},
+    grid::{Cuts, Grid, Spot},
     region::{Unwritten, Written},
 };
 use crate::flex::threads::in_parts;
@@ -138,13 +138,21 @@ impl<T: Send + Sync> Written<'_, T> {
     }
 }
 
+/// Runs over chunks of so many elements with the number of each, side by side.
+pub fn on_chunks<T: Send + Sync>(all: &mut [T], size: usize, run: impl Fn(usize, &mut [T]) + Send + Sync) {
+    let grid = Grid::of_row(Cuts::every(all.len(), size));
+    Written::of(all).side_by_side(grid, usize::MAX, |spot, mut chunk| {
+        run(spot.columns.start / size, chunk.slice());
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     use super::{
         super::{
-            grid::{Cuts, Order},
+            grid::Order,
             slices::{overwrite, write_by_index},
         },
         *,
@@ -215,6 +223,18 @@ mod tests {
             };
             assert_eq!(spots, expected);
         }
+    }
+
+    #[test]
+    fn chunks_are_parts_of_the_slice() {
+        let mut all = [0; 9];
+        on_chunks(&mut all, 4, |at, chunk| {
+            for (place, x) in chunk.iter_mut().enumerate() {
+                *x = 4 * at + place;
+            }
+        });
+        assert_eq!(all, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        on_chunks(&mut [(); 0], 4, |_, _| panic!("there is none"));
     }
 
     #[test]

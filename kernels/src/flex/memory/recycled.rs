@@ -4,14 +4,16 @@
 //! filled with zeros: up to a seventh of the time of a call. Memory here stays until it was without use for a while.
 
 use std::{
-    alloc::{Layout, alloc, dealloc},
-    mem::ManuallyDrop,
-    ptr::NonNull,
+    alloc::Layout,
+    mem::MaybeUninit,
+    ptr,
+    slice::{from_raw_parts, from_raw_parts_mut},
     sync::{Mutex, MutexGuard, PoisonError},
     thread,
     time::Duration,
 };
 
+use super::allocation::Allocation;
 use crate::flex::threads::process::OfProcess;
 use crate::sizes::no_memory;
 
@@ -29,25 +31,15 @@ const MORE: usize = 2 << 20;
 /// Memory without use in a whole period is given back.
 const PERIOD: Duration = Duration::from_secs(5);
 
-/// Memory with anything in it, of whole pages.
+/// Memory of whole pages with anything in it, of one owner.
 pub struct Memory {
-    block: ManuallyDrop<Block>,
+    /// Present until the memory is dropped.
+    block: Option<Allocation>,
 }
-
-/// Memory of the allocator.
-struct Block {
-    first: NonNull<u8>,
-    size: usize,
-}
-
-// SAFETY: a block is memory that nobody else has.
-unsafe impl Send for Block {}
-// SAFETY: as above; writing needs a block that is borrowed mutably.
-unsafe impl Sync for Block {}
 
 /// A block that waits for its next use.
 struct Idle {
-    block: Block,
+    block: Allocation,
     since: u32,
 }
 
@@ -78,50 +70,55 @@ impl Memory {
         let size = size.next_multiple_of(PAGE);
         let (found, unused) = pool().take(size);
         drop(unused);
-        let Some(block) = found.or_else(|| Block::new(size)) else {
+        let Some(block) = found.or_else(|| block(size)) else {
             pool().uncount(size);
             no_memory(size);
         };
-        Some(Self { block: ManuallyDrop::new(block) })
+        Some(Self { block: Some(block) })
     }
 
-    pub fn first(&self) -> *mut u8 {
-        self.block.first.as_ptr()
+    /// The first bytes.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn bytes(&self, length: usize) -> &[MaybeUninit<u8>] {
+        let (first, size) = self.place();
+        assert!(length <= size);
+        // SAFETY: the block has so many bytes, and this is its only owner.
+        unsafe { from_raw_parts(first.cast(), length) }
     }
+
+    /// Room for elements, which may be of any type that lines of a cache are aligned for.
+    ///
+    /// # Panics
+    /// If there is not room for so many.
+    pub fn room<T>(&mut self, length: usize) -> &mut [MaybeUninit<T>] {
+        const { assert!(align_of::<T>() <= ALIGNMENT) };
+        let (first, size) = self.place();
+        assert!(length.checked_mul(size_of::<T>()).is_some_and(|bytes| bytes <= size));
+        // SAFETY: the block has room for so many, is aligned for them, and this is its only owner.
+        unsafe { from_raw_parts_mut(first.cast(), length) }
+    }
+
+    /// Address and size.
+    fn place(&self) -> (*mut u8, usize) {
+        self.block.as_ref().map_or((ptr::dangling_mut(), 0), |block| (block.first(), block.size()))
+    }
+}
+
+/// A block of whole pages. `None` if the allocator has none.
+fn block(size: usize) -> Option<Allocation> {
+    Allocation::new(Layout::from_size_align(size, ALIGNMENT).ok()?)
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: nobody uses the field after this.
-        let block = unsafe { ManuallyDrop::take(&mut self.block) };
-        if pool().put(block) {
+        if self.block.take().is_some_and(|block| pool().put(block)) {
             let thread = thread::Builder::new().name("onnx-embed memory".to_owned());
             if thread.spawn(watch).is_err() {
                 pool().is_watched = false;
             }
         }
-    }
-}
-
-impl Block {
-    /// `None` if the allocator has no such block.
-    fn new(size: usize) -> Option<Self> {
-        let layout = Self::layout(size);
-        // SAFETY: the size is not zero.
-        let first = unsafe { alloc(layout) };
-        NonNull::new(first).map(|first| Self { first, size })
-    }
-
-    fn layout(size: usize) -> Layout {
-        // SAFETY: the alignment is a power of two, and sizes are whole pages below `isize::MAX`.
-        unsafe { Layout::from_size_align_unchecked(size, ALIGNMENT) }
-    }
-}
-
-impl Drop for Block {
-    fn drop(&mut self) {
-        // SAFETY: the memory is of the allocator with this layout.
-        unsafe { dealloc(self.first.as_ptr(), Self::layout(self.size)) };
     }
 }
 
@@ -131,16 +128,16 @@ impl Pool {
     }
 
     /// A block for so many bytes if one waits, and else blocks to free before one is made.
-    fn take(&mut self, size: usize) -> (Option<Block>, Vec<Block>) {
-        let first = self.idle.partition_point(|idle| idle.block.size < size);
-        let found = self.idle.get(first).map(|idle| idle.block.size);
+    fn take(&mut self, size: usize) -> (Option<Allocation>, Vec<Allocation>) {
+        let first = self.idle.partition_point(|idle| idle.block.size() < size);
+        let found = self.idle.get(first).map(|idle| idle.block.size());
         // What is much larger waits for a larger result, if there is room for both.
         let is_full = self.used + self.waiting + size > self.room();
         let Some(found) = found.filter(|found| is_full || found / 2 <= size) else {
             self.count(size);
             return (None, self.surplus());
         };
-        let behind = self.idle.partition_point(|idle| idle.block.size <= found);
+        let behind = self.idle.partition_point(|idle| idle.block.size() <= found);
         let block = self.remove(behind - 1);
         self.count(found);
         (Some(block), Vec::new())
@@ -164,7 +161,7 @@ impl Pool {
     }
 
     /// Blocks that wait for longest, so that there is no more memory than room.
-    fn surplus(&mut self) -> Vec<Block> {
+    fn surplus(&mut self) -> Vec<Allocation> {
         let mut surplus = Vec::new();
         while self.used + self.waiting > self.room() {
             let oldest = (0..self.idle.len()).min_by_key(|at| self.idle[*at].since);
@@ -174,25 +171,25 @@ impl Pool {
         surplus
     }
 
-    fn remove(&mut self, at: usize) -> Block {
+    fn remove(&mut self, at: usize) -> Allocation {
         let block = self.idle.remove(at).block;
-        self.waiting -= block.size;
+        self.waiting -= block.size();
         block
     }
 
     /// Whether a thread has to watch the blocks from now on.
-    fn put(&mut self, block: Block) -> bool {
+    fn put(&mut self, block: Allocation) -> bool {
         // A block of the parent is none of those that a child of `fork` counts.
-        self.used = self.used.saturating_sub(block.size);
-        self.waiting += block.size;
-        let at = self.idle.partition_point(|idle| idle.block.size <= block.size);
+        self.used = self.used.saturating_sub(block.size());
+        self.waiting += block.size();
+        let at = self.idle.partition_point(|idle| idle.block.size() <= block.size());
         let since = self.period;
         self.idle.insert(at, Idle { block, since });
         !std::mem::replace(&mut self.is_watched, true)
     }
 
     /// Begins the next period; gives the blocks that had no use in the last one.
-    fn age(&mut self) -> Vec<Block> {
+    fn age(&mut self) -> Vec<Allocation> {
         let mut unused = Vec::new();
         for at in (0..self.idle.len()).rev() {
             if self.idle[at].since != self.period {
@@ -238,13 +235,13 @@ mod tests {
             pool.count(pages * PAGE);
         }
         for pages in pages {
-            pool.put(Block::new(pages * PAGE).expect("a block"));
+            pool.put(block(pages * PAGE).expect("a block"));
         }
         pool
     }
 
     fn taken(pool: &mut Pool, pages: usize) -> Option<usize> {
-        pool.take(pages * PAGE).0.map(|block| block.size / PAGE)
+        pool.take(pages * PAGE).0.map(|block| block.size() / PAGE)
     }
 
     #[test]
@@ -266,9 +263,9 @@ mod tests {
     #[test]
     fn of_equal_blocks_the_latest_is_taken() {
         let mut pool = waiting(&[20, 20]);
-        let last = pool.idle[1].block.first;
+        let last = pool.idle[1].block.first();
         let block = pool.take(20 * PAGE).0.expect("a block");
-        assert_eq!(block.first, last);
+        assert_eq!(block.first(), last);
     }
 
     #[test]
@@ -312,7 +309,7 @@ mod tests {
     fn memory_is_aligned_and_of_one_user() {
         let all: Vec<Memory> = (0..20).filter_map(|_| Memory::new(LEAST + 1)).collect();
         assert_eq!(all.len(), 20);
-        let mut places: Vec<usize> = all.iter().map(|memory| memory.first() as usize).collect();
+        let mut places: Vec<usize> = all.iter().map(|memory| memory.place().0 as usize).collect();
         places.sort_unstable();
         assert!(places.iter().all(|place| place % ALIGNMENT == 0));
         assert!(places.windows(2).all(|two| two[1] - two[0] > LEAST));

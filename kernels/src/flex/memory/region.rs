@@ -71,20 +71,16 @@ impl<'a, T> Region<'a, T> {
     unsafe fn part<'p>(&self, rows: Range<usize>, columns: Range<usize>) -> Region<'p, T> {
         assert!(rows.start <= rows.end && rows.end <= self.rows);
         assert!(columns.start <= columns.end && columns.end <= self.columns);
-        let first = match rows.is_empty() {
-            true => self.first,
-            // SAFETY: the index is at most that of the end of the region, by the assertions.
-            false => unsafe { self.first.add(rows.start * self.stride + columns.start) },
-        };
+        // Of an empty part it may be outside of the region.
+        let first = self.first.wrapping_add(rows.start * self.stride + columns.start);
         Region { first, rows: rows.len(), columns: columns.len(), stride: self.stride, memory: PhantomData }
     }
 
     #[inline(always)]
     fn row(&mut self, row: usize) -> &mut [MaybeUninit<T>] {
         assert!(row < self.rows);
-        // SAFETY: the row begins in the region, by the assertion.
-        let first = unsafe { self.first.add(row * self.stride) };
-        // SAFETY: the row is in the region, to which `self` is the only access.
+        let first = self.first.wrapping_add(row * self.stride);
+        // SAFETY: the row is in the region, by the assertion, and `self` is the only access to it.
         unsafe { from_raw_parts_mut(first.cast(), self.columns) }
     }
 
@@ -296,16 +292,23 @@ impl<'a, T> Written<'a, T> {
     ///
     /// If there are elements between the rows.
     pub fn slice(&mut self) -> &mut [T] {
-        let elements = self.0.slice();
-        // SAFETY: a value of this type is only made for initialized elements.
-        unsafe { from_raw_parts_mut(elements.as_mut_ptr().cast(), elements.len()) }
+        self.initialized(Region::slice)
     }
 
     /// The elements of a row, to be changed.
     pub fn row(&mut self, row: usize) -> &mut [T] {
-        let elements = self.0.row(row);
-        // SAFETY: a value of this type is only made for initialized elements.
-        unsafe { from_raw_parts_mut(elements.as_mut_ptr().cast(), elements.len()) }
+        self.initialized(|region| region.row(row))
+    }
+
+    /// Elements that a function finds in the rectangle.
+    #[inline(always)]
+    fn initialized<'r>(
+        &'r mut self,
+        find: impl FnOnce(&'r mut Region<'a, T>) -> &'r mut [MaybeUninit<T>],
+    ) -> &'r mut [T] {
+        let elements = find(&mut self.0);
+        // SAFETY: a value of this type is only made for initialized elements, and the functions above find some of them.
+        unsafe { elements.assume_init_mut() }
     }
 
     /// The same elements in other rows.

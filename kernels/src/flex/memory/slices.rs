@@ -1,6 +1,6 @@
 //! Slices of output memory that safe code initializes.
 
-use std::{mem::MaybeUninit, slice::from_raw_parts_mut};
+use std::{iter::repeat, mem::MaybeUninit, slice::from_raw_parts_mut};
 
 use bytemuck::Pod;
 
@@ -105,13 +105,48 @@ pub fn write_lines<T: Copy, const R: usize>(
     unsafe { elements.assume_init_mut() }
 }
 
+/// Writes the elements that an iterator gives.
+///
+/// # Panics
+///
+/// If it gives fewer than there are.
+#[inline(always)]
+pub fn write_all_of<T>(elements: &mut [MaybeUninit<T>], values: impl IntoIterator<Item = T>) -> &mut [T] {
+    let mut count = 0;
+    for (element, value) in elements.iter_mut().zip(values) {
+        element.write(value);
+        count += 1;
+    }
+    assert!(count == elements.len(), "a kernel writes all elements of its output");
+    // SAFETY: the loop has written so many elements from the first one on, which are all.
+    unsafe { elements.assume_init_mut() }
+}
+
+/// Writes the elements that an iterator gives, `N` at a time.
+///
+/// # Panics
+///
+/// If it gives other numbers of elements than there are.
+#[inline(always)]
+pub fn write_arrays<T, const N: usize>(
+    elements: &mut [MaybeUninit<T>],
+    values: impl IntoIterator<Item = [T; N]>,
+) -> &mut [T] {
+    let (arrays, rest) = elements.as_chunks_mut::<N>();
+    let mut count = 0;
+    for (array, values) in arrays.iter_mut().zip(values) {
+        *array = values.map(MaybeUninit::new);
+        count += 1;
+    }
+    assert!(rest.is_empty() && count == arrays.len(), "a kernel writes all elements of its output");
+    // SAFETY: the loop has written so many arrays from the first one on, which are all elements.
+    unsafe { elements.assume_init_mut() }
+}
+
 /// Sets elements to 0.
 #[inline]
 pub fn zeroed<T: Pod>(elements: &mut [MaybeUninit<T>]) -> &mut [T] {
-    // SAFETY: the elements are those of the slice, and any bytes are a `MaybeUninit`.
-    unsafe { elements.as_mut_ptr().write_bytes(0, elements.len()) };
-    // SAFETY: all bytes are 0, which is a value of every `Pod`.
-    unsafe { elements.assume_init_mut() }
+    write_all_of(elements, repeat(T::zeroed()))
 }
 
 /// Sets each element to `value` of the one with the same index in `from`.
@@ -126,11 +161,13 @@ pub fn write_each<'a, X: Copy, T>(
     mut value: impl FnMut(X) -> T,
 ) -> &'a mut [T] {
     assert_eq!(elements.len(), from.len());
-    for (element, x) in elements.iter_mut().zip(from) {
-        element.write(value(*x));
-    }
-    // SAFETY: the loop has written as many elements as `from` has, and the lengths are equal.
-    unsafe { elements.assume_init_mut() }
+    write_all_of(
+        elements,
+        from.iter().map(
+            #[inline(always)]
+            |x| value(*x),
+        ),
+    )
 }
 
 /// The same, `N` elements at a time, and one at a time at the end.
@@ -139,17 +176,22 @@ pub fn write_each<'a, X: Copy, T>(
 pub fn write_chunks<'a, X: Copy, T: Copy, const N: usize>(
     elements: &'a mut [MaybeUninit<T>],
     from: &[X],
-    mut chunk: impl FnMut(&[X; N]) -> [T; N],
+    chunk: impl FnMut(&[X; N]) -> [T; N],
     value: impl FnMut(X) -> T,
 ) -> &'a mut [T] {
-    assert_eq!(elements.len(), from.len());
-    let ((chunks, rest), (from, from_rest)) = (elements.as_chunks_mut::<N>(), from.as_chunks::<N>());
-    for (to, x) in chunks.iter_mut().zip(from) {
-        *to = chunk(x).map(MaybeUninit::new);
-    }
-    write_each(rest, from_rest, value);
-    // SAFETY: the lengths are equal, so that the loop has written all chunks, and `write_each` the rest.
-    unsafe { elements.assume_init_mut() }
+    let (chunks, rest) = from.as_chunks::<N>();
+    let mut writer = SliceWriter::new(elements);
+    writer.write(
+        N * chunks.len(),
+        #[inline(always)]
+        |elements| write_arrays(elements, chunks.iter().map(chunk)),
+    );
+    writer.write(
+        rest.len(),
+        #[inline(always)]
+        |elements| write_each(elements, rest, value),
+    );
+    writer.finish()
 }
 
 /// Writes the elements of two slices in turn.
@@ -163,13 +205,14 @@ pub fn write_interleaved<'a, T: Copy>(
     first: &[T],
     second: &[T],
 ) -> &'a mut [T] {
-    let (pairs, rest) = elements.as_chunks_mut::<2>();
-    assert!(rest.is_empty() && pairs.len() == first.len() && pairs.len() == second.len());
-    for (pair, (first, second)) in pairs.iter_mut().zip(first.iter().zip(second)) {
-        *pair = [MaybeUninit::new(*first), MaybeUninit::new(*second)];
-    }
-    // SAFETY: the loop has written all pairs, which are all elements, by the assertion.
-    unsafe { elements.assume_init_mut() }
+    assert!(first.len() == second.len() && first.len() == elements.len() / 2);
+    write_arrays(
+        elements,
+        first.iter().zip(second).map(
+            #[inline(always)]
+            |(first, second)| [*first, *second],
+        ),
+    )
 }
 
 /// Sets each element to `value` of those with the same index in two slices.
@@ -180,11 +223,13 @@ pub fn write_pairs<'a, A: Copy, B: Copy, T>(
     mut value: impl FnMut(A, B) -> T,
 ) -> &'a mut [T] {
     assert!(elements.len() == a.len() && elements.len() == b.len());
-    for ((element, a), b) in elements.iter_mut().zip(a).zip(b) {
-        element.write(value(*a, *b));
-    }
-    // SAFETY: the loop has written as many elements as both slices have, and the lengths are equal.
-    unsafe { elements.assume_init_mut() }
+    write_all_of(
+        elements,
+        a.iter().zip(b).map(
+            #[inline(always)]
+            |(a, b)| value(*a, *b),
+        ),
+    )
 }
 
 /// The same with the elements of three slices.
@@ -196,11 +241,13 @@ pub fn write_triples<'a, A: Copy, B: Copy, C: Copy, T>(
 ) -> &'a mut [T] {
     let length = elements.len();
     assert!(length == a.len() && length == b.len() && length == c.len());
-    for (((element, a), b), c) in elements.iter_mut().zip(a).zip(b).zip(c) {
-        element.write(value(*a, *b, *c));
-    }
-    // SAFETY: the loop has written as many elements as all slices have, and the lengths are equal.
-    unsafe { elements.assume_init_mut() }
+    write_all_of(
+        elements,
+        a.iter().zip(b).zip(c).map(
+            #[inline(always)]
+            |((a, b), c)| value(*a, *b, *c),
+        ),
+    )
 }
 
 /// Sets `N` elements to each of those in `from`.
@@ -213,22 +260,13 @@ pub fn write_repeated<'a, T: Copy, const N: usize>(
     from: &[T],
 ) -> &'a mut [T] {
     assert_eq!(Some(elements.len()), from.len().checked_mul(N));
-    let (chunks, _) = elements.as_chunks_mut::<N>();
-    for (chunk, x) in chunks.iter_mut().zip(from) {
-        *chunk = [MaybeUninit::new(*x); N];
-    }
-    // SAFETY: the loop has written a chunk for each element of `from`, and the chunks are all elements.
-    unsafe { elements.assume_init_mut() }
+    write_arrays(elements, from.iter().map(|x| [*x; N]))
 }
 
 /// Sets each element to `value` of its index.
 #[inline(always)]
-pub fn write_by_index<T>(elements: &mut [MaybeUninit<T>], mut value: impl FnMut(usize) -> T) -> &mut [T] {
-    for (index, element) in elements.iter_mut().enumerate() {
-        element.write(value(index));
-    }
-    // SAFETY: the loop has written all of them.
-    unsafe { elements.assume_init_mut() }
+pub fn write_by_index<T>(elements: &mut [MaybeUninit<T>], value: impl FnMut(usize) -> T) -> &mut [T] {
+    write_all_of(elements, (0..).map(value))
 }
 
 /// Overwrites elements with what `write` makes of their memory. If it panics, they are 0.

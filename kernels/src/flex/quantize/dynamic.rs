@@ -8,9 +8,9 @@ use super::linear::{quantize, single};
 use super::parts::{Work, elements, run_with};
 use crate::backend::{Declined, Outcome};
 use crate::flex::{
+    memory::on_chunks,
     plan::tuning::elements_per_part,
     simd::{InstructionSet, MulAdd},
-    threads::on_chunks,
 };
 use crate::spec::quantize::Affine;
 

@@ -116,18 +116,6 @@ fn parts_are_about_equal_and_all() {
     in_parts(0, 4, |_| panic!("there are none"));
 }
 
-#[test]
-fn chunks_are_parts_of_the_slice() {
-    let mut all = [0; 9];
-    on_chunks(&mut all, 4, |at, chunk| {
-        for (place, x) in chunk.iter_mut().enumerate() {
-            *x = 4 * at + place;
-        }
-    });
-    assert_eq!(all, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
-    on_chunks(&mut [(); 0], 4, |_, _| panic!("there is none"));
-}
-
 /// Variable with which a child process of a test is given no threads.
 const REFUSED: &str = "ONNX_EMBED_TEST_REFUSES_THREADS";
 
