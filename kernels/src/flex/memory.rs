@@ -31,7 +31,7 @@ pub use slices::{
 
 use crate::{backend::switches, sizes::no_memory};
 
-/// Whether kernels use memory of earlier kernels again. With `ONNX_EMBED_UNPOOLED=1` each result, scratch buffer and packed matrix has
+/// Returns true if kernels reuse memory of earlier kernels. With `ONNX_EMBED_UNPOOLED=1` each result, scratch buffer and packed matrix has
 /// an allocation of its own, of exactly its size: tools that check accesses see one beyond it, or after its end.
 fn is_pooled() -> bool {
     static POOLED: OnceLock<bool> = OnceLock::new();
@@ -72,7 +72,7 @@ pub fn with_scratch<T>(length: usize, run: impl FnOnce(&mut [f32]) -> T) -> T {
         poison::fill_used(&mut values);
         return run(&mut values);
     }
-    // Further uses inside of `run` find none and make their own.
+    // Uses within `run` find none and allocate their own.
     let mut values = SCRATCH.take();
     // Registers are read fastest within a line of memory.
     if values.len() < length + LINE {

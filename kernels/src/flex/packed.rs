@@ -1,4 +1,4 @@
-//! Weights in the order of tiles, kept as long as the weight is the same.
+//! Packed weights, kept until the weight changes.
 
 use std::sync::{Arc, Weak};
 
@@ -31,7 +31,7 @@ pub enum Pack {
     ByteFilters(Arc<integer::Filters>),
 }
 
-/// A tensor as long as nobody writes to its memory.
+/// A tensor until its memory is changed.
 ///
 /// While there is a weak pointer to it, memory is not used for another tensor, and is written to in a copy
 /// alone.
@@ -87,7 +87,7 @@ pub fn without_memory(weight: FlexTensor, packed: &Packed) -> FlexTensor {
 }
 
 impl Pack {
-    /// Whether it is for the best instructions of the processor.
+    /// Returns true if it is packed for the best instruction set of the processor.
     fn is_best(&self) -> bool {
         match self {
             Self::Right(right) => right.set == InstructionSet::best(),

@@ -1,4 +1,4 @@
-//! Weights that lie in the program, or are packed.
+//! Weights in the memory of the program, and packed weights.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -17,8 +17,8 @@ use crate::backend::{Any, Outcome};
 
 /// The memory of a tensor that is elsewhere already.
 ///
-/// Bytes of the program are read where they lie if they are aligned for their type. Otherwise the first
-/// access to the memory copies them, while kernels that read any alignment take a view, which never copies.
+/// Bytes of the program are read in place if they are aligned for their type. Otherwise the first access to
+/// the memory copies them, while kernels that read any alignment take a view, which never copies.
 struct Stored {
     source: Source,
     length: usize,
@@ -73,7 +73,7 @@ pub fn readable(x: &FlexTensor) -> FlexTensor {
     FlexTensor::new(copy, x.layout().clone(), x.dtype())
 }
 
-/// Rows of a matrix that is read where it lies, though it is not aligned; `None` for all other tensors, and
+/// Returns rows of a matrix in the program whose memory is not aligned; `None` for all other tensors, and
 /// where an index is none of a row.
 pub fn rows(x: Any<Flex>, indices: FlexTensor) -> Outcome<Flex> {
     outcome(rows_of(&tensor(x), || indices.into_data().iter().collect()))
@@ -113,12 +113,12 @@ impl Raw {
         self.view.as_ref().unwrap_or(&self.memory)
     }
 
-    /// Whether it is the memory of the tensor alone.
+    /// Returns true if only the tensor uses the memory.
     pub fn is_own(&self) -> bool {
         self.view.is_none()
     }
 
-    /// Returns the pages that it lies in to the system, if they are those of a file.
+    /// Returns the pages of its memory to the system, if they are those of a file.
     pub fn give_back(&self) {
         if let Some(view) = &self.view {
             pages::give_back(view);
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
     use crate::flex::{conv::Filters, gemm::Right, simd::InstructionSet, view::RawView};
 
-    /// Sixteen numbers behind a byte, and at an address that is a multiple of 4.
+    /// Sixteen numbers at an address that is a multiple of 4, and at one that is not.
     fn bytes() -> [&'static [u8]; 2] {
         let values: Vec<f32> = (0..17).map(|at| at as f32).collect();
         let aligned: &'static [f32] = values.leak();

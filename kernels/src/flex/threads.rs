@@ -23,9 +23,9 @@ use process::OfProcess;
 enum Team {
     /// The caller.
     Alone,
-    /// The caller and the pool's, so many in all.
+    /// The caller and the pool's threads, and their number.
     Own(&'static Pool, usize),
-    /// So many threads of the rayon pool that calls.
+    /// Threads of the rayon pool that the caller belongs to, and their number.
     Rayon(usize),
 }
 
@@ -51,7 +51,7 @@ impl Team {
     }
 }
 
-/// Number of threads that run a kernel: 1 inside of a part of a kernel.
+/// Returns the number of threads that run a kernel: 1 within a part of a kernel.
 pub fn count() -> usize {
     match Team::here() {
         Team::Alone => 1,
@@ -66,7 +66,7 @@ pub fn enter() {
     alone::settle();
 }
 
-/// Runs parts of work with the number of each: here if there is one alone, else on several threads.
+/// Calls `run` with the numbers from 0 to `count`, on several threads if there are several.
 pub fn side_by_side(count: usize, run: impl Fn(usize) + Send + Sync) {
     use rayon::prelude::*;
 
@@ -87,36 +87,35 @@ pub fn side_by_side(count: usize, run: impl Fn(usize) + Send + Sync) {
     }
 }
 
-/// Runs units from 0 to `count` in so many parts, at least one, side by side.
+/// Calls `run` with ranges that divide the units from 0 to `count` into at most `parts` parts, in parallel.
 pub fn in_parts(count: usize, parts: usize, run: impl Fn(Range<usize>) + Send + Sync) {
     let parts = parts.max(1).min(count);
     side_by_side(parts, |at| run(part(count, parts, at)));
 }
 
-/// The units of one of so many parts, whose sizes differ by 1 at most, so that threads with as many parts
-/// have as much to do.
+/// Returns the units of a part. The sizes of parts differ by at most 1.
 pub fn part(count: usize, parts: usize, at: usize) -> Range<usize> {
     let first = |part: usize| count / parts * part + (count % parts).min(part);
     first(at)..first(at + 1)
 }
 
-/// Into how many parts so many threads divide units that take about equal times: the thread that comes late,
-/// or is slower, leaves some to others.
+/// Returns the number of parts for threads whose units take equal times. There are more parts than threads,
+/// so that a late or slow thread leaves some to others.
 pub fn even_parts(threads: usize) -> usize {
     if threads == 1 { 1 } else { 2 * threads }
 }
 
-/// Number of tasks where each part is a task of its own, unless one thread runs all parts.
+/// Returns the number of tasks if each part is a task of its own, unless one thread runs all parts.
 pub fn task_for_each(threads: usize) -> usize {
     if threads == 1 { 1 } else { usize::MAX }
 }
 
-/// [`even_parts`] for units that take unlike times.
+/// [`even_parts`] for units that take different times.
 pub fn uneven_parts(threads: usize) -> usize {
     if threads == 1 { 1 } else { 4 * threads }
 }
 
-/// The pool of this process, with so many threads less the caller, as far as the system gives them.
+/// Returns the pool of this process with `threads - 1` threads, or fewer if the system refuses some.
 fn pool_for(threads: usize) -> &'static Pool {
     static POOL: OfProcess<Pool> = OfProcess::new();
 

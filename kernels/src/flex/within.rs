@@ -1,4 +1,4 @@
-//! Indices checked where they lie.
+//! Checks of indices in place.
 
 use burn::backend::{Flex, flex::FlexTensor};
 use burn::tensor::{DType, Element, TensorData};
@@ -9,7 +9,7 @@ use crate::{
     spec::indices::{Axis, outside},
 };
 
-/// Negative indices replaced; fails at the first that is outside of the axis.
+/// Replaces negative indices. Fails at the first that is not on the axis.
 pub fn within(indices: FlexTensor, least: i64, axis: Axis) -> (FlexTensor, Given<Flex>) {
     let dtype = indices.dtype();
     let mut data = indices.into_data();

@@ -15,7 +15,7 @@ pub struct Axis {
     pub size: usize,
 }
 
-/// Number of indices per range, of which the least and the greatest are kept.
+/// Number of indices per range. The least and the greatest of each range are kept.
 pub const INDICES_PER_RANGE: usize = 4096;
 
 /// Returns the number of ranges of `count` indices.

@@ -8,7 +8,7 @@ use crate::testing::{float, noise, on_each, same, with_reads};
 
 const LIMITS: Limits = Limits { most: i64::MAX, overlap: 0.3, score: None };
 
-/// Only one read is allowed: the size of the result.
+/// One read is allowed: that of the size of the result.
 fn agree(boxes: &Tensor<3>, scores: &Tensor<3>, form: BoxForm, limits: Limits) {
     let expected = on_host(boxes.clone(), scores.clone(), form, limits, Blocking);
     let expected = now(expected);

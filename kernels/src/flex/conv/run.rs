@@ -1,4 +1,4 @@
-//! Convolutions as matrix products of the weight with bands of the input (a tiled im2col).
+//! Convolutions of floats as products of the weight with bands of the input.
 
 use std::ops::Range;
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::flex::simd::MulAdd;
 
-/// From this magnitude on, the exponential times 2^64 is 0, so that its product with large or infinite
+/// Magnitude from which on the exponential times 2^64 is 0, so that its product with large or infinite
 /// numbers equals the definition.
 const GELU_BOUND: f32 = 16.27;
 

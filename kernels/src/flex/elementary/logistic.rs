@@ -15,7 +15,7 @@ pub fn sigmoid_at<S: MulAdd>(x: f32) -> f32 {
     TWO_TO_MINUS_64 / (exp_times::<S, -64>(-x, None) + TWO_TO_MINUS_64)
 }
 
-/// From this magnitude of `x` on, the result is 1.
+/// Magnitude of `x` from which on the result is 1.
 const TANH_BOUND: f32 = 9.02;
 
 /// `x * (1 + x² * upper) / (1 + x² * lower)`, with polynomials in `x²`, is twice the hyperbolic tangent of `x / 2`.

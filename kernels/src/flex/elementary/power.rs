@@ -35,7 +35,7 @@ const FAR: [f32; 7] = [
 
 const SPLIT: f32 = 0.921_875;
 
-/// From this magnitude on, the error function is 1.
+/// Magnitude from which on the error function is 1.
 const ONE: f32 = 3.925;
 
 /// Returns the exponential of `x`.

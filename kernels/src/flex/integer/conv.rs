@@ -1,4 +1,4 @@
-//! Convolutions of bytes as matrix products of the weight with bands of the input (a tiled im2col).
+//! Convolutions of bytes as products of the weight with bands of the input.
 
 use std::ops::Range;
 

@@ -11,7 +11,7 @@ pub struct Allocation {
     layout: Layout,
 }
 
-// SAFETY: an allocation is an address that nobody else frees, and has no access to the memory itself.
+// SAFETY: an allocation is an address that only its owner frees, and gives no access to the memory itself.
 unsafe impl Send for Allocation {}
 // SAFETY: a shared allocation gives its address and its size alone.
 unsafe impl Sync for Allocation {}

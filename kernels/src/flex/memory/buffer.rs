@@ -20,13 +20,13 @@ use super::{
 };
 use crate::sizes::no_memory;
 
-/// Elements one behind the other, in memory that is used again where they are many.
+/// Contiguous elements, in recycled memory if they are many.
 pub struct Buffer<T = f32> {
     bytes: Bytes,
     of: PhantomData<T>,
 }
 
-/// Memory of a tensor, of which so many bytes are written.
+/// Recycled memory of a tensor, whose first `length` bytes are initialized.
 struct Controller {
     memory: Memory,
     length: usize,
@@ -48,7 +48,7 @@ impl<T: Pod + Send + Sync> Buffer<T> {
         unsafe { Self::written(length, checked) }
     }
 
-    /// As many elements as `write` writes.
+    /// Allocates `length` elements that `write` initializes.
     ///
     /// # Safety
     ///
@@ -120,7 +120,7 @@ impl<T: Pod> DerefMut for Buffer<T> {
 
 impl AllocationController for Controller {
     fn alloc_align(&self) -> usize {
-        // What burn asks of its own memory.
+        // Burn's own memory has this alignment.
         align_of::<u128>()
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::flex::threads::part as split;
 
-/// Where an axis is cut.
+/// Cuts of an axis into parts.
 #[derive(Clone, Copy, Debug)]
 pub enum Cuts<'a> {
     /// `groups` groups of `size` indices, each of which is cut after every `step`.
@@ -93,7 +93,7 @@ impl<'a> Cuts<'a> {
         }
     }
 
-    /// Whether parts are disjoint and cover an axis, and their number fits the memory.
+    /// Returns true if the parts are disjoint and cover an axis, and their number fits the memory.
     fn are_of(self, size: usize) -> bool {
         let count = match self {
             Self::Split { groups, parts, .. } => groups.checked_mul(parts),
@@ -124,7 +124,7 @@ impl<'a> Grid<'a> {
         self.rows.count() * self.columns.count()
     }
 
-    /// Calls a function with the index and the place of each of some parts, in order.
+    /// Calls a function with the index and the rectangle of each of some parts, in order.
     #[inline]
     pub(super) fn each(&self, parts: Range<usize>, mut run: impl FnMut(usize, Spot)) {
         let (outer, inner) = match self.order {

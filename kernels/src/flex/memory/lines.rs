@@ -30,7 +30,7 @@ const PAGE: usize = 2 << 20;
 /// Bytes that small weights share.
 const SHARED: usize = 4 * PAGE;
 
-/// Bytes of weights in small pages, about as many as the processor has addresses of at hand (its TLB).
+/// Bytes of weights in small pages, about as many as the processor's translation buffer (TLB) has addresses for.
 const FEW: usize = 8 << 20;
 
 /// Numbers that begin with a line of a cache, zeros at first.
@@ -50,11 +50,11 @@ unsafe impl<T: Sync> Sync for Lines<T> {}
 /// Zeros of the allocator.
 struct Block {
     memory: Allocation,
-    /// How many of its bytes count among [`SMALL`].
+    /// Number of its bytes that count among [`SMALL`].
     small: usize,
 }
 
-/// Where the next weight that shares a block goes.
+/// Position of the next weight that shares a block.
 struct Next {
     block: Weak<Block>,
     used: usize,
@@ -75,11 +75,11 @@ impl<T: Pod> Lines<T> {
         Self::of(Place::of_weight(size::<T>(length)), length)
     }
 
-    /// The numbers at a place.
+    /// Creates the numbers in these bytes.
     ///
     /// # Panics
     ///
-    /// If the place does not have so many.
+    /// If there is no room for them.
     fn of(place: Place, length: usize) -> Self {
         const { assert!(align_of::<T>() <= LINE) };
         let Place { block, alignment, offset } = place;
@@ -91,7 +91,7 @@ impl<T: Pod> Lines<T> {
     }
 }
 
-/// Bytes of so many numbers.
+/// Number of bytes of numbers.
 fn size<T>(length: usize) -> usize {
     length.checked_mul(size_of::<T>()).expect("a matrix fits the memory")
 }
@@ -100,7 +100,7 @@ fn size<T>(length: usize) -> usize {
 struct Place {
     block: Arc<Block>,
     alignment: usize,
-    /// Index of the first byte, behind the first one of the alignment.
+    /// Offset of the first byte from the first aligned one.
     offset: usize,
 }
 
@@ -142,8 +142,8 @@ impl<T> Deref for Lines<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: `Lines::of` has found the numbers in the block, `Place` makes these the only owner, and zeros, which they
-        // were at first, are numbers of every `Pod`.
+        // SAFETY: `Lines::of` has found the numbers in the block, `Place` makes these the only owner, and
+        // zeros, which they were at first, are numbers of every `Pod`.
         unsafe { slice::from_raw_parts(self.first, self.length) }
     }
 }
@@ -180,7 +180,7 @@ impl Block {
     #[cfg_attr(not(any(target_os = "linux", target_os = "android")), allow(unused_variables))]
     fn ask_for_large_pages(&self, size: usize) {
         #[cfg(any(target_os = "linux", target_os = "android"))]
-        // SAFETY: so many bytes are inside of the block, and stay what they are.
+        // SAFETY: the bytes are in the block, and their values stay.
         unsafe {
             let first = self.aligned(PAGE).cast();
             libc::madvise(first, size, libc::MADV_HUGEPAGE);

@@ -1,12 +1,12 @@
-//! Pages of files that nobody needs for now.
+//! Pages of files that are not needed for now.
 
-/// As many bytes or more are worth asking the system.
+/// Minimum number of bytes that are worth a system call.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const LEAST: usize = 64 << 10;
 
-/// Returns the pages that lie wholly inside of `bytes` to the system, which reads them again when they are used.
+/// Returns the pages that are completely within `bytes` to the system, which reads them again when they are used.
 ///
-/// Nothing happens to memory that no file stands behind, and on systems that do not say what does.
+/// It does nothing for memory that is not mapped from a file, and on systems that do not tell.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub fn give_back(bytes: &[u8]) {
     if bytes.len() < LEAST {
@@ -19,7 +19,7 @@ pub fn give_back(bytes: &[u8]) {
         return;
     }
     let inside = &bytes[first * size - start..end * size - start];
-    // SAFETY: the pages are those of a file as it is, or not there, so that reading them gives the same bytes again.
+    // SAFETY: the pages are absent or unchanged pages of a file, so that reading them gives the same bytes again.
     unsafe {
         libc::madvise(inside.as_ptr().cast_mut().cast(), inside.len(), libc::MADV_DONTNEED);
     }
@@ -35,7 +35,7 @@ fn page_size() -> usize {
     usize::try_from(size).expect("pages have a size")
 }
 
-/// Whether no page is one that only this process has, as of anonymous memory, or of a file that was written to.
+/// Returns true if no page is private to this process, as pages of anonymous memory are, and changed pages of a file.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn are_of_files(first: usize, end: usize) -> std::io::Result<bool> {
     use std::os::unix::fs::FileExt;

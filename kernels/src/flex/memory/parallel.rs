@@ -12,7 +12,7 @@ use super::{
 use crate::flex::threads::in_parts;
 
 impl<'a, T> Unwritten<'a, T> {
-    /// Writes the parts of a grid with the index and the place of each, in order.
+    /// Writes the parts of a grid in order. The arguments of `write` are the index, the rectangle and the memory of a part.
     ///
     /// # Panics
     ///
@@ -103,7 +103,7 @@ pub struct TaskDone<'p>(Task<'p>);
 type Task<'p> = PhantomData<fn(&'p ()) -> &'p ()>;
 
 impl<'p, T> TaskParts<'p, T> {
-    /// Writes the parts with the index and the place of each, in order.
+    /// Writes the parts in order. The arguments of `write` are the index, the rectangle and the memory of a part.
     pub fn write(
         self,
         mut write: impl for<'q> FnMut(usize, Spot, Unwritten<'q, T>) -> Written<'q, T>,
@@ -138,7 +138,7 @@ impl<T: Send + Sync> Written<'_, T> {
     }
 }
 
-/// Runs over chunks of so many elements with the number of each, side by side.
+/// Runs over chunks of `size` elements in parallel. The arguments of `run` are the number and the elements of a chunk.
 pub fn on_chunks<T: Send + Sync>(all: &mut [T], size: usize, run: impl Fn(usize, &mut [T]) + Send + Sync) {
     let grid = Grid::of_row(Cuts::every(all.len(), size));
     Written::of(all).side_by_side(grid, usize::MAX, |spot, mut chunk| {

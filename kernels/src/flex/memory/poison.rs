@@ -61,7 +61,7 @@ pub fn with<T>(poison: Poison, run: impl FnOnce() -> T) -> T {
 pub fn fill<T>(blank: &mut [MaybeUninit<T>]) {
     if IS_ON {
         let size = size_of_val(blank);
-        // SAFETY: the slice has so many bytes, and none of them has to be initialized.
+        // SAFETY: `size` is the number of bytes of the slice, none of which has to be initialized.
         unsafe { blank.as_mut_ptr().cast::<u8>().write_bytes(current() as u8, size) };
     }
 }
@@ -98,7 +98,7 @@ mod tests {
         threads::side_by_side,
     };
 
-    /// What the last of so many elements has if none is written.
+    /// Returns the value of the last of `length` elements that are not written.
     fn unwritten(length: usize) -> f32 {
         Buffer::filled(length, |out| {
             if IS_ON {
@@ -128,7 +128,7 @@ mod tests {
             return;
         }
         drop(Buffer::<u16>::filled(1_000_000, |out| out.zeroed()));
-        // SAFETY: as for `unwritten`.
+        // SAFETY: any bytes are a value of an integer, and the memory is filled with the pattern.
         let again = || Buffer::<u16>::filled(1_000_000, |out| unsafe { out.assume_written() });
         let again = with(Poison::Large, again);
         assert!(again.iter().all(|x| *x == 0x5A5A));

@@ -1,7 +1,7 @@
-//! Memory of large results, which later ones use again.
+//! Memory of large results, which later results reuse.
 //!
 //! Allocators give large memory back to the system, and the system gives new memory page by page, each with a fault and
-//! filled with zeros: up to a seventh of the time of a call. Memory here stays until it was without use for a while.
+//! filled with zeros: up to a seventh of the time of a call. Memory here is kept until it has not been used for a while.
 
 use std::{
     alloc::Layout,
@@ -17,18 +17,18 @@ use super::allocation::Allocation;
 use crate::flex::threads::process::OfProcess;
 use crate::sizes::no_memory;
 
-/// Bytes of the smallest memory that is used again; allocators keep what is smaller.
+/// Minimum number of bytes of memory that is reused; allocators keep smaller memory themselves.
 const LEAST: usize = 64 << 10;
 
 const PAGE: usize = 4 << 10;
 
-/// A line of a cache, which the widest registers fill.
+/// Size of a cache line, which the widest registers fill.
 const ALIGNMENT: usize = 64;
 
-/// At most so many bytes wait beyond what was in use at once, and never more than an eighth of that.
+/// Maximum number of idle bytes beyond the most that were in use at once. An eighth of that is another limit.
 const MORE: usize = 2 << 20;
 
-/// Memory without use in a whole period is given back.
+/// Memory that is not used for a whole period is freed.
 const PERIOD: Duration = Duration::from_secs(5);
 
 /// Memory of whole pages with anything in it, of one owner.
@@ -37,29 +37,29 @@ pub struct Memory {
     block: Option<Allocation>,
 }
 
-/// A block that waits for its next use.
+/// A block that is not in use.
 struct Idle {
     block: Allocation,
     since: u32,
 }
 
-/// The blocks that wait, and how much is in use.
+/// The idle blocks, and the number of bytes in use.
 struct Pool {
-    /// In the order of sizes, of equal ones the latest last.
+    /// Sorted by size; of equal blocks the latest is last.
     idle: Vec<Idle>,
     waiting: usize,
     used: usize,
-    /// Most bytes in use at once, in this period and in the one before.
+    /// Maximum number of bytes in use at once, in this period and in the one before.
     most: [usize; 2],
     period: u32,
     is_watched: bool,
 }
 
-/// A child of `fork` begins with none: another thread may have held the lock.
+/// A child of `fork` starts with an empty pool: another thread may have held the lock.
 static POOL: OfProcess<Mutex<Pool>> = OfProcess::new();
 
 impl Memory {
-    /// At least so many bytes; `None` if they are few or more than there can be.
+    /// Returns memory of at least `size` bytes, `None` for small sizes and for sizes that no allocation can have.
     ///
     /// # Panics
     /// If the allocator has none.
@@ -77,26 +77,26 @@ impl Memory {
         Some(Self { block: Some(block) })
     }
 
-    /// The first bytes.
+    /// Returns the first `length` bytes.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If the memory is smaller.
     pub fn bytes(&self, length: usize) -> &[MaybeUninit<u8>] {
         let (first, size) = self.place();
         assert!(length <= size);
-        // SAFETY: the block has so many bytes, and this is its only owner.
+        // SAFETY: the block has the bytes, by the assertion, and this is its only owner.
         unsafe { from_raw_parts(first.cast(), length) }
     }
 
-    /// Room for elements, which may be of any type that lines of a cache are aligned for.
+    /// Returns the memory of the first `length` elements of a type.
     ///
     /// # Panics
-    /// If there is not room for so many.
+    /// If the memory is smaller.
     pub fn room<T>(&mut self, length: usize) -> &mut [MaybeUninit<T>] {
         const { assert!(align_of::<T>() <= ALIGNMENT) };
         let (first, size) = self.place();
         assert!(length.checked_mul(size_of::<T>()).is_some_and(|bytes| bytes <= size));
-        // SAFETY: the block has room for so many, is aligned for them, and this is its only owner.
+        // SAFETY: the block has room for the elements and is aligned for them, by the assertions, and this is its only owner.
         unsafe { from_raw_parts_mut(first.cast(), length) }
     }
 
@@ -127,11 +127,11 @@ impl Pool {
         Self { idle: Vec::new(), waiting: 0, used: 0, most: [0; 2], period: 0, is_watched: false }
     }
 
-    /// A block for so many bytes if one waits, and else blocks to free before one is made.
+    /// Returns an idle block of at least `size` bytes, or otherwise the blocks to free before one is allocated.
     fn take(&mut self, size: usize) -> (Option<Allocation>, Vec<Allocation>) {
         let first = self.idle.partition_point(|idle| idle.block.size() < size);
         let found = self.idle.get(first).map(|idle| idle.block.size());
-        // What is much larger waits for a larger result, if there is room for both.
+        // A much larger block is left for a larger result, if there is room for both.
         let is_full = self.used + self.waiting + size > self.room();
         let Some(found) = found.filter(|found| is_full || found / 2 <= size) else {
             self.count(size);
@@ -148,19 +148,19 @@ impl Pool {
         self.most[0] = self.most[0].max(self.used);
     }
 
-    /// Memory that was counted and is not there.
+    /// Reverts [`Self::count`] for memory that could not be allocated.
     fn uncount(&mut self, size: usize) {
         self.used -= size;
         self.most[0] = self.used;
     }
 
-    /// What was in use at once, and some more.
+    /// Returns the number of bytes that the pool may have, in use and idle.
     fn room(&self) -> usize {
         let most = self.most[0].max(self.most[1]);
         most + (most / 8).min(MORE)
     }
 
-    /// Blocks that wait for longest, so that there is no more memory than room.
+    /// Removes the blocks that have been idle for longest until the rest fits the room.
     fn surplus(&mut self) -> Vec<Allocation> {
         let mut surplus = Vec::new();
         while self.used + self.waiting > self.room() {
@@ -177,9 +177,9 @@ impl Pool {
         block
     }
 
-    /// Whether a thread has to watch the blocks from now on.
+    /// Adds an idle block. Returns true if a thread has to be started that frees idle blocks.
     fn put(&mut self, block: Allocation) -> bool {
-        // A block of the parent is none of those that a child of `fork` counts.
+        // A child of `fork` does not count the blocks of its parent.
         self.used = self.used.saturating_sub(block.size());
         self.waiting += block.size();
         let at = self.idle.partition_point(|idle| idle.block.size() <= block.size());
@@ -188,7 +188,7 @@ impl Pool {
         !std::mem::replace(&mut self.is_watched, true)
     }
 
-    /// Begins the next period; gives the blocks that had no use in the last one.
+    /// Starts the next period, and removes the blocks that were not used in the last one.
     fn age(&mut self) -> Vec<Allocation> {
         let mut unused = Vec::new();
         for at in (0..self.idle.len()).rev() {
@@ -208,7 +208,7 @@ fn pool() -> MutexGuard<'static, Pool> {
     pool.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Frees blocks without use as long as there are any.
+/// Frees blocks that are not used, as long as there are idle ones.
 fn watch() {
     let mut is_watched = true;
     while is_watched {
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
     use crate::attempt::attempt;
 
-    /// A pool in which blocks of so many pages wait.
+    /// Returns a pool with idle blocks of these numbers of pages.
     fn waiting(pages: &[usize]) -> Pool {
         let mut pool = Pool::new();
         for pages in pages {

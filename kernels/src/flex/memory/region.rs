@@ -56,7 +56,7 @@ impl<'a, T> Region<'a, T> {
         self.rows <= 1 || self.stride == self.columns
     }
 
-    /// Whether both have the same elements in the same order.
+    /// Returns true if both have the same elements in the same order.
     #[inline(always)]
     fn is_same(&self, other: &Region<'_, T>) -> bool {
         let same_rows = (self.rows, self.columns, self.stride) == (other.rows, other.columns, other.stride);
@@ -71,7 +71,7 @@ impl<'a, T> Region<'a, T> {
     unsafe fn part<'p>(&self, rows: Range<usize>, columns: Range<usize>) -> Region<'p, T> {
         assert!(rows.start <= rows.end && rows.end <= self.rows);
         assert!(columns.start <= columns.end && columns.end <= self.columns);
-        // Of an empty part it may be outside of the region.
+        // That of an empty part may be beyond the end of the region.
         let first = self.first.wrapping_add(rows.start * self.stride + columns.start);
         Region { first, rows: rows.len(), columns: columns.len(), stride: self.stride, memory: PhantomData }
     }
@@ -281,7 +281,7 @@ impl<'a, T> Written<'a, T> {
         Written(unsafe { self.0.part(rows, columns) })
     }
 
-    /// Whether this is the proof for all elements of a slice.
+    /// Returns true if this is the proof for all elements of a slice.
     pub(super) fn is_of(&self, elements: *const T, length: usize) -> bool {
         self.0.is_contiguous() && self.0.first.cast_const() == elements && self.0.len() == length
     }

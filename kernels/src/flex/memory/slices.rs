@@ -97,7 +97,7 @@ pub fn write_lines<T: Copy, const R: usize>(
     );
     write(&mut writers);
     for (line, writer) in writers[R - lines..].iter().enumerate() {
-        // The line's own writer, and not another one that was put into its place.
+        // The line's own writer, and not another one that replaced it.
         let is_own = writer.elements.as_ptr() == first.wrapping_add(line * length);
         assert!(is_own && writer.done == length, "a kernel writes all elements of its output");
     }
@@ -118,7 +118,7 @@ pub fn write_all_of<T>(elements: &mut [MaybeUninit<T>], values: impl IntoIterato
         count += 1;
     }
     assert!(count == elements.len(), "a kernel writes all elements of its output");
-    // SAFETY: the loop has written so many elements from the first one on, which are all.
+    // SAFETY: the loop has written the first `count` elements, which are all.
     unsafe { elements.assume_init_mut() }
 }
 
@@ -139,7 +139,7 @@ pub fn write_arrays<T, const N: usize>(
         count += 1;
     }
     assert!(rest.is_empty() && count == arrays.len(), "a kernel writes all elements of its output");
-    // SAFETY: the loop has written so many arrays from the first one on, which are all elements.
+    // SAFETY: the loop has written the first `count` arrays, which have all elements.
     unsafe { elements.assume_init_mut() }
 }
 
@@ -269,7 +269,7 @@ pub fn write_by_index<T>(elements: &mut [MaybeUninit<T>], value: impl FnMut(usiz
     write_all_of(elements, (0..).map(value))
 }
 
-/// Overwrites elements with what `write` makes of their memory. If it panics, they are 0.
+/// Overwrites elements with those that `write` writes. If it panics, they are 0.
 pub fn overwrite<T: Pod>(elements: &mut [T], write: impl for<'p> FnOnce(Unwritten<'p, T>) -> Written<'p, T>) {
     /// Initializes the elements again where `write` does not.
     struct Guard<'a, T: Pod>(&'a mut [MaybeUninit<T>]);

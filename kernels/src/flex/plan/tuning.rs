@@ -1,4 +1,4 @@
-//! Thresholds: the sizes from which on one way of computing is faster than another.
+//! Thresholds of plans: the sizes above which another algorithm is faster.
 //!
 //! `cargo run --release -p onnx-embed-kernels --example tune` measures each with smaller and larger values and prints the
 //! table below again. `ONNX_EMBED_TUNING=name=value,..` replaces some of them when a process starts, for that example and
@@ -11,7 +11,7 @@ use std::{env, sync::OnceLock};
 #[derive(Clone, Copy, Debug)]
 pub struct Threshold {
     pub name: &'static str,
-    /// What it counts.
+    /// Unit of the value.
     pub unit: &'static str,
     pub default: usize,
     /// The largest value that kernels can have.
@@ -115,16 +115,16 @@ thresholds! {
     max_panels_len = 160 << 10, "floats", Convolutions;
     /// Maximum number of row panels of the weight for which a convolution of several taps reads the copy of a band in place.
     copy_panels = 8, "panels", Convolutions;
-    /// Maximum number of row panels of the weight for which a pointwise convolution reads its input in place instead of
-    /// packing it.
+    /// Maximum number of row panels of the weight for which a pointwise convolution reads its input in place
+    /// instead of packing it.
     in_place_panels = 4, "panels", Convolutions;
     /// The same if the channels of an output pixel are in more than [`tlb_pages`] pages.
     strided_in_place_panels = 2, "panels", Convolutions;
     /// Number of pages that the first translation buffer of a processor holds, with some to spare.
     tlb_pages = 128, "pages", Convolutions;
 
-    /// Maximum number of output channels of an input channel of a depthwise convolution. With more, a matrix product reads
-    /// the input once.
+    /// Maximum number of output channels of an input channel of a depthwise convolution. With more, a matrix
+    /// product reads the input once.
     max_channel_multiplier = 2, "channels", Depthwise;
     /// Maximum number of taps of a depthwise convolution that reads its input in place.
     max_depthwise_taps = 256, "taps" up to WINDOW_TAPS, Depthwise;
@@ -137,11 +137,11 @@ thresholds! {
     unpacked_panels = 2, "panels", Products;
     /// Number of columns of a product of one row whose sums are computed at once.
     columns_of_row = 1 << 10, "columns", Products;
-    /// Distance in which packed columns of bytes are prefetched: they are streamed from memory, and the hardware stops at
-    /// pages.
+    /// Distance in which packed columns of bytes are prefetched: they are streamed from memory, and the
+    /// hardware stops at pages.
     prefetch_distance = 256, "words", Bytes;
-    /// Maximum number of rows of an operand for which packed weights are decoded in registers. For more rows, decoded
-    /// panels in memory are faster.
+    /// Maximum number of rows of an operand for which packed weights are decoded in registers. For more rows,
+    /// decoded panels in memory are faster.
     max_register_rows = 8, "rows", Codes;
 
     /// Maximum number of scores of a block of attention: they fit into the L2 cache.
@@ -153,8 +153,8 @@ thresholds! {
 
     /// Number of words of a part of a copy, about the size of the L1 cache.
     copied_part = 1 << 13, "words", Copies;
-    /// Minimum number of elements of a plane that is concatenated in bands of rows, in the order of the kernels before and
-    /// after it.
+    /// Minimum number of elements of a plane that is concatenated in bands of rows, in the order of the
+    /// kernels before and after it.
     min_banded_plane = 1 << 9, "elements", Copies;
     /// Minimum number of elements of a plane whose channels are scaled in blocks: smaller ones have too much fixed cost.
     min_scaled_plane = 16, "elements", Elements;

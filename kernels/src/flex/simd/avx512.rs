@@ -11,8 +11,8 @@ use super::{Floats, Fused, Ints, Isa, LaneMask, WIDEST, first_lanes};
 /// Stores the lanes of a mask, as many as elements of `to`, which are then initialized.
 macro_rules! masked_store {
     ($store:ident, $to:ident, $mask:expr, $lanes:ident) => {{
-        // SAFETY: the instruction writes an element for each lane of the mask, which are those of the slice; a
-        // register exists only where the processor has the instruction.
+        // SAFETY: the instruction writes an element for each lane of the mask, which are those of the slice;
+        // a register exists only where the processor has the instruction.
         unsafe { $store($to.as_mut_ptr().cast(), $mask as u16, $lanes.0) };
         // SAFETY: the instruction has written all elements of the slice.
         unsafe { $to.assume_init_mut() }

@@ -1,4 +1,4 @@
-//! Products of bytes: each lane of a register sums the products of four bytes at once.
+//! Dot products of bytes: each lane of a register sums four products at once.
 
 #[cfg(target_arch = "aarch64")]
 mod arm;

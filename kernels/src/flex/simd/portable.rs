@@ -1,4 +1,4 @@
-//! Arrays in place of registers, for the instructions that every build may use.
+//! Arrays as registers, for the instructions that the build may use.
 
 use std::mem::MaybeUninit;
 use std::ops::{Add, BitAnd, Div, Mul, Sub};

@@ -1,4 +1,4 @@
-//! Loads of registers that may begin before the first element of a row and end after the last one.
+//! Loads of registers that start before a row's first element or end after its last one.
 
 use super::{Floats, Isa, WIDEST, first_lanes};
 

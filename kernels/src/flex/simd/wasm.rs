@@ -1,4 +1,4 @@
-//! SIMD of WebAssembly, in programs that are compiled with `simd128`: programs cannot ask for it at run time.
+//! WebAssembly's SIMD, in programs compiled with `simd128`. Programs cannot detect it when they run.
 
 use std::arch::wasm32::*;
 use std::mem::MaybeUninit;

@@ -22,7 +22,7 @@ pub fn refuse() {
     IS_REFUSED.store(true, Relaxed);
 }
 
-/// Whether this thread belongs to a pool of rayon that has other threads.
+/// Returns true if this thread belongs to a rayon pool that has other threads.
 pub fn is_in_a_pool() -> bool {
     rayon::current_thread_index().is_some() && !IS_ALONE.get()
 }

@@ -1,8 +1,8 @@
-//! When sleeping threads are worth waking.
+//! Bursts of kernels, by which callers decide whether to wake sleeping threads.
 //!
-//! A thread that sleeps comes some 50 µs after it is called, and then looks for work as long as the caller's kernels follow one
-//! another. For a call of 150 µs that costs more time of processors than it saves. So the caller wakes none for a burst of
-//! kernels that is expected to be as short as the last one, before it has lasted [`LONG`].
+//! A sleeping thread starts some 50 µs after it is woken, and then polls for work as long as the caller's kernels follow one
+//! another. For a call of 150 µs that costs more processor time than it saves. So the caller wakes no thread for a burst that
+//! is expected to be as short as the last one, until it has lasted [`LONG`].
 
 use std::{cell::Cell, time::Duration};
 
@@ -11,8 +11,8 @@ use super::{
     sync::{Instant, thread_local},
 };
 
-/// Least time of a burst for which threads are woken: four to five times as long as one takes to wake, so
-/// that it does most of its share.
+/// Minimum duration of a burst for which threads are woken: four to five times the time to wake one, so that
+/// it does most of its share.
 const LONG: Duration = Duration::from_micros(250);
 
 /// Kernels that a thread runs without a pause: those of a call, or of calls one after another.
@@ -51,7 +51,7 @@ impl Burst {
         self
     }
 
-    /// When threads are to be woken, unless this is the time.
+    /// Returns the time at which threads are to be woken, `None` for now.
     pub fn due(&self) -> Option<Instant> {
         (!self.is_long).then(|| self.began + LONG)
     }
@@ -69,7 +69,7 @@ mod tests {
 
     const MICROSECOND: Duration = Duration::from_micros(1);
 
-    /// Whether threads are woken at the begin of each call, of so many kernels of 10 µs, with pauses between.
+    /// Returns for each call, given as a number of kernels of 10 µs and the pause before it, whether it wakes threads.
     fn woken(calls: &[(u32, Duration)]) -> Vec<bool> {
         let mut now = Instant::now();
         let mut burst = Burst { began: now, ended: now, is_long: true };

@@ -20,7 +20,7 @@ pub fn asked() -> Option<usize> {
     ASKED.get()
 }
 
-/// Runs a function whose kernels use at most so many threads, and at least the caller's.
+/// Runs a function whose kernels use at most `threads` threads, but at least the caller.
 pub fn with<T>(count: usize, run: impl FnOnce() -> T) -> T {
     struct Restore(Option<usize>);
 

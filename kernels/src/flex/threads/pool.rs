@@ -1,4 +1,4 @@
-//! Threads that help callers.
+//! The pool of threads that help callers.
 
 use std::{sync::PoisonError, time::Duration};
 
@@ -16,27 +16,27 @@ use super::{
     },
 };
 
-/// Longest time for which a thread without work looks for some. Longer than nearly all pauses between the kernels of a call;
-/// shorter than what a processor's time is worth: a thread that sleeps comes about 50 µs after it is called.
+/// Maximum time for which an idle thread polls for work: longer than nearly all pauses between the kernels of
+/// a call, and not much longer than the 50 µs that it takes to wake a thread.
 pub const AWAKE: Duration = Duration::from_micros(200);
 
-/// Shortest time for which it does so, where pauses that end soon are shorter. Waking a thread costs its caller some 5 µs.
+/// Minimum time for which an idle thread polls. Waking a thread costs its caller some 5 µs.
 const LEAST: Duration = Duration::from_micros(20);
 
-/// Time after which the system is asked again for a thread that it refused.
+/// Time after which a thread that the system refused is requested again.
 const AGAIN: Duration = Duration::from_secs(1);
 
 pub struct Pool {
-    /// Number of threads beside callers.
+    /// Number of threads, callers not counted.
     workers: AtomicUsize,
-    /// When the system refused the last one, if it did.
+    /// Time at which the system refused the last one, if it did.
     refused: Mutex<Option<Instant>>,
     regions: [Region; REGIONS],
     /// Number of regions that were opened.
     opened: AtomicUsize,
-    /// Number of threads that the last one has work for.
+    /// Number of threads that the region that was opened last has work for.
     wanted: AtomicUsize,
-    /// Number of threads that look for work, and that sleep.
+    /// Numbers of threads that poll for work, and that sleep.
     awake: AtomicUsize,
     asleep: AtomicUsize,
     lock: Mutex<()>,
@@ -50,9 +50,9 @@ pub struct Worker {
     patience: Patience,
 }
 
-/// How long one thread waits for work.
+/// Polling time of a thread, adapted to the pauses that it has seen.
 struct Patience {
-    /// When it had work last.
+    /// Time at which it had work last.
     since: Instant,
     limit: Duration,
 }
@@ -76,8 +76,8 @@ impl Pool {
         self.workers.load(Relaxed)
     }
 
-    /// Starts threads until there are so many, or the system refuses one: then those that there are do the
-    /// work, and it is asked again some time later. `start` starts the thread with a number.
+    /// Starts threads until there are `workers`, or the system refuses one; it is asked again [`AGAIN`]
+    /// later. `start` starts the thread with a number.
     pub fn grow(&self, workers: usize, start: impl Fn(usize) -> bool) {
         if self.workers() >= workers {
             return;
@@ -97,7 +97,7 @@ impl Pool {
         }
     }
 
-    /// Runs parts on the caller and so many threads at most, where the others help.
+    /// Runs `count` parts on the caller and at most `threads - 1` threads of the pool.
     pub fn run(&self, count: usize, threads: usize, run: &(dyn Fn(usize) + Sync)) {
         let Some(region) = self.regions.iter().find(|region| region.take()) else {
             return (0..count).for_each(run);
@@ -127,7 +127,7 @@ impl Pool {
         burst.end();
     }
 
-    /// Shows threads that are awake a region with work for so many.
+    /// Shows a region with work for `helpers` threads to those that are awake.
     fn announce(&self, helpers: usize) {
         self.wanted.store(helpers, Relaxed);
         self.opened.fetch_add(1, SeqCst);
@@ -143,7 +143,7 @@ impl Pool {
         }
     }
 
-    /// Runs parts of callers for ever, as the thread with a number.
+    /// Runs parts of callers without end, as the thread with a number.
     pub fn work(&self, thread: usize) {
         let mut worker = Worker::new(thread);
         loop {
@@ -180,12 +180,12 @@ impl Pool {
         }
     }
 
-    /// Whether the region that was opened last has work for so many threads.
+    /// Returns true if the region that was opened last has work for this thread.
     fn wants(&self, worker: &Worker) -> bool {
         worker.thread <= self.wanted.load(Relaxed)
     }
 
-    /// Whether a region is opened before the thread loses its patience.
+    /// Waits until a region is opened. Returns false when the polling time is over.
     fn is_opened(&self, opened: usize, patience: &Patience) -> bool {
         loop {
             for _ in 0..LOOKS {
@@ -223,8 +223,8 @@ impl Patience {
         Self { since: Instant::now(), limit: AWAKE }
     }
 
-    /// Adapts the limit to a pause after which there was work: it covers pauses that are worth waiting for,
-    /// and shrinks where a thread has waited in vain.
+    /// Adapts the polling time to a pause that ended with work: it grows to cover pauses up to [`AWAKE`], and
+    /// shrinks after longer ones.
     fn learn(&mut self, pause: Duration) {
         self.limit = if pause <= AWAKE {
             self.limit.max(pause * 5 / 4).min(AWAKE)

@@ -25,7 +25,7 @@ struct Made<T> {
 /// Number of forks between the first process with a value and this one.
 static FORKS: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether this process is a child of one that had values.
+/// Returns true if this process is a child of one that had values.
 pub fn is_forked() -> bool {
     FORKS.load(Relaxed) > 0
 }
@@ -55,7 +55,7 @@ impl<T: Send + Sync> OfProcess<T> {
         }
     }
 
-    /// What a pointer refers to that was read from [`Self::made`].
+    /// Returns the value that a pointer read from [`Self::made`] refers to, if it is not null.
     fn referent(made: *mut Made<T>) -> Option<&'static Made<T>> {
         // SAFETY: it is null, or what `made_now` has leaked, which is never freed.
         unsafe { made.as_ref() }
@@ -81,8 +81,8 @@ pub fn watch_forks() {
     static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
     if !IS_WATCHED.load(Relaxed) && !IS_WATCHED.swap(true, Relaxed) {
-        // The handler adds to an atomic number, which may be done in a child of any process. If the call fails
-        // for want of memory, children see the values of their parents.
+        // The handler adds to an atomic number, which may be done in a child of any process. If the call
+        // fails for want of memory, children see the values of their parents.
         pthread_atfork(None, None, Some(in_child));
     }
 }

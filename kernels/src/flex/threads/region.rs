@@ -1,4 +1,4 @@
-//! Parts of work that threads take one after another.
+//! Jobs, and the regions in which threads find them.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -16,21 +16,21 @@ use super::sync::{
     spin_loop, thread_local, yield_now,
 };
 
-/// What one caller asks for.
+/// The parts of a caller's work.
 ///
-/// A thread takes parts of its own share first, so that it finds in its cache what it wrote for the last job.
+/// A thread takes parts of its own share first, whose memory is in its cache if it wrote it for the last job.
 pub struct Job<'a> {
     run: &'a (dyn Fn(usize) + Sync),
     count: usize,
-    /// Into how many shares the parts are divided.
+    /// Number of shares that the parts are divided into.
     shares: usize,
     /// The part of each share that is taken next.
     next: [AtomicUsize; SHARES],
-    /// What the first part that panicked panicked with.
+    /// Payload of the first panic.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-/// A place where threads find the job of one caller. No two share a line of memory.
+/// Slot in which threads find the job of one caller. No two share a cache line.
 #[repr(align(128))]
 pub struct Region {
     taken: AtomicBool,
@@ -48,15 +48,15 @@ const ENTRIES: usize = OPEN - ENTRY;
 const ASLEEP: usize = 1 << 15;
 const INSIDE: usize = ASLEEP - 1;
 
-/// Time for which a caller without parts looks whether the others are done, before it sleeps: as long as most parts take.
-/// Without an end, a caller of a real-time class would keep a thread of a lower class from the processor that both need.
+/// Time for which a caller whose parts are done polls for the other threads before it sleeps: as long as most parts take.
+/// A caller of a real-time class that polled without end would keep a thread of a lower class from the processor.
 const LOOKING: Duration = Duration::from_micros(500);
 
 thread_local! {
     static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread runs parts of a job: they are not divided again.
+/// Returns true if this thread runs parts of a job: they are not divided again.
 pub fn is_inside() -> bool {
     IS_INSIDE.with(Cell::get)
 }
@@ -73,7 +73,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Runs parts until none is left, as the thread with a number; after a panic the others are left out.
+    /// Runs parts until none is left, as the thread with a number. After a panic the rest is skipped.
     fn run(&self, thread: usize) {
         let parts = || {
             for share in (0..self.shares).map(|at| (thread + at) % self.shares) {
@@ -96,7 +96,7 @@ impl<'a> Job<'a> {
             if first.is_none() {
                 *first = Some(panic);
             } else {
-                // What it panicked with may panic too when it is dropped.
+                // Dropping the payload may panic too.
                 std::mem::forget(panic);
             }
         }
@@ -119,12 +119,12 @@ impl Region {
         }
     }
 
-    /// Whether it was free, and is the caller's from now on.
+    /// Reserves the region for the caller. Returns false if it is taken.
     pub fn take(&self) -> bool {
         !self.taken.load(Relaxed) && !self.taken.swap(true, Acquire)
     }
 
-    /// Runs a job with at most so many of the threads that `call` calls, and is free again after it.
+    /// Runs a job with at most `helpers` of the threads that `call` wakes, then releases the region.
     pub fn share(&self, job: &Job<'_>, helpers: usize, call: impl FnOnce()) {
         let job_of_threads = ptr::from_ref(job).cast_mut().cast::<Job<'static>>();
         self.job.store(job_of_threads, Relaxed);

@@ -1,4 +1,4 @@
-//! Parts run once each on the threads that there are.
+//! Tests: each part runs once, on the available threads.
 
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -123,7 +123,7 @@ pub fn refuses_threads() -> bool {
     env::var_os(REFUSED).is_some()
 }
 
-/// Runs the test of a name with a variable in a process of its own; `true` inside of that process.
+/// Runs the test of a name with a variable in a process of its own. Returns true in that process.
 fn in_child(test: &str, variable: (&str, &str)) -> bool {
     const CHILD: &str = "ONNX_EMBED_TEST_CHILD";
     if env::var_os(CHILD).is_some_and(|child| child == variable.1) {

@@ -1,4 +1,4 @@
-//! Rectangles of elements as rectangles of bytes, for kernels that choose the type of their output when they run.
+//! Rectangles of bytes, for kernels whose element type is chosen when they run.
 
 use std::marker::PhantomData;
 
