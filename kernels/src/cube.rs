@@ -15,7 +15,6 @@ pub mod indices;
 pub mod integer;
 mod keys;
 mod launch;
-pub mod matrices;
 mod normalize;
 pub mod pool;
 pub mod product;

@@ -200,12 +200,6 @@ pub fn noise<const D: usize>(shape: [usize; D], seed: u64) -> Tensor<D> {
     float(TensorData::new(values, shape))
 }
 
-/// Returns the values in double precision on the CPU.
-pub fn on_host<const D: usize>(x: &Tensor<D>) -> Tensor<D> {
-    let data = x.to_data().convert_dtype(DType::F64);
-    Tensor::from_data(data, (&Device::flex(), DType::F64))
-}
-
 /// Returns every index of `shape` in row-major order.
 pub fn indices<const D: usize>(shape: [usize; D]) -> impl Iterator<Item = [usize; D]> {
     (0..shape.iter().product()).map(move |flat: usize| {

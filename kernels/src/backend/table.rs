@@ -97,11 +97,6 @@ macro_rules! operations {
         /// Rounds each block of `size` elements of a row to multiples of 1/127 of its largest magnitude, in f32.
         round_blocks(x: Float; size: usize) -> MaybeFloat,
             cube[blocks::round_blocks => floats(ty(x).with_dtype(DType::F32))];
-        /// Determinants of `[count, size, size]`, none empty.
-        determinants(x: Float) -> MaybeFloat,
-            cube[matrices::determinants => floats(spec::product::determinants(&ty(x)))];
-        /// Inverses of `[count, size, size]`, none empty.
-        inverses(x: Float) -> MaybeFloat, cube[matrices::inverses => floats(ty(x))];
 
         /// Attention of `[batch, heads, length, size]`. Each head of keys and values serves the same number of query heads. A
         /// mask, true for masked keys, and a bias broadcast to the scores. No operand is empty. Scores of half precision are

@@ -9,7 +9,6 @@ mod groups;
 mod joins;
 mod launches;
 mod machines;
-mod matrices;
 mod nonzero;
 mod orders;
 mod pools;

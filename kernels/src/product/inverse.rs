@@ -3,17 +3,14 @@
 use alloc::vec::Vec;
 use burn::tensor::{Tensor, TensorData};
 
-use crate::shape::WithShape;
-use crate::spec::product::LARGEST;
 use crate::{
-    backend::call,
     ensure,
     reader::{Blocking, Reader, Waiting, now},
 };
 
 /// Returns the inverse of each matrix of the last two axes. That of a singular matrix contains infinities and NaN.
 ///
-/// The host computes in f64. A device with a kernel computes in the precision of the matrix, at least f32.
+/// The host reads the matrices, and computes in f64.
 #[inline(never)]
 pub fn inverse<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     now(inverse_by(x, Blocking))
@@ -32,12 +29,6 @@ async fn inverse_by<const D: usize>(x: Tensor<D>, reader: impl Reader) -> Tensor
     let count: usize = dims.iter().product();
     if count == 0 {
         return x;
-    }
-    if size <= LARGEST {
-        let matrices = x.clone().with_shape([count / (size * size), size, size]);
-        if let Some(y) = call!(inverses(matrices)).tensor() {
-            return Tensor::<3>::from_dispatch(y).with_shape(dims);
-        }
     }
     let mut values: Vec<f64> = reader.read(x).await.iter::<f64>().collect();
     values.chunks_exact_mut(size * size).for_each(|matrix| invert(matrix, size));
@@ -75,7 +66,7 @@ mod tests {
     use half::f16;
 
     use super::*;
-    use crate::testing::{float, has_all, near, noise, same};
+    use crate::testing::{float, has_all, near, noise, same, with_reads};
 
     #[test]
     fn a_matrix_times_its_inverse_is_one() {
@@ -94,5 +85,17 @@ mod tests {
         same(inverse(x), [[0f32, 0.0, 1.0], [0.5, 0.0, 0.0], [0.0, 0.25, 0.0]]);
         let x = float::<4>([[[[f16::from_f32(4.0)]]]]);
         same(inverse(x), [[[[f16::from_f32(0.25)]]]]);
+    }
+
+    #[test]
+    fn axes_may_be_exchanged_in_memory() {
+        let x = float::<2>([[1f32, 2.0], [0.0, 4.0]]);
+        same(inverse(x.transpose()), [[1f32, 0.0], [-0.5, 0.25]]);
+    }
+
+    #[test]
+    fn an_empty_batch_stays_empty() {
+        let none = float::<3>(TensorData::new(Vec::<f32>::new(), [0, 3, 3]));
+        assert_eq!(with_reads(0, || inverse(none)).dims(), [0, 3, 3]);
     }
 }

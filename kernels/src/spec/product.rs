@@ -5,9 +5,6 @@ use alloc::vec::Vec;
 use super::types::TensorType;
 use crate::ensure;
 
-/// Maximum number of rows of a matrix that a device eliminates: one cube processes it, and reads all of it at each step.
-pub(crate) const LARGEST: usize = 512;
-
 /// Fails if tensors of these shapes have no product.
 #[inline(never)]
 pub fn ensure_factors(left: &[usize], right: &[usize]) {
@@ -63,9 +60,4 @@ pub fn linear_result(x: &TensorType, weight: &TensorType) -> TensorType {
     let last = shape.num_dims() - 1;
     shape[last] = weight.shape[1];
     TensorType::new(shape, x.dtype)
-}
-
-/// Returns the type of the determinants of `[count, size, size]`.
-pub fn determinants(x: &TensorType) -> TensorType {
-    TensorType::new([x.shape[0]], x.dtype)
 }

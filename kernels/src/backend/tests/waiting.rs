@@ -59,14 +59,12 @@ fn results_computed_by_the_host() {
         }
         waits!(to_small to_small_async(x(), Small::E4M3Fn, false));
         waits!(quantize_small quantize_small_async(x(), float::<2>([[0.5f32]]), Small::E2M1, true));
-        for size in [3, 40] {
-            let matrix = || noise::<3>([2, size, size], 4);
-            waits!(inverse inverse_async(matrix()));
-            let expected: Tensor<1> = det(matrix());
-            let (found, events) = events(|| read_sync(det_async::<3, 1>(matrix())));
-            assert!(!events.contains(&Event::Read), "det_async blocks");
-            same(found, expected.into_data());
-        }
+        let matrix = || noise::<3>([2, 5, 5], 4);
+        waits!(inverse inverse_async(matrix()));
+        let expected: Tensor<1> = det(matrix());
+        let (found, events) = events(|| read_sync(det_async::<3, 1>(matrix())));
+        assert!(!events.contains(&Event::Read), "det_async blocks");
+        same(found, expected.into_data());
         waits!(multinomial multinomial_async(x(), 6, Some(5), DType::I32));
         waits!(float_to_int float_to_int_async(x(), DType::F32, DType::I32));
         waits!(int_to_float int_to_float_async(int::<1>([1i32, -1]), DType::I32, DType::F32).is_nan());
