@@ -8,7 +8,6 @@ pub mod compact;
 pub mod concat;
 pub mod conv;
 pub mod couple;
-pub mod draw;
 mod finish;
 pub mod groups;
 pub mod indices;

@@ -1,7 +1,7 @@
 //! Random numbers: uniform, normal, Bernoulli, multinomial.
 //!
-//! A seed determines the result of every call on every device, because the host generates the random numbers. Multinomial samples
-//! are equal within the device's precision. Without a seed, results differ from call to call.
+//! A seed determines the result of every call on every device, because the host generates the random numbers. Without a seed,
+//! results differ from call to call.
 
 mod philox;
 
@@ -9,14 +9,11 @@ use alloc::vec::Vec;
 use core::f64::consts::TAU;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use burn::tensor::{Bool, DType, Device, FloatDType, Int, IntDType, Tensor, TensorData};
+use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
 
-use crate::backend::{call, runs_cubes};
-use crate::observe::by_host;
 use crate::reader::{Blocking, Reader, Waiting, now};
-use crate::reduce::cumulative::cumsum;
 use crate::widen::widened;
 use crate::{dtype::lowered, ensure, sizes::elements};
 use philox::Philox;
@@ -70,7 +67,7 @@ pub fn bernoulli<const D: usize>(probability: Tensor<D>, seed: Option<u64>) -> T
 
 /// Returns `count` samples for each row of log-probabilities, which need not be normalized.
 ///
-/// The host reads the rows if the device has no kernel.
+/// The host reads the rows.
 #[inline(never)]
 pub fn multinomial(logarithms: Tensor<2>, count: usize, seed: Option<u64>, dtype: DType) -> Tensor<2, Int> {
     now(multinomial_by(logarithms, count, seed, dtype, Blocking))
@@ -97,10 +94,6 @@ async fn multinomial_by(
     elements(&[rows, count], size_of::<f64>());
     ensure!(classes > 0 || rows * count == 0, "there are no classes to draw from");
     let dtype = lowered(&device, dtype);
-    if let Some(samples) = samples_on_device(&logarithms, count, seed) {
-        return samples.cast(IntDType::from(dtype));
-    }
-    by_host("draw");
     let values: Vec<f64> = match rows * count {
         0 => Vec::new(),
         _ => reader.read(logarithms).await.iter::<f64>().collect(),
@@ -113,29 +106,6 @@ async fn multinomial_by(
     }
     let data = TensorData::new(samples, [rows, count]).convert_dtype(dtype);
     Tensor::from_data(data, (&device, dtype))
-}
-
-/// Returns the samples, computed on the device from 32 bits each of the same random numbers; `None` if the host computes them.
-///
-/// Probabilities are multiples of 2^-30, whose running sums are exact. With floats, an index of probability 0 might be drawn.
-fn samples_on_device(logarithms: &Tensor<2>, count: usize, seed: Option<u64>) -> Option<Tensor<2, Int>> {
-    const WHOLE: f32 = (1 << 30) as f32;
-    let (device, [rows, _]) = (logarithms.device(), logarithms.dims());
-    if !runs_cubes(&device) || rows * count == 0 {
-        return None;
-    }
-    let x = logarithms.clone().cast(FloatDType::F32);
-    let most = x.clone().max_dim(1);
-    let parts = x.sub(most).exp();
-    let scale = parts.clone().sum_dim(1).recip().mul_scalar(WHOLE);
-    let parts = parts.mul(scale).round().cast(IntDType::I32);
-    let sums = cumsum(parts, 1, false, false);
-    let mut random = generator(seed);
-    let bits: Vec<u32> = (0..rows * count).map(|_| (random.bits() >> 32) as u32).collect();
-    let bits = TensorData::new(bits, [rows, count]);
-    let fractions = Tensor::<2, Int>::from_data(bits, (&device, DType::U32));
-    let samples = call!(draw(sums, fractions)).tensor()?;
-    Some(Tensor::from_dispatch(samples))
 }
 
 /// Returns each element times `1 / (1 - ratio)`, or 0 with probability `ratio`, and a mask of the kept ones.
@@ -219,7 +189,7 @@ mod tests {
     use half::f16;
 
     use super::*;
-    use crate::testing::{float, same, with_reads};
+    use crate::testing::{device, float, noise, same, with_reads};
 
     fn mean_and_deviation(values: &[f64]) -> [f64; 2] {
         let count = values.len() as f64;
@@ -298,7 +268,7 @@ mod tests {
     fn samples_follow_their_probabilities() {
         let never = f32::NEG_INFINITY;
         let rows = [[1f32.ln(), 3f32.ln(), never], [never, never, 800.0]];
-        let drawn = with_reads(0, || multinomial(float(rows), COUNT, Some(2), DType::I32)).into_data();
+        let drawn = multinomial(float(rows), COUNT, Some(2), DType::I32).into_data();
         assert_eq!(drawn.shape().as_slice(), [2, COUNT]);
         let samples: Vec<i64> = drawn.iter::<i64>().collect();
         let (first, second) = samples.split_at(COUNT);
@@ -307,6 +277,44 @@ mod tests {
         let ones = first.iter().filter(|&&sample| sample == 1).count() as f64;
         let error = (0.25 * 0.75 * COUNT as f64).sqrt();
         assert!((ones - 0.75 * COUNT as f64).abs() < 5.0 * error, "{ones}");
+    }
+
+    fn samples(x: Tensor<2>, count: usize) -> Vec<i64> {
+        multinomial(x, count, Some(5), DType::I64).into_data().iter::<i64>().collect()
+    }
+
+    #[test]
+    fn a_seed_samples_the_same_on_every_device() {
+        let x = noise::<2>([3, 1025], 7).mul_scalar(3.0);
+        let on_cpu = Tensor::from_data(x.to_data(), (&Device::flex(), x.dtype()));
+        assert_eq!(samples(x, 50), samples(on_cpu, 50));
+    }
+
+    #[test]
+    fn impossible_classes_among_many_are_never_sampled() {
+        let logarithms =
+            (0..20_000).map(|at| if at % 397 == 5 { (at % 11) as f32 } else { f32::NEG_INFINITY });
+        let x = TensorData::new(logarithms.collect::<Vec<f32>>(), [1, 20_000]);
+        let mut samples = samples(float(x), 5000);
+        assert!(samples.iter().all(|sample| sample % 397 == 5));
+        samples.sort_unstable();
+        samples.dedup();
+        assert!(samples.len() > 10, "{samples:?}");
+    }
+
+    #[test]
+    fn rows_of_nan_have_an_index() {
+        let x = Tensor::<2>::full([2, 3], f32::NAN, &device());
+        assert!(samples(x, 4).into_iter().all(|sample| (0..3).contains(&sample)));
+    }
+
+    #[test]
+    fn nothing_is_read_for_no_samples() {
+        for (rows, count) in [(0, 4), (3, 0)] {
+            let x = float(TensorData::new(vec![0f32; rows * 2], [rows, 2]));
+            let y = with_reads(0, || multinomial(x, count, None, DType::I32));
+            assert_eq!(y.dims(), [rows, count]);
+        }
     }
 
     #[test]

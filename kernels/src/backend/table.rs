@@ -160,9 +160,6 @@ macro_rules! operations {
             cube[groups::groups => two_ints(spec::ranking::groups(&any(rows)).map(|places| [places.clone(), places]))];
         /// Writes each value at its index in `places`, which is a permutation.
         permuted(values: Int, places: Int) -> MaybeInt, cube[groups::permuted => ints(ty(values))];
-        /// For each row of running sums and each of its fractions of 2^32, the index of the first sum that
-        /// exceeds this fraction of the total.
-        draw(sums: Int, fractions: Int) -> MaybeInt, cube[draw::draw => ints(ty(fractions).with_dtype(DType::I32))];
         /// Concatenation along an axis. There is at least one tensor, none is empty, and their other sizes are equal.
         concat(parts: [Parts]; axis: usize) -> MaybeAny,
             cube[concat::concat => joined(parts, |parts| spec::join::result(parts, *axis))];

@@ -3,7 +3,6 @@
 mod boxes;
 mod bytes;
 mod codes;
-mod draws;
 mod forests;
 mod groups;
 mod joins;

@@ -19,7 +19,7 @@ impl Philox {
     }
 
     /// Returns the next 64 bits.
-    pub fn bits(&mut self) -> u64 {
+    fn bits(&mut self) -> u64 {
         if let Some(left) = self.left.take() {
             return left;
         }
