@@ -13,7 +13,6 @@ mod call;
 mod coded_product;
 mod declare;
 mod device;
-mod machine;
 #[cfg(feature = "cube")]
 mod metadata;
 mod operand;
@@ -25,7 +24,6 @@ pub mod switches;
 mod table;
 #[cfg(test)]
 mod tests;
-mod walk;
 
 use alloc::vec::Vec;
 use burn::backend::tensor::{BoolTensor, FloatTensor, IntTensor};
@@ -52,8 +50,6 @@ use crate::spec::{
     scan::Scan,
     scores::Scores,
     small::Small,
-    svm::Comparison,
-    trees::Election,
     window::Window,
 };
 #[cfg(feature = "cube")]
@@ -61,7 +57,6 @@ pub use byte_product::ByteProductMetadata;
 pub(crate) use call::call;
 pub use coded_product::CodedProduct;
 pub use device::{Runtime, most_bytes, runs_cubes};
-pub use machine::Machine;
 #[cfg(feature = "cube")]
 use metadata::*;
 #[cfg(any(feature = "cube", feature = "flex"))]
@@ -77,7 +72,6 @@ pub use parts::PartsMetadata;
 #[cfg(feature = "cube")]
 pub use recurrence::RecurrenceMetadata;
 pub use recurrence::{Matrices, Recurrence};
-pub use walk::Walk;
 
 #[cfg(any(feature = "cube", feature = "flex"))]
 use declare::bit;

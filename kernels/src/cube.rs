@@ -7,7 +7,6 @@ pub mod coded;
 pub mod compact;
 pub mod concat;
 pub mod conv;
-pub mod couple;
 mod finish;
 pub mod groups;
 pub mod indices;
@@ -25,8 +24,6 @@ mod sizes;
 pub mod small;
 pub mod sort;
 pub mod suppress;
-pub mod svm;
-pub mod trees;
 mod units;
 
 use burn::backend::{
@@ -39,8 +36,7 @@ use cubecl::prelude::*;
 
 use crate::{
     backend::{
-        Any, ByteProduct, CodedProduct, Given, Machine, Maybe, Outcome, Parts, Recurrence, Walk, implement,
-        operations,
+        Any, ByteProduct, CodedProduct, Given, Maybe, Outcome, Parts, Recurrence, implement, operations,
     },
     ensure,
     spec::indices::Axis,
@@ -57,8 +53,6 @@ use crate::{
         scan::Scan,
         scores::Scores,
         small::Small,
-        svm::Comparison,
-        trees::Election,
         types::TensorType,
         window::Window,
     },

@@ -29,8 +29,6 @@ pub mod regions;
 pub mod scan;
 pub mod scores;
 pub mod small;
-pub mod svm;
-pub mod trees;
 pub mod types;
 pub mod window;
 

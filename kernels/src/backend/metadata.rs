@@ -76,11 +76,6 @@ pub fn two_ints(x: Option<[TensorType; 2]>) -> Two {
     }
 }
 
-/// Returns the types of scores and of their numbers of votes.
-pub fn scores_and_votes([scores, votes]: [TensorType; 2]) -> Two {
-    (floats(scores), ints(votes))
-}
-
 /// Returns the types of integers, their scale and their zero point.
 pub fn quantized(x: Option<[TensorType; 3]>) -> Three {
     match x {

@@ -175,19 +175,6 @@ macro_rules! operations {
         max_roi_pool(x: Float, rois: Float, batches: Int; output: [usize; 2], scale: f32) -> MaybeFloat,
             cube[roi::max_roi_pool => floats(spec::regions::result(&ty(x), &ty(rois), *output))];
 
-        // Classical models.
-        /// Sums of the leaf weights of all trees for each target of a row, 0 without a weight, and the number
-        /// of leaves that have one.
-        tree_votes(walk: [Walk]; election: Election) -> MaybeTwo,
-            cube[trees::votes => scores_and_votes(election.result(&any(&walk.rows), &ty(&walk.weights)))];
-        /// Products of rows and vectors, or their sums over the vectors of each class, one group of sums
-        /// after the other.
-        machine_sums(machine: [Machine]; comparison: Comparison) -> MaybeFloat,
-            cube[svm::sums => floats(comparison.result(&any(&machine.rows), &ty(&machine.vectors)))];
-        /// Probabilities of classes from the pairwise ones of each row, see `classical::svm`.
-        couple(lines: Float; classes: usize) -> MaybeFloat,
-            cube[couple::couple => floats(spec::svm::coupled(&ty(lines), *classes))];
-
         // Quantization.
         /// The nearest values of a small type, in f32. The input is not f64.
         to_small(x: Float; small: Small, saturate: bool) -> MaybeFloat,

@@ -3,11 +3,9 @@
 mod boxes;
 mod bytes;
 mod codes;
-mod forests;
 mod groups;
 mod joins;
 mod launches;
-mod machines;
 mod nonzero;
 mod orders;
 mod pools;

@@ -1,11 +1,10 @@
 //! Post-transforms of the scores of classical models.
 
 use alloc::{vec, vec::Vec};
-use burn::tensor::{DType, Device, Int, Tensor, TensorData, activation};
+use burn::tensor::{Tensor, TensorData, activation};
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
 
-use crate::dtype::lowered;
 use crate::observe::waits;
 
 /// Post-transform of ONNX-ML, applied to the scores of one row.
@@ -93,7 +92,7 @@ pub fn pairs(x: Tensor<2>, by: Transform) -> Tensor<2> {
 }
 
 /// [`Transform::pair`] for columns.
-pub(super) fn pair(score: Tensor<2>, other: Tensor<2>, by: Transform) -> Tensor<2> {
+fn pair(score: Tensor<2>, other: Tensor<2>, by: Transform) -> Tensor<2> {
     let columns = match by {
         Transform::Logistic => vec![activation::sigmoid(score.clone().neg()), activation::sigmoid(score)],
         Transform::Probit => vec![quantile(score.clone()), score.zeros_like()],
@@ -122,19 +121,6 @@ fn quantile(score: Tensor<2>) -> Tensor<2> {
     let root = root.sub(log.mul_scalar(1.0 / SHAPE)).sqrt().sub(half).sqrt();
     let root = root.mul_scalar(core::f32::consts::SQRT_2);
     root.clone().mask_where(x.lower_elem(0.0), root.neg())
-}
-
-/// Returns the scores of an empty batch, without a kernel.
-pub(super) fn no_scores(width: usize, dtype: DType, device: &Device) -> Tensor<2> {
-    let data = TensorData::new(Vec::<f32>::new(), [0, width]).convert_dtype(dtype);
-    Tensor::from_data(data, (device, dtype))
-}
-
-/// Returns the classes of an empty batch.
-pub(super) fn no_classes(device: &Device) -> Tensor<1, Int> {
-    let dtype = lowered(device, DType::I64);
-    let data = TensorData::new(Vec::<i64>::new(), [0]).convert_dtype(dtype);
-    Tensor::from_data(data, (device, dtype))
 }
 
 /// Computes `row(input, output)` for each row on the host, which has the rows in memory.

@@ -1,20 +1,29 @@
 //! Support vector machines.
 //!
-//! The host computes rows that it has in memory one by one, in double precision. A device computes all rows at once if its
-//! backend has kernels; otherwise the host reads the rows.
-
-mod device;
-mod tables;
+//! The host computes rows one by one, in double precision.
 
 use crate::classical::scores::Transform;
-use crate::{ensure, observe::by_host};
+use crate::ensure;
 use alloc::{vec, vec::Vec};
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
 
-pub use crate::spec::svm::Kernel;
-use crate::spec::svm::{NEAREST, STEPS, TOLERANCE};
-pub use tables::Tables;
+/// Kernel function of a row and a vector.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kernel {
+    #[default]
+    Linear,
+    Poly,
+    Rbf,
+    Sigmoid,
+}
+
+/// Minimum distance of the probability of one of two classes from 0 and 1.
+const NEAREST: f64 = 1e-7;
+/// Error at which the iteration for the probabilities of classes ends, times their number.
+const TOLERANCE: f64 = 0.005;
+/// Maximum number of its steps.
+const STEPS: usize = 100;
 
 /// The support vectors, and the kernel function that compares rows with them.
 #[derive(Clone, Debug)]
@@ -101,7 +110,6 @@ impl Basis {
 impl Regress {
     /// Returns a value for each row of `width` features.
     pub fn run(&self, rows: &[f64], width: usize, count: usize) -> Vec<f64> {
-        by_host("machine_sums");
         self.basis.check(width);
         let number = |at: usize| {
             let products = self.basis.products(&rows[at * width..(at + 1) * width]);
@@ -131,11 +139,7 @@ impl Classify {
 
     /// Returns the index of each row's class among the labels, and its scores.
     pub fn run(&self, rows: &[f64], width: usize, count: usize) -> (Vec<usize>, Vec<f64>) {
-        by_host("machine_sums");
         self.basis.check(width);
-        if let Votes::Pairs { probabilities: Some(_), .. } = self.votes {
-            by_host("couple");
-        }
         let row = |at: usize| {
             let products = self.basis.products(&rows[at * width..(at + 1) * width]);
             match &self.votes {

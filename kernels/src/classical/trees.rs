@@ -1,35 +1,48 @@
 //! Ensembles of decision trees.
 //!
-//! The host walks the trees of rows that it has in memory, one tree after the other. A device walks all at once if its backend
-//! has a kernel; otherwise the host reads the rows.
+//! The host walks one tree after the other, for some rows at a time.
 
 mod build;
-mod device;
-mod tables;
 mod vote;
 
 use alloc::vec::Vec;
-use burn::tensor::DType;
 
 use crate::ensure;
 
-pub use crate::spec::trees::{Aggregate, Mode};
-use crate::spec::trees::{FEATURE, LEAF, MISSING};
 pub use build::{Indexed, Labelled};
-pub use tables::Tables;
 pub use vote::{Classify, Regress};
+
+/// Comparison of a node, numbered as in TreeEnsemble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    LessOrEqual = 0,
+    Less = 1,
+    GreaterOrEqual = 2,
+    Greater = 3,
+    Equal = 4,
+    NotEqual = 5,
+    /// The feature is one of a list.
+    Member = 6,
+    Leaf = 7,
+}
+
+/// Reduction of the weights of several trees to one score.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Aggregate {
+    Average,
+    #[default]
+    Sum,
+    Min,
+    Max,
+}
 
 /// Element type that trees compare and add.
 pub trait Number: Copy + PartialOrd + Send + Sync + core::fmt::Debug + 'static {
-    const DTYPE: DType;
-
     fn from_f64(value: f64) -> Self;
     fn into_f64(self) -> f64;
 }
 
 impl Number for f32 {
-    const DTYPE: DType = DType::F32;
-
     fn from_f64(value: f64) -> f32 {
         value as f32
     }
@@ -40,8 +53,6 @@ impl Number for f32 {
 }
 
 impl Number for f64 {
-    const DTYPE: DType = DType::F64;
-
     fn from_f64(value: f64) -> f64 {
         value
     }
@@ -76,12 +87,48 @@ struct Node<T> {
     no: u32,
 }
 
+impl Mode {
+    /// Returns the mode of this name in TreeEnsembleClassifier and TreeEnsembleRegressor.
+    pub fn named(name: &str) -> Option<Mode> {
+        Some(match name {
+            "BRANCH_LEQ" => Mode::LessOrEqual,
+            "BRANCH_LT" => Mode::Less,
+            "BRANCH_GTE" => Mode::GreaterOrEqual,
+            "BRANCH_GT" => Mode::Greater,
+            "BRANCH_EQ" => Mode::Equal,
+            "BRANCH_NEQ" => Mode::NotEqual,
+            "LEAF" => Mode::Leaf,
+            _ => return None,
+        })
+    }
+
+    /// Returns the mode of this number in TreeEnsemble.
+    pub fn numbered(number: u8) -> Option<Mode> {
+        Some(match number {
+            0 => Mode::LessOrEqual,
+            1 => Mode::Less,
+            2 => Mode::GreaterOrEqual,
+            3 => Mode::Greater,
+            4 => Mode::Equal,
+            5 => Mode::NotEqual,
+            6 => Mode::Member,
+            _ => return None,
+        })
+    }
+}
+
 impl<T: Number> Node<T> {
     fn mode(&self) -> u32 {
         (self.test >> 28) & 7
     }
 }
 
+/// Bit of an index that marks a leaf.
+const LEAF: u32 = 1 << 31;
+/// Bits of the feature of a test.
+const FEATURE: u32 = (1 << 28) - 1;
+/// Bit of a test that selects its true branch for NaN.
+const MISSING: u32 = 1 << 31;
 /// Number of rows that walk one tree before the next, so that its nodes stay in the cache.
 const BLOCK: usize = 64;
 

@@ -1,4 +1,4 @@
-//! Support vector machines on the host.
+//! Values and classes of support vector machines.
 
 use super::*;
 use alloc::{vec, vec::Vec};
@@ -38,6 +38,17 @@ fn every_kernel_compares_its_way() {
         let sides = expected.map(f64::signum);
         assert_eq!(machine.run(&rows, 2, 2), sides, "{kernel:?}");
     }
+}
+
+#[test]
+fn powers_of_negative_products_are_whole_or_nan() {
+    let power = |degree| {
+        let basis = Basis { degree, coef0: -1.5, vectors: vec![1.0], count: 1, ..basis(Kernel::Poly) };
+        let machine = Regress { basis, coefficients: vec![1.0], rho: 0.0, one_class: false };
+        rounded(machine.run(&[-1.0], 1, 1))[0]
+    };
+    assert_eq!([0.0, 1.0, 2.0, 3.0, -1.0, -2.0].map(power), [1.0, -2.0, 4.0, -8.0, -0.5, 0.25]);
+    assert!(power(0.5).is_nan());
 }
 
 fn three(probabilities: Option<(Vec<f64>, Vec<f64>)>) -> Classify {
@@ -84,6 +95,40 @@ fn classes_may_have_a_vector_each() {
     let (classes, scores) = machine.run(&[-1.0, 0.5, 0.3, 1.0], 2, 2);
     assert_eq!(classes, [0, 1]);
     assert_eq!(rounded(scores), [-0.3, -0.35, -0.01, 0.35]);
+}
+
+#[test]
+fn one_of_two_classes_wins_by_the_sign_or_by_one_half() {
+    let class = |rho, positive, probable| {
+        let machine = Classify {
+            basis: Basis { count: 2, vectors: vec![0.3, 0.2], ..basis(Kernel::Linear) },
+            classes: 2,
+            transform: Transform::None,
+            rho: vec![rho],
+            votes: Votes::Linear { positive, probable },
+        };
+        machine.run(&[1.0], 1, 1).0[0]
+    };
+    assert_eq!([class(0.0, false, false), class(-1.0, false, false)], [1, 0]);
+    assert_eq!([class(0.3, true, false), class(0.0, true, false)], [1, 0]);
+    assert_eq!(class(0.0, false, true), 0);
+}
+
+#[test]
+fn two_classes_have_the_score_of_their_pair_and_its_opposite() {
+    let scores = |transform| {
+        let machine = Classify {
+            basis: Basis { count: 2, vectors: vec![0.3, 0.2], ..basis(Kernel::Linear) },
+            classes: 2,
+            transform,
+            rho: vec![0.0],
+            votes: Votes::Pairs { sizes: vec![1; 2], coefficients: vec![1.0, -1.0], probabilities: None },
+        };
+        rounded(machine.run(&[1.0], 1, 1).1)
+    };
+    assert_eq!(scores(Transform::None), [-0.1, 0.1]);
+    assert_eq!(scores(Transform::Softmax), [0.9, 0.1]);
+    assert_eq!(scores(Transform::Logistic), [0.475, 0.525]);
 }
 
 #[test]

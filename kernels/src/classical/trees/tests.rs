@@ -93,6 +93,32 @@ fn weights_are_aggregated() {
 }
 
 #[test]
+fn doubles_are_compared_and_added_as_doubles() {
+    let trees = Indexed {
+        roots: vec![0],
+        modes: vec![Mode::LessOrEqual],
+        features: vec![0],
+        values: vec![0.1f64],
+        yes: vec![0],
+        no: vec![1],
+        yes_leaves: vec![1],
+        no_leaves: vec![1],
+        weight_targets: vec![0, 0],
+        weights: vec![0.1, 0.5],
+        ..Indexed::default()
+    };
+    let regress = Regress {
+        forest: trees.build(1).unwrap(),
+        targets: 1,
+        aggregate: Aggregate::Average,
+        transform: Transform::None,
+        base: vec![0.2],
+    };
+    // The single-precision number nearest to 0.1 is greater.
+    assert_eq!(regress.run(&[0.1, f64::from(0.1f32)], 1, 2), [0.1 + 0.2, 0.7]);
+}
+
+#[test]
 fn a_branch_that_leads_back_is_refused() {
     let mut trees = stump(Mode::LessOrEqual, 0.0, 0, &[]);
     (trees.yes, trees.yes_leaves) = (vec![0], vec![0]);
@@ -192,6 +218,37 @@ fn nodes_may_be_listed_in_any_order() {
         weights: vec![1.0f32, 2.0],
     };
     assert_eq!(sums(trees, &[0.0, 1.0]), [1.0, 2.0]);
+}
+
+/// Returns the class and the scores of a row below 0.5, of several classes or of one, with a weight for the last.
+fn last_of(classes: usize, weight: f32, base: &[f32]) -> (usize, Vec<f64>) {
+    let mut trees = stump(Mode::LessOrEqual, 0.5, 0, &[]);
+    trees.weight_targets = vec![classes as i64 - 1; 2];
+    trees.weights = vec![weight; 2];
+    let classify = Classify {
+        forest: trees.build(classes).unwrap(),
+        classes,
+        transform: Transform::None,
+        base: base.to_vec(),
+        one_column: false,
+        positive: weight >= 0.0,
+    };
+    let (found, scores) = classify.run(&[0.0], 1, 1);
+    (found[0], scores)
+}
+
+#[test]
+fn a_class_without_a_weight_wins_by_its_base_value_alone() {
+    assert_eq!(last_of(3, -2.0, &[]), (2, vec![0.0, 0.0, -2.0]));
+    assert_eq!(last_of(3, -2.0, &[0.5, 1.0, 0.25]), (1, vec![0.5, 1.0, -1.75]));
+    assert_eq!(last_of(3, 1.0, &[0.5, 1.0, 0.25]), (2, vec![0.5, 1.0, 1.25]));
+}
+
+#[test]
+fn a_single_class_has_one_score() {
+    assert_eq!(last_of(1, -0.5, &[]), (0, vec![-0.5]));
+    assert_eq!(last_of(1, -0.5, &[0.75]), (1, vec![0.25]));
+    assert_eq!(last_of(1, -0.5, &[0.25, 0.75]), (1, vec![-0.25]));
 }
 
 /// Returns the class and the scores of a row below the stump's value.

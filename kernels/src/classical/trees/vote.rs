@@ -1,8 +1,7 @@
-//! Aggregated scores of all trees on the host.
+//! Aggregated scores of all trees.
 
 use super::{Aggregate, Forest, Number};
 use crate::classical::scores::Transform;
-use crate::observe::by_host;
 use alloc::{vec, vec::Vec};
 
 /// Forest for regression.
@@ -33,7 +32,6 @@ pub struct Classify<T> {
 impl<T: Number> Regress<T> {
     /// Returns the scores of rows of `width` features, row by row.
     pub fn run(&self, rows: &[T], width: usize, count: usize) -> Vec<f64> {
-        by_host("tree_votes");
         let mut out = vec![0.0; count * self.targets];
         let transform = match self.targets {
             1 => self.transform.of_one(),
@@ -76,7 +74,6 @@ impl<T: Number> Regress<T> {
 impl<T: Number> Classify<T> {
     /// Returns the index of each row's class among the labels, and the scores of all classes.
     pub fn run(&self, rows: &[T], width: usize, count: usize) -> (Vec<usize>, Vec<f64>) {
-        by_host("tree_votes");
         // Each row has the class before the scores.
         let wide = self.classes + 1;
         let mut out = vec![0.0; count * wide];
@@ -182,7 +179,7 @@ impl<T: Number> Classify<T> {
     }
 
     /// Returns the score above which the second of two classes is selected.
-    pub(super) fn threshold(&self) -> f64 {
+    fn threshold(&self) -> f64 {
         if self.one_column && self.positive { 0.5 } else { 0.0 }
     }
 }

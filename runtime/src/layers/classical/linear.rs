@@ -1,19 +1,19 @@
 //! Linear regressors and classifiers with their weights.
 
-use alloc::{boxed::Box, string::String, vec::Vec};
-use core::future::ready;
+use alloc::{string::String, sync::Arc, vec::Vec};
 
 use burn::module::Module;
 use burn::tensor::{FloatDType, Int, Tensor};
 use onnx_embed_kernels::extreme::arg_max;
-use onnx_embed_kernels::reader::{Blocking, Waiting, now};
+use onnx_embed_kernels::reader::{Blocking, Reader, Waiting, now};
 use onnx_embed_kernels::scores::{self, Transform};
 use onnx_embed_kernels::shape::WithShape;
 
 use onnx_embed_kernels::matmul;
 
-use super::classes::{Classes, Labels, Naming};
+use super::classes::{Labels, integers};
 use crate::Array;
+use crate::convert::elements;
 use crate::weights::Weights;
 
 /// A matrix and what is added to its product, which are attributes of an operator: no training changes them.
@@ -38,7 +38,10 @@ pub struct LinearClassifier {
     coefficients: Coefficients,
     #[module(skip)]
     transform: Transform,
-    naming: Naming,
+    #[module(skip)]
+    labels: Arc<Labels>,
+    /// Labels that are integers.
+    integer_labels: Option<Tensor<1, Int>>,
 }
 
 impl Coefficients {
@@ -91,45 +94,91 @@ impl LinearClassifier {
         labels: Labels,
         transform: Transform,
     ) -> Self {
+        let integer_labels = match &labels {
+            Labels::Ints(labels) if !labels.is_empty() => Some(integers(labels.clone(), weights.device())),
+            _ => None,
+        };
         Self {
             coefficients: Coefficients::load(weights, coefficients, intercepts, targets),
             transform,
-            naming: Naming::new(labels, weights.device()),
+            labels: Arc::new(labels),
+            integer_labels,
         }
     }
 
     /// The labels and the scores of all classes.
     pub fn forward(&self, x: Tensor<2>) -> (Tensor<1, Int>, Tensor<2>) {
-        let found = ready(self.classes(x));
-        now(self.naming.integers_and_scores(found, Blocking))
+        let (classes, scores) = self.classes(x);
+        let labels = match (classes, &self.integer_labels) {
+            (Some(classes), Some(labels)) => chosen(labels.clone(), classes),
+            _ => self.labels.integers(&[], &scores.device()),
+        };
+        (labels, scores)
     }
 
-    /// The same where labels are strings.
+    /// Labels that are strings, for which the host reads the classes, and the scores of all classes.
     pub fn forward_strings(&self, x: Tensor<2>) -> (Array<String>, Tensor<2>) {
-        let found = ready(self.classes(x));
-        now(self.naming.strings_and_scores(found, Blocking))
+        now(self.strings(x, Blocking))
     }
 
     /// [`forward_strings`](Self::forward_strings) without blocking.
     pub async fn forward_strings_async(&self, x: Tensor<2>) -> (Array<String>, Tensor<2>) {
-        let found = ready(self.classes(x));
-        self.naming.strings_and_scores(found, Waiting).await
+        self.strings(x, Waiting).await
     }
 
-    fn classes(&self, x: Tensor<2>) -> (Classes, Tensor<2>) {
+    async fn strings(&self, x: Tensor<2>, reader: impl Reader) -> (Array<String>, Tensor<2>) {
+        let (classes, scores) = self.classes(x);
+        let classes = match classes {
+            Some(classes) => read_classes(classes, self.labels.len(), reader).await,
+            None => Vec::new(),
+        };
+        (self.labels.texts(&classes), scores)
+    }
+
+    /// The class of each row, if there are rows, and the scores of all classes.
+    fn classes(&self, x: Tensor<2>) -> (Option<Tensor<1, Int>>, Tensor<2>) {
         let scores = self.coefficients.product(x);
         let classes = match scores.dims() {
-            [0, _] => Classes::Found(Vec::new()),
+            [0, _] => None,
             [count, 1] => {
                 let positive = scores.clone().greater_elem(0).int();
-                Classes::OnDevice(Box::new(positive.with_shape([count])))
+                Some(positive.with_shape([count]))
             }
-            _ => Classes::OnDevice(Box::new(arg_max(scores.clone(), 1, false))),
+            _ => Some(arg_max(scores.clone(), 1, false)),
         };
         let scores = match scores.dims()[1] {
             1 => scores::pairs(scores, self.transform),
             _ => scores::transform(scores, self.transform),
         };
         (classes, scores)
+    }
+}
+
+/// The labels of classes. A device may find any class for rows with NaN.
+fn chosen(labels: Tensor<1, Int>, classes: Tensor<1, Int>) -> Tensor<1, Int> {
+    let last = labels.dims()[0] as i64 - 1;
+    labels.select(0, classes.clamp(0, last))
+}
+
+/// Classes read from a device, each below `count`.
+async fn read_classes(classes: Tensor<1, Int>, count: usize, reader: impl Reader) -> Vec<usize> {
+    let classes: Vec<i64> = elements(reader.read(classes).await);
+    let last = count.saturating_sub(1) as i64;
+    classes.into_iter().map(|class| class.clamp(0, last) as usize).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{Device, TensorData};
+
+    use super::*;
+
+    #[test]
+    fn classes_of_a_device_have_labels_whatever_it_finds() {
+        let device = Device::flex();
+        let found = || Tensor::<1, Int>::from_data([0i64, 9, -1], &device);
+        let labels = integers(vec![7, -3], &device);
+        assert_eq!(chosen(labels, found()).into_data(), TensorData::from([7i64, -3, 7]));
+        assert_eq!(now(read_classes(found(), 2, Blocking)), [0, 1, 0]);
     }
 }

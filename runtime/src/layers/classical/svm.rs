@@ -1,9 +1,9 @@
 //! Support vector machines with their vectors.
 //!
-//! They stay on the host, and lie on the device too where it computes them.
+//! They stay on the host, which reads the rows and computes what is returned to their device.
 
 use alloc::sync::Arc;
-use alloc::{boxed::Box, string::String, vec, vec::Vec};
+use alloc::{string::String, vec, vec::Vec};
 
 use burn::module::Module;
 use burn::tensor::kind::Basic;
@@ -11,9 +11,9 @@ use burn::tensor::{DType, Int, Tensor};
 use onnx_embed_kernels::fault::fail;
 use onnx_embed_kernels::reader::{Blocking, Reader, Waiting, now};
 use onnx_embed_kernels::scores::Transform;
-use onnx_embed_kernels::svm::{Basis, Classify, Kernel, Regress, Tables, Votes};
+use onnx_embed_kernels::svm::{Basis, Classify, Kernel, Regress, Votes};
 
-use super::classes::{Classes, Labels, Naming, Rows, scores};
+use super::classes::{Labels, Rows, scores};
 use crate::Array;
 use crate::weights::Weights;
 
@@ -22,7 +22,6 @@ use crate::weights::Weights;
 pub struct SvmRegressor {
     #[module(skip)]
     model: Arc<Regress>,
-    tables: Option<Tables>,
 }
 
 /// Classification by support vector machines.
@@ -30,8 +29,8 @@ pub struct SvmRegressor {
 pub struct SvmClassifier {
     #[module(skip)]
     model: Arc<Classify>,
-    tables: Option<Tables>,
-    naming: Naming,
+    #[module(skip)]
+    labels: Arc<Labels>,
 }
 
 /// The names of the lists that hold a machine, and how it compares.
@@ -74,10 +73,10 @@ impl SvmRegressor {
             rho: list(weights, machine.rho).first().copied().unwrap_or(0.0),
             one_class,
         };
-        Self { tables: model.tables(weights.device()), model: Arc::new(model) }
+        Self { model: Arc::new(model) }
     }
 
-    /// A number for each row of the input, which is read where the device does not compute machines.
+    /// A number for each row of the input, which the host reads.
     pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> Tensor<2> {
         now(self.forward_by(x, Blocking))
     }
@@ -88,11 +87,6 @@ impl SvmRegressor {
     }
 
     async fn forward_by<K: Basic>(&self, x: Tensor<2, K>, reader: impl Reader) -> Tensor<2> {
-        let tables = self.tables.as_ref();
-        let found = tables.and_then(|tables| self.model.run_on(tables, x.clone()));
-        if let Some(found) = found {
-            return found;
-        }
         let device = x.device();
         let rows = single(x, reader).await;
         let values = self.model.run(&rows.values, rows.width, rows.count);
@@ -150,48 +144,44 @@ impl SvmClassifier {
             rho: list(weights, machine.rho),
             votes,
         };
-        Self {
-            tables: model.tables(weights.device()),
-            model: Arc::new(model),
-            naming: Naming::new(labels, weights.device()),
-        }
+        Self { model: Arc::new(model), labels: Arc::new(labels) }
     }
 
-    /// The labels, and the scores of all classes or pairs of them; the input is read where the device does
-    /// not compute machines.
+    /// The labels, and the scores of all classes or pairs of them; the host reads the input.
     pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> (Tensor<1, Int>, Tensor<2>) {
-        let found = self.classes(x, Blocking);
-        now(self.naming.integers_and_scores(found, Blocking))
+        now(self.integers(x, Blocking))
     }
 
     /// [`forward`](Self::forward) without blocking.
     pub async fn forward_async<K: Basic>(&self, x: Tensor<2, K>) -> (Tensor<1, Int>, Tensor<2>) {
-        let found = self.classes(x, Waiting);
-        self.naming.integers_and_scores(found, Waiting).await
+        self.integers(x, Waiting).await
     }
 
-    /// The same where labels are strings.
+    /// Labels that are strings, and the scores of all classes.
     pub fn forward_strings<K: Basic>(&self, x: Tensor<2, K>) -> (Array<String>, Tensor<2>) {
-        let found = self.classes(x, Blocking);
-        now(self.naming.strings_and_scores(found, Blocking))
+        now(self.strings(x, Blocking))
     }
 
     /// [`forward_strings`](Self::forward_strings) without blocking.
     pub async fn forward_strings_async<K: Basic>(&self, x: Tensor<2, K>) -> (Array<String>, Tensor<2>) {
-        let found = self.classes(x, Waiting);
-        self.naming.strings_and_scores(found, Waiting).await
+        self.strings(x, Waiting).await
     }
 
-    async fn classes<K: Basic>(&self, x: Tensor<2, K>, reader: impl Reader) -> (Classes, Tensor<2>) {
-        let tables = self.tables.as_ref();
-        let found = tables.and_then(|tables| self.model.run_on(tables, x.clone()));
-        if let Some((classes, scores)) = found {
-            return (Classes::OnDevice(Box::new(classes)), scores);
-        }
+    async fn integers<K: Basic>(&self, x: Tensor<2, K>, reader: impl Reader) -> (Tensor<1, Int>, Tensor<2>) {
+        let (classes, scores) = self.classes(x, reader).await;
+        (self.labels.integers(&classes, &scores.device()), scores)
+    }
+
+    async fn strings<K: Basic>(&self, x: Tensor<2, K>, reader: impl Reader) -> (Array<String>, Tensor<2>) {
+        let (classes, scores) = self.classes(x, reader).await;
+        (self.labels.texts(&classes), scores)
+    }
+
+    async fn classes<K: Basic>(&self, x: Tensor<2, K>, reader: impl Reader) -> (Vec<usize>, Tensor<2>) {
         let device = x.device();
         let rows = single(x, reader).await;
         let (classes, values) = self.model.run(&rows.values, rows.width, rows.count);
-        (Classes::Found(classes), scores(values, self.model.width(), DType::F32, &device))
+        (classes, scores(values, self.model.width(), DType::F32, &device))
     }
 }
 

@@ -1,24 +1,23 @@
 //! Tree ensembles with their trees.
 //!
-//! No training changes them. They stay on the host, and lie on the device too where it walks them.
+//! No training changes them. They stay on the host, which reads the rows and returns scores to their device.
 
 mod load;
 
 use alloc::sync::Arc;
-use alloc::{boxed::Box, string::String};
+use alloc::{string::String, vec::Vec};
 
 use burn::module::Module;
 use burn::tensor::kind::Basic;
-use burn::tensor::{DType, FloatDType, Int, Tensor};
-use onnx_embed_kernels::dtype::lowered;
+use burn::tensor::{DType, Int, Tensor};
 use onnx_embed_kernels::reader::{Blocking, Reader, Waiting, now};
 use onnx_embed_kernels::scores::Transform;
-use onnx_embed_kernels::trees::{Aggregate, Classify, Number, Regress, Tables};
+use onnx_embed_kernels::trees::{Aggregate, Classify, Number, Regress};
 
 pub use load::Trees;
 use load::list;
 
-use super::classes::{Classes, Labels, Naming, Rows, scores};
+use super::classes::{Labels, Rows, scores};
 use crate::host::Scalar;
 use crate::weights::Weights;
 use crate::{Array, ElementType};
@@ -28,7 +27,6 @@ use crate::{Array, ElementType};
 pub struct TreeRegressor {
     #[module(skip)]
     model: Arc<Precision<Regress<f32>, Regress<f64>>>,
-    tables: Option<Tables>,
     #[module(skip)]
     dtype: DType,
 }
@@ -38,8 +36,8 @@ pub struct TreeRegressor {
 pub struct TreeClassifier {
     #[module(skip)]
     model: Arc<Precision<Classify<f32>, Classify<f64>>>,
-    tables: Option<Tables>,
-    naming: Naming,
+    #[module(skip)]
+    labels: Arc<Labels>,
 }
 
 /// In what numbers trees compare and add.
@@ -66,15 +64,10 @@ impl TreeRegressor {
             }
             _ => Precision::Single(regress(weights, trees, targets, aggregate, transform, base)),
         };
-        let device = weights.device();
-        let tables = match &model {
-            Precision::Single(model) => model.tables(device),
-            Precision::Double(model) => model.tables(device),
-        };
-        Self { model: Arc::new(model), tables, dtype: dtype.carrier().unwrap_or(DType::F32) }
+        Self { model: Arc::new(model), dtype: dtype.carrier().unwrap_or(DType::F32) }
     }
 
-    /// The predictions, a row for each of the input, which is read where the device does not walk trees.
+    /// The predictions, a row for each of the input, which the host reads.
     pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> Tensor<2> {
         now(self.forward_by(x, Blocking))
     }
@@ -86,17 +79,6 @@ impl TreeRegressor {
 
     async fn forward_by<K: Basic>(&self, x: Tensor<2, K>, reader: impl Reader) -> Tensor<2> {
         let device = x.device();
-        let found = self.tables.as_ref().and_then(|tables| {
-            let x = x.clone();
-            match &*self.model {
-                Precision::Single(model) => model.run_on(tables, x),
-                Precision::Double(model) => model.run_on(tables, x),
-            }
-        });
-        if let Some(found) = found {
-            let dtype: FloatDType = lowered(&device, self.dtype).into();
-            return found.cast(dtype);
-        }
         let (values, targets) = match &*self.model {
             Precision::Single(model) => {
                 let rows = Rows::of(x, reader).await;
@@ -134,53 +116,43 @@ impl TreeClassifier {
                 (Precision::Single(model), one_column)
             }
         };
-        let device = weights.device();
-        let tables = match &model {
-            Precision::Single(model) => model.tables(device),
-            Precision::Double(model) => model.tables(device),
-        };
         // ONNX Runtime tells two classes of which each has weights by their numbers.
         let labels = labels.or_numbers(one_column || classes > 2);
-        Self { model: Arc::new(model), tables, naming: Naming::new(labels, device) }
+        Self { model: Arc::new(model), labels: Arc::new(labels) }
     }
 
-    /// The labels, and the scores of all classes; the input is read where the device does not walk trees.
+    /// The labels, and the scores of all classes; the host reads the input.
     pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> (Tensor<1, Int>, Tensor<2>) {
-        let found = self.classes(x, Blocking);
-        now(self.naming.integers_and_scores(found, Blocking))
+        now(self.integers(x, Blocking))
     }
 
     /// [`forward`](Self::forward) without blocking.
     pub async fn forward_async<K: Basic>(&self, x: Tensor<2, K>) -> (Tensor<1, Int>, Tensor<2>) {
-        let found = self.classes(x, Waiting);
-        self.naming.integers_and_scores(found, Waiting).await
+        self.integers(x, Waiting).await
     }
 
-    /// The same where labels are strings.
+    /// Labels that are strings, and the scores of all classes.
     pub fn forward_strings<K: Basic>(&self, x: Tensor<2, K>) -> (Array<String>, Tensor<2>) {
-        let found = self.classes(x, Blocking);
-        now(self.naming.strings_and_scores(found, Blocking))
+        now(self.strings(x, Blocking))
     }
 
     /// [`forward_strings`](Self::forward_strings) without blocking.
     pub async fn forward_strings_async<K: Basic>(&self, x: Tensor<2, K>) -> (Array<String>, Tensor<2>) {
-        let found = self.classes(x, Waiting);
-        self.naming.strings_and_scores(found, Waiting).await
+        self.strings(x, Waiting).await
     }
 
-    async fn classes<K: Basic>(&self, x: Tensor<2, K>, reader: impl Reader) -> (Classes, Tensor<2>) {
+    async fn integers<K: Basic>(&self, x: Tensor<2, K>, reader: impl Reader) -> (Tensor<1, Int>, Tensor<2>) {
+        let (classes, scores) = self.classes(x, reader).await;
+        (self.labels.integers(&classes, &scores.device()), scores)
+    }
+
+    async fn strings<K: Basic>(&self, x: Tensor<2, K>, reader: impl Reader) -> (Array<String>, Tensor<2>) {
+        let (classes, scores) = self.classes(x, reader).await;
+        (self.labels.texts(&classes), scores)
+    }
+
+    async fn classes<K: Basic>(&self, x: Tensor<2, K>, reader: impl Reader) -> (Vec<usize>, Tensor<2>) {
         let device = x.device();
-        let found = self.tables.as_ref().and_then(|tables| {
-            let x = x.clone();
-            match &*self.model {
-                Precision::Single(model) => model.run_on(tables, x),
-                Precision::Double(model) => model.run_on(tables, x),
-            }
-        });
-        if let Some((classes, scores)) = found {
-            let dtype: FloatDType = lowered(&device, DType::F32).into();
-            return (Classes::OnDevice(Box::new(classes)), scores.cast(dtype));
-        }
         let ((classes, values), width) = match &*self.model {
             Precision::Single(model) => {
                 let rows = Rows::of(x, reader).await;
@@ -191,8 +163,7 @@ impl TreeClassifier {
                 (model.run(&rows.values, rows.width, rows.count), model.classes)
             }
         };
-        let scores = scores(values, width, DType::F32, &device);
-        (Classes::Found(classes), scores)
+        (classes, scores(values, width, DType::F32, &device))
     }
 }
 
