@@ -24,6 +24,17 @@ const ASSEMBLED: usize = 50 << 20;
 const LISTED: usize = 5;
 /// Operators whose results are as large as the data say: the device tells the host.
 const COUNTING: [&str; 4] = ["NonZero", "Compress", "Unique", "NonMaxSuppression"];
+/// Operators that the host computes, which reads their inputs.
+const BY_HOST: [&str; 8] = [
+    "Det",
+    "Multinomial",
+    "ai.onnx.ml.SVMClassifier",
+    "ai.onnx.ml.SVMRegressor",
+    "ai.onnx.ml.TreeEnsemble",
+    "ai.onnx.ml.TreeEnsembleClassifier",
+    "ai.onnx.ml.TreeEnsembleRegressor",
+    "com.microsoft.Inverse",
+];
 
 /// A fact, and what follows from it.
 pub struct Warning {
@@ -141,7 +152,7 @@ fn waits_for_the_device(node: &Node, values: &Values) -> bool {
     };
     match node.place {
         Place::Host => inputs.any(on_device),
-        Place::Device => COUNTING.contains(&&*node.kind),
+        Place::Device => COUNTING.contains(&&*node.kind) || BY_HOST.contains(&&*node.kind),
     }
 }
 

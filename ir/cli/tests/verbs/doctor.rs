@@ -112,6 +112,24 @@ fn reads_of_a_detector_are_found_without_a_device() {
 }
 
 #[test]
+fn operators_of_the_host_make_a_call_wait() {
+    let source = r#"<ir_version: 10, opset_import: ["": 21, "com.microsoft": 1]>
+        g (float[3, 3] x, float[2, 5] p) => (float y, float[3, 3] z, int32[2, 1] w) {
+            y = Det (x)
+            z = com.microsoft.Inverse (x)
+            w = Multinomial <seed = 1.0> (p)
+        }"#;
+    let answer = on("doctor_host", source, &["doctor"]);
+    expect![[r#"
+        m.onnx compiles
+
+        1 thing to know
+           on a GPU a call waits for values of the device: 1 Det, 1 Multinomial, 1 com.microsoft.Inverse
+           each is a round trip of some 0.1 ms and more; in a browser call forward_async. `verify --device` counts them
+    "#]].assert_eq(&answer.out);
+}
+
+#[test]
 fn nothing_is_said_of_what_is_fine() {
     expect![[r#"
         m.onnx compiles
