@@ -1,29 +1,20 @@
 //! Kernels for the devices of CubeCL.
 
 pub mod attention;
-mod bits;
-pub mod blocks;
-pub mod coded;
-pub mod compact;
-pub mod concat;
-pub mod conv;
-mod finish;
-pub mod groups;
-pub mod indices;
-pub mod integer;
-mod keys;
+pub mod convolution;
+mod epilogue;
+mod float_bits;
+pub mod image;
+pub mod index;
 mod launch;
 mod normalize;
 pub mod pool;
 pub mod product;
 pub mod quantize;
 pub mod recurrent;
-pub mod roi;
-mod scan;
+pub mod reduce;
+pub mod shape;
 mod sizes;
-pub mod small;
-pub mod sort;
-pub mod suppress;
 mod units;
 
 use burn::backend::{
@@ -57,7 +48,7 @@ use crate::{
         window::Window,
     },
 };
-use bits::{INFINITE, is_nan, magnitude};
+use float_bits::{INFINITE, is_nan, magnitude};
 use sizes::{narrow, reshape};
 
 /// Implements the operations of the table by the kernels that it names.

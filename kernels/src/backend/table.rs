@@ -58,22 +58,22 @@ macro_rules! operations {
             flex[matmul::linear], wgpu[product::linear => tensor(spec::product::linear_result(&ty(x), &ty(weight)))];
         /// Weight of a convolution in the layout that the device reads. A device that packs weights stores the pack in the epilogue.
         filters(weight: Float; groups: usize, epilogue: Epilogue) -> Float,
-            flex[conv::pack_filters], cube[conv::pack_filters => weight.clone()];
+            flex[conv::pack_filters], cube[convolution::pack_filters => weight.clone()];
         /// Weight of a product. A device that packs weights stores the pack in the epilogue.
         factor(weight: Float; epilogue: Epilogue) -> Float, flex[matmul::pack_matrix];
         /// Weight of an 8-bit matrix product. A device that packs weights stores the pack in `packed`.
         byte_factor(weight: Int; packed: Packed) -> Int, flex[integer::pack_matrix];
         /// Weight of an 8-bit convolution in the layout that the device reads.
-        byte_filters(weight: Int) -> Int, cube[conv::filters => weight.clone()];
+        byte_filters(weight: Int) -> Int, cube[convolution::filters => weight.clone()];
         conv1d(x: Float, weight: Float, bias: MaybeFloat, sum: MaybeFloat; options: ConvOptions<1>, epilogue: Epilogue)
             -> Float, flex[conv::conv1d],
-            wgpu[conv::conv => tensor(spec::convolution::result(&ty(x), &ty(weight), options))];
+            wgpu[convolution::conv => tensor(spec::convolution::result(&ty(x), &ty(weight), options))];
         conv2d(x: Float, weight: Float, bias: MaybeFloat, sum: MaybeFloat; options: ConvOptions<2>, epilogue: Epilogue)
             -> Float, flex[conv::conv2d],
-            wgpu[conv::conv => tensor(spec::convolution::result(&ty(x), &ty(weight), options))];
+            wgpu[convolution::conv => tensor(spec::convolution::result(&ty(x), &ty(weight), options))];
         conv3d(x: Float, weight: Float, bias: MaybeFloat, sum: MaybeFloat; options: ConvOptions<3>, epilogue: Epilogue)
             -> Float, flex[conv::conv3d],
-            wgpu[conv::conv => tensor(spec::convolution::result(&ty(x), &ty(weight), options))];
+            wgpu[convolution::conv => tensor(spec::convolution::result(&ty(x), &ty(weight), options))];
         conv_transpose1d(x: Float, weight: Float, bias: MaybeFloat; options: ConvTransposeOptions<1>, packed: Option<Packed>)
             -> Float, flex[conv::conv_transpose1d];
         conv_transpose2d(x: Float, weight: Float, bias: MaybeFloat; options: ConvTransposeOptions<2>, packed: Option<Packed>)
@@ -83,20 +83,20 @@ macro_rules! operations {
         /// 8-bit convolution over the last axes.
         conv_bytes(operands: [ByteProduct]; options: ConvOptions<3>, integers: Integers) -> MaybeNumber,
             flex[integer::conv],
-            cube[integer::conv => ended(byte_shapes(operands).convolution(options, integers.ending), integers.ending)];
+            cube[quantize::integer::conv => ended(byte_shapes(operands).convolution(options, integers.ending), integers.ending)];
         /// 8-bit matrix product, with a bias of accumulators or of floats.
         matmul_bytes(operands: [ByteProduct]; integers: Integers) -> MaybeNumber,
             flex[integer::matmul],
-            cube[integer::product => ended(byte_shapes(operands).product(integers.ending), integers.ending)];
+            cube[quantize::integer::product => ended(byte_shapes(operands).product(integers.ending), integers.ending)];
         /// `x * matrix + bias` for packed 2-, 4- or 8-bit weights.
         matmul_bits(x: Float, bias: MaybeFloat; matrix: BitMatrix) -> MaybeFloat, flex[bits::matmul];
         /// `rows * matrix + bias` for packed weights on the device. The rows are results of `round_blocks` if
         /// `in_bytes`.
         matmul_coded(operands: [CodedProduct]; blocks: Blocks, in_bytes: bool) -> MaybeFloat,
-            cube[coded::matmul_coded => floats(blocks.product(&ty(&operands.rows)))];
+            cube[quantize::coded::matmul_coded => floats(blocks.product(&ty(&operands.rows)))];
         /// Rounds each block of `size` elements of a row to multiples of 1/127 of its largest magnitude, in f32.
         round_blocks(x: Float; size: usize) -> MaybeFloat,
-            cube[blocks::round_blocks => floats(ty(x).with_dtype(DType::F32))];
+            cube[quantize::blocks::round_blocks => floats(ty(x).with_dtype(DType::F32))];
 
         /// Attention of `[batch, heads, length, size]`. Each head of keys and values serves the same number of query heads. A
         /// mask, true for masked keys, and a bias broadcast to the scores. No operand is empty. Scores of half precision are
@@ -134,51 +134,51 @@ macro_rules! operations {
         /// On the CPU an out-of-bounds index is an error. Other devices clamp it, and also return the
         /// smallest and the largest index of each range, which are checked when results are read.
         within(indices: Int; least: i64, axis: Axis) -> IndicesAndRanges,
-            flex[within::within], cube[indices::within => {
+            flex[within::within], cube[index::indices::within => {
                 let [inside, ranges] = spec::indices::within(&ty(indices), *axis);
                 (tensor(inside), given_ints(ranges))
             }];
         /// Flat indices of index tuples, see `attempt::checks::flatten_indices`, and the least and the
         /// greatest index of each range along each axis. No axis is empty, and there is at least one tuple.
         places(tuples: Int; axes: Vec<Axis>) -> MaybeTwo,
-            cube[indices::places => two_ints(Some(spec::indices::places(&ty(tuples), axes)))];
+            cube[index::indices::places => two_ints(Some(spec::indices::places(&ty(tuples), axes)))];
         /// Indices of the greatest or the least elements along an axis, in order.
-        top_k(x: Any; top: Top) -> MaybeInt, flex[top_k], cube[sort::top_k => ints(top.indices(&any(x)))];
+        top_k(x: Any; top: Top) -> MaybeInt, flex[top_k], cube[index::top_k::top_k => ints(top.indices(&any(x)))];
         /// Cumulative sums or products.
-        scan(x: Any; scan: Scan) -> MaybeAny, cube[scan::scan_any => like(x)];
+        scan(x: Any; scan: Scan) -> MaybeAny, cube[reduce::scan::scan_any => like(x)];
         /// Prefix counts of the elements of a condition that are true, in row-major order.
-        counts(condition: Bool) -> MaybeInt, cube[compact::counts => ints(spec::indices::counts(&ty(condition)))];
+        counts(condition: Bool) -> MaybeInt, cube[index::compact::counts => ints(spec::indices::counts(&ty(condition)))];
         /// Indices of the `found` elements at which `counts` increases.
-        compact(counts: Int; found: usize) -> MaybeInt, cube[compact::compact => ints(spec::indices::compact(*found))];
+        compact(counts: Int; found: usize) -> MaybeInt, cube[index::compact::compact => ints(spec::indices::compact(*found))];
         /// Indices along each axis of the flat indices `places` into these sizes, `[places, axes]`. Those
         /// along the last axis are read from `values`, if given. At least one index.
         coordinates(places: Int, values: MaybeInt; sizes: Shape) -> MaybeInt,
-            cube[compact::coordinates => ints(spec::indices::coordinates(&ty(places), sizes))];
+            cube[index::compact::coordinates => ints(spec::indices::coordinates(&ty(places), sizes))];
         /// Permutation that sorts the rows of `[rows, length]`, none empty, and for each row in this order
         /// the number of groups of equal rows so far. NaN equals NaN and is the greatest.
         groups(rows: Any) -> MaybeTwo,
-            cube[groups::groups => two_ints(spec::ranking::groups(&any(rows)).map(|places| [places.clone(), places]))];
+            cube[index::groups::groups => two_ints(spec::ranking::groups(&any(rows)).map(|places| [places.clone(), places]))];
         /// Writes each value at its index in `places`, which is a permutation.
-        permuted(values: Int, places: Int) -> MaybeInt, cube[groups::permuted => ints(ty(values))];
+        permuted(values: Int, places: Int) -> MaybeInt, cube[index::groups::permuted => ints(ty(values))];
         /// Concatenation along an axis. There is at least one tensor, none is empty, and their other sizes are equal.
         concat(parts: [Parts]; axis: usize) -> MaybeAny,
-            cube[concat::concat => joined(parts, |parts| spec::join::result(parts, *axis))];
+            cube[shape::concat::concat => joined(parts, |parts| spec::join::result(parts, *axis))];
 
         // Images.
         /// The selected boxes of each batch and class, `[batch, classes, most]`, followed by -1.
         suppress(boxes: Float, scores: Float; form: BoxForm, limits: Limits) -> MaybeInt,
-            cube[suppress::suppress => ints(spec::boxes::kept(&ty(boxes), &ty(scores), limits))];
+            cube[image::non_max_suppression::suppress => ints(spec::boxes::kept(&ty(boxes), &ty(scores), limits))];
         /// Samples of regions of the images `batches`. No operand is empty.
         roi_align(x: Float, rois: Float, batches: Int; options: RoiAlign) -> MaybeFloat,
-            cube[roi::roi_align => floats(spec::regions::result(&ty(x), &ty(rois), options.output))];
+            cube[image::roi::roi_align => floats(spec::regions::result(&ty(x), &ty(rois), options.output))];
         /// The greatest elements of the cells of regions of the images `batches`.
         max_roi_pool(x: Float, rois: Float, batches: Int; output: [usize; 2], scale: f32) -> MaybeFloat,
-            cube[roi::max_roi_pool => floats(spec::regions::result(&ty(x), &ty(rois), *output))];
+            cube[image::roi::max_roi_pool => floats(spec::regions::result(&ty(x), &ty(rois), *output))];
 
         // Quantization.
         /// The nearest values of a small type, in f32. The input is not f64.
         to_small(x: Float; small: Small, saturate: bool) -> MaybeFloat,
-            cube[small::to_small => floats(ty(x).with_dtype(DType::F32))];
+            cube[quantize::small::to_small => floats(ty(x).with_dtype(DType::F32))];
         /// Integers of 8 or 16 bits for floats.
         quantize(x: Float; to: Affine) -> MaybeInt,
             flex[quantize::quantize], cube[quantize::quantize => ints(spec::quantize::integers(&ty(x), to.dtype()))];

@@ -9,7 +9,7 @@ use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::prelude::*;
 
 use super::{
-    finish::tanh,
+    epilogue::tanh,
     launch::{Grid, Strided, launch},
     narrow,
     product::grouped_product,

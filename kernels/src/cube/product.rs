@@ -21,7 +21,7 @@ use cubecl::prelude::*;
 use self::tile::{Tile, UNITS};
 use super::{
     ensure_alike,
-    finish::{Function, finish},
+    epilogue::{Function, finish},
     launch::{Grid, Strided, launch},
     narrow, reshape, summed, type_of, unwritten,
 };
@@ -55,6 +55,13 @@ pub struct BatchAxis {
     pub size: u32,
     pub next_left: u32,
     pub next_right: u32,
+}
+
+/// Operands that have zero points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Zeros {
+    pub left: bool,
+    pub right: bool,
 }
 
 /// Returns products of the matrices of the last two axes; the others broadcast.

@@ -2,12 +2,16 @@
 //!
 //! Integers have a dtype of the device: an i32 or a u32 may hold integers of fewer bits.
 
+pub mod blocks;
+pub mod coded;
 mod dynamic;
+pub mod integer;
 mod linear;
 mod max_pool;
 mod mean;
 mod pair;
 mod places;
+pub mod small;
 mod softmax;
 mod unary;
 
@@ -59,7 +63,7 @@ fn is_wide(dtype: DType) -> bool {
 
 /// Returns the integer of a number, 0 for NaN.
 #[cube]
-pub fn integer<I: Numeric>(x: f32, rounding: &Rounding) -> I {
+pub fn quantized<I: Numeric>(x: f32, rounding: &Rounding) -> I {
     within::<I>(f32::round(x) + rounding.zero, rounding)
 }
 

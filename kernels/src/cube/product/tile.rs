@@ -5,9 +5,8 @@
 
 use cubecl::prelude::*;
 
-use super::Geometry;
-use crate::cube::finish::{Function, activated};
-use crate::cube::integer::Zeros;
+use super::{Geometry, Zeros};
+use crate::cube::epilogue::{Function, activated};
 
 /// Number of units of a cube.
 pub const UNITS: usize = 64;

@@ -5,7 +5,7 @@ use burn::tensor::DType;
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::prelude::*;
 
-use super::{Rounding, RoundingLaunch, integer};
+use super::{Rounding, RoundingLaunch, quantized};
 use crate::backend::{Declined, Outcome};
 use crate::cube::units::{UNITS, greatest};
 use crate::cube::{
@@ -103,11 +103,11 @@ fn dynamic_kernel<I: Int>(
     let step = (most + least) / comptime!(LEVELS);
     // Nothing but zeros has any scale.
     let step = select(step == 0.0f32, 1.0f32, step);
-    let middle = integer::<I>(least / step, &rounding);
+    let middle = quantized::<I>(least / step, &rounding);
     let around = Rounding { zero: f32::cast_from(middle), low: rounding.low, high: rounding.high };
     let first = CUBE_POS * STRETCH;
     for at in range_stepped(first + unit, min(first + STRETCH, count), UNITS) {
-        y[at] = integer::<I>(x[at] / step, &around);
+        y[at] = quantized::<I>(x[at] / step, &around);
     }
     if CUBE_POS == 0 && unit == 0 {
         scale[0] = step;

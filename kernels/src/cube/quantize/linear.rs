@@ -6,9 +6,9 @@ use burn_cubecl::{kernel::untile, tensor::CubeTensor};
 use cubecl::prelude::*;
 
 use super::{
-    Rounding, RoundingLaunch, difference, integer, is_wide,
+    Rounding, RoundingLaunch, difference, is_wide,
     places::{Axis, axes, places, steps},
-    sharing,
+    quantized, sharing,
 };
 use crate::cube::{
     blank,
@@ -151,7 +151,7 @@ fn integers_kernel<T: Float, S: Float, Z: Int, I: Int>(
             ComptimeOption::None => {}
         }
         let rounding = Rounding { zero, low: rounding.low, high: rounding.high };
-        y[position] = integer::<I>(f32::cast_from(x[at.first]) / divisor, &rounding);
+        y[position] = quantized::<I>(f32::cast_from(x[at.first]) / divisor, &rounding);
     }
 }
 

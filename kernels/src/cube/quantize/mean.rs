@@ -4,7 +4,7 @@ use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::prelude::*;
 
-use super::{Rounding, RoundingLaunch, integer};
+use super::{Rounding, RoundingLaunch, quantized};
 use crate::cube::units::{UNITS, total};
 use crate::cube::{
     blank,
@@ -69,6 +69,6 @@ fn mean_kernel<I: Int, O: Int>(
             Rounded::Once => sum * factor,
             Rounded::InSteps => sum * factor / f32::cast_from(count) / divisor,
         };
-        y[CUBE_POS] = integer::<O>(scaled, &rounding);
+        y[CUBE_POS] = quantized::<O>(scaled, &rounding);
     }
 }

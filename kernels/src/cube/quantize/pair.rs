@@ -5,9 +5,9 @@ use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
 use super::{
-    Rounding, RoundingLaunch, difference, integer, is_wide,
+    Rounding, RoundingLaunch, difference, is_wide,
     places::{Axis, axes, places, steps},
-    sharing, within,
+    quantized, sharing, within,
 };
 use crate::cube::{
     blank,
@@ -93,11 +93,11 @@ fn pair_kernel<A: Int, B: Int, O: Int>(
             }
             Step::SumOfFloats => {
                 let sum = left * numbers.first + right * numbers.second;
-                integer::<O>(sum / numbers.last, &rounding)
+                quantized::<O>(sum / numbers.last, &rounding)
             }
             Step::ProductOfFloats => {
                 let product = (left * numbers.first) * (right * numbers.second);
-                integer::<O>(product / numbers.last, &rounding)
+                quantized::<O>(product / numbers.last, &rounding)
             }
         };
         y[position] = z;

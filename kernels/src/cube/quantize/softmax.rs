@@ -4,7 +4,7 @@ use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::prelude::*;
 
-use super::{Rounding, RoundingLaunch, difference, integer, is_wide};
+use super::{Rounding, RoundingLaunch, difference, is_wide, quantized};
 use crate::cube::units::{UNITS, greatest, total};
 use crate::cube::{
     launch::{Grid, launch},
@@ -80,6 +80,6 @@ fn softmax_kernel<I: Int, O: Int>(
             Rounded::Once => power * level / sum,
             Rounded::InSteps => power / sum / level,
         };
-        y[first + at] = integer::<O>(part, &rounding);
+        y[first + at] = quantized::<O>(part, &rounding);
     }
 }

@@ -5,12 +5,12 @@ use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
 use super::{
-    Rounding, RoundingLaunch, difference, integer, is_wide,
+    Rounding, RoundingLaunch, difference, is_wide,
     places::{Axis, axes, places, steps},
-    sharing,
+    quantized, sharing,
     softmax::softmax,
 };
-use crate::cube::finish::{Function as Activated, activated};
+use crate::cube::epilogue::{Function as Activated, activated};
 use crate::cube::{
     launch::{Grid, Strided, launch},
     unwritten,
@@ -84,6 +84,6 @@ fn unary_kernel<I: Int, O: Int>(
             ComptimeOption::None => {}
         }
         let float = activated(float, alpha, beta, function);
-        y[position] = integer::<O>(float / to_scale, &rounding);
+        y[position] = quantized::<O>(float / to_scale, &rounding);
     }
 }

@@ -6,7 +6,7 @@
 use cubecl::prelude::*;
 
 use super::plan::{Function, Kind, Plan, Shape};
-use crate::cube::finish::tanh;
+use crate::cube::epilogue::tanh;
 
 /// The biases of all gates, of the input or of the recurrence.
 #[cube]

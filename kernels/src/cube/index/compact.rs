@@ -9,10 +9,11 @@ use burn::tensor::{IntDType, Shape};
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::prelude::*;
 
-use super::{
+use crate::cube::{
     blank, ensure_alike,
     launch::{Grid, launch},
-    narrow, scan,
+    narrow,
+    reduce::scan,
     sizes::within_i32,
     type_of,
 };

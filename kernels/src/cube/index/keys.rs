@@ -5,7 +5,7 @@ use burn::tensor::DType;
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::prelude::*;
 
-use super::{
+use crate::cube::{
     launch::{Grid, launch},
     unwritten,
 };

@@ -10,9 +10,9 @@ use burn::tensor::{DType, IntDType};
 use burn_cubecl::{CubeBackend, tensor::CubeTensor};
 use cubecl::prelude::*;
 
-use super::{
+use super::keys::{Keys, decided_later};
+use crate::cube::{
     first,
-    keys::{Keys, decided_later},
     launch::{Grid, launch},
     sizes::within_i32,
     tensor, type_of, unwritten,

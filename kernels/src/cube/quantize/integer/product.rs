@@ -4,11 +4,11 @@ use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::{CubeBackend, kernel::untile, tensor::CubeTensor};
 use cubecl::prelude::*;
 
-use super::ends::{End, Ends, Others, Steps, at, ended, ends_of_one};
-use super::{Zeros, shapes, summed};
+use super::epilogue::{End, Ends, Others, Steps, at, ended, ends_of_one};
+use super::{shapes, summed};
 use crate::backend::{ByteProduct, Outcome};
 use crate::cube::product::{
-    BatchAxisLaunch, Geometry, GeometryLaunch,
+    BatchAxisLaunch, Geometry, GeometryLaunch, Zeros,
     tile::{self, Tile, UNITS},
 };
 use crate::cube::{

@@ -4,7 +4,7 @@ use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::prelude::*;
 
-use super::{
+use crate::cube::{
     blank,
     launch::{Grid, launch},
     narrow,

@@ -8,10 +8,10 @@ use burn::tensor::{DType, ops::ConvOptions};
 use burn_cubecl::{CubeBackend, kernel::untile, tensor::CubeTensor};
 use cubecl::prelude::*;
 
-use super::ends::{End, Ends, Others, Steps, at, ended, ends_of_one};
+use super::epilogue::{End, Ends, Others, Steps, at, ended, ends_of_one};
 use super::{shapes, summed};
 use crate::backend::{ByteProduct, Outcome};
-use crate::cube::conv::{
+use crate::cube::convolution::{
     Geometry, Plan, Shader,
     depthwise::{self, Row},
     described_by, filters, lanes, plan,

@@ -8,10 +8,12 @@ use burn::backend::TensorMetadata;
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::prelude::*;
 
-use super::{
-    INFINITE, blank, is_nan,
+use crate::cube::{
+    INFINITE, blank,
+    index::top_k,
+    is_nan,
     launch::{Grid, launch},
-    sort, type_of,
+    type_of,
 };
 use crate::{
     spec::boxes::{BoxForm, Limits, kept},
@@ -30,7 +32,7 @@ pub fn suppress(boxes: CubeTensor, scores: CubeTensor, form: BoxForm, limits: Li
     let (classes, count) = (shape[1], shape[2]);
     let (rows, most) = (shape[0] * classes, limits.most_of(count));
     let top = Top { k: count, axis: 2, largest: true };
-    let order = sort::first_of(scores.clone(), top);
+    let order = top_k::first_of(scores.clone(), top);
     let kept = blank(&scores, kept);
     let shared = (9 * UNITS + 3) * size_of::<u32>();
     launch!(Grid::cubes(rows, UNITS).shared(shared) => suppress_kernel(

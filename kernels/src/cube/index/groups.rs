@@ -4,11 +4,12 @@ use burn::backend::{TensorMetadata, ops::IntTensorOps};
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::prelude::*;
 
-use super::{
+use super::{keys::Keys, top_k};
+use crate::cube::{
     blank,
-    keys::Keys,
     launch::{Grid, launch},
-    scan, sort, tensor, type_of, unwritten,
+    reduce::scan,
+    tensor, type_of, unwritten,
 };
 use crate::{
     backend::{Any, Declined, Outcome},
@@ -25,7 +26,7 @@ pub fn groups(rows: Any<CubeBackend>) -> (Outcome<CubeBackend>, Outcome<CubeBack
     let count = rows.shape()[0];
     let columns = CubeBackend::int_transpose(rows);
     let keys = Keys::new(columns, count, false);
-    let order = sort::order(&keys);
+    let order = top_k::order(&keys);
     let begins = blank(&order, places);
     launch!(Grid::units(count) => begins_kernel(
         keys.numbers, &order, &begins;

@@ -5,11 +5,11 @@ use burn::tensor::DType;
 use burn_cubecl::{CubeBackend, kernel::cast, tensor::CubeTensor};
 use cubecl::prelude::*;
 
-use super::Zeros;
 use crate::backend::{ByteProduct, Given};
 use crate::cube::launch::{LaunchOperand, Request, Strided};
 use crate::cube::narrow;
-use crate::cube::quantize::{Rounding, RoundingLaunch, integer};
+use crate::cube::product::Zeros;
+use crate::cube::quantize::{Rounding, RoundingLaunch, quantized};
 use crate::spec::quantize::Ending;
 
 /// Result of sums.
@@ -106,7 +106,7 @@ pub fn ended<S: Numeric, Y: Numeric>(sum: S, ends: &EndsOfOne, #[comptime] end: 
     match end {
         End::Sums => Y::cast_from(total),
         End::Floats => Y::cast_from(f32::cast_from(total) * ends.factor + ends.added),
-        End::Integers => integer::<Y>(f32::cast_from(total) * ends.factor, &ends.rounding),
+        End::Integers => quantized::<Y>(f32::cast_from(total) * ends.factor, &ends.rounding),
     }
 }
 

@@ -11,7 +11,7 @@ use cubecl::{
     std::tensor::layout::linear::{LinearView, LinearViewMut},
 };
 
-use super::{
+use crate::cube::{
     INFINITE,
     launch::{Grid, Linear, launch},
     unwritten,

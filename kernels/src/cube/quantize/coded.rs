@@ -7,8 +7,8 @@ use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::prelude::*;
 
-use super::{
-    blocks::{levels, round_blocks},
+use super::blocks::{levels, round_blocks};
+use crate::cube::{
     launch::{Grid, launch},
     product::product,
     unwritten,

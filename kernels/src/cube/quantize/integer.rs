@@ -4,7 +4,7 @@
 //! the whole result, its rows or its columns.
 
 mod conv;
-mod ends;
+mod epilogue;
 mod product;
 
 use burn::backend::TensorMetadata;
@@ -14,18 +14,11 @@ use burn_cubecl::CubeBackend;
 pub use conv::conv;
 pub use product::product;
 
-use super::type_of_given;
+use crate::cube::type_of_given;
 use crate::{
     backend::{ByteProduct, Given},
     spec::integer::ByteShapes,
 };
-
-/// Operands that have zero points.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Zeros {
-    pub left: bool,
-    pub right: bool,
-}
 
 /// Shapes of the operands.
 fn shapes(operands: &ByteProduct<CubeBackend>) -> ByteShapes {

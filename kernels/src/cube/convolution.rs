@@ -22,10 +22,10 @@ use cubecl::prelude::*;
 use self::{depthwise::Row, positions::Tile};
 use super::{
     ensure_alike,
-    finish::{Function, finish},
-    integer::Zeros,
+    epilogue::{Function, finish},
     launch::{Grid, Strided, launch},
     narrow,
+    product::Zeros,
     sizes::{reach, within_i32},
     type_of,
     units::UNITS,

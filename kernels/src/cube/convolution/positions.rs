@@ -6,7 +6,7 @@
 use cubecl::prelude::*;
 
 use super::{Axes, Geometry, Shader};
-use crate::cube::finish::activated;
+use crate::cube::epilogue::activated;
 
 /// Number of units of a cube.
 pub const UNITS: usize = 64;

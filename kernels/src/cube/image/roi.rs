@@ -11,7 +11,7 @@ use burn::tensor::{FloatDType, IntDType};
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 
 pub use self::{align::roi_align, pool::max_roi_pool};
-use super::{blank, narrow, sizes::within_i32, type_of};
+use crate::cube::{blank, narrow, sizes::within_i32, type_of};
 use crate::spec::regions;
 
 /// Operands of a kernel, row-major and in the dtypes that it takes.

@@ -7,7 +7,7 @@ use burn::tensor::Shape;
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::prelude::*;
 
-use super::{
+use crate::cube::{
     first,
     launch::{Grid, launch},
     summed, unwritten,

@@ -4,7 +4,7 @@ use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::{CubeBackend, ops::permute, tensor::CubeTensor};
 use cubecl::prelude::*;
 
-use super::{
+use crate::cube::{
     blank, ensure_alike,
     launch::{Grid, Strided, launch},
     narrow, type_of,

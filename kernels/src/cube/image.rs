@@ -1,0 +1,4 @@
+//! Images.
+
+pub mod non_max_suppression;
+pub mod roi;

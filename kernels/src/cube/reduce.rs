@@ -1,0 +1,3 @@
+//! Reductions.
+
+pub mod scan;

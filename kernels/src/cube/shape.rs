@@ -1,0 +1,3 @@
+//! Shapes.
+
+pub mod concat;
