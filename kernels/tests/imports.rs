@@ -1,4 +1,4 @@
-//! Checks the direction of imports between the modules of this crate.
+//! Checks the direction of imports between the modules of this crate, and where unsafe code is.
 //!
 //! A room is a module of the crate's root. Each room belongs to a floor, and imports from its own floor and from lower ones.
 
@@ -17,6 +17,10 @@ const FLOORS: [&[&str]; 3] = [
     // Kernels.
     &["flex", "cube"],
 ];
+
+/// Modules that have unsafe code, and the number of lines with `unsafe` that they may have outside of tests.
+const UNSAFE: ([&str; 5], usize) =
+    (["flex/memory", "flex/simd", "flex/threads", "flex/tile", "cube/launch"], 120);
 
 #[test]
 fn imports_run_down() {
@@ -37,6 +41,31 @@ fn imports_run_down() {
     }
     assert!(files > 200, "only {files} files were read");
     assert!(found.is_empty(), "files import a room of a higher floor: {found:#?}");
+}
+
+#[test]
+fn unsafe_code_is_in_few_modules() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (modules, most) = UNSAFE;
+    let (mut total, mut elsewhere) = (0, Vec::new());
+    for path in rust_files(&source) {
+        let name = path.strip_prefix(&source).unwrap().to_str().unwrap().replace('\\', "/");
+        let is_test = name.split('/').any(|part| ["tests", "tests.rs"].contains(&part));
+        let count = if is_test { 0 } else { unsafe_lines(&fs::read_to_string(&path).unwrap()) };
+        total += count;
+        if count > 0 && !modules.iter().any(|module| name.starts_with(module)) {
+            elsewhere.push(name);
+        }
+    }
+    assert!(elsewhere.is_empty(), "modules with unsafe code: {elsewhere:?}");
+    assert!((1..=most).contains(&total), "{total} lines have unsafe code");
+}
+
+#[test]
+fn unsafe_lines_are_counted_outside_of_tests_and_comments() {
+    let text = "#![deny(unsafe_op_in_unsafe_fn)]\n// unsafe\nunsafe fn f() {}\nlet x = unsafe { f() }; // unsafe\n\
+                #[cfg(test)]\nmod tests {\n    unsafe {}\n}\n";
+    assert_eq!(unsafe_lines(text), 2);
 }
 
 #[test]
@@ -70,14 +99,21 @@ fn room(name: &str) -> Option<String> {
     (!is_test && !is_tool).then(|| room.to_owned())
 }
 
+/// Returns the lines of a file without comments, except those of its tests.
+fn code_lines(text: &str) -> impl Iterator<Item = &str> {
+    let end = text.find("#[cfg(test)]\nmod tests {").unwrap_or(text.len());
+    text[..end].lines().map(|line| line.split("//").next().unwrap_or_default())
+}
+
+/// Returns the number of lines with the word `unsafe`.
+fn unsafe_lines(text: &str) -> usize {
+    let is_in_word = |c: char| c.is_alphanumeric() || c == '_';
+    code_lines(text).filter(|line| line.split(|c| !is_in_word(c)).any(|word| word == "unsafe")).count()
+}
+
 /// Returns the rooms that a module imports at this depth, except in its tests.
 fn imported(text: &str, depth: usize) -> BTreeSet<String> {
-    let end = text.find("#[cfg(test)]\nmod tests {").unwrap_or(text.len());
-    let code: String = text[..end]
-        .lines()
-        .map(|line| line.split("//").next().unwrap_or_default())
-        .collect::<Vec<_>>()
-        .join("\n");
+    let code: String = code_lines(text).collect::<Vec<_>>().join("\n");
     let mut rooms = BTreeSet::new();
     let root = "super::".repeat(depth);
     for prefix in ["crate::", root.as_str()] {

@@ -80,7 +80,7 @@ pub fn flatten_indices(tuples: &Tensor<3, Int>, axes: &[Axis]) -> Option<Tensor<
         return None;
     }
     let operand = tuples.clone();
-    let (flat, ends) = call!(places(operand; axes.to_vec()));
+    let (flat, ends) = call!(flat_indices(operand; axes.to_vec()));
     let (flat, ends) = (flat.tensor()?, ends.tensor()?);
     check(axes, true, || Tensor::from_dispatch(ends));
     Some(Tensor::from_dispatch(flat))

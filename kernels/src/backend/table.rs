@@ -140,8 +140,8 @@ macro_rules! operations {
             }];
         /// Flat indices of index tuples, see `attempt::checks::flatten_indices`, and the least and the
         /// greatest index of each range along each axis. No axis is empty, and there is at least one tuple.
-        places(tuples: Int; axes: Vec<Axis>) -> MaybeTwo,
-            cube[index::indices::places => two_ints(Some(spec::indices::places(&ty(tuples), axes)))];
+        flat_indices(tuples: Int; axes: Vec<Axis>) -> MaybeTwo,
+            cube[index::indices::flat_indices => two_ints(Some(spec::indices::flat_indices(&ty(tuples), axes)))];
         /// Indices of the greatest or the least elements along an axis, in order.
         top_k(x: Any; top: Top) -> MaybeInt, flex[top_k], cube[index::top_k::top_k => ints(top.indices(&any(x)))];
         /// Cumulative sums or products.
@@ -150,16 +150,16 @@ macro_rules! operations {
         counts(condition: Bool) -> MaybeInt, cube[index::compact::counts => ints(spec::indices::counts(&ty(condition)))];
         /// Indices of the `found` elements at which `counts` increases.
         compact(counts: Int; found: usize) -> MaybeInt, cube[index::compact::compact => ints(spec::indices::compact(*found))];
-        /// Indices along each axis of the flat indices `places` into these sizes, `[places, axes]`. Those
+        /// Indices along each axis of `flat` indices into these sizes, `[count, axes]`. Those
         /// along the last axis are read from `values`, if given. At least one index.
-        coordinates(places: Int, values: MaybeInt; sizes: Shape) -> MaybeInt,
-            cube[index::compact::coordinates => ints(spec::indices::coordinates(&ty(places), sizes))];
+        coordinates(flat: Int, values: MaybeInt; sizes: Shape) -> MaybeInt,
+            cube[index::compact::coordinates => ints(spec::indices::coordinates(&ty(flat), sizes))];
         /// Permutation that sorts the rows of `[rows, length]`, none empty, and for each row in this order
         /// the number of groups of equal rows so far. NaN equals NaN and is the greatest.
         groups(rows: Any) -> MaybeTwo,
-            cube[index::groups::groups => two_ints(spec::ranking::groups(&any(rows)).map(|places| [places.clone(), places]))];
-        /// Writes each value at its index in `places`, which is a permutation.
-        permuted(values: Int, places: Int) -> MaybeInt, cube[index::groups::permuted => ints(ty(values))];
+            cube[index::groups::groups => two_ints(spec::ranking::groups(&any(rows)).map(|order| [order.clone(), order]))];
+        /// Writes each value at its index in `order`, which is a permutation.
+        permuted(values: Int, order: Int) -> MaybeInt, cube[index::groups::permuted => ints(ty(values))];
         /// Concatenation along an axis. There is at least one tensor, none is empty, and their other sizes are equal.
         concat(parts: [Parts]; axis: usize) -> MaybeAny,
             cube[shape::concat::concat => joined(parts, |parts| spec::join::result(parts, *axis))];

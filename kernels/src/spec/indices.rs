@@ -38,7 +38,7 @@ pub fn within(indices: &TensorType, axis: Axis) -> [TensorType; 2] {
 }
 
 /// Returns the types of the flat indices of index tuples, `[.., axes]`, and of the ranges along each axis.
-pub fn places(tuples: &TensorType, axes: &[Axis]) -> [TensorType; 2] {
+pub fn flat_indices(tuples: &TensorType, axes: &[Axis]) -> [TensorType; 2] {
     ensure_inside(axes);
     let count = tuples.shape.num_elements() / axes.len();
     let of = |shape: Shape| TensorType::new(shape, tuples.dtype);

@@ -30,18 +30,18 @@ pub fn counts(condition: CubeTensor) -> CubeTensor {
 /// Returns the `found` indices at which counts increase.
 pub fn compact(counts: CubeTensor, found: usize) -> CubeTensor {
     let counts = into_contiguous(counts);
-    let places = blank(&counts, spec::compact(found));
+    let flat = blank(&counts, spec::compact(found));
     let count = within_i32(counts.shape().num_elements());
-    launch!(Grid::units(count) => compact_kernel(counts, &places; count, found));
-    places
+    launch!(Grid::units(count) => compact_kernel(counts, &flat; count, found));
+    flat
 }
 
 /// A unit writes its index if the count increases there.
 ///
-/// Units beyond `count`, the number of elements of `counts`, end. `places` has `found` elements; a count that
+/// Units beyond `count`, the number of elements of `counts`, end. `flat` has `found` elements; a count that
 /// is not below this writes nothing.
 #[cube(launch_unchecked, address_type = "dynamic")]
-fn compact_kernel(counts: &Tensor<i32>, places: &mut Tensor<i32>, count: usize, found: usize) {
+fn compact_kernel(counts: &Tensor<i32>, flat: &mut Tensor<i32>, count: usize, found: usize) {
     if ABSOLUTE_POS >= count {
         terminate!();
     }
@@ -50,31 +50,31 @@ fn compact_kernel(counts: &Tensor<i32>, places: &mut Tensor<i32>, count: usize, 
         before = counts[ABSOLUTE_POS - 1];
     }
     if counts[ABSOLUTE_POS] > before && (before as usize) < found {
-        places[before as usize] = ABSOLUTE_POS as i32;
+        flat[before as usize] = ABSOLUTE_POS as i32;
     }
 }
 
-/// Returns the indices along each axis of the elements at `places`; along the last axis the `values` of these
-/// elements, if given.
-pub fn coordinates(places: CubeTensor, values: Option<CubeTensor>, sizes: Shape) -> CubeTensor {
-    let places = into_contiguous(places);
-    let count = places.shape().num_elements();
-    let found = blank(&places, spec::coordinates(&type_of(&places), &sizes));
-    ensure_alike(&places, [values.as_ref()]);
+/// Returns the indices along each axis of the elements at `flat` indices; along the last axis the `values` of
+/// these elements, if given.
+pub fn coordinates(flat: CubeTensor, values: Option<CubeTensor>, sizes: Shape) -> CubeTensor {
+    let flat = into_contiguous(flat);
+    let count = flat.shape().num_elements();
+    let found = blank(&flat, spec::coordinates(&type_of(&flat), &sizes));
+    ensure_alike(&flat, [values.as_ref()]);
     let axes = sizes.iter().map(|&size| narrow(size)).collect();
-    let dtype = dtype_to_storage_type(places.dtype);
+    let dtype = dtype_to_storage_type(flat.dtype);
     let values = values.map(into_contiguous);
-    launch!(Grid::units(count) => coordinates_kernel(places, values, &found; axes, count, dtype));
+    launch!(Grid::units(count) => coordinates_kernel(flat, values, &found; axes, count, dtype));
     found
 }
 
 /// A unit writes the indices of an element.
 ///
-/// Units beyond `count`, the number of `places`, end. `found` has an element for each place and axis. Places
-/// are indices of `values`, as [`compact`] gives them.
+/// Units beyond `count`, the number of `flat` indices, end. `found` has an element for each of them and each
+/// axis. They are indices of `values`, as [`compact`] gives them.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn coordinates_kernel<I: Int>(
-    places: &Tensor<I>,
+    flat: &Tensor<I>,
     values: ComptimeOption<&[I]>,
     found: &mut Tensor<I>,
     sizes: Sequence<u32>,
@@ -84,10 +84,10 @@ fn coordinates_kernel<I: Int>(
     if ABSOLUTE_POS >= count {
         terminate!();
     }
-    let place = usize::cast_from(places[ABSOLUTE_POS]);
+    let flat_index = usize::cast_from(flat[ABSOLUTE_POS]);
     let axes = comptime!(sizes.len());
     let first = ABSOLUTE_POS * axes;
-    let mut rest = place;
+    let mut rest = flat_index;
     #[unroll]
     for from_end in 0..axes {
         let axis = comptime!(axes - 1 - from_end);
@@ -97,7 +97,7 @@ fn coordinates_kernel<I: Int>(
     }
     #[comptime]
     match values {
-        ComptimeOption::Some(values) => found[first + comptime!(axes - 1)] = values[place],
+        ComptimeOption::Some(values) => found[first + comptime!(axes - 1)] = values[flat_index],
         ComptimeOption::None => {}
     }
 }

@@ -20,14 +20,14 @@ use crate::{
 /// without keys.
 pub fn groups(rows: Any<CubeBackend>) -> (Outcome<CubeBackend>, Outcome<CubeBackend>) {
     let rows = tensor(&rows).clone();
-    let Some(places) = groups_of(&type_of(&rows)) else {
+    let Some(ty) = groups_of(&type_of(&rows)) else {
         return Declined::declined();
     };
     let count = rows.shape()[0];
     let columns = CubeBackend::int_transpose(rows);
     let keys = Keys::new(columns, count, false);
     let order = top_k::order(&keys);
-    let begins = blank(&order, places);
+    let begins = blank(&order, ty);
     launch!(Grid::units(count) => begins_kernel(
         keys.numbers, &order, &begins;
         count, keys.planes,
@@ -36,14 +36,14 @@ pub fn groups(rows: Any<CubeBackend>) -> (Outcome<CubeBackend>, Outcome<CubeBack
     (Outcome::Int(order), Outcome::Int(scan::scan(begins, scan)))
 }
 
-/// Returns the values, each at its index in `places`.
-pub fn permuted(values: CubeTensor, places: CubeTensor) -> CubeTensor {
-    let (values, places) = (into_contiguous(values), into_contiguous(places));
+/// Returns the values, each at its index in `order`.
+pub fn permuted(values: CubeTensor, order: CubeTensor) -> CubeTensor {
+    let (values, order) = (into_contiguous(values), into_contiguous(order));
     let y = unwritten(&values, values.shape(), values.dtype);
     let count = y.shape().num_elements();
     let dtype = burn::backend::cubecl::dtype_to_storage_type(values.dtype);
     launch!(Grid::units(count) => permute_kernel(
-        values, places, &y;
+        values, order, &y;
         count, dtype,
     ));
     y
@@ -66,11 +66,11 @@ fn begins_kernel(
     }
     let mut differs = ABSOLUTE_POS == 0;
     if ABSOLUTE_POS > 0 {
-        let place = order[ABSOLUTE_POS] as usize;
+        let row = order[ABSOLUTE_POS] as usize;
         let before = order[ABSOLUTE_POS - 1] as usize;
         let mut plane = 0usize;
         while !differs && plane < planes {
-            differs = keys[plane * count + place] != keys[plane * count + before];
+            differs = keys[plane * count + row] != keys[plane * count + before];
             plane += 1;
         }
     }
@@ -83,7 +83,7 @@ fn begins_kernel(
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn permute_kernel<T: Numeric>(
     values: &Tensor<T>,
-    places: &Tensor<i32>,
+    order: &Tensor<i32>,
     output: &mut Tensor<T>,
     count: usize,
     #[define(T)] _dtype: ElemType,
@@ -91,8 +91,8 @@ fn permute_kernel<T: Numeric>(
     if ABSOLUTE_POS >= count {
         terminate!();
     }
-    let place = places[ABSOLUTE_POS] as usize;
-    if place < count {
-        output[place] = values[ABSOLUTE_POS];
+    let row = order[ABSOLUTE_POS] as usize;
+    if row < count {
+        output[row] = values[ABSOLUTE_POS];
     }
 }

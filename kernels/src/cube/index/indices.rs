@@ -23,7 +23,7 @@ use crate::{
 /// Number of units of a cube.
 const UNITS: usize = 64;
 
-/// Returns the indices clamped to their axis, and their ranges. With one axis and one batch, a place is such an index.
+/// Returns the indices clamped to their axis, and their ranges. With one axis and one batch, a flat index is such an index.
 pub fn within(indices: CubeTensor, least: i64, axis: Axis) -> (CubeTensor, Given<CubeBackend>) {
     let types = spec::within(&type_of(&indices), axis);
     let count = indices.shape().num_elements();
@@ -32,52 +32,52 @@ pub fn within(indices: CubeTensor, least: i64, axis: Axis) -> (CubeTensor, Given
     (inside, Given::Int(ranges))
 }
 
-/// Returns the places of the tuples of `[batches, count, axes]`: the indices of elements of a flat tensor.
-pub fn places(tuples: CubeTensor, axes: Vec<Axis>) -> (Outcome<CubeBackend>, Outcome<CubeBackend>) {
+/// Returns the flat indices of the tuples of `[batches, count, axes]`: those of elements in row-major order.
+pub fn flat_indices(tuples: CubeTensor, axes: Vec<Axis>) -> (Outcome<CubeBackend>, Outcome<CubeBackend>) {
     let axes = &axes[..];
-    let types = spec::places(&type_of(&tuples), axes);
+    let types = spec::flat_indices(&type_of(&tuples), axes);
     let each = tuples.shape()[1];
     let is_signed = !tuples.dtype.is_uint();
-    let (places, ranges) = launched(tuples, types, axes, each, is_signed);
-    (Outcome::Int(places), Outcome::Int(ranges))
+    let (flat, ranges) = launched(tuples, types, axes, each, is_signed);
+    (Outcome::Int(flat), Outcome::Int(ranges))
 }
 
-/// Returns the places of tuples, `each` of them per batch, and their ranges, of these types.
+/// Returns the flat indices of tuples, `each` of them per batch, and their ranges, of these types.
 fn launched(
     tuples: CubeTensor,
-    [places, ends]: [TensorType; 2],
+    [flat, ends]: [TensorType; 2],
     axes: &[Axis],
     each: usize,
     counts_from_end: bool,
 ) -> (CubeTensor, CubeTensor) {
     let tuples = into_contiguous(tuples);
-    let places = blank(&tuples, places);
+    let flat = blank(&tuples, flat);
     let ends = blank(&tuples, ends);
-    let count = places.shape().num_elements();
+    let count = flat.shape().num_elements();
     let cubes = spec::ranges(count);
-    // A place is a number of the tuples' dtype.
+    // A flat index is a number of the tuples\' dtype.
     let elements = axes.iter().map(|axis| axis.size);
     let elements = elements.fold(count.div_ceil(each.max(1)), usize::saturating_mul);
     within_dtype(tuples.dtype, elements);
     let sizes = axes.iter().map(|axis| narrow(axis.size)).collect();
     let dtype = dtype_to_storage_type(tuples.dtype);
     let shared = 2 * UNITS * tuples.dtype.size();
-    launch!(Grid::cubes(cubes, UNITS).shared(shared) => places_kernel(
-        tuples, &places, &ends;
+    launch!(Grid::cubes(cubes, UNITS).shared(shared) => flat_indices_kernel(
+        tuples, &flat, &ends;
         sizes, count, each, cubes, counts_from_end, dtype,
     ));
-    (places, ends)
+    (flat, ends)
 }
 
-/// A cube finds the places of up to [`INDICES_PER_RANGE`] tuples, and the least and greatest index of these
-/// along each axis.
+/// A cube finds the flat indices of up to [`INDICES_PER_RANGE`] tuples, and the least and greatest index of
+/// these along each axis.
 ///
 /// Cubes beyond `cubes` end. The last cube before them has at least one tuple. `tuples` has `count` times the
-/// number of `sizes`, `places` has `count` elements, and `ends` two for each size and cube.
+/// number of `sizes`, `flat` has `count` elements, and `ends` two for each size and cube.
 #[cube(launch_unchecked, address_type = "dynamic")]
-fn places_kernel<I: Int>(
+fn flat_indices_kernel<I: Int>(
     tuples: &Tensor<I>,
-    places: &mut Tensor<I>,
+    flat: &mut Tensor<I>,
     ends: &mut Tensor<I>,
     sizes: Sequence<u32>,
     count: usize,
@@ -94,13 +94,13 @@ fn places_kernel<I: Int>(
     let last = min(first + INDICES_PER_RANGE, count);
     let axes = comptime!(sizes.len());
     for at in range_stepped(first + unit, last, UNITS) {
-        let mut place = I::cast_from(at / each);
+        let mut flat_index = I::cast_from(at / each);
         #[unroll]
         for axis in 0..axes {
             let size = I::cast_from(*sizes.index(axis));
-            place = place * size + inside::<I>(tuples[at * axes + axis], size, counts_from_end);
+            flat_index = flat_index * size + inside::<I>(tuples[at * axes + axis], size, counts_from_end);
         }
-        places[at] = place;
+        flat[at] = flat_index;
     }
     let mut leasts = Shared::<[I]>::new_slice(UNITS);
     let mut greatests = Shared::<[I]>::new_slice(UNITS);

@@ -52,8 +52,8 @@ pub fn first_of(x: CubeTensor, top: Top) -> CubeTensor {
         // Burn does not find its initial value, 0, which is the key of no float.
         let keys = Keys::new(x, elements, !top.largest).numbers;
         let keys = CubeBackend::int_reshape(keys, shape);
-        let places = CubeBackend::int_topk_with_indices(keys, top.axis, top.k).1;
-        return CubeBackend::int_cast(places, IntDType::I32);
+        let sorted_indices = CubeBackend::int_topk_with_indices(keys, top.axis, top.k).1;
+        return CubeBackend::int_cast(sorted_indices, IntDType::I32);
     }
     shape[top.axis] = top.k;
     let y = unwritten(&x, shape, DType::I32);
@@ -69,12 +69,12 @@ pub fn order(keys: &Keys) -> CubeTensor {
 
 fn sorted(keys: &Keys, rows: Rows, y: CubeTensor) -> CubeTensor {
     let mut width = TILE;
-    let mut places = tiles(keys, rows, &y);
+    let mut sorted_indices = tiles(keys, rows, &y);
     while width < rows.size {
-        places = merged(keys, places, rows, width, &y);
+        sorted_indices = merged(keys, sorted_indices, rows, width, &y);
         width = width.saturating_mul(2);
     }
-    places
+    sorted_indices
 }
 
 /// Returns the tensor that a step writes: the result if each row is one run, else the indices of run after run.
@@ -98,14 +98,14 @@ fn tiles(keys: &Keys, rows: Rows, y: &CubeTensor) -> CubeTensor {
 }
 
 /// Returns the indices of the elements of runs of twice the width, in order.
-fn merged(keys: &Keys, places: CubeTensor, rows: Rows, width: usize, y: &CubeTensor) -> CubeTensor {
+fn merged(keys: &Keys, sorted_indices: CubeTensor, rows: Rows, width: usize, y: &CubeTensor) -> CubeTensor {
     let runs = rows.size.div_ceil(width);
     let left = runs.div_ceil(2);
     let kept = [width, width.saturating_mul(2)].map(|width| rows.kept.min(width));
     let out = target(y, rows.count * left * kept[1], left == 1);
     let count = rows.count * runs * kept[0];
     launch!(Grid::units(count) => merge_kernel(
-        &keys.numbers, places, &out;
+        &keys.numbers, sorted_indices, &out;
         count, runs, width, kept[0], kept[1], rows.size, rows.inner, keys.planes, keys.size,
         keys.planes == 1, left == 1,
     ));
@@ -115,12 +115,12 @@ fn merged(keys: &Keys, places: CubeTensor, rows: Rows, width: usize, y: &CubeTen
 /// A cube sorts a tile of a row.
 ///
 /// Cubes beyond `cubes`, the tiles of all rows, end. A row has `size` elements of each plane of `keys`; those
-/// beyond its end are not read, and come last. `places` has `kept` elements for each tile, or for each row if
-/// it is the last step.
+/// beyond its end are not read, and come last. `sorted_indices` has `kept` elements for each tile, or for
+/// each row if it is the last step.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn tiles_kernel(
     keys: &Tensor<u32>,
-    places: &mut Tensor<i32>,
+    sorted_indices: &mut Tensor<i32>,
     cubes: usize,
     tiles: usize,
     size: usize,
@@ -188,8 +188,8 @@ fn tiles_kernel(
     for step in 0..2 {
         let local = step * UNITS + unit;
         if local < kept && begin + local < size {
-            let at = target_place(run, row, local, kept, inner, is_last);
-            places[at] = (begin + order[local] as usize) as i32;
+            let at = target_index(run, row, local, kept, inner, is_last);
+            sorted_indices[at] = (begin + order[local] as usize) as i32;
         }
     }
 }
@@ -197,12 +197,12 @@ fn tiles_kernel(
 /// A unit finds the index of an element of a run in the merged run.
 ///
 /// Units beyond `count`, the `kept` elements of all runs of all rows, end, and so do those beyond the end of
-/// a row. `places` has indices of the elements of its row, as the step before has written them; `out` has
-/// `kept_then` elements for each two runs.
+/// a row. `sorted_indices` has indices of the elements of its row, as the step before has written them; `out`
+/// has `kept_then` elements for each two runs.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn merge_kernel(
     keys: &Tensor<u32>,
-    places: &Tensor<i32>,
+    sorted_indices: &Tensor<i32>,
     out: &mut Tensor<i32>,
     count: usize,
     runs: usize,
@@ -225,7 +225,7 @@ fn merge_kernel(
         terminate!();
     }
     let first = first(row, size, inner);
-    let place = places[ABSOLUTE_POS];
+    let place = sorted_indices[ABSOLUTE_POS];
     let at = first + place as usize * inner;
     let key = keys[at];
 
@@ -237,7 +237,7 @@ fn merge_kernel(
         let mut end = min(kept, size - other * width);
         while before < end {
             let middle = (before + end) / 2;
-            let of = places[start + middle];
+            let of = sorted_indices[start + middle];
             let at_of = first + of as usize * inner;
             let key_of = keys[at_of];
             let mut precedes = is_before(key_of, of as u32, key, place as u32);
@@ -257,7 +257,7 @@ fn merge_kernel(
     let local = local + before;
     if local < kept_then {
         let run = row * (runs - runs / 2) + run / 2;
-        out[target_place(run, row, local, kept_then, inner, is_last)] = place;
+        out[target_index(run, row, local, kept_then, inner, is_last)] = place;
     }
 }
 
@@ -269,7 +269,7 @@ fn is_before(key: u32, place: u32, other: u32, of_other: u32) -> bool {
 
 /// Returns the offset that an element of a run is written to: run after run, or in the result along its axis.
 #[cube]
-fn target_place(
+fn target_index(
     run: usize,
     row: usize,
     local: usize,

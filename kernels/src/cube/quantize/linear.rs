@@ -7,7 +7,7 @@ use cubecl::prelude::*;
 
 use super::{
     Rounding, RoundingLaunch, difference, is_wide,
-    places::{Axis, axes, places, steps},
+    operand_indices::{Axis, axes, operand_indices, steps},
     quantized, sharing,
 };
 use crate::cube::{
@@ -119,7 +119,7 @@ impl Operands {
 /// A unit quantizes elements that are `step` apart.
 ///
 /// Units beyond `step` end, and elements beyond `count`, the number of those of `y`. `x`, scales and zero
-/// points are read at the [`places`] of an index, by the sizes of `y` and their strides.
+/// points are read at the [`operand_indices`] of an index, by the sizes of `y` and their strides.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn integers_kernel<T: Float, S: Float, Z: Int, I: Int>(
     x: &Tensor<T>,
@@ -137,7 +137,7 @@ fn integers_kernel<T: Float, S: Float, Z: Int, I: Int>(
         terminate!();
     }
     for position in range_stepped(ABSOLUTE_POS, count, step) {
-        let at = places(position, &axes);
+        let at = operand_indices(position, &axes);
         let mut divisor = scale;
         #[comptime]
         match scales {
@@ -174,7 +174,7 @@ fn floats_kernel<I: Int, S: Float, Z: Int>(
         terminate!();
     }
     for position in range_stepped(ABSOLUTE_POS, count, step) {
-        let at = places(position, &axes);
+        let at = operand_indices(position, &axes);
         let mut factor = scale;
         #[comptime]
         match scales {

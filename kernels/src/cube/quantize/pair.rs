@@ -6,7 +6,7 @@ use cubecl::prelude::*;
 
 use super::{
     Rounding, RoundingLaunch, difference, is_wide,
-    places::{Axis, axes, places, steps},
+    operand_indices::{Axis, axes, operand_indices, steps},
     quantized, sharing, within,
 };
 use crate::cube::{
@@ -57,7 +57,7 @@ pub fn combine(a: CubeTensor, b: CubeTensor, pair: Pair) -> CubeTensor {
 /// A unit combines elements that are `step` apart.
 ///
 /// Units beyond `step` end, and elements beyond `count`, the number of those of `y`. `a` and `b` are read at
-/// the [`places`] of an index, by the sizes of `y` and their strides.
+/// the [`operand_indices`] of an index, by the sizes of `y` and their strides.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn pair_kernel<A: Int, B: Int, O: Int>(
     a: &Tensor<A>,
@@ -76,7 +76,7 @@ fn pair_kernel<A: Int, B: Int, O: Int>(
         terminate!();
     }
     for position in range_stepped(ABSOLUTE_POS, count, step) {
-        let at = places(position, &axes);
+        let at = operand_indices(position, &axes);
         let (a, b) = (a[at.first], b[at.second]);
         let left = difference::<A>(a, numbers.first_zero, comptime!(are_wide[0]));
         let right = difference::<B>(b, numbers.second_zero, comptime!(are_wide[1]));

@@ -6,7 +6,7 @@ use cubecl::prelude::*;
 
 use super::{
     Rounding, RoundingLaunch, difference, is_wide,
-    places::{Axis, axes, places, steps},
+    operand_indices::{Axis, axes, operand_indices, steps},
     quantized, sharing,
     softmax::softmax,
 };
@@ -53,7 +53,7 @@ fn each(x: CubeTensor, bias: Option<CubeTensor>, activation: Activation, unary: 
 /// A unit computes elements that are `step` apart.
 ///
 /// Units beyond `step` end, and elements beyond `count`, the number of those of `y`. `x` and `bias` are read
-/// at the [`places`] of an index, by the sizes of `y` and their strides.
+/// at the [`operand_indices`] of an index, by the sizes of `y` and their strides.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn unary_kernel<I: Int, O: Int>(
     x: &Tensor<I>,
@@ -76,7 +76,7 @@ fn unary_kernel<I: Int, O: Int>(
         terminate!();
     }
     for position in range_stepped(ABSOLUTE_POS, count, step) {
-        let at = places(position, &axes);
+        let at = operand_indices(position, &axes);
         let mut float = difference::<I>(x[at.first], zero, is_wide) * scale;
         #[comptime]
         match bias {

@@ -18,7 +18,7 @@ pub struct Axis {
 
 /// Offsets of the elements of three operands, in elements.
 #[derive(CubeType, Clone, Copy)]
-pub struct Places {
+pub struct OperandIndices {
     pub first: usize,
     pub second: usize,
     pub third: usize,
@@ -52,7 +52,7 @@ pub fn axes(shape: &Shape, operands: [&[usize]; 3]) -> SequenceArg<Axis> {
 
 /// Returns the offsets of the elements of the operands for an index of the result.
 #[cube]
-pub fn places(position: usize, axes: &Sequence<Axis>) -> Places {
+pub fn operand_indices(position: usize, axes: &Sequence<Axis>) -> OperandIndices {
     let mut first = 0usize;
     let mut second = 0usize;
     let mut third = 0usize;
@@ -60,14 +60,14 @@ pub fn places(position: usize, axes: &Sequence<Axis>) -> Places {
     #[unroll]
     for at in 0..axes.len() {
         let axis = axes.index(at);
-        let mut place = rest;
+        let mut index = rest;
         if comptime!(at + 1 < axes.len()) {
-            place = rest % axis.size as usize;
+            index = rest % axis.size as usize;
             rest /= axis.size as usize;
         }
-        first += place * axis.next_first as usize;
-        second += place * axis.next_second as usize;
-        third += place * axis.next_third as usize;
+        first += index * axis.next_first as usize;
+        second += index * axis.next_second as usize;
+        third += index * axis.next_third as usize;
     }
-    Places { first, second, third }
+    OperandIndices { first, second, third }
 }
