@@ -28,7 +28,7 @@ fn imports_run_down() {
     let mut found = BTreeSet::new();
     let mut files = 0;
     for path in rust_files(&source) {
-        let name = path.strip_prefix(&source).unwrap().to_str().unwrap().replace('\\', "/");
+        let name = name_in(&source, &path);
         let Some(room) = room(&name) else { continue };
         files += 1;
         let text = fs::read_to_string(&path).unwrap();
@@ -49,9 +49,8 @@ fn unsafe_code_is_in_few_modules() {
     let (modules, most) = UNSAFE;
     let (mut total, mut elsewhere) = (0, Vec::new());
     for path in rust_files(&source) {
-        let name = path.strip_prefix(&source).unwrap().to_str().unwrap().replace('\\', "/");
-        let is_test = name.split('/').any(|part| ["tests", "tests.rs"].contains(&part));
-        let count = if is_test { 0 } else { unsafe_lines(&fs::read_to_string(&path).unwrap()) };
+        let name = name_in(&source, &path);
+        let count = if is_test(&name) { 0 } else { unsafe_lines(&fs::read_to_string(&path).unwrap()) };
         total += count;
         if count > 0 && !modules.iter().any(|module| name.starts_with(module)) {
             elsewhere.push(name);
@@ -91,12 +90,21 @@ fn is_upward(room: &str, other: &str) -> bool {
     room != other && (floor(other) > floor(room) || both_kernels)
 }
 
+/// Returns the path of a file below a folder, with slashes.
+fn name_in(folder: &Path, path: &Path) -> String {
+    path.strip_prefix(folder).unwrap().to_str().unwrap().replace('\\', "/")
+}
+
+/// Returns `true` for the files of tests.
+fn is_test(name: &str) -> bool {
+    name.split('/').any(|part| ["tests", "tests.rs"].contains(&part))
+}
+
 /// Returns the room of a source file; `None` for the root of the crate and for tests.
 fn room(name: &str) -> Option<String> {
-    let is_test = name.split('/').any(|part| ["tests", "tests.rs"].contains(&part));
     let room = name.split('/').next()?.trim_end_matches(".rs");
     let is_tool = ["lib", "testing", "native", "operands"].contains(&room);
-    (!is_test && !is_tool).then(|| room.to_owned())
+    (!is_test(name) && !is_tool).then(|| room.to_owned())
 }
 
 /// Returns the lines of a file without comments, except those of its tests.

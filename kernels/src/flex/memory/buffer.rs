@@ -58,7 +58,7 @@ impl<T: Pod + Send + Sync> Buffer<T> {
         let recycled = is_pooled().then(|| Memory::new(size)).flatten();
         let bytes = match recycled {
             Some(mut memory) => {
-                let blank = memory.room(length);
+                let blank = memory.blank(length);
                 poison::fill(blank);
                 write(blank);
                 let controller = Box::new(Controller { memory, length: size });
@@ -129,7 +129,7 @@ impl AllocationController for Controller {
     }
 
     unsafe fn memory_mut(&mut self, _: AccessPolicy) -> Result<&mut [MaybeUninit<u8>], AccessError> {
-        Ok(self.memory.room(self.length))
+        Ok(self.memory.blank(self.length))
     }
 
     fn memory(&self, _: AccessPolicy) -> Result<&[MaybeUninit<u8>], AccessError> {
@@ -139,7 +139,7 @@ impl AllocationController for Controller {
     fn duplicate(&self) -> Option<Box<dyn AllocationController>> {
         let length = self.length;
         let mut memory = Memory::new(length)?;
-        memory.room(length).copy_from_slice(self.memory.bytes(length));
+        memory.blank(length).copy_from_slice(self.memory.bytes(length));
         Some(Box::new(Self { memory, length }))
     }
 }

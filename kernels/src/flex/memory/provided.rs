@@ -51,14 +51,15 @@ impl<P: Provider> AllocationController for Controller<P> {
     unsafe fn memory_mut(&mut self, policy: AccessPolicy) -> Result<&mut [MaybeUninit<u8>], AccessError> {
         let bytes = self.provider.change(policy.copy_allowed()).ok_or(AccessError::WouldCopy)?;
         assert_eq!(bytes.len(), self.length);
-        // SAFETY: the same memory, to which the caller writes initialized bytes alone.
+        // SAFETY: `MaybeUninit<u8>` has the layout of `u8`. The bytes stay initialized, as the callers of this unsafe
+        // function write initialized bytes.
         Ok(unsafe { &mut *(std::ptr::from_mut(bytes) as *mut [MaybeUninit<u8>]) })
     }
 
     fn memory(&self, policy: AccessPolicy) -> Result<&[MaybeUninit<u8>], AccessError> {
         let bytes = self.provider.read(policy.copy_allowed()).ok_or(AccessError::WouldCopy)?;
         assert_eq!(bytes.len(), self.length);
-        // SAFETY: initialized bytes may be read as bytes that may be initialized.
+        // SAFETY: `MaybeUninit<u8>` has the layout of `u8`, and every byte is one of its values.
         Ok(unsafe { &*(std::ptr::from_ref(bytes) as *const [MaybeUninit<u8>]) })
     }
 

@@ -92,7 +92,7 @@ impl Memory {
     ///
     /// # Panics
     /// If the memory is smaller.
-    pub fn room<T>(&mut self, length: usize) -> &mut [MaybeUninit<T>] {
+    pub fn blank<T>(&mut self, length: usize) -> &mut [MaybeUninit<T>] {
         const { assert!(align_of::<T>() <= ALIGNMENT) };
         let (first, size) = self.place();
         assert!(length.checked_mul(size_of::<T>()).is_some_and(|bytes| bytes <= size));

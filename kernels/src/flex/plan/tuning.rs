@@ -51,11 +51,11 @@ pub const F32_PER_PAGE: usize = 1 << 10;
 /// The largest value of thresholds that kernels do not limit.
 const UNLIMITED: usize = 1 << 30;
 
-/// Declares thresholds: a function for each, their defaults, and their table.
+/// Declares thresholds: a function for each, and their table.
 macro_rules! thresholds {
     ($($(#[$doc:meta])+ $name:ident = $default:expr, $unit:literal $(up to $most:expr)?, $workload:ident;)+) => {
         $($(#[$doc])+ pub fn $name() -> usize {
-            values().$name
+            values()[Index::$name as usize]
         })+
 
         /// All thresholds.
@@ -67,20 +67,10 @@ macro_rules! thresholds {
             workload: Workload::$workload,
         }),+];
 
-        #[derive(Clone, Copy)]
-        struct Values {
-            $($name: usize),+
-        }
-
-        impl Values {
-            const DEFAULT: Self = Self { $($name: $default),+ };
-
-            fn of_name(&mut self, name: &str) -> Option<&mut usize> {
-                match name {
-                    $(stringify!($name) => Some(&mut self.$name),)+
-                    _ => None,
-                }
-            }
+        /// Indices of thresholds.
+        #[allow(non_camel_case_types)]
+        enum Index {
+            $($name),+
         }
     };
 }
@@ -165,7 +155,10 @@ thresholds! {
 /// Variable of the environment that replaces thresholds.
 const VARIABLE: &str = "ONNX_EMBED_TUNING";
 
-/// Returns the thresholds of the process.
+/// The values of [`THRESHOLDS`].
+type Values = [usize; THRESHOLDS.len()];
+
+/// Returns the values of the process.
 ///
 /// # Panics
 /// If the variable names no threshold, or a value that it cannot have.
@@ -180,24 +173,18 @@ fn values() -> &'static Values {
 
 /// The defaults, some of which `text` replaces.
 fn replaced_by(text: &str) -> Result<Values, String> {
-    let mut values = Values::DEFAULT;
+    let mut values: Values = std::array::from_fn(|at| THRESHOLDS[at].default);
     for pair in text.split(',').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').ok_or_else(|| format!("has {pair:?}, not name=value"))?;
         if let ("all", Ok(value @ 1..)) = (name, value.parse::<usize>()) {
-            for threshold in THRESHOLDS {
-                values
-                    .of_name(threshold.name)
-                    .into_iter()
-                    .for_each(|place| *place = value.min(threshold.most));
-            }
+            values = std::array::from_fn(|at| value.min(THRESHOLDS[at].most));
             continue;
         }
-        let threshold = THRESHOLDS.iter().find(|threshold| threshold.name == name);
-        let (Some(threshold), Some(place)) = (threshold, values.of_name(name)) else {
-            return Err(format!("names {name:?}, which is no threshold"));
-        };
-        let value = value.parse().ok().filter(|value| (1..=threshold.most).contains(value));
-        *place = value.ok_or_else(|| format!("has {pair:?}: {name} is from 1 to {}", threshold.most))?;
+        let at = THRESHOLDS.iter().position(|threshold| threshold.name == name);
+        let at = at.ok_or_else(|| format!("names {name:?}, which is no threshold"))?;
+        let most = THRESHOLDS[at].most;
+        let value = value.parse().ok().filter(|value| (1..=most).contains(value));
+        values[at] = value.ok_or_else(|| format!("has {pair:?}: {name} is from 1 to {most}"))?;
     }
     Ok(values)
 }
@@ -215,9 +202,13 @@ mod tests {
     #[test]
     fn a_threshold_is_replaced_by_name() {
         let values = replaced_by("max_queries=7,unpacked_panels=1").unwrap();
-        assert_eq!([values.max_queries, values.unpacked_panels, values.copied_part], [7, 1, 1 << 13]);
+        let of = |values: Values, indices: [Index; 3]| indices.map(|index| values[index as usize]);
+        assert_eq!(
+            of(values, [Index::max_queries, Index::unpacked_panels, Index::copied_part]),
+            [7, 1, 1 << 13]
+        );
         let values = replaced_by("all=100,max_queries=7").unwrap();
-        assert_eq!([values.max_queries, values.max_lane_taps, values.copied_part], [7, 64, 100]);
+        assert_eq!(of(values, [Index::max_queries, Index::max_lane_taps, Index::copied_part]), [7, 64, 100]);
         let problem = |text: &str| replaced_by(text).err().unwrap();
         assert_eq!(problem("max_queries"), "has \"max_queries\", not name=value");
         assert_eq!(problem("queries=7"), "names \"queries\", which is no threshold");
