@@ -100,6 +100,7 @@ pub fn pack_filters(weight: FlexTensor, groups: usize, epilogue: Epilogue) -> Fl
     let Some(packed) = &epilogue.packed else {
         return weight;
     };
+    // Packs the weight into `packed`, from which `without_memory` knows it.
     filters(&weight, groups, &epilogue);
     without_memory(weight, packed)
 }
@@ -131,7 +132,7 @@ fn tiled<const S: usize>(
         values: input,
         steps,
         bias: bias.as_ref().map(Dense::values),
-        sum: sum.as_ref().map(Dense::values),
+        residual: sum.as_ref().map(Dense::values),
         activation: epilogue.activation,
     };
     let y = convolution.run()?.tensor(shape);

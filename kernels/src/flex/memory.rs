@@ -74,7 +74,7 @@ pub fn with_scratch<T>(length: usize, run: impl FnOnce(&mut [f32]) -> T) -> T {
     }
     // Uses within `run` find none and allocate their own.
     let mut values = SCRATCH.take();
-    // Registers are read fastest within a line of memory.
+    // Aligned to cache lines, so that no load of a register crosses two.
     if values.len() < length + LINE {
         resize(&mut values, length + LINE, 0.0);
     }

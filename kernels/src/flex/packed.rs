@@ -33,8 +33,7 @@ pub enum Pack {
 
 /// A tensor until its memory is changed.
 ///
-/// While there is a weak pointer to it, memory is not used for another tensor, and is written to in a copy
-/// alone.
+/// A weak pointer keeps the address from being used for another tensor, and makes writers copy the memory first.
 struct Identity {
     memory: Weak<Bytes>,
     shape: Vec<usize>,

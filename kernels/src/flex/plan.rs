@@ -15,6 +15,6 @@ pub mod tuning;
 pub use attention::{AttentionPlan, AttentionSizes};
 pub use bands::{Band, CopiedRange, Layout};
 pub use columns::TileColumns;
-pub use conv::{BandPlan, ConvMethod, ConvSizes};
+pub use conv::{BandPlan, BandReads, ConvMethod, ConvSizes};
 pub use machine::{Machine, TileSize, threads, threads_reading};
 pub use product::{ProductPlan, ProductSizes, RightLayout, RightReads, byte_grid};

@@ -26,7 +26,7 @@ pub use byte_epilogue::{ByteEpilogue, Conversion, Factor};
 pub use bytes::ByteOperands;
 pub use epilogue::{Addend, Bias, Bounds, FloatEpilogue};
 pub use floats::FloatOperands;
-pub use narrow::NARROW_COLUMNS;
+pub use narrow::narrow_columns;
 pub use offsets::RowOffsets;
 pub use row_blocks::write_row_blocks;
 
@@ -188,7 +188,7 @@ impl<M, E> Tile<M, E> {
         M: Multiply<I>,
         E: Epilogue<I, M::Sum>,
     {
-        // The compiler leaves out the code below for tiles that are larger than any.
+        // Lets the compiler leave out the code below for tiles with more than MR rows.
         assert!(ROWS <= M::MR);
         let mut sums = [[M::Sum::zero(isa); REGISTERS]; ROWS];
         self.operands.add_products(isa, &mut sums);

@@ -123,7 +123,7 @@ fn by_rows<'a, I: Isa, F: Fold, const STRIDE: usize, const WIDE: usize>(
     }
 }
 
-/// Computes `R` output rows at once. There are as many, or more.
+/// Computes output rows, `R` at a time. The part has at least as many.
 #[inline(always)]
 fn blocks<'a, I: Isa, F: Fold, const STRIDE: usize, const WIDE: usize, const R: usize>(
     isa: I,

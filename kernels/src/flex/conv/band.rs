@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::lines::Lines;
+use super::lines::PaddedLines;
 use crate::flex::{
     memory::{Cuts, Grid, InOrder, Order, Unwritten, Written},
     plan::{Band, BandPlan, CopiedRange, Layout, TileColumns},
@@ -83,7 +83,7 @@ impl Layout {
                             continue;
                         }
                         let at = channel * channel_step + depth * depth_step;
-                        Lines {
+                        PaddedLines {
                             values: &input.values[at + rows.first * row_step..],
                             step: g.strides[1] * row_step,
                             count: rows.end - rows.begin,

@@ -37,7 +37,7 @@ impl Convolution<'_> {
         let lanes = filters.set.lanes();
         let (channel, taps) = (self.steps[1], g.taps());
         let [height, width] = g.padded_plane()?;
-        assert!(filters.inner == taps && filters.outputs == 1 && self.sum.is_none());
+        assert!(filters.inner == taps && filters.outputs == 1 && self.residual.is_none());
         let bounds = Bounds::of(self.activation);
         let after = bounds.is_none() && self.activation != Activation::Identity;
         let offsets = (0..g.kernel[1]).flat_map(|down| {

@@ -16,7 +16,7 @@ struct Channel<'a> {
     weight: &'a [f32],
     bias: f32,
     /// Residual input, in the layout of the output.
-    sum: Option<&'a [f32]>,
+    residual: Option<&'a [f32]>,
     bounds: Option<Bounds>,
 }
 
@@ -35,7 +35,7 @@ impl Convolution<'_> {
         let outputs = filters.groups * filters.outputs;
         let units = self.batches * outputs;
         let count = units * positions;
-        assert!(self.sum.is_none_or(|sum| sum.len() >= count));
+        assert!(self.residual.is_none_or(|values| values.len() >= count));
         let planes = Planes::new(units, g.positions);
         let threads = threads(count * taps);
         Some(Buffer::filled(count, |out| {
@@ -48,7 +48,7 @@ impl Convolution<'_> {
                 let channel = Channel {
                     weight: &weight[..taps],
                     bias: self.bias.map_or(0.0, |bias| bias[output]),
-                    sum: self.sum.map(|sum| &sum[unit * positions..][..positions]),
+                    residual: self.residual.map(|values| &values[unit * positions..][..positions]),
                     bounds,
                 };
                 let mut written = windows.run(&self.values[from..], rows, &channel, out);
@@ -80,8 +80,8 @@ impl Fold for Channel<'_> {
     #[inline(always)]
     fn end<I: Isa>(&self, isa: I, sum: I::Floats, at: At) -> I::Floats {
         let mut y = sum;
-        if let Some(sum) = self.sum {
-            y = y + isa.load_first(&sum[at.offset..][..at.count], isa.splat(0.0));
+        if let Some(residual) = self.residual {
+            y = y + isa.load_first(&residual[at.offset..][..at.count], isa.splat(0.0));
         }
         if let Some(Bounds { low, high }) = self.bounds {
             y = y.clamp(isa.splat(low), isa.splat(high));

@@ -16,7 +16,7 @@ pub struct Filters {
     /// Number of terms of an output element.
     pub inner: usize,
     /// Number of output channels of a panel; the last one may have fewer.
-    pub panel: usize,
+    pub panel_rows: usize,
     values: Vec<f32>,
 }
 
@@ -24,15 +24,15 @@ impl Filters {
     /// Packs a weight with a row for each output channel. `T` has the bits of a float, in any alignment.
     pub fn new<T: Pod>(set: InstructionSet, weight: Matrix<'_, T>, groups: usize) -> Self {
         let (outputs, inner) = (weight.rows / groups, weight.columns);
-        let panel = TileSize::of_floats(set).panel_rows(outputs);
-        // Vector loads read past the last panel.
+        let panel_rows = TileSize::of_floats(set).panel_rows(outputs);
+        // Loads of registers read past the last panel.
         let mut values = vec![0.0; weight.rows * inner + F32_PER_CACHE_LINE];
         let each = values.chunks_exact_mut((outputs * inner).max(1));
         for (group, out) in each.take(groups).enumerate() {
             let rows = weight.rows(group * outputs, outputs);
-            pack_left(rows, panel, bytemuck::cast_slice_mut(out));
+            pack_left(rows, panel_rows, bytemuck::cast_slice_mut(out));
         }
-        Self { set, groups, outputs, inner, panel, values }
+        Self { set, groups, outputs, inner, panel_rows, values }
     }
 
     /// Packed weights of a group, from the panel that begins with an output channel to the end.
@@ -42,8 +42,8 @@ impl Filters {
 
     /// Unpacks the weight of an output channel of a group.
     pub fn copy(&self, group: usize, output: usize, out: &mut [f32]) {
-        let first = output / self.panel * self.panel;
-        let count = self.panel.min(self.outputs - first);
+        let first = output / self.panel_rows * self.panel_rows;
+        let count = self.panel_rows.min(self.outputs - first);
         let values = self.from(group, first).iter();
         let values = values.skip(output - first).step_by(count);
         for (out, value) in out.iter_mut().zip(values) {

@@ -3,7 +3,7 @@
 use crate::flex::simd::{Floats, InstructionSet, Isa, MaskedLoad, WIDEST, with_isa};
 
 /// Lines of an input, and their range in a line of the copy.
-pub struct Lines<'a> {
+pub struct PaddedLines<'a> {
     pub values: &'a [f32],
     /// Distance of two lines.
     pub step: usize,
@@ -17,7 +17,7 @@ pub struct Lines<'a> {
     pub width: usize,
 }
 
-impl Lines<'_> {
+impl PaddedLines<'_> {
     /// Writes line after line.
     pub fn copy(&self, set: InstructionSet, out: &mut [f32]) {
         if self.begin == self.end {
@@ -55,7 +55,7 @@ fn copy_line(values: &[f32], stride: usize, out: &mut [f32]) {
 
 /// Copies register by register.
 #[inline(always)]
-fn by_registers<I: Isa>(isa: I, lines: &Lines<'_>, out: &mut [f32]) {
+fn by_registers<I: Isa>(isa: I, lines: &PaddedLines<'_>, out: &mut [f32]) {
     let (width, length) = (lines.width, lines.end - lines.begin);
     assert!(out.len() >= lines.count * width);
     for first in (0..width).step_by(I::LANES) {
@@ -80,8 +80,16 @@ mod tests {
         with_each_set(|set| {
             for (begin, end, width) in [(0, 3, 3), (1, 4, 7), (20, 37, 40), (0, 16, 17), (5, 5, 6)] {
                 for stride in [0, 1, 2, 3] {
-                    let lines =
-                        Lines { values: &values, step: 50, count: 3, first: 2, stride, begin, end, width };
+                    let lines = PaddedLines {
+                        values: &values,
+                        step: 50,
+                        count: 3,
+                        first: 2,
+                        stride,
+                        begin,
+                        end,
+                        width,
+                    };
                     let mut out = vec![f32::NAN; 3 * width + WIDEST];
                     lines.copy(set, &mut out);
                     for (at, value) in out[..3 * width].iter().enumerate() {

@@ -1,9 +1,8 @@
 //! Packed panels of a band, for tiles that read it many times.
 
 use crate::flex::{
-    plan::TileSize,
     simd::{Floats, InstructionSet, Isa, LaneMask, with_isa},
-    tile::{NARROW_COLUMNS, RowOffsets},
+    tile::{RowOffsets, narrow_columns},
 };
 
 /// Output pixels of a band, as many as a tile has columns; the last panel has fewer.
@@ -17,7 +16,7 @@ pub struct Panel {
 /// Number of pixels in the first tile of a panel: a few beyond a whole vector take less time in a narrow tile.
 pub fn first_tile(set: InstructionSet, count: usize) -> usize {
     let rest = count % set.lanes();
-    if rest <= NARROW_COLUMNS && rest < count { count - rest } else { count }
+    if rest <= narrow_columns(set) && rest < count { count - rest } else { count }
 }
 
 /// The panels of some output rows, which are `step` elements apart in the band.
@@ -48,10 +47,7 @@ impl Panel {
     pub fn copy(&self, set: InstructionSet, seen: &[f32], offsets: &[u32], out: &mut [f32]) {
         let last = self.registers.furthest();
         let fits = |offset: &u32| *offset as usize + last + set.lanes() <= seen.len();
-        let count = match TileSize::of_floats(set).has_fast_packing() {
-            true => offsets.iter().take_while(|offset| fits(offset)).count(),
-            false => 0,
-        };
+        let count = offsets.iter().take_while(|offset| fits(offset)).count();
         let (offsets, rest) = offsets.split_at(count);
         with_isa!(set, isa => by_registers(isa, self, seen, offsets, out));
         let out = &mut out[count * set.nr()..];
@@ -68,7 +64,7 @@ impl Panel {
     }
 }
 
-/// Copies register by register. The next term overwrites what the last register wrote too much.
+/// Copies register by register. Each store writes a whole register; the next one overwrites what is too much.
 #[inline(always)]
 fn by_registers<I: Isa>(isa: I, panel: &Panel, seen: &[f32], offsets: &[u32], out: &mut [f32]) {
     for (line, offset) in offsets.iter().enumerate() {

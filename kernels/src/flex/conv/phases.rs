@@ -55,7 +55,7 @@ impl Phases {
             [0, 1, 2].map(|axis| kernel[axis].saturating_sub(phase[axis]).div_ceil(strides[axis]))
         };
         let most: usize = taps([0; 3]).iter().product::<usize>() * phases.len();
-        // In one convolution the taps that a phase lacks are zeros, where what is infinite becomes NaN.
+        // One convolution for all phases has weights of 0 for the taps that a phase lacks, and an infinite input times 0 is NaN.
         let together = 3 * most <= 4 * kernel.iter().product::<usize>();
         let parts = if together {
             vec![(taps([0; 3]), phases)]

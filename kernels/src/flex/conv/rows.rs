@@ -9,7 +9,7 @@ pub struct Rows<'a> {
     pub count: usize,
     pub bias: Bias<'a>,
     /// Residual input, starting at the first pixel of the band in the first channel.
-    pub sum: Option<&'a [f32]>,
+    pub residual: Option<&'a [f32]>,
     /// Stride between channels.
     pub stride: usize,
     /// Weights of the next rows, to be prefetched.
@@ -29,7 +29,7 @@ impl<'a> Rows<'a> {
                 Some(bias) => Bias::Rows(&bias[first % (filters.groups * filters.outputs)..]),
                 None => Bias::Zero,
             },
-            sum: of.sum.map(|sum| &sum[first * positions + band.first(&of.geometry)..]),
+            residual: of.residual.map(|values| &values[first * positions + band.first(&of.geometry)..]),
             stride: positions,
             next: filters.from(group, output + count),
         }

@@ -10,7 +10,7 @@ use super::rows::Rows;
 use crate::flex::{
     elementary::activate,
     memory::{Buffer, Unwritten, Written, repeated, with_scratch},
-    plan::{Band, BandPlan, ConvMethod, ConvSizes, Machine, TileColumns, tuning::max_panels_len},
+    plan::{Band, BandPlan, BandReads, ConvMethod, ConvSizes, Machine, TileColumns, tuning::max_panels_len},
     tile::{Addend, Bounds, F32_PER_CACHE_LINE, FloatEpilogue, FloatOperands, RowOffsets, Tile},
 };
 use crate::spec::epilogue::Activation;
@@ -25,7 +25,7 @@ pub struct Convolution<'a> {
     pub steps: [usize; 5],
     pub bias: Option<&'a [f32]>,
     /// Residual input, in the layout of the output.
-    pub sum: Option<&'a [f32]>,
+    pub residual: Option<&'a [f32]>,
     pub activation: Activation,
 }
 
@@ -35,18 +35,18 @@ struct Run<'a> {
     plan: BandPlan,
     /// Columns of the tiles of each band.
     columns: Vec<Columns>,
-    /// Offsets of the taps in a band, and in a packed panel.
-    offsets: RowOffsets,
-    panel: RowOffsets,
+    /// Offsets of the taps of all channels in a band, and in a packed panel.
+    band_offsets: RowOffsets,
+    panel_offsets: RowOffsets,
     bounds: Option<Bounds>,
 }
 
 /// Columns of the tiles of a band.
 enum Columns {
-    /// In place, by the registers of each tile.
-    InPlace(Vec<TileColumns>),
-    /// Packed, panel by panel.
-    Panels(Vec<Panel>),
+    /// Tiles that read a band in place.
+    OfBand(Vec<TileColumns>),
+    /// Panels that are packed from a band.
+    OfPanels(Vec<Panel>),
 }
 
 impl Convolution<'_> {
@@ -55,12 +55,12 @@ impl Convolution<'_> {
         let [channel, depth, row, column] = [1, 2, 3, 4].map(|axis| self.steps[axis]);
         let [_, high, wide] = self.geometry.sizes;
         let dense = |step: usize, size: usize, of: usize| size == 1 || step == of;
-        let flat = dense(column, wide, 1)
+        let has_flat_planes = dense(column, wide, 1)
             && dense(row, high, wide)
             && dense(depth, self.geometry.sizes[0], high * wide);
         // A pointwise convolution needs no bands.
-        let in_place = self.geometry.is_pointwise() && flat;
-        if in_place {
+        let is_flat = self.geometry.is_pointwise() && has_flat_planes;
+        if is_flat {
             self.geometry = self.geometry.flat();
             self.steps = [self.steps[0], channel, 0, 0, 1];
         }
@@ -71,10 +71,10 @@ impl Convolution<'_> {
             groups: filters.groups,
             inputs: filters.inner / self.geometry.taps(),
             outputs: filters.outputs,
-            panel: filters.panel,
+            panel_rows: filters.panel_rows,
         };
         let machine = Machine::of_floats(filters.set);
-        let method = ConvMethod::of(&sizes, self.steps, self.sum.is_some(), machine.tile);
+        let method = ConvMethod::of(&sizes, self.steps, self.residual.is_some(), machine.tile);
         let special = match method {
             ConvMethod::ChannelsInLanes => self.in_lanes(),
             ConvMethod::Windows => self.by_windows(),
@@ -83,23 +83,23 @@ impl Convolution<'_> {
         if special.is_some() {
             return special;
         }
-        let plan = BandPlan::of_floats(sizes, in_place.then_some(channel), &machine);
+        let plan = BandPlan::of_floats(sizes, is_flat.then_some(channel), &machine);
         let packs = plan.reads.packs_panels();
         let columns = plan.bands.iter().map(|band| {
             if !packs {
-                return Columns::InPlace(plan.columns(band));
+                return Columns::OfBand(plan.columns(band));
             }
             let (high, wide) = (band.rows.len(), band.columns.len());
-            Columns::Panels(panels(filters.set, high, wide, plan.row_length(band)))
+            Columns::OfPanels(panels(filters.set, high, wide, plan.row_length(band)))
         });
         let run = Run {
             columns: columns.collect(),
-            offsets: if in_place {
+            band_offsets: if is_flat {
                 RowOffsets::even(sizes.inputs, channel)?
             } else {
                 plan.layout.offsets(sizes.inputs)?
             },
-            panel: if packs {
+            panel_offsets: if packs {
                 RowOffsets::of_panel(filters.inner, filters.set.nr())
             } else {
                 RowOffsets::default()
@@ -121,9 +121,11 @@ impl Run<'_> {
         let (of, layout) = (self.of, &self.plan.layout);
         let (band, columns) = (&self.plan.bands[band], &self.columns[band]);
         let (groups, outputs) = (of.filters.groups, of.filters.outputs);
-        let numbers = rows.start / outputs..rows.end.div_ceil(outputs);
+        // Rows are the output channels of all groups of all elements of the batch, one after another.
+        let batch_groups = rows.start / outputs..rows.end.div_ceil(outputs);
+        let (batch, group) = (batch_groups.start / groups, batch_groups.start % groups);
         let channels = of.filters.inner / of.geometry.taps();
-        let first = numbers.start / groups * of.steps[0] + numbers.start % groups * channels * of.steps[1];
+        let first = batch * of.steps[0] + group * channels * of.steps[1];
         let values = of.values.get(first..).unwrap_or(&[]);
         let panels = self.panels_length(columns);
         if !self.plan.reads.copies() {
@@ -134,11 +136,11 @@ impl Run<'_> {
         }
         let [_, channel, depth, row, column] = of.steps;
         let input =
-            Input { values, steps: [channel, depth, row, column], channels: numbers.len() * channels };
+            Input { values, steps: [channel, depth, row, column], channels: batch_groups.len() * channels };
         let length = layout.length(channels);
-        // Vector loads read past the last pixel.
+        // Loads of registers read past the last pixel.
         let after = 4 * of.filters.set.lanes().max(16);
-        let copied = (numbers.len() * length + after).next_multiple_of(F32_PER_CACHE_LINE);
+        let copied = (batch_groups.len() * length + after).next_multiple_of(F32_PER_CACHE_LINE);
         with_scratch(copied + panels, |copy| {
             let (copy, panels) = copy.split_at_mut(copied);
             layout.copy(of.filters.set, input, band, copy);
@@ -151,7 +153,7 @@ impl Run<'_> {
 
     /// Number of floats of the packed panels of a band that are in use at once.
     fn panels_length(&self, columns: &Columns) -> usize {
-        let Columns::Panels(panels) = columns else {
+        let Columns::OfPanels(panels) = columns else {
             return 0;
         };
         let set = self.of.filters.set;
@@ -170,23 +172,23 @@ impl Run<'_> {
     ) -> Written<'a> {
         let filters = self.of.filters;
         match columns {
-            Columns::InPlace(columns) => out.in_rows(filters.panel, |at, out| {
+            Columns::OfBand(columns) => out.in_rows(filters.panel_rows, |at, out| {
                 let rows = Rows::new(self.of, band, first + at, out.rows());
-                let out = self.in_place(&rows, values, columns, out);
+                let out = self.tiles_over_band(&rows, values, columns, out);
                 self.activated(out)
             }),
-            Columns::Panels(panels) => {
+            Columns::OfPanels(panels) => {
                 let width = filters.set.nr();
                 let together = (packed.len() / (filters.inner * width)).max(1);
                 out.in_columns(together * width, |pixel, out| {
                     let panels = &panels[pixel / width..][..out.columns().div_ceil(width)];
                     for (at, panel) in panels.iter().enumerate() {
                         let packed = &mut packed[at * filters.inner * width..];
-                        panel.copy(filters.set, values, self.offsets.offsets(), packed);
+                        panel.copy(filters.set, values, self.band_offsets.offsets(), packed);
                     }
-                    out.in_rows(filters.panel, |at, out| {
+                    out.in_rows(filters.panel_rows, |at, out| {
                         let rows = Rows::new(self.of, band, first + at, out.rows());
-                        let out = self.by_panels(&rows, packed, pixel, out);
+                        let out = self.tiles_over_panels(&rows, packed, pixel, out);
                         self.activated(out)
                     })
                 })
@@ -195,7 +197,7 @@ impl Run<'_> {
     }
 
     /// Computes the tiles of some rows that read a band in place.
-    fn in_place<'a>(
+    fn tiles_over_band<'a>(
         &self,
         rows: &Rows<'_>,
         values: &[f32],
@@ -206,10 +208,10 @@ impl Run<'_> {
             let right = &values[columns.first..];
             let width = columns.registers * self.of.filters.set.lanes();
             let copy;
-            let (right, offsets) = if right.len() >= self.offsets.furthest() + width {
-                (right, &self.offsets)
+            let (right, offsets) = if right.len() >= self.band_offsets.furthest() + width {
+                (right, &self.band_offsets)
             } else {
-                copy = self.last(right, columns);
+                copy = self.end_of_input(right, columns);
                 (&copy.0[..], &copy.1)
             };
             self.tile(rows, is_first, (right, offsets), columns, out)
@@ -217,7 +219,7 @@ impl Run<'_> {
     }
 
     /// Computes the tiles of some rows over packed panels; `pixel` is the first output pixel of the panels.
-    fn by_panels<'a>(
+    fn tiles_over_panels<'a>(
         &self,
         rows: &Rows<'_>,
         packed: &[f32],
@@ -237,13 +239,13 @@ impl Run<'_> {
                     mask: (1 << count) - 1,
                     at: pixel + first + at,
                 };
-                let right = (&packed[at..], &self.panel);
+                let right = (&packed[at..], &self.panel_offsets);
                 self.tile(rows, first == 0, right, &columns, out)
             })
         })
     }
 
-    /// Computes a tile. The first one of its rows prefetches the next weights.
+    /// Computes a tile. The first one of a panel of rows prefetches the weights of the next panel.
     fn tile<'a>(
         &self,
         rows: &Rows<'_>,
@@ -257,7 +259,7 @@ impl Run<'_> {
             FloatOperands { left: rows.left, right, offsets, next: if is_first { rows.next } else { &[] } };
         let epilogue = FloatEpilogue {
             bias: rows.bias,
-            addend: rows.sum.map(|sum| Addend { values: &sum[columns.at..], stride: rows.stride }),
+            addend: rows.residual.map(|values| Addend { values: &values[columns.at..], stride: rows.stride }),
             bounds: self.bounds,
         };
         let tile = Tile {
@@ -280,8 +282,10 @@ impl Run<'_> {
         out
     }
 
-    /// A copy of columns at the end of the input, where a whole vector cannot be loaded.
-    fn last(&self, input: &[f32], columns: &TileColumns) -> (Vec<f32>, RowOffsets) {
+    /// A copy of columns at the end of the input, where a whole register cannot be loaded. Copies of bands
+    /// have room for it: only pointwise convolutions read the input itself.
+    fn end_of_input(&self, input: &[f32], columns: &TileColumns) -> (Vec<f32>, RowOffsets) {
+        assert!(self.plan.reads == BandReads::Input);
         let width = columns.registers * self.of.filters.set.lanes();
         let pixels = columns.mask.count_ones() as usize;
         let (channels, step) = (self.of.filters.inner, self.of.steps[1]);

@@ -193,7 +193,7 @@ impl Transposed<'_> {
             values: self.values,
             steps: self.steps,
             bias: bias.as_deref(),
-            sum: None,
+            residual: None,
             activation: Activation::Identity,
         };
         convolution.run()

@@ -97,16 +97,16 @@ impl<'a> RightPart<'a> {
 }
 
 /// The rows of each panel.
-pub fn panels(rows: usize, panel: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..rows).step_by(panel.max(1)).map(move |first| first..rows.min(first + panel))
+pub fn panels(rows: usize, panel_rows: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..rows).step_by(panel_rows.max(1)).map(move |first| first..rows.min(first + panel_rows))
 }
 
 /// Writes the rows in panels: the values of all rows of a panel for one term follow one another.
-pub fn pack_left<T: Copy>(matrix: Matrix<'_, T>, panel: usize, out: &mut [T]) {
+pub fn pack_left<T: Copy>(matrix: Matrix<'_, T>, panel_rows: usize, out: &mut [T]) {
     if matrix.columns == 0 {
         return;
     }
-    for rows in panels(matrix.rows, panel) {
+    for rows in panels(matrix.rows, panel_rows) {
         let out = &mut out[rows.start * matrix.columns..rows.end * matrix.columns];
         let count = rows.len();
         let matrix = matrix.rows(rows.start, count);

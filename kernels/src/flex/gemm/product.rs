@@ -120,17 +120,24 @@ fn product<'a>(
     if let (true, Columns::Packed(b)) = (is_one_row, b) {
         return packed_row(&a.values[..inner], b, columns, epilogue, out);
     }
-    let panel = plan.panel;
+    let panel_rows = plan.panel_rows;
     with_scratch(rows * inner, |left| {
         let share = plan.packed_rows;
         on_chunks(left, (share * inner).max(1), |at, left| {
             let first = at * share;
-            pack_left(a.rows(first, share.min(rows - first)), panel, left);
+            pack_left(a.rows(first, share.min(rows - first)), panel_rows, left);
         });
         let left = &*left;
         out.side_by_side(plan.grid(), usize::MAX, |_, spot, out| {
-            let part =
-                Part { set, left, inner, panel, rows: spot.rows, columns: spot.columns, stride: columns };
+            let part = Part {
+                set,
+                left,
+                inner,
+                panel_rows,
+                rows: spot.rows,
+                columns: spot.columns,
+                stride: columns,
+            };
             part.run(b, epilogue, out)
         })
     })
@@ -141,7 +148,7 @@ struct Part<'a> {
     set: InstructionSet,
     left: &'a [f32],
     inner: usize,
-    panel: usize,
+    panel_rows: usize,
     rows: Range<usize>,
     columns: Range<usize>,
     /// Number of columns of the whole output.
@@ -206,7 +213,7 @@ impl Part<'_> {
     ) -> Written<'a> {
         let (lanes, count) = (self.set.lanes(), out.columns());
         let mut next = next.chunks(F32_PER_CACHE_LINE * self.inner.max(1));
-        out.in_rows(self.panel, |at, out| {
+        out.in_rows(self.panel_rows, |at, out| {
             let row = self.rows.start + at;
             let operands = FloatOperands {
                 left: &self.left[row * self.inner..(row + out.rows()) * self.inner],

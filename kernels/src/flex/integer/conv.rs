@@ -59,7 +59,7 @@ impl Convolution<'_> {
             groups: filters.groups.len(),
             inputs: filters.channels,
             outputs: first.rows,
-            panel: first.panel,
+            panel_rows: first.panel_rows,
         };
         let machine = Machine::of_bytes(filters.dot);
         let (planes, copied) = filters.grouping.grouped(filters.channels, self.geometry);
@@ -146,7 +146,7 @@ impl Run<'_> {
         let mut epilogue = self.of.epilogue;
         epilogue.products = self.of.weight_zeros.map(|zeros| [zeros, sums]);
         let size = epilogue.conversion.size();
-        out.in_rows(left.panel, |at, out| {
+        out.in_rows(left.panel_rows, |at, out| {
             let output = first % outputs + at;
             let rows = left.rows(output..output + out.rows());
             let count = out.rows();

@@ -215,13 +215,13 @@ impl Product<'_> {
     fn run<'a>(&self, epilogue: ByteEpilogue<'_>, threads: usize, out: Unwritten<'a, u8>) -> Written<'a, u8> {
         let (left, right, size) = (self.left, self.right, epilogue.conversion.size());
         let (rows, columns) = (left.rows, right.columns);
-        let grid = byte_grid([rows, columns], size, left.panel, right.dot.nr(), threads);
+        let grid = byte_grid([rows, columns], size, left.panel_rows, right.dot.nr(), threads);
         let (tasks, ahead) = (task_for_each(threads), tuning::prefetch_distance());
         let out = out.reshaped(rows, columns * size);
         out.side_by_side(grid, tasks, |_, spot, out| {
             let first = spot.columns.start / size;
             let count = spot.columns.len() / size;
-            out.in_rows(left.panel, |at, out| {
+            out.in_rows(left.panel_rows, |at, out| {
                 let row = spot.rows.start + at;
                 let operands = ByteOperands {
                     left: left.rows(row..row + out.rows()),

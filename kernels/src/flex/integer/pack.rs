@@ -14,7 +14,8 @@ use crate::flex::{
 /// Rows as signed bytes in panels, and the sum of each.
 pub struct Left {
     pub rows: usize,
-    pub panel: usize,
+    /// Number of rows of a panel; the last one may have fewer.
+    pub panel_rows: usize,
     /// Words of one row.
     length: usize,
     values: Vec<u32>,
@@ -62,9 +63,10 @@ pub fn first_bytes(count: usize) -> u32 {
 impl Left {
     /// `row` writes all groups of a row as signed bytes, with zeros after the last term.
     pub fn new(dot: DotInstructions, rows: usize, groups: usize, row: impl FnMut(usize, &mut [u32])) -> Self {
-        let panel = TileSize::of_bytes(dot).panel_rows(rows);
+        let panel_rows = TileSize::of_bytes(dot).panel_rows(rows);
         let length = groups * dot.words();
-        let mut left = Self { rows, panel, length, values: repeated(rows * length, 0), sums: vec![0; rows] };
+        let mut left =
+            Self { rows, panel_rows, length, values: repeated(rows * length, 0), sums: vec![0; rows] };
         with_dot_isa!(dot, _isa => left.fill(dot, groups, row));
         left
     }
@@ -73,7 +75,7 @@ impl Left {
     fn fill(&mut self, dot: DotInstructions, groups: usize, mut row: impl FnMut(usize, &mut [u32])) {
         let words = dot.words();
         let mut of_row = vec![0; groups];
-        for rows in panels(self.rows, self.panel) {
+        for rows in panels(self.rows, self.panel_rows) {
             let (first, count) = (rows.start, rows.len());
             let out = &mut self.values[first * self.length..rows.end * self.length];
             for at in rows {

@@ -71,7 +71,7 @@ impl<'a, T> Region<'a, T> {
     unsafe fn part<'p>(&self, rows: Range<usize>, columns: Range<usize>) -> Region<'p, T> {
         assert!(rows.start <= rows.end && rows.end <= self.rows);
         assert!(columns.start <= columns.end && columns.end <= self.columns);
-        // That of an empty part may be beyond the end of the region.
+        // `wrapping_add`: an empty part may start beyond the end of the region.
         let first = self.first.wrapping_add(rows.start * self.stride + columns.start);
         Region { first, rows: rows.len(), columns: columns.len(), stride: self.stride, memory: PhantomData }
     }

@@ -74,23 +74,24 @@ impl Layout {
         let (rows, columns) = (axis(1), axis(2));
         let planes = geometry.kernel[0] * rows.phases.len() * columns.phases.len();
         let [_, high, wide] = geometry.positions;
-        let most = max_band_len() / (channels * planes).max(1);
-        let fit = (most / (rows.furthest + 1)).saturating_sub(columns.furthest);
-        let by_columns =
-            if wide <= fit.max(min_band_columns()) { wide } else { even(wide, fit.max(min_band_columns())) };
+        // The largest bands whose copies have `max_band_len` elements: of whole rows, or of a part of one row.
+        let plane_len = max_band_len() / (channels * planes).max(1);
+        let fitting_columns = (plane_len / (rows.furthest + 1)).saturating_sub(columns.furthest);
+        let most_columns = fitting_columns.max(min_band_columns());
+        let by_columns = if wide <= most_columns { wide } else { even(wide, most_columns) };
         let by_rows = if by_columns < wide {
             1
         } else {
-            let fit = (most / (wide + columns.furthest)).saturating_sub(rows.furthest);
-            even(high, fit.clamp(1, high))
+            let fitting_rows = (plane_len / (wide + columns.furthest)).saturating_sub(rows.furthest);
+            even(high, fitting_rows.clamp(1, high))
         };
-        // Each thread gets as many.
-        let evenly = |size: usize, by: usize| size.div_ceil(size.div_ceil(by).next_multiple_of(parts));
+        // Smaller ones, so that their number along an axis is a multiple of the parts.
+        let for_parts = |size: usize, by: usize| size.div_ceil(size.div_ceil(by).next_multiple_of(parts));
         let bands = high.div_ceil(by_rows) * wide.div_ceil(by_columns);
         let band = if high > 1 && (by_columns == wide || bands < parts) {
-            [evenly(high, by_rows), by_columns]
+            [for_parts(high, by_rows), by_columns]
         } else if high == 1 {
-            [1, evenly(wide, by_columns)]
+            [1, for_parts(wide, by_columns)]
         } else {
             [by_rows, by_columns]
         };

@@ -20,7 +20,7 @@ pub struct ConvSizes {
     /// Number of output channels of a group.
     pub outputs: usize,
     /// Number of output channels of a packed panel of the weight.
-    pub panel: usize,
+    pub panel_rows: usize,
 }
 
 /// Algorithm of a convolution of floats.
@@ -41,9 +41,9 @@ pub struct BandPlan {
     pub reads: BandReads,
     pub threads: usize,
     /// Number of groups that a part computes.
-    pub together: usize,
+    pub groups_per_part: usize,
     /// Number of parts of the output channels of a group.
-    pub across: usize,
+    pub channel_parts: usize,
     sizes: ConvSizes,
     tile: TileSize,
 }
@@ -78,7 +78,7 @@ impl ConvSizes {
         self.geometry.positions.iter().product()
     }
 
-    /// Number of multiplications. It may wrap around no more than the number of output elements.
+    /// Number of multiplications. Only the number of output elements could overflow, which is that of a tensor.
     fn multiplications(&self) -> usize {
         let outputs = self.batches * self.groups * self.outputs * self.positions();
         outputs.saturating_mul(self.inputs * self.geometry.taps())
@@ -157,8 +157,8 @@ impl BandPlan {
         } else {
             tuning::grouped_band_len() / layout.length(sizes.inputs).max(1)
         };
-        let together = |units: usize| copied.min(units / (2 * threads));
-        Self::new(sizes, layout, reads, machine.tile, threads, together)
+        let groups_per_part = |units: usize| copied.min(units / (2 * threads));
+        Self::new(sizes, layout, reads, machine.tile, threads, groups_per_part)
     }
 
     /// A convolution of bytes, for which `planes` planes of a convolution with another geometry are copied.
@@ -166,28 +166,29 @@ impl BandPlan {
         let threads = machine.threads_for(sizes.multiplications() / tuning::bytes_per_float());
         let layout = Layout::new(copied, planes, sizes.bands(machine, threads));
         // A few more parts than threads, so that no thread waits.
-        let together = |units: usize| match threads {
+        let groups_per_part = |units: usize| match threads {
             1 => usize::MAX,
             _ => units.div_ceil(4 * threads),
         };
-        Self::new(sizes, layout, BandReads::Copy, machine.tile, threads, together)
+        Self::new(sizes, layout, BandReads::Copy, machine.tile, threads, groups_per_part)
     }
 
-    /// `together` returns the number of groups of a part, of the number of parts that have one group.
+    /// `groups_per_part` returns the number of groups of a part for the number of parts with one group each.
     fn new(
         sizes: ConvSizes,
         layout: Layout,
         reads: BandReads,
         tile: TileSize,
         threads: usize,
-        together: impl FnOnce(usize) -> usize,
+        groups_per_part: impl FnOnce(usize) -> usize,
     ) -> Self {
         let bands = layout.bands();
-        let together = together(sizes.batches * sizes.groups * bands.len()).clamp(1, sizes.groups);
-        let units = sizes.batches * sizes.groups.div_ceil(together) * bands.len();
-        // Each part of the output channels copies its own band: no more parts than threads.
-        let across = threads.div_ceil(units).min(sizes.outputs.div_ceil(sizes.panel));
-        Self { layout, bands, reads, threads, together, across, sizes, tile }
+        let groups_per_part =
+            groups_per_part(sizes.batches * sizes.groups * bands.len()).clamp(1, sizes.groups);
+        let units = sizes.batches * sizes.groups.div_ceil(groups_per_part) * bands.len();
+        // Each part of the output channels copies its own band: only as many as keep all threads busy.
+        let channel_parts = threads.div_ceil(units).min(sizes.outputs.div_ceil(sizes.panel_rows));
+        Self { layout, bands, reads, threads, groups_per_part, channel_parts, sizes, tile }
     }
 
     /// Number of output channels, those of each element of the batch counted.
@@ -202,18 +203,22 @@ impl BandPlan {
 
     /// The columns of the tiles over a band that is read in place.
     pub fn columns(&self, band: &Band) -> Vec<TileColumns> {
-        let most = self.tile.registers(self.sizes.panel);
+        let most = self.tile.registers(self.sizes.panel_rows);
         let (rows, pixels) = (band.rows.len(), band.columns.len());
         tile_columns(rows, pixels, self.row_length(band), self.tile.lanes, most)
     }
 
     /// Division of the output channels into parts.
     pub fn cuts(&self) -> Cuts<'static> {
-        let ConvSizes { batches, groups, outputs, panel, .. } = self.sizes;
-        if self.across == 1 {
-            return Cuts::Every { groups: batches, size: groups * outputs, step: self.together * outputs };
+        let ConvSizes { batches, groups, outputs, panel_rows, .. } = self.sizes;
+        if self.channel_parts == 1 {
+            return Cuts::Every {
+                groups: batches,
+                size: groups * outputs,
+                step: self.groups_per_part * outputs,
+            };
         }
-        Cuts::Split { groups: batches * groups, size: outputs, unit: panel, parts: self.across }
+        Cuts::Split { groups: batches * groups, size: outputs, unit: panel_rows, parts: self.channel_parts }
     }
 
     /// Index of the output pixel after each band.

@@ -10,8 +10,8 @@ use crate::flex::{
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
     pub tile: TileSize,
-    /// Returns the maximum number of threads of a kernel. It is called for work that several threads shorten:
-    /// to count the threads of the pool starts them.
+    /// Returns the maximum number of threads of a kernel. It is called only if several threads shorten the work,
+    /// because counting the threads of the pool starts them.
     pub threads: fn() -> usize,
 }
 
@@ -64,7 +64,7 @@ impl TileSize {
         threads.min(plane / (tuning::min_band_tiles() * self.nr)).max(1)
     }
 
-    /// Returns true if stores that leave out lanes are cheap, as those of AVX-512 are.
+    /// Returns true if one instruction moves the lanes of a mask together, as AVX-512 does.
     pub fn has_fast_packing(&self) -> bool {
         self.lanes == 16
     }

@@ -46,7 +46,7 @@ pub enum RightReads {
 pub struct ProductPlan {
     pub reads: RightReads,
     /// Number of rows of a panel of A.
-    pub panel: usize,
+    pub panel_rows: usize,
     /// Number of rows of A that a thread packs.
     pub packed_rows: usize,
     rows: usize,
@@ -62,10 +62,10 @@ impl ProductPlan {
         let ProductSizes { rows, depth, columns } = sizes;
         let tile = machine.tile;
         let threads = machine.threads_for(rows.saturating_mul(depth).saturating_mul(columns));
-        let panel = tile.panel_rows(rows);
+        let panel_rows = tile.panel_rows(rows);
         let parts = even_parts(threads);
-        let packed_rows = rows.div_ceil(parts).next_multiple_of(panel);
-        let (high, wide) = (rows.div_ceil(panel), columns.div_ceil(tile.nr));
+        let packed_rows = rows.div_ceil(parts).next_multiple_of(panel_rows);
+        let (high, wide) = (rows.div_ceil(panel_rows), columns.div_ceil(tile.nr));
         // Division by rows, which the same thread has packed, unless columns make more parts.
         let parts =
             if parts.min(wide) > parts.min(high) { [1, parts.min(wide)] } else { [parts.min(high), 1] };
@@ -75,14 +75,14 @@ impl ProductPlan {
             RightLayout::Rows if tile.reads_in_place(rows) && columns >= tile.nr => RightReads::InPlace,
             _ => RightReads::Packed,
         };
-        Self { reads, panel, packed_rows, rows, columns, parts, nr: tile.nr }
+        Self { reads, panel_rows, packed_rows, rows, columns, parts, nr: tile.nr }
     }
 
     /// Parts of the output.
     pub fn grid(&self) -> Grid<'static> {
         let [down, across] = self.parts;
         Grid {
-            rows: Cuts::split(self.rows, self.panel, down),
+            rows: Cuts::split(self.rows, self.panel_rows, down),
             columns: Cuts::split(self.columns, self.nr, across),
             order: Order::RowMajor,
         }
@@ -90,7 +90,7 @@ impl ProductPlan {
 }
 
 impl TileSize {
-    /// Number of rows of panels of about equal size.
+    /// Number of rows of a panel, at most MR: panels have about the same number.
     pub fn panel_rows(&self, rows: usize) -> usize {
         let panels = rows.div_ceil(self.mr);
         rows.div_ceil(panels.max(1)).max(1)
@@ -106,13 +106,13 @@ impl TileSize {
 pub fn byte_grid(
     [rows, columns]: [usize; 2],
     size: usize,
-    panel: usize,
+    panel_rows: usize,
     nr: usize,
     threads: usize,
 ) -> Grid<'static> {
     let parts = threads.div_ceil(columns.div_ceil(nr));
     Grid {
-        rows: Cuts::every(rows, rows.div_ceil(parts).next_multiple_of(panel)),
+        rows: Cuts::every(rows, rows.div_ceil(parts).next_multiple_of(panel_rows)),
         columns: Cuts::every(columns * size, nr * size),
         order: Order::RowMajor,
     }

@@ -100,7 +100,7 @@ fn described(layer: Layer, machine: &Machine) -> String {
         groups: layer.groups,
         inputs,
         outputs,
-        panel: machine.tile.panel_rows(outputs),
+        panel_rows: machine.tile.panel_rows(outputs),
     };
     let stride = layer.size[0] * layer.size[1];
     let plane = geometry.sizes[1] * geometry.sizes[2];
@@ -112,7 +112,7 @@ fn described(layer: Layer, machine: &Machine) -> String {
     let plan = BandPlan::of_floats(sizes, is_pointwise.then_some(stride), machine);
     let [rows, columns] = plan.layout.band;
     let (reads, bands) = (plan.reads, plan.bands.len());
-    let (together, across, threads) = (plan.together, plan.across, plan.threads);
+    let (together, across, threads) = (plan.groups_per_part, plan.channel_parts, plan.threads);
     format!(
         "{threads} threads, {bands} bands of {rows} x {columns} pixels, {together} groups, {across} parts of channels, {reads:?}"
     )
@@ -132,7 +132,7 @@ fn described_product([rows, depth, columns]: [usize; 3], right: RightLayout, mac
     let sizes = ProductSizes { rows, depth, columns };
     let plan = ProductPlan::of_floats(sizes, right, machine);
     let [down, across] = plan.parts;
-    let (panel, packed, reads) = (plan.panel, plan.packed_rows, plan.reads);
+    let (panel, packed, reads) = (plan.panel_rows, plan.packed_rows, plan.reads);
     format!("{down} x {across} parts, panels of {panel} rows, {packed} rows packed at once, {reads:?}")
 }
 

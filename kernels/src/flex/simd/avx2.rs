@@ -116,13 +116,13 @@ impl Floats for F32x8 {
         }
 
         fn max(x: F32x8, other: F32x8) -> F32x8 {
-            // The second operand passes where one is NaN.
+            // The instruction returns its second operand where either is NaN.
             let unordered = _mm256_cmp_ps::<_CMP_UNORD_Q>(x.0, x.0);
             F32x8(_mm256_blendv_ps(_mm256_max_ps(x.0, other.0), x.0, unordered))
         }
 
         fn clamp(x: F32x8, low: F32x8, high: F32x8) -> F32x8 {
-            // The second operand passes where one is NaN.
+            // The instruction returns its second operand where either is NaN.
             F32x8(_mm256_min_ps(high.0, _mm256_max_ps(low.0, x.0)))
         }
 
@@ -134,7 +134,7 @@ impl Floats for F32x8 {
         fn rounded(x: F32x8, zero: F32x8, low: F32x8, high: F32x8) -> I32x8 {
             const EVEN: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
             let value = _mm256_add_ps(_mm256_round_ps::<EVEN>(x.0), zero.0);
-            // The second operand passes where one is NaN.
+            // The instruction returns its second operand where either is NaN.
             let value = _mm256_min_ps(_mm256_max_ps(value, low.0), high.0);
             I32x8(_mm256_cvtps_epi32(value))
         }

@@ -32,7 +32,12 @@ pub struct I32x16(pub(super) __m512i);
 impl Avx512 {
     /// Returns `None` if the processor lacks the instructions.
     pub fn new() -> Option<Self> {
-        is_x86_feature_detected!("avx512f").then_some(Self(()))
+        // Code for `avx512f` uses the other three too, which a hypervisor can hide.
+        let has_all = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("f16c");
+        has_all.then_some(Self(()))
     }
 }
 
@@ -151,13 +156,13 @@ impl Floats for F32x16 {
         }
 
         fn max(x: F32x16, other: F32x16) -> F32x16 {
-            // The second operand passes where one is NaN.
+            // The instruction returns its second operand where either is NaN.
             let unordered = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x.0, x.0);
             F32x16(_mm512_mask_mov_ps(_mm512_max_ps(x.0, other.0), unordered, x.0))
         }
 
         fn clamp(x: F32x16, low: F32x16, high: F32x16) -> F32x16 {
-            // The second operand passes where one is NaN.
+            // The instruction returns its second operand where either is NaN.
             F32x16(_mm512_min_ps(high.0, _mm512_max_ps(low.0, x.0)))
         }
 
@@ -176,7 +181,7 @@ impl Floats for F32x16 {
 
         fn rounded(x: F32x16, zero: F32x16, low: F32x16, high: F32x16) -> I32x16 {
             let value = _mm512_add_ps(_mm512_roundscale_ps::<0>(x.0), zero.0);
-            // The second operand passes where one is NaN.
+            // The instruction returns its second operand where either is NaN.
             let value = _mm512_min_ps(_mm512_max_ps(value, low.0), high.0);
             I32x16(_mm512_cvtps_epi32(value))
         }

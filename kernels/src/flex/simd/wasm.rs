@@ -106,8 +106,8 @@ impl Floats for F32x4 {
 
     #[inline(always)]
     fn clamp(self, low: Self, high: Self) -> Self {
-        let value = v128_bitselect(low.0, self.0, f32x4_lt(self.0, low.0));
-        Self(v128_bitselect(high.0, value, f32x4_gt(value, high.0)))
+        // The first operand where one is NaN.
+        Self(f32x4_pmin(f32x4_pmax(self.0, low.0), high.0))
     }
 
     #[inline(always)]

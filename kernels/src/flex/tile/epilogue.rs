@@ -49,15 +49,10 @@ impl Bounds {
         }
     }
 
-    /// Clamps a number; NaN stays.
+    /// Clamps a number as [`Floats::clamp`] does: NaN stays, and `high` wins where it is less than `low`.
     pub fn of_one(self, value: f32) -> f32 {
-        if value < self.low {
-            self.low
-        } else if value > self.high {
-            self.high
-        } else {
-            value
-        }
+        let value = if value < self.low { self.low } else { value };
+        if value > self.high { self.high } else { value }
     }
 }
 
@@ -65,12 +60,15 @@ impl FloatEpilogue<'_> {
     /// The result of one accumulator.
     pub fn of_one(&self, sum: f32, row: usize, column: usize) -> f32 {
         let mut value = sum;
-        value += match self.bias {
-            Bias::Zero => 0.0,
-            Bias::Rows(bias) => bias[row],
-            Bias::Columns(bias) => bias[column],
-        };
-        value += self.addend.map_or(0.0, |addend| addend.values[row * addend.stride + column]);
+        // A missing operand is not a zero: -0.0 stays.
+        match self.bias {
+            Bias::Zero => {}
+            Bias::Rows(bias) => value += bias[row],
+            Bias::Columns(bias) => value += bias[column],
+        }
+        if let Some(addend) = self.addend {
+            value += addend.values[row * addend.stride + column];
+        }
         match self.bounds {
             Some(bounds) => bounds.of_one(value),
             None => value,
@@ -109,5 +107,41 @@ impl<I: Isa> Epilogue<I, f32> for FloatEpilogue<'_> {
             value = value.clamp(isa.splat(low), isa.splat(high));
         }
         value.write_compressed(out, mask)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flex::simd::{WIDEST, with_each_set, with_isa};
+
+    #[inline(always)]
+    fn of_register<I: Isa>(isa: I, epilogue: &FloatEpilogue<'_>, sums: &[f32]) -> Vec<f32> {
+        let mut out = vec![MaybeUninit::uninit(); I::LANES];
+        let mask = LaneMask::new(((1u64 << I::LANES) - 1) as u32);
+        Epilogue::<I, f32>::write(epilogue, isa, isa.load(sums), TilePosition::default(), mask, &mut out)
+            .to_vec()
+    }
+
+    #[test]
+    fn narrow_tiles_have_the_same_epilogue() {
+        let numbers = [-0.0, 0.0, f32::NAN, -3.0, 1.0, f32::INFINITY, 5.0, -1e-40];
+        let sums: Vec<f32> = numbers.into_iter().cycle().take(WIDEST).collect();
+        let values = vec![-0.0; WIDEST];
+        let bounds = |low, high| Some(Bounds { low, high });
+        let all_bounds = [None, bounds(0.0, f32::INFINITY), bounds(-1.0, 2.0), bounds(2.0, -1.0)];
+        with_each_set(|set| {
+            for bounds in all_bounds {
+                for addend in [None, Some(Addend { values: &values, stride: 0 })] {
+                    let epilogue = FloatEpilogue { bias: Bias::Zero, addend, bounds };
+                    let found = with_isa!(set, isa => of_register(isa, &epilogue, &sums));
+                    for (column, (found, sum)) in found.iter().zip(&sums).enumerate() {
+                        let expected = epilogue.of_one(*sum, 0, column);
+                        let is_nan = found.is_nan() && expected.is_nan();
+                        assert!(is_nan || found.to_bits() == expected.to_bits(), "{set:?} {sum} {bounds:?}");
+                    }
+                }
+            }
+        });
     }
 }

@@ -18,7 +18,7 @@ pub struct FloatOperands<'a> {
     pub next: &'a [f32],
 }
 
-/// Number of k of an iteration: the loop's own instructions compete with the multiplications.
+/// Number of k of an iteration: the instructions of the loop itself take issue slots from the multiplications.
 const UNROLL: usize = 4;
 
 impl Tile<FloatOperands<'_>, FloatEpilogue<'_>> {

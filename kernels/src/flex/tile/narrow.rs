@@ -7,7 +7,12 @@ use crate::flex::{
 };
 
 /// Maximum number of columns of a narrow tile.
-pub const NARROW_COLUMNS: usize = 4;
+const NARROW_COLUMNS: usize = 4;
+
+/// Maximum number of columns of a narrow tile of an instruction set: 0 if the rows of a tile exceed a register.
+pub fn narrow_columns(set: InstructionSet) -> usize {
+    if set.mr() <= set.lanes() { NARROW_COLUMNS } else { 0 }
+}
 
 /// Accumulators of a narrow tile: the rows of each column.
 type Columns = [[f32; WIDEST]; NARROW_COLUMNS];
@@ -21,9 +26,8 @@ impl Tile<FloatOperands<'_>, FloatEpilogue<'_>> {
         let read = self.rows * operands.offsets.count().saturating_sub(1) + lanes;
         let columns = self.columns.count_ones() as usize;
         self.rows <= lanes
-            && lanes > 4
             && operands.left.len() >= read
-            && (1..=NARROW_COLUMNS).contains(&columns)
+            && (1..=narrow_columns(set)).contains(&columns)
             && self.columns == (1 << columns) - 1
     }
 

@@ -31,6 +31,10 @@ impl RowOffsets {
     }
 
     /// Rows of a packed panel.
+    ///
+    /// # Panics
+    ///
+    /// If the panel has more than 2^32 elements, which memory for a panel does not have.
     pub fn of_panel(count: usize, width: usize) -> Self {
         match Self::even(count, width) {
             Some(offsets) => offsets,
