@@ -1,9 +1,12 @@
 """Times models in ONNX Runtime, tract, rten, burn-onnx and onnx-embed, and writes the tables of BENCHMARKS.md.
 
     python ui-tests/bench/bench.py [--write] [--threads 1,2] [--engines ort,ours] [id..]
+    python ui-tests/bench/bench.py --before ../older-checkout [--wasm] [id..]
 
 Needs onnx, onnxruntime and numpy, and cargo. All engines have the model loaded at once, with each count of threads, and
-take turns, so that what else the machine does meets all of them.
+take turns, so that what else the machine does meets all of them. With `--before` the engines are this checkout and
+another one of this project, and the table has the times of both. With `--wasm` their programs are for WASI with SIMD and
+run in node, with one thread.
 """
 
 import argparse
@@ -63,7 +66,9 @@ class Model:
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--engines", type=chosen, default=list(engines.NAMES), metavar="ort,ours,..")
+    arguments.add_argument("--engines", type=chosen, metavar="ort,ours,..")
+    arguments.add_argument("--before", type=Path, metavar="CHECKOUT", help="compare with another checkout of this project")
+    arguments.add_argument("--wasm", action="store_true", help="programs for WebAssembly, in node")
     arguments.add_argument("--threads", type=counts, default=[1, 2], metavar="1,2")
     arguments.add_argument("--rounds", type=int, default=7)
     arguments.add_argument("--seconds", type=float, default=0.5, help="of each engine in each round")
@@ -74,6 +79,15 @@ def main():
     arguments.add_argument("--write", action="store_true", help="write the tables into BENCHMARKS.md")
     arguments.add_argument("ids", nargs="*", help="only these models")
     options = arguments.parse_args()
+    if options.before:
+        engines.CHECKOUTS["before"] = options.before.resolve()
+        options.engines = [*(options.engines or ["ours"]), "before"]
+    options.engines = options.engines or list(engines.NAMES)
+    if options.write and (options.before or options.wasm):
+        sys.exit("BENCHMARKS.md has no table for --before and --wasm")
+    if options.wasm:
+        engines.for_wasi()
+        options.threads = [1]
 
     entries = tomllib.loads((engines.HERE / "models.toml").read_text())
     entries = entries["models"] + [row for entry in entries["growth"] for row in grown(entry)]
@@ -97,7 +111,7 @@ def main():
             print(tables.line(row), flush=True)
     engines.TARGET.mkdir(parents=True, exist_ok=True)
     options.results.write_text(json.dumps(rows, indent=1))
-    print(tables.summary(rows, options.engines))
+    print(tables.changes(rows) if options.before else tables.summary(rows, options.engines))
     if options.write:
         tables.into(engines.ROOT / "BENCHMARKS.md", rows, options.engines)
 
@@ -124,8 +138,9 @@ def prepare(models, names):
     models = list({model.id: model for model in models}.values())
     engines.build_peers(names)
     failures, seconds = {}, {}
-    if "ours" in names:
-        seconds, failures["ours"] = engines.build_ours(models)
+    for engine in reversed(engines.CHECKOUTS):
+        if engine in names:
+            seconds, failures[engine] = engines.build_checkout(engine, models)
     if "burn" in names:
         failures["burn"] = burn_onnx.build(models)[1]
     return seconds, failures
@@ -139,8 +154,9 @@ def measure(model, inputs, options, failures):
         starts = {threads: start(model, folder, threads, options, failures) for threads in options.threads}
     running = [(threads, engine) for threads in starts for engine in starts[threads][0]]
     rounds = {key: [] for key in running}
-    for _ in range(options.rounds):
-        for threads, engine in list(running):
+    for number in range(options.rounds):
+        # Each second round in the other order: what an engine leaves in the caches meets both neighbours.
+        for threads, engine in running[:] if number % 2 == 0 else running[::-1]:
             processes, results = starts[threads]
             try:
                 time.sleep(PAUSE)

@@ -12,6 +12,13 @@ ROOT = HERE.parents[1]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "bench"
 NAMES = {"ort": "ONNX Runtime", "ours": "onnx-embed", "tract": "tract", "rten": "rten", "burn": "burn-onnx"}
 
+# The checkouts of this project that programs are built from, by engine: `bench.py --before` adds one.
+CHECKOUTS = {"ours": ROOT}
+
+# What cargo compiles programs of checkouts for, if not for this machine: `bench.py --wasm` names WASI.
+FOR = []
+WASI = "wasm32-wasip1"
+
 
 class Failed(Exception):
     """Why a program does not run a model, in a line."""
@@ -22,34 +29,46 @@ def build_peers(engines):
         cargo(["build", "--release", "--workspace"], HERE)
 
 
-def build_ours(models):
-    """Programs for the models, by their id: the seconds that each took, without what they share."""
-    folder = TARGET / "ours"
+def build_checkout(engine, models):
+    """Programs of a checkout for the models, by their id: the seconds that each took, without what they share."""
+    folder, checkout = TARGET / engine, CHECKOUTS[engine]
     members = []
     for model in models:
-        words = {"ID": model.id, "BENCH": HERE, "ROOT": ROOT, "MODEL": model.path}
+        words = {"ID": model.id, "BENCH": HERE, "ROOT": checkout, "MODEL": model.path}
         write_package(folder / model.id, HERE / "ours", words)
         members.append(model.id)
-    write_workspace(folder, members)
-    cargo(["build", "--release", "--package", "bench-protocol", "--package", "onnx-embed"], folder)
-    return build_each("bench", models, folder)
+    write_workspace(folder, members, checkout)
+    target = target_of(engine)
+    cargo(["build", "--release", *FOR, "--package", "bench-protocol", "--package", "onnx-embed"], folder, target)
+    return build_each("bench", models, folder, target, FOR)
 
 
-def build_each(prefix, models, folder):
+def for_wasi():
+    """Programs of checkouts are compiled for WASI from here on, with its SIMD, and run in node."""
+    FOR.extend(["--target", WASI])
+    os.environ["CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS"] = "-C target-feature=+simd128"
+
+
+def target_of(engine):
+    """Where the programs of an engine are built: packages of two checkouts have one name."""
+    return TARGET / ("target" if CHECKOUTS.get(engine, ROOT) == ROOT else f"target-{engine}")
+
+
+def build_each(prefix, models, folder, target=TARGET / "target", words=()):
     seconds, failures = {}, {}
     for model in models:
         start = time.perf_counter()
         try:
-            cargo(["build", "--release", "--package", f"{prefix}-{model.id}"], folder)
+            cargo(["build", "--release", *words, "--package", f"{prefix}-{model.id}"], folder, target)
             seconds[model.id] = time.perf_counter() - start
         except Failed as problem:
             failures[model.id] = str(problem)
     return seconds, failures
 
 
-def write_workspace(folder, members):
+def write_workspace(folder, members, checkout=ROOT):
     write(folder / "Cargo.toml", f'[workspace]\nresolver = "3"\nmembers = {json.dumps(members)}\n')
-    write(folder / "Cargo.lock", (ROOT / "Cargo.lock").read_text(), unless_there=True)
+    write(folder / "Cargo.lock", (checkout / "Cargo.lock").read_text(), unless_there=True)
 
 
 def write_package(home, sources, words):
@@ -68,8 +87,8 @@ def write(path, text, unless_there=False):
     path.write_text(text)
 
 
-def cargo(words, folder):
-    environment = os.environ | {"CARGO_TARGET_DIR": str(TARGET / "target")}
+def cargo(words, folder, target=TARGET / "target"):
+    environment = os.environ | {"CARGO_TARGET_DIR": str(target)}
     done = subprocess.run(["cargo", *words], cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.startswith("error")]
@@ -79,13 +98,20 @@ def cargo(words, folder):
 def program(engine, model):
     if engine == "ort":
         return [sys.executable, str(HERE / "ort.py")]
-    name = {"ours": f"bench-{model.id}", "burn": f"bench-burn-{model.id}"}.get(engine, f"bench-{engine}")
-    return [str(TARGET / "target/release" / name)]
+    if engine in CHECKOUTS and FOR:
+        path = target_of(engine) / WASI / "release" / f"bench-{model.id}.wasm"
+        return ["node", "--no-warnings", str(HERE / "wasm.mjs"), str(path)]
+    name = f"bench-{model.id}" if engine in CHECKOUTS else f"bench-{engine}"
+    if engine == "burn":
+        name = f"bench-burn-{model.id}"
+    return [str(target_of(engine) / "release" / name)]
 
 
 def bytes_of(engine, model):
     """The size of the program without symbols."""
-    path = Path(program(engine, model)[0])
+    path = Path(program(engine, model)[-1])
+    if path.suffix == ".wasm":
+        return path.stat().st_size
     stripped = path.with_suffix(".stripped")
     subprocess.run(["strip", "-o", stripped, path], check=True)
     size = stripped.stat().st_size
@@ -98,7 +124,7 @@ def read_anew(engine, model):
 
     Pages that a linker has written are larger, and a fault maps all of one: up to a seventh of a program's memory.
     """
-    for path in {Path(program(engine, model)[0]), model.path}:
+    for path in {Path(program(engine, model)[-1]), model.path}:
         with open(path, "rb") as file:
             os.fsync(file.fileno())
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

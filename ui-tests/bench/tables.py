@@ -57,6 +57,27 @@ def summary(rows, engines):
     return "\n".join(lines)
 
 
+def changes(rows):
+    """Times of another checkout and of this one, their ratio, and that of the least times."""
+    lines = ["| model | threads | before, ms | now, ms | now / before | of the least times |"]
+    lines.append("| --- | ---: | ---: | ---: | ---: | ---: |")
+    ratios = {}
+    for row in rows:
+        now, before = (row["engines"].get(engine, {}) for engine in ("ours", "before"))
+        if "ms" not in now or "ms" not in before:
+            problem = now.get("problem") or before.get("problem", "not measured")
+            lines.append(f"| {row['model']} | {row['threads']} | {problem} | | | |")
+            continue
+        of = now["ms"] / before["ms"], now["least_ms"] / before["least_ms"]
+        ratios.setdefault(row["threads"], []).append(of)
+        cells = f"{before['ms']:.3g} | {now['ms']:.3g} | {of[0]:.2f} | {of[1]:.2f}"
+        lines.append(f"| {row['model']} | {row['threads']} | {cells} |")
+    for threads, each in ratios.items():
+        of = [mean([pair[place] for pair in each]) for place in (0, 1)]
+        lines.append(f"| geometric mean of {len(each)} | {threads} | | | {of[0]:.3f} | {of[1]:.3f} |")
+    return "\n".join(lines)
+
+
 def times(rows, engines):
     """Milliseconds of ONNX Runtime and the ratios of the others."""
     others = [engine for engine in engines if engine != "ort"]

@@ -1,7 +1,10 @@
 //! What the process has used.
 
+#[cfg(unix)]
 use std::mem::MaybeUninit;
 use std::time::Duration;
+#[cfg(not(unix))]
+use std::{sync::OnceLock, time::Instant};
 
 /// Time on processors and page faults.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +15,7 @@ pub struct Usage {
 
 impl Usage {
     /// Since the process began.
+    #[cfg(unix)]
     pub fn now() -> Self {
         let mut usage = MaybeUninit::<libc::rusage>::zeroed();
         // SAFETY: the pointer is good for what the call writes, and zeros are a valid record too.
@@ -23,6 +27,13 @@ impl Usage {
             Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64)
         };
         Self { cpu: time(usage.ru_utime) + time(usage.ru_stime), faults: usage.ru_minflt }
+    }
+
+    /// Time on the clock since the first call, where the system does not say what a process has used.
+    #[cfg(not(unix))]
+    pub fn now() -> Self {
+        static START: OnceLock<Instant> = OnceLock::new();
+        Self { cpu: START.get_or_init(Instant::now).elapsed(), faults: 0 }
     }
 
     pub fn since(self, before: Self) -> Self {

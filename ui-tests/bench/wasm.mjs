@@ -1,0 +1,10 @@
+// Runs a program for WASI with the words after its path, for `bench.py --wasm`.
+
+import { readFile } from "node:fs/promises";
+import process from "node:process";
+import { WASI } from "node:wasi";
+
+const [program, ...words] = process.argv.slice(2);
+const wasi = new WASI({ version: "preview1", args: [program, ...words], preopens: { "/": "/" } });
+const { instance } = await WebAssembly.instantiate(await readFile(program), wasi.getImportObject());
+process.exitCode = wasi.start(instance);
