@@ -51,7 +51,7 @@ def for_wasi():
 
 def target_of(engine):
     """Where the programs of an engine are built: packages of two checkouts have one name."""
-    return TARGET / ("target" if CHECKOUTS.get(engine, ROOT) == ROOT else f"target-{engine}")
+    return TARGET / ("target-before" if engine == "before" else "target")
 
 
 def build_each(prefix, models, folder, target=TARGET / "target", words=()):
@@ -101,10 +101,8 @@ def program(engine, model):
     if engine in CHECKOUTS and FOR:
         path = target_of(engine) / WASI / "release" / f"bench-{model.id}.wasm"
         return ["node", "--no-warnings", str(HERE / "wasm.mjs"), str(path)]
-    name = f"bench-{model.id}" if engine in CHECKOUTS else f"bench-{engine}"
-    if engine == "burn":
-        name = f"bench-burn-{model.id}"
-    return [str(target_of(engine) / "release" / name)]
+    names = dict.fromkeys(CHECKOUTS, f"bench-{model.id}") | {"burn": f"bench-burn-{model.id}"}
+    return [str(target_of(engine) / "release" / names.get(engine, f"bench-{engine}"))]
 
 
 def bytes_of(engine, model):

@@ -34,7 +34,7 @@ impl RowOffsets {
     ///
     /// # Panics
     ///
-    /// If the panel has more than 2^32 elements, which memory for a panel does not have.
+    /// If the panel has more than 2^32 elements: 16 GiB.
     pub fn of_panel(count: usize, width: usize) -> Self {
         match Self::even(count, width) {
             Some(offsets) => offsets,
