@@ -1,6 +1,6 @@
 //! Microkernel for tiles of few columns, with rows in the lanes.
 
-use super::{FloatEpilogue, FloatOperands, Tile};
+use super::{FloatEpilogue, FloatOperands, Tile, offsets::even_rows};
 use crate::flex::{
     memory::{Unwritten, Written, write_by_index},
     simd::{Floats, InstructionSet, Isa, WIDEST, with_isa},
@@ -63,17 +63,15 @@ fn multiply_columns<I: Isa, const COLUMNS: usize, const PARTS: usize>(
     out: &mut Columns,
 ) {
     let mut sums = [[isa.splat(0.0); COLUMNS]; PARTS];
-    let mut left = operands.left;
-    let (parts, rest) = operands.offsets.offsets().as_chunks::<PARTS>();
-    for offsets in parts {
-        for (sums, offset) in sums.iter_mut().zip(offsets) {
-            add_products(isa, sums, left, &operands.right[*offset as usize..]);
-            left = &left[rows..];
+    let mut left = even_rows(operands.left, operands.offsets.count(), rows, I::LANES);
+    let (parts, rest) = operands.offsets.groups::<_, PARTS>(operands.right, COLUMNS);
+    for right in parts {
+        for (k, (sums, left)) in sums.iter_mut().zip(&mut left).enumerate() {
+            add_products(isa, sums, left, right.row(k));
         }
     }
-    for offset in rest {
-        add_products(isa, &mut sums[0], left, &operands.right[*offset as usize..]);
-        left = &left[rows..];
+    for (left, right) in left.zip(rest) {
+        add_products(isa, &mut sums[0], left, right);
     }
     for (column, out) in out[..COLUMNS].iter_mut().enumerate() {
         let mut sum = sums[0][column];
@@ -93,7 +91,7 @@ fn add_products<I: Isa, const COLUMNS: usize>(
     right: &[f32],
 ) {
     let rows = isa.load(rows);
-    for (sum, right) in sums.iter_mut().zip(&right[..COLUMNS]) {
+    for (sum, right) in sums.iter_mut().zip(right) {
         *sum = rows.mul_add(isa.splat(*right), *sum);
     }
 }

@@ -97,6 +97,30 @@ impl RowOffsets {
     }
 }
 
+/// Rows of `columns` elements, `step` elements apart.
+///
+/// # Panics
+///
+/// If the last row has fewer elements.
+#[inline(always)]
+pub fn even_rows<T>(
+    values: &[T],
+    count: usize,
+    step: usize,
+    columns: usize,
+) -> impl ExactSizeIterator<Item = &[T]> {
+    let last = count.saturating_sub(1).checked_mul(step);
+    let end = last.and_then(|last| last.checked_add(columns));
+    assert!(count == 0 || end.is_some_and(|end| end <= values.len()));
+    (0..count).map(
+        #[inline(always)]
+        move |at| {
+            // SAFETY: the last row ends within the values, as was checked, and no row ends after the last one.
+            unsafe { values.get_unchecked(at * step..at * step + columns) }
+        },
+    )
+}
+
 impl<'a, T, const N: usize> RowGroup<'a, T, N> {
     /// The elements of a row.
     ///
