@@ -93,9 +93,13 @@ pub fn in_parts(count: usize, parts: usize, run: impl Fn(Range<usize>) + Send + 
     side_by_side(parts, |at| run(part(count, parts, at)));
 }
 
-/// Returns the units of a part. The sizes of parts differ by at most 1.
+/// Returns the units of a part. The sizes of parts differ by at most 1, and so do those of runs of as many parts: the
+/// shares of threads are as even as parts are.
 pub fn part(count: usize, parts: usize, at: usize) -> Range<usize> {
-    let first = |part: usize| count / parts * part + (count % parts).min(part);
+    let first = |part: usize| {
+        let rest = (count % parts) as u128 * part as u128 / parts as u128;
+        count / parts * part + rest as usize
+    };
     first(at)..first(at + 1)
 }
 

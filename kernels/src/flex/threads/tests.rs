@@ -97,11 +97,17 @@ fn a_pool_of_rayon_runs_parts_on_its_own_threads() {
 
 #[test]
 fn parts_are_about_equal_and_all() {
-    for (count, parts) in [(0, 1), (1, 1), (10, 4), (3, 3), (101, 8)] {
+    for (count, parts) in [(0, 1), (1, 1), (10, 4), (3, 3), (22, 4), (101, 8)] {
         let all: Vec<_> = (0..parts).map(|at| part(count, parts, at)).collect();
         assert!(all.windows(2).all(|pair| pair[0].end == pair[1].start));
         assert!(all[0].start == 0 && all[parts - 1].end == count);
-        assert!(all.iter().all(|part| part.len().abs_diff(count / parts) <= 1));
+        for run in 1..=parts {
+            let all = all.windows(run).map(|run| run[run.len() - 1].end - run[0].start);
+            assert!(
+                all.clone().max().unwrap() - all.min().unwrap() <= 1,
+                "{run} of {parts} parts of {count}"
+            );
+        }
     }
     // Products of both numbers would wrap around.
     let last = part(usize::MAX, usize::MAX, usize::MAX - 1);
