@@ -9,8 +9,6 @@ mod operand;
 #[cfg(test)]
 mod tests;
 
-use std::ops::Range;
-
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps};
 use burn::tensor::DType;
 
@@ -25,13 +23,13 @@ use super::{
     tile::{Bias, FloatEpilogue, Tile},
     view::{Dense, Matrix},
 };
-use crate::spec::bits::{BitMatrix, PANEL, Panels, ZeroPoints};
+use crate::spec::bits::{BitMatrix, Line, PANEL, Panels, ZeroPoints};
 use crate::spec::epilogue::Activation;
 
 /// Evaluates an expression with the number of bits of a panel's codes as a constant.
 macro_rules! with_bits {
     ($panel:expr, $bits:ident => $run:expr) => {
-        match $panel.of.blocks.bits {
+        match $panel.bits {
             2 => {
                 const $bits: usize = 2;
                 $run
@@ -53,31 +51,69 @@ use with_bits;
 /// A panel of a matrix.
 #[derive(Clone, Copy)]
 struct Panel<'a> {
-    of: &'a Panels,
-    number: usize,
+    first_output: usize,
+    /// Number of bits of a code.
+    bits: usize,
+    /// Number of words of a block.
+    words: usize,
+    codes: &'a [Line<u32>],
+    scales: &'a [Line<f32>],
+    zeros: PanelZeros<'a>,
+}
+
+/// Zero points of each block of a panel.
+#[derive(Clone, Copy)]
+enum PanelZeros<'a> {
+    Middle,
+    Whole(&'a [[u8; PANEL]]),
+    Floats(&'a [Line<f32>]),
+}
+
+/// A block of a panel.
+struct Block<'a> {
+    codes: &'a [Line<u32>],
+    scales: &'a Line<f32>,
+    zeros: BlockZeros<'a>,
+}
+
+/// Zero points of a block.
+enum BlockZeros<'a> {
+    Middle,
+    Whole(&'a [u8; PANEL]),
+    Floats(&'a Line<f32>),
 }
 
 impl<'a> Panel<'a> {
     fn new(of: &'a Panels, number: usize) -> Self {
-        let end = (number + 1) * of.count;
-        assert!(of.scales.len() >= end && of.codes.len() >= end * of.words());
-        assert!(match &of.zeros {
-            ZeroPoints::Whole(zeros) => zeros.len() >= end,
-            ZeroPoints::Floats(zeros) => zeros.len() >= end,
-            ZeroPoints::Middle => true,
-        });
-        Self { of, number }
+        let (words, blocks) = (of.words(), number * of.count..(number + 1) * of.count);
+        Self {
+            first_output: number * PANEL,
+            bits: of.blocks.bits,
+            words,
+            codes: &of.codes[blocks.start * words..blocks.end * words],
+            scales: &of.scales[blocks.clone()],
+            zeros: match &of.zeros {
+                ZeroPoints::Middle => PanelZeros::Middle,
+                ZeroPoints::Whole(zeros) => PanelZeros::Whole(&zeros[blocks]),
+                ZeroPoints::Floats(zeros) => PanelZeros::Floats(&zeros[blocks]),
+            },
+        }
     }
 
-    /// Index of the panel's first output.
-    fn first_output(self) -> usize {
-        self.number * PANEL
-    }
-
-    /// Indices of its blocks among those of all panels.
-    fn blocks(self) -> Range<usize> {
-        let first = self.number * self.of.count;
-        first..first + self.of.count
+    #[inline(always)]
+    fn blocks(self) -> impl Iterator<Item = Block<'a>> {
+        let blocks = self.codes.chunks_exact(self.words).zip(self.scales).enumerate();
+        blocks.map(
+            #[inline(always)]
+            move |(at, (codes, scales))| {
+                let zeros = match self.zeros {
+                    PanelZeros::Middle => BlockZeros::Middle,
+                    PanelZeros::Whole(zeros) => BlockZeros::Whole(&zeros[at]),
+                    PanelZeros::Floats(zeros) => BlockZeros::Floats(&zeros[at]),
+                };
+                Block { codes, scales, zeros }
+            },
+        )
     }
 }
 

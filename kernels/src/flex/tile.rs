@@ -208,7 +208,7 @@ impl<M, E> Tile<M, E> {
         self.finish::<I, M::Sum, REGISTERS>(isa, writer.finish(), out)
     }
 
-    /// Applies the epilogue to the accumulators, row by row.
+    /// Applies the epilogue to the accumulators.
     #[inline(always)]
     fn finish<'a, I: Isa, S: Accumulator<I>, const REGISTERS: usize>(
         &self,
@@ -220,6 +220,26 @@ impl<M, E> Tile<M, E> {
         E: Epilogue<I, S>,
     {
         let masks = self.masks::<I, REGISTERS>();
+        // Code of its own for whole registers has no masks.
+        if masks.iter().all(|mask| mask.count() == I::LANES) {
+            self.finish_rows(isa, sums, [LaneMask::first(I::LANES); REGISTERS], out)
+        } else {
+            self.finish_rows(isa, sums, masks, out)
+        }
+    }
+
+    /// Applies the epilogue to the accumulators, row by row.
+    #[inline(always)]
+    fn finish_rows<'a, I: Isa, S: Accumulator<I>, const REGISTERS: usize>(
+        &self,
+        isa: I,
+        sums: &[S],
+        masks: [LaneMask; REGISTERS],
+        out: Unwritten<'a, E::Element>,
+    ) -> Written<'a, E::Element>
+    where
+        E: Epilogue<I, S>,
+    {
         let each = self.epilogue.elements_per_column();
         let mut sums = sums.chunks_exact(REGISTERS * I::LANES);
         assert!(out.rows() == self.rows && sums.len() == self.rows);

@@ -1,13 +1,13 @@
 //! Products of codes with rows of floats, and codes as floats.
 
-use super::{Panel, by_panels, operand, tile, with_bits};
+use super::{Block, BlockZeros, Panel, by_panels, operand, tile, with_bits};
 use crate::flex::{
     memory::{InOrder, Unwritten, Written},
     simd::{CodeIsa, Floats, InstructionSet, Ints, match_isa, with_isa},
     tile::Multiply,
     view::Matrix,
 };
-use crate::spec::bits::{PANEL, Panels, ZeroPoints};
+use crate::spec::bits::{PANEL, Panels};
 
 /// Maximum number of rows of a tile.
 const ROWS: usize = 4;
@@ -61,7 +61,7 @@ impl Panel<'_> {
     ) -> Written<'a> {
         let count = out.rows();
         out.in_columns(set.lanes(), |lane, out| {
-            let (first, outputs) = (self.first_output() + lane, out.columns());
+            let (first, outputs) = (self.first_output + lane, out.columns());
             match_isa!(set, isa => with_bits!(self, BITS => {
                 let operands = FloatCodes::<BITS> { panel: self, lane, rows };
                 tile(operands, count, bias, first, outputs).run_rows(isa, out)
@@ -86,11 +86,11 @@ struct Codes<I: CodeIsa> {
 
 impl<I: CodeIsa> Codes<I> {
     #[inline(always)]
-    fn new(isa: I, of: &Panels, block: usize, lane: usize, middle: f32) -> Self {
-        let zeros = match &of.zeros {
-            ZeroPoints::Middle => None,
-            ZeroPoints::Whole(zeros) => Some(isa.load_bytes(&zeros[block][lane..]).floats()),
-            ZeroPoints::Floats(zeros) => Some(isa.load(&zeros[block].0[lane..])),
+    fn new(isa: I, block: &Block<'_>, lane: usize, middle: f32) -> Self {
+        let zeros = match block.zeros {
+            BlockZeros::Middle => None,
+            BlockZeros::Whole(zeros) => Some(isa.load_bytes(&zeros[lane..]).floats()),
+            BlockZeros::Floats(zeros) => Some(isa.load(&zeros.0[lane..])),
         };
         let less = if zeros.is_none() { middle } else { 0.0 };
         let table = isa.code_table(less);
@@ -118,17 +118,17 @@ impl<I: CodeIsa, const BITS: usize> Multiply<I> for FloatCodes<'_, BITS> {
         isa: I,
         sums: &mut [[I::Floats; REGISTERS]; ROWS],
     ) {
-        assert!(REGISTERS == 1);
-        let (of, words, lane) = (self.panel.of, self.panel.of.words(), self.lane);
+        let (panel, lane, each) = (self.panel, self.lane, ROWS * (32 / BITS));
+        assert!(REGISTERS == 1 && self.rows.len() == panel.codes.len() * each);
+        // Lets the compiler leave out the checks of each load from a line.
+        assert!(lane + I::LANES <= PANEL);
         let middle = (1 << (BITS - 1)) as f32;
-        let mut rows = self.rows.chunks_exact(ROWS * (32 / BITS));
-        for block in self.panel.blocks() {
-            let codes = Codes::new(isa, of, block, lane, middle);
+        for (block, rows) in panel.blocks().zip(self.rows.chunks_exact(panel.words * each)) {
+            let codes = Codes::new(isa, &block, lane, middle);
             // Sums of even and odd terms are independent, which hides the latency of additions.
             let mut of_block = [[isa.splat(0.0); 2]; ROWS];
-            for word in &of.codes[block * words..][..words] {
+            for (word, rows) in block.codes.iter().zip(rows.chunks_exact(each)) {
                 let word = isa.load_words(&word.0[lane..]);
-                let rows = rows.next().expect("rows have an element for each code");
                 for term in 0..32 / BITS {
                     let value = codes.value::<BITS>(isa, word, term);
                     for (row, sums) in of_block.iter_mut().enumerate() {
@@ -137,7 +137,7 @@ impl<I: CodeIsa, const BITS: usize> Multiply<I> for FloatCodes<'_, BITS> {
                     }
                 }
             }
-            let scale = isa.load(&of.scales[block].0[lane..]);
+            let scale = isa.load(&block.scales.0[lane..]);
             for (sums, [even, odd]) in sums.iter_mut().zip(of_block) {
                 sums[0] = (even + odd).mul_add(scale, sums[0]);
             }
@@ -154,13 +154,14 @@ fn decode<I: CodeIsa, const BITS: usize>(
     out: &mut [f32],
     step: usize,
 ) {
-    let (of, words) = (panel.of, panel.of.words());
+    // Lets the compiler leave out the checks of each load from a line.
+    assert!(lane + I::LANES <= PANEL);
     let middle = (1 << (BITS - 1)) as f32;
     let mut out = out.chunks_mut(step);
     for block in panel.blocks() {
-        let codes = Codes::new(isa, of, block, lane, middle);
-        let scale = isa.load(&of.scales[block].0[lane..]);
-        for word in &of.codes[block * words..][..words] {
+        let codes = Codes::new(isa, &block, lane, middle);
+        let scale = isa.load(&block.scales.0[lane..]);
+        for word in block.codes {
             let word = isa.load_words(&word.0[lane..]);
             for term in 0..32 / BITS {
                 if let Some(out) = out.next() {

@@ -1,14 +1,14 @@
 //! Products of packed weights with rows rounded to 8 bits.
 
 use super::operand::{Rounded, RoundedRows};
-use super::{Panel, by_panels, tile, with_bits};
+use super::{BlockZeros, Panel, PanelZeros, by_panels, tile, with_bits};
 use crate::flex::{
     memory::{InOrder, Unwritten, Written},
     simd::{DotInstructions, DotIsa, Floats, Ints, match_dot_isa},
     tile::Multiply,
     view::Matrix,
 };
-use crate::spec::bits::{Panels, ZeroPoints};
+use crate::spec::bits::{PANEL, Panels};
 
 /// Maximum number of rows of a tile.
 const ROWS: usize = 8;
@@ -52,11 +52,9 @@ impl Panel<'_> {
         bias: Option<&[f32]>,
         out: Unwritten<'a>,
     ) -> Written<'a> {
-        let numbers = self.of.count * rows.rows;
-        assert!(rows.scales.len() >= numbers && rows.sums.len() >= numbers);
-        assert!(!matches!(self.of.zeros, ZeroPoints::Floats(_)));
+        assert!(!matches!(self.zeros, PanelZeros::Floats(_)));
         out.in_columns(dot.lanes(), |lane, out| {
-            let (first, outputs) = (self.first_output() + lane, out.columns());
+            let (first, outputs) = (self.first_output + lane, out.columns());
             match_dot_isa!(dot, isa => with_bits!(self, BITS => {
                 let operands = ByteCodes::<BITS> { panel: self, lane, rows };
                 tile(operands, rows.rows, bias, first, outputs).run_rows(isa, out)
@@ -81,18 +79,20 @@ impl<I: DotIsa, const BITS: usize> Multiply<I> for ByteCodes<'_, BITS> {
         isa: I,
         sums: &mut [[I::Floats; REGISTERS]; ROWS],
     ) {
-        assert!(REGISTERS == 1);
-        let (of, words, lane) = (self.panel.of, self.panel.of.words(), self.lane);
-        let (middle, less) = (1 << (BITS - 1), I::code_offset(BITS));
-        let mut values = self.rows.values.chunks_exact(ROWS * (8 / BITS));
+        let (panel, lane, each) = (self.panel, self.lane, ROWS * (8 / BITS));
         let (row_sums, _) = self.rows.sums.as_chunks::<ROWS>();
         let (row_scales, _) = self.rows.scales.as_chunks::<ROWS>();
-        let of_rows = row_sums.iter().zip(row_scales);
-        for (block, (row_sums, row_scales)) in self.panel.blocks().zip(of_rows) {
+        assert!(REGISTERS == 1 && self.rows.values.len() == panel.codes.len() * each);
+        assert!(row_sums.len() == panel.scales.len() && row_scales.len() == panel.scales.len());
+        // Lets the compiler leave out the checks of each load from a line.
+        assert!(lane + I::LANES <= PANEL);
+        let (middle, less) = (1 << (BITS - 1), I::code_offset(BITS));
+        let rows = row_sums.iter().zip(row_scales).zip(self.rows.values.chunks_exact(panel.words * each));
+        for (block, ((row_sums, row_scales), values)) in panel.blocks().zip(rows) {
             let mut of_block = [isa.splat_int(0); ROWS];
-            match &of.zeros {
-                ZeroPoints::Whole(zeros) => {
-                    let zeros = isa.load_bytes(&zeros[block][lane..]) + isa.splat_int(-less);
+            match block.zeros {
+                BlockZeros::Whole(zeros) => {
+                    let zeros = isa.load_bytes(&zeros[lane..]) + isa.splat_int(-less);
                     for (sum, row_sum) in of_block.iter_mut().zip(row_sums) {
                         *sum = zeros * isa.splat_int(-*row_sum);
                     }
@@ -103,9 +103,8 @@ impl<I: DotIsa, const BITS: usize> Multiply<I> for ByteCodes<'_, BITS> {
                     }
                 }
             }
-            for word in &of.codes[block * words..][..words] {
+            for (word, values) in block.codes.iter().zip(values.chunks_exact(each)) {
                 let word = isa.load_words(&word.0[lane..]);
-                let values = values.next().expect("rows have a word for each code");
                 for part in 0..8 / BITS {
                     let codes = match BITS {
                         8 => word,
@@ -116,7 +115,7 @@ impl<I: DotIsa, const BITS: usize> Multiply<I> for ByteCodes<'_, BITS> {
                     }
                 }
             }
-            let scale = isa.load(&of.scales[block].0[lane..]);
+            let scale = isa.load(&block.scales.0[lane..]);
             for ((sums, sum), row_scale) in sums.iter_mut().zip(of_block).zip(row_scales) {
                 sums[0] = (sum.floats() * scale).mul_add(isa.splat(*row_scale), sums[0]);
             }
