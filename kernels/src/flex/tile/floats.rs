@@ -43,13 +43,17 @@ impl<I: Isa> Multiply<I> for FloatOperands<'_> {
         let (several_right, rest_of_right) =
             self.offsets.groups::<_, UNROLL>(self.right, REGISTERS * I::LANES);
         let (several, rest) = rows[..self.offsets.count()].as_chunks::<UNROLL>();
-        let mut next = self.next.as_ptr();
+        // Some processors take longer for a line that is no memory than for all products of a k.
+        let (mut next, step) = match self.next {
+            [] => (self.right.as_ptr(), 0),
+            next => (next.as_ptr(), UNROLL * F32_PER_CACHE_LINE),
+        };
         for (rows, right) in several.iter().zip(several_right) {
             for (k, rows) in rows.iter().enumerate() {
                 add_rank_1(isa, sums, rows, right.row(k));
                 prefetch::<false, _>(next.wrapping_add(k * F32_PER_CACHE_LINE));
             }
-            next = next.wrapping_add(UNROLL * F32_PER_CACHE_LINE);
+            next = next.wrapping_add(step);
         }
         for (rows, right) in rest.iter().zip(rest_of_right) {
             add_rank_1(isa, sums, rows, right);
