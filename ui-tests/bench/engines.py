@@ -154,8 +154,12 @@ class Running:
         return answer
 
     def round(self, seconds):
-        self.process.stdin.write(f"{seconds}\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(f"{seconds}\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            # The answer says why.
+            pass
         return self.answer()
 
     def end(self):
