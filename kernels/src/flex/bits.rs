@@ -176,22 +176,32 @@ fn by_panels<'a>(
     let outputs = panels.blocks.outputs;
     let multiplications = (rows * outputs).saturating_mul(panels.blocks.inputs);
     let threads = threads(multiplications / codes_per_float());
-    let grid = Grid { rows: Cuts::none(rows), ..Grid::of_row(Cuts::every(outputs, PANEL)) };
+    let parts = threads.min(panels.panels());
+    let grid = Grid { rows: Cuts::none(rows), ..Grid::of_row(Cuts::split(outputs, PANEL, parts)) };
     let out = out.reshaped(rows, outputs);
-    out.side_by_side(grid, threads, |panel, _, out| write(panel, out))
+    out.side_by_side(grid, usize::MAX, |_, part, out| {
+        let first = part.columns.start / PANEL;
+        out.in_columns(PANEL, |at, out| write(first + at / PANEL, out))
+    })
 }
 
-/// A tile of some rows and of one register of outputs.
+/// Number of registers of outputs of a tile: those of a panel for one row, which is what texts are continued by; accumulators of
+/// several rows need the registers.
+fn registers(rows: usize, lanes: usize) -> usize {
+    if rows == 1 { PANEL / lanes } else { 1 }
+}
+
+/// A tile of some rows and registers of outputs, from an output on.
 fn tile<'a, M>(
     operands: M,
-    rows: usize,
+    [rows, registers]: [usize; 2],
     bias: Option<&'a [f32]>,
     first: usize,
     outputs: usize,
 ) -> Tile<M, FloatEpilogue<'a>> {
     Tile {
         rows,
-        registers: 1,
+        registers,
         columns: (1 << outputs) - 1,
         operands,
         epilogue: FloatEpilogue {

@@ -65,6 +65,8 @@ pub trait Multiply<I: Isa> {
 
     /// Maximum number of rows of a tile.
     const MR: usize;
+    /// Maximum number of registers of columns.
+    const REGISTERS: usize = usize::MAX;
 
     /// Adds the products of `ROWS` rows with `REGISTERS` registers of columns to accumulators that are 0.
     fn add_products<const ROWS: usize, const REGISTERS: usize>(
@@ -167,14 +169,15 @@ impl<M, E> Tile<M, E> {
         run_compiled!(isa, self, out, 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
     }
 
-    /// The same for operands with microkernels of one register of columns, and of 1, 2, 4 and 8 rows.
+    /// The same for operands with microkernels of one register of columns and 1, 2, 4 and 8 rows, and of one row and 2 and 4
+    /// registers.
     #[inline(always)]
     pub fn run_rows<'a, I: Isa>(&self, isa: I, out: Unwritten<'a, E::Element>) -> Written<'a, E::Element>
     where
         M: Multiply<I>,
         E: Epilogue<I, M::Sum>,
     {
-        run_compiled!(isa, self, out, (1, 1)(2, 1)(4, 1)(8, 1))
+        run_compiled!(isa, self, out, (1, 1)(1, 2)(1, 4)(2, 1)(4, 1)(8, 1))
     }
 
     /// The microkernel for `ROWS` rows and `REGISTERS` registers of columns.
@@ -188,8 +191,8 @@ impl<M, E> Tile<M, E> {
         M: Multiply<I>,
         E: Epilogue<I, M::Sum>,
     {
-        // Lets the compiler leave out the code below for tiles with more than MR rows.
-        assert!(ROWS <= M::MR);
+        // Lets the compiler leave out the code below for larger tiles than operands have.
+        assert!(ROWS <= M::MR && REGISTERS <= M::REGISTERS);
         let mut sums = [[M::Sum::zero(isa); REGISTERS]; ROWS];
         self.operands.add_products(isa, &mut sums);
         // All rows are stored at once: if the epilogue read one row of registers after another, the compiler

@@ -1,6 +1,6 @@
 //! Products of codes with rows of floats, and codes as floats.
 
-use super::{Block, BlockZeros, Panel, by_panels, operand, tile, with_bits};
+use super::{Block, BlockZeros, Panel, by_panels, operand, registers, tile, with_bits};
 use crate::flex::{
     memory::{InOrder, Unwritten, Written},
     simd::{CodeIsa, Floats, InstructionSet, Ints, match_isa, with_isa},
@@ -12,7 +12,7 @@ use crate::spec::bits::{PANEL, Panels};
 /// Maximum number of rows of a tile.
 const ROWS: usize = 4;
 
-/// Operands of a tile: packed rows of floats, and a register of outputs with codes of `BITS` bits.
+/// Operands of a tile: packed rows of floats, and outputs from `lane` on with codes of `BITS` bits.
 struct FloatCodes<'a, const BITS: usize> {
     panel: Panel<'a>,
     lane: usize,
@@ -60,11 +60,12 @@ impl Panel<'_> {
         out: Unwritten<'a>,
     ) -> Written<'a> {
         let count = out.rows();
-        out.in_columns(set.lanes(), |lane, out| {
+        let registers = registers(count, set.lanes());
+        out.in_columns(registers * set.lanes(), |lane, out| {
             let (first, outputs) = (self.first_output + lane, out.columns());
             match_isa!(set, isa => with_bits!(self, BITS => {
                 let operands = FloatCodes::<BITS> { panel: self, lane, rows };
-                tile(operands, count, bias, first, outputs).run_rows(isa, out)
+                tile(operands, [count, registers], bias, first, outputs).run_rows(isa, out)
             }))
         })
     }
@@ -79,6 +80,7 @@ impl Panel<'_> {
 }
 
 /// Decoder of a block: codes minus zero points.
+#[derive(Clone, Copy)]
 struct Codes<I: CodeIsa> {
     table: I::CodeTable,
     zeros: Option<I::Floats>,
@@ -111,6 +113,7 @@ impl<I: CodeIsa, const BITS: usize> Multiply<I> for FloatCodes<'_, BITS> {
     type Sum = f32;
 
     const MR: usize = ROWS;
+    const REGISTERS: usize = PANEL / I::LANES;
 
     #[inline(always)]
     fn add_products<const ROWS: usize, const REGISTERS: usize>(
@@ -119,27 +122,35 @@ impl<I: CodeIsa, const BITS: usize> Multiply<I> for FloatCodes<'_, BITS> {
         sums: &mut [[I::Floats; REGISTERS]; ROWS],
     ) {
         let (panel, lane, each) = (self.panel, self.lane, ROWS * (32 / BITS));
-        assert!(REGISTERS == 1 && self.rows.len() == panel.codes.len() * each);
+        assert!(self.rows.len() == panel.codes.len() * each);
         // Lets the compiler leave out the checks of each load from a line.
-        assert!(lane + I::LANES <= PANEL);
+        assert!(lane + REGISTERS * I::LANES <= PANEL);
         let middle = (1 << (BITS - 1)) as f32;
         for (block, rows) in panel.blocks().zip(self.rows.chunks_exact(panel.words * each)) {
-            let codes = Codes::new(isa, &block, lane, middle);
+            let mut codes = [Codes::new(isa, &block, lane, middle); REGISTERS];
+            for (register, codes) in codes.iter_mut().enumerate().skip(1) {
+                *codes = Codes::new(isa, &block, lane + register * I::LANES, middle);
+            }
             // Sums of even and odd terms are independent, which hides the latency of additions.
-            let mut of_block = [[isa.splat(0.0); 2]; ROWS];
+            let mut of_block = [[[isa.splat(0.0); 2]; REGISTERS]; ROWS];
             for (word, rows) in block.codes.iter().zip(rows.chunks_exact(each)) {
-                let word = isa.load_words(&word.0[lane..]);
-                for term in 0..32 / BITS {
-                    let value = codes.value::<BITS>(isa, word, term);
-                    for (row, sums) in of_block.iter_mut().enumerate() {
-                        let x = isa.splat(rows[term * ROWS + row]);
-                        sums[term % 2] = value.mul_add(x, sums[term % 2]);
+                for (register, codes) in codes.iter().enumerate() {
+                    let word = isa.load_words(&word.0[lane + register * I::LANES..]);
+                    for term in 0..32 / BITS {
+                        let value = codes.value::<BITS>(isa, word, term);
+                        for (row, sums) in of_block.iter_mut().enumerate() {
+                            let x = isa.splat(rows[term * ROWS + row]);
+                            let sum = &mut sums[register][term % 2];
+                            *sum = value.mul_add(x, *sum);
+                        }
                     }
                 }
             }
-            let scale = isa.load(&block.scales.0[lane..]);
-            for (sums, [even, odd]) in sums.iter_mut().zip(of_block) {
-                sums[0] = (even + odd).mul_add(scale, sums[0]);
+            for (sums, of_block) in sums.iter_mut().zip(of_block) {
+                for (register, (sum, [even, odd])) in sums.iter_mut().zip(of_block).enumerate() {
+                    let scale = isa.load(&block.scales.0[lane + register * I::LANES..]);
+                    *sum = (even + odd).mul_add(scale, *sum);
+                }
             }
         }
     }

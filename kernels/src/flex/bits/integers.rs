@@ -1,7 +1,7 @@
 //! Products of packed weights with rows rounded to 8 bits.
 
 use super::operand::{Rounded, RoundedRows};
-use super::{BlockZeros, Panel, PanelZeros, by_panels, tile, with_bits};
+use super::{BlockZeros, Panel, PanelZeros, by_panels, registers, tile, with_bits};
 use crate::flex::{
     memory::{InOrder, Unwritten, Written},
     simd::{DotInstructions, DotIsa, Floats, Ints, match_dot_isa},
@@ -13,7 +13,7 @@ use crate::spec::bits::{PANEL, Panels};
 /// Maximum number of rows of a tile.
 const ROWS: usize = 8;
 
-/// Operands of a tile: packed rows of bytes, and a register of outputs with codes of `BITS` bits.
+/// Operands of a tile: packed rows of bytes, and outputs from `lane` on with codes of `BITS` bits.
 struct ByteCodes<'a, const BITS: usize> {
     panel: Panel<'a>,
     lane: usize,
@@ -53,11 +53,12 @@ impl Panel<'_> {
         out: Unwritten<'a>,
     ) -> Written<'a> {
         assert!(!matches!(self.zeros, PanelZeros::Floats(_)));
-        out.in_columns(dot.lanes(), |lane, out| {
+        let registers = registers(rows.rows, dot.lanes());
+        out.in_columns(registers * dot.lanes(), |lane, out| {
             let (first, outputs) = (self.first_output + lane, out.columns());
             match_dot_isa!(dot, isa => with_bits!(self, BITS => {
                 let operands = ByteCodes::<BITS> { panel: self, lane, rows };
-                tile(operands, rows.rows, bias, first, outputs).run_rows(isa, out)
+                tile(operands, [rows.rows, registers], bias, first, outputs).run_rows(isa, out)
             }))
         })
     }
@@ -72,6 +73,7 @@ impl<I: DotIsa, const BITS: usize> Multiply<I> for ByteCodes<'_, BITS> {
     type Sum = f32;
 
     const MR: usize = ROWS;
+    const REGISTERS: usize = PANEL / I::LANES;
 
     #[inline(always)]
     fn add_products<const ROWS: usize, const REGISTERS: usize>(
@@ -82,42 +84,45 @@ impl<I: DotIsa, const BITS: usize> Multiply<I> for ByteCodes<'_, BITS> {
         let (panel, lane, each) = (self.panel, self.lane, ROWS * (8 / BITS));
         let (row_sums, _) = self.rows.sums.as_chunks::<ROWS>();
         let (row_scales, _) = self.rows.scales.as_chunks::<ROWS>();
-        assert!(REGISTERS == 1 && self.rows.values.len() == panel.codes.len() * each);
+        assert!(self.rows.values.len() == panel.codes.len() * each);
         assert!(row_sums.len() == panel.scales.len() && row_scales.len() == panel.scales.len());
         // Lets the compiler leave out the checks of each load from a line.
-        assert!(lane + I::LANES <= PANEL);
+        assert!(lane + REGISTERS * I::LANES <= PANEL);
         let (middle, less) = (1 << (BITS - 1), I::code_offset(BITS));
         let rows = row_sums.iter().zip(row_scales).zip(self.rows.values.chunks_exact(panel.words * each));
         for (block, ((row_sums, row_scales), values)) in panel.blocks().zip(rows) {
-            let mut of_block = [isa.splat_int(0); ROWS];
-            match block.zeros {
-                BlockZeros::Whole(zeros) => {
-                    let zeros = isa.load_bytes(&zeros[lane..]) + isa.splat_int(-less);
-                    for (sum, row_sum) in of_block.iter_mut().zip(row_sums) {
-                        *sum = zeros * isa.splat_int(-*row_sum);
-                    }
-                }
-                _ => {
-                    for (sum, row_sum) in of_block.iter_mut().zip(row_sums) {
-                        *sum = isa.splat_int((less - middle) * *row_sum);
-                    }
+            let mut of_block = [[isa.splat_int(0); REGISTERS]; ROWS];
+            for (row_sum, sums) in row_sums.iter().zip(&mut of_block) {
+                for (register, sum) in sums.iter_mut().enumerate() {
+                    *sum = match block.zeros {
+                        BlockZeros::Whole(zeros) => {
+                            let zeros = isa.load_bytes(&zeros[lane + register * I::LANES..]);
+                            (zeros + isa.splat_int(-less)) * isa.splat_int(-*row_sum)
+                        }
+                        _ => isa.splat_int((less - middle) * *row_sum),
+                    };
                 }
             }
             for (word, values) in block.codes.iter().zip(values.chunks_exact(each)) {
-                let word = isa.load_words(&word.0[lane..]);
-                for part in 0..8 / BITS {
-                    let codes = match BITS {
-                        8 => word,
-                        _ => word.shifted_right(BITS * part) & isa.splat_int(mask(BITS)),
-                    };
-                    for (row, sum) in of_block.iter_mut().enumerate() {
-                        *sum = isa.add_code_dot::<BITS>(*sum, codes, values[part * ROWS + row]);
+                for register in 0..REGISTERS {
+                    let word = isa.load_words(&word.0[lane + register * I::LANES..]);
+                    for part in 0..8 / BITS {
+                        let codes = match BITS {
+                            8 => word,
+                            _ => word.shifted_right(BITS * part) & isa.splat_int(mask(BITS)),
+                        };
+                        for (row, sums) in of_block.iter_mut().enumerate() {
+                            let value = values[part * ROWS + row];
+                            sums[register] = isa.add_code_dot::<BITS>(sums[register], codes, value);
+                        }
                     }
                 }
             }
-            let scale = isa.load(&block.scales.0[lane..]);
-            for ((sums, sum), row_scale) in sums.iter_mut().zip(of_block).zip(row_scales) {
-                sums[0] = (sum.floats() * scale).mul_add(isa.splat(*row_scale), sums[0]);
+            for ((sums, of_block), row_scale) in sums.iter_mut().zip(of_block).zip(row_scales) {
+                for (register, (sum, of_block)) in sums.iter_mut().zip(of_block).enumerate() {
+                    let scale = isa.load(&block.scales.0[lane + register * I::LANES..]);
+                    *sum = (of_block.floats() * scale).mul_add(isa.splat(*row_scale), *sum);
+                }
             }
         }
     }

@@ -26,7 +26,7 @@ impl Isa for Simd128 {
 
     const LANES: usize = 4;
     const REGISTERS: usize = 16;
-    const MR: usize = 6;
+    const MR: usize = 5;
     const NAME: &str = "simd128";
 
     #[inline(always)]
