@@ -5,8 +5,7 @@ use std::mem::MaybeUninit;
 use std::ops::{Add, BitAnd, Div, Mul, Sub};
 
 use super::memory::{
-    compressed, expanded, first, lanes, load, with_features, write_bytes, write_compressed, write_first,
-    write_words,
+    compressed, expanded, first, lanes, load, with_features, write_compressed, write_first, write_words,
 };
 use super::sealed::Register;
 use super::{Floats, Fused, Ints, Isa, LaneMask, first_lanes};
@@ -209,7 +208,22 @@ impl Ints for I32x8 {
 
     #[inline(always)]
     fn write_bytes(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
-        write_bytes::<8>(lanes(self.0), to, mask)
+        write_compressed::<_, 8>(self.low_bytes().to_le_bytes(), to, mask)
+    }
+}
+
+impl I32x8 {
+    with_features! { "avx2":
+        /// The least significant byte of each lane.
+        fn low_bytes(x: I32x8) -> i64 {
+            let first = _mm256_setr_epi8(
+                0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, //
+                0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+            );
+            let halves = _mm256_shuffle_epi8(x.0, first);
+            let (low, high) = (_mm256_castsi256_si128(halves), _mm256_extracti128_si256::<1>(halves));
+            _mm_cvtsi128_si64(_mm_unpacklo_epi32(low, high))
+        }
     }
 }
 
