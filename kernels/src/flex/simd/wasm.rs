@@ -26,6 +26,7 @@ impl Isa for Simd128 {
 
     const LANES: usize = 4;
     const REGISTERS: usize = 16;
+    // Engines have 15 registers for x86: 6 rows leave none for a product.
     const MR: usize = 5;
     const NAME: &str = "simd128";
 
