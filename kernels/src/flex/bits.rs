@@ -29,7 +29,7 @@ use crate::spec::epilogue::Activation;
 /// Evaluates an expression with the number of bits of a panel's codes as a constant.
 macro_rules! with_bits {
     ($panel:expr, $bits:ident => $run:expr) => {
-        match $panel.bits {
+        match $panel.of.blocks.bits {
             2 => {
                 const $bits: usize = 2;
                 $run
@@ -51,22 +51,8 @@ use with_bits;
 /// A panel of a matrix.
 #[derive(Clone, Copy)]
 struct Panel<'a> {
-    first_output: usize,
-    /// Number of bits of a code.
-    bits: usize,
-    /// Number of words of a block.
-    words: usize,
-    codes: &'a [Line<u32>],
-    scales: &'a [Line<f32>],
-    zeros: PanelZeros<'a>,
-}
-
-/// Zero points of each block of a panel.
-#[derive(Clone, Copy)]
-enum PanelZeros<'a> {
-    Middle,
-    Whole(&'a [[u8; PANEL]]),
-    Floats(&'a [Line<f32>]),
+    of: &'a Panels,
+    number: usize,
 }
 
 /// A block of a panel.
@@ -84,32 +70,30 @@ enum BlockZeros<'a> {
 }
 
 impl<'a> Panel<'a> {
-    fn new(of: &'a Panels, number: usize) -> Self {
-        let (words, blocks) = (of.words(), number * of.count..(number + 1) * of.count);
-        Self {
-            first_output: number * PANEL,
-            bits: of.blocks.bits,
-            words,
-            codes: &of.codes[blocks.start * words..blocks.end * words],
-            scales: &of.scales[blocks.clone()],
-            zeros: match &of.zeros {
-                ZeroPoints::Middle => PanelZeros::Middle,
-                ZeroPoints::Whole(zeros) => PanelZeros::Whole(&zeros[blocks]),
-                ZeroPoints::Floats(zeros) => PanelZeros::Floats(&zeros[blocks]),
-            },
-        }
+    /// Index of the panel's first output.
+    fn first_output(self) -> usize {
+        self.number * PANEL
+    }
+
+    /// Number of words of all its blocks.
+    #[inline(always)]
+    fn words(self) -> usize {
+        self.of.count * self.of.words()
     }
 
     #[inline(always)]
     fn blocks(self) -> impl Iterator<Item = Block<'a>> {
-        let blocks = self.codes.chunks_exact(self.words).zip(self.scales).enumerate();
-        blocks.map(
+        let Self { of, number } = self;
+        let (words, blocks) = (of.words(), number * of.count..(number + 1) * of.count);
+        let codes = of.codes[blocks.start * words..blocks.end * words].chunks_exact(words);
+        let scales = &of.scales[blocks.clone()];
+        blocks.zip(codes).zip(scales).map(
             #[inline(always)]
-            move |(at, (codes, scales))| {
-                let zeros = match self.zeros {
-                    PanelZeros::Middle => BlockZeros::Middle,
-                    PanelZeros::Whole(zeros) => BlockZeros::Whole(&zeros[at]),
-                    PanelZeros::Floats(zeros) => BlockZeros::Floats(&zeros[at]),
+            move |((block, codes), scales)| {
+                let zeros = match &of.zeros {
+                    ZeroPoints::Middle => BlockZeros::Middle,
+                    ZeroPoints::Whole(zeros) => BlockZeros::Whole(&zeros[block]),
+                    ZeroPoints::Floats(zeros) => BlockZeros::Floats(&zeros[block]),
                 };
                 Block { codes, scales, zeros }
             },
@@ -185,8 +169,8 @@ fn by_panels<'a>(
     })
 }
 
-/// Number of registers of outputs of a tile: those of a panel for one row, which is what texts are continued by; accumulators of
-/// several rows need the registers.
+/// Number of registers of outputs of a tile: a panel's for one row, as where a text is continued. Several rows need them for their
+/// own accumulators.
 fn registers(rows: usize, lanes: usize) -> usize {
     if rows == 1 { PANEL / lanes } else { 1 }
 }

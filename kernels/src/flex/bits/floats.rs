@@ -24,7 +24,7 @@ pub fn multiply<'a>(x: Matrix<'_>, panels: &Panels, bias: Option<&[f32]>, out: U
     let (set, rows) = (InstructionSet::best(), x.rows);
     let x = operand::Floats::new(x, panels, ROWS);
     by_panels(rows, panels, out, |number, out| {
-        let panel = Panel::new(panels, number);
+        let panel = Panel { of: panels, number };
         let mut out = InOrder::rows(out);
         for (rows, x) in x.rows() {
             out.write(rows.len(), |out| panel.multiply_floats(set, x, bias, out));
@@ -45,7 +45,7 @@ pub fn unpack(set: InstructionSet, panels: &Panels, first: usize, out: &mut [f32
             }
             continue;
         }
-        let panel = Panel::new(panels, number);
+        let panel = Panel { of: panels, number };
         panel.unpack(set, output % PANEL, &mut out[at..], width);
     }
 }
@@ -62,7 +62,7 @@ impl Panel<'_> {
         let count = out.rows();
         let registers = registers(count, set.lanes());
         out.in_columns(registers * set.lanes(), |lane, out| {
-            let (first, outputs) = (self.first_output + lane, out.columns());
+            let (first, outputs) = (self.first_output() + lane, out.columns());
             match_isa!(set, isa => with_bits!(self, BITS => {
                 let operands = FloatCodes::<BITS> { panel: self, lane, rows };
                 tile(operands, [count, registers], bias, first, outputs).run_rows(isa, out)
@@ -122,11 +122,11 @@ impl<I: CodeIsa, const BITS: usize> Multiply<I> for FloatCodes<'_, BITS> {
         sums: &mut [[I::Floats; REGISTERS]; ROWS],
     ) {
         let (panel, lane, each) = (self.panel, self.lane, ROWS * (32 / BITS));
-        assert!(self.rows.len() == panel.codes.len() * each);
+        assert!(self.rows.len() == panel.words() * each);
         // Lets the compiler leave out the checks of each load from a line.
         assert!(lane + REGISTERS * I::LANES <= PANEL);
         let middle = (1 << (BITS - 1)) as f32;
-        for (block, rows) in panel.blocks().zip(self.rows.chunks_exact(panel.words * each)) {
+        for (block, rows) in panel.blocks().zip(self.rows.chunks_exact(panel.of.words() * each)) {
             let mut codes = [Codes::new(isa, &block, lane, middle); REGISTERS];
             for (register, codes) in codes.iter_mut().enumerate().skip(1) {
                 *codes = Codes::new(isa, &block, lane + register * I::LANES, middle);

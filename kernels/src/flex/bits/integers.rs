@@ -1,14 +1,14 @@
 //! Products of packed weights with rows rounded to 8 bits.
 
 use super::operand::{Rounded, RoundedRows};
-use super::{BlockZeros, Panel, PanelZeros, by_panels, registers, tile, with_bits};
+use super::{BlockZeros, Panel, by_panels, registers, tile, with_bits};
 use crate::flex::{
     memory::{InOrder, Unwritten, Written},
     simd::{DotInstructions, DotIsa, Floats, Ints, match_dot_isa},
     tile::Multiply,
     view::Matrix,
 };
-use crate::spec::bits::{PANEL, Panels};
+use crate::spec::bits::{PANEL, Panels, ZeroPoints};
 
 /// Maximum number of rows of a tile.
 const ROWS: usize = 8;
@@ -26,7 +26,7 @@ pub fn multiply<'a>(x: Matrix<'_>, panels: &Panels, bias: Option<&[f32]>, out: U
     let x = Rounded::new(x, panels, rows(dot));
     let count = x.count();
     by_panels(count, panels, out, |number, out| {
-        let panel = Panel::new(panels, number);
+        let panel = Panel { of: panels, number };
         let mut out = InOrder::rows(out);
         for (rows, x) in x.rows() {
             out.write(rows.len(), |out| panel.multiply_bytes(dot, x, bias, out));
@@ -52,10 +52,10 @@ impl Panel<'_> {
         bias: Option<&[f32]>,
         out: Unwritten<'a>,
     ) -> Written<'a> {
-        assert!(!matches!(self.zeros, PanelZeros::Floats(_)));
+        assert!(!matches!(self.of.zeros, ZeroPoints::Floats(_)));
         let registers = registers(rows.rows, dot.lanes());
         out.in_columns(registers * dot.lanes(), |lane, out| {
-            let (first, outputs) = (self.first_output + lane, out.columns());
+            let (first, outputs) = (self.first_output() + lane, out.columns());
             match_dot_isa!(dot, isa => with_bits!(self, BITS => {
                 let operands = ByteCodes::<BITS> { panel: self, lane, rows };
                 tile(operands, [rows.rows, registers], bias, first, outputs).run_rows(isa, out)
@@ -84,12 +84,13 @@ impl<I: DotIsa, const BITS: usize> Multiply<I> for ByteCodes<'_, BITS> {
         let (panel, lane, each) = (self.panel, self.lane, ROWS * (8 / BITS));
         let (row_sums, _) = self.rows.sums.as_chunks::<ROWS>();
         let (row_scales, _) = self.rows.scales.as_chunks::<ROWS>();
-        assert!(self.rows.values.len() == panel.codes.len() * each);
-        assert!(row_sums.len() == panel.scales.len() && row_scales.len() == panel.scales.len());
+        assert!(self.rows.values.len() == panel.words() * each);
+        assert!(row_sums.len() == panel.of.count && row_scales.len() == panel.of.count);
         // Lets the compiler leave out the checks of each load from a line.
         assert!(lane + REGISTERS * I::LANES <= PANEL);
         let (middle, less) = (1 << (BITS - 1), I::code_offset(BITS));
-        let rows = row_sums.iter().zip(row_scales).zip(self.rows.values.chunks_exact(panel.words * each));
+        let rows =
+            row_sums.iter().zip(row_scales).zip(self.rows.values.chunks_exact(panel.of.words() * each));
         for (block, ((row_sums, row_scales), values)) in panel.blocks().zip(rows) {
             let mut of_block = [[isa.splat_int(0); REGISTERS]; ROWS];
             for (row_sum, sums) in row_sums.iter().zip(&mut of_block) {

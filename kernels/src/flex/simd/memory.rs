@@ -129,11 +129,7 @@ pub fn write_bytes<const LANES: usize>(
     to: &mut [MaybeUninit<u8>],
     mask: LaneMask,
 ) -> &mut [u8] {
-    let bytes = lanes.map(|lane| lane as u8);
-    if mask.count == LANES {
-        return to.write_copy_of_slice(&bytes);
-    }
-    write_compressed(bytes, to, mask)
+    write_compressed(lanes.map(|lane| lane as u8), to, mask)
 }
 
 /// The first lanes, moved to those of a mask. The other lanes are 0.
