@@ -320,6 +320,7 @@ impl LaneMask {
     }
 
     /// Returns true if the mask has the lane.
+    #[inline(always)]
     pub fn has(self, lane: usize) -> bool {
         self.bits & (1 << lane) != 0
     }

@@ -27,7 +27,7 @@ pub use bytes::ByteOperands;
 pub use epilogue::{Addend, Bias, Bounds, FloatEpilogue};
 pub use floats::FloatOperands;
 pub use narrow::narrow_columns;
-pub use offsets::RowOffsets;
+pub use offsets::{RowOffsets, even_rows};
 pub use row_blocks::write_row_blocks;
 
 /// Number of floats in a cache line.
@@ -77,21 +77,26 @@ pub trait Multiply<I: Isa> {
 }
 
 /// Conversion of the accumulators of a tile to elements of the output.
-pub trait Epilogue<I: Isa, S: Accumulator<I>> {
+pub trait Epilogue<I: Isa, S: Accumulator<I>>: Copy {
     type Element: Copy;
 
-    /// Number of output elements of a column.
-    fn elements_per_column(&self) -> usize;
-
-    /// Writes the columns of a register that the mask has.
-    fn write<'a>(
-        &self,
+    /// Writes all output columns of a tile.
+    fn write<'a, const REGISTERS: usize>(
+        self,
         isa: I,
-        sums: S::Register,
-        at: TilePosition,
-        mask: LaneMask,
-        out: &'a mut [MaybeUninit<Self::Element>],
-    ) -> &'a mut [Self::Element];
+        sums: TileSums<'_, S, REGISTERS>,
+        out: Unwritten<'a, Self::Element>,
+    ) -> Written<'a, Self::Element>;
+}
+
+/// Accumulators of a tile.
+#[derive(Clone, Copy)]
+pub struct TileSums<'a, S, const REGISTERS: usize> {
+    rows: usize,
+    /// The lanes of all registers of the first row, then those of the next one.
+    sums: &'a [S],
+    /// The lanes of each register that are output columns.
+    masks: [LaneMask; REGISTERS],
 }
 
 /// Position of a register's first lane in a tile.
@@ -222,49 +227,15 @@ impl<M, E> Tile<M, E> {
     where
         E: Epilogue<I, S>,
     {
-        let masks = self.masks::<I, REGISTERS>();
+        let rows = self.rows;
         // Code of its own for whole registers has no masks.
-        if masks.iter().all(|mask| mask.count() == I::LANES) {
-            self.finish_rows(isa, sums, [LaneMask::first(I::LANES); REGISTERS], out)
+        if self.columns == (1 << (REGISTERS * I::LANES)) - 1 {
+            let masks = [LaneMask::first(I::LANES); REGISTERS];
+            self.epilogue.write(isa, TileSums { rows, sums, masks }, out)
         } else {
-            self.finish_rows(isa, sums, masks, out)
+            let masks = self.masks::<I, REGISTERS>();
+            self.epilogue.write(isa, TileSums { rows, sums, masks }, out)
         }
-    }
-
-    /// Applies the epilogue to the accumulators, row by row.
-    #[inline(always)]
-    fn finish_rows<'a, I: Isa, S: Accumulator<I>, const REGISTERS: usize>(
-        &self,
-        isa: I,
-        sums: &[S],
-        masks: [LaneMask; REGISTERS],
-        out: Unwritten<'a, E::Element>,
-    ) -> Written<'a, E::Element>
-    where
-        E: Epilogue<I, S>,
-    {
-        let each = self.epilogue.elements_per_column();
-        let mut sums = sums.chunks_exact(REGISTERS * I::LANES);
-        assert!(out.rows() == self.rows && sums.len() == self.rows);
-        out.write_rows(
-            #[inline(always)]
-            |row, out| {
-                let sums = sums.next().unwrap_or_default();
-                let mut out = SliceWriter::new(out);
-                let mut at = TilePosition { row, lane: 0, column: 0 };
-                for mask in masks {
-                    let register = S::load(isa, &sums[at.lane..]);
-                    out.write(
-                        mask.count() * each,
-                        #[inline(always)]
-                        |out| self.epilogue.write(isa, register, at, mask, out),
-                    );
-                    at.lane += I::LANES;
-                    at.column += mask.count();
-                }
-                out.finish()
-            },
-        )
     }
 
     /// The lanes of each register that are output columns.
@@ -276,5 +247,42 @@ impl<M, E> Tile<M, E> {
             *mask = LaneMask::new((self.columns >> (register * I::LANES) & lanes) as u32);
         }
         masks
+    }
+}
+
+impl<S, const REGISTERS: usize> TileSums<'_, S, REGISTERS> {
+    /// Writes `elements_per_column` elements for each output column. `write` converts the columns of one register.
+    #[inline(always)]
+    pub fn write<'a, I: Isa, T: Copy>(
+        self,
+        isa: I,
+        elements_per_column: usize,
+        out: Unwritten<'a, T>,
+        write: impl for<'p> Fn(S::Register, TilePosition, LaneMask, &'p mut [MaybeUninit<T>]) -> &'p mut [T],
+    ) -> Written<'a, T>
+    where
+        S: Accumulator<I>,
+    {
+        let mut sums = self.sums.chunks_exact(REGISTERS * I::LANES);
+        assert!(out.rows() == self.rows && sums.len() == self.rows);
+        out.write_rows(
+            #[inline(always)]
+            |row, out| {
+                let sums = sums.next().unwrap_or_default();
+                let mut out = SliceWriter::new(out);
+                let mut at = TilePosition { row, lane: 0, column: 0 };
+                for mask in self.masks {
+                    let register = S::load(isa, &sums[at.lane..]);
+                    out.write(
+                        mask.count() * elements_per_column,
+                        #[inline(always)]
+                        |out| write(register, at, mask, out),
+                    );
+                    at.lane += I::LANES;
+                    at.column += mask.count();
+                }
+                out.finish()
+            },
+        )
     }
 }

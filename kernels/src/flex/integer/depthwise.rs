@@ -13,7 +13,7 @@ use crate::flex::{
     plan::{threads, tuning::bytes_per_float},
     simd::{DotInstructions, DotIsa, LaneMask, with_dot_isa},
     threads::uneven_parts,
-    tile::{ByteEpilogue, Epilogue, TilePosition, write_row_blocks},
+    tile::{ByteEpilogue, TilePosition, even_rows, write_row_blocks},
 };
 
 /// Output rows that are computed at once.
@@ -235,9 +235,11 @@ fn rows<
 ) {
     let g = &windows.geometry;
     let wide = g.positions[2];
+    // A copy, which writing to the output cannot change.
+    let epilogue = channel.epilogue;
     let (lines, fours) =
         if HIGH == 0 { (g.kernel[1], windows.fours) } else { ((R - 1) * STRIDE + HIGH, FOURS) };
-    let size = channel.epilogue.conversion.size();
+    let size = epilogue.conversion.size();
     // A constant where `HIGH` is one: the compiler leaves out checks of the weights below.
     let words = if HIGH == 0 { lines } else { HIGH } * fours * I::WORDS;
     let weight = &channel.weight[..words];
@@ -245,12 +247,14 @@ fn rows<
     let ones = &ones[..words];
     let (plane, pitch, index) = (channel.plane, windows.pitch, windows.index);
     let ([_, down_stride, stride], [_, down_dilation, dilation]) = (g.strides, g.dilations);
+    // Bytes that all groups of taps of a row read.
+    let read = 4 * fours.saturating_sub(1) * dilation + (I::LANES - 4) * stride + LOADED;
     for first in (0..wide).step_by(I::LANES) {
         let mut sums = [isa.splat_int(0); R];
         let mut seen = [isa.splat_int(0); R];
-        for down in 0..lines {
-            let line = row * down_stride + down * down_dilation;
-            let line = &plane[line * pitch + first * stride..];
+        let from = &plane[row * down_stride * pitch + first * stride..];
+        // Checked for all lines at once, so that the compiler unrolls the loop.
+        for (down, line) in even_rows(from, lines, down_dilation * pitch, read).enumerate() {
             for four in 0..fours {
                 let from = &line[4 * four * dilation..];
                 let terms = isa.windows(from, 4 * stride, &index);
@@ -281,7 +285,7 @@ fn rows<
                 #[inline(always)]
                 |out| {
                     let at = TilePosition::default();
-                    channel.epilogue.write(isa, sum, at, LaneMask::first(count), out)
+                    epilogue.write_register(isa, sum, at, LaneMask::first(count), out)
                 },
             );
         }

@@ -160,7 +160,7 @@ impl Axis {
         let mut phases: Vec<usize> = offsets().map(|offset| offset % stride).collect();
         phases.sort_unstable();
         phases.dedup();
-        let index = |phase| phases.iter().position(|found| *found == phase).unwrap_or(0);
+        let index = |phase| phases.binary_search(&phase).unwrap_or(0);
         let taps: Vec<_> = offsets().map(|offset| (index(offset % stride), offset / stride)).collect();
         let furthest = taps.iter().map(|(_, distance)| *distance).max().unwrap_or(0);
         Self { phases, taps, furthest }

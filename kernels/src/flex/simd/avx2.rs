@@ -145,7 +145,7 @@ impl Floats for F32x8 {
 
     #[inline(always)]
     fn compressed(self, mask: LaneMask) -> F32x8 {
-        let (lanes, _) = compressed::<f32, 8>(lanes(self.0), mask);
+        let lanes = compressed::<f32, 8>(lanes(self.0), mask);
         F32x8(load::<_, _, 8>(&lanes))
     }
 

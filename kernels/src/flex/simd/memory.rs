@@ -11,6 +11,7 @@ use std::mem::{MaybeUninit, transmute_copy};
 use bytemuck::Pod;
 
 use super::LaneMask;
+use crate::flex::memory::SliceWriter;
 
 /// Vector types of `std::arch`.
 ///
@@ -78,8 +79,32 @@ pub fn write_first<T: Pod, const LANES: usize>(lanes: [T; LANES], to: &mut [Mayb
         // A copy of constant size is a store.
         return to.write_copy_of_slice(&lanes);
     }
-    let first = &lanes[..to.len()];
-    to.write_copy_of_slice(first)
+    write_in_blocks(&lanes[..to.len()], to)
+}
+
+/// Copies elements that are fewer than a register has.
+///
+/// # Panics
+///
+/// If there are more or fewer.
+#[inline(always)]
+fn write_in_blocks<'a, T: Pod>(from: &[T], to: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
+    #[inline(always)]
+    fn write_block<T: Pod, const LEN: usize>(from: &[T], to: &mut SliceWriter<'_, T>) {
+        if let Some(block) = from.get(to.len()..).and_then(<[T]>::first_chunk::<LEN>) {
+            to.copy(block);
+        }
+    }
+    assert!(from.len() < 64);
+    let mut writer = SliceWriter::new(to);
+    // Copies of constant sizes are stores. The call that copies any number of elements takes longer than they do.
+    write_block::<_, 32>(from, &mut writer);
+    write_block::<_, 16>(from, &mut writer);
+    write_block::<_, 8>(from, &mut writer);
+    write_block::<_, 4>(from, &mut writer);
+    write_block::<_, 2>(from, &mut writer);
+    write_block::<_, 1>(from, &mut writer);
+    writer.finish()
 }
 
 /// Writes the lanes of a mask to a slice of as many elements.
@@ -93,11 +118,8 @@ pub fn write_compressed<T: Pod, const LANES: usize>(
     to: &mut [MaybeUninit<T>],
     mask: LaneMask,
 ) -> &mut [T] {
-    if mask.count == LANES {
-        return to.write_copy_of_slice(&lanes);
-    }
-    let (lanes, count) = compressed(lanes, mask);
-    to.write_copy_of_slice(&lanes[..count])
+    assert!(to.len() == mask.count);
+    write_first(if mask.is_first() { lanes } else { compressed(lanes, mask) }, to)
 }
 
 /// Writes the bytes of the lanes of a mask, four each, one after another.
@@ -111,11 +133,10 @@ pub fn write_words<const LANES: usize>(
     to: &mut [MaybeUninit<u8>],
     mask: LaneMask,
 ) -> &mut [u8] {
-    if mask.count == LANES {
-        return to.write_copy_of_slice(bytemuck::cast_slice(&lanes));
-    }
-    let (lanes, count) = compressed(lanes, mask);
-    to.write_copy_of_slice(bytemuck::cast_slice(&lanes[..count]))
+    assert!(to.len() == 4 * mask.count);
+    let lanes = if mask.is_first() { lanes } else { compressed(lanes, mask) };
+    let bytes = bytemuck::cast_slice(&lanes[..mask.count]);
+    if mask.count == LANES { to.write_copy_of_slice(bytes) } else { write_in_blocks(bytes, to) }
 }
 
 /// Writes the least significant byte of the lanes of a mask one after another.
@@ -146,18 +167,20 @@ pub fn expanded<T: Pod, const LANES: usize>(lanes: [T; LANES], mask: LaneMask) -
     expanded
 }
 
-/// The lanes of a mask, moved to the first ones, and their number.
+/// The lanes of a mask, moved to the first ones. The other lanes are 0.
 #[inline(always)]
-pub fn compressed<T: Pod, const LANES: usize>(lanes: [T; LANES], mask: LaneMask) -> ([T; LANES], usize) {
+pub fn compressed<T: Pod, const LANES: usize>(lanes: [T; LANES], mask: LaneMask) -> [T; LANES] {
     let mut compressed = [T::zeroed(); LANES];
     let mut count = 0;
     for (lane, value) in lanes.into_iter().enumerate() {
-        if mask.bits & (1 << lane) != 0 {
-            compressed[count] = value;
-            count += 1;
-        }
+        // Without a branch: a lane that the mask lacks is overwritten by the next one that it has.
+        compressed[count % LANES] = value;
+        count += usize::from(mask.has(lane));
     }
-    (compressed, count)
+    if count < LANES {
+        compressed[count] = T::zeroed();
+    }
+    compressed
 }
 
 /// A token of an instruction set with more instructions than another one, whose registers it uses.

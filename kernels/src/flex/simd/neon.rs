@@ -180,7 +180,7 @@ impl Floats for F32x4 {
 
     #[inline(always)]
     fn compressed(self, mask: LaneMask) -> F32x4 {
-        let (lanes, _) = compressed::<f32, 4>(lanes(self.0), mask);
+        let lanes = compressed::<f32, 4>(lanes(self.0), mask);
         F32x4(load::<_, _, 4>(&lanes))
     }
 

@@ -110,7 +110,7 @@ impl Floats for F32x4 {
 
     #[inline(always)]
     fn compressed(self, mask: LaneMask) -> Self {
-        Self(compressed(self.0, mask).0)
+        Self(compressed(self.0, mask))
     }
 
     #[inline(always)]

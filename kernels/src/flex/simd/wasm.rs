@@ -118,7 +118,7 @@ impl Floats for F32x4 {
 
     #[inline(always)]
     fn compressed(self, mask: LaneMask) -> Self {
-        let (lanes, _) = compressed::<f32, 4>(lanes(self.0), mask);
+        let lanes = compressed::<f32, 4>(lanes(self.0), mask);
         Self(load::<_, _, 4>(&lanes))
     }
 

@@ -2,8 +2,11 @@
 
 use std::mem::MaybeUninit;
 
-use super::{Epilogue, TilePosition};
-use crate::flex::simd::{Floats, Ints, Isa, LaneMask};
+use super::{Epilogue, TilePosition, TileSums};
+use crate::flex::{
+    memory::{Unwritten, Written},
+    simd::{Floats, Ints, Isa, LaneMask},
+};
 
 /// Epilogue of a tile of bytes. Slices begin with its first row or column, and have all columns of its registers.
 #[derive(Clone, Copy, Default)]
@@ -120,12 +123,50 @@ impl<I: Isa> Epilogue<I, i32> for ByteEpilogue<'_> {
     type Element = u8;
 
     #[inline(always)]
-    fn elements_per_column(&self) -> usize {
-        self.conversion.size()
+    fn write<'a, const REGISTERS: usize>(
+        self,
+        isa: I,
+        sums: TileSums<'_, i32, REGISTERS>,
+        out: Unwritten<'a, u8>,
+    ) -> Written<'a, u8> {
+        // The compiler knows the conversion in each of these calls: their loops have no branches for the others.
+        match self.conversion {
+            Conversion::None => {
+                let conversion = Conversion::None;
+                Self { conversion, ..self }.write_tile(isa, sums, out)
+            }
+            Conversion::Bytes { factor, zero, bounds } => {
+                let conversion = Conversion::Bytes { factor, zero, bounds };
+                Self { conversion, ..self }.write_tile(isa, sums, out)
+            }
+            Conversion::Floats { factor, bias } => {
+                let conversion = Conversion::Floats { factor, bias };
+                Self { conversion, ..self }.write_tile(isa, sums, out)
+            }
+        }
+    }
+}
+
+impl ByteEpilogue<'_> {
+    #[inline(always)]
+    fn write_tile<'a, I: Isa, const REGISTERS: usize>(
+        self,
+        isa: I,
+        sums: TileSums<'_, i32, REGISTERS>,
+        out: Unwritten<'a, u8>,
+    ) -> Written<'a, u8> {
+        sums.write(
+            isa,
+            self.conversion.size(),
+            out,
+            #[inline(always)]
+            |sums, at, mask, out| self.write_register(isa, sums, at, mask, out),
+        )
     }
 
+    /// Writes the output columns of a register.
     #[inline(always)]
-    fn write<'a>(
+    pub fn write_register<'a, I: Isa>(
         &self,
         isa: I,
         mut sums: I::Ints,

@@ -1,9 +1,10 @@
 //! Epilogue of a product of floats: bias, residual input, clamp.
 
-use std::mem::MaybeUninit;
-
-use super::{Epilogue, TilePosition};
-use crate::flex::simd::{Floats, Isa, LaneMask};
+use super::{Epilogue, TilePosition, TileSums};
+use crate::flex::{
+    memory::{Unwritten, Written},
+    simd::{Floats, Isa, LaneMask},
+};
 use crate::spec::epilogue::Activation;
 
 /// Bias, residual input and clamp of a tile of floats.
@@ -57,6 +58,25 @@ impl Bounds {
 }
 
 impl FloatEpilogue<'_> {
+    /// The results of a register of accumulators, in the lanes of the mask.
+    #[inline(always)]
+    fn of_register<I: Isa>(&self, isa: I, sums: I::Floats, at: TilePosition, mask: LaneMask) -> I::Floats {
+        let mut value = sums;
+        match self.bias {
+            Bias::Zero => {}
+            Bias::Rows(bias) => value = value + isa.splat(bias[at.row]),
+            Bias::Columns(bias) => value = value + isa.load_expanded(&bias[at.column..], mask),
+        }
+        if let Some(addend) = self.addend {
+            let addend = &addend.values[at.row * addend.stride + at.column..];
+            value = value + isa.load_expanded(addend, mask);
+        }
+        match self.bounds {
+            Some(Bounds { low, high }) => value.clamp(isa.splat(low), isa.splat(high)),
+            None => value,
+        }
+    }
+
     /// The result of one accumulator.
     pub fn of_one(&self, sum: f32, row: usize, column: usize) -> f32 {
         let mut value = sum;
@@ -80,33 +100,19 @@ impl<I: Isa> Epilogue<I, f32> for FloatEpilogue<'_> {
     type Element = f32;
 
     #[inline(always)]
-    fn elements_per_column(&self) -> usize {
-        1
-    }
-
-    #[inline(always)]
-    fn write<'a>(
-        &self,
+    fn write<'a, const REGISTERS: usize>(
+        self,
         isa: I,
-        sums: I::Floats,
-        at: TilePosition,
-        mask: LaneMask,
-        out: &'a mut [MaybeUninit<f32>],
-    ) -> &'a mut [f32] {
-        let mut value = sums;
-        match self.bias {
-            Bias::Zero => {}
-            Bias::Rows(bias) => value = value + isa.splat(bias[at.row]),
-            Bias::Columns(bias) => value = value + isa.load_expanded(&bias[at.column..], mask),
-        }
-        if let Some(addend) = self.addend {
-            let addend = &addend.values[at.row * addend.stride + at.column..];
-            value = value + isa.load_expanded(addend, mask);
-        }
-        if let Some(Bounds { low, high }) = self.bounds {
-            value = value.clamp(isa.splat(low), isa.splat(high));
-        }
-        value.write_compressed(out, mask)
+        sums: TileSums<'_, f32, REGISTERS>,
+        out: Unwritten<'a>,
+    ) -> Written<'a> {
+        sums.write(
+            isa,
+            1,
+            out,
+            #[inline(always)]
+            |sums, at, mask, out| self.of_register(isa, sums, at, mask).write_compressed(out, mask),
+        )
     }
 }
 
@@ -117,10 +123,10 @@ mod tests {
 
     #[inline(always)]
     fn of_register<I: Isa>(isa: I, epilogue: &FloatEpilogue<'_>, sums: &[f32]) -> Vec<f32> {
-        let mut out = vec![MaybeUninit::uninit(); I::LANES];
-        let mask = LaneMask::new(((1u64 << I::LANES) - 1) as u32);
-        Epilogue::<I, f32>::write(epilogue, isa, isa.load(sums), TilePosition::default(), mask, &mut out)
-            .to_vec()
+        let mut out = vec![0.0; I::LANES];
+        let mask = LaneMask::first(I::LANES);
+        epilogue.of_register(isa, isa.load(sums), TilePosition::default(), mask).store(&mut out);
+        out
     }
 
     #[test]
