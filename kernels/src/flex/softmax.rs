@@ -116,13 +116,19 @@ pub fn greatest(row: &[f32]) -> f32 {
     let (parts, rest) = row.as_chunks::<LANES>();
     for part in parts {
         for (greatest, x) in greatest.iter_mut().zip(part) {
-            *greatest = greatest.max(*x);
+            *greatest = greater(*greatest, *x);
         }
     }
     for (greatest, x) in greatest.iter_mut().zip(rest) {
-        *greatest = greatest.max(*x);
+        *greatest = greater(*greatest, *x);
     }
-    reduced(greatest, f32::max)
+    reduced(greatest, greater)
+}
+
+/// The greater of two elements, the first of which is not NaN. `f32::max` is a function call in WebAssembly.
+#[inline(always)]
+fn greater(greatest: f32, x: f32) -> f32 {
+    if x > greatest { x } else { greatest }
 }
 
 /// Replaces elements by exponentials relative to the greatest one, and returns their sum.
