@@ -81,18 +81,9 @@ exec > /dev/ttyS0 2>&1 < /dev/null
 stty -F /dev/ttyS0 -opost
 echo "booted in $(cut -d ' ' -f 1 /proc/uptime) s of its own clock"
 grep -m 1 '^flags' /proc/cpuinfo
-# Looks, each half second of this clock, at whether Linux has saved registers of AVX-512 of a thread. The functions of libc that
-# use some are switched off.
-GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512VL,-AVX512BW /tests --test-threads 1 "$@" &
-looks=0 used=0
-while kill -0 $! 2> /dev/null; do
-  looks=$((looks + 1))
-  cat /proc/$!/task/*/arch_status 2> /dev/null | grep 'AVX512' | grep -qv -- '-1$' && used=$((used + 1))
-  usleep 500000
-done
-wait $!
+# The functions of libc that use AVX-512 are switched off.
+GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512VL,-AVX512BW /tests --test-threads 1 "$@"
 status=$?
-echo "AVX-512 in use at $used of $looks looks"
 echo "status $status"
 # Time for the serial port.
 sleep 1
