@@ -96,9 +96,12 @@ pub fn in_parts(count: usize, parts: usize, run: impl Fn(Range<usize>) + Send + 
 /// Returns the units of a part. The sizes of parts differ by at most 1, and so do those of runs of as many parts: the
 /// shares of threads are as even as parts are.
 pub fn part(count: usize, parts: usize, at: usize) -> Range<usize> {
+    // Most calls: the divisions below take as long as small kernels.
     if parts == 1 {
-        // Most calls: the divisions below take as long as small kernels.
         return 0..count;
+    }
+    if parts == count {
+        return at..at + 1;
     }
     let first = |part: usize| {
         let rest = (count % parts) as u128 * part as u128 / parts as u128;

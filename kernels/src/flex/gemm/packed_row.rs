@@ -10,6 +10,7 @@ use crate::flex::{
     memory::{Cuts, Grid, SliceWriter, Unwritten, Written},
     plan::threads_reading,
     simd::{Floats, Isa, with_isa},
+    tile::even_rows,
 };
 
 /// Panels that are multiplied at once, as far as there are registers for their sums.
@@ -93,27 +94,25 @@ fn run<I: Isa, const P: usize>(isa: I, a: &[f32], b: [&[f32]; PANELS], out: &mut
     // Few panels have too few independent sums, so that terms alternate between two. The order is the same
     // for every column: equal columns have equal sums.
     let mut odd = [[isa.splat(0.0); 2]; P];
+    let (line, panels) = (2 * I::LANES, std::array::from_fn::<_, P, _>(|panel| b[panel]));
     let (pairs, rest) = a.as_chunks::<2>();
-    let mut at = 0;
-    for pair in pairs {
+    for (pair, lines) in pairs.iter().zip(even_rows(panels, pairs.len(), 2 * line, 2 * line)) {
         let [even_value, odd_value] = [isa.splat(pair[0]), isa.splat(pair[1])];
-        for panel in 0..P {
-            let line = &b[panel][at..][..4 * I::LANES];
+        for (panel, lines) in lines.iter().enumerate() {
             for register in 0..2 {
                 let [even_line, odd_line] = [register, register + 2].map(
                     #[inline(always)]
-                    |register| isa.load(&line[register * I::LANES..]),
+                    |register| isa.load(&lines[register * I::LANES..]),
                 );
                 sums[panel][register] = even_value.mul_add(even_line, sums[panel][register]);
                 odd[panel][register] = odd_value.mul_add(odd_line, odd[panel][register]);
             }
         }
-        at += 4 * I::LANES;
     }
     for value in rest {
         let value = isa.splat(*value);
         for panel in 0..P {
-            let line = &b[panel][at..][..2 * I::LANES];
+            let line = &panels[panel][pairs.len() * 2 * line..][..line];
             for (register, sum) in sums[panel].iter_mut().enumerate() {
                 *sum = value.mul_add(isa.load(&line[register * I::LANES..]), *sum);
             }

@@ -254,7 +254,7 @@ fn rows<
         let mut seen = [isa.splat_int(0); R];
         let from = &plane[row * down_stride * pitch + first * stride..];
         // Checked for all lines at once, so that the compiler unrolls the loop.
-        for (down, line) in even_rows(from, lines, down_dilation * pitch, read).enumerate() {
+        for (down, [line]) in even_rows([from], lines, down_dilation * pitch, read).enumerate() {
             for four in 0..fours {
                 let from = &line[4 * four * dilation..];
                 let terms = isa.windows(from, 4 * stride, &index);

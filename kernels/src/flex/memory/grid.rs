@@ -59,6 +59,8 @@ impl<'a> Cuts<'a> {
     /// Number of parts.
     pub fn count(self) -> usize {
         match self {
+            // Divisions take longer than the smallest kernels.
+            Self::Every { groups, size, step } if size <= step => groups * usize::from(size > 0),
             Self::Every { groups, size, step } => groups * size.div_ceil(step),
             Self::Split { groups, parts, .. } => groups * parts,
             Self::Ends(ends) => ends.len(),
@@ -74,13 +76,13 @@ impl<'a> Cuts<'a> {
 
     fn part(self, index: usize) -> Range<usize> {
         match self {
-            // Divisions take longer than the smallest parts.
             Self::Every { groups: 1, size, step } => index * step..size.min(index * step + step),
             Self::Every { size, step, .. } => {
                 let parts = size.div_ceil(step);
                 let (first, start) = (index / parts * size, index % parts * step);
                 first + start..first + size.min(start + step)
             }
+            Self::Split { groups: 1, size, parts: 1, .. } => 0..size,
             Self::Split { size, unit, parts, .. } => {
                 let first = index / parts * size;
                 let units = split(size.div_ceil(unit), parts, index % parts);
@@ -95,16 +97,14 @@ impl<'a> Cuts<'a> {
 
     /// Returns true if the parts are disjoint and cover an axis, and their number fits the memory.
     fn are_of(self, size: usize) -> bool {
-        let count = match self {
-            Self::Split { groups, parts, .. } => groups.checked_mul(parts),
-            Self::Every { .. } | Self::Ends(_) => Some(self.count()),
-        };
-        let ascend = match self {
+        let is_division = match self {
             Self::Every { step, .. } => step > 0,
-            Self::Split { unit, parts, .. } => unit > 0 && parts > 0,
+            Self::Split { groups, unit, parts, .. } => {
+                unit > 0 && parts > 0 && groups.checked_mul(parts).is_some()
+            }
             Self::Ends(ends) => ends.is_sorted(),
         };
-        count.is_some() && ascend && self.size() == Some(size)
+        is_division && self.size() == Some(size)
     }
 }
 
@@ -119,11 +119,6 @@ impl<'a> Grid<'a> {
         Self { rows, columns: Cuts::none(columns), order: Order::RowMajor }
     }
 
-    /// Number of parts.
-    pub fn count(&self) -> usize {
-        self.rows.count() * self.columns.count()
-    }
-
     /// Calls a function with the index and the rectangle of each of some parts, in order.
     #[inline]
     pub(super) fn each(&self, parts: Range<usize>, mut run: impl FnMut(usize, Spot)) {
@@ -134,7 +129,7 @@ impl<'a> Grid<'a> {
         let count = inner.count();
         let mut index = parts.start;
         while index < parts.end {
-            let (number, first) = (index / count, index % count);
+            let (number, first) = if index < count { (0, index) } else { (index / count, index % count) };
             let outer = outer.part(number);
             let end = count.min(first + parts.end - index);
             for inner in (first..end).map(|part| inner.part(part)) {
@@ -148,10 +143,16 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// Asserts that the parts are disjoint and cover a rectangle.
-    pub(super) fn check(&self, rows: usize, columns: usize) {
+    /// Returns the number of parts, which are disjoint and cover a rectangle.
+    ///
+    /// # Panics
+    ///
+    /// If they do not.
+    pub(super) fn checked_count(&self, rows: usize, columns: usize) -> usize {
         assert!(self.rows.are_of(rows) && self.columns.are_of(columns));
-        let (rows, columns) = (self.rows.count(), self.columns.count());
-        assert!(rows.checked_mul(columns).is_some(), "too many parts");
+        match self.rows.count().checked_mul(self.columns.count()) {
+            Some(count) => count,
+            None => panic!("too many parts"),
+        }
     }
 }

@@ -22,8 +22,8 @@ impl<'a, T> Unwritten<'a, T> {
         grid: Grid<'_>,
         mut write: impl for<'p> FnMut(usize, Spot, Unwritten<'p, T>) -> Written<'p, T>,
     ) -> Written<'a, T> {
-        grid.check(self.rows(), self.columns());
-        grid.each(0..grid.count(), |index, spot| {
+        let count = grid.checked_count(self.rows(), self.columns());
+        grid.each(0..count, |index, spot| {
             self.write_part(index, spot, &mut write);
         });
         // SAFETY: the parts of a grid cover its rectangle, and each has its proof.
@@ -61,9 +61,9 @@ impl<'a, T> Unwritten<'a, T> {
     where
         T: Send + Sync,
     {
-        grid.check(self.rows(), self.columns());
+        let count = grid.checked_count(self.rows(), self.columns());
         let (out, grid) = (&self, &grid);
-        in_parts(grid.count(), tasks, |parts| {
+        in_parts(count, tasks, |parts| {
             let _: TaskDone<'_> = run(TaskParts { out, grid, parts, task: PhantomData });
         });
         // SAFETY: the parts of a grid cover its rectangle, `in_parts` runs each, and each task has written its parts.
@@ -127,8 +127,8 @@ impl<T: Send + Sync> Written<'_, T> {
         tasks: usize,
         change: impl Fn(Spot, Written<'_, T>) + Send + Sync,
     ) {
-        grid.check(self.rows(), self.columns());
-        in_parts(grid.count(), tasks, |parts| {
+        let count = grid.checked_count(self.rows(), self.columns());
+        in_parts(count, tasks, |parts| {
             grid.each(parts, |_, spot| {
                 let (rows, columns) = (spot.rows.clone(), spot.columns.clone());
                 // SAFETY: `in_parts` takes each part once. Parts of a grid are disjoint, and this one ends with the call.

@@ -63,14 +63,14 @@ fn multiply_columns<I: Isa, const COLUMNS: usize, const PARTS: usize>(
     out: &mut Columns,
 ) {
     let mut sums = [[isa.splat(0.0); COLUMNS]; PARTS];
-    let mut left = even_rows(operands.left, operands.offsets.count(), rows, I::LANES);
+    let mut left = even_rows([operands.left], operands.offsets.count(), rows, I::LANES);
     let (parts, rest) = operands.offsets.groups::<_, PARTS>(operands.right, COLUMNS);
     for right in parts {
-        for (k, (sums, left)) in sums.iter_mut().zip(&mut left).enumerate() {
+        for (k, (sums, [left])) in sums.iter_mut().zip(&mut left).enumerate() {
             add_products(isa, sums, left, right.row(k));
         }
     }
-    for (left, right) in left.zip(rest) {
+    for ([left], right) in left.zip(rest) {
         add_products(isa, &mut sums[0], left, right);
     }
     for (column, out) in out[..COLUMNS].iter_mut().enumerate() {

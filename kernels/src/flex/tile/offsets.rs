@@ -97,26 +97,31 @@ impl RowOffsets {
     }
 }
 
-/// Rows of `columns` elements, `step` elements apart.
+/// Rows of `columns` elements, `step` elements apart, of several matrices at once.
 ///
 /// # Panics
 ///
-/// If the last row has fewer elements.
+/// If the last row of a matrix has fewer elements.
 #[inline(always)]
-pub fn even_rows<T>(
-    values: &[T],
+pub fn even_rows<T, const N: usize>(
+    matrices: [&[T]; N],
     count: usize,
     step: usize,
     columns: usize,
-) -> impl ExactSizeIterator<Item = &[T]> {
+) -> impl ExactSizeIterator<Item = [&[T]; N]> {
     let last = count.saturating_sub(1).checked_mul(step);
     let end = last.and_then(|last| last.checked_add(columns));
-    assert!(count == 0 || end.is_some_and(|end| end <= values.len()));
+    assert!(count == 0 || matrices.iter().all(|values| end.is_some_and(|end| end <= values.len())));
     (0..count).map(
         #[inline(always)]
         move |at| {
-            // SAFETY: the last row ends within the values, as was checked, and no row ends after the last one.
-            unsafe { values.get_unchecked(at * step..at * step + columns) }
+            matrices.map(
+                #[inline(always)]
+                |values| {
+                    // SAFETY: the last row ends within the values, as was checked, and no row ends after the last one.
+                    unsafe { values.get_unchecked(at * step..at * step + columns) }
+                },
+            )
         },
     )
 }
