@@ -169,8 +169,8 @@ fn by_panels<'a>(
     })
 }
 
-/// Number of registers of outputs of a tile: a panel's for one row, as where a text is continued. Several rows need them for their
-/// own accumulators.
+/// Number of registers of output columns of a tile: those of a whole panel for one row, as in text generation. Several rows
+/// need the registers for their own accumulators.
 fn registers(rows: usize, lanes: usize) -> usize {
     if rows == 1 { PANEL / lanes } else { 1 }
 }

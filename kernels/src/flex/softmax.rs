@@ -125,7 +125,7 @@ pub fn greatest(row: &[f32]) -> f32 {
     reduced(greatest, greater)
 }
 
-/// The greater of two elements, the first of which is not NaN. `f32::max` is a function call in WebAssembly.
+/// Returns the greater element; `greatest` is not NaN. In WebAssembly `f32::max` would be a function call.
 #[inline(always)]
 fn greater(greatest: f32, x: f32) -> f32 {
     if x > greatest { x } else { greatest }

@@ -18,8 +18,8 @@ pub struct FloatOperands<'a> {
     pub next: &'a [f32],
 }
 
-/// Number of k of an iteration: the instructions of the loop itself take issue slots from the multiplications. In WebAssembly the
-/// compiler would load the operands of all of them first, which leaves too few registers.
+/// Number of k of an iteration: the instructions of the loop itself take issue slots from the multiplications. In
+/// WebAssembly the compiler would load the operands of all k first, which leaves too few registers.
 const UNROLL: usize = if cfg!(target_arch = "wasm32") { 1 } else { 4 };
 
 impl Tile<FloatOperands<'_>, FloatEpilogue<'_>> {
