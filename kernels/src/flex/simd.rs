@@ -178,7 +178,7 @@ pub trait Isa: Copy + Send + Sync + 'static {
 
 /// A register of numbers of single precision.
 pub trait Floats:
-    sealed::Register + Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+    sealed::Register<f32> + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {
     type Ints: Ints<Floats = Self>;
 
@@ -195,10 +195,16 @@ pub trait Floats:
     fn even_lanes(self, high: Self) -> Self;
 
     /// The lanes of a mask, moved to the first ones. The other lanes are 0.
-    fn compressed(self, mask: LaneMask) -> Self;
+    #[inline(always)]
+    fn compressed(self, mask: LaneMask) -> Self {
+        self.with_lanes(memory::compressed(self.lanes(), mask))
+    }
 
     /// The first lanes, moved to those of a mask. The other lanes are 0.
-    fn expanded(self, mask: LaneMask) -> Self;
+    #[inline(always)]
+    fn expanded(self, mask: LaneMask) -> Self {
+        self.with_lanes(memory::expanded(self.lanes(), mask))
+    }
 
     /// The nearest integers, ties to even, plus `zero`, within bounds; `low` where a number is NaN. `zero`
     /// and bounds are integers.
@@ -212,7 +218,12 @@ pub trait Floats:
     /// # Panics
     ///
     /// If there are fewer.
-    fn store(self, to: &mut [f32]);
+    #[inline(always)]
+    fn store(self, to: &mut [f32]) {
+        let lanes = self.lanes();
+        let lanes = lanes.as_ref();
+        to[..lanes.len()].copy_from_slice(lanes);
+    }
 
     /// Stores the first lanes, as many as there are elements.
     ///
@@ -231,18 +242,28 @@ pub trait Floats:
     /// # Panics
     ///
     /// If there are more.
-    fn write(self, to: &mut [MaybeUninit<f32>]) -> &mut [f32];
+    #[inline(always)]
+    fn write(self, to: &mut [MaybeUninit<f32>]) -> &mut [f32] {
+        memory::write_first(self.lanes().as_ref(), to)
+    }
 
     /// Writes the lanes of a mask to a slice of as many elements.
     ///
     /// # Panics
     ///
     /// If there are more or fewer.
-    fn write_compressed(self, to: &mut [MaybeUninit<f32>], mask: LaneMask) -> &mut [f32];
+    #[inline(always)]
+    fn write_compressed(self, to: &mut [MaybeUninit<f32>], mask: LaneMask) -> &mut [f32] {
+        assert!(to.len() == mask.count);
+        let lanes = if mask.is_first() { self } else { self.compressed(mask) };
+        lanes.write(to)
+    }
 }
 
 /// A register of integers of 32 bits, whose arithmetic wraps around.
-pub trait Ints: Copy + Add<Output = Self> + Mul<Output = Self> + BitAnd<Output = Self> {
+pub trait Ints:
+    sealed::Register<i32> + Add<Output = Self> + Mul<Output = Self> + BitAnd<Output = Self>
+{
     type Floats: Floats<Ints = Self>;
 
     /// The numbers in single precision.
@@ -251,31 +272,65 @@ pub trait Ints: Copy + Add<Output = Self> + Mul<Output = Self> + BitAnd<Output =
     /// Logical shift of each lane by less than 32 bits.
     fn shifted_right(self, places: usize) -> Self;
 
+    /// The lanes of a mask, moved to the first ones. The other lanes are 0.
+    #[inline(always)]
+    fn compressed(self, mask: LaneMask) -> Self {
+        self.with_lanes(memory::compressed(self.lanes(), mask))
+    }
+
     /// Writes all lanes to a slice of as many elements.
     ///
     /// # Panics
     ///
     /// If there are more or fewer.
-    fn write_all(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32];
+    #[inline(always)]
+    fn write_all(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32] {
+        to.write_copy_of_slice(self.lanes().as_ref())
+    }
 
     /// Writes the bytes of the lanes of a mask, four each, one after another.
     ///
     /// # Panics
     ///
     /// If there are more or fewer.
-    fn write_compressed(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8];
+    #[inline(always)]
+    fn write_compressed(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
+        assert!(to.len() == 4 * mask.count);
+        let lanes = if mask.is_first() { self } else { self.compressed(mask) };
+        memory::write_first(bytemuck::bytes_of(&lanes.lanes()), to)
+    }
 
     /// Writes the least significant byte of the lanes of a mask one after another.
     ///
     /// # Panics
     ///
     /// If there are more or fewer.
-    fn write_bytes(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8];
+    #[inline(always)]
+    fn write_bytes(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
+        assert!(to.len() == mask.count);
+        let lanes = if mask.is_first() { self } else { self.compressed(mask) }.lanes();
+        let lanes = lanes.as_ref();
+        let mut bytes = [0; WIDEST];
+        for (byte, lane) in bytes.iter_mut().zip(lanes) {
+            *byte = *lane as u8;
+        }
+        memory::write_first(&bytes[..lanes.len()], to)
+    }
 }
 
 mod sealed {
+    use bytemuck::Pod;
+
     /// Registers, which this module alone has: unsafe code relies on what they write.
-    pub trait Register {}
+    pub trait Register<T>: Copy {
+        /// The lanes as an array.
+        type Lanes: Pod + AsRef<[T]> + AsMut<[T]>;
+
+        fn lanes(self) -> Self::Lanes;
+
+        /// A register with other lanes. Only a register makes another one: it proves that there are instructions.
+        fn with_lanes(self, lanes: Self::Lanes) -> Self;
+    }
 }
 
 /// Some lanes of a register.

@@ -2,22 +2,18 @@
 
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
-use std::ops::{Add, BitAnd, Div, Mul, Sub};
 
-use super::memory::{
-    compressed, expanded, first, lanes, load, with_features, write_compressed, write_first, write_words,
-};
+use super::memory::{compressed, first, load, operators, registers, with_features, write_first};
 use super::sealed::Register;
 use super::{Floats, Fused, Ints, Isa, LaneMask, first_lanes};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Avx2(());
 
-#[derive(Clone, Copy)]
-pub struct F32x8(pub(super) __m256);
-
-#[derive(Clone, Copy)]
-pub struct I32x8(pub(super) __m256i);
+registers! {
+    F32x8(__m256): [f32; 8];
+    I32x8(__m256i): [i32; 8];
+}
 
 impl Avx2 {
     /// Returns `None` if the processor lacks the instructions.
@@ -104,8 +100,6 @@ impl Avx2 {
     }
 }
 
-impl Register for F32x8 {}
-
 impl Floats for F32x8 {
     type Ints = I32x8;
 
@@ -144,25 +138,9 @@ impl Floats for F32x8 {
     }
 
     #[inline(always)]
-    fn compressed(self, mask: LaneMask) -> F32x8 {
-        let lanes = compressed::<f32, 8>(lanes(self.0), mask);
-        F32x8(load::<_, _, 8>(&lanes))
-    }
-
-    #[inline(always)]
-    fn expanded(self, mask: LaneMask) -> F32x8 {
-        F32x8(load::<_, _, 8>(&expanded::<f32, 8>(lanes(self.0), mask)))
-    }
-
-    #[inline(always)]
-    fn store(self, to: &mut [f32]) {
-        to[..8].copy_from_slice(&lanes::<_, f32, 8>(self.0));
-    }
-
-    #[inline(always)]
     fn write(self, to: &mut [MaybeUninit<f32>]) -> &mut [f32] {
         if to.len() == 8 {
-            return write_first::<_, 8>(lanes(self.0), to);
+            return write_first(&self.lanes(), to);
         }
         assert!(to.len() < 8, "more elements than the register has lanes");
         let mask = Avx2(()).wide_mask(first_lanes(to.len()));
@@ -171,15 +149,6 @@ impl Floats for F32x8 {
         unsafe { _mm256_maskstore_ps(to.as_mut_ptr().cast(), mask, self.0) };
         // SAFETY: the instruction has written all elements of the slice.
         unsafe { to.assume_init_mut() }
-    }
-
-    #[inline(always)]
-    fn write_compressed(self, to: &mut [MaybeUninit<f32>], mask: LaneMask) -> &mut [f32] {
-        if mask.is_first() {
-            assert!(to.len() == mask.count);
-            return self.write(to);
-        }
-        write_compressed::<_, 8>(lanes(self.0), to, mask)
     }
 }
 
@@ -197,18 +166,10 @@ impl Ints for I32x8 {
     }
 
     #[inline(always)]
-    fn write_all(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32] {
-        to.write_copy_of_slice(&lanes::<_, i32, 8>(self.0))
-    }
-
-    #[inline(always)]
-    fn write_compressed(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
-        write_words::<8>(lanes(self.0), to, mask)
-    }
-
-    #[inline(always)]
     fn write_bytes(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
-        write_compressed::<_, 8>(self.low_bytes().to_le_bytes(), to, mask)
+        assert!(to.len() == mask.count());
+        let bytes = self.low_bytes().to_le_bytes();
+        write_first(&if mask.is_first() { bytes } else { compressed(bytes, mask) }, to)
     }
 }
 
@@ -227,21 +188,7 @@ impl I32x8 {
     }
 }
 
-macro_rules! operators {
-    ($($register:ident $operator:ident $name:ident $intrinsic:ident;)*) => {$(
-        impl $operator for $register {
-            type Output = Self;
-
-            with_features! { "avx2":
-                fn $name(x: $register, other: $register) -> $register {
-                    $register($intrinsic(x.0, other.0))
-                }
-            }
-        }
-    )*};
-}
-
-operators! {
+operators! { "avx2":
     F32x8 Add add _mm256_add_ps;
     F32x8 Sub sub _mm256_sub_ps;
     F32x8 Mul mul _mm256_mul_ps;

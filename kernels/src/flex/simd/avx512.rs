@@ -2,9 +2,10 @@
 
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
-use std::ops::{Add, BitAnd, Div, Mul, Sub};
 
-use super::memory::{lanes, load, with_features, write_first};
+use bytemuck::bytes_of;
+
+use super::memory::{load, operators, registers, with_features, write_first};
 use super::sealed::Register;
 use super::{Floats, Fused, Ints, Isa, LaneMask, WIDEST, first_lanes};
 
@@ -23,11 +24,10 @@ macro_rules! masked_store {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Avx512(());
 
-#[derive(Clone, Copy)]
-pub struct F32x16(pub(super) __m512);
-
-#[derive(Clone, Copy)]
-pub struct I32x16(pub(super) __m512i);
+registers! {
+    F32x16(__m512): [f32; 16];
+    I32x16(__m512i): [i32; 16];
+}
 
 impl Avx512 {
     /// Returns `None` if the processor lacks the instructions.
@@ -145,8 +145,6 @@ fn transposed(rows: [F32x16; WIDEST]) -> [F32x16; WIDEST] {
     columns
 }
 
-impl Register for F32x16 {}
-
 impl Floats for F32x16 {
     type Ints = I32x16;
 
@@ -192,27 +190,12 @@ impl Floats for F32x16 {
     }
 
     #[inline(always)]
-    fn store(self, to: &mut [f32]) {
-        to[..16].copy_from_slice(&lanes::<_, f32, 16>(self.0));
-    }
-
-    #[inline(always)]
     fn write(self, to: &mut [MaybeUninit<f32>]) -> &mut [f32] {
         if to.len() == 16 {
-            return write_first::<_, 16>(lanes(self.0), to);
+            return write_first(&self.lanes(), to);
         }
         assert!(to.len() < 16, "more elements than the register has lanes");
         masked_store!(_mm512_mask_storeu_ps, to, first_lanes(to.len()), self)
-    }
-
-    #[inline(always)]
-    fn write_compressed(self, to: &mut [MaybeUninit<f32>], mask: LaneMask) -> &mut [f32] {
-        assert!(to.len() == mask.count);
-        if mask.count == 16 {
-            return write_first::<_, 16>(lanes(self.0), to);
-        }
-        let lanes = if mask.is_first() { self } else { self.compressed(mask) };
-        masked_store!(_mm512_mask_storeu_ps, to, mask.first, lanes)
     }
 }
 
@@ -227,18 +210,17 @@ impl Ints for I32x16 {
         fn shifted_right(x: I32x16, places: usize) -> I32x16 {
             I32x16(_mm512_srl_epi32(x.0, _mm_cvtsi32_si128(places as i32)))
         }
-    }
 
-    #[inline(always)]
-    fn write_all(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32] {
-        to.write_copy_of_slice(&lanes::<_, i32, 16>(self.0))
+        fn compressed(x: I32x16, mask: LaneMask) -> I32x16 {
+            I32x16(_mm512_maskz_compress_epi32(mask.bits as u16, x.0))
+        }
     }
 
     #[inline(always)]
     fn write_compressed(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
         assert!(to.len() == 4 * mask.count);
         if mask.count == 16 {
-            return write_first::<_, 64>(lanes(self.0), to);
+            return write_first(bytes_of(&self.lanes()), to);
         }
         let lanes = if mask.is_first() { self } else { self.compressed(mask) };
         masked_store!(_mm512_mask_storeu_epi32, to, mask.first, lanes)
@@ -248,7 +230,7 @@ impl Ints for I32x16 {
     fn write_bytes(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
         assert!(to.len() == mask.count);
         if mask.count == 16 {
-            return write_first::<_, 16>(lanes(self.bytes()), to);
+            return write_first(bytes_of(&self.bytes()), to);
         }
         let lanes = if mask.is_first() { self } else { self.compressed(mask) };
         masked_store!(_mm512_mask_cvtepi32_storeu_epi8, to, mask.first, lanes)
@@ -257,11 +239,6 @@ impl Ints for I32x16 {
 
 impl I32x16 {
     with_features! { "avx512f":
-        /// The lanes of a mask, in the first ones.
-        fn compressed(x: I32x16, mask: LaneMask) -> I32x16 {
-            I32x16(_mm512_maskz_compress_epi32(mask.bits as u16, x.0))
-        }
-
         /// The least significant byte of each lane.
         fn bytes(x: I32x16) -> __m128i {
             _mm512_cvtepi32_epi8(x.0)
@@ -269,21 +246,7 @@ impl I32x16 {
     }
 }
 
-macro_rules! operators {
-    ($($register:ident $operator:ident $name:ident $intrinsic:ident;)*) => {$(
-        impl $operator for $register {
-            type Output = Self;
-
-            with_features! { "avx512f":
-                fn $name(x: $register, other: $register) -> $register {
-                    $register($intrinsic(x.0, other.0))
-                }
-            }
-        }
-    )*};
-}
-
-operators! {
+operators! { "avx512f":
     F32x16 Add add _mm512_add_ps;
     F32x16 Sub sub _mm512_sub_ps;
     F32x16 Mul mul _mm512_mul_ps;

@@ -7,11 +7,14 @@ use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use bytemuck::must_cast;
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use super::InstructionSet;
 #[cfg(target_arch = "aarch64")]
 use super::Neon;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-use super::memory::{lanes, load, with_features};
+use super::memory::{load, with_features};
 #[cfg(target_arch = "x86_64")]
 use super::{Avx512, Isa, memory::extended};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -79,7 +82,7 @@ pub fn look_up<'a>(table: &[u8; 256], x: &[u8], y: &'a mut [MaybeUninit<u8>]) ->
                     y,
                     x,
                     #[inline(always)]
-                    |x: &[u8; 64]| lanes(isa.looked_up(parts, load::<_, _, 64>(x))),
+                    |x: &[u8; 64]| must_cast(isa.looked_up(parts, load::<_, _, 64>(x))),
                     |x| table[usize::from(x)],
                 )
             },
@@ -96,7 +99,7 @@ pub fn look_up<'a>(table: &[u8; 256], x: &[u8], y: &'a mut [MaybeUninit<u8>]) ->
             y,
             x,
             #[inline(always)]
-            |x: &[u8; 16]| lanes(isa.looked_up_of_table(parts, load::<_, _, 16>(x))),
+            |x: &[u8; 16]| must_cast(isa.looked_up_of_table(parts, load::<_, _, 16>(x))),
             |x| table[usize::from(x)],
         );
     }

@@ -1,38 +1,11 @@
 //! Registers from slices and to slices.
 
-#[cfg(target_arch = "aarch64")]
-use std::arch::aarch64::*;
-#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-use std::arch::wasm32::v128;
-#[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::*;
-use std::mem::{MaybeUninit, transmute_copy};
+use std::mem::MaybeUninit;
 
-use bytemuck::Pod;
+use bytemuck::{Pod, must_cast};
 
 use super::LaneMask;
 use crate::flex::memory::SliceWriter;
-
-/// Vector types of `std::arch`.
-///
-/// # Safety
-///
-/// All bits are those of lanes, and any bits are a value.
-pub unsafe trait Vector: Copy {}
-
-macro_rules! vectors {
-    ($($vector:ty),*) => {$(
-        // SAFETY: the lanes are integers or floats.
-        unsafe impl Vector for $vector {}
-    )*};
-}
-
-#[cfg(target_arch = "x86_64")]
-vectors! { __m128i, __m256, __m256i, __m512, __m512i }
-#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-vectors! { v128 }
-#[cfg(target_arch = "aarch64")]
-vectors! { float32x4_t, int32x4_t, uint32x4_t, int8x16_t, uint8x16_t, int16x4_t }
 
 /// The first elements as a register.
 ///
@@ -40,11 +13,8 @@ vectors! { float32x4_t, int32x4_t, uint32x4_t, int8x16_t, uint8x16_t, int16x4_t 
 ///
 /// If there are fewer than lanes.
 #[inline(always)]
-pub fn load<V: Vector, T: Pod, const LANES: usize>(from: &[T]) -> V {
-    const { assert!(size_of::<V>() == size_of::<[T; LANES]>()) };
-    let lanes: [T; LANES] = first(from);
-    // SAFETY: the array has the bytes of the register, and any bytes are a value.
-    unsafe { transmute_copy(&lanes) }
+pub fn load<V: Pod, T: Pod, const LANES: usize>(from: &[T]) -> V {
+    must_cast(first::<T, LANES>(from))
 }
 
 /// The first elements.
@@ -60,24 +30,16 @@ pub fn first<T: Pod, const LANES: usize>(from: &[T]) -> [T; LANES] {
     }
 }
 
-/// The lanes of a register.
-#[inline(always)]
-pub fn lanes<V: Vector, T: Pod, const LANES: usize>(register: V) -> [T; LANES] {
-    const { assert!(size_of::<V>() == size_of::<[T; LANES]>()) };
-    // SAFETY: the register has the bytes of the array, and any bytes are a value.
-    unsafe { transmute_copy(&register) }
-}
-
 /// Writes the first lanes, as many as there are elements.
 ///
 /// # Panics
 ///
 /// If there are more.
 #[inline(always)]
-pub fn write_first<T: Pod, const LANES: usize>(lanes: [T; LANES], to: &mut [MaybeUninit<T>]) -> &mut [T] {
-    if to.len() == LANES {
+pub fn write_first<'a, T: Pod>(lanes: &[T], to: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
+    if to.len() == lanes.len() {
         // A copy of constant size is a store.
-        return to.write_copy_of_slice(&lanes);
+        return to.write_copy_of_slice(lanes);
     }
     write_in_blocks(&lanes[..to.len()], to)
 }
@@ -107,81 +69,60 @@ fn write_in_blocks<'a, T: Pod>(from: &[T], to: &'a mut [MaybeUninit<T>]) -> &'a 
     writer.finish()
 }
 
-/// Writes the lanes of a mask to a slice of as many elements.
-///
-/// # Panics
-///
-/// If there are more or fewer.
+/// The lanes of a mask, moved to the first ones. The other lanes are 0.
 #[inline(always)]
-pub fn write_compressed<T: Pod, const LANES: usize>(
-    lanes: [T; LANES],
-    to: &mut [MaybeUninit<T>],
-    mask: LaneMask,
-) -> &mut [T] {
-    assert!(to.len() == mask.count);
-    write_first(if mask.is_first() { lanes } else { compressed(lanes, mask) }, to)
-}
-
-/// Writes the bytes of the lanes of a mask, four each, one after another.
-///
-/// # Panics
-///
-/// If there are more or fewer.
-#[inline(always)]
-pub fn write_words<const LANES: usize>(
-    lanes: [i32; LANES],
-    to: &mut [MaybeUninit<u8>],
-    mask: LaneMask,
-) -> &mut [u8] {
-    assert!(to.len() == 4 * mask.count);
-    let lanes = if mask.is_first() { lanes } else { compressed(lanes, mask) };
-    let bytes = bytemuck::cast_slice(&lanes[..mask.count]);
-    if mask.count == LANES { to.write_copy_of_slice(bytes) } else { write_in_blocks(bytes, to) }
-}
-
-/// Writes the least significant byte of the lanes of a mask one after another.
-///
-/// # Panics
-///
-/// If there are more or fewer.
-#[inline(always)]
-pub fn write_bytes<const LANES: usize>(
-    lanes: [i32; LANES],
-    to: &mut [MaybeUninit<u8>],
-    mask: LaneMask,
-) -> &mut [u8] {
-    write_compressed(lanes.map(|lane| lane as u8), to, mask)
+pub fn compressed<T: Pod, Lanes: Pod + AsRef<[T]> + AsMut<[T]>>(lanes: Lanes, mask: LaneMask) -> Lanes {
+    let mut all = Lanes::zeroed();
+    let compressed = all.as_mut();
+    let mut count = 0;
+    for (lane, value) in lanes.as_ref().iter().enumerate() {
+        // Without a branch: a lane that the mask lacks is overwritten by the next one that it has.
+        compressed[count % compressed.len()] = *value;
+        count += usize::from(mask.has(lane));
+    }
+    if count < compressed.len() {
+        compressed[count] = T::zeroed();
+    }
+    all
 }
 
 /// The first lanes, moved to those of a mask. The other lanes are 0.
 #[inline(always)]
-pub fn expanded<T: Pod, const LANES: usize>(lanes: [T; LANES], mask: LaneMask) -> [T; LANES] {
-    let mut expanded = [T::zeroed(); LANES];
+pub fn expanded<T: Pod, Lanes: Pod + AsRef<[T]> + AsMut<[T]>>(lanes: Lanes, mask: LaneMask) -> Lanes {
+    let mut expanded = Lanes::zeroed();
     let mut count = 0;
-    for (lane, value) in expanded.iter_mut().enumerate() {
-        if mask.bits & (1 << lane) != 0 {
-            *value = lanes[count];
+    for (lane, value) in expanded.as_mut().iter_mut().enumerate() {
+        if mask.has(lane) {
+            *value = lanes.as_ref()[count];
             count += 1;
         }
     }
     expanded
 }
 
-/// The lanes of a mask, moved to the first ones. The other lanes are 0.
-#[inline(always)]
-pub fn compressed<T: Pod, const LANES: usize>(lanes: [T; LANES], mask: LaneMask) -> [T; LANES] {
-    let mut compressed = [T::zeroed(); LANES];
-    let mut count = 0;
-    for (lane, value) in lanes.into_iter().enumerate() {
-        // Without a branch: a lane that the mask lacks is overwritten by the next one that it has.
-        compressed[count % LANES] = value;
-        count += usize::from(mask.has(lane));
-    }
-    if count < LANES {
-        compressed[count] = T::zeroed();
-    }
-    compressed
+/// Types of registers. Each has the number and the type of its lanes.
+macro_rules! registers {
+    ($($register:ident($vector:ty): [$element:ty; $lanes:literal];)*) => {$(
+        #[derive(Clone, Copy)]
+        pub struct $register(pub(super) $vector);
+
+        impl $crate::flex::simd::sealed::Register<$element> for $register {
+            type Lanes = [$element; $lanes];
+
+            #[inline(always)]
+            fn lanes(self) -> Self::Lanes {
+                bytemuck::must_cast(self.0)
+            }
+
+            #[inline(always)]
+            fn with_lanes(self, lanes: Self::Lanes) -> Self {
+                Self(bytemuck::must_cast(lanes))
+            }
+        }
+    )*};
 }
+
+pub(crate) use registers;
 
 /// A token of an instruction set with more instructions than another one, whose registers it uses.
 #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(unused_macros))]
@@ -279,3 +220,22 @@ macro_rules! with_features {
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) use with_features;
+
+/// Operators of registers, each an instruction.
+#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(unused_macros))]
+macro_rules! operators {
+    ($features:literal: $($register:ident $operator:ident $name:ident $intrinsic:ident;)*) => {$(
+        impl std::ops::$operator for $register {
+            type Output = Self;
+
+            $crate::flex::simd::memory::with_features! { $features:
+                fn $name(x: $register, other: $register) -> $register {
+                    $register($intrinsic(x.0, other.0))
+                }
+            }
+        }
+    )*};
+}
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(crate) use operators;

@@ -1,24 +1,17 @@
 //! NEON.
 
 use std::arch::aarch64::*;
-use std::mem::MaybeUninit;
-use std::ops::{Add, BitAnd, Div, Mul, Sub};
 
-use super::memory::{
-    compressed, expanded, first, lanes, load, with_features, write_bytes, write_compressed, write_first,
-    write_words,
-};
-use super::sealed::Register;
-use super::{Floats, Fused, Ints, Isa, LaneMask};
+use super::memory::{first, load, operators, registers, with_features};
+use super::{Floats, Fused, Ints, Isa};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Neon(());
 
-#[derive(Clone, Copy)]
-pub struct F32x4(pub(super) float32x4_t);
-
-#[derive(Clone, Copy)]
-pub struct I32x4(pub(super) int32x4_t);
+registers! {
+    F32x4(float32x4_t): [f32; 4];
+    I32x4(int32x4_t): [i32; 4];
+}
 
 impl Neon {
     /// Returns `None` if the processor lacks the instructions.
@@ -144,8 +137,6 @@ impl F32x4 {
     }
 }
 
-impl Register for F32x4 {}
-
 impl Floats for F32x4 {
     type Ints = I32x4;
 
@@ -177,32 +168,6 @@ impl Floats for F32x4 {
             I32x4(vreinterpretq_s32_f32(x.0))
         }
     }
-
-    #[inline(always)]
-    fn compressed(self, mask: LaneMask) -> F32x4 {
-        let lanes = compressed::<f32, 4>(lanes(self.0), mask);
-        F32x4(load::<_, _, 4>(&lanes))
-    }
-
-    #[inline(always)]
-    fn expanded(self, mask: LaneMask) -> F32x4 {
-        F32x4(load::<_, _, 4>(&expanded::<f32, 4>(lanes(self.0), mask)))
-    }
-
-    #[inline(always)]
-    fn store(self, to: &mut [f32]) {
-        to[..4].copy_from_slice(&lanes::<_, f32, 4>(self.0));
-    }
-
-    #[inline(always)]
-    fn write(self, to: &mut [MaybeUninit<f32>]) -> &mut [f32] {
-        write_first::<_, 4>(lanes(self.0), to)
-    }
-
-    #[inline(always)]
-    fn write_compressed(self, to: &mut [MaybeUninit<f32>], mask: LaneMask) -> &mut [f32] {
-        write_compressed::<_, 4>(lanes(self.0), to, mask)
-    }
 }
 
 impl Ints for I32x4 {
@@ -218,38 +183,9 @@ impl Ints for I32x4 {
             I32x4(vreinterpretq_s32_u32(vshlq_u32(vreinterpretq_u32_s32(x.0), shift)))
         }
     }
-
-    #[inline(always)]
-    fn write_all(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32] {
-        to.write_copy_of_slice(&lanes::<_, i32, 4>(self.0))
-    }
-
-    #[inline(always)]
-    fn write_compressed(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
-        write_words::<4>(lanes(self.0), to, mask)
-    }
-
-    #[inline(always)]
-    fn write_bytes(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
-        write_bytes::<4>(lanes(self.0), to, mask)
-    }
 }
 
-macro_rules! operators {
-    ($($register:ident $operator:ident $name:ident $intrinsic:ident;)*) => {$(
-        impl $operator for $register {
-            type Output = Self;
-
-            with_features! { "neon":
-                fn $name(x: $register, other: $register) -> $register {
-                    $register($intrinsic(x.0, other.0))
-                }
-            }
-        }
-    )*};
-}
-
-operators! {
+operators! { "neon":
     F32x4 Add add vaddq_f32;
     F32x4 Sub sub vsubq_f32;
     F32x4 Mul mul vmulq_f32;

@@ -1,21 +1,18 @@
 //! Arrays as registers, for the instructions that the build may use.
 
-use std::mem::MaybeUninit;
 use std::ops::{Add, BitAnd, Div, Mul, Sub};
 
-use super::memory::{compressed, expanded, first, write_bytes, write_compressed, write_first, write_words};
-use super::sealed::Register;
-use super::{Floats, Ints, Isa, LaneMask, MulAdd, Native};
+use super::memory::{first, registers};
+use super::{Floats, Ints, Isa, MulAdd, Native};
 
 /// The instructions that the target of the compilation has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Portable;
 
-#[derive(Clone, Copy)]
-pub struct F32x4(pub(super) [f32; 4]);
-
-#[derive(Clone, Copy)]
-pub struct I32x4(pub(super) [i32; 4]);
+registers! {
+    F32x4([f32; 4]): [f32; 4];
+    I32x4([i32; 4]): [i32; 4];
+}
 
 impl Isa for Portable {
     type Floats = F32x4;
@@ -49,17 +46,17 @@ impl Isa for Portable {
 
     #[inline(always)]
     fn load(self, from: &[f32]) -> F32x4 {
-        F32x4([from[0], from[1], from[2], from[3]])
+        F32x4(first(from))
     }
 
     #[inline(always)]
     fn load_ints(self, from: &[i32]) -> I32x4 {
-        I32x4([from[0], from[1], from[2], from[3]])
+        I32x4(first(from))
     }
 
     #[inline(always)]
     fn load_bytes(self, from: &[u8]) -> I32x4 {
-        I32x4(first::<u8, 4>(from).map(i32::from))
+        I32x4(first(from).map(i32::from))
     }
 
     #[inline(always)]
@@ -81,8 +78,6 @@ impl F32x4 {
         Self(std::array::from_fn(|lane| run(self.0[lane], other.0[lane])))
     }
 }
-
-impl Register for F32x4 {}
 
 impl Floats for F32x4 {
     type Ints = I32x4;
@@ -109,16 +104,6 @@ impl Floats for F32x4 {
     }
 
     #[inline(always)]
-    fn compressed(self, mask: LaneMask) -> Self {
-        Self(compressed(self.0, mask))
-    }
-
-    #[inline(always)]
-    fn expanded(self, mask: LaneMask) -> Self {
-        Self(expanded(self.0, mask))
-    }
-
-    #[inline(always)]
     fn rounded(self, zero: Self, low: Self, high: Self) -> I32x4 {
         I32x4(std::array::from_fn(|lane| {
             let value = self.0[lane].round_ties_even() + zero.0[lane];
@@ -129,21 +114,6 @@ impl Floats for F32x4 {
     #[inline(always)]
     fn bits(self) -> I32x4 {
         I32x4(self.0.map(|value| value.to_bits() as i32))
-    }
-
-    #[inline(always)]
-    fn store(self, to: &mut [f32]) {
-        to[..4].copy_from_slice(&self.0);
-    }
-
-    #[inline(always)]
-    fn write(self, to: &mut [MaybeUninit<f32>]) -> &mut [f32] {
-        write_first(self.0, to)
-    }
-
-    #[inline(always)]
-    fn write_compressed(self, to: &mut [MaybeUninit<f32>], mask: LaneMask) -> &mut [f32] {
-        write_compressed(self.0, to, mask)
     }
 }
 
@@ -158,21 +128,6 @@ impl Ints for I32x4 {
     #[inline(always)]
     fn shifted_right(self, places: usize) -> Self {
         Self(self.0.map(|value| (value as u32 >> places) as i32))
-    }
-
-    #[inline(always)]
-    fn write_all(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32] {
-        to.write_copy_of_slice(&self.0)
-    }
-
-    #[inline(always)]
-    fn write_compressed(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
-        write_words(self.0, to, mask)
-    }
-
-    #[inline(always)]
-    fn write_bytes(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
-        write_bytes(self.0, to, mask)
     }
 }
 

@@ -1,23 +1,18 @@
 //! WebAssembly's SIMD, in programs compiled with `simd128`. Programs cannot detect it when they run.
 
 use std::arch::wasm32::*;
-use std::mem::MaybeUninit;
 use std::ops::{Add, BitAnd, Div, Mul, Sub};
 
-use super::memory::{
-    compressed, expanded, first, lanes, load, write_bytes, write_compressed, write_first, write_words,
-};
-use super::sealed::Register;
-use super::{Floats, Ints, Isa, LaneMask, Separate};
+use super::memory::{first, load, registers};
+use super::{Floats, Ints, Isa, Separate};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Simd128;
 
-#[derive(Clone, Copy)]
-pub struct F32x4(pub(super) v128);
-
-#[derive(Clone, Copy)]
-pub struct I32x4(pub(super) v128);
+registers! {
+    F32x4(v128): [f32; 4];
+    I32x4(v128): [i32; 4];
+}
 
 impl Isa for Simd128 {
     type Floats = F32x4;
@@ -113,8 +108,6 @@ impl Isa for Simd128 {
     }
 }
 
-impl Register for F32x4 {}
-
 impl Floats for F32x4 {
     type Ints = I32x4;
 
@@ -141,17 +134,6 @@ impl Floats for F32x4 {
     }
 
     #[inline(always)]
-    fn compressed(self, mask: LaneMask) -> Self {
-        let lanes = compressed::<f32, 4>(lanes(self.0), mask);
-        Self(load::<_, _, 4>(&lanes))
-    }
-
-    #[inline(always)]
-    fn expanded(self, mask: LaneMask) -> Self {
-        Self(load::<_, _, 4>(&expanded::<f32, 4>(lanes(self.0), mask)))
-    }
-
-    #[inline(always)]
     fn rounded(self, zero: Self, low: Self, high: Self) -> I32x4 {
         let value = f32x4_add(f32x4_nearest(self.0), zero.0);
         // The first operand where one is NaN.
@@ -162,21 +144,6 @@ impl Floats for F32x4 {
     #[inline(always)]
     fn bits(self) -> I32x4 {
         I32x4(self.0)
-    }
-
-    #[inline(always)]
-    fn store(self, to: &mut [f32]) {
-        to[..4].copy_from_slice(&lanes::<_, f32, 4>(self.0));
-    }
-
-    #[inline(always)]
-    fn write(self, to: &mut [MaybeUninit<f32>]) -> &mut [f32] {
-        write_first::<_, 4>(lanes(self.0), to)
-    }
-
-    #[inline(always)]
-    fn write_compressed(self, to: &mut [MaybeUninit<f32>], mask: LaneMask) -> &mut [f32] {
-        write_compressed::<_, 4>(lanes(self.0), to, mask)
     }
 }
 
@@ -191,21 +158,6 @@ impl Ints for I32x4 {
     #[inline(always)]
     fn shifted_right(self, places: usize) -> Self {
         Self(u32x4_shr(self.0, places as u32))
-    }
-
-    #[inline(always)]
-    fn write_all(self, to: &mut [MaybeUninit<i32>]) -> &mut [i32] {
-        to.write_copy_of_slice(&lanes::<_, i32, 4>(self.0))
-    }
-
-    #[inline(always)]
-    fn write_compressed(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
-        write_words::<4>(lanes(self.0), to, mask)
-    }
-
-    #[inline(always)]
-    fn write_bytes(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
-        write_bytes::<4>(lanes(self.0), to, mask)
     }
 }
 
