@@ -1,5 +1,7 @@
-//! Operators: rooms of families, one family a file. `kernels` and the layers of the runtime have the
-//! same rooms with the same names.
+//! The operators, grouped in rooms and families.
+//!
+//! A room is a folder and a family is a file in it. `kernels` and the layers of the runtime have the same rooms with
+//! the same names.
 
 pub mod arity;
 pub mod attention;
@@ -49,18 +51,18 @@ pub struct Row {
     before: &'static [(i64, Signs, Signs)],
     /// Version in which the operator was removed from the standard, and the operator that replaces it.
     pub removed: Option<(i64, &'static str)>,
-    /// Attributes that later versions brought, with the first of these versions.
+    /// Attributes that later versions introduced, with the first of these versions.
     newer: &'static [(&'static str, i64)],
     pub facts: Facts,
-    /// What OPERATORS.md says beside it.
+    /// Notes about the operator for OPERATORS.md.
     pub notes: &'static str,
 }
 
-/// What rules and passes may rely on.
+/// Properties of an operator that rules and passes may rely on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Each element of the result depends on those at the same place of the inputs alone, which broadcast as
-    /// of version 7.
+    /// Each element of the result depends only on the elements with the same index in the inputs, which broadcast as of
+    /// version 7.
     pub elementwise: bool,
     /// The order of two inputs does not matter.
     pub commutative: bool,
@@ -68,31 +70,31 @@ pub struct Facts {
     pub nonnegative: bool,
     /// A constructor may compute it when the model is loaded.
     pub hoisted: bool,
-    /// Results are the elements of an input in other steps, which Burn does not copy.
+    /// The result is a view of an input with other strides, which Burn does not copy.
     pub view: bool,
-    /// In what it computes where a model is to compute in 16 bits.
+    /// Precision of the operator if the model computes in 16 bits.
     pub width: Width,
-    /// The range of inputs whose types do not depend on those of the others: the first, and the one after the last.
+    /// Inputs whose types do not depend on the other inputs: index of the first, and of the one after the last.
     pub independent: (usize, usize),
 }
 
-/// In what an operator computes floats where a model is to compute in 16 bits.
+/// Precision in which an operator computes floats if the model computes in 16 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Width {
-    /// In single precision: it sums, grows without bound, counts or compares.
+    /// Single precision: the operator sums, grows without bound, counts or compares.
     #[default]
     Single,
-    /// In single precision, as does what its operand is computed by: of an angle, of what is near zero,
-    /// errors count that are small beside what it was computed from.
+    /// Single precision, also for the operands: angles and values near zero amplify errors that are small relative to
+    /// the values from which an operand was computed.
     Exact,
-    /// In 16 bits where an operand is of 16 bits; sums, if any, are of single precision.
+    /// 16 bits if an operand has 16 bits. Sums, if any, use single precision.
     Operands,
-    /// In 16 bits, with sums of single precision.
+    /// 16 bits, with sums in single precision.
     Half,
 }
 
 impl Facts {
-    /// Of which nothing may be relied on.
+    /// No properties.
     pub const NONE: Facts = Facts {
         elementwise: false,
         commutative: false,
@@ -104,13 +106,13 @@ impl Facts {
     };
 }
 
-/// Operators of this and later versions do not compute in place.
+/// First version of operators without `consumed_inputs`, which allowed computation in place.
 const OUT_OF_PLACE: i64 = 6;
 
 /// Reads the attributes of one version into the operator.
 pub type Read = fn(&Attributes<'_>) -> Result<Rc<dyn Operator>, Problem>;
 
-/// An operator of the domain `ai.onnx`.
+/// Creates the row of an operator of the domain `ai.onnx`.
 pub const fn row(name: &'static str, since: &'static [i64], read: Read) -> Row {
     Row {
         domain: "",
@@ -126,14 +128,14 @@ pub const fn row(name: &'static str, since: &'static [i64], read: Read) -> Row {
     }
 }
 
-/// The domains beside `ai.onnx`, which is the empty one.
+/// Name of the domain `ai.onnx.ml`. The domain `ai.onnx` has the empty name.
 pub const ML: &str = "ai.onnx.ml";
 pub const MICROSOFT: &str = "com.microsoft";
 pub const PREVIEW: &str = "ai.onnx.preview";
 pub const TRAINING: &str = "ai.onnx.preview.training";
 
 impl Row {
-    /// The same operator in another domain.
+    /// Moves the operator to another domain.
     pub const fn of(self, domain: &'static str) -> Row {
         Row { domain, ..self }
     }
@@ -155,12 +157,12 @@ impl Row {
         Row { removed, ..self }
     }
 
-    /// Sets attributes that `read` reads for any version, with the versions that brought them.
+    /// Declares attributes that `read` accepts for every version, with the versions that introduced them.
     pub const fn newer(self, newer: &'static [(&'static str, i64)]) -> Row {
         Row { newer, ..self }
     }
 
-    /// Checks that this version has an attribute, as far as `read` does not check it.
+    /// Checks that this version has an attribute, unless `read` checks it.
     pub fn has_attribute(&self, name: &str, version: i64) -> Result<(), Problem> {
         let mut newer = self.newer.iter();
         let since = newer.find(|(newer, since)| *newer == name && version < *since);
@@ -184,7 +186,7 @@ impl Row {
         found.map_or(self.arity, |&(_, inputs, outputs)| Arity { inputs, outputs })
     }
 
-    /// With results of each element alone, which a constructor may compute too.
+    /// Marks an operator that computes each element separately, and that a constructor may compute, too.
     pub const fn elementwise(mut self) -> Row {
         self.facts.elementwise = true;
         self.hoisted()
@@ -210,42 +212,42 @@ impl Row {
         self
     }
 
-    /// Which computes in 16 bits where an operand is of 16 bits.
+    /// Marks an operator that computes in 16 bits if an operand has 16 bits.
     pub const fn follows(mut self) -> Row {
         self.facts.width = Width::Operands;
         self
     }
 
-    /// Which computes in 16 bits, with sums of single precision.
+    /// Marks an operator that computes in 16 bits, with sums in single precision.
     pub const fn half(mut self) -> Row {
         self.facts.width = Width::Half;
         self
     }
 
-    /// Whose operand is computed in single precision too.
+    /// Marks an operator that requires operands computed in single precision.
     pub const fn exact(mut self) -> Row {
         self.facts.width = Width::Exact;
         self
     }
 
-    /// With a range of inputs whose types do not depend on those of the others.
+    /// Declares the range of inputs whose types do not depend on the other inputs.
     pub const fn independent(mut self, first: usize, end: usize) -> Row {
         self.facts.independent = (first, end);
         self
     }
 
-    /// The operator as nodes name it: `Conv`, or `com.microsoft.FusedConv`.
+    /// Returns the operator type as nodes name it: `Conv`, or `com.microsoft.FusedConv`.
     pub fn kind(&self) -> String {
         kind(self.domain, self.name)
     }
 
-    /// With something to say in OPERATORS.md.
+    /// Sets the notes for OPERATORS.md.
     pub const fn noted(self, notes: &'static str) -> Row {
         Row { notes, ..self }
     }
 }
 
-/// Lists the families of a room, each a file with its `ROWS`, which may be of several domains.
+/// Declares the families of a room. Each is a file with its `ROWS`, which may belong to several domains.
 macro_rules! families {
     ($($family:ident),*) => {
         pub const FAMILIES: &[&[crate::ops::Row]] = &[$($family::ROWS,)*];
@@ -258,7 +260,7 @@ pub use elementwise::arithmetic::fold;
 pub use sequence::construct;
 pub use train::gradient::{DERIVATIVES, Named, WRITTEN};
 
-/// The rooms by name.
+/// The rooms and their families.
 const ROOMS: &[(&str, &[&[Row]])] = &[
     ("attention", attention::FAMILIES),
     ("classical", classical::FAMILIES),
@@ -282,12 +284,12 @@ const ROOMS: &[(&str, &[&[Row]])] = &[
     ("train", train::FAMILIES),
 ];
 
-/// Every operator, room by room, family by family.
+/// Returns all operators in the order of rooms and families.
 pub fn all() -> impl Iterator<Item = &'static Row> {
     rooms().map(|(_, row)| row)
 }
 
-/// Every operator with the name of its room.
+/// Returns all operators with the names of their rooms.
 pub fn rooms() -> impl Iterator<Item = (&'static str, &'static Row)> {
     ROOMS.iter().flat_map(|(name, families)| {
         let rows = families.iter().copied().flatten();
@@ -311,12 +313,12 @@ fn rows(domain: &str, name: &str) -> &'static [&'static Row] {
     found.map(Vec::as_slice).unwrap_or_default()
 }
 
-/// An operator as nodes name it.
+/// Returns an operator type as nodes name it.
 pub fn kind(domain: &str, name: &str) -> String {
     if domain.is_empty() { name.to_owned() } else { format!("{domain}.{name}") }
 }
 
-/// What rules and passes may rely on of an operator as nodes name it.
+/// Returns the properties of an operator type, which rules and passes may rely on.
 pub fn facts(kind: &str) -> Facts {
     static FACTS: LazyLock<HashMap<String, Facts>> = LazyLock::new(|| {
         let rows = all().chain(product::matmul::WRITTEN);
@@ -330,14 +332,14 @@ pub fn facts(kind: &str) -> Facts {
     FACTS.get(kind).copied().unwrap_or_default()
 }
 
-/// The operator called `name` in `domain`, with the version that `opset` selects.
+/// Returns the operator called `name` in `domain`, and the version that `opset` selects.
 pub fn find(domain: &str, name: &str, opset: i64) -> Option<(&'static Row, Option<i64>)> {
     let row = rows(domain, name).iter().find(|row| row.name == name)?;
     let version = row.since.iter().copied().filter(|&since| since <= opset);
     Some((row, version.max()))
 }
 
-/// An operator's name as it is written, whatever its letters' case here.
+/// Returns the correct spelling of an operator's name, compared without case.
 pub fn spelling(domain: &str, name: &str) -> Option<&'static str> {
     rows(domain, name).first().map(|row| row.name)
 }

@@ -19,13 +19,13 @@ pub fn most(signs: Signs) -> Option<usize> {
 /// Smallest number of inputs or outputs that a node must name.
 pub fn least(signs: Signs) -> usize {
     match signs.find('*') {
-        // As in the standard, the optional ones before it count, though their names may be empty.
+        // As in the standard, the optional ones before `*` count, although their names may be empty.
         Some(at) => at,
         None => signs.rfind(['r', '+']).map_or(0, |at| at + 1),
     }
 }
 
-/// Whether the name at this position must not be empty.
+/// Returns `true` if the name at this position must not be empty.
 pub fn is_required(signs: Signs, at: usize) -> bool {
     signs.as_bytes().get(at) == Some(&b'r')
 }

@@ -1,4 +1,4 @@
-//! Attention and its kin, over heads of features.
+//! Attention and related operators, on heads of features.
 
 pub mod dot_product;
 pub mod flexible;

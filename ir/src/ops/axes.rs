@@ -2,7 +2,7 @@
 
 use crate::diagnostics::Problem;
 
-/// The axis as a position; negative ones count from the end.
+/// Returns the index of an axis; negative axes count from the end.
 pub fn axis(axis: i64, rank: usize) -> Result<usize, Problem> {
     let signed = i64::try_from(rank).unwrap_or(i64::MAX);
     let at = if axis < 0 { axis.checked_add(signed) } else { Some(axis) };

@@ -1,4 +1,4 @@
-//! Sizes and elements of operands that are broadcast together.
+//! Broadcasting of sizes and elements.
 
 use crate::diagnostics::Problem;
 use crate::dim::{Atom, Dim};
@@ -7,17 +7,17 @@ use crate::infer::Infer;
 use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
-/// Known values of more elements are not computed.
+/// Maximum number of known elements that are computed.
 pub const LARGEST: usize = 4096;
 
-/// The shape that operands of these shapes have together, as numpy has it.
+/// Returns the shape to which operands of these shapes are broadcast, by the rules of NumPy.
 pub fn shape(cx: &mut Infer<'_>, shapes: &[Shape]) -> Result<Shape, Problem> {
     let rank = shapes.iter().map(Vec::len).max().unwrap_or(0);
     (0..rank).map(|axis| size(cx, shapes, rank, axis)).collect()
 }
 
-/// The rank that a second operand whose first axis stands at `axis` of the first has with trailing axes of
-/// size 1, as before version 7.
+/// Returns the rank that the second operand has with trailing axes of size 1 if its first axis is aligned with `axis`
+/// of the first operand, as before version 7.
 pub fn trailing(axis: Option<i64>, first: &TensorType) -> Option<usize> {
     let rank = i64::try_from(first.rank()).ok()?;
     let axis = match axis? {
@@ -27,7 +27,7 @@ pub fn trailing(axis: Option<i64>, first: &TensorType) -> Option<usize> {
     usize::try_from(rank.checked_sub(axis)?).ok().filter(|&trailing| trailing <= first.rank())
 }
 
-/// The second operand with `rank` axes, the first of its own at `axis` of the first operand.
+/// Returns the second operand with `rank` axes, its first axis at `axis` of the first operand.
 pub fn second(cx: &mut Emit<'_, '_>, axis: Option<i64>, rank: usize) -> Result<Code, Problem> {
     let sizes = cx.tensor_type(1)?.shape.clone();
     let trailing = trailing(axis, cx.tensor_type(0)?);
@@ -41,7 +41,8 @@ pub fn second(cx: &mut Emit<'_, '_>, axis: Option<i64>, rank: usize) -> Result<C
     Ok(reshaped(cx, tensor, &shape))
 }
 
-/// The tensor in another shape, by Burn's function if no size is 0, which Burn takes for "as it was".
+/// Returns the tensor in another shape. Burn's function is used only if no size is 0, which Burn reads as "keep this
+/// size".
 pub fn reshaped(cx: &mut Emit<'_, '_>, tensor: Code, shape: &[Dim]) -> Code {
     let is_filled = |size: &Dim| size.number().is_some_and(|size| size > 0);
     let sizes = cx.shape(shape);
@@ -67,7 +68,7 @@ fn size(cx: &mut Infer<'_>, shapes: &[Shape], rank: usize, axis: usize) -> Resul
                     "sizes {a} and {b} on axis {axis} cannot be broadcast together"
                 )));
             }
-            // A number other than 1 decides; a name beside it is that number, or 1.
+            // A number other than 1 determines the size; a symbolic size equals it, or is 1.
             (Some(_), None) => together,
             (None, Some(_)) => dim.clone(),
             (None, None) if limits(dim, &together) => together,
@@ -78,8 +79,8 @@ fn size(cx: &mut Infer<'_>, shapes: &[Shape], rank: usize, axis: usize) -> Resul
     Ok(together)
 }
 
-/// Whether `dim` is `size` limited to a number. Where the two broadcast, the limit is not reached, or it is
-/// 1, and the result is `size`.
+/// Returns `true` if `dim` is the minimum of `size` and a number. If the two broadcast, they are equal, or `dim` is 1,
+/// and the result is `size`.
 fn limits(dim: &Dim, size: &Dim) -> bool {
     let mut terms = dim.terms();
     match (terms.next(), terms.next()) {
@@ -88,7 +89,7 @@ fn limits(dim: &Dim, size: &Dim) -> bool {
     }
 }
 
-/// Whether the sizes are known to go together, whatever the run.
+/// Returns `true` if the sizes broadcast in every run.
 pub fn agree(shapes: &[&Shape]) -> bool {
     let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
     (0..rank).all(|axis| {
@@ -103,8 +104,8 @@ pub fn agree(shapes: &[&Shape]) -> bool {
     })
 }
 
-/// Says that the node may fail where the sizes of its inputs are not known to go together, or the result may
-/// be larger than each of them by more than a known factor.
+/// Marks the node as fallible if the sizes of its inputs may not broadcast, or if the result may be larger than each
+/// input by more than a known factor. Returns `true` if it is infallible.
 pub fn check(cx: &mut Emit<'_, '_>) -> Result<bool, Problem> {
     let inputs = (0..cx.inputs()).filter(|&at| cx.has(at));
     let types = inputs.map(|at| Ok(cx.tensor_type(at)?.shape.clone()));
@@ -116,7 +117,7 @@ pub fn check(cx: &mut Emit<'_, '_>) -> Result<bool, Problem> {
     Ok(agree)
 }
 
-/// Whether no input has all sizes of the result that are not numbers.
+/// Returns `true` if no input has all symbolic sizes of the result.
 fn grows(cx: &Emit<'_, '_>, shapes: &[Shape]) -> Result<bool, Problem> {
     let to = &cx.output_tensor(0)?.shape;
     let is_whole = |shape: &Shape| {
@@ -128,10 +129,10 @@ fn grows(cx: &Emit<'_, '_>, shapes: &[Shape]) -> Result<bool, Problem> {
     Ok(!shapes.iter().any(is_whole))
 }
 
-/// Says that the node may fail unless each size of the inputs after the first is known to be 1 or one of the
-/// first's, or all are numbers.
+/// Marks the node as fallible unless each size of the inputs after the first is known to be 1 or to equal a size of the
+/// first, or all are numbers.
 ///
-/// It is for operators whose `infer` compares these sizes, of which a run may contradict open ones.
+/// For operators whose `infer` compares these sizes: a run may contradict symbolic sizes.
 pub fn check_sizes(cx: &mut Emit<'_, '_>) {
     let shape = |at: usize| cx.tensor_type(at).ok().map(|tensor| &tensor.shape);
     let is_number = |dim: &Dim| dim.number().is_some();
@@ -147,7 +148,7 @@ pub fn check_sizes(cx: &mut Emit<'_, '_>) {
     }
 }
 
-/// For each element of a tensor of shape `to` the position of the element of `from` that is broadcast to it.
+/// Returns, for each element of a tensor of shape `to`, the index of the element of `from` that is broadcast to it.
 pub fn positions(from: &[usize], to: &[usize]) -> Vec<usize> {
     let count = to.iter().product::<usize>();
     let missing = to.len().saturating_sub(from.len());
@@ -169,8 +170,8 @@ pub fn positions(from: &[usize], to: &[usize]) -> Vec<usize> {
     (0..count).map(position).collect()
 }
 
-/// The positions of the elements whose index along each axis is one of the `places` there, row by row; `None`
-/// when there are too many.
+/// Returns the positions, in row-major order, of the elements whose index along each axis is in `places`. Returns
+/// `None` if there are more than [`LARGEST`].
 pub fn grid(shape: &[usize], places: &[Vec<usize>]) -> Option<Vec<usize>> {
     let mut positions = vec![0usize];
     for (size, places) in shape.iter().zip(places) {
@@ -184,7 +185,7 @@ pub fn grid(shape: &[usize], places: &[Vec<usize>]) -> Option<Vec<usize>> {
     Some(positions)
 }
 
-/// The sizes as numbers, when all are known and their product is a number too.
+/// Returns the sizes as numbers, if all are known and their product does not overflow.
 pub fn fixed(shape: &[Dim]) -> Option<Vec<usize>> {
     let sizes: Vec<usize> = shape.iter().map(Dim::fixed).collect::<Option<_>>()?;
     let product = sizes.iter().try_fold(1usize, |n, &size| n.checked_mul(size.max(1)));

@@ -1,4 +1,4 @@
-//! What the models of ONNX-ML have in common.
+//! Attributes and outputs that the models of ONNX-ML share.
 
 pub mod columns;
 pub mod features;
@@ -30,7 +30,7 @@ pub struct Labels {
 
 attributes!(struct Labels { count, list });
 
-/// The labels, of which the attribute `ints` or `classlabels_strings` has one a class.
+/// Reads the labels, one for each class, from the attribute `ints` or `classlabels_strings`.
 pub fn labels(a: &Attributes<'_>, ints: &str) -> Result<Labels, Problem> {
     let strings = a.keep("classlabels_strings")?.filter(|list| list.count > 0);
     let list = match strings {
@@ -44,19 +44,19 @@ pub fn labels(a: &Attributes<'_>, ints: &str) -> Result<Labels, Problem> {
     Ok(Labels { count, list })
 }
 
-/// A list that must be there.
+/// Reads a required list.
 pub fn required(a: &Attributes<'_>, name: &str) -> Result<Kept, Problem> {
     let list = a.keep(name)?.filter(|list| list.count > 0);
     list.ok_or_else(|| missing(name))
 }
 
-/// The problem that an attribute is not there.
+/// Returns the problem of a missing attribute.
 pub fn missing(name: &str) -> Problem {
     Problem::new(format!("attribute `{name}` is missing"))
         .help("the file is inconsistent; export the model again")
 }
 
-/// The variant of the kernels' `Transform` that an attribute names.
+/// Returns the variant of the kernels' `Transform` that the attribute names.
 pub fn transform(a: &Attributes<'_>) -> Result<&'static str, Problem> {
     Ok(match a.string_or("post_transform", "NONE")?.as_str() {
         "NONE" => "None",
@@ -71,13 +71,13 @@ pub fn transform(a: &Attributes<'_>) -> Result<&'static str, Problem> {
     })
 }
 
-/// A transform in code.
+/// Returns a transform as code.
 pub fn transform_code(variant: &str) -> Code {
     let variant = format_ident!("{variant}");
     code!(ops::scores::Transform::#variant)
 }
 
-/// The type of the input and how many rows it has; one of rank 1 is a row.
+/// Returns the type of the input and its number of rows. An input of rank 1 is one row.
 pub fn input(cx: &Infer<'_>, dtypes: &[DType]) -> Result<(TensorType, Dim), Problem> {
     let x = cx.tensor(0)?;
     let rows = match x.shape.as_slice() {
@@ -90,23 +90,23 @@ pub fn input(cx: &Infer<'_>, dtypes: &[DType]) -> Result<(TensorType, Dim), Prob
     if dtypes.contains(&x.dtype) { Ok((x, rows)) } else { Err(Problem::new(format!("the input is {x}"))) }
 }
 
-/// What the models of versions 1 to 4 take.
+/// Element types that the models of versions 1 to 4 accept.
 pub const NUMBERS: [DType; 4] = [DType::F32, DType::F64, DType::I64, DType::I32];
 
-/// The outputs of a classifier: labels, and so many scores for each row.
+/// Sets the outputs of a classifier: labels, and `scores` scores for each row.
 pub fn tell(cx: &mut Infer<'_>, labels: &Labels, rows: Dim, scores: usize) {
     let scores = Dim::from(i64::try_from(scores).unwrap_or(i64::MAX));
     cx.output(0, labels.list.dtype, vec![rows.clone()]);
     cx.output(1, DType::F32, vec![rows, scores]);
 }
 
-/// The name of a list among the weights.
+/// Returns the name of a list in the table of weights.
 pub fn name(cx: &mut Emit<'_, '_>, list: Kept) -> Result<Code, Problem> {
     let name = cx.list(list.input);
     name.ok_or_else(|| Problem::new("a list of the model is no constant"))
 }
 
-/// The same of a list that may not be there.
+/// Returns the name of an optional list, as an `Option` in the generated code.
 pub fn optional_name(cx: &mut Emit<'_, '_>, list: Option<Kept>) -> Result<Code, Problem> {
     match list {
         Some(list) => {
@@ -118,7 +118,7 @@ pub fn optional_name(cx: &mut Emit<'_, '_>, list: Option<Kept>) -> Result<Code, 
 }
 
 impl Labels {
-    /// The labels in code.
+    /// Returns the labels as code.
     pub fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let name = name(cx, self.list)?;
         Ok(match self.list.dtype {
@@ -127,7 +127,7 @@ impl Labels {
         })
     }
 
-    /// The outputs of the classifier in this field.
+    /// Returns the outputs of the classifier in this field.
     pub fn forward(&self, cx: &Emit<'_, '_>, layer: &Code, x: &Code) -> Code {
         let call = match self.list.dtype {
             DType::String => code!(#layer.forward_strings(#x)),

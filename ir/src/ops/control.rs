@@ -1,4 +1,4 @@
-//! Branches and loops, as Rust has them.
+//! Branches and loops, emitted as those of Rust.
 
 mod branch;
 mod counter;

@@ -1,4 +1,4 @@
-//! Convolution, and its inverse forms.
+//! Convolutions and their inverses.
 
 pub mod causal_conv;
 pub mod col2im;

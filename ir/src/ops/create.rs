@@ -1,4 +1,4 @@
-//! Tensors made of sizes and numbers.
+//! Tensors created from sizes and numbers.
 
 pub mod constant;
 pub mod fill;

@@ -1,4 +1,4 @@
-//! Operators that functions of the caller's compute.
+//! Operators computed by functions of the caller.
 
 mod argument;
 mod formal;
@@ -24,25 +24,25 @@ use formal::Formals;
 pub use formal::agree;
 pub use help::Advice;
 
-/// A tuple of more results has none of the traits that they need.
+/// Maximum number of results of a function. A longer tuple lacks traits that the results require.
 const MOST_RESULTS: usize = 8;
 
-/// A node whose operator the compiler does not know.
+/// A node whose operator is not built in.
 #[derive(Clone, Debug)]
 pub struct Custom {
     /// Domain and name.
     kind: Rc<str>,
     site: Site,
-    /// How many inputs the node names. Behind them are tensors among its attributes.
+    /// Number of inputs that the node names. Tensors among its attributes follow them.
     named: usize,
     arguments: Vec<(String, Argument)>,
-    /// What all nodes of the operator have to do with the function's parameters.
+    /// Parameters of the function, shared by all nodes of the operator.
     formals: Rc<Formals>,
     binding: Result<Rc<[Declared]>, Rc<Advice>>,
 }
 
 impl Custom {
-    /// The node with what its function returns, or with what to say where there is none.
+    /// Reads a node. `binding` contains the results of its function, or the advice to report if it has none.
     pub fn read(
         kind: &str,
         site: Site,
@@ -51,7 +51,7 @@ impl Custom {
     ) -> Result<Self, Problem> {
         let arguments = match &binding {
             Ok(_) => argument::list(attributes)?,
-            // What the function cannot take is said once there is one.
+            // Attributes that a function cannot take are reported only if there is a function.
             Err(_) => argument::list(attributes).unwrap_or_default(),
         };
         Ok(Custom {
@@ -64,18 +64,18 @@ impl Custom {
         })
     }
 
-    /// The problem that there is no function, whatever the types of the inputs.
+    /// Returns the problem of a missing function, independent of the types of the inputs.
     pub fn unbound(&self) -> Option<Problem> {
         let advice = self.binding.as_ref().err()?;
         Some(advice.problem(None).at(self.site.clone()))
     }
 
-    /// Whether the node has the input at a place, where tensors of attributes follow those that it names.
+    /// Returns `true` if the node has input `at`. Tensors of attributes follow the inputs that it names.
     fn has(&self, at: usize, is_there: impl Fn(usize) -> bool) -> bool {
         at < self.named && is_there(at)
     }
 
-    /// The element type and rank of a result.
+    /// Returns the element type and rank of a result.
     fn result(
         &self,
         declared: &Declared,
@@ -96,7 +96,7 @@ impl Custom {
         Ok((dtype, rank))
     }
 
-    /// The type of an input that a result is like.
+    /// Returns the type of the input whose type a result has.
     fn like(
         &self,
         at: usize,
@@ -133,7 +133,7 @@ impl Custom {
     }
 }
 
-/// The result where nothing is declared.
+/// Returns the default declaration: one result with the type of the first input.
 fn like_first() -> Rc<[Declared]> {
     Rc::new([Declared { element: None, shape: DeclaredShape::Like(0) }])
 }
@@ -203,7 +203,7 @@ impl Operator for Custom {
 }
 
 impl Custom {
-    /// The types of what the function returns.
+    /// Sets the types of the results of the function.
     fn bound(&self, results: &[Declared], cx: &mut Infer<'_>) -> Result<(), Problem> {
         for at in (0..cx.inputs()).filter(|at| cx.has(*at)) {
             let ty = cx.ty(at)?;
@@ -237,13 +237,13 @@ impl Custom {
         ))
     }
 
-    /// What a binding declares; a node is of one result where nothing is declared.
+    /// Returns the results that a binding declares. The default is one result.
     pub fn results(declared: &[Declared]) -> Rc<[Declared]> {
         if declared.is_empty() { like_first() } else { declared.into() }
     }
 }
 
-/// Two nodes of one operator do the same with the same attributes.
+/// Nodes of one operator with equal attributes compute the same.
 impl Described for Custom {
     fn attributes(&self) -> Attribute {
         let arguments = self.arguments.iter();

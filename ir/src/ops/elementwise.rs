@@ -1,4 +1,4 @@
-//! Operators on each element alone, or on pairs of them.
+//! Operators on single elements or pairs of them.
 
 pub mod activation;
 pub mod arithmetic;

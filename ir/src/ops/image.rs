@@ -1,4 +1,4 @@
-//! Images: sampling, regions, boxes, files.
+//! Images: sampling, regions, boxes and decoding.
 
 pub mod affine_grid;
 pub mod decoder;

@@ -1,4 +1,4 @@
-//! Normalisation by statistics of batches, rows, channels and neighbours.
+//! Normalization over batches, rows, channels and neighbors.
 
 pub mod batch;
 pub mod channels;
@@ -19,7 +19,7 @@ use crate::types::TensorType;
 
 super::families![batch, embed, group, layer, skip, softmax];
 
-/// Input 0, when it is a float tensor of at least this rank.
+/// Returns the type of input 0, which must be a float tensor of at least this rank.
 fn floats(cx: &Infer<'_>, rank: usize) -> Result<TensorType, Problem> {
     let x = cx.tensor(0)?;
     if x.dtype.is_float() && x.rank() >= rank {
@@ -37,7 +37,7 @@ fn integer(value: usize) -> Literal {
     Literal::usize_unsuffixed(value)
 }
 
-/// `Some("bias")`, or `None`.
+/// Generates `Some("bias")` or `None`.
 fn optional(name: Option<Code>) -> Code {
     match name {
         Some(name) => code!(Some(#name)),

@@ -1,4 +1,4 @@
-//! Products of matrices, and what is computed from matrices.
+//! Matrix products, determinants and inverses.
 
 pub mod determinant;
 pub mod einsum;

@@ -1,4 +1,4 @@
-//! Integers that stand for floats by a scale and a zero point.
+//! Quantized values: integers with a scale and a zero point.
 
 pub mod affine;
 pub mod gather_block_quantized;
@@ -45,7 +45,7 @@ pub const ROWS: &[Row] = &[
     row("DynamicQuantizeMatMul", &[1], |_| integer::dynamic()).arity("rrroo", "r").of(MICROSOFT),
 ];
 
-/// Whether values of the type are quantized ones that are computed with here.
+/// Returns `true` if the quantized operators compute with values of the type.
 fn is_quantized(dtype: DType) -> bool {
     dtype.is_int() && dtype.bits() <= 16
 }

@@ -27,33 +27,33 @@ pub const ROWS: &[Row] = &[
     row("RandomUniformLike", &[1, 22], |a| floats(a, UNIFORM, false)),
 ];
 
-/// The function of `ops::random`, and its two numbers with their defaults.
+/// A function of `ops::random`, and its two parameters with their defaults.
 type Distribution = (&'static str, [(&'static str, f32); 2]);
 
 const NORMAL: Distribution = ("normal", [("mean", 0.0), ("scale", 1.0)]);
 const UNIFORM: Distribution = ("uniform", [("low", 0.0), ("high", 1.0)]);
 
-/// What the generator starts from, the same at each call. Without one the system gives another at each.
+/// Seed of the generator, the same in each call. Without one, the system provides a different seed in each call.
 #[derive(Clone, Copy, Debug)]
 pub struct Seed(Option<u64>);
 
 attributes!(struct Seed(inner));
 
-/// Floats of a distribution.
+/// Random floats.
 #[derive(Debug)]
 struct Floats {
     function: &'static str,
     numbers: [f32; 2],
-    /// Without it that of input 0.
+    /// Type of the elements; `None` for that of input 0.
     dtype: Option<DType>,
-    /// Without it that of input 0.
+    /// Shape of the result; `None` for that of input 0.
     shape: Option<Shape>,
     seed: Seed,
 }
 
 attributes!(struct Floats { function, numbers, dtype, shape, seed });
 
-/// 1 with the probability that stands in the place, else 0.
+/// 1 with the probability that the input contains, otherwise 0.
 #[derive(Debug)]
 struct Bernoulli {
     dtype: Option<DType>,
@@ -62,7 +62,7 @@ struct Bernoulli {
 
 attributes!(struct Bernoulli { dtype, seed });
 
-/// Places of each row, drawn by the logarithms of their probabilities.
+/// Indices sampled for each row by the logarithms of their probabilities.
 #[derive(Debug)]
 struct Multinomial {
     dtype: DType,
@@ -120,7 +120,7 @@ fn dtype(a: &Attributes<'_>) -> Result<Option<DType>, Problem> {
     }
 }
 
-/// `dtype`, when floats of it can be drawn.
+/// Checks that floats of this type can be sampled.
 fn drawn(dtype: DType) -> Result<DType, Problem> {
     if dtype.is_float() {
         Ok(dtype)
@@ -135,7 +135,7 @@ impl Seed {
         Self(seed)
     }
 
-    /// The attribute `seed`, a float.
+    /// Reads the attribute `seed`, a float.
     fn float(a: &Attributes<'_>) -> Result<Self, Problem> {
         let whole = |seed: f32| {
             if seed.fract() == 0.0 && seed.abs() < 1e18 {
@@ -148,7 +148,7 @@ impl Seed {
         Ok(Self(seed.map(whole)))
     }
 
-    /// `Some(seed)` or `None`.
+    /// Generates `Some(seed)` or `None`.
     pub fn emit(self) -> Code {
         match self.0.map(Literal::u64_unsuffixed) {
             Some(seed) => code!(Some(#seed)),

@@ -37,24 +37,23 @@ pub const ROWS: &[Row] = &[
         .of(MICROSOFT),
 ];
 
-/// A walk over a sequence, one step of a cell for each of its elements.
+/// A recurrent layer: a cell that is applied to each time step.
 #[derive(Debug)]
 struct Recurrent {
     cell: Cell,
-    /// The variant of the kernels' `Direction`.
+    /// A variant of the kernels' `Direction`.
     direction: &'static str,
-    /// How many values a state has, where the file says so.
+    /// Number of hidden units, if the file specifies it.
     hidden: Option<i64>,
-    /// One per function of the cell and direction; the cell's own when left out.
+    /// One function for each function of the cell and direction; `None` for the cell's defaults.
     activations: Option<Vec<Activation>>,
     clip: Option<f32>,
     /// GRU's `linear_before_reset`, LSTM's `input_forget`.
     variant: bool,
     batch_first: bool,
-    /// Whether the weights are integers, laid out for multiplication from the right, whose scales and zero
-    /// points are inputs 8 to 11.
+    /// Whether the weights are integers in the layout of operand B, with scales and zero points in inputs 8 to 11.
     quantized: bool,
-    /// Whether the weights are integers and the node does not name the outputs of all times.
+    /// Whether the weights are integers and the node does not name the output of all time steps.
     last_alone: bool,
 }
 
@@ -66,7 +65,7 @@ fn read(a: &Attributes<'_>, cell: Cell, quantized: bool) -> Result<Rc<dyn Operat
     if a.version() < 7 && !quantized {
         a.ignore(&["output_sequence"]);
     }
-    // The schema of GRU version 1 misspells its default.
+    // The schema of GRU version 1 misspells the default.
     let direction = match a.string_or("direction", "forward")?.as_str() {
         "forward" | "foward" => "Forward",
         "reverse" => "Reverse",
@@ -185,7 +184,8 @@ impl Operator for Recurrent {
 }
 
 impl Recurrent {
-    /// Whether a run may bring lengths and states of another batch, or lengths beyond the last step.
+    /// Returns `true` if a run may contain lengths and states of another batch size, or lengths that exceed the number
+    /// of time steps.
     fn may_contradict(&self, cx: &Emit<'_, '_>) -> Result<bool, Problem> {
         let x = &cx.tensor_type(0)?.shape;
         let (times, batch) = if self.batch_first { (1, 0) } else { (0, 1) };
@@ -206,7 +206,8 @@ impl Recurrent {
         }
     }
 
-    /// The weights of all directions, by `tensor`; scale and zero point stand at `factors`.
+    /// Returns the weights of all directions, which `tensor` reads. Their scale and zero point are inputs `factors` and
+    /// the next one.
     fn matrices<'a, 'b>(
         &self,
         cx: &mut Emit<'a, 'b>,
@@ -230,7 +231,8 @@ impl Recurrent {
         Ok(code!(ops::recurrent::Quantized { weight: #weight, scale: #scale, zero: #zero }))
     }
 
-    /// How long each sequence of the batch is, unless all are as long as the input.
+    /// Returns the length of each sequence of the batch; `None` in the generated code if all have the length of the
+    /// input.
     fn lengths(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let time = if self.batch_first { 1 } else { 0 };
         let steps = cx.tensor_type(0)?.shape.get(time).cloned();
@@ -242,7 +244,7 @@ impl Recurrent {
         }
     }
 
-    /// The field that holds the weights, when all of them are constants.
+    /// Returns the field that contains the weights, if all of them are constants.
     fn layer(&self, cx: &mut Emit<'_, '_>, options: &Code) -> Result<Option<Code>, Problem> {
         let optional: &[usize] = match self.cell {
             Cell::Lstm => &[3, 7],
@@ -302,7 +304,7 @@ impl Recurrent {
         {
             let count = self.cell.functions().len();
             let directions: Vec<&[Activation]> = functions.chunks(count).collect();
-            // The second direction of a layer that has but one is never looked at.
+            // A layer with one direction ignores the second.
             let directions = [directions.first(), directions.last()];
             let direction = |functions: &&[Activation]| {
                 let functions: Vec<Code> = functions.iter().map(Activation::emit).collect();

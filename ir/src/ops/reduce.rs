@@ -1,4 +1,4 @@
-//! Reductions over axes, and running ones.
+//! Reductions over axes, and cumulative sums and products.
 
 pub mod arg_max;
 pub mod cumulative;

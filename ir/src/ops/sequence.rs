@@ -1,4 +1,4 @@
-//! Sequences of tensors: made, read, changed.
+//! Sequences: construction, access and modification.
 
 mod construct;
 mod join;
@@ -41,13 +41,13 @@ struct At;
 
 attributes!(struct At);
 
-/// Without the item at a position, which is the last one when none is given.
+/// The sequence without the item at a position, by default the last one.
 #[derive(Debug)]
 struct Erase;
 
 attributes!(struct Erase);
 
-/// With input 1 before a position, or behind all items.
+/// The sequence with input 1 inserted before a position, by default appended.
 #[derive(Debug)]
 struct Insert;
 
@@ -175,13 +175,13 @@ impl Operator for Length {
     }
 }
 
-/// What an item may be that is of one type or the other.
+/// Returns the item type of a sequence that contains items of both types.
 fn either(a: &Type, b: &Type) -> Result<Type, Problem> {
     let found = a.either(b).filter(|item| !matches!(item, Type::Optional(_)));
     found.ok_or_else(|| Problem::new(format!("{a} and {b} cannot be items of one sequence")))
 }
 
-/// A position that is known; 0 when the node names none.
+/// Returns a position, if it is known; 0 if the node does not specify one.
 fn position(cx: &Infer<'_>, input: usize) -> Result<Option<i64>, Problem> {
     if !cx.has(input) {
         return Ok(Some(0));
@@ -196,7 +196,7 @@ fn position(cx: &Infer<'_>, input: usize) -> Result<Option<i64>, Problem> {
     })
 }
 
-/// A position counted from the start.
+/// Converts a position to an index counted from the start.
 fn place(at: i64, length: usize) -> Result<usize, Problem> {
     let counted = match at {
         ..0 => i64::try_from(length).ok().and_then(|length| length.checked_add(at)),

@@ -1,4 +1,4 @@
-//! The same elements in other shapes, orders and parts.
+//! Operators that change the shape or order of elements.
 
 pub mod arrange;
 pub mod concat;

@@ -1,4 +1,4 @@
-//! Signals: Fourier transforms, windows, filter banks.
+//! Signals: Fourier transforms, windows and filter banks.
 
 pub mod dft;
 pub mod windows;

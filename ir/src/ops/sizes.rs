@@ -1,4 +1,4 @@
-//! Sizes that must agree.
+//! Checks that sizes agree.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -9,10 +9,10 @@ use crate::dtype::DType;
 use crate::infer::Infer;
 use crate::types::TensorType;
 
-/// How many things something has: `the weight`, 7, `rows`.
+/// Owner, number and name of things: `the weight`, 7, `rows`.
 pub type Count<'a> = (&'a str, &'a Dim, &'a str);
 
-/// Refuses counts that are known to differ.
+/// Reports counts that are known to differ.
 pub fn equal(one: Count<'_>, other: Count<'_>) -> Result<(), Problem> {
     if differ(one.1, other.1) {
         Err(Problem::new(format!("{}, but {}", described(one), described(other))))
@@ -21,7 +21,7 @@ pub fn equal(one: Count<'_>, other: Count<'_>) -> Result<(), Problem> {
     }
 }
 
-/// Refuses a count that is known to be larger than another.
+/// Reports a count that is known to be larger than another.
 pub fn at_most(one: Count<'_>, other: Count<'_>) -> Result<(), Problem> {
     if order(one.1, other.1) == Some(Ordering::Greater) {
         Err(Problem::new(format!("{}, but {}", described(one), described(other))))
@@ -30,7 +30,7 @@ pub fn at_most(one: Count<'_>, other: Count<'_>) -> Result<(), Problem> {
     }
 }
 
-/// Refuses a count that is known not to be a multiple.
+/// Reports a count that is known not to be a multiple.
 pub fn multiple(one: Count<'_>, (by, what): (i64, &str)) -> Result<(), Problem> {
     let rest = one.1.number().map(|size| size.checked_rem(by));
     match rest {
@@ -39,7 +39,7 @@ pub fn multiple(one: Count<'_>, (by, what): (i64, &str)) -> Result<(), Problem> 
     }
 }
 
-/// Refuses a size that is known to differ between two inputs.
+/// Reports a size that is known to differ between two inputs.
 pub fn agree(what: &str, one: &Dim, other: &Dim) -> Result<(), Problem> {
     if differ(one, other) {
         Err(Problem::new(format!("{what} is {one} in one input and {other} in another")))
@@ -48,7 +48,7 @@ pub fn agree(what: &str, one: &Dim, other: &Dim) -> Result<(), Problem> {
     }
 }
 
-/// Refuses a tensor that is known to be of another shape.
+/// Reports a tensor that is known to have another shape.
 pub fn shaped(what: &str, tensor: &TensorType, shape: &[Dim]) -> Result<(), Problem> {
     let mut pairs = tensor.shape.iter().zip(shape);
     if tensor.rank() != shape.len() || pairs.any(|(one, other)| differ(one, other)) {
@@ -58,7 +58,7 @@ pub fn shaped(what: &str, tensor: &TensorType, shape: &[Dim]) -> Result<(), Prob
     }
 }
 
-/// Refuses a tensor that is known not to broadcast to a shape, which stays as it is.
+/// Reports a tensor that is known not to broadcast to a shape, which must not change.
 pub fn broadcasts(what: &str, tensor: &TensorType, to: &[Dim]) -> Result<(), Problem> {
     let mut pairs = tensor.shape.iter().rev().zip(to.iter().rev());
     let misfit = |(own, size): (&Dim, &Dim)| !own.is(1) && differ(own, size);
@@ -69,7 +69,7 @@ pub fn broadcasts(what: &str, tensor: &TensorType, to: &[Dim]) -> Result<(), Pro
     }
 }
 
-/// Refuses an input of anything but integers of 32 or 64 bits.
+/// Reports an input that does not contain integers of 32 or 64 bits.
 pub fn integers(cx: &Infer<'_>, input: usize, what: &str) -> Result<(), Problem> {
     match cx.has(input).then(|| cx.tensor(input)).transpose()? {
         None => Ok(()),
@@ -78,19 +78,19 @@ pub fn integers(cx: &Infer<'_>, input: usize, what: &str) -> Result<(), Problem>
     }
 }
 
-/// Whether two sizes are not equal, whatever the sizes in them are.
+/// Returns `true` if two sizes differ for all values of their symbols.
 pub fn differ(one: &Dim, other: &Dim) -> bool {
     order(one, other).is_some_and(Ordering::is_ne)
 }
 
-/// How two sizes compare; those that may be another in each item of a sequence do not.
+/// Compares two sizes. Returns `None` for sizes that may differ between the items of a sequence.
 fn order(one: &Dim, other: &Dim) -> Option<Ordering> {
     let any = Dim::any();
     let any = |dim: &Dim| any.name().is_some_and(|name| dim.symbols().contains(name));
     if any(one) || any(other) { None } else { one.compare(other) }
 }
 
-/// `the weight has 7 rows`.
+/// Formats `the weight has 7 rows`.
 fn described((whose, size, things): Count<'_>) -> String {
     let singular = match things.strip_suffix("sses") {
         Some(stem) => format!("{stem}ss"),
@@ -100,7 +100,7 @@ fn described((whose, size, things): Count<'_>) -> String {
     format!("{whose} has {size} {things}")
 }
 
-/// `[n, 3]`.
+/// Displays `[n, 3]`.
 pub struct Sizes<'a>(pub &'a [Dim]);
 
 impl fmt::Display for Sizes<'_> {

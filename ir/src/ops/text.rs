@@ -1,4 +1,4 @@
-//! Strings joined, split and compared.
+//! Strings: concatenation, splitting and matching.
 
 pub mod hash;
 mod regular;
@@ -36,14 +36,14 @@ pub const ROWS: &[Row] = &[
     row("StringSplit", &[20], |a| {
         Ok(Rc::new(StringSplit {
             delimiter: a.string_or("delimiter", "")?,
-            // Fewer than no splits are any number.
+            // A negative `maxsplit` means no limit.
             most: a.int("maxsplit")?.and_then(|most| usize::try_from(most).ok()),
         }))
     })
     .arity("r", "rr"),
 ];
 
-/// Whether a regular expression matches the whole of each string.
+/// Tests if a regular expression matches all of each string.
 #[derive(Debug)]
 struct FullMatch {
     pattern: String,
@@ -51,13 +51,13 @@ struct FullMatch {
 
 attributes!(struct FullMatch { pattern });
 
-/// Each string of input 1 behind that of input 0.
+/// Concatenation of the strings of input 0 and input 1.
 #[derive(Debug)]
 struct StringConcat;
 
 attributes!(struct StringConcat);
 
-/// The parts of each string along a new axis, and how many there are.
+/// The substrings of each string along a new axis, and their number.
 #[derive(Debug)]
 struct StringSplit {
     delimiter: String,
@@ -66,12 +66,12 @@ struct StringSplit {
 
 attributes!(struct StringSplit { delimiter, most });
 
-/// A row of strings without stop words and in another case.
+/// A row of strings without stop words and with converted case.
 #[derive(Debug)]
 struct StringNormalizer {
     stop_words: Vec<String>,
     sensitive: bool,
-    /// The run-time crate's name of what becomes of letters.
+    /// A variant of the run-time crate's conversion of case.
     case: &'static str,
 }
 
@@ -152,7 +152,7 @@ impl Operator for StringSplit {
             }
             None => code!(None),
         };
-        // One long string makes all rows as long.
+        // All rows are as long as the longest, so that one long string may exceed the memory limit.
         cx.may_fail();
         let (x, delimiter) = (cx.host(0)?, &self.delimiter);
         let split = code!(host::string_split(#x, #delimiter, #most));

@@ -1,4 +1,4 @@
-//! Training: losses, derivatives, optimizers, dropout.
+//! Training: losses, gradients, optimizers and dropout.
 
 pub mod dropout;
 pub mod gradient;

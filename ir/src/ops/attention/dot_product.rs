@@ -1,4 +1,4 @@
-//! Attention: values weighted by how queries match keys.
+//! Attention: values weighted by the similarity of queries and keys.
 
 mod agreement;
 mod mask;
@@ -38,11 +38,11 @@ pub struct Attention {
     softcap: f32,
     /// The dtype of the softmax.
     precision: Option<DType>,
-    /// What the last output shows: a variant of the kernels' `AttentionScores`.
+    /// Output 3: a variant of the kernels' `AttentionScores`.
     shown: &'static str,
-    /// How far queries see to both sides.
+    /// Number of keys before and after its own position that a query attends to; `None` if unlimited.
     windows: [Option<usize>; 2],
-    /// Since version 24 a mask may end before the keys do, and hides the others.
+    /// Since version 24 a mask may have fewer keys than the operands. The remaining keys are masked.
     short_masks: bool,
 }
 
@@ -77,7 +77,7 @@ pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     }))
 }
 
-/// The attribute `softmax_precision`.
+/// Reads the attribute `softmax_precision`.
 pub fn precision(a: &Attributes<'_>) -> Result<Option<DType>, Problem> {
     let Some(number) = a.int("softmax_precision")? else {
         return Ok(None);
@@ -203,7 +203,7 @@ impl Operator for Attention {
 }
 
 impl Attention {
-    /// The same of operands whose last axis packs so many heads of queries and of keys.
+    /// Returns the operator for operands whose last axis packs heads of queries and of keys.
     pub fn packed(&self, query_heads: usize, key_heads: usize) -> Self {
         Attention { query_heads: Some(query_heads), key_heads: Some(key_heads), ..self.clone() }
     }
@@ -222,7 +222,7 @@ impl Attention {
         Ok([query, key, value])
     }
 
-    /// The length of the cache.
+    /// Returns the length of the cache, if any.
     fn past(&self, cx: &Infer<'_>, [key, value]: [&Sizes; 2]) -> Result<Option<Dim>, Problem> {
         if PAST.map(|input| cx.has(input)) == [false; 2] {
             return Ok(None);
@@ -242,7 +242,7 @@ impl Attention {
         Ok(past_key?.shape.get(2).cloned())
     }
 
-    /// Keys or values behind those of the cache.
+    /// Returns the cached keys or values followed by the new ones.
     fn joined(&self, cx: &mut Emit<'_, '_>, input: usize, past: usize) -> Result<Code, Problem> {
         let past = if cx.has(past) { Some(cx.tensor(past)?) } else { None };
         let x = split(cx, input, self.key_heads)?;

@@ -124,7 +124,7 @@ impl FlexAttention {
     }
 }
 
-/// A block must keep the shape and type of its input.
+/// Reports a block that changes the shape or type of its input.
 fn check(cx: &mut Infer<'_>, name: &str, ty: &Type) -> Result<(), Problem> {
     let block = cx.block(name)?;
     if (block.inputs.len(), block.outputs.len()) != (1, 1) {
@@ -153,7 +153,7 @@ fn check(cx: &mut Infer<'_>, name: &str, ty: &Type) -> Result<(), Problem> {
     }
 }
 
-/// What a block, if there is one, makes of a value: statements and the result.
+/// Returns the statements of a block, if any, and its result for `value`.
 fn changed(cx: &mut Emit<'_, '_>, name: &str, value: Code) -> Result<(Code, Code), Problem> {
     let Ok(block) = cx.block(name) else {
         return Ok((Code::default(), value));

@@ -1,4 +1,4 @@
-//! Attention of groups of queries to a cache that fills.
+//! GroupQueryAttention: several heads of queries share keys and values.
 
 mod check;
 
@@ -40,7 +40,7 @@ struct GroupQuery {
     softcap: f32,
     window: Option<i64>,
     norm_epsilon: f32,
-    /// Which scores are output 3: none, those before the softmax, or those after.
+    /// Scores in output 3: none if 0, otherwise before or after the softmax.
     scores: i64,
 }
 
@@ -84,7 +84,7 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 }
 
 impl GroupQuery {
-    /// The size of a head.
+    /// Returns the size of a head.
     fn size(&self, query: &[Dim], packed: bool) -> Result<Dim, Problem> {
         let count = if packed { self.heads + 2 * self.kv_heads } else { self.heads };
         divided(query.last().unwrap_or(&Dim::default()), count)
@@ -259,7 +259,7 @@ impl GroupQuery {
     }
 }
 
-/// `Some((first, second))`, or `None` when the first is left out.
+/// Returns `Some((first, second))`, or `None` in the generated code if the first input is absent.
 fn pair(cx: &mut Emit<'_, '_>, first: usize, second: usize) -> Result<Code, Problem> {
     if !cx.has(first) {
         return Ok(code!(None));

@@ -12,10 +12,10 @@ use crate::types::TensorType;
 
 pub use crate::ops::sizes::agree;
 
-/// Batch, heads, length and the size of a head.
+/// Batch, number of heads, length and size of a head.
 pub type Sizes = [Dim; 4];
 
-/// An attribute that counts heads.
+/// Reads an attribute that is a number of heads.
 pub fn count(a: &Attributes<'_>, name: &str) -> Result<Option<usize>, Problem> {
     match a.int(name)? {
         None => Ok(None),
@@ -26,7 +26,7 @@ pub fn count(a: &Attributes<'_>, name: &str) -> Result<Option<usize>, Problem> {
     }
 }
 
-/// How an input is made of heads: rank 4 has an axis of them, rank 3 packs `heads` into its last.
+/// Returns the sizes of an input: rank 4 has an axis of heads, rank 3 packs `heads` heads into its last axis.
 pub fn sizes(cx: &mut Infer<'_>, input: usize, heads: (&str, Option<usize>)) -> Result<Sizes, Problem> {
     let tensor = floats(cx, input)?;
     match (tensor.shape.as_slice(), heads) {
@@ -43,7 +43,7 @@ pub fn sizes(cx: &mut Infer<'_>, input: usize, heads: (&str, Option<usize>)) -> 
     }
 }
 
-/// How an operand is made of heads, if that is known whatever the run.
+/// Returns the sizes of an operand; `None` unless its heads are known to divide its last axis.
 pub fn known(tensor: &TensorType, heads: Option<usize>) -> Option<Sizes> {
     match (tensor.shape.as_slice(), heads) {
         ([batch, heads, length, size], _) => Some([batch, heads, length, size].map(Clone::clone)),
@@ -56,7 +56,7 @@ pub fn known(tensor: &TensorType, heads: Option<usize>) -> Option<Sizes> {
     }
 }
 
-/// Whether queries, keys and values are known to be those of one attention, whatever the run.
+/// Returns `true` if queries, keys and values have matching sizes in every run.
 pub fn fit([query, key, value]: [&Sizes; 3]) -> bool {
     let shares = match (query[1].number(), key[1].number()) {
         (Some(queries), Some(keys)) => queries.checked_rem(keys) == Some(0),
@@ -71,7 +71,7 @@ pub fn fit([query, key, value]: [&Sizes; 3]) -> bool {
         && equal(key, value, &[1, 2])
 }
 
-/// An operand with an axis of heads.
+/// Returns an operand with an axis of heads.
 pub fn split(cx: &mut Emit<'_, '_>, input: usize, heads: Option<usize>) -> Result<Code, Problem> {
     let rank = cx.tensor_type(input)?.rank();
     let x = cx.tensor(input)?;
@@ -84,7 +84,7 @@ pub fn split(cx: &mut Emit<'_, '_>, input: usize, heads: Option<usize>) -> Resul
     })
 }
 
-/// A size that is that of so many heads together, for each of them.
+/// Returns the size of one head if the last axis packs `heads` heads.
 pub fn unpacked(cx: &mut Infer<'_>, hidden: &Dim, heads: usize, tensor: &TensorType) -> Result<Dim, Problem> {
     let heads = dim(heads);
     if let (Some(hidden), Some(heads)) = (hidden.number(), heads.number())
@@ -96,7 +96,7 @@ pub fn unpacked(cx: &mut Infer<'_>, hidden: &Dim, heads: usize, tensor: &TensorT
     Ok(cx.dim_or_fresh(size, "head_size"))
 }
 
-/// A tensor of floats that are no narrower than 16 bits.
+/// Returns the type of a tensor of floats with at least 16 bits.
 pub fn floats(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
     let operand = cx.tensor(input)?;
     if operand.dtype.is_float() {
@@ -106,7 +106,7 @@ pub fn floats(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
     }
 }
 
-/// Reports heads of keys that do not serve equally many heads of queries.
+/// Reports heads of keys that are not shared by equal numbers of heads of queries.
 pub fn shared(queries: &Dim, keys: &Dim) -> Result<(), Problem> {
     match (queries.number(), keys.number()) {
         (Some(queries), Some(keys)) if queries.checked_rem(keys) != Some(0) => {
@@ -116,7 +116,7 @@ pub fn shared(queries: &Dim, keys: &Dim) -> Result<(), Problem> {
     }
 }
 
-/// A number as a size.
+/// Converts a number to a size.
 pub fn dim(number: usize) -> Dim {
     Dim::from(i64::try_from(number).unwrap_or(i64::MAX))
 }

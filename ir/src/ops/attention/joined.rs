@@ -1,4 +1,4 @@
-//! Attention put together from the steps that files write.
+//! Attention that is assembled from separate nodes.
 
 use std::rc::Rc;
 
@@ -14,11 +14,11 @@ use crate::ops::{Facts, Operator, Width, broadcast};
 use crate::rust::{Code, code};
 use crate::types::Shape;
 
-/// The first mask, behind queries, keys and values.
+/// Index of the first mask, after queries, keys and values.
 pub const MASKS: usize = 3;
 
-/// The operator's name, which ONNX does not know: its `Attention` says for queries that see no key what no
-/// softmax says.
+/// Name of the operator, which ONNX lacks: for queries whose keys are all masked, `Attention` returns 0, and this
+/// operator the result of the softmax.
 pub const KIND: &str = "JoinedAttention";
 
 pub const FACTS: Facts = Facts { width: Width::Operands, independent: (MASKS, usize::MAX), ..Facts::NONE };
@@ -30,13 +30,13 @@ pub struct JoinedAttention {
     pub key_heads: Option<usize>,
     /// Whether the heads of the result are packed.
     pub packed: bool,
-    /// The sizes of the result before the last, on as many axes as the steps had, where masks tell more of
-    /// them than queries do.
+    /// Sizes of the result except for the last, on as many axes as the original nodes had, if masks determine them more
+    /// precisely than queries do.
     pub result_sizes: Option<Shape>,
     pub scale: f64,
-    /// The score where a mask is false, for each mask that is of bool.
+    /// Score of masked keys, for each mask of type bool.
     pub fills: Vec<Option<f64>>,
-    /// Probabilities that are no number count as 0.
+    /// Whether probabilities that are NaN become 0.
     pub undefined_as_zero: bool,
 }
 
@@ -51,7 +51,7 @@ impl JoinedAttention {
 }
 
 impl JoinedAttention {
-    /// Whether no run can bring operands or masks that contradict each other.
+    /// Returns `true` if operands and masks cannot contradict each other in any run.
     fn fits(&self, cx: &Emit<'_, '_>) -> Result<bool, Problem> {
         let [query, key, value] = [
             heads::known(cx.tensor_type(0)?, self.query_heads),
@@ -149,7 +149,7 @@ impl Operator for JoinedAttention {
     }
 }
 
-/// A number as an f64, with the digits that numbers of this type have.
+/// Returns a number as an `f64` literal, with the digits of a number of this type.
 fn literal(number: f64, dtype: DType) -> Code {
     let narrow = (number as f32).is_finite() && dtype != DType::F64;
     float_literal(number, if narrow { DType::F32 } else { DType::F64 })
@@ -163,7 +163,7 @@ mod tests {
     use crate::options::Options;
     use crate::print;
 
-    /// The graph that rules make of steps of attention.
+    /// Prints the graph that rules create from the nodes of an attention.
     fn check(inputs: &str, body: &str, expected: Expect) {
         let text = format!(
             r#"<ir_version: 10, opset_import: ["": 21]> g ({inputs}) => (float[a, b, c, d] y) {{ {body} }}"#

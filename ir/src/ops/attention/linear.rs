@@ -1,4 +1,4 @@
-//! LinearAttention: a state that every token changes.
+//! LinearAttention: a state that each token updates.
 
 use std::rc::Rc;
 
@@ -28,14 +28,14 @@ struct LinearAttention {
     scale: Option<f32>,
     /// Whether the state decays.
     gated: bool,
-    /// Whether a token replaces what its key recalls.
+    /// Whether a token replaces the value that the state returns for its key.
     delta: bool,
 }
 
 attributes!(struct LinearAttention { query_heads, key_heads, scale, gated, delta });
 
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    // How many tokens are computed together says nothing about the result.
+    // The number of tokens that are computed together does not affect the result.
     a.ignore(&["chunk_size"]);
     let heads = |name: &str| {
         let missing = || Problem::new(format!("attribute `{name}` is missing"));
@@ -135,7 +135,7 @@ impl Operator for LinearAttention {
 }
 
 impl LinearAttention {
-    /// Whether no run can bring operands that contradict each other.
+    /// Returns `true` if operands cannot contradict each other in any run.
     fn fits(&self, cx: &Emit<'_, '_>) -> Result<bool, Problem> {
         let known =
             |input: usize, heads: usize| Ok::<_, Problem>(heads::known(cx.tensor_type(input)?, Some(heads)));
@@ -158,7 +158,7 @@ impl LinearAttention {
         Ok(fits)
     }
 
-    /// An input that some rules need and the others have not.
+    /// Checks an input that some update rules require and others do not have.
     fn check(
         &self,
         cx: &Infer<'_>,
@@ -191,7 +191,7 @@ impl LinearAttention {
     }
 }
 
-/// An input with heads packed into its last axis, and the size of a head.
+/// Returns an input with heads packed into its last axis, and the size of a head.
 fn operand(cx: &mut Infer<'_>, input: usize, heads: usize) -> Result<(TensorType, Dim), Problem> {
     floats(cx, input)?;
     let tensor = cx.tensor_of_rank(input, 3)?;

@@ -1,4 +1,4 @@
-//! Attention of all heads.
+//! MultiHeadAttention.
 
 mod agreement;
 mod heads;
@@ -24,26 +24,26 @@ pub const ROWS: &[Row] = &[row("MultiHeadAttention", &[1], |a| Ok(Rc::new(MultiH
     .arity("rooooooooo", "rooo")
     .of(MICROSOFT)];
 
-/// Of queries, keys and values, side by side or packed.
+/// Attention of queries, keys and values, which are separate or packed.
 #[derive(Debug)]
 struct MultiHead(Heads);
 
 attributes!(struct MultiHead(inner));
 
-/// How queries, keys and values come.
+/// Sizes of queries, keys and values, and how they are packed.
 struct Forms {
-    /// Whether they are all in input 0, keys and values in input 1, or none together.
+    /// Index of the packed input: 0 for all three, 1 for keys and values.
     packed: Option<usize>,
     batch: Dim,
     queries: Dim,
     keys: Dim,
     size: Dim,
-    /// The size of a head's values.
+    /// Size of a head of the values.
     value: Dim,
 }
 
 impl MultiHead {
-    /// Refuses queries, keys and values of sizes that contradict each other.
+    /// Reports queries, keys and values whose sizes contradict each other.
     fn check(&self, types: [Option<&[Dim]>; 3]) -> Result<(), Problem> {
         let (heads, batch) = (Dim::from(self.0.heads), "the batch");
         let packed = |all: &Dim, parts: i64, own: &Dim| {
@@ -205,8 +205,8 @@ impl Operator for MultiHead {
                 None if rank == 3 => code!(ops::attention::split_heads(#x, #heads)),
                 None => x,
             };
-            // ONNX Runtime takes keys and values that are split into heads as those of another layer or of a
-            // cache, which have their bias already.
+            // ONNX Runtime treats keys and values that are split into heads as those of another layer or of a cache,
+            // which include their bias already.
             let is_split = packed.is_none() && rank == 4;
             parts.push(if cx.has(3) && !is_split {
                 let start = start(i64::try_from(part).unwrap_or_default());

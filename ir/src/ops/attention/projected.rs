@@ -18,7 +18,7 @@ use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("Attention", &[1], projected).follows().arity("rrooooo", "ro").of(MICROSOFT)];
 
-/// Of what one matrix makes of the input: queries, keys and values of these sizes.
+/// Attention whose queries, keys and values one matrix computes from the input, with these sizes.
 #[derive(Debug)]
 struct Projected {
     inner: Heads,
@@ -38,7 +38,7 @@ fn projected(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 }
 
 impl Projected {
-    /// The sizes of queries, keys and values, given how many columns the weight has.
+    /// Returns the sizes of queries, keys and values for a number of columns of the weight.
     fn sizes(&self, columns: Option<&Dim>) -> Result<[i64; 3], Problem> {
         let sizes = match self.sizes.as_deref() {
             Some(&[query, key, value]) => Some([query, key, value]),
@@ -62,7 +62,7 @@ impl Projected {
 }
 
 impl Projected {
-    /// Whether no run can bring operands that contradict each other.
+    /// Returns `true` if operands cannot contradict each other in any run.
     fn fits(&self, cx: &Emit<'_, '_>) -> Result<bool, Problem> {
         let (x, weight) = (&cx.tensor_type(0)?.shape, &cx.tensor_type(1)?.shape);
         let ([batch, length, features], [rows, columns]) = (x.as_slice(), weight.as_slice()) else {
@@ -171,7 +171,7 @@ impl Operator for Projected {
     }
 }
 
-/// Number of keys of a cache, if there is one, and the new ones; `None` if a run may contradict the sizes.
+/// Returns the number of keys, including those of the cache, if any; `None` if a run may contradict the sizes.
 pub fn known_total(
     cx: &Emit<'_, '_>,
     input: usize,
@@ -196,7 +196,7 @@ pub fn check_cache(cx: &Infer<'_>, input: usize, batch: &Dim, heads: i64, size: 
     sizes::shaped("the cache", &past, &wanted)
 }
 
-/// Queries, keys and values side by side.
+/// Returns queries, keys and values, concatenated along the last axis.
 fn projection(cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
     let single = matches!(cx.tensor_type(0)?.dtype, DType::F32 | DType::F64);
     let hint = cx.layer_hint(1);

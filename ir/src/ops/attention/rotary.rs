@@ -1,4 +1,4 @@
-//! Features rotated by the angles of positions.
+//! Features rotated by angles that depend on positions.
 
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ const POSITIONS: usize = 3;
 #[derive(Debug)]
 struct RotaryEmbedding {
     heads: Option<usize>,
-    /// How many features are rotated, when not all are.
+    /// Number of rotated features, if not all are rotated.
     features: Option<usize>,
     interleaved: bool,
 }
@@ -32,7 +32,7 @@ pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let Ok(features) = usize::try_from(features) else {
         return Err(Problem::new(format!("`rotary_embedding_dim` is {features}")));
     };
-    // Exporters write 0 heads where the input has an axis of them.
+    // Exporters write 0 if the input has an axis of heads.
     let heads = match a.int("num_heads")? {
         Some(0) => None,
         _ => count(a, "num_heads")?,
@@ -121,7 +121,7 @@ impl Operator for RotaryEmbedding {
 }
 
 impl RotaryEmbedding {
-    /// Whether the sizes known at compile time give one angle for each pair of features.
+    /// Returns `true` if known sizes have one angle for each pair of features.
     fn counted(&self, cx: &Emit<'_, '_>) -> Result<bool, Problem> {
         let sizes = heads::known(cx.tensor_type(0)?, self.heads);
         let size = sizes.map(|[_, _, _, size]| size);
@@ -132,7 +132,7 @@ impl RotaryEmbedding {
         Ok(rotated.is_some() && rotated == doubled)
     }
 
-    /// Whether no run can bring operands that contradict each other; positions are data.
+    /// Returns `true` if operands cannot contradict each other in any run. Positions, which are data, can.
     fn fits(&self, cx: &Emit<'_, '_>) -> Result<bool, Problem> {
         if cx.has(POSITIONS) {
             return Ok(false);
@@ -152,14 +152,14 @@ impl RotaryEmbedding {
     }
 }
 
-/// The name of the following, which ONNX does not know: its `RotaryEmbedding` has one angle for each pair,
-/// and the same for all heads.
+/// Name of [`JoinedRotaryEmbedding`], which ONNX lacks: its `RotaryEmbedding` has one angle for each pair, shared by
+/// all heads.
 pub const JOINED: &str = "JoinedRotaryEmbedding";
 
 /// `x * cosine + rotated(x) * sine`, with an angle for each feature or for each pair of them.
 #[derive(Debug)]
 pub struct JoinedRotaryEmbedding {
-    /// Whether the two features of a pair are neighbours, rather than one from each half.
+    /// Whether the two features of a pair are adjacent, instead of one from each half.
     pub interleaved: bool,
 }
 

@@ -1,4 +1,4 @@
-//! RotaryEmbedding by positions.
+//! RotaryEmbedding of com.microsoft, with caches indexed by positions.
 
 use std::rc::Rc;
 
@@ -24,7 +24,7 @@ struct RotaryEmbedding {
 attributes!(struct RotaryEmbedding { heads, interleaved });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    // The caches have an angle for each pair of rotated features; ONNX Runtime reads no scale and packs nothing.
+    // The caches have an angle for each pair of rotated features. ONNX Runtime ignores the scale and packs nothing.
     a.ignore(&["rotary_embedding_dim", "scale", "is_packed_batching"]);
     let heads = a.int_or("num_heads", 0)?;
     match heads {
@@ -34,7 +34,8 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 }
 
 impl RotaryEmbedding {
-    /// How many heads an input of rank 3 has: as many as the attribute says, or those that the caches rotate whole.
+    /// Returns the number of heads of an input of rank 3: the attribute, or the number of heads that the caches rotate
+    /// completely.
     fn heads(&self, hidden: Option<&Dim>, cache: Option<&Dim>) -> Result<i64, Problem> {
         let sizes = hidden.and_then(Dim::number).zip(cache.and_then(Dim::number));
         match (self.heads, sizes) {
@@ -85,7 +86,7 @@ impl Operator for RotaryEmbedding {
         let places = cx.tensor(1)?;
         let places = match cx.tensor_type(1)?.rank() {
             1 => {
-                // The axis before that of features, which rank 3 has as well as rank 4.
+                // The sequence axis, which precedes the features in rank 3 as well as rank 4.
                 let length = operand.shape.iter().rev().nth(1).cloned();
                 let length = cx.size(&length.unwrap_or_default());
                 code!(ops::group_query::counted(#places, #length))

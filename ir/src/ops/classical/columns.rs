@@ -1,4 +1,4 @@
-//! Columns selected, joined and encoded one-hot.
+//! Columns selected, concatenated and one-hot encoded.
 
 use std::rc::Rc;
 
@@ -21,13 +21,13 @@ pub const ROWS: &[Row] = &[
     row("OneHotEncoder", &[1], one_hot).of(ML),
 ];
 
-/// The columns that input 1 names, of a vector as a row.
+/// The columns at the indices in input 1. A vector is a row.
 #[derive(Debug)]
 struct Extractor;
 
 attributes!(struct Extractor);
 
-/// The columns of all inputs side by side, so many of each.
+/// The columns of all inputs, concatenated; `columns` is the number from each input.
 #[derive(Debug)]
 struct Vectorizer {
     columns: Vec<i64>,
@@ -35,7 +35,7 @@ struct Vectorizer {
 
 attributes!(struct Vectorizer { columns });
 
-/// A new axis of categories.
+/// One-hot encoding of categories along a new axis.
 #[derive(Debug)]
 struct OneHotEncoder {
     categories: Labels,
@@ -111,7 +111,7 @@ impl Operator for Vectorizer {
             if let Some(rows) = &rows {
                 sizes::agree("the number of rows", rows, &own)?;
             }
-            // One that is known says more.
+            // A known number of rows is more precise.
             if rows.as_ref().is_none_or(|rows| rows.number().is_none()) {
                 rows = Some(own);
             }
@@ -185,14 +185,15 @@ impl Operator for OneHotEncoder {
         Ok(code!(host::one_hot_encoder(#x, &[#(#entries),*], #count, #zeros)))
     }
 
-    /// Only the host finds values of no category, and chooses among equal categories.
+    /// Returns `true` for strings, or if values without a category are errors or categories are equal. Only the host
+    /// supports these.
     fn makes_host(&self) -> bool {
         let equal = self.categories.order(Wins::Last).len() != self.categories.len();
         equal || !self.zeros || self.categories.dtype == DType::String
     }
 }
 
-/// Input 0 as integers of 64 bits.
+/// Returns input 0 as 64-bit integers.
 fn integers(cx: &mut Emit<'_, '_>, from: DType) -> Result<Code, Problem> {
     let x = cx.tensor(0)?;
     Ok(match from {

@@ -1,4 +1,4 @@
-//! Features scaled and replaced.
+//! Features scaled, normalized and replaced.
 
 use std::rc::Rc;
 
@@ -28,7 +28,7 @@ pub const ROWS: &[Row] = &[
     .of(ML),
 ];
 
-/// 1 where an element is greater than a threshold, else 0.
+/// 1 if an element is greater than a threshold, otherwise 0.
 #[derive(Debug)]
 struct Binarizer {
     threshold: f32,
@@ -36,7 +36,7 @@ struct Binarizer {
 
 attributes!(struct Binarizer { threshold });
 
-/// One value replaced by others.
+/// Replacement of one value by others, one for each feature or one for all.
 #[derive(Debug)]
 enum Imputer {
     Floats(f32, Vec<f32>),
@@ -50,7 +50,7 @@ attributes!(
     }
 );
 
-/// Rows divided by a norm, under the name that kernels have for it.
+/// Rows divided by a norm. `norm` is its name in the kernels.
 #[derive(Debug)]
 struct Normalizer {
     norm: &'static str,
@@ -193,7 +193,7 @@ pub fn is_number(dtype: DType) -> bool {
     matches!(dtype, DType::F32 | DType::F64 | DType::I64 | DType::I32)
 }
 
-/// An input of the types that these operators take.
+/// Returns the type of an input, which must be an element type of these operators.
 pub fn numbers(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
     let operand = cx.tensor(input)?;
     if is_number(operand.dtype) {
@@ -204,7 +204,7 @@ pub fn numbers(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
     }
 }
 
-/// Checks that there is one value for all features, or one for each.
+/// Checks that the number of values is 1 or the number of features.
 fn features(x: &TensorType, count: usize) -> Result<(), Problem> {
     let size = x.shape.last().map_or(Some(1), Dim::number);
     let fits = size.is_none_or(|size| usize::try_from(size) == Ok(count));
@@ -215,7 +215,7 @@ fn features(x: &TensorType, count: usize) -> Result<(), Problem> {
     }
 }
 
-/// An input in another float type.
+/// Returns an input converted to a float type.
 pub fn float(cx: &mut Emit<'_, '_>, input: usize, to: DType) -> Result<Code, Problem> {
     let from = cx.tensor_type(input)?.dtype;
     let (x, target) = (cx.tensor(input)?, format_ident!("{to:?}"));
@@ -226,7 +226,7 @@ pub fn float(cx: &mut Emit<'_, '_>, input: usize, to: DType) -> Result<Code, Pro
     })
 }
 
-/// Floats as a vector that is a field.
+/// Returns a field with these floats as a vector.
 fn row_of(cx: &mut Emit<'_, '_>, hint: &str, dtype: DType, values: &[f32]) -> Code {
     let (count, element) = (Literal::usize_unsuffixed(values.len()), element_type(dtype));
     let values = values.iter().map(|&value| float_literal(f64::from(value), DType::F64));

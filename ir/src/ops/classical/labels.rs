@@ -1,4 +1,4 @@
-//! Values looked up in tables of the model.
+//! Tables that map labels, numbers and strings.
 
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -20,8 +20,8 @@ pub const ROWS: &[Row] = &[
     row("LabelEncoder", &[1, 2, 4], label_encoder).of(ML),
 ];
 
-/// The value of each key, or the default: of integers and strings in both directions, where the file leaves
-/// the direction to the type of the input.
+/// The value of each key, or the default. Integers and strings have a table for each direction if the type of the input
+/// determines the direction.
 #[derive(Debug)]
 struct LookUp {
     tables: Vec<Table>,
@@ -29,7 +29,7 @@ struct LookUp {
 
 attributes!(struct LookUp { tables });
 
-/// Keys in order, their values, and the value of all that is no key.
+/// Sorted keys, their values, and the default for all other inputs.
 #[derive(Debug)]
 struct Table {
     keys: Labels,
@@ -48,7 +48,7 @@ pub struct Labels {
 
 attributes!(struct Labels { dtype, elements });
 
-/// Which one of equal keys counts.
+/// Precedence of equal keys.
 #[derive(Clone, Copy, Debug)]
 pub enum Wins {
     First,
@@ -91,10 +91,10 @@ fn label_encoder(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(LookUp { tables }))
 }
 
-/// What stands for a string without a key.
+/// Default value if the values are strings.
 const UNUSED: &str = "_Unused";
 
-/// From strings to integers and back.
+/// Creates the tables from integers to strings and back.
 fn both(a: &Attributes<'_>, numbers: Labels, strings: Labels) -> Result<Rc<dyn Operator>, Problem> {
     let number = Labels::ints(vec![a.int_or("default_int64", -1)?]);
     let string = Labels::strings(vec![a.string_or("default_string", UNUSED)?]);
@@ -105,7 +105,7 @@ fn both(a: &Attributes<'_>, numbers: Labels, strings: Labels) -> Result<Rc<dyn O
     Ok(Rc::new(LookUp { tables }))
 }
 
-/// The one of the attributes `keys_floats`, `keys_tensor` and so on that is there.
+/// Reads the one attribute of `keys_floats`, `keys_tensor` and so on that is present.
 fn list(a: &Attributes<'_>, name: &str) -> Result<Labels, Problem> {
     let mut found = Vec::new();
     found.extend(a.ints(&format!("{name}_int64s"))?.map(Labels::ints));
@@ -114,7 +114,7 @@ fn list(a: &Attributes<'_>, name: &str) -> Result<Labels, Problem> {
     if a.version() >= 4 {
         found.extend(tensor(a, &format!("{name}_tensor"))?);
     }
-    // Exporters write those that they do not mean as empty lists.
+    // Exporters write unused attributes as empty lists.
     if found.len() > 1 {
         found.retain(|labels| !labels.is_empty());
     }
@@ -163,7 +163,7 @@ impl Labels {
         self.elements.is_empty()
     }
 
-    /// Each as a literal.
+    /// Returns each element as a literal.
     pub fn literals(&self) -> Vec<Code> {
         match &self.elements {
             Known::Ints(ints) => {
@@ -179,7 +179,7 @@ impl Labels {
         }
     }
 
-    /// The places of those that differ, in order of what stands there.
+    /// Returns the indices of the distinct elements, sorted by element.
     pub fn order(&self, wins: Wins) -> Vec<usize> {
         let mut places: Vec<usize> = (0..self.len()).collect();
         places.sort_by(|&a, &b| self.compare(a, b));
@@ -197,7 +197,7 @@ impl Labels {
         places
     }
 
-    /// All that is not a number is equal and behind the numbers, and so are both zeros.
+    /// Compares two elements. NaN values are equal and greater than all numbers, and both zeros are equal.
     fn compare(&self, a: usize, b: usize) -> Ordering {
         match &self.elements {
             Known::Ints(ints) => {

@@ -21,7 +21,7 @@ pub const ROWS: &[Row] = &[
     row("LinearClassifier", &[1], classifier).arity("r", "rr").of(ML),
 ];
 
-/// A matrix product with intercepts.
+/// Matrix product with intercepts.
 #[derive(Debug)]
 struct Linear {
     coefficients: Kept,
@@ -39,7 +39,7 @@ fn regressor(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let found = usize::try_from(targets).ok().filter(|&targets| targets > 0);
     let targets = found.ok_or_else(|| Problem::new(format!("`targets` is {targets}")))?;
     let mut linear = read(a, targets, None)?;
-    // ONNX Runtime leaves intercepts alone that are not one a target.
+    // ONNX Runtime ignores intercepts unless there is one for each target.
     linear.intercepts = linear.intercepts.filter(|list| list.count == targets);
     Ok(Rc::new(linear))
 }
@@ -48,7 +48,7 @@ fn classifier(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     a.ignore(&["multi_class"]);
     let labels = labels(a, "classlabels_ints")?;
     let linear = read(a, labels.count, Some(labels))?;
-    // One score tells two classes.
+    // One score distinguishes two classes.
     let targets = linear.intercepts.map_or(linear.targets, |list| list.count);
     let fits = match targets {
         1 => linear.targets == 2,

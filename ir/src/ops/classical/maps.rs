@@ -1,4 +1,4 @@
-//! Maps from rows of tensors, and rows from maps.
+//! Conversions between maps and rows of tensors.
 
 use std::rc::Rc;
 
@@ -29,7 +29,7 @@ pub const ROWS: &[Row] = &[
     .of(ML),
 ];
 
-/// The values of a map in the order of their keys, or each at the place that is its key.
+/// The values of a map in the order of their keys, or each at the index that equals its key.
 #[derive(Debug)]
 struct CastMap {
     to: DType,
@@ -46,7 +46,7 @@ struct DictVectorizer {
 
 attributes!(struct DictVectorizer { keys });
 
-/// A map of each row.
+/// A map for each row.
 #[derive(Debug)]
 struct ZipMap {
     keys: Labels,
@@ -76,7 +76,7 @@ fn cast_map(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(CastMap { to, size }))
 }
 
-/// The one of two lists that is there.
+/// Reads the one list of two that is present.
 fn keys(a: &Attributes<'_>, ints: &str, strings: &str) -> Result<Labels, Problem> {
     let present = |labels: &Labels| !labels.is_empty();
     let numbers = a.ints(ints)?.map(Labels::ints).filter(present);
@@ -87,7 +87,7 @@ fn keys(a: &Attributes<'_>, ints: &str, strings: &str) -> Result<Labels, Problem
     }
 }
 
-/// The types of the keys and the values of input 0.
+/// Returns the types of the keys and values of input 0.
 fn map(cx: &Infer<'_>) -> Result<(DType, DType), Problem> {
     match cx.ty(0)? {
         Type::Map(key, item) => match item.as_tensor() {

@@ -22,14 +22,14 @@ pub const ROWS: &[Row] = &[
     row("SVMClassifier", &[1], classifier).arity("r", "rr").of(ML),
 ];
 
-/// Rows compared with vectors.
+/// Kernel function of rows and support vectors.
 #[derive(Debug)]
 struct Machine {
     /// A variant of the kernels' `Kernel`.
     kernel: &'static str,
     /// `gamma`, `coef0` and `degree`.
     parameters: Vec<f32>,
-    /// How many vectors there are; without any the machine is linear in the features.
+    /// Number of support vectors. If it is 0, the machine is linear in the features.
     count: usize,
     vectors: Option<Kept>,
     coefficients: Kept,
@@ -50,9 +50,9 @@ attributes!(struct Regressor { machine, one_class });
 struct Classifier {
     machine: Machine,
     labels: Labels,
-    /// How many vectors each class has.
+    /// Number of support vectors of each class.
     sizes: Option<Kept>,
-    /// Slopes and offsets of the pairs' probabilities.
+    /// Slopes and offsets of the probabilities of pairs of classes.
     probabilities: Option<[Kept; 2]>,
     transform: &'static str,
 }
@@ -60,7 +60,7 @@ struct Classifier {
 attributes!(struct Classifier { machine, labels, sizes, probabilities, transform });
 
 fn regressor(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    // As in ONNX Runtime: the number stays as it is.
+    // Validated, but not applied, as in ONNX Runtime.
     transform(a)?;
     let count = a.int_or("n_supports", 0)?;
     let count = usize::try_from(count).unwrap_or(0);
@@ -145,7 +145,7 @@ fn lengths(name: &str, count: usize, needed: usize) -> Problem {
 }
 
 impl Machine {
-    /// How many rows the input has, which must have the features of the vectors.
+    /// Returns the number of rows of the input, which must have as many features as the vectors.
     fn rows(&self, cx: &Infer<'_>, vectors: usize) -> Result<Dim, Problem> {
         let (x, rows) = input(cx, &NUMBERS)?;
         let numbers = self.vectors.unwrap_or(self.coefficients).count;
@@ -160,7 +160,7 @@ impl Machine {
         }
     }
 
-    /// Says that the node may fail where the number of features is known only at run time.
+    /// Marks the node as fallible if the number of features is known only at run time.
     fn check(&self, cx: &mut Emit<'_, '_>) -> Result<(), Problem> {
         let features = cx.tensor_type(0)?.shape.last().and_then(Dim::number);
         if features.is_none() {

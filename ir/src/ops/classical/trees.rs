@@ -27,22 +27,22 @@ pub const ROWS: &[Row] = &[
     row("TreeEnsemble", &[5], ensemble).of(ML),
 ];
 
-/// Decision trees whose leaves weigh for classes or targets.
+/// Decision trees whose leaves have weights for classes or targets.
 #[derive(Debug)]
 struct Trees {
     form: Form,
     output: Output,
     transform: &'static str,
     base: Option<Kept>,
-    /// Whether the trees stand in the file in 64 bits.
+    /// Whether the file stores the trees in 64 bits.
     double: bool,
-    /// How many features they need, as far as that is known.
+    /// Number of features that the trees require; 0 if it is unknown.
     width: usize,
 }
 
 attributes!(struct Trees { form, output, transform, base, double, width });
 
-/// More targets than any model has.
+/// Maximum number of targets.
 const LARGEST: usize = 1 << 28;
 
 #[derive(Debug)]
@@ -170,7 +170,7 @@ impl Operator for Trees {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        // Other trees may look at other features.
+        // Weights of another file may contain trees that use other features.
         cx.may_fail();
         let x = cx.tensor_of_rank(0, 2)?;
         let trees = self.form.emit(cx)?;

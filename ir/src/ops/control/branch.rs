@@ -65,7 +65,7 @@ impl Operator for If {
         let (few, many) = (ranks(&left), ranks(&right));
         if few != many {
             let facts = if few < many { left } else { right };
-            // Elements that are known would take the node away, and with it what checks the condition.
+            // Known elements would remove the node, and with it the check of the condition.
             facts.into_iter().enumerate().for_each(|(at, fact)| cx.output_fact(at, Fact::of(fact.ty)));
             return Ok(());
         }
@@ -109,8 +109,8 @@ impl Operator for If {
     }
 }
 
-/// The branch that gives tensors of the ranks for which the model is compiled, where the other gives others:
-/// exporters write `squeeze` as a branch on a size being 1.
+/// Returns the branch whose outputs have the ranks for which the model is compiled, if the other branch returns other
+/// ranks. Exporters write `squeeze` as a branch on a size of 1.
 fn expected(cx: &Emit<'_, '_>) -> Result<Option<&'static str>, Problem> {
     for branch in [THEN, ELSE] {
         let block = cx.block(branch)?;
@@ -125,7 +125,8 @@ fn expected(cx: &Emit<'_, '_>) -> Result<Option<&'static str>, Problem> {
     Ok(None)
 }
 
-/// The facts of one branch, one element on as many axes as the other branch has it, if these are more.
+/// Returns the facts of one branch. An output of one element gets the rank that the other branch gives it, if this is
+/// higher.
 fn lifted(facts: &[Fact], others: &[Fact]) -> Vec<Fact> {
     let lift = |(fact, other): (&Fact, &Fact)| {
         let one = merge::is_one_of_another_rank(&fact.ty, &other.ty);

@@ -1,14 +1,14 @@
-//! Numbers that grow by the same in every iteration.
+//! Counters: numbers that grow by a constant in each iteration.
 
 use crate::dim::{Atom, Dim, Symbol};
 use crate::types::Known;
 
-/// What is known of a state in iteration `index`, from what was assumed and what came of it. `None` where
-/// nothing is, `Some(assumed)` where the assumption holds.
+/// Returns the known elements of a state in iteration `index`, given the assumed elements and the elements that an
+/// iteration computed from them. Returns `None` if nothing is known, and `Some(assumed)` if the assumption holds.
 pub fn settled(assumed: Option<&Known>, next: Option<&Known>, index: Option<&Symbol>) -> Option<Known> {
     let (assumed, next) = (assumed?, next?);
     if assumed == next {
-        // What does not change names no iteration.
+        // A constant state does not depend on the index.
         return index.is_none_or(|index| !mentions(assumed, index)).then(|| assumed.clone());
     }
     let (Known::Ints(assumed), Known::Ints(after)) = (assumed, next) else {
@@ -19,7 +19,7 @@ pub fn settled(assumed: Option<&Known>, next: Option<&Known>, index: Option<&Sym
     let numbers = numbers.map(|(assumed, after)| {
         let by = after.sub(assumed)?.number()?;
         match factor(assumed, index)? {
-            // A first guess from one iteration.
+            // First estimate, from one iteration.
             0 => assumed.add(&Dim::named(index.clone()).mul(&Dim::from(by))?),
             known if known == by => Some(assumed.clone()),
             _ => None,
@@ -28,7 +28,7 @@ pub fn settled(assumed: Option<&Known>, next: Option<&Known>, index: Option<&Sym
     numbers.collect::<Option<_>>().map(Known::Ints)
 }
 
-/// What is known after so many iterations.
+/// Returns the known elements after `iterations` iterations.
 pub fn after(known: &Known, index: &Symbol, iterations: Option<&Dim>) -> Option<Known> {
     let Known::Ints(dims) = known else {
         return Some(known.clone());
@@ -43,7 +43,7 @@ pub fn after(known: &Known, index: &Symbol, iterations: Option<&Dim>) -> Option<
     dims.iter().map(number).collect::<Option<_>>().map(Known::Ints)
 }
 
-/// By how much a number grows with the index, when that is always the same.
+/// Returns the constant by which a number grows in each iteration, if there is one.
 fn factor(dim: &Dim, index: &Symbol) -> Option<i64> {
     let is_index = |atoms: &[Atom]| matches!(atoms, [Atom::Name(name)] if name == index);
     let by = dim.terms().find(|(atoms, _)| is_index(atoms));

@@ -1,4 +1,4 @@
-//! What loops have in common: a state that goes from one iteration to the next.
+//! Loops: a state that is passed from one iteration to the next.
 
 use std::collections::BTreeSet;
 
@@ -15,14 +15,14 @@ use crate::names::Mark;
 use crate::rust::{Code, Variable, code};
 use crate::types::{Place, TensorType, Type};
 
-/// How often sizes are tried before all of them are given up.
+/// Number of attempts with estimated sizes before all sizes of the state become unknown.
 const ATTEMPTS: usize = 32;
 
-/// What holds of the state, and of the outputs.
+/// Facts that hold for the state, and for the outputs.
 pub type Settled = (Vec<Fact>, Vec<Fact>);
 
-/// What holds of the state in every iteration, which `index` numbers, and of the block's outputs. `None`
-/// where the block cannot be compiled, of which the reasons are reported.
+/// Returns the facts that hold for the state in every iteration `index`, and for the outputs of the block. Returns
+/// `None` if the block cannot be compiled; its problems are reported.
 pub fn settle(
     cx: &mut Infer<'_>,
     name: &str,
@@ -89,29 +89,29 @@ fn generalize(cx: &mut Infer<'_>, state: &mut [Fact], free: &mut BTreeSet<Symbol
     }
 }
 
-/// The expression that a state starts with, as a value of a type at a place.
+/// A function that generates the initial value of a state, given its index, placement and type.
 pub type Initial<'i> = dyn FnMut(&mut Emit<'_, '_>, usize, (Place, &Type)) -> Result<Code, Problem> + 'i;
 
 /// The code of a loop.
 #[derive(Debug)]
 pub struct LoopCode {
-    /// The state and the collections, before the loop.
+    /// Statements before the loop, which bind the state and the collections.
     pub before: Code,
-    /// What an iteration computes and collects.
+    /// Statements of an iteration, which compute and collect its outputs.
     pub iteration: Code,
     /// `state = next;`
     pub step: Code,
     /// The block's outputs before the state: the condition of a `Loop`.
     pub conditions: Vec<Code>,
-    /// What comes between the loop and the results.
+    /// Statements between the loop and the results.
     pub after: Code,
-    /// The outputs that somebody reads.
+    /// The outputs that are used.
     pub results: Vec<Code>,
 }
 
 impl LoopCode {
-    /// With the initial state, and with axes and directions (backward if true) of the outputs of all
-    /// iterations together.
+    /// Generates a loop. `together` contains the axis along which each collected output is stacked, and whether it is
+    /// collected backwards.
     pub fn new(
         cx: &mut Emit<'_, '_>,
         name: &str,
@@ -128,14 +128,14 @@ impl LoopCode {
         places.extend((0..collected).map(|at| cx.output_place(state + at)));
         let mut wanted = Vec::new();
         for (at, (&id, place)) in block.outputs.iter().zip(places).enumerate() {
-            // The state enters the next iteration with the type it had in this one.
+            // The state enters the next iteration with its type in this one.
             let state_input = at.checked_sub(flow.block_outputs).and_then(|at| inputs.get(at));
             wanted.push((place, cx.type_of(*state_input.unwrap_or(&id))?.clone()));
         }
         let (mut before, mut after) = (Code::default(), Code::default());
         let mut variables: Vec<Option<Variable>> = Vec::new();
         for (at, &id) in inputs.iter().enumerate() {
-            // A counter that is read behind the loop is counted, though no iteration reads it.
+            // A counter that is used after the loop is counted, even if no iteration uses it.
             let constant = cx.is_constant(id) && !cx.wants(at);
             variables.push((!constant).then(|| cx.variable(id, "state")));
             if let Some(Some(variable)) = variables.last() {
@@ -183,7 +183,7 @@ impl LoopCode {
             iteration.extend(if counted { code!(#rows.push(#item);) } else { push(cx, place, &rows, &item) });
             if flow.batched && !whole.shape.is_empty() {
                 whole.shape.remove(0);
-                // Each element of the batch may have iterations of its own, or none.
+                // Each element of the batch may have its own number of iterations, including 0.
                 if let (true, Some(iterations)) = (cx.has(0), whole.shape.get_mut(axis)) {
                     *iterations = Dim::from(0);
                 }
@@ -201,7 +201,7 @@ impl LoopCode {
         Ok(LoopCode { before, iteration, step, conditions, after, results: outputs })
     }
 
-    /// The outputs as one expression, after `iterations` in which the code stands.
+    /// Returns the outputs as one expression. `iterations` is the loop, which contains the code of an iteration.
     pub fn around(self, iterations: &Code) -> Code {
         let (before, after, results) = (self.before, self.after, self.results);
         let result = match results.as_slice() {
@@ -212,7 +212,7 @@ impl LoopCode {
     }
 }
 
-/// Adds what an iteration gives to that of the others, of which there may be any number.
+/// Appends the output of an iteration to those of earlier ones, whose number is not limited at compile time.
 fn push(cx: &mut Emit<'_, '_>, place: Place, rows: &Variable, item: &Code) -> Code {
     let node = cx.named_node();
     match place {
@@ -221,7 +221,7 @@ fn push(cx: &mut Emit<'_, '_>, place: Place, rows: &Variable, item: &Code) -> Co
     }
 }
 
-/// The values of all iterations as one tensor.
+/// Stacks the values of all iterations to one tensor.
 pub fn stack(cx: &mut Emit<'_, '_>, whole: &TensorType, place: Place, axis: usize, rows: &Variable) -> Code {
     let some = whole.shape.get(axis).and_then(Dim::fixed).is_some_and(|count| count > 0);
     let along = Literal::usize_unsuffixed(axis);
@@ -251,7 +251,7 @@ pub fn stack(cx: &mut Emit<'_, '_>, whole: &TensorType, place: Place, axis: usiz
     }
 }
 
-/// The shape where there were no iterations; what only an iteration can tell is 0 then.
+/// Returns the shape of the result of no iterations. Sizes that only an iteration determines are 0.
 fn empty(cx: &mut Emit<'_, '_>, whole: &TensorType, axis: usize) -> Code {
     let sizes = whole.shape.iter().enumerate();
     let sizes: Vec<Code> = sizes

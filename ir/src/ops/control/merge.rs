@@ -1,4 +1,4 @@
-//! What is known of a value that comes from two places.
+//! Facts about a value with several producers.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::infer::{Fact, Infer};
 use crate::names::Mark;
 use crate::types::{TensorType, Type};
 
-/// What holds of either of two values: sizes that differ get a name of their own.
+/// Returns the facts that hold for both values. Each size in which they differ becomes a new symbol.
 pub fn either(cx: &mut Infer<'_>, what: &str, left: &Fact, right: &Fact) -> Result<Fact, Problem> {
     let mut merged = left.clone();
     merged.ty = types(what, &left.ty, &right.ty, &mut |a, b| {
@@ -19,7 +19,7 @@ pub fn either(cx: &mut Infer<'_>, what: &str, left: &Fact, right: &Fact) -> Resu
     if left.known != right.known || left.ty != right.ty {
         merged.known = Elements::default();
     } else if left.weight != right.weight {
-        // That both are equal depends on both.
+        // Their equality depends on the elements of both.
         left.known.read();
         right.known.read();
     }
@@ -29,8 +29,8 @@ pub fn either(cx: &mut Infer<'_>, what: &str, left: &Fact, right: &Fact) -> Resu
     Ok(merged)
 }
 
-/// Has a value that goes from one iteration to the next, numbered by `index`, be what it is in `next` too.
-/// The sizes in `free` may be any; whether anything changed.
+/// Widens the facts about a value in iteration `index` so that they also hold for `next`, its value in the following
+/// iteration. The sizes in `free` are not restricted. Returns `true` if the facts changed.
 pub fn widen(
     cx: &mut Infer<'_>,
     what: &str,
@@ -60,12 +60,13 @@ pub fn widen(
     Ok(changed)
 }
 
-/// What an iteration leaves, as the state of the next: one element is one element on any number of axes.
+/// Returns the type of the next state. One element keeps the rank that it has in the state.
 fn next_state(state: &Type, next: &Type) -> Type {
     if is_one_of_another_rank(state, next) { state.clone() } else { next.clone() }
 }
 
-/// What the iterations leave of a state, if they are any: one element on as many axes as an iteration gives it.
+/// Returns the type of the state after the loop, if any iteration runs. One element gets the rank that an iteration
+/// gives it.
 pub fn final_type(state: Type, next: Option<&Type>) -> Type {
     match next {
         Some(next) if is_one_of_another_rank(&state, next) => next.clone(),
@@ -73,7 +74,7 @@ pub fn final_type(state: Type, next: Option<&Type>) -> Type {
     }
 }
 
-/// Whether both types are of one element, on different numbers of axes.
+/// Returns `true` if both types have one element, but different ranks.
 pub fn is_one_of_another_rank(one: &Type, other: &Type) -> bool {
     match (one, other) {
         (Type::Tensor(one), Type::Tensor(other)) => {
@@ -84,19 +85,19 @@ pub fn is_one_of_another_rank(one: &Type, other: &Type) -> bool {
     }
 }
 
-/// Gives every size of a value that goes from one iteration to the next a name of its own.
+/// Gives each size of a loop's state a new symbol.
 pub fn generalize(cx: &mut Infer<'_>, fact: &mut Fact, free: &mut BTreeSet<Symbol>) {
     let ty = sized(&fact.ty, &mut |_| freed(cx, free));
     *fact = Fact::of(ty.loosened(&mut |name| free.contains(name)));
 }
 
-/// The type outside of a body, which has names reserved since then to itself.
+/// Returns the type outside a body to which the names reserved since `names` are local.
 pub fn outside(cx: &mut Infer<'_>, fact: &Fact, names: Mark, hint: &str) -> Type {
     let ty = cx.type_outside(&fact.ty, names, None);
     sized(&ty, &mut |dim| cx.outside(dim, names, hint))
 }
 
-/// A tensor's type with the sizes that `size` chooses; another type as it is.
+/// Replaces the sizes of a tensor's type. Other types remain unchanged.
 fn sized(ty: &Type, size: &mut impl FnMut(&Dim) -> Dim) -> Type {
     match ty {
         Type::Tensor(tensor) => {
@@ -113,7 +114,7 @@ fn freed(cx: &mut Infer<'_>, free: &mut BTreeSet<Symbol>) -> Dim {
     dim
 }
 
-/// Two types that must agree but for their sizes, which `size` chooses.
+/// Merges two types that must be equal except for their sizes, which `size` merges.
 fn types(
     what: &str,
     left: &Type,

@@ -1,4 +1,4 @@
-//! Loop: a block, as often as a count and a condition say.
+//! Loop: a block repeated by a count and a condition.
 
 use std::rc::Rc;
 
@@ -21,14 +21,14 @@ use crate::types::{Known, Place, Type};
 struct Loop {
     /// Whether the body declares its counter as a tensor of rank 1. It is a scalar otherwise.
     has_counter_axis: bool,
-    /// Whether the body declares its condition so.
+    /// Whether the body declares its condition as a tensor of rank 1. It is a scalar otherwise.
     has_condition_axis: bool,
 }
 
 attributes!(struct Loop { has_counter_axis, has_condition_axis });
 
 const BODY: &str = "body";
-/// A count of more iterations than this stands for no count at all.
+/// Smallest count that means an unlimited number of iterations.
 const ENDLESS: i64 = 1 << 31;
 
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
@@ -37,7 +37,7 @@ pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Loop { has_counter_axis: has_axis(0), has_condition_axis: has_axis(1) }))
 }
 
-/// The rank that the file declares.
+/// Returns the rank that the file declares.
 fn rank(input: &ValueInfoProto) -> Option<usize> {
     match input.r#type.as_ref()?.value.as_ref()? {
         TypeValue::Tensor(tensor) => Some(tensor.shape.as_ref()?.dim.len()),
@@ -87,7 +87,7 @@ impl Operator for Loop {
         let never = iterations.as_ref().is_some_and(|iterations| iterations.is(0));
         for (at, (mut fact, initial)) in state_facts.into_iter().zip(initial).enumerate() {
             fact.ty = merge::outside(cx, &fact, names, "state");
-            // What the iterations leave is there, though what they start with may not be.
+            // The result of an iteration is present even if the initial state may be absent.
             let last = output_facts.get(at + 1).map(|next| &next.ty);
             fact.ty = merge::final_type(fact.ty, last);
             if let (Type::Optional(item), Some(last)) = (&fact.ty, last)
@@ -167,16 +167,16 @@ impl Operator for Loop {
 const FLOW: Iterations =
     Iterations { before: 2, behind: 0, block_inputs: 2, block_outputs: 1, batched: false };
 
-/// The code of the condition.
+/// Code of the condition.
 #[derive(Debug, Default)]
 struct Condition {
-    /// The variable that says whether there is a next iteration, where it matters before the first.
+    /// Variable that determines if there is a next iteration, if the first one depends on a condition.
     go: Option<Variable>,
-    /// Before the loop.
+    /// Statements before the loop.
     start: Code,
-    /// At the start of an iteration.
+    /// Statements at the start of an iteration.
     first: Code,
-    /// At its end, before and after the state moves on.
+    /// Statements at the end of an iteration, before and after the state is updated.
     check: Code,
     last: Code,
 }
@@ -214,7 +214,7 @@ impl Condition {
                 condition.check = code!(#go = #next;);
                 Code::default()
             }
-            // The state that says so is about to change.
+            // The condition is part of the state, which is updated before the check.
             (None, true) => {
                 let go = cx.temporary("go");
                 condition.check = code!(let #go = #next;);
@@ -233,7 +233,7 @@ fn truth(known: Option<&Known>) -> Option<bool> {
     }
 }
 
-/// How many iterations a known number counts.
+/// Returns the number of iterations, if it is known and limited.
 fn count(known: Option<&Known>) -> Option<Dim> {
     let Some(Known::Ints(dims)) = known else {
         return None;

@@ -1,4 +1,4 @@
-//! Scan: a block for each slice of its inputs.
+//! Scan: a block that is applied to each slice of its inputs.
 
 mod batch;
 mod distances;
@@ -24,9 +24,9 @@ use crate::types::{Place, TensorType, Type};
 
 #[derive(Debug)]
 struct Scan {
-    /// How many inputs are cut into slices.
+    /// Number of inputs that are sliced.
     slices: usize,
-    /// Axes and directions of the inputs and of the outputs, those left out being 0.
+    /// Axes and directions of the inputs and of the outputs. Missing ones are 0.
     inputs: [Vec<i64>; 2],
     outputs: [Vec<i64>; 2],
     flow: Iterations,
@@ -244,8 +244,8 @@ impl Operator for Scan {
 }
 
 impl Scan {
-    /// One state and one set of iterations for each element of the batch. Where they have a `length` of their
-    /// own, zeros follow up to the longest.
+    /// Generates a loop over the batch, whose elements have separate states and iterations. If they have separate
+    /// lengths, results are padded with zeros to the longest.
     fn batch(
         &self,
         cx: &mut Emit<'_, '_>,
@@ -305,13 +305,13 @@ impl Scan {
         }))
     }
 
-    /// The axis of one of the inputs or outputs.
+    /// Returns the axis of an input or output.
     fn axis(&self, list: &[Vec<i64>; 2], at: usize, rank: usize) -> Result<usize, Problem> {
         axis(list[0].get(at).copied().unwrap_or(0), rank)
     }
 }
 
-/// Slices are made on the device, but those of strings.
+/// Returns the placement of slices: the device, except for strings.
 fn place_of(dtype: DType) -> Place {
     match dtype {
         DType::String => Place::Host,
@@ -319,7 +319,7 @@ fn place_of(dtype: DType) -> Place {
     }
 }
 
-/// The variable that a tensor stands in, or one of its own.
+/// Returns the variable that contains a tensor, and binds a new one if necessary.
 fn named(cx: &mut Emit<'_, '_>, tensor: Code, before: &mut Code) -> Code {
     if tensor.as_value().is_some() {
         return tensor;
@@ -329,7 +329,7 @@ fn named(cx: &mut Emit<'_, '_>, tensor: Code, before: &mut Code) -> Code {
     code!(#name)
 }
 
-/// `all.narrow(1, i, 1).squeeze_dim::<2>(1)`; a scalar keeps its axis.
+/// Generates `all.narrow(1, i, 1).squeeze_dim::<2>(1)`. A scalar keeps its axis.
 fn cut(all: &Code, tensor: &TensorType, axis: usize, at: &Code) -> Code {
     let (rank, along) = (tensor.rank(), Literal::usize_unsuffixed(axis));
     if tensor.dtype == DType::String {

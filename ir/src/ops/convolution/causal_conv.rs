@@ -1,4 +1,4 @@
-//! CausalConvWithState: channels convolved with what came before.
+//! CausalConvWithState: a depthwise convolution that continues a sequence.
 
 use std::rc::Rc;
 
@@ -71,7 +71,7 @@ impl Operator for CausalConv {
     }
 }
 
-/// An input must be of the type of the first, and of these sizes where they are known.
+/// Checks that an input has the type of the first one, and these sizes, if they are known.
 fn check(cx: &Infer<'_>, input: usize, x: &TensorType, shape: &[Dim]) -> Result<(), Problem> {
     let operand = cx.tensor(input)?;
     let fits = sizes::shaped("", &operand, shape).is_ok();

@@ -1,4 +1,4 @@
-//! Columns of blocks back in an image.
+//! Col2Im: columns of blocks assembled to an image.
 
 use std::rc::Rc;
 
@@ -91,7 +91,7 @@ impl Operator for Col2Im {
             cx.may_fail();
         }
         let x = cx.tensor(0)?;
-        // The sum of booleans is whether one holds.
+        // A sum of booleans is true if any of them is true.
         Ok(if boolean {
             code!(ops::col2im::col2im(#x.int(), #image, #window).not_equal_scalar(0))
         } else {

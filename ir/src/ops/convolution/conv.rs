@@ -33,7 +33,7 @@ pub const ROWS: &[Row] = &[
     .of(MICROSOFT),
 ];
 
-/// A convolution, to which input 3 may be added before the activation.
+/// A convolution. Input 3, if any, is added before the activation.
 #[derive(Clone, Debug)]
 pub struct Conv {
     window: Window,
@@ -43,7 +43,7 @@ pub struct Conv {
 
 attributes!(struct Conv { window, groups, activation });
 
-/// A convolution of `[N, H, W, C]`.
+/// A convolution of an input `[N, H, W, C]`.
 #[derive(Debug)]
 struct ChannelsLast(Conv);
 
@@ -111,7 +111,7 @@ impl Operator for ChannelsLast {
     }
 }
 
-/// The last axis moved behind the first.
+/// Moves the last axis after the first.
 fn channels_second(x: TensorType) -> TensorType {
     let mut shape = x.shape;
     if let Some(inner) = shape.get_mut(1..) {
@@ -121,34 +121,34 @@ fn channels_second(x: TensorType) -> TensorType {
 }
 
 impl Conv {
-    /// Whether nothing follows the convolution.
+    /// Returns `true` if the convolution has no activation.
     pub fn is_plain(&self) -> bool {
         self.activation.is_none()
     }
 
-    /// With an activation behind it, when it has none.
+    /// Appends an activation, unless there is one.
     pub fn followed_by(&self, activation: Fused) -> Option<Self> {
         self.activation.is_none().then(|| Conv { activation: Some(activation), ..self.clone() })
     }
 
-    /// With so many more zeros before and after each axis.
+    /// Adds zeros before and after each axis.
     pub fn padded(&self, more: &[(i64, i64)]) -> Option<Self> {
         let window = self.window.padded(more)?;
         Some(Conv { window, ..self.clone() })
     }
 
-    /// The same of integers, when no activation follows.
+    /// Returns the convolution of integers, unless there is an activation.
     pub fn of_integers(&self) -> Option<Rc<dyn Operator>> {
         let operator = || integer::between_scales(self.window.clone(), self.groups);
         self.activation.is_none().then(operator)
     }
 
-    /// Whether nothing is padded.
+    /// Returns `true` if nothing is padded.
     pub fn is_unpadded(&self) -> bool {
         self.window.is_unpadded()
     }
 
-    /// Whether an input is known to have the channels that a weight reads, whatever the run.
+    /// Returns `true` if an input has as many channels as the weight requires in every run.
     fn has_channels(&self, x: &TensorType, weight: &TensorType) -> bool {
         let channels = weight.shape.get(1);
         let channels = channels.and_then(|size| size.mul(&Dim::from(self.groups)));
@@ -169,7 +169,7 @@ impl Conv {
         let name = format_ident!("Conv{}d", spatial.len());
         let activation = self.activation.as_ref().map(|fused| fused.code(x.dtype));
         let (ty, rest) = (code!(layers::#name), code!(#window, #groups));
-        // A window that depends on sizes is passed at each call.
+        // A window that depends on sizes is passed in each call.
         if !self.resolve(&x, cx.tensor_type(1)?)?.keeps_sizes()
             && let Some(layer) = cx.stored_layer(ty, [1, 2], rest, activation.clone())?
         {
@@ -192,8 +192,8 @@ impl Conv {
         })
     }
 
-    /// Whether the weight is `[M, kH, kW, C]`, as files have it, and not the `[M, C, kH, kW]` of the
-    /// operator's description; the channels of `x`, `[N, C, H, W]`, tell.
+    /// Returns `true` if the weight is `[M, kH, kW, C]`, as in files, instead of `[M, C, kH, kW]`, as in the operator's
+    /// description. The channels of `x`, `[N, C, H, W]`, determine this.
     fn keeps_channels_last(&self, x: &TensorType, weight: &TensorType) -> bool {
         let channels = x.shape.get(1).and_then(Dim::number);
         let fits = |channels_of: Option<&Dim>| {

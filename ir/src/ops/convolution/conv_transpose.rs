@@ -23,17 +23,17 @@ pub struct ConvTranspose {
     window: Window,
     pub groups: i64,
     output_padding: Option<Vec<i64>>,
-    /// Spatial sizes of the result, from which the padding follows.
+    /// Spatial sizes of the result, which determine the padding.
     output_shape: Option<Vec<i64>>,
 }
 
 attributes!(struct ConvTranspose { window, groups, output_padding, output_shape });
 
-/// A window whose padding is settled, or depends on sizes.
+/// A window whose padding is known, or depends on sizes.
 #[derive(Debug)]
 enum Fit {
     Settled(Resolved, Vec<i64>),
-    /// With the spatial sizes of the result.
+    /// The padding depends on sizes. The last field contains the spatial sizes of the result.
     Open(Resolved, Vec<i64>, Vec<Dim>),
 }
 
@@ -121,7 +121,7 @@ impl ConvTranspose {
         }
         let spatial = x.shape.get(2..).unwrap_or_default();
         let sizes: Vec<Dim> = match &self.output_shape {
-            // Some exporters write the batch and the channels too.
+            // Some exporters also write the batch and the channels.
             Some(sizes) if sizes.len() == axes || sizes.len() == axes + 2 => {
                 let skipped = sizes.len() - axes;
                 sizes.iter().skip(skipped).map(|&size| Dim::from(size)).collect()
@@ -143,7 +143,7 @@ impl ConvTranspose {
         })
     }
 
-    /// The padding that follows from known sizes, as the kernels' `fit_output` finds it.
+    /// Returns the padding for known sizes, as the kernels' `fit_output` computes it.
     fn settle(
         &self,
         window: &Resolved,
@@ -174,7 +174,7 @@ impl ConvTranspose {
         }
     }
 
-    /// The field that holds the weights, when they are weights of the model.
+    /// Returns the field that contains the weights, if they are weights of the model.
     fn layer(
         &self,
         cx: &mut Emit<'_, '_>,
@@ -189,13 +189,13 @@ impl ConvTranspose {
     }
 }
 
-/// How far a kernel reaches along an axis.
+/// Returns the extent of a kernel along an axis, including dilation.
 fn reach(window: &Resolved, axis: usize) -> Option<i64> {
     let kernel = window.kernel.get(axis)?.checked_sub(1)?;
     kernel.checked_mul(*window.dilations.get(axis)?)?.checked_add(1)
 }
 
-/// The spatial sizes of the result.
+/// Returns the spatial sizes of the result.
 fn spread(x: &TensorType, window: &Resolved, more: &[i64]) -> Vec<Option<Dim>> {
     let size = |(axis, size): (usize, &Dim)| {
         let steps = size.sub(&Dim::from(1))?.mul(&Dim::from(*window.strides.get(axis)?))?;

@@ -1,4 +1,4 @@
-//! Convolution whose taps are moved.
+//! DeformConv: a convolution whose taps have offsets.
 
 use std::rc::Rc;
 
@@ -21,7 +21,7 @@ pub const ROWS: &[Row] = &[row("DeformConv", &[19, 22], read).arity("rrroo", "r"
 struct DeformConv {
     window: Window,
     groups: i64,
-    /// How many parts of the channels have offsets of their own.
+    /// Number of groups of channels with separate offsets.
     offset_groups: i64,
 }
 

@@ -13,7 +13,7 @@ use crate::infer::Infer;
 use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
-/// The attributes that convolution and pooling share.
+/// Attributes that convolution and pooling share.
 #[derive(Clone, Debug)]
 pub struct Window {
     pub kernel: Option<Vec<i64>>,
@@ -43,13 +43,13 @@ attributes!(
     }
 );
 
-/// A window over axes whose number is known.
+/// A window for a known number of axes.
 #[derive(Clone, Debug)]
 pub struct Resolved {
     pub kernel: Vec<i64>,
     pub strides: Vec<i64>,
     pub dilations: Vec<i64>,
-    /// `(begin, end)` of each axis; not used when the padding keeps sizes.
+    /// `(begin, end)` of each axis. Unused if the padding keeps sizes.
     pub pads: Vec<(i64, i64)>,
     padding: Padding,
     ceil: bool,
@@ -77,8 +77,8 @@ impl Window {
         })
     }
 
-    /// With so many more zeros before and after each axis; `None` where sizes tell the padding, or elements
-    /// would be taken away.
+    /// Adds zeros before and after each axis. Returns `None` if the padding depends on sizes, or if elements would be
+    /// removed.
     pub fn padded(&self, more: &[(i64, i64)]) -> Option<Self> {
         let none = || vec![0; more.len().saturating_mul(2)];
         let pads = match self.padding {
@@ -96,7 +96,7 @@ impl Window {
         Some(Window { pads: Some(pads.collect::<Option<_>>()?), padding: Padding::Explicit, ..self.clone() })
     }
 
-    /// Whether nothing is padded, whatever the sizes.
+    /// Returns `true` if nothing is padded, for any sizes.
     pub fn is_unpadded(&self) -> bool {
         let zeros = |pads: &Vec<i64>| pads.iter().all(|&pads| pads == 0);
         match self.padding {
@@ -106,7 +106,7 @@ impl Window {
         }
     }
 
-    /// The shape of a value for each window over `x`, of each channel.
+    /// Returns the shape of a result with one value for each channel and output pixel.
     pub fn pooled(&self, cx: &mut Infer<'_>, x: &TensorType) -> Result<Shape, Problem> {
         let axes = spatial_axes(x.rank())?;
         let window = self.resolve(axes, None)?;
@@ -118,7 +118,7 @@ impl Window {
         Ok(shape)
     }
 
-    /// The window over `axes` spatial axes; `kernel` where the attribute is left out.
+    /// Returns the window over `axes` spatial axes. `kernel` is the default for a missing attribute.
     pub fn resolve(&self, axes: usize, kernel: Option<Vec<i64>>) -> Result<Resolved, Problem> {
         let kernel = self.kernel.clone().or(kernel).ok_or_else(|| {
             Problem::new("the kernel's sizes are not known")
@@ -149,7 +149,7 @@ impl Window {
 }
 
 impl Resolved {
-    /// How many positions the window takes along each of the axes.
+    /// Returns the number of output pixels along each axis.
     pub fn positions(&self, sizes: &[Dim]) -> Option<Vec<Dim>> {
         let axes = self.kernel.iter().zip(&self.strides).zip(&self.dilations).zip(&self.pads);
         axes.zip(sizes)
@@ -164,7 +164,7 @@ impl Resolved {
                     return room.div(&stride_dim)?.add(&Dim::from(1));
                 }
                 let positions = room.add(&Dim::from(stride - 1))?.div(&stride_dim)?.add(&Dim::from(1))?;
-                // A last window that would begin in the padding at the end is left out.
+                // A last window that would start in the padding at the end is omitted.
                 match (size.number(), positions.number()) {
                     (Some(size), Some(count)) if (count - 1) * stride >= size + begin => {
                         Some(Dim::from(count - 1))
@@ -176,7 +176,7 @@ impl Resolved {
             .collect()
     }
 
-    /// Whether the window fits into axes of these sizes, as long as they are not empty.
+    /// Returns `true` if the window fits into axes of these sizes, assuming that they are not empty.
     pub fn always_fits(&self, sizes: &[Dim]) -> bool {
         let axes = self.kernel.iter().zip(&self.dilations).zip(&self.pads);
         let fits = |((axis, pads), size): ((_, &(i64, i64)), &Dim)| {
@@ -187,8 +187,8 @@ impl Resolved {
         self.keeps_sizes() || axes.zip(sizes).all(fits)
     }
 
-    /// Whether what the kernels at each place of axes of these sizes reach, and `more` at the end, is at
-    /// least the padding, as long as the axes are not empty.
+    /// Returns `true` if the transposed convolution of axes of these sizes, with `more` elements at the end, is at
+    /// least as long as the padding, assuming that the axes are not empty.
     pub fn always_spreads(&self, sizes: &[Dim], more: &[i64]) -> bool {
         let kernels = self.kernel.iter().zip(&self.dilations).zip(&self.strides);
         let axes = kernels.zip(&self.pads).zip(sizes.iter().zip(more));
@@ -200,23 +200,23 @@ impl Resolved {
         })
     }
 
-    /// Whether the padding depends on the sizes, so that every stride has one output.
+    /// Returns `true` if the padding depends on the sizes, and the result has one output pixel for each stride.
     pub fn keeps_sizes(&self) -> bool {
         matches!(self.padding, Padding::SameUpper | Padding::SameLower)
     }
 
-    /// Whether padding that keeps sizes puts its odd element at the end.
+    /// Returns `true` if padding that keeps sizes puts its odd element at the end.
     pub fn is_upper(&self) -> bool {
         self.padding == Padding::SameUpper
     }
 
-    /// The window with this padding instead of its own.
+    /// Replaces the padding.
     #[must_use]
     pub fn with_pads(&self, pads: Vec<(i64, i64)>) -> Self {
         Resolved { pads, padding: Padding::Explicit, ..self.clone() }
     }
 
-    /// `Window::new([3, 3]).strides([2, 2])`, for an input with these spatial sizes.
+    /// Generates `Window::new([3, 3]).strides([2, 2])`, for an input with these spatial sizes.
     pub fn emit(&self, cx: &mut Emit<'_, '_>, sizes: &[Dim]) -> Code {
         let kernel = list(&self.kernel);
         let mut window = code!(Window::new(#kernel));
@@ -245,7 +245,7 @@ impl Resolved {
     }
 }
 
-/// How many axes a window slides over in a tensor of this rank.
+/// Returns the number of spatial axes of a tensor of this rank.
 pub fn spatial_axes(rank: usize) -> Result<usize, Problem> {
     match rank {
         3..=5 => Ok(rank - 2),
@@ -253,7 +253,7 @@ pub fn spatial_axes(rank: usize) -> Result<usize, Problem> {
     }
 }
 
-/// The least that a size can be where those it is made of are 1 or more.
+/// Returns the minimum of a size whose symbols are 1 or more.
 fn least(size: &Dim) -> i64 {
     let terms = size.terms().map(|(atoms, factor)| {
         let plain = atoms.iter().all(|atom| matches!(atom, Atom::Name(_)));
@@ -263,7 +263,7 @@ fn least(size: &Dim) -> i64 {
     sum.map_or(1, |sum| sum.max(1))
 }
 
-/// `[1, 2]`.
+/// Generates `[1, 2]`.
 pub fn list(values: &[i64]) -> Code {
     let values = values.iter().map(|&value| Literal::i64_unsuffixed(value));
     code!([#(#values),*])

@@ -1,4 +1,4 @@
-//! Constants, and values passed on unchanged.
+//! Constants and identities.
 
 use std::rc::Rc;
 
@@ -26,7 +26,7 @@ pub const ROWS: &[Row] = &[
     row("Identity", &[1, 13, 14, 16, 19, 21, 23, 24, 25], identity).follows(),
 ];
 
-/// A constant that stands in the file, or one made of a few attribute values.
+/// A constant that is stored in the file, or is created from a few attribute values.
 #[derive(Debug)]
 enum Constant {
     Stored(Weight),

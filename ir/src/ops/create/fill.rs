@@ -1,4 +1,4 @@
-//! Tensors made of sizes and numbers.
+//! Tensors filled with constants or diagonals.
 
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ pub const ROWS: &[Row] = &[
     row("EyeLike", &[9, 22], eye_like),
 ];
 
-/// One value in every place of a shape.
+/// A tensor of a given shape filled with one value.
 #[derive(Debug)]
 struct ConstantOfShape {
     dtype: DType,
@@ -29,7 +29,7 @@ struct ConstantOfShape {
 
 attributes!(struct ConstantOfShape { dtype, value });
 
-/// Ones on the `k`-th diagonal of a matrix as large as the input.
+/// Ones on the `k`-th diagonal of a matrix with the sizes of the input.
 #[derive(Debug)]
 struct EyeLike {
     dtype: Option<DType>,

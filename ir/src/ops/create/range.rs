@@ -1,4 +1,4 @@
-//! Numbers in equal steps.
+//! Range: equally spaced numbers.
 
 use std::rc::Rc;
 
@@ -18,13 +18,13 @@ use crate::types::{Known, TensorType};
 
 pub const ROWS: &[Row] = &[row("Range", &[11, 27], range).arity("rrr", "r")];
 
-/// Numbers from a start in steps, short of a limit.
+/// Numbers from a start to a limit, which is excluded.
 #[derive(Debug)]
 struct Range;
 
 attributes!(struct Range);
 
-/// Half floats are always reckoned with in a wider type.
+/// `stash_type` is ignored: half floats are always computed in a wider type.
 fn range(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     if a.version() >= 27 {
         a.ignore(&["stash_type"]);
@@ -100,7 +100,7 @@ impl Operator for Range {
 
 type Ranged = (Option<Dim>, Option<Known>);
 
-/// The size of a range of integers and, when it is a number, its elements.
+/// Returns the size of a range of integers and, if it is a number, the elements.
 fn integers(start: &Dim, limit: &Dim, delta: i64) -> Ranged {
     let size = || {
         let (low, high) = if delta > 0 { (start, limit) } else { (limit, start) };

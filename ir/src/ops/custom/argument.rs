@@ -9,7 +9,7 @@ use crate::emit::{Emit, float_literal};
 use crate::proto::{AttributeProto, AttributeType, Elements};
 use crate::rust::{Code, code};
 
-/// An attribute that a function may take.
+/// An attribute that a function can take.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Argument {
     Int(i64),
@@ -18,11 +18,12 @@ pub enum Argument {
     Ints(Vec<i64>),
     Floats(Vec<f32>),
     Texts(Vec<String>),
-    /// A constant of the model behind the inputs.
+    /// A constant of the model, appended to the inputs.
     Tensor(Kept),
 }
 
-/// The attributes of a node by their names. Names that begin with two underscores are notes of programs to themselves.
+/// Returns the attributes of a node by their names. Names that start with two underscores are internal to other
+/// programs.
 pub fn list(attributes: &Attributes<'_>) -> Result<Vec<(String, Argument)>, Problem> {
     let all = attributes.all().into_iter();
     let all = all.filter(|(name, _)| !name.starts_with("__"));
@@ -48,7 +49,7 @@ impl Argument {
         found.ok_or_else(wrong)
     }
 
-    /// Its type and value in code.
+    /// Returns the type and value as code.
     pub fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<(Code, Code), Problem> {
         let value = match self {
             Argument::Tensor(kept) => return cx.argument(kept.input),
@@ -68,7 +69,7 @@ impl Argument {
         Ok((self.ty().unwrap_or_default(), value))
     }
 
-    /// Its type, where that does not depend on a value.
+    /// Returns the type, unless it depends on a value.
     pub fn ty(&self) -> Option<Code> {
         Some(match self {
             Argument::Int(_) => code!(i64),
@@ -81,7 +82,7 @@ impl Argument {
         })
     }
 
-    /// The type as people write it.
+    /// Returns the type as displayed in messages.
     pub fn written(&self) -> Option<&'static str> {
         Some(match self {
             Argument::Int(_) => "i64",
@@ -104,7 +105,7 @@ fn float(value: &f32) -> Code {
     float_literal(f64::from(*value), DType::F32)
 }
 
-/// What an attribute holds; files of IR version 1 name no type.
+/// Returns the type of an attribute. Files of IR version 1 do not specify it.
 fn kind(attribute: &AttributeProto) -> AttributeType {
     let named = attribute.r#type.and_then(|named| AttributeType::try_from(named).ok());
     if let Some(named) = named.filter(|&named| named != AttributeType::Undefined) {

@@ -1,4 +1,4 @@
-//! Parameters of functions, as the nodes of an operator have them.
+//! Function parameters derived from the nodes of an operator.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -9,28 +9,28 @@ use crate::emit::Emit;
 use crate::graph::{Block, Graph, Node, ValueId};
 use crate::rust::{Code, code};
 
-/// What the nodes of an operator have to do with its function's parameters.
+/// The parameters of an operator's function.
 #[derive(Clone, Debug, Default)]
 pub struct Formals {
     inputs: Vec<Option<Formal>>,
     attributes: BTreeMap<String, Formal>,
 }
 
-/// A parameter.
+/// A parameter of a function.
 #[derive(Clone, Debug)]
 pub struct Formal {
-    /// Whether some node leaves it out.
+    /// Whether some nodes omit it.
     optional: bool,
-    /// What the first node that has it gives, if that is a tensor.
+    /// The argument of the first node that has it, if it is a tensor.
     pub like: Option<ValueId>,
-    /// What the first node that has it gives, if that is none.
+    /// The attribute of the first node that has it; `None` for an input.
     sample: Option<Argument>,
-    /// How many nodes have it.
+    /// Number of nodes that have it.
     count: usize,
 }
 
-/// Has all nodes of each operator agree on the parameters of its function: what one of them leaves out is
-/// optional, and what all leave out is no parameter.
+/// Derives the parameters of each operator's function from all its nodes. An argument that some nodes omit is optional;
+/// one that all nodes omit is not a parameter.
 pub fn agree(graph: &mut Graph) {
     let mut kinds: BTreeMap<Rc<str>, (usize, Formals)> = BTreeMap::new();
     note(&graph.body, &mut kinds);
@@ -66,7 +66,7 @@ fn set(block: &mut Block, formals: &BTreeMap<Rc<str>, Rc<Formals>>) {
         };
         let mut custom = custom.clone();
         custom.formals = formals.get(&custom.kind).cloned().unwrap_or_default();
-        // A tuple of all results, of which the last may be unnamed.
+        // The function returns all results, even if the node omits the last ones.
         if let Ok(results) = &custom.binding
             && node.outputs.len() < results.len()
         {
@@ -77,7 +77,7 @@ fn set(block: &mut Block, formals: &BTreeMap<Rc<str>, Rc<Formals>>) {
 }
 
 impl Formals {
-    /// The parameters for inputs, with their places.
+    /// Returns the parameters for inputs with their indices.
     pub fn inputs(&self) -> impl Iterator<Item = (usize, &Formal)> {
         let inputs = self.inputs.iter().enumerate();
         inputs.filter_map(|(at, formal)| Some((at, formal.as_ref()?)))
@@ -120,17 +120,17 @@ impl Formal {
         self.optional
     }
 
-    /// What the first node that has it gives.
+    /// Returns the attribute of the first node that has it.
     pub fn sample(&self) -> Option<&Argument> {
         self.sample.as_ref()
     }
 
-    /// The type of the parameter, of which that of the argument is known.
+    /// Returns the type of the parameter for an argument of type `ty`.
     pub fn parameter(&self, ty: Code) -> Code {
         if self.optional { code!(Option<#ty>) } else { ty }
     }
 
-    /// The argument of a node.
+    /// Returns the argument that a node passes.
     pub fn argument(&self, present: bool, value: Code) -> Code {
         match (self.optional, present) {
             (true, true) => code!(Some(#value)),
@@ -139,7 +139,7 @@ impl Formal {
         }
     }
 
-    /// The type of an attribute that a node leaves out.
+    /// Returns the type of an attribute that a node omits.
     pub fn absent(&self, cx: &Emit<'_, '_>) -> Result<Code, Problem> {
         match self.sample.as_ref().and_then(Argument::ty) {
             Some(ty) => Ok(ty),

@@ -1,4 +1,4 @@
-//! What to say where no function computes an operator.
+//! Messages about operators that no function computes.
 
 use super::Custom;
 use super::formal::Formal;
@@ -8,12 +8,12 @@ use crate::emit::{distinct, operator, snake};
 use crate::infer::Infer;
 use crate::types::Type;
 
-/// A signature has no more parameters than this.
+/// Maximum number of parameters in a displayed signature.
 const MOST_PARAMETERS: usize = 24;
-/// Names of operators are no longer in an example.
+/// Maximum length of an operator's name in an example.
 const LONGEST: usize = 80;
 
-/// What is said of an operator, whatever its node.
+/// Advice for an operator, independent of its nodes.
 #[derive(Debug)]
 pub struct Advice {
     pub kind: String,
@@ -21,7 +21,7 @@ pub struct Advice {
     pub help: String,
 }
 
-/// A function's signature: what stands behind its name, and what its results have to be declared as.
+/// A function's signature without its name, and the declaration of its results.
 #[derive(Debug)]
 pub struct Signature {
     parameters: String,
@@ -49,7 +49,7 @@ impl Advice {
     }
 }
 
-/// The signature of a function for this node, if one could compute it.
+/// Returns the signature of a function for this node, if a function can compute it.
 pub fn signature(custom: &Custom, cx: &Infer<'_>) -> Option<Signature> {
     let mut names = Vec::new();
     let mut types = Vec::new();
@@ -97,12 +97,12 @@ fn optional(formal: &Formal, ty: String) -> String {
     if formal.is_optional() { format!("Option<{ty}>") } else { ty }
 }
 
-/// The last part of a weight's name, as in `layers.0.bias`.
+/// Returns the last segment of a weight's name, as in `layers.0.bias`.
 fn last(name: &str) -> String {
     snake(name.rsplit(['.', '/', ':']).next().unwrap_or(name))
 }
 
-/// The type of a tensor as people write it.
+/// Returns the type of a tensor as displayed in messages.
 fn rust(ty: &Type) -> Option<String> {
     let tensor = ty.as_tensor()?;
     let rank = tensor.burn_rank();

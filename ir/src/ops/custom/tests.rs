@@ -1,4 +1,4 @@
-//! Calls of functions, and what is said where there is none.
+//! Tests of function calls, and of messages about missing functions.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::emit::Item;
 use crate::options::{Binding, Declared, Options};
 use crate::testing;
 
-/// The calls of functions in the code of a model, and the constants that hold the functions.
+/// Prints the function calls in the code of a model, and the constants that contain the functions.
 fn check(text: &str, functions: &[(&str, &[Declared])], expected: Expect) {
     let opsets = "<ir_version: 10, opset_import: [\"\": 21, \"my\": 1]>";
     let model = crate::text::model(&format!("{opsets} g {text}")).unwrap();

@@ -1,4 +1,4 @@
-//! Activations that are part of another operator.
+//! Activations that are fused into another operator.
 
 use quote::format_ident;
 
@@ -10,7 +10,7 @@ use crate::graph::Node;
 use crate::ops::elementwise::unary::{Plain, Shaped};
 use crate::rust::{Code, code};
 
-/// An activation named by attributes.
+/// An activation and its parameters.
 #[derive(Clone, Debug)]
 pub struct Fused {
     name: &'static str,
@@ -19,7 +19,7 @@ pub struct Fused {
 
 attributes!(struct Fused { name, parameters });
 
-/// Their names in files and the defaults of their parameters.
+/// Names of activations in files, and the defaults of their parameters.
 const ACTIVATIONS: &[(&str, &[f32])] = &[
     ("Relu", &[]),
     ("Sigmoid", &[]),
@@ -37,24 +37,24 @@ const ACTIVATIONS: &[(&str, &[f32])] = &[
 ];
 
 impl Fused {
-    /// One of those that products know.
+    /// Returns one of the activations that the kernels of products support.
     fn named(name: &'static str, parameters: &[f32]) -> Option<Self> {
         Some(Fused { name, parameters: parameters.to_vec() })
     }
 
-    /// Between two bounds.
+    /// Returns an activation that clamps to two bounds.
     pub fn clip(low: f32, high: f32) -> Self {
         Fused { name: "Clip", parameters: vec![low, high] }
     }
 
-    /// That of a convolution, with a list of parameters.
+    /// Reads the activation of a convolution, with a list of parameters.
     pub fn of_conv(a: &Attributes<'_>) -> Result<Option<Self>, Problem> {
         let parameters = a.floats("activation_params")?.unwrap_or_default();
         let name = a.string_or("activation", "")?;
         Self::new(&name, parameters.into_iter().map(Some))
     }
 
-    /// That of a matrix product, with an attribute for each parameter.
+    /// Reads the activation of a matrix product, with an attribute for each parameter.
     pub fn of_gemm(a: &Attributes<'_>) -> Result<Option<Self>, Problem> {
         let parameters = ["alpha", "beta", "gamma"].map(|name| a.float(&format!("activation_{name}")));
         let [alpha, beta, gamma] = parameters;
@@ -81,7 +81,7 @@ impl Fused {
         }))
     }
 
-    /// What an operator computes of each element, where products know it.
+    /// Returns the function that a node applies to each element, if products support it as an activation.
     pub fn of(node: &Node) -> Option<Self> {
         if let Some(shaped) = node.operator_as::<Shaped>() {
             let name = match (shaped.function(), shaped.parameters()) {
@@ -112,7 +112,7 @@ impl Fused {
         Self::named(name, &[])
     }
 
-    /// `Activation::Clip(0.0, 6.0)`, for results of this type.
+    /// Generates `Activation::Clip(0.0, 6.0)`, for results of this type.
     pub fn code(&self, dtype: DType) -> Code {
         let name = format_ident!("{}", self.name);
         let parameters = self.parameters.iter().map(|&value| {
@@ -127,7 +127,7 @@ impl Fused {
         }
     }
 
-    /// The result `x` of this type behind the activation, when there is one.
+    /// Applies the activation, if any, to the result `x` of this type.
     pub fn after(fused: Option<&Self>, x: Code, dtype: DType) -> Code {
         match fused {
             Some(fused) => {

@@ -1,4 +1,4 @@
-//! Operators on two tensors, or more, broadcast together.
+//! Operators on two or more tensors, which are broadcast.
 
 mod table;
 
@@ -47,15 +47,15 @@ pub const ROWS: &[Row] = &[
     row("Mean", &[1, 6, 8, 13], mean).elementwise().follows().commutative().arity("+", "r"),
 ];
 
-/// The operator between two tensors, or from left to right between several.
+/// A binary operator, which is applied to several tensors from left to right.
 #[derive(Debug)]
 struct Pair {
     table: &'static Binary,
-    /// Before version 7 the second operand's axes began at this one of the first.
+    /// Axis of the first operand to which the first axis of the second is aligned, before version 7.
     axis: Option<i64>,
-    /// Before version 7 the second operand was broadcast only when asked for.
+    /// Whether `axis` applies: the version is below 7, and the operator broadcasts.
     old: bool,
-    /// The number by which the result is divided.
+    /// Number by which the result is divided.
     mean: Option<usize>,
 }
 
@@ -82,7 +82,7 @@ fn shift(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     }
 }
 
-/// Before version 7 the slopes were those of the channels.
+/// Reads PRelu. Before version 7, there is one slope for each channel.
 fn prelu(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     if a.version() < 6 {
         a.ignore(&["consumed_inputs"]);
@@ -102,7 +102,7 @@ fn mean(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Pair { table: &ADD, axis: None, old: false, mean: Some(a.inputs()) }))
 }
 
-/// The operator that folds some of the operands, of which any number can be folded in turn.
+/// Returns the operator that folds some of the operands, if the result can be an operand of another fold.
 pub fn fold(operator: &dyn Operator) -> Option<Rc<dyn Operator>> {
     let operator: &dyn Any = operator;
     let pair = operator.downcast_ref::<Pair>()?;
@@ -178,7 +178,7 @@ impl Operator for Pair {
                 1 => broadcast::second(cx, self.axis(), rank)?,
                 _ => cx.tensor_of_rank(at, rank)?,
             };
-            // What Burn says of sizes that do not agree names no shapes.
+            // Burn's error about sizes that do not agree contains no shapes.
             let operands = (!agree).then(|| code!(ops::broadcast::agreed(#result, #other)));
             let (left, other) = match &operands {
                 Some(_) => (code!(a), code!(b)),
@@ -223,7 +223,7 @@ impl Pair {
         self.axis.filter(|_| self.old)
     }
 
-    /// The operator with a number instead of a tensor, which Burn has for the four symbols.
+    /// Applies the operator to a number instead of a tensor, which Burn supports for the four symbols.
     fn with_scalar(
         &self,
         cx: &Emit<'_, '_>,
@@ -246,7 +246,8 @@ impl Pair {
         })
     }
 
-    /// The operand that the others follow: the second of two where the first is a number, and both may change places.
+    /// Returns the index of the first operand. Two operands are swapped if the first is a number and the operator is
+    /// commutative.
     fn leading(&self, cx: &Emit<'_, '_>) -> Result<usize, Problem> {
         let change = matches!(self.table.device, Symbol("+" | "*"))
             && cx.inputs() == 2

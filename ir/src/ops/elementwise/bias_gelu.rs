@@ -1,4 +1,4 @@
-//! Gelu of a sum with a bias.
+//! Gelu of the sum of an input and a bias.
 
 use std::rc::Rc;
 
@@ -16,7 +16,7 @@ pub const ROWS: &[Row] = &[
     row("FastGelu", &[1], |_| Ok(Rc::new(Gelu("fast_gelu")))).follows().arity("ro", "r").of(MICROSOFT),
 ];
 
-/// The function of the kernels.
+/// Gelu, with the name of its kernel function.
 #[derive(Debug)]
 struct Gelu(&'static str);
 

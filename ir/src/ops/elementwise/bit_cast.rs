@@ -78,7 +78,7 @@ impl Operator for BitCast {
     }
 }
 
-/// The bits of floats as integers.
+/// Returns the bits of floats as integers.
 fn to_int(x: &Code, from: DType, to: DType) -> Code {
     if let Some(small) = small_float(from, "Up") {
         let bits = code!(ops::bits::small_to_int(#x, #small));
@@ -91,7 +91,7 @@ fn to_int(x: &Code, from: DType, to: DType) -> Code {
     code!(ops::bits::float_to_int(#x, DType::#from, DType::#to))
 }
 
-/// The floats of which integers are the bits.
+/// Returns the floats with the bits of integers.
 fn to_float(x: &Code, from: DType, to: DType) -> Code {
     if let Some(small) = small_float(to, "Up") {
         return code!(ops::bits::int_to_small(#x, #small));
@@ -100,7 +100,7 @@ fn to_float(x: &Code, from: DType, to: DType) -> Code {
     code!(ops::bits::int_to_float(#x, DType::#from, DType::#to))
 }
 
-/// Integers as equally wide ones with another sign.
+/// Converts integers to the type of the same width and the other signedness.
 fn between(x: &Code, to: DType) -> Code {
     let target = format_ident!("{}", carrier(to));
     match to.bits() {
@@ -112,7 +112,7 @@ fn between(x: &Code, to: DType) -> Code {
     }
 }
 
-/// The integers of a type's width.
+/// Returns the unsigned integer type of the same width.
 fn unsigned(dtype: DType) -> DType {
     match dtype.bits() {
         64 => DType::U64,

@@ -1,4 +1,4 @@
-//! The same values in another element type.
+//! Conversions between element types.
 
 mod known;
 
@@ -24,19 +24,19 @@ pub const ROWS: &[Row] = &[
         .arity("rr", "r"),
 ];
 
-/// A conversion to a type, or to that of input 1.
+/// A conversion to a type, or to the type of input 1.
 #[derive(Debug)]
 struct Cast {
     to: Option<DType>,
-    /// Whether floats of 8 bits end at their largest value.
+    /// Whether 8-bit floats saturate at their largest value.
     saturate: bool,
-    /// The power of two that becomes of a number between two.
+    /// Rounding direction of numbers between two powers of two.
     toward: &'static str,
 }
 
 attributes!(struct Cast { to, saturate, toward });
 
-/// The operator that converts to a type.
+/// Returns the operator that converts to a type.
 pub fn to(dtype: DType) -> Rc<dyn Operator> {
     Rc::new(Cast { to: Some(dtype), saturate: true, toward: "Up" })
 }
@@ -74,7 +74,7 @@ fn read(a: &Attributes<'_>, to: Option<DType>) -> Result<Rc<dyn Operator>, Probl
     Ok(Rc::new(Cast { to, saturate: a.flag("saturate", true)?, toward }))
 }
 
-/// The type that version 1 spells as ONNX's enumeration does.
+/// Returns the type with this name in ONNX's enumeration, which version 1 uses.
 fn named(name: &str) -> Option<DType> {
     use DType::*;
     let names = [
@@ -161,7 +161,7 @@ impl Operator for Cast {
 }
 
 impl Cast {
-    /// What only the device converts, there and back.
+    /// Converts host values on the device, for types that only the device supports.
     fn small_on_host(&self, cx: &mut Emit<'_, '_>, from: DType, to: DType) -> Result<Code, Problem> {
         let tensor = cx.tensor_type(0)?;
         let (rank, axes) = (tensor.rank(), tensor.burn_rank());
@@ -182,7 +182,7 @@ impl Cast {
         Ok(code!(host::to_host::<#element, #axes, _>(#small, #rank)))
     }
 
-    /// To a type of fewer bits than any that Burn has.
+    /// Converts to a type that Burn lacks, with fewer bits than its carrier.
     fn small(&self, x: &Code, from: DType, to: DType) -> Code {
         if let Some(small) = small_float(to, self.toward) {
             let saturate = self.saturate;
@@ -203,7 +203,7 @@ impl Cast {
     }
 }
 
-/// What `run` makes of numbers of any type as floats, in their own type again.
+/// Applies `run`, which takes floats, to numbers of any type, and converts the result back to this type.
 pub fn through_floats(x: Code, dtype: DType, run: impl FnOnce(Code) -> Code) -> Code {
     let to = format_ident!("{}", carrier(dtype));
     match dtype.kind() {
@@ -219,7 +219,7 @@ pub fn through_floats(x: Code, dtype: DType, run: impl FnOnce(Code) -> Code) -> 
     }
 }
 
-/// 1 where a boolean tensor is true, 0 where it is false; itself when that is what is asked for.
+/// Converts `true` to 1 and `false` to 0; returns the tensor unchanged if `to` is bool.
 pub fn from_bool(x: &Code, to: DType) -> Code {
     let target = format_ident!("{}", carrier(to));
     match to.kind() {
@@ -229,12 +229,12 @@ pub fn from_bool(x: &Code, to: DType) -> Code {
     }
 }
 
-/// Whether a float type travels in `f32`.
+/// Returns `true` for a float type that is carried by `f32`.
 pub fn is_small(dtype: DType) -> bool {
     dtype.kind() == Kind::Float && !dtype.is_float()
 }
 
-/// The kernels' name of a float type that travels in `f32`.
+/// Returns the kernels' name of a float type that is carried by `f32`.
 pub fn small_float(dtype: DType, toward: &str) -> Option<Code> {
     let name = match dtype {
         DType::F8E4M3Fn => "E4M3Fn",
@@ -252,7 +252,7 @@ pub fn small_float(dtype: DType, toward: &str) -> Option<Code> {
     Some(code!(ops::small::Small::#name))
 }
 
-/// An integer of 8 or 16 bits without what overflows these: on some devices a wider one stands for it.
+/// Wraps an integer of 8 or 16 bits to its width, since some devices compute it in a wider type.
 pub fn wrapped(x: Code, dtype: DType) -> Code {
     match dtype.kind() {
         Kind::Int if matches!(dtype.bits(), 8 | 16) => {
@@ -263,7 +263,7 @@ pub fn wrapped(x: Code, dtype: DType) -> Code {
     }
 }
 
-/// The name of Burn's type that carries the values.
+/// Returns the name of the Burn type that carries the values.
 pub fn carrier(dtype: DType) -> &'static str {
     use DType::*;
     match dtype {

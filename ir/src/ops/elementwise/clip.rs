@@ -1,4 +1,4 @@
-//! Values kept within bounds.
+//! Clip: values limited by bounds.
 
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ pub const ROWS: &[Row] = &[row("Clip", &[1, 6, 11, 12, 13], clip)
     .arity("roo", "r")
     .before(&[(11, "r", "r")])];
 
-/// Bounds from attributes in old versions, from inputs 1 and 2 in new ones.
+/// Bounds, which are attributes in old versions and inputs 1 and 2 in new ones.
 #[derive(Debug)]
 pub struct Clip {
     lower: Option<f32>,
@@ -104,7 +104,7 @@ impl Operator for Clip {
                 if ordered {
                     code!(#x.clamp(#lower, #upper))
                 } else {
-                    // The upper bound wins.
+                    // The upper bound takes precedence.
                     code!(#x.clamp_min(#lower).clamp_max(#upper))
                 }
             }
@@ -116,7 +116,7 @@ impl Operator for Clip {
     }
 }
 
-/// A bound that is known while compiling.
+/// A bound that is known at compile time.
 enum Bound {
     Float(f64),
     Int(i64),
@@ -143,7 +143,7 @@ impl Bound {
 }
 
 impl Clip {
-    /// A bound that is a number, by the input that it is in new versions.
+    /// Returns a bound that is a number, by the index of its input in new versions.
     pub fn number(&self, input: usize, known: Option<&Known>) -> Option<f64> {
         let attribute = if input == 1 { self.lower } else { self.upper };
         match self.bound(known, attribute)? {

@@ -16,10 +16,10 @@ use crate::types::{Known, TensorType};
 
 pub const ROWS: &[Row] = &[row("Pow", &[1, 7, 12, 13, 15], power).elementwise().arity("rr", "r")];
 
-/// The first operand to the power of the second, in the type of the first.
+/// The first operand to the power of the second, with the type of the first.
 #[derive(Debug)]
 struct Power {
-    /// Before version 7 the exponent's axes began at this one of the base.
+    /// Axis of the base to which the first axis of the exponent is aligned, before version 7.
     axis: Option<i64>,
 }
 
@@ -69,7 +69,7 @@ impl Operator for Power {
                 }
                 _ => None,
             };
-            // An exponent that the base's type lacks gives another power.
+            // An exponent that the type of the base cannot represent would result in another power.
             if let Some(value) = value.filter(|&value| rounded(value, base.dtype) == value) {
                 let literal = float_literal(value, base.dtype);
                 let x = cx.tensor(0)?;
@@ -149,15 +149,15 @@ fn known(cx: &Infer<'_>, base: &TensorType, exponent: &TensorType, shape: &[Dim]
     }
 }
 
-/// A float exponent that is a whole number, as an even or odd one of integers.
+/// Returns a float exponent that is an integer. Magnitudes above 2^62 are clamped to it; they are even, too.
 fn whole(exponent: f64) -> Option<i64> {
     const EVEN: f64 = (1i64 << 62) as f64;
     let is_whole = exponent.fract() == 0.0;
     is_whole.then(|| exponent.clamp(-EVEN, EVEN) as i64)
 }
 
-/// A negative power of an integer is a fraction, of which the whole part is 0 but for 1 and -1; that of 0 is
-/// 0, as its quotients are.
+/// Returns the power of an integer. Negative powers are truncated fractions: 0 except for bases 1 and -1. Those of 0
+/// are 0, as are its quotients.
 fn repeated(base: &Dim, exponent: i64) -> Option<Dim> {
     match (base.number(), exponent) {
         (Some(base @ -1..=1), _) => Some(match (base, exponent) {

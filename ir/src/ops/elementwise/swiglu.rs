@@ -1,4 +1,4 @@
-//! SwiGLU: one tensor gated by another.
+//! SwiGLU: a tensor gated by another one.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! Operators on each element alone.
+//! Operators on single elements.
 
 mod known;
 mod shaped;
@@ -22,8 +22,7 @@ pub use known::rounded;
 pub use shaped::Shaped;
 use shaped::shaped;
 
-/// Rows of operators without attributes: name, versions, a row of the table below, and what else may be
-/// relied on.
+/// Defines the rows of operators without attributes: name, versions, a row of the table below, and other properties.
 macro_rules! plain {
     ($($name:literal $since:tt $table:ident $($fact:ident)*;)*) => {
         pub const ROWS: &[Row] = &[
@@ -88,13 +87,13 @@ plain! {
     "IsNaN" [9, 13, 20] IS_NAN;
 }
 
-/// What an operator does to one element: on the device, on the host, and while compiling.
+/// Implementation of an operator on one element: on the device, on the host, and at compile time.
 #[derive(Debug)]
 struct Unary {
-    /// Kinds of element that it takes.
+    /// Classes of elements that the operator accepts.
     kinds: &'static [Kind],
     device: Device,
-    /// The function of the run-time crate's `host`, where there is one.
+    /// Name of the function in the run-time crate's `host`, if any.
     host: Option<&'static str>,
     known: fn(f64) -> Option<f64>,
     ints: fn(&Dim) -> Option<Dim>,
@@ -103,7 +102,7 @@ struct Unary {
 
 attributes!(struct Unary { kinds, device, host, bool_result; known, ints });
 
-/// How it is written for a tensor.
+/// Code of an operator on a tensor.
 #[derive(Clone, Copy, Debug)]
 enum Device {
     /// A method of the tensor.
@@ -186,7 +185,7 @@ pub struct Plain(&'static Unary);
 
 attributes!(struct Plain(inner));
 
-/// Whether elements are infinite, of either sign or of one.
+/// Tests if elements are infinite, with either sign or with one.
 #[derive(Debug)]
 struct Infinite {
     negative: bool,
@@ -239,8 +238,8 @@ impl Operator for Plain {
         let integers = dtype.is_int();
         let x = cx.tensor(0)?;
         Ok(match self.0.device {
-            // An integer is never NaN, and the activation takes floats alone. Burn takes -1 for one of the
-            // signs, which devices refuse.
+            // An integer is never NaN, and the activation accepts only floats. Burn's `sign` uses -1, which devices
+            // reject in unsigned types.
             Kernel(_, "sign") if integers && !dtype.is_signed() => code!(#x.clamp_max(1)),
             Kernel(_, "sign") if integers => code!(#x.sign()),
             Kernel(_, "relu") if integers => code!(#x.clamp_min(0)),
@@ -273,7 +272,7 @@ impl Operator for Infinite {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, dtype) = (cx.tensor(0)?, cx.tensor_type(0)?.dtype);
-        // What is computed more precisely may be finite where its own type has no such number.
+        // Values that are computed in higher precision may be finite although they are infinite in their own type.
         let x = if dtype.is_half() {
             let dtype = format_ident!("{}", carrier(dtype));
             code!(ops::cast::float_to_float(#x, DType::#dtype))

@@ -1,4 +1,4 @@
-//! Points moved by affine maps.
+//! AffineGrid: points transformed by affine maps.
 
 use std::rc::Rc;
 

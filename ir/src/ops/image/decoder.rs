@@ -1,4 +1,4 @@
-//! Images out of the bytes of their files.
+//! ImageDecoder: images decoded from the bytes of files.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("ImageDecoder", &[20], decoder)];
 
-/// `[height, width, channels]` of a file.
+/// Channels of the decoded image, `[height, width, channels]`.
 #[derive(Clone, Copy, Debug)]
 enum Decoder {
     Rgb,
@@ -59,7 +59,7 @@ impl Operator for Decoder {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        // A picture may take more memory than there may be.
+        // An image may exceed the memory limit.
         cx.may_fail();
         let file = cx.host(0)?;
         let format = match self {

@@ -1,4 +1,4 @@
-//! Sampling at the points of a grid.
+//! GridSample: sampling at the points of a grid.
 
 use std::rc::Rc;
 

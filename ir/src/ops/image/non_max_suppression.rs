@@ -1,4 +1,4 @@
-//! Boxes that no better one overlaps.
+//! NonMaxSuppression: boxes that no box with a higher score overlaps.
 
 use std::rc::Rc;
 
@@ -27,7 +27,7 @@ pub const ROWS: &[Row] = &[row("NonMaxSuppression", &[10, 11], |a| {
 })
 .arity("rrooo", "r")];
 
-/// With a variant of the kernels' `BoxForm`.
+/// Non-maximum suppression of boxes in a format, a variant of the kernels' `BoxForm`.
 #[derive(Debug)]
 struct NonMaxSuppression(&'static str);
 

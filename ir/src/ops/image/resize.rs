@@ -1,4 +1,4 @@
-//! Resizing by interpolation.
+//! Resize and Upsample: interpolation of images.
 
 mod target;
 
@@ -46,7 +46,7 @@ struct Resize {
     policy: Policy,
     /// Scales from attributes, in the oldest versions.
     scales: Option<Vec<f32>>,
-    /// The inputs of region, scales and sizes.
+    /// Indices of the inputs of region, scales and sizes.
     inputs: [Option<usize>; 3],
 }
 
@@ -56,7 +56,7 @@ attributes!(struct Resize {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mode {
-    /// A variant of the kernels' `Rounding`; `None` rounds down, or up where the result is smaller.
+    /// A variant of the kernels' `Rounding`. `None` rounds down, or up if the result is smaller.
     Nearest(Option<&'static str>),
     Linear,
     Cubic(f32),
@@ -147,7 +147,7 @@ fn upsample(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     old(a, scales)
 }
 
-/// What the first versions did: positions are multiples of the scale.
+/// Reads the first versions, which divide the coordinates of the result by the scale.
 fn old(a: &Attributes<'_>, scales: Option<Vec<f32>>) -> Result<Rc<dyn Operator>, Problem> {
     let mode = match a.string_or("mode", "nearest")?.as_str() {
         "nearest" => Mode::Nearest(None),
@@ -319,7 +319,8 @@ impl Resize {
             ops::resize::Resize::new(#mode, ops::resize::Coordinates::#coordinates)
         };
         let mut fields = Vec::new();
-        // Without antialiasing a linear filter has the edge inside, if it has anything outside.
+        // Without antialiasing, a linear filter that reaches outside includes the edge: excluding the outside changes
+        // nothing.
         let excludes = self.antialias || self.mode != Mode::Linear;
         if self.exclude_outside && excludes && !matches!(self.mode, Mode::Nearest(_)) {
             fields.push(code!(exclude_outside: true));

@@ -1,4 +1,4 @@
-//! Regions of images.
+//! MaxRoiPool and RoiAlign: regions of images.
 
 use std::rc::Rc;
 
@@ -26,7 +26,7 @@ pub const ROWS: &[Row] = &[
     row("RoiAlign", &[10, 16, 22], align).arity("rrr", "r"),
 ];
 
-/// The greatest elements of each part of regions, whose corners are whole elements.
+/// The maxima of the cells of regions, whose corners are rounded to elements.
 #[derive(Debug)]
 struct MaxRoiPool {
     output: [i64; 2],
@@ -35,7 +35,7 @@ struct MaxRoiPool {
 
 attributes!(struct MaxRoiPool { output, scale });
 
-/// What is read at points within regions.
+/// The interpolated values at sampling points in the cells of regions.
 #[derive(Debug)]
 struct RoiAlign {
     output: [i64; 2],
@@ -83,7 +83,7 @@ fn align(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     }))
 }
 
-/// Rows and columns of the result.
+/// Checks and returns the height and width of the result.
 fn output(sizes: &[i64]) -> Result<[i64; 2], Problem> {
     match *sizes {
         [height, width] if height > 0 && width > 0 => Ok([height, width]),
@@ -92,7 +92,7 @@ fn output(sizes: &[i64]) -> Result<[i64; 2], Problem> {
     }
 }
 
-/// The type of the result for regions of so many `numbers` each.
+/// Infers the result for regions that are described by `numbers` numbers.
 fn infer(cx: &mut Infer<'_>, numbers: i64, output: [i64; 2]) -> Result<(), Problem> {
     let (x, rois) = (cx.tensor_of_rank(0, 4)?, cx.tensor_of_rank(1, 2)?);
     let columns = rois.shape.last().and_then(Dim::number);

@@ -1,4 +1,4 @@
-//! Elements at indices.
+//! Gather, GatherElements and GatherND.
 
 mod places;
 
@@ -29,7 +29,7 @@ pub const ROWS: &[Row] = &[
     row("GatherND", &[11, 12, 13], tuples).follows().arity("rr", "r"),
 ];
 
-/// Slices along an axis, which the axes of the indices replace.
+/// Slices along an axis, which is replaced by the axes of the indices.
 #[derive(Debug)]
 pub struct Gather {
     axis: i64,
@@ -38,13 +38,13 @@ pub struct Gather {
 attributes!(struct Gather { axis });
 
 impl Gather {
-    /// The axis of a tensor of a rank along which is gathered.
+    /// Returns the gathered axis of a tensor of this rank.
     pub fn along(&self, rank: usize) -> Option<usize> {
         axis(self.axis, rank).ok()
     }
 }
 
-/// For each index the element at its place, but at the index along the axis.
+/// Elements whose position equals that of an index, except along the axis, where it is the index.
 #[derive(Debug)]
 struct GatherElements {
     axis: i64,
@@ -139,8 +139,8 @@ impl Operator for Gather {
     }
 }
 
-/// Whether the indices of input 1 are known to be places along an axis. Only an empty axis has no first or
-/// last one.
+/// Returns `true` if the indices of input 1 are known to be in range. If the size is unknown, these are 0 and -1, which
+/// are out of range only in an empty axis.
 pub fn is_within(cx: &Emit<'_, '_>, x: &TensorType, axis: usize) -> bool {
     let Some(indices) = cx.numbers(1) else {
         return false;
@@ -151,7 +151,7 @@ pub fn is_within(cx: &Emit<'_, '_>, x: &TensorType, axis: usize) -> bool {
     }
 }
 
-/// The one index, where it is known to be a number or a size.
+/// Returns the index, if there is only one and it is known to be a number or a size.
 fn one(cx: &mut Emit<'_, '_>) -> Option<Code> {
     let Some(Known::Ints(indices)) = cx.known(1) else {
         return None;
@@ -227,7 +227,7 @@ impl Operator for GatherTuples {
     }
 }
 
-/// Refuses indices that reach beyond the elements along another axis than their own.
+/// Reports indices whose tensor is larger than the elements along an axis other than `along`.
 pub fn within(indices: &TensorType, x: &TensorType, along: usize) -> Result<(), Problem> {
     let pairs = indices.shape.iter().zip(&x.shape).enumerate();
     for (at, (own, all)) in pairs.filter(|(at, _)| *at != along) {
@@ -237,7 +237,7 @@ pub fn within(indices: &TensorType, x: &TensorType, along: usize) -> Result<(), 
     Ok(())
 }
 
-/// How many indices a tuple has, which stand along the last axis.
+/// Returns the number of indices in a tuple, which is the size of the last axis.
 pub fn tuple(x: &TensorType, indices: &TensorType, batch: usize) -> Result<usize, Problem> {
     let last = indices.shape.last();
     let last = last.ok_or_else(|| Problem::new("the indices are a scalar, not tuples"))?;
@@ -251,7 +251,7 @@ pub fn tuple(x: &TensorType, indices: &TensorType, batch: usize) -> Result<usize
     Ok(length)
 }
 
-/// The type of the indices, which are integers.
+/// Returns the type of the indices, which are integers.
 pub fn indices(cx: &Infer<'_>) -> Result<TensorType, Problem> {
     let indices = cx.tensor(1)?;
     match indices.dtype {

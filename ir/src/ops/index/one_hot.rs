@@ -1,4 +1,4 @@
-//! Classes as axes.
+//! OneHot: classes encoded along an axis.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ use crate::types::Known;
 pub const ROWS: &[Row] =
     &[row("OneHot", &[9, 11, 28], |a| Ok(Rc::new(OneHot { axis: a.int_or("axis", -1)? }))).arity("rrr", "r")];
 
-/// Along a new axis of size `depth` one of two values where the place is the index, else the other.
+/// One-hot encoding along a new axis of size `depth`: the second value at the index, otherwise the first.
 #[derive(Debug)]
 struct OneHot {
     axis: i64,

@@ -1,4 +1,4 @@
-//! Elements written at indices.
+//! ScatterElements, ScatterND and their older versions.
 
 use std::rc::Rc;
 
@@ -23,7 +23,7 @@ pub const ROWS: &[Row] = &[
     row("ScatterND", &[11, 13, 16, 18], |a| Ok(Rc::new(ScatterTuples(reduction(a)?)))).arity("rrr", "r"),
 ];
 
-/// What becomes of an element that is written to.
+/// Combination of an element and its update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reduction {
     Assign,
@@ -43,7 +43,7 @@ attributes!(
     }
 );
 
-/// Each update at its place, but at the index along the axis.
+/// Updates at their own positions, except along the axis, where the position is the index.
 #[derive(Debug)]
 struct ScatterElements {
     axis: i64,
@@ -72,7 +72,7 @@ fn reduction(a: &Attributes<'_>) -> Result<Reduction, Problem> {
         "none" => Ok(Reduction::Assign),
         "add" => Ok(Reduction::Add),
         "mul" => Ok(Reduction::Mul),
-        // Version 18 brought these two. Exporters write them for version 16 as well, and ONNX Runtime accepts that.
+        // Introduced in version 18. Exporters also write them for version 16, and ONNX Runtime accepts this.
         "min" => Ok(Reduction::Min),
         "max" => Ok(Reduction::Max),
         other => {
@@ -83,7 +83,7 @@ fn reduction(a: &Attributes<'_>) -> Result<Reduction, Problem> {
 }
 
 impl Reduction {
-    /// The variant of Burn's `IndexingUpdateOp`.
+    /// Returns the variant of Burn's `IndexingUpdateOp`.
     fn variant(self) -> Ident {
         format_ident!("{self:?}")
     }
@@ -200,7 +200,7 @@ fn updates(cx: &Infer<'_>, x: &TensorType, reduction: Reduction) -> Result<Tenso
     }
 }
 
-/// The elements after updates that are known are written at known places.
+/// Returns the elements after known updates are written at known positions.
 fn written(
     cx: &Infer<'_>,
     reduction: Reduction,
@@ -218,7 +218,7 @@ fn written(
     x.clone().followed_by(updates.clone())?.pick(&sources)
 }
 
-/// An index within an axis, counted from its end where it is negative.
+/// Returns an index within an axis. Negative indices count from the end.
 fn wrapped(index: i64, size: usize) -> Option<usize> {
     let signed = i64::try_from(size).ok()?;
     let index = if index < 0 { index.checked_add(signed)? } else { index };

@@ -1,4 +1,4 @@
-//! Elements chosen by conditions.
+//! Elements selected by conditions.
 
 use std::rc::Rc;
 
@@ -27,7 +27,7 @@ fn trilu(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Trilu { upper: a.flag("upper", true)? }))
 }
 
-/// Slices along an axis, or elements, whose condition holds.
+/// Slices along an axis, or elements, for which the condition is true.
 #[derive(Debug)]
 struct Compress {
     axis: Option<i64>,
@@ -35,13 +35,13 @@ struct Compress {
 
 attributes!(struct Compress { axis });
 
-/// Indices of the elements that are not zero.
+/// Indices of nonzero elements.
 #[derive(Debug)]
 struct NonZero;
 
 attributes!(struct NonZero);
 
-/// Zero below a diagonal, or above.
+/// A triangle of a matrix; the other elements are 0.
 #[derive(Debug)]
 struct Trilu {
     upper: bool,
@@ -49,7 +49,7 @@ struct Trilu {
 
 attributes!(struct Trilu { upper });
 
-/// Input 1 where input 0 holds, else input 2.
+/// Input 1 if input 0 is true, otherwise input 2.
 #[derive(Debug)]
 struct Where;
 
@@ -100,7 +100,7 @@ impl Operator for Where {
     }
 }
 
-/// The choice for each element, as far as those that are chosen are known.
+/// Returns the selected elements, if they are known.
 fn chosen(cx: &Infer<'_>, shapes: &[Shape; 3], to: &[Dim]) -> Option<Known> {
     let Some(Known::Bools(condition)) = cx.folded(0) else {
         return None;
@@ -202,7 +202,7 @@ impl Operator for NonZero {
                 _ => code!(host::nonzero(#x)),
             });
         }
-        // A scalar has no axes and so no indices, but may be found.
+        // A scalar has no axes and therefore no indices, but may be nonzero.
         let scalar = cx.tensor_type(0)?.rank() == 0;
         let x = cx.tensor(0)?;
         Ok(if scalar { code!(ops::select::nonzero_scalar(#x)) } else { code!(ops::select::nonzero(#x)) })
@@ -213,7 +213,7 @@ impl Operator for NonZero {
     }
 }
 
-/// The indices of the elements that are not zero, axis by axis.
+/// Returns the indices of nonzero elements, axis by axis.
 fn places(known: &Known, x: &TensorType) -> Option<Vec<Vec<Dim>>> {
     let holds: Vec<bool> = match known {
         Known::Ints(ints) => {

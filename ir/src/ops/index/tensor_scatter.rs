@@ -1,4 +1,4 @@
-//! TensorScatter: a cache that is written from somewhere on.
+//! TensorScatter: a cache that is updated from an index on.
 
 use std::rc::Rc;
 

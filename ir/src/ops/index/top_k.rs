@@ -1,4 +1,4 @@
-//! TopK: the greatest or least elements along an axis, and where they are.
+//! TopK: the largest or smallest elements along an axis.
 
 use std::rc::Rc;
 
@@ -21,8 +21,8 @@ pub const ROWS: &[Row] = &[row("TopK", &[1, 10, 11, 24], top)
     .arity("rr", "rr")
     .before(&[(10, "r", "rr")])];
 
-/// Some of the extremes along an axis, in order. Before version 10 their number was an attribute, later it is
-/// input 1.
+/// The largest or smallest elements along an axis in order, and their indices. Their number is an attribute before
+/// version 10, then input 1.
 #[derive(Debug)]
 struct Top {
     count: Option<i64>,
@@ -33,7 +33,7 @@ struct Top {
 attributes!(struct Top { count, axis, largest });
 
 fn top(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    // Without order any order will do.
+    // If no order is required, any order is valid.
     a.ignore(&["sorted"]);
     let count = match a.version() {
         ..10 => a.int("k")?,

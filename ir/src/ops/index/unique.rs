@@ -1,4 +1,4 @@
-//! Elements that differ.
+//! Unique elements.
 
 use std::rc::Rc;
 
@@ -21,8 +21,8 @@ pub const ROWS: &[Row] = &[
     row("Unique", &[1], |_| Ok(Rc::new(Distinct))).arity("r", "rrr").of(MICROSOFT),
 ];
 
-/// Slices along an axis, or elements, that differ; their first places, the one at each place, and their
-/// counts.
+/// Unique slices along an axis, or unique elements; the indices of their first occurrences, the index of the unique
+/// element for each input element, and their counts.
 #[derive(Debug)]
 struct Unique {
     axis: Option<i64>,
@@ -31,8 +31,8 @@ struct Unique {
 
 attributes!(struct Unique { axis, sorted });
 
-/// Elements of a vector that differ, in the order of their first places; the one at each place, and their
-/// counts.
+/// Unique elements of a vector, in the order of their first occurrences; the index of the unique element for each input
+/// element, and their counts.
 #[derive(Debug)]
 struct Distinct;
 

@@ -18,9 +18,9 @@ pub const ROWS: &[Row] = &[row("BatchNormalization", &[1, 6, 7, 9, 14, 15], read
 #[derive(Debug)]
 pub struct Batch {
     epsilon: f32,
-    /// Whether each element of an image has statistics of its own, and not each channel.
+    /// Whether each element of an image has separate statistics, instead of each channel.
     elements: bool,
-    /// How much of the running statistics stays, when the batch's own are used.
+    /// Momentum of the running statistics, if the statistics of the batch are used.
     training: Option<f32>,
 }
 
@@ -45,7 +45,7 @@ pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 }
 
 impl Batch {
-    /// What is added to the variance, when the statistics are those of training.
+    /// Returns the epsilon that is added to the variance, if the statistics are inputs instead of those of the batch.
     pub fn inference(&self) -> Option<f32> {
         self.training.is_none().then_some(self.epsilon)
     }

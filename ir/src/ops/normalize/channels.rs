@@ -1,4 +1,4 @@
-//! Channels scaled and moved, which rules alone write.
+//! ScaleChannels, an operator that only rules create.
 
 use crate::attributes::attributes;
 use crate::diagnostics::Problem;
@@ -9,12 +9,12 @@ use crate::ops::normalize::floats;
 use crate::ops::{Facts, Operator, Width};
 use crate::rust::{Code, code};
 
-/// The operator's name, which ONNX does not know.
+/// Name of the operator, which ONNX lacks.
 pub const KIND: &str = "ScaleChannels";
 
 pub const FACTS: Facts = Facts { width: Width::Operands, ..Facts::NONE };
 
-/// `activation(x * factor + offset)`, input 1 and 2 having an element for each channel of `[batch, channels, ..]`.
+/// `activation(x * factor + offset)`. Inputs 1 and 2 have one element for each channel of `[batch, channels, ..]`.
 #[derive(Clone, Debug, Default)]
 pub struct ScaleChannels {
     pub activation: Option<Fused>,

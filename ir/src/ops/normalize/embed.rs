@@ -11,7 +11,7 @@ use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("EmbedLayerNormalization", &[1], |a| {
-    // It speaks of the type of output 1, which says whether it is there.
+    // The type of output 1. Only its presence as an output decides if it is computed.
     a.ignore(&["mask_index_type"]);
     Ok(Rc::new(Embed { epsilon: a.float_or("epsilon", 1e-12)? }))
 })
@@ -19,7 +19,7 @@ pub const ROWS: &[Row] = &[row("EmbedLayerNormalization", &[1], |a| {
 .arity("rorrorroo", "roo")
 .of(MICROSOFT)];
 
-/// Their sum normalised over the last axis, how many words a mask keeps, and the sum.
+/// The sum of the embeddings, normalized over the last axis; the number of unmasked words; and the sum.
 #[derive(Debug)]
 struct Embed {
     epsilon: f32,

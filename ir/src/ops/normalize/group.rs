@@ -18,18 +18,18 @@ pub const ROWS: &[Row] = &[
     row("LRN", &[1, 13], neighbours),
 ];
 
-/// Each channel alone, or groups of adjacent ones together.
+/// Normalization of each channel, or of groups of adjacent channels.
 #[derive(Debug)]
 pub struct Groups {
     pub count: Option<usize>,
     pub epsilon: f32,
-    /// Whether scale and bias may have one value per group, as before opset 21.
+    /// Whether scale and bias may have one element for each group, as before opset 21.
     by_group: bool,
 }
 
 attributes!(struct Groups { count, epsilon, by_group });
 
-/// Each element against those at its place in the channels around it.
+/// Normalization of each element by the elements at its position in neighboring channels.
 #[derive(Debug)]
 struct Neighbours {
     size: usize,
@@ -48,7 +48,7 @@ pub fn instance(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 }
 
 pub fn group(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    // Statistics are formed in 32 bits or more whatever is asked for.
+    // Statistics always use 32 bits or more.
     a.ignore(&["stash_type"]);
     Ok(Rc::new(Groups {
         count: Some(positive(a, "num_groups")?),

@@ -1,4 +1,4 @@
-//! LayerNormalization and its kin, over axes of each element of the batch.
+//! LayerNormalization and related operators.
 
 use std::rc::Rc;
 
@@ -24,20 +24,20 @@ pub const ROWS: &[Row] = &[
     row("MeanVarianceNormalization", &[9, 13], mean_variance),
 ];
 
-/// Over the axes from one on, then scaled.
+/// Normalization over the last axes, starting with `axis`, and scaling.
 #[derive(Debug)]
 pub struct Layer {
     pub axis: i64,
     pub epsilon: f32,
-    /// The type of the statistics that are outputs.
+    /// Type of the statistics that are outputs.
     statistics: Option<DType>,
-    /// Whether the mean is left where it is.
+    /// Whether the mean is not subtracted.
     root_mean_square: bool,
 }
 
 attributes!(struct Layer { axis, epsilon, statistics, root_mean_square });
 
-/// Divided by the norm along an axis.
+/// Division by the norm along an axis.
 #[derive(Debug)]
 struct Norm {
     axis: i64,
@@ -46,7 +46,7 @@ struct Norm {
 
 attributes!(struct Norm { axis, power });
 
-/// Standardised over axes, without scale.
+/// Standardization over axes, without scaling.
 #[derive(Debug)]
 struct MeanVariance {
     axes: Vec<i64>,
@@ -176,7 +176,7 @@ impl Operator for Layer {
     }
 }
 
-/// Whether a factor may be broadcast to the input.
+/// Returns `true` if a factor may broadcast to the input.
 fn broadcasts(factor: &TensorType, x: &TensorType) -> bool {
     let pairs = factor.shape.iter().rev().zip(x.shape.iter().rev());
     let fits = |(factor, size): (&Dim, &Dim)| factor.is(1) || !sizes::differ(factor, size);

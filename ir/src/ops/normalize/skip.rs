@@ -1,4 +1,4 @@
-//! Normalisation of a sum.
+//! Normalization of the sum of an input and a skip connection.
 
 use std::rc::Rc;
 
@@ -18,11 +18,11 @@ pub const ROWS: &[Row] = &[
         .of(MICROSOFT),
 ];
 
-/// Of the sum of the first two inputs and a bias, over the last axis.
+/// Normalization of the sum of the first two inputs and a bias, over the last axis.
 #[derive(Debug)]
 struct Skip {
     epsilon: f32,
-    /// Whether the mean is left where it is.
+    /// Whether the mean is not subtracted.
     root_mean_square: bool,
 }
 

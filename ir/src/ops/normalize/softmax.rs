@@ -1,4 +1,4 @@
-//! Softmax and its kin, along one axis.
+//! Softmax and related operators, along one axis.
 
 use std::rc::Rc;
 
@@ -24,7 +24,7 @@ pub const ROWS: &[Row] = &[
 pub struct Softmax {
     function: &'static str,
     axis: i64,
-    /// Before version 13 all axes from this one on were flattened.
+    /// Whether the version is below 13, in which all axes from this one on are flattened.
     flat: bool,
 }
 
@@ -36,7 +36,7 @@ fn softmax(a: &Attributes<'_>, function: &'static str) -> Result<Rc<dyn Operator
 }
 
 impl Softmax {
-    /// Whether it is a softmax along the last of so many axes alone.
+    /// Returns `true` for a softmax along only the last axis of a tensor of this rank.
     pub fn is_along_last(&self, rank: usize) -> bool {
         let last = rank.checked_sub(1);
         self.function == "softmax" && last.is_some() && axis(self.axis, rank).ok() == last

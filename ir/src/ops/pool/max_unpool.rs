@@ -1,4 +1,4 @@
-//! Pooled elements put back.
+//! MaxUnpool: pooled elements restored to their positions.
 
 use std::rc::Rc;
 
@@ -67,7 +67,7 @@ impl Operator for MaxUnpool {
 }
 
 impl MaxUnpool {
-    /// The sizes that pooling made `x` from, as far as the window tells.
+    /// Returns the sizes before pooling, as far as the window determines them.
     fn shape(&self, x: &TensorType) -> Result<Shape, Problem> {
         let axes = x.rank().checked_sub(2).filter(|&axes| axes > 0);
         let axes = axes.ok_or_else(|| Problem::new(format!("the input is {x}")))?;

@@ -1,4 +1,4 @@
-//! Pooling.
+//! Pooling over windows or whole channels.
 
 use std::rc::Rc;
 
@@ -40,11 +40,11 @@ attributes!(struct Pool { window, kind });
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// With ONNX's `storage_order`.
+    /// The maximum, with ONNX's `storage_order`.
     Max(bool),
-    /// With ONNX's `count_include_pad`.
+    /// The average, with ONNX's `count_include_pad`.
     Average(bool),
-    /// With the power of the norm.
+    /// A norm, with its power.
     Lp(u32),
 }
 
@@ -56,7 +56,7 @@ attributes!(
     }
 );
 
-/// A function of the kernels, and the power that a norm takes.
+/// Name of the kernels' function, and the power of a norm.
 #[derive(Debug)]
 struct Global(&'static str, Option<u32>);
 
@@ -78,7 +78,7 @@ fn global(function: &'static str, power: Option<u32>) -> Result<Rc<dyn Operator>
     Ok(Rc::new(Global(function, power)))
 }
 
-/// The power of a norm, which version 1 writes as a float.
+/// Reads the power of a norm, which is a float in version 1.
 fn power(a: &Attributes<'_>) -> Result<u32, Problem> {
     let power = match a.version() {
         1 => {
@@ -96,7 +96,8 @@ impl Pool {
         matches!(self.kind, Kind::Max(_))
     }
 
-    /// With so much more around each axis, which counts among the elements of an average.
+    /// Adds padding around each axis, which is included in the count of an average. Returns `None` if that changes
+    /// other results.
     pub fn padded(&self, more: &[(i64, i64)]) -> Option<Self> {
         let counted = match self.kind {
             Kind::Max(_) => true,
@@ -108,7 +109,7 @@ impl Pool {
             kind => kind,
         };
         let window = self.window.padded(more).filter(|_| counted && !self.window.ceil)?;
-        // A window beyond the elements would have nothing to take.
+        // A window that is completely outside would be empty.
         let kernel = window.kernel.as_ref()?;
         let within = kernel.iter().zip(more).all(|(&size, &(begin, end))| begin < size && end < size);
         within.then_some(Pool { window, kind })

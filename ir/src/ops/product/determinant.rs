@@ -57,7 +57,7 @@ impl Operator for Inverse {
     }
 }
 
-/// Input 0, when it is square matrices.
+/// Returns the type of input 0, which must contain square matrices.
 fn matrices(cx: &Infer<'_>) -> Result<TensorType, Problem> {
     let x = cx.tensor(0)?;
     let square = match x.shape.as_slice() {
@@ -74,7 +74,7 @@ fn matrices(cx: &Infer<'_>) -> Result<TensorType, Problem> {
     }
 }
 
-/// Says that the node may fail where the matrices are not known to be square.
+/// Marks the node as fallible if the matrices may not be square.
 fn check(cx: &mut Emit<'_, '_>) -> Result<(), Problem> {
     let sizes = cx.tensor_type(0)?.shape.clone();
     let mut sizes = sizes.iter().rev();

@@ -1,4 +1,4 @@
-//! Sums of products by an equation of axes.
+//! Einsum: sums of products, described by an equation of axes.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -20,7 +20,7 @@ use crate::types::{Shape, TensorType};
 
 pub const ROWS: &[Row] = &[row("Einsum", &[12, 28], einsum).arity("+", "r")];
 
-/// The axes of each operand and of the result.
+/// Axes of each operand and of the result.
 #[derive(Debug)]
 pub struct Einsum {
     inputs: Vec<Labels>,
@@ -29,12 +29,12 @@ pub struct Einsum {
 
 attributes!(struct Einsum { inputs, output });
 
-/// One letter an axis. The ellipsis, which stands for any number of axes, is written as a dot.
+/// One letter for each axis. A dot represents the ellipsis, which is any number of axes.
 type Labels = Vec<char>;
 
 const ELLIPSIS: char = '.';
 
-/// The letters of each operand's axes, where the node is an Einsum.
+/// Returns the letters of each operand's axes, if the node is an Einsum.
 pub fn axes(node: &Node) -> Option<&[Vec<char>]> {
     Some(&node.operator_as::<Einsum>()?.inputs)
 }
@@ -77,7 +77,7 @@ fn labels(text: &str) -> Option<Labels> {
 }
 
 impl Einsum {
-    /// The axes of two operands and of the result, when each has as many letters.
+    /// Returns the axes of two operands and of the result, if there is no ellipsis and no repeated letter.
     pub fn pair(&self) -> Option<[&[char]; 3]> {
         let [a, b] = self.inputs.as_slice() else {
             return None;
@@ -138,7 +138,7 @@ impl Operator for Einsum {
             Kind::Int => code!(Tensor::<#rank, Int>),
             _ => code!(Tensor::<#rank>),
         };
-        // Burn multiplies matrices of these integers alone.
+        // Burn supports integer products only of these types.
         let wide = dtype.is_int() && !matches!(dtype, DType::I32 | DType::I64);
         let operands = (0..cx.inputs()).map(|at| {
             let x = cx.tensor(at)?;
@@ -151,7 +151,7 @@ impl Operator for Einsum {
     }
 }
 
-/// Takes down the sizes of an operand's letters; returns those of its ellipsis.
+/// Records the sizes of an operand's letters, and returns the sizes of its ellipsis.
 fn assign(
     labels: &Labels,
     x: &TensorType,
@@ -185,7 +185,7 @@ fn assign(
                 let problem = format!("axis `{label}` is of sizes {a} and {b}");
                 return Err(Problem::new(problem));
             }
-            // A number other than 1 decides; a name beside it is that number, or 1.
+            // A number other than 1 determines the size; a symbolic size equals it, or is 1.
             (Some(1), _) => *slot = dim,
             (None, Some(b)) if b != 1 => *slot = dim,
             _ => {}

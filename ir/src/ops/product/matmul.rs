@@ -29,14 +29,13 @@ pub const ROWS: &[Row] = &[
     row("FusedGemm", &[1], gemm).half().arity("rro", "r").of(MICROSOFT),
 ];
 
-/// Operators that rules alone write: a product with a bias, and with an activation.
+/// Operators that only rules create: a product with a bias, and one with an activation.
 pub const WRITTEN: &[Row] = &[
     row("Linear", &[1], matmul).hoisted().half(),
     row("FusedLinear", &[1], matmul).hoisted().half().arity("rroo", "r"),
 ];
 
-/// `alpha * a * b`, the axes of either exchanged first; input 2 is a bias, and input 3 is added before the
-/// activation.
+/// `alpha * a * b` of transposed operands. Input 2 is a bias, and input 3 is added before the activation.
 #[derive(Clone, Debug, Default)]
 pub struct MatMul {
     transposed: [Transposed; 2],
@@ -46,12 +45,12 @@ pub struct MatMul {
 
 attributes!(struct MatMul { transposed, alpha, activation });
 
-/// How the axes of an operand are exchanged; those of a vector never are.
+/// Transposition of an operand. Vectors are never transposed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Transposed {
-    /// The first axis goes behind those of the batch, and becomes the rows.
+    /// Whether the first axis moves after the other batch axes, and becomes the rows.
     batch: bool,
-    /// Rows become columns.
+    /// Whether rows and columns are exchanged.
     matrix: bool,
 }
 
@@ -101,12 +100,12 @@ impl Operator for MatMul {
 }
 
 impl MatMul {
-    /// With an activation behind it, when it has none.
+    /// Appends an activation, unless there is one.
     pub fn followed_by(&self, activation: Fused) -> Option<Self> {
         self.activation.is_none().then(|| MatMul { activation: Some(activation), ..self.clone() })
     }
 
-    /// With the rows and columns of an operand exchanged once more.
+    /// Exchanges rows and columns of an operand.
     pub fn with_transposed(&self, operand: usize) -> Option<Self> {
         let mut product = self.clone();
         let axes = product.transposed.get_mut(operand).filter(|axes| !axes.batch)?;
@@ -114,33 +113,33 @@ impl MatMul {
         Some(product)
     }
 
-    /// Times a number, when it is neither scaled nor followed by an activation.
+    /// Multiplies the product by a number, unless it is scaled or has an activation.
     pub fn times(&self, alpha: f32) -> Option<Self> {
         let plain = self.alpha.is_none() && self.activation.is_none();
         plain.then(|| MatMul { alpha: Some(alpha).filter(|&alpha| alpha != 1.0), ..self.clone() })
     }
 
-    /// Whether it is a fully connected layer with nothing behind, if the matrix is a weight.
+    /// Returns `true` for a fully connected layer without activation, if B is a weight.
     pub fn is_layer(&self) -> bool {
         let [_, right] = self.transposed;
         self.alpha.is_none() && self.activation.is_none() && !right.batch
     }
 
-    /// Whether nothing is exchanged or scaled, and no activation follows.
+    /// Returns `true` if the product has no transposition, factor and activation.
     pub fn is_plain(&self) -> bool {
         self.alpha.is_none()
             && self.activation.is_none()
             && self.transposed.iter().all(|axes| !axes.batch && !axes.matrix)
     }
 
-    /// The factor and whether either operand is transposed, when there is nothing else to it.
+    /// Returns the factor and whether each operand is transposed, if the product has no other options.
     pub fn scaled(&self) -> Option<(f64, [bool; 2])> {
         let plain = self.activation.is_none() && self.transposed.iter().all(|axes| !axes.batch);
         let alpha = self.alpha.map_or(1.0, f64::from);
         plain.then_some((alpha, self.transposed.map(|axes| axes.matrix)))
     }
 
-    /// A fully connected layer with all that follows, when the matrix is a weight.
+    /// Returns a fully connected layer with its epilogue, if B is a weight.
     fn layer(&self, cx: &mut Emit<'_, '_>) -> Result<Option<Code>, Problem> {
         let [left, right] = self.transposed;
         let (a, b) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
@@ -177,7 +176,7 @@ impl MatMul {
         }))
     }
 
-    /// Names the node where sizes may contradict each other.
+    /// Marks the node as fallible if sizes may contradict each other.
     fn check(&self, cx: &mut Emit<'_, '_>, a: &TensorType, b: &TensorType) -> Result<(), Problem> {
         let [left, right] = self.transposed;
         let fits = are_factors(&left.of(a.clone()).shape, &right.of(b.clone()).shape);
@@ -187,7 +186,7 @@ impl MatMul {
         Ok(())
     }
 
-    /// The product with its bias, when it has one.
+    /// Returns the product with its bias, if any.
     fn product(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (a, b) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
         self.check(cx, &a, &b)?;
@@ -219,7 +218,7 @@ impl MatMul {
 }
 
 impl Transposed {
-    /// Which axis stands at each place, or `None` when each keeps its own.
+    /// Returns the order of the axes, or `None` if it is unchanged.
     fn axes(self, rank: usize) -> Option<Vec<usize>> {
         let (true, Some(rows), Some(last)) =
             (self.batch || self.matrix, rank.checked_sub(2), rank.checked_sub(1))
@@ -236,7 +235,7 @@ impl Transposed {
         Some(axes)
     }
 
-    /// The input with leading axes of size 1 up to `rank`.
+    /// Returns the input with leading axes of size 1 up to `rank`.
     fn operand(self, cx: &mut Emit<'_, '_>, input: usize, rank: usize) -> Result<Code, Problem> {
         let operand = cx.tensor_type(input)?.clone();
         let x = self.written(cx.tensor(input)?, operand.rank());
@@ -263,7 +262,7 @@ impl Transposed {
     }
 }
 
-/// Whether matrices of these sizes are known to have a product, whatever the run.
+/// Returns `true` if matrices of these sizes have a product in every run.
 pub fn are_factors(a: &Shape, b: &Shape) -> bool {
     let inner = [a.last(), b.get(b.len().saturating_sub(2))];
     let batch = |shape: &Shape| -> Shape {
@@ -274,7 +273,7 @@ pub fn are_factors(a: &Shape, b: &Shape) -> bool {
     inner.first() == inner.last() && broadcast::agree(&[&left, &right])
 }
 
-/// The shape of a matrix product; leading axes are broadcast, vectors lose their axis.
+/// Returns the shape of a matrix product. Leading axes are broadcast, and vectors lose their axis.
 pub fn product(cx: &mut Infer<'_>, a: &TensorType, b: &TensorType) -> Result<Shape, Problem> {
     if a.rank() == 0 || b.rank() == 0 {
         return Err(Problem::new("a matrix product has no scalar operands"));

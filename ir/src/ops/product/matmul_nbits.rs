@@ -1,4 +1,4 @@
-//! Products with weights of few bits.
+//! MatMulNBits: products with packed 2-, 4- or 8-bit weights.
 
 use std::rc::Rc;
 
@@ -16,8 +16,8 @@ use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[row("MatMulNBits", &[1], read).arity("rrrooo", "r").of(MICROSOFT)];
 
-/// A product with a matrix that lies in blocks of few bits. Inputs are the operand, bytes, scales, zero
-/// points, the blocks of the inputs, and a bias.
+/// A product with a packed weight in blocks. Inputs are the operand, packed weights, scales, zero points, the blocks of
+/// the inputs, and a bias.
 #[derive(Debug)]
 struct MatMulNBits {
     inputs: usize,
@@ -62,7 +62,7 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 }
 
 impl MatMulNBits {
-    /// Whether the input has this type and number of elements, as far as that is known.
+    /// Checks the type and number of elements of an optional input.
     fn check(&self, cx: &Infer<'_>, input: usize, dtype: DType, count: usize) -> Result<(), Problem> {
         if !cx.has(input) {
             return Ok(());
@@ -75,15 +75,15 @@ impl MatMulNBits {
         }
     }
 
-    /// `ops::quantize::Blocks { .. }`.
+    /// Generates `ops::quantize::Blocks { .. }`.
     fn blocks(&self) -> Code {
         let [inputs, outputs, bits, size] =
             [self.inputs, self.outputs, self.bits, self.block].map(Literal::usize_unsuffixed);
         code!(ops::quantize::Blocks { inputs: #inputs, outputs: #outputs, bits: #bits, size: #size })
     }
 
-    /// Whether the product is one of integers. The level of accuracy permits that; ONNX Runtime does so, and
-    /// rounds the operand, unless zero points, the order of blocks or sizes stand against it.
+    /// Returns `true` if the product adds integers, for which the operand is rounded. `accuracy_level` must permit it;
+    /// as in ONNX Runtime, zero points, the order of blocks or sizes may prevent it.
     fn sums_integers(&self, cx: &Emit<'_, '_>) -> bool {
         let whole = |dtype: DType| dtype == DType::U8;
         let zeros = !cx.has(3) || cx.tensor_type(3).is_ok_and(|tensor| whole(tensor.dtype));
@@ -94,9 +94,9 @@ impl MatMulNBits {
         self.bytes && zeros && !cx.has(4) && sizes.contains(&self.block)
     }
 
-    /// The field that holds matrix and bias, when all that they are made of are weights.
+    /// Returns the field that contains weight and bias, if they are weights of the model.
     fn layer(&self, cx: &mut Emit<'_, '_>) -> Option<Code> {
-        // Its matrix is computed from the scales.
+        // The weight is computed from the scales, which are trained.
         if cx.is_training() {
             return None;
         }
@@ -181,7 +181,7 @@ impl Operator for MatMulNBits {
     }
 }
 
-/// The elements of an input along one axis.
+/// Returns the elements of an input along one axis.
 fn flat(cx: &mut Emit<'_, '_>, input: usize) -> Result<Code, Problem> {
     let operand: TensorType = cx.tensor_type(input)?.clone();
     let x = cx.tensor(input)?;

@@ -1,4 +1,4 @@
-//! Scales and zero points that are for a whole tensor and known to the host.
+//! Per-tensor scales and zero points on the host.
 
 use quote::format_ident;
 
@@ -9,18 +9,18 @@ use crate::infer::Infer;
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
-/// Bits of what the operators of files take.
+/// Maximum number of bits in operators of files.
 pub const BYTE: usize = 8;
 
-/// Bits of what stands between DequantizeLinear and QuantizeLinear.
+/// Maximum number of bits between DequantizeLinear and QuantizeLinear.
 pub const WIDE: usize = 16;
 
-/// The type of a quantized input that its scale and its zero point, if any, follow.
+/// Returns the type of a quantized input, which is followed by its scale and optional zero point.
 pub fn quantized(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
     quantized_of(cx, input, BYTE)
 }
 
-/// [`quantized`] of at most so many bits.
+/// [`quantized`] for integers of at most `bits` bits.
 pub fn quantized_of(cx: &Infer<'_>, input: usize, bits: usize) -> Result<TensorType, Problem> {
     let x = cx.tensor(input)?;
     let zero_dtype = check_of(cx, input.saturating_add(1), input.saturating_add(2), bits)?;
@@ -34,12 +34,12 @@ pub fn quantized_of(cx: &Infer<'_>, input: usize, bits: usize) -> Result<TensorT
     }
 }
 
-/// Whether these inputs are one scale and one zero point, and the type of the latter.
+/// Checks that these inputs are a per-tensor scale and zero point. Returns the type of the zero point, if any.
 pub fn check(cx: &Infer<'_>, scale: usize, zero: usize) -> Result<Option<DType>, Problem> {
     check_of(cx, scale, zero, BYTE)
 }
 
-/// [`check`] for integers of at most so many bits.
+/// [`check`] for integers of at most `bits` bits.
 pub fn check_of(cx: &Infer<'_>, scale: usize, zero: usize, bits: usize) -> Result<Option<DType>, Problem> {
     let one = |tensor: &TensorType| tensor.count().is_none_or(|count| count == 1);
     let scale = cx.tensor(scale)?;
@@ -57,7 +57,7 @@ pub fn check_of(cx: &Infer<'_>, scale: usize, zero: usize, bits: usize) -> Resul
     }
 }
 
-/// `ops::quantize::Affine::u8(0.1, 3)`, of a scale and a zero point on the host.
+/// Generates `ops::quantize::Affine::u8(0.1, 3)`, from a scale and a zero point on the host.
 pub fn emit(cx: &mut Emit<'_, '_>, scale: usize, zero: usize, dtype: DType) -> Result<Code, Problem> {
     let known = match cx.known(scale) {
         Some(Known::Floats(values)) => values.first().copied(),
@@ -83,7 +83,7 @@ pub fn emit(cx: &mut Emit<'_, '_>, scale: usize, zero: usize, dtype: DType) -> R
     Ok(code!(ops::quantize::Affine::#of(#scale, #zero)))
 }
 
-/// `(x, ops::quantize::Affine::u8(0.1, 3))`, the tensor in `rank` axes.
+/// Generates `(x, ops::quantize::Affine::u8(0.1, 3))`, with the tensor in `rank` axes.
 pub fn pair(cx: &mut Emit<'_, '_>, input: usize, rank: usize) -> Result<Code, Problem> {
     let dtype = cx.tensor_type(input)?.dtype;
     let x = cx.tensor_of_rank(input, rank)?;
@@ -91,7 +91,7 @@ pub fn pair(cx: &mut Emit<'_, '_>, input: usize, rank: usize) -> Result<Code, Pr
     Ok(code!((#x, #affine)))
 }
 
-/// Whether it is an integer of 8 bits, or of 16 where there may be so many.
+/// Returns `true` for an integer of 8 bits, or of 16 if `bits` permits.
 fn is_carried(dtype: DType, bits: usize) -> bool {
     match dtype {
         DType::U8 | DType::I8 => true,

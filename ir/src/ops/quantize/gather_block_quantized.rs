@@ -1,4 +1,4 @@
-//! Slices of quantized tensors, as floats.
+//! GatherBlockQuantized: dequantized slices of quantized tensors.
 
 use std::rc::Rc;
 
@@ -19,14 +19,14 @@ use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[row("GatherBlockQuantized", &[1], read).arity("rrro", "r").of(MICROSOFT)];
 
-/// Inputs are the tensor, indices, scales and zero points.
+/// Dequantized slices. Inputs are the tensor, indices, scales and zero points.
 #[derive(Debug)]
 struct Gather {
     axis: i64,
     blocks_axis: i64,
-    /// 0 where the whole axis is one block.
+    /// Number of elements in a block; 0 for the whole axis.
     block: usize,
-    /// Of numbers that lie in bytes.
+    /// Number of bits of a value that is packed into bytes.
     bits: usize,
 }
 
@@ -49,7 +49,7 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 }
 
 impl Gather {
-    /// How many bits a number has of which bytes may hold several.
+    /// Returns the number of bits of a value. Only unsigned bytes may contain several values.
     fn bits(&self, x: &TensorType) -> usize {
         if x.dtype == DType::U8 { self.bits } else { 8 }
     }
@@ -156,7 +156,7 @@ impl Operator for Gather {
         let slices = code! {
             ops::quantize::#function::<_, _, #rank>(#data, #found, #scales, #zeros &#how)
         };
-        // The axis of one index vanishes.
+        // A scalar index removes the axis.
         Ok(if indices.rank() == 0 && x.rank() > 1 { code!(#slices.squeeze_dim(#gathered)) } else { slices })
     }
 }

@@ -21,7 +21,7 @@ use crate::types::TensorType;
 pub use conv::{between_scales, conv, quantized_conv, quantized_conv_of_microsoft};
 pub use matmul::{MatMul, dynamic, gemm, matmul, projection, quantized_matmul, to_float};
 
-/// The inputs at which things stand: operands and their zero points, and what is added to the sums.
+/// Indices of the inputs: operands, their zero points, bias and those of the epilogue.
 #[derive(Clone, Debug)]
 struct Places {
     operands: [usize; 2],
@@ -32,16 +32,16 @@ struct Places {
 
 attributes!(struct Places { operands, zeros, bias, end });
 
-/// What becomes of the sums.
+/// Conversion of the accumulators to the result.
 #[derive(Clone, Debug)]
 enum End {
     Sums,
-    /// By the scales of both operands and of the result, and the result's zero point.
+    /// Integers, by the scales of both operands and of the result, and its zero point.
     Quantized {
         scales: [usize; 3],
         zero: usize,
     },
-    /// By the scales of both operands, and a bias.
+    /// Floats, by the scales of both operands, plus a bias.
     Float {
         scales: [usize; 2],
         bias: Option<usize>,
@@ -59,7 +59,7 @@ const QUANTIZED: Places = Places {
     end: End::Quantized { scales: [1, 4, 6], zero: 7 },
 };
 
-/// Where a scale or zero point has an element for each place along an axis of its operand.
+/// Axis of an operand along which a scale or zero point may have several elements.
 #[derive(Clone, Copy)]
 enum Side {
     /// The axis of rows, or of channels.
@@ -69,7 +69,7 @@ enum Side {
 }
 
 impl Places {
-    /// The inputs at which scale and zero point of an operand stand.
+    /// Returns the inputs of the zero point and the scale of an operand.
     fn factors(&self, operand: usize) -> impl Iterator<Item = usize> {
         let scale = match &self.end {
             End::Sums => None,
@@ -79,7 +79,7 @@ impl Places {
         self.zeros.get(operand).copied().into_iter().chain(scale)
     }
 
-    /// The types of both operands and of the result.
+    /// Returns the types of both operands and of the result.
     fn types(&self, cx: &Infer<'_>) -> Result<(TensorType, TensorType, DType), Problem> {
         let [left, right] = self.operands;
         let (left, right) = (cx.tensor(left)?, cx.tensor(right)?);
@@ -108,8 +108,8 @@ impl Places {
         Ok((left, right, result))
     }
 
-    /// The bias of sums and how they end, for a product whose operands and result have scales and zero points
-    /// on these sides of `rank` axes; `alpha` multiplies the scales.
+    /// Returns the bias and the conversion of the accumulators. `sides` are the axes of the scales and zero points of
+    /// operands and result, which have `rank` axes; `alpha` multiplies the scales.
     fn ended(
         &self,
         cx: &mut Emit<'_, '_>,
@@ -163,14 +163,14 @@ impl Places {
     }
 }
 
-/// What a product takes beside its operands and their zero points.
+/// Arguments of a product in addition to its operands and their zero points.
 enum Ended {
     Sums,
     Quantized { bias: Code, to: Code },
     Float { bias: Code, scales: Code, added: Code },
 }
 
-/// The right operand: a layer that keeps what backends make of it, where nothing else reads the weight.
+/// Returns operand B. If it is a weight that only this node uses, it is a layer, which keeps its packed form.
 fn right(cx: &mut Emit<'_, '_>, input: usize) -> Result<Code, Problem> {
     if !cx.is_stored(input) {
         return cx.tensor(input);
@@ -179,7 +179,8 @@ fn right(cx: &mut Emit<'_, '_>, input: usize) -> Result<Code, Problem> {
     layer(cx, input, code!(layers::QuantizedWeight::new(#values)))
 }
 
-/// The weight of a convolution, a layer that has it in the order in which the device reads it.
+/// Returns the filters of a convolution. If they are stored, they are a layer, which has them in the order that the
+/// device reads.
 fn filters(cx: &mut Emit<'_, '_>, input: usize) -> Result<Code, Problem> {
     if !cx.is_stored(input) {
         return cx.tensor(input);
@@ -188,7 +189,7 @@ fn filters(cx: &mut Emit<'_, '_>, input: usize) -> Result<Code, Problem> {
     layer(cx, input, code!(layers::QuantizedWeight::filters(#values)))
 }
 
-/// The right operand of a product of matrices, a layer that is made for it where it can be.
+/// Returns operand B of a matrix product, as a layer for matrices if possible.
 fn right_matrix(cx: &mut Emit<'_, '_>, input: usize, is_transposed: bool) -> Result<Code, Problem> {
     let operand = |x: Code| {
         if is_transposed { code!(#x.transpose()) } else { x }
@@ -207,7 +208,7 @@ fn layer(cx: &mut Emit<'_, '_>, input: usize, load: Code) -> Result<Code, Proble
     Ok(code!(#layer.weight()))
 }
 
-/// Refuses a scale or a zero point that is neither one nor one for each of the `things`.
+/// Reports a scale or zero point that has neither one element nor one for each of the `things`.
 fn check_factor(cx: &Infer<'_>, input: usize, (size, things): (&Dim, &str)) -> Result<(), Problem> {
     if !cx.has(input) {
         return Ok(());
@@ -221,7 +222,7 @@ fn check_factor(cx: &Infer<'_>, input: usize, (size, things): (&Dim, &str)) -> R
     }
 }
 
-/// Zero points that broadcast to their operands; those that are 0 are left out.
+/// Returns zero points that broadcast to their operands; `None` for those that are 0.
 fn zeros(
     cx: &mut Emit<'_, '_>,
     inputs: [usize; 2],
@@ -243,7 +244,7 @@ fn is_zero(cx: &Emit<'_, '_>, input: usize) -> bool {
     !cx.has(input) || cx.numbers(input).is_some_and(none)
 }
 
-/// `Some` of the input in `rank` axes, `None` if it is left out.
+/// Returns the input in `rank` axes as `Some`, or `None` in the generated code if it is absent.
 fn optional(cx: &mut Emit<'_, '_>, input: usize, rank: usize, side: Side) -> Result<Code, Problem> {
     if cx.has(input) {
         let spread_input = spread(cx, input, rank, side)?;
@@ -253,7 +254,7 @@ fn optional(cx: &mut Emit<'_, '_>, input: usize, rank: usize, side: Side) -> Res
     }
 }
 
-/// The input in `rank` axes, its elements along that of `side`.
+/// Returns the input in `rank` axes, with its elements along the axis of `side`.
 fn spread(cx: &mut Emit<'_, '_>, input: usize, rank: usize, side: Side) -> Result<Code, Problem> {
     let operand = cx.tensor_type(input)?.clone();
     match (side, operand.shape.as_slice()) {

@@ -1,4 +1,4 @@
-//! Which elements a scale and a zero point are for.
+//! Broadcasting of scales and zero points.
 
 use proc_macro2::Literal;
 
@@ -11,19 +11,19 @@ use crate::ops::{broadcast, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
-/// How the elements of a scale are spread over those of a tensor.
+/// Distribution of the elements of a scale over a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// One for all.
+    /// One element for the tensor.
     Whole,
-    /// One for each place along an axis.
+    /// One element for each index along an axis.
     Along(usize),
-    /// One for each block of places along an axis.
+    /// One element for each block of indices along an axis. The second field is the size of a block.
     Blocks(usize, usize),
 }
 
 impl Layout {
-    /// The layout of `scale` for `x`, by the operator's attributes.
+    /// Returns the layout of `scale` for `x`, which depends on the operator's attributes.
     pub fn of(x: &TensorType, scale: &TensorType, along: i64, block: i64) -> Result<Layout, Problem> {
         let block = usize::try_from(block).unwrap_or(0);
         let layout = match scale.rank() {
@@ -37,7 +37,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Whether a scale or zero point of this type can be laid out so.
+    /// Checks that a scale or zero point of this type has this layout.
     pub fn check(self, x: &TensorType, factor: &TensorType) -> Result<(), Problem> {
         let size = |shape: &[Dim], at: usize| shape.get(at).and_then(Dim::fixed);
         let fits = match self {
@@ -57,13 +57,13 @@ impl Layout {
         if fits { Ok(()) } else { Err(unfit(x, factor)) }
     }
 
-    /// The input so that it broadcasts to `x`.
+    /// Returns the input in a form that broadcasts to `x`.
     pub fn emit(self, cx: &mut Emit<'_, '_>, input: usize, x: &TensorType) -> Result<Code, Problem> {
         match self {
             Layout::Whole => cx.tensor_of_rank(input, x.burn_rank()),
             Layout::Along(at) if at + 1 == x.rank() => cx.tensor_of_rank(input, x.burn_rank()),
             Layout::Along(at) => {
-                // By its own length, since one element is for all if only the run tells that it is one.
+                // Its own length, because an element may turn out to be for the whole tensor only at run time.
                 let size = cx.tensor_type(input)?.shape.first().cloned().unwrap_or_default();
                 let mut shape = vec![Dim::from(1); x.rank()];
                 if let Some(slot) = shape.get_mut(at) {
@@ -93,7 +93,7 @@ impl Layout {
     }
 }
 
-/// The one scale and zero point at these inputs as literals, when both are known.
+/// Returns a per-tensor scale and zero point as literals, if both are known.
 pub fn literals(cx: &Emit<'_, '_>, scale: usize, zero: usize) -> Option<[Code; 2]> {
     let scale = match cx.known(scale) {
         Some(Known::Floats(values)) => match values.as_slice() {

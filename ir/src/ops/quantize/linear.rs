@@ -17,27 +17,27 @@ use crate::ops::{Operator, broadcast};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
-/// From floats to integers, or back. Inputs 1 and 2 are scale and zero point.
+/// Conversion from floats to integers, or back. Inputs 1 and 2 are scale and zero point.
 #[derive(Debug)]
 pub struct Linear {
     back: bool,
     axis: i64,
     block: i64,
     to: Option<DType>,
-    /// Whether floats of 8 bits end at their largest value.
+    /// Whether 8-bit floats saturate at their largest value.
     saturate: bool,
 }
 
 attributes!(struct Linear { back, axis, block, to, saturate });
 
-/// To 8 bits that span the values.
+/// Conversion to 8 bits that span the range of the values.
 #[derive(Debug)]
 struct Dynamic;
 
 attributes!(struct Dynamic);
 
 pub fn quantize(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    // Quotients are of 32 bits or more whatever is asked for.
+    // Quotients always use 32 bits or more.
     a.ignore(&["precision"]);
     read(a, false)
 }
@@ -69,17 +69,17 @@ fn read(a: &Attributes<'_>, back: bool) -> Result<Rc<dyn Operator>, Problem> {
 }
 
 impl Linear {
-    /// Whether integers become floats.
+    /// Returns `true` if integers are converted to floats.
     pub fn is_back(&self) -> bool {
         self.back
     }
 
-    /// The axis along which scales differ, when there are several.
+    /// Returns the axis along which scales differ, if there are several.
     pub fn axis(&self) -> i64 {
         self.axis
     }
 
-    /// How many elements along the axis share a scale, 0 for one each.
+    /// Returns the number of elements along the axis that share a scale; 0 if each has its own.
     pub fn block(&self) -> i64 {
         self.block
     }
@@ -158,7 +158,7 @@ impl Operator for Linear {
     }
 }
 
-/// The type of the attribute, or that of the zero point, or uint8.
+/// Returns the type of quantized values: the attribute, else the type of the zero point, else uint8.
 fn quantized(attribute: Option<DType>, zero: Option<&TensorType>) -> Result<DType, Problem> {
     match (attribute, zero.map(|zero| zero.dtype)) {
         (Some(attribute), Some(zero_dtype)) if attribute != zero_dtype => Err(Problem::new(format!(

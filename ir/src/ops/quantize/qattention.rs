@@ -1,4 +1,4 @@
-//! Attention with a quantized projection of its input.
+//! QAttention: attention with a quantized projection of its input.
 
 use std::rc::Rc;
 
@@ -18,7 +18,7 @@ use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("QAttention", &[1], read).arity("rrrrroooo", "ro").of(MICROSOFT)];
 
-/// Of what one matrix of integers makes of the input: queries, keys and values of equal sizes. The mask is
+/// Attention whose queries, keys and values, of equal sizes, one quantized matrix computes from the input. The mask is
 /// input 5, the cache input 8.
 #[derive(Debug)]
 struct QAttention {

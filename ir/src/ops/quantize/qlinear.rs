@@ -1,4 +1,4 @@
-//! QLinearAdd and its kin: arithmetic between scales.
+//! QLinearAdd and related operators on quantized values.
 
 use std::rc::Rc;
 
@@ -28,28 +28,28 @@ pub const ROWS: &[Row] = &[
     row("QLinearConcat", &[1], joined).arity("rr+", "r").of(MICROSOFT),
 ];
 
-/// A function of the kernels on each element alone.
+/// A function of the kernels on single elements.
 #[derive(Debug)]
 struct Elementwise {
     function: &'static str,
     places: &'static Places,
-    /// The slope below 0.
+    /// Slope below 0.
     alpha: Option<f32>,
     activation: Option<Fused>,
-    /// Whether it rounds where DequantizeLinear, the function and QuantizeLinear do.
+    /// Whether it rounds like the sequence of DequantizeLinear, the function and QuantizeLinear.
     in_steps: bool,
 }
 
 attributes!(struct Elementwise { function, places, alpha, activation, in_steps });
 
-/// The inputs at which things stand; scale and zero point follow each operand.
+/// Indices of the inputs. Scale and zero point follow each operand.
 #[derive(Debug)]
 struct Places {
     condition: Option<usize>,
     operands: &'static [usize],
-    /// The scale of the result, which its zero point follows.
+    /// Index of the scale of the result, followed by its zero point.
     result: usize,
-    /// Floats for the last axis.
+    /// Index of a float bias along the last axis.
     bias: Option<usize>,
 }
 
@@ -63,7 +63,7 @@ const PAIR: Places = Places { condition: None, operands: &[0, 3], result: 6, bia
 
 const CHOICE: Places = Places { condition: Some(0), operands: &[1, 4], result: 7, bias: None };
 
-/// Tensors one after the other, each with its own scale and zero point.
+/// Concatenation of tensors with separate scales and zero points.
 #[derive(Debug)]
 struct Concat {
     axis: i64,
@@ -91,7 +91,7 @@ fn joined(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Concat { axis }))
 }
 
-/// A step on floats between DequantizeLinear and QuantizeLinear, with the integers of the three.
+/// Returns the operator that computes the same integers as DequantizeLinear, a node on floats, and QuantizeLinear.
 pub fn between_scales(step: &Node) -> Option<Rc<dyn Operator>> {
     let (function, places) = match &*step.kind {
         "Add" => ("add", &PAIR),
@@ -105,7 +105,7 @@ pub fn between_scales(step: &Node) -> Option<Rc<dyn Operator>> {
     Some(Rc::new(Elementwise { function, places, alpha: None, activation, in_steps: true }))
 }
 
-/// [`between_scales`] of a function of each element, or none, of the sum with a bias.
+/// [`between_scales`] for the sum with a bias, to which an optional function is applied.
 pub fn biased_between_scales(step: Option<&Node>) -> Option<Rc<dyn Operator>> {
     let activation = match step {
         Some(step) => Some(Fused::of(step)?),

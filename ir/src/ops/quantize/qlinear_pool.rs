@@ -1,4 +1,4 @@
-//! Means of quantized tensors.
+//! Averages of quantized tensors.
 
 use std::rc::Rc;
 
@@ -22,7 +22,7 @@ pub const ROWS: &[Row] = &[
     row("QLinearReduceMean", &[1], reduce).arity("rroro", "r").of(MICROSOFT),
 ];
 
-/// Of each window.
+/// Average of each window.
 #[derive(Debug)]
 struct Pool {
     window: Window,
@@ -32,17 +32,17 @@ struct Pool {
 
 attributes!(struct Pool { window, include_padding, channels_last });
 
-/// Of each channel.
+/// Average of each channel.
 #[derive(Debug)]
 struct Global {
     channels_last: bool,
-    /// Whether it rounds where DequantizeLinear, the mean and QuantizeLinear do.
+    /// Whether it rounds like the sequence of DequantizeLinear, the mean and QuantizeLinear.
     in_steps: bool,
 }
 
 attributes!(struct Global { channels_last, in_steps });
 
-/// Over axes, all of them where none is named.
+/// Average over axes, or over all if `axes` is empty.
 #[derive(Debug)]
 struct Reduce {
     axes: Vec<i64>,
@@ -63,7 +63,8 @@ fn global(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Global { channels_last: a.flag("channels_last", false)?, in_steps: false }))
 }
 
-/// GlobalAveragePool between DequantizeLinear and QuantizeLinear, with the integers of the three.
+/// Returns the operator that computes the same integers as GlobalAveragePool between DequantizeLinear and
+/// QuantizeLinear.
 pub fn global_between_scales() -> Rc<dyn Operator> {
     Rc::new(Global { channels_last: false, in_steps: true })
 }
@@ -72,7 +73,7 @@ fn reduce(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Reduce { axes: a.ints("axes")?.unwrap_or_default(), keep: a.flag("keepdims", true)? }))
 }
 
-/// The type of the input, with channels first, when that of the result is the same.
+/// Returns the type of the input, with channels second. The result must have the same element type.
 fn input(cx: &Infer<'_>, channels_last: bool) -> Result<TensorType, Problem> {
     let mut x = affine::quantized(cx, 0)?;
     if affine::check(cx, 3, 4)?.is_some_and(|dtype| dtype != x.dtype) {
@@ -136,7 +137,7 @@ impl Operator for Global {
 }
 
 impl Reduce {
-    /// The axes in rising order.
+    /// Returns the axes in ascending order.
     fn axes(&self, rank: usize) -> Result<Vec<usize>, Problem> {
         if self.axes.is_empty() {
             return Ok((0..rank).collect());

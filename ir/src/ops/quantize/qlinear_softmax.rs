@@ -1,4 +1,4 @@
-//! QLinearSoftmax: softmax between scales.
+//! QLinearSoftmax: softmax of quantized values.
 
 use std::rc::Rc;
 
@@ -16,23 +16,24 @@ use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("QLinearSoftmax", &[1], softmax).arity("rrorr", "r").of(MICROSOFT)];
 
-/// Along an axis, or over all axes from it on.
+/// Softmax along an axis, or over all axes starting with it.
 #[derive(Debug)]
 struct Softmax {
     axis: i64,
     flat: bool,
-    /// Whether it rounds where DequantizeLinear, Softmax and QuantizeLinear do; along the last axis.
+    /// Whether it rounds like the sequence of DequantizeLinear, Softmax and QuantizeLinear. Requires the last axis.
     in_steps: bool,
 }
 
 attributes!(struct Softmax { axis, flat, in_steps });
 
-/// A Softmax along the last axis between DequantizeLinear and QuantizeLinear, with the integers of the three.
+/// Returns the operator that computes the same integers as a Softmax along the last axis between DequantizeLinear and
+/// QuantizeLinear.
 pub fn softmax_between_scales() -> Rc<dyn Operator> {
     Rc::new(Softmax { axis: -1, flat: false, in_steps: true })
 }
 
-/// The operator follows the version of Softmax that it was made of.
+/// Reads the operator, whose semantics depend on the version of Softmax from which it was created.
 fn softmax(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let opset = a.int("opset")?;
     let opset = opset.ok_or_else(|| Problem::new("attribute `opset` is missing"))?;

@@ -8,7 +8,7 @@ use crate::dtype::DType;
 use crate::emit::float_literal;
 use crate::rust::{Code, code};
 
-/// A variant of the kernels' `Activation` and its parameters.
+/// A variant of the kernels' `Activation`, and its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Activation {
     pub name: &'static str,
@@ -18,7 +18,7 @@ pub struct Activation {
 
 attributes!(struct Activation { name, alpha, beta });
 
-/// ONNX's activations with the defaults of their parameters.
+/// ONNX's activations, and the defaults of their parameters.
 const ACTIVATIONS: [(&str, Option<f32>, Option<f32>); 11] = [
     ("Affine", Some(1.0), Some(0.0)),
     ("Elu", Some(1.0), None),
@@ -33,7 +33,8 @@ const ACTIVATIONS: [(&str, Option<f32>, Option<f32>); 11] = [
     ("ThresholdedRelu", Some(1.0), None),
 ];
 
-/// Parameters go to the functions that take them, in order, and defaults to the rest.
+/// Reads the activations. The lists of parameters apply to the functions that have them, in order; the remaining
+/// functions use defaults.
 pub fn read(a: &Attributes<'_>, count: usize) -> Result<Option<Vec<Activation>>, Problem> {
     let mut alphas = a.floats("activation_alpha")?.unwrap_or_default().into_iter();
     let mut betas = a.floats("activation_beta")?.unwrap_or_default().into_iter();
@@ -64,7 +65,7 @@ pub fn read(a: &Attributes<'_>, count: usize) -> Result<Option<Vec<Activation>>,
 }
 
 impl Activation {
-    /// `ops::recurrent::Activation::Tanh`.
+    /// Generates `ops::recurrent::Activation::Tanh`.
     pub fn emit(&self) -> Code {
         let name = format_ident!("{}", self.name);
         let number = |value: f32| float_literal(f64::from(value), DType::F32);

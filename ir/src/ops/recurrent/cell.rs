@@ -1,4 +1,4 @@
-//! What one step computes.
+//! Cells: the computation of one time step.
 
 use crate::attributes::attributes;
 
@@ -34,7 +34,7 @@ impl Cell {
         }
     }
 
-    /// The functions that the cell applies unless others are named.
+    /// Returns the default functions of the cell.
     pub fn functions(self) -> &'static [&'static str] {
         match self {
             Cell::Rnn => &["Tanh"],

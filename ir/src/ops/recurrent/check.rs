@@ -1,4 +1,4 @@
-//! What the inputs of RNN, GRU and LSTM must be.
+//! Checks of the inputs of RNN, GRU and LSTM.
 
 use super::Recurrent;
 use crate::diagnostics::Problem;
@@ -8,7 +8,7 @@ use crate::infer::Infer;
 use crate::ops::sizes;
 
 impl Recurrent {
-    /// Ranks and types of the optional inputs.
+    /// Checks ranks and types of the weights and optional inputs.
     pub(super) fn check_types(&self, cx: &Infer<'_>, dtype: DType) -> Result<(), Problem> {
         if !dtype.is_float() {
             return Err(Problem::new(format!("the input is of type {dtype}")));
@@ -40,7 +40,7 @@ impl Recurrent {
         Ok(())
     }
 
-    /// Sizes of weights, states and lengths.
+    /// Checks the sizes of weights, states and lengths.
     pub(super) fn check_sizes(&self, cx: &Infer<'_>, directions: &Dim, hidden: &Dim) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
         let [first, second, features] = x.shape.as_slice() else {

@@ -1,4 +1,4 @@
-//! ArgMax and ArgMin: where the extremes along an axis are.
+//! ArgMax and ArgMin: indices of extremes along an axis.
 
 use std::rc::Rc;
 
@@ -21,13 +21,13 @@ pub const ROWS: &[Row] = &[
     row("ArgMin", &[1, 11, 12, 13], |a| place(a, "arg_min")),
 ];
 
-/// The position of an extreme along an axis.
+/// The index of the maximum or minimum along an axis.
 #[derive(Debug)]
 struct Place {
     function: &'static str,
     axis: i64,
     keep: bool,
-    /// Whether of equal elements the last one counts.
+    /// Whether the last of equal elements is selected.
     last: bool,
 }
 
@@ -42,7 +42,7 @@ fn place(a: &Attributes<'_>, function: &'static str) -> Result<Rc<dyn Operator>,
     }))
 }
 
-/// Input 0, when its elements have an order.
+/// Returns the type of input 0, whose elements must be ordered.
 pub fn ordered(cx: &Infer<'_>) -> Result<TensorType, Problem> {
     let x = cx.tensor(0)?;
     if x.dtype.is_float() || x.dtype.is_int() {

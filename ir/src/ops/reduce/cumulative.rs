@@ -1,4 +1,4 @@
-//! Running sums and products.
+//! Cumulative sums and products.
 
 use std::rc::Rc;
 
@@ -21,13 +21,13 @@ pub const ROWS: &[Row] = &[
     row("CumProd", &[26], |a| read(a, "cumprod")).arity("rr", "r"),
 ];
 
-/// Along the axis that input 1 names.
+/// Cumulative sum or product along the axis in input 1.
 #[derive(Debug)]
 struct Cumulative {
     function: &'static str,
-    /// Whether each element is left out of its own result.
+    /// Whether each element is excluded from its own result.
     exclusive: bool,
-    /// Whether it runs from the end.
+    /// Whether it starts at the end.
     reverse: bool,
 }
 
@@ -93,7 +93,7 @@ impl Operator for Cumulative {
 }
 
 impl Cumulative {
-    /// Integers alone: the order in which floats are added differs by device.
+    /// Returns known elements of integers. The order in which floats are added depends on the device.
     fn known(&self, known: &Known, x: &TensorType, along: usize) -> Option<Known> {
         let Known::Ints(dims) = known else {
             return None;

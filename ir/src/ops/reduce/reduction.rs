@@ -58,13 +58,13 @@ pub const ROWS: &[Row] = &[
         .before(&[(18, "r", "r")]),
 ];
 
-/// A reduction, over all axes if `axes` and input 1 name none.
+/// A reduction, over all axes if `axes` and input 1 are empty.
 #[derive(Debug)]
 pub struct Reduction {
     fold: &'static Fold,
     axes: Option<Vec<i64>>,
     keep: bool,
-    /// Whether no axes mean none instead of all.
+    /// Whether an empty list of axes reduces none instead of all.
     none_is_none: bool,
 }
 
@@ -152,12 +152,12 @@ impl Operator for Reduction {
 }
 
 impl Reduction {
-    /// Whether reduced axes stay with size 1.
+    /// Returns `true` if reduced axes are kept with size 1.
     pub fn keeps(&self) -> bool {
         self.keep
     }
 
-    /// The axes in rising order, `None` if only the run tells.
+    /// Returns the axes in ascending order; `None` if they are known only at run time.
     pub fn axes(
         &self,
         known: Option<Vec<i64>>,
@@ -181,7 +181,7 @@ impl Reduction {
         Ok(Some(axes))
     }
 
-    /// The shape when the axes are known only at run time.
+    /// Returns the shape if the axes are known only at run time.
     fn open_shape(
         &self,
         cx: &mut Infer<'_>,

@@ -1,4 +1,4 @@
-//! Sequences of the input items, or of none.
+//! Sequences of the input items, and empty sequences.
 
 use std::rc::Rc;
 
@@ -12,13 +12,13 @@ use crate::ops::Operator;
 use crate::rust::{Code, code};
 use crate::types::Type;
 
-/// Input 0, input 1 and so on.
+/// A sequence of the inputs.
 #[derive(Debug)]
 struct Construct;
 
 attributes!(struct Construct);
 
-/// A sequence of no items.
+/// An empty sequence.
 #[derive(Debug)]
 struct Empty {
     dtype: DType,
@@ -26,7 +26,7 @@ struct Empty {
 
 attributes!(struct Empty { dtype });
 
-/// What makes a sequence of its inputs.
+/// Returns the operator that constructs a sequence from its inputs.
 pub fn construct() -> Rc<dyn Operator> {
     Rc::new(Construct)
 }

@@ -1,4 +1,4 @@
-//! ConcatFromSequence: all items as one tensor.
+//! ConcatFromSequence: concatenation of all items.
 
 use std::rc::Rc;
 
@@ -16,8 +16,7 @@ use crate::ops::shape::concat;
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape, TensorType, Type};
 
-/// Items along an axis of theirs, or along a new one. The inputs are a sequence, or the items that it is
-/// known to have.
+/// Concatenation of items along an existing or a new axis. The inputs are a sequence, or its items if they are known.
 #[derive(Debug)]
 struct Join {
     axis: i64,
@@ -87,7 +86,7 @@ impl Operator for Join {
             }
             _ => cx.value(0)?,
         };
-        // Parts may repeat elements that take no memory until they are joined.
+        // Items may repeat elements that need no memory until they are concatenated.
         let is_open = whole.count().is_none();
         if is_open {
             cx.may_fail();
@@ -117,12 +116,12 @@ impl Operator for Join {
 }
 
 impl Join {
-    /// The axis of the result, of items of this rank.
+    /// Returns the axis of the result for items of this rank.
     fn along(&self, rank: usize) -> Result<usize, Problem> {
         axis(self.axis, rank + usize::from(self.new))
     }
 
-    /// The shape of one item in the result.
+    /// Returns the shape of one item in the result.
     fn row(&self, part: TensorType, along: usize) -> Shape {
         let mut shape = part.shape;
         if self.new && along <= shape.len() {

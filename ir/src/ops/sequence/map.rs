@@ -1,4 +1,4 @@
-//! SequenceMap: a block for each item.
+//! SequenceMap: a block that is applied to each item.
 
 use std::rc::Rc;
 
@@ -11,8 +11,8 @@ use crate::ops::Operator;
 use crate::rust::{Code, code};
 use crate::types::{Place, Type};
 
-/// The results of all iterations as sequences. Each iteration gets the next item of every input that is a
-/// sequence, and every other input as it is.
+/// The results of all iterations as sequences. Each iteration receives the next item of every input sequence, and the
+/// other inputs unchanged.
 #[derive(Debug)]
 struct Map {
     inputs: usize,

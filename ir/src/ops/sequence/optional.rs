@@ -21,22 +21,22 @@ pub const ROWS: &[Row] = &[
         .before(&[(18, "r", "r")]),
 ];
 
-/// Its input, or nothing.
+/// The input, or an absent value.
 #[derive(Debug)]
 struct Optional {
-    /// The type of what is not there.
+    /// Type of an absent value.
     ty: Option<Type>,
 }
 
 attributes!(struct Optional { ty });
 
-/// What is there.
+/// The value of an optional.
 #[derive(Debug)]
 struct GetElement;
 
 attributes!(struct GetElement);
 
-/// Whether something is there.
+/// Whether an optional has a value.
 #[derive(Debug)]
 struct HasElement;
 
@@ -79,7 +79,7 @@ impl Operator for GetElement {
                 }
                 cx.taken_out(&item, "element")
             }
-            // Something that is always there.
+            // A value that is always present.
             _ => {
                 if let Some(id) = cx.part(0) {
                     cx.output_copy(0, id);
@@ -127,10 +127,10 @@ impl Operator for HasElement {
     }
 }
 
-/// Types nest no deeper than this.
+/// Maximum nesting depth of types.
 const DEEPEST: usize = 8;
 
-/// The type of something that is not there, of which no more than the file says matters.
+/// Returns the type of an absent value, as far as the file specifies it.
 fn nothing(ty: &TypeProto, depth: usize) -> Result<Type, Problem> {
     let unknown = || Problem::new("attribute `type` is a type that is not known");
     let inner = |ty: &Option<Box<TypeProto>>| match ty {

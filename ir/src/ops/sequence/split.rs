@@ -1,4 +1,4 @@
-//! SplitToSequence: parts of a tensor as a sequence.
+//! SplitToSequence: a tensor split to a sequence.
 
 use std::rc::Rc;
 
@@ -16,8 +16,8 @@ use crate::ops::{Operator, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType, Type};
 
-/// Parts whose sizes are input 1, or of the size that it is; without it of one slice each. The outputs are a
-/// sequence, or the items that it is known to have.
+/// Chunks of a tensor. Input 1 contains their sizes, or one size; without it, each is one slice. The outputs are a
+/// sequence, or its items if they are known.
 #[derive(Debug)]
 struct Split {
     axis: i64,
@@ -26,13 +26,13 @@ struct Split {
 
 attributes!(struct Split { axis, keeps });
 
-/// More parts than these are no values of their own.
+/// Maximum number of chunks that are separate values.
 const PARTS: i64 = 64;
 
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let axis = a.int_or("axis", 0)?;
     let keeps = a.flag("keepdims", true)?;
-    // Parts whose sizes an input names keep the axis.
+    // Chunks with sizes from an input keep the axis.
     let keeps = keeps || a.inputs() > 1;
     Ok(Rc::new(Split { axis, keeps }))
 }
@@ -106,7 +106,7 @@ impl Operator for Split {
 }
 
 impl Split {
-    /// The type of a part of this size.
+    /// Returns the type of a chunk of this size.
     fn item(&self, x: &TensorType, along: usize, size: Dim) -> Type {
         let mut shape = x.shape.clone();
         match (self.keeps, shape.get_mut(along)) {
@@ -119,7 +119,7 @@ impl Split {
         Type::tensor(x.dtype, shape)
     }
 
-    /// The parts as values of their own.
+    /// Returns the chunks as separate values.
     fn parts(
         &self,
         cx: &mut Emit<'_, '_>,
@@ -155,7 +155,7 @@ impl Split {
     }
 }
 
-/// The rank of the input that says how large the parts are, where there is one.
+/// Returns the rank of the input with the sizes of the chunks, if any.
 fn sizes_rank(cx: &Infer<'_>, x: &TensorType) -> Result<Option<usize>, Problem> {
     if !cx.has(1) {
         return Ok(None);
@@ -168,7 +168,7 @@ fn sizes_rank(cx: &Infer<'_>, x: &TensorType) -> Result<Option<usize>, Problem> 
     }
 }
 
-/// The sizes of the parts of an axis, where their number is known.
+/// Returns the sizes of the chunks of an axis, if their number is known.
 fn sizes(sizes_rank: Option<usize>, known: Option<&Known>, size: &Dim) -> Result<Option<Vec<Dim>>, Problem> {
     let chunks = |each: i64| {
         let count = |size: i64| size.max(0) as u64;

@@ -1,4 +1,4 @@
-//! Elements moved between axes, or along one.
+//! Elements moved between axes or reversed along one.
 
 use std::rc::Rc;
 
@@ -23,18 +23,18 @@ pub const ROWS: &[Row] = &[
     row("SpaceToDepth", &[1, 13, 28], |a| blocks(a, false)).follows(),
 ];
 
-/// Channels that become blocks of height and width, or the reverse.
+/// Channels rearranged to blocks of height and width, or the reverse.
 #[derive(Debug)]
 struct Blocks {
     to_space: bool,
     size: i64,
-    /// Whether the depth varies slower than the place in the block (`CRD`).
+    /// Whether the channel is the outer index and the position in a block the inner one (`CRD`).
     depth_first: bool,
 }
 
 attributes!(struct Blocks { to_space, size, depth_first });
 
-/// The first elements of each sequence in reverse, as many as input 1 says.
+/// The first elements of each sequence in reverse order. Input 1 contains their numbers.
 #[derive(Debug)]
 struct ReverseSequence {
     batch: i64,

@@ -1,4 +1,4 @@
-//! Tensors one after the other.
+//! Concatenation of tensors.
 
 use std::rc::Rc;
 
@@ -16,7 +16,7 @@ use crate::types::{Known, Shape, TensorType};
 
 pub const ROWS: &[Row] = &[row("Concat", &[1, 4, 11, 13], concat).hoisted().follows().arity("+", "r")];
 
-/// All inputs along an axis.
+/// Concatenation of all inputs along an axis.
 #[derive(Debug)]
 pub struct Concat {
     axis: i64,
@@ -25,7 +25,7 @@ pub struct Concat {
 attributes!(struct Concat { axis });
 
 impl Concat {
-    /// The axis along which tensors of a rank are joined.
+    /// Returns the concatenated axis of tensors of this rank.
     pub fn along(&self, rank: usize) -> Option<usize> {
         axis(self.axis, rank).ok()
     }
@@ -88,7 +88,7 @@ impl Operator for Concat {
     }
 }
 
-/// Whether all sizes but those that are joined are known to be equal.
+/// Returns `true` if all sizes are known to be equal, except along the concatenated axis.
 fn agree(shapes: &[Shape], along: usize) -> bool {
     let Some((first, others)) = shapes.split_first() else {
         return true;
@@ -98,7 +98,8 @@ fn agree(shapes: &[Shape], along: usize) -> bool {
     others.all(|shape| first.iter().zip(shape).enumerate().all(same))
 }
 
-/// Sizes along `axis` add up; of the others, which are equal, those that are numbers say most.
+/// Returns the shape of the result. Sizes along `along` are added; the others are equal, and numbers take precedence
+/// over symbols.
 pub fn shape(cx: &mut Infer<'_>, shapes: &[&Shape], along: usize) -> Result<Shape, Problem> {
     let rank = shapes.first().map_or(0, |shape| shape.len());
     let mut joined = Vec::new();
@@ -127,7 +128,7 @@ pub fn shape(cx: &mut Infer<'_>, shapes: &[&Shape], along: usize) -> Result<Shap
     Ok(joined)
 }
 
-/// Rows of each input in turn, where a row is all that stands at one place of the outer axes.
+/// Concatenates the rows of each input in turn. A row contains the elements at one index of the outer axes.
 pub(in crate::ops) fn known(known: &[&Known], shapes: &[&Shape], axis: usize) -> Option<Known> {
     let size = |dims: &[Dim]| Some(broadcast::fixed(dims)?.iter().product::<usize>());
     let rows = size(shapes.first()?.get(..axis)?)?;

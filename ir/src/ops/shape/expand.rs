@@ -1,4 +1,4 @@
-//! Elements repeated along axes.
+//! Expand and Tile: elements repeated along axes.
 
 use std::rc::Rc;
 
@@ -18,16 +18,16 @@ pub const ROWS: &[Row] = &[
     row("Tile", &[1, 6, 13], tile).hoisted().follows().arity("rr", "r").before(&[(6, "rrr", "r")]),
 ];
 
-/// Broadcast together with a shape.
+/// Broadcasting to a shape.
 #[derive(Debug)]
 struct Expand;
 
 attributes!(struct Expand);
 
-/// Each axis as often as `repeats` say.
+/// Repetition along each axis. Input 1 contains the numbers of repetitions.
 #[derive(Debug)]
 struct Tile {
-    /// Before version 6 one axis was tiled, whose number was input 2.
+    /// Whether the version is below 6, in which one axis, input 2, is tiled.
     one_axis: bool,
 }
 
@@ -62,7 +62,7 @@ impl Operator for Expand {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (from, to) = (cx.tensor_type(0)?.clone(), cx.output_tensor(0)?.clone());
-        // A size that only the result tells, as where two names are broadcast, computes no result.
+        // A size that only the result determines, such as that of two broadcast symbols, cannot be used to compute it.
         let known = cx.is_known(1) && !to.shape.iter().any(|size| cx.is_first_bound_here(size));
         let grows = from.shape != to.shape && to.count().is_none();
         if !known || grows || !broadcast::agree(&[&from.shape, &to.shape]) {
@@ -99,7 +99,7 @@ impl Operator for Expand {
     }
 }
 
-/// The sizes of `x` expanded to sizes that only the run can tell.
+/// Returns the sizes of `x` expanded to sizes that are known only at run time.
 fn unknown(cx: &mut Infer<'_>, x: &TensorType) -> Result<Shape, Problem> {
     let count = cx.tensor_of_rank(1, 1)?.count().ok_or_else(|| {
         Problem::new("the rank of the result is not known while compiling")
@@ -188,7 +188,7 @@ impl Operator for Tile {
 }
 
 impl Tile {
-    /// The repeats where the old version gives one for one axis.
+    /// Returns the repetitions in the old version, which tiles one axis.
     fn along_one(
         &self,
         rank: usize,

@@ -1,4 +1,4 @@
-//! Elements added around a tensor, or taken away.
+//! Pad: elements added around a tensor, or removed.
 
 mod center_crop;
 
@@ -25,11 +25,11 @@ pub const ROWS: &[Row] = &[
         .before(&[(11, "r", "r"), (18, "rro", "r")]),
 ];
 
-/// So many elements before and after each axis; fewer than none takes elements away.
+/// Number of elements added before and after each axis. Negative pads remove elements.
 #[derive(Debug)]
 pub struct Pad {
     mode: Mode,
-    /// Before version 11 the pads and the constant were attributes.
+    /// Pads and constant, which are attributes before version 11.
     attributes: Option<(Vec<i64>, f32)>,
 }
 
@@ -180,7 +180,7 @@ impl Operator for Pad {
 }
 
 impl Pad {
-    /// How many constants, in old versions zeros, it puts before and after each axis, if all is known.
+    /// Returns the number of constants, in old versions zeros, added before and after each axis, if all pads are known.
     pub fn zeros(
         &self,
         pads: Option<Vec<i64>>,
@@ -201,7 +201,7 @@ impl Pad {
         Some(all)
     }
 
-    /// The axes that the pads are for; `None` where only the run can tell.
+    /// Returns the axes of the pads; `None` if they are known only at run time.
     fn axes(
         &self,
         has_axes: bool,
@@ -221,7 +221,7 @@ impl Pad {
 
 type Pair = (usize, (Dim, Dim));
 
-/// Begin and end of each axis; the ends stand behind all the begins.
+/// Returns the begin and end of each axis. The ends follow all begins.
 fn pairs(axes: &[usize], pads: &[Dim]) -> Result<Vec<Pair>, Problem> {
     if pads.len() != axes.len().saturating_mul(2) {
         return Err(Problem::new(format!("there are {} pads for {} axes", pads.len(), axes.len())));
@@ -231,7 +231,7 @@ fn pairs(axes: &[usize], pads: &[Dim]) -> Result<Vec<Pair>, Problem> {
     Ok(pairs.map(|(&axis, pair)| (axis, pair)).collect())
 }
 
-/// `[(0, 0), (1, 2)]`.
+/// Generates `[(0, 0), (1, 2)]`.
 fn around(cx: &mut Emit<'_, '_>, rank: usize, pairs: &[Pair]) -> Code {
     let mut all: Shape = vec![Dim::default(); rank * 2];
     for (axis, (begin, end)) in pairs {

@@ -1,4 +1,4 @@
-//! The same elements in another shape.
+//! Reshape, Flatten, Squeeze and Unsqueeze.
 
 mod sizes;
 
@@ -40,8 +40,7 @@ pub const ROWS: &[Row] = &[
         .before(&[(13, "r", "r")]),
 ];
 
-/// Operators that leave the elements in their order. Axes and sizes come from an attribute in old versions
-/// and from input 1 in new ones.
+/// Operators that keep the order of elements. Axes and sizes are an attribute in old versions and input 1 in new ones.
 #[derive(Debug)]
 enum Reshape {
     To { sizes: Option<Vec<i64>>, allow_zero: bool },
@@ -89,7 +88,7 @@ impl Operator for Reshape {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let shape = cx.output_tensor(0)?.shape.clone();
         let open = shape.iter().any(|dim| dim.fixed().is_none());
-        // A size that only the result tells, as where a quotient is too large, computes no result.
+        // A size that only the result determines, such as a quotient that is too large, cannot be used to compute it.
         let late = shape.iter().any(|size| cx.is_first_bound_here(size));
         let asked = self.at_run_time() && open && (late || cx.has(1) && !cx.is_known(1));
         let allow_zero = matches!(self, Reshape::To { allow_zero: true, .. });
@@ -114,7 +113,7 @@ impl Operator for Reshape {
             return Ok(code!(ops::shape::#name::<_, #rank, _>(#x, #at)));
         }
         if let Some(axes) = self.dropped(cx)?.filter(|_| !proven) {
-            // The product of sizes doesn't tell whether an axis of a tensor without elements is of size 1.
+            // The product of the sizes of an empty tensor does not determine if an axis has size 1.
             let axes = axes.into_iter().map(Literal::i64_unsuffixed);
             let axes = code!(&[#(#axes),*]);
             if cx.on_host() {
@@ -151,7 +150,7 @@ impl Operator for Reshape {
         }
         if let Some(axis) = self.inserted(cx)?.filter(|_| proven) {
             let to = Literal::usize_unsuffixed(shape.len());
-            // The sizes after the axis move, and Burn takes a size of 0 for the one that was there.
+            // The sizes after the axis move, and Burn reads a size of 0 as "keep this size".
             let mut moved = cx.tensor_type(0)?.shape.iter().skip(axis);
             let is_filled = moved.all(|size| size.number().is_some());
             let axis = Literal::usize_unsuffixed(axis);
@@ -168,7 +167,7 @@ impl Operator for Reshape {
             }
             _ => cx.shape(&shape),
         };
-        // Burn's own takes a size of 0 for the one that was there, and copies views with one thread.
+        // Burn's function reads a size of 0 as "keep this size", and copies views with one thread.
         let from = &cx.tensor_type(0)?.shape;
         let mut to = shape.iter().enumerate();
         let is_meant =
@@ -190,12 +189,12 @@ impl Operator for Reshape {
 }
 
 impl Reshape {
-    /// Whether the sizes may be known only when the model runs.
+    /// Returns `true` if the sizes may be known only at run time.
     fn at_run_time(&self) -> bool {
         matches!(self, Reshape::To { .. })
     }
 
-    /// The axes of Squeeze, if it has some and they are known.
+    /// Returns the axes of Squeeze, if it has axes and they are known.
     fn dropped(&self, cx: &Emit<'_, '_>) -> Result<Option<Vec<i64>>, Problem> {
         Ok(match self {
             Reshape::Squeeze(Some(axes)) => Some(axes.clone()),
@@ -204,7 +203,7 @@ impl Reshape {
         })
     }
 
-    /// The one axis that is inserted, if it is known and the operand is no scalar.
+    /// Returns the inserted axis, if it is a single known one and the operand is not a scalar.
     fn inserted(&self, cx: &Emit<'_, '_>) -> Result<Option<usize>, Problem> {
         let axes = match self {
             Reshape::Unsqueeze(Some(axes)) => axes.clone(),
@@ -223,7 +222,7 @@ impl Reshape {
         Ok((from.rank() > 0 && from.rank() + 1 == to.rank() && !zero).then_some(axis))
     }
 
-    /// The sizes as the model gives them, -1 and 0 included.
+    /// Returns the sizes in the model, including -1 and 0.
     fn asked(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         match self {
             Reshape::To { sizes: Some(sizes), .. } => {
@@ -235,7 +234,7 @@ impl Reshape {
     }
 }
 
-/// The sizes of a flat tensor as products, however large these grow.
+/// Returns the sizes of a flattened tensor as products, which may be large.
 fn sizes(cx: &mut Emit<'_, '_>, at: i64) -> Result<[Code; 2], Problem> {
     let shape = cx.tensor_type(0)?.shape.clone();
     let (outer, inner) = shape.split_at(split_at(at, shape.len())?);

@@ -1,4 +1,4 @@
-//! Sizes of tensors as values.
+//! Shape and Size: sizes of tensors as values.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ pub const ROWS: &[Row] = &[
     row("Size", &[1, 13, 19, 21, 23, 24, 25], |_| Ok(Rc::new(Size))),
 ];
 
-/// The sizes of the axes from `start` up to `end`.
+/// Sizes of the axes from `start` to `end`, which is excluded.
 #[derive(Debug)]
 struct Shape {
     start: i64,
@@ -26,7 +26,7 @@ struct Shape {
 
 attributes!(struct Shape { start, end });
 
-/// The number of elements.
+/// Number of elements.
 #[derive(Debug)]
 struct Size;
 

@@ -1,4 +1,4 @@
-//! Ranges of elements along axes.
+//! Slice: ranges of elements along axes.
 
 mod bounds;
 
@@ -26,7 +26,7 @@ pub const ROWS: &[Row] = &[row("Slice", &[1, 10, 11, 13], slice)
     .arity("rrroo", "r")
     .before(&[(10, "r", "r")])];
 
-/// Starts, ends, axes and steps are inputs 1 to 4, and before version 10 attributes.
+/// Starts, ends, axes and steps, which are attributes before version 10, then inputs 1 to 4.
 #[derive(Debug)]
 pub struct Slice {
     attributes: Option<[Input; 4]>,
@@ -38,7 +38,7 @@ attributes!(struct Slice { attributes });
 #[derive(Clone, Debug)]
 enum Input {
     Absent,
-    /// Only the run can tell.
+    /// Known only at run time.
     Open,
     Known(Vec<Dim>),
 }
@@ -164,7 +164,7 @@ impl Operator for Slice {
 }
 
 impl Slice {
-    /// The part kept of each axis of `shape`, if all of it is known and goes forward.
+    /// Returns the range that is kept of each axis of `shape`, if all ranges are known and forward.
     pub fn spans<'k>(
         &self,
         known: impl Fn(usize) -> (bool, Option<&'k Known>),
@@ -202,7 +202,7 @@ impl Input {
         }
     }
 
-    /// The numbers, or what stands for an absent list; `None` where only the run can tell.
+    /// Returns the numbers, by default `absent()`; `None` if they are known only at run time.
     fn numbers(&self, absent: impl FnOnce() -> Vec<i64>) -> Option<Vec<i64>> {
         match self {
             Input::Absent => Some(absent()),
@@ -212,13 +212,13 @@ impl Input {
     }
 }
 
-/// Whether the first axes are sliced, and only the run tells how many.
+/// Returns `true` if the first axes are sliced, and their number is known only at run time.
 fn is_leading([starts, ends, axes, steps]: &[Input; 4], count: Option<usize>) -> bool {
     let open = matches!((starts, ends), (Input::Open, Input::Open));
     count.is_none() && open && matches!((axes, steps), (Input::Absent, Input::Absent))
 }
 
-/// The axes that are sliced and what is known of their bounds; with unknown axes, all of them.
+/// Returns the sliced axes and their bounds, if known. If the axes are unknown, returns all axes.
 fn bounds(
     inputs: &[Input; 4],
     count: Option<usize>,
@@ -256,7 +256,7 @@ fn bounds(
     bounds.collect()
 }
 
-/// A range for each axis, `None` for a whole one, where Burn's ranges mean the same.
+/// Returns a range for each axis, `None` for a whole one, if Burn's ranges have the same semantics.
 fn ranges(cx: &mut Emit<'_, '_>, bounds: &[(usize, Bounds)], shape: &[Dim]) -> Option<Vec<Option<Range>>> {
     let mut ranges: Vec<Option<Range>> = vec![None; shape.len()];
     for (axis, bounds) in bounds {
@@ -265,7 +265,7 @@ fn ranges(cx: &mut Emit<'_, '_>, bounds: &[(usize, Bounds)], shape: &[Dim]) -> O
     Some(ranges)
 }
 
-/// Starts, ends, axes and steps as slices.
+/// Returns starts, ends, axes and steps as slices.
 fn lists(
     cx: &mut Emit<'_, '_>,
     inputs: &[Input; 4],
@@ -305,7 +305,7 @@ fn lists(
     Ok(code!(#starts, #ends, #axes, #steps))
 }
 
-/// Every place of an axis, where there are not too many.
+/// Returns all indices of an axis, if their number is within the limit of known elements.
 fn all(size: &Dim) -> Option<Vec<usize>> {
     let size = size.fixed().filter(|&size| size <= broadcast::LARGEST)?;
     Some((0..size).collect())

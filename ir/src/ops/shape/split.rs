@@ -1,4 +1,4 @@
-//! Tensors cut into parts.
+//! Split: a tensor divided along an axis.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -22,25 +22,25 @@ pub const ROWS: &[Row] = &[row("Split", &[1, 2, 11, 13, 18], split)
     .arity("ro", "+")
     .before(&[(2, "ro", "+"), (13, "r", "+")])];
 
-/// Parts along an axis, whose sizes are an attribute before version 13 and since then input 1.
+/// Parts along an axis. Their sizes are an attribute before version 13, then input 1.
 #[derive(Debug)]
 pub struct Split {
     axis: i64,
     sizes: Option<Vec<i64>>,
-    /// Without sizes the last part may be smaller than the others.
+    /// Whether the last part may be smaller than the others, without sizes.
     uneven: bool,
-    /// Version 1, whose sizes have the type of the input.
+    /// Whether the version is 1, in which sizes have the type of the input.
     is_first: bool,
 }
 
 attributes!(struct Split { axis, sizes, uneven, is_first });
 
-/// How large the parts are.
+/// Sizes of the parts.
 enum Sizes {
     Known(Vec<Dim>),
-    /// Equal, but only the run can tell.
+    /// Equal sizes that are known only at run time.
     Equal,
-    /// In input 1.
+    /// Sizes in input 1 that are known only at run time.
     Open,
 }
 
@@ -162,7 +162,7 @@ impl Operator for Split {
 }
 
 impl Split {
-    /// The axis and the size of each part, if they are known and are all of `shape` together.
+    /// Returns the axis and the size of each part, if they are known and their sum is the size of the axis.
     pub fn parts(
         &self,
         count: usize,
@@ -203,7 +203,7 @@ impl Split {
     }
 }
 
-/// `(a, b)` of an array; the standard library converts up to 12 elements.
+/// Converts an array to a tuple. The standard library supports up to 12 elements.
 pub(in crate::ops) fn tuple(parts: &Code, count: usize) -> Code {
     if count <= 12 {
         return code!(#parts.into());

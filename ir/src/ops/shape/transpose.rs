@@ -1,4 +1,4 @@
-//! The axes in another order.
+//! Transpose: permutation of axes.
 
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ pub const ROWS: &[Row] =
         .view()
         .follows()];
 
-/// Axis `i` of the result is axis `axes[i]` of the input; without `axes` their order is reversed.
+/// Axis `i` of the result is axis `axes[i]` of the input. Without `axes`, their order is reversed.
 #[derive(Debug)]
 pub struct Transpose {
     axes: Option<Vec<i64>>,
@@ -77,7 +77,7 @@ impl Operator for Transpose {
 }
 
 impl Transpose {
-    /// Which axis of the input each of the result is.
+    /// Returns the axis of the input for each axis of the result.
     pub fn axes(&self, rank: usize) -> Result<Vec<usize>, Problem> {
         let Some(axes) = &self.axes else {
             return Ok((0..rank).rev().collect());

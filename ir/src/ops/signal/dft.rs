@@ -1,4 +1,4 @@
-//! Fourier transforms.
+//! DFT: Fourier transforms along an axis.
 
 mod stft;
 
@@ -24,7 +24,7 @@ pub const ROWS: &[Row] = &[
 
 #[derive(Debug)]
 struct Dft {
-    /// From the attribute of version 17; later versions have it as input 2.
+    /// Axis from the attribute of version 17. In later versions it is input 2.
     axis: Option<i64>,
     inverse: bool,
     onesided: bool,
@@ -73,7 +73,7 @@ impl Operator for Dft {
                     *slot = outputs;
                 }
             }
-            // Any axis may have another size then.
+            // Any axis may have a different size in the result.
             None if self.onesided || cx.has(1) => {
                 let last = shape.len().saturating_sub(1);
                 for slot in shape.iter_mut().take(last) {
@@ -148,7 +148,7 @@ impl Operator for Dft {
 }
 
 impl Dft {
-    /// The axis, when it is known; the last one holds the parts of a number.
+    /// Returns the axis, if it is known. The last axis contains the real and imaginary parts.
     fn axis(&self, input: Option<Vec<i64>>, has_axis: bool, rank: usize) -> Result<Option<usize>, Problem> {
         let position = match (self.axis, has_axis) {
             (Some(at), _) => Some(at),
@@ -179,7 +179,7 @@ fn options(length: &Code, inverse: bool, onesided: bool) -> Code {
     }
 }
 
-/// How many parts the numbers along the last axis have.
+/// Returns the size of the last axis: 1 for real and 2 for complex numbers.
 fn parts(x: &TensorType, rank: usize) -> Result<usize, Problem> {
     let last = x.shape.last().and_then(Dim::fixed);
     match last {
@@ -191,7 +191,7 @@ fn parts(x: &TensorType, rank: usize) -> Result<usize, Problem> {
     }
 }
 
-/// How many numbers half a spectrum has.
+/// Returns the number of elements of a one-sided spectrum.
 fn bins(length: &Dim) -> Option<Dim> {
     length.div(&Dim::from(2))?.add(&Dim::from(1))
 }

@@ -25,7 +25,7 @@ pub const ROWS: &[Row] = &[
 
 #[derive(Debug)]
 struct Window {
-    /// The function of the run-time crate's `constant`.
+    /// Name of the function in the run-time crate's `constant`.
     function: &'static str,
     dtype: DType,
     periodic: bool,
@@ -33,7 +33,7 @@ struct Window {
 
 attributes!(struct Window { function, dtype, periodic });
 
-/// Of this element type.
+/// Weights of mel filter banks, with this element type.
 #[derive(Debug)]
 struct MelWeights(DType);
 
@@ -53,12 +53,12 @@ fn dtype(a: &Attributes<'_>) -> Result<DType, Problem> {
     })
 }
 
-/// The type that elements are computed in before they are cut off to whole numbers.
+/// Returns the type in which elements are computed before they are truncated to integers.
 fn computed(dtype: DType) -> Code {
     if dtype.is_int() { element_type(DType::F64) } else { element_type(dtype) }
 }
 
-/// `values` in whole numbers where `dtype` has no others.
+/// Converts `values` to integers if `dtype` is an integer type.
 fn whole(values: &Code, dtype: DType) -> Code {
     let target = format_ident!("{}", carrier(dtype));
     if dtype.is_int() { code!(ops::cast::float_to_int(#values, DType::#target)) } else { values.clone() }
@@ -153,7 +153,7 @@ impl Operator for MelWeights {
     }
 }
 
-/// A size that an input gives.
+/// Returns a size that an input contains.
 fn size(cx: &mut Infer<'_>, input: usize, hint: &str) -> Result<Dim, Problem> {
     let operand = cx.tensor(input)?;
     if !operand.dtype.is_int() || operand.count().is_some_and(|count| count != 1) {

@@ -1,4 +1,4 @@
-//! Hashes of strings and numbers.
+//! MurmurHash3: hashes of strings and numbers.
 
 use std::rc::Rc;
 
@@ -13,14 +13,14 @@ use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("MurmurHash3", &[1], |a| {
-    // Only the last 32 bits of the seed count.
+    // Only the low 32 bits of the seed are used.
     let seed = a.int_or("seed", 0)? as u32;
     let unsigned = a.int_or("positive", 1)? == 1;
     Ok(Rc::new(MurmurHash3 { seed, unsigned }))
 })
 .of(MICROSOFT)];
 
-/// A hash of 32 bits of each element.
+/// A 32-bit hash of each element.
 #[derive(Debug)]
 struct MurmurHash3 {
     seed: u32,

@@ -1,4 +1,4 @@
-//! Regular expressions of RE2 in the syntax of the crate `regex`.
+//! Conversion of RE2's regular expressions to the crate `regex`.
 
 use std::str::Chars;
 
@@ -6,7 +6,7 @@ use regex_syntax::{Error, Parser};
 
 use crate::diagnostics::Problem;
 
-/// The same expression for the crate `regex`, if it is one.
+/// Converts the expression to the syntax of the crate `regex`, if it is valid there.
 pub fn regular(pattern: &str) -> Result<String, Problem> {
     let found = translated(pattern);
     let reason = match Parser::new().parse(&found) {
@@ -23,7 +23,7 @@ pub fn regular(pattern: &str) -> Result<String, Problem> {
     Err(Problem::new(message).help("it is one of RE2, which has no look-around and no references back"))
 }
 
-/// Whether RE2's escape for any byte is there.
+/// Returns `true` if the pattern contains RE2's escape for any byte.
 fn has_byte(pattern: &str) -> bool {
     let mut letters = pattern.chars();
     while let Some(letter) = letters.next() {
@@ -34,8 +34,9 @@ fn has_byte(pattern: &str) -> bool {
     false
 }
 
-/// RE2's classes are of ASCII, and it takes for letters some of what means more to the crate `regex`: sets in
-/// sets, `&&` and the like in classes, braces that count nothing, `\<` and `\>`.
+/// Translates differences of syntax. RE2's classes are ASCII, and it reads as literals some characters that are syntax
+/// in the crate `regex`: nested sets, `&&` and similar operators in classes, braces that are no repetition, `\<` and
+/// `\>`.
 fn translated(pattern: &str) -> String {
     let mut to = String::new();
     let mut rest = pattern.chars();
@@ -67,7 +68,7 @@ fn translated(pattern: &str) -> String {
                     rest.next();
                     to.push('^');
                 }
-                // First in a class, a bracket is a letter.
+                // A bracket is a literal if it is first in a class.
                 if rest.as_str().starts_with(']') {
                     rest.next();
                     to.push_str(r"\]");
@@ -110,7 +111,7 @@ fn escape(letter: char, class: bool, to: &mut String) {
     }
 }
 
-/// A character by its octal number of at most three digits. A single digit other than 0 is a reference back.
+/// Translates a character with an octal number of at most three digits. A single digit other than 0 is a backreference.
 fn octal(first: char, rest: &mut Chars<'_>, to: &mut String) {
     let digits = rest.as_str().bytes().take(2);
     let more = digits.take_while(|digit| matches!(digit, b'0'..=b'7')).count();
@@ -124,7 +125,7 @@ fn octal(first: char, rest: &mut Chars<'_>, to: &mut String) {
     }
 }
 
-/// Whether what stands behind a brace says how often.
+/// Returns `true` if the text after an opening brace is a repetition.
 fn counts(rest: &str) -> bool {
     let Some((inside, _)) = rest.split_once('}') else {
         return false;

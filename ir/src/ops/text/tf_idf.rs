@@ -1,4 +1,4 @@
-//! How often n-grams are there.
+//! TfIdfVectorizer: counts of n-grams.
 
 use std::rc::Rc;
 
@@ -15,11 +15,11 @@ use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("TfIdfVectorizer", &[9], tf_idf)];
 
-/// Counts of the n-grams of a pool, scaled by weights.
+/// Counts of the n-grams in a pool, scaled by weights.
 #[derive(Debug)]
 struct TfIdf {
     pool: Pool,
-    /// How many numbers a row gives.
+    /// Number of elements that a row of the result has.
     size: usize,
     shortest: usize,
     longest: usize,
@@ -29,7 +29,7 @@ struct TfIdf {
 
 attributes!(struct TfIdf { pool, size, shortest, longest, skips, once });
 
-/// N-grams in order, their places in the result and their weights.
+/// Sorted n-grams, their indices in the result and their weights.
 #[derive(Debug)]
 enum Pool {
     Ints(Vec<Gram<i64>>),
@@ -80,7 +80,7 @@ fn tf_idf(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(TfIdf { pool, size, shortest, longest, skips, once }))
 }
 
-/// Far more words than any language has.
+/// Maximum number of elements in a row, far more than the words of any language.
 const LARGEST: usize = 1 << 28;
 
 fn sizes(a: &Attributes<'_>, name: &str) -> Result<Vec<usize>, Problem> {
@@ -92,9 +92,9 @@ fn sizes(a: &Attributes<'_>, name: &str) -> Result<Vec<usize>, Problem> {
     sizes.iter().map(size).collect()
 }
 
-/// How n-grams lie in a pool: all of one length after the other.
+/// Layout of a pool: n-grams of equal length are contiguous.
 struct Grams {
-    /// Where each length starts.
+    /// Index of the first element for each length.
     starts: Vec<usize>,
     places: Vec<usize>,
     weights: Option<Vec<f32>>,
@@ -195,7 +195,7 @@ impl Operator for TfIdf {
     }
 }
 
-/// `(&["a", "b"], 3, 1.0)`.
+/// Generates `(&["a", "b"], 3, 1.0)`.
 fn entry<T>((items, place, weight): &Gram<T>, literal: impl Fn(&T) -> Literal) -> Code {
     let items = items.iter().map(literal);
     let place = Literal::usize_unsuffixed(*place);

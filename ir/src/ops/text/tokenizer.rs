@@ -1,4 +1,4 @@
-//! Strings divided into tokens.
+//! Tokenizer: strings divided into tokens.
 
 use std::rc::Rc;
 
@@ -17,19 +17,19 @@ use crate::rust::{Code, code};
 pub const ROWS: &[Row] =
     &[row("Tokenizer", &[1], tokenizer).of(MICROSOFT).noted("empty inputs keep the rank of the output")];
 
-/// The tokens of each string along a new axis, up to the longest row.
+/// The tokens of each string along a new axis, padded to the longest row.
 #[derive(Debug)]
 struct Tokenizer {
     by: Division,
     pad: String,
-    /// Whether tokens stand between two characters that mark the text.
+    /// Whether the tokens are enclosed in U+0002 and U+0003, which mark start and end of the text.
     marked: bool,
 }
 
 attributes!(struct Tokenizer { by, pad, marked });
 
-/// What tokens are. Expressions are in the syntax of the crate `regex`; tokens with fewer than `least`
-/// characters are left out.
+/// Division into tokens. Expressions have the syntax of the crate `regex`. Tokens with fewer than `least` characters
+/// are omitted.
 #[derive(Debug)]
 enum Division {
     Characters,
@@ -55,7 +55,7 @@ fn tokenizer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         .ok_or_else(|| Problem::new(format!("`mincharnum` is {least}")).help("it must be at least 1"))?;
     let (separators, pattern) = (a.strings("separators")?, a.string("tokenexp")?);
     let by = match (separators.as_deref(), pattern.as_deref()) {
-        // As in ONNX Runtime, separators win, and a dot takes line feeds too.
+        // As in ONNX Runtime, separators take precedence, and a dot also matches line feeds.
         (Some([one]), _) if one.is_empty() => Division::Characters,
         (Some(separators @ [_, ..]), _) => {
             let separators = separators.iter().map(|text| regular(text));
@@ -94,7 +94,7 @@ impl Operator for Tokenizer {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        // One long string makes all rows as long.
+        // All rows are as long as the longest, so that one long string may exceed the memory limit.
         cx.may_fail();
         let (x, pad, marked) = (cx.host(0)?, &self.pad, self.marked);
         let rows = code!(host::TokenRows { pad: #pad, marked: #marked });

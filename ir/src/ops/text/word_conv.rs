@@ -1,4 +1,4 @@
-//! Words embedded by convolutions over their characters.
+//! Word embeddings by convolutions over characters.
 
 use std::rc::Rc;
 
@@ -22,8 +22,8 @@ pub const ROWS: &[Row] = &[row("WordConvEmbedding", &[1], |a| {
 .of(MICROSOFT)
 .noted("a word without characters gives 0")];
 
-/// The largest of the windows of each word's characters, for each filter. Sizes that the file states are
-/// those of the weight.
+/// The maximum of each filter over the windows of a word's characters. Sizes in attributes must equal those of the
+/// weight.
 #[derive(Debug)]
 struct WordConv {
     filters: Option<i64>,

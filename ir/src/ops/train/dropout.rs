@@ -1,4 +1,4 @@
-//! Dropout, which leaves everything in place outside of training.
+//! Dropout, which is the identity outside training.
 
 use std::rc::Rc;
 
@@ -23,11 +23,11 @@ pub const ROWS: &[Row] = &[row("Dropout", &[1, 6, 7, 10, 12, 13, 22], dropout)
 
 #[derive(Debug)]
 pub struct Dropout {
-    /// Before version 10 the mask was of the input's type.
+    /// Whether the version is below 10, in which the mask has the type of the input.
     old_mask: bool,
-    /// How much is dropped, where an attribute says so; from version 12 on input 1 does.
+    /// Ratio of dropped elements from an attribute. Since version 12 it is input 1.
     ratio: Option<f32>,
-    /// Whether the model is in training, where no input says so.
+    /// Whether elements are dropped if no input specifies it.
     training: bool,
     seed: Seed,
 }
@@ -49,18 +49,18 @@ fn dropout(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(dropout))
 }
 
-/// Whether elements are dropped.
+/// Cases in which elements are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Never,
     Always,
-    /// As input 2 says.
+    /// If input 2 is true.
     Input,
 }
 
 impl Dropout {
-    /// Whether nothing is dropped, whatever the run brings; `ratio` and `training` are what is known of
-    /// inputs 1 and 2.
+    /// Returns `true` if elements are dropped in no run. `ratio` and `training` are the known elements of inputs 1 and
+    /// 2.
     pub fn is_off(&self, node: &Node, ratio: Option<&Known>, training: Option<&Known>) -> bool {
         let ratio = self.ratio(ratio, node.input(1).is_some());
         self.mode(training, node.input(2).is_some(), ratio) == Mode::Never
@@ -77,7 +77,7 @@ impl Dropout {
         }
     }
 
-    /// How much is dropped, when that is known.
+    /// Returns the ratio of dropped elements, if it is known.
     fn ratio(&self, known: Option<&Known>, has_ratio: bool) -> Option<f64> {
         match (self.ratio, known) {
             (Some(ratio), _) => Some(f64::from(ratio)),

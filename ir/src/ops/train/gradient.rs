@@ -1,4 +1,4 @@
-//! What derivatives are written with.
+//! Gradient, and operators that express derivatives.
 
 use std::rc::Rc;
 
@@ -16,21 +16,21 @@ pub const ROWS: &[Row] = &[row("Gradient", &[1], gradient)
     .of(TRAINING)
     .noted("written out by rules; an operator on the way that has none is an error")];
 
-/// Operators that files do not have.
+/// Operators that do not occur in files.
 pub const WRITTEN: &[Row] = &[
     row("SumTo", &[1], |_| Ok(Rc::new(SumTo))).arity("*", "r").of(DERIVATIVES),
     row("Number", &[1], number).arity("*", "r").of(DERIVATIVES),
 ];
 
-/// The domain of [`WRITTEN`].
+/// Domain of [`WRITTEN`].
 pub const DERIVATIVES: &str = "onnx-embed.derivatives";
 
-/// The tensors that a gradient is about, by their names in the graph.
+/// Names of the tensors of a gradient in the graph.
 #[derive(Debug)]
 pub struct Named {
-    /// What the derivatives are with respect to.
+    /// Tensors with respect to which `y` is differentiated.
     pub xs: Vec<String>,
-    /// The other inputs.
+    /// Other inputs.
     pub zs: Vec<String>,
     pub y: String,
 }
@@ -46,12 +46,13 @@ impl Named {
     }
 }
 
-/// The reader writes other nodes in its place: it alone sees the graph that is differentiated.
+/// Reports a node that was not replaced. Reading replaces gradients, because only it sees the graph that is
+/// differentiated.
 fn gradient(_: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Err(Problem::new("a gradient stands where no graph is"))
 }
 
-/// Undoes broadcasting: sums input 0 to the sizes of input 1.
+/// Reverse of broadcasting: input 0 summed to the sizes of input 1.
 #[derive(Debug)]
 struct SumTo;
 

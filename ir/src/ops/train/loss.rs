@@ -1,4 +1,4 @@
-//! Losses of classifications.
+//! Losses of classifiers.
 
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ pub const ROWS: &[Row] = &[
 
 #[derive(Debug)]
 struct Loss {
-    /// Of the kernels.
+    /// Name of the kernels' function.
     function: &'static str,
     /// A variant of the kernels' `Reduction`.
     reduction: &'static str,

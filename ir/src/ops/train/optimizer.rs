@@ -1,4 +1,4 @@
-//! One step of training, for several tensors at once.
+//! Optimizers: a training step of several tensors.
 
 use std::rc::Rc;
 
@@ -17,8 +17,8 @@ pub const ROWS: &[Row] = &[
     row("Momentum", &[1], momentum).arity("rr+", "+").of(TRAINING),
 ];
 
-/// Inputs are the rate, the number of steps before, then each list: the tensors, their gradients, and what
-/// the optimizer keeps of them. Outputs are the lists without the gradients.
+/// One step of an optimizer. Inputs are the learning rate, the number of previous steps, then the lists: tensors,
+/// gradients, and the state of the optimizer. Outputs are the lists without gradients.
 #[derive(Debug)]
 struct Optimizer {
     kind: Kind,
@@ -83,7 +83,7 @@ fn optimizer(a: &Attributes<'_>, kind: Kind) -> Result<Rc<dyn Operator>, Problem
 }
 
 impl Optimizer {
-    /// How many lists of tensors it takes.
+    /// Returns the number of lists of tensors.
     fn lists(&self) -> usize {
         match self.kind {
             Kind::Adam { .. } => 4,
@@ -91,7 +91,7 @@ impl Optimizer {
         }
     }
 
-    /// How many tensors each list has.
+    /// Returns the number of tensors in each list.
     fn tensors(&self, inputs: usize, outputs: usize) -> Result<usize, Problem> {
         let lists = self.lists();
         let listed = inputs.saturating_sub(2);
@@ -105,7 +105,7 @@ impl Optimizer {
         Ok(count)
     }
 
-    /// The optimizer with its numbers, of this rate and count.
+    /// Returns the optimizer with its hyperparameters, this rate and count.
     fn settings(&self, rate: &Code, count: &Code) -> Code {
         let number = |value: f32| float_literal(f64::from(value), DType::F64);
         let regularization = number(self.regularization);

@@ -1,4 +1,4 @@
-//! Whether operands of Attention agree in every run.
+//! Agreement of the operands of Attention.
 
 use super::{Attention, MASK, PAST, VALID};
 use crate::diagnostics::Problem;
@@ -7,7 +7,7 @@ use crate::ops::attention::heads::{self, Sizes};
 use crate::types::TensorType;
 
 impl Attention {
-    /// Whether no run can bring operands that contradict each other.
+    /// Returns `true` if operands cannot contradict each other in any run.
     pub(super) fn fits(&self, cx: &Emit<'_, '_>) -> Result<bool, Problem> {
         let known = |input: usize, heads: Option<usize>| {
             Ok::<_, Problem>(heads::known(cx.tensor_type(input)?, heads))

@@ -38,7 +38,7 @@ impl Attention {
         )))
     }
 
-    /// The mask as the kernel takes it.
+    /// Returns the mask in the form that the kernel takes.
     pub fn mask(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         if !cx.has(MASK) {
             return Ok(code!(None));
@@ -66,7 +66,7 @@ impl Attention {
         })
     }
 
-    /// How many keys there are, those of the cache included.
+    /// Returns the number of keys, including those of the cache.
     fn keys(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let keys = self.total(cx)?;
         let keys = keys.ok_or_else(|| Problem::new("the number of keys is unknown"))?;

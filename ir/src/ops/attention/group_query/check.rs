@@ -1,4 +1,4 @@
-//! What the inputs of GroupQueryAttention must be.
+//! Checks of the inputs of GroupQueryAttention.
 
 use super::{BIAS, CACHE, COSINE, GroupQuery, LENGTHS, NORMS, POSITIONS, SINKS, TOTAL};
 use crate::diagnostics::Problem;
@@ -7,7 +7,7 @@ use crate::infer::Infer;
 use crate::ops::sizes;
 
 impl GroupQuery {
-    /// Refuses inputs whose sizes contradict those of the query.
+    /// Reports inputs whose sizes contradict those of the query.
     pub(super) fn check(&self, cx: &Infer<'_>, batch: &Dim, size: &Dim) -> Result<(), Problem> {
         let shared = Dim::from(self.kv_heads);
         for input in [1, 2].into_iter().filter(|&input| cx.has(input)) {
@@ -44,7 +44,7 @@ impl GroupQuery {
         Ok(())
     }
 
-    /// Refuses positions and a bias that are not for these queries.
+    /// Reports positions and a bias whose sizes do not match the queries.
     pub(super) fn check_positions(&self, cx: &Infer<'_>, batch: &Dim, queries: &Dim) -> Result<(), Problem> {
         if cx.has(POSITIONS) {
             let wanted = [batch, queries].map(Clone::clone);

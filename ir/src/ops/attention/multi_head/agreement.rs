@@ -1,4 +1,4 @@
-//! Whether operands of MultiHeadAttention agree in every run.
+//! Agreement of the operands of MultiHeadAttention.
 
 use super::mask::additions_fit;
 use super::{Forms, MultiHead};
@@ -7,7 +7,7 @@ use crate::dim::Dim;
 use crate::emit::Emit;
 
 impl MultiHead {
-    /// Whether no run can bring operands that contradict each other.
+    /// Returns `true` if operands cannot contradict each other in any run.
     pub(super) fn fits(
         &self,
         cx: &Emit<'_, '_>,

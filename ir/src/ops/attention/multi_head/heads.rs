@@ -1,4 +1,4 @@
-//! What attention with and without projections has.
+//! Attributes shared by attention with and without projections.
 
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
@@ -7,13 +7,13 @@ use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::rust::{Code, code};
 
-/// Heads, and how their scores are made.
+/// Number of heads, and options of the scores.
 #[derive(Debug)]
 pub struct Heads {
     pub heads: i64,
     causal: bool,
     scale: Option<f32>,
-    /// What is added to the scores of hidden keys.
+    /// Addend to the scores of masked keys.
     hidden: f32,
 }
 
@@ -28,7 +28,7 @@ pub fn read(a: &Attributes<'_>) -> Result<Heads, Problem> {
     })
 }
 
-/// A number of heads, which must be there.
+/// Reads a number of heads, which is required.
 pub fn heads(a: &Attributes<'_>, name: &str) -> Result<i64, Problem> {
     match a.int(name)? {
         Some(heads @ 1..) => Ok(heads),
@@ -37,12 +37,12 @@ pub fn heads(a: &Attributes<'_>, name: &str) -> Result<i64, Problem> {
     }
 }
 
-/// The factor on products, when it is not the usual one.
+/// Reads the factor of the scores, unless it is the default.
 pub fn scale(a: &Attributes<'_>) -> Result<Option<f32>, Problem> {
     Ok(a.float("scale")?.filter(|&scale| scale != 0.0))
 }
 
-/// Refuses what a flag asks for.
+/// Reports a flag whose feature is not supported.
 pub fn refuse(a: &Attributes<'_>, name: &str, help: &str) -> Result<(), Problem> {
     if a.flag(name, false)? {
         Err(Problem::new(format!("`{name}` is not supported")).help(help))
@@ -51,7 +51,7 @@ pub fn refuse(a: &Attributes<'_>, name: &str, help: &str) -> Result<(), Problem>
     }
 }
 
-/// The part of a size that one head has.
+/// Returns the fraction of a size that belongs to one head.
 pub fn divided(size: &Dim, heads: i64) -> Result<Dim, Problem> {
     let whole = size.number().is_none_or(|size| size % heads == 0);
     match (whole, size.div(&Dim::from(heads))) {
@@ -73,7 +73,7 @@ impl Heads {
         code!(&ops::multi_head::MultiHead { causal: #causal, scale: #scale, hidden: #hidden })
     }
 
-    /// The mask, whose rank says what it means.
+    /// Returns the mask, whose rank determines its meaning.
     pub fn mask(&self, cx: &mut Emit<'_, '_>, input: usize) -> Result<Code, Problem> {
         if !cx.has(input) {
             return Ok(code!(None));
@@ -89,7 +89,7 @@ impl Heads {
     }
 }
 
-/// The problem of a cache that is updated in place.
+/// Returns the problem of a cache that is updated in place.
 pub fn shared_buffer() -> Problem {
     let problem = Problem::new("the cache is shared between input and output");
     problem.help("export the model with a cache that grows, for use without bound buffers")

@@ -1,4 +1,4 @@
-//! What hides keys from queries.
+//! Masks and biases of the scores.
 
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -21,7 +21,7 @@ pub fn additions(cx: &Infer<'_>, mask: usize, bias: usize) -> Result<(), Problem
     Ok(())
 }
 
-/// Whether a mask and a bias are known to be those of the scores, whatever the run.
+/// Returns `true` if a mask and a bias fit the scores in every run.
 pub fn additions_fit(
     cx: &Emit<'_, '_>,
     mask: usize,
@@ -49,7 +49,7 @@ pub fn additions_fit(
     Ok(fits)
 }
 
-/// Refuses a mask whose sizes are known not to be those that its rank asks for.
+/// Reports a mask whose sizes are known to be invalid for its rank.
 pub fn check_mask(cx: &Infer<'_>, input: usize, [batch, queries, keys]: [&Dim; 3]) -> Result<(), Problem> {
     if !cx.has(input) {
         return Ok(());

@@ -1,19 +1,20 @@
-//! Whether trees can be walked: from a root every way ends at a leaf.
+//! Checks that every path of a tree ends at a leaf.
 
 use std::collections::BTreeMap;
 
 use crate::attributes::Attributes;
 use crate::diagnostics::Problem;
 
-/// More nodes or weights than this are looked at where the model is loaded, which refuses the same: here they
-/// would be slow.
+/// Maximum number of nodes or weights that are checked at compile time, where larger trees would be slow. Loading the
+/// model checks all trees.
 const MOST: usize = 1 << 15;
-/// The largest number of a feature that the kernels know.
+/// Largest index of a feature that the kernels support.
 const FEATURES: i64 = (1 << 28) - 1;
 const MODES: [&str; 7] =
     ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "LEAF"];
 
-/// How many features the trees of versions 1 to 4 need, whose nodes are identified by their numbers.
+/// Returns the number of features that trees of versions 1 to 4 require. Their nodes are identified by their ids.
+/// Returns 0 for trees that are too large to check.
 pub fn labelled(
     a: &Attributes<'_>,
     [weight_trees, weight_nodes, weight_targets]: [&str; 3],
@@ -67,7 +68,8 @@ pub fn labelled(
     Ok(needed)
 }
 
-/// How many features the trees of version 5 need, whose nodes are identified by their positions.
+/// Returns the number of features that trees of version 5 require. Their nodes are identified by their indices. Returns
+/// 0 for trees that are too large to check.
 pub fn indexed(a: &Attributes<'_>, sizes: [usize; 2], targets: usize) -> Result<usize, Problem> {
     if sizes.iter().any(|&size| size > MOST) {
         return Ok(0);
@@ -108,14 +110,14 @@ pub fn indexed(a: &Attributes<'_>, sizes: [usize; 2], targets: usize) -> Result<
     Ok(needed)
 }
 
-/// How many features a node needs.
+/// Returns the number of features that a node requires.
 fn feature_of(feature: i64, node: &dyn Fn() -> String) -> Result<usize, Problem> {
     let found = usize::try_from(feature).ok().filter(|_| feature <= FEATURES);
     let none = || broken(format!("{} looks at feature {feature}", node()));
     found.map(|feature| feature.saturating_add(1)).ok_or_else(none)
 }
 
-/// A single target is meant whatever its number.
+/// Checks the ids of targets. If there is a single target, its id may be any number.
 fn in_range(found: &[i64], targets: usize) -> Result<(), Problem> {
     let known = |id: i64| usize::try_from(id).is_ok_and(|id| id < targets);
     match found.iter().find(|&&id| targets != 1 && !known(id)) {
@@ -124,7 +126,7 @@ fn in_range(found: &[i64], targets: usize) -> Result<(), Problem> {
     }
 }
 
-/// A node from which a way never ends; leaves have no ways.
+/// Returns a node of a cycle, if any. `ways` are the children of each node; leaves have none.
 fn endless(ways: &[[Option<usize>; 2]]) -> Option<usize> {
     let mut parents = vec![0usize; ways.len()];
     let mut count = |child: usize, by: isize| {
@@ -147,7 +149,7 @@ fn endless(ways: &[[Option<usize>; 2]]) -> Option<usize> {
             }
         }
     }
-    // What is not reached is on a cycle or behind one: who goes back from it comes to the cycle.
+    // Remaining nodes are in a cycle or reachable from one. Following parents from one of them ends in the cycle.
     let mut before = BTreeMap::new();
     let left = ways.iter().zip(&reached).enumerate();
     for (at, (ways, _)) in left.filter(|(_, (_, reached))| !**reached) {
@@ -168,7 +170,7 @@ fn broken(message: String) -> Problem {
 mod tests {
     use expect_test::expect;
 
-    /// The problem of a regressor with these lists in place of the stump's.
+    /// Returns the problem of a regressor in which `to` replaces `from` in the lists of the stump.
     fn refused(from: &str, to: &str) -> String {
         let text = r#"<ir_version: 9, opset_import: ["" : 21, "ai.onnx.ml" : 3]> g (float[n, 4] x) => (y) {
             y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2],

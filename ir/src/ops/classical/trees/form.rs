@@ -1,4 +1,4 @@
-//! The lists that hold trees.
+//! Lists that store trees.
 
 use quote::format_ident;
 
@@ -9,7 +9,7 @@ use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::rust::{Code, code};
 
-/// How nodes are identified, and the lists that hold them.
+/// The lists that store trees, and how they identify nodes.
 #[derive(Debug)]
 pub struct Form {
     /// A variant of the layers' `Trees`.
@@ -20,7 +20,7 @@ pub struct Form {
 
 attributes!(struct Form { variant, lists, optional });
 
-/// The lists of versions 1 to 4, with the names of what leaves weigh for.
+/// Reads the lists of versions 1 to 4; the last parameters name the lists of the leaves' weights.
 pub fn labelled(
     a: &Attributes<'_>,
     [trees, nodes, targets]: [&str; 3],
@@ -48,7 +48,7 @@ pub fn labelled(
     form.check()
 }
 
-/// The lists of version 5.
+/// Reads the lists of version 5.
 pub fn indexed(a: &Attributes<'_>) -> Result<Form, Problem> {
     a.ignore(&["nodes_hitrates"]);
     let form = Form {
@@ -73,7 +73,7 @@ pub fn indexed(a: &Attributes<'_>) -> Result<Form, Problem> {
     form.check()
 }
 
-/// A list of floats, or a tensor.
+/// Reads a list from the attribute of floats or of a tensor.
 pub fn either(a: &Attributes<'_>, [list, tensor]: [&str; 2]) -> Result<Option<Kept>, Problem> {
     let some = |kept: Option<Kept>| kept.filter(|kept| kept.count > 0);
     let (list, tensor) = (some(a.keep(list)?), some(a.keep(tensor)?));
@@ -81,7 +81,7 @@ pub fn either(a: &Attributes<'_>, [list, tensor]: [&str; 2]) -> Result<Option<Ke
 }
 
 impl Form {
-    /// Lists of nodes are of one length, and so are those of weights.
+    /// Checks that the lists of nodes have equal lengths, and those of weights.
     fn check(self) -> Result<Form, Problem> {
         let optional = self.optional.iter();
         let optional = optional.filter_map(|&(name, list)| list.map(|list| (name, list)));
@@ -105,7 +105,7 @@ impl Form {
         Ok(self)
     }
 
-    /// How many nodes and how many weights there are.
+    /// Returns the numbers of nodes and of weights.
     pub fn sizes(&self) -> [usize; 2] {
         ["modes", "weights"].map(|of| {
             let mut lists = self.lists.iter();

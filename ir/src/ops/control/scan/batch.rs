@@ -1,11 +1,11 @@
-//! The axis of the batch that Scan of opset 8 has.
+//! The batch axis of Scan in opset 8.
 
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::ops::sizes;
 use crate::types::TensorType;
 
-/// Takes the axis of the batch away, whose size all have in common.
+/// Removes the batch axis of a tensor and checks that its size is the same in all tensors.
 pub fn take(batch: &mut Option<Dim>, tensor: &mut TensorType) -> Result<(), Problem> {
     let own = without(tensor)?;
     if let Some(before) = batch.as_ref() {
@@ -15,7 +15,7 @@ pub fn take(batch: &mut Option<Dim>, tensor: &mut TensorType) -> Result<(), Prob
     Ok(())
 }
 
-/// Takes the first axis away.
+/// Removes the first axis and returns its size.
 pub fn without(tensor: &mut TensorType) -> Result<Dim, Problem> {
     if tensor.shape.is_empty() {
         Err(Problem::new("a scalar has no axis for the batch"))

@@ -1,4 +1,4 @@
-//! Nearest neighbours that are written as a Scan.
+//! Nearest neighbors that are written as a Scan.
 
 use super::{BODY, Scan};
 use crate::dtype::DType;
@@ -6,8 +6,8 @@ use crate::emit::Emit;
 use crate::graph::ValueId;
 use crate::types::Type;
 
-/// The input of points and the other rows where the body gives squared distances of each point from all of these, as
-/// scikit-learn's exporter writes nearest neighbours: an iteration a point takes many times as long.
+/// Returns the input of points and the other rows if the body computes the squared distances of each point from all
+/// rows. scikit-learn's exporter writes nearest neighbors this way; one iteration for each point is many times slower.
 pub fn operands(scan: &Scan, cx: &Emit<'_, '_>) -> Option<(usize, ValueId)> {
     let is_plain = |list: &[Vec<i64>; 2]| list.iter().flatten().all(|&number| number == 0);
     let block = cx.block(BODY).ok()?;
@@ -37,7 +37,7 @@ pub fn operands(scan: &Scan, cx: &Emit<'_, '_>) -> Option<(usize, ValueId)> {
     let ([features], [count, each], [results]) = (&**point, &**rows, &**result) else {
         return None;
     };
-    // Else the squares may be summed along the rows.
+    // Otherwise, the squares may be summed along the rows.
     let is_by_row = results == count && count != each;
     (is_chain && is_by_row && features == each).then_some((0, others))
 }

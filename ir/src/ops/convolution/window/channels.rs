@@ -1,37 +1,37 @@
-//! Channels as the second axis, or as the last one.
+//! Inputs with the channels as second or last axis.
 
 use proc_macro2::Literal;
 
 use crate::rust::{Code, code};
 use crate::types::Shape;
 
-/// A shape whose channels, which may be last, are second.
+/// Moves the channels of a shape to the second axis, if they are last.
 pub fn first(shape: &Shape, last: bool) -> Shape {
     permuted_shape(shape, last, order(shape.len()))
 }
 
-/// The reverse of `first`.
+/// Reverses [`first`].
 pub fn back(shape: &Shape, last: bool) -> Shape {
     permuted_shape(shape, last, order_back(shape.len()))
 }
 
-/// A tensor whose channels, which may be last, are second.
+/// Moves the channels of a tensor to the second axis, if they are last.
 pub fn transposed_first(x: Code, rank: usize, last: bool) -> Code {
     permuted(x, last, order(rank))
 }
 
-/// The reverse of `transposed_first`.
+/// Reverses [`transposed_first`].
 pub fn transposed_back(x: Code, rank: usize, last: bool) -> Code {
     permuted(x, last, order_back(rank))
 }
 
-/// `[0, 3, 1, 2]`.
+/// Returns `[0, 3, 1, 2]` for rank 4.
 fn order(rank: usize) -> Vec<usize> {
     let last = rank.saturating_sub(1);
     [0, last].into_iter().chain(1..last).take(rank).collect()
 }
 
-/// `[0, 2, 3, 1]`.
+/// Returns `[0, 2, 3, 1]` for rank 4.
 fn order_back(rank: usize) -> Vec<usize> {
     let spatial = 2..rank;
     [0].into_iter().chain(spatial).chain([1]).take(rank).collect()

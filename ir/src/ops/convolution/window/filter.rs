@@ -1,4 +1,4 @@
-//! Kernels of convolutions, whose sizes must agree with the input's.
+//! Convolution kernels, whose sizes must match the input.
 
 use super::Window;
 use crate::diagnostics::Problem;
@@ -7,19 +7,19 @@ use crate::infer::Infer;
 use crate::ops::sizes;
 use crate::types::TensorType;
 
-/// The operands of a convolution, channels behind the batch.
+/// Operands of a convolution, with channels as the second axis.
 #[derive(Debug)]
 pub struct Filter<'a> {
     pub x: &'a TensorType,
     pub weight: &'a TensorType,
     pub groups: i64,
-    /// Whether the weight has the channels of the input first, and those of the result second.
+    /// Whether the first axis of the weight is the input channels and the second the output channels.
     pub transposed: bool,
 }
 
 impl Filter<'_> {
-    /// Refuses channels, groups and a `kernel_shape` that do not fit, and a bias, if there is one at `bias`,
-    /// that has not one element for each channel of the result.
+    /// Reports channels, groups and a `kernel_shape` that contradict each other, and a bias, input `bias` if any, that
+    /// does not have one element for each output channel.
     pub fn check(&self, cx: &Infer<'_>, window: &Window, bias: usize) -> Result<(), Problem> {
         if self.groups < 1 {
             return Err(Problem::new(format!("`group` is {}, which is not positive", self.groups)));

@@ -1,4 +1,4 @@
-//! What the operators do to a pair of elements.
+//! Implementations of the binary operators.
 
 use std::cmp::Ordering;
 
@@ -11,19 +11,19 @@ use crate::ops::elementwise::cast::stays;
 use crate::ops::elementwise::unary::rounded;
 use crate::types::Known;
 
-/// What an operator does to a pair of elements.
+/// Implementation of an operator on two elements.
 #[derive(Debug)]
 pub struct Binary {
-    /// Kinds of element that it takes.
+    /// Classes of elements that the operator accepts.
     pub kinds: &'static [Kind],
-    /// Between floats or booleans on the device.
+    /// Code for floats or booleans on the device.
     pub device: Device,
-    /// Between integers, where it differs.
+    /// Code for integers, if it differs.
     pub integers: Option<Device>,
-    /// The function of the run-time crate's `host`.
+    /// Name of the function in the run-time crate's `host`.
     pub host: Option<&'static str>,
     known: Fold,
-    /// Whether the result is of type bool whatever the operands are.
+    /// Whether the result is of type bool for all types of operands.
     pub compares: bool,
 }
 
@@ -47,7 +47,7 @@ attributes!(
     }
 );
 
-/// What the compiler can compute.
+/// Computation in the compiler.
 #[derive(Clone, Copy, Debug)]
 enum Fold {
     Number(fn(&Dim, &Dim) -> Option<Dim>, fn(f64, f64) -> f64),
@@ -145,7 +145,7 @@ pub const PRELU: Binary = Binary {
 };
 
 impl Binary {
-    /// What is known of the result.
+    /// Returns the known elements of the result.
     pub fn fold(&self, left: &Known, right: &Known, dtype: DType) -> Option<Known> {
         match (self.known, left, right) {
             (Fold::Number(int, _), Known::Ints(a), Known::Ints(b)) => {
@@ -176,7 +176,7 @@ impl Binary {
     }
 }
 
-/// The number, when its type holds it: the run would wrap around.
+/// Returns the number if its type can represent it. Otherwise, it would wrap at run time.
 fn wrapped(dim: Dim, dtype: DType) -> Option<Dim> {
     stays(&dim, dtype).then_some(dim)
 }

@@ -1,14 +1,15 @@
-//! Casts of what is known while compiling.
+//! Casts of elements that are known at compile time.
 
 use crate::dim::{Atom, Dim};
 use crate::dtype::{DType, Kind};
 use crate::ops::elementwise::unary::rounded;
 use crate::types::Known;
 
-/// A product of more sizes may be larger than any integer.
+/// Maximum number of factors. A product of more sizes may exceed every integer.
 const MOST_FACTORS: usize = 8;
 
-/// What is known after the conversion. Floats beyond the range of integers become the nearest one, NaN becomes 0.
+/// Returns the known elements after the conversion. Floats outside the range of integers become the nearest integer,
+/// and NaN becomes 0.
 pub fn converted(known: &Known, to: DType) -> Option<Known> {
     match (known, to.kind()) {
         // The kernels round to floats of 8 bits and fewer.
@@ -48,8 +49,8 @@ pub fn converted(known: &Known, to: DType) -> Option<Known> {
     }
 }
 
-/// Whether an integer of the type holds the number whatever the sizes in it are. Sizes fit into 32 bits, and
-/// sums and products of them do where their factors leave room.
+/// Returns `true` if an integer of the type can represent the number for all values of its symbols. Sizes fit into 32
+/// bits, and so do sums and products of them if their factors are small enough.
 pub fn stays(dim: &Dim, dtype: DType) -> bool {
     if let Some(number) = dim.number() {
         return wrapped(number, dtype) == Some(number);
@@ -62,7 +63,7 @@ pub fn stays(dim: &Dim, dtype: DType) -> bool {
     room.holds(dim) && (dtype.is_signed() || dim.is_size())
 }
 
-/// The largest numbers that leave room for sizes.
+/// Largest constant and factor that leave enough range for sizes.
 struct Room {
     constant: u64,
     factor: u64,
@@ -88,9 +89,9 @@ impl Room {
     }
 }
 
-/// The float without its fraction, or the bound of the type that is nearest; `None` beyond what `i64` holds.
+/// Returns the truncated float, or the nearest bound of the type; `None` if `i64` cannot represent it.
 pub fn nearest(value: f64, to: DType) -> Option<i64> {
-    // The kernels have 32 bits for integers of fewer than 8, which keep their low bits.
+    // The kernels compute integers of fewer than 8 bits in 32 bits, and keep the low bits.
     if to.bits() < 8 {
         return wrapped(nearest(value, DType::I32)?, to);
     }
@@ -104,7 +105,7 @@ pub fn nearest(value: f64, to: DType) -> Option<i64> {
     is_known.then(|| (value as i64).clamp(least, most))
 }
 
-/// The low bits of a number as an integer of the type; `None` beyond what `i64` holds.
+/// Returns the low bits of a number as an integer of the type; `None` if `i64` cannot represent it.
 fn wrapped(number: i64, to: DType) -> Option<i64> {
     let shift = 64u32.saturating_sub(to.bits());
     let high = number.wrapping_shl(shift);
@@ -115,7 +116,7 @@ fn wrapped(number: i64, to: DType) -> Option<i64> {
     }
 }
 
-/// An integer rounded once to a float of the type.
+/// Returns an integer, rounded once to a float of the type.
 fn float(number: i64, to: DType) -> Option<f64> {
     match to {
         DType::F32 => Some(f64::from(number as f32)),

@@ -1,4 +1,4 @@
-//! Functions of known elements.
+//! Unary operators on known elements.
 
 use super::Unary;
 use crate::dim::Dim;
@@ -6,7 +6,7 @@ use crate::dtype::DType;
 use crate::ops::elementwise::cast::stays;
 use crate::types::Known;
 
-/// What is known of the result.
+/// Returns the known elements of the result.
 pub(super) fn fold(unary: &Unary, known: &Known, dtype: DType) -> Option<Known> {
     let float = |&value: &f64| (unary.known)(value).map(|value| rounded(value, dtype));
     Some(match known {
@@ -33,7 +33,7 @@ pub(super) fn fold(unary: &Unary, known: &Known, dtype: DType) -> Option<Known> 
     })
 }
 
-/// The value as its type holds it.
+/// Rounds a value to its type.
 pub fn rounded(value: f64, dtype: DType) -> f64 {
     match dtype {
         DType::F32 => f64::from(value as f32),

@@ -23,7 +23,7 @@ pub struct Shaped {
 
 attributes!(struct Shaped { function, parameters });
 
-/// Reads one, with the defaults of its parameters.
+/// Reads an activation. `defaults` are the names and defaults of its parameters.
 pub fn shaped(
     attributes: &Attributes<'_>,
     function: &'static str,
@@ -47,14 +47,14 @@ impl Shaped {
         self.function
     }
 
-    /// In the order of the operator's attributes.
+    /// Returns the parameters in the order of the operator's attributes.
     pub fn parameters(&self) -> &[f32] {
         &self.parameters
     }
 }
 
 impl Plain {
-    /// The function of the element.
+    /// Returns the name of the function that computes an element.
     pub fn function(&self) -> &'static str {
         match self.0.device {
             Device::Method(name) | Device::Kernel(_, name) => name,
@@ -79,7 +79,7 @@ impl Operator for Shaped {
     }
 }
 
-/// An activation of `x` with float parameters.
+/// Applies an activation with float parameters to `x`.
 fn shaped_call(function: &str, x: &Code, dtype: DType, parameters: &[f32]) -> Code {
     if let ("swish", [1.0]) = (function, parameters) {
         return code!(ops::activation::silu(#x));

@@ -1,4 +1,4 @@
-//! How large the result of resizing is.
+//! Size of the result of resizing.
 
 use crate::attributes::attributes;
 use crate::diagnostics::Problem;
@@ -9,7 +9,7 @@ use crate::infer::Infer;
 use crate::rust::{Code, code};
 use crate::types::{Known, Place, TensorType};
 
-/// What happens to the aspect ratio.
+/// How the aspect ratio is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     Stretch,
@@ -26,7 +26,7 @@ attributes!(
 );
 
 impl Policy {
-    /// The size at a place of `axes`, as the kernels compute it, if the aspect ratio is kept.
+    /// Returns the size of axis `axes[place]`, as the kernels compute it, if the aspect ratio is kept.
     pub fn kept(self, x: &TensorType, axes: &[usize], sizes: &[Dim], place: usize) -> Option<Dim> {
         let input = |axis: &usize| x.shape.get(*axis)?.fixed().map(|size| size as f32);
         let scales = axes.iter().zip(sizes);
@@ -40,20 +40,20 @@ impl Policy {
     }
 }
 
-/// How large the result is along each axis, as far as it is known.
+/// Size of the result along each axis, as far as it is known.
 #[derive(Clone, Debug)]
 pub enum Target {
     Scales(Vec<f32>),
     Sizes(Vec<Dim>),
-    /// Scales and sizes that are known only at run time.
+    /// Index of the input of scales or sizes that are known only at run time.
     HostScales(usize),
     HostSizes(usize),
 }
 
-/// Sizes are exact for scales that are multiples of this fraction.
+/// Denominator of scales whose sizes are exact: multiples of 1/256.
 const FINEST: f32 = 256.0;
 
-/// The inputs of scales, which are floats, and of sizes, which are integers.
+/// Checks that the input of scales contains floats and the input of sizes integers, and returns both.
 pub fn checked(cx: &Infer<'_>, inputs: [Option<usize>; 2]) -> Result<[Option<usize>; 2], Problem> {
     let [scales, sizes] = inputs;
     for (input, name, kind) in [(scales, "scales", Kind::Float), (sizes, "sizes", Kind::Int)] {
@@ -66,7 +66,7 @@ pub fn checked(cx: &Infer<'_>, inputs: [Option<usize>; 2]) -> Result<[Option<usi
 }
 
 impl Target {
-    /// From scales of attributes, or from the inputs of scales or sizes.
+    /// Creates a target from scales of attributes, or from the inputs of scales or sizes.
     pub fn new(
         fixed: Option<&Vec<f32>>,
         scales: Option<usize>,
@@ -96,7 +96,7 @@ impl Target {
         }
     }
 
-    /// Leaves the axes alone whose size stays.
+    /// Removes the axes whose size does not change.
     pub fn keep_changed(&mut self, axes: &mut Vec<usize>, x: &TensorType, y: &TensorType) {
         let stays: Vec<bool> = axes
             .iter()
@@ -119,7 +119,7 @@ impl Target {
         }
     }
 
-    /// Whether only the run tells sizes or scales.
+    /// Returns `true` if sizes or scales are known only at run time.
     pub fn is_open(&self) -> bool {
         match self {
             Target::Scales(_) => false,
@@ -128,7 +128,7 @@ impl Target {
         }
     }
 
-    /// Whether the result is smaller.
+    /// Returns `true` if the result is smaller along an axis.
     pub fn shrinks(&self) -> bool {
         match self {
             Target::Scales(scales) => scales.iter().any(|&scale| scale < 1.0),
@@ -136,7 +136,7 @@ impl Target {
         }
     }
 
-    /// One target for the axes that shrink, another for those that grow.
+    /// Separates the axes that shrink from those that grow.
     pub fn by_direction(self, axes: &[usize]) -> Vec<(Vec<usize>, Target)> {
         let Target::Scales(scales) = &self else {
             return vec![(axes.to_vec(), self)];
@@ -151,7 +151,7 @@ impl Target {
         targets.collect()
     }
 
-    /// The argument of the kernel.
+    /// Returns the argument of the kernel.
     pub fn emit(&self, cx: &mut Emit<'_, '_>, policy: Policy) -> Result<Code, Problem> {
         let sizes = match policy {
             Policy::Stretch => code!(ops::resize::Target::Sizes),
@@ -180,7 +180,7 @@ impl Target {
     }
 }
 
-/// `floor(size * scale)` as the kernels reckon it, where it is known exactly.
+/// Returns `floor(size * scale)` as the kernels compute it, if it is known exactly.
 pub fn scaled(size: &Dim, scale: f32) -> Option<Dim> {
     if let Some(size) = size.fixed() {
         return Some(Dim::from((scale * size as f32) as i64));

@@ -1,8 +1,8 @@
-//! The places that known indices are.
+//! Positions of known indices.
 
 use crate::ops::broadcast;
 
-/// Indices that follow one another.
+/// Consecutive indices.
 pub(super) struct Run {
     pub start: usize,
     pub length: usize,
@@ -24,7 +24,7 @@ impl Run {
     }
 }
 
-/// The positions of the elements that indices along an axis take.
+/// Returns the positions of the elements at indices along an axis.
 pub(super) fn places(from: &[usize], axis: usize, indices: &[i64]) -> Option<Vec<usize>> {
     let size = *from.get(axis)?;
     let outer = from.iter().take(axis).product::<usize>();

@@ -1,4 +1,4 @@
-//! Products of two matrices with a matrix added.
+//! Gemm: products of two matrices plus a third.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use crate::ops::{Operator, broadcast, sizes};
 use crate::rust::{Code, code};
 use crate::types::Shape;
 
-/// `alpha * a * b + beta * c`, either matrix transposed first.
+/// `alpha * a * b + beta * c`. Either operand may be transposed.
 #[derive(Clone, Debug)]
 pub struct Gemm {
     pub alpha: f32,
@@ -42,7 +42,7 @@ impl Gemm {
         self.activation.is_some()
     }
 
-    /// Whether it is a fully connected layer, if the matrix is a weight.
+    /// Returns `true` for a fully connected layer, if B is a weight.
     pub fn is_layer(&self) -> bool {
         self.alpha == 1.0 && self.beta == 1.0 && !self.transposed[0]
     }
@@ -71,12 +71,12 @@ impl Operator for Gemm {
 }
 
 impl Gemm {
-    /// With an activation behind it, when it has none.
+    /// Appends an activation, unless there is one.
     pub fn followed_by(&self, activation: Fused) -> Option<Self> {
         self.activation.is_none().then(|| Gemm { activation: Some(activation), ..self.clone() })
     }
 
-    /// With a bias that is added as it is.
+    /// Sets the factor of the bias to 1.
     pub fn with_bias(&self) -> Self {
         Gemm { beta: 1.0, ..self.clone() }
     }
@@ -118,7 +118,7 @@ impl Gemm {
         Ok(Fused::after(self.activation.as_ref(), product, dtype))
     }
 
-    /// A fully connected layer, when the matrix is a weight and the bias one of rank 1.
+    /// Returns a fully connected layer, if B is a weight and the bias has rank 1.
     fn linear(&self, cx: &mut Emit<'_, '_>) -> Result<Option<Code>, Problem> {
         let dtype = cx.tensor_type(1)?.dtype;
         if !self.is_layer() || dtype.kind() != Kind::Float {

@@ -1,11 +1,11 @@
-//! Products with stored matrices, which are layers.
+//! Products with stored weights, which are layers.
 
 use crate::diagnostics::Problem;
 use crate::emit::{Emit, whole};
 use crate::rust::{Code, code};
 
-/// The field of a fully connected layer with the matrix of input 1, `[inputs, outputs]` or transposed, and
-/// the bias of input 2, if they are stored. It ends with an activation.
+/// Returns the field of a fully connected layer with an optional activation, if its operands are stored: the weight,
+/// input 1, `[inputs, outputs]` or transposed, and the bias, input 2.
 pub(super) fn linear_layer(
     cx: &mut Emit<'_, '_>,
     transposed: bool,

@@ -17,7 +17,7 @@ use crate::ops::convolution::window::{Resolved, Window, channels};
 use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
-/// A convolution whose sums are the result, or are brought to the scale of the result.
+/// A convolution whose result is the accumulators, or integers of another scale.
 #[derive(Debug)]
 struct Conv {
     places: Places,
@@ -40,7 +40,7 @@ pub fn quantized_conv_of_microsoft(a: &Attributes<'_>) -> Result<Rc<dyn Operator
     read(a, WITH_BIAS, a.flag("channels_last", false)?)
 }
 
-/// QLinearConv with this window.
+/// Returns QLinearConv with this window.
 pub fn between_scales(window: Window, groups: i64) -> Rc<dyn Operator> {
     Rc::new(Conv { places: WITH_BIAS, window, groups, channels_last: false })
 }

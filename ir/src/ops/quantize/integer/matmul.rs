@@ -17,7 +17,7 @@ use crate::ops::{Operator, sizes};
 use crate::rust::{Code, code};
 use crate::types::Shape;
 
-/// A product whose sums are the result, or become floats or integers of another scale.
+/// A product whose result is the accumulators, floats, or integers of another scale.
 #[derive(Debug)]
 pub struct MatMul {
     places: Places,
@@ -27,7 +27,7 @@ pub struct MatMul {
 
 attributes!(struct MatMul { places, transposed, alpha });
 
-/// A product with floats that are quantized at each call.
+/// A product with floats that are quantized in each call.
 #[derive(Debug)]
 struct Dynamic;
 
@@ -50,7 +50,7 @@ pub fn to_float() -> Result<Rc<dyn Operator>, Problem> {
     })
 }
 
-/// The projection that QAttention begins with.
+/// Returns the projection that QAttention starts with.
 pub fn projection() -> MatMul {
     plain(Places {
         operands: [0, 1],
@@ -64,7 +64,7 @@ pub fn dynamic() -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Dynamic))
 }
 
-/// The result is of floats where its scale is left out.
+/// Reads QGemm. The result consists of floats if its scale is absent.
 pub fn gemm(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let end = if a.inputs() > 8 {
         End::Quantized { scales: [1, 4, 7], zero: 8 }
@@ -87,7 +87,7 @@ fn plain(places: Places) -> MatMul {
 }
 
 impl MatMul {
-    /// The type and the sizes of the result.
+    /// Returns the type and the sizes of the result.
     pub fn result(&self, cx: &mut Infer<'_>) -> Result<(DType, Shape), Problem> {
         let (mut left, mut right, result) = self.places.types(cx)?;
         right.dtype = left.dtype;

@@ -1,4 +1,4 @@
-//! What a reduction makes of the elements that it takes together.
+//! Functions that reduce groups of elements.
 
 use crate::attributes::attributes;
 use crate::dim::Dim;
@@ -7,13 +7,13 @@ use crate::ops::broadcast;
 use crate::ops::elementwise::cast::stays;
 use crate::types::{Known, TensorType};
 
-/// What a group of reduced elements becomes.
+/// Function that reduces a group of elements.
 #[derive(Debug)]
 pub struct Fold {
-    /// The function of the kernels, and of the run-time crate's `host` where `host` is set.
+    /// Name of the kernels' function, and of the run-time crate's `host` if `host` is set.
     pub name: &'static str,
     pub host: bool,
-    /// Whether it passes through fractions, so that integers need a detour.
+    /// Whether intermediate results are fractions, so that integers are computed as floats.
     pub fractions: bool,
     ints: fn(&[&Dim]) -> Option<Dim>,
     floats: fn(&[f64]) -> Option<f64>,
@@ -50,7 +50,7 @@ pub const LOG_SUM: Fold = on_device("reduce_log_sum", true);
 pub const LOG_SUM_EXP: Fold = on_device("reduce_log_sum_exp", true);
 
 impl Fold {
-    /// What is known of the result.
+    /// Returns the known elements of the result.
     pub fn known(&self, known: &Known, x: &TensorType, axes: &[usize]) -> Option<Known> {
         let groups = groups(&broadcast::fixed(&x.shape)?, axes)?;
         let groups = groups.iter();
@@ -84,7 +84,7 @@ impl Fold {
     }
 }
 
-/// For each element of the result the positions of the elements that it is made of.
+/// Returns, for each element of the result, the indices of the elements from which it is computed.
 fn groups(sizes: &[usize], axes: &[usize]) -> Option<Vec<Vec<usize>>> {
     let kept = |at: &usize| !axes.contains(at);
     let all = sizes.iter().enumerate();
@@ -118,7 +118,7 @@ fn product(ints: &[&Dim]) -> Option<Dim> {
     ints.iter().try_fold(Dim::from(1), |product, dim| product.mul(dim))
 }
 
-/// Integers are divided toward zero.
+/// Returns the mean of integers, truncated toward zero.
 fn mean(ints: &[&Dim]) -> Option<Dim> {
     let (sum, count) = (sum(ints)?, i64::try_from(ints.len()).ok()?);
     match sum.number() {
@@ -140,7 +140,7 @@ fn bound(floats: &[f64], pick: fn(f64, f64) -> f64) -> Option<f64> {
     }
 }
 
-/// The result, where every type of float and order of evaluation gives the same.
+/// Returns the result, if it is the same for all float types and orders of evaluation.
 fn whole(floats: &[f64], result: f64) -> Option<f64> {
     let exact = |value: f64| value.fract() == 0.0 && value.abs() <= 256.0;
     (floats.iter().all(|&value| exact(value)) && exact(result)).then_some(result)

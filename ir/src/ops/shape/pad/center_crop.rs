@@ -14,7 +14,7 @@ use crate::ops::Operator;
 use crate::ops::axes::axis;
 use crate::rust::{Code, code};
 
-/// Zeros added, or elements taken away, on both sides until axes have the sizes of input 1.
+/// Zeros added or elements removed at both sides, so that axes have the sizes in input 1.
 #[derive(Debug)]
 struct CenterCropPad {
     axes: Option<Vec<i64>>,

@@ -1,4 +1,4 @@
-//! The sizes of what is reshaped, flattened, squeezed and unsqueezed.
+//! Sizes of results of reshaping.
 
 use super::split_at;
 use crate::diagnostics::Problem;
@@ -45,7 +45,7 @@ pub(super) fn to(
             }
         }
         [at] => {
-            // Sizes that stand on both sides cancel out even where their product is not known.
+            // Sizes on both sides cancel even if their product is unknown.
             let mut elements: Vec<Dim> = x.shape.clone();
             let mut others: Vec<Dim> = Vec::new();
             for (axis, dim) in shape.iter().enumerate() {
@@ -124,7 +124,7 @@ pub(super) fn squeeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>) 
             let ones: Vec<usize> =
                 (0..rank).filter(|&at| x.shape.get(at).is_some_and(|dim| dim.is(1))).collect();
             match x.shape.iter().find(|dim| dim.number().is_none()) {
-                // With an axis that is 1 at every run, the others are taken to be meant to stay.
+                // If an axis is 1 in every run, the other axes are assumed to be kept.
                 Some(open) if ones.is_empty() => {
                     let names = x.shape.iter().filter_map(|dim| dim.name());
                     return Err(Problem::new(format!(
@@ -169,7 +169,7 @@ pub(super) fn unsqueeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>
     Ok(shape)
 }
 
-/// How many axes an input lists whose elements are not known.
+/// Returns the number of axes in an input whose elements are unknown.
 fn count_axes(cx: &Infer<'_>) -> Result<usize, Problem> {
     cx.tensor(1)?.count().ok_or_else(|| {
         Problem::new("the number of axes is not known while compiling, so the result has no rank")

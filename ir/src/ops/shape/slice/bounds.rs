@@ -1,4 +1,4 @@
-//! What a slice takes of one axis.
+//! Bounds of a slice along one axis.
 
 use proc_macro2::Literal;
 
@@ -7,7 +7,7 @@ use crate::emit::Emit;
 use crate::ops::broadcast;
 use crate::rust::{Code, code};
 
-/// Where a slice of one axis starts and ends, counted from the end where negative, and its step.
+/// Start, end and step of a slice along one axis. Negative bounds count from the end.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     pub start: Dim,
@@ -15,7 +15,7 @@ pub struct Bounds {
     pub step: i64,
 }
 
-/// The part of one axis that a slice keeps, forward from a place that is counted from its start.
+/// The elements of one axis that a forward slice keeps. `start` is counted from the start of the axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     pub start: Dim,
@@ -23,10 +23,10 @@ pub struct Span {
     pub step: i64,
 }
 
-/// A range in Rust and the step that is not 1.
+/// A range in Rust, and its step if that is not 1.
 pub type Range = (Code, Option<Code>);
 
-/// Bounds from here on stand for the end of the axis, as exporters write it.
+/// Smallest bound that means the end of the axis. Exporters write such bounds.
 const FAR: i64 = i32::MAX as i64;
 
 impl Span {
@@ -34,7 +34,7 @@ impl Span {
         Span { start: Dim::default(), length: size.clone(), step: 1 }
     }
 
-    /// The part of the whole axis that this keeps of what `outer` keeps.
+    /// Composes two slices: returns the elements of the axis that `self` keeps of those that `outer` keeps.
     pub fn within(&self, outer: &Span) -> Option<Self> {
         let moved = self.start.mul(&outer.step.into())?;
         Some(Span {
@@ -44,14 +44,14 @@ impl Span {
         })
     }
 
-    /// The first position behind the span.
+    /// Returns the first position after the span.
     pub fn end(&self) -> Option<Dim> {
         self.start.add(&self.length.mul(&self.step.into())?)
     }
 }
 
 impl Bounds {
-    /// The part kept of an axis of this size, if that goes forward.
+    /// Returns the elements that are kept of an axis of this size, if the step is positive.
     pub fn span(&self, size: &Dim) -> Option<Span> {
         let start = match self.limited(size) {
             Some((start, _)) => Dim::from(start),
@@ -60,7 +60,7 @@ impl Bounds {
         (self.step > 0).then_some(Span { start, length: self.size(size)?, step: self.step })
     }
 
-    /// How many elements are kept of an axis of this size.
+    /// Returns the number of elements that are kept of an axis of this size.
     pub fn size(&self, size: &Dim) -> Option<Dim> {
         if let Some((start, end)) = self.limited(size) {
             let distance = if self.step > 0 { end.saturating_sub(start) } else { start.saturating_sub(end) };
@@ -83,7 +83,7 @@ impl Bounds {
         length.add(&step)?.sub(&1.into())?.div(&step)
     }
 
-    /// The positions that are kept, in order, when they are known.
+    /// Returns the positions that are kept, in order, if they are known.
     pub fn places(&self, size: &Dim) -> Option<Vec<usize>> {
         let largest = i64::try_from(broadcast::LARGEST).ok()?;
         let (mut at, end) = self.limited(size).filter(|_| size.number() <= Some(largest))?;
@@ -95,10 +95,10 @@ impl Bounds {
         Some(places)
     }
 
-    /// Start and end within the axis, when all are numbers.
+    /// Returns start and end limited to the axis, if all are numbers.
     fn limited(&self, size: &Dim) -> Option<(i64, i64)> {
         let size = size.number().filter(|&size| size >= 0)?;
-        // Backwards, the end may lie before the first element, but not the start.
+        // A backward slice may end before the first element, but not start there.
         let (first, last) = if self.step > 0 { (0, size) } else { (-1, size - 1) };
         let limited = |at: &Dim, low: i64| {
             let at = at.number()?;
@@ -108,8 +108,8 @@ impl Bounds {
         Some((limited(&self.start, 0)?, limited(&self.end, first)?))
     }
 
-    /// The range as Burn takes it, which cuts off what lies outside as ONNX does; inside `None` for the whole
-    /// axis. Backwards they differ.
+    /// Returns the range for Burn, which limits bounds to the axis as ONNX does; `Some(None)` for the whole axis.
+    /// Returns `None` for backward slices, whose semantics differ.
     pub fn range(&self, cx: &mut Emit<'_, '_>, size: &Dim) -> Option<Option<Range>> {
         if self.step < 0 {
             return None;
@@ -122,7 +122,7 @@ impl Bounds {
             (None, None) => code!(..),
             (Some(start), None) => code!(#start..),
             (None, Some(end)) => code!(..#end),
-            // A size and a negative number are of different types.
+            // A size and a negative number have different types.
             (Some(_), Some(_)) if self.start.is_size() != self.end.is_size() => return None,
             (Some(start), Some(end)) => code!(#start..#end),
         };
@@ -133,7 +133,7 @@ impl Bounds {
         Some(Some((range, stride)))
     }
 
-    /// Whether the whole axis is kept, backwards.
+    /// Returns `true` if the slice reverses the whole axis.
     pub fn is_reverse(&self) -> bool {
         let from_last = self.start.is(-1) || self.start.number().is_some_and(|at| at >= FAR);
         self.step < 0 && from_last && self.end.number().is_some_and(|at| at < -FAR)
@@ -149,7 +149,7 @@ impl Bounds {
     }
 }
 
-/// The bound counted from the start of the axis, but not limited to its end.
+/// Returns the bound counted from the start of the axis, not limited to its end.
 fn place(at: &Dim, size: &Dim) -> Option<Dim> {
     let zero = Dim::default();
     match at.compare(&zero) {
@@ -160,7 +160,7 @@ fn place(at: &Dim, size: &Dim) -> Option<Dim> {
     }
 }
 
-/// A bound whose sign is known, when it fits an integer without a suffix.
+/// Returns a bound whose sign is known, if it fits an integer without a suffix.
 fn written(cx: &mut Emit<'_, '_>, at: &Dim) -> Option<Code> {
     match at.number() {
         Some(number) => {

@@ -1,4 +1,4 @@
-//! Fourier transforms of the frames of a signal.
+//! STFT: Fourier transforms of the frames of a signal.
 
 use std::rc::Rc;
 
@@ -104,7 +104,7 @@ impl Operator for Stft {
 }
 
 impl Stft {
-    /// How long a frame is.
+    /// Returns the length of a frame.
     fn frame(&self, cx: &Infer<'_>) -> Result<Option<Dim>, Problem> {
         let window = if cx.has(2) { cx.tensor_of_rank(2, 1)?.shape.first().cloned() } else { None };
         let frame = cx.ints(3).and_then(|dims| dims.into_iter().next());
@@ -123,7 +123,7 @@ impl Stft {
     }
 }
 
-/// How many parts the numbers of a signal have; exporters leave out the axis of real ones.
+/// Returns 1 for a real and 2 for a complex signal. Exporters omit the last axis of real signals.
 fn signal(x: &TensorType) -> Result<usize, Problem> {
     match x.rank() {
         2 if x.dtype.is_float() => Ok(1),
