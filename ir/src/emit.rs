@@ -1,4 +1,4 @@
-//! From a graph to Rust tokens.
+//! Generation of Rust tokens from a graph.
 
 pub mod arguments;
 mod body;
@@ -69,90 +69,90 @@ pub use rust_type::{element_type, host_element, rust_type};
 pub use size::Sizes;
 pub use stored::whole;
 
-/// What an operator sees of its node while its expression is made.
+/// View of a node for the operator that generates its expression.
 pub struct Emit<'a, 'g> {
     node: &'a Node,
     source: Source<'a, 'g>,
-    /// Whether the node's code needs its name.
+    /// Whether the node may fail on data, so that its code needs its name.
     fails: bool,
-    /// The node's outputs, once somebody asked.
+    /// Outputs of the node, collected on first use.
     made: OnceCell<BTreeSet<ValueId>>,
 }
 
-/// Where the expressions of values come from.
+/// Struct and model for which expressions of values are generated.
 struct Source<'a, 'g> {
     layer: &'a mut Layer,
     cx: &'a mut Context<'g>,
-    /// Whether the expressions are those of a constructor, over `weights: &Weights`.
+    /// Whether the expressions are part of a constructor, which has the parameter `weights: &Weights`.
     loading: bool,
 }
 
-/// What the code of one model shares.
+/// State that is shared by all code of one model.
 #[derive(Debug)]
 pub struct Context<'g> {
     values: &'g Values,
     sizes: Sizes,
-    /// The first value that has a size as one of its own.
+    /// First value in which each named size is the size of an axis.
     origins: BTreeMap<Symbol, ValueId>,
-    /// What may lie in memory in another order than that of its axes.
+    /// Values whose order in memory may differ from the order of their axes.
     views: BTreeSet<ValueId>,
-    /// The weights in use and their names, each once.
+    /// Names of the weights in use.
     weights: BTreeMap<ValueId, String>,
     weight_names: Unique,
-    /// The module that the whole model is of, which types are not named after.
+    /// Path of the module that contains the whole model. Names of types omit it.
     module: Vec<String>,
-    /// What the model calls its inputs, and, in its own function, its outputs.
+    /// Variable names of the inputs and of tied weights, and, only in the model's own function, of the outputs.
     inputs: BTreeMap<ValueId, String>,
     outputs: BTreeMap<ValueId, String>,
-    /// What constructors bind to variables.
+    /// Values that constructors bind to variables.
     bound: BTreeSet<ValueId>,
-    /// The weights that several layers read, each a field of the struct around these.
+    /// Weights that several layers use, each a field of the struct that contains these layers.
     tied: BTreeMap<Variable, ValueId>,
-    /// The weights that stand more than once in the graph.
+    /// Weights that the graph uses more than once.
     shared: BTreeSet<ValueId>,
-    /// The parameters that are statistics, which no gradient changes.
+    /// Parameters that are statistics, which gradients do not change.
     statistics: BTreeSet<ValueId>,
     training: bool,
-    /// Whether the program may look at every value of a run.
+    /// Whether a program may observe every value of a run.
     trace: bool,
-    /// What variables may be called.
+    /// Preferred names of variables.
     hints: BTreeMap<Variable, Hint>,
     structs: Structs,
     functions: Functions,
-    /// Problems of nodes in nested blocks.
+    /// Problems of nodes in nested blocks, and of sizes that are not bound.
     problems: Diagnostics,
-    /// How many variables there are beside those of values.
+    /// Number of variables that belong to no value.
     temporaries: u32,
     budget: Budget,
 }
 
 impl Emit<'_, '_> {
-    /// Whether the node runs on host values.
+    /// Returns `true` if the node runs on the host.
     pub fn on_host(&self) -> bool {
         self.node.place == Place::Host
     }
 
-    /// How many inputs the node names.
+    /// Returns the number of inputs, including omitted ones.
     pub fn inputs(&self) -> usize {
         self.node.inputs.len()
     }
 
-    /// How many outputs the node names.
+    /// Returns the number of outputs, including omitted ones.
     pub fn outputs(&self) -> usize {
         self.node.outputs.len()
     }
 
-    /// Whether the node has this input.
+    /// Returns `true` if the node has this input.
     pub fn has(&self, input: usize) -> bool {
         self.node.input(input).is_some()
     }
 
-    /// Whether somebody may use this output.
+    /// Returns `true` if the node has this output, which may have consumers.
     pub fn wants(&self, output: usize) -> bool {
         self.node.output(output).is_some()
     }
 
-    /// The tensor type of an input.
+    /// Returns the type of an input, which must be a tensor.
     pub fn tensor_type(&self, input: usize) -> Result<&TensorType, Problem> {
         let ty = self.ty(input)?;
         ty.as_tensor().ok_or_else(|| Problem::new(format!("input {input} is {ty}, not a tensor")))
@@ -165,7 +165,7 @@ impl Emit<'_, '_> {
             .ok_or_else(|| Problem::new(format!("input {input} is missing")))
     }
 
-    /// The type of an output.
+    /// Returns the type of an output.
     pub fn output_type(&self, output: usize) -> Result<&Type, Problem> {
         let value = self.node.output(output).map(|id| &self.source.cx.values[id]);
         value
@@ -173,58 +173,58 @@ impl Emit<'_, '_> {
             .ok_or_else(|| Problem::new(format!("output {output} has no type")))
     }
 
-    /// The tensor type of an output.
+    /// Returns the type of an output, which must be a tensor.
     pub fn output_tensor(&self, output: usize) -> Result<&TensorType, Problem> {
         let ty = self.output_type(output)?;
         ty.as_tensor().ok_or_else(|| Problem::new(format!("output {output} is {ty}, not a tensor")))
     }
 
-    /// What is known of an input's elements.
+    /// Returns the known elements of an input, and marks the constants that they depend on as fixed.
     pub fn known(&self, input: usize) -> Option<&Known> {
         let id = self.node.input(input)?;
         self.source.cx.values[id].known.read()
     }
 
-    /// The integers of an input, when all are numbers.
+    /// Returns the integers of an input if all are numbers.
     pub fn numbers(&self, input: usize) -> Option<Vec<i64>> {
         self.known(input).and_then(Known::numbers)
     }
 
-    /// A size as an expression of type `usize`.
+    /// Returns a size as an expression of type `usize`.
     pub fn size(&mut self, dim: &Dim) -> Code {
         self.source.cx.sizes.expression(dim)
     }
 
-    /// A number as an expression of type `i64`.
+    /// Returns a number as an expression of type `i64`.
     pub fn int(&mut self, dim: &Dim) -> Code {
         self.source.cx.sizes.signed(dim)
     }
 
-    /// Sizes as an array expression `[a, b]`; rank 0 is `[1]`, as Burn has it.
+    /// Returns sizes as an array expression `[a, b]`. Rank 0 is `[1]`, as in Burn.
     pub fn shape(&mut self, dims: &[Dim]) -> Code {
         self.source.cx.shape(dims)
     }
 
-    /// Sizes as an array of `i64`, which is empty for rank 0.
+    /// Returns sizes as an array of `i64`, which is empty for rank 0.
     pub fn shape_of(&mut self, dims: &[Dim]) -> Code {
         let sizes = dims.iter().map(|dim| self.source.cx.sizes.signed(dim));
         let sizes: Vec<Code> = sizes.collect();
         code!([#(#sizes),*])
     }
 
-    /// Whether everything about an input's elements is known.
+    /// Returns `true` if all elements of an input are known.
     pub fn is_known(&self, input: usize) -> bool {
         let id = self.node.input(input);
         id.is_some_and(|id| self.source.cx.values[id].known.is_some())
     }
 
-    /// Whether an input may lie in memory in another order than that of its axes.
+    /// Returns `true` if the order of an input in memory may differ from the order of its axes.
     pub fn is_view(&self, input: usize) -> bool {
         let id = self.node.input(input);
         id.is_some_and(|id| self.source.cx.views.contains(&id))
     }
 
-    /// A name for the node's layer: that of the weight without its last part, else the node's.
+    /// Returns a name for the node's layer: the name of the weight without its suffix, otherwise [`Emit::hint`].
     pub fn layer_hint(&self, weight: usize) -> String {
         let weight = self.node.input(weight);
         let name = weight.map(|id| self.source.cx.stored_name(id));
@@ -237,7 +237,7 @@ impl Emit<'_, '_> {
         stem.map_or_else(|| self.hint(), str::to_owned)
     }
 
-    /// A name for what the node makes: its module, its own name, or that of its operator.
+    /// Returns a name for a field of the node: its module, its own name, or its operator.
     pub fn hint(&self) -> String {
         let module = self.node.origin.join(".");
         let layer = &self.source.layer;
@@ -304,7 +304,7 @@ impl<'g> Context<'g> {
         }
     }
 
-    /// The name under which the table of weights has a constant.
+    /// Returns the name of a constant in the table of weights, and adds the constant on first use.
     fn weight_name(&mut self, id: ValueId) -> String {
         if let Some(name) = self.weights.get(&id) {
             return name.clone();
@@ -316,7 +316,7 @@ impl<'g> Context<'g> {
         name
     }
 
-    /// Reports sizes that code needs and nothing before it has.
+    /// Reports sizes that code uses but that no earlier value has.
     fn report_unbound(&mut self, sizes: BTreeSet<Symbol>) {
         for symbol in sizes {
             self.problems.push(
@@ -326,7 +326,7 @@ impl<'g> Context<'g> {
         }
     }
 
-    /// Whether several layers read a weight.
+    /// Returns `true` if several layers use the weight.
     fn is_tied(&self, id: ValueId) -> bool {
         self.tied.contains_key(&variable(id))
     }
@@ -337,7 +337,7 @@ impl<'g> Context<'g> {
     }
 }
 
-/// The variable of a value until names are chosen.
+/// Returns the variable of a value. Its name is chosen later.
 fn variable(id: ValueId) -> Variable {
     Variable(id.number())
 }

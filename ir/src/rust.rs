@@ -1,9 +1,8 @@
 //! Rust code as a tree.
 //!
-//! Operators write it with `code!`, which reads as `quote!` does, but keeps what the emitter asks for:
-//! which parts are values and how they are used, what is bound, assigned and repeated, which words may be
-//! imported. Last uses, names and equal parts are folds over this tree; tokens are made of it once, at the
-//! end.
+//! Operators write code with `code!`, which accepts the input of `quote!` but keeps the structure that the emitter
+//! analyzes: values and their uses, bindings, assignments, loops, and words that may be imported. The analysis of last
+//! uses, the choice of names and the comparison of parts are folds over this tree, which is converted to tokens once.
 
 mod build;
 mod holes;
@@ -22,26 +21,26 @@ pub(crate) use macros::{code, pieces};
 pub use text::Token;
 pub(crate) use walk::Event;
 
-/// A piece of code, maybe of no parts. Copies share what it consists of.
+/// A piece of code, possibly empty. Clones share its parts.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Code(Option<Rc<Vec<Part>>>);
 
-/// What code consists of.
+/// A part of code, a node of the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// A word of the language, or an identifier with which a path starts.
+    /// A keyword, or an identifier at the start of a path or expression.
     Word(&'static str),
-    /// An identifier behind `.` or `::`, or a label.
+    /// An identifier after `.` or `::`, or a label.
     Member(&'static str),
-    /// A name that was made from those of the file.
+    /// A name that derives from names of the file.
     Name(Rc<str>),
     Sign(&'static str),
     Lifetime(&'static str),
-    /// A literal as it is written.
+    /// A literal in its Rust syntax.
     Literal(&'static str),
     Number(Rc<str>),
     Text(Rc<str>),
-    /// The name of a weight in the table of weights, a string.
+    /// Name of a weight in the table of weights, a string literal.
     Weight(Rc<str>),
     /// `self.name`
     Field(Rc<str>),
@@ -50,7 +49,7 @@ pub enum Part {
     /// The parameter `weights: &Weights`.
     Weights,
     Value(Variable, Access),
-    /// The variable of a size, which is a plain number.
+    /// Variable of a size, a `usize`.
     Size(Size),
     /// `.name(arguments)`
     Method(&'static str, Code),
@@ -60,28 +59,28 @@ pub enum Part {
     /// `target = value;`
     Assign(Code, Code),
     Loop(Rc<Loop>),
-    /// `name: value` of a struct, which is `name` alone where that is the value.
+    /// `name: value` of a struct, abbreviated to `name` if the value has this name.
     Entry(Rc<str>, Code),
-    /// What the caller of the macro wrote.
+    /// Code that the caller of the macro wrote.
     Foreign(Foreign),
 }
 
-/// The variable of a value, which `emit` names at last.
+/// Variable of a value. `emit` chooses its name last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Variable(pub u32);
 
-/// The variable of a size, by the number of the size.
+/// Variable of a size, identified by the number of the size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Size(pub u32);
 
-/// What a use does with a value.
+/// Effect of a use on a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// It takes the value.
+    /// Moves the value.
     Take,
-    /// It looks at the value, or changes it in place.
+    /// Borrows the value, or changes it in place.
     Borrow,
-    /// It takes a clone of the value, which is used again.
+    /// Moves a clone of the value, which is used again.
     Clone,
 }
 
@@ -89,7 +88,7 @@ pub enum Access {
 pub enum Bracket {
     Round,
     Square,
-    /// Names that are bound inside end with it.
+    /// Braces, which end the scope of names that are bound inside.
     Curly,
 }
 
@@ -109,7 +108,7 @@ pub enum Head {
     Endless,
 }
 
-/// Tokens with their spans, equal to themselves alone.
+/// Tokens with their spans, equal only to clones of themselves.
 #[derive(Clone, Debug)]
 pub struct Foreign(Rc<TokenStream>);
 
@@ -128,37 +127,37 @@ impl std::hash::Hash for Foreign {
 }
 
 impl Code {
-    /// What the caller of the macro wrote.
+    /// Returns code that the caller of the macro wrote.
     pub fn foreign(tokens: TokenStream) -> Self {
         Part::Foreign(Foreign(Rc::new(tokens))).into()
     }
 
-    /// `self.name`
+    /// Returns `self.name`.
     pub fn field(name: &str) -> Self {
         Part::Field(name.into()).into()
     }
 
-    /// The name of a weight, a string.
+    /// Returns the name of a weight, a string literal.
     pub fn weight(name: &str) -> Self {
         Part::Weight(name.into()).into()
     }
 
-    /// A number as it is written.
+    /// Returns a number in its Rust syntax.
     pub fn number(text: &str) -> Self {
         Part::Number(text.into()).into()
     }
 
-    /// An operator or another sign.
+    /// Returns an operator or another sign.
     pub fn sign(sign: &'static str) -> Self {
         Part::Sign(sign).into()
     }
 
-    /// The variable of a size.
+    /// Returns the variable of a size.
     pub fn size(size: Size) -> Self {
         Part::Size(size).into()
     }
 
-    /// Adds what comes behind.
+    /// Appends code.
     pub fn extend(&mut self, more: impl ToCode) {
         let mut added = Vec::new();
         more.add_to(&mut added);
@@ -179,14 +178,14 @@ impl Code {
         self.0.is_none()
     }
 
-    /// How many parts there are, at any depth.
+    /// Returns the number of parts at all depths.
     pub fn len(&self) -> usize {
         let mut count = 0;
         self.each_part(&mut |_| count += 1);
         count
     }
 
-    /// The part of which the code consists.
+    /// Returns the part if the code has exactly one.
     pub fn single(&self) -> Option<&Part> {
         match self.parts() {
             [part] => Some(part),
@@ -194,7 +193,7 @@ impl Code {
         }
     }
 
-    /// The size that the code uses, if it does nothing else.
+    /// Returns the size if the code is just a use of its variable.
     pub fn as_size(&self) -> Option<Size> {
         match self.single() {
             Some(Part::Size(size)) => Some(*size),
@@ -202,7 +201,7 @@ impl Code {
         }
     }
 
-    /// The value that the code uses, if it does nothing else.
+    /// Returns the value if the code is just a use of its variable.
     pub fn as_value(&self) -> Option<Variable> {
         match self.single() {
             Some(Part::Value(variable, _)) => Some(*variable),

@@ -1,4 +1,4 @@
-//! What the typed `forward` takes and returns, for programs that write calls of it.
+//! Inputs and outputs of `forward`, for programs that generate calls.
 
 use super::Context;
 use super::budget::Budget;
@@ -6,22 +6,22 @@ use super::signature::{self, Port};
 use crate::model::Model;
 use crate::types::{Place, Type};
 
-/// A value at the border of `forward`.
+/// An input or output of `forward`.
 #[derive(Clone, Debug)]
 pub struct Argument {
-    /// Its name in the file.
+    /// Name in the file.
     pub name: String,
-    /// Its name in Rust.
+    /// Name in Rust.
     pub field: String,
-    /// Its type in Rust, as the generated module writes it.
+    /// Type in Rust, as in the generated module.
     pub rust: String,
     pub ty: Type,
     pub place: Place,
-    /// Whether it is a plain number, truth or text.
+    /// Whether it is a plain number, Boolean or string.
     pub is_scalar: bool,
 }
 
-/// The inputs and outputs of a model.
+/// Returns the inputs and outputs of a model.
 pub fn arguments(model: &Model) -> (Vec<Argument>, Vec<Argument>) {
     let cx = Context::new(&model.graph, false, Budget::new(model));
     let body = &model.graph.body;

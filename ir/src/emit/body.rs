@@ -1,4 +1,4 @@
-//! Statements of one function, and the sizes and names they need.
+//! Statements of one function, with their sizes and names.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -12,42 +12,42 @@ use crate::graph::{Node, ValueId};
 use crate::rust::{Code, Part, Size, Variable, code};
 use crate::types::Type;
 
-/// One `let` of a function.
+/// A `let` statement of a function.
 #[derive(Clone, Debug)]
 pub struct Statement {
     pub outputs: Vec<Option<ValueId>>,
-    /// Sizes that a call returns beside its values.
+    /// Sizes that a call returns in addition to its values.
     pub sizes: Vec<Symbol>,
     pub code: Code,
-    /// What shows the values behind it.
+    /// Call that shows the values after the statement, if the model is traced.
     pub trace: Code,
-    /// What variables may be called.
+    /// Preferred names of the variables.
     pub hint: Hint,
 }
 
-/// A function's body, its variables named.
+/// Body of a function, with named variables.
 #[derive(Debug)]
 pub struct Body {
     pub named: NamedCode,
-    /// The same without words of the file in its names, which equal functions have alike.
+    /// The body with names that contain no words of the file, so that equal functions have equal code.
     pub plain: NamedCode,
-    /// Whether it uses `device`.
+    /// Whether the body uses `device`.
     pub device: bool,
-    /// Sizes that no value of the function has before they are needed.
+    /// Sizes that are used before any value of the function has them.
     pub unbound: BTreeSet<Symbol>,
-    /// The parameters of one element that are plain numbers and truths, not arrays.
+    /// Parameters of one element that are plain numbers or Booleans instead of arrays.
     pub elements: BTreeSet<ValueId>,
 }
 
-/// A body under one choice of names.
+/// A body with one choice of names.
 #[derive(Debug)]
 pub struct NamedCode {
     pub code: Code,
-    /// The names of the parameters, those of sizes last.
+    /// Names of the parameters, values before sizes.
     pub parameters: Vec<String>,
 }
 
-/// The nodes as statements; nodes that fail are reported.
+/// Returns the nodes as statements, and reports nodes that fail.
 pub fn statements(
     nodes: &[Node],
     cx: &mut Context<'_>,
@@ -73,7 +73,7 @@ pub fn statements(
         match code {
             Ok(code) => {
                 let outputs = match node.operator.flow() {
-                    // Control flow gives what somebody reads and nothing else.
+                    // Control flow returns only the outputs that have consumers.
                     Some(_) => node.outputs.iter().copied().filter(Option::is_some).collect(),
                     None => node.outputs.clone(),
                 };
@@ -91,7 +91,7 @@ pub fn statements(
     statements
 }
 
-/// What the results of a node may be called, of which the layer added `latest` has a name.
+/// Returns the preferred names of a node's results. `latest` is the name of the layer that the node added.
 fn hint(node: &Node, code: &Code, latest: Option<String>) -> Hint {
     let is_call = |part: &Part| matches!(part, Part::Method("forward", _));
     let layer = latest.filter(|_| code.any(&mut |part| is_call(part)));
@@ -103,21 +103,21 @@ fn hint(node: &Node, code: &Code, latest: Option<String>) -> Hint {
     Hint { name: name::snake(operator), maker, keeps, ..Hint::default() }
 }
 
-/// The sizes that a statement's results have as their own, or that it returns beside them.
+/// Returns the sizes that a statement provides: named axes of its results, and sizes that it returns.
 pub fn sizes<'c>(statement: &'c Statement, cx: &'c Context<'_>) -> impl Iterator<Item = &'c Symbol> {
     let outputs = statement.outputs.iter().flatten();
     let names = outputs.flat_map(|&id| names(id, cx));
     statement.sizes.iter().chain(names)
 }
 
-/// The sizes that a value has as its own.
+/// Returns the named sizes that are axes of a value.
 pub fn names<'c>(id: ValueId, cx: &'c Context<'_>) -> impl Iterator<Item = &'c Symbol> {
     let tensor = cx.values[id].ty.as_ref().and_then(Type::as_tensor);
     let shape = tensor.into_iter().flat_map(|tensor| &tensor.shape);
     shape.filter_map(Dim::name)
 }
 
-/// The function's body: sizes bound, values moved or cloned, variables named.
+/// Returns the function's body: sizes are bound, values moved or cloned, variables named.
 pub fn finish(
     statements: &[Statement],
     result: &Code,
@@ -163,7 +163,7 @@ pub fn finish(
 }
 
 impl Statement {
-    /// `let pattern = expression;`
+    /// Returns `let pattern = expression;`.
     fn declaration(&self, cx: &mut Context<'_>) -> Code {
         let values = self.outputs.iter().map(|id| match id {
             Some(id) => {
@@ -189,7 +189,7 @@ impl Statement {
         match pattern.as_slice() {
             [one] => code!(let #one = #expression;),
             _ => match expression.parts() {
-                // An array that would become a tuple only for its elements to be bound.
+                // An array that would be converted to a tuple only to bind its elements.
                 [array @ .., Part::Method("into", none)] if none.is_empty() => {
                     code!(let [#(#pattern),*] = #array;)
                 }
@@ -199,8 +199,8 @@ impl Statement {
     }
 }
 
-/// The statements with bindings of the sizes that are `wanted` where they are used, and those that no value
-/// has before they are needed.
+/// Returns the statements with bindings of the `wanted` sizes that are used, and the sizes that are used before any
+/// value has them.
 pub fn bind(
     statements: &[Statement],
     result: &Code,
@@ -220,7 +220,7 @@ pub fn bind(
     for &id in parameters {
         code.extend(bind_sizes(id, &mut unbound, cx));
     }
-    // A size that a statement needs before any value has it is bound too late.
+    // A size that a statement uses before any value has it is bound too late.
     let mut late = BTreeSet::new();
     for statement in statements {
         let needed = cx.sizes.used(&statement.code).into_iter();
@@ -238,7 +238,7 @@ pub fn bind(
     (code, unbound)
 }
 
-/// `let [batch, _, width] = x.dims();`
+/// Returns `let [batch, _, width] = x.dims();`.
 fn binding(id: ValueId, symbols: &BTreeSet<Symbol>, cx: &mut Context<'_>) -> Code {
     if symbols.is_empty() {
         return Code::default();

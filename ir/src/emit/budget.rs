@@ -1,16 +1,17 @@
-//! How much code a model may become.
+//! Limit for the code of a model.
 
 use crate::diagnostics::Problem;
 use crate::model::Model;
 use crate::rust::Code;
 
-/// What any model may become, for each node and for each byte of its files, in parts of about 64 bytes. Nodes
-/// of real models take 30 on average.
+/// Number of code parts that any model may have, each about 64 bytes.
 const BASE: usize = 500_000;
+/// Number of further parts for each node. Nodes of real models have 30 on average.
 const NODE: usize = 256;
+/// Number of further parts for each byte of the files.
 const BYTE: usize = 2;
 
-/// The parts that are left.
+/// Number of parts that code may still have.
 #[derive(Debug, Default)]
 pub struct Budget {
     limit: usize,
@@ -27,12 +28,12 @@ impl Budget {
         Budget { limit, left: Some(limit) }
     }
 
-    /// Whether nothing is left.
+    /// Returns `true` if the budget is exceeded.
     pub fn is_spent(&self) -> bool {
         self.left.is_none()
     }
 
-    /// Takes the parts of this code.
+    /// Subtracts the parts of this code.
     pub fn spend(&mut self, code: &Code) -> Result<(), Problem> {
         self.left = self.left.and_then(|left| rest(code, left));
         match self.left {
@@ -50,7 +51,7 @@ impl Budget {
     }
 }
 
-/// What is left behind this code.
+/// Returns the number of parts that are left after this code.
 fn rest(code: &Code, left: usize) -> Option<usize> {
     code.parts().iter().try_fold(left, |left, part| {
         let mut inside = part.inside().into_iter().flatten();
@@ -67,7 +68,7 @@ mod tests {
     use crate::emit::Item;
     use crate::options::Options;
 
-    /// Reads 4,096 known elements on the host so many times.
+    /// Uses 4,096 known elements on the host `times` times.
     fn check(times: usize, expected: Expect) {
         let concats = (0..11).map(|at| format!("s{} = Concat <axis = 0> (s{at}, s{at})", at + 1));
         let products = (0..times).map(|at| format!("p{} = Mul (p{at}, s11)", at + 1));

@@ -1,10 +1,10 @@
-//! How programs make a model.
+//! Constructors of models.
 
 use crate::model::Model;
 use crate::options::{Options, Weights};
 use crate::rust::{Code, code};
 
-/// `new`, where the weights are in the program, `from_file` and `from_bytes`.
+/// Returns `from_file`, `from_bytes` and, if the weights are in the program, `new`.
 pub fn constructors(model: &Model, options: &Options) -> Code {
     let files = model.files.list().len();
     let new = match options.weights {
@@ -48,7 +48,7 @@ pub fn constructors(model: &Model, options: &Options) -> Code {
     }
 }
 
-/// `Default`, where the weights are in the program.
+/// Returns `Default` if the weights are in the program.
 pub fn default(name: &Code, options: &Options) -> Code {
     match options.weights {
         Weights::Embed => code! {

@@ -1,4 +1,4 @@
-//! Values as those of another type: items of another kind, something in an optional.
+//! Conversion of values between types of sequences, optionals and tensors.
 
 use proc_macro2::Literal;
 
@@ -10,25 +10,25 @@ use crate::rust::{Code, code};
 use crate::types::{Place, TensorType, Type};
 
 impl Emit<'_, '_> {
-    /// An input as a value of a type, which stands at a place if it is a tensor.
+    /// Returns an input converted to a type. `place` is the placement of a tensor.
     pub fn input_as(&mut self, input: usize, place: Place, ty: &Type) -> Result<Code, Problem> {
         let id = self.node.input(input);
         let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
         self.source.value_as(id, place, ty)
     }
 
-    /// An input as an item of this type.
+    /// Returns an input as an item of this type.
     pub fn item(&mut self, input: usize, item: &Type) -> Result<Code, Problem> {
         self.input_as(input, Place::Device, item)
     }
 
-    /// The type of the items of a sequence.
+    /// Returns the type of the items of an input.
     pub fn items(&self, input: usize) -> Result<&Type, Problem> {
         let ty = self.ty(input)?;
         ty.item().ok_or_else(|| Problem::new(format!("input {input} is {ty}, which holds nothing")))
     }
 
-    /// The type of the items of an output.
+    /// Returns the type of the items of an output.
     pub fn output_items(&self, output: usize) -> Result<&Type, Problem> {
         let ty = self.output_type(output)?;
         ty.item().ok_or_else(|| Problem::new(format!("output {output} is {ty}, which holds nothing")))
@@ -36,7 +36,7 @@ impl Emit<'_, '_> {
 }
 
 impl Source<'_, '_> {
-    /// A value that is no tensor of the device.
+    /// Returns a value that is not a tensor on the device.
     pub(super) fn whole(&self, id: ValueId) -> Code {
         let value = &self.cx.values[id];
         let item = value.ty.as_ref().and_then(Type::item);
@@ -53,7 +53,7 @@ impl Source<'_, '_> {
         }
     }
 
-    /// The value as one of a type, which stands at a place if it is a tensor.
+    /// Returns a value converted to a type. `place` is the placement of a tensor.
     pub(super) fn value_as(&mut self, id: ValueId, place: Place, ty: &Type) -> Result<Code, Problem> {
         let values = self.cx.values;
         match (&values[id].ty, ty) {
@@ -77,7 +77,7 @@ impl Source<'_, '_> {
     }
 }
 
-/// A tensor, which is put on other axes where it is of one element and another rank is to.
+/// Returns a tensor, reshaped if it has one element and another rank is required.
 pub fn of_rank(value: Code, place: Place, from: &TensorType, to: &TensorType) -> Code {
     let same = match place {
         Place::Host => from.rank() == to.rank(),
@@ -97,7 +97,7 @@ pub fn of_rank(value: Code, place: Place, from: &TensorType, to: &TensorType) ->
     }
 }
 
-/// A value of one type, the items of which are those of the device, as one of another.
+/// Converts a value from one type to another. Tensors inside are on the device.
 pub fn converted(value: Code, from: &Type, to: &Type) -> Code {
     let rust = |ty: &Type| rust_type(ty, Place::Device);
     if rust(from) == rust(to) {

@@ -1,4 +1,4 @@
-//! Calls of functions of the caller's.
+//! Calls of functions that the caller binds to operators.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,21 +17,21 @@ use crate::options::Options;
 use crate::rust::{Code, code};
 use crate::types::{Place, TensorType, Type};
 
-/// The functions that the caller binds operators to.
+/// Functions that the caller binds to operators.
 #[derive(Debug, Default)]
 pub struct Functions {
     paths: BTreeMap<String, Code>,
     names: Unique,
-    /// The constants that hold them, by operator and type.
+    /// Names of the constants that contain them, by operator and type.
     by_type: HashMap<(String, Code), String>,
     items: Code,
 }
 
-/// What a result of a function is to be.
+/// Expected type and sizes of a function's result.
 pub struct Expected {
     /// Its type.
     pub ty: Code,
-    /// What is checked when the model runs.
+    /// Dtype and sizes that are checked at run time.
     pub value: Code,
 }
 
@@ -48,12 +48,12 @@ impl Functions {
         Functions { paths: paths.collect(), names, ..Functions::default() }
     }
 
-    /// The constants that hold the functions under their types, where rustc reports those of another type.
+    /// Returns the constants that contain the functions with their types. rustc reports other types there.
     pub fn items(&self) -> &Code {
         &self.items
     }
 
-    /// The constant that holds the function of an operator.
+    /// Returns the constant that contains the function of an operator.
     fn constant(&mut self, kind: &str, ty: Code) -> Result<String, Problem> {
         let path = self.paths.get(kind).cloned();
         let path = path.ok_or_else(|| Problem::new("no function computes the operator"))?;
@@ -62,7 +62,7 @@ impl Functions {
             return Ok(name.clone());
         }
         let mut wanted = name::snake(name::operator(kind)).to_uppercase();
-        // Variables have names without capitals, and none is that of a constant.
+        // Names of variables have no capitals. A constant needs one, so that they differ.
         if !wanted.contains(char::is_uppercase) {
             wanted.push_str("_FUNCTION");
         }
@@ -75,7 +75,7 @@ impl Functions {
 }
 
 impl Emit<'_, '_> {
-    /// An input as an argument of a function: its type and the value.
+    /// Returns an input as an argument of a function: its type and value.
     pub fn argument(&mut self, input: usize) -> Result<(Code, Code), Problem> {
         let ty = rust_type(self.ty(input)?, self.node.place);
         let value = match self.node.place {
@@ -85,14 +85,14 @@ impl Emit<'_, '_> {
         Ok((ty, value))
     }
 
-    /// The type of an argument like this value.
+    /// Returns the type of an argument with the type of `like`.
     pub fn argument_type(&self, like: Option<ValueId>) -> Result<Code, Problem> {
         let ty = like.and_then(|id| self.source.cx.values[id].ty.as_ref());
         let ty = ty.ok_or_else(|| Problem::new("the type of an argument is not known"))?;
         Ok(rust_type(ty, self.node.place))
     }
 
-    /// What an output is to be.
+    /// Returns the expected type and sizes of an output.
     pub fn expected(&mut self, output: usize, dtype: DType, rank: usize) -> Expected {
         let id = self.node.output(output);
         let tensor = id.and_then(|id| self.source.cx.values[id].ty.as_ref()?.as_tensor());
@@ -121,7 +121,7 @@ impl Emit<'_, '_> {
         }
     }
 
-    /// A size of an output; one that the output itself has first is known by it.
+    /// Returns an expected size of an output, `ANY` if the output itself determines it.
     fn expected_size(&mut self, output: Option<ValueId>, dim: &Dim) -> Code {
         let first = dim.symbols().into_iter().any(|symbol| {
             let origin = self.source.cx.origins.get(&symbol);
@@ -137,7 +137,7 @@ impl Emit<'_, '_> {
         }
     }
 
-    /// The call of the function of an operator.
+    /// Returns the call of an operator's function.
     pub fn call(
         &mut self,
         kind: &str,

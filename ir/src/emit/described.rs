@@ -1,4 +1,4 @@
-//! What the documentation of the generated items says.
+//! Documentation of the generated items.
 
 use proc_macro2::Ident;
 
@@ -10,17 +10,17 @@ use crate::model::Model;
 use crate::options::{Options, Weights};
 use crate::rust::{Code, code};
 
-/// A function lists no more inputs or outputs than this; others stand at their struct.
+/// Maximum number of inputs or outputs in the documentation of a function. More are documented in their struct.
 const LISTED: usize = 6;
-/// Classes that are named.
+/// Maximum number of class names.
 const CLASSES: usize = 5;
-/// Letters of the file's own documentation that are shown.
+/// Maximum number of characters of the file's own documentation.
 const WORDS: usize = 4000;
 
-/// The items that documentation names.
+/// Names and ports that the documentation refers to.
 pub struct Described<'a> {
     pub item: &'a Item,
-    /// The structs of inputs and outputs.
+    /// Names of the structs of inputs and outputs.
     pub input: &'a Ident,
     pub output: &'a Ident,
     pub inputs: &'a [Port],
@@ -28,7 +28,7 @@ pub struct Described<'a> {
 }
 
 impl Described<'_> {
-    /// Of the model: where it comes from, its inputs and outputs, and how it is used.
+    /// Returns the documentation of the model: its file, inputs, outputs and usage.
     pub fn model(&self, model: &Model, weights: usize, options: &Options) -> Code {
         let mut lines = Vec::new();
         if !self.item.attributes.is_empty() {
@@ -58,7 +58,7 @@ impl Described<'_> {
         documentation(lines)
     }
 
-    /// Of `forward`: what it takes and gives, and when it panics.
+    /// Returns the documentation of `forward`: inputs, outputs and panics.
     pub fn forward(&self) -> Code {
         let (inputs, outputs) = (list(self.inputs, self.input), list(self.outputs, self.output));
         let mut lines = vec![match self.inputs {
@@ -77,7 +77,7 @@ impl Described<'_> {
         documentation(lines)
     }
 
-    /// When a run fails.
+    /// Returns a sentence that describes when a run fails.
     pub fn failures(&self) -> String {
         match self.inputs {
             [] => "If a node cannot be run.".to_owned(),
@@ -92,7 +92,7 @@ impl Described<'_> {
         }
     }
 
-    /// A use of the model with its own names.
+    /// Returns an example with the model's own names.
     fn usage(&self, options: &Options) -> Vec<String> {
         let name = self.item.name.to_string();
         let loaded = match options.weights {
@@ -121,7 +121,7 @@ impl Described<'_> {
     }
 }
 
-/// `#[doc = ".."]` for each line.
+/// Returns `#[doc = ".."]` for each line.
 pub fn documentation(lines: impl IntoIterator<Item = String>) -> Code {
     let line = |line: String| match line.as_str() {
         "" => code!(#[doc = ""]),
@@ -133,11 +133,11 @@ pub fn documentation(lines: impl IntoIterator<Item = String>) -> Code {
     lines.into_iter().map(line).collect()
 }
 
-/// A name of the file as code, in one line.
+/// Returns a name of the file as a code span, on one line.
 pub fn span(name: &str) -> String {
     let name = shown(name);
     if name.contains('`') {
-        // As many as no name has in a row.
+        // More backticks than the name has in a row.
         let fence = "`".repeat(longest(&name, '`') + 1);
         format!("{fence} {name} {fence}")
     } else {
@@ -149,7 +149,7 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-/// The inputs or outputs in words, or where they are listed.
+/// Returns the inputs or outputs in words, or a link to their struct.
 fn list(ports: &[Port], several: &Ident) -> String {
     if ports.is_empty() || ports.len() > LISTED {
         return format!("[`{several}`]");
@@ -159,7 +159,7 @@ fn list(ports: &[Port], several: &Ident) -> String {
     ports.join(", ")
 }
 
-/// How many numbers the weights are, and the classes, where there are any.
+/// Returns sentences with the number of elements in the weights, and the classes, if any.
 fn counted(weights: usize, labels: &[String]) -> String {
     let mut sentences = Vec::new();
     match weights {
@@ -188,8 +188,8 @@ fn thousands(number: usize) -> String {
     text
 }
 
-/// What the file says in its own words: text in a fence that none of its lines ends, so that nothing of it is
-/// an example that rustdoc runs.
+/// Returns the file's own documentation in a fence that none of its lines can end, so that rustdoc does not run
+/// examples from it.
 fn own(metadata: &Metadata) -> Vec<String> {
     let words = metadata.doc.trim();
     if words.is_empty() {
@@ -208,7 +208,7 @@ fn own(metadata: &Metadata) -> Vec<String> {
     lines
 }
 
-/// The most of a letter in a row.
+/// Returns the length of the longest run of a character.
 fn longest(text: &str, letter: char) -> usize {
     let runs = text.split(|other| other != letter).map(str::len);
     runs.max().unwrap_or(0)

@@ -1,17 +1,17 @@
-//! Bindings that a use right behind them makes needless.
+//! Bindings that the next statement makes redundant.
 
 use std::collections::BTreeMap;
 
 use crate::rust::{Code, Part, Variable, code};
 
-/// Without `let x = y;`, and with `let x = f(y); z = x;` as `z = f(y);`, and `let x = f(y); rows.push(x);` as
-/// `rows.push(f(y));`, where nothing else uses `x`.
+/// Removes `let x = y;`, and if `x` has no other use, rewrites `let x = f(y); z = x;` to `z = f(y);`, and
+/// `let x = f(y); rows.push(x);` to `rows.push(f(y));`.
 pub fn shorten(code: &Code) -> Code {
     let code = without_copies(code);
     inside(&code, &code.counts())
 }
 
-/// What is bound to a variable alone is that variable, unless a loop assigns either.
+/// Replaces variables that are bound to another variable by that variable, unless one of the two is assigned.
 fn without_copies(code: &Code) -> Code {
     let mut copies = BTreeMap::new();
     code.each_part(&mut |part| copies.extend(copy(part)));
@@ -43,7 +43,7 @@ fn without_copies(code: &Code) -> Code {
     })
 }
 
-/// The variables of `let x = y;`.
+/// Returns the variables of `let x = y;`.
 fn copy(part: &Part) -> Option<(Variable, Variable)> {
     match part {
         Part::Let(pattern, value) => Some((pattern.as_value()?, value.as_value()?)),
@@ -69,7 +69,7 @@ fn inside(code: &Code, count: &BTreeMap<Variable, usize>) -> Code {
     out.into()
 }
 
-/// What a binding and the statement behind it become, and what follows them.
+/// Returns the replacement of a binding and the statement after it, and the remaining parts.
 fn detour<'p>(
     first: &Part,
     after: &'p [Part],

@@ -1,4 +1,4 @@
-//! The model's files in the binary.
+//! Files of the model in the binary.
 
 use std::path::Path;
 
@@ -8,23 +8,23 @@ use super::fingerprint::{EMPTY, hash};
 use crate::files::Files;
 use crate::rust::{Code, code};
 
-/// Bytes from which on a file is assembled. Below, rustc takes `include_bytes!` alone in its stride.
+/// Minimum length of a file that is assembled, in bytes. For shorter ones, `include_bytes!` alone is cheap.
 const ASSEMBLED: usize = 1 << 20;
-/// Bytes that one directive reads: the assembler's buffer doubles as it grows, and with one directive for a
-/// file of 430 MB rustc takes 460 MB more.
+/// Maximum number of bytes that one directive reads. The assembler's buffer doubles as it grows: with one directive for
+/// a file of 430 MB, rustc takes 460 MB more.
 const CHUNK: usize = 16 << 20;
-/// The assembler maps a file for each directive, but where its length is a multiple of this, it reads all of
-/// the file into memory: such a file has one directive.
+/// Size of a page, in bytes. The assembler maps a file for each directive, unless its length is a multiple of this:
+/// then it reads the whole file into memory. Such a file has one directive.
 const PAGE: usize = 4096;
-/// Words of a file that name its symbol.
+/// Number of samples of a file that its symbol depends on.
 const SAMPLES: usize = 64;
 
-/// `fn files()`: the bytes of the model's files, in the binary.
+/// Returns `fn files()`, which returns the bytes of the model's files.
 pub fn embedded(files: &Files, folder: &Path) -> Code {
     let files = files.list().into_iter();
     let all: Vec<Code> = files.map(|(name, bytes)| file(&folder.join(name), &bytes)).collect();
     let count = Literal::usize_unsuffixed(all.len());
-    // Inside of a plain function the bytes cost the compiler least; in a constant, ten times more.
+    // In a plain function the bytes cost the compiler least; in a constant, ten times more.
     code! {
         /// The model's files.
         fn files() -> [&'static [u8]; #count] {
@@ -44,8 +44,8 @@ fn file(path: &Path, bytes: &[u8]) -> Code {
     code!(embedded!(include_bytes!(#shown), #length, #symbol, #directives))
 }
 
-/// A symbol for the contents of a file, without reading all of them: files at one path of which the length
-/// and words all over them agree.
+/// Returns a symbol for the contents of a file, without reading all of it. Files have the same symbol if their paths,
+/// lengths and samples are equal.
 fn symbol(path: &str, bytes: &[u8]) -> String {
     let mut name = hash(EMPTY, path.as_bytes());
     name = hash(name, &bytes.len().to_le_bytes());
@@ -57,7 +57,7 @@ fn symbol(path: &str, bytes: &[u8]) -> String {
     format!("onnx_embed_{name:016x}")
 }
 
-/// What the assembler is told to read: `.incbin "path",start,length`.
+/// Returns the directives for the assembler: `.incbin "path",start,length`.
 fn directives(path: &str, length: usize) -> String {
     let path = quoted(path);
     let chunk = if length.is_multiple_of(PAGE) { length } else { CHUNK };
@@ -69,7 +69,7 @@ fn directives(path: &str, length: usize) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A string of the assembler, in which all that might have a meaning is octal.
+/// Returns a string literal of the assembler, in which all characters that may have a meaning are octal.
 fn quoted(path: &str) -> String {
     let mut text = "\"".to_owned();
     for byte in path.bytes() {

@@ -5,16 +5,16 @@ use crate::diagnostics::shown;
 use crate::rust::{Code, code};
 
 impl Emit<'_, '_> {
-    /// Says that the node may fail on the data of a run, so that its code knows the node's name.
+    /// Declares that the node may fail on the data of a run, so that its code contains the node's name.
     ///
-    /// What is proven while compiling needs no name: indices in range, sizes that agree.
+    /// Conditions that are proven at compile time need no name, such as indices in range and equal sizes.
     pub fn may_fail(&mut self) {
         self.fails = true;
     }
 
-    /// Code under the node's name.
+    /// Wraps code in a step with the node's name, if the node may fail.
     pub(super) fn named(&mut self, code: Code) -> Code {
-        // A constructor has no node of its own.
+        // A constructor has no field for the name.
         if self.fails && !self.source.loading {
             let node = self.named_node();
             code!(#node.run(|| #code))
@@ -23,7 +23,7 @@ impl Emit<'_, '_> {
         }
     }
 
-    /// The field that holds the node's name. It is loaded, so that parts that differ in names alone are one struct.
+    /// Returns the field with the node's name. It is loaded, so that parts that differ only in names are one struct.
     pub fn named_node(&mut self) -> Code {
         let hint = name::snake(name::operator(&self.node.kind));
         let operator = shown(&self.node.kind);

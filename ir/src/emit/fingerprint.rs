@@ -1,7 +1,7 @@
-//! What tells files of the same graph from others.
+//! Identification of files with the same graph.
 //!
-//! A program compares files with it before it takes their weights (`runtime/src/weights/check.rs`);
-//! [`Fingerprint::check`] says the same without a program.
+//! A program compares files with the fingerprint before it loads their weights (`runtime/src/weights/check.rs`).
+//! [`Fingerprint::check`] is the same comparison in the compiler.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,25 +15,25 @@ use crate::files::Files;
 use crate::graph::{ValueId, Values};
 use crate::weight::{Encoding, Part, Weight};
 
-/// The files of a model, its weights in them, and the weights on whose values the code depends.
+/// Files of a model, byte ranges of its weights, and hashes of the weights that the code depends on.
 #[derive(Debug)]
 pub struct Fingerprint<'g> {
     pub files: Vec<Whole>,
     pub entries: Vec<Entry<'g>>,
-    /// Places among the entries, and the hashes of their bytes.
+    /// Indices of fixed entries, and the hashes of their bytes.
     pub fixed: Vec<(usize, u64)>,
 }
 
-/// A file.
+/// A file of the model.
 #[derive(Debug)]
 pub struct Whole {
     pub name: PathBuf,
     pub length: usize,
-    /// The hash of what lies behind its last weight.
+    /// Hash of the bytes after its last weight.
     pub tail: u64,
 }
 
-/// A weight.
+/// A weight and its byte ranges.
 #[derive(Debug)]
 pub struct Entry<'g> {
     pub name: String,
@@ -41,17 +41,17 @@ pub struct Entry<'g> {
     pub places: Vec<Place>,
 }
 
-/// One part of a weight.
+/// A byte range of a weight.
 #[derive(Debug)]
 pub struct Place {
     pub file: usize,
     pub start: usize,
     pub end: usize,
-    /// The hash of what lies between the part before it and this one.
+    /// Hash of the bytes between the preceding range in the file and this one.
     pub gap: u64,
 }
 
-/// Why a program does not take files.
+/// Reason why files are refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     Count {
@@ -63,20 +63,20 @@ pub enum Refusal {
         expected: usize,
         found: usize,
     },
-    /// Something differs before a weight, or behind the last one.
+    /// Bytes differ before a weight, or after the last one.
     Differs {
         file: String,
         before: Option<String>,
     },
-    /// A weight is written in another number of elements.
+    /// The number of elements of a weight differs.
     Malformed(String),
-    /// A weight differs on whose value the code depends.
+    /// The value of a weight that the code depends on differs.
     Fixed(String),
 }
 
 impl<'g> Fingerprint<'g> {
-    /// That of files with these values. Weights that the code uses come first, by the names that it has for
-    /// them; whether one is fixed is known when the code is made.
+    /// Returns the fingerprint of files with these values. Weights that the code uses come first, with their names in
+    /// the code. The code must be complete, because it determines which weights are fixed.
     pub fn new(
         values: &'g Values,
         files: &Files,
@@ -114,7 +114,7 @@ impl<'g> Fingerprint<'g> {
         Fingerprint { files, entries, fixed }
     }
 
-    /// Whether a program takes these files: the model and those of external data.
+    /// Checks whether a program would accept these files: the model, then its external data.
     pub fn check(&self, files: &[Bytes]) -> Result<(), Refusal> {
         if files.len() != self.files.len() {
             return Err(Refusal::Count { expected: self.files.len(), found: files.len() });
@@ -165,7 +165,7 @@ impl<'g> Fingerprint<'g> {
 }
 
 impl Entry<'_> {
-    /// The weight that lies at the same place of other files.
+    /// Returns the weight in the same byte ranges of other files.
     pub fn with(&self, files: &[Bytes]) -> Weight {
         let parts = self.places.iter().map(|place| {
             let bytes = files.get(place.file);
@@ -180,10 +180,10 @@ impl Entry<'_> {
     }
 }
 
-/// Sets the gaps before all parts, and gives the files with their tails.
+/// Sets the gaps before all ranges, and returns the files with their tails.
 fn fill_gaps(entries: &mut [Entry<'_>], files: &[(PathBuf, Bytes)]) -> Vec<Whole> {
     let places = entries.iter_mut().flat_map(|entry| &mut entry.places);
-    // Of parts that begin at the same place the first in the table counts.
+    // The sort is stable: of ranges with the same start, the first in the table gets the gap.
     let mut order: Vec<&mut Place> = places.collect();
     order.sort_by_key(|place| place.start);
     let mut ends = vec![0usize; files.len()];
@@ -201,7 +201,7 @@ fn fill_gaps(entries: &mut [Entry<'_>], files: &[(PathBuf, Bytes)]) -> Vec<Whole
     files.collect()
 }
 
-/// Varints and records may be more or fewer than the sizes say though their bytes are as many.
+/// Returns `true` if the data contain as many elements as the shape. The length of varints and records varies.
 fn is_well_formed(weight: &Weight) -> bool {
     match (weight.encoding, weight.dtype) {
         (Encoding::Raw, _) => true,
@@ -210,21 +210,21 @@ fn is_well_formed(weight: &Weight) -> bool {
     }
 }
 
-/// The hash of the bytes of a weight.
+/// Returns the hash of a weight's bytes.
 fn value_hash(weight: &Weight) -> u64 {
     let parts = weight.parts.iter().map(|part| part.bytes.as_ref());
     parts.fold(EMPTY, hash)
 }
 
-/// FNV-1a of a range; of nothing when it is empty or backward.
+/// Returns the FNV-1a hash of a range, [`EMPTY`] if it is empty or invalid.
 fn range_hash(bytes: &[u8], start: usize, end: usize) -> u64 {
     hash(EMPTY, bytes.get(start..end).unwrap_or_default())
 }
 
-/// The hash of no bytes.
+/// Hash of an empty range.
 pub(super) const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// The hash of what has this one, and these bytes behind it.
+/// Extends the hash `before` by more bytes.
 pub(super) fn hash(before: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(before, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

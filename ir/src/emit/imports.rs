@@ -1,10 +1,10 @@
-//! What expansions import.
+//! Imports of expansions.
 
 use std::collections::BTreeSet;
 
 use crate::rust::{Code, Part, code};
 
-/// Names that expansions import, by where from; only those in use are.
+/// Names that expansions import, by path. Unused ones are omitted.
 const IMPORTS: &[(&[&str], &[&str])] = &[
     (
         &[],
@@ -69,17 +69,17 @@ const IMPORTS: &[(&[&str], &[&str])] = &[
     (&["burn", "tensor"], &["activation"]),
 ];
 
-/// What expansions and derive macros name without importing it.
+/// Names that expansions and derive macros use without importing them.
 const PRELUDE: &[&str] =
     &["AsRef", "Clone", "Default", "Err", "From", "Into", "None", "Ok", "Option", "Result", "Self", "Some"];
 
-/// Every name with a meaning in expansions, which no struct may have.
+/// Returns all names with a meaning in expansions. Structs must have other names.
 pub fn names<'a>() -> impl Iterator<Item = &'a str> {
     let imported = IMPORTS.iter().flat_map(|(_, names)| names.iter());
     imported.chain(PRELUDE).copied()
 }
 
-/// `use` of what the items mention; `burn` is what its derive macros call their crate.
+/// Returns `use` declarations for the names in the items. Burn's derive macros refer to their crate as `burn`.
 pub fn of(items: &Code, runtime: &Code) -> Code {
     let mut mentioned = BTreeSet::new();
     let mut maps = false;

@@ -1,24 +1,24 @@
-//! Values of one use, where they are used.
+//! Nesting of expressions that are used once.
 
 use std::collections::BTreeMap;
 
 use super::variables::Hint;
 use crate::rust::{Access, Bracket, Code, Part, Variable, code};
 
-/// An expression wider than this is not made any longer.
+/// Maximum width of an expression that results from nesting, in characters.
 const WIDEST: usize = 72;
-/// Methods are written on lines of their own where they form a longer chain, up to this.
+/// Maximum width of a chain of methods, which a formatter writes on several lines.
 const CHAIN: usize = 110;
-/// Nor is one with more operators than this.
+/// Maximum number of operators in an expression that results from nesting.
 const OPERATORS: usize = 2;
-/// An argument that is an expression is at most this wide.
+/// Maximum width of an expression that is nested as an argument.
 const ARGUMENT: usize = 40;
-/// About how wide the name of a value is.
+/// Approximate width of the name of a value.
 const NAME: usize = 6;
 
-/// With `let a = f(x); let b = a.g();` as `let b = f(x).g();`, and operators in one expression, where the
-/// line stays short and nothing is computed in another order. The hints of what is bound know then what it is
-/// made by.
+/// Nests expressions that are used once: `let a = f(x); let b = a.g();` becomes `let b = f(x).g();`, and operators form
+/// one expression, if the line stays short and the order of evaluation does not change. Updates the producers in the
+/// hints of bound variables.
 pub fn nested(code: &Code, hints: &mut BTreeMap<Variable, Hint>) -> Code {
     walk(code, &code.counts(), hints)
 }
@@ -54,7 +54,7 @@ fn walk(code: &Code, count: &BTreeMap<Variable, usize>, hints: &mut BTreeMap<Var
             }
             continue;
         }
-        // Up to the end of the statement.
+        // The statement ends before the next `let` or `;`.
         let ends = |part: &Part| matches!(part, Part::Let(..) | Part::Sign(";"));
         let length = rest.iter().position(ends).unwrap_or(rest.len());
         let (statement, after) = rest.split_at(length);
@@ -74,7 +74,7 @@ fn walk(code: &Code, count: &BTreeMap<Variable, usize>, hints: &mut BTreeMap<Var
     out.into()
 }
 
-/// What was another form of a value is made by what makes that.
+/// Updates the hint of a variable whose operand was nested: another form of a value has the producer of that value.
 fn inherit(pattern: &Code, from: Variable, code: &Code, hints: &mut BTreeMap<Variable, Hint>) {
     let used = code.variables();
     let Some(inner) = hints.get(&from).filter(|_| used.first() == Some(&from)) else {
@@ -89,16 +89,16 @@ fn inherit(pattern: &Code, from: Variable, code: &Code, hints: &mut BTreeMap<Var
     }
 }
 
-/// The value of a variable on its way to its use.
+/// A value that is to replace its variable.
 struct Inner<'c> {
     bound: Variable,
     value: &'c Code,
-    /// Whether an operator stands in it that binds less than a call.
+    /// Whether the value has an operator whose precedence is lower than that of a call.
     loose: bool,
     width: usize,
 }
 
-/// How a value is used.
+/// Syntactic role of a use.
 #[derive(Clone, Copy, PartialEq)]
 enum Use {
     Receiver,
@@ -113,7 +113,8 @@ impl<'c> Inner<'c> {
         plain.then(|| Inner { bound, value, loose: value.is_loose(), width })
     }
 
-    /// A statement with the value where it is used.
+    /// Returns a statement with the value in place of its variable, or `None` if that would be too long or not
+    /// equivalent.
     fn within(&self, outer: &Code) -> Option<Code> {
         let is_chain = matches!(
             outer.parts(),
@@ -132,7 +133,7 @@ impl<'c> Inner<'c> {
         (operators <= OPERATORS).then_some(joined)
     }
 
-    /// The code with the value instead of the variable, if nothing before that computes anything.
+    /// Returns the code with the value in place of its variable, or `None` if anything before it is evaluated.
     fn placed(&self, code: &Code, is_call: bool) -> Option<Code> {
         let parts = code.parts();
         for (at, part) in parts.iter().enumerate() {
@@ -168,7 +169,7 @@ impl<'c> Inner<'c> {
 
     fn used_as(&self, usage: Use, before: Option<&Part>, after: Option<&Part>) -> Option<Code> {
         let value = self.value;
-        // `a + b - c` needs no brackets, but `c - (a + b)` does, and `(a + b) * c`.
+        // `a + b - c` needs no parentheses, but `c - (a + b)` and `(a + b) * c` do.
         let adds = matches!(after, Some(Part::Sign("+" | "-")));
         let first = before.is_none() && (value.is_product() || adds && value.is_sum());
         match usage {
@@ -180,7 +181,7 @@ impl<'c> Inner<'c> {
     }
 }
 
-/// How a variable between two parts is used.
+/// Returns the role of a variable between two parts, or `None` if its value cannot be nested there.
 fn usage(before: Option<&Part>, after: Option<&Part>, is_call: bool) -> Option<Use> {
     let starts = |part: &Part| is_operator(part) || *part == Part::Sign(",");
     if !before.is_none_or(starts) {
@@ -199,7 +200,7 @@ fn is_operator(part: &Part) -> bool {
     matches!(part, Part::Sign("+" | "-" | "*" | "/" | "%"))
 }
 
-/// Whether a part computes nothing.
+/// Returns `true` if a part evaluates nothing.
 fn is_quiet(part: &Part) -> bool {
     match part {
         Part::Word(word) => !["if", "match", "return", "move", "break", "in"].contains(word),
@@ -224,7 +225,7 @@ fn is_leaf(part: &Part) -> bool {
     )
 }
 
-/// Whether a part may stand inside of an expression on one line: no closure, no block, no cast.
+/// Returns `true` if a part may be nested in an expression on one line: not a closure, a block or a cast.
 fn is_plain(part: &Part) -> bool {
     match part {
         Part::Word(word) => *word != "as" && *word != "move",
@@ -235,7 +236,7 @@ fn is_plain(part: &Part) -> bool {
     }
 }
 
-/// About how wide code is, if it is no wider than `most`.
+/// Returns the approximate width of code, or `None` if it exceeds `most` or contains statements.
 fn width(code: &Code, most: usize) -> Option<usize> {
     let mut sum = 0usize;
     for part in code.parts() {

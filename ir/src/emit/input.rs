@@ -13,11 +13,11 @@ use crate::graph::ValueId;
 use crate::rust::{Code, code};
 use crate::types::{Known, Place, TensorType, Type};
 
-/// Known values of at most this many elements are written into the code.
+/// Maximum number of elements of known values that are written into the code.
 const INLINE: usize = 64;
 
 impl Emit<'_, '_> {
-    /// A device tensor of the rank that its type says.
+    /// Returns a device tensor with the rank of its type. Strings that are only moved are represented by numbers.
     pub fn tensor(&mut self, input: usize) -> Result<Code, Problem> {
         if self.is_string(input) && self.node.operator.moves() {
             return self.numbered(input);
@@ -27,14 +27,14 @@ impl Emit<'_, '_> {
         self.source.device_value(id)
     }
 
-    /// A device tensor with leading axes of size 1 up to `rank`.
+    /// Returns a device tensor with leading axes of size 1 up to `rank`.
     pub fn tensor_of_rank(&mut self, input: usize, rank: usize) -> Result<Code, Problem> {
         let ty = self.tensor_type(input)?.clone();
         let tensor = self.tensor(input)?;
         Ok(lifted(tensor, &ty, rank))
     }
 
-    /// `Some(tensor)`, or `None` for an input left out.
+    /// Returns `Some(tensor)`, or the code `None` for an omitted input.
     pub fn optional(&mut self, input: usize) -> Result<Code, Problem> {
         if self.has(input) {
             let tensor = self.tensor(input)?;
@@ -44,7 +44,7 @@ impl Emit<'_, '_> {
         }
     }
 
-    /// The value wherever it lives: a tensor, a host array by value, a sequence.
+    /// Returns the value with its own placement: a tensor, a host array by value, or a sequence.
     pub fn value(&mut self, input: usize) -> Result<Code, Problem> {
         let id = self.node.input(input);
         let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
@@ -57,7 +57,7 @@ impl Emit<'_, '_> {
         }
     }
 
-    /// A host array by reference: `&Array<T>`.
+    /// Returns a host array by reference: `&Array<T>`.
     pub fn host(&mut self, input: usize) -> Result<Code, Problem> {
         let id = self.node.input(input);
         let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
@@ -65,7 +65,7 @@ impl Emit<'_, '_> {
         Ok(code!(&#value))
     }
 
-    /// Integers that stand on the host, as `&[i64]`.
+    /// Returns integers on the host as `&[i64]`.
     pub fn host_ints(&mut self, input: usize) -> Result<Code, Problem> {
         let id = self.node.input(input);
         let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
@@ -80,7 +80,7 @@ impl Emit<'_, '_> {
         }
     }
 
-    /// One integer that stands on the host, as `i64`.
+    /// Returns an integer on the host as `i64`.
     pub fn host_int(&mut self, input: usize) -> Result<Code, Problem> {
         if let Some(Known::Ints(dims)) = self.known(input).cloned()
             && let [dim] = dims.as_slice()
@@ -98,7 +98,7 @@ impl Emit<'_, '_> {
         })
     }
 
-    /// One float that stands on the host, as `f64`.
+    /// Returns a float on the host as `f64`.
     pub fn host_float(&mut self, input: usize) -> Result<Code, Problem> {
         if let Some(Known::Floats(values)) = self.known(input)
             && let [value] = values.as_slice()
@@ -114,7 +114,7 @@ impl Emit<'_, '_> {
         })
     }
 
-    /// A known single element as a literal of the tensor's type.
+    /// Returns a single known element as a literal. Integers are `i64`.
     pub fn scalar(&self, input: usize) -> Option<Code> {
         let dtype = self.tensor_type(input).ok()?.dtype;
         if self.known_count(input) != Some(1) {
@@ -141,17 +141,17 @@ impl Emit<'_, '_> {
         }
     }
 
-    /// The device of the model, by reference.
+    /// Returns the device of the model, by reference.
     pub fn device(&mut self) -> Code {
         self.source.device()
     }
 
-    /// Whether a known value is small enough to be written into the code.
+    /// Returns `true` if a known value is small enough to be written into the code.
     pub fn is_inline(&self, input: usize) -> bool {
         self.known_count(input).is_some_and(|count| count <= INLINE)
     }
 
-    /// How many elements are known of an input of which any is.
+    /// Returns the number of known elements of an input, if any.
     fn known_count(&self, input: usize) -> Option<usize> {
         let id = self.node.input(input)?;
         self.source.cx.values[id].known.peek().map(Known::len)
@@ -194,7 +194,7 @@ impl Source<'_, '_> {
         }
     }
 
-    /// A host value becomes a tensor on the device of the model.
+    /// Copies a host value to a tensor on the device of the model.
     fn moved(&mut self, id: ValueId, tensor: &TensorType) -> Result<Code, Problem> {
         let name = variable(id);
         let rank = Literal::usize_unsuffixed(tensor.burn_rank());
@@ -214,7 +214,7 @@ impl Source<'_, '_> {
         })
     }
 
-    /// A constant that the compiler computed, as a field.
+    /// Returns a constant that the compiler computed, as a field.
     fn written(&mut self, id: ValueId, tensor: &TensorType, known: &Known) -> Code {
         let load = self.constant(tensor, known);
         let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
@@ -224,7 +224,7 @@ impl Source<'_, '_> {
         code!(#field.clone())
     }
 
-    /// A constant that the compiler computed, over `weights: &Weights`.
+    /// Returns a constant that the compiler computed, over `weights: &Weights`.
     pub(super) fn constant(&mut self, tensor: &TensorType, known: &Known) -> Code {
         let rank = Literal::usize_unsuffixed(tensor.burn_rank());
         let element = element_type(tensor.dtype);
@@ -263,7 +263,7 @@ impl Source<'_, '_> {
         }
     }
 
-    /// Sizes as a tensor, made at each call.
+    /// Returns sizes as a tensor that each call creates.
     fn symbolic(&mut self, tensor: &TensorType, dims: &[Dim]) -> Code {
         let rank = Literal::usize_unsuffixed(tensor.burn_rank());
         let element = element_type(tensor.dtype);
@@ -273,7 +273,7 @@ impl Source<'_, '_> {
         code!(constant::int::<#rank>(#device, #element, #shape, &[#(#numbers),*]))
     }
 
-    /// An expression of type `Array<T>`.
+    /// Returns a value as an expression of type `Array<T>`.
     pub(super) fn host_value(&mut self, id: ValueId) -> Result<Code, Problem> {
         let values = self.cx.values;
         let value = &values[id];
@@ -314,7 +314,7 @@ impl Source<'_, '_> {
         Ok(code!(Array::<#element>::new([#(#shape),*], vec![#(#elements),*])))
     }
 
-    /// A tensor of the device is read: the program waits for the device here.
+    /// Reads a tensor from the device. The program waits for the device here.
     fn read(&mut self, id: ValueId, tensor: &TensorType) -> Result<Code, Problem> {
         let rank = Literal::usize_unsuffixed(tensor.rank());
         let element = super::host_element(tensor.dtype);
@@ -322,13 +322,13 @@ impl Source<'_, '_> {
         Ok(code!(host::to_host::<#element, _, _>(#value, #rank)))
     }
 
-    /// The device of the model, by reference.
+    /// Returns the device of the model, by reference.
     pub fn device(&mut self) -> Code {
         if self.loading { code!(weights.device()) } else { code!(device) }
     }
 }
 
-/// The tensor with leading axes of size 1 up to `rank`. Burn's own way there takes a size of 0 for one that
+/// Returns the tensor with leading axes of size 1 up to `rank`. Burn's `unsqueeze` interprets a size of 0 as one that
 /// is to be copied.
 pub fn lifted(tensor: Code, ty: &TensorType, rank: usize) -> Code {
     let to = Literal::usize_unsuffixed(rank);

@@ -1,4 +1,4 @@
-//! What the caller chose for the item itself.
+//! Choices of the caller for the generated item.
 
 use std::collections::BTreeMap;
 
@@ -8,23 +8,23 @@ use quote::{ToTokens, format_ident};
 use super::{imports, name};
 use crate::rust::{Code, code};
 
-/// The struct that the caller asks for.
+/// The struct that the caller requests.
 #[derive(Clone, Debug)]
 pub struct Item {
     /// Documentation and other attributes.
     pub attributes: TokenStream,
     pub visibility: TokenStream,
     pub name: Ident,
-    /// The path of the run-time crate.
+    /// Path of the runtime crate.
     pub runtime: TokenStream,
-    /// The model's file name, for documentation.
+    /// Name of the model's file, for documentation.
     pub file: String,
-    /// The functions that compute operators, by the names of these, as the caller wrote them.
+    /// Functions that compute operators, as the caller wrote them, by operator.
     pub functions: BTreeMap<String, TokenStream>,
 }
 
 impl Item {
-    /// The item as its module has it, where some names have another meaning.
+    /// Returns the item with its name inside the module, which differs if that name has another meaning there.
     pub(super) fn inside(&self) -> Self {
         let mut taken = imports::names();
         let name = if taken.any(|name| self.name == name) {
@@ -35,17 +35,17 @@ impl Item {
         Item { name, ..self.clone() }
     }
 
-    /// The names of the structs of its inputs and outputs.
+    /// Returns the names of the structs of inputs and outputs.
     pub(super) fn structures(&self) -> [Ident; 2] {
         ["Input", "Output"].map(|part| format_ident!("{}{part}", self.name))
     }
 
-    /// The name of its module.
+    /// Returns the name of the module.
     pub(super) fn module(&self) -> Ident {
         format_ident!("{}_onnx", name::snake(&self.name.to_string()))
     }
 
-    /// What is taken out of the module, where the item is called as `inside` is.
+    /// Returns the `use` of the module's public items. `inside` is the item with its name in the module.
     pub(super) fn uses(&self, inside: &Item, inputs: usize, outputs: usize) -> Code {
         let (name, module) = (&self.name, self.module());
         let visibility = Code::foreign(self.visibility.clone());

@@ -1,4 +1,4 @@
-//! The fields of one struct while its code is made.
+//! Fields of a struct while its code is generated.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -11,42 +11,42 @@ use super::tree::is_number;
 use crate::graph::ValueId;
 use crate::rust::{Code, Part, code};
 
-/// A struct of the expansion: what its `load` makes and its `forward` uses.
+/// A struct of the expansion: fields that its `load` creates and its `forward` uses.
 #[derive(Debug)]
 pub struct Layer {
     pub fields: Vec<Field>,
-    /// The weights that are fields of the struct itself, as several of its layers read them.
+    /// Weights that are fields of this struct because several of its layers use them.
     pub owned: BTreeSet<ValueId>,
-    /// The path of the module that the struct stands for.
+    /// Path of the module that the struct represents.
     path: Vec<String>,
-    /// Whether fields are called after what they are, so that blocks of equal code are equal.
+    /// Whether fields are named after their types, so that equal blocks have equal code.
     plain: bool,
-    /// Computed constants of which several fields are made, in order.
+    /// Computed constants that the constructor binds to variables, in order.
     pub(super) bindings: Bindings,
-    /// What the steps of its function are called, where the model is traced, and the field that has it.
+    /// Field with the traced nodes of the function, and the description of each node, if the model is traced.
     steps: Option<(String, Vec<Code>)>,
-    /// The name of the layer that was asked for last.
+    /// Name of the layer that was requested last.
     pub(super) latest: Option<String>,
     taken: Unique,
     constants: BTreeMap<ValueId, String>,
-    /// The fields by what they are.
+    /// Names of the fields by type and load expression.
     loaded: HashMap<(Code, Code), String>,
 }
 
-/// One field.
+/// A field of a struct.
 #[derive(Clone, Debug)]
 pub struct Field {
     pub name: String,
     pub ty: Code,
     /// An expression over `weights: &Weights`.
     pub load: Code,
-    /// The weights of the file in it, by their paths.
+    /// Weights of the file in the field, with their paths.
     pub parameters: Vec<(String, ValueId)>,
-    /// Whether it holds a tensor, so that it knows the device of the model.
+    /// Whether it contains a tensor, and therefore determines the device of the model.
     is_placed: bool,
 }
 
-/// Layers that hold tensors, whatever they are loaded with.
+/// Layers that always contain tensors.
 const PLACED: &[&str] = &[
     "BatchNorm",
     "Conv1d",
@@ -65,7 +65,7 @@ const PLACED: &[&str] = &[
     "Rnn",
 ];
 
-/// Parameters of functions that the `Module` derive writes, in which fields become variables.
+/// Parameters of functions that the `Module` derive generates. Fields become variables there and need other names.
 const DERIVED: [&str; 2] = ["device", "mapper"];
 
 impl Default for Layer {
@@ -88,33 +88,34 @@ impl Default for Layer {
 }
 
 impl Layer {
-    /// The struct that users see, which has fields of its own; everything in it is of this module.
+    /// Creates the public struct, which reserves the field `anchor`. `path` is the module that contains the whole
+    /// model.
     pub fn root(path: Vec<String>) -> Self {
         let mut layer = Layer { path, ..Layer::default() };
         layer.taken.reserve("anchor");
         layer
     }
 
-    /// The struct of a module.
+    /// Creates the struct of a module.
     pub fn within(path: &[String]) -> Self {
         Layer { path: path.to_vec(), ..Layer::default() }
     }
 
-    /// The struct of a stretch of a graph that knows no modules.
+    /// Creates the struct of consecutive nodes that are not a module.
     pub fn plain() -> Self {
         Layer { plain: true, ..Layer::default() }
     }
 
-    /// Whether the struct stands for just this module.
+    /// Returns `true` if the struct represents exactly this module.
     pub fn is_at(&self, path: &[String]) -> bool {
         self.path == path
     }
 
-    /// A weight's or module's name without the path that the struct stands for.
+    /// Returns the name of a weight or module without the path of the struct.
     pub fn relative(&self, name: &str) -> String {
         let parts = name.split(['.', '/']).filter(|part| !part.is_empty());
         let parts: Vec<&str> = parts.collect();
-        // The weights of a wrapped model have its attribute's name in front.
+        // In a wrapped model, names of weights start with the name of the attribute that contains the model.
         let starts = (0..parts.len()).find(|&at| {
             let rest = parts.get(at..).unwrap_or_default();
             rest.len() > self.path.len() && rest.iter().zip(&self.path).all(|(a, b)| a == b)
@@ -123,7 +124,7 @@ impl Layer {
             return name.to_owned();
         };
         let rest = parts.get(at + self.path.len()..).unwrap_or_default().join(".");
-        // A number alone is no name: `0` of `features` is `features0`.
+        // A number is not a name: `0` of `features` is `features0`.
         let word = self.path.iter().rev().find(|part| !is_number(part));
         match word.filter(|_| rest.starts_with(|first: char| first.is_ascii_digit())) {
             Some(word) => format!("{word}{rest}"),
@@ -131,12 +132,12 @@ impl Layer {
         }
     }
 
-    /// The module that the struct stands for, as the file writes it.
+    /// Returns the path of the module that the struct represents, as in the file.
     pub fn module(&self) -> Option<String> {
         (!self.path.is_empty()).then(|| self.path.join("."))
     }
 
-    /// Puts the fields in the order in which code uses them.
+    /// Sorts the fields by their first use in the code.
     pub fn order(&mut self, code: &Code) {
         let mut places: BTreeMap<Rc<str>, usize> = BTreeMap::new();
         each_field(code, &mut |name| {
@@ -147,7 +148,7 @@ impl Layer {
         self.fields.sort_by_key(place);
     }
 
-    /// The fields as they stand in the struct.
+    /// Returns the declarations of the fields.
     pub fn declarations(&self) -> Code {
         let fields = self.fields.iter().map(|field| {
             let (name, ty) = (format_ident!("{}", field.name), &field.ty);
@@ -156,8 +157,7 @@ impl Layer {
         fields.collect()
     }
 
-    /// Adds a field named after `hint`, unless there is one already that is loaded alike, and returns its
-    /// name.
+    /// Adds a field named after `hint`, unless a field with the same type and load expression exists. Returns its name.
     pub fn field(&mut self, hint: &str, ty: Code, load: Code, parameters: Vec<(String, ValueId)>) -> String {
         let key = (ty, load);
         if let Some(name) = self.loaded.get(&key) {
@@ -177,10 +177,10 @@ impl Layer {
         name
     }
 
-    /// Adds a step, and returns the field that has the steps and the place of this one.
+    /// Adds a traced node. Returns the field of the traced nodes and the index of the new one.
     pub fn step(&mut self, step: Code) -> (String, usize) {
         if self.steps.is_none() {
-            // What it is loaded with is complete when the function is.
+            // `finish_steps` sets the load expression, because all nodes must be known.
             let field = self.field("trace", code!(trace::Steps), Code::default(), Vec::new());
             self.steps = Some((field, Vec::new()));
         }
@@ -189,7 +189,7 @@ impl Layer {
         (field.clone(), steps.len() - 1)
     }
 
-    /// Has the field of the steps be loaded with all of them.
+    /// Sets the load expression of the field of traced nodes.
     pub fn finish_steps(&mut self) {
         let Some((name, steps)) = &self.steps else {
             return;
@@ -200,13 +200,13 @@ impl Layer {
         }
     }
 
-    /// The first field that knows the device of the model.
+    /// Returns the first field that determines the device of the model.
     pub fn placed(&self) -> Option<&str> {
         let field = self.fields.iter().find(|field| field.is_placed);
         field.map(|field| field.name.as_str())
     }
 
-    /// Has a field know the device.
+    /// Records that a field determines the device of the model.
     pub fn place(&mut self, name: &str) {
         let field = self.fields.iter_mut().find(|field| field.name == name);
         if let Some(field) = field {
@@ -214,14 +214,15 @@ impl Layer {
         }
     }
 
-    /// What loads the fields and makes the bindings behind so many.
+    /// Returns the load expressions of the fields and bindings after the first `before.0` fields and `before.1`
+    /// bindings.
     pub fn made_since(&self, before: (usize, usize)) -> impl Iterator<Item = &Code> {
         let fields = self.fields.iter().skip(before.0);
         let loads = fields.map(|field| &field.load);
         loads.chain(self.bindings.expressions().skip(before.1))
     }
 
-    /// The parameters of the file in the struct, by their paths.
+    /// Returns the parameters of the file in the struct, with their paths.
     pub fn parameters(&self) -> Vec<(String, ValueId)> {
         let each = |field: &Field| {
             let join = |(path, id): &(String, ValueId)| {
@@ -236,7 +237,7 @@ impl Layer {
         self.fields.iter().flat_map(each).collect()
     }
 
-    /// The field that holds a constant, made by `make` at its first use.
+    /// Returns the field of a constant. `make` provides its name, type and load expression on first use.
     pub fn constant(
         &mut self,
         id: ValueId,
@@ -257,7 +258,7 @@ impl Layer {
     }
 }
 
-/// Calls `see` with each field, those that compute the arguments of others first.
+/// Calls `see` with each field. Fields in the arguments of a method come before the receiver.
 fn each_field(code: &Code, see: &mut impl FnMut(&Rc<str>)) {
     let mut parts = code.parts().iter().peekable();
     while let Some(part) = parts.next() {
@@ -274,7 +275,7 @@ fn each_field(code: &Code, see: &mut impl FnMut(&Rc<str>)) {
     }
 }
 
-/// The first two words of a type.
+/// Returns the first two words of a type.
 fn words(ty: &Code) -> Vec<&str> {
     let words = ty.parts().iter().filter_map(|part| match part {
         Part::Word(word) | Part::Member(word) => Some(*word),
@@ -284,7 +285,7 @@ fn words(ty: &Code) -> Vec<&str> {
     words.take(2).collect()
 }
 
-/// What a field of this type may be called: `linear` for `layers::Linear`.
+/// Returns the base of a field's name by its type, not yet in snake case: `Linear` for `layers::Linear`.
 fn kind(ty: &Code) -> &str {
     match words(ty).as_slice() {
         ["Param", ..] => "parameter",

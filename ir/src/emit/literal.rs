@@ -1,9 +1,9 @@
-//! Numbers in Rust.
+//! Numbers as Rust literals.
 
 use crate::dtype::DType;
 use crate::rust::{Code, code};
 
-/// A float as a literal that the compiler reads back to the same number.
+/// Returns a float as a literal that rustc parses to the same number.
 pub fn float_literal(value: f64, dtype: DType) -> Code {
     let double = dtype == DType::F64;
     let value = if double { value } else { f64::from(value as f32) };
@@ -22,7 +22,7 @@ pub fn float_literal(value: f64, dtype: DType) -> Code {
     }
 }
 
-/// A finite float of 64 bits that says its type.
+/// Returns a finite `f64` with an explicit type.
 pub fn double(value: f64) -> Code {
     if value.is_sign_negative() {
         let literal = float_literal(value, DType::F64);
@@ -31,7 +31,7 @@ pub fn double(value: f64) -> Code {
     Code::number(&format!("{}f64", magnitude(value, true)))
 }
 
-/// The shortest text; very small and very large numbers with an exponent.
+/// Returns the shortest text of the absolute value. Very small and very large numbers have an exponent.
 fn magnitude(value: f64, double: bool) -> String {
     if double { format!("{:?}", value.abs()) } else { format!("{:?}", (value as f32).abs()) }
 }
@@ -63,7 +63,7 @@ mod tests {
     fn what_is_no_number_has_a_name() {
         check(f64::NAN, DType::F32, "f32 :: NAN");
         check(f64::INFINITY, DType::F64, "f64 :: INFINITY");
-        // Too large for 32 bits.
+        // Too large for `f32`.
         check(-1e300, DType::F32, "f32 :: NEG_INFINITY");
     }
 

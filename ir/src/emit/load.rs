@@ -1,4 +1,4 @@
-//! Constructors: fields, and what several of them share.
+//! Constructors: fields and their shared bindings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,16 +12,16 @@ use crate::graph::{Block, Graph, Node, ValueId, Values};
 use crate::rust::{Code, Variable, code};
 use crate::types::{Place, TensorType, Type};
 
-/// An expression of more operators than this is bound to a variable: rustc follows expressions by recursion.
+/// Number of nodes above which an expression is bound to a variable, because rustc processes expressions recursively.
 const LARGEST: usize = 24;
-/// A known constant of more elements is written once in a constructor.
+/// Maximum number of elements of a known constant that a constructor contains several times.
 const SHORT: usize = 64;
-/// A constructor of more bindings than this is split, as functions are.
+/// Maximum number of bindings in a constructor. Longer ones are split, like functions.
 const LONGEST: usize = 96;
-/// How many bindings such a part has.
+/// Maximum number of bindings in each function of a split constructor.
 const PART: usize = 64;
 
-/// Computed constants that stand in variables of a constructor, in order.
+/// Computed constants that a constructor binds to variables, in order.
 #[derive(Debug, Default)]
 pub struct Bindings {
     list: Vec<Binding>,
@@ -35,8 +35,8 @@ struct Binding {
     expression: Code,
 }
 
-/// What constructors bind to variables: what is read more than once, and parts of expressions that would grow
-/// too large.
+/// Returns the values that constructors bind to variables: those that are used several times, and parts of expressions
+/// that would be too large.
 pub fn bound(graph: &Graph) -> BTreeSet<ValueId> {
     let mut reads = Reads { values: &graph.values, counts: BTreeMap::new(), order: Vec::new() };
     reads.block(&graph.body);
@@ -56,11 +56,11 @@ pub fn bound(graph: &Graph) -> BTreeSet<ValueId> {
     bound
 }
 
-/// How often constants that are computed, or long to write, are read.
+/// Number of uses of constants that are computed or long.
 struct Reads<'g> {
     values: &'g Values,
     counts: BTreeMap<ValueId, usize>,
-    /// What is computed, each behind what it is computed from.
+    /// Computed values, each after its operands.
     order: Vec<ValueId>,
 }
 
@@ -76,7 +76,7 @@ impl Reads<'_> {
         }
     }
 
-    /// What a value is made of is read once, however often it is itself.
+    /// Counts a use of a value. Its operands are counted once, regardless of the number of its uses.
     fn read(&mut self, id: ValueId) {
         let mut open = vec![(id, false)];
         while let Some((id, done)) = open.pop() {
@@ -94,7 +94,7 @@ impl Reads<'_> {
     }
 }
 
-/// The inputs of the node that computes a value which are computed too, or long to write.
+/// Returns the inputs of the node that computes a value, if they are computed or long themselves.
 fn made_from(values: &Values, id: ValueId) -> impl Iterator<Item = ValueId> {
     let node: Option<&Node> = values[id].maker.as_deref();
     let inputs = node.into_iter().flat_map(|node| node.inputs.iter().flatten());
@@ -106,7 +106,7 @@ fn made_from(values: &Values, id: ValueId) -> impl Iterator<Item = ValueId> {
 }
 
 impl Source<'_, '_> {
-    /// Makes the bindings that an expression is made of, from the first to the last.
+    /// Creates the bindings that an expression depends on, in order.
     pub(super) fn bind_before(&mut self, id: ValueId) -> Result<(), Problem> {
         let (mut open, mut seen) = (vec![(id, false)], BTreeSet::new());
         while let Some((at, done)) = open.pop() {
@@ -125,7 +125,7 @@ impl Source<'_, '_> {
         Ok(())
     }
 
-    /// The expression of a computed constant, or the variable to which it is bound.
+    /// Returns the expression of a computed constant, or the variable that it is bound to.
     pub(super) fn bound(&mut self, id: ValueId, tensor: &TensorType, expression: Code) -> Code {
         if !self.cx.bound.contains(&id) {
             return expression;
@@ -142,14 +142,14 @@ impl Source<'_, '_> {
     }
 }
 
-/// What a weight of a normalization is called once it is divided: `norm.scale` for `norm.weight`.
+/// Returns the name of a normalization's weight after a division: `norm.scale` for `norm.weight`.
 fn scale(name: &str) -> Option<String> {
     let stem = ["weight", "gamma"].iter().find_map(|end| name.strip_suffix(end))?;
     stem.ends_with(['.', '/', '_']).then(|| format!("{stem}scale"))
 }
 
 impl Bindings {
-    /// Whether a value stands in a variable.
+    /// Returns `true` if a value is bound to a variable.
     pub fn has(&self, id: ValueId) -> bool {
         self.ids.contains(&id)
     }
@@ -168,7 +168,7 @@ impl Bindings {
         }
     }
 
-    /// The statements in front of `fields`, long lists in functions of their own.
+    /// Returns the statements before `fields`. Long lists are split into functions.
     fn statements(&self, fields: &Code, hints: &BTreeMap<Variable, Hint>) -> Code {
         if self.list.len() <= LONGEST {
             return self.list.iter().map(Binding::statement).collect();
@@ -201,10 +201,10 @@ impl Binding {
     }
 }
 
-/// What calls of parts are called; no variable is.
+/// Name of the functions of a split constructor. No variable has it.
 const CALL: &str = "__part";
 
-/// `let results = { fn part(weights, parameters) -> .. { statements results } part(weights, parameters) };`
+/// Returns `let results = { fn part(weights, parameters) -> .. { statements results } part(weights, parameters) };`.
 fn function(
     statements: Code,
     parameters: &[Variable],
@@ -248,7 +248,7 @@ fn function(
 }
 
 impl Layer {
-    /// The body of a constructor, with a further field.
+    /// Returns the body of a constructor. `further` contains fields that are not in the list.
     pub fn load(&self, further: Code, hints: &BTreeMap<Variable, Hint>) -> Code {
         let fields = self.fields.iter().map(|field| {
             let (name, load) = (format_ident!("{}", field.name), &field.load);

@@ -1,4 +1,4 @@
-//! The module that a macro call becomes.
+//! Module that a macro call expands to.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ use crate::options::{Options, Weights};
 use crate::rust::{Code, Part, code};
 use crate::types::Type;
 
-/// The module and the `use` of its items.
+/// Returns the module and the `use` of its items.
 pub fn module(model: &Model, item: &Item, options: &Options, diagnostics: &mut Diagnostics) -> Code {
     let mut problems = Diagnostics::default();
     if let Some(code) = written(model, item, options, true, &mut problems) {
@@ -33,7 +33,7 @@ pub fn module(model: &Model, item: &Item, options: &Options, diagnostics: &mut D
     written(model, item, options, false, diagnostics).unwrap_or_default()
 }
 
-/// The module, unless layers that were taken to be `alike` are not, and would load weights again.
+/// Returns the module, or `None` if weights would be loaded twice because layers considered equal (`alike`) differ.
 fn written(
     model: &Model,
     chosen: &Item,
@@ -199,19 +199,19 @@ fn written(
     })
 }
 
-/// The function that runs a model.
+/// Functions that run a model.
 struct Forward {
     body: Code,
-    /// The body of the form that waits.
+    /// Body of the async version.
     waiting: Code,
-    /// Whether the model reads values of the device on its way, so that the two bodies differ.
+    /// Whether the model reads values from the device during a run, so that the two bodies differ.
     waits: bool,
-    /// The type that it returns.
+    /// Type of the result.
     result: Code,
 }
 
 impl Forward {
-    /// The functions with a limit of so many bytes for tensors whose sizes data gives.
+    /// Sets a limit, in bytes, for tensors whose sizes depend on data.
     fn limited(self, limit: Option<u64>) -> Self {
         let Some(limit) = limit.map(Literal::u64_unsuffixed) else {
             return self;
@@ -251,7 +251,7 @@ fn forward(
         }
     };
     let named: Vec<_> = inputs.iter().map(|port| (port.id, port.ident.to_string())).collect();
-    // One alone is what the last expression gives.
+    // A single output is the value of the last expression, without a variable.
     if let [_, _, ..] = outputs {
         let names = outputs.iter().map(|port| (port.id, port.ident.to_string()));
         cx.outputs = names.collect();
@@ -277,13 +277,13 @@ fn forward(
     Forward { body: code!(#entry #device #code), waiting, waits, result: ty }
 }
 
-/// The device of the model, which its first tensor is on.
+/// Returns the device of the model, which its first tensor determines.
 fn device(root: &Layer) -> Code {
     let field = Code::field(root.placed().unwrap_or("anchor"));
     code!(device(&#field))
 }
 
-/// Binds the inputs and checks them.
+/// Returns the statements that bind and check the inputs.
 fn entry(inputs: &[Port], structure: &Ident, elements: &BTreeSet<ValueId>) -> Code {
     if inputs.is_empty() {
         return Code::default();
@@ -312,7 +312,7 @@ fn entry(inputs: &[Port], structure: &Ident, elements: &BTreeSet<ValueId>) -> Co
     code!(#bound #opened #(#checks)*)
 }
 
-/// The parameters of `forward`, as another function of the same ones calls it.
+/// Returns the arguments of a call of `forward` in a function with the same parameters.
 fn passed(inputs: &[Port]) -> Code {
     match inputs {
         [] => Code::default(),

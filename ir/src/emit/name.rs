@@ -1,11 +1,11 @@
-//! Rust names from ONNX names, and names for variables.
+//! Rust names from ONNX names, and unique names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{TokenStream, TokenTree};
 use unicode_normalization::UnicodeNormalization;
 
-/// Words that no variable, field or function may be called.
+/// Words that are not valid names of variables, fields or functions.
 const KEYWORDS: &[&str] = &[
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
     "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop",
@@ -14,10 +14,10 @@ const KEYWORDS: &[&str] = &[
     "virtual", "where", "while", "yield",
 ];
 
-/// Names in code are no longer than this.
+/// Approximate maximum length of a name, in bytes.
 const LONGEST: usize = 120;
 
-/// A name of lower-case words: `onnx::Conv_23` gives `onnx_conv_23`, `/a/b` gives `a_b`.
+/// Returns a snake-case identifier: `onnx_conv_23` for `onnx::Conv_23`, `a_b` for `/a/b`.
 pub fn snake(name: &str) -> String {
     let mut words = String::new();
     let mut lower = false;
@@ -47,12 +47,12 @@ pub fn snake(name: &str) -> String {
     }
 }
 
-/// Letters as the compiler compares them, in normal form C.
+/// Converts letters to normal form C, in which rustc compares identifiers.
 fn composed(name: &str) -> String {
     if name.is_ascii() { name.to_owned() } else { name.nfc().collect() }
 }
 
-/// A type's name: `encoder_layer` gives `EncoderLayer`.
+/// Returns the name of a type: `EncoderLayer` for `encoder_layer`.
 pub fn camel(name: &str) -> String {
     let words = snake(name);
     let mut camel = String::new();
@@ -64,11 +64,11 @@ pub fn camel(name: &str) -> String {
     if camel.is_empty() { "Unnamed".to_owned() } else { composed(&camel) }
 }
 
-/// Names, no two of which are equal.
+/// A set of unique names.
 #[derive(Clone, Debug, Default)]
 pub struct Unique {
     taken: BTreeSet<String>,
-    /// The number that a name got last.
+    /// Number that was appended to each name last.
     counts: BTreeMap<String, usize>,
 }
 
@@ -78,7 +78,7 @@ impl Unique {
         self.taken.insert(name.to_owned());
     }
 
-    /// `wanted`, or `wanted` with a number.
+    /// Returns `wanted`, with a number appended if it is taken.
     pub fn name(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_owned();
         if self.taken.insert(name.clone()) {
@@ -97,13 +97,13 @@ impl Unique {
     }
 }
 
-/// The names, with numbers behind those that stood before.
+/// Returns the names, with numbers appended to repeated ones.
 pub fn distinct(names: &[String]) -> Vec<String> {
     let mut unique = Unique::default();
     names.iter().map(|name| unique.name(name)).collect()
 }
 
-/// A name without what exporters add to that of a node: `/a/Constant_3_output_0` gives `/a/Constant`.
+/// Returns the name of a node without the suffix that exporters append: `/a/Constant` for `/a/Constant_3_output_0`.
 pub fn plain(name: &str) -> &str {
     let Some(node) = name.strip_suffix("_output_0") else {
         return name;
@@ -114,12 +114,12 @@ pub fn plain(name: &str) -> &str {
     }
 }
 
-/// The name of an operator without its domain: `FusedConv` for `com.microsoft.FusedConv`.
+/// Returns the name of an operator without its domain: `FusedConv` for `com.microsoft.FusedConv`.
 pub fn operator(kind: &str) -> &str {
     kind.rsplit('.').next().unwrap_or(kind)
 }
 
-/// Whether Rust takes a letter behind `before` in a name, which is whether its tokenizer does.
+/// Returns `true` if Rust's tokenizer accepts a letter after `before` in a name.
 fn is_identifier(before: &str, letter: char) -> bool {
     format!("{before}{letter}").parse::<TokenStream>().is_ok_and(|tokens| {
         let mut tokens = tokens.into_iter();

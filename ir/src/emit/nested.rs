@@ -11,7 +11,7 @@ use crate::graph::{Block, Node, ValueId};
 use crate::rust::{Code, Variable, code};
 use crate::types::{Known, Place, Type};
 
-/// A block as code that stands in the function of its node.
+/// Code of a block, in the function of its node.
 #[derive(Debug)]
 pub struct Inside {
     pub statements: Code,
@@ -20,7 +20,7 @@ pub struct Inside {
 }
 
 impl Inside {
-    /// The inside of braces.
+    /// Returns the code for use inside braces.
     pub fn code(&self) -> Code {
         let (statements, results) = (&self.statements, &self.results);
         match results.as_slice() {
@@ -31,17 +31,17 @@ impl Inside {
 }
 
 impl Emit<'_, '_> {
-    /// How messages call the node.
+    /// Returns the name of the node in messages.
     pub fn site(&self) -> String {
         self.node.site(self.source.cx.values).node
     }
 
-    /// The block under an attribute name.
+    /// Returns the block of an attribute.
     pub fn block(&self, name: &str) -> Result<&Block, Problem> {
         block(self.node, name)
     }
 
-    /// The code of a block; its outputs are wanted at these places, of these types. Long blocks become functions.
+    /// Returns the code of a block whose outputs need these placements and types. Long blocks become functions.
     pub fn inside(&mut self, name: &str, wanted: &[(Place, Type)]) -> Result<Inside, Problem> {
         let node = self.node;
         let block = block(node, name)?;
@@ -72,29 +72,29 @@ impl Emit<'_, '_> {
         Ok(Inside { statements, results })
     }
 
-    /// Where a value of the node or of its blocks lives.
+    /// Returns the placement of a value of the node or of its blocks.
     pub fn place(&self, id: ValueId) -> Place {
         if self.source.cx.lives_on_host(id) { Place::Host } else { Place::Device }
     }
 
-    /// Where an output of the node lives.
+    /// Returns the placement of an output of the node.
     pub fn output_place(&self, output: usize) -> Place {
         let id = self.node.output(output);
         id.map_or(Place::Device, |id| self.place(id))
     }
 
-    /// What is known of a value of the node or of its blocks.
+    /// Returns the known elements of a value of the node or of its blocks, and marks their constants as fixed.
     pub fn known_of(&self, id: ValueId) -> Option<&Known> {
         self.source.cx.values[id].known.read()
     }
 
-    /// Whether a value is a constant, which needs no variable.
+    /// Returns `true` if a value is a constant, which needs no variable.
     pub fn is_constant(&self, id: ValueId) -> bool {
         let value = &self.source.cx.values[id];
         value.is_stored() || value.known.is_some()
     }
 
-    /// Whether no value before the node's outputs has a size.
+    /// Returns `true` if a size depends on a named size that no value before the node's outputs has.
     pub fn is_first_bound_here(&self, dim: &Dim) -> bool {
         let made = |symbol: &Symbol| {
             let origin = self.source.cx.origins.get(symbol);
@@ -103,33 +103,33 @@ impl Emit<'_, '_> {
         dim.symbols().iter().any(made)
     }
 
-    /// The node's outputs.
+    /// Returns the outputs of the node.
     fn made(&self) -> &BTreeSet<ValueId> {
         let outputs = || self.node.outputs.iter().flatten().copied().collect();
         self.made.get_or_init(outputs)
     }
 
-    /// A size of its own, for the number of an iteration.
+    /// Returns the variable of a new size, for the index of an iteration.
     pub fn index(&mut self) -> Code {
         let cx = &mut *self.source.cx;
         cx.sizes.index(&|name| cx.origins.contains_key(name))
     }
 
-    /// The type of a value of the node or of its blocks.
+    /// Returns the type of a value of the node or of its blocks.
     pub fn type_of(&self, id: ValueId) -> Result<&Type, Problem> {
         let value = &self.source.cx.values[id];
         let untyped = || Problem::new(format!("the value `{}` has no type", value.name));
         value.ty.as_ref().ok_or_else(untyped)
     }
 
-    /// An input at a place.
+    /// Returns an input with a placement.
     pub fn input_at(&mut self, input: usize, place: Place) -> Result<Code, Problem> {
         let id = self.node.input(input);
         let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
         self.value_at(id, place)
     }
 
-    /// A value of the graph around the node's blocks at a place.
+    /// Returns a value of the graph around the node's blocks with a placement.
     pub fn value_at(&mut self, id: ValueId, place: Place) -> Result<Code, Problem> {
         match (place, self.type_of(id)?) {
             (Place::Host, Type::Tensor(_)) => self.source.host_value(id),
@@ -137,7 +137,7 @@ impl Emit<'_, '_> {
         }
     }
 
-    /// The variable of a value, which may be called `hint`.
+    /// Returns the variable of a value, with the preferred name `hint`.
     pub fn variable(&mut self, id: ValueId, hint: &str) -> Variable {
         let hint = Hint {
             name: hint.to_owned(),
@@ -150,7 +150,7 @@ impl Emit<'_, '_> {
         name
     }
 
-    /// A variable that is no value of the graph, which may be called `hint`.
+    /// Returns a variable that belongs to no value of the graph, with the preferred name `hint`.
     pub fn temporary(&mut self, hint: &str) -> Variable {
         let cx = &mut *self.source.cx;
         let values = u32::try_from(cx.values.len()).unwrap_or(u32::MAX);

@@ -1,11 +1,11 @@
-//! Moves where a value is used last, clones before.
+//! Moves at the last use of a value, clones before.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use crate::rust::{Access, Code, Event, Head, Loop, Part, Variable};
 
-/// The code with a clone at every use that takes a value and is not its last one.
+/// Returns the code with a clone at each use that takes a value and is not its last one.
 pub fn owned(code: &Code) -> Code {
     let mut left: BTreeMap<Variable, VecDeque<usize>> = BTreeMap::new();
     code.each_event(&mut |variable, event| {
@@ -19,9 +19,9 @@ pub fn owned(code: &Code) -> Code {
 }
 
 struct Owner {
-    /// How many uses of each value are still to come, between one assignment and the next.
+    /// Numbers of remaining uses of each value, one for each range between assignments.
     left: BTreeMap<Variable, VecDeque<usize>>,
-    /// Inside of a loop, the variables that have a value of their own in each iteration.
+    /// Inside a loop, the variables that get a new value in each iteration.
     local: Option<BTreeSet<Variable>>,
 }
 
@@ -57,7 +57,7 @@ impl Owner {
         }
     }
 
-    /// The body of a loop: what is bound outside must be left for the next iteration.
+    /// Returns the body of a loop. Values that are bound outside must remain for the next iteration.
     fn repeated(&mut self, body: &Code) -> Code {
         let mut local = body.bound();
         for part in body.parts() {

@@ -1,4 +1,4 @@
-//! The parameters of a model: what an optimizer changes, and statistics.
+//! Parameters of a model: values that optimizers change, and statistics.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::graph::{Block, Graph, ValueId};
 use crate::inspect::is_weight;
 use crate::rust::{Code, Part, code};
 
-/// The parameters that normalization by statistics of training reads as such, and nothing else reads.
+/// Returns the parameters that are used only as mean or variance of batch normalizations.
 pub fn statistics(graph: &Graph) -> BTreeSet<ValueId> {
     let (mut statistics, mut others) = (BTreeSet::new(), BTreeSet::new());
     sort(&graph.body, &mut statistics, &mut others);
@@ -28,7 +28,7 @@ fn sort(block: &Block, statistics: &mut BTreeSet<ValueId>, others: &mut BTreeSet
     others.extend(&block.outputs);
 }
 
-/// `PARAMETERS`: where the model has the parameters of the file.
+/// Returns `PARAMETERS`: the paths of the file's parameters in the model.
 pub fn table(root: &Layer, cx: &mut Context<'_>) -> Code {
     let parameters = root.parameters().into_iter().map(|(path, id)| {
         let name = cx.weight_name(id);
@@ -42,15 +42,15 @@ pub fn table(root: &Layer, cx: &mut Context<'_>) -> Code {
     code!(&[#(#parameters),*])
 }
 
-/// How many numbers the weights that the program loads are.
+/// Returns the number of elements of the weights that the program loads.
 pub fn count(cx: &Context<'_>) -> usize {
     let weights = cx.weights.keys().filter_map(|id| cx.values[*id].weight.as_ref());
     let weights = weights.filter(|weight| is_weight(weight.dtype, &weight.sizes));
     weights.map(|weight| weight.sizes.iter().product::<usize>()).sum()
 }
 
-/// What the documentation of `PARAMETERS` says where constructors compute layers from parameters of the file,
-/// as from those of a normalization behind a convolution.
+/// Returns a note for the documentation of `PARAMETERS` if constructors compute layers from parameters, for example
+/// from those of a normalization after a convolution.
 pub fn note(root: &Layer, cx: &Context<'_>) -> Option<Code> {
     let listed: BTreeSet<ValueId> = root.parameters().into_iter().map(|(_, id)| id).collect();
     let mut loaded = cx.weights.keys();
@@ -58,8 +58,8 @@ pub fn note(root: &Layer, cx: &Context<'_>) -> Option<Code> {
     computed.then(|| code!(#[doc = " Weights computed on loading are not listed."]))
 }
 
-/// Whether a constructor loads a weight again that stands more than once in the graph: parts that were taken
-/// for the same are not.
+/// Returns `true` if constructors load a shared weight more than once, because parts that were considered equal are
+/// not.
 pub fn are_loaded_again(root: &Code, cx: &Context<'_>) -> bool {
     let made = cx.values.iter().filter_map(|(_, value)| value.maker.as_ref());
     let inside: BTreeSet<ValueId> = made.flat_map(|node| node.inputs.iter().flatten().copied()).collect();

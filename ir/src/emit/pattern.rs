@@ -7,17 +7,17 @@ use crate::dtype::DType;
 use crate::rust::{Code, code};
 use crate::types::Known;
 
-/// What says more than a list of the elements.
+/// A description that is shorter than a list of the elements.
 pub enum Pattern {
     Equal(Code),
-    /// The first element and the step to the next one.
+    /// The first element, and the difference between adjacent elements.
     Steps(Literal, Literal),
 }
 
-/// Lists of this many elements are written out.
+/// Maximum number of elements that are always listed.
 const LISTED: usize = 4;
 
-/// The pattern of many elements, where they have one.
+/// Returns the pattern of more than `LISTED` elements, if any.
 pub fn pattern(known: &Known) -> Option<Pattern> {
     if known.len() <= LISTED {
         return None;

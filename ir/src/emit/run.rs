@@ -1,12 +1,12 @@
-//! The functions that run a model by the names of its values.
+//! Functions that run a model on named values.
 
 use proc_macro2::{Ident, Literal};
 
 use super::signature::Port;
 use crate::rust::{Code, code};
 
-/// `start`, and `run_async` where the model waits on its way; `device` is the device of the model,
-/// `structure` the struct of several inputs.
+/// Returns `start`, and `run_async` if the model reads from the device during a run (`waits`). `device` is the device
+/// of the model, `structure` the struct of several inputs.
 pub fn functions(inputs: &[Port], outputs: &[Port], structure: &Ident, device: &Code, waits: bool) -> Code {
     let input = input(inputs, structure);
     let device = (!inputs.is_empty()).then(|| code!(let device = #device;));
@@ -39,7 +39,7 @@ pub fn functions(inputs: &[Port], outputs: &[Port], structure: &Ident, device: &
     }
 }
 
-/// What `forward` takes.
+/// Returns the argument of `forward`.
 fn input(inputs: &[Port], structure: &Ident) -> Code {
     let taken = (0..inputs.len()).map(|at| {
         let at = Literal::usize_unsuffixed(at);
@@ -57,7 +57,7 @@ fn input(inputs: &[Port], structure: &Ident) -> Code {
     }
 }
 
-/// The outputs under their names.
+/// Returns the outputs with their names.
 fn outputs(outputs: &[Port]) -> Code {
     let outputs = outputs.iter().enumerate().map(|(at, port)| {
         let at = Literal::usize_unsuffixed(at);

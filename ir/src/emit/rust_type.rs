@@ -1,4 +1,4 @@
-//! Types of values in Rust.
+//! Rust types of values.
 
 use proc_macro2::Literal;
 use quote::format_ident;
@@ -7,7 +7,7 @@ use crate::dtype::{DType, Kind};
 use crate::rust::{Code, code};
 use crate::types::{Place, Type};
 
-/// The Rust type of a value.
+/// Returns the Rust type of a value.
 pub fn rust_type(ty: &Type, place: Place) -> Code {
     match ty {
         Type::Tensor(tensor) if place == Place::Host || tensor.dtype == DType::String => {
@@ -41,7 +41,7 @@ pub fn rust_type(ty: &Type, place: Place) -> Code {
     }
 }
 
-/// The values of a map are plain.
+/// Returns the type of a map's values. Scalars are plain.
 fn map_item(item: &Type) -> Code {
     match item {
         Type::Tensor(tensor) if tensor.rank() == 0 => host_element(tensor.dtype),
@@ -49,7 +49,7 @@ fn map_item(item: &Type) -> Code {
     }
 }
 
-/// The Rust type of one element on the host.
+/// Returns the Rust type of an element on the host.
 pub fn host_element(dtype: DType) -> Code {
     use DType::*;
     match dtype {
@@ -71,7 +71,7 @@ pub fn host_element(dtype: DType) -> Code {
     }
 }
 
-/// `ElementType::Float32` and so on.
+/// Returns `ElementType::Float32` or another variant.
 pub fn element_type(dtype: DType) -> Code {
     let variant = format_ident!("{}", dtype.variant());
     code!(ElementType::#variant)

@@ -1,11 +1,11 @@
-//! What the file says of itself, as constants of the model.
+//! Metadata of the file as constants of the model.
 
 use proc_macro2::Literal;
 
 use crate::model::Facts;
 use crate::rust::{Code, code};
 
-/// `METADATA`, and `LABELS` where there are any.
+/// Returns `METADATA`, and `LABELS` if there are any.
 pub fn constants(facts: &Facts) -> Code {
     let said = &facts.metadata;
     let text = |text: &str, field: fn(&str) -> Code| (!text.is_empty()).then(|| field(text));

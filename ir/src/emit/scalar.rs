@@ -1,11 +1,10 @@
-//! Inputs of one element, of which code wants the element alone.
+//! Inputs of one element that need no array.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::rust::{Code, Part, Variable};
 
-/// The code with `x` for `x.item()`, for those of these variables that are used in no other way, and which
-/// these are.
+/// Replaces `x.item()` by `x` for those of the variables that have no other use. Returns the code and these variables.
 pub fn elements(code: &Code, scalars: &BTreeSet<Variable>) -> (Code, BTreeSet<Variable>) {
     let mut other: BTreeMap<Variable, bool> = BTreeMap::new();
     uses(code, scalars, &mut other);
@@ -17,7 +16,7 @@ pub fn elements(code: &Code, scalars: &BTreeSet<Variable>) -> (Code, BTreeSet<Va
     (replaced(code, &plain), plain)
 }
 
-/// Whether each variable is used in another way.
+/// Determines for each variable whether it has another use.
 fn uses(code: &Code, scalars: &BTreeSet<Variable>, other: &mut BTreeMap<Variable, bool>) {
     let parts = code.parts();
     for (at, part) in parts.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The inputs and outputs of a model as Rust items.
+//! Inputs and outputs of a model as Rust items.
 
 use proc_macro2::{Ident, Literal};
 use quote::format_ident;
@@ -12,40 +12,40 @@ use crate::graph::ValueId;
 use crate::rust::{Code, code};
 use crate::types::{Place, Type};
 
-/// One input or output of the typed `forward`.
+/// An input or output of the typed `forward`.
 #[derive(Debug)]
 pub struct Port {
     pub id: ValueId,
-    /// The name in the file.
+    /// Name in the file.
     pub onnx: String,
     pub ident: Ident,
     pub ty: Type,
-    /// The Rust type at the border.
+    /// Rust type in the signature of `forward`.
     pub rust: Code,
     pub place: Place,
-    /// A host scalar is a plain Rust value at the border.
+    /// Whether it is a host scalar, which is a plain Rust value in the signature.
     pub scalar: bool,
 }
 
 impl Port {
-    /// What the documentation says of it.
+    /// Returns the documentation of the input or output.
     pub fn documentation(&self) -> String {
         format!("{}: {}", self.span(), self.spelled())
     }
 
-    /// Its name as code.
+    /// Returns the name as a code span.
     pub fn span(&self) -> String {
         described::span(&self.onnx)
     }
 
-    /// Its type, as the signature spells it.
+    /// Returns the type for documentation, with a note if it is a scalar in a tensor.
     pub fn spelled(&self) -> String {
         let scalar = self.ty.as_tensor().is_some_and(|tensor| tensor.rank() == 0);
         let note = if scalar && !self.scalar { " as a tensor of one element" } else { "" };
         format!("{}{note}", plain(&self.ty.to_string()))
     }
 
-    /// The sizes that are checked, if there are any.
+    /// Returns the sizes that are checked, if any.
     pub fn sizes(&self) -> Option<String> {
         let tensor = self.ty.as_tensor()?;
         let sizes: Vec<String> = tensor.shape.iter().map(ToString::to_string).collect();
@@ -56,18 +56,18 @@ impl Port {
         }
     }
 
-    /// Whether `forward` converts tensors of other element types.
+    /// Returns `true` if `forward` converts tensors of other element types.
     pub fn is_converted(&self) -> bool {
         let kind = self.ty.as_tensor().map(|tensor| tensor.dtype.kind());
         self.is_device() && kind != Some(Kind::Bool)
     }
 
-    /// Whether it is a plain number or truth at the border.
+    /// Returns `true` if it is a plain number or Boolean in the signature.
     pub fn is_number(&self) -> bool {
         self.scalar && self.is_numeric()
     }
 
-    /// Whether it is a tensor of the device.
+    /// Returns `true` if it is a tensor on the device.
     pub fn is_device(&self) -> bool {
         self.is_numeric() && !self.scalar && self.place == Place::Device
     }
@@ -78,10 +78,10 @@ impl Port {
     }
 }
 
-/// What `forward` calls variables of its own.
+/// Variables of `forward`, whose names inputs must not have.
 const LOCAL: [&str; 2] = ["device", "entry"];
 
-/// The inputs, which may live on the host.
+/// Returns the inputs, which may be on the host.
 pub fn inputs(ids: &[ValueId], cx: &Context<'_>) -> Vec<Port> {
     let place = |id: ValueId| {
         if cx.lives_on_host(id) { Place::Host } else { Place::Device }
@@ -90,13 +90,13 @@ pub fn inputs(ids: &[ValueId], cx: &Context<'_>) -> Vec<Port> {
     ports(named, &LOCAL, cx)
 }
 
-/// The outputs, on the device but for strings.
+/// Returns the outputs, which are on the device except for strings.
 pub fn outputs(ids: &[ValueId], names: &[String], cx: &Context<'_>) -> Vec<Port> {
     let named = ids.iter().zip(names);
     ports(named.map(|(&id, name)| (id, name.clone(), Place::Device)), &[], cx)
 }
 
-/// The structs of inputs and outputs, where `forward` takes or returns several values.
+/// Returns the structs of inputs and outputs, if `forward` takes several values or does not return exactly one.
 pub fn structures(described: &Described<'_>) -> Code {
     let mut items = Code::default();
     let name = &described.item.name;
@@ -111,7 +111,7 @@ pub fn structures(described: &Described<'_>) -> Code {
     items
 }
 
-/// `pub struct IrisInput { .. }` with a documented field per port.
+/// Returns `pub struct IrisInput { .. }` with a documented field for each port.
 fn structure(ident: &Ident, ports: &[Port], what: String) -> Code {
     let names: Vec<&Ident> = ports.iter().map(|port| &port.ident).collect();
     let fields = ports.iter().map(|port| {
@@ -134,7 +134,7 @@ fn structure(ident: &Ident, ports: &[Port], what: String) -> Code {
     }
 }
 
-/// `Signature { inputs: &[..], outputs: &[..] }`.
+/// Returns `Signature { inputs: &[..], outputs: &[..] }`.
 pub fn signature(inputs: &[Port], outputs: &[Port]) -> Code {
     let ports = |ports: &[Port]| {
         let ports = ports.iter().map(|port| {
@@ -183,7 +183,7 @@ fn ports(
     ports
 }
 
-/// The expression of a type.
+/// Returns the expression of a type.
 pub fn kind(ty: &Type) -> Code {
     match ty {
         Type::Tensor(tensor) => {

@@ -9,37 +9,37 @@ use number::{Number, Width};
 use crate::dim::{Atom, Dim, Symbol};
 use crate::rust::{Bracket, Code, Head, Part, Size};
 
-/// The names of sizes, numbered.
+/// Numbers of named sizes.
 #[derive(Debug, Default)]
 pub struct Sizes {
     symbols: Vec<Symbol>,
     numbers: BTreeMap<Symbol, Size>,
-    /// How many sizes of their own were made.
+    /// Number of names that [`Sizes::index`] tried.
     made: usize,
 }
 
 impl Sizes {
-    /// The size as an expression of type `usize`.
+    /// Returns a size as an expression of type `usize`.
     pub fn expression(&mut self, dim: &Dim) -> Code {
         let size = self.unsigned(dim);
         let size = size.unwrap_or_else(|| self.integer(dim).cast(Width::Usize));
         size.operand()
     }
 
-    /// The number as an expression of type `i64`.
+    /// Returns a number as an expression of type `i64`.
     pub fn signed(&mut self, dim: &Dim) -> Code {
         self.integer(dim).code()
     }
 
-    /// The variable of a named size.
+    /// Returns the variable of a named size.
     pub fn variable(&mut self, symbol: &Symbol) -> Code {
         Code::size(self.number(symbol))
     }
 
-    /// The variable of a size of its own, which is called `i`.
+    /// Returns the variable of a new size, with the name `i`.
     pub fn index(&mut self, is_taken: &impl Fn(&str) -> bool) -> Code {
         loop {
-            // What is behind the letter distinguishes sizes and is no part of the variable's name.
+            // The marks after the letter distinguish sizes, and are not part of the variable's name.
             let marks = format!("{:b}", self.made).replace('0', "'").replace('1', "\"");
             let name = match self.made {
                 0 => "i".to_owned(),
@@ -52,8 +52,8 @@ impl Sizes {
         }
     }
 
-    /// The sizes of which the variables stand in code, and some others, in the order in which they were
-    /// named.
+    /// Returns the sizes whose variables occur in code, and those of `others` that have a number, in the order of
+    /// numbers.
     pub fn mentioned(&self, code: &Code, others: &[Symbol]) -> Vec<(Size, Symbol)> {
         let mut found = code.sizes();
         found.extend(others.iter().filter_map(|symbol| self.numbers.get(symbol)));
@@ -61,12 +61,12 @@ impl Sizes {
         found.into_iter().filter_map(symbol).collect()
     }
 
-    /// The variable of a size that was named before.
+    /// Returns the variable of a named size that has a number.
     pub fn size(&self, symbol: &Symbol) -> Option<Size> {
         self.numbers.get(symbol).copied()
     }
 
-    /// The sizes that code uses and does not bind itself.
+    /// Returns the sizes that code uses and does not bind itself.
     pub fn used(&self, code: &Code) -> BTreeSet<Symbol> {
         let mut found = BTreeSet::new();
         collect(code, &mut BTreeSet::new(), &mut found);
@@ -87,7 +87,7 @@ impl Sizes {
         size
     }
 
-    /// The number in `i64`, which holds differences that `usize` cannot.
+    /// Returns a number in `i64`, which can represent differences that `usize` cannot.
     fn integer(&mut self, dim: &Dim) -> Number {
         let sum = terms(dim).into_iter().fold(None, |sum, (atoms, factor)| {
             let product = self.product(&atoms, factor);
@@ -96,7 +96,7 @@ impl Sizes {
         sum.unwrap_or(Number::Literal(0))
     }
 
-    /// The amount of a term.
+    /// Returns the absolute value of a term.
     fn product(&mut self, atoms: &[Atom], factor: i64) -> Number {
         let first = literal(factor, atoms);
         let atoms = atoms.iter().map(|atom| match atom {
@@ -116,8 +116,8 @@ impl Sizes {
         first.into_iter().chain(atoms).reduce(Number::mul).unwrap_or(Number::Literal(1))
     }
 
-    /// A sum that is a size in `usize`, where its terms are sizes too. Those that are added stand first, so
-    /// that it stays a size on the way.
+    /// Returns a size in `usize`, or `None` if an atom of its terms is not a size. Positive terms come first, so that
+    /// partial sums do not become negative.
     fn unsigned(&mut self, dim: &Dim) -> Option<Number> {
         let mut sum = None;
         for (atoms, factor) in terms(dim) {
@@ -167,7 +167,7 @@ impl Sizes {
     }
 }
 
-/// The terms of a sum, those that are added first.
+/// Returns the terms of a sum, positive ones first.
 fn terms(dim: &Dim) -> Vec<(Vec<Atom>, i64)> {
     let mut terms: Vec<(Vec<Atom>, i64)> =
         dim.terms().map(|(atoms, factor)| (atoms.to_vec(), factor)).collect();
@@ -176,13 +176,13 @@ fn terms(dim: &Dim) -> Vec<(Vec<Atom>, i64)> {
     terms
 }
 
-/// The amount of a factor, where it is written. The least number has none and stays negative.
+/// Returns the absolute value of a factor, or `None` if it can be omitted. `i64::MIN` has none and stays negative.
 fn literal(factor: i64, atoms: &[Atom]) -> Option<Number> {
     let amount = factor.checked_abs().unwrap_or(factor);
     (amount != 1 || atoms.is_empty()).then_some(Number::Literal(amount))
 }
 
-/// A sum with one more term, whose amount it is.
+/// Adds a term to a sum. `amount` is its absolute value.
 fn joined(sum: Option<Number>, amount: Number, factor: i64) -> Number {
     let is_added = factor > 0 || factor == i64::MIN;
     match (sum, is_added) {
@@ -196,12 +196,12 @@ fn joined(sum: Option<Number>, amount: Number, factor: i64) -> Number {
     }
 }
 
-/// Whether a divisor cannot be 0.
+/// Returns `true` if a divisor is always positive.
 fn is_positive(dim: &Dim) -> bool {
     dim.sub(&1.into()).is_some_and(|less| less.is_size())
 }
 
-/// The sizes that are used behind what binds them nowhere. What braces bind ends with them.
+/// Collects the sizes that are used without an earlier binding. Bindings inside braces end with them.
 fn collect(code: &Code, bound: &mut BTreeSet<Size>, found: &mut BTreeSet<Size>) {
     for part in code.parts() {
         match part {
@@ -234,7 +234,7 @@ fn collect(code: &Code, bound: &mut BTreeSet<Size>, found: &mut BTreeSet<Size>) 
     }
 }
 
-/// The two sizes whose difference this is.
+/// Returns two sizes whose difference is `dim`, if any.
 fn difference(dim: &Dim) -> Option<(Dim, Dim)> {
     let negative = dim.terms().filter(|(_, factor)| *factor < 0);
     let mut taken = Dim::default();

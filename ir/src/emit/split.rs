@@ -1,4 +1,4 @@
-//! Modules of the graph as structs with functions of their own.
+//! Structs and functions for modules of the graph.
 
 mod function;
 
@@ -17,7 +17,7 @@ use crate::rust::{Code, Variable, code};
 use crate::types::{Known, Type};
 use function::{forward, parameters, tuple};
 
-/// One part on its way to a struct of its own.
+/// A part before it becomes a struct.
 #[derive(Debug)]
 struct Draft {
     field: String,
@@ -26,7 +26,7 @@ struct Draft {
     layer: Layer,
     inputs: Vec<ValueId>,
     outputs: Vec<ValueId>,
-    /// Sizes that it returns beside its values.
+    /// Sizes that it returns in addition to its values.
     returned: Vec<Symbol>,
 }
 
@@ -36,7 +36,7 @@ enum Line {
     Part(Box<Draft>),
 }
 
-/// The nodes as statements, with parts where they are many; `outputs` are needed afterwards.
+/// Returns the nodes as statements. Groups become calls of parts. `outputs` are used afterwards.
 pub fn split(
     items: Vec<Item<'_>>,
     inputs: &[ValueId],
@@ -56,7 +56,7 @@ pub fn split(
     lines.into_iter().map(|line| statement(line, layer, cx)).collect()
 }
 
-/// The values that the root returns.
+/// Returns the expressions of the outputs of the model.
 pub fn results(outputs: &[Port], root: &mut Layer, cx: &mut Context<'_>) -> Result<Vec<Code>, Problem> {
     let mut source = Source { layer: root, cx, loading: false };
     let mut result = |port: &Port| match &port.ty {
@@ -80,7 +80,7 @@ pub fn results(outputs: &[Port], root: &mut Layer, cx: &mut Context<'_>) -> Resu
     outputs.iter().map(rounded).collect()
 }
 
-/// What the floats of an output are rounded to, which devices may compute more precisely.
+/// Returns the dtype to which the floats of an output are rounded, because devices may compute more precisely.
 fn rounded_to(output: &Type) -> Option<DType> {
     match output {
         Type::Tensor(tensor) => Some(tensor.dtype).filter(|dtype| dtype.is_half()),
@@ -127,7 +127,7 @@ fn draft(
     lines
 }
 
-/// The weights that lines read and that a struct around theirs has.
+/// Returns the weights that lines use and that an enclosing struct contains.
 fn tied(lines: &[Line], layer: &Layer, cx: &Context<'_>) -> Vec<ValueId> {
     if cx.tied.is_empty() {
         return Vec::new();
@@ -141,7 +141,7 @@ fn tied(lines: &[Line], layer: &Layer, cx: &Context<'_>) -> Vec<ValueId> {
     tied.filter(|id| !layer.owned.contains(id)).copied().collect()
 }
 
-/// What a group takes from outside and what it gives.
+/// Returns the inputs and outputs of a group.
 fn interface(
     group: &Group<'_>,
     uses: &BTreeMap<ValueId, usize>,
@@ -172,7 +172,7 @@ fn interface(
 }
 
 impl Line {
-    /// The sizes that it uses and does not bind itself.
+    /// Returns the sizes that the line uses and does not bind itself.
     fn wants(&self, cx: &Context<'_>) -> BTreeSet<Symbol> {
         match self {
             Line::Statement(statement) => cx.sizes.used(&statement.code),
@@ -180,7 +180,7 @@ impl Line {
         }
     }
 
-    /// The sizes that lines behind it can take from its results.
+    /// Returns the sizes that its results provide to later lines.
     fn sizes<'l>(&'l self, cx: &'l Context<'_>) -> Box<dyn Iterator<Item = &'l Symbol> + 'l> {
         match self {
             Line::Statement(statement) => Box::new(body::sizes(statement, cx)),
@@ -191,8 +191,8 @@ impl Line {
         }
     }
 
-    /// Has the part that knows a size that is wanted return it, and those around that part; what is returned
-    /// is not wanted any more.
+    /// Makes the part that binds a `wanted` size return it, and the parts that contain this part. Returned sizes are
+    /// removed from `wanted`.
     fn return_sizes(&mut self, wanted: &mut BTreeSet<Symbol>, cx: &Context<'_>) -> BTreeSet<Symbol> {
         match self {
             Line::Statement(statement) => {
@@ -209,7 +209,7 @@ impl Line {
     }
 }
 
-/// Sizes that lines use and that neither earlier lines nor the inputs have.
+/// Returns the sizes that lines use and that neither earlier lines nor the inputs provide.
 fn free(lines: &[Line], inputs: &[ValueId], cx: &Context<'_>) -> BTreeSet<Symbol> {
     let mut free = BTreeSet::new();
     let mut bound: BTreeSet<&Symbol> = inputs.iter().flat_map(|&id| body::names(id, cx)).collect();
@@ -221,7 +221,7 @@ fn free(lines: &[Line], inputs: &[ValueId], cx: &Context<'_>) -> BTreeSet<Symbol
     free
 }
 
-/// Has parts return the sizes that lines behind them, or the outputs, are made of.
+/// Makes parts return the sizes that later lines or the outputs depend on.
 fn return_sizes(lines: &mut [Line], inputs: &[ValueId], outputs: &[ValueId], cx: &Context<'_>) {
     let mut wanted = free(lines, inputs, cx);
     let made = lines.iter().flat_map(|line| line.sizes(cx));
@@ -238,7 +238,7 @@ fn return_sizes(lines: &mut [Line], inputs: &[ValueId], outputs: &[ValueId], cx:
     }
 }
 
-/// A part becomes a call; its struct is made, or found among those made before.
+/// Converts a part to a call. Its struct is created, or shared with an equal part.
 fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
     let mut part = match line {
         Line::Statement(statement) => return statement,
@@ -263,7 +263,7 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
     let named = parameters(&part.inputs, &lines, &result, cx);
     let body = body::finish(&lines, &result, &named, &sizes, &BTreeSet::new(), cx);
     let shown = forward(&part, &body.named, body.device, &sizes, cx);
-    // Parts are alike whatever their values are called.
+    // Parts are compared without the names of their values.
     let alike = forward(&part, &body.plain, body.device, &sizes, cx).forward;
     let argument = |&id: &ValueId| {
         if layer.owned.contains(&id) {

@@ -13,43 +13,42 @@ use crate::rust::{Code, code};
 use crate::types::{Place, TensorType, Type};
 
 impl Emit<'_, '_> {
-    /// Whether an input is a constant that a layer may hold, and nothing else does.
+    /// Returns `true` if an input is a constant that the layer may own.
     pub fn is_stored(&self, input: usize) -> bool {
         let id = self.node.input(input);
         !self.source.loading && id.is_some_and(|id| self.source.cx.may_stand_in_layer(id))
     }
 
-    /// The name of the weight that an input is, if the layer that reads it may hold it.
+    /// Returns the name of the weight of an input, if the layer that uses it may own it.
     pub fn weight(&mut self, input: usize) -> Option<Code> {
         let id = self.node.input(input)?;
         if self.source.cx.may_stand_in_layer(id) { self.list(input) } else { None }
     }
 
-    /// The name of a weight that is a list of the operator, for `weights.array("name")` and the like.
+    /// Returns the name of a weight that the operator uses as a list, for `weights.array("name")` and similar calls.
     pub fn list(&mut self, input: usize) -> Option<Code> {
         let id = self.node.input(input).filter(|_| !self.source.loading)?;
         self.source.cx.values[id].weight.as_ref()?;
         Some(Code::weight(&self.source.cx.weight_name(id)))
     }
 
-    /// Whether an input is a weight of the file, wherever the model has it.
+    /// Returns `true` if an input is a weight of the file, regardless of the struct that contains it.
     pub fn is_weight(&self, input: usize) -> bool {
         let id = self.node.input(input);
         id.is_some_and(|id| self.source.cx.values[id].weight.is_some())
     }
 
-    /// Whether parameters are trained, so that no layer may hold what is computed from them.
+    /// Returns `true` if parameters are trained. Layers then cannot contain values that are computed from them.
     pub fn is_training(&self) -> bool {
         self.source.cx.training
     }
 
-    /// Registers a field of the struct, made by `load` (an expression over `weights: &Weights`), and returns
-    /// `self.field`.
+    /// Adds a field to the struct, with the expression `load` over `weights: &Weights`, and returns `self.field`.
     pub fn layer(&mut self, hint: &str, ty: Code, load: Code) -> Code {
         self.layer_of(hint, ty, load, &[])
     }
 
-    /// As [`Emit::layer`], with the inputs that are parameters of the layer, by their paths.
+    /// Adds a field like [`Emit::layer`], with the inputs that are parameters of the layer, by path.
     pub fn layer_of(&mut self, hint: &str, ty: Code, load: Code, parameters: &[(&str, usize)]) -> Code {
         let values = self.source.cx.values;
         let parameters = parameters.iter().filter_map(|(path, input)| {
@@ -63,14 +62,14 @@ impl Emit<'_, '_> {
         Code::field(&name)
     }
 
-    /// A stored input as a tensor, over `weights: &Weights`.
+    /// Returns a stored input as a tensor, over `weights: &Weights`.
     pub fn loaded(&mut self, input: usize) -> Result<Code, Problem> {
         let id = self.node.input(input);
         let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
         self.source.loaded(id)
     }
 
-    /// `Some(tensor)` over `weights: &Weights`, or `None` for an input left out.
+    /// Returns `Some(tensor)` over `weights: &Weights`, or the code `None` for an omitted input.
     pub fn loaded_optional(&mut self, input: usize) -> Result<Code, Problem> {
         if self.has(input) {
             let tensor = self.loaded(input)?;
@@ -82,9 +81,9 @@ impl Emit<'_, '_> {
 }
 
 impl Emit<'_, '_> {
-    /// The field of a layer that holds a weight and maybe a bias, if both are stored: made by `load` from
-    /// their names, or by `new` where one is computed. `rest` are further arguments, and the layer ends with
-    /// an activation.
+    /// Returns the field of a layer with a weight and an optional bias, or `None` if they are not stored. The field is
+    /// created by `load` from their names, or by `new` if one is computed. `rest` contains further arguments. The layer
+    /// applies `activation` last.
     pub fn stored_layer(
         &mut self,
         ty: Code,
@@ -118,7 +117,7 @@ impl Emit<'_, '_> {
 }
 
 impl Source<'_, '_> {
-    /// A constant as a tensor, over `weights: &Weights`.
+    /// Returns a constant as a tensor, over `weights: &Weights`.
     pub(super) fn loaded(&mut self, id: ValueId) -> Result<Code, Problem> {
         let values = self.cx.values;
         let value = &values[id];
@@ -132,7 +131,7 @@ impl Source<'_, '_> {
         self.expression(id, tensor)
     }
 
-    /// A constant whose bindings are made, as an expression; one that is bound itself as its variable.
+    /// Returns a constant as an expression, or as its variable if it is bound. Bindings of its operands must exist.
     pub(super) fn expression(&mut self, id: ValueId, tensor: &TensorType) -> Result<Code, Problem> {
         if self.layer.bindings.has(id) {
             let name = variable(id);
@@ -147,7 +146,7 @@ impl Source<'_, '_> {
         Ok(self.bound(id, tensor, expression))
     }
 
-    /// What a node computes from constants.
+    /// Returns the expression of a node that is computed from constants.
     fn made(&mut self, node: &Node) -> Result<Code, Problem> {
         let mut inner = Layer::default();
         std::mem::swap(&mut inner.bindings, &mut self.layer.bindings);
@@ -172,7 +171,7 @@ impl Source<'_, '_> {
         }
     }
 
-    /// A weight that is a field of this struct.
+    /// Returns a weight that is a field of this struct.
     pub(super) fn owned(&mut self, id: ValueId) -> Code {
         match self.cx.values[id].ty.as_ref().and_then(Type::as_tensor) {
             Some(tensor) => self.stored(id, &tensor.clone()),
@@ -180,7 +179,7 @@ impl Source<'_, '_> {
         }
     }
 
-    /// A constant of the file as a field.
+    /// Returns a constant of the file as a field.
     pub(super) fn stored(&mut self, id: ValueId, tensor: &TensorType) -> Code {
         let hint = self.cx.weight_name(id);
         let name = Code::weight(&hint);
@@ -205,7 +204,7 @@ impl Source<'_, '_> {
         code!(#field.clone())
     }
 
-    /// A constant that is computed when the model is loaded, as a field.
+    /// Returns a constant that is computed when the model is loaded, as a field.
     pub(super) fn computed(&mut self, id: ValueId, tensor: &TensorType) -> Result<Code, Problem> {
         let load = self.loaded(id)?;
         let hint = self.cx.stored_name(id);
@@ -216,8 +215,8 @@ impl Source<'_, '_> {
 }
 
 impl Context<'_> {
-    /// Whether a value is a constant that the layer that reads it may hold: no other reads it, and where
-    /// parameters are trained, it is one or no float.
+    /// Returns `true` if a value is a constant that the layer using it may own: no other layer uses it, and during
+    /// training it is a parameter or not a float.
     pub(super) fn may_stand_in_layer(&self, id: ValueId) -> bool {
         let value = &self.values[id];
         let float = value.ty.as_ref().and_then(Type::as_tensor);
@@ -226,7 +225,7 @@ impl Context<'_> {
         value.is_constant() && !fixed && !self.is_tied(id)
     }
 
-    /// What a constant is called: one that is computed may be called as what it is computed from.
+    /// Returns the name of a constant. A computed constant may have the name of a constant that it is computed from.
     pub(super) fn stored_name(&self, id: ValueId) -> String {
         let (mut left, mut seen) = (vec![id], BTreeSet::new());
         while let Some(id) = left.pop() {
@@ -243,7 +242,7 @@ impl Context<'_> {
     }
 }
 
-/// In parentheses, if an operator stands in it that binds less than a call.
+/// Encloses code in parentheses if it has an operator whose precedence is lower than that of a call.
 pub fn whole(code: Code) -> Code {
     if code.is_loose() { code!((#code)) } else { code }
 }

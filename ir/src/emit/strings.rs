@@ -1,4 +1,4 @@
-//! Strings under operators that move elements.
+//! Strings that operators only move.
 
 use proc_macro2::Literal;
 
@@ -9,7 +9,7 @@ use crate::rust::{Code, code};
 use crate::types::Place;
 
 impl Emit<'_, '_> {
-    /// The operator's expression; one that moves numbers for strings gives the strings.
+    /// Returns the operator's expression. If numbers were moved instead of strings, they are converted back.
     pub(super) fn expression(&mut self) -> Result<Code, Problem> {
         let operator = self.node.operator.clone();
         let code = operator.emit(self)?;
@@ -24,7 +24,7 @@ impl Emit<'_, '_> {
         Ok(code!(host::named(#code, &[#(#strings),*], #rank)))
     }
 
-    /// Numbers for the strings of an input, counted on from those of the inputs before it.
+    /// Returns numbers for the strings of an input, which continue those of the inputs before it.
     pub(super) fn numbered(&mut self, input: usize) -> Result<Code, Problem> {
         let mut first = code!(1);
         for at in 0..input {

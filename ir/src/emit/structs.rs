@@ -1,4 +1,4 @@
-//! The structs that modules of the graph become.
+//! Structs for modules of the graph.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,22 +10,22 @@ use super::{Layer, camel, snake};
 use crate::diagnostics::shown;
 use crate::rust::{Code, Part, Variable, code};
 
-/// The structs made so far: parts that are alike share one.
+/// Structs created so far. Equal parts share one.
 #[derive(Debug, Default)]
 pub struct Structs {
     names: Unique,
-    /// Those that read values of the device.
+    /// Names of the structs that read values from the device.
     reading: BTreeSet<String>,
-    /// By what they hold and do.
+    /// Indices of the structs by declaration and function.
     by_body: HashMap<(Code, Code), usize>,
     all: Vec<Structure>,
 }
 
-/// The functions of a struct that run it.
+/// Functions that run a struct.
 #[derive(Debug)]
 pub struct Functions {
     pub forward: Code,
-    /// The form that waits, where `forward` reads.
+    /// The async version, if `forward` reads.
     pub waiting: Option<Code>,
 }
 
@@ -34,16 +34,16 @@ struct Structure {
     name: proc_macro2::Ident,
     declaration: Code,
     functions: Functions,
-    /// The loading functions: for which module, under which name, with which body.
+    /// Functions that load the struct.
     loads: Vec<Load>,
-    /// By their bodies.
+    /// Indices of the loading functions by body.
     by_load: HashMap<Code, usize>,
     load_names: Unique,
 }
 
 #[derive(Debug)]
 struct Load {
-    /// The modules that it loads.
+    /// Modules that it loads.
     modules: Vec<String>,
     name: proc_macro2::Ident,
     weights: Code,
@@ -51,13 +51,13 @@ struct Load {
 }
 
 impl Structs {
-    /// Keeps a name from structs.
+    /// Reserves a name, so that no struct gets it.
     pub fn reserve(&mut self, name: &str) {
         self.names.reserve(name);
     }
 
-    /// The type of a field of this name and the expression that loads it. Structs are alike whose functions
-    /// are so with parameters that are called the same.
+    /// Returns the type of a field and the expression that loads it. Structs with equal declarations and equal `alike`,
+    /// the function with names that contain no words of the file, are one.
     pub fn instance(
         &mut self,
         field: &str,
@@ -109,30 +109,30 @@ impl Structs {
         (code!(#name), code!(#name::#load(weights)))
     }
 
-    /// Whether a struct reads values of the device.
+    /// Returns `true` if a struct reads values from the device.
     pub fn reads(&self, name: &str) -> bool {
         self.reading.contains(name)
     }
 
-    /// The bodies of the functions that load them.
+    /// Returns the bodies of the functions that load the structs.
     pub fn loads(&self) -> impl Iterator<Item = &Code> {
         let loads = self.all.iter().flat_map(|structure| &structure.loads);
         loads.map(|load| &load.body)
     }
 
-    /// The structs as items.
+    /// Returns the structs as items.
     pub fn items(&mut self) -> Vec<Code> {
         let short = self.loaded_once();
         let all = std::mem::take(&mut self.all).into_iter();
         all.map(|structure| structure.item(&short)).collect()
     }
 
-    /// An expression that loads structs, by the names that the loading functions have at last.
+    /// Returns an expression that loads structs, with the final names of the loading functions.
     pub fn shortened(&self, load: &Code) -> Code {
         shortened(load, &self.loaded_once())
     }
 
-    /// The structs with a single loading function, which needs no name of its own.
+    /// Returns the structs with a single loading function, whose name becomes `load`.
     fn loaded_once(&self) -> BTreeSet<String> {
         let all = self.all.iter();
         let once = all.filter(|structure| structure.loads.len() == 1);
@@ -140,7 +140,7 @@ impl Structs {
     }
 }
 
-/// `Mlp::load_mlp(weights)` as `Mlp::load(weights)` for the structs in `short`.
+/// Replaces `Mlp::load_mlp(weights)` by `Mlp::load(weights)` for the structs in `short`.
 fn shortened(code: &Code, short: &BTreeSet<String>) -> Code {
     let mut parts: Vec<Part> = Vec::new();
     for part in code.parts() {

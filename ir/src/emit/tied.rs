@@ -1,8 +1,8 @@
-//! Weights that more than one layer reads, each as one field.
+//! Weights that several layers use, each as one field.
 //!
-//! A weight that one layer reads is a field of that layer. One that several read is a field of the
-//! innermost struct around all of them, and layers inside get it by argument. Layers, and parts, that do
-//! the same with the same weights are one field too.
+//! A weight that one layer uses is a field of that layer. A weight that several layers use is a field of the innermost
+//! struct that contains them, which passes it as an argument. Layers and parts that compute the same with the same
+//! weights are also one field.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -12,8 +12,8 @@ use super::{Context, Layer, snake, variable};
 use crate::attributes::{Attribute, Described};
 use crate::graph::{Block, Graph, Node, ValueId, Values};
 
-/// Gives each weight that several layers read to the struct around them, and names it. Unless `alike`, no two
-/// layers are taken to be the same one.
+/// Assigns each weight that several layers use to the struct that contains them, and names it. Unless `alike`, no
+/// layers are considered equal.
 pub fn assign(items: &mut [Item<'_>], graph: &Graph, root: &mut Layer, alike: bool, cx: &mut Context<'_>) {
     let mut wanted = candidates(graph);
     let mut tying = Tying { values: &graph.values, alike, tied: BTreeSet::new(), numbers: HashMap::new() };
@@ -29,8 +29,8 @@ pub fn assign(items: &mut [Item<'_>], graph: &Graph, root: &mut Layer, alike: bo
     cx.shared = wanted;
 }
 
-/// The weights that are read more than once, but for what is so small that copies cost nothing and that
-/// nobody trains.
+/// Returns the weights that are used more than once, except those that are not trained and so small that copies are
+/// cheap.
 fn candidates(graph: &Graph) -> BTreeSet<ValueId> {
     let mut counts = BTreeMap::new();
     count(&graph.body, &mut counts);
@@ -55,20 +55,20 @@ fn count(block: &Block, counts: &mut BTreeMap<ValueId, usize>) {
     }
 }
 
-/// The outputs as a reader, or a node that reads a weight in a second place; others are numbered behind.
+/// Consumer number of the outputs, and of further uses by the same node. Numbers of items follow.
 const OTHER: usize = 0;
 
 struct Tying<'g> {
     values: &'g Values,
     alike: bool,
     tied: BTreeSet<ValueId>,
-    /// Numbers of attributes, types and elements, the same for equal ones.
+    /// Numbers of attributes, types and elements. Equal ones have equal numbers.
     numbers: HashMap<Attribute, usize>,
 }
 
 impl Tying<'_> {
-    /// The weights that several of the items read, or an item and the `outputs`; groups inside get those of
-    /// the others that they want.
+    /// Returns the weights that several items use, or an item and the `outputs`. Groups get those of the remaining
+    /// weights that several of their own items use.
     fn owned(
         &mut self,
         items: &mut [Item<'_>],
@@ -80,7 +80,7 @@ impl Tying<'_> {
         }
         let outputs = outputs.into_iter().map(|id| (id, BTreeSet::from([OTHER])));
         let mut readers: BTreeMap<ValueId, BTreeSet<usize>> = outputs.collect();
-        // Items that do the same are one reader.
+        // Items that compute the same are one consumer.
         let mut alike: HashMap<Vec<Step>, usize> = HashMap::new();
         for (item, at) in items.iter().zip(OTHER + 1..) {
             let reads: Vec<ValueId> = item.nodes().iter().flat_map(|node| node.reads()).collect();
@@ -111,7 +111,7 @@ impl Tying<'_> {
         owned
     }
 
-    /// What an item does with which weights; equal ones are one layer.
+    /// Returns the nodes of an item in comparable form. Items with equal results become one layer.
     fn steps(&mut self, item: &Item<'_>) -> Vec<Step> {
         let mut numbers = BTreeMap::new();
         let nodes = item.nodes().into_iter();
@@ -124,7 +124,7 @@ impl Tying<'_> {
             let operand = |id: &Option<ValueId>| id.map(|id| self.operand(id, numbers));
             ids.iter().map(operand).collect()
         };
-        // What blocks do is not compared.
+        // Blocks are not compared: a node with blocks is equal to no other.
         let alone = node.outputs.iter().flatten().next();
         Step {
             kind: node.kind.clone(),
@@ -154,14 +154,14 @@ impl Tying<'_> {
     }
 }
 
-/// What a node does.
+/// A node in comparable form.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Step {
     kind: Rc<str>,
     operator: usize,
     inputs: Vec<Option<Operand>>,
     outputs: Vec<Option<Operand>>,
-    /// Where a node is like no other.
+    /// First output of a node with blocks, which makes it unequal to all others.
     alone: Option<ValueId>,
 }
 
@@ -169,11 +169,11 @@ struct Step {
 enum Operand {
     Stored(ValueId),
     Known(usize),
-    /// By the order in which values occur, and its type.
+    /// A computed value: its index in the order of occurrence, and the number of its type.
     Made(usize, usize),
 }
 
-/// The values that a node reads in more than one place.
+/// Returns the values that a node uses more than once.
 fn read_again(node: &Node) -> impl Iterator<Item = ValueId> {
     let mut counts = BTreeMap::new();
     for (_, block) in &node.blocks {

@@ -1,4 +1,4 @@
-//! Values of a run that the program may look at.
+//! Values of a run that a program can observe.
 
 use proc_macro2::Literal;
 
@@ -9,8 +9,8 @@ use crate::graph::{Node, ValueId};
 use crate::rust::{Code, code};
 use crate::types::Type;
 
-/// The call that shows what a node gives, where the model is traced. What it says of the node is loaded with
-/// the struct, so that parts that differ in names alone are one.
+/// Returns the call that shows the results of a node, if the model is traced. The description of the node is loaded
+/// with the struct, so that parts that differ only in names remain one struct.
 pub fn step(node: &Node, outputs: &[Option<ValueId>], layer: &mut Layer, cx: &Context<'_>) -> Code {
     let given = outputs.iter().flatten().copied();
     let given: Vec<ValueId> = given.filter(|&id| cx.trace && is_shown(id, cx)).collect();
@@ -35,12 +35,12 @@ pub fn step(node: &Node, outputs: &[Option<ValueId>], layer: &mut Layer, cx: &Co
     code!(#field.show(#at, &[#(#given),*]);)
 }
 
-/// What says of a model that it is traced.
+/// Returns the trait implementation that marks a traced model.
 pub fn item(name: &Code, cx: &Context<'_>) -> Code {
     if cx.trace { code!(impl trace::TracedModel for #name {}) } else { Code::default() }
 }
 
-/// Whether a value has a type that a program can read.
+/// Returns `true` if a value has a type that programs can read.
 fn is_shown(id: ValueId, cx: &Context<'_>) -> bool {
     fn is_plain(ty: &Type) -> bool {
         match ty {
@@ -61,7 +61,7 @@ mod tests {
     use crate::emit::Item;
     use crate::options::Options;
 
-    /// The lines of an expansion that have to do with traces.
+    /// Returns the lines of an expansion that contain `trace`.
     fn lines(text: &str, trace: bool) -> String {
         let text = format!("<ir_version: 10, opset_import: [\"\": 21]> {text}");
         let model = crate::text::model(&text).unwrap().encode_to_vec();

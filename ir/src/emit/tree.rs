@@ -1,10 +1,10 @@
-//! Nodes grouped by the modules they came from.
+//! Nodes grouped by the modules that contain them.
 
 use std::collections::BTreeSet;
 
 use crate::graph::{Node, ValueId};
 
-/// A node, or a group that becomes a struct of its own.
+/// A node, or a group that becomes a struct.
 #[derive(Debug)]
 pub enum Item<'n> {
     Node(&'n Node),
@@ -14,32 +14,32 @@ pub enum Item<'n> {
 /// Consecutive nodes of one module.
 #[derive(Debug)]
 pub struct Group<'n> {
-    /// The module's path, or `block` and a number where the file knows no modules.
+    /// Path of the module, or `block` and a number if the group is not a module.
     pub path: Vec<String>,
-    /// Whether the file knows no module of this stretch.
+    /// Whether the group is not a module of the file.
     pub numbered: bool,
     pub items: Vec<Item<'n>>,
-    /// The weights that are fields of its struct itself.
+    /// Weights that are fields of the group's struct itself.
     pub owned: BTreeSet<ValueId>,
 }
 
-/// A function of at most this many nodes is read in one piece.
+/// Maximum number of nodes in a function that is not divided into modules.
 const READABLE: usize = 20;
-/// A module of fewer nodes stays in the function around it.
+/// Minimum number of nodes in a module that becomes a struct.
 const FEWEST: usize = 3;
-/// A function of more nodes than this is split, whatever the file knows of modules: rustc's time grows with
-/// the square of its length.
+/// Maximum number of nodes and groups in a function. Longer ones are split into numbered groups, because rustc's time
+/// grows with the square of their length.
 const LONGEST: usize = 96;
-/// About how many nodes such a part has.
+/// Approximate number of items in such a group.
 const PART: usize = 64;
 
-/// The nodes as the items of one function.
+/// Returns the nodes as items of one function.
 pub fn group(nodes: &[Node]) -> Vec<Item<'_>> {
     let nodes: Vec<&Node> = nodes.iter().collect();
     shorten(items(&nodes, 0), &mut 0)
 }
 
-/// Whether a block of these nodes is better read in a function of its own.
+/// Returns `true` if a block of these nodes becomes a function.
 pub fn is_long(nodes: &[Node]) -> bool {
     fn count(nodes: &[Node]) -> usize {
         let inside = |node: &Node| node.blocks.iter().map(|(_, block)| count(&block.nodes)).sum::<usize>();
@@ -48,7 +48,7 @@ pub fn is_long(nodes: &[Node]) -> bool {
     count(nodes) > READABLE
 }
 
-/// Groups by the part of the path at `depth`, where the list is too long to be read in one piece.
+/// Groups nodes by the component of their path at `depth` if the list is too long for one function.
 fn items<'n>(nodes: &[&'n Node], depth: usize) -> Vec<Item<'n>> {
     if nodes.len() <= READABLE {
         return nodes.iter().map(|node| Item::Node(node)).collect();
@@ -61,7 +61,7 @@ fn items<'n>(nodes: &[&'n Node], depth: usize) -> Vec<Item<'n>> {
         let (run, after) = rest.split_at(length);
         rest = after;
         match part(first) {
-            // Everything is of one module: the modules inside of it differ.
+            // All nodes are in one module: the modules inside it differ.
             Some(_) if length == nodes.len() => return self::items(nodes, depth + 1),
             Some(_) if length >= FEWEST => items.push(Item::Group(Group {
                 path: first.origin.iter().take(depth + 1).cloned().collect(),
@@ -75,7 +75,7 @@ fn items<'n>(nodes: &[&'n Node], depth: usize) -> Vec<Item<'n>> {
     items
 }
 
-/// The module in which all nodes are that are in any.
+/// Returns the innermost module that contains all nodes that are in any module.
 pub fn common(nodes: &[Node]) -> Vec<String> {
     let origins = nodes.iter().map(|node| &node.origin);
     let mut origins = origins.filter(|origin| !origin.is_empty());
@@ -89,7 +89,7 @@ pub fn common(nodes: &[Node]) -> Vec<String> {
     common
 }
 
-/// Cuts lists that are still too long into numbered blocks.
+/// Splits lists that are still too long into numbered groups.
 fn shorten<'n>(items: Vec<Item<'n>>, blocks: &mut usize) -> Vec<Item<'n>> {
     let items = items.into_iter().map(|item| match item {
         Item::Group(group) => Item::Group(Group { items: shorten(group.items, blocks), ..group }),
@@ -119,7 +119,7 @@ fn shorten<'n>(items: Vec<Item<'n>>, blocks: &mut usize) -> Vec<Item<'n>> {
 }
 
 impl Group<'_> {
-    /// A field's name: `layer.0` of `encoder.layer.0` gives `layer0`.
+    /// Returns a name for the group's field: `layer0` for `encoder.layer.0`.
     pub fn field(&self) -> String {
         let mut parts = self.path.iter().rev();
         match parts.next() {
@@ -132,8 +132,8 @@ impl Group<'_> {
         }
     }
 
-    /// A type's name without the module that all are in: `encoder.layer.0` gives `encoder_layer`, a numbered
-    /// module of no name of its own, such as `features.1`, gives `features_part`.
+    /// Returns a name for the group's type, without the module that contains all nodes: `encoder_layer` for
+    /// `encoder.layer.0`, and `features_part` for a numbered module without a name, such as `features.1`.
     pub fn type_name(&self, common: &[String]) -> String {
         let last = self.path.iter().rposition(|part| !is_number(part));
         let start = if self.path.starts_with(common) { common.len().min(last.unwrap_or(0)) } else { 0 };
@@ -147,14 +147,14 @@ impl Group<'_> {
         }
     }
 
-    /// Every node inside, in order.
+    /// Returns all nodes inside the group, in order.
     pub fn nodes(&self) -> Vec<&Node> {
         self.items.iter().flat_map(Item::nodes).collect()
     }
 }
 
 impl Item<'_> {
-    /// Every node inside, in order.
+    /// Returns all nodes of the item, in order.
     pub fn nodes(&self) -> Vec<&Node> {
         match self {
             Item::Node(node) => vec![node],
@@ -163,7 +163,7 @@ impl Item<'_> {
     }
 }
 
-/// Whether a module is one of several that have no name.
+/// Returns `true` if a module has a number instead of a name.
 pub fn is_number(part: &str) -> bool {
     !part.is_empty() && part.chars().all(|digit| digit.is_ascii_digit())
 }

@@ -10,53 +10,53 @@ use std::rc::Rc;
 use crate::rust::{Access, Bracket, Code, Head, Loop, Part, Size, Variable, code};
 use taken::{Named, Taken};
 
-/// What a variable may be called.
+/// Preferred names of a variable.
 #[derive(Clone, Debug, Default)]
 pub struct Hint {
-    /// What it is called where nothing better is free.
+    /// Name if no better one is free.
     pub name: String,
-    /// Whether it is a tensor, which may take over the name of what it is made from.
+    /// Whether it is a tensor on the device, which may take over the name of a value that it is computed from.
     pub chains: bool,
-    /// The word that the file has for it.
+    /// Word that the file uses for the value.
     pub word: Option<String>,
-    /// The word for what makes it, a layer or an operator.
+    /// Word for its producer, a layer or an operator.
     pub maker: Option<String>,
-    /// It is the first of what it is made from in another form, if that is no more than this.
+    /// Maximum number of operands with which the value is another form of the first operand, and keeps its name.
     pub keeps: usize,
 }
 
-/// Chooses the names; a name is taken over when its variable is used last.
+/// Chooses names. The name of a variable can be reused after its last use.
 #[derive(Debug)]
 pub struct Namer<'h> {
     hints: &'h BTreeMap<Variable, Hint>,
     taken: Taken,
     /// Whether names may be words of the file.
     words: bool,
-    /// Where each variable occurs last, counting occurrences.
+    /// Index of the last occurrence of each variable.
     last: BTreeMap<Variable, usize>,
-    /// How often each is taken.
+    /// Number of uses that move or clone each variable.
     counts: BTreeMap<Variable, usize>,
-    /// How many occurrences have been seen.
+    /// Number of occurrences visited so far.
     seen: usize,
 }
 
-/// What the values that a statement is made of leave to its results: names that nothing uses any more.
+/// Names of the operands of a statement that are not used after it, so that its results can reuse them.
 struct Ended {
-    /// How many values there are.
+    /// Number of operands.
     count: usize,
-    /// The name of the first one.
+    /// Name of the first operand.
     first: Option<String>,
-    /// The foremost of the short names.
+    /// First of these names in the order of [`SHORT`].
     short: Option<&'static str>,
-    /// The foremost of those whose value nothing else is made of.
+    /// First of these names in the order of [`SHORT`] whose value has no other consumer.
     single: Option<&'static str>,
 }
 
-/// Names of tensors that chains of operators work on.
+/// Names for tensors in chains of operators.
 pub const SHORT: [&str; 6] = ["x", "y", "z", "w", "v", "u"];
 
 impl<'h> Namer<'h> {
-    /// A namer for `code`, whose parameters want names of their own.
+    /// Returns a namer for `code`. Each parameter gets its preferred name, with a number if that is taken.
     pub fn new(
         code: &Code,
         parameters: &[(Variable, String)],
@@ -104,17 +104,17 @@ impl<'h> Namer<'h> {
         namer
     }
 
-    /// Without words of the file, so that equal code of other words is named alike.
+    /// Excludes words of the file, so that pieces of code that differ only in these get equal names.
     pub fn plain(self) -> Self {
         Namer { words: false, ..self }
     }
 
-    /// The name of a parameter.
+    /// Returns the name of a parameter.
     pub fn name(&self, variable: Variable) -> String {
         self.named(Named::Value(variable))
     }
 
-    /// The name of a size.
+    /// Returns the name of a size.
     pub fn size(&self, size: Size) -> String {
         self.named(Named::Size(size))
     }
@@ -124,7 +124,7 @@ impl<'h> Namer<'h> {
         name.map(|name| name.to_string()).unwrap_or_default()
     }
 
-    /// The code, every variable named.
+    /// Returns the code with names for all variables.
     pub fn rename(&mut self, code: &Code) -> Code {
         without_last_binding(self.walk(code))
     }
@@ -151,7 +151,7 @@ impl<'h> Namer<'h> {
                 self.bind(pattern, &used);
                 out.push(Part::Let(self.pattern(pattern), value));
             }
-            // Names chosen inside of braces end with them.
+            // Names that are chosen inside braces end with them.
             Part::Group(Bracket::Curly, inside) => {
                 out.push(Part::Group(Bracket::Curly, self.scope(inside)));
             }
@@ -175,7 +175,7 @@ impl<'h> Namer<'h> {
         renamed
     }
 
-    /// What is bound, by the names that it has.
+    /// Returns a pattern with the names of its variables.
     fn pattern(&self, pattern: &Code) -> Code {
         pattern.changed(&mut |part| {
             Some(match part {
@@ -193,7 +193,7 @@ impl<'h> Namer<'h> {
         }
     }
 
-    /// Names the variables of a pattern, to which a value made of `used` is bound.
+    /// Names the variables of a pattern that is bound to a value computed from `used`.
     fn bind(&mut self, pattern: &Code, used: &[Variable]) {
         self.taken.release_before(self.seen);
         let hints = self.hints;
@@ -214,25 +214,25 @@ impl<'h> Namer<'h> {
                 unread.push(named);
             }
         }
-        // Names of one pattern differ, whether somebody reads them or not.
+        // Unused variables are released last, because all names of a pattern must differ.
         unread.into_iter().for_each(|named| self.taken.release(named));
     }
 
-    /// Where a variable occurs last, if it does from here on.
+    /// Returns the index of the last occurrence of a variable, or `None` if it does not occur from here on.
     fn end(&self, variable: Variable) -> Option<usize> {
         let last = self.last.get(&variable).copied();
         last.filter(|&last| last >= self.seen)
     }
 
-    /// The name of a tensor: the file's word for it, the name of what it is made from, the word for what
-    /// makes it, or a short one.
+    /// Returns the name of a tensor: the word of the file, the name of its first operand, another name that can be
+    /// reused, the word for its producer, or a short name.
     fn chained(&mut self, hint: &Hint, ended: &Ended) -> String {
         let word = |word: &Option<String>| word.clone().filter(|_| self.words);
         let (word, maker) = (word(&hint.word), word(&hint.maker));
         let kept = ended.first.clone();
         let kept = kept.filter(|_| self.words && ended.count <= hint.keeps);
         let kept = kept.filter(|name| !name.chars().any(char::is_numeric));
-        // What several layers read has several results, and each wants a name of its own.
+        // If several layers use an operand, each of the results needs its own name.
         let ended = if maker.is_none() { ended.short } else { ended.single };
         let ended = ended.map(str::to_owned);
         let mut names = word.into_iter().chain(kept).chain(ended).chain(maker);
@@ -244,7 +244,7 @@ impl<'h> Namer<'h> {
         }
     }
 
-    /// What the values that a statement is made of leave to all of its results.
+    /// Returns the names of operands that are not used after a statement.
     fn ended(&self, used: &[Variable]) -> Ended {
         let is_single = |variable: &Variable| self.counts.get(variable).is_none_or(|count| *count < 2);
         let foremost = |single: bool| {
@@ -262,14 +262,14 @@ impl<'h> Namer<'h> {
         }
     }
 
-    /// The name of a variable that nothing uses any more.
+    /// Returns the name of a variable that is no longer used.
     fn left(&self, variable: Variable) -> Option<&str> {
         let name = self.taken.names().get(&Named::Value(variable));
         name.filter(|_| self.end(variable).is_none()).map(|name| &**name)
     }
 }
 
-/// Calls `see` with each variable that is not bound there, in the order of the text.
+/// Calls `see` with each occurrence of a variable outside patterns of `let`, in the order of the text.
 fn occurrences(code: &Code, see: &mut impl FnMut(Variable, Access)) {
     for part in code.parts() {
         match part {
@@ -283,7 +283,7 @@ fn occurrences(code: &Code, see: &mut impl FnMut(Variable, Access)) {
     }
 }
 
-/// `..; let x = f(y); x` as `..; f(y)`.
+/// Rewrites `..; let x = f(y); x` to `..; f(y)`.
 fn without_last_binding(code: Code) -> Code {
     let [before @ .., Part::Let(pattern, value), last] = code.parts() else {
         return code;

@@ -1,12 +1,12 @@
-//! Code that waits for the device without blocking.
+//! Async versions of functions, which do not block.
 
 use super::Layer;
 use super::structs::Structs;
 use crate::rust::{Bracket, Code, Part, code};
 
-/// A function that may read values of the device, and its form that waits.
+/// A function that may read values from the device, and its async version.
 struct Reading {
-    /// The module of a function, or the layer of a method.
+    /// Module of a function, or layer of a method.
     of: &'static str,
     name: &'static str,
     waiting: &'static str,
@@ -22,7 +22,7 @@ macro_rules! reading {
     };
 }
 
-/// The functions of expansions that may read; others never do.
+/// Functions in expansions that may read. Others never read.
 const FUNCTIONS: &[Reading] = reading! {
     bits::float_to_int,
     bits::int_to_float,
@@ -47,7 +47,7 @@ const FUNCTIONS: &[Reading] = reading! {
     unique::unique_flat,
 };
 
-/// The methods of layers that may read.
+/// Methods of layers that may read.
 const METHODS: &[Reading] = reading! {
     LinearClassifier::forward_strings,
     SvmClassifier::forward,
@@ -58,7 +58,7 @@ const METHODS: &[Reading] = reading! {
     TreeRegressor::forward,
 };
 
-/// The body of a struct's function with each read awaited; none where nothing reads.
+/// Returns the body of a struct's function with each read awaited, or `None` if it does not read.
 pub fn waiting(code: &Code, layer: &Layer, structs: &Structs) -> Option<Code> {
     let mut fold = Fold { layer, structs, reads: false };
     let made = fold.code(code);
@@ -68,7 +68,7 @@ pub fn waiting(code: &Code, layer: &Layer, structs: &Structs) -> Option<Code> {
 struct Fold<'a> {
     layer: &'a Layer,
     structs: &'a Structs,
-    /// Whether anything seen so far reads.
+    /// Whether any code so far reads.
     reads: bool,
 }
 
@@ -102,7 +102,7 @@ impl Fold<'_> {
         made.into()
     }
 
-    /// The form that waits of a method of a field.
+    /// Returns the async version of a field's method.
     fn method(&self, receiver: Option<&Part>, method: &str) -> Option<&'static str> {
         let Some(Part::Field(name)) = receiver else {
             return None;
@@ -118,7 +118,7 @@ impl Fold<'_> {
         }
     }
 
-    /// A method that reads by what its closure does, as the step of a node, or what is done with each item. That is a future then.
+    /// Converts a method whose closure reads, such as the step of a node or a function of each item, to an async one.
     fn quiet_method(&mut self, method: &'static str, arguments: &Code) -> (Part, bool) {
         let (waiting, head, body) = match (method, arguments.parts()) {
             ("run", [Part::Sign("||"), body @ ..]) => ("run_async", code!(async), body),
@@ -141,7 +141,7 @@ impl Fold<'_> {
     }
 }
 
-/// The form that waits of a function behind its module.
+/// Returns the async version of a function, by the module before its name.
 fn function(before: &[Part], name: &str) -> Option<&'static str> {
     match before {
         [.., Part::Word(module) | Part::Member(module), Part::Sign("::")] => named(FUNCTIONS, module, name),
@@ -162,7 +162,7 @@ mod tests {
     const X: Variable = Variable(0);
     const Y: Variable = Variable(1);
 
-    /// A layer with a node `node`, trees `trees` and a product `linear`.
+    /// Returns a layer with the fields `node`, `tree_regressor` and `linear`.
     fn layer() -> Layer {
         let mut layer = Layer::plain();
         for (ty, load) in [

@@ -1,4 +1,4 @@
-//! The table of weights and the files that hold them.
+//! Table of the weights in the model's files.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use crate::graph::ValueId;
 use crate::rust::{Code, code};
 use crate::weight::Encoding;
 
-/// rustc reads about 200 MB a second.
+/// Maximum length of a watched file, in bytes. rustc reads about 200 MB per second.
 const LARGEST_WATCHED: usize = 256 << 20;
 
-/// `static WEIGHTS: Table = ..;` for every constant of the model.
+/// Returns `static WEIGHTS: Table = ..;` for all constants of the model.
 ///
-/// Constants that the code does not use stand in it too: what lies between them is hashed, and weights must
-/// not be. Those on whose elements the code depends are hashed one by one, so that a file in which they
-/// differ is refused by their names.
+/// The table also contains constants that the code does not use: bytes between constants are hashed, and values of
+/// weights must not be. Constants that the code depends on are hashed separately, so that the error of a refused file
+/// names the constant that differs.
 pub fn table(cx: &mut Context<'_>, files: &Files) -> Code {
     let used: Vec<ValueId> = cx.weights.keys().copied().collect();
     let values = cx.values;
@@ -73,9 +73,8 @@ pub fn table(cx: &mut Context<'_>, files: &Files) -> Code {
     }
 }
 
-/// A function that nobody calls, whose file rustc watches: the model's, when its weights stay out of the
-/// binary. A larger one than rustc reads in a second is not watched, and what was compiled from another graph
-/// is refused when the weights are opened.
+/// Returns an unused function that makes rustc watch the model's file, for weights that are not in the binary. A file
+/// longer than `LARGEST_WATCHED` is not watched; if it has another graph, it is refused when the weights are loaded.
 pub fn watched(files: &Files, folder: &Path) -> Code {
     let files = files.list();
     let Some((name, _)) = files.first().filter(|(_, bytes)| bytes.len() <= LARGEST_WATCHED) else {
@@ -99,7 +98,7 @@ mod tests {
     use crate::emit::Item;
     use crate::options::{Options, Weights};
 
-    /// The constants on which the code depends, with the weights in the file and embedded.
+    /// Checks which constants the code depends on, with weights in the file and with embedded weights.
     #[track_caller]
     fn check(graph: &str, in_file: &[&str], embedded: &[&str]) {
         let text = format!("<ir_version: 10, opset_import: [\"\": 21]> {graph}");

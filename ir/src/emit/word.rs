@@ -1,4 +1,4 @@
-//! Words that names of the file say.
+//! Words in names of the file.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -7,15 +7,15 @@ use super::name::{operator, snake};
 use super::tree::is_number;
 use crate::ops;
 
-/// A name of more letters than this is no word.
+/// Maximum number of characters of a name that is made of words.
 const LONGEST: usize = 24;
-/// Nor is one of more words.
+/// Maximum number of words in a name.
 const MOST: usize = 3;
-/// How many modules around a layer may name what it gives.
+/// Number of components at the end of a layer's path that are searched for a name of its result.
 const AROUND: usize = 3;
 
-/// Words that say nothing of a value: what exporters call whatever has no name, and functions of their
-/// frameworks. Names of operators are others.
+/// Words without information about a value: placeholders of exporters, and functions of their frameworks. Names of
+/// operators are generic, too, except for [`NOUNS`].
 const GENERIC: &[&str] = &[
     "act",
     "activation",
@@ -100,15 +100,15 @@ const GENERIC: &[&str] = &[
     "weight",
 ];
 
-/// Operators that what they give is called by.
+/// Operators that are good names for their results.
 const NOUNS: &[&str] = &["attention", "cos", "max", "mean", "min", "sin", "sum"];
 
-/// Modules that leave the meaning of a value as it is.
+/// Modules that do not change the meaning of a value.
 const NORMS: &[&str] =
     &["batchnorm", "bn", "dropout", "groupnorm", "layernorm", "ln", "norm", "normalization", "rmsnorm"];
 
-/// The word that a value's own name is: `/rotary/cos_output_0` is called `cos`, `/attn/MatMul_3` and
-/// `onnx::Add_12` are not called anything.
+/// Returns the words in the name of a value: `cos` for `/rotary/cos_output_0`, `None` for `/attn/MatMul_3` and
+/// `onnx::Add_12`.
 pub fn of_value(name: &str) -> Option<String> {
     if name.contains("::") {
         return None;
@@ -125,8 +125,8 @@ pub fn of_value(name: &str) -> Option<String> {
     says.then(|| words.join("_")).and_then(fitting)
 }
 
-/// What a layer gives may be called by its name, or that of a module around it: `attention.self.query` gives
-/// `query`, `mlp.gate_proj` gives `gate`, `mlp.fc1` gives `mlp`.
+/// Returns a name for the result of a layer, from its own name or that of a module around it: `query` for
+/// `attention.self.query`, `gate` for `mlp.gate_proj`, `mlp` for `mlp.fc1`.
 pub fn of_layer(path: &str) -> Option<String> {
     let parts = path.rsplit(['.', '/']).filter(|part| !is_number(part));
     for part in parts.take(AROUND) {
@@ -140,14 +140,14 @@ pub fn of_layer(path: &str) -> Option<String> {
             words.pop();
         }
         if !words.is_empty() {
-            // `cv2` and `stage3` are numbers of a kind.
+            // `cv2` and `stage3` only number items.
             return (!numbered).then(|| words.join("_")).and_then(fitting);
         }
     }
     None
 }
 
-/// What an operator gives, where people have a word for it.
+/// Returns the usual name for the result of an operator, if any.
 pub fn of_operator(name: &str) -> Option<&'static str> {
     Some(match name {
         "ArgMax" | "ArgMin" => "index",
@@ -163,8 +163,8 @@ pub fn of_operator(name: &str) -> Option<&'static str> {
     })
 }
 
-/// How many inputs an operator may have so that its result is the first of them in another form, and may be
-/// called as that.
+/// Returns the maximum number of inputs with which the result of an operator is another form of the first input, and
+/// may have its name.
 pub fn kept(kind: &str) -> usize {
     const FORMS: &[&str] = &[
         "Cast",
@@ -182,9 +182,9 @@ pub fn kept(kind: &str) -> usize {
     if FORMS.contains(&operator(kind)) { usize::MAX } else { usize::from(ops::facts(kind).elementwise) }
 }
 
-/// The words of a name, if it has some and all are words; numbers are left out.
+/// Returns the words of a name without numbers, or `None` if it has no words or contains anything else.
 fn words(name: &str) -> Option<Vec<String>> {
-    // A name may be as long as a file.
+    // A name can be as long as a file.
     if name.len() > 4 * LONGEST {
         return None;
     }
@@ -198,13 +198,13 @@ fn words(name: &str) -> Option<Vec<String>> {
 fn is_generic(word: &str) -> bool {
     static OPERATORS: LazyLock<HashSet<String>> =
         LazyLock::new(|| ops::all().map(|row| row.name.to_lowercase()).collect());
-    // The names that papers give to operands.
+    // Single letters are generic, except for the usual names of queries, keys and values.
     let is_letter = word.chars().nth(1).is_none() && !["q", "k", "v"].contains(&word);
     let is_operator = OPERATORS.contains(word) && !NOUNS.contains(&word);
     is_letter || is_operator || GENERIC.contains(&word)
 }
 
-/// A word that is no keyword, if it is short.
+/// Converts words to an identifier that is not a keyword, or returns `None` if they are too long.
 fn fitting(word: String) -> Option<String> {
     let short = word.chars().count() <= LONGEST && word.split('_').count() <= MOST;
     short.then(|| snake(&word))

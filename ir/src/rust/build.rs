@@ -1,16 +1,16 @@
-//! Code while it is written, part by part.
+//! Construction of code, part by part.
 
 use std::rc::Rc;
 
 use super::{Access, Bracket, Code, Head, Loop, Part, ToCode};
 
-/// Methods that only look at their receiver, or change it in place.
+/// Methods that borrow their receiver, or change it in place.
 const BORROWING: &[&str] = &[
     "dims", "device", "shape", "dtype", "data", "as_slice", "len", "is_some", "is_none", "iter", "sizes",
     "item", "as_ref", "push", "is_empty", "reverse",
 ];
 
-/// Code while it is written, from the left to the right.
+/// Builder of code, from left to right.
 #[derive(Debug, Default)]
 pub struct Builder {
     parts: Vec<Part>,
@@ -25,7 +25,7 @@ impl Builder {
         piece.add_to(&mut self.parts);
     }
 
-    /// A piece behind `&`.
+    /// Adds a piece after `&`. A value is borrowed.
     pub fn borrow(&mut self, piece: &(impl ToCode + ?Sized)) {
         let start = self.parts.len();
         self.add(piece);
@@ -34,7 +34,7 @@ impl Builder {
         }
     }
 
-    /// A piece in front of a method.
+    /// Adds a piece before a method. A value is borrowed if the method is one of `BORROWING`.
     pub fn receiver(&mut self, piece: &(impl ToCode + ?Sized), method: &str) {
         let start = self.parts.len();
         self.add(piece);
@@ -44,7 +44,7 @@ impl Builder {
         }
     }
 
-    /// Pieces that `write` writes one by one.
+    /// Adds pieces with `write`, and the sign `between` between them.
     pub fn each<T>(
         &mut self,
         pieces: impl Iterator<Item = T>,

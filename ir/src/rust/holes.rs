@@ -1,10 +1,10 @@
-//! What holes in code take.
+//! Types that `code!` interpolates.
 
 use proc_macro2::{Ident, Literal};
 
 use super::{Access, Code, Part, Size, Variable};
 
-/// What may stand in a hole of `code!`.
+/// A type whose values `code!` can interpolate.
 pub trait ToCode {
     fn add_to(&self, parts: &mut Vec<Part>);
 }
@@ -21,7 +21,7 @@ impl<T: ToCode + ?Sized> ToCode for &mut T {
     }
 }
 
-/// What is absent is no code.
+/// `None` adds no code.
 impl<T: ToCode> ToCode for Option<T> {
     fn add_to(&self, parts: &mut Vec<Part>) {
         self.iter().for_each(|piece| piece.add_to(parts));
@@ -88,7 +88,7 @@ impl ToCode for bool {
     }
 }
 
-/// Numbers say their type.
+/// Implements [`ToCode`] for numbers as literals with a type suffix.
 macro_rules! suffixed {
     ($($number:ident $literal:ident,)*) => {$(
         impl ToCode for $number {
@@ -108,7 +108,7 @@ suffixed! {
     f64 f64_suffixed,
 }
 
-/// What `#(#x),*` takes: an iterator.
+/// An iterator, which `#(#x),*` interpolates.
 pub trait Iterated: Iterator + Sized {
     fn items(self) -> Self {
         self
@@ -117,7 +117,7 @@ pub trait Iterated: Iterator + Sized {
 
 impl<I: Iterator> Iterated for I {}
 
-/// What `#(#x),*` takes: a list.
+/// A list, which `#(#x),*` interpolates.
 pub trait Items {
     type Item;
 

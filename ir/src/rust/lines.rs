@@ -9,8 +9,8 @@ use super::text::Token;
 use super::{Bracket, Code};
 
 impl Code {
-    /// Writes the text, without tokens for a parser or a formatter, which would take hundreds of bytes for
-    /// each. The tree ends as it is written.
+    /// Writes the text without creating tokens for a parser or formatter, which take hundreds of bytes each. Each part
+    /// of the tree is dropped after it is written.
     pub fn write_lines(self, out: &mut impl Write) -> io::Result<()> {
         let mut lines = Lines { out, brackets: Vec::new(), before: Before::Line };
         self.each_token(&mut |token| lines.add(token))?;
@@ -18,22 +18,22 @@ impl Code {
     }
 }
 
-/// What is before the next token.
+/// Context of the next token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     /// The start of a line.
     Line,
-    /// What the token follows without a space.
+    /// No space before the next token.
     Close,
     Word,
     Name,
-    /// The end of braces.
+    /// A closing brace.
     Brace,
 }
 
 struct Lines<'o, W> {
     out: &'o mut W,
-    /// Those that are open, and how many of them are braces.
+    /// Open brackets, each with the number of braces that are open inside it.
     brackets: Vec<(Bracket, usize)>,
     before: Before,
 }
@@ -107,7 +107,7 @@ impl<W: Write> Lines<'_, W> {
         self.text(text)
     }
 
-    /// How many braces are open.
+    /// Returns the number of open braces.
     fn depth(&self) -> usize {
         self.brackets.last().map_or(0, |(_, depth)| *depth)
     }
@@ -125,7 +125,7 @@ impl<W: Write> Lines<'_, W> {
         write!(self.out, "{text}")
     }
 
-    /// Ends the line, if there is one.
+    /// Ends the line unless it is empty.
     fn end(&mut self) -> io::Result<()> {
         if self.before != Before::Line {
             self.before = Before::Line;

@@ -1,9 +1,10 @@
-//! `code!`: trees of Rust code as they are written.
+//! `code!`, which builds code trees from Rust syntax.
 
-/// Code from Rust with holes: `#x` for anything that implements [`ToCode`], `#(#x),*` for several.
+/// Builds code from Rust syntax with interpolation: `#x` for any type that implements [`ToCode`], `#(#x),*` for
+/// several.
 ///
-/// `&#x` and methods that only look at their receiver borrow the value that `#x` uses; every other use takes
-/// it. `device` and `weights` are the parameters of these names.
+/// `&#x` and methods that only borrow their receiver borrow the value that `#x` uses. All other uses take it. `device`
+/// and `weights` are the parameters with these names.
 macro_rules! code {
     ($($tokens:tt)*) => {{
         #[allow(unused_mut)]
@@ -13,11 +14,11 @@ macro_rules! code {
     }};
 }
 
-/// The statements that build the input of `code!`, piece by piece.
+/// Expands to the statements that build the input of `code!`, piece by piece.
 macro_rules! pieces {
     ($m:ident) => {};
 
-    // Several of a kind.
+    // Repetitions.
     ($m:ident # (#$x:ident) * $($rest:tt)*) => {
         $crate::rust::pieces!(@each $m $x "" [] []);
         $crate::rust::pieces!($m $($rest)*);

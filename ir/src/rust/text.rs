@@ -1,4 +1,4 @@
-//! Trees of code as tokens.
+//! Conversion of code trees to tokens.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -18,7 +18,7 @@ pub enum Token<'c> {
     Text(&'c str),
     Open(Bracket),
     Close(Bracket),
-    /// What the caller of the macro wrote.
+    /// Code that the caller of the macro wrote.
     Foreign(&'c TokenStream),
 }
 
@@ -27,7 +27,7 @@ impl Code {
         self.clone().into_tokens()
     }
 
-    /// The tokens; the tree ends as they are made, part by part.
+    /// Returns the tokens. Each part of the tree is dropped after its conversion.
     pub fn into_tokens(self) -> TokenStream {
         let mut streams = Streams::default();
         let Ok(()) = self.each_token(&mut |token| -> Result<(), Infallible> {
@@ -37,14 +37,14 @@ impl Code {
         streams.last
     }
 
-    /// Calls `see` with each token until it fails; parts are dropped behind their tokens.
+    /// Calls `see` with each token until it fails. Each part is dropped after its tokens.
     pub fn each_token<E>(self, see: &mut See<'_, E>) -> Result<(), E> {
         let mut parts = self.into_parts().into_iter();
         parts.try_for_each(|part| part.each_token(see))
     }
 }
 
-/// What is called with each token.
+/// A function that is called with each token.
 type See<'s, E> = dyn FnMut(Token<'_>) -> Result<(), E> + 's;
 
 impl fmt::Debug for Code {
@@ -132,7 +132,7 @@ fn group<E>(bracket: Bracket, inside: Code, see: &mut See<'_, E>) -> Result<(), 
     see(Token::Close(bracket))
 }
 
-/// Streams that are being written: those of the open brackets, outermost first, and the last.
+/// Unfinished token streams: those around the open brackets, outermost first, and the innermost one.
 #[derive(Default)]
 struct Streams {
     outer: Vec<TokenStream>,
@@ -176,7 +176,7 @@ impl Streams {
         self.push(Ident::new(name, Span::call_site()));
     }
 
-    /// One sign of one or more characters.
+    /// Adds a sign of one or more characters.
     fn sign(&mut self, text: &str) {
         let mut characters = text.chars().peekable();
         while let Some(character) = characters.next() {

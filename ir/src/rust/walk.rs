@@ -1,19 +1,19 @@
-//! What trees of code mention.
+//! Searches and changes of code trees.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Bracket, Code, Head, Part, Size, Variable};
 
-/// What happens to the variable of a value.
+/// An event for the variable of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     Use,
-    /// It gets another value when the statement ends.
+    /// A new value, which the variable gets when the statement ends.
     Assign,
 }
 
 impl Code {
-    /// Calls `see` with each part, those around others first, in the order of the text.
+    /// Calls `see` with each part in the order of the text, and with a part before the parts inside it.
     pub fn each_part(&self, see: &mut impl FnMut(&Part)) {
         for part in self.parts() {
             see(part);
@@ -21,24 +21,24 @@ impl Code {
         }
     }
 
-    /// Whether a part is in the code, at any depth.
+    /// Returns `true` if a part at any depth satisfies `is`.
     pub fn any(&self, is: &mut impl FnMut(&Part) -> bool) -> bool {
         self.parts()
             .iter()
             .any(|part| is(part) || part.inside().into_iter().flatten().any(|code| code.any(is)))
     }
 
-    /// Whether the code uses the parameter `device`.
+    /// Returns `true` if the code uses the parameter `device`.
     pub fn uses_device(&self) -> bool {
         self.any(&mut |part| *part == Part::Device)
     }
 
-    /// Whether the code uses the parameter `weights`.
+    /// Returns `true` if the code uses the parameter `weights`.
     pub fn uses_weights(&self) -> bool {
         self.any(&mut |part| *part == Part::Weights)
     }
 
-    /// Whether an operator stands in it that binds less than a call.
+    /// Returns `true` if the code has an operator outside brackets whose precedence is lower than that of a call.
     pub fn is_loose(&self) -> bool {
         let loose = |part: &Part| match part {
             Part::Sign(sign) => sign.contains(|sign| "+-*/%&|^!".contains(sign)),
@@ -47,32 +47,32 @@ impl Code {
         self.parts().iter().any(loose)
     }
 
-    /// Whether an expression has no operators that bind less than those of sums.
+    /// Returns `true` if an expression has no operator whose precedence is lower than that of `+`.
     pub fn is_sum(&self) -> bool {
         let weaker = |part: &Part| matches!(part, Part::Sign("&" | "|" | "^" | "!"));
         !self.parts().iter().any(weaker)
     }
 
-    /// Whether an expression has no operators that bind less than those of products.
+    /// Returns `true` if an expression has no operator whose precedence is lower than that of `*`.
     pub fn is_product(&self) -> bool {
         let weaker = |part: &Part| matches!(part, Part::Sign("+" | "-"));
         self.is_sum() && !self.parts().iter().any(weaker)
     }
 
-    /// The operand on the left of an operator without needless brackets.
+    /// Returns the code as left operand of an operator, without redundant parentheses.
     pub fn as_left_of(self, operator: &str) -> Code {
         let adds = ["+", "-"].contains(&operator);
         self.unbracketed(|inside| inside.is_product() || adds && inside.is_sum())
     }
 
-    /// The operand on the right of an operator without needless brackets.
+    /// Returns the code as right operand of an operator, without redundant parentheses.
     pub fn as_right_of(self, operator: &str) -> Code {
         let adds = ["+", "-"].contains(&operator);
         self.unbracketed(|inside| adds && inside.is_product())
     }
 
     fn unbracketed(self, needless: impl Fn(&Code) -> bool) -> Code {
-        // A statement would end with a block.
+        // A statement that starts with a block ends after it.
         let is_block = |code: &Code| {
             let first = code.parts().first();
             matches!(first, Some(Part::Group(Bracket::Curly, _) | Part::Word("if" | "match")))
@@ -87,7 +87,7 @@ impl Code {
         code
     }
 
-    /// The sizes of which the variables stand in the code.
+    /// Returns the sizes whose variables occur in the code.
     pub fn sizes(&self) -> BTreeSet<Size> {
         let mut found = BTreeSet::new();
         self.each_part(&mut |part| {
@@ -118,14 +118,14 @@ impl Code {
         }
     }
 
-    /// How often each value is used or assigned.
+    /// Returns the number of times that each value is used or assigned.
     pub fn counts(&self) -> BTreeMap<Variable, usize> {
         let mut counts = BTreeMap::new();
         self.each_event(&mut |variable, _| *counts.entry(variable).or_default() += 1);
         counts
     }
 
-    /// The values that are used or assigned, each once, in the order of evaluation.
+    /// Returns the values that are used or assigned, each once, in the order of evaluation.
     pub fn variables(&self) -> Vec<Variable> {
         let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
         self.each_event(&mut |variable, _| {
@@ -136,7 +136,7 @@ impl Code {
         found
     }
 
-    /// The values that are assigned, at any depth.
+    /// Returns the values that are assigned at any depth.
     pub fn assigned(&self) -> BTreeSet<Variable> {
         let mut found = BTreeSet::new();
         self.each_event(&mut |variable, event| {
@@ -147,7 +147,7 @@ impl Code {
         found
     }
 
-    /// The values that are bound, at any depth.
+    /// Returns the values that are bound at any depth.
     pub fn bound(&self) -> BTreeSet<Variable> {
         let mut found = BTreeSet::new();
         self.each_part(&mut |part| {
@@ -158,7 +158,7 @@ impl Code {
         found
     }
 
-    /// Every part replaced by what `change` makes of it, those inside of others first.
+    /// Replaces each part by the result of `change`, or removes it. Parts inside another part are changed first.
     pub fn changed(&self, change: &mut impl FnMut(Part) -> Option<Part>) -> Code {
         let parts = self.parts().iter();
         let parts = parts.filter_map(|part| {
@@ -170,7 +170,7 @@ impl Code {
 }
 
 impl Part {
-    /// The code inside of the part, in the order of the text.
+    /// Returns the code inside the part, in the order of the text.
     pub fn inside(&self) -> [Option<&Code>; 3] {
         match self {
             Part::Method(_, inside) | Part::Group(_, inside) | Part::Entry(_, inside) => {
@@ -186,7 +186,7 @@ impl Part {
         }
     }
 
-    /// The part with other code inside.
+    /// Returns the part with changed code inside.
     pub fn with_inside(&self, change: &mut impl FnMut(&Code) -> Code) -> Part {
         match self {
             Part::Method(name, arguments) => Part::Method(name, change(arguments)),

@@ -1,4 +1,4 @@
-//! Integer expressions as a tree, which has brackets where Rust's precedence needs them.
+//! Integer expressions with the parentheses that Rust's precedence requires.
 
 use proc_macro2::Literal;
 
@@ -8,27 +8,27 @@ use crate::rust::{Builder, Code, code};
 #[derive(Debug)]
 pub enum Number {
     Literal(i64),
-    /// The variable of a size, a `usize`.
+    /// Variable of a size, a `usize`.
     Size(Code),
     Sum(Box<Number>, Box<Number>),
     Difference(Box<Number>, Box<Number>),
     Negative(Box<Number>),
     Product(Box<Number>, Box<Number>),
     Quotient(Box<Number>, Box<Number>),
-    /// A call of a method, whose receiver has this type where it is a literal.
+    /// A method call. A literal receiver gets a suffix for this type.
     Call(Box<Number>, &'static str, Vec<Number>, Width),
     Cast(Box<Number>, Width),
 }
 
-/// The types of integers that code of sizes has.
+/// Integer types of expressions with sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     I64,
     Usize,
 }
 
-/// How tightly an expression holds together. A cast stands in brackets wherever it is an operand: in front of
-/// `<` it would begin a list of types.
+/// Precedence of an expression. A cast is always parenthesized as an operand: before `<` it would start a list of type
+/// arguments.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Cast,
@@ -63,7 +63,7 @@ impl Number {
         Number::Cast(self.into(), width)
     }
 
-    /// The expression where it stands alone, as an argument or an element of a list.
+    /// Returns the expression without parentheses, for an argument or an element of a list.
     pub fn code(&self) -> Code {
         match self {
             Number::Literal(number) => {
@@ -108,18 +108,18 @@ impl Number {
         }
     }
 
-    /// The expression as an operand of a sum.
+    /// Returns the expression as an operand of a sum.
     pub fn operand(&self) -> Code {
         self.within(Level::Sum)
     }
 
-    /// The expression as an operand that must hold together at least so tightly.
+    /// Returns the expression as an operand that needs at least this precedence.
     fn within(&self, level: Level) -> Code {
         let code = self.code();
         if self.level() < level { code!((#code)) } else { code }
     }
 
-    /// What a method can be called on: a literal says its type.
+    /// Returns the expression as the receiver of a method. A literal gets a type suffix.
     fn receiver(&self, width: Width) -> Code {
         let Number::Literal(number) = self else {
             return self.within(Level::Call);

@@ -1,4 +1,4 @@
-//! The function of a part.
+//! Functions of a part.
 
 use std::collections::BTreeSet;
 
@@ -16,8 +16,8 @@ use crate::graph::ValueId;
 use crate::rust::{Code, Part, Variable, code};
 use crate::types::Place;
 
-/// What the parameters of a part may be called: after what they are added to, as inputs of the model, by
-/// words of the file, or short. Numbers are left out, as other parts that are alike have others.
+/// Returns preferred names for the parameters of a part: `residual`, names of the model's inputs, words of the file, or
+/// short names. Numbers are omitted, because equal parts have different ones.
 pub fn parameters(
     ids: &[ValueId],
     lines: &[Statement],
@@ -43,7 +43,7 @@ pub fn parameters(
     ids.iter().map(|id| (*id, named(id))).collect()
 }
 
-/// The values of which the only use is to be added to what a layer computes.
+/// Returns the values whose only use is to be added to the result of a layer.
 fn residuals(code: &Code) -> BTreeSet<Variable> {
     let uses = code.counts();
     let mut residuals = BTreeSet::new();
@@ -52,7 +52,7 @@ fn residuals(code: &Code) -> BTreeSet<Variable> {
     residuals
 }
 
-/// The value that a layer adds to what it computes.
+/// Returns the value that a layer adds to its result.
 fn added(call: &Part) -> Option<Variable> {
     let Part::Method("forward_add", arguments) = call else {
         return None;
@@ -63,7 +63,7 @@ fn added(call: &Part) -> Option<Variable> {
     }
 }
 
-/// The functions of a part.
+/// Returns the functions of a part.
 pub fn forward(
     part: &Draft,
     body: &NamedCode,

@@ -1,45 +1,45 @@
-//! Which names variables have, and until where.
+//! Names of variables and the ranges in which they are used.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::rust::{Size, Variable};
 
-/// What has a name.
+/// A variable that has a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Named {
     Value(Variable),
     Size(Size),
 }
 
-/// Names of variables. A name is free again behind the last use of its variable, and names inside of braces
-/// end with them.
+/// Names of variables. A name is free again after the last use of its variable. Names that are chosen inside braces end
+/// with them.
 #[derive(Debug, Default)]
 pub struct Taken {
     names: BTreeMap<Named, Rc<str>>,
-    /// Names that nothing may shadow.
+    /// Names that must not be shadowed.
     fixed: BTreeSet<String>,
-    /// The variables in use of each name.
+    /// Variables in use, by name.
     users: BTreeMap<Rc<str>, BTreeSet<Named>>,
-    /// Variables in use by the place where each occurs last.
+    /// Variables in use, by the index of their last occurrence.
     ends: BTreeMap<usize, Vec<Named>>,
-    /// Numbers behind each name.
+    /// Numbers that were appended to each name.
     numbers: BTreeMap<String, Numbers>,
-    /// What was named, and the name that it had before, so that braces can end.
+    /// Named variables and their previous names, which are restored at the end of braces.
     log: Vec<(Named, Option<Rc<str>>)>,
 }
 
-/// The numbers behind one name.
+/// Numbers that were appended to a name.
 #[derive(Debug)]
 struct Numbers {
-    /// From here on none was looked at.
+    /// Lowest number that was never tried.
     next: usize,
-    /// Those before it that were released, of which some may be in use again.
+    /// Lower numbers that were released. Some may be in use again.
     released: BTreeSet<usize>,
 }
 
 impl Taken {
-    /// The names of all variables, those no longer in use included.
+    /// Returns the names of all variables, including those no longer in use.
     pub fn names(&self) -> &BTreeMap<Named, Rc<str>> {
         &self.names
     }
@@ -49,13 +49,13 @@ impl Taken {
         self.fixed.insert(name.to_owned());
     }
 
-    /// Whether no variable in use has the name.
+    /// Returns `true` if the name is not reserved and no variable in use has it.
     pub fn is_free(&self, name: &str) -> bool {
         let used = self.users.get(name).is_some_and(|users| !users.is_empty());
         !used && !self.fixed.contains(name)
     }
 
-    /// `wanted`, or `wanted` with the lowest number that is free.
+    /// Returns `wanted`, with the lowest free number appended if it is taken.
     pub fn unused(&mut self, wanted: &str) -> String {
         let wanted = if wanted.is_empty() { "value" } else { wanted };
         if self.is_free(wanted) {
@@ -79,7 +79,7 @@ impl Taken {
         name
     }
 
-    /// Names a variable that occurs last at `last`, or that stays in use.
+    /// Names a variable. Its use ends after the occurrence `last`, if given.
     pub fn name(&mut self, variable: Named, name: String, last: Option<usize>) {
         self.release(variable);
         let name: Rc<str> = name.into();
@@ -91,7 +91,7 @@ impl Taken {
         }
     }
 
-    /// Has a variable that is in use end behind `last`.
+    /// Ends the use of a variable after the occurrence `last`.
     pub fn end_at(&mut self, variable: Named, last: usize) {
         self.ends.entry(last).or_default().push(variable);
     }
@@ -111,7 +111,7 @@ impl Taken {
         }
     }
 
-    /// Ends the use of all variables that occur last before `place`.
+    /// Ends the use of all variables whose last occurrence is before `place`.
     pub fn release_before(&mut self, place: usize) {
         while let Some(entry) = self.ends.first_entry().filter(|entry| *entry.key() < place) {
             for variable in entry.remove() {
@@ -120,12 +120,12 @@ impl Taken {
         }
     }
 
-    /// The beginning of what braces hold.
+    /// Returns the state at the start of braces, for [`Taken::close`].
     pub fn open(&self) -> usize {
         self.log.len()
     }
 
-    /// Their end: variables have the names that they had before.
+    /// Restores the names that variables had at the start of braces.
     pub fn close(&mut self, opened: usize) {
         while self.log.len() > opened {
             let Some((variable, before)) = self.log.pop() else {
@@ -143,7 +143,7 @@ impl Taken {
         }
     }
 
-    /// The number behind a name that is free now may be the lowest.
+    /// Records that the number of a released name can be reused.
     fn lower(&mut self, name: &str) {
         let stem = name.trim_end_matches(|end: char| end.is_ascii_digit());
         let digits = name.get(stem.len()..).unwrap_or_default();

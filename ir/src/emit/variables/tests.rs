@@ -1,4 +1,4 @@
-//! Names of variables.
+//! Tests of the names of variables.
 
 use super::*;
 
