@@ -1,4 +1,4 @@
-//! Attributes of a node, each of which must be read.
+//! Attributes of a node, all of which must be read.
 
 mod field;
 mod value;
@@ -18,7 +18,7 @@ pub use field::have_types;
 pub(crate) use value::attributes;
 pub use value::{Attribute, Described, variant};
 
-/// The attributes of one node. What an operator does not ask for is an error, never silence.
+/// Attributes of one node. Attributes that an operator does not read are errors.
 pub struct Attributes<'a> {
     list: Vec<NamedAttribute<'a>>,
     asked: Vec<Cell<bool>>,
@@ -30,7 +30,7 @@ pub struct Attributes<'a> {
     kept: RefCell<Vec<(String, Weight)>>,
 }
 
-/// An attribute under the name that the node gives it.
+/// An attribute and its name in the node.
 pub type NamedAttribute<'a> = (&'a str, &'a AttributeProto);
 
 /// Sizes and elements of a tensor of strings.
@@ -39,9 +39,9 @@ pub type Strings = (Vec<usize>, Vec<String>);
 /// An attribute that became a constant of the model.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Kept {
-    /// Its position among the inputs.
+    /// Index among the inputs.
     pub input: usize,
-    /// How many elements it has.
+    /// Number of elements.
     pub count: usize,
     pub dtype: DType,
 }
@@ -66,36 +66,36 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// Says how many inputs and outputs the node names.
+    /// Sets the numbers of inputs and outputs of the node.
     #[must_use]
     pub fn with_arity(mut self, inputs: usize, outputs: usize) -> Self {
         (self.inputs, self.outputs) = (inputs, outputs);
         self
     }
 
-    /// Notes that the node leaves its first output out.
+    /// Records whether the node names its first output.
     #[must_use]
     pub fn with_first_output(mut self, is_named: bool) -> Self {
         self.has_first_output = is_named;
         self
     }
 
-    /// Whether the node names its first output, also if nothing uses it.
+    /// Returns `true` if the node names its first output, used or not.
     pub fn has_first_output(&self) -> bool {
         self.has_first_output
     }
 
-    /// The version of the operator that the model's opset selects.
+    /// Returns the version of the operator that the model's opset selects.
     pub fn version(&self) -> i64 {
         self.version
     }
 
-    /// How many inputs the node names, absent ones in the middle included.
+    /// Returns the number of inputs of the node, including absent ones before the last.
     pub fn inputs(&self) -> usize {
         self.inputs
     }
 
-    /// How many outputs the node names.
+    /// Returns the number of outputs of the node.
     pub fn outputs(&self) -> usize {
         self.outputs
     }
@@ -108,7 +108,7 @@ impl<'a> Attributes<'a> {
         Ok(self.int(name)?.unwrap_or(default))
     }
 
-    /// An integer that means yes or no.
+    /// Reads an integer as a flag.
     pub fn flag(&self, name: &str, default: bool) -> Result<bool, Problem> {
         Ok(self.int(name)?.map_or(default, |value| value != 0))
     }
@@ -147,7 +147,7 @@ impl<'a> Attributes<'a> {
         })
     }
 
-    /// A tensor, its elements left where they are.
+    /// Reads a tensor without copying its elements.
     pub fn tensor(&self, name: &str) -> Result<Option<Weight>, Problem> {
         match self.find(name) {
             Some(attribute) => match &attribute.t {
@@ -158,7 +158,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// A list, its elements left where they are.
+    /// Reads a list without copying its elements.
     pub fn stored(&self, name: &str) -> Result<Option<Weight>, Problem> {
         match self.find(name).and_then(|attribute| attribute.list.as_ref()) {
             Some(list) => self.files.stored(list).map(Some),
@@ -166,7 +166,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// A sparse tensor, made dense.
+    /// Reads a sparse tensor as a dense one.
     pub fn sparse(&self, name: &str) -> Result<Option<(DType, Shape, Known)>, Problem> {
         match self.find(name) {
             Some(attribute) => match &attribute.sparse_tensor {
@@ -177,8 +177,8 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// A list or tensor that may be long: it becomes a constant of the model, which the node has as the input
-    /// at the position returned, behind those that it names.
+    /// Reads a list or tensor that may be long. It becomes a constant of the model and an input of the node, after the
+    /// node's own inputs, at the returned index.
     pub fn keep(&self, name: &str) -> Result<Option<Kept>, Problem> {
         let Some(attribute) = self.find(name) else {
             return Ok(None);
@@ -197,12 +197,12 @@ impl<'a> Attributes<'a> {
         Ok(Some(Kept { input, count, dtype }))
     }
 
-    /// What was kept, in order.
+    /// Returns the constants that [`Attributes::keep`] created, in order.
     pub fn kept(self) -> Vec<(String, Weight)> {
         self.kept.into_inner()
     }
 
-    /// A tensor of strings: its sizes and elements. `None` when it is of another type.
+    /// Reads the sizes and elements of a tensor of strings. Returns `None` if it has another type.
     pub fn string_tensor(&self, name: &str) -> Result<Option<Strings>, Problem> {
         let found = self.list.iter().find(|entry| entry.0 == name);
         match found.and_then(|attribute| attribute.1.t.as_deref()) {
@@ -224,7 +224,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// The graph of an attribute, which the node has as a block.
+    /// Reads a graph, which is a block of the node.
     pub fn graph(&self, name: &str) -> Result<Option<&GraphProto>, Problem> {
         match self.find(name) {
             Some(attribute) => match attribute.g.as_deref() {
@@ -235,7 +235,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// Every attribute by its name, in the order of the names.
+    /// Reads all attributes, sorted by name.
     pub fn all(&self) -> Vec<NamedAttribute<'a>> {
         self.asked.iter().for_each(|asked| asked.set(true));
         let mut all = self.list.clone();
@@ -243,15 +243,15 @@ impl<'a> Attributes<'a> {
         all
     }
 
-    /// Marks attributes as known that say nothing about the result.
+    /// Marks attributes as read that do not affect the result.
     pub fn ignore(&self, names: &[&str]) {
         for name in names {
             self.find(name);
         }
     }
 
-    /// The problem of the first attribute that nobody asked for. Names that begin with two underscores are
-    /// notes of programs to themselves.
+    /// Fails if an attribute was not read. Names that begin with two underscores are private to the writer and are
+    /// ignored.
     pub fn finish(&self) -> Result<(), Problem> {
         let mut names = BTreeSet::new();
         if let Some(again) = self.list.iter().find(|entry| !names.insert(entry.0)) {
@@ -286,7 +286,7 @@ impl<'a> Attributes<'a> {
         let Some(attribute) = self.find(name) else {
             return Ok(None);
         };
-        // Files of IR version 1 name no type; the field that is there tells.
+        // Files of IR version 1 lack types: the field that is present determines it.
         let named = attribute.r#type.unwrap_or(AttributeType::Undefined as i32);
         if named != expected as i32 && named != AttributeType::Undefined as i32 {
             return Err(wrong_type(name, expected));

@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 pub use text::{plain, shortened, shown};
 
-/// Something that keeps a model from being compiled.
+/// A problem that prevents a model from being compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     message: String,
@@ -17,10 +17,10 @@ pub struct Problem {
     cure: Option<Cure>,
 }
 
-/// What the caller's options have to do with a problem.
+/// A change of the options that may solve a problem.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Cure {
-    /// The name among them that is wrong.
+    /// The name in the options that is wrong.
     Choice(String),
     /// The named sizes that would have to be 1.
     Ones(Box<[String]>),
@@ -28,61 +28,61 @@ enum Cure {
     Function,
 }
 
-/// The node where a problem stands.
+/// The node that has a problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
     /// `Conv` version 11, or `com.acme.Foo` version 1.
     pub operator: String,
-    /// The node's name, or the name of its first output.
+    /// Name of the node, or of its first output.
     pub node: String,
 }
 
-/// Every problem of one model, in the order found.
+/// All problems of a model, in the order in which they are found.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnostics {
-    /// Each with how many others differ from it only in their node.
+    /// Problems, each with the number of others that differ only in their node.
     problems: Vec<(Problem, usize)>,
-    /// Where each stands, by a hash of all but its node.
+    /// Indices of problems, by a hash of all their fields except the node.
     places: BTreeMap<u64, usize>,
-    /// How many were not kept.
+    /// Number of problems that were not kept.
     dropped: usize,
-    /// What the file says of itself: IR version, opsets, producer.
+    /// IR version, opsets and producer of the file.
     facts: Option<String>,
 }
 
-/// More problems than this are counted, not listed.
+/// Maximum number of problems that are listed. Further ones are counted.
 const LISTED: usize = 20;
-/// More problems than this, those that differ only in their node being one, are not kept.
+/// Maximum number of problems that are kept. Problems that differ only in their node count as one.
 const KEPT: usize = 1000;
 
 impl Problem {
-    /// A problem in lower case, names in backticks, without a final period.
+    /// Creates a problem. The message begins in lower case, without a final period, with names in backticks.
     pub fn new(message: impl Into<String>) -> Self {
         Problem { message: text::message(message.into()), help: None, site: None, cure: None }
     }
 
-    /// Adds what to do about it.
+    /// Adds an instruction that solves the problem.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(text::message(help.into()));
         self
     }
 
-    /// Says which name among the caller's options is wrong.
+    /// Records the name in the caller's options that is wrong.
     #[must_use]
     pub fn choice(mut self, name: &str) -> Self {
         self.cure = Some(Cure::Choice(name.to_owned()));
         self
     }
 
-    /// Says which named sizes would have to be 1 for it to be none.
+    /// Records the named sizes that would have to be 1 to avoid the problem.
     #[must_use]
     pub fn unless_ones(mut self, names: impl IntoIterator<Item = String>) -> Self {
         self.cure = Some(Cure::Ones(names.into_iter().collect()));
         self
     }
 
-    /// Says that the caller may give a function for it.
+    /// Records that the caller may bind a function to the operator.
     #[must_use]
     pub fn unless_bound(mut self) -> Self {
         self.cure = Some(Cure::Function);
@@ -93,7 +93,7 @@ impl Problem {
         &self.message
     }
 
-    /// What to do about it.
+    /// Returns the help.
     pub fn advice(&self) -> Option<&str> {
         self.help.as_deref()
     }
@@ -102,7 +102,7 @@ impl Problem {
         self.site.as_ref()
     }
 
-    /// A hash of all but its node.
+    /// Returns a hash of all fields except the node.
     fn key(&self) -> u64 {
         let operator = self.site.as_ref().map(|site| &site.operator);
         let mut hash = DefaultHasher::new();
@@ -110,7 +110,7 @@ impl Problem {
         hash.finish()
     }
 
-    /// Says at which node it stands, unless that is known already.
+    /// Sets the node that has the problem, unless it is set already.
     #[must_use]
     pub fn at(mut self, site: Site) -> Self {
         self.site.get_or_insert(Site { operator: shown(&site.operator), node: shown(&site.node) });
@@ -140,18 +140,18 @@ impl Diagnostics {
         self.problems.is_empty()
     }
 
-    /// How many problems there are, equal ones at other nodes included.
+    /// Returns the number of problems, including equal ones at other nodes.
     pub fn count(&self) -> usize {
         let kept = self.problems.iter().map(|(_, others)| 1 + others);
         kept.sum::<usize>() + self.dropped
     }
 
-    /// The first problem, when there is one.
+    /// Returns the first problem, if any.
     pub fn into_first(self) -> Option<Problem> {
         self.problems.into_iter().next().map(|(problem, _)| problem)
     }
 
-    /// The name among the caller's options that is the only problem.
+    /// Returns the name in the caller's options that is the only problem.
     pub fn choice(&self) -> Option<&str> {
         match self.problems.as_slice() {
             [(only, 0)] => match only.cure.as_ref()? {
@@ -162,7 +162,7 @@ impl Diagnostics {
         }
     }
 
-    /// The named sizes that would have to be 1 for every problem to be none.
+    /// Returns the named sizes that would have to be 1 to avoid every problem.
     pub fn ones(&self) -> Vec<String> {
         if self.dropped > 0 {
             return Vec::new();
@@ -183,7 +183,7 @@ impl Diagnostics {
         }
     }
 
-    /// The problems of operators that functions of the caller's might compute, without all others.
+    /// Keeps only the problems of operators to which the caller may bind functions.
     pub fn retain_unbound(mut self) -> Self {
         self.problems.retain(|(problem, _)| problem.cure == Some(Cure::Function));
         self.places = (0usize..).zip(&self.problems).map(|(at, (problem, _))| (problem.key(), at)).collect();
@@ -194,18 +194,18 @@ impl Diagnostics {
         self.facts = Some(text::message(facts));
     }
 
-    /// The problems, those that differ only in their node once with the number of further nodes.
+    /// Returns the problems, with those that differ only in their node merged and the number of further nodes.
     pub fn listed(&self) -> impl Iterator<Item = (&Problem, usize)> {
         self.merged().into_iter()
     }
 
-    /// The problems without sites and help, equal ones once.
+    /// Returns the messages of the problems without nodes and help, equal ones once.
     pub fn messages(&self) -> Vec<&str> {
         let merged = self.merged().into_iter();
         merged.map(|(problem, _)| problem.message.as_str()).collect()
     }
 
-    /// The whole text, headed by the model's name.
+    /// Returns the whole text, beginning with the model's name.
     pub fn report(&self, model: &str) -> String {
         let merged = self.merged();
         let model = shown(model);
@@ -237,7 +237,7 @@ impl Diagnostics {
         text
     }
 
-    /// Problems that differ only in their node stand once, with the number of further nodes.
+    /// Merges problems that differ only in their node, with the number of further nodes.
     fn merged(&self) -> Vec<(&Problem, usize)> {
         let mut merged: Vec<(&Problem, usize)> = Vec::new();
         let mut places = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Whether two files have the same graph, and which of their weights differ.
+//! Compares the graphs and weights of two files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,25 +11,25 @@ use crate::options::Options;
 use crate::types::Type;
 use crate::{inspect, print};
 
-/// Two models beside each other, as their files have them.
+/// Comparison of two models as in their files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// The first thing in which the graphs differ, a sentence on each.
+    /// The first difference between the graphs, with a sentence for each.
     pub difference: Option<Difference>,
-    /// The constants that stand at the same place of both graphs.
+    /// The constants that have the same position in both graphs.
     pub weights: Vec<Pair>,
 }
 
-/// Something that is another one in the second graph.
+/// A property that differs in the second graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Where: the name of a node or a value.
+    /// Name of a node or a value.
     pub place: String,
     pub first: String,
     pub second: String,
 }
 
-/// A constant of both.
+/// A constant of both graphs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
     pub name: String,
@@ -54,7 +54,7 @@ pub fn compare(first: &Path, second: &Path, options: &Options) -> Result<Compari
 struct Walk<'g> {
     first: &'g Values,
     second: &'g Values,
-    /// Values of the first graph, and what stands for them in the second.
+    /// Values of the first graph, and the corresponding ones of the second.
     pairs: BTreeMap<ValueId, ValueId>,
     weights: Vec<Pair>,
 }
@@ -67,7 +67,7 @@ impl Walk<'_> {
         let (a, b) = (&first.facts.outputs, &second.facts.outputs);
         self.block(&first.graph.body, &second.graph.body, "the model")?;
         same("the outputs", &names(a), &names(b))?;
-        // Constants that no node reads.
+        // Constants that no node uses.
         for (id, value) in self.first.iter() {
             if value.weight.is_some() && !self.pairs.contains_key(&id) {
                 let of_name = |other: &(ValueId, &crate::graph::Value)| other.1.name == value.name;
@@ -123,7 +123,7 @@ impl Walk<'_> {
             });
         }
         let (a, b) = (first.operator.attributes(), second.operator.attributes());
-        // Of a constant its elements count, not where they lie.
+        // For constants, only the elements are compared, not their locations.
         if a != b && &*first.kind != "Constant" {
             let (a, b) =
                 differing(&a, &b).unwrap_or_else(|| (print::attributes(first), print::attributes(second)));
@@ -149,7 +149,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Two values that are made at the same place.
+    /// Compares two values that are defined at the same position.
     fn define(&mut self, first: ValueId, second: ValueId) -> Found {
         self.pairs.insert(first, second);
         if self.first[first].weight.is_some() && self.second[second].weight.is_some() {
@@ -158,7 +158,7 @@ impl Walk<'_> {
         self.types(first, second)
     }
 
-    /// Two values that are read at the same place.
+    /// Compares two values that are used at the same position.
     fn read(&mut self, first: Option<ValueId>, second: Option<ValueId>, place: &str) -> Found {
         let (Some(first), Some(second)) = (first, second) else {
             let text = |id: Option<ValueId>| if id.is_some() { "given" } else { "absent" };
@@ -212,7 +212,7 @@ fn same(place: &str, first: &str, second: &str) -> Found {
     Err(Difference { place: place.to_owned(), first: shown(first), second: shown(second) })
 }
 
-/// The first fields that differ, with their names.
+/// Returns the first fields that differ, with their names.
 fn differing(first: &Attribute, second: &Attribute) -> Option<(String, String)> {
     let (Attribute::Fields(_, first), Attribute::Fields(_, second)) = (first, second) else {
         return None;

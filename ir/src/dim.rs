@@ -1,4 +1,4 @@
-//! Sizes as sums of products of names.
+//! Sizes as polynomials in named sizes.
 
 mod bound;
 mod display;
@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use terms::Terms;
 
-/// The name of a size that is known only when the model runs.
+/// Name of a size that is known only at run time.
 pub type Symbol = Arc<str>;
 
-/// A size, or an integer computed from sizes: a polynomial over [`Atom`]s in normal form, so that equal sizes
-/// compare equal however the graph computed them.
+/// A size, or an integer computed from sizes: a polynomial over [`Atom`]s in normal form, so that equal sizes compare
+/// as equal for any computation in the graph.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Dim {
     /// A monomial is a sorted product of atoms.
@@ -31,29 +31,29 @@ pub enum Atom {
     Max(Box<Dim>, Box<Dim>),
 }
 
-/// A name that no file can give.
+/// A name that files cannot use.
 const ANY: &str = "?";
 
-/// Beyond this many terms or factors a size is given a name of its own.
+/// Maximum number of terms or factors. Larger sizes get a new name.
 const LARGEST: usize = 24;
 
 impl Dim {
-    /// The size called `name`.
+    /// Returns the size with a name.
     pub fn named(name: impl Into<Symbol>) -> Self {
         Self::of(Atom::Name(name.into()))
     }
 
-    /// A size that may be another in each item of a sequence.
+    /// Returns a size that may differ between the items of a sequence.
     pub fn any() -> Self {
         Self::named(ANY)
     }
 
-    /// Whether it may be another in each item.
+    /// Returns `true` if the size may differ between items.
     pub fn is_any(&self) -> bool {
         self.name().is_some_and(|name| &**name == ANY)
     }
 
-    /// The number, when it is known.
+    /// Returns the number, if it is known.
     pub fn number(&self) -> Option<i64> {
         match self.terms {
             Terms::Number(number) => Some(number),
@@ -61,12 +61,12 @@ impl Dim {
         }
     }
 
-    /// The number as a size, when it is known and not negative.
+    /// Returns the number as a size, if it is known and not negative.
     pub fn fixed(&self) -> Option<usize> {
         self.number().and_then(|n| usize::try_from(n).ok())
     }
 
-    /// The name, when the size is nothing but a name.
+    /// Returns the name, if the size is only a name.
     pub fn name(&self) -> Option<&Symbol> {
         match self.terms.iter().next() {
             Some(([Atom::Name(name)], 1)) if self.terms.len() == 1 => Some(name),
@@ -74,24 +74,24 @@ impl Dim {
         }
     }
 
-    /// Whether this is the number `n`.
+    /// Returns `true` if the size is the number `n`.
     pub fn is(&self, n: i64) -> bool {
         self.number() == Some(n)
     }
 
-    /// The terms as `(factors, coefficient)`, constant term first.
+    /// Iterates over the terms as `(factors, coefficient)`, constant term first.
     pub fn terms(&self) -> impl Iterator<Item = (&[Atom], i64)> {
         self.terms.iter()
     }
 
-    /// Every name that the size depends on.
+    /// Returns all names that the size depends on.
     pub fn symbols(&self) -> BTreeSet<Symbol> {
         let mut found = BTreeSet::new();
         self.collect_symbols(&mut found);
         found
     }
 
-    /// The size with other names, `None` when it overflows or grows too large.
+    /// Returns the size with other names, `None` if it overflows or grows too large.
     pub fn renamed(&self, name: &impl Fn(&Symbol) -> Symbol) -> Option<Dim> {
         let mut sum = Dim::default();
         for (atoms, factor) in self.terms() {
@@ -110,7 +110,7 @@ impl Dim {
         Some(sum)
     }
 
-    /// The sum, `None` when it overflows or grows too large.
+    /// Returns the sum, `None` if it overflows or grows too large.
     pub fn add(&self, other: &Dim) -> Option<Dim> {
         let mut sum = self.clone();
         for (atoms, factor) in other.terms() {
@@ -119,7 +119,7 @@ impl Dim {
         sum.bounded()
     }
 
-    /// The difference, `None` when it overflows or grows too large.
+    /// Returns the difference, `None` if it overflows or grows too large.
     pub fn sub(&self, other: &Dim) -> Option<Dim> {
         if let (Some(a), Some(b)) = (self.number(), other.number()) {
             return a.checked_sub(b).map(Dim::from);
@@ -127,17 +127,17 @@ impl Dim {
         self.add(&other.neg()?)
     }
 
-    /// The number with the other sign, `None` when it overflows.
+    /// Returns the negated number, `None` if it overflows.
     pub fn neg(&self) -> Option<Dim> {
         self.mul(&Dim::from(-1))
     }
 
-    /// The amount, `None` when it overflows or grows too large.
+    /// Returns the absolute value, `None` if it overflows or grows too large.
     pub fn abs(&self) -> Option<Dim> {
         self.larger(&self.neg()?)
     }
 
-    /// The product, `None` when it overflows or grows too large.
+    /// Returns the product, `None` if it overflows or grows too large.
     pub fn mul(&self, other: &Dim) -> Option<Dim> {
         let mut product = Dim::default();
         for (left, a) in self.terms() {
@@ -154,7 +154,7 @@ impl Dim {
         Some(product)
     }
 
-    /// The size that is one atom.
+    /// Returns the size of a single atom.
     pub fn of(atom: Atom) -> Self {
         Dim { terms: Terms::of(atom) }
     }
@@ -167,7 +167,7 @@ impl Dim {
         (self.weight() <= LARGEST).then_some(self)
     }
 
-    /// How many atoms and terms there are, nested ones included.
+    /// Returns the number of atoms and terms, including nested ones.
     fn weight(&self) -> usize {
         let inside = |atom: &Atom| match atom {
             Atom::Name(_) => 1,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The element type of a tensor, as ONNX numbers them.
+/// Element type of a tensor, as ONNX numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DType {
     F32,
@@ -33,7 +33,7 @@ pub enum DType {
     I2,
 }
 
-/// What kind of Burn tensor, or host value, carries an element type.
+/// The kind of Burn tensor or host value that represents an element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Float,
@@ -74,32 +74,32 @@ const TABLE: [(DType, i32, &str, u32); 26] = [
 ];
 
 impl DType {
-    /// The type with this number in ONNX's `TensorProto.DataType`.
+    /// Returns the type with this number in ONNX's `TensorProto.DataType`.
     pub fn from_onnx(number: i32) -> Option<Self> {
         TABLE.iter().find(|row| row.1 == number).map(|row| row.0)
     }
 
-    /// The type with this name.
+    /// Returns the type with this name.
     pub fn named(name: &str) -> Option<Self> {
         TABLE.iter().find(|row| row.2 == name).map(|row| row.0)
     }
 
-    /// The number in ONNX's `TensorProto.DataType`.
+    /// Returns the number in ONNX's `TensorProto.DataType`.
     pub fn number(self) -> i32 {
         self.row().1
     }
 
-    /// The type's name, as numpy and ONNX Runtime spell it.
+    /// Returns the name of the type in numpy and ONNX Runtime.
     pub fn name(self) -> &'static str {
         self.row().2
     }
 
-    /// Bits of one element in `raw_data`; 0 for strings.
+    /// Returns the number of bits of an element in `raw_data`, 0 for strings.
     pub fn bits(self) -> u32 {
         self.row().3
     }
 
-    /// Bytes that `count` elements take in `raw_data`, `None` on overflow or for strings.
+    /// Returns the bytes of `count` elements in `raw_data`, `None` on overflow or for strings.
     pub fn bytes(self, count: usize) -> Option<usize> {
         match self.bits() as usize {
             0 => None,
@@ -107,7 +107,7 @@ impl DType {
         }
     }
 
-    /// The kind of value that carries this type.
+    /// Returns the kind of value that represents this type.
     pub fn kind(self) -> Kind {
         use DType::*;
         match self {
@@ -120,29 +120,29 @@ impl DType {
         }
     }
 
-    /// Whether values of this type have a sign.
+    /// Returns `true` if values of this type have a sign.
     pub fn is_signed(self) -> bool {
         use DType::*;
         matches!(self, I8 | I16 | I32 | I64 | I4 | I2) || self.kind() == Kind::Float
     }
 
-    /// Whether this is a float of 16 bits or more.
+    /// Returns `true` for a float of at least 16 bits.
     pub fn is_float(self) -> bool {
         matches!(self, DType::F32 | DType::F16 | DType::F64 | DType::Bf16)
     }
 
-    /// Whether this is a float of 16 bits: Burn's activations, which round after each step, lose digits of
-    /// such results.
+    /// Returns `true` for a float of 16 bits: Burn's activations round after each operation, so that results lose
+    /// digits.
     pub fn is_half(self) -> bool {
         matches!(self, DType::F16 | DType::Bf16)
     }
 
-    /// Whether this is an integer.
+    /// Returns `true` for an integer.
     pub fn is_int(self) -> bool {
         self.kind() == Kind::Int
     }
 
-    /// The variant's name in the run-time crate's `ElementType`.
+    /// Returns the name of the variant in the run-time crate's `ElementType`.
     pub fn variant(self) -> &'static str {
         use DType::*;
         match self {

@@ -1,4 +1,4 @@
-//! Known elements, and the constants that they come from.
+//! Known elements, and the constants from which they are computed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -7,29 +7,29 @@ use std::rc::Rc;
 use crate::types::Known;
 use crate::weight::Weight;
 
-/// What is known of the elements of a value. Whoever reads them consults the constants of the file that they
-/// were computed from: the code depends on the values of these.
+/// Known elements of a value. Reading them consults the constants of the file from which they were computed: the code
+/// depends on the values of these constants.
 #[derive(Clone, Debug, Default)]
 pub struct Elements {
     known: Option<Known>,
     source: Option<Source>,
 }
 
-/// The constants of the file behind known elements.
+/// The constants of the file from which known elements were computed.
 #[derive(Clone, Debug)]
 pub struct Source {
     table: Rc<Table>,
     at: usize,
 }
 
-/// The sources of all known elements of a graph.
+/// Sources of all known elements of a graph.
 #[derive(Clone, Debug, Default)]
 pub struct Sources(Rc<Table>);
 
 #[derive(Clone, Debug, Default)]
 struct Table {
     entries: RefCell<Vec<Entry>>,
-    /// Constants by the place of their first byte.
+    /// Indices of constants by file and offset of their first byte.
     constants: RefCell<BTreeMap<(usize, usize), usize>>,
     /// The entries that were consulted, in order.
     consulted: RefCell<Vec<usize>>,
@@ -37,7 +37,7 @@ struct Table {
 
 #[derive(Clone, Debug, Default)]
 struct Entry {
-    /// The entries that it is computed from; none for a constant.
+    /// Indices of the entries from which this one is computed. Empty for a constant.
     from: Vec<usize>,
     is_consulted: Cell<bool>,
 }
@@ -47,7 +47,7 @@ impl Elements {
         Elements { known: Some(known), source }
     }
 
-    /// The elements, for whoever goes by them.
+    /// Returns the elements and consults their constants, because code depends on them.
     pub fn read(&self) -> Option<&Known> {
         if let (Some(_), Some(source)) = (&self.known, &self.source) {
             source.consult();
@@ -55,18 +55,18 @@ impl Elements {
         self.known.as_ref()
     }
 
-    /// The elements, for whom nothing depends on but what is printed, or who answers for [`Elements::read`]
-    /// being called where something does.
+    /// Returns the elements without consulting their constants. For printing, or if the caller calls [`Elements::read`]
+    /// as soon as code depends on them.
     pub fn peek(&self) -> Option<&Known> {
         self.known.as_ref()
     }
 
-    /// Where the elements come from, if constants of the file have part in them.
+    /// Returns the source of the elements, if they depend on constants of the file.
     pub fn source(&self) -> Option<&Source> {
         self.source.as_ref()
     }
 
-    /// Has the constants be those of a copy of their sources.
+    /// Replaces the sources by a copy of them.
     pub fn move_to(&mut self, copy: &Sources) {
         if let Some(source) = &mut self.source {
             source.table = copy.0.clone();
@@ -82,14 +82,14 @@ impl Elements {
     }
 }
 
-/// Elements that no constant of the file has part in.
+/// Elements that do not depend on constants of the file.
 impl From<Known> for Elements {
     fn from(known: Known) -> Self {
         Elements::new(known, None)
     }
 }
 
-/// Where elements come from makes no difference between them.
+/// Compares elements, not their sources.
 impl PartialEq for Elements {
     fn eq(&self, other: &Self) -> bool {
         self.known == other.known
@@ -113,12 +113,12 @@ impl Source {
 }
 
 impl Sources {
-    /// The same constants, which are consulted by themselves.
+    /// Returns a copy in which constants are consulted independently.
     pub fn copy(&self) -> Self {
         Sources(Rc::new((*self.0).clone()))
     }
 
-    /// The elements of a constant, when they are few and of a type the compiler reckons with.
+    /// Returns the elements of a constant, if they are few and of a type that the compiler computes with.
     pub fn constant(&self, weight: &Weight) -> Elements {
         let source = weight.parts.first().map(|part| {
             let place = (part.file, part.start);
@@ -132,7 +132,7 @@ impl Sources {
         }
     }
 
-    /// The source of what is computed from several.
+    /// Returns the source of elements that are computed from several sources.
     pub fn joined(&self, sources: &[Source]) -> Option<Source> {
         let mut from: Vec<usize> = sources.iter().map(|source| source.at).collect();
         from.sort_unstable();
@@ -144,7 +144,7 @@ impl Sources {
         }
     }
 
-    /// Whether the code depends on the elements of a constant.
+    /// Returns `true` if the code depends on the elements of a constant.
     pub fn is_consulted(&self, weight: &Weight) -> bool {
         let place = weight.parts.first().map(|part| (part.file, part.start));
         let constants = self.0.constants.borrow();
@@ -154,12 +154,12 @@ impl Sources {
         entry.is_some_and(|entry| entry.is_consulted.get())
     }
 
-    /// How much was consulted so far, to be passed to [`Sources::forget`].
+    /// Returns the number of consulted entries, for [`Sources::forget`].
     pub fn consulted(&self) -> usize {
         self.0.consulted.borrow().len()
     }
 
-    /// Forgets what was consulted since then, and for nothing.
+    /// Forgets the entries that were consulted since then, because the code does not depend on them.
     pub fn forget(&self, consulted: usize) {
         let entries = self.0.entries.borrow();
         let mut log = self.0.consulted.borrow_mut();

@@ -1,4 +1,4 @@
-//! The model's files and the constants in them.
+//! Files of a model and the constants in them.
 
 mod external;
 mod list;
@@ -21,18 +21,18 @@ use missing::shown;
 
 pub use missing::{distance, no_file};
 
-/// The elements of a larger constant are counted no sooner than its bytes are hashed.
+/// Maximum number of elements that are counted here. Those of larger constants are counted when their bytes are hashed.
 const CHECKED: usize = 2048;
 
 /// The model file, and the files that its constants name.
 #[derive(Debug)]
 pub struct Files {
     folder: Option<PathBuf>,
-    /// The model first; names are relative to its folder.
+    /// The model first. Names are relative to its folder.
     open: RefCell<Vec<(PathBuf, Bytes)>>,
-    /// Where in `open` each file of external data stands.
+    /// Indices in `open` of the files with external data.
     places: RefCell<BTreeMap<PathBuf, usize>>,
-    /// The model itself, where it is a file.
+    /// Path of the model, if it is a file.
     model: Option<PathBuf>,
 }
 
@@ -53,7 +53,7 @@ impl Files {
         })
     }
 
-    /// A model that is in memory; it can have no external data.
+    /// Creates a model in memory, which cannot have external data.
     pub fn memory(bytes: Bytes) -> Self {
         Files {
             folder: None,
@@ -63,23 +63,23 @@ impl Files {
         }
     }
 
-    /// The bytes of the model file.
+    /// Returns the bytes of the model file.
     pub fn model(&self) -> Bytes {
         let open = self.open.borrow();
         open.first().map(|file| file.1.clone()).unwrap_or_default()
     }
 
-    /// Every file in use, the model first, as `(name relative to the model's folder, bytes)`.
+    /// Returns all files in use, the model first, as `(name relative to the model's folder, bytes)`.
     pub fn list(&self) -> Vec<(PathBuf, Bytes)> {
         self.open.borrow().clone()
     }
 
-    /// The folder of the model.
+    /// Returns the folder of the model.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
 
-    /// Where the tensor's elements stand.
+    /// Returns the location of a tensor's elements.
     pub fn weight(&self, tensor: &TensorProto) -> Result<Weight, Problem> {
         let name = &tensor.name;
         let dtype = DType::from_onnx(tensor.data_type).ok_or_else(|| {
@@ -120,7 +120,7 @@ impl Files {
         }
     }
 
-    /// The elements and sizes of a tensor of strings.
+    /// Returns the sizes and elements of a tensor of strings.
     pub fn strings(&self, tensor: &TensorProto) -> Result<(Vec<usize>, Vec<String>), Problem> {
         let sizes = sizes(tensor)?;
         let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
@@ -137,7 +137,7 @@ impl Files {
         }
     }
 
-    /// Where the elements are, `length` bytes if they stand as they are in memory.
+    /// Returns the locations of the elements, which take `length` bytes in memory.
     fn parts(
         &self,
         tensor: &TensorProto,
@@ -158,11 +158,11 @@ impl Files {
             _ => (Encoding::Varint, &tensor.int32_data),
         };
         let parts: Result<Vec<Part>, Problem> = chunks.iter().map(|chunk| self.part(chunk)).collect();
-        // Types below 8 bits hold their packed bytes in `int32_data`.
+        // The packed bytes of types below 8 bits are in `int32_data`.
         Ok((encoding, parts?))
     }
 
-    /// The place in the model file of a slice of it.
+    /// Returns the location in the model file of a slice of it.
     fn part(&self, bytes: &Bytes) -> Result<Part, Problem> {
         let model = self.model();
         let start = (bytes.as_ptr() as usize).checked_sub(model.as_ptr() as usize);
@@ -191,12 +191,12 @@ fn sizes(tensor: &TensorProto) -> Result<Vec<usize>, Problem> {
     tensor.dims.iter().map(size).collect()
 }
 
-/// The whole file, mapped.
+/// Maps a whole file.
 fn map(path: &Path) -> std::io::Result<Bytes> {
     whole(&open_file(path, true)?)
 }
 
-/// A file that is open, which a pipe or a device never is; a link only where links may be followed.
+/// Opens a regular file, not a pipe or a device. A link is an error unless links may be followed.
 fn open_file(path: &Path, follow: bool) -> std::io::Result<File> {
     let mut options = File::options();
     options.read(true);
@@ -225,12 +225,12 @@ fn whole(file: &File) -> std::io::Result<Bytes> {
 
 #[allow(unsafe_code)]
 fn mapped(file: &File) -> std::io::Result<memmap2::Mmap> {
-    // SAFETY: the mapping is read only while one model is compiled; a file that another program cuts
-    // meanwhile ends the compilation, as it would end any reader of a mapped file.
+    // SAFETY: the mapping is read only while one model is compiled. If another program truncates the file meanwhile,
+    // the compilation ends, as any reader of a mapped file would.
     unsafe { memmap2::Mmap::map(file) }
 }
 
-/// Whether a tensor holds strings.
+/// Returns `true` if the elements of a tensor are strings.
 pub fn is_strings(tensor: &TensorProto) -> bool {
     DType::from_onnx(tensor.data_type).is_some_and(|dtype| dtype.kind() == Kind::String)
 }

@@ -12,23 +12,22 @@ use crate::operator::Operator;
 use crate::types::{Known, Place, Type};
 use crate::weight::Weight;
 
-/// A value of one [`Values`] arena.
+/// Index of a value in a [`Values`] arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ValueId(u32);
 
-/// A model that is read and not yet emitted as code.
+/// A model that was read and is not emitted yet.
 #[derive(Clone, Debug)]
 pub struct Graph {
     pub name: String,
     pub values: Values,
     pub body: Block,
-    /// Whether parameters may change while the program runs, so that what is computed from them is computed
-    /// at each call.
+    /// Whether parameters may change at run time, so that values that depend on them are computed in each call.
     pub training: bool,
 }
 
-/// Nodes in an order in which every value is made before it is used. Nested blocks (branches and loop bodies)
-/// use values of the blocks around them.
+/// Nodes, sorted so that every value is computed before it is used. Nested blocks (branches and loop bodies) use values
+/// of the enclosing blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     pub inputs: Vec<ValueId>,
@@ -36,76 +35,75 @@ pub struct Block {
     pub outputs: Vec<ValueId>,
 }
 
-/// One application of an operator.
+/// A call of an operator.
 #[derive(Clone, Debug)]
 pub struct Node {
     pub name: String,
-    /// The module of the exported program that it came from, outermost first, not all of a very deep one.
+    /// The module of the exported program that contains the node, outermost first. Very long paths are truncated.
     pub origin: Vec<String>,
-    /// The ONNX operator, for people: `Conv` or `com.microsoft.FusedConv`.
+    /// Name of the ONNX operator, for display: `Conv` or `com.microsoft.FusedConv`.
     pub kind: Rc<str>,
     pub version: i64,
     pub operator: Rc<dyn Operator>,
     pub inputs: Vec<Option<ValueId>>,
     pub outputs: Vec<Option<ValueId>>,
-    /// Graph attributes, under their attribute names.
+    /// Blocks by the names of their attributes.
     pub blocks: Vec<(String, Block)>,
     pub place: Place,
 }
 
-/// How a node runs its blocks.
+/// The way in which a node runs its blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// One of its blocks; the outputs of each are those of the node.
+    /// One of the blocks. The outputs of each are those of the node.
     Branches,
-    /// Each of its blocks once.
+    /// Each block once.
     Once,
-    /// One block, again and again.
+    /// One block repeatedly.
     Iterations(Iterations),
 }
 
-/// Where the state that goes from one iteration to the next stands. Behind it are, among the outputs, those
-/// of all iterations together.
+/// Position of the state that iterations pass on. After the state, the outputs contain the results of all iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Iterations {
-    /// Inputs of the node before the state.
+    /// Number of the node's inputs before the state.
     pub before: usize,
-    /// Inputs of the node, and of the block, behind the state.
+    /// Number of inputs of the node, and of the block, after the state.
     pub behind: usize,
-    /// Inputs of the block before the state.
+    /// Number of the block's inputs before the state.
     pub block_inputs: usize,
-    /// Outputs of the block before the state.
+    /// Number of the block's outputs before the state.
     pub block_outputs: usize,
-    /// Whether the iterations of each element of a batch have a state of their own.
+    /// Whether the iterations of each element of a batch have their own state.
     pub batched: bool,
 }
 
 attributes!(struct Iterations { before, behind, block_inputs, block_outputs, batched });
 
-/// Something a graph computes with.
+/// A value of the graph.
 #[derive(Clone, Debug, Default)]
 pub struct Value {
-    /// The ONNX name.
+    /// Name in the file.
     pub name: String,
     pub ty: Option<Type>,
     pub known: Elements,
-    /// Where its elements stand in the files, when it is a constant of the model.
+    /// Location of the elements in the files, if the value is a constant of the model.
     pub weight: Option<Weight>,
-    /// Whether it is a parameter: an initializer of floats of rank 1 or more. Scalars, and constants that
-    /// nodes make, are numbers of the graph.
+    /// Whether the value is a parameter: a float initializer of rank 1 or more. Scalars, and constants that nodes
+    /// produce, are part of the graph.
     pub parameter: bool,
-    /// The node that computes it from constants when the model is loaded.
+    /// The node that computes the value from constants when the model is loaded.
     pub maker: Option<Rc<Node>>,
-    /// What it is made of, when it is a sequence, or an optional, of which the items are known.
+    /// The items of a sequence or an optional, if they are known.
     pub parts: Option<Vec<ValueId>>,
-    /// The value that it is a copy of.
+    /// The original value, if this one is a copy.
     pub copy_of: Option<ValueId>,
-    /// Whether its type is a guess, as it is computed from what an unknown operator makes.
+    /// Whether the type is a guess, because it depends on the result of an unknown operator.
     pub guessed: bool,
     pub place: Place,
 }
 
-/// Every value of a graph and of the blocks nested in it.
+/// All values of a graph and its nested blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Values {
     all: Vec<Value>,
@@ -113,7 +111,7 @@ pub struct Values {
 }
 
 impl Graph {
-    /// A copy that consults no constant that the copied one consults later, and the other way round.
+    /// Returns a copy that records consulted constants independently of the original.
     pub fn fresh_copy(&self) -> Graph {
         let mut copy = self.clone();
         copy.values.sources = self.values.sources.copy();
@@ -130,7 +128,7 @@ impl Values {
         ValueId(u32::try_from(self.all.len() - 1).unwrap_or(u32::MAX))
     }
 
-    /// Forgets the values behind the first ones; nothing may hold them any more.
+    /// Removes all values after the first `len`. No ids of them may be in use.
     pub fn truncate(&mut self, len: usize) {
         self.all.truncate(len);
     }
@@ -139,7 +137,7 @@ impl Values {
         self.all.len()
     }
 
-    /// Which constants of the file the known elements come from.
+    /// Returns the constants of the file from which known elements are computed.
     pub fn sources(&self) -> &Sources {
         &self.sources
     }
@@ -153,7 +151,7 @@ impl Values {
     }
 }
 
-/// Ids come from `push` on the same arena, which forgets only what nothing holds.
+/// Ids were returned by `push` of the same arena, which removes only values that are not in use.
 impl Index<ValueId> for Values {
     type Output = Value;
 
@@ -169,47 +167,47 @@ impl IndexMut<ValueId> for Values {
 }
 
 impl ValueId {
-    /// The number that makes the value's variable unique in code.
+    /// Returns the number that makes the value's variable unique in code.
     pub fn number(self) -> u32 {
         self.0
     }
 }
 
 impl Value {
-    /// Whether it is a sequence that is known to be empty, or an optional that holds nothing.
+    /// Returns `true` for a sequence that is known to be empty and an optional without a value.
     pub fn is_nothing(&self) -> bool {
         self.parts.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// Whether it is a constant of the model.
+    /// Returns `true` if the value is a constant of the model.
     pub fn is_constant(&self) -> bool {
         self.is_stored() || self.known.peek().is_some_and(Known::is_concrete)
     }
 
-    /// Whether the model holds its elements, or computes them from such when it is loaded.
+    /// Returns `true` if the model stores the elements, or computes them from stored ones when it is loaded.
     pub fn is_stored(&self) -> bool {
         self.weight.is_some() || self.maker.is_some()
     }
 }
 
 impl Node {
-    /// The operator, as its family holds it.
+    /// Returns the operator as the type of its family.
     pub fn operator_as<T: Operator>(&self) -> Option<&T> {
         let operator: &dyn Any = &*self.operator;
         operator.downcast_ref()
     }
 
-    /// The input, when the node has it.
+    /// Returns the input, if the node has it.
     pub fn input(&self, at: usize) -> Option<ValueId> {
         self.inputs.get(at).copied().flatten()
     }
 
-    /// The output, when somebody may use it.
+    /// Returns the output, if it is used.
     pub fn output(&self, at: usize) -> Option<ValueId> {
         self.outputs.get(at).copied().flatten()
     }
 
-    /// How diagnostics call the node.
+    /// Returns the operator and name of the node for diagnostics.
     pub fn site(&self, values: &Values) -> Site {
         let node = match (self.name.is_empty(), self.outputs.iter().flatten().next()) {
             (true, Some(&first)) => values[first].name.clone(),
@@ -218,7 +216,7 @@ impl Node {
         Site { operator: format!("{} version {}", self.kind, self.version), node }
     }
 
-    /// Every value that the node reads: its inputs, and what its blocks take from outside.
+    /// Returns all values that the node uses: its inputs, and those that its blocks use from outside.
     pub fn reads(&self) -> Vec<ValueId> {
         let mut reads: Vec<ValueId> = self.inputs.iter().flatten().copied().collect();
         for (_, block) in &self.blocks {
@@ -229,7 +227,7 @@ impl Node {
 }
 
 impl Flow {
-    /// The branch that runs, when the condition is known.
+    /// Returns the branch that runs, if the condition is known.
     pub fn known_branch(condition: Option<&Known>) -> Option<&'static str> {
         match condition {
             Some(Known::Bools(values)) => match values.as_slice() {
@@ -243,8 +241,8 @@ impl Flow {
 }
 
 impl Iterations {
-    /// Keeps some of the results, the states first. A state that goes is no input of the loop or of its block
-    /// either.
+    /// Keeps some of the results, counted from the first state. A removed state is also removed from the inputs of the
+    /// loop and of its block.
     pub fn retain(self, node: &mut Node, is_kept: impl Fn(usize) -> bool) {
         let state = self.state(node);
         let result = |at: Option<usize>| at.is_none_or(&is_kept);
@@ -257,27 +255,27 @@ impl Iterations {
         keep(&mut node.inputs, |at| result(at.checked_sub(self.before).filter(is_state)));
     }
 
-    /// How many values the state has.
+    /// Returns the number of values of the state.
     pub fn state(&self, node: &Node) -> usize {
         let around = self.before.saturating_add(self.behind);
         node.inputs.len().saturating_sub(around)
     }
 }
 
-/// Keeps what stands at some places of a list.
+/// Keeps the items at some indices of a list.
 fn keep<T>(list: &mut Vec<T>, wanted: impl Fn(usize) -> bool) {
     let mut places = 0..;
     list.retain(|_| places.next().is_none_or(&wanted));
 }
 
 impl Block {
-    /// How many nodes it has, those of its nodes' blocks included.
+    /// Returns the number of nodes, including those of nested blocks.
     pub fn nodes_within(&self) -> usize {
         let inner = self.nodes.iter().flat_map(|node| &node.blocks);
         self.nodes.len() + inner.map(|(_, block)| block.nodes_within()).sum::<usize>()
     }
 
-    /// Values used inside that are made outside, each once, in order of use.
+    /// Returns the values that are used inside and computed outside, each once, in the order of use.
     pub fn captures(&self) -> Vec<ValueId> {
         let mut made: std::collections::BTreeSet<ValueId> = self.inputs.iter().copied().collect();
         let mut captured = Vec::new();
@@ -291,7 +289,7 @@ impl Block {
         captured
     }
 
-    /// How many nodes there are, nested blocks included, constants excluded.
+    /// Returns the number of nodes, including nested blocks, except constants.
     pub fn count(&self) -> usize {
         let computes = self.nodes.iter().filter(|node| &*node.kind != "Constant");
         let nodes = computes.map(|node| {
@@ -301,7 +299,7 @@ impl Block {
         nodes.sum()
     }
 
-    /// How often each value is read by nodes and outputs, nested blocks included.
+    /// Returns the number of uses of each value by nodes and outputs, including nested blocks.
     pub fn uses(&self) -> BTreeMap<ValueId, usize> {
         let mut uses = BTreeMap::new();
         let reads = self.nodes.iter().flat_map(Node::reads);

@@ -1,4 +1,4 @@
-//! Types, sizes and known values, node by node.
+//! Inference of types, sizes and known values.
 
 mod nested;
 mod parts;
@@ -17,21 +17,21 @@ use crate::weight::Weight;
 
 pub use nested::{Fact, Inferred};
 
-/// What an operator sees of its node while types are inferred.
+/// View of an operator on its node during inference.
 pub struct Infer<'a> {
     values: &'a mut Values,
     node: &'a Node,
     names: &'a mut Names,
     diagnostics: &'a mut Diagnostics,
-    /// Where the elements come from that were read to compute those of outputs.
+    /// Sources of the elements that were read to compute those of outputs.
     folded: RefCell<Vec<Source>>,
 }
 
-/// Known values beyond this many elements are not kept: the files hold them.
+/// Maximum number of elements of known values. The files contain larger ones.
 pub const LARGEST_KNOWN: usize = 4096;
 
-/// Infers the whole graph, reporting every problem; a value whose maker failed stays untyped, and what
-/// depends on it is passed over.
+/// Infers the whole graph and reports all problems. A value whose producer failed has no type, and nodes that depend on
+/// it are skipped.
 pub fn infer(graph: &mut Graph, names: &mut Names, diagnostics: &mut Diagnostics) {
     names.end_inputs();
     let body = std::mem::take(&mut graph.body);
@@ -56,7 +56,7 @@ fn infer_block(block: &Block, values: &mut Values, names: &mut Names, diagnostic
         }
         let inner = node.blocks.iter().flat_map(|(_, block)| &block.outputs);
         if guessed || inner.into_iter().any(|&id| values[id].guessed) {
-            // What is wrong with a type that was guessed may be the guess.
+            // Problems that depend on a guessed type may be caused by the guess.
             found = found.retain_unbound();
             for &id in node.outputs.iter().flatten() {
                 values[id].guessed = true;
@@ -75,22 +75,22 @@ pub fn node(node: &Node, values: &mut Values, names: &mut Names) -> Result<(), P
 }
 
 impl Infer<'_> {
-    /// Whether the node has this input.
+    /// Returns `true` if the node has this input.
     pub fn has(&self, input: usize) -> bool {
         self.node.input(input).is_some()
     }
 
-    /// How many inputs the node names.
+    /// Returns the number of inputs of the node.
     pub fn inputs(&self) -> usize {
         self.node.inputs.len()
     }
 
-    /// How many outputs the node names.
+    /// Returns the number of outputs of the node.
     pub fn outputs(&self) -> usize {
         self.node.outputs.len()
     }
 
-    /// Whether the node names this output.
+    /// Returns `true` if the output is used.
     pub fn wants(&self, output: usize) -> bool {
         self.node.output(output).is_some()
     }
@@ -99,14 +99,14 @@ impl Infer<'_> {
         self.node.input(input).map(|id| &self.values[id])
     }
 
-    /// The input's type, or the problem that it is absent.
+    /// Returns the type of an input, which must be present.
     pub fn ty(&self, input: usize) -> Result<&Type, Problem> {
         self.value(input)
             .and_then(|value| value.ty.as_ref())
             .ok_or_else(|| Problem::new(format!("input {input} is missing")))
     }
 
-    /// The tensor type of an input.
+    /// Returns the tensor type of an input.
     pub fn tensor(&self, input: usize) -> Result<TensorType, Problem> {
         match self.ty(input)? {
             Type::Tensor(tensor) => Ok(tensor.clone()),
@@ -121,7 +121,7 @@ impl Infer<'_> {
         }
     }
 
-    /// The tensor type of an input of this rank.
+    /// Returns the tensor type of an input, which must have this rank.
     pub fn tensor_of_rank(&self, input: usize, rank: usize) -> Result<TensorType, Problem> {
         let tensor = self.tensor(input)?;
         if tensor.rank() == rank {
@@ -131,25 +131,25 @@ impl Infer<'_> {
         }
     }
 
-    /// What is known of an input's elements.
+    /// Returns the known elements of an input.
     pub fn known(&self, input: usize) -> Option<&Known> {
         self.value(input).and_then(|value| value.known.read())
     }
 
-    /// What is known of an input's elements, for nothing but [`Infer::output_known`]: constants are consulted
-    /// no sooner than somebody reads what is known of the output.
+    /// Returns the known elements of an input, to be used only for [`Infer::output_known`]: constants are consulted
+    /// only when the elements of the output are read.
     pub fn folded(&self, input: usize) -> Option<&Known> {
         self.folded_of(self.value(input)?)
     }
 
-    /// As [`Infer::folded`], of a value that is part of an input.
+    /// Returns the known elements of a part of an input, like [`Infer::folded`].
     pub fn folded_of<'v>(&self, value: &'v Value) -> Option<&'v Known> {
         let known = value.known.peek()?;
         self.folded.borrow_mut().extend(value.known.source().cloned());
         Some(known)
     }
 
-    /// The integers of an input, symbolic ones included.
+    /// Returns the integers of an input, which may be symbolic.
     pub fn ints(&self, input: usize) -> Option<Vec<Dim>> {
         match self.known(input) {
             Some(Known::Ints(values)) => Some(values.clone()),
@@ -157,23 +157,23 @@ impl Infer<'_> {
         }
     }
 
-    /// The integers of an input, when all are numbers.
+    /// Returns the integers of an input, if all are numbers.
     pub fn numbers(&self, input: usize) -> Option<Vec<i64>> {
         self.known(input).and_then(Known::numbers)
     }
 
-    /// A size of its own for what only the run can tell.
+    /// Returns a new name for a size that is known only at run time.
     pub fn fresh(&mut self, hint: &str) -> Dim {
         self.names.fresh(hint)
     }
 
-    /// The size of this name, where an input of the model has it.
+    /// Returns the size with this name, if an input of the model has it.
     pub fn size_of_inputs(&self, name: &str) -> Option<Dim> {
         let name = name.into();
         self.names.is_of_input(&name).then(|| Dim::named(name))
     }
 
-    /// Reports a problem of the node, of whose outputs the types are guesses.
+    /// Reports a problem of the node, and marks the types of its outputs as guesses.
     pub fn guess(&mut self, problem: Problem) {
         for &id in self.node.outputs.iter().flatten() {
             self.values[id].guessed = true;
@@ -181,23 +181,23 @@ impl Infer<'_> {
         self.diagnostics.push(problem.at(self.node.site(self.values)));
     }
 
-    /// Notes that the input's open sizes are assumed to differ from 1.
+    /// Records that the dynamic sizes of a shape are assumed to differ from 1.
     pub fn doubt(&mut self, shape: &Shape) {
         let open = shape.iter().filter_map(|dim| dim.name().cloned());
         self.names.doubt(open);
     }
 
-    /// `dim`, or a size of its own where arithmetic gave up.
+    /// Returns `dim`, or a new name if the arithmetic failed.
     pub fn dim_or_fresh(&mut self, dim: Option<Dim>, hint: &str) -> Dim {
         dim.unwrap_or_else(|| self.fresh(hint))
     }
 
-    /// Sets a tensor output's type.
+    /// Sets the type of a tensor output.
     pub fn output(&mut self, output: usize, dtype: DType, shape: Shape) {
         self.output_type(output, Type::tensor(dtype, shape));
     }
 
-    /// Sets an output's type; a tensor that no memory could hold is reported instead.
+    /// Sets the type of an output. Reports a tensor that does not fit into any memory instead.
     pub fn output_type(&mut self, output: usize, ty: Type) {
         let Some(id) = self.node.output(output) else {
             return;
@@ -212,14 +212,14 @@ impl Infer<'_> {
         }
     }
 
-    /// Sets what is known of an output, when anything is, it is not much, and its length is that of its type.
+    /// Sets the known elements of an output, if there are at most [`LARGEST_KNOWN`] and their number fits the type.
     pub fn output_known(&mut self, output: usize, known: impl Into<Option<Known>>) {
         if let Some(known) = known.into().filter(|known| known.len() <= LARGEST_KNOWN) {
             self.output_written(output, known);
         }
     }
 
-    /// As [`Infer::output_known`], however much it is: nothing else holds it.
+    /// Sets the known elements like [`Infer::output_known`], for any number: they are stored nowhere else.
     pub fn output_written(&mut self, output: usize, known: Known) {
         let Some(id) = self.node.output(output) else {
             return;

@@ -1,4 +1,4 @@
-//! What a file holds, compilable or not.
+//! Contents of a file, even if it cannot be compiled.
 
 pub mod about;
 pub mod cost;
@@ -24,23 +24,23 @@ use crate::read::{self, Untyped};
 use crate::types::Type;
 use crate::{passes, text};
 
-/// What is known of a file without compiling it.
+/// Facts about a file that require no code.
 #[derive(Debug)]
 pub struct Inspection {
     pub facts: Facts,
     pub about: About,
     pub inputs: Vec<Port>,
     pub outputs: Vec<Port>,
-    /// Every constant once, in the order of the file.
+    /// All constants once, in the order of the file.
     pub constants: Vec<Constant>,
-    /// The graph that is compiled, if it can be.
+    /// The simplified graph, if the model can be compiled.
     pub compiled: Option<Compiled>,
-    /// What keeps the model from being compiled.
+    /// Problems that prevent the model from being compiled.
     pub problems: Diagnostics,
 }
 
 impl Inspection {
-    /// How many numbers the weights of the model are, statistics of normalizations among them.
+    /// Returns the number of elements of the model's weights, including statistics of normalizations.
     pub fn parameters(&self) -> usize {
         let weights = self.constants.iter();
         let weights = weights.filter(|constant| is_weight(constant.dtype, &constant.sizes));
@@ -48,8 +48,7 @@ impl Inspection {
     }
 }
 
-/// Whether a constant of this type is a weight when the numbers of a model are counted: scalars, shapes,
-/// indices, truths and strings are none.
+/// Returns `true` if a constant of this type counts as a weight. Scalars, shapes, indices, booleans and strings do not.
 pub fn is_weight(dtype: DType, sizes: &[usize]) -> bool {
     !sizes.is_empty() && !matches!(dtype, DType::I64 | DType::Bool | DType::String)
 }
@@ -57,7 +56,7 @@ pub fn is_weight(dtype: DType, sizes: &[usize]) -> bool {
 /// The simplified graph of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiled {
-    /// Its nodes, nested ones included, constants excluded.
+    /// Number of nodes, including nested ones, except constants.
     pub nodes: usize,
     pub cost: Cost,
 }
@@ -66,7 +65,7 @@ pub struct Compiled {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
     pub name: String,
-    /// As inferred, else as declared; `None` where the file leaves the rank open.
+    /// Inferred type, else the declared one. `None` if the rank is unknown.
     pub ty: Option<Type>,
 }
 
@@ -80,7 +79,7 @@ pub struct Constant {
     pub bytes: usize,
 }
 
-/// Inspects the file at `path`, which fails only where it cannot be read as a model at all.
+/// Inspects the file at `path`. Fails only if the file cannot be read as a model.
 pub fn inspect(path: &Path, options: &Options) -> Result<Inspection, Diagnostics> {
     let untyped = read(path, options)?;
     let (mut model, mut problems) = crate::solved(untyped, options);
@@ -106,7 +105,7 @@ pub fn inspect(path: &Path, options: &Options) -> Result<Inspection, Diagnostics
     Ok(Inspection { compiled: compiled.filter(|_| problems.is_empty()), problems, ..inspection })
 }
 
-/// Reads a model, from ONNX's text syntax where the name of the file ends in `.onnxtxt`.
+/// Reads a model, in ONNX's text syntax if the file name ends in `.onnxtxt`.
 pub(crate) fn read(path: &Path, options: &Options) -> Result<Untyped, Diagnostics> {
     if path.extension().is_none_or(|ending| ending != "onnxtxt") {
         return read::read(path, options);
@@ -122,7 +121,7 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Untyped, Diagnostic
     }
 }
 
-/// Inputs are called as their values are, outputs as the list says.
+/// Returns the inputs with the names of their values, or the outputs with the listed names.
 fn ports(graph: &Graph, ids: &[ValueId], names: &[String], declared: &[ValueInfoProto]) -> Vec<Port> {
     let mut names = names.iter();
     let port = |&id: &ValueId| {
@@ -135,7 +134,7 @@ fn ports(graph: &Graph, ids: &[ValueId], names: &[String], declared: &[ValueInfo
     ids.iter().map(port).collect()
 }
 
-/// The type that the file gives, where it gives a rank.
+/// Returns the type that the file declares, if it declares a rank.
 fn declared_type(ty: &TypeProto) -> Option<Type> {
     let inner = |ty: &Option<Box<TypeProto>>| declared_type(ty.as_deref()?).map(Box::new);
     Some(match ty.value.as_ref()? {
@@ -178,7 +177,7 @@ fn constants(graph: &Graph) -> Vec<Constant> {
     places.into_values().collect()
 }
 
-/// What the expansion is called does not matter for what keeps it from being made.
+/// The name of the expansion does not affect the problems.
 fn item() -> Item {
     Item {
         attributes: quote::quote!(),
@@ -198,7 +197,7 @@ mod tests {
     fn shapes_are_no_weights() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/mnist/mnist.onnx");
         let inspection = inspect(&path, &Options::default()).unwrap();
-        // Convolutions and their normalizations, and the linear layer.
+        // Convolutions with their normalizations, and the linear layer.
         let numbers = 8 * 9 + 4 * 8 + 16 * 8 * 9 + 4 * 16 + 7840 + 10;
         assert_eq!(inspection.parameters(), numbers);
         assert!(!is_weight(DType::I64, &[2]) && !is_weight(DType::F32, &[]));

@@ -1,4 +1,4 @@
-//! The names of classes that a file has.
+//! Names of the classes of a classifier.
 
 mod literal;
 
@@ -7,18 +7,18 @@ use std::collections::BTreeSet;
 use crate::proto::{GraphProto, ModelProto, NodeProto};
 use literal::Literal;
 
-/// The properties that have them, the first one that does.
+/// Properties that may contain the names. The first one that does is used.
 const KEYS: [&str; 6] = ["names", "labels", "classes", "class_names", "class_labels", "id2label"];
-/// The attributes of operators of `ai.onnx.ml` that have them.
+/// Attributes of operators of `ai.onnx.ml` that may contain the names.
 const ATTRIBUTES: [&str; 3] = ["classlabels_strings", "classlabels_int64s", "classlabels_ints"];
-/// Nobody has more classes than this.
+/// Maximum number of classes.
 const MOST: usize = 32_768;
-/// All names have no more bytes than this.
+/// Maximum number of bytes of all names.
 const TEXT: usize = 1 << 20;
-/// A property that is longer is not read.
+/// Maximum length of a property that is read, in bytes.
 const LONGEST: usize = 4 << 20;
 
-/// The name of each class by its number, none where the file has none.
+/// Returns the name of each class by its number, empty if the file has none.
 pub fn find(message: &ModelProto) -> Vec<String> {
     let properties = KEYS.iter().filter_map(|key| {
         let mut entries = message.metadata_props.iter();
@@ -30,7 +30,7 @@ pub fn find(message: &ModelProto) -> Vec<String> {
     labels.filter(|labels| is_fit(labels)).unwrap_or_default()
 }
 
-/// Names from a text: a list or dictionary of JSON or Python, or names between lines or commas.
+/// Parses names: a list or dictionary of JSON or Python, or names separated by lines or commas.
 fn parse(text: &str) -> Option<Vec<String>> {
     let text = text.trim();
     if text.len() > LONGEST {
@@ -47,7 +47,7 @@ fn parse(text: &str) -> Option<Vec<String>> {
     (names.len() > 1 && names.iter().all(|name| !name.is_empty())).then_some(names)
 }
 
-/// Names by their numbers, which are keys or values; a number without a name has an empty one.
+/// Orders names by their numbers, which are keys or values. A number without a name has an empty one.
 fn numbered(entries: Vec<(String, String)>) -> Option<Vec<String>> {
     let by_key = entries.iter().map(|(key, name)| Some((key.parse().ok()?, name)));
     let by_value = || entries.iter().map(|(name, key)| Some((key.parse().ok()?, name)));
@@ -66,7 +66,7 @@ fn numbered(entries: Vec<(String, String)>) -> Option<Vec<String>> {
     Some(names)
 }
 
-/// The names of the classes of a classifier that gives an output, as it is or through a few nodes.
+/// Returns the class names of a classifier whose result is an output, directly or through a few nodes.
 fn of_classifier(graph: &GraphProto) -> Option<Vec<String>> {
     let mut wanted: BTreeSet<&str> = graph.output.iter().map(|output| &*output.name).collect();
     let mut nodes = graph.node.iter().rev();

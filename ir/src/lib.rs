@@ -49,24 +49,24 @@ use read::Untyped;
 use rust::Code;
 use types::Type;
 
-/// The model at `path` as a Rust module.
+/// Compiles the model at `path` into a Rust module.
 pub fn compile(path: &Path, item: &Item, options: &Options) -> Result<TokenStream, Diagnostics> {
     code(load(path, options)?, item, options)
 }
 
-/// A loaded model as a Rust module; one that is handed over ends before the tokens are made.
+/// Emits a loaded model as a Rust module. A model that is passed by value is dropped before the tokens are created.
 pub fn code(model: impl Borrow<Model>, item: &Item, options: &Options) -> Result<TokenStream, Diagnostics> {
     let code = tree(model.borrow(), item, options)?;
     drop(model);
     Ok(code.into_tokens())
 }
 
-/// The problems that [`code`] has with a loaded model.
+/// Returns the problems that [`code`] reports for a loaded model.
 pub fn check(model: &Model, item: &Item, options: &Options) -> Result<(), Diagnostics> {
     tree(model, item, options).map(drop)
 }
 
-/// A loaded model as a Rust module of which no tokens are made yet.
+/// Emits a loaded model as a Rust module without creating tokens.
 pub fn tree(model: &Model, item: &Item, options: &Options) -> Result<Code, Diagnostics> {
     let mut diagnostics = Diagnostics::default();
     diagnostics.set_facts(model.facts.to_string());
@@ -74,13 +74,13 @@ pub fn tree(model: &Model, item: &Item, options: &Options) -> Result<Code, Diagn
     if diagnostics.is_empty() { Ok(code) } else { Err(diagnostics) }
 }
 
-/// The model at `path`, inferred and simplified.
+/// Loads the model at `path`, inferred and simplified.
 pub fn load(path: &Path, options: &Options) -> Result<Model, Diagnostics> {
     prepare(read::read(path, options)?, options, &mut |_| ())
 }
 
-/// As [`load`], also from ONNX's text syntax; `observe` sees the graph as it was read, problems or not, and
-/// after each pass.
+/// Loads a model like [`load`], also from ONNX's text syntax. `observe` is called with the graph that was read, even if
+/// it has problems, and after each pass.
 pub fn load_observed(
     path: &Path,
     options: &Options,
@@ -89,7 +89,7 @@ pub fn load_observed(
     prepare(inspect::read(path, options)?, options, observe)
 }
 
-/// A model in memory, inferred and simplified; it can have no external data.
+/// Loads a model from memory, inferred and simplified. It cannot have external data.
 pub fn load_bytes(bytes: Bytes, options: &Options) -> Result<Model, Diagnostics> {
     prepare(read::read_bytes(bytes, options)?, options, &mut |_| ())
 }
@@ -108,8 +108,8 @@ fn prepare(
     Ok(model)
 }
 
-/// The model with a type for every value, if need be of fewer sizes that vary than the file says or of more,
-/// or the problems that it has whatever the sizes.
+/// Infers the types of all values, if necessary with fewer or more dynamic sizes than the file specifies. Otherwise
+/// returns the problems that exist for all sizes.
 fn solved(untyped: Untyped, options: &Options) -> (Model, Diagnostics) {
     let (model, problems, with_sizes) = inferred(&untyped, options);
     if problems.is_empty() {
@@ -119,7 +119,7 @@ fn solved(untyped: Untyped, options: &Options) -> (Model, Diagnostics) {
     (model, problems)
 }
 
-/// As [`solved`], but for types that the file declares, and whether the sizes are those of the file.
+/// Infers like [`solved`], without checking declared types. The flag is `true` if the sizes are those of the file.
 fn inferred(untyped: &Untyped, options: &Options) -> (Model, Diagnostics, bool) {
     let chosen = options.dims.is_empty() && options.inputs.is_empty();
     let (model, problems) = untyped.typed(options);
@@ -148,7 +148,7 @@ fn inferred(untyped: &Untyped, options: &Options) -> (Model, Diagnostics, bool) 
     }
 }
 
-/// Whether an output is of another rank than the file says.
+/// Returns `true` if the rank of an output differs from the declared one.
 fn contradicts(model: &Model) -> bool {
     let outputs = model.graph.body.outputs.iter().zip(&model.facts.ranks);
     outputs.into_iter().any(|(&id, declared)| {
@@ -157,8 +157,8 @@ fn contradicts(model: &Model) -> bool {
     })
 }
 
-/// The model with these sizes fixed to 1, and further ones as long as nothing else is wrong: exporters write
-/// a model whose ranks hang on sizes for the ones that they saw.
+/// Fixes these sizes to 1, and further ones as long as there are no other problems: if ranks depend on sizes, exporters
+/// write the model for the sizes that they observed.
 fn with_ones(untyped: &Untyped, options: &Options, names: Vec<String>) -> Option<Model> {
     let mut options = options.clone();
     let before = options.dims.len();

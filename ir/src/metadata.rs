@@ -1,36 +1,36 @@
-//! What a file says of itself in words.
+//! Metadata of a file.
 
 use crate::proto::ModelProto;
 
-/// All texts that are kept have no more bytes than this.
+/// Maximum number of bytes of all texts.
 const TEXT: usize = 64 << 10;
-/// No more properties are kept.
+/// Maximum number of properties.
 const ENTRIES: usize = 256;
 
-/// What a file says of itself in words, as it stands there.
+/// Metadata of a file, unchanged.
 ///
-/// The program has it as constants, so it is bounded: a text that would exceed the bound is left out.
+/// It becomes constants of the program, so its size is limited: a text that would exceed the limit is omitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metadata {
     /// The program that wrote the file.
     pub producer: String,
     pub producer_version: String,
-    /// Whom the model is of, a reverse DNS name.
+    /// Organization that the model belongs to, a reverse DNS name.
     pub domain: String,
-    /// The model's own version, 0 where there is none.
+    /// Version of the model, 0 if none.
     pub version: i64,
-    /// What the model does.
+    /// Documentation of the model.
     pub doc: String,
-    /// The name of the main graph.
+    /// Name of the main graph.
     pub graph: String,
     /// Properties by name, in the order of the file.
     pub entries: Vec<(String, String)>,
-    /// How many texts were left out.
+    /// Number of omitted texts.
     pub omitted: usize,
 }
 
 impl Metadata {
-    /// That of a whole file.
+    /// Reads the metadata of a file.
     pub fn new(message: &ModelProto) -> Self {
         let mut text = Kept::default();
         let graph = message.graph.as_ref();
@@ -55,13 +55,13 @@ impl Metadata {
         metadata
     }
 
-    /// Whether the file says nothing.
+    /// Returns `true` if the file has no metadata.
     pub fn is_empty(&self) -> bool {
         *self == Metadata::default()
     }
 }
 
-/// How much is kept.
+/// Size of the texts so far.
 #[derive(Default)]
 struct Kept {
     bytes: usize,
@@ -69,7 +69,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// Whether there is room for a text of so many bytes, which it takes.
+    /// Reserves space for a text, in bytes. Returns `false` if it exceeds the limit.
     fn takes(&mut self, bytes: usize) -> bool {
         let bytes = self.bytes.saturating_add(bytes);
         let fits = bytes <= TEXT;
@@ -79,7 +79,7 @@ impl Kept {
         fits
     }
 
-    /// The text, or none where there is no room.
+    /// Returns the text, or an empty one if it exceeds the limit.
     fn kept(&mut self, text: &str) -> String {
         if self.takes(text.len()) {
             text.to_owned()

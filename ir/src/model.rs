@@ -1,4 +1,4 @@
-//! A model, and what its file says of it.
+//! A model and the facts about its file.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::graph::Graph;
 use crate::metadata::Metadata;
 use crate::names::Names;
 
-/// A model: the graph, its values typed, and what the file says of itself.
+/// A model: the graph with typed values, and the facts about its file.
 #[derive(Debug)]
 pub struct Model {
     pub graph: Graph,
@@ -19,25 +19,25 @@ pub struct Model {
     pub names: Names,
 }
 
-/// What the file says of itself.
+/// Versions, metadata and operators of a file.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     pub ir_version: i64,
-    /// Opset versions by domain; `ai.onnx` is the empty domain.
+    /// Opset versions by domain. The empty domain is `ai.onnx`.
     pub opsets: BTreeMap<String, i64>,
     pub producer: String,
     pub metadata: Metadata,
-    /// The names of classes by their number.
+    /// Names of classes by their number.
     pub labels: Vec<String>,
-    /// The names of the outputs, which several may share with inputs or constants.
+    /// Names of the outputs. Inputs and constants may have the same names.
     pub outputs: Vec<String>,
-    /// The ranks that the file gives them.
+    /// Declared ranks of the outputs.
     pub ranks: Vec<Option<usize>>,
-    /// How often each operator occurs, with its domain, and whether it is supported.
+    /// Number of nodes of each operator, by domain and name, and whether it is supported.
     pub operators: BTreeMap<(String, String), Count>,
 }
 
-/// How often an operator occurs.
+/// Number of nodes of an operator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     pub nodes: usize,
@@ -58,7 +58,7 @@ impl fmt::Display for Facts {
     }
 }
 
-/// A path in the model's folder for a file name in messages.
+/// Returns the file name of a path, for messages.
 pub fn display_name(path: &Path) -> String {
     let name = path.file_name().map(PathBuf::from);
     name.unwrap_or_else(|| path.to_owned()).display().to_string()

@@ -1,22 +1,22 @@
-//! Names for sizes that only the run can tell.
+//! Names for sizes that are known only at run time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dim::{Dim, Symbol};
 use crate::types::Type;
 
-/// Names for sizes that only the run can tell.
+/// Names for sizes that are known only at run time.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    /// Each name, and how many changes had been made when it was reserved.
+    /// Each name, with the number of changes before it was reserved.
     reserved: BTreeMap<Symbol, usize>,
-    /// The number that a hint got last.
+    /// The last number that was appended to a hint.
     counts: BTreeMap<Symbol, usize>,
-    /// Sizes assumed to differ from 1 where a rank depends on that.
+    /// Sizes that are assumed to differ from 1 because a rank depends on it.
     doubted: BTreeSet<Symbol>,
-    /// Every change in turn, so that the last ones can be undone.
+    /// All changes in order, so that the last ones can be undone.
     changes: Vec<Change>,
-    /// How many changes had been made when the inputs of the model had their sizes.
+    /// Number of changes when the inputs of the model had their sizes.
     inputs: usize,
     pub(crate) work: Work,
 }
@@ -28,52 +28,52 @@ pub struct Mark(usize);
 #[derive(Clone, Debug)]
 enum Change {
     Reserved(Symbol),
-    /// What the hint's count was.
+    /// The previous count of the hint.
     Counted(Symbol, Option<usize>),
     Doubted(Symbol),
 }
 
-/// How much was inferred again and again inside of nested loops.
+/// Work of repeated inference inside nested loops.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Work {
-    /// How many loops are being inferred around each other.
+    /// Number of nested loops that are being inferred.
     pub depth: usize,
-    /// How many nodes were inferred in blocks of loops inside of other loops.
+    /// Number of nodes that were inferred in blocks of nested loops.
     pub nodes: usize,
 }
 
 impl Names {
-    /// Reserves a name that stands in the file.
+    /// Reserves a name of the file.
     pub fn reserve(&mut self, name: &Symbol) {
         self.take(name);
     }
 
-    /// Whether a name is reserved.
+    /// Returns `true` if a name is reserved.
     pub fn is_reserved(&self, name: &Symbol) -> bool {
         self.reserved.contains_key(name)
     }
 
-    /// Says that the names so far are those of sizes of the inputs.
+    /// Records that the names so far are those of the inputs' sizes.
     pub fn end_inputs(&mut self) {
         self.inputs = self.changes.len();
     }
 
-    /// Whether an input of the model has a size of this name.
+    /// Returns `true` if an input of the model has a size with this name.
     pub fn is_of_input(&self, name: &Symbol) -> bool {
         self.was_reserved_at(Mark(self.inputs), name)
     }
 
-    /// Now.
+    /// Returns a mark of the current time.
     pub fn mark(&self) -> Mark {
         Mark(self.changes.len())
     }
 
-    /// Whether a name was reserved at that time.
+    /// Returns `true` if a name was reserved at the time of the mark.
     pub fn was_reserved_at(&self, mark: Mark, name: &Symbol) -> bool {
         self.reserved.get(name).is_some_and(|&since| since < mark.0)
     }
 
-    /// Frees the names reserved since then, with everything that was inferred of them, but for some.
+    /// Releases the names that were reserved since the mark, except for some, and all that was recorded about them.
     pub fn rewind(&mut self, mark: Mark, kept: &BTreeSet<Symbol>) {
         while self.changes.len() > mark.0 {
             match self.changes.pop() {
@@ -87,12 +87,12 @@ impl Names {
         kept.iter().for_each(|name| self.reserve(name));
     }
 
-    /// Sizes assumed to differ from 1 where a rank depends on that.
+    /// Returns the sizes that are assumed to differ from 1 because a rank depends on it.
     pub fn doubted(&self) -> impl Iterator<Item = &Symbol> {
         self.doubted.iter()
     }
 
-    /// Notes that these sizes are assumed to differ from 1.
+    /// Records that these sizes are assumed to differ from 1.
     pub fn doubt(&mut self, names: impl IntoIterator<Item = Symbol>) {
         for name in names {
             if self.doubted.insert(name.clone()) {
@@ -101,7 +101,7 @@ impl Names {
         }
     }
 
-    /// A name of its own, beginning with `hint`.
+    /// Returns a new name that begins with `hint`.
     pub fn fresh(&mut self, hint: &str) -> Dim {
         let hint = Symbol::from(hint);
         let before = self.counts.get(&hint).copied();
@@ -118,7 +118,7 @@ impl Names {
         Dim::named(name)
     }
 
-    /// The type outside of a block that begins at `mark`: what holds others says nothing of sizes that are
+    /// Returns the type outside a block that begins at `mark`. The types of containers do not specify sizes that are
     /// named inside.
     pub fn outside(&self, mark: Mark, ty: &Type, inside: Option<&Symbol>) -> Type {
         match ty {
@@ -127,7 +127,7 @@ impl Names {
         }
     }
 
-    /// Whether the name was free.
+    /// Reserves a name. Returns `false` if it is reserved already.
     fn take(&mut self, name: &Symbol) -> bool {
         if self.reserved.contains_key(name) {
             return false;

@@ -1,4 +1,4 @@
-//! What an operator does.
+//! The interface of operators.
 
 use std::any::Any;
 use std::fmt;
@@ -10,52 +10,51 @@ use crate::graph::Flow;
 use crate::infer::Infer;
 use crate::rust::Code;
 
-/// An operator with its attributes read: versions differ in how it was written, not in here.
+/// An operator whose attributes were read. It is independent of the version in which it was written.
 pub trait Operator: fmt::Debug + Described + Any {
-    /// Types, sizes and known values of the outputs.
+    /// Infers types, sizes and known values of the outputs.
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem>;
 
-    /// An expression for the outputs: one value, or a tuple of as many as the node names; control flow leaves
-    /// out those that nobody reads.
+    /// Returns an expression for the outputs: one value, or a tuple with one for each output of the node. Control flow
+    /// omits unused ones.
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem>;
 
-    /// Whether the input at this position must be a host value.
+    /// Returns `true` if the input at this index must be a host value.
     fn wants_host(&self, _input: usize) -> bool {
         false
     }
 
-    /// Whether the operator can run on host values when no input is on the device.
+    /// Returns `true` if the operator can run on host values, if no input is on the device.
     fn runs_on_host(&self) -> bool {
         false
     }
 
-    /// Whether it has a form for strings, which are on the host.
+    /// Returns `true` if the operator supports strings, which are on the host.
     fn takes_strings(&self) -> bool {
         self.runs_on_host()
     }
 
-    /// Whether its results are elements of its inputs, or zeros: what it does to strings, it does to numbers
-    /// that stand for them.
+    /// Returns `true` if the results are elements of the inputs, or zeros, so that numbers may represent strings.
     fn moves(&self) -> bool {
         false
     }
 
-    /// Whether its results are host values wherever its inputs are.
+    /// Returns `true` if the results are host values even if inputs are on the device.
     fn makes_host(&self) -> bool {
         false
     }
 
-    /// How it runs its blocks, when it has any.
+    /// Returns the way in which the operator runs its blocks, if any.
     fn flow(&self) -> Option<Flow> {
         None
     }
 
-    /// Whether it can take the items of a known sequence instead of the sequence, or give them.
+    /// Returns `true` if inputs or results may be the items of a known sequence instead of the sequence.
     fn unpacks(&self) -> bool {
         false
     }
 
-    /// Whether equal inputs give equal outputs.
+    /// Returns `true` if equal inputs have equal results.
     fn is_pure(&self) -> bool {
         true
     }

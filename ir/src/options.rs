@@ -1,30 +1,30 @@
-//! What the caller of the compiler may choose.
+//! Options of the caller of the compiler.
 
 use std::collections::BTreeMap;
 
 use crate::dtype::DType;
 
-/// The arguments of `onnx_model!`.
+/// Arguments of `onnx_model!`.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Sizes by the names that the file gives them.
+    /// Sizes by their names in the file.
     pub dims: BTreeMap<String, i64>,
-    /// Shapes of inputs that the file leaves open.
+    /// Shapes of inputs that the file does not specify.
     pub inputs: BTreeMap<String, Vec<Size>>,
-    /// Names that sizes of inputs get in place of those of the file, by input and axis.
+    /// Names of sizes of inputs that replace those of the file, by input and axis.
     pub names: BTreeMap<(String, usize), String>,
     pub weights: Weights,
     /// Whether the program may train the model.
     pub training: bool,
-    /// Whether graphs are rewritten as a person would have written them.
+    /// Whether graphs are simplified by rewrite rules.
     pub simplify: bool,
     pub precision: Precision,
-    /// Functions of the caller's that compute operators, by the names of these, as [`operator_name`] has them.
+    /// Functions of the caller that compute operators, by operator, in the form of [`operator_name`].
     pub operators: BTreeMap<String, Binding>,
     pub outputs: Outputs,
-    /// Whether the program may look at every value of a run.
+    /// Whether the program may observe all values of a run.
     pub trace: bool,
-    /// Bytes that one tensor may take, where data or inputs give its sizes; the caller of the model may set others.
+    /// Maximum size of a tensor whose sizes depend on data or inputs, in bytes. The program may set another limit.
     pub memory_limit: Option<u64>,
 }
 
@@ -47,9 +47,9 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether weights have the values of the file in every run, so that simplification may use them.
-    /// Otherwise initializers of floats of rank 1 and more are parameters, whose values no inference, pass or
-    /// emission reads.
+    /// Returns `true` if weights have the values of the file in every run, so that simplification may use them.
+    /// Otherwise float initializers of rank 1 or more are parameters, whose elements inference, passes and emission do
+    /// not read.
     pub fn final_weights(&self) -> bool {
         self.weights == Weights::Embed && !self.training
     }
@@ -62,19 +62,19 @@ pub enum Size {
     Named(String),
 }
 
-/// A function of the caller's that computes an operator.
+/// A function of the caller that computes an operator.
 #[derive(Clone, Debug)]
 pub struct Binding {
-    /// Its path as text, for the module of the model. An item may have it with spans.
+    /// Path as text, for the module of the model. An item may contain the path with spans.
     pub function: String,
-    /// What it returns; nothing stands for one tensor of the type of the first input.
+    /// Declared results. If empty, the function returns one tensor with the type of the first input.
     pub results: Vec<Declared>,
 }
 
-/// What is declared of a tensor that a function returns.
+/// Declaration of a tensor that a function returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {
-    /// The element type, where it is not that of the input.
+    /// Element type, if it differs from that of the input.
     pub element: Option<DType>,
     pub shape: DeclaredShape,
 }
@@ -82,28 +82,28 @@ pub struct Declared {
 /// The shape of a tensor that a function returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeclaredShape {
-    /// That of an input.
+    /// The shape of an input.
     Like(usize),
-    /// Its sizes, `None` for that of the first input along the same axis.
+    /// Sizes, `None` for the size of the first input along the same axis.
     Sizes(Vec<Option<Size>>),
 }
 
-/// An operator as the compiler names it: `Relu` for `ai.onnx.Relu`, else with its domain.
+/// Returns the name of an operator in the compiler: `Relu` for `ai.onnx.Relu`, otherwise with its domain.
 pub fn operator_name(written: &str) -> &str {
     let standard = written.strip_prefix("ai.onnx.");
     standard.filter(|name| !name.contains('.')).unwrap_or(written)
 }
 
-/// Outputs in place of those that the file lists; none are named where these stay.
+/// Outputs that replace those of the file. If `names` is empty, those of the file remain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outputs {
-    /// Values of the main graph, by the names that the file gives them.
+    /// Names of values of the main graph in the file.
     pub names: Vec<String>,
     /// Whether the outputs of the file follow.
     pub rest: bool,
 }
 
-/// Where the weights are when the program runs.
+/// Location of the weights when the program runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weights {
     /// In the binary.
@@ -113,10 +113,10 @@ pub enum Weights {
     File,
 }
 
-/// In what floats of single precision are computed, and their weights kept.
+/// Precision in which single-precision floats and their weights are computed and stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
-    /// In the types that the file has.
+    /// As in the file.
     #[default]
     AsIs,
     F16,
@@ -124,11 +124,11 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// Each as options spell it.
+    /// All precisions, with their names in options.
     pub const ALL: [(&str, Precision); 3] =
         [("as-is", Precision::AsIs), ("f16", Precision::F16), ("bf16", Precision::Bf16)];
 
-    /// The type of 16 bits that takes the place of single precision.
+    /// Returns the 16-bit type that replaces single precision.
     pub fn half(self) -> Option<DType> {
         match self {
             Precision::AsIs => None,

@@ -1,12 +1,12 @@
-//! Which constants are parameters.
+//! Decides which constants are parameters.
 
 use std::collections::BTreeSet;
 
 use crate::elements::Elements;
 use crate::graph::{Block, Graph, Node, ValueId, Values};
 
-/// Decides which initializers are parameters: floats of rank 1 and more, unless shapes or control flow are
-/// computed from them. Where weights are not final, nobody gets to know their elements.
+/// Decides which initializers are parameters: floats of rank 1 or more, unless shapes or control flow are computed from
+/// them. If weights are not final, their elements become unknown.
 pub fn find(graph: &mut Graph, final_weights: bool) {
     let mut cx = Steering { values: &graph.values, constants: BTreeSet::new(), steering: BTreeSet::new() };
     cx.note(&graph.body);
@@ -25,9 +25,9 @@ pub fn find(graph: &mut Graph, final_weights: bool) {
 
 struct Steering<'g> {
     values: &'g Values,
-    /// What constants and the sizes of values determine.
+    /// Values that depend only on constants and the sizes of values.
     constants: BTreeSet<ValueId>,
-    /// Those of them that shapes or control flow are computed from.
+    /// Those from which shapes or control flow are computed.
     steering: BTreeSet<ValueId>,
 }
 
@@ -60,7 +60,7 @@ impl Steering<'_> {
         }
     }
 
-    /// Whether shapes or control flow are computed from what a node makes of constants.
+    /// Returns `true` if shapes or control flow are computed from the results of a node on constants.
     fn steers(&self, node: &Node) -> bool {
         let mut outputs = node.outputs.iter().flatten();
         outputs.any(|id| self.steering.contains(id)) && !matches!(&*node.kind, "Shape" | "Size")

@@ -15,15 +15,15 @@ use crate::names::Names;
 use crate::options::Options;
 use rewrite::Report;
 
-/// A pass that is done.
+/// A completed pass.
 pub struct Step<'a> {
     pub name: &'static str,
     pub graph: &'a Graph,
-    /// What rules did, if it applies rules.
+    /// Report of the rules, if the pass applies rules.
     pub rules: Option<&'a Report>,
 }
 
-/// Everything between inference and code; `observe` sees the graph after each pass.
+/// Runs all passes between inference and emission. `observe` is called after each pass.
 pub fn run(graph: &mut Graph, names: &mut Names, options: &Options, observe: &mut dyn FnMut(Step<'_>)) {
     let mut report = Report::default();
     let mut done = |name, graph: &Graph, rules: Option<&Report>| observe(Step { name, graph, rules });
@@ -33,24 +33,24 @@ pub fn run(graph: &mut Graph, names: &mut Names, options: &Options, observe: &mu
     narrow::narrow(graph, names);
     done("dead", graph, None);
     if options.simplify {
-        // Patterns say of two values that they are the same one.
+        // Patterns compare values by their ids, so equal values must be shared first.
         share::share(graph);
         done("share", graph, None);
         rewrite::rewrite(graph, names, rules::all(), &mut report);
-        // Rules make equal constants, each its own.
+        // Rules create equal constants, one for each match.
         share::share(graph);
         done("rewrite", graph, Some(&report));
     }
-    // Behind the rules: casts around their sums would hide what steps come to.
+    // After the rules: casts around sums would hide norms and attention from them.
     if let Some(half) = options.precision.half() {
         autocast::autocast(graph, names, half);
         if options.simplify {
-            // Casts of casts.
+            // Removes casts of casts.
             rewrite::rewrite(graph, names, rules::all(), &mut report);
         }
         done("autocast", graph, Some(&report));
     }
-    // Last: what lives where depends on who is left to need it.
+    // Last: the placement of a value depends on its remaining consumers.
     place::place(graph);
     done("place", graph, None);
 }

@@ -1,8 +1,7 @@
 //! Prints graphs as text.
 //!
-//! The form is that of ONNX's own text syntax as far as it goes: a type stands before each name that
-//! a node makes, `host` before the type of a host value, and behind `#` what is known of its
-//! elements. Attributes are shown as the compiler holds them, without those that say nothing.
+//! The form follows ONNX's own text syntax: each result is preceded by its type, host values also by `host`, and known
+//! elements follow after `#`. Attributes are printed as the compiler stores them, without absent, false and empty ones.
 
 mod attributes;
 
@@ -13,12 +12,12 @@ use crate::attributes::Attribute;
 use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
 use crate::types::{Known, Place, Type};
 
-/// More known elements than this are not listed.
+/// Maximum number of known elements that are listed.
 const LISTED: usize = 8;
-/// Computed constants are shown with what they are computed from so many levels deep.
+/// Maximum depth of the expressions of computed constants.
 const DEEPEST: usize = 8;
 
-/// The graph with its types, sizes, known values and places.
+/// Prints a graph with types, sizes, known elements and placement.
 pub fn graph(graph: &Graph) -> String {
     let mut printer = Printer { values: &graph.values, names: names(&graph.values), text: String::new() };
     let name = if graph.name.is_empty() { "graph" } else { &graph.name };
@@ -28,7 +27,7 @@ pub fn graph(graph: &Graph) -> String {
     printer.text
 }
 
-/// A type in ONNX's text syntax, where a type without brackets is of any rank.
+/// Returns a type in ONNX's text syntax. A type without brackets has any rank.
 fn syntax(ty: &Type) -> String {
     match ty {
         Type::Tensor(tensor) if tensor.shape.is_empty() => format!("{}[]", tensor.dtype),
@@ -41,12 +40,12 @@ fn syntax(ty: &Type) -> String {
     }
 }
 
-/// What the operator of a node holds, without what says nothing.
+/// Returns the attributes of a node's operator, without absent, false and empty ones.
 pub fn attributes(node: &Node) -> String {
     attribute(&node.operator.attributes())
 }
 
-/// The fields of an attribute, without those that say nothing.
+/// Returns the fields of an attribute, without absent, false and empty ones.
 pub fn attribute(attribute: &Attribute) -> String {
     attributes::text(attribute)
 }
@@ -57,7 +56,7 @@ struct Printer<'g> {
     text: String,
 }
 
-/// The names of values; those that several share, or that are empty, get the value's number.
+/// Returns the names of values. Those that are empty or used several times are replaced by the value's number.
 fn names(values: &Values) -> BTreeMap<ValueId, String> {
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     for (_, value) in values.iter() {
@@ -84,7 +83,7 @@ impl Printer<'_> {
         self.line(depth, &format!("{name} ({inputs}) => ({outputs})"));
     }
 
-    /// The constants in use, nested blocks included, and sizes that no node makes any more.
+    /// Prints the constants in use, including nested blocks, and known values that no node computes.
     fn constants(&mut self, block: &Block) {
         let (mut used, mut made) = (BTreeSet::new(), BTreeSet::new());
         collect(block, &mut used, &mut made);
@@ -115,7 +114,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The elements where they are few, else how many bytes they take, or how they are computed.
+    /// Returns the elements if they are few, else their number of bytes, or the expression that computes them.
     fn constant(&self, id: ValueId, depth: usize) -> String {
         let value = &self.values[id];
         match (value.known.peek(), &value.weight, &value.maker) {
@@ -130,7 +129,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A node that computes a constant, those inside in one line as far as the depth goes.
+    /// Returns the call that computes a constant, with nested calls up to the depth.
     fn expression(&self, node: &Node, depth: usize) -> String {
         let Some(depth) = depth.checked_sub(1) else {
             return "..".to_owned();
@@ -182,7 +181,7 @@ impl Printer<'_> {
         id.map_or_else(|| "_".to_owned(), |id| self.typed(id))
     }
 
-    /// The value's place where it is the host, its type and its name.
+    /// Returns the placement of a value if it is the host, its type and its name.
     fn typed(&self, id: ValueId) -> String {
         let value = &self.values[id];
         let place = match value.place {
@@ -228,7 +227,7 @@ fn elements(known: &Known) -> String {
     }
     match known {
         Known::Ints(all) => list(all, ToString::to_string),
-        // Nearly all of them were float32: their shortest text says all.
+        // Most floats were float32 in the file: their shortest text is exact.
         Known::Floats(all) => list(all, |value| {
             if f64::from(*value as f32) == *value { (*value as f32).to_string() } else { value.to_string() }
         }),

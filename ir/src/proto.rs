@@ -1,9 +1,9 @@
-//! The messages of an ONNX file.
+//! Messages of an ONNX file.
 //!
-//! Field numbers are those of `onnx.proto`, IR version 14. Decoding from a [`bytes::Bytes`] copies
-//! no weights: every field that may be large is a slice of the input. Parts that say nothing about
-//! what a model computes (documentation but that of the whole file, training information,
-//! quantisation annotations, device configurations) are skipped like unknown fields.
+//! Field numbers are those of `onnx.proto`, IR version 14. Decoding from a [`bytes::Bytes`] does not copy weights:
+//! every field that may be large is a slice of the input. Parts that do not affect the computation (documentation
+//! except that of the whole file, training information, quantization annotations, device configurations) are skipped
+//! like unknown fields.
 
 mod cost;
 mod list;
@@ -35,7 +35,7 @@ pub struct ModelProto {
     pub domain: String,
     #[prost(int64, optional, tag = "5")]
     pub model_version: Option<i64>,
-    /// Text, which need not be UTF-8.
+    /// Text, which may not be UTF-8.
     #[prost(bytes = "bytes", tag = "6")]
     pub doc_string: Bytes,
     #[prost(message, optional, tag = "7")]
@@ -46,7 +46,7 @@ pub struct ModelProto {
     pub functions: Vec<FunctionProto>,
 }
 
-/// The version of one operator domain that is in use; the empty domain is `ai.onnx`.
+/// The version of an operator domain that the model uses. The empty domain is `ai.onnx`.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct OperatorSetIdProto {
     #[prost(string, tag = "1")]
@@ -63,7 +63,7 @@ pub struct StringStringEntryProto {
     pub value: String,
 }
 
-/// The main graph, or a body in an attribute of `If`, `Loop`, `Scan` and the like.
+/// The main graph, or a body in an attribute of `If`, `Loop`, `Scan` and other operators.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct GraphProto {
     #[prost(message, repeated, tag = "1")]
@@ -84,7 +84,7 @@ pub struct GraphProto {
     pub metadata_props: Vec<StringStringEntryProto>,
 }
 
-/// One call of an operator or function; an empty input or output name stands for an absent one.
+/// A call of an operator or function. An empty input or output name means that it is absent.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct NodeProto {
     #[prost(string, repeated, tag = "1")]
@@ -107,8 +107,8 @@ pub struct NodeProto {
 
 /// A named constant of a node, or inside a function a reference to an attribute of the function.
 ///
-/// Scalars are optional because files of IR version 1 lack `type` and tell it by which field is there. A
-/// writer may leave out a zero: where `type` is given, an absent scalar is 0 or empty.
+/// Scalars are optional because files of IR version 1 lack `type`, and the field that is present determines it. A
+/// writer may omit zeros: if `type` is specified, an absent scalar is 0 or empty.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct AttributeProto {
     #[prost(string, tag = "1")]
@@ -145,7 +145,7 @@ pub struct AttributeProto {
     pub type_protos: Vec<TypeProto>,
 }
 
-/// The value of an attribute that stands in no file.
+/// The value of an attribute that is not read from a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Setting {
     Int(i64),
@@ -155,7 +155,7 @@ pub enum Setting {
 }
 
 impl Setting {
-    /// As the attribute of this name.
+    /// Returns the attribute with this name.
     pub fn named(&self, name: &str) -> AttributeProto {
         let mut attribute = AttributeProto { name: name.to_owned(), ..AttributeProto::default() };
         attribute.r#type = Some(i32::from(match self {
@@ -203,7 +203,7 @@ impl AttributeProto {
     }
 }
 
-/// Which field of an [`AttributeProto`] holds its value.
+/// The field of an [`AttributeProto`] that contains its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub enum AttributeType {
@@ -224,8 +224,8 @@ pub enum AttributeType {
     TypeProtos = 14,
 }
 
-/// A model-local function; `attribute` names the attributes without a default value, `attribute_proto` holds
-/// those with one.
+/// A model-local function. `attribute` contains the names of attributes without a default value, `attribute_proto` the
+/// attributes with one.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct FunctionProto {
     #[prost(string, tag = "1")]
@@ -275,7 +275,7 @@ mod tests {
         length_delimited(7, &graph)
     }
 
-    /// Decodes on a thread with the smallest stack a caller may give us.
+    /// Decodes on a thread with the smallest stack that a caller may have.
     fn decode_on_a_small_stack(file: Vec<u8>) -> Result<ModelProto, prost::DecodeError> {
         let thread = std::thread::Builder::new().stack_size(2 << 20);
         thread.spawn(|| ModelProto::decode(Bytes::from(file))).unwrap().join().unwrap()

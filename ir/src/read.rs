@@ -1,4 +1,4 @@
-//! From the file's messages to a graph.
+//! Reads the messages of a file into a graph.
 
 mod arity;
 mod binding;
@@ -47,13 +47,13 @@ use function::Functions;
 use scope::Scope;
 pub use untyped::Untyped;
 
-/// Files of this IR version name no types of attributes.
+/// Files of this IR version do not contain the types of attributes.
 const FIRST_IR: i64 = 1;
-/// Graphs nest no deeper than this, and functions call each other no deeper.
+/// Maximum depth of nested graphs, and of functions that call each other.
 const DEEPEST: usize = 24;
-/// Functions may not make a model larger than this.
+/// Maximum number of nodes of a model whose functions are inlined.
 const MOST_NODES: usize = 200_000;
-/// Reading ends where more than this is wrong.
+/// Maximum number of problems before reading ends.
 const MOST_PROBLEMS: usize = 10_000;
 
 struct Reader<'a> {
@@ -62,18 +62,18 @@ struct Reader<'a> {
     values: Values,
     names: Names,
     facts: Facts,
-    /// What the file says of each input of the main graph.
+    /// Declarations of the inputs of the main graph.
     declared: Vec<ValueInfoProto>,
-    /// What the file says of values that nodes compute.
+    /// Declarations of values that nodes compute.
     declarations: Vec<Declaration>,
     diagnostics: &'a mut Diagnostics,
     depth: usize,
     nodes: usize,
-    /// Operators that functions of the caller's compute.
+    /// Functions that the caller binds to operators.
     bound: &'a BTreeMap<String, Binding>,
-    /// What to say of each unknown operator.
+    /// Message and help for each unknown operator.
     unknown: BTreeMap<String, Rc<Advice>>,
-    /// How many nodes are of unknown operators.
+    /// Number of nodes of unknown operators.
     unbound: usize,
 }
 
@@ -87,7 +87,7 @@ pub fn read_bytes(bytes: Bytes, options: &Options) -> Result<Untyped, Diagnostic
     read_files(Files::memory(bytes), options)
 }
 
-/// The graph, with problems where only parts of it cannot be read.
+/// Reads the graph, and reports problems if only parts of it cannot be read.
 fn read_files(files: Files, options: &Options) -> Result<Untyped, Diagnostics> {
     let mut message = decode(files.model())?;
     let facts = Facts::new(&message);
@@ -143,7 +143,7 @@ fn read_files(files: Files, options: &Options) -> Result<Untyped, Diagnostics> {
 }
 
 impl<'a> Reader<'a> {
-    /// The nodes of a graph or function, into a block whose inputs are set already.
+    /// Reads the nodes of a graph or function into a block whose inputs are set.
     fn nodes(&mut self, nodes: &[NodeProto], scope: &mut Scope<'_>, block: &mut Block) {
         let nodes = self.in_order(nodes, scope);
         if nodes.iter().any(|node| gradient::is_gradient(node)) {
@@ -185,12 +185,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether so much is wrong that the rest of it says nothing new.
+    /// Returns `true` if there are too many problems to continue.
     fn gives_up(&self) -> bool {
         self.diagnostics.count() + self.unbound > MOST_PROBLEMS
     }
 
-    /// Outputs of a node that cannot be compiled stay untyped: what uses them is passed over.
+    /// Defines the outputs of a node that cannot be compiled without types: nodes that use them report no problems.
     fn poison(&mut self, proto: &NodeProto, scope: &mut Scope<'_>) {
         for name in proto.output.iter().filter(|name| !name.is_empty()) {
             self.define(name, scope);
@@ -244,7 +244,7 @@ impl<'a> Reader<'a> {
         self.push((domain, version, operator), attributes, (proto, &list), scope, block)
     }
 
-    /// Adds a node whose operator is read.
+    /// Adds a node whose operator was read.
     fn push(
         &mut self,
         (domain, version, operator): (&str, i64, Rc<dyn Operator>),
@@ -265,7 +265,7 @@ impl<'a> Reader<'a> {
             .iter()
             .map(|name| if name.is_empty() { None } else { Some(self.define(name, scope)) });
         let mut outputs: Vec<Option<ValueId>> = outputs.collect();
-        // The parts of a split are counted, others behind the last name say nothing.
+        // The outputs of a split determine the number of its parts; other omitted outputs at the end have no meaning.
         while proto.op_type != "Split" && outputs.last() == Some(&None) {
             outputs.pop();
         }
@@ -303,13 +303,13 @@ impl<'a> Reader<'a> {
         Ok(blocks)
     }
 
-    /// A branch or loop body.
+    /// Reads a branch or loop body.
     fn body(&mut self, graph: &GraphProto, scope: &mut Scope<'_>) -> Block {
         let mut block = Block::default();
         self.initializers(graph, scope);
         let constants = graph.initializer.iter().map(|tensor| &tensor.name);
         let constants: BTreeSet<&String> = constants.collect();
-        // As in the main graph, an input with an initializer is a constant that is also listed.
+        // As in the main graph, an input with an initializer is a constant that is listed, too.
         let inputs = graph.input.iter();
         for input in inputs.filter(|input| !constants.contains(&input.name)) {
             let id = self.define(&input.name, scope);
@@ -352,7 +352,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The node's name, else that of its first output.
+/// Returns the name of a node or, if it has none, of its first output.
 fn called(node: &NodeProto) -> &str {
     match (node.name.is_empty(), node.output.first()) {
         (true, Some(first)) => first,

@@ -1,9 +1,8 @@
 //! Sizes of one name that need not be equal.
 //!
-//! Exporters call sizes `N`, `dynamic` or `unk__12` that have nothing to do with each other, and
-//! ONNX Runtime checks no names. A model is inferred once more with a name for each size of each
-//! input. Where that changes nothing but names, sizes get names of their own; those that the graph
-//! takes to be equal keep one, which is checked on entry.
+//! Exporters use names such as `N`, `dynamic` or `unk__12` for unrelated sizes, and ONNX Runtime does not check names.
+//! A model is inferred again with a name for each size of each input. If this changes only names, the sizes get
+//! separate names. Sizes that the graph assumes to be equal keep one name, which is checked on entry.
 
 mod compare;
 
@@ -15,14 +14,14 @@ use crate::options::{Options, Size};
 use crate::types::Type;
 use compare::Comparison;
 
-/// Names in place of those of the file, by input and axis.
+/// Names that replace those of the file, by input and axis.
 type Places = BTreeMap<(String, usize), String>;
 
-/// After so many attempts names are left as they are.
+/// Maximum number of attempts before the names of the file are kept.
 const MOST: usize = 4;
 
-/// The model with names of their own for sizes that need not be equal; `infer` gives it under other options,
-/// if it has no problems then.
+/// Returns the model with separate names for sizes that need not be equal. `infer` returns the model for other options
+/// if it has no problems.
 pub fn separate(model: Model, options: &Options, infer: impl Fn(&Options) -> Option<Model>) -> Model {
     let mut classes = Classes::new(&model, options);
     for _ in 0..MOST {
@@ -54,7 +53,7 @@ pub fn separate(model: Model, options: &Options, infer: impl Fn(&Options) -> Opt
     model
 }
 
-/// The model with a name for each size of each input, where by the names of the file it contradicts itself.
+/// Returns the model with a name for each size of each input, for a model that the names of the file contradict.
 pub fn separate_all(
     model: &Model,
     options: &Options,
@@ -68,21 +67,21 @@ pub fn separate_all(
     infer(&Options { names: classes.places(&names), ..options.clone() })
 }
 
-/// Sizes of one name that are assumed to be equal.
+/// Sizes with one name that are assumed to be equal.
 #[derive(Clone, Debug)]
 struct Class {
     name: Symbol,
     places: Vec<(String, usize)>,
 }
 
-/// The classes, those of one name in the order of their first places.
+/// Classes, those with one name in the order of their first occurrences.
 #[derive(Clone, Debug)]
 struct Classes {
     all: Vec<Class>,
 }
 
 impl Classes {
-    /// A class for each size that the file names; the caller's names are meant.
+    /// Returns a class for each size that the file names. Names that the caller specified remain.
     fn new(model: &Model, options: &Options) -> Self {
         let mut all = Vec::new();
         let mut counts: BTreeMap<Symbol, usize> = BTreeMap::new();
@@ -120,7 +119,7 @@ impl Classes {
         names.len() == self.all.len()
     }
 
-    /// The name of each class: that of the file for the first of a name.
+    /// Returns the name of each class. The first class with a name keeps it.
     fn names(&self, model: &Model) -> Vec<String> {
         let mut used = BTreeSet::new();
         let mut counts = BTreeMap::new();
@@ -152,11 +151,11 @@ impl Classes {
         places.collect()
     }
 
-    /// Makes one class of those whose names stand together.
+    /// Joins the classes whose names are in one set.
     fn join(&mut self, names: &[String], together: &[BTreeSet<Symbol>]) {
         let places = names.iter().enumerate();
         let places: BTreeMap<&str, usize> = places.map(|(at, name)| (name.as_str(), at)).collect();
-        // For each class one before it that it is joined with, the first with itself.
+        // The first class that each class is joined with, or the class itself.
         let mut first: Vec<usize> = (0..self.all.len()).collect();
         for group in together {
             let members = group.iter().filter_map(|name| places.get(&**name));
@@ -182,7 +181,7 @@ impl Classes {
     }
 }
 
-/// The first class that one is joined with, by way of others.
+/// Returns the first of the classes that a class is joined with, directly or through others.
 fn root(first: &mut [usize], mut at: usize) -> usize {
     while let Some(&next) = first.get(at).filter(|&&next| next != at) {
         let beyond = first.get(next).copied().unwrap_or(next);

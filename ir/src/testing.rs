@@ -1,4 +1,4 @@
-//! Small models and what becomes of them.
+//! Checks of small models in tests.
 
 use expect_test::Expect;
 use prost::Message;
@@ -8,8 +8,8 @@ use crate::emit::Item;
 use crate::options::Options;
 use crate::print;
 
-/// Compares the graph of a model in ONNX's text syntax, or its problems, with what is expected. A text
-/// without a header is of opset 21.
+/// Compares the graph or the problems of a model in ONNX's text syntax with the expected text. A text without a header
+/// has opset 21.
 #[track_caller]
 pub fn check(text: &str, expected: Expect) {
     let text = if text.trim_start().starts_with('<') {
@@ -21,7 +21,7 @@ pub fn check(text: &str, expected: Expect) {
         Ok(model) => model.encode_to_vec(),
         Err(error) => panic!("{error}"),
     };
-    // What rules make of it is their own tests' matter.
+    // Rules are tested on their own.
     let options = Options { simplify: false, ..Options::default() };
     let shown = match crate::load_bytes(model.into(), &options) {
         Ok(model) => print::graph(&model.graph),
@@ -30,7 +30,7 @@ pub fn check(text: &str, expected: Expect) {
     expected.assert_eq(&shown);
 }
 
-/// The nodes of each of these graphs that the code names, since they may fail on the data of a run.
+/// Checks the nodes of each graph that the code names because they may fail at run time.
 #[track_caller]
 pub fn named(graphs: &[&str], expected: Expect) {
     let opsets = r#"["" : 25, "ai.onnx.ml" : 3, "com.microsoft" : 1]"#;
@@ -64,7 +64,7 @@ pub fn named(graphs: &[&str], expected: Expect) {
     expected.assert_eq(&shown);
 }
 
-/// What is wrong with each of these graphs, which may have operators of every domain: a line each.
+/// Checks the problems of each graph, one line each. The graphs may use operators of all domains.
 #[track_caller]
 pub fn problems(graphs: &[&str], expected: Expect) {
     let opsets = r#"["" : 22, "ai.onnx.ml" : 1, "com.microsoft" : 1, "ai.onnx.preview.training" : 1]"#;
@@ -89,7 +89,7 @@ pub fn problems(graphs: &[&str], expected: Expect) {
     expected.assert_eq(&shown);
 }
 
-/// As [`check`], with operators of `ai.onnx.ml`.
+/// Runs [`check`] with operators of `ai.onnx.ml`.
 pub fn ml(graph: &str, expected: Expect) {
     let opsets = r#"["" : 21, "ai.onnx.ml" : 1]"#;
     check(&format!("<ir_version: 10, opset_import: {opsets}> {graph}"), expected);

@@ -1,9 +1,8 @@
 //! The textual form of ONNX models.
 //!
-//! This reads the syntax of `onnx/docs/Syntax.md` as `onnx.parser` does and `onnx.printer` writes.
-//! It is stricter where `onnx.parser` would build another model than the text says: the number of
-//! values of a tensor is that of its shape, each value fits its type, a list has elements of one
-//! type, and nothing follows the last function.
+//! This reads the syntax of `onnx/docs/Syntax.md` as `onnx.parser` does and `onnx.printer` writes. It is stricter if
+//! `onnx.parser` would build a model that differs from the text: the number of values of a tensor must match its shape,
+//! each value must fit its type, a list must have elements of one type, and no text may follow the last function.
 //!
 //! ```
 //! let model = onnx_embed_ir::text::model(
@@ -29,7 +28,7 @@ mod types;
 use crate::proto::{GraphProto, ModelProto};
 use parser::Parser;
 
-/// The first thing in a text that does not follow the syntax.
+/// The first syntax error of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// From 1.
@@ -39,12 +38,12 @@ pub struct Error {
     pub message: String,
 }
 
-/// Reads a header, a graph and the functions behind it. The values of tensors become `raw_data`.
+/// Reads a header, a graph and the functions after it. The values of tensors become `raw_data`.
 pub fn model(text: &str) -> Result<ModelProto, Error> {
     Parser::new(text).model()
 }
 
-/// Reads a graph alone.
+/// Reads a single graph.
 pub fn graph(text: &str) -> Result<GraphProto, Error> {
     let mut parser = Parser::new(text);
     let graph = parser.graph()?;

@@ -7,30 +7,30 @@ use std::fmt;
 use crate::dim::Dim;
 use crate::dtype::DType;
 
-/// The sizes of a tensor; its length is the rank.
+/// Sizes of a tensor. Their number is the rank.
 pub type Shape = Vec<Dim>;
 
-/// A tensor's element type and sizes.
+/// Element type and sizes of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorType {
     pub dtype: DType,
     pub shape: Shape,
 }
 
-/// The type of a value.
+/// Type of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
     Tensor(TensorType),
-    /// A tensor whose rank only the run can tell: an item of a sequence. It is a host value.
+    /// A tensor whose rank is known only at run time: an item of a sequence. It is a host value.
     Unranked(DType),
-    /// What an empty sequence is made of, or an optional that holds nothing: a tensor of any rank.
+    /// The item of an empty sequence or an optional without a value: a tensor of any rank.
     Nothing(DType),
     Sequence(Box<Type>),
     Optional(Box<Type>),
     Map(DType, Box<Type>),
 }
 
-/// Elements known while compiling, in row-major order. Integers may be symbolic sizes.
+/// Elements that are known at compile time, in row-major order. Integers may be symbolic sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Known {
     Ints(Vec<Dim>),
@@ -39,7 +39,7 @@ pub enum Known {
     Strings(Vec<String>),
 }
 
-/// Where a value lives when the model runs.
+/// Location of a value at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Place {
     /// A Burn tensor.
@@ -49,9 +49,9 @@ pub enum Place {
     Host,
 }
 
-/// Tensors have no more axes than this.
+/// Maximum number of axes of a tensor.
 pub const MOST_AXES: usize = 1024;
-/// Far beyond any memory.
+/// Maximum number of elements of a tensor, more than any memory can store.
 const MOST_ELEMENTS: i64 = 1 << 48;
 
 impl TensorType {
@@ -63,18 +63,18 @@ impl TensorType {
         self.shape.len()
     }
 
-    /// The rank of the Burn tensor that carries this type: Burn has no rank 0.
+    /// Returns the rank of the Burn tensor that represents this type: Burn has no rank 0.
     pub fn burn_rank(&self) -> usize {
         self.rank().max(1)
     }
 
-    /// The number of elements, when every size is known.
+    /// Returns the number of elements, if all sizes are known.
     pub fn count(&self) -> Option<usize> {
         self.shape.iter().try_fold(1usize, |count, dim| count.checked_mul(dim.fixed()?))
     }
 
-    /// Whether a computer could hold it, as far as its sizes are known: none is negative, and neither one nor
-    /// their product is beyond any memory. Arithmetic on sizes that fit is safe.
+    /// Returns `true` if a computer could store the tensor, judged by its known sizes: none is negative, and their
+    /// product does not exceed any memory. Arithmetic on sizes that fit is safe.
     pub fn fits(&self) -> bool {
         let mut numbers = self.shape.iter().filter_map(Dim::number);
         let product = numbers.try_fold(1i64, |product, size| match size {
@@ -84,7 +84,7 @@ impl TensorType {
         product.is_some_and(|product| product <= MOST_ELEMENTS)
     }
 
-    /// The number of elements as a size.
+    /// Returns the number of elements as a size.
     pub fn elements(&self) -> Option<Dim> {
         self.shape.iter().try_fold(Dim::from(1), |count, dim| count.mul(dim))
     }
@@ -117,7 +117,7 @@ impl Known {
         self.len() == 0
     }
 
-    /// Whether nothing in it waits for the run.
+    /// Returns `true` if all elements are known at compile time.
     pub fn is_concrete(&self) -> bool {
         match self {
             Known::Ints(values) => values.iter().all(|dim| dim.number().is_some()),
@@ -125,7 +125,7 @@ impl Known {
         }
     }
 
-    /// Whether no element is infinite or not a number.
+    /// Returns `true` if no element is infinite or NaN.
     pub fn is_finite(&self) -> bool {
         match self {
             Known::Floats(values) => values.iter().all(|value| value.is_finite()),
@@ -133,7 +133,7 @@ impl Known {
         }
     }
 
-    /// The numbers, when these are integers and none is symbolic.
+    /// Returns the numbers, if these are integers and none is symbolic.
     pub fn numbers(&self) -> Option<Vec<i64>> {
         match self {
             Known::Ints(values) => values.iter().map(Dim::number).collect(),
@@ -141,7 +141,7 @@ impl Known {
         }
     }
 
-    /// The integers, also where floats hold them, as in operators of old whose inputs share a type.
+    /// Returns the integers, also from floats, as in old operators whose inputs share a type.
     pub fn whole(&self) -> Option<Vec<Dim>> {
         match self {
             Known::Ints(values) => Some(values.clone()),
@@ -152,7 +152,7 @@ impl Known {
         }
     }
 
-    /// The elements at these positions, `None` when one is outside.
+    /// Returns the elements at these indices, `None` if one is out of bounds.
     pub fn pick(&self, positions: &[usize]) -> Option<Known> {
         fn at<T: Clone>(values: &[T], positions: &[usize]) -> Option<Vec<T>> {
             positions.iter().map(|&at| values.get(at).cloned()).collect()
@@ -165,7 +165,7 @@ impl Known {
         })
     }
 
-    /// These elements and then `others`, `None` when they are of another kind.
+    /// Returns these elements followed by `others`, `None` if their types differ.
     pub fn followed_by(self, others: Known) -> Option<Known> {
         fn joined<T>(mut values: Vec<T>, others: Vec<T>) -> Vec<T> {
             values.extend(others);
@@ -181,7 +181,7 @@ impl Known {
     }
 }
 
-/// As signatures spell it: `float32[batch, 10]`, and of rank 0 `int64`.
+/// Formats as in signatures: `float32[batch, 10]`, and `int64` for rank 0.
 impl fmt::Display for TensorType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.dtype)?;
@@ -193,7 +193,7 @@ impl fmt::Display for TensorType {
     }
 }
 
-/// As signatures spell it: `sequence(map(int64, float32))`.
+/// Formats as in signatures: `sequence(map(int64, float32))`.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

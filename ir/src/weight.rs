@@ -7,7 +7,7 @@ use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::types::{Known, TensorType};
 
-/// A constant whose elements stay in the model's files until the model is loaded.
+/// A constant whose elements remain in the model's files until the model is loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Weight {
     pub dtype: DType,
@@ -16,47 +16,47 @@ pub struct Weight {
     pub parts: Vec<Part>,
 }
 
-/// A byte range of one file; file 0 is the model, further ones hold external data.
+/// A byte range of a file. File 0 is the model, others contain external data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     pub file: usize,
     pub start: usize,
-    /// The bytes themselves, a slice of the mapped file.
+    /// The bytes, a slice of the mapped file.
     pub bytes: Bytes,
 }
 
-/// How elements are written.
+/// Encoding of the elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// Little-endian elements one after the other; types below 8 bits are packed.
+    /// Consecutive little-endian elements. Types below 8 bits are packed.
     Raw,
-    /// One protobuf varint an element; floats of 16 bits and less as their bits.
+    /// A protobuf varint for each element. Floats of at most 16 bits are stored as their bits.
     Varint,
-    /// One protobuf record an element, with its key: a list of an attribute.
+    /// A protobuf record with its key for each element: a list of an attribute.
     Records,
 }
 
-/// Constants of at most this many elements are read while compiling.
+/// Maximum number of elements of constants that are read at compile time.
 const TINY: usize = 2048;
 
 impl Weight {
-    /// The type of the tensor.
+    /// Returns the type of the tensor.
     pub fn tensor_type(&self) -> TensorType {
         let dim = |&size: &usize| Dim::from(i64::try_from(size).unwrap_or(i64::MAX));
         TensorType::new(self.dtype, self.sizes.iter().map(dim).collect())
     }
 
-    /// The number of elements, `None` when it overflows.
+    /// Returns the number of elements, `None` if it overflows.
     pub fn count(&self) -> Option<usize> {
         self.sizes.iter().try_fold(1usize, |count, &size| count.checked_mul(size))
     }
 
-    /// The elements, when they are few and of a type the compiler reckons with.
+    /// Returns the elements, if they are few and of a type that the compiler computes with.
     pub fn known(&self) -> Option<Known> {
         if self.count()? <= TINY { self.elements() } else { None }
     }
 
-    /// The elements, however many, when they are of a type the compiler reckons with.
+    /// Returns all elements, if they are of a type that the compiler computes with.
     pub fn elements(&self) -> Option<Known> {
         let count = self.count()?;
         let bits = match self.encoding {
@@ -85,13 +85,13 @@ impl Weight {
         })
     }
 
-    /// Whether what is written are as many elements as the sizes say.
+    /// Returns `true` if the number of encoded elements matches the sizes.
     pub fn holds_all(&self) -> bool {
         let Some(count) = self.count() else {
             return false;
         };
         match self.encoding {
-            // Types below 8 bits are packed into bytes that are varints.
+            // Types below 8 bits are packed into bytes, which are stored as varints.
             Encoding::Varint if self.dtype.bits() < 8 => {
                 let bytes = self.dtype.bytes(count);
                 bytes.is_some_and(|bytes| self.varints(bytes).is_some())
@@ -102,7 +102,7 @@ impl Weight {
         }
     }
 
-    /// The strings, where these are what its records hold.
+    /// Returns the strings, if the records contain strings.
     pub fn strings(&self) -> Option<Vec<String>> {
         let count = self.count()?;
         let mut strings = Vec::new();
@@ -119,7 +119,7 @@ impl Weight {
         (strings.len() == count).then_some(strings)
     }
 
-    /// Whether all elements are known to be finite numbers.
+    /// Returns `true` if all elements are known to be finite numbers.
     pub fn is_finite(&self) -> bool {
         self.elements().is_some_and(|known| known.is_finite())
     }
@@ -168,7 +168,7 @@ impl Weight {
     }
 }
 
-/// The number of a record, behind its key.
+/// Reads the number of a record after its key.
 fn number(wire: WireType, bytes: &mut &[u8]) -> Option<u64> {
     match wire {
         WireType::Varint => encoding::decode_varint(bytes).ok(),
@@ -178,7 +178,7 @@ fn number(wire: WireType, bytes: &mut &[u8]) -> Option<u64> {
     }
 }
 
-/// The low `width` bits as a number.
+/// Converts the low `width` bits to a number.
 fn extend(bits: u64, width: u32, signed: bool) -> i64 {
     let shift = 64u32.saturating_sub(width);
     let high = bits.wrapping_shl(shift);

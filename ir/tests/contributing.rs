@@ -1,18 +1,18 @@
-//! The additions that CONTRIBUTING.md replays are those of the tree.
+//! Checks that the diffs in CONTRIBUTING.md match the tree.
 
 use std::fs;
 use std::path::Path;
 
 const CONTRIBUTING: &str = include_str!("../../CONTRIBUTING.md");
 
-/// A part of a diff: the file, and the lines that stand in it one after another.
+/// A part of a diff: the file, and consecutive lines in it.
 struct Hunk<'t> {
     file: &'t str,
     lines: Vec<&'t str>,
     adds: bool,
 }
 
-/// The hunks of all diffs in a document; a line that is removed stands in no file.
+/// Returns the hunks of all diffs in a document. Removed lines are in no file.
 fn hunks(document: &str) -> Vec<Hunk<'_>> {
     let mut hunks: Vec<Hunk<'_>> = Vec::new();
     let (mut file, mut inside) = ("", false);

@@ -1,6 +1,6 @@
-//! Expansions as they are.
+//! Compares expansions with recorded ones.
 //!
-//! `BLESS=1 cargo test -p onnx-embed-ir --test golden` writes what is expected anew.
+//! `BLESS=1 cargo test -p onnx-embed-ir --test golden` records them again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -95,13 +95,13 @@ fn weights_that_modules_share() {
     compare("shared_blocks", &model, &options);
 }
 
-/// Compares the expansion of what `ui-tests/models/blocks.py` writes.
+/// Compares the expansion of a model that `ui-tests/models/blocks.py` writes.
 fn check_block(name: &str) {
     let blocks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ui-tests/models/blocks");
     check(name, &blocks.join(name).join(format!("{name}.onnx")));
 }
 
-/// Compares the expansion of a model in ONNX's text syntax with the one that is expected.
+/// Compares the expansion of a model in ONNX's text syntax with the recorded one.
 fn check_text(name: &str, text: &str) {
     let model = onnx_embed_ir::text::model(text).unwrap();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("golden");
@@ -115,7 +115,7 @@ fn check(name: &str, model: &Path) {
     compare(name, model, &Options::default());
 }
 
-/// Compares an expansion; the table of weights is that of digits alone.
+/// Compares an expansion. The table of weights is compared only for `mnist`.
 fn compare(name: &str, model: &Path, options: &Options) {
     let item = Item {
         attributes: Default::default(),
@@ -127,7 +127,7 @@ fn compare(name: &str, model: &Path, options: &Options) {
     };
     let tokens = onnx_embed_ir::compile(model, &item, options);
     let tokens = tokens.unwrap_or_else(|problems| panic!("{}", problems.report(name)));
-    // Before lines are broken, which would tell how long the path is.
+    // Before lines are broken, because that depends on the length of the path.
     let folder = model.parent().unwrap().display().to_string();
     let tokens = tokens.to_string().replace(&folder, "$FOLDER");
     let mut file: syn::File = syn::parse_str(&tokens).unwrap();

@@ -1,7 +1,7 @@
-//! Damaged and hostile files: never a panic, bounded time and memory.
+//! Damaged and hostile files: no panics, bounded time and memory.
 //!
-//! `HOSTILE=100 cargo test --release -p onnx-embed-ir --test hostile` tries a hundred times as many
-//! damages as an ordinary run.
+//! `HOSTILE=100 cargo test --release -p onnx-embed-ir --test hostile` tries a hundred times the damages of an ordinary
+//! run.
 
 #[path = "hostile/damage.rs"]
 mod damage;
@@ -16,7 +16,7 @@ use bytes::Bytes;
 use onnx_embed_ir::emit::Item;
 use onnx_embed_ir::options::Options;
 
-/// The expansion of a model, or the report of its problems.
+/// Returns the expansion of a model, or the report of its problems.
 fn compile(bytes: Bytes) -> Result<String, String> {
     let options = Options::default();
     let item = Item {

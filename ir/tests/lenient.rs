@@ -1,10 +1,12 @@
-//! Files that break the standard and mean but one thing: ONNX Runtime refuses them, we do not.
+//! Files that violate the standard but have one meaning.
+//!
+//! ONNX Runtime rejects them, the compiler accepts them.
 
 use onnx_embed_ir::options::Options;
 use onnx_embed_ir::{load_bytes, text};
 use prost::Message;
 
-/// What is wrong, and the model.
+/// Violations and models.
 const TAKEN: &[(&str, &str)] = &[
     (
         "an element type that a later version of the operator has",

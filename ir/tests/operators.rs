@@ -1,4 +1,4 @@
-//! The list of operators is in order.
+//! Checks the list of operators.
 
 use std::collections::BTreeSet;
 
@@ -20,12 +20,12 @@ fn versions_rise_and_names_are_unique() {
     }
 }
 
-/// Every version of every operator of the standard, written by `schemas.py`.
+/// All versions of all operators of the standard, written by `schemas.py`.
 const STANDARD: &str = include_str!("../../ui-tests/conformance/schemas.txt");
-/// Those of com.microsoft, of ONNX Runtime.
+/// All versions of ONNX Runtime's operators in `com.microsoft`.
 const MICROSOFT: &str = include_str!("../../ui-tests/conformance/schemas_microsoft.txt");
 
-/// A version of an operator with what a node may have, and our row of the operator.
+/// A version of an operator with its schema, and our row of the operator.
 struct Schema {
     row: &'static Row,
     version: i64,
@@ -43,7 +43,7 @@ fn schemas() -> Vec<Schema> {
     STANDARD.lines().chain(MICROSOFT.lines()).filter_map(schema).collect()
 }
 
-/// Operators of which we do not take the last input: the lengths of queries of GroupQueryAttention.
+/// Operators whose last input we do not support: the lengths of queries of GroupQueryAttention.
 const FEWER: [&str; 1] = ["GroupQueryAttention"];
 
 #[test]
@@ -96,7 +96,7 @@ fn attributes_are_those_of_the_version() {
             let about = |problem: Problem| problem.message().contains(&format!("`{name}`"));
             let refused = match attributes.finish() {
                 Ok(()) => false,
-                // An attribute that is missing may end reading before this one.
+                // A missing attribute may end reading before this one.
                 Err(_) => read.is_ok() || !read.is_err_and(about),
             };
             if has.is_ok() && !refused {
@@ -108,7 +108,7 @@ fn attributes_are_those_of_the_version() {
     assert_eq!(accepted, [""; 0]);
 }
 
-/// An attribute of a type that `schemas.txt` names.
+/// Returns an attribute with a type of `schemas.txt`.
 fn attribute(name: &str, kind: &str) -> Option<AttributeProto> {
     let setting = match kind {
         "int" => Setting::Int(1),
@@ -120,7 +120,7 @@ fn attribute(name: &str, kind: &str) -> Option<AttributeProto> {
     Some(setting.named(name))
 }
 
-/// A row of the room of elementwise operators decides each fact: whoever adds one reads this table.
+/// The table shows the facts of each elementwise operator: review them when a row is added.
 #[test]
 fn elementwise_operators_have_decided_their_facts() {
     let mut table = String::new();

@@ -1,4 +1,6 @@
-//! Files that contradict the standard or themselves, one for each way in which mutated files were once accepted.
+//! Checks that contradictory files are rejected.
+//!
+//! Each case is a kind of mutation that was once accepted.
 
 use expect_test::expect;
 use onnx_embed_ir::options::Options;
@@ -8,7 +10,7 @@ use prost::Message;
 
 const HEADER: &str = r#"<ir_version: 10, opset_import: ["": 21, "ai.onnx.ml": 5, "com.microsoft": 1]> g "#;
 
-/// The contradiction, and the model.
+/// Contradictions and models.
 const REFUSED: &[(&str, &str)] = &[
     ("dropin", "(float[2] x) => (float[2] y) { y = Add (x) }"),
     ("dropin", "(float[2] x) => (float[2] y) { y = PRelu (x) }"),
@@ -33,7 +35,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("attr value", "(float[2] x) => (float[2] y) { y = LeakyRelu <alpha = 1> (x) }"),
 ];
 
-/// What is wrong with a model, or `fine`.
+/// Returns the problems of a model, or `fine`.
 fn problems(model: &ModelProto) -> String {
     match load_bytes(model.encode_to_vec().into(), &Options::default()) {
         Ok(_) => "fine".to_owned(),

@@ -1,4 +1,4 @@
-//! In expansions every variable is bound before it is used.
+//! Checks that expansions bind variables before use.
 
 #[path = "scopes/cases.rs"]
 mod cases;
@@ -14,11 +14,11 @@ use onnx_embed_ir::emit::Item;
 use onnx_embed_ir::model::Model;
 use onnx_embed_ir::options::Options;
 
-/// rustc's stack is good for about a thousand levels.
+/// Limit of nested expressions. The stack of rustc suffices for about a thousand levels.
 const DEEPEST: usize = 200;
 
-/// What is wrong with the expansions of a model with and without simplification, `None` where the compiler
-/// refuses the model.
+/// Returns the faults of a model's expansions with and without simplification, `None` if the compiler rejects the
+/// model.
 fn faults(model: &dyn Fn(&Options) -> Option<Model>) -> Option<Vec<String>> {
     let mut faults = Vec::new();
     let mut before = None;
@@ -37,7 +37,7 @@ fn faults(model: &dyn Fn(&Options) -> Option<Model>) -> Option<Vec<String>> {
             Ok(tokens) => tokens,
             Err(problems) => {
                 let text = problems.report("model");
-                // Sizes that nothing before tells are a fault of the compiler's own.
+                // Sizes that no earlier value determines are a fault of the compiler.
                 let defect = text.contains("a defect of onnx-embed");
                 faults.extend(defect.then_some(text));
                 continue;
@@ -61,7 +61,7 @@ fn faults(model: &dyn Fn(&Options) -> Option<Model>) -> Option<Vec<String>> {
     Some(faults)
 }
 
-/// A model in memory.
+/// Loads a model from memory.
 fn loaded(bytes: &Bytes, options: &Options) -> Option<Model> {
     onnx_embed_ir::load_bytes(bytes.clone(), options).ok()
 }

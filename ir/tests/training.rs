@@ -1,4 +1,4 @@
-//! Models for training have the parameters of their files, each once.
+//! Models for training have each parameter of their files once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,7 +10,7 @@ use onnx_embed_ir::proto::{GraphProto, ModelProto, NodeProto};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use prost::Message;
 
-/// Architectures among the models with recorded answers, and how many parameters each has.
+/// Architectures among the models with recorded outputs, and their numbers of parameters.
 const RECORDED: &[(&str, usize)] = &[
     ("c_bilstm_crf_legacy", 7),
     ("c_cond_if_dynamo", 4),
@@ -64,8 +64,7 @@ fn small_models_have_the_parameters_of_their_files() {
     }
 }
 
-/// Compares what the expansion of a model has with its file, with and without simplification, and returns how
-/// many parameters there are.
+/// Compares the parameters of a model's expansion with its file, with and without simplification. Returns their number.
 fn check(path: &Path) -> usize {
     let model = ModelProto::decode(fs::read(path).unwrap().as_slice()).unwrap();
     let expected = initializers(model.graph.as_ref().unwrap());
@@ -101,7 +100,7 @@ fn check_expansion(path: &Path, options: &Options, expected: &BTreeSet<String>) 
     assert_eq!(loads, once, "{name}");
 }
 
-/// The float initializers of rank 1 and more whose elements outputs are computed from.
+/// Returns the float initializers of rank 1 or more from whose elements outputs are computed.
 fn initializers(graph: &GraphProto) -> BTreeSet<String> {
     const FLOATS: [i32; 4] = [1, 10, 11, 16];
     let mut needed: BTreeSet<&str> = graph.output.iter().map(|output| &*output.name).collect();
@@ -125,7 +124,7 @@ fn initializers(graph: &GraphProto) -> BTreeSet<String> {
     names.filter(|name| needed.contains(&**name)).collect()
 }
 
-/// What a node reads the elements of as a tensor, in its blocks too.
+/// Returns the tensors whose elements a node reads, in its blocks, too.
 fn reads(node: &NodeProto) -> Vec<&str> {
     let tensor = |at: usize| match &*node.op_type {
         "Shape" | "Size" => false,
@@ -143,7 +142,7 @@ fn reads(node: &NodeProto) -> Vec<&str> {
     all
 }
 
-/// The names in `PARAMETERS`.
+/// Returns the names in `PARAMETERS`.
 fn listed(tokens: &TokenStream) -> Vec<String> {
     let text = tokens.to_string();
     let (_, table) = text.split_once("const PARAMETERS").unwrap();
@@ -154,7 +153,7 @@ fn listed(tokens: &TokenStream) -> Vec<String> {
     names.collect()
 }
 
-/// How often constructors name each weight.
+/// Counts the constructors' uses of each weight.
 fn constructors(tokens: &TokenStream, names: &BTreeSet<String>, counts: &mut BTreeMap<String, usize>) {
     let mut is_load = false;
     for token in tokens.clone() {

@@ -1,10 +1,10 @@
-//! Whether an attribute's field is the one that its type names.
+//! Checks that the fields of attributes match their types.
 
 use super::NamedAttribute;
 use crate::diagnostics::Problem;
 use crate::proto::{AttributeProto, AttributeType, Elements};
 
-/// Whether an attribute holds what its type says. Files of IR version 1 name no type.
+/// Fails unless an attribute has the field of its type. Files of IR version 1 do not specify types.
 pub fn has_its_type(name: &str, entry: &AttributeProto) -> Result<(), Problem> {
     let named = entry.r#type.and_then(|named| AttributeType::try_from(named).ok());
     let Some(named) = named.filter(|&named| named != AttributeType::Undefined) else {
@@ -34,7 +34,7 @@ pub fn has_its_type(name: &str, entry: &AttributeProto) -> Result<(), Problem> {
     }
 }
 
-/// Whether each attribute names its type.
+/// Fails unless each attribute specifies its type.
 pub fn have_types(list: &[NamedAttribute<'_>]) -> Result<(), Problem> {
     let is_untyped =
         |attribute: &AttributeProto| attribute.r#type.unwrap_or_default() == AttributeType::Undefined as i32;

@@ -1,4 +1,4 @@
-//! What operators hold, as data: equal for operators that do the same, and to be shown.
+//! Attributes of operators as data, to be compared and shown.
 
 use super::Kept;
 use crate::dim::Dim;
@@ -6,7 +6,7 @@ use crate::dtype::{DType, Kind};
 use crate::types::{Known, TensorType, Type};
 use crate::weight::{Encoding, Weight};
 
-/// What has attributes; `attributes!` derives it.
+/// A type with attributes. `attributes!` derives it.
 pub trait Described {
     fn attributes(&self) -> Attribute;
 }
@@ -22,21 +22,21 @@ pub enum Attribute {
     Size(Dim),
     Type(DType),
     Letter(char),
-    /// A name of the compiler, as that of a variant.
+    /// A name of the compiler, such as that of a variant.
     Word(&'static str),
     Text(String),
-    /// A constant of the model that is an input at this position.
+    /// A constant of the model that is the input at this index.
     Kept(usize),
     List(Vec<Attribute>),
-    /// The name of a type or variant, and what it holds; fields of tuples have no names.
+    /// Name and fields of a struct or variant. Fields of tuples have no names.
     Fields(&'static str, Vec<(&'static str, Attribute)>),
-    /// A row of a table, which is compared, but says nothing that the operator's name does not.
+    /// A row of a table. It is compared but not shown, because the operator's name determines it.
     Row(Box<Attribute>),
 }
 
-/// Derives [`Described`] for types whose fields are named once more, so that none is forgotten:
-/// `attributes!(struct Conv { window, groups })`, `attributes!(enum Kind { Max(ceil), Average })`. A field
-/// behind a semicolon, a function which the others determine, is left out.
+/// Derives [`Described`] for types whose fields are repeated, so that none is forgotten:
+/// `attributes!(struct Conv { window, groups })`, `attributes!(enum Kind { Max(ceil), Average })`. A field after a
+/// semicolon, a function that the others determine, is ignored.
 macro_rules! attributes {
     (struct $name:ident) => {
         $crate::attributes::attributes!(@implement $name [$name => stringify!($name), []]);
@@ -82,7 +82,7 @@ macro_rules! attributes {
 
 pub(crate) use attributes;
 
-/// A variant of an enum.
+/// Returns the attribute of an enum's variant.
 pub fn variant(name: &'static str, fields: Vec<(&'static str, Attribute)>) -> Attribute {
     if fields.is_empty() { Attribute::Word(name) } else { Attribute::Fields(name, fields) }
 }
@@ -222,7 +222,7 @@ impl Described for Kept {
     }
 }
 
-/// Where it lies, for what lies there is the same.
+/// Compares locations in the file, because equal locations have equal contents.
 impl Described for Weight {
     fn attributes(&self) -> Attribute {
         let parts = self.parts.iter();

@@ -1,19 +1,19 @@
-//! Text of a file, made fit to be read.
+//! Text of a file, made safe to display.
 
-/// Names of more letters than this are shown by their ends.
+/// Maximum number of characters of a name. Only the ends of longer names are shown.
 const LONGEST: usize = 160;
 const BEGINNING: usize = 110;
 const END: usize = 30;
-/// A whole message is no longer than this.
+/// Maximum length of a message, in characters.
 const MOST: usize = 4000;
 
-/// A name in one line, without what controls a terminal or the direction of writing, and shortened where it
-/// is very long.
+/// Formats a name in one line, without characters that control a terminal or the direction of writing. Very long names
+/// are shortened.
 pub fn shown(name: &str) -> String {
     plain(&shortened(name)).replace('\n', "\\n")
 }
 
-/// A name, of a very long one the beginning and the end.
+/// Returns a name, or the beginning and the end of a very long one.
 pub fn shortened(name: &str) -> String {
     if name.len() <= LONGEST {
         return name.to_owned();
@@ -27,7 +27,7 @@ pub fn shortened(name: &str) -> String {
     format!("{beginning}…{end}")
 }
 
-/// Text of several lines, without what controls a terminal or the direction of writing.
+/// Formats text of several lines, without characters that control a terminal or the direction of writing.
 pub fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -42,7 +42,7 @@ pub fn plain(text: &str) -> String {
     plain
 }
 
-/// A message: what stands in backticks are names.
+/// Formats a message, in which text in backticks is a name.
 pub fn message(text: String) -> String {
     let is_plain = |letter: char| letter == '\n' || !letter.is_control() && !is_hidden(letter);
     if text.len() <= LONGEST && !text.contains('\n') && text.chars().all(is_plain) {
@@ -62,8 +62,8 @@ pub fn message(text: String) -> String {
     }
 }
 
-/// Control characters, marks that change the direction of writing, separators of lines, and what has no width
-/// and joins nothing.
+/// Returns `true` for control characters, marks that change the direction of writing, line separators, and characters
+/// without width that do not join others.
 fn is_hidden(letter: char) -> bool {
     letter.is_control()
         || matches!(

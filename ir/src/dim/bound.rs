@@ -1,21 +1,21 @@
-//! Which of two sizes is larger.
+//! Comparison of sizes.
 
 use std::cmp::Ordering;
 
 use super::{Atom, Dim};
 
 impl Dim {
-    /// The smaller of two sizes, `None` when it grows too large.
+    /// Returns the smaller of two sizes, `None` if it grows too large.
     pub fn smaller(&self, other: &Dim) -> Option<Dim> {
         self.choose(other, Ordering::Less, Atom::Min)
     }
 
-    /// The larger of two sizes, `None` when it grows too large.
+    /// Returns the larger of two sizes, `None` if it grows too large.
     pub fn larger(&self, other: &Dim) -> Option<Dim> {
         self.choose(other, Ordering::Greater, Atom::Max)
     }
 
-    /// How two sizes compare, where that holds whatever the sizes in them are.
+    /// Compares two sizes. Returns `None` if the order depends on the sizes in them.
     pub fn compare(&self, other: &Dim) -> Option<Ordering> {
         if let (Some(a), Some(b)) = (self.number(), other.number()) {
             return Some(a.cmp(&b));
@@ -29,12 +29,12 @@ impl Dim {
         }
     }
 
-    /// Whether this cannot be negative, as no named size is.
+    /// Returns `true` if the number can never be negative. Named sizes are not.
     pub fn is_size(&self) -> bool {
         self.stays_positive(3)
     }
 
-    /// Tries bounds of the atoms in turn, so many levels deep.
+    /// Replaces atoms by their bounds, up to this many levels deep.
     fn stays_positive(&self, levels: usize) -> bool {
         let atom = |atom: &Atom| match atom {
             Atom::Name(_) => true,
@@ -70,7 +70,7 @@ impl Dim {
     }
 
     fn choose(&self, other: &Dim, chosen: Ordering, atom: fn(Box<Dim>, Box<Dim>) -> Atom) -> Option<Dim> {
-        // The difference of two numbers may be none.
+        // The difference of two numbers may overflow.
         let at_least = |a: &Dim, b: &Dim| match (a.number(), b.number()) {
             (Some(a), Some(b)) => a >= b,
             _ => a.sub(b).is_some_and(|rest| rest.is_size()),
@@ -81,7 +81,7 @@ impl Dim {
             (_, true) if chosen == Ordering::Greater => Some(other.clone()),
             (_, true) => Some(self.clone()),
             _ => {
-                // Numbers stand last.
+                // Numbers are last.
                 let key = |dim: &Dim| (dim.number().is_some(), dim.clone());
                 let (first, second) = if key(self) < key(other) { (self, other) } else { (other, self) };
                 Dim::of(atom(Box::new(first.clone()), Box::new(second.clone()))).bounded()

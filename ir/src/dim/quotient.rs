@@ -3,9 +3,10 @@
 use super::{Atom, Dim};
 
 impl Dim {
-    /// The quotient rounded down, `None` when the sign of the divisor depends on sizes or it grows too large.
+    /// Returns the quotient rounded down, `None` if the sign of the divisor depends on sizes or the quotient grows too
+    /// large.
     ///
-    /// Division by a size presumes that it is not 0: `n * m / m` is `n`. Code that divides by a 0 gets 0.
+    /// Division by a size assumes that it is not 0: `n * m / m` is `n`. Code that divides by 0 returns 0.
     pub fn div(&self, other: &Dim) -> Option<Dim> {
         if other.is(0) {
             return None;
@@ -31,8 +32,8 @@ impl Dim {
         }
     }
 
-    /// The quotient rounded toward zero, as ONNX divides integers; `None` when the sign of the divisor
-    /// depends on sizes or it grows too large.
+    /// Returns the quotient rounded toward zero, as ONNX divides integers. Returns `None` if the sign of the divisor
+    /// depends on sizes or the quotient grows too large.
     pub fn div_truncated(&self, other: &Dim) -> Option<Dim> {
         if let (Some(a), Some(b)) = (self.number(), other.number()) {
             return a.checked_div(b).map(Dim::from);
@@ -52,24 +53,25 @@ impl Dim {
         self.part_divided(other)?.sub(&negated.part_divided(other)?)
     }
 
-    /// The remainder with the sign of the divisor, `None` when the divisor may be 0 or its sign depends on sizes.
+    /// Returns the remainder with the sign of the divisor, `None` if the divisor may be 0 or its sign depends on sizes.
     pub fn modulo(&self, other: &Dim) -> Option<Dim> {
         self.rest(other, Dim::div)
     }
 
-    /// The remainder with the sign of the dividend, `None` when the divisor may be 0 or its sign depends on sizes.
+    /// Returns the remainder with the sign of the dividend, `None` if the divisor may be 0 or its sign depends on
+    /// sizes.
     pub fn remainder(&self, other: &Dim) -> Option<Dim> {
         self.rest(other, Dim::div_truncated)
     }
 
-    /// What a quotient leaves.
+    /// Returns the remainder of a quotient.
     fn rest(&self, other: &Dim, div: fn(&Dim, &Dim) -> Option<Dim>) -> Option<Dim> {
         match (self.number(), other.number()) {
-            // The quotient of the least number by -1 is no number.
+            // The quotient of the smallest number by -1 overflows.
             (_, Some(1 | -1)) => return Some(Dim::default()),
             (Some(a), Some(b)) => {
                 let quotient = div(&a.into(), &b.into())?.number()?;
-                // The product may be less than the least number where the rest is one.
+                // The product may overflow even if the remainder does not.
                 let rest = i128::from(a) - i128::from(b) * i128::from(quotient);
                 return i64::try_from(rest).ok().map(Dim::from);
             }
@@ -85,7 +87,7 @@ impl Dim {
         self.sub(&div(self, other)?.mul(other)?)
     }
 
-    /// The quotient of what of this is positive, or 0, by a size.
+    /// Returns the quotient of the size, or of 0 if it is negative, by a size.
     fn part_divided(&self, by: &Dim) -> Option<Dim> {
         let is_less = by.sub(&1.into()).and_then(|most| most.sub(self));
         let is_less = is_less.is_some_and(|rest| rest.is_size());
@@ -95,7 +97,7 @@ impl Dim {
         self.larger(&Dim::default())?.div(by)
     }
 
-    /// The quotient when `other` is one term that divides every term of `self`.
+    /// Returns the quotient if `other` is one term that divides every term of the size.
     pub fn div_exact(&self, other: &Dim) -> Option<Dim> {
         if self == other && !other.is(0) {
             return Some(Dim::from(1));
@@ -120,7 +122,7 @@ impl Dim {
         Some(quotient)
     }
 
-    /// The quotient by a positive number, with only remainders inside of it.
+    /// Returns the quotient by a positive number, with all multiples of the number outside the rounding.
     fn rounded_down(&self, by: i64) -> Option<Dim> {
         let (mut whole, mut inside) = (Dim::default(), Dim::default());
         for (atoms, factor) in self.terms() {
@@ -139,14 +141,14 @@ impl Dim {
         whole.add(&inside.remainder_rounded_down(by)?)
     }
 
-    /// The quotient of a sum whose factors are all smaller than `by`.
+    /// Returns the quotient of a sum whose factors are all smaller than `by`.
     fn remainder_rounded_down(&self, by: i64) -> Option<Dim> {
         let constant = self.terms.constant();
         let mut others = self.terms().filter(|(atoms, _)| !atoms.is_empty());
         let Some(first) = others.next() else {
             return Some(Dim::default());
         };
-        // A quotient of a quotient is one of the product.
+        // A quotient of a quotient is a quotient by the product.
         if let ([Atom::Quotient(inner, divisor)], 1, None) = (first.0, first.1, others.next())
             && let Some(divisor @ 1..) = divisor.number()
         {
@@ -167,7 +169,7 @@ impl Dim {
     }
 }
 
-/// The greatest common divisor of a positive number and another one.
+/// Returns the greatest common divisor of a positive number and another one.
 fn divisor(a: i64, b: i64) -> i64 {
     let (mut a, mut b) = (a, b.checked_abs().unwrap_or(1));
     while b != 0 {

@@ -5,23 +5,23 @@ use std::sync::Arc;
 
 use super::Atom;
 
-/// Coefficients by monomial, in the order of the monomials; none is 0. A graph has far more sizes than
-/// different ones, and most are plain numbers.
+/// Coefficients of monomials, in the order of the monomials. No coefficient is 0. A graph has far more sizes than
+/// different ones, and most are numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Terms {
-    /// Nothing but the constant term, or no term where it is 0.
+    /// Only the constant term, or no term if it is 0.
     Number(i64),
     /// At least one term that is not constant.
     Sum(Arc<Vec<(Vec<Atom>, i64)>>),
 }
 
 impl Terms {
-    /// One atom.
+    /// Returns a single atom.
     pub fn of(atom: Atom) -> Self {
         Terms::Sum(Arc::new(vec![(vec![atom], 1)]))
     }
 
-    /// How many there are.
+    /// Returns the number of terms.
     pub fn len(&self) -> usize {
         match self {
             Terms::Number(0) => 0,
@@ -30,7 +30,7 @@ impl Terms {
         }
     }
 
-    /// The constant term.
+    /// Returns the constant term.
     pub fn constant(&self) -> i64 {
         match (self, self.iter().next()) {
             (Terms::Number(number), _) => *number,
@@ -39,7 +39,7 @@ impl Terms {
         }
     }
 
-    /// Monomials and coefficients.
+    /// Iterates over monomials and coefficients.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&[Atom], i64)> {
         let (number, terms) = match self {
             Terms::Number(0) => (None, [].as_slice()),
@@ -50,7 +50,7 @@ impl Terms {
         number.into_iter().chain(terms)
     }
 
-    /// Adds a term, `None` when the coefficient overflows.
+    /// Adds a term, `None` if the coefficient overflows.
     pub fn add(&mut self, atoms: Vec<Atom>, factor: i64) -> Option<()> {
         if let (Terms::Number(number), []) = (&mut *self, atoms.as_slice()) {
             *number = number.checked_add(factor)?;
@@ -91,7 +91,7 @@ impl Default for Terms {
     }
 }
 
-/// Term by term.
+/// Compares term by term.
 impl Ord for Terms {
     fn cmp(&self, other: &Self) -> Ordering {
         self.iter().cmp(other.iter())

@@ -1,4 +1,4 @@
-//! Constants that stand in files beside the model.
+//! Constants in files next to the model.
 
 use std::fs::File;
 use std::path::{Component, Path};
@@ -12,7 +12,7 @@ use crate::proto::TensorProto;
 use crate::weight::Part;
 
 impl Files {
-    /// The place in another file, `needed` bytes long where the model does not say.
+    /// Returns the location in another file, with `needed` bytes if the model does not specify the length.
     pub(super) fn external(&self, tensor: &TensorProto, needed: usize) -> Result<Part, Problem> {
         let name = &tensor.name;
         let entry = |key: &str| {
@@ -71,7 +71,7 @@ impl Files {
             let message = format!("external data `{location}` is the model itself");
             return Err(Problem::new(message).help("the file is damaged; export it again"));
         }
-        // Where the model is a link, as in caches of downloads, its data may lie beside what it leads to.
+        // If the model is a link, as in download caches, its data may be next to the link's target.
         let base = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let beside =
             [base.canonicalize().ok(), self.model.as_deref().and_then(Path::parent).map(Path::to_owned)];
@@ -87,7 +87,7 @@ impl Files {
             );
             return Err(Problem::new(message).help("put a copy in the place of the hard link"));
         }
-        // What a name leads to may have changed while it was looked at.
+        // The target of the name may have changed since it was checked.
         if path.canonicalize().ok().as_ref() != Some(&real) {
             let message = format!("external data `{location}` changed while it was read");
             return Err(Problem::new(message).help("compile again"));
@@ -101,7 +101,7 @@ impl Files {
     }
 }
 
-/// How many names an open file has, which is the one of that path.
+/// Returns the number of names of an open file, which must be the one at the path.
 #[cfg(unix)]
 fn names(file: &File, path: &Path) -> std::io::Result<u64> {
     use std::os::unix::fs::MetadataExt;

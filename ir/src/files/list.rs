@@ -7,7 +7,7 @@ use crate::proto::{Elements, List, Run};
 use crate::weight::{Encoding, Part, Weight};
 
 impl Files {
-    /// Where the elements of an attribute's list stand.
+    /// Returns the location of the elements of an attribute's list.
     pub fn stored(&self, list: &List) -> Result<Weight, Problem> {
         let model = self.model();
         let base = model.as_ptr() as usize;

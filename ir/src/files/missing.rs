@@ -1,14 +1,14 @@
-//! What to say about files that are not there.
+//! Problems of missing files.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use crate::diagnostics::Problem;
 
-/// More names of files than this are not listed.
+/// Maximum number of file names that are listed.
 const LISTED: usize = 5;
 
-/// A model file that is at none of these paths.
+/// Reports a model file that is at none of these paths.
 pub fn no_file(paths: &[PathBuf]) -> Problem {
     let Some(first) = paths.first() else {
         return Problem::new("the path of the model is empty");
@@ -25,7 +25,7 @@ pub fn no_file(paths: &[PathBuf]) -> Problem {
     Problem::new(message).help(near_names(paths))
 }
 
-/// Edit distance of two names.
+/// Returns the edit distance of two names.
 pub fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -42,7 +42,7 @@ pub fn distance(a: &str, b: &str) -> usize {
     row.last().copied().unwrap_or(0)
 }
 
-/// The model files where one was looked for: those of nearly the same name, else the first few.
+/// Lists the model files in the folders of the paths: those with similar names, else the first few.
 fn near_names(paths: &[PathBuf]) -> String {
     let folders = paths.iter().map(|path| if path.is_dir() { path.as_path() } else { folder(path) });
     let folders: Vec<&Path> = folders.filter(|folder| folder.is_dir()).collect();
@@ -85,7 +85,7 @@ fn folder(path: &Path) -> &Path {
     }
 }
 
-/// A path in backticks: without what leads back, and from here on where it begins here.
+/// Formats a path in backticks, without `..` and relative to the current folder if it is inside.
 pub fn shown(path: &Path) -> String {
     let mut plain = PathBuf::new();
     for part in path.components() {

@@ -1,4 +1,4 @@
-//! Sparse constants, made dense.
+//! Conversion of sparse constants to dense ones.
 
 use super::Files;
 use crate::diagnostics::Problem;
@@ -7,11 +7,11 @@ use crate::dtype::DType;
 use crate::proto::SparseTensorProto;
 use crate::types::{Known, Shape};
 
-/// Sparse constants are made dense while compiling up to this many elements.
+/// Maximum number of elements of sparse constants that are made dense at compile time.
 const LARGEST: usize = 1 << 16;
 
 impl Files {
-    /// A sparse constant, made dense.
+    /// Converts a sparse constant to a dense one.
     pub fn sparse(&self, sparse: &SparseTensorProto) -> Result<(DType, Shape, Known), Problem> {
         let name = sparse.values.as_ref().map(|values| values.name.as_str());
         let name = name.unwrap_or_default();
@@ -59,7 +59,7 @@ impl Files {
     }
 }
 
-/// The position of a row of coordinates.
+/// Returns the flat index of a row of coordinates.
 fn flat(coordinates: &[i64], sizes: &[usize]) -> Option<usize> {
     let mut pairs = coordinates.iter().zip(sizes);
     pairs.try_fold(0usize, |at, (&coordinate, &size)| {
@@ -68,7 +68,7 @@ fn flat(coordinates: &[i64], sizes: &[usize]) -> Option<usize> {
     })
 }
 
-/// `None` when there is not one position for each value, or one is outside.
+/// Returns `None` if the numbers of indices and values differ, or an index is out of bounds.
 fn spread<T: Clone>(positions: &[usize], values: Vec<T>, count: usize, zero: T) -> Option<Vec<T>> {
     let mut dense = vec![zero; count];
     if positions.len() != values.len() {
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use crate::proto::TensorProto;
 
-    /// Values 5 and 7 at these positions or rows, as the compiler knows them.
+    /// Checks the dense elements for values 5 and 7 at these flat indices or rows of coordinates.
     fn check(indices: &[i64], rank: i64, dims: &[i64], expected: Result<&[f64], &str>) {
         let mut file: Vec<u8> = [5f32, 7.0].iter().flat_map(|n| n.to_le_bytes()).collect();
         file.extend(indices.iter().flat_map(|n| n.to_le_bytes()));

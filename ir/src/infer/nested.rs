@@ -1,4 +1,4 @@
-//! Types inside of branches and loop bodies.
+//! Inference inside branches and loop bodies.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,11 @@ use crate::names::Mark;
 use crate::types::Type;
 use crate::weight::Weight;
 
-/// Blocks of loops inside of loops may be inferred as often as this on average, and never mind up to
-/// [`PATIENCE`] nodes.
+/// Average number of times that blocks of nested loops may be inferred. [`PATIENCE`] nodes are always allowed.
 const AGAIN: usize = 16;
 const PATIENCE: usize = 20_000;
 
-/// What is known of a value before the model runs.
+/// Facts about a value that are known at compile time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact {
     pub ty: Type,
@@ -24,21 +23,21 @@ pub struct Fact {
     pub weight: Option<Weight>,
 }
 
-/// A block, inferred for certain inputs.
+/// A block that was inferred for certain inputs.
 #[derive(Debug)]
 pub struct Inferred {
-    /// `None` where a node of the block, or one before it, could not be compiled.
+    /// `None` if a node of the block, or one before it, could not be compiled.
     pub outputs: Option<Vec<Fact>>,
     problems: Diagnostics,
 }
 
 impl Fact {
-    /// A value of which only the type is known.
+    /// Returns the facts of a value whose elements are unknown.
     pub fn of(ty: Type) -> Self {
         Fact { ty, known: Elements::default(), weight: None }
     }
 
-    /// The type with one size at an axis.
+    /// Inserts a size into the shape at an axis.
     #[must_use]
     pub fn with_size(mut self, axis: usize, size: Dim) -> Self {
         if let Type::Tensor(tensor) = &mut self.ty
@@ -51,7 +50,7 @@ impl Fact {
 }
 
 impl Infer<'_> {
-    /// The problem of a body that takes or gives another number of values.
+    /// Returns the problem of a body with other numbers of inputs or outputs than the node requires.
     pub fn misfit(&self, body: &Block) -> Problem {
         Problem::new(format!(
             "the body has {} inputs and {} outputs, \
@@ -63,13 +62,13 @@ impl Infer<'_> {
         ))
     }
 
-    /// The body under an attribute name.
+    /// Returns the body of an attribute.
     pub fn block(&self, name: &str) -> Result<&Block, Problem> {
         let found = self.node.blocks.iter().find(|(attribute, _)| attribute == name);
         found.map(|(_, block)| block).ok_or_else(|| missing(name))
     }
 
-    /// What is known of an input.
+    /// Returns the facts of an input.
     pub fn fact(&self, input: usize) -> Result<Fact, Problem> {
         let ty = self.ty(input)?.clone();
         let value = self.value(input);
@@ -80,7 +79,7 @@ impl Infer<'_> {
         })
     }
 
-    /// Sets what is known of an output.
+    /// Sets the facts of an output.
     pub fn output_fact(&mut self, output: usize, fact: Fact) {
         if let Some(id) = self.node.output(output) {
             let value = &mut self.values[id];
@@ -89,7 +88,7 @@ impl Infer<'_> {
         }
     }
 
-    /// Infers a block anew, its inputs being these; its problems are returned and not reported.
+    /// Infers a block again with these inputs. Its problems are returned, not reported.
     pub fn infer_block(&mut self, name: &str, inputs: &[Fact]) -> Result<Inferred, Problem> {
         let node: &Node = self.node;
         let found = node.blocks.iter().find(|(attribute, _)| attribute == name);
@@ -113,24 +112,24 @@ impl Infer<'_> {
         Ok(Inferred { outputs: block.outputs.iter().map(fact).collect(), problems })
     }
 
-    /// Reports the problems of a block and returns what its outputs are.
+    /// Reports the problems of a block and returns the facts of its outputs.
     pub fn accept(&mut self, inferred: Inferred) -> Option<Vec<Fact>> {
         self.diagnostics.extend(inferred.problems);
         inferred.outputs
     }
 
-    /// The names of sizes reserved so far.
+    /// Returns a mark of the names that are reserved so far.
     pub fn names(&self) -> Mark {
         self.names.mark()
     }
 
-    /// Frees the names reserved since then, with everything that was inferred of them, but for some.
+    /// Releases the names that were reserved since the mark, except for some, and all that was inferred about them.
     pub fn rewind(&mut self, names: Mark, kept: &BTreeSet<Symbol>) {
         self.names.rewind(names, kept);
     }
 
-    /// The size, or one of its own where it is made of names reserved since then: what a block measures
-    /// differs from iteration to iteration.
+    /// Returns the size or, if it contains names that were reserved since the mark, a new one: sizes that are computed
+    /// in a block may differ between iterations.
     pub fn outside(&mut self, dim: &Dim, names: Mark, hint: &str) -> Dim {
         let mut symbols = dim.symbols().into_iter();
         if symbols.all(|symbol| self.names.was_reserved_at(names, &symbol)) {
@@ -140,24 +139,24 @@ impl Infer<'_> {
         }
     }
 
-    /// The type outside of a block that begins there: what holds others says nothing of sizes that are named
-    /// inside.
+    /// Returns the type outside a block that begins at the mark. The types of containers do not specify sizes that are
+    /// named inside.
     pub fn type_outside(&self, ty: &Type, names: Mark, inside: Option<&Symbol>) -> Type {
         self.names.outside(names, ty, inside)
     }
 
-    /// Begins to infer the block of a loop, which is done more than once.
+    /// Begins the inference of a loop's block, which is inferred more than once.
     pub fn enter(&mut self) {
         self.names.work.depth += 1;
     }
 
-    /// Ends what [`Infer::enter`] began.
+    /// Ends the inference that [`Infer::enter`] began.
     pub fn leave(&mut self) {
         self.names.work.depth = self.names.work.depth.saturating_sub(1);
     }
 
-    /// Whether loops inside of loops have cost so much work that each has to be done at once: each level that
-    /// is tried twice doubles the work of those inside.
+    /// Returns `true` if the work on nested loops exceeds its limit, so that each loop must be inferred in one attempt.
+    /// Each level with two attempts doubles the work of those inside.
     pub fn is_tired(&self) -> bool {
         let allowed = self.values.len().saturating_mul(AGAIN);
         self.names.work.nodes > allowed.max(PATIENCE)
@@ -168,7 +167,7 @@ fn missing(name: &str) -> Problem {
     Problem::new(format!("attribute `{name}` is missing"))
 }
 
-/// Forgets what was inferred of the nodes of a block.
+/// Forgets all that was inferred about the nodes of a block.
 fn forget(block: &Block, values: &mut Values) {
     for node in &block.nodes {
         for (_, inner) in &node.blocks {

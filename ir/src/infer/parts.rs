@@ -1,4 +1,4 @@
-//! Values that hold others, and what is known of their items.
+//! Values that contain others, and their known items.
 
 use super::Infer;
 use crate::diagnostics::Problem;
@@ -7,7 +7,7 @@ use crate::graph::{Value, ValueId};
 use crate::types::{TensorType, Type};
 
 impl Infer<'_> {
-    /// The type of the items of a sequence.
+    /// Returns the type of the items of a sequence.
     pub fn items(&self, input: usize) -> Result<Type, Problem> {
         match self.ty(input)? {
             Type::Sequence(item) => Ok((**item).clone()),
@@ -15,36 +15,36 @@ impl Infer<'_> {
         }
     }
 
-    /// The values that a sequence or an optional is known to be made of.
+    /// Returns the values of a sequence or an optional, if they are known.
     pub fn parts(&self, input: usize) -> Option<Vec<ValueId>> {
         self.value(input)?.parts.clone()
     }
 
-    /// The input as a part of something else.
+    /// Returns the input as a part of another value.
     pub fn part(&self, input: usize) -> Option<ValueId> {
         self.node.input(input)
     }
 
-    /// A value that is part of something else.
+    /// Returns a value that is part of another.
     pub fn value_of(&self, id: ValueId) -> &Value {
         &self.values[id]
     }
 
-    /// The tensor types of the parts of an input, where all are tensors.
+    /// Returns the tensor types of the parts of an input, if all are tensors.
     pub fn tensors(&self, input: usize) -> Option<Vec<TensorType>> {
         let parts = self.value(input)?.parts.as_ref()?;
         let tensor = |id: &ValueId| self.values[*id].ty.as_ref()?.as_tensor().cloned();
         parts.iter().map(tensor).collect()
     }
 
-    /// Sets what an output is made of.
+    /// Sets the parts of an output.
     pub fn output_parts(&mut self, output: usize, parts: Option<Vec<ValueId>>) {
         if let Some(id) = self.node.output(output) {
             self.values[id].parts = parts;
         }
     }
 
-    /// Makes an output the same as another value.
+    /// Makes an output a copy of another value.
     pub fn output_copy(&mut self, output: usize, from: ValueId) {
         if let Some(id) = self.node.output(output) {
             let value = self.values[from].clone();
@@ -54,7 +54,7 @@ impl Infer<'_> {
         }
     }
 
-    /// A value that stands in no file: a part of an output.
+    /// Adds a value that is a part of an output and not named in the file.
     pub fn new_part(&mut self, output: usize, number: usize, ty: Type) -> ValueId {
         let whole = self.node.output(output);
         let whole = whole.map_or("", |id| self.values[id].name.as_str());
@@ -62,7 +62,7 @@ impl Infer<'_> {
         self.values.push(Value { name, ty: Some(ty), ..Value::default() })
     }
 
-    /// The type of one item: sizes that differ from item to item have names of their own.
+    /// Returns the type of one item. Sizes that differ between items get new names.
     pub fn taken_out(&mut self, item: &Type, hint: &str) -> Type {
         match item {
             Type::Tensor(tensor) => {

@@ -1,4 +1,4 @@
-//! What a file says of itself in words.
+//! Documentation and metadata of a file.
 
 use bytes::Bytes;
 use prost::Message;
@@ -8,28 +8,28 @@ use crate::proto::StringStringEntryProto;
 /// Documentation and properties, as the exporter wrote them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
-    /// The name of the graph.
+    /// Name of the graph.
     pub graph: String,
     pub domain: String,
-    /// 0 where the file says none.
+    /// 0 if the file does not specify it.
     pub version: i64,
-    /// The documentation of the model, else of its graph.
+    /// Documentation of the model or, if it has none, of its graph.
     pub doc: String,
     /// `metadata_props`, in the order of the file.
     pub metadata: Vec<(String, String)>,
 }
 
-/// Longer documentation is cut, in bytes.
+/// Maximum length of documentation, in bytes. Longer text is truncated.
 const LONGEST: usize = 4000;
 
-/// The fields of a `ModelProto` that are read here; all others are passed over.
+/// The fields of a `ModelProto` that are read here. All others are skipped.
 #[derive(Clone, PartialEq, Message)]
 struct ModelWords {
     #[prost(string, tag = "4")]
     domain: String,
     #[prost(int64, tag = "5")]
     model_version: i64,
-    /// It need not be UTF-8.
+    /// Text, which may not be UTF-8.
     #[prost(bytes = "bytes", tag = "6")]
     doc_string: Bytes,
     #[prost(message, optional, tag = "7")]
@@ -38,7 +38,7 @@ struct ModelWords {
     metadata_props: Vec<StringStringEntryProto>,
 }
 
-/// The same of a `GraphProto`.
+/// The fields of a `GraphProto`.
 #[derive(Clone, PartialEq, Message)]
 struct GraphWords {
     #[prost(string, tag = "2")]
@@ -48,7 +48,7 @@ struct GraphWords {
 }
 
 impl About {
-    /// What the bytes of a model file say; nothing where they are none.
+    /// Reads the documentation of a model file. The result is empty if the file is not a model.
     pub fn of(bytes: Bytes) -> Self {
         let words = ModelWords::decode(bytes).unwrap_or_default();
         let graph = words.graph.unwrap_or_default();
@@ -67,7 +67,7 @@ impl About {
     }
 }
 
-/// The beginning of a documentation.
+/// Returns the beginning of documentation.
 fn text(bytes: &Bytes) -> String {
     let beginning = bytes.get(..LONGEST).unwrap_or(bytes);
     String::from_utf8_lossy(beginning).trim().to_owned()

@@ -1,4 +1,4 @@
-//! What a graph computes and how much memory its values take.
+//! Multiply-adds of a graph and memory of its values.
 //!
 //! Multiply-adds are counted for convolutions, matrix products, attention and recurrent operators, which
 //! are nearly all of them in a network. Elementwise operators, norms, pools, sums and transforms are not counted.
@@ -13,23 +13,23 @@ use crate::graph::{Block, Flow, Graph, Node, ValueId, Values};
 use crate::ops;
 use crate::types::{TensorType, Type};
 
-/// What one call of a model costs.
+/// Cost of one call of a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// A body of a loop counts once, of branches the costliest one.
+    /// Number of multiply-adds. A body of a loop counts once; of several branches, the most expensive one counts.
     pub multiply_adds: u64,
-    /// Products of which the operands' sizes are unknown, and which are not counted.
+    /// Number of products whose operands have unknown sizes. They are not counted.
     pub uncounted: usize,
-    /// The most bytes that inputs, outputs and values between nodes take at a time, each in its own element
-    /// type, if its memory is free behind its last use.
+    /// Maximum number of bytes of inputs, outputs and values between nodes at one time, each in its own element type,
+    /// if its memory is freed after its last use.
     pub activations: u64,
-    /// The sizes that are open in the file, which count as 1.
+    /// Dynamic sizes, which count as 1.
     pub ones: Vec<String>,
-    /// Whether there are loops, of which the number of iterations is not counted.
+    /// Whether the graph contains loops, whose number of iterations is not counted.
     pub loops: bool,
 }
 
-/// The cost of a graph in which open sizes are 1.
+/// Computes the cost of a graph with dynamic sizes of 1.
 pub fn cost(graph: &Graph) -> Cost {
     let mut cost = Cost { activations: memory::most(&graph.body, &graph.values), ..Cost::default() };
     cost.multiply_adds = block(&graph.body, &graph.values, &mut cost);
@@ -48,7 +48,8 @@ pub fn cost(graph: &Graph) -> Cost {
     cost
 }
 
-/// The multiply-adds of one node without its blocks: `None` where sizes are unknown, 0 for what is not counted.
+/// Returns the multiply-adds of a node without its blocks: `None` if sizes are unknown, 0 for operators that are not
+/// counted.
 pub fn multiply_adds(node: &Node, sizes: &impl Sizes) -> Option<u64> {
     let kind = node.kind.strip_prefix("com.microsoft.");
     let microsoft = kind.is_some();
@@ -87,13 +88,13 @@ pub fn multiply_adds(node: &Node, sizes: &impl Sizes) -> Option<u64> {
     }
 }
 
-/// Where the sizes of values are known from.
+/// A source of the sizes of values.
 pub trait Sizes {
-    /// The sizes of a tensor, `None` where one is unknown.
+    /// Returns the sizes of a tensor, `None` if one is unknown.
     fn of(&self, id: ValueId) -> Option<Vec<u64>>;
 }
 
-/// Sizes of the types, where every name is 1.
+/// Sizes of the types, with dynamic sizes of 1.
 impl Sizes for Values {
     fn of(&self, id: ValueId) -> Option<Vec<u64>> {
         let shape = &self[id].ty.as_ref()?.as_tensor()?.shape;
@@ -101,12 +102,12 @@ impl Sizes for Values {
     }
 }
 
-/// A size where every name is 1, `None` where it is negative or too large.
+/// Returns a size with every name replaced by 1. Returns `None` if it is negative or too large.
 pub fn at_one(dim: &Dim) -> Option<u64> {
     u64::try_from(signed(dim)?).ok()
 }
 
-/// The bytes of a tensor whose open sizes are 1, of strings the pointers.
+/// Returns the bytes of a tensor with dynamic sizes of 1. For strings, only the pointers count.
 pub fn bytes(tensor: &TensorType) -> Option<u64> {
     let bits = match tensor.dtype {
         DType::String => 128,
@@ -145,7 +146,7 @@ fn product(sizes: &[u64]) -> Option<u64> {
     sizes.iter().try_fold(1u64, |product, &size| product.checked_mul(size))
 }
 
-/// The sizes of what a node reads and makes.
+/// Sizes of a node's inputs and outputs.
 struct Operands<'g, S> {
     node: &'g Node,
     sizes: &'g S,
@@ -172,7 +173,8 @@ impl<S: Sizes> Operands<'_, S> {
         self.input(input)?.last().copied()
     }
 
-    /// How many elements one output channel of the weight has, of a transposed convolution one input channel.
+    /// Returns the number of elements of one output channel of the weight, or one input channel of a transposed
+    /// convolution.
     fn filter(&self, weight: usize) -> Option<u64> {
         product(self.input(weight)?.get(1..)?)
     }
@@ -181,12 +183,12 @@ impl<S: Sizes> Operands<'_, S> {
         self.result()?.checked_mul(self.filter(weight)?)
     }
 
-    /// Each element of the result is a sum over the axis that both operands have.
+    /// Counts a sum over the common axis of both operands for each element of the result.
     fn product(&self) -> Option<u64> {
         let result = self.output(0)?;
         let inner = match (self.input(0)?.as_slice(), result.as_slice()) {
             (&[.., rows, columns], &[.., of_result, _]) => {
-                // Whichever of the two axes the result has not, whether the operand is transposed or not.
+                // The axis that the result does not have, for operands that are transposed or not.
                 let all = rows.checked_mul(columns)?;
                 match of_result {
                     0 => 0,
@@ -200,7 +202,7 @@ impl<S: Sizes> Operands<'_, S> {
         product(&result)?.checked_mul(inner)
     }
 
-    /// The product of all sizes that the equation names, once for each operand behind the first.
+    /// Counts the product of all sizes in the equation, once for each operand after the first.
     fn einsum(&self) -> Option<u64> {
         let labels = ops::product::einsum::axes(self.node)?;
         let mut sizes: BTreeMap<char, u64> = BTreeMap::new();
@@ -218,15 +220,15 @@ impl<S: Sizes> Operands<'_, S> {
         product.checked_mul(labels.len().saturating_sub(1) as u64)
     }
 
-    /// Every step multiplies its input and its state by the weights of all directions.
+    /// Counts, for each step, the product of its input and its state with the weights of all directions.
     fn recurrent(&self) -> Option<u64> {
         let weights = self.elements(1)?.checked_add(self.elements(2)?)?;
         product(self.input(0)?.get(..2)?)?.checked_mul(weights)
     }
 
-    /// Each query meets each key, and each probability a value.
+    /// Counts the products of all queries with all keys, and of all probabilities with values.
     fn attention(&self) -> Option<u64> {
-        // Keys of earlier calls come before those of this one, and are an output together.
+        // Keys of earlier calls precede those of this call, and all of them are an output.
         let keys = self.output(1).or_else(|| self.input(1)).or_else(|| self.input(0))?;
         let keys = match *keys.as_slice() {
             // Packed with values, or with queries and values.
@@ -237,7 +239,7 @@ impl<S: Sizes> Operands<'_, S> {
         result.checked_mul(2)?.checked_mul(keys)
     }
 
-    /// Attention behind a product with the weights of queries, keys and values.
+    /// Counts attention after a product with the weights of queries, keys and values.
     fn projected(&self) -> Option<u64> {
         let columns = self.last(1)?;
         let projection = self.elements(0)?.checked_mul(columns)?;

@@ -1,4 +1,4 @@
-//! Every value of a model by its name in the file.
+//! All values of a model, named as in the file.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,29 +8,29 @@ use crate::graph::{Block, ValueId, Values};
 use crate::options::Options;
 use crate::types::Type;
 
-/// A value as the file has it, before anything is simplified.
+/// A value of the file, before any simplification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
     pub name: String,
-    /// `None` where a problem keeps it from being known.
+    /// `None` if a problem prevents inference.
     pub ty: Option<Type>,
     pub origin: Origin,
-    /// Whether it is an output of the model.
+    /// Whether the value is an output of the model.
     pub is_output: bool,
-    /// In how many nested graphs it is.
+    /// Number of nested graphs that contain the value.
     pub depth: usize,
 }
 
-/// Where a value comes from.
+/// Origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     Input,
     Constant,
-    /// The operator and the name of the node.
+    /// Operator and name of the node.
     Node(String, String),
 }
 
-/// The values of the model at `path`, inputs first, constants behind them, then those of nodes in order.
+/// Returns the values of the model at `path`: inputs, then constants, then results of nodes in order.
 pub fn values(path: &Path, options: &Options) -> Result<Vec<Named>, Diagnostics> {
     let untyped = super::read(path, options)?;
     let (model, _) = crate::solved(untyped, options);

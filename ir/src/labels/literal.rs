@@ -1,4 +1,4 @@
-//! Lists and dictionaries as JSON and Python write them.
+//! Lists and dictionaries in the syntax of JSON and Python.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -10,7 +10,7 @@ pub enum Literal {
     Map(Vec<(String, String)>),
 }
 
-/// What the text is, if it is one and nothing else.
+/// Parses a text that contains only one literal.
 pub fn parse(text: &str) -> Option<Literal> {
     let mut letters = text.chars().peekable();
     let close = match letters.next()? {
@@ -37,7 +37,7 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// Items between commas, of which one may stand behind the last item, and the bracket.
+    /// Parses items that are separated by commas, with an optional comma after the last one, and the bracket.
     fn items<T>(&mut self, close: char, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let mut items = Vec::new();
         loop {
@@ -84,7 +84,7 @@ impl Parser<'_> {
             'u' => {
                 let code = self.code(4)?;
                 match code {
-                    // JSON writes letters beyond 16 bits as two.
+                    // JSON writes characters beyond 16 bits as two escapes.
                     0xd800..0xdc00 => {
                         self.exactly('\\')?;
                         self.exactly('u')?;

@@ -1,9 +1,9 @@
-//! Has floats of single precision be computed in 16 bits.
+//! Computes floats of single precision in 16 bits.
 //!
-//! Products and convolutions take operands and weights of 16 bits. What moves elements, computes each alone, or
-//! sums in single precision whatever its operands are, follows: it computes in 16 bits where an operand is of 16
-//! bits and none is of single precision that something else computes. All other operators keep single precision,
-//! and so do inputs and outputs of the model and of nested graphs. `ops::Width` says of each operator which it is.
+//! Products and convolutions take operands and weights of 16 bits. Operators that move elements, compute each on its
+//! own, or sum in single precision for all operands compute in 16 bits if an operand has 16 bits and no operand was
+//! computed in single precision by another operator. All other operators keep single precision, as do inputs and
+//! outputs of the model and of nested graphs. `ops::Width` classifies the operators.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -18,10 +18,10 @@ use crate::ops::elementwise::{cast, unary};
 use crate::ops::{self, Width};
 use crate::types::{Known, Place, Type};
 
-/// The least and the greatest of the numbers that f16 has with all its digits.
+/// Smallest and largest normal number of f16.
 const RANGE: std::ops::RangeInclusive<f64> = 6.103515625e-5..=65504.0;
 
-/// Computes in `half` what may be computed in it.
+/// Computes in `half` wherever the operators allow it.
 pub fn autocast(graph: &mut Graph, names: &mut Names, half: DType) {
     let mut body = std::mem::take(&mut graph.body);
     let mut single = BTreeSet::new();
@@ -45,7 +45,7 @@ pub fn autocast(graph: &mut Graph, names: &mut Names, half: DType) {
     dead::remove(graph);
 }
 
-/// Items of containers have the type that the container says, copies that of the original.
+/// Marks items of containers, whose type the container determines, and copies, which have the type of the original.
 fn note_containers(block: &Block, values: &Values, single: &mut BTreeSet<ValueId>) {
     let made = block.nodes.iter().flat_map(|node| &node.outputs).flatten();
     for &id in made.chain(&block.inputs) {
@@ -60,8 +60,8 @@ fn note_containers(block: &Block, values: &Values, single: &mut BTreeSet<ValueId
     }
 }
 
-/// What is computed for operators that ask for it exactly, and whether a product may be among it: positions
-/// times frequencies, squares of distances.
+/// Marks values that must be exact for an operator, and the values from which they are computed, through at most one
+/// product: positions times frequencies, squares of distances. The flag is `true` if no product was passed yet.
 fn note_exact(block: &Block, exact: &mut BTreeMap<ValueId, bool>) {
     for node in block.nodes.iter().rev() {
         for (_, inner) in &node.blocks {
@@ -87,15 +87,16 @@ struct Autocast<'g> {
     names: &'g mut Names,
     half: DType,
     training: bool,
-    /// Values that stay of single precision.
+    /// Values that keep single precision.
     single: BTreeSet<ValueId>,
-    /// Inputs of the model, and what is moved of them: as precise as the caller likes.
+    /// Inputs of the model, and values moved from them. They have no precision of their own, because the caller chose
+    /// it.
     neutral: BTreeSet<ValueId>,
-    /// Values that were of single precision and are of 16 bits now.
+    /// Values that had single precision and now have 16 bits.
     narrowed: BTreeSet<ValueId>,
-    /// Constants of the model in 16 bits.
+    /// Constants of the model, converted to 16 bits.
     weights: BTreeMap<ValueId, ValueId>,
-    /// Values in the other type, for each of the blocks around each other.
+    /// Converted values of each enclosing block, the innermost last.
     casts: Vec<BTreeMap<ValueId, ValueId>>,
 }
 
@@ -119,7 +120,7 @@ impl Autocast<'_> {
                 continue;
             }
             let wide = self.cast(*output, &mut block.nodes, &[]);
-            // It goes by the name that it has outside.
+            // The result has the name that it has outside.
             if self.values[wide].name.is_empty() {
                 self.values[wide].name = std::mem::take(&mut self.values[*output].name);
             }
@@ -128,7 +129,7 @@ impl Autocast<'_> {
         self.casts.pop();
     }
 
-    /// The inputs at these places compute in the type of the others.
+    /// Returns the indices of the inputs whose type determines the type of the computation.
     fn operands(&self, node: &Node) -> Vec<usize> {
         let (first, end) = ops::facts(&node.kind).independent;
         let inputs = (0usize..).zip(&node.inputs);
@@ -139,7 +140,7 @@ impl Autocast<'_> {
         floats.map(|(at, _)| at).collect()
     }
 
-    /// Whether a value is a tensor of single precision.
+    /// Returns `true` if a value is a tensor of single precision.
     fn is_single(&self, id: ValueId) -> bool {
         let tensor = self.values[id].ty.as_ref().and_then(Type::as_tensor);
         tensor.is_some_and(|tensor| tensor.dtype == DType::F32)
@@ -166,7 +167,7 @@ impl Autocast<'_> {
             }
             Width::Operands => {
                 let is_narrowed = |id: &ValueId| self.narrowed.contains(id);
-                // The square of a number of 16 bits may have no number of 16 bits.
+                // The square of a 16-bit number may be out of range.
                 let squares = &*node.kind == "Mul" && node.input(0) == node.input(1);
                 operands.iter().any(is_narrowed)
                     && operands.iter().all(|id| is_narrowed(id) || is_free(id))
@@ -176,8 +177,8 @@ impl Autocast<'_> {
         }
     }
 
-    /// Whether the numbers of a constant that is no weight stay what they are in 16 bits: not an epsilon, the
-    /// score of what is hidden, or a bound just below 1.
+    /// Returns `true` if the elements of a constant that is not a weight remain the same in 16 bits. An epsilon, the
+    /// score of masked keys or a bound just below 1 do not.
     fn fits(&self, id: ValueId) -> bool {
         let value = &self.values[id];
         let one = value.known.peek().is_some_and(|known| known.len() == 1);
@@ -195,7 +196,7 @@ impl Autocast<'_> {
         }
     }
 
-    /// Has a node take operands of 16 bits, and says whether its results are of 16 bits then.
+    /// Converts the operands of a node to 16 bits. Returns `true` if its results then have 16 bits.
     fn narrow(&mut self, node: &mut Node, before: &mut Vec<Node>) -> bool {
         let mut inputs = node.inputs.clone();
         let operands = self.operands(node);
@@ -234,7 +235,7 @@ impl Autocast<'_> {
         true
     }
 
-    /// Has a node read values of single precision.
+    /// Converts the inputs of a node to single precision.
     fn widen(&mut self, inputs: &mut [Option<ValueId>], before: &mut Vec<Node>, origin: &[String]) {
         for input in inputs.iter_mut().flatten() {
             if self.narrowed.contains(input) {
@@ -251,7 +252,7 @@ impl Autocast<'_> {
         }
     }
 
-    /// A value of single precision in 16 bits, or the other way round.
+    /// Converts a value from single precision to 16 bits, or the reverse.
     fn cast(&mut self, id: ValueId, before: &mut Vec<Node>, origin: &[String]) -> ValueId {
         let is_narrowed = self.narrowed.contains(&id);
         let casts = self.casts.iter().rev().chain([&self.weights]);
@@ -278,7 +279,7 @@ impl Autocast<'_> {
         if value.is_constant() && !is_narrowed && !learns {
             let number = !value.parameter && value.known.peek().is_some_and(|known| known.len() == 1);
             if !number && value.is_stored() {
-                // Weights are converted when they are loaded, and stay no part of the code.
+                // Weights are converted when they are loaded, and are not embedded in the code.
                 let weight = &mut self.values[result];
                 (weight.known, weight.maker) = (Elements::default(), Some(Rc::new(node)));
             }

@@ -1,4 +1,4 @@
-//! Removes nodes whose results nobody uses.
+//! Removes nodes whose results are unused.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,8 +6,8 @@ use crate::dim::{Dim, Symbol};
 use crate::graph::{Block, Flow, Graph, Iterations, Node, ValueId, Values};
 use crate::types::{Known, Type};
 
-/// Removes nodes whose results are all known or unused, and forgets outputs that nobody reads. What tells a
-/// size stays while somebody reckons with the size.
+/// Removes nodes whose results are all known or unused, and unused outputs. A value whose shape determines a size
+/// remains while a computation needs the size.
 pub fn remove(graph: &mut Graph) {
     let mut cx = Context { values: &graph.values, origins: BTreeMap::new() };
     cx.note(&graph.body);
@@ -16,7 +16,7 @@ pub fn remove(graph: &mut Graph) {
 
 struct Context<'g> {
     values: &'g Values,
-    /// The first value that has a size as one of its own.
+    /// The first value whose shape contains a size on its own.
     origins: BTreeMap<Symbol, ValueId>,
 }
 
@@ -38,7 +38,7 @@ impl Context<'_> {
         }
     }
 
-    /// The value itself, or those that tell the sizes of which it is known to be made.
+    /// Returns the value itself or, if it is known, the values that determine the sizes in it.
     fn needs(&self, id: ValueId) -> Vec<ValueId> {
         let value = &self.values[id];
         match value.known.peek() {
@@ -49,7 +49,7 @@ impl Context<'_> {
         }
     }
 
-    /// What a node reads, and what tells the sizes that it reckons with.
+    /// Returns the inputs of a node and the values that determine the sizes in the shapes of its results.
     fn reads(&self, node: &Node) -> Vec<ValueId> {
         let mut reads: Vec<ValueId> = node.reads();
         reads = reads.into_iter().flat_map(|id| self.needs(id)).collect();
@@ -93,7 +93,7 @@ impl Context<'_> {
         block.nodes = kept;
     }
 
-    /// Loops carry no state that nobody reads, and collect nothing of the kind.
+    /// Removes unused state and collected results of loops.
     fn trim_iterations(&self, node: &mut Node, iterations: Iterations) {
         let state = iterations.state(node);
         let Some((_, inner)) = node.blocks.first_mut() else {
@@ -101,7 +101,7 @@ impl Context<'_> {
         };
         let results = inner.outputs.len().saturating_sub(iterations.block_outputs);
         node.outputs.resize(results, None);
-        // The axes of a scan's outputs are counted with those that nobody reads.
+        // The axes attribute of a scan has an entry for each output, used or not.
         let counted = |at: usize| at >= state && iterations.behind > 0;
         let outputs = node.outputs.iter().enumerate();
         let live = outputs.map(|(at, output)| output.is_some() || counted(at));
@@ -115,7 +115,7 @@ impl Context<'_> {
         iterations.retain(node, |result| live.get(result) != Some(&false));
     }
 
-    /// Notes which states the roots are made from, in whatever iteration.
+    /// Marks the states that the roots depend on, in any iteration.
     fn revive(&self, block: &Block, iterations: Iterations, roots: Vec<ValueId>, live: &mut [bool]) {
         let states = block.inputs.iter().skip(iterations.block_inputs).take(live.len());
         let states: BTreeMap<ValueId, usize> = states.copied().zip(0..).collect();
@@ -144,7 +144,7 @@ impl Context<'_> {
     }
 }
 
-/// Branches give no results that nobody reads.
+/// Removes unused results of branches.
 fn trim_branches(node: &mut Node) {
     let outputs = std::mem::take(&mut node.outputs);
     for (_, inner) in &mut node.blocks {

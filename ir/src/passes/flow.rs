@@ -1,15 +1,15 @@
-//! Removes copies, branches with a known condition, and loop state that is constant.
+//! Removes copies, known branches and constant loop state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::elements::Elements;
 use crate::graph::{Block, Flow, Graph, Iterations, Node, ValueId, Values};
 
-/// What values are to be read instead of others.
+/// Values that replace others.
 pub type Renamed = BTreeMap<ValueId, ValueId>;
 
-/// Removes copies, puts the branch that a known condition takes in the place of its node, and has loops read
-/// what no iteration changes from outside.
+/// Removes copies, replaces nodes with a known condition by their branch, and replaces loop state that no iteration
+/// changes by its initial value.
 pub fn simplify(graph: &mut Graph) {
     let mut body = std::mem::take(&mut graph.body);
     let copied = graph.values.iter().filter_map(|(_, value)| value.copy_of);
@@ -19,7 +19,7 @@ pub fn simplify(graph: &mut Graph) {
     graph.body = body;
 }
 
-/// Has operators take the items of sequences that are known, and give those that are read alone.
+/// Gives operators the items of known sequences as inputs, and makes items that are used on their own outputs.
 fn unpack(block: &mut Block, values: &Values, copied: &BTreeSet<ValueId>) {
     let mut nodes = Vec::new();
     for mut node in std::mem::take(&mut block.nodes) {
@@ -84,7 +84,7 @@ fn block(block: &mut Block, values: &Values, renamed: &mut Renamed) {
     }
 }
 
-/// The nodes of a branch, whose outputs are read instead of the node's.
+/// Returns the nodes of a branch. Its outputs replace those of the node.
 fn branch(node: Node, name: &str, values: &Values, renamed: &mut Renamed) -> Vec<Node> {
     let mut blocks = node.blocks.into_iter();
     let Some((_, mut inner)) = blocks.find(|(block, _)| block == name) else {
@@ -97,7 +97,7 @@ fn branch(node: Node, name: &str, values: &Values, renamed: &mut Renamed) -> Vec
     inner.nodes
 }
 
-/// Removes state that every iteration passes on unchanged.
+/// Removes state that every iteration returns unchanged.
 fn hoist(node: &mut Node, iterations: Iterations, values: &Values, renamed: &mut Renamed) {
     let state = iterations.state(node);
     let Some((_, inner)) = node.blocks.first_mut() else {
@@ -125,12 +125,12 @@ fn hoist(node: &mut Node, iterations: Iterations, values: &Values, renamed: &mut
     iterations.retain(node, |result| !unchanged.contains(&result));
 }
 
-/// The value that a node passes on.
+/// Returns the original value, if the node's result is a copy.
 fn copied(node: &Node, values: &Values) -> Option<ValueId> {
     node.output(0).and_then(|id| values[id].copy_of)
 }
 
-/// The value that is read instead.
+/// Returns the value that replaces `id`.
 pub fn resolved(mut id: ValueId, renamed: &Renamed) -> ValueId {
     while let Some(&next) = renamed.get(&id) {
         id = next;

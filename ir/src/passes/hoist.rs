@@ -1,4 +1,4 @@
-//! Moves what weights alone determine to the time the model is loaded.
+//! Moves computations on weights to the time of loading.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -8,8 +8,8 @@ use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
 use crate::ops;
 use crate::types::{Known, Type};
 
-/// Takes nodes of which all inputs are constants out of the graph; their results are constants too. What is
-/// computed from parameters stays where these are trained: they learn by what comes of them.
+/// Removes nodes whose inputs are all constants; their results become constants. During training, values computed from
+/// parameters remain in the graph, because their gradients need the computation.
 pub fn hoist(graph: &mut Graph) {
     let mut readers = BTreeMap::new();
     count(&graph.body, &graph.values, &mut readers);
@@ -23,7 +23,7 @@ pub fn hoist(graph: &mut Graph) {
     graph.body = body;
 }
 
-/// How many nodes read each large weight.
+/// Counts the uses of each large weight.
 fn count(block: &Block, values: &Values, readers: &mut BTreeMap<ValueId, usize>) {
     for node in &block.nodes {
         let inputs = node.inputs.iter().flatten();
@@ -39,12 +39,12 @@ fn is_large(value: &Value) -> bool {
     value.parameter && value.known.is_none()
 }
 
-/// A result may be so many times as large as what it is computed from, and so many elements larger: it is
-/// kept in memory as long as the model is. The same holds of all constants of the file together, lest results
-/// of results grow without end.
+/// A result may have `GROWTH` times the elements of its inputs plus `SMALL`, because it is in memory as long as the
+/// model. The same limit holds for all constants of the file together, so that results of results do not grow without
+/// end.
 const GROWTH: usize = 4;
 const SMALL: usize = 1 << 18;
-/// One number in a shape is filled in at each call otherwise.
+/// Maximum number of elements of a `ConstantOfShape`, which would otherwise be filled in each call.
 const FILLED: usize = 1 << 27;
 const FILL: &str = "ConstantOfShape";
 
@@ -63,7 +63,7 @@ fn block(
         let stays = if training {
             inputs.any(|&id| values[id].parameter)
         } else {
-            // A second table of the same weight would be in memory.
+            // The transposed weight would be in memory in addition to the weight.
             &*node.kind == "Transpose" && inputs.any(|id| readers.contains_key(id))
         };
         match stored(&node, values, *total).filter(|_| !stays) {
@@ -77,15 +77,15 @@ fn block(
     }
 }
 
-/// How many elements a constant has that is computed from no other.
+/// Returns the number of elements of a constant that is not computed from others.
 fn stands_for_itself(value: &Value) -> Option<usize> {
     let filled = value.maker.as_ref().is_some_and(|node| &*node.kind == FILL);
     let tensor = value.ty.as_ref().and_then(Type::as_tensor);
     tensor.filter(|_| filled || value.weight.is_some())?.count()
 }
 
-/// The only result of a node that can be computed when the model is loaded; `total` is how many elements the
-/// constants of the file have.
+/// Returns the only result of a node, if it can be computed when the model is loaded. `total` is the number of elements
+/// of all constants of the file.
 fn stored(node: &Node, values: &Values, total: usize) -> Option<ValueId> {
     let output = node.output(0)?;
     let alone = node.outputs.iter().skip(1).all(Option::is_none);
@@ -109,7 +109,7 @@ fn stored(node: &Node, values: &Values, total: usize) -> Option<ValueId> {
     ty.0.is_some_and(|count| count <= most).then_some(output)
 }
 
-/// How many elements a tensor has that may be on the device.
+/// Returns the number of elements of a tensor that may be on the device, `None` inside if it is unknown.
 fn tensor(values: &Values, id: ValueId) -> Option<(Option<usize>,)> {
     match &values[id].ty {
         Some(Type::Tensor(ty)) if !matches!(ty.dtype.kind(), Kind::String | Kind::Complex) => {

@@ -7,7 +7,7 @@ use crate::infer;
 use crate::names::Names;
 use crate::ops::{Operator, fold};
 
-/// How many operands a node has at most: rustc follows expressions by recursion.
+/// Maximum number of operands of a node: rustc processes nested expressions by recursion.
 const WIDEST: usize = 64;
 
 /// Writes `Sum(a, b, c, ..)` as `Sum(Sum(a, b, ..), ..)`, which adds in the same order.
@@ -31,7 +31,7 @@ fn block(block: &mut Block, values: &mut Values, names: &mut Names) {
     }
 }
 
-/// Nodes that fold the first operands of a node, which reads their result instead.
+/// Returns nodes that combine the first operands of a node. The node uses their result instead.
 fn parts(node: &mut Node, partial: &Rc<dyn Operator>, values: &mut Values, names: &mut Names) -> Vec<Node> {
     let mut operands = std::mem::take(&mut node.inputs).into_iter();
     let kind = match &*node.kind {
@@ -50,7 +50,7 @@ fn parts(node: &mut Node, partial: &Rc<dyn Operator>, values: &mut Values, names
             inputs,
             ..node.clone()
         };
-        // What the whole node could be inferred of, a part of it can.
+        // Types that could be inferred for the whole node can be inferred for a part.
         let _ = infer::node(&part, values, names);
         made = part.outputs.first().copied();
         parts.push(part);

@@ -9,9 +9,9 @@ use crate::graph::{Block, Flow, Graph, Iterations, Node, ValueId, Values};
 use crate::types::{Place, Type};
 use demand::Demand;
 
-/// Places every value. Strings are host values. An input of the model is one when only the host needs it. A
-/// node runs on the host when all its inputs that are no constants are there and its results are small or
-/// needed there.
+/// Decides the placement of every value. Strings are on the host. An input of the model is on the host if only the host
+/// needs it. A node runs on the host if all its inputs except constants are on the host and its results are small or
+/// needed on the host.
 pub fn place(graph: &mut Graph) {
     let demand = Demand::of(graph);
     let outputs: BTreeSet<ValueId> = graph.body.outputs.iter().copied().collect();
@@ -25,8 +25,8 @@ pub fn place(graph: &mut Graph) {
     assign(&mut graph.body, &mut graph.values, &demand);
 }
 
-/// Results of at most this many elements stay on the host with the values that they are made from; larger
-/// ones only where the host needs them.
+/// Maximum number of elements of results that stay on the host with the values from which they are computed. Larger
+/// results do only if the host needs them.
 const SMALL: usize = 64;
 
 fn assign(block: &mut Block, values: &mut Values, demand: &Demand) {
@@ -59,7 +59,7 @@ fn assign(block: &mut Block, values: &mut Values, demand: &Demand) {
     }
 }
 
-/// A result of control flow is on the host when every block gives it there.
+/// Places a result of control flow on the host if each block has its result on the host.
 fn place_result(output: Option<ValueId>, results: &[ValueId], values: &mut Values, demand: &Demand) {
     let Some(output) = output else { return };
     let wanted = demand.host.contains(&output) || results.iter().any(|&id| values[id].place == Place::Host);
@@ -69,7 +69,7 @@ fn place_result(output: Option<ValueId>, results: &[ValueId], values: &mut Value
     }
 }
 
-/// State that the host needs stays there if an iteration that reads it there also leaves it there.
+/// Keeps state on the host if the host needs it and an iteration that reads it there also leaves it there.
 fn assign_iterations(node: &mut Node, iterations: Iterations, values: &mut Values, demand: &Demand) {
     let state = iterations.state(node);
     let inputs = node.inputs.clone();
@@ -122,7 +122,7 @@ fn assign_iterations(node: &mut Node, iterations: Iterations, values: &mut Value
     }
 }
 
-/// Takes the places of a block's values back.
+/// Resets the placement of a block's values to the device.
 fn reset(block: &mut Block, values: &mut Values) {
     for node in &mut block.nodes {
         node.place = Place::Device;
@@ -144,7 +144,7 @@ fn runs_on_host(node: &Node, values: &Values, demand: &Demand) -> bool {
         inputs.iter().filter(|&&id| !values[id].is_constant()).map(|&id| (id, on_host(values, id))).collect();
     let constants_are_known = inputs.iter().all(|&id| values[id].known.is_some() || !values[id].is_stored());
     let made: Vec<ValueId> = node.outputs.iter().flatten().copied().collect();
-    // Strings are nowhere else, whatever they are computed with.
+    // Strings exist only on the host.
     if inputs.iter().chain(&made).any(|&id| is_string(values, id)) {
         return node.operator.takes_strings();
     }

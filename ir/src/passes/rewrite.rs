@@ -1,4 +1,4 @@
-//! Applies rules until none applies any more.
+//! Applies rules until no rule applies.
 
 mod build;
 mod matching;
@@ -17,25 +17,25 @@ pub use build::Match;
 use matching::{State, View, matches};
 use pattern::{Pattern, parse};
 
-/// A part of a graph that may be written another way, with equal results but for rounding.
+/// A part of a graph that is replaced by another with equal results, except for rounding.
 #[derive(Debug)]
 pub struct Rule {
     pub name: &'static str,
-    /// What is looked for, as `pattern` describes.
+    /// Pattern, in the syntax of `pattern`.
     pub from: &'static str,
     to: To,
     when: fn(&mut Match<'_, '_>) -> Result<(), Miss>,
-    /// Whether what stands inside may be read elsewhere too, and then stays.
+    /// Whether intermediate values of the match may have other consumers. These nodes then remain.
     shared: bool,
-    /// Whether every other rule goes first.
+    /// Whether all other rules are applied first.
     last: bool,
     /// The equation and when it holds.
     pub law: &'static str,
-    /// A graph in ONNX's text syntax to which it applies.
+    /// A graph in ONNX's text syntax to which the rule applies.
     pub example: &'static str,
 }
 
-/// Why a rule does not apply where its pattern does; an empty reason is none that people want to know.
+/// Reason why a rule does not apply although its pattern matches. An empty reason is not reported.
 pub type Miss = &'static str;
 
 #[derive(Clone, Copy, Debug)]
@@ -46,52 +46,52 @@ enum To {
 
 type Make = fn(&mut Match<'_, '_>) -> Result<ValueId, Miss>;
 
-/// A right side, read.
+/// A parsed right side.
 enum Right {
     Text(Pattern),
     Made(Make),
 }
 
-/// What rules did.
+/// Matches of rules: those that were rewritten and those that were not.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     pub applied: Vec<Event>,
-    /// What stayed as it was though its pattern matched.
+    /// Matches of patterns that remain because the rule does not apply.
     pub missed: Vec<Event>,
 }
 
-/// A rule at one place.
+/// A match of a rule.
 #[derive(Clone, Debug)]
 pub struct Event {
     pub rule: &'static str,
-    /// The value that is made another way.
+    /// Name of the value that is computed in another way.
     pub value: String,
-    /// Why not.
+    /// Reason why the rule does not apply, else empty.
     pub reason: &'static str,
 }
 
-/// A rule that puts `to` in the place of `from`.
+/// Returns a rule that replaces `from` by `to`.
 pub const fn rule(name: &'static str, from: &'static str, to: &'static str) -> Rule {
     Rule { name, from, to: To::Text(to), when: |_| Ok(()), shared: false, last: false, law: "", example: "" }
 }
 
-/// A rule whose right side is built.
+/// Returns a rule whose right side is built by a function.
 pub const fn building(name: &'static str, from: &'static str, make: Make) -> Rule {
     Rule { to: To::Made(make), ..rule(name, from, "") }
 }
 
 impl Rule {
-    /// What must be so beside the pattern; it may set attributes of the right side.
+    /// Adds a condition, which may also set attributes of the right side.
     pub const fn when(self, when: fn(&mut Match<'_, '_>) -> Result<(), Miss>) -> Self {
         Rule { when, ..self }
     }
 
-    /// What stands inside may be read elsewhere too.
+    /// Allows other consumers of intermediate values.
     pub const fn shared(self) -> Self {
         Rule { shared: true, ..self }
     }
 
-    /// It applies only where no other rule does any more: what it makes, others do not know.
+    /// Applies the rule only when no other rule applies, for results that other rules do not match.
     pub const fn last(self) -> Self {
         Rule { last: true, ..self }
     }
@@ -105,10 +105,10 @@ impl Rule {
     }
 }
 
-/// Graphs come to rest after a few iterations; a rule that undoes another would go on for ever.
+/// Maximum number of passes over a graph. A few suffice unless a rule undoes another.
 pub const MOST_ITERATIONS: usize = 64;
 
-/// Applies rules until none applies any more, and returns whether it came to that.
+/// Applies rules until none applies. Returns `false` if some still applied in the last pass.
 pub fn rewrite<'r>(
     graph: &mut Graph,
     names: &mut Names,
@@ -144,25 +144,25 @@ pub fn rewrite<'r>(
 
 struct Engine<'e, 'r> {
     rules: Vec<(&'r Rule, Pattern, Right)>,
-    /// The rules that may match at an operator.
+    /// Indices of the rules that may match at a node, by its operator.
     by_kind: BTreeMap<&'static str, Vec<usize>>,
     files: Files,
     names: &'e mut Names,
     report: &'e mut Report,
-    /// Whether rules that come last are tried too.
+    /// Whether rules that are `last` are tried, too.
     last: bool,
-    /// Whether parameters stay as the file has them.
+    /// Whether parameters must remain as in the file.
     training: bool,
 }
 
-/// What stands in the place of a node.
+/// Replacement of a node.
 struct Change {
     nodes: Vec<Node>,
     result: ValueId,
 }
 
 impl Change {
-    /// Whether one of the nodes computes a weight from parameters.
+    /// Returns `true` if one of the nodes computes a weight from parameters.
     fn computes_parameters(&self, values: &Values) -> bool {
         let mut computed = BTreeSet::new();
         for node in &self.nodes {
@@ -178,7 +178,7 @@ impl Change {
 }
 
 impl<'r> Engine<'_, 'r> {
-    /// That rules can be read is tested.
+    /// Adds a rule. A test checks that all rules can be parsed.
     fn learn(&mut self, rule: &'r Rule) {
         let (Ok(from), Ok(right)) = (parse(rule.from), rule.right()) else {
             return;
@@ -189,7 +189,7 @@ impl<'r> Engine<'_, 'r> {
         self.rules.push((rule, from, right));
     }
 
-    /// One round over a block and those in it, whether anything changed.
+    /// Tries rules once at each node of a block and of nested blocks. Returns `true` if any applied.
     fn block(&mut self, block: &mut Block, values: &mut Values, renamed: &mut Renamed) -> bool {
         let mut changes = BTreeMap::new();
         let mut rewritten = vec![false; block.nodes.len()];
@@ -209,7 +209,7 @@ impl<'r> Engine<'_, 'r> {
         for (at, mut node) in std::mem::take(&mut block.nodes).into_iter().enumerate() {
             match (changes.remove(&at), node.output(0)) {
                 (Some(mut change), Some(output)) => {
-                    // The new node makes the value that the old one made.
+                    // The new node computes the value of the old one.
                     let outputs = change.nodes.iter_mut().flat_map(|node| &mut node.outputs);
                     let made: Vec<_> = outputs.filter(|id| **id == Some(change.result)).collect();
                     if made.is_empty() {
@@ -236,7 +236,7 @@ impl<'r> Engine<'_, 'r> {
         changed
     }
 
-    /// The first rule that applies at a node, and the nodes of which it disposes.
+    /// Returns the first rule that applies at a node, and the indices of the nodes that it removes.
     fn node(
         &mut self,
         view: &View<'_>,
@@ -316,7 +316,7 @@ impl Match<'_, '_> {
         Ok(Change { nodes: std::mem::take(&mut self.made), result })
     }
 
-    /// Whether nobody else reads what the nodes inside make.
+    /// Returns `true` if intermediate values of the match have no other consumers.
     fn is_alone(&self, output: ValueId) -> bool {
         let State { nodes, .. } = self.state;
         nodes.iter().all(|&at| {
@@ -327,7 +327,7 @@ impl Match<'_, '_> {
 }
 
 impl Rule {
-    /// The part of its text that cannot be read.
+    /// Checks the texts of the rule. An error contains the part that cannot be parsed.
     pub fn check(&self) -> Result<(), &'static str> {
         parse(self.from)?;
         self.right().map(|_| ())

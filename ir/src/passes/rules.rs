@@ -1,4 +1,4 @@
-//! Every rewrite rule, one family a file.
+//! All rewrite rules, one family per file.
 
 mod activation;
 mod attention;
@@ -55,7 +55,7 @@ pub const FAMILIES: &[&[Rule]] = &[
     product_operands::RULES,
 ];
 
-/// Every rule.
+/// Returns all rules.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
     FAMILIES.iter().copied().flatten()
 }

@@ -8,8 +8,7 @@ use crate::attributes::{Attribute, Described};
 use crate::graph::{Block, Graph, Node, ValueId, Values};
 use crate::types::Type;
 
-/// Has nodes that compute the same from the same inputs be one, and equal small constants too. What is drawn
-/// at random is another each time.
+/// Merges nodes that compute the same from the same inputs, and equal small constants. Random operators are not merged.
 pub fn share(graph: &mut Graph) {
     let mut body = std::mem::take(&mut graph.body);
     let mut renamed = Renamed::new();
@@ -18,7 +17,7 @@ pub fn share(graph: &mut Graph) {
     graph.body = body;
 }
 
-/// What makes two nodes equal.
+/// Properties by which nodes are compared.
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
     kind: Rc<str>,
@@ -69,16 +68,16 @@ fn key(node: &Node) -> Key {
     }
 }
 
-/// sizes that are known only at run time have a name for each node.
+/// Compares the types of results: sizes that are known only at run time have a different name for each node.
 fn same_types(a: &[Option<ValueId>], b: &[Option<ValueId>], values: &Values) -> bool {
     let ty = |id: &Option<ValueId>| id.and_then(|id| values[id].ty.clone());
     a.iter().map(ty).eq(b.iter().map(ty))
 }
 
-/// Constants of more elements are not compared; none of a file of which the elements are known has more.
+/// Maximum number of elements of constants that are compared. The elements of larger constants of a file are unknown.
 const COMPARED: usize = 2048;
 
-/// The first constant of the same type and elements.
+/// Returns the first constant with the same type and elements.
 fn constant(id: ValueId, values: &Values, constants: &mut Constants) -> ValueId {
     let value = &values[id];
     let (Some(known), Some(Type::Tensor(ty))) = (value.known.peek(), &value.ty) else {
@@ -92,7 +91,7 @@ fn constant(id: ValueId, values: &Values, constants: &mut Constants) -> ValueId 
     let key = (ty.attributes(), known.attributes());
     let first = *constants.entry(key).or_insert(id);
     if first != id {
-        // That both are equal depends on both.
+        // Code that uses one constant for both depends on the elements of both.
         value.known.read();
         values[first].known.read();
     }

@@ -1,13 +1,13 @@
-//! What an operator holds, as text.
+//! Formats the attributes of an operator.
 
 use std::fmt::Write;
 
 use crate::attributes::Attribute;
 
-/// A longer text is not shown.
+/// Maximum length of the text. Longer text is not shown.
 const LONGEST: usize = 240;
 
-/// The fields of an operator, without rows of tables and without what is absent, off or empty.
+/// Returns the fields of an operator, except rows of tables and absent, false or empty ones.
 pub fn text(operator: &Attribute) -> String {
     let mut text = String::new();
     if let Attribute::Fields(_, fields) = operator {
@@ -30,13 +30,13 @@ fn write_fields(fields: &[(&str, Attribute)], text: &mut String) {
     }
 }
 
-/// Whether there is something to be shown.
+/// Returns `true` if the attribute is to be shown.
 fn says(attribute: &Attribute) -> bool {
     match attribute {
         Attribute::Nothing | Attribute::Flag(false) | Attribute::Row(_) => false,
         Attribute::List(items) => items.iter().any(|item| match item {
             Attribute::Fields(..) => says(item),
-            // What is off says something by where it stands.
+            // In a list, the position of a false item has a meaning.
             _ => true,
         }),
         Attribute::Fields(_, fields) => fields.iter().any(|(_, field)| says(field)),

@@ -1,7 +1,7 @@
-//! What reading a file's messages would take, from their lengths alone.
+//! Computes the cost of reading a file from message lengths.
 //!
-//! An empty message takes two bytes in the file and hundreds in memory. Nothing that exporters write
-//! takes ten times its length.
+//! An empty message takes two bytes in the file and hundreds in memory. No file of an exporter takes ten times its
+//! length.
 
 use std::mem::size_of;
 
@@ -12,14 +12,14 @@ use super::{
     StringStringEntryProto, TensorProto, TypeProto, ValueInfoProto,
 };
 
-/// What reading would take.
+/// Memory and nodes that reading would require.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
     pub bytes: usize,
     pub nodes: usize,
 }
 
-/// A message of which the fields are looked at.
+/// A message whose fields are examined.
 #[derive(Clone, Copy)]
 enum Kind {
     Model,
@@ -30,12 +30,12 @@ enum Kind {
     Tensor,
     Sparse,
     ValueInfo,
-    /// The type of a value, part of what says it.
+    /// The type of a value, stored inside the value's message.
     ValueType,
     Type,
-    /// A tensor's type.
+    /// The type of a tensor.
     Tensors,
-    /// A type that holds another, in field 1 or 2.
+    /// A type that contains another, in field 1 or 2.
     Holder,
     Shape,
     Dimension,
@@ -43,20 +43,20 @@ enum Kind {
     Entry,
 }
 
-/// What stands in a field.
+/// The content of a field.
 enum Field {
     Message(Kind),
-    /// Text, or bytes left in the file, that take this much beside what they hold.
+    /// Text, or bytes that remain in the file, with the number of bytes that it takes in addition to its content.
     Slice(usize),
     /// Numbers of eight bytes, packed or not.
     Numbers,
     Other,
 }
 
-/// Messages nest no deeper than this, or reading fails.
+/// Maximum depth of nested messages that can be read.
 const DEEPEST: usize = 100;
 
-/// What reading a model would take; a file that is none costs nothing.
+/// Computes the cost of reading a model. A file that is not a model has no cost.
 pub fn cost(file: &[u8]) -> Cost {
     let mut cost = Cost::default();
     walk(file, Kind::Model, 0, &mut cost);
@@ -117,11 +117,11 @@ impl Kind {
             Kind::Tensor => size_of::<TensorProto>(),
             Kind::Sparse => size_of::<SparseTensorProto>(),
             Kind::ValueInfo => size_of::<ValueInfoProto>(),
-            // Part of what it stands in.
+            // Counted with the message that contains it.
             Kind::ValueType | Kind::Tensors | Kind::Shape => 0,
             Kind::Type | Kind::Holder => size_of::<TypeProto>(),
             Kind::Dimension => size_of::<Dimension>(),
-            // The list, and the shorter one that it grew out of.
+            // The list, and the shorter one from which it was reallocated.
             Kind::Opset => 2 * size_of::<OperatorSetIdProto>(),
             Kind::Entry => size_of::<StringStringEntryProto>(),
         }

@@ -1,13 +1,13 @@
-//! Lists of an attribute and where they stand.
+//! Lists of an attribute, and their locations in the file.
 
 use bytes::{Buf, Bytes};
 use prost::DecodeError;
 use prost::encoding::{self, DecodeContext, WireType};
 
-/// The list that an attribute holds, in whichever of its three repeated fields.
+/// The list of an attribute, from any of its three repeated fields.
 ///
-/// Fields 7 to 9 of [`AttributeProto`](super::AttributeProto) are decoded by hand, as if they were one of a
-/// kind, for the sake of the places: a list may be a weight.
+/// Fields 7 to 9 of [`AttributeProto`](super::AttributeProto) are decoded by hand as one field, to obtain the
+/// locations: a list may be a weight.
 #[derive(Clone, Debug)]
 pub struct List {
     pub elements: Elements,
@@ -21,7 +21,7 @@ pub enum Elements {
     Strings(Vec<Bytes>),
 }
 
-/// Addresses between which records follow each other, keys included, or those of a packed chunk.
+/// Addresses of consecutive records, keys included, or of the content of a packed chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
     pub start: usize,
@@ -50,12 +50,12 @@ impl List {
         self.len() == 0
     }
 
-    /// Where it stands, if it was decoded.
+    /// Returns the locations of the list, if it was decoded.
     pub fn runs(&self) -> &[Run] {
         &self.runs
     }
 
-    /// The first byte of each record that is not packed.
+    /// Returns the first byte of each record that is not packed.
     pub fn key(&self) -> u8 {
         match &self.elements {
             Elements::Floats(_) => 0x3d,
@@ -64,7 +64,7 @@ impl List {
         }
     }
 
-    /// Reads one record, behind its key. What the derived code of the message calls.
+    /// Reads one record after its key, for the derived code of the message.
     pub fn merge(
         field: &mut Option<List>,
         tag: u32,
@@ -104,7 +104,7 @@ impl List {
         Ok(())
     }
 
-    /// What the derived code of the message calls.
+    /// Encodes the list, for the derived code of the message.
     pub fn encode(&self, buf: &mut impl bytes::BufMut) {
         match &self.elements {
             Elements::Floats(floats) => encoding::float::encode_repeated(FLOATS, floats, buf),
@@ -113,7 +113,7 @@ impl List {
         }
     }
 
-    /// What the derived code of the message calls.
+    /// Returns the encoded length, for the derived code of the message.
     pub fn encoded_len(&self) -> usize {
         match &self.elements {
             Elements::Floats(floats) => encoding::float::encoded_len_repeated(FLOATS, floats),
@@ -123,7 +123,7 @@ impl List {
     }
 }
 
-/// Equal elements make equal lists wherever they stand.
+/// Compares elements, not locations.
 impl PartialEq for List {
     fn eq(&self, other: &List) -> bool {
         self.elements == other.elements
@@ -141,7 +141,7 @@ mod tests {
     use super::super::AttributeProto;
     use super::*;
 
-    /// The ranges of the list in an attribute.
+    /// Returns the ranges of the list in an attribute.
     fn runs(file: &'static [u8]) -> Vec<(usize, usize, bool)> {
         let file = Bytes::from_static(file);
         let base = file.as_ptr() as usize;

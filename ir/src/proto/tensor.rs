@@ -1,13 +1,13 @@
-//! Constant tensors and where their bytes are.
+//! Constant tensors and the locations of their bytes.
 
 use bytes::Bytes;
 
 use super::StringStringEntryProto;
 
-/// A constant tensor, its values in one of `raw_data`, a typed `*_data` field or an external file.
+/// A constant tensor, whose values are in `raw_data`, a typed `*_data` field or an external file.
 ///
-/// The typed numeric fields hold the packed chunks as they stand in the file: little-endian IEEE numbers in
-/// `float_data` and `double_data`, varints in the others. A file that writes them unpacked does not decode.
+/// The typed numeric fields contain the packed chunks of the file: little-endian IEEE numbers in `float_data` and
+/// `double_data`, varints in the others. Files with unpacked fields cannot be decoded.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct TensorProto {
     #[prost(int64, repeated, packed = "false", tag = "1")]
@@ -43,7 +43,7 @@ pub struct TensorProto {
     pub metadata_props: Vec<StringStringEntryProto>,
 }
 
-/// The part of a larger tensor that a chunk holds; no known writer produces it.
+/// The part of a larger tensor that a chunk contains. No known writer produces it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, prost::Message)]
 pub struct Segment {
     #[prost(int64, tag = "1")]
@@ -52,7 +52,7 @@ pub struct Segment {
     pub end: i64,
 }
 
-/// A tensor of zeros but for `values` at `indices`: flat positions, or a row of coordinates each.
+/// A tensor that is zero except for `values` at `indices`: flat indices, or a row of coordinates for each value.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct SparseTensorProto {
     #[prost(message, optional, tag = "1")]
@@ -63,7 +63,7 @@ pub struct SparseTensorProto {
     pub dims: Vec<i64>,
 }
 
-/// The element types of ONNX tensors.
+/// Element types of ONNX tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub enum DataType {
@@ -98,7 +98,7 @@ pub enum DataType {
     Float6e3m2 = 28,
 }
 
-/// Whether the values of a tensor stand in the message or in another file.
+/// Location of the values of a tensor: the message or another file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub enum DataLocation {

@@ -1,4 +1,4 @@
-//! Whether a node has the inputs and outputs of its operator.
+//! Checks the numbers of a node's inputs and outputs.
 
 use super::scope::Scope;
 use crate::diagnostics::Problem;
@@ -7,12 +7,12 @@ use crate::proto::NodeProto;
 
 const INCONSISTENT: &str = "the file is inconsistent; export the model again";
 
-/// Checks the numbers of inputs and outputs, and that no required input is left out. An output may have no name.
+/// Checks the numbers of inputs and outputs, and that no required input is omitted. An output may have no name.
 pub fn check(node: &NodeProto, arity: Arity, scope: &Scope<'_>) -> Result<(), Problem> {
     count(node.input.len(), arity.inputs, "input")?;
     count(node.output.len(), arity.outputs, "output")?;
     for (at, name) in node.input.iter().enumerate() {
-        // Inside a function an input may have a name and yet be left out, by the caller of the function.
+        // Inside a function a named input may still be omitted, by the caller of the function.
         if is_required(arity.inputs, at) && scope.input(name)?.is_none() {
             let message = format!("input {at} is required, and is left out");
             return Err(Problem::new(message).help(INCONSISTENT));

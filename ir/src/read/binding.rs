@@ -1,4 +1,4 @@
-//! Functions of the caller's for operators that the compiler does not know.
+//! Functions that the caller binds to unknown operators.
 
 use std::rc::Rc;
 
@@ -13,16 +13,16 @@ use crate::ops::{self, Operator};
 use crate::options::Declared;
 use crate::proto::NodeProto;
 
-/// More unknown operators than this are not compared with those that are known.
+/// Maximum number of unknown operators that are compared with known ones.
 const COMPARED: usize = 100;
 
 impl Reader<'_> {
-    /// Whether the caller gives a function for an operator.
+    /// Returns `true` if the caller binds a function to the operator.
     pub(super) fn is_bound(&self, domain: &str, name: &str) -> bool {
         self.bound.contains_key(&kind(domain, name))
     }
 
-    /// A node that a function of the caller's computes, or would have to.
+    /// Reads a node of an unknown operator, whose function may be missing.
     pub(super) fn custom(
         &mut self,
         domain: &str,
@@ -50,7 +50,7 @@ impl Reader<'_> {
         self.push((domain, version, operator), attributes, (proto, &list), scope, block)
     }
 
-    /// What the function of an unknown operator returns, or what to say where there is none.
+    /// Returns the results of the function of an unknown operator or, without a function, the message.
     fn binding(&mut self, domain: &str, name: &str) -> Result<Rc<[Declared]>, Rc<Advice>> {
         let kind = kind(domain, name);
         if let Some(binding) = self.bound.get(&kind) {
@@ -68,7 +68,7 @@ impl Reader<'_> {
         Err(advice.clone())
     }
 
-    /// Reports functions for operators that the model lacks, and for those that the compiler knows.
+    /// Reports functions for operators that the model does not contain, and for built-in operators.
     pub(super) fn check_bindings(&mut self) {
         let operators = self.facts.operators.keys();
         let known = |domain: &str, name: &str| ops::spelling(domain, name) == Some(name);

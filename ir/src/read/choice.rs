@@ -1,4 +1,4 @@
-//! Whether the caller's options fit the model.
+//! Checks that the caller's options fit the model.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::options::{Options, Size};
 use crate::proto::{DimensionValue, GraphProto, TypeValue, ValueInfoProto};
 
 impl Reader<'_> {
-    /// Reports inputs of the options that the model lacks.
+    /// Reports inputs of the options that the model does not have.
     pub(super) fn check_inputs(&mut self, graph: &GraphProto, options: &Options) {
         let names: Vec<String> = graph.input.iter().map(|input| input.name.clone()).collect();
         for name in options.inputs.keys().filter(|name| !names.contains(name)) {

@@ -1,4 +1,4 @@
-//! Types that a file declares of values that nodes compute.
+//! Declared types of values that nodes compute.
 
 use super::Reader;
 use super::input::is_name;
@@ -9,21 +9,21 @@ use crate::graph::{ValueId, Values};
 use crate::proto::{DimensionValue, GraphProto, TensorType, TypeProto, TypeValue, ValueInfoProto};
 use crate::types::{self, Type};
 
-/// Declarations beyond this many are not compared.
+/// Maximum number of declarations that are compared.
 const MAX_DECLARATIONS: usize = 200_000;
 
-/// What a file declares of a value.
+/// Declaration of a value.
 #[derive(Clone, Debug)]
 pub struct Declaration {
     value: ValueId,
-    /// What the value is, and the name under which the file declares it.
+    /// Class and declared name of the value, for messages.
     what: String,
     ty: TypeProto,
     compared: Compared,
 }
 
 impl Reader<'_> {
-    /// Notes what a graph declares of its values.
+    /// Records the declarations of a graph's values.
     pub(super) fn declarations(&mut self, graph: &GraphProto, scope: &Scope<'_>) {
         let mut attributes = graph.node.iter().flat_map(|node| &node.attribute);
         let is_guess = self.depth > 0 || attributes.any(|attribute| attribute.g.is_some());
@@ -37,7 +37,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Notes what the main graph declares of a constant that it lists as an input.
+    /// Records the declaration of a constant that the main graph lists as an input.
     pub(super) fn constant_declaration(&mut self, info: &ValueInfoProto, scope: &Scope<'_>) {
         self.declaration(info, ("initializer", Compared::Shape), scope);
     }
@@ -56,19 +56,19 @@ impl Reader<'_> {
     }
 }
 
-/// How much of a shape a declaration is compared with.
+/// The part of a shape that is compared with the declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Compared {
     Shape,
     Rank,
-    /// Sizes, if the rank is the same: CatBoost declares outputs of rank 2 as vectors.
+    /// Sizes, if the ranks are equal: CatBoost declares outputs of rank 2 as vectors.
     Sizes,
-    /// No shape. Those of models with branches and loops are guesses of exporters: PyTorch declares what a
-    /// branch gives as it would be after a flattening in another one.
+    /// Nothing. In models with branches and loops, exporters guess shapes: PyTorch declares the result of one branch as
+    /// if it were flattened as in the other.
     Nothing,
 }
 
-/// The declarations that contradict the types that were inferred. Sizes are compared if the caller fixed none.
+/// Reports declarations that contradict the inferred types. Sizes are compared if the caller fixed none.
 pub fn contradictions(declarations: &[Declaration], values: &Values, with_sizes: bool) -> Vec<Problem> {
     let problem = |declaration: &Declaration| {
         let value = &values[declaration.value];
@@ -88,9 +88,9 @@ pub fn contradictions(declarations: &[Declaration], values: &Values, with_sizes:
     declarations.iter().filter_map(problem).collect()
 }
 
-/// Whether a value of the type found may be declared so; a declaration may say less than was found.
+/// Returns `true` if a declaration agrees with the inferred type, which may be more specific.
 fn agree(declared: &TypeProto, found: &Type, compared: Compared) -> bool {
-    // Exporters say little of the items of sequences.
+    // Exporters specify little about the items of sequences.
     let inner = |declared: &Option<Box<TypeProto>>, found: &Type| {
         let declared = declared.as_deref();
         declared.is_none_or(|declared| agree(declared, found, Compared::Nothing))
@@ -120,7 +120,8 @@ fn shapes_agree(declared: &TensorType, found: &types::TensorType, compared: Comp
         return true;
     };
     if declared.dim.len() != found.rank() {
-        // One element is one element on any number of axes: loops and branches give it those of one of their values.
+        // A tensor of one element may have any number of axes: in loops and branches it has those of one of their
+        // values.
         let may_be_one = |size: &Option<DimensionValue>| match size {
             Some(DimensionValue::Value(size)) => *size == 1,
             _ => true,
@@ -137,7 +138,7 @@ fn shapes_agree(declared: &TensorType, found: &types::TensorType, compared: Comp
     })
 }
 
-/// A declared type, as signatures spell types.
+/// Formats a declared type as in signatures.
 fn shown(declared: &TypeProto) -> String {
     let inner = |declared: &Option<Box<TypeProto>>| declared.as_deref().map_or("?".to_owned(), shown);
     let dtype = |number: i32| DType::from_onnx(number).map_or("?", DType::name);

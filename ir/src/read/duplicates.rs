@@ -7,10 +7,10 @@ use crate::diagnostics::Problem;
 use crate::proto::{FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto};
 
 const INCONSISTENT: &str = "the file is inconsistent; export the model again";
-/// More problems than this are not looked for.
+/// Maximum number of problems that are reported.
 const MOST: usize = 100;
 
-/// What gives a value.
+/// Definition of a value.
 #[derive(Clone, Copy)]
 enum Giver<'a> {
     Input,
@@ -19,10 +19,10 @@ enum Giver<'a> {
     Node(&'a NodeProto),
 }
 
-/// The names of a graph so far.
+/// Definitions of a graph so far.
 type Named<'a> = BTreeMap<&'a str, Giver<'a>>;
 
-/// The names of a model that mean two things: which one counts differs from program to program.
+/// Reports names of a model with two definitions: programs differ in the one that they use.
 pub fn find(model: &ModelProto) -> Vec<Problem> {
     let mut check = Check::default();
     check.opsets(&model.opset_import, "");
@@ -76,7 +76,7 @@ impl Check {
         }
     }
 
-    /// A graph inside of `depth` others, whose values it may hide by its own.
+    /// Checks a graph inside `depth` others. Its values may hide theirs.
     fn graph(&mut self, graph: &GraphProto, depth: usize) {
         let mut named = Named::new();
         for input in graph.input.iter().filter(|input| !input.name.is_empty()) {
@@ -126,7 +126,7 @@ impl Check {
     }
 }
 
-/// Some exporters write a tensor once for each of its uses.
+/// Returns `true` for equal initializers: some exporters write a tensor once for each use.
 fn same(first: Giver<'_>, second: Giver<'_>) -> bool {
     match (first, second) {
         (Giver::Initializer(first), Giver::Initializer(second)) => first == second,

@@ -1,4 +1,4 @@
-//! What a file says of itself.
+//! Versions, producer and metadata of a file.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +13,18 @@ use crate::model::Facts;
 use crate::ops::{MICROSOFT, ML, PREVIEW, TRAINING};
 use crate::proto::{Cost, ModelProto, cost};
 
-/// The newest IR version and `ai.onnx` opset that this version of the compiler knows.
+/// Newest IR version and `ai.onnx` opset that this compiler supports.
 pub const NEWEST_IR: i64 = 14;
 pub const NEWEST_OPSET: i64 = 28;
-/// The newest versions of the other domains.
+/// Newest versions of the other domains.
 const NEWEST: [(&str, i64); 4] = [(ML, 5), (MICROSOFT, 1), (PREVIEW, 1), (TRAINING, 1)];
-/// Models of this and later IR versions say which opsets they use.
+/// Models of this and later IR versions import their opsets.
 const IMPORTING_IR: i64 = 3;
 
-/// Reading may take ten times the file, and this.
+/// Memory that reading a file may need in addition to ten times its length, in bytes.
 const SPARE: usize = 40 << 20;
 
-/// The message that the bytes of a file are.
+/// Decodes the message of a file.
 pub fn decode(bytes: Bytes) -> Result<ModelProto, Problem> {
     let length = bytes.len();
     let start = bytes.slice(..length.min(64));
@@ -43,7 +43,7 @@ pub fn decode(bytes: Bytes) -> Result<ModelProto, Problem> {
     }
 }
 
-/// Whether a file can be read in memory that befits its length.
+/// Checks that a file can be read in memory proportional to its length.
 fn affordable(bytes: &[u8]) -> Result<(), Problem> {
     let Cost { bytes: needed, nodes } = cost(bytes);
     if nodes > MOST_NODES {
@@ -58,7 +58,7 @@ fn affordable(bytes: &[u8]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// `ai.onnx` is the long name of the empty domain.
+/// Returns the short name of a domain: `ai.onnx` is the empty one.
 pub fn domain(name: &str) -> String {
     match name {
         "ai.onnx" => String::new(),
@@ -88,7 +88,7 @@ impl Facts {
         }
     }
 
-    /// Whether this compiler knows the versions.
+    /// Checks that this compiler supports the versions.
     pub fn check(&self) -> Result<(), Problem> {
         if self.ir_version > NEWEST_IR {
             return Err(newer("IR version", self.ir_version, NEWEST_IR));
@@ -101,7 +101,7 @@ impl Facts {
     }
 }
 
-/// Whether this compiler knows the version of a domain whose operators are used.
+/// Checks that this compiler supports the version of a domain whose operators are used.
 pub fn newest(domain: &str, opset: Option<i64>) -> Result<(), Problem> {
     let others = NEWEST.iter().find(|(name, _)| *name == domain);
     let (what, newest) = match (domain, others) {

@@ -1,8 +1,8 @@
-//! Recognises files that are no ONNX models.
+//! Recognizes files that are not ONNX models.
 
 use crate::diagnostics::Problem;
 
-/// What the first bytes of other files are: where they stand, and what the file is and needs.
+/// Signatures of other files: offset, bytes, message and help.
 const MARKS: &[(usize, &[u8], &str, &str)] = &[
     (
         0,
@@ -27,7 +27,7 @@ const MARKS: &[(usize, &[u8], &str, &str)] = &[
 
 const EXPORT: &str = "export the model to ONNX first";
 
-/// Why bytes are no model that could be decoded, as far as their beginning tells.
+/// Returns the problem of a file that cannot be decoded, if its first bytes identify another format.
 pub fn recognise(bytes: &[u8]) -> Option<Problem> {
     let marked = |row: &&(usize, &[u8], &str, &str)| {
         let (start, mark) = (row.0, row.1);

@@ -1,4 +1,4 @@
-//! Calls of model-local functions, inlined.
+//! Inlines calls of model-local functions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use crate::proto::{AttributeProto, FunctionProto, NodeProto, OperatorSetIdProto}
 
 const INCONSISTENT: &str = "the file is inconsistent; export the model again";
 
-/// The functions of a model by domain, name and overload.
+/// Functions of a model by domain, name and overload.
 #[derive(Debug)]
 pub struct Functions<'a> {
     domains: BTreeMap<String, BTreeMap<&'a str, BTreeMap<&'a str, Local<'a>>>>,
@@ -39,8 +39,8 @@ impl<'a> Functions<'a> {
         Functions { domains }
     }
 
-    /// The function that a node calls. One beside an operator of its name says what the operator does, and
-    /// counts where the opset has no such operator.
+    /// Returns the function that a node calls. A function with the name of a built-in operator defines the operator,
+    /// and is used only if the opset does not contain the operator.
     pub fn meant(&self, node: &NodeProto, scope: &Scope<'_>) -> Option<&Local<'a>> {
         let found = self.called(node)?;
         let domain = domain(&node.domain);
@@ -51,7 +51,7 @@ impl<'a> Functions<'a> {
         }
     }
 
-    /// The function of the name that a node gives.
+    /// Returns the function with the name of a node.
     pub fn called(&self, node: &NodeProto) -> Option<&Local<'a>> {
         if self.domains.is_empty() {
             return None;
@@ -79,7 +79,7 @@ impl<'a> Local<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads a function's nodes as if they stood where it is called.
+    /// Inlines the nodes of a function in place of a call.
     pub(super) fn call(
         &mut self,
         function: &Local<'_>,
@@ -142,7 +142,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a call gives no more than the function takes.
+/// Checks that a call has no more inputs, outputs and attributes than the function.
 fn check(function: &Local<'_>, node: &NodeProto) -> Result<(), Problem> {
     let proto = function.proto;
     let counts =

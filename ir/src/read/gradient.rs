@@ -1,8 +1,8 @@
-//! Gradients, written out by the rules of differentiation.
+//! Writes out gradients by the rules of differentiation.
 //!
-//! A gradient names a part of the graph it stands in: what computes `y` from `xs` and `zs`. Where its
-//! inputs are other values than those, the nodes of that part are repeated for them. Then each node
-//! from `y` back to `xs` tells, by its row in `rules`, how the derivative goes on to its inputs.
+//! A gradient specifies a part of its graph: the nodes that compute `y` from `xs` and `zs`. If its inputs are other
+//! values, the nodes of that part are repeated for them. Then the rule of each node, from `y` back to `xs`, computes
+//! the derivatives with respect to the node's inputs (`rules`).
 
 mod rules;
 mod writing;
@@ -25,7 +25,7 @@ use writing::Writing;
 #[derive(Clone, Debug)]
 struct Step {
     node: NodeProto,
-    /// Whether a rule wrote it, in the words of the newest opset.
+    /// Whether a rule wrote the node, in the newest opset.
     by_rule: bool,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn is_gradient(node: &NodeProto) -> bool {
     node.op_type == "Gradient" && node.domain == TRAINING
 }
 
-/// The value that is differentiated, which must be made before.
+/// Returns the value that is differentiated, which must be computed before.
 pub(super) fn target(node: &NodeProto) -> Option<&str> {
     let mut attributes = node.attribute.iter().filter(|_| is_gradient(node));
     let y = attributes.find(|attribute| attribute.name == "y")?;
@@ -41,7 +41,7 @@ pub(super) fn target(node: &NodeProto) -> Option<&str> {
 }
 
 impl Reader<'_> {
-    /// Nodes in their order, gradients among them.
+    /// Reads nodes in their order, and writes out gradients.
     pub(super) fn with_gradients(&mut self, nodes: &[&NodeProto], scope: &mut Scope<'_>, block: &mut Block) {
         let mut steps: Vec<Step> = Vec::new();
         for &node in nodes {
@@ -84,7 +84,7 @@ impl Reader<'_> {
         scope.set_opsets(before);
     }
 
-    /// The nodes in place of a gradient, behind those before it.
+    /// Returns the nodes that replace a gradient, after the nodes before it.
     fn derivative(
         &mut self,
         node: &NodeProto,
@@ -160,7 +160,7 @@ impl Reader<'_> {
     }
 }
 
-/// The nodes that compute `y`, in their order, back to the inputs.
+/// Returns the nodes that compute `y` from the inputs, in order.
 fn part<'s>(y: &'s str, inputs: &BTreeSet<&str>, before: &'s [Step]) -> Vec<&'s Step> {
     let mut makers = BTreeMap::new();
     for (at, step) in before.iter().enumerate() {
@@ -180,7 +180,7 @@ fn part<'s>(y: &'s str, inputs: &BTreeSet<&str>, before: &'s [Step]) -> Vec<&'s 
     found.into_iter().filter_map(|at| before.get(at)).collect()
 }
 
-/// Whether a node reads one of these values, to which its own then belong.
+/// Returns `true` if a node uses one of these values, and adds its outputs to them.
 fn spread<'s>(node: &'s NodeProto, values: &mut BTreeSet<&'s str>) -> bool {
     let reached = reads(node, 0).iter().any(|name| values.contains(name));
     if reached {

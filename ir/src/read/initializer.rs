@@ -1,4 +1,4 @@
-//! Constants of a graph.
+//! Reads the constants of a graph.
 
 use super::Reader;
 use super::scope::Scope;

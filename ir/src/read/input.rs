@@ -8,17 +8,17 @@ use crate::options::{Options, Size};
 use crate::proto::{Dimension, DimensionValue, TensorType, TypeProto, TypeValue, ValueInfoProto};
 use crate::types::{MOST_AXES, Shape, Type};
 
-/// Types nest no deeper than this.
+/// Maximum depth of nested types.
 pub(super) const DEEPEST: usize = 8;
 
-/// Reads the types of inputs, with the sizes and the names that the caller chose.
+/// Reads the types of inputs, with the sizes and names that the caller chose.
 pub(super) struct Inputs<'a> {
     pub options: &'a Options,
     pub names: &'a mut Names,
 }
 
 impl Inputs<'_> {
-    /// The type that the file, or the caller, says an input has.
+    /// Returns the type that the file or the caller specifies for an input.
     pub fn input_type(&mut self, input: &ValueInfoProto) -> Result<Type, Problem> {
         let name = &input.name;
         let ty = input.r#type.as_ref().ok_or_else(|| {
@@ -105,7 +105,7 @@ impl Inputs<'_> {
         let dims: Shape = dims
             .map(|(axis, dim)| match &dim.value {
                 Some(DimensionValue::Value(size)) if *size >= 0 => Dim::from(*size),
-                // Some exporters write an open size as -1.
+                // Some exporters write a dynamic size as -1.
                 Some(DimensionValue::Name(size)) if is_name(size) => {
                     let other = self.options.names.get(&(name.to_owned(), axis));
                     self.named(other.unwrap_or(size))
@@ -130,7 +130,7 @@ impl Inputs<'_> {
     }
 }
 
-/// Whether a shape that the caller gives has the rank that the file says.
+/// Checks that a shape from the caller has the rank that the file declares.
 fn fits(name: &str, tensor: &TensorType, sizes: &[Size]) -> Result<(), Problem> {
     let (rank, found) = (sizes.len(), tensor.shape.as_ref().map(|shape| shape.dim.len()));
     match found.filter(|&found| found != rank) {
@@ -141,7 +141,7 @@ fn fits(name: &str, tensor: &TensorType, sizes: &[Size]) -> Result<(), Problem> 
     }
 }
 
-/// Whether a number that the caller gives is another than that of the file.
+/// Checks that sizes from the caller equal those that the file declares.
 fn contradiction(name: &str, tensor: &TensorType, sizes: &[Size]) -> Result<(), Problem> {
     let dims = tensor.shape.iter().flat_map(|shape| &shape.dim);
     for (axis, (dim, size)) in dims.zip(sizes).enumerate() {
@@ -162,7 +162,7 @@ fn contradiction(name: &str, tensor: &TensorType, sizes: &[Size]) -> Result<(), 
     Ok(())
 }
 
-/// Whether the file means a name; `?` and the empty name mean any size.
+/// Returns `true` if the file specifies a name; `?` and the empty name are any size.
 pub(super) fn is_name(name: &str) -> bool {
     !matches!(name.trim(), "" | "?" | "-1" | "None")
 }

@@ -1,4 +1,4 @@
-//! Nodes in an order that can be computed.
+//! Sorts nodes so that they can be computed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,12 @@ use super::{DEEPEST, Reader, gradient};
 use crate::diagnostics::Problem;
 use crate::proto::{GraphProto, NodeProto};
 
-/// A cycle of more values than this is not written out.
+/// Maximum number of values of a cycle that are listed.
 const LISTED: usize = 4;
 
 impl Reader<'_> {
-    /// Nodes in an order in which values are made before they are used; old files need not be. Values that
-    /// wait for each other are reported, and defined without a type.
+    /// Sorts nodes so that values are computed before their use, as old files do not require it. Values of a cycle are
+    /// reported and defined without a type.
     pub(super) fn in_order<'n>(
         &mut self,
         nodes: &'n [NodeProto],
@@ -57,7 +57,7 @@ impl Reader<'_> {
     }
 }
 
-/// Which node makes each value.
+/// Returns the index of the node that produces each value.
 fn makers(nodes: &[NodeProto]) -> BTreeMap<&str, usize> {
     let nodes = nodes.iter().enumerate();
     let outputs = nodes.flat_map(|(at, node)| node.output.iter().map(move |name| (name, at)));
@@ -65,12 +65,12 @@ fn makers(nodes: &[NodeProto]) -> BTreeMap<&str, usize> {
     named.map(|(name, at)| (name.as_str(), at)).collect()
 }
 
-/// The cycle that nodes waiting for each other have.
+/// Reports a cycle of the nodes that could not be sorted.
 fn cycle(left: &[&NodeProto]) -> Problem {
     let outputs = left.iter().enumerate();
     let outputs = outputs.flat_map(|(at, node)| node.output.iter().map(move |name| (name, at)));
     let makers: BTreeMap<&str, usize> = outputs.map(|(name, at)| (name.as_str(), at)).collect();
-    // Whoever is left waits for a value that somebody left makes.
+    // Each remaining node uses a value that another remaining node produces.
     let needed = |at: usize| {
         let node = left.get(at)?;
         let mut reads = reads(node, 0).into_iter().chain(gradient::target(node));
@@ -106,7 +106,7 @@ fn cycle(left: &[&NodeProto]) -> Problem {
         .help("the file is inconsistent; export the model again")
 }
 
-/// Names from outside that a node and the graphs in its attributes read.
+/// Returns the names from outside that a node and its nested graphs use.
 pub(super) fn reads(node: &NodeProto, depth: usize) -> Vec<&str> {
     let mut names: Vec<&str> = node.input.iter().map(String::as_str).collect();
     if depth < DEEPEST {
@@ -120,7 +120,7 @@ pub(super) fn reads(node: &NodeProto, depth: usize) -> Vec<&str> {
     names
 }
 
-/// Names that a graph gives to values of its own.
+/// Returns the names of the values that a graph defines.
 fn own(graph: &GraphProto) -> BTreeSet<&str> {
     let inputs = graph.input.iter().map(|input| input.name.as_str());
     let constants = graph.initializer.iter().map(|tensor| tensor.name.as_str());

@@ -1,11 +1,11 @@
-//! The module of the exported program that a node came from.
+//! The module of the exported program that contains a node.
 
 use crate::proto::NodeProto;
 
-/// Paths end here: more names say nothing.
+/// Maximum length of paths: further names are not useful.
 const DEEPEST: usize = 32;
 
-/// The path of the module, outermost first: `["encoder", "layer", "0"]`.
+/// Returns the path of the module, outermost first: `["encoder", "layer", "0"]`.
 pub fn origin(node: &NodeProto) -> Vec<String> {
     let entry = |key: &str| {
         let found = node.metadata_props.iter().find(|entry| entry.key == key);
@@ -17,7 +17,7 @@ pub fn origin(node: &NodeProto) -> Vec<String> {
     }
 }
 
-/// The scope before the last, which is the operator's own: `['', 'layer.0', 'add']`.
+/// Returns the scope before the last one, which is the operator: `['', 'layer.0', 'add']`.
 fn last_scope(list: &str) -> Option<String> {
     let list = list.trim().strip_prefix('[')?.strip_suffix(']')?;
     let scopes: Vec<&str> = list.split(',').map(str::trim).collect();
@@ -25,8 +25,8 @@ fn last_scope(list: &str) -> Option<String> {
     Some(scope.trim_matches(['\'', '"']).to_owned())
 }
 
-/// `/features/features.1/conv/conv.0/Conv`: a segment that repeats the one before it goes on from there, so
-/// this is `features.1.conv.0`.
+/// Splits `/features/features.1/conv/conv.0/Conv`. A segment that begins with the previous one continues it, so this is
+/// `features.1.conv.0`.
 fn from_name(name: &str) -> Vec<String> {
     let mut path: Vec<String> = Vec::new();
     let mut before: Vec<String> = Vec::new();

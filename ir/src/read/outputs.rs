@@ -1,4 +1,4 @@
-//! Other outputs than those that the file lists.
+//! Replaces the outputs of a graph by chosen values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,8 @@ use crate::files::distance;
 use crate::options::Outputs;
 use crate::proto::{GraphProto, ValueInfoProto};
 
-/// Has the graph give the values that the caller names, without the nodes that none of them needs, and
-/// without the inputs that only such nodes read.
+/// Replaces the outputs by the values that the caller names, and removes nodes that none of them needs and inputs that
+/// only such nodes use.
 pub(super) fn choose(graph: &mut GraphProto, outputs: &Outputs) -> Vec<Problem> {
     if outputs.names.is_empty() {
         return Vec::new();
@@ -33,7 +33,7 @@ pub(super) fn choose(graph: &mut GraphProto, outputs: &Outputs) -> Vec<Problem> 
     problems
 }
 
-/// The names of the values of a graph, those inside of its nodes left out.
+/// Returns the names of the values of a graph, except those inside its nodes.
 fn values(graph: &GraphProto) -> BTreeSet<String> {
     let inputs = graph.input.iter().map(|input| &input.name);
     let constants = graph.initializer.iter().map(|tensor| &tensor.name);
@@ -44,7 +44,7 @@ fn values(graph: &GraphProto) -> BTreeSet<String> {
     names.filter(|name| !name.is_empty()).cloned().collect()
 }
 
-/// What the file says of a value.
+/// Returns the declaration of a value.
 fn declared(graph: &GraphProto, name: &str) -> ValueInfoProto {
     let all = graph.output.iter().chain(&graph.value_info);
     let mut all = all.chain(&graph.input);
@@ -52,7 +52,7 @@ fn declared(graph: &GraphProto, name: &str) -> ValueInfoProto {
     found.unwrap_or_else(|| ValueInfoProto { name: name.to_owned(), ..ValueInfoProto::default() })
 }
 
-/// Drops the nodes that no output needs, and the inputs that these nodes alone read.
+/// Removes nodes that no output needs, and inputs that only these nodes use.
 fn cut(graph: &mut GraphProto) {
     let mut makers = BTreeMap::new();
     for (at, node) in graph.node.iter().enumerate() {
@@ -103,7 +103,7 @@ fn unknown(graph: &GraphProto, name: &str, values: &BTreeSet<String>) -> Problem
     Problem::new(message).help(help).choice(name)
 }
 
-/// Whether a node of the graph, or of the graphs in it, gives a value of this name.
+/// Returns `true` if a node of the graph, or of nested graphs, has an output with this name.
 fn makes(graph: &GraphProto, name: &str, depth: usize) -> bool {
     graph.node.iter().any(|node| {
         let mut inner = node.attribute.iter().filter_map(|attribute| attribute.g.as_deref());
@@ -112,7 +112,7 @@ fn makes(graph: &GraphProto, name: &str, depth: usize) -> bool {
     })
 }
 
-/// The value of nearly the same name, else one of which the name is a part.
+/// Returns the value with the most similar name, else one whose name contains it.
 fn near<'v>(name: &str, values: &'v BTreeSet<String>) -> Option<&'v String> {
     let lower = name.to_lowercase();
     let far = |value: &&String| distance(&value.to_lowercase(), &lower);

@@ -10,24 +10,24 @@ use crate::diagnostics::{Problem, shortened};
 use crate::graph::ValueId;
 use crate::proto::AttributeProto;
 
-/// What names mean at one place of the model: a graph sees the names of the graphs around it, a function only
-/// its own.
+/// Names that are visible at a location of the model: those of the enclosing graphs in a graph, only its own in a
+/// function.
 #[derive(Debug)]
 pub struct Scope<'s> {
     values: BTreeMap<String, ValueId>,
     around: Option<&'s Scope<'s>>,
     opsets: Rc<Opsets>,
-    /// The function that is called, and the attributes that the call gives.
+    /// The function that is called, and the attributes of the call.
     call: Option<(&'s Local<'s>, BTreeMap<&'s str, &'s AttributeProto>)>,
-    /// The names of the calls around, ending in `/`.
+    /// Names of the enclosing calls, each followed by `/`.
     prefix: Rc<str>,
 }
 
-/// The versions imported at one place of the model.
+/// Versions that are imported at a location of the model.
 #[derive(Debug)]
 pub struct Opsets {
     here: Rc<BTreeMap<String, i64>>,
-    /// Those of the caller, where a function leaves them out.
+    /// Versions of the caller, for domains that a function does not import.
     around: Option<Rc<Opsets>>,
 }
 
@@ -53,7 +53,7 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// The scope of a graph inside this one.
+    /// Returns the scope of a graph inside this one.
     pub fn nested<'n>(&'n self) -> Scope<'n>
     where
         's: 'n,
@@ -67,7 +67,7 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// The scope of a function called from this one.
+    /// Returns the scope of a function that is called from this one.
     pub fn function<'n>(
         &self,
         node: &str,
@@ -92,8 +92,8 @@ impl<'s> Scope<'s> {
         self.values.get(name).copied().or_else(around)
     }
 
-    /// A node's input; the empty name is an input left out, and so is that of an input of a function that its
-    /// caller left out.
+    /// Returns an input of a node. The empty name is an omitted input, as is an input of the enclosing function that
+    /// its caller omitted.
     pub fn input(&self, name: &str) -> Result<Option<ValueId>, Problem> {
         match (name.is_empty(), self.value(name)) {
             (true, _) => Ok(None),
@@ -104,7 +104,7 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Whether a function around has an input of that name.
+    /// Returns `true` if the enclosing function has an input with this name.
     fn is_formal(&self, name: &str) -> bool {
         match (&self.call, self.around) {
             (Some((function, _)), _) => function.inputs.contains(name),
@@ -113,11 +113,11 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// The version imported for a domain, under which its operators are read.
+    /// Returns the version of a domain in which its operators are read.
     pub fn opset(&self, domain: &str) -> Option<i64> {
         let imported = self.opsets.version(domain);
-        // Writers of optimised files use these domains without importing them; without a version of the
-        // standard its newest is meant.
+        // Some writers of optimized files use these domains without importing them. Without a version, `ai.onnx` is the
+        // newest.
         imported.or(match domain {
             "com.microsoft" | "ai.onnx.ml" => Some(1),
             "" => Some(NEWEST_OPSET),
@@ -125,20 +125,20 @@ impl<'s> Scope<'s> {
         })
     }
 
-    /// Has other versions come first; those before are returned.
+    /// Imports other versions, which take precedence, and returns the previous ones.
     pub fn put_opsets(&mut self, here: Rc<BTreeMap<String, i64>>) -> Rc<Opsets> {
         let before = self.opsets.clone();
         self.opsets = Opsets::new(here, Some(before.clone()));
         before
     }
 
-    /// Sets every version imported here.
+    /// Sets all imported versions.
     pub fn set_opsets(&mut self, opsets: Rc<Opsets>) {
         self.opsets = opsets;
     }
 
-    /// Attributes with references to the function's own attributes replaced; a reference to one that the
-    /// caller left out is left out too.
+    /// Returns the attributes, with references to attributes of the enclosing function replaced. References to omitted
+    /// ones are omitted.
     pub fn resolve<'n>(&self, list: &'n [AttributeProto]) -> Vec<NamedAttribute<'n>>
     where
         's: 'n,
@@ -150,7 +150,7 @@ impl<'s> Scope<'s> {
         list.iter().filter_map(resolve).collect()
     }
 
-    /// An attribute of the function around: what its caller gives, or its default.
+    /// Returns an attribute of the enclosing function: the value of the call, or its default.
     fn argument(&self, name: &str) -> Option<&'s AttributeProto> {
         match (&self.call, self.around) {
             (Some((function, attributes)), _) => {

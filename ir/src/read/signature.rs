@@ -1,4 +1,4 @@
-//! The main graph, its inputs and outputs.
+//! Reads the main graph, its inputs and outputs.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::options::Options;
 use crate::proto::{DimensionValue, GraphProto, TypeProto, TypeValue, ValueInfoProto};
 
 impl Reader<'_> {
-    /// The graph that the model computes.
+    /// Reads the graph that the model computes.
     pub(super) fn main(&mut self, graph: &GraphProto, scope: &mut Scope<'_>, options: &Options) -> Block {
         let mut block = Block::default();
         self.check_inputs(graph, options);
@@ -28,8 +28,8 @@ impl Reader<'_> {
             if !seen.insert(input.name.as_str()) {
                 continue;
             }
-            // An input with an initializer is a constant that the exporter also listed, unless the caller
-            // gives its shape.
+            // An input with an initializer is a constant that the exporter listed, too, unless the caller specifies its
+            // shape.
             let constant = scope.value(&input.name).is_some();
             if constant && !options.inputs.contains_key(&input.name) {
                 self.constant_declaration(input, scope);
@@ -50,14 +50,14 @@ impl Reader<'_> {
         block
     }
 
-    /// Outputs that are also inputs, constants or listed twice keep the name that the graph gives.
+    /// Records the declared names of outputs, as outputs may also be inputs, constants or listed twice.
     fn name_outputs(&mut self, graph: &GraphProto, outputs: &[ValueId]) {
         self.facts.outputs =
             graph.output.iter().zip(outputs).map(|(output, _)| output.name.clone()).collect();
         self.facts.ranks = graph.output.iter().map(declared_rank).collect();
     }
 
-    /// Reserves the names of sizes, before sizes without a name are given others.
+    /// Reserves the names of sizes before unnamed sizes get new names.
     fn reserve_names(&mut self, ty: &TypeProto, depth: usize) {
         let inner = match &ty.value {
             _ if depth > DEEPEST => None,

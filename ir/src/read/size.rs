@@ -1,4 +1,4 @@
-//! How large functions make a model, before any is read.
+//! Computes the size of inlined functions before reading.
 
 use std::collections::BTreeMap;
 
@@ -7,28 +7,28 @@ use super::{DEEPEST, MOST_NODES};
 use crate::diagnostics::Problem;
 use crate::proto::{Elements, GraphProto, NodeProto};
 
-/// Calls may repeat as many bytes of lists and names as this, and ten times the file.
+/// Maximum number of bytes of lists and names that calls may repeat, in addition to ten times the file.
 const MOST_REPEATED: usize = 16 << 20;
-/// A node that takes no more than this counts as a node alone.
+/// Bytes of a node that are not counted as repeated.
 const PLAIN: usize = 512;
 
-/// What there is to read.
+/// Size of the nodes to read.
 #[derive(Clone, Copy, Debug, Default)]
 struct Size {
     nodes: usize,
-    /// Bytes that calls repeat.
+    /// Number of bytes that calls repeat.
     repeated: usize,
 }
 
 struct Sizes<'f> {
     functions: &'f Functions<'f>,
-    /// By function and by how much deeper calls may go.
+    /// Sizes by function and by the number of nested calls that are still allowed.
     known: BTreeMap<(*const Local<'f>, usize), Size>,
-    /// Whether calls go deeper than they may.
+    /// Whether calls are nested too deep.
     deep: bool,
 }
 
-/// Whether the model is of a size that can be compiled, with its functions in place of their calls.
+/// Checks that a model is small enough to be compiled after its functions are inlined.
 pub fn check(graph: &GraphProto, functions: &Functions<'_>, file: usize) -> Result<(), Problem> {
     let mut sizes = Sizes { functions, known: BTreeMap::new(), deep: false };
     let size = sizes.nodes(&graph.node, DEEPEST);
@@ -95,7 +95,7 @@ impl Size {
     }
 }
 
-/// About how much memory a node takes beside weights.
+/// Estimates the memory of a node except for weights, in bytes.
 fn bytes(node: &NodeProto, deeper: usize) -> usize {
     let names = node.input.iter().chain(&node.output);
     let names: usize = names.map(|name| 24 + name.len()).sum();

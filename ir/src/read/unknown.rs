@@ -1,18 +1,18 @@
-//! What to say about operators that cannot be found.
+//! Problems of operators that cannot be found.
 
 use super::kind;
 use crate::diagnostics::Problem;
 use crate::files::distance;
 use crate::ops;
 
-/// An operator of a domain that the file does not import.
+/// Reports an operator whose domain the file does not import.
 pub fn not_imported(domain: &str) -> Problem {
     let shown = if domain.is_empty() { "ai.onnx" } else { domain };
     let message = format!("the file does not say which version of the domain `{shown}` it uses");
     Problem::new(message).help("the file is inconsistent; export the model again")
 }
 
-/// An operator that the imported opset has no more.
+/// Reports an operator that the imported opset no longer contains.
 pub fn removed(kind: &str, version: i64, instead: &str) -> Problem {
     let last = version.saturating_sub(1);
     let message = format!("operator `{kind}` exists up to opset {last}, the model imports a newer one");
@@ -20,7 +20,7 @@ pub fn removed(kind: &str, version: i64, instead: &str) -> Problem {
     Problem::new(message).help(help)
 }
 
-/// What to do about an operator that there is not, which is looked for under other names if `compared`.
+/// Returns the help for an operator that does not exist. Similar names are searched if `compared`.
 pub fn help(domain: &str, name: &str, compared: bool) -> String {
     match (ops::spelling(domain, name), domain) {
         (Some(known), _) => return format!("its name is written `{known}`"),
@@ -42,7 +42,7 @@ pub fn help(domain: &str, name: &str, compared: bool) -> String {
     }
 }
 
-/// The operator of this name in another domain, else that of nearly this name in this one.
+/// Returns the operator with this name in another domain, else the one with the most similar name in this domain.
 fn near(domain: &str, name: &str) -> Option<String> {
     let named = ops::all().filter(|row| row.name == name && is_taken_for(domain, row.domain));
     let domains = named.map(|row| match row.domain {
@@ -59,7 +59,8 @@ fn near(domain: &str, name: &str) -> Option<String> {
     (far(&nearest) <= 2.min(length / 3)).then(|| format!("`{}`", kind(domain, nearest.name)))
 }
 
-/// Whether an exporter may have written one domain for the other: one of ONNX's or Microsoft's, or nearly so.
+/// Returns `true` if a writer may have confused two domains: the written one is ONNX's or Microsoft's, or is similar to
+/// a known one.
 fn is_taken_for(written: &str, meant: &str) -> bool {
     let of_onnx = |domain: &str| domain.is_empty() || domain.starts_with("ai.onnx");
     let known = [ops::MICROSOFT, "ai.onnx", ops::ML];

@@ -1,7 +1,7 @@
 //! A graph whose inputs have no types yet.
 //!
-//! Which sizes are equal, and which are 1, only shows in inference. A file is read once, and inference
-//! tried on the graph with one choice of sizes after another.
+//! Only inference shows which sizes are equal and which are 1. A file is read once, and inference runs on the graph
+//! with different choices of sizes.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -20,24 +20,24 @@ use crate::options::Options;
 use crate::proto::ValueInfoProto;
 use crate::types::Type;
 
-/// A model that was read, but for the types of its inputs.
+/// A model that was read, without the types of its inputs.
 #[derive(Debug)]
 pub struct Untyped {
     pub(super) graph: Graph,
     pub(super) facts: Facts,
     pub(super) files: Rc<Files>,
-    /// The names of sizes in the file.
+    /// Names of sizes in the file.
     pub(super) names: Names,
-    /// What the file says of each input of the graph.
+    /// Declarations of the graph's inputs.
     pub(super) declared: Vec<ValueInfoProto>,
-    /// What the file says of values that nodes compute.
+    /// Declarations of values that nodes compute.
     pub(super) declarations: Vec<Declaration>,
-    /// What kept parts of the file from being read.
+    /// Problems of parts of the file that could not be read.
     pub(super) problems: Diagnostics,
 }
 
 impl Untyped {
-    /// The model with a type for every value that has no problem.
+    /// Returns the model with a type for every value that has no problem.
     pub fn typed(&self, options: &Options) -> (Model, Diagnostics) {
         let mut diagnostics = self.problems.clone();
         choice::check_dims(&self.declared, options, &mut diagnostics);
@@ -61,8 +61,7 @@ impl Untyped {
         (model, diagnostics)
     }
 
-    /// Problems of types that the file declares and that are not those of a typed model. Sizes are compared
-    /// unless some were fixed.
+    /// Reports declared types that contradict those of a typed model. Sizes are compared unless some were fixed.
     pub fn contradictions(&self, model: &Model, with_sizes: bool) -> Diagnostics {
         let mut diagnostics = self.problems.clone();
         let values = &model.graph.values;
@@ -72,8 +71,7 @@ impl Untyped {
     }
 }
 
-/// Sizes of items are their own, whatever they are called, and so are those of optionals that no tensor among
-/// the inputs has.
+/// Gives sizes of items separate names, and sizes of optionals those that no tensor among the inputs has.
 fn loosen(inputs: &[ValueId], values: &mut Values) {
     let tensors = inputs.iter();
     let tensors = tensors.filter_map(|&id| values[id].ty.as_ref()?.as_tensor());

@@ -1,4 +1,4 @@
-//! Which sizes a graph assumes to be equal.
+//! Finds the sizes that a graph assumes to be equal.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,16 +6,16 @@ use crate::dim::{Dim, Symbol};
 use crate::graph::{Block, Flow, Node, Value, ValueId, Values};
 use crate::types::{Known, Type};
 
-/// One graph inferred with the names of the file and with separate names.
+/// A graph that was inferred with the names of the file and with separate names.
 pub struct Comparison<'a> {
     pub merged: &'a Values,
     pub separate: &'a Values,
-    /// The names of the file by the separate names.
+    /// Names of the file by the separate names.
     pub original: &'a BTreeMap<Symbol, Symbol>,
 }
 
 impl Comparison<'_> {
-    /// Notes which names the nodes of a block assume to be equal.
+    /// Adds the sets of names that the nodes of a block assume to be equal.
     pub fn block(&self, block: &Block, together: &mut Vec<BTreeSet<Symbol>>) {
         for node in &block.nodes {
             node.blocks.iter().for_each(|(_, inner)| self.block(inner, together));
@@ -41,7 +41,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// The names that were one name in the file, where there are several.
+    /// Groups names by their name in the file. Single names are omitted.
     fn groups(&self, names: impl Iterator<Item = Symbol>) -> Vec<BTreeSet<Symbol>> {
         let mut groups: BTreeMap<&Symbol, BTreeSet<Symbol>> = BTreeMap::new();
         for name in names {
@@ -53,7 +53,7 @@ impl Comparison<'_> {
         groups.into_values().collect()
     }
 
-    /// Those of a group that stand at one axis, counted from the last, as broadcasting has it.
+    /// Returns the names of a group that occur at the same axis, counted from the last as in broadcasting.
     fn on_one_axis(&self, ids: &[ValueId], group: &BTreeSet<Symbol>) -> Vec<BTreeSet<Symbol>> {
         let mut axes: Vec<BTreeSet<Symbol>> = Vec::new();
         for &id in ids {
@@ -73,15 +73,15 @@ impl Comparison<'_> {
         axes
     }
 
-    /// Whether results that have one of these sizes have all of them, and some result has: nothing was
-    /// assumed to be equal.
+    /// Returns `true` if some results have one of these sizes, and all of those have all of them: the node did not
+    /// assume that the sizes are equal.
     fn keeps(&self, outputs: &[ValueId], group: &BTreeSet<Symbol>) -> bool {
         let mut mentioned =
             outputs.iter().map(|&id| self.mentioned(id)).filter(|names| !group.is_disjoint(names)).peekable();
         mentioned.peek().is_some() && mentioned.all(|names| group.is_subset(&names))
     }
 
-    /// Whether the value is the same in both but for names.
+    /// Returns `true` if only names of the value differ.
     fn is_alike(&self, id: ValueId) -> bool {
         let (merged, separate) = (&self.merged[id], &self.separate[id]);
         let name = |name: &Symbol| self.original.get(name).unwrap_or(name).clone();
@@ -97,12 +97,12 @@ impl Comparison<'_> {
         ty == merged.ty && known
     }
 
-    /// Whether nothing but names is different.
+    /// Returns `true` if only names of all values differ.
     pub fn all_alike(&self) -> bool {
         self.separate.iter().all(|(id, _)| self.is_alike(id))
     }
 
-    /// The names of sizes of a value.
+    /// Returns the names of sizes of a value.
     fn mentioned(&self, id: ValueId) -> BTreeSet<Symbol> {
         let value = self.value(id);
         let mut names = value.ty.as_ref().map(Type::symbols).unwrap_or_default();
@@ -112,12 +112,12 @@ impl Comparison<'_> {
         self.separate_names(id, names)
     }
 
-    /// The value with separate names, where it is the same in both.
+    /// Returns the value with separate names, if only names differ.
     fn value(&self, id: ValueId) -> &Value {
         if self.is_alike(id) { &self.separate[id] } else { &self.merged[id] }
     }
 
-    /// The separate names for those of a value: all that may be meant where it is not the same in both.
+    /// Returns the separate names of a value's names: all candidates if more than names differ.
     fn separate_names(&self, id: ValueId, names: BTreeSet<Symbol>) -> BTreeSet<Symbol> {
         if self.is_alike(id) {
             return names;

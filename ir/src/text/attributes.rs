@@ -1,11 +1,11 @@
-//! The attributes of nodes and functions.
+//! Parses the attributes of nodes and functions.
 
 use super::Error;
 use super::parser::Parser;
 use super::tokens::Token;
 use crate::proto::{AttributeProto, AttributeType, Elements, GraphProto, List, TensorProto, TypeProto};
 
-/// The type of one value, and of a list, whose name has an `s` behind.
+/// Types of single values and of lists, whose names have an `s` appended.
 const KINDS: [(&str, AttributeType, AttributeType); 7] = [
     ("int", AttributeType::Int, AttributeType::Ints),
     ("float", AttributeType::Float, AttributeType::Floats),
@@ -26,7 +26,7 @@ enum Value {
 }
 
 impl Parser<'_> {
-    /// `<name = value, ..>`, if it is there.
+    /// Parses `<name = value, ..>`, if present.
     pub(super) fn attributes(&mut self) -> Result<Vec<AttributeProto>, Error> {
         let mut attributes = Vec::new();
         if self.accept('<') {
@@ -39,7 +39,7 @@ impl Parser<'_> {
         Ok(attributes)
     }
 
-    /// `: type = value` behind a name; the type may be left out, except before an empty list.
+    /// Parses `: type = value` after a name. The type is required only before an empty list.
     pub(super) fn attribute(&mut self, name: String) -> Result<AttributeProto, Error> {
         let declared = if self.accept(':') { Some(self.attribute_type()?) } else { None };
         self.expect('=')?;
@@ -102,7 +102,7 @@ impl Parser<'_> {
             .ok_or_else(|| self.error_at(start, "an empty list needs a type, such as `: ints`"))
     }
 
-    /// A value of the expected type; an integer also stands for a float where one is expected.
+    /// Parses a value of the expected type. An integer may replace a float.
     fn value(&mut self, expected: Option<AttributeType>) -> Result<(AttributeType, Value), Error> {
         let start = self.start();
         let (found, value) = match self.peek() {
@@ -128,7 +128,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The name of a graph may stand in quotes too.
+    /// Parses text or a graph, whose name may be in quotes, too.
     fn string_or_graph(&mut self) -> Result<(AttributeType, Value), Error> {
         let text = self.quoted()?;
         if !self.at('(') && self.peek() != Token::Arrow {
@@ -172,7 +172,7 @@ fn push(attribute: &mut AttributeProto, value: Value) {
     }
 }
 
-/// Appends to the list, whose elements are all of one type.
+/// Appends to the list, whose elements all have one type.
 fn list(attribute: &mut AttributeProto, more: Elements) {
     let list = attribute.list.as_mut().map(|list| &mut list.elements);
     match (list, more) {

@@ -1,4 +1,4 @@
-//! Graphs and their nodes.
+//! Parses graphs and their nodes.
 
 use super::Error;
 use super::parser::Parser;
@@ -6,13 +6,13 @@ use super::tokens::Token;
 use crate::proto::{GraphProto, NodeProto, TensorProto, ValueInfoProto};
 
 impl Parser<'_> {
-    /// `name (inputs) => (outputs) <constants and inner values> { nodes }`.
+    /// Parses `name (inputs) => (outputs) <constants and inner values> { nodes }`.
     pub(super) fn graph(&mut self) -> Result<GraphProto, Error> {
         let name = self.name()?;
         self.graph_named(name)
     }
 
-    /// What follows the name of a graph.
+    /// Parses a graph after its name.
     pub(super) fn graph_named(&mut self, name: String) -> Result<GraphProto, Error> {
         let mut graph = GraphProto { name, ..Default::default() };
         if self.accept('(') {
@@ -59,7 +59,7 @@ impl Parser<'_> {
         self.tensor(value.name.clone(), value_type)
     }
 
-    /// `[label] outputs = domain.Operator:overload <attributes> (inputs)`; the attributes may also come last.
+    /// Parses `[label] outputs = domain.Operator:overload <attributes> (inputs)`. The attributes may also be last.
     fn node(&mut self) -> Result<NodeProto, Error> {
         let mut node = NodeProto::default();
         if self.accept('[') {
@@ -89,8 +89,8 @@ impl Parser<'_> {
         Ok(node)
     }
 
-    /// Names with commas between them. Nothing before a comma is the empty name; nothing behind the last
-    /// comma is no name.
+    /// Parses names that are separated by commas. An omitted name before a comma is empty; a comma may follow the last
+    /// name.
     fn value_names(&mut self) -> Result<Vec<String>, Error> {
         let mut names = Vec::new();
         loop {
@@ -112,7 +112,7 @@ mod tests {
 
     use super::*;
 
-    /// The parts of each node.
+    /// Prints the parts of each node.
     fn check(text: &str, expected: Expect) {
         let show = |node: &NodeProto| {
             let attributes: Vec<_> = node.attribute.iter().map(|a| &*a.name).collect();

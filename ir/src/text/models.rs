@@ -1,4 +1,4 @@
-//! The header of a model, and its functions.
+//! Parses the header of a model, and its functions.
 
 use super::Error;
 use super::parser::Parser;
@@ -6,7 +6,7 @@ use super::tokens::Token;
 use crate::proto::{FunctionProto, ModelProto, OperatorSetIdProto};
 
 impl Parser<'_> {
-    /// `<header> graph function*`.
+    /// Parses `<header> graph function*`.
     pub(super) fn model(&mut self) -> Result<ModelProto, Error> {
         let mut model = ModelProto::default();
         if self.accept('<') {
@@ -40,7 +40,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `<header> name <attributes> (inputs) => (outputs) <inner values> { nodes }`.
+    /// Parses `<header> name <attributes> (inputs) => (outputs) <inner values> { nodes }`.
     fn function(&mut self) -> Result<FunctionProto, Error> {
         let mut function = FunctionProto::default();
         if self.accept('<') {
@@ -78,7 +78,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The name of an attribute, or one with a default value.
+    /// Parses the name of an attribute, or an attribute with a default value.
     fn function_attribute(&mut self, function: &mut FunctionProto) -> Result<(), Error> {
         let name = self.name()?;
         if self.at(':') || self.at('=') {
@@ -89,7 +89,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Names, whose types, where they are given, become inner values of the function.
+    /// Parses names. Their types, if specified, become inner values of the function.
     fn function_values(&mut self, function: &mut FunctionProto) -> Result<Vec<String>, Error> {
         let values = self.value_infos(')')?;
         let names = values.iter().map(|value| value.name.clone()).collect();

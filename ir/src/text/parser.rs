@@ -1,9 +1,9 @@
-//! What every rule of the syntax needs.
+//! The parts of the parser that all rules use.
 
 use super::Error;
 use super::tokens::{self, Token};
 
-/// Bodies within bodies and types within types; keeps the recursion within a small stack.
+/// Maximum depth of nested bodies and types, which keeps the recursion within a small stack.
 const DEEPEST: usize = 32;
 
 pub(super) struct Parser<'a> {
@@ -59,7 +59,7 @@ impl<'a> Parser<'a> {
         Ok(identifier)
     }
 
-    /// An identifier, or any text in quotes.
+    /// Parses an identifier or any text in quotes.
     pub(super) fn name(&mut self) -> Result<String, Error> {
         match self.peek() {
             Token::Identifier(_) => self.identifier().map(str::to_owned),
@@ -68,7 +68,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Text in quotes. A backslash stands before a character that means itself, whichever it is.
+    /// Parses text in quotes. A backslash precedes a character that is taken literally.
     pub(super) fn quoted(&mut self) -> Result<String, Error> {
         let Token::Quoted(escaped) = self.peek() else {
             return Err(self.expected("a string in quotes"));
@@ -95,7 +95,7 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    /// A number with or without a point, or one of `inf`, `infinity` and `nan` in any case.
+    /// Parses a number with or without a point, or `inf`, `infinity` or `nan` in any case.
     pub(super) fn float<F>(&mut self) -> Result<F, Error>
     where
         F: std::str::FromStr + Copy + Into<f64>,
@@ -114,7 +114,7 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    /// Items with commas between them up to `close`, which may come at once.
+    /// Parses items that are separated by commas, up to `close`. There may be none.
     pub(super) fn list(
         &mut self,
         close: char,
@@ -134,7 +134,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Runs a rule that may come back to itself.
+    /// Runs a rule that may be recursive.
     pub(super) fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
         if self.depth == DEEPEST {
             return Err(self.error(format!("nested deeper than {DEEPEST} levels")));
@@ -149,7 +149,7 @@ impl<'a> Parser<'a> {
         if self.peek() == Token::End { Ok(()) } else { Err(self.expected("the end of the text")) }
     }
 
-    /// An error that names the next token.
+    /// Returns an error that names the next token.
     pub(super) fn expected(&self, what: &str) -> Error {
         let start = self.start();
         let (token, end) = self.token();
@@ -168,7 +168,7 @@ impl<'a> Parser<'a> {
         self.error(format!("expected {what}, found {found}"))
     }
 
-    /// An error at the next token.
+    /// Returns an error at the next token.
     pub(super) fn error(&self, message: impl Into<String>) -> Error {
         self.error_at(self.start(), message)
     }
@@ -183,7 +183,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Where the next token starts, behind white space and comments.
+    /// Returns the offset of the next token, after white space and comments.
     pub(super) fn start(&self) -> usize {
         self.text.len() - tokens::skip_space(self.rest(self.offset)).len()
     }
@@ -192,7 +192,7 @@ impl<'a> Parser<'a> {
         self.text.get(offset..).unwrap_or_default()
     }
 
-    /// The next token and the offset behind it.
+    /// Returns the next token and the offset after it.
     fn token(&self) -> (Token<'a>, usize) {
         let start = self.start();
         let (token, length) = tokens::first(self.rest(start));

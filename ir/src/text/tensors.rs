@@ -1,4 +1,4 @@
-//! Tensors written out, and where external ones are.
+//! Parses values of tensors and locations of external ones.
 
 use bytes::Bytes;
 
@@ -10,7 +10,7 @@ use crate::proto::{
 };
 
 impl Parser<'_> {
-    /// The values of a tensor behind its type and name: `{1, 2}`, or `["location": "file"]`.
+    /// Parses the values of a tensor after its type and name: `{1, 2}`, or `["location": "file"]`.
     pub(super) fn tensor(&mut self, name: String, value_type: &TypeProto) -> Result<TensorProto, Error> {
         let start = self.start();
         let (data_type, dims) = constant_type(value_type).map_err(|message| self.error_at(start, message))?;
@@ -43,7 +43,7 @@ impl Parser<'_> {
         Ok(tensor)
     }
 
-    /// `"key": "value"` up to `close`.
+    /// Parses `"key": "value"` up to `close`.
     pub(super) fn entries(&mut self, close: char) -> Result<Vec<StringStringEntryProto>, Error> {
         let mut entries = Vec::new();
         self.list(close, |parser| {
@@ -64,7 +64,7 @@ impl Parser<'_> {
         Ok(strings)
     }
 
-    /// How many numbers stand before the closing brace, and their bytes.
+    /// Parses numbers up to the closing brace. Returns their number and bytes.
     fn numbers(&mut self, data_type: DataType) -> Result<(usize, Vec<u8>), Error> {
         let mut count = 0;
         let mut stream = BitStream::default();
@@ -77,7 +77,7 @@ impl Parser<'_> {
         Ok((count, stream.finish()))
     }
 
-    /// The width of a number and its bits. Floats of 16 bits and fewer are written as their bits.
+    /// Parses a number and returns its width and bits. Floats of at most 16 bits are written as their bits.
     fn number(&mut self, data_type: DataType) -> Result<(u32, u64), Error> {
         let (lowest, highest, bits) = match data_type {
             DataType::Float | DataType::Complex64 => {
@@ -122,7 +122,7 @@ impl Parser<'_> {
     }
 }
 
-/// The element type and sizes of a constant, which must all be numbers.
+/// Returns the element type and sizes of a constant. The sizes must be numbers.
 fn constant_type(value_type: &TypeProto) -> Result<(DataType, Vec<i64>), &'static str> {
     let Some(TypeValue::Tensor(tensor)) = &value_type.value else {
         return Err("only a tensor can have values here");
@@ -136,7 +136,7 @@ fn constant_type(value_type: &TypeProto) -> Result<(DataType, Vec<i64>), &'stati
     Ok((data_type, sizes.collect::<Result<_, _>>()?))
 }
 
-/// A complex number is written as its real and its imaginary part.
+/// Returns the number of parts of an element: complex numbers are written as real and imaginary part.
 fn parts(data_type: DataType) -> usize {
     match data_type {
         DataType::Complex64 | DataType::Complex128 => 2,
@@ -152,7 +152,7 @@ fn unsigned(bits: u32) -> (i128, i128, u32) {
     (0, (1 << bits) - 1, bits)
 }
 
-/// Numbers of any width, lowest bit first, as `raw_data` holds them.
+/// Numbers of any width, lowest bit first, as in `raw_data`.
 #[derive(Default)]
 struct BitStream {
     bytes: Vec<u8>,

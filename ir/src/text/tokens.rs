@@ -1,11 +1,11 @@
-//! The tokens of the textual form.
+//! Tokens of the textual form.
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Token<'a> {
     Identifier(&'a str),
     Integer(&'a str),
     Float(&'a str),
-    /// What stands between the quotes, escapes included.
+    /// The text between the quotes, with its escapes.
     Quoted(&'a str),
     Unterminated,
     Arrow,
@@ -13,7 +13,7 @@ pub(super) enum Token<'a> {
     End,
 }
 
-/// The text behind white space and comments.
+/// Returns the text after white space and comments.
 pub(super) fn skip_space(text: &str) -> &str {
     let mut rest = text;
     loop {
@@ -25,7 +25,7 @@ pub(super) fn skip_space(text: &str) -> &str {
     }
 }
 
-/// The token at the start of a text without leading white space, and its length.
+/// Returns the token at the start of a text without leading white space, and its length.
 pub(super) fn first(rest: &str) -> (Token<'_>, usize) {
     match rest.chars().next() {
         None => (Token::End, 0),
@@ -55,7 +55,7 @@ fn quoted(rest: &str) -> (Token<'_>, usize) {
     (Token::Unterminated, rest.len())
 }
 
-/// `-?digits(.digits?)?(e[+-]?digits)?`, or a minus before `inf` or `nan`.
+/// Parses `-?digits(.digits?)?(e[+-]?digits)?`, or a minus before `inf` or `nan`.
 fn number(rest: &str) -> (Token<'_>, usize) {
     let tail = |length| rest.get(length..).unwrap_or_default();
     let digits = |length| span(tail(length), |c| c.is_ascii_digit()).len();

@@ -1,4 +1,4 @@
-//! Types and shapes, and values with a type.
+//! Parses types, shapes, and values with a type.
 
 use super::Error;
 use super::parser::Parser;
@@ -66,7 +66,7 @@ impl Parser<'_> {
         Ok(TypeProto { value: Some(value), denotation: String::new() })
     }
 
-    /// A name with or without a type before it.
+    /// Parses a name with an optional type before it.
     pub(super) fn value_info(&mut self) -> Result<ValueInfoProto, Error> {
         let r#type = if self.at_type() { Some(self.value_type()?) } else { None };
         Ok(ValueInfoProto { name: self.name()?, r#type, ..Default::default() })
@@ -81,7 +81,7 @@ impl Parser<'_> {
         Ok(values)
     }
 
-    /// The rule between parentheses, behind a keyword.
+    /// Parses a keyword and a rule in parentheses.
     fn in_parentheses<T>(&mut self, rule: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
         self.identifier()?;
         self.expect('(')?;
@@ -90,7 +90,7 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    /// Without brackets the rank is 0; with nothing in them it is unknown.
+    /// Parses a tensor type. Without brackets the rank is 0; with empty ones it is unknown.
     fn tensor_type(&mut self) -> Result<TensorType, Error> {
         let elem_type = self.element_type()?;
         if !self.accept('[') {
@@ -135,7 +135,7 @@ impl Parser<'_> {
         Ok(MapType { key_type, value_type: Some(Box::new(self.value_type()?)) })
     }
 
-    /// Nothing, a name, or a domain and a name; a domain may contain points.
+    /// Parses nothing, a name, or a domain and a name. A domain may contain points.
     fn opaque_type(&mut self) -> Result<OpaqueType, Error> {
         if self.at(')') {
             return Ok(OpaqueType::default());
@@ -161,7 +161,7 @@ mod tests {
 
     use super::*;
 
-    /// The type of the only input of a graph, in few words.
+    /// Prints the type of a value.
     fn check(text: &str, expected: Expect) {
         expected.assert_eq(&match Parser::new(text).value_info() {
             Ok(value) => format!("{}: {}", value.name, describe(&value.r#type.unwrap())),

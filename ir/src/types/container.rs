@@ -1,4 +1,4 @@
-//! Types that hold others, and what they hold.
+//! Types that contain others, and their items.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use crate::dim::{Dim, Symbol};
 use crate::dtype::DType;
 
 impl Type {
-    /// Whether its values are on the host wherever they come from: no device has strings, nor tensors of any
-    /// rank.
+    /// Returns `true` if values of this type are always on the host: devices have neither strings nor tensors of
+    /// unknown rank.
     pub fn is_of_host(&self) -> bool {
         match self {
             Type::Tensor(tensor) => tensor.dtype == DType::String,
@@ -17,7 +17,7 @@ impl Type {
         }
     }
 
-    /// The type of what the sequence or the optional holds.
+    /// Returns the type of the items of a sequence or an optional.
     pub fn item(&self) -> Option<&Type> {
         match self {
             Type::Sequence(item) | Type::Optional(item) => Some(item),
@@ -25,8 +25,8 @@ impl Type {
         }
     }
 
-    /// The type as that of an item, of which each may have sizes of its own: those that `is_bound` does not
-    /// accept are any.
+    /// Returns the type for an item, each of which may have different sizes: sizes with names that `is_bound` does not
+    /// accept become any size.
     #[must_use]
     pub fn loosened(&self, is_bound: &mut impl FnMut(&Symbol) -> bool) -> Type {
         let mut inner = |item: &Type| Box::new(item.loosened(is_bound));
@@ -44,7 +44,7 @@ impl Type {
         }
     }
 
-    /// The type with other names of sizes, `None` when a size grows too large.
+    /// Returns the type with other names of sizes, `None` if a size grows too large.
     pub fn renamed(&self, name: &impl Fn(&Symbol) -> Symbol) -> Option<Type> {
         let inner = |item: &Type| item.renamed(name).map(Box::new);
         Some(match self {
@@ -59,7 +59,7 @@ impl Type {
         })
     }
 
-    /// Every name that its sizes depend on.
+    /// Returns all names that the sizes depend on.
     pub fn symbols(&self) -> BTreeSet<Symbol> {
         match self {
             Type::Sequence(item) | Type::Optional(item) | Type::Map(_, item) => item.symbols(),
@@ -68,7 +68,7 @@ impl Type {
         }
     }
 
-    /// The type of what may be of either type; that of items, whose sizes and ranks may differ.
+    /// Returns the type of a value that may be of either type. Sizes and ranks of items may differ.
     pub fn either(&self, other: &Type) -> Option<Type> {
         let boxed = |a: &Type, b: &Type| a.either(b).map(Box::new);
         match (self, other) {
@@ -92,7 +92,7 @@ impl Type {
         }
     }
 
-    /// The element type, when it is a tensor.
+    /// Returns the element type of a tensor.
     pub fn element(&self) -> Option<DType> {
         match self {
             Type::Tensor(tensor) => Some(tensor.dtype),

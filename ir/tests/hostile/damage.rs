@@ -1,12 +1,12 @@
-//! Real files, cut and with bytes changed.
+//! Damages real files: truncates them or changes bytes.
 
 use std::path::{Path, PathBuf};
 
 use super::limits::complaint;
 
-/// Damages of one file in an ordinary run.
+/// Number of damages of one file in an ordinary run.
 const TRIES: usize = 40;
-/// A file is damaged less often the larger it is.
+/// Length of a file from which it is damaged less often, in bytes.
 const BYTES: usize = 2 << 20;
 
 #[test]
@@ -26,7 +26,7 @@ fn changed_bytes_do_no_harm() {
             let mut bytes = bytes.to_vec();
             let seed = random.0 as usize;
             for _ in 0..=random.below(8) {
-                // The structure stands at the beginning and the end, weights in between.
+                // The structure is at the beginning and the end, weights are in between.
                 let at = match random.below(3) {
                     0 => random.below(bytes.len().min(4096)),
                     1 => bytes.len() - 1 - random.below(bytes.len().min(4096)),
@@ -45,7 +45,7 @@ fn changed_bytes_do_no_harm() {
     });
 }
 
-/// A generator by Marsaglia, the same on every machine.
+/// Marsaglia's generator, with the same numbers on every machine.
 struct Random(u64);
 
 impl Random {
@@ -86,7 +86,7 @@ fn each(models: &[PathBuf], damage: impl Fn(&[u8], usize) -> Vec<String>) {
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
 
-/// The models of the workspace, and the collection of real ones where it is there.
+/// Returns the models of the workspace, and the collection of real ones if it is present.
 fn models() -> Vec<PathBuf> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut models = vec![workspace.join("examples/mnist/mnist.onnx")];

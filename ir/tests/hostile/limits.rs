@@ -8,12 +8,12 @@ use prost::Message;
 
 use super::compile;
 
-/// No compilation of a small model takes longer, built without optimisation on a slow machine.
+/// Maximum time to compile a small model, without optimization on a slow machine.
 const LONGEST: Duration = Duration::from_secs(5);
-/// The test never holds more memory: the largest files, their weights and what is made of them.
+/// Maximum memory of the test, for the largest files, their weights and the results.
 const MOST_MEMORY: usize = 2 << 30;
 
-/// Compiles, and says what went wrong besides the model.
+/// Compiles a model, and reports panics and exceeded limits.
 pub fn complaint(bytes: &[u8]) -> Option<String> {
     let bytes = Bytes::copy_from_slice(bytes);
     let start = busy();
@@ -27,15 +27,15 @@ pub fn complaint(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// How long the thread had a processor, which does not depend on what else the machine does; time in tests on
-/// other systems is not measured.
+/// Returns the processor time of the thread, which does not depend on other load. On other systems than Linux it is not
+/// measured.
 fn busy() -> Duration {
     let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = statistics.split_whitespace().next().and_then(|first| first.parse().ok());
     Duration::from_nanos(nanoseconds.unwrap_or(0))
 }
 
-/// Compiles a model in ONNX's text syntax, which may fail, within the limits.
+/// Compiles a model in ONNX's text syntax within the limits. It may have problems.
 #[track_caller]
 pub fn check(text: &str) {
     let text = if text.trim_start().starts_with('<') {
@@ -47,7 +47,7 @@ pub fn check(text: &str) {
     assert_eq!(complaint(&model.encode_to_vec()), None);
 }
 
-/// Compiles a graph of each of the nodes, which are written without what they make.
+/// Compiles a graph of each of the nodes, which are written without their outputs.
 #[track_caller]
 pub fn each(inputs: &str, constants: &str, nodes: &str) {
     for node in nodes.lines().map(str::trim).filter(|node| !node.is_empty()) {
@@ -55,7 +55,7 @@ pub fn each(inputs: &str, constants: &str, nodes: &str) {
     }
 }
 
-/// The most memory that the process ever used, where Linux tells.
+/// Returns the peak memory of the process on Linux.
 fn peak_memory() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

@@ -1,4 +1,4 @@
-//! Models that ask for too much.
+//! Models that require too many resources.
 
 use prost::Message;
 

@@ -1,11 +1,11 @@
-//! The smallest models of faults found, and faults that the walk must find.
+//! Minimal models of earlier faults, and faults to find.
 
 use prost::Message;
 
 use super::walk::problems;
 use super::{faults, loaded};
 
-/// Checks that a graph in ONNX's text syntax compiles, and that its expansion binds what it uses.
+/// Checks that a graph in ONNX's text syntax compiles, and that its expansion binds the variables that it uses.
 #[track_caller]
 fn check(graph: &str) {
     let text = format!("<ir_version: 10, opset_import: [\"\": 21]> {graph}");
@@ -74,8 +74,8 @@ fn sizes_too_large_to_be_computed() {
     ));
 }
 
-/// The expansion of what `node` writes so often, each time about the result before, which starts as `t0`, a
-/// weight of two elements.
+/// Checks the expansion of `count` nodes that `node` writes, each with the result of the previous one as input. The
+/// first input is `t0`, a weight of two elements.
 #[track_caller]
 fn check_chain(count: usize, node: impl Fn(usize) -> String) {
     let nodes: Vec<String> = (0..count).map(node).collect();

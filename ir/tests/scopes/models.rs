@@ -1,7 +1,6 @@
-//! Models of files, as they are and with open sizes.
+//! Checks models of files, unchanged and with dynamic sizes.
 //!
-//! An ordinary run takes a spread of them. `SCOPES=all cargo test --release -p onnx-embed-ir --test
-//! scopes` takes all.
+//! An ordinary run checks a sample. `SCOPES=all cargo test --release -p onnx-embed-ir --test scopes` checks all.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -15,7 +14,7 @@ use bytes::Bytes;
 use super::open::{Naming, open};
 use super::{faults, loaded};
 
-/// An ordinary run takes one case of so many, and one real model.
+/// Sampling intervals of an ordinary run, of cases and of real models.
 const CASES: usize = 24;
 const MODELS: usize = 8;
 
@@ -40,7 +39,7 @@ fn models_of_tests_and_examples() {
     check_files(&paths, 1);
 }
 
-/// Models with recorded answers lie beside a checkout where somebody fetched them.
+/// Models with recorded outputs are next to a checkout, if they were downloaded.
 #[test]
 fn real_models() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/models");
@@ -52,7 +51,7 @@ fn real_models() {
     check_files(&paths, MODELS);
 }
 
-/// One path of so many by itself, with its weights beside it, and what it holds with open sizes.
+/// Checks every `spread`th path with its weights, and its model with dynamic sizes.
 fn check_files(paths: &BTreeSet<PathBuf>, spread: usize) {
     let mut cases = Vec::new();
     for path in paths.iter().step_by(step(spread)) {
@@ -67,7 +66,7 @@ fn check_files(paths: &BTreeSet<PathBuf>, spread: usize) {
     check(&cases, 1);
 }
 
-/// One case of so many as it is, with equal sizes under one name, and with names of their own.
+/// Checks every `spread`th case unchanged, with equal sizes under one name, and with a name for each size.
 fn check(cases: &[(String, Bytes)], spread: usize) {
     let next = AtomicUsize::new(0);
     let step = step(spread);
@@ -104,7 +103,7 @@ fn step(spread: usize) -> usize {
     }
 }
 
-/// The models of an archive, each under the name of its folder.
+/// Returns the models of an archive with the names of their folders.
 fn unpacked(archive: &Path) -> Vec<(String, Bytes)> {
     let mut bytes = Vec::new();
     lzma_rs::xz_decompress(&mut BufReader::new(File::open(archive).unwrap()), &mut bytes).unwrap();

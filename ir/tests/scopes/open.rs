@@ -1,4 +1,4 @@
-//! Models with sizes of their inputs left open.
+//! Models whose inputs have dynamic sizes.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use bytes::Bytes;
 use onnx_embed_ir::proto::{Dimension, DimensionValue, ModelProto, TypeValue};
 use prost::Message;
 
-/// How the sizes are called.
+/// Naming of the sizes.
 #[derive(Clone, Copy, Debug)]
 pub enum Naming {
     /// Equal sizes have one name.
     Shared,
-    /// Each size has a name of its own.
+    /// Each size has its own name.
     Own,
 }
 
-/// The model with names for the sizes of its inputs that are larger than 1, `None` where it has none or is no
+/// Names the sizes of a model's inputs that are larger than 1. Returns `None` if there are none or the file is not a
 /// model.
 pub fn open(model: &Bytes, naming: Naming) -> Option<Bytes> {
     let mut model = ModelProto::decode(model.clone()).ok()?;

@@ -1,19 +1,18 @@
-//! Rust code walked with its scopes.
+//! Walks Rust code with its scopes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use syn::parse::Parser;
 use syn::visit::{self, Visit};
 
-/// Variables that are used before they are bound, fields that a struct has not, and macros that are not
-/// understood.
+/// Returns variables that are used before they are bound, fields that a struct does not have, and unknown macros.
 pub fn problems(file: &syn::File) -> Vec<String> {
     let mut walk = Walk::default();
     walk.visit_file(file);
     walk.problems
 }
 
-/// How deep expressions nest: rustc follows them by recursion.
+/// Returns the depth of nested expressions, which rustc processes by recursion.
 pub fn depth(file: &syn::File) -> usize {
     let mut depth = Depth::default();
     depth.visit_file(file);
@@ -37,13 +36,13 @@ impl<'ast> Visit<'ast> for Depth {
 
 #[derive(Default)]
 struct Walk {
-    /// Names by scope, the innermost last; a function sees none of those around it.
+    /// Names by scope, the innermost last. A function does not see those of enclosing scopes.
     scopes: Vec<BTreeSet<String>>,
-    /// Functions and what is imported.
+    /// Functions and imported names.
     items: BTreeSet<String>,
-    /// The fields of each struct.
+    /// Fields of each struct.
     fields: BTreeMap<String, BTreeSet<String>>,
-    /// The struct of the functions that are walked.
+    /// The struct whose functions are walked.
     owner: String,
     problems: Vec<String>,
 }
@@ -96,7 +95,7 @@ impl Walk {
         });
     }
 
-    /// Whether each field of a struct is named once.
+    /// Checks that each field of a struct is named once.
     fn fields_of(&mut self, literal: &syn::ExprStruct) {
         let mut name = literal.path.segments.last().unwrap().ident.to_string();
         if name == "Self" {
@@ -110,7 +109,7 @@ impl Walk {
         }
     }
 
-    /// The parts of a macro's input between commas and semicolons.
+    /// Returns the parts of a macro's input that are separated by commas and semicolons.
     fn arguments(&mut self, call: &syn::Macro) {
         let parser = |input: syn::parse::ParseStream<'_>| {
             let mut all = Vec::new();
@@ -246,7 +245,7 @@ impl<'ast> Visit<'ast> for Walk {
     fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
 }
 
-/// Collects what a file declares before it is walked.
+/// Collects the declarations of a file before it is walked.
 struct Items<'w>(&'w mut Walk);
 
 impl<'ast> Visit<'ast> for Items<'_> {
@@ -266,7 +265,7 @@ impl<'ast> Visit<'ast> for Items<'_> {
     }
 }
 
-/// The names that a pattern binds.
+/// Names that a pattern binds.
 #[derive(Default)]
 struct Names(Vec<String>);
 
@@ -284,7 +283,7 @@ fn member(member: &syn::Member) -> String {
     }
 }
 
-/// Variants, statics and the like, which are no variables.
+/// Returns `true` for variants, statics and other names that are not variables.
 fn is_constant(name: &str) -> bool {
     name.starts_with(|first: char| first.is_uppercase())
 }

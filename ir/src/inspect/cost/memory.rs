@@ -1,4 +1,4 @@
-//! How much memory values take at a time.
+//! Computes the peak memory of values.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use crate::graph::{Block, Node, ValueId, Values};
 use crate::ops;
 use crate::types::Type;
 
-/// The most bytes that are live at a time.
+/// Returns the maximum number of live bytes.
 pub fn most(body: &Block, values: &Values) -> u64 {
     live(body, values, true)
 }
 
-/// The same of a block; the inputs of a nested one belong to what is around it.
+/// Returns the maximum number of live bytes in a block. Inputs of a nested block belong to the enclosing one.
 fn live(inner: &Block, values: &Values, is_main: bool) -> u64 {
     let last = last_uses(inner);
     let size = |id: ValueId| {
@@ -23,7 +23,7 @@ fn live(inner: &Block, values: &Values, is_main: bool) -> u64 {
             _ => 0,
         }
     };
-    // What a view shows is live as long as the view is.
+    // The memory of a view is live as long as the view.
     let mut ends: BTreeMap<ValueId, usize> = last;
     for (at, node) in inner.nodes.iter().enumerate().rev() {
         if let (true, Some(from), Some(view)) = (is_view(node), node.input(0), node.output(0)) {
@@ -57,7 +57,7 @@ fn live(inner: &Block, values: &Values, is_main: bool) -> u64 {
         for id in freed.get(&at).into_iter().flatten() {
             now = now.saturating_sub(made.remove(id).unwrap_or(0));
         }
-        // Nobody reads it.
+        // The output is unused.
         for id in node.outputs.iter().flatten() {
             if !ends.contains_key(id) {
                 now = now.saturating_sub(made.remove(id).unwrap_or(0));
@@ -67,7 +67,7 @@ fn live(inner: &Block, values: &Values, is_main: bool) -> u64 {
     most
 }
 
-/// The place of the last node that reads each value, behind all nodes for outputs.
+/// Returns the index of the last node that uses each value, after all nodes for outputs.
 fn last_uses(inner: &Block) -> BTreeMap<ValueId, usize> {
     let mut last = BTreeMap::new();
     for (at, node) in inner.nodes.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What becomes of graphs.
+//! Tests of whole graphs.
 
 mod constants;
 
@@ -8,7 +8,7 @@ use prost::Message;
 use crate::options::{Options, Precision};
 use crate::print;
 
-/// The graph with f16, simplified.
+/// Checks the simplified graph with f16.
 pub fn check(graph: &str, expected: Expect) {
     with(graph, |_| (), expected);
 }

@@ -1,21 +1,21 @@
-//! Where values are needed.
+//! Computes whether host or device needs each value.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::is_string;
 use crate::graph::{Block, Flow, Graph, Iterations, Node, ValueId, Values};
 
-/// Who needs a value where, found from the end of the graph.
+/// Values that the host needs and values that the device needs, computed from the end of the graph.
 #[derive(Debug, Default)]
 pub struct Demand {
     pub host: BTreeSet<ValueId>,
     pub device: BTreeSet<ValueId>,
-    /// What can be made on the host, if the model's inputs are there.
+    /// Values that can be computed on the host if the model's inputs are on the host.
     possible: BTreeSet<ValueId>,
 }
 
 impl Demand {
-    /// The demand of a whole graph.
+    /// Returns the demand of a whole graph.
     pub fn of(graph: &Graph) -> Self {
         let mut demand = Demand::default();
         demand.possible.extend(&graph.body.inputs);
@@ -54,7 +54,7 @@ impl Demand {
         block.nodes.iter().rev().for_each(|node| self.any(node));
     }
 
-    /// What a node of any kind demands.
+    /// Adds the demands of a node of any kind.
     fn any(&mut self, node: &Node) {
         match node.operator.flow() {
             None => self.node(node),
@@ -80,7 +80,7 @@ impl Demand {
 
     fn node(&mut self, node: &Node) {
         let mut made = node.outputs.iter().flatten();
-        // What both need is made on the host: to move it to the device is no wait.
+        // Values that both need are computed on the host: moving them to the device does not wait for the device.
         let host = node.operator.makes_host()
             || (self.could_run_on_host(node) && made.any(|id| self.host.contains(id)));
         self.inputs(node, host);
@@ -97,7 +97,7 @@ impl Demand {
         }
     }
 
-    /// The state is needed where the next iteration and those behind the loop need it.
+    /// Places state where the next iteration and consumers after the loop need it.
     fn iterations(&mut self, node: &Node, iterations: Iterations) {
         let state = iterations.state(node);
         for (_, inner) in &node.blocks {
@@ -129,7 +129,8 @@ impl Demand {
         }
     }
 
-    /// Follows what an iteration demands of the one before it, from the last node to the first and over again.
+    /// Propagates the demand of an iteration to the previous one, from the last node to the first, until nothing
+    /// changes.
     fn again(&mut self, block: &Block, iterations: Iterations, state: usize) {
         let state_inputs = block.inputs.iter().skip(iterations.block_inputs).take(state);
         let next = block.outputs.iter().skip(iterations.block_outputs);
@@ -167,7 +168,7 @@ impl Demand {
         (self.host.contains(&id), self.device.contains(&id))
     }
 
-    /// `id` is needed wherever `like` is.
+    /// Adds the demand of `like` to `id`.
     fn same(&mut self, like: Option<ValueId>, id: ValueId) {
         let Some(like) = like else { return };
         if self.host.contains(&like) {

@@ -1,4 +1,4 @@
-//! Makes what a rule puts in the place of what it matched.
+//! Builds the right side of a rule for a match.
 
 use super::matching::{State, View, number, tensor};
 use super::pattern::{AttributeValue, Call, Pattern};
@@ -15,54 +15,54 @@ use crate::ops::{self, Operator};
 use crate::proto::{AttributeProto, Setting};
 use crate::types::{Known, Place, TensorType, Type};
 
-/// A weight of at most so many elements may be stored twice.
+/// Maximum number of elements of a weight that may be stored twice.
 const COPIED: usize = 1 << 18;
 
-/// One match of a rule, which the rule's functions question and from which they build.
+/// A match of a rule, which its functions inspect and from which they build the right side.
 pub struct Match<'m, 'g> {
     pub(super) view: &'m View<'g>,
     pub(super) values: &'m mut Values,
     pub(super) names: &'m mut Names,
     pub(super) files: &'m Files,
     pub(super) state: &'m State,
-    /// The node whose result is made another way.
+    /// The node whose result is computed in another way.
     pub(super) root: &'g Node,
     pub(super) made: Vec<Node>,
     pub(super) settings: Vec<(&'static str, Setting)>,
 }
 
 impl<'g> Match<'_, 'g> {
-    /// The node whose result is made another way.
+    /// Returns the node whose result is computed in another way.
     pub fn root(&self) -> &'g Node {
         self.root
     }
 
-    /// The operator of this label.
+    /// Returns the node with this label.
     pub fn node(&self, label: &str) -> Result<&'g Node, Miss> {
         let found = self.state.labels.iter().find(|(letter, _)| *letter == label);
         let node = found.and_then(|(_, at)| self.view.nodes.get(*at));
         node.ok_or("an operator is missing")
     }
 
-    /// The operator of this label, as its family holds it.
+    /// Returns the operator of the node with this label.
     pub fn operator<T: Operator>(&self, label: &str) -> Result<&'g T, Miss> {
         let operator = self.node(label)?.operator_as::<T>();
         operator.ok_or("an operator is of another family")
     }
 
-    /// The value of a word or a constant.
+    /// Returns the value of a word or a constant of the pattern.
     pub fn value(&self, name: &str) -> Result<ValueId, Miss> {
         let found = self.state.bound.iter().find(|(word, _)| *word == name);
         found.map(|(_, id)| *id).ok_or("a value is missing")
     }
 
-    /// The number of a scalar.
+    /// Returns the number of a scalar of the pattern.
     pub fn number(&self, name: &str) -> Result<f64, Miss> {
         let found = self.state.numbers.iter().find(|(scalar, _)| *scalar == name);
         found.map(|(_, number)| *number).ok_or("a number is missing")
     }
 
-    /// A number as attributes hold it, in single precision, unless doubles would lose digits.
+    /// Converts a number to single precision, as attributes store it. Fails if digits of a double would be lost.
     pub fn single(&self, number: f64) -> Result<f32, Miss> {
         let single = number as f32;
         if self.result()?.dtype == DType::F64 && f64::from(single) != number {
@@ -72,7 +72,7 @@ impl<'g> Match<'_, 'g> {
         }
     }
 
-    /// The tensor type of a word or a constant.
+    /// Returns the tensor type of a word or a constant of the pattern.
     pub fn tensor(&self, name: &str) -> Result<&TensorType, Miss> {
         self.tensor_of(self.value(name)?)
     }
@@ -81,7 +81,7 @@ impl<'g> Match<'_, 'g> {
         tensor(self.values, id).ok_or("a value is no tensor")
     }
 
-    /// The type of what the rule makes.
+    /// Returns the type of the result.
     pub fn result(&self) -> Result<&TensorType, Miss> {
         let id = self.root.output(0).ok_or("nothing is made")?;
         self.tensor_of(id)
@@ -91,19 +91,18 @@ impl<'g> Match<'_, 'g> {
         &self.values[id]
     }
 
-    /// The integers of a node's input, when all are numbers.
+    /// Returns the integers of a node's input, if all are known.
     pub fn ints(&self, node: &Node, input: usize) -> Option<Vec<i64>> {
         let id = node.input(input)?;
         self.values[id].known.read()?.numbers()
     }
 
-    /// The number that all elements of a value are.
+    /// Returns the number that all elements of a value equal.
     pub fn uniform(&self, id: ValueId) -> Option<f64> {
         number(self.values[id].known.read()?)
     }
 
-    /// Whether all elements of a constant are finite numbers, as are those of the constants that it is
-    /// computed from.
+    /// Returns `true` if all elements of a constant are finite, and those of the constants that it is computed from.
     pub fn finite(&self, id: ValueId) -> bool {
         let value = &self.values[id];
         if let Some(weight) = &value.weight {
@@ -116,46 +115,46 @@ impl<'g> Match<'_, 'g> {
         }
     }
 
-    /// How often a value is read.
+    /// Returns the number of uses of a value.
     pub fn uses(&self, id: ValueId) -> usize {
         self.view.uses(id)
     }
 
-    /// Whether what is made of a weight may stand beside it: a copy of a large one, which is used elsewhere
-    /// too, takes more memory than it saves time.
+    /// Fails if storing a copy computed from a weight costs more memory than it saves time: the weight is large and has
+    /// other uses.
     pub fn copied(&self, weight: ValueId) -> Result<(), Miss> {
         let small = self.tensor_of(weight)?.count().is_some_and(|count| count <= COPIED);
         if small || self.uses(weight) <= 1 { Ok(()) } else { Err("the weight is used elsewhere too") }
     }
 
-    /// The node that makes a value, when that is all that it makes.
+    /// Returns the producer of a value, if it has no other result.
     pub fn maker(&self, id: ValueId) -> Option<&'g Node> {
         self.view.maker(id).map(|(_, node)| node)
     }
 
-    /// The node that makes a value, maybe among others, and at which output.
+    /// Returns the producer of a value, and the index of the value among its results.
     pub fn source(&self, id: ValueId) -> Option<(&'g Node, usize)> {
         self.view.source(id)
     }
 
-    /// What is known of a node's input, and whether the node has it.
+    /// Returns whether the node has an input, and its known elements.
     pub fn known(&self, node: &Node, input: usize) -> (bool, Option<&Known>) {
         let id = node.input(input);
         (id.is_some(), id.and_then(|id| self.values[id].known.read()))
     }
 
-    /// Attributes that were set.
+    /// Returns those of the named attributes that were set.
     pub fn settings(&self, names: &[&'static str]) -> Vec<(&'static str, Setting)> {
         let settings = self.settings.iter().filter(|(name, _)| names.contains(name));
         settings.cloned().collect()
     }
 
-    /// Sets an attribute that the right side calls `@name`.
+    /// Sets the attribute that the right side refers to as `@name`.
     pub fn set(&mut self, name: &'static str, setting: Setting) {
         self.settings.push((name, setting));
     }
 
-    /// A constant of the right side.
+    /// Adds a constant to the right side.
     pub fn constant(&mut self, dtype: DType, shape: Vec<Dim>, known: Known) -> ValueId {
         self.values.push(Value {
             ty: Some(Type::tensor(dtype, shape)),
@@ -164,13 +163,13 @@ impl<'g> Match<'_, 'g> {
         })
     }
 
-    /// Integers of the right side, such as axes or sizes.
+    /// Adds a constant list of integers, such as axes or sizes.
     pub fn integers(&mut self, all: Vec<Dim>) -> ValueId {
         let count = i64::try_from(all.len()).unwrap_or(i64::MAX);
         self.constant(DType::I64, vec![count.into()], Known::Ints(all))
     }
 
-    /// A number of the type of what is made, of rank 0.
+    /// Adds a constant of rank 0 with the element type of the result.
     pub fn scalar(&mut self, number: f64) -> Result<ValueId, Miss> {
         let dtype = self.result()?.dtype;
         let known = match dtype.kind() {
@@ -181,7 +180,7 @@ impl<'g> Match<'_, 'g> {
         Ok(self.constant(dtype, Vec::new(), known))
     }
 
-    /// The newest version of an operator, by its name with its domain.
+    /// Adds a node with the newest version of an operator, by its name with its domain.
     pub fn call(
         &mut self,
         kind: &str,
@@ -191,7 +190,7 @@ impl<'g> Match<'_, 'g> {
         self.call_in(i64::MAX, kind, attributes, inputs)
     }
 
-    /// The version of an operator that `opset` selects.
+    /// Adds a node with the version of an operator that `opset` selects.
     pub fn call_in(
         &mut self,
         opset: i64,
@@ -214,7 +213,7 @@ impl<'g> Match<'_, 'g> {
         self.made(like, inputs)
     }
 
-    /// The operator of a node, or one that was made of it, with other inputs.
+    /// Adds a node with the operator of `like` and other inputs.
     pub fn made(&mut self, like: Node, inputs: &[Option<ValueId>]) -> Result<ValueId, Miss> {
         let mut inputs = inputs.to_vec();
         while inputs.last() == Some(&None) {
@@ -226,14 +225,14 @@ impl<'g> Match<'_, 'g> {
         infer::node(&node, self.values, self.names).map_err(|_| "the operator refuses its inputs")?;
         let stored = node.inputs.iter().flatten();
         if stored.into_iter().any(|id| self.values[*id].is_stored()) && self.values[output].known.is_some() {
-            // The code says how it is computed, not what comes out.
+            // A value that depends on weights is computed from them by the code, not embedded.
             self.values[output].known = Elements::default();
         }
         self.made.push(node);
         Ok(output)
     }
 
-    /// What a right side says.
+    /// Builds a right side.
     pub(super) fn right(&mut self, right: &Right) -> Result<ValueId, Miss> {
         match right {
             Right::Text(pattern) => self.written(pattern),

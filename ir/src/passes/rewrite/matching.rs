@@ -1,4 +1,4 @@
-//! Finds what a pattern stands for.
+//! Finds the matches of a pattern.
 
 mod arithmetic;
 
@@ -11,23 +11,23 @@ use crate::ops;
 use crate::ops::elementwise::clip::Clip;
 use crate::types::{Known, TensorType, Type};
 
-/// A block's nodes by what they make.
+/// The nodes of a block, indexed by their results and uses.
 pub struct View<'g> {
     pub nodes: &'g [Node],
     makers: BTreeMap<ValueId, usize>,
-    /// The nodes that read a value; what else does, outputs of the block, is no node of it.
+    /// Indices of the consumers of a value. For outputs of the block, an index that is out of range.
     users: BTreeMap<ValueId, Vec<usize>>,
 }
 
-/// What the parts of a pattern are in one match.
+/// The nodes, values and numbers that the parts of a pattern matched.
 #[derive(Clone, Debug, Default)]
 pub struct State {
     pub bound: Vec<(&'static str, ValueId)>,
     pub numbers: Vec<(&'static str, f64)>,
     pub labels: Vec<(&'static str, usize)>,
-    /// The nodes that the right side takes the place of.
+    /// Indices of the nodes that the right side replaces.
     pub nodes: Vec<usize>,
-    /// The constants whose elements are the numbers of the pattern.
+    /// Constants whose elements are the numbers of the pattern.
     pub read: Vec<ValueId>,
 }
 
@@ -46,7 +46,7 @@ impl<'g> View<'g> {
         View { nodes: &block.nodes, makers, users }
     }
 
-    /// Whether only these nodes read what the node makes.
+    /// Returns `true` if all consumers of the node's results are among these nodes.
     pub fn is_read_within(&self, node: usize, nodes: &[usize]) -> bool {
         let outputs = self.nodes.get(node).into_iter();
         let outputs = outputs.flat_map(|node| node.outputs.iter().flatten());
@@ -54,19 +54,19 @@ impl<'g> View<'g> {
         users.all(|user| nodes.contains(user))
     }
 
-    /// How often nodes and outputs read a value.
+    /// Returns the number of uses of a value by nodes and outputs.
     pub fn uses(&self, id: ValueId) -> usize {
         self.users.get(&id).map_or(0, Vec::len)
     }
 
-    /// The node that makes a value, and at which output.
+    /// Returns the producer of a value, and the index of the value among its results.
     pub fn source(&self, id: ValueId) -> Option<(&'g Node, usize)> {
         let node = self.nodes.get(*self.makers.get(&id)?)?;
         let at = node.outputs.iter().position(|output| *output == Some(id))?;
         Some((node, at))
     }
 
-    /// The node that makes a value as its only result.
+    /// Returns the producer of a value, if it has no other result and no blocks.
     pub fn maker(&self, id: ValueId) -> Option<(usize, &'g Node)> {
         let at = *self.makers.get(&id)?;
         let node = self.nodes.get(at)?;
@@ -75,23 +75,23 @@ impl<'g> View<'g> {
     }
 }
 
-/// The matches of a pattern at a value.
+/// Returns the matches of a pattern at a value.
 pub fn matches(view: &View<'_>, values: &Values, pattern: &Pattern, id: ValueId) -> Vec<State> {
     Matcher { view, values }.at(pattern, id, &State::default())
 }
 
-/// The number that all elements of a constant are.
+/// Returns the number that all elements of a constant equal.
 pub fn number(known: &Known) -> Option<f64> {
     fn one<T: PartialEq + Copy>(mut all: impl Iterator<Item = T>) -> Option<T> {
         let first = all.next()?;
         all.all(|other| other == first).then_some(first)
     }
     match known {
-        // Zeros of either sign are not the same number.
+        // Zeros of different sign are different numbers.
         Known::Floats(all) => one(all.iter().map(|number| number.to_bits()))
             .map(f64::from_bits)
             .filter(|number| !number.is_nan()),
-        // Beyond this integers are no floats.
+        // Larger integers may not be exact as floats.
         Known::Ints(all) => one(all.iter().map(|dim| dim.number()))?
             .filter(|number| number.unsigned_abs() < 1 << 52)
             .map(|number| number as f64),
@@ -105,7 +105,7 @@ pub fn tensor(values: &Values, id: ValueId) -> Option<&TensorType> {
 }
 
 impl State {
-    /// The same match, for which the elements of this constant count too.
+    /// Returns the match with one more constant whose elements it depends on.
     fn having_read(&self, id: ValueId) -> State {
         let mut state = self.clone();
         state.read.push(id);
@@ -119,7 +119,7 @@ struct Matcher<'m, 'g> {
 }
 
 impl Matcher<'_, '_> {
-    /// The number that all elements of a constant are. What counts on it notes it in its state.
+    /// Returns the number that all elements of a constant equal. Callers that depend on it record it in their state.
     fn number(&self, id: ValueId) -> Option<f64> {
         number(self.values[id].known.peek()?)
     }
@@ -152,7 +152,7 @@ impl Matcher<'_, '_> {
         }
     }
 
-    /// A number that stands in the graph as `like`, or as its negative or inverse.
+    /// Matches a number that the graph contains as `like`, or as its negative or inverse.
     fn numeric(&self, pattern: &Pattern, found: f64, like: ValueId, state: &State) -> Vec<State> {
         let dtype = tensor(self.values, like).map(|tensor| tensor.dtype);
         match pattern {
@@ -199,7 +199,7 @@ impl Matcher<'_, '_> {
         all
     }
 
-    /// Bounds are attributes in old versions; those that are known are numbers in either.
+    /// Bounds are attributes in old versions; known bounds are numbers in all versions.
     fn clip(&self, [x, lower, upper]: [&Pattern; 3], node: &Node, state: &State) -> Vec<State> {
         let (Some(id), Some(clip)) = (node.input(0), node.operator_as::<Clip>()) else {
             return Vec::new();
@@ -245,7 +245,7 @@ impl Matcher<'_, '_> {
         states
     }
 
-    /// The inputs of a node of one of these kinds, none missing at the end.
+    /// Returns the inputs of a node of one of these kinds, without missing ones at the end.
     fn node(&self, id: ValueId, state: &State, kinds: &[&str]) -> Option<(Vec<Option<ValueId>>, State)> {
         if self.values[id].is_constant() {
             return None;
@@ -265,7 +265,7 @@ impl Matcher<'_, '_> {
         Some((inputs, state))
     }
 
-    /// The two inputs of a node of one of these kinds, broadcast as today.
+    /// Returns the two inputs of a node of one of these kinds, if they broadcast as in current versions.
     fn pair(&self, id: ValueId, state: &State, kinds: &[&str]) -> Option<(ValueId, ValueId, State)> {
         let (inputs, state) = self.node(id, state, kinds)?;
         let [Some(a), Some(b)] = inputs.as_slice() else {
@@ -295,7 +295,7 @@ fn bind(state: &State, name: &'static str, id: ValueId) -> Option<State> {
     }
 }
 
-/// Whether a constant of a file is the number meant, written with the digits that its type has.
+/// Returns `true` if a constant of a file equals a number of a pattern, within the precision of its type.
 fn near(found: f64, wanted: f64, dtype: DType) -> bool {
     let digits = match dtype {
         DType::F16 => 5e-4,

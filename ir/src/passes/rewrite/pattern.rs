@@ -1,11 +1,11 @@
-//! Patterns and right sides of rules, as text and as trees.
+//! Patterns and right sides of rules, parsed from text.
 //!
-//! They are written like the mathematics: `x * Sigmoid(#a * x)`. A word is any value, the same one
-//! wherever it stands again; `#a` is a constant whose elements are one number; `$w` is a constant;
-//! `Name:label(..)` an operator that the rule's functions know by its label, `A|B(..)` either of two,
-//! `Name(x, ..)` one with further inputs, `_` an input left out, and `either(x, y)` one of two patterns
-//! or of more, the first of them first. A right side gives attributes as
-//! `<alpha = 1.5, axis = @axis, epsilon = #e, mode = tanh>`, `@axis` being what a function has set.
+//! They are written like the mathematics: `x * Sigmoid(#a * x)`. A word matches any value, and the same value wherever
+//! it is repeated; `#a` is a constant whose elements all equal one number; `$w` is a constant; `Name:label(..)` is an
+//! operator that the rule's functions refer to by its label; `A|B(..)` is either of two operators; `Name(x, ..)` may
+//! have further inputs; `_` is an omitted input; `either(x, y)` is one of two or more patterns, tried in order. A right
+//! side specifies attributes as `<alpha = 1.5, axis = @axis, epsilon = #e, mode = tanh>`, where a function of the rule
+//! sets `@axis`.
 
 use std::collections::BTreeSet;
 
@@ -14,18 +14,18 @@ use std::collections::BTreeSet;
 pub enum Pattern {
     Any(&'static str),
     Number(f64),
-    /// One number, however many elements hold it.
+    /// A constant whose elements all equal one number.
     Scalar(&'static str),
-    /// What is known before the model runs.
+    /// A constant, whose elements may be unknown until the model is loaded.
     Constant(&'static str),
-    /// An input left out.
+    /// An omitted input.
     Absent,
     Sum(Vec<Pattern>),
     Product(Vec<Pattern>),
     Difference(Box<[Pattern; 2]>),
     Inverse(Box<Pattern>),
     Power(Box<Pattern>, i32),
-    /// One of these.
+    /// Any of these patterns.
     Either(Vec<Pattern>),
     Call(Call),
 }
@@ -33,12 +33,12 @@ pub enum Pattern {
 /// An operator and its inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// Any of these.
+    /// Names of the operators that match.
     pub kinds: Vec<&'static str>,
     pub label: Option<&'static str>,
     pub attributes: Vec<(&'static str, AttributeValue)>,
     pub arguments: Vec<Pattern>,
-    /// Whether there may be further inputs.
+    /// Whether further inputs are allowed.
     pub open: bool,
 }
 
@@ -50,11 +50,11 @@ pub enum AttributeValue {
     Text(&'static str),
     /// The number of a scalar.
     Scalar(&'static str),
-    /// What a function of the rule has set.
+    /// A value that a function of the rule sets.
     Set(&'static str),
 }
 
-/// Reads a pattern; the error is what could not be read.
+/// Parses a pattern. An error contains the text that cannot be parsed.
 pub fn parse(text: &'static str) -> Result<Pattern, &'static str> {
     let mut parser = Parser { rest: text };
     let pattern = parser.sum()?;
@@ -88,7 +88,7 @@ impl Parser {
             if self.accept('*') {
                 factors.push(self.power()?);
             } else if self.accept('/') {
-                // `1 / x` is the inverse and nothing else.
+                // `1 / x` is only the inverse.
                 if factors == [Pattern::Number(1.0)] {
                     factors.clear();
                 }
@@ -153,7 +153,7 @@ impl Parser {
         Ok(Pattern::Call(Call { kinds: kinds.split('|').collect(), label, attributes, arguments, open }))
     }
 
-    /// What stands in parentheses, and whether more may.
+    /// Parses arguments in parentheses. The flag specifies whether further inputs are allowed.
     fn arguments(&mut self) -> Result<(Vec<Pattern>, bool), &'static str> {
         let (mut arguments, mut open) = (Vec::new(), false);
         self.expect('(')?;
@@ -225,7 +225,7 @@ impl Parser {
     }
 }
 
-/// One alone is itself.
+/// Joins several patterns. A single one is returned unchanged.
 fn joined(mut all: Vec<Pattern>, several: fn(Vec<Pattern>) -> Pattern) -> Pattern {
     match (all.len(), all.pop()) {
         (1, Some(only)) => only,
@@ -237,7 +237,7 @@ fn joined(mut all: Vec<Pattern>, several: fn(Vec<Pattern>) -> Pattern) -> Patter
 }
 
 impl Pattern {
-    /// The operators that a node may be at which the pattern matches.
+    /// Returns the operators of the nodes at which the pattern may match.
     pub fn kinds(&self) -> Vec<&'static str> {
         match self {
             Pattern::Sum(_) | Pattern::Difference(_) => vec!["Add", "Sub"],

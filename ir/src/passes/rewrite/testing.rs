@@ -1,4 +1,4 @@
-//! What rules make of their examples.
+//! Applies rules to their examples.
 
 use std::fmt::Write;
 
@@ -9,18 +9,18 @@ use crate::options::Options;
 use crate::passes::{dead, flow, rules, share};
 use crate::{print, read};
 
-/// The graph of a rule's example, before any rule or behind these.
+/// Returns the graph of a rule's example after these rules.
 pub fn example<'r>(rule: &Rule, rules: impl IntoIterator<Item = &'r Rule>) -> (String, Report) {
     let text = format!("<ir_version: 10, opset_import: [\"\": 25, \"com.microsoft\": 1]> g {}", rule.example);
     graph(&text, rules)
 }
 
-/// A graph in ONNX's text syntax behind rules.
+/// Returns a graph in ONNX's text syntax after these rules.
 pub fn graph<'r>(text: &str, rules: impl IntoIterator<Item = &'r Rule>) -> (String, Report) {
     with(text, rules, &Options::default())
 }
 
-/// The same of a model whose weights are trained.
+/// Returns the graph after these rules if its weights are trained.
 pub fn trained<'r>(text: &str, rules: impl IntoIterator<Item = &'r Rule>) -> (String, Report) {
     let options = Options { training: true, ..Options::default() };
     with(text, rules, &options)
@@ -41,7 +41,7 @@ fn with<'r>(text: &str, rules: impl IntoIterator<Item = &'r Rule>, options: &Opt
     (print::graph(graph), report)
 }
 
-/// Each rule's example before and behind all rules, with what is read and made alone.
+/// Prints the nodes and constants of each rule's example before and after all rules.
 pub fn shown(family: &[Rule]) -> String {
     let mut text = String::new();
     for rule in family {

@@ -1,4 +1,4 @@
-//! Activations that exporters write as several steps.
+//! Activations that exporters write as several nodes.
 
 use crate::dtype::DType;
 use crate::ops::elementwise::unary::Shaped;
@@ -66,7 +66,7 @@ pub const RULES: &[Rule] = &[
         ),
     rule("hard swish of hard sigmoid", "x * HardSigmoid:h(x)", "HardSwish(x)")
         .when(|m| match m.operator::<Shaped>("h")?.parameters() {
-            // The attribute is a sixth in single precision.
+            // The attribute is 1/6 in single precision.
             _ if m.result()?.dtype == DType::F64 => Err("doubles tell its slope from 1/6"),
             [alpha, beta] if (alpha - 1.0 / 6.0).abs() < 1e-6 && *beta == 0.5 => Ok(()),
             _ => Err("its slope is not 1/6, or its middle not ½"),

@@ -1,4 +1,4 @@
-//! Attention that exporters write as several steps.
+//! Attention that exporters write as several nodes.
 
 pub mod batches;
 mod equations;
@@ -86,7 +86,7 @@ fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         operands.push(laid(m, mask, &target)?);
     }
     let Scores { scale, base, direct, .. } = found;
-    // The sizes of the result before its axes are put in another order.
+    // Sizes of the result before its axes are permuted.
     let mut whole = result.shape.clone();
     for (&at, size) in order.iter().zip(&result.shape) {
         whole.get_mut(at).into_iter().for_each(|slot| slot.clone_from(size));
@@ -115,7 +115,7 @@ fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     if m.tensor_of(y)?.shape == result.shape { Ok(y) } else { m.reshape(y, &sources) }
 }
 
-/// The operator with these inputs.
+/// Adds a node with this operator and these inputs.
 fn made(
     m: &mut Match<'_, '_>,
     operator: JoinedAttention,
@@ -125,7 +125,7 @@ fn made(
     m.made(node, inputs)
 }
 
-/// A value with its axes in this order.
+/// Permutes the axes of a value.
 fn reordered(m: &mut Match<'_, '_>, x: ValueId, axes: &[usize]) -> Result<ValueId, Miss> {
     if axes.is_sorted() {
         return Ok(x);
@@ -134,7 +134,7 @@ fn reordered(m: &mut Match<'_, '_>, x: ValueId, axes: &[usize]) -> Result<ValueI
     m.call("Transpose", &[("perm", Setting::Ints(axes.collect()))], &[Some(x)])
 }
 
-/// Rows of features, in batches of these sizes.
+/// Reshapes an operand to rows of features, in batches of these sizes.
 fn brought(
     m: &mut Match<'_, '_>,
     operand: &Operand,
@@ -162,7 +162,7 @@ fn brought(
     m.call("Reshape", &[], &[Some(x), Some(sizes)])
 }
 
-/// A mask as it broadcasts to scores of these sizes, an axis of heads among them.
+/// Returns a mask in the shape that broadcasts to scores of these sizes, including an axis of heads.
 fn laid(m: &mut Match<'_, '_>, mask: &Mask, target: &[Dim]) -> Result<ValueId, Miss> {
     let mut x = mask.value;
     if mask.negative {
@@ -199,7 +199,7 @@ mod tests {
     use crate::passes::rewrite::testing::{graph, shown};
     use crate::passes::rules::all;
 
-    /// What becomes of steps between operands of open sizes.
+    /// Returns the graph after all rules, between operands of dynamic sizes, and the reasons why attention was missed.
     fn behind(steps: &str) -> (String, Vec<&'static str>) {
         let text = format!(
             "<ir_version: 10, opset_import: [\"\": 18]>

@@ -1,4 +1,4 @@
-//! Bounds of elements, joined or left out.
+//! Bounds of elements, joined or removed.
 
 use crate::graph::{Node, ValueId};
 use crate::ops;
@@ -34,7 +34,7 @@ pub const RULES: &[Rule] = &[
         .example("(float[N] x) => (float[N] z) { y = Sigmoid (x) z = Relu (y) }"),
 ];
 
-/// The value that a node keeps within bounds, and these.
+/// Returns the value that a node clamps, and the bounds.
 pub fn bounds(m: &Match<'_, '_>, node: &Node) -> Result<(ValueId, (f64, f64)), Miss> {
     let (first, second) = (node.input(0).ok_or("")?, node.input(1));
     let number = |id: ValueId| m.uniform(id);
@@ -62,7 +62,7 @@ pub fn bounds(m: &Match<'_, '_>, node: &Node) -> Result<(ValueId, (f64, f64)), M
     })
 }
 
-/// A value kept within bounds.
+/// Clamps a value to bounds.
 pub fn bounded(m: &mut Match<'_, '_>, x: ValueId, bounds: (f64, f64)) -> Result<ValueId, Miss> {
     let (low, high) = bounds;
     if (low, high) == (0.0, f64::INFINITY) {

@@ -1,4 +1,4 @@
-//! Expands and selections that the broadcasting of the next operator makes by itself.
+//! Expands and selections that the next operator's broadcasting replaces.
 
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};
@@ -96,7 +96,7 @@ fn without_expand(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     if inputs == node.inputs { Err("") } else { m.made(node.clone(), &inputs) }
 }
 
-/// Whether a node repeats nothing but axes of size 1.
+/// Returns `true` if a node repeats only axes of size 1.
 fn expands(m: &Match<'_, '_>, node: &Node) -> bool {
     let shape = |id: Option<ValueId>| id.and_then(|id| m.tensor_of(id).ok()).map(|tensor| &tensor.shape);
     match (&*node.kind, shape(node.input(0)), shape(node.output(0))) {
@@ -106,7 +106,7 @@ fn expands(m: &Match<'_, '_>, node: &Node) -> bool {
     }
 }
 
-/// Whether operands broadcast to a shape of which each size is one of theirs.
+/// Returns `true` if operands broadcast to a shape, and each size of it is the size of an operand.
 fn covers(m: &Match<'_, '_>, inputs: &[Option<ValueId>], shape: &[Dim]) -> bool {
     let shapes = inputs.iter().flatten().map(|&id| m.tensor_of(id).map(|tensor| tensor.shape.as_slice()));
     let Ok(shapes) = shapes.collect::<Result<Vec<&[Dim]>, Miss>>() else {
@@ -118,7 +118,7 @@ fn covers(m: &Match<'_, '_>, inputs: &[Option<ValueId>], shape: &[Dim]) -> bool 
     })
 }
 
-/// The element of an axis instead of a slice of it.
+/// Replaces a slice of one element by the element.
 fn element(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let (x, node) = (m.value("x")?, m.node("cut")?);
     let shape = m.tensor("x")?.shape.clone();

@@ -1,4 +1,4 @@
-//! Factors and offsets of channels, in one step with what follows.
+//! Factors and offsets of channels, joined with the following activation.
 
 use std::rc::Rc;
 
@@ -90,7 +90,7 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// A constant of the match that has a number for each channel of the result, or one for all, as a vector.
+/// Returns a constant of the match as a vector. It must have an element for each channel of the result, or one for all.
 fn of_channels(m: &mut Match<'_, '_>, name: &str) -> Result<ValueId, Miss> {
     let (id, result) = (m.value(name)?, m.result()?);
     let (rank, channels) = (result.rank(), result.shape.get(1).and_then(Dim::number));
@@ -113,7 +113,7 @@ fn of_channels(m: &mut Match<'_, '_>, name: &str) -> Result<ValueId, Miss> {
     m.shaped(id, &[channels])
 }
 
-/// The input of a batch norm of images, its factors and its offsets.
+/// Returns the input of a batch normalization of images, its factors and its offsets.
 fn of_norm(m: &mut Match<'_, '_>) -> Result<[ValueId; 3], Miss> {
     in_single(m)?;
     if m.result()?.rank() < 3 {

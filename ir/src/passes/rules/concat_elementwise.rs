@@ -1,4 +1,4 @@
-//! Elementwise steps on each operand of a concatenation, applied to the concatenation.
+//! Elementwise nodes before a concatenation, applied after it.
 
 use super::slices::cut::{Piece, along, cut, pieces, together};
 use crate::dim::Dim;
@@ -31,16 +31,16 @@ pub const RULES: &[Rule] = &[building("steps on parts", "Concat:join(..)", |m| {
         }",
 )];
 
-/// What one input of a join is.
+/// An input of a concatenation.
 struct Step<'g> {
     made: Option<ValueId>,
-    /// The operator that makes it, if that is a step on each element for the join alone.
+    /// Elementwise producer of the input, if it has no other consumer.
     node: Option<&'g Node>,
-    /// What its operands are parts of.
+    /// The pieces of other values that its operands are.
     parts: Vec<Option<Piece>>,
 }
 
-/// The inputs of a join, those together that equal steps make of parts that stand side by side.
+/// Groups the inputs of a concatenation. Equal nodes on adjacent pieces of a value form a group.
 fn runs<'g>(m: &Match<'_, 'g>, axis: usize) -> Vec<Vec<Step<'g>>> {
     let nodes: Vec<Option<&'g Node>> = m.root().inputs.iter().map(|id| step(m, *id)).collect();
     let operands = |at: usize| nodes.iter().map(move |node| node.and_then(|node| node.input(at)));
@@ -60,16 +60,16 @@ fn runs<'g>(m: &Match<'_, 'g>, axis: usize) -> Vec<Vec<Step<'g>>> {
     runs
 }
 
-/// A step on each element whose result nobody else reads.
+/// Returns the elementwise producer of a value, if the value has no other consumer.
 fn step<'g>(m: &Match<'_, 'g>, id: Option<ValueId>) -> Option<&'g Node> {
     let node = id.filter(|id| m.uses(*id) == 1).and_then(|id| m.maker(id))?;
-    // Once operands were broadcast another way.
+    // Old versions broadcast operands in another way.
     let old = node.version < 7 && node.inputs.len() > 1;
     (ops::facts(&node.kind).elementwise && !old).then_some(node)
 }
 
 impl Step<'_> {
-    /// Whether another one is the same of what stands behind what this one is of.
+    /// Returns `true` if the next node is equal and computes the piece after that of this node.
     fn precedes(&self, next: &Self, axis: usize) -> bool {
         let (Some(a), Some(b)) = (self.node, next.node) else {
             return false;
@@ -83,7 +83,7 @@ impl Step<'_> {
     }
 }
 
-/// One step in the place of several.
+/// Returns one node that replaces the nodes of a group.
 fn joined(m: &mut Match<'_, '_>, run: &[Step<'_>], axis: usize) -> Result<Option<ValueId>, Miss> {
     let (rank, first) = (m.result()?.rank(), run.first().and_then(|step| step.node).ok_or("")?);
     let mut inputs = Vec::new();
@@ -116,7 +116,7 @@ fn joined(m: &mut Match<'_, '_>, run: &[Step<'_>], axis: usize) -> Result<Option
     m.made(first.clone(), &inputs).map(Some)
 }
 
-/// Whether a value is the same for each place along an axis of the results.
+/// Returns `true` if a value is the same for all indices along an axis of the results.
 fn same_everywhere(m: &Match<'_, '_>, id: ValueId, axis: usize, rank: usize) -> bool {
     m.tensor_of(id).is_ok_and(|tensor| {
         let missing = rank.saturating_sub(tensor.rank());

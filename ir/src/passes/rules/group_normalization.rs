@@ -66,7 +66,7 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// How many groups the channels are split into.
+/// Returns the number of groups into which the channels are split.
 fn count(m: &Match<'_, '_>) -> Result<i64, Miss> {
     let split = m.node("split")?.output(0).ok_or("nothing is made")?;
     let ([batch, groups, _, ..], [own, channels, ..]) =
@@ -88,11 +88,11 @@ fn grouped(m: &mut Match<'_, '_>, epsilon: f32, factors: [ValueId; 2]) -> Result
     if m.result()?.shape != m.tensor_of(x)?.shape {
         return Err("the result is of another shape");
     }
-    // The factors are of groups, which opset 21 no longer has.
+    // The factors are per group, which opset 21 no longer supports.
     m.call_in(18, "GroupNormalization", &settings, &[Some(x), scale, bias])
 }
 
-/// A constant with an element for each channel, as a vector.
+/// Returns a constant with an element for each channel, as a vector.
 fn channels(m: &mut Match<'_, '_>, name: &str) -> Result<ValueId, Miss> {
     let shape = &m.result()?.shape;
     let factor = &m.tensor(name)?.shape;

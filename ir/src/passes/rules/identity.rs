@@ -1,4 +1,4 @@
-//! Operators that change nothing.
+//! Operators without effect.
 
 use crate::ops::train::dropout::Dropout;
 use crate::passes::rewrite::{Match, Miss, Rule, building, rule};

@@ -1,4 +1,4 @@
-//! Transposes, reshapes and casts in fewer steps.
+//! Sequences of transposes, reshapes and casts, shortened.
 
 use std::collections::BTreeSet;
 
@@ -75,7 +75,7 @@ pub const RULES: &[Rule] = &[
 ];
 
 impl<'g> Match<'_, 'g> {
-    /// Where each axis of a transpose's result comes from.
+    /// Returns the axes of the input, in the order in which they are axes of a transpose's result.
     pub fn axes(&self, label: &str) -> Result<Vec<usize>, Miss> {
         use crate::ops::shape::transpose::Transpose;
         let rank = match self.node(label)?.input(0) {
@@ -86,7 +86,7 @@ impl<'g> Match<'_, 'g> {
         axes.map_err(|_| "axes are no permutation")
     }
 
-    /// Sizes for a reshape, when all are made of names that are known before it.
+    /// Returns the sizes for a reshape, if the shapes and elements of `sources` determine all symbols in them.
     pub fn sizes(&mut self, shape: &[Dim], sources: &[ValueId]) -> Result<ValueId, Miss> {
         let mut known: BTreeSet<Symbol> = BTreeSet::new();
         for &id in sources {
@@ -105,7 +105,7 @@ impl<'g> Match<'_, 'g> {
         }
     }
 
-    /// The value with the shape of the result.
+    /// Reshapes a value to the shape of the result.
     pub fn reshape(&mut self, x: ValueId, sources: &[ValueId]) -> Result<ValueId, Miss> {
         let shape = self.result()?.shape.clone();
         let sizes = self.sizes(&shape, sources)?;
@@ -125,7 +125,7 @@ fn reshaped(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     m.reshape(x, &sources)
 }
 
-/// Whether the axes of `moved` that are not of size 1 keep their order.
+/// Fails unless the axes of `moved` whose size is not 1 keep their order.
 fn ones_move(m: &Match<'_, '_>) -> Result<(), Miss> {
     let input = m.node("moved")?.input(0).ok_or("nothing is moved")?;
     let shape = &m.tensor_of(input)?.shape;
@@ -139,14 +139,14 @@ fn through_wider(m: &mut Match<'_, '_>) -> Result<(), Miss> {
     let inner = m.node("inner")?.output(0).ok_or("nothing is made")?;
     let (through, to) = (m.tensor_of(inner)?.dtype, m.result()?.dtype);
     m.set("to", Setting::Int(to.number().into()));
-    // How numbers become small ones is an attribute of its own.
+    // The conversion to smaller types depends on another attribute.
     let plain = to.is_float() || to.bits() >= 8 && matches!(to.kind(), Kind::Int | Kind::Bool);
     if holds(through, from) && plain { Ok(()) } else { Err("the type between does not hold every value") }
 }
 
-/// Whether a type holds every value of another exactly.
+/// Returns `true` if a type represents every value of another exactly.
 fn holds(wide: DType, narrow: DType) -> bool {
-    // Digits of the fraction, the hidden one included, and the width of the exponent.
+    // Digits of the fraction, including the hidden one, and bits of the exponent.
     let float = |dtype: DType| match dtype {
         DType::F64 => Some((53, 11)),
         DType::F32 => Some((24, 8)),
@@ -161,7 +161,7 @@ fn holds(wide: DType, narrow: DType) -> bool {
             (Some((a, b)), Some((c, d))) => a >= c && b >= d,
             _ => false,
         },
-        // The smallest float with an exponent of 8 bits holds integers of its digits.
+        // Every float with an exponent of 8 bits represents integers that have at most its digits.
         (Kind::Float, Kind::Int) => {
             float(wide).is_some_and(|(mantissa, exponent)| mantissa >= digits(narrow) && exponent >= 8)
         }

@@ -1,4 +1,4 @@
-//! Normalizations that exporters write as several steps.
+//! Normalizations that exporters write as several nodes.
 
 use crate::dtype::{DType, Kind};
 use crate::ops::normalize::layer::Layer;
@@ -122,8 +122,8 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// Sets `@axis` to the first of the axes of a reduction, which must be the last of its input and stay with
-/// size 1.
+/// Sets `@axis` to the first of the axes of a reduction. They must be the last ones of its input and be kept with size
+/// 1.
 fn over_last_axes(m: &mut Match<'_, '_>, label: &'static str) -> Result<(), Miss> {
     if m.result()?.dtype == DType::F16 {
         return Err("squares in half precision overflow between the steps");
@@ -164,7 +164,7 @@ fn keep(m: &mut Match<'_, '_>) -> Result<(), Miss> {
     Ok(())
 }
 
-/// Whether the input and the result are of half precision, and single precision is between them.
+/// Fails unless input and result have 16 bits and the norm between them is computed in single precision.
 fn in_half_precision(m: &mut Match<'_, '_>) -> Result<(), Miss> {
     let (from, to) = (m.tensor("x")?.dtype, m.result()?.dtype);
     let inside = m.node("n")?.output(0).ok_or("nothing is made")?;

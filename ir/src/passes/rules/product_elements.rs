@@ -1,4 +1,4 @@
-//! Products of the elements of a sequence with one weight, made one product of the sequence.
+//! Products of a sequence's elements with one weight, joined.
 
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};
@@ -63,8 +63,8 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// Whether a product of each element is computed, each element being an index of one of the axes before that
-/// of the terms.
+/// Fails unless the products of all elements are computed. The elements are gathered along an axis before that of the
+/// terms.
 fn all_products(m: &Match<'_, '_>) -> Result<(), Miss> {
     let (x, weight) = (m.value("x")?, m.value("weight")?);
     let rank = m.tensor_of(x)?.rank();
@@ -85,7 +85,7 @@ fn size(m: &Match<'_, '_>, x: ValueId, axis: usize) -> Result<Dim, Miss> {
     m.tensor_of(x)?.shape.get(axis).cloned().ok_or("it has fewer axes")
 }
 
-/// The element of all products.
+/// Gathers the element from the product of the sequence.
 fn taken(m: &mut Match<'_, '_>, all: ValueId) -> Result<ValueId, Miss> {
     let take: Node = m.node("take")?.clone();
     let at = take.input(1);

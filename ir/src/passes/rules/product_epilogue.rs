@@ -1,4 +1,4 @@
-//! Sums, activations and bounds behind a layer, which it computes itself.
+//! Additions, activations and bounds after a layer, fused into it.
 
 use std::rc::Rc;
 
@@ -75,7 +75,7 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// The product, if it computes what follows it: a convolution, or a product with a matrix of weights.
+/// Returns the product if it supports an epilogue: a convolution, or a product with a matrix of weights.
 fn layer<'g>(m: &Match<'_, 'g>) -> Result<&'g Node, Miss> {
     if !m.result()?.dtype.is_float() {
         return Err("integers have activations of their own");
@@ -95,7 +95,7 @@ fn layer<'g>(m: &Match<'_, 'g>) -> Result<&'g Node, Miss> {
     layer.ok_or("the product is no layer")
 }
 
-/// The product with an activation.
+/// Returns the product with an activation.
 fn followed(m: &mut Match<'_, '_>, activation: Fused) -> Result<ValueId, Miss> {
     let node = layer(m)?;
     let (kind, operator) = with(node, activation).ok_or("an activation is there already")?;

@@ -1,4 +1,4 @@
-//! Transposes and factors of the operands of a matrix product, made attributes of it.
+//! Transposes and factors of operands, as attributes of products.
 
 use std::rc::Rc;
 
@@ -82,7 +82,7 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// What a value is with rows and columns exchanged, when it is a transpose that does just that.
+/// Returns the input of a transpose that exchanges only rows and columns, if it has no other consumer.
 fn transposed(m: &Match<'_, '_>, id: ValueId) -> Option<ValueId> {
     let node = m.maker(id)?;
     let rank = m.tensor_of(id).ok()?.rank();

@@ -1,4 +1,4 @@
-//! What precedes a product with weights (scales, offsets, padding), made part of it.
+//! Scales, offsets and padding before a product, fused into it.
 
 use std::rc::Rc;
 
@@ -92,7 +92,7 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// The inputs of a node, the first ones being these.
+/// Returns the inputs of a node with these as the first ones.
 fn with(node: &Node, first: &[ValueId]) -> Vec<Option<ValueId>> {
     let first = first.iter().copied().map(Some);
     let rest = node.inputs.iter().skip(first.len()).copied();

@@ -1,4 +1,4 @@
-//! What follows a product with weights, folded into the weights.
+//! Operations after a product, folded into its weights.
 
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};
@@ -50,14 +50,14 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// A product with weights, by the channels of its result.
+/// A product with weights, and the channels of its result.
 struct Product<'g> {
     node: &'g Node,
     x: ValueId,
     weight: ValueId,
     bias: Option<ValueId>,
     channels: i64,
-    /// The axis of the result along which the channels are.
+    /// The axis of the channels in the result.
     axis: usize,
     /// The shape in which a factor of each channel broadcasts to the weight.
     factor_shape: Vec<i64>,
@@ -106,8 +106,8 @@ impl<'g> Product<'g> {
         Ok(Product { node, x: m.value("x")?, weight, bias, channels, axis, factor_shape })
     }
 
-    /// A constant that is added to the result or multiplied with it, with an element for each channel or one
-    /// for all.
+    /// Returns a constant that is added to the result or multiplied with it, as a vector. It must have an element for
+    /// each channel or one for all.
     fn vector(&self, m: &mut Match<'_, '_>, id: ValueId) -> Result<ValueId, Miss> {
         let (tensor, rank) = (m.tensor_of(id)?, m.result()?.rank());
         let first = rank.checked_sub(tensor.rank()).ok_or("it has more axes than the product")?;
@@ -123,7 +123,7 @@ impl<'g> Product<'g> {
         }
     }
 
-    /// Puts the product in the place of what was matched.
+    /// Returns the product with another weight and bias, which replaces the match.
     fn with(&self, m: &mut Match<'_, '_>, weight: ValueId, bias: ValueId) -> Result<ValueId, Miss> {
         let mut node = self.node.clone();
         if let Some(gemm) = node.operator_as::<Gemm>() {
@@ -135,7 +135,7 @@ impl<'g> Product<'g> {
         m.made(node, &[Some(self.x), Some(weight), Some(bias)])
     }
 
-    /// The weight times a factor of each channel, or of all.
+    /// Multiplies the weight by a factor of each channel, or of all.
     fn scaled(&self, m: &mut Match<'_, '_>, factor: ValueId) -> Result<ValueId, Miss> {
         m.copied(self.weight)?;
         let one = m.tensor_of(factor)?.count() == Some(1);
@@ -167,7 +167,7 @@ fn batch_norm(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     product.with(m, weight, bias)
 }
 
-/// What a batch norm called `norm` multiplies each channel by.
+/// Returns the factor of each channel in a batch normalization called `norm`.
 pub fn norm_factor(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let epsilon = m.operator::<Batch>("norm")?.inference();
     let epsilon = m.scalar(epsilon.ok_or("the statistics are those of training")?.into())?;
@@ -207,7 +207,7 @@ fn bias(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     product.with(m, product.weight, bias)
 }
 
-/// Half precision would be rounded once more, and the product of two such numbers may overflow.
+/// Fails for half precision: weights would be rounded once more, and the product of two such numbers may overflow.
 pub fn in_single(m: &Match<'_, '_>) -> Result<(), Miss> {
     let dtype = m.result()?.dtype;
     let same = |name: &str| m.tensor(name).is_ok_and(|tensor| tensor.dtype == dtype);
@@ -221,7 +221,7 @@ pub fn in_single(m: &Match<'_, '_>) -> Result<(), Miss> {
 }
 
 impl Match<'_, '_> {
-    /// A value in another shape.
+    /// Reshapes a value.
     pub fn shaped(&mut self, id: ValueId, sizes: &[i64]) -> Result<ValueId, Miss> {
         let attributes: &[(&str, Setting)] = &[];
         let sizes = self.integers(sizes.iter().map(|&size| size.into()).collect());

@@ -1,4 +1,4 @@
-//! Dequantize, add a bias of channels, compute, quantize: computed on the integers themselves.
+//! Dequantize, add a bias of channels, compute, quantize: in integers.
 
 use super::quantized_steps::{operand, result};
 use crate::dtype::DType;
@@ -32,7 +32,7 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// A function of the sum of floats and a bias, or the sum itself, on the integers.
+/// Replaces a function of the sum of a value and a bias, or the sum itself, by an operator on integers.
 fn biased(m: &mut Match<'_, '_>, step: Option<&str>) -> Result<ValueId, Miss> {
     let step = step.map(|label| m.node(label)).transpose()?;
     let operator = biased_between_scales(step).ok_or("no operator on integers stands for it")?;

@@ -1,4 +1,4 @@
-//! Products of dequantized integers, computed as products of integers.
+//! Products of dequantized integers, computed in integers.
 
 use super::quantized_steps::{alone, inputs, operand, result, scaled};
 use crate::dtype::DType;
@@ -92,7 +92,7 @@ pub const RULES: &[Rule] = &[
             alone(m, node)?;
             alone(m, cast)?;
             let (scale, factor) = (m.value("scale")?, m.value("factor")?);
-            // That of the operand that the run quantizes comes first.
+            // The scale of the operand that is quantized at run time must be the first factor.
             if m.value_of(scale).is_constant() && !m.value_of(factor).is_constant() {
                 return Err("");
             }
@@ -177,7 +177,7 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// The integers that a constant comes from, by one scale or one of each place along an axis.
+/// Returns the integers of a dequantized constant with its scale and zero point, per tensor or per index of an axis.
 fn channels(m: &mut Match<'_, '_>, id: ValueId, along: usize) -> Result<[Option<ValueId>; 3], Miss> {
     let rank = m.tensor_of(id)?.rank();
     let (quantized, axis) = scaled(m, id)?;
@@ -191,7 +191,7 @@ fn channels(m: &mut Match<'_, '_>, id: ValueId, along: usize) -> Result<[Option<
     }
 }
 
-/// The integers of a bias, which must be of the scale that the sums have.
+/// Returns the integers of a bias, whose scale must be that of the sums.
 fn bias(
     m: &Match<'_, '_>,
     bias: Option<ValueId>,

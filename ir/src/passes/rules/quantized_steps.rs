@@ -1,4 +1,4 @@
-//! Dequantize, compute, quantize: computed on the integers themselves.
+//! Dequantize, compute, quantize: in integers.
 
 use super::bounds::bounds;
 use crate::dtype::DType;
@@ -141,7 +141,7 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// Integers that stand for floats.
+/// Quantized values.
 #[derive(Clone, Copy)]
 pub struct Scaled {
     pub x: ValueId,
@@ -149,7 +149,7 @@ pub struct Scaled {
     pub zero: Option<ValueId>,
 }
 
-/// The integers that a value comes from, a constant or not, and the axis of their scales.
+/// Returns the integers from which a value is dequantized when the model is loaded or runs, and the axis of the scales.
 pub fn scaled(m: &Match<'_, '_>, id: ValueId) -> Result<(Scaled, i64), Miss> {
     let maker = m.value_of(id).maker.clone();
     let node = maker.as_deref().or(m.maker(id)).ok_or("")?;
@@ -161,14 +161,14 @@ pub fn scaled(m: &Match<'_, '_>, id: ValueId) -> Result<(Scaled, i64), Miss> {
     Ok((Scaled { x, scale, zero }, linear.axis()))
 }
 
-/// The integers that a value comes from by one scale, with the scale and the zero point.
+/// Returns the integers from which a value is dequantized with one scale, the scale and the zero point.
 pub fn operand(m: &mut Match<'_, '_>, id: ValueId) -> Result<[Option<ValueId>; 3], Miss> {
     let (quantized, _) = scaled(m, id)?;
     one(m, quantized.scale)?;
     inputs(m, quantized)
 }
 
-/// The inputs of an operator on integers, the zero point among them.
+/// Returns integers, scale and zero point as inputs of an operator on integers. A missing zero point is added.
 pub fn inputs(m: &mut Match<'_, '_>, quantized: Scaled) -> Result<[Option<ValueId>; 3], Miss> {
     if m.tensor_of(quantized.scale)?.dtype != DType::F32 {
         return Err("scales of such floats are only for floats");
@@ -183,7 +183,7 @@ pub fn inputs(m: &mut Match<'_, '_>, quantized: Scaled) -> Result<[Option<ValueI
     Ok([Some(quantized.x), Some(quantized.scale), Some(zero)])
 }
 
-/// The scale and the zero point of the integers that the rule makes.
+/// Returns the scale and the zero point of the result.
 pub fn result(m: &mut Match<'_, '_>) -> Result<Vec<Option<ValueId>>, Miss> {
     let q = m.node("q")?;
     let (x, scale) = (q.output(0).ok_or("")?, m.value("s")?);
@@ -193,7 +193,7 @@ pub fn result(m: &mut Match<'_, '_>) -> Result<Vec<Option<ValueId>>, Miss> {
     Ok(vec![scale, zero])
 }
 
-/// Whether nobody else reads what a node inside makes.
+/// Fails if the result of an intermediate node has other consumers.
 pub fn alone(m: &Match<'_, '_>, node: &Node) -> Result<(), Miss> {
     match node.output(0).map(|id| m.uses(id)) {
         Some(1) => Ok(()),
@@ -208,7 +208,7 @@ fn one(m: &Match<'_, '_>, scale: ValueId) -> Result<(), Miss> {
     }
 }
 
-/// The integers of a step's operands from one on, with their scales and zero points.
+/// Returns the integers of a node's operands from index `first` on, with their scales and zero points.
 fn operands(m: &mut Match<'_, '_>, node: &Node, first: usize) -> Result<Vec<Option<ValueId>>, Miss> {
     alone(m, node)?;
     let mut all = Vec::new();
@@ -218,13 +218,13 @@ fn operands(m: &mut Match<'_, '_>, node: &Node, first: usize) -> Result<Vec<Opti
     Ok(all)
 }
 
-/// The inputs of a node, the first being another.
+/// Returns the inputs of a node with another first input.
 fn replaced(node: &Node, first: ValueId) -> Vec<Option<ValueId>> {
     let rest = node.inputs.iter().skip(1).copied();
     [Some(first)].into_iter().chain(rest).collect()
 }
 
-/// Whether integers become floats and integers again by the same scale, which is no extreme number.
+/// Fails unless integers are dequantized and quantized with the same scale, which must not be extremely small or large.
 fn same_scale(m: &mut Match<'_, '_>) -> Result<(), Miss> {
     let (q, d) = (m.operator::<Linear>("q")?, m.operator::<Linear>("d")?);
     let zero = |label| m.node(label).map(|node| node.input(2));
@@ -240,7 +240,7 @@ fn same_scale(m: &mut Match<'_, '_>) -> Result<(), Miss> {
     }
 }
 
-/// The least and the largest integer of a type.
+/// Returns the smallest and the largest integer of a type.
 fn integers(dtype: DType) -> Option<(f64, f64)> {
     let bits = i32::try_from(dtype.bits()).ok()?;
     let count = 2f64.powi(bits);
@@ -251,7 +251,7 @@ fn integers(dtype: DType) -> Option<(f64, f64)> {
     }
 }
 
-/// The integer that stands for a number by the scale of the result.
+/// Quantizes a number with the scale of the result.
 fn quantized(m: &Match<'_, '_>, number: f64) -> Result<f64, Miss> {
     let (q, dtype) = (m.node("q")?, m.result()?.dtype);
     let scale = m.uniform(m.value("s")?).filter(|scale| *scale > 0.0);

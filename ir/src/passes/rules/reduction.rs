@@ -1,4 +1,4 @@
-//! Reductions and pooling, with the axes and paddings around them.
+//! Reductions and pooling, with surrounding reshapes and paddings.
 
 use std::rc::Rc;
 
@@ -56,7 +56,7 @@ value == 0.0
     ),
 ];
 
-/// The reduction that an operator is, its axes, and whether they stay.
+/// Returns the operator that an equal reduction has, its axes, and whether they are kept.
 fn reduced(m: &Match<'_, '_>, node: &Node) -> Result<(String, Vec<usize>, bool), Miss> {
     let x = node.input(0).ok_or("nothing is reduced")?;
     let rank = m.tensor_of(x)?.rank();
@@ -77,7 +77,7 @@ fn reduced(m: &Match<'_, '_>, node: &Node) -> Result<(String, Vec<usize>, bool),
     Ok((node.kind.to_string(), axes, reduction.keeps()))
 }
 
-/// What a pad adds.
+/// Returns the value that a pad adds.
 fn padded(m: &Match<'_, '_>) -> Result<f64, Miss> {
     match m.node("pad")?.input(2) {
         Some(id) => m.uniform(id).ok_or("what it pads with is known only at run time"),
@@ -85,7 +85,7 @@ fn padded(m: &Match<'_, '_>) -> Result<f64, Miss> {
     }
 }
 
-/// How much a pad adds before and behind each axis.
+/// Returns the number of elements that a pad adds before and after each axis.
 fn pads(m: &Match<'_, '_>, x: ValueId) -> Result<Vec<(i64, i64)>, Miss> {
     let (pad, rank) = (m.node("pad")?, m.tensor_of(x)?.rank());
     let (pads, axes) = (m.ints(pad, 1), m.ints(pad, 3));

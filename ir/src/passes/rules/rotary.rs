@@ -1,4 +1,4 @@
-//! Rotary embeddings that exporters write as several steps.
+//! Rotary embeddings that exporters write as several nodes.
 
 use std::rc::Rc;
 
@@ -94,7 +94,7 @@ fn rotated(m: &mut Match<'_, '_>, x: Option<ValueId>, interleaved: bool) -> Resu
     m.made(node, &inputs)
 }
 
-/// Whether parts like this one are put beside each other on an axis of their own.
+/// Returns `true` if parts like this one are stacked in pairs on a new last axis.
 fn beside(m: &Match<'_, '_>, part: ValueId) -> bool {
     let shape = |label: &str| {
         let output = m.node(label).ok()?.output(0)?;
@@ -108,7 +108,7 @@ fn beside(m: &Match<'_, '_>, part: ValueId) -> bool {
     is("single", 1) && is("pairs", 2)
 }
 
-/// The value of which these are the halves of the last axis, or the first and the second of each pair.
+/// Returns the value whose halves of the last axis these are, or the first and the second elements of its pairs.
 fn whole(m: &Match<'_, '_>, parts: [ValueId; 2], interleaved: bool) -> Option<ValueId> {
     let [first, second] = [Part::of(m, parts[0])?, Part::of(m, parts[1])?];
     let shape = &m.tensor_of(first.whole).ok()?.shape;
@@ -128,7 +128,7 @@ fn whole(m: &Match<'_, '_>, parts: [ValueId; 2], interleaved: bool) -> Option<Va
     if found == wanted && half.checked_mul(2) == Some(size) {
         return Some(first.whole);
     }
-    // Pairs on an axis of their own.
+    // Pairs have an axis of their own.
     let before = m.maker(first.whole)?;
     let source = before.input(0)?;
     let (all, own) = m.tensor_of(source).ok()?.shape.split_last()?;

@@ -1,4 +1,4 @@
-//! Slices, splits and concatenations in fewer steps.
+//! Sequences of slices, splits and concatenations, shortened.
 
 pub mod cut;
 pub mod part;
@@ -131,7 +131,7 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// Joins parts of one value again where they are adjacent.
+/// Replaces adjacent parts of a value in a concatenation by one.
 fn rejoined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let axis = along(m, m.root())?;
     let own = pieces(m, &m.root().inputs);
@@ -173,7 +173,7 @@ fn rejoined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     }
 }
 
-/// The input of a join that holds all of a range, and where it starts.
+/// Returns the input of a concatenation that contains a whole range, and the index at which it starts.
 fn covering_input(
     m: &Match<'_, '_>,
     join: &Node,

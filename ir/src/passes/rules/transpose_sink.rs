@@ -1,4 +1,4 @@
-//! Transposes and reshapes on both sides of an elementwise step, joined on one side of it.
+//! Transposes and reshapes around an elementwise node, joined.
 
 use crate::graph::{Node, ValueId};
 use crate::ops;
@@ -62,7 +62,7 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// The step that the root moves, when nobody else reads it.
+/// Returns the elementwise node that the root moves, if it has no other consumer.
 fn step<'g>(m: &Match<'_, 'g>) -> Result<&'g Node, Miss> {
     let id = m.value("step")?;
     let node = m.maker(id).filter(|node| ops::facts(&node.kind).elementwise).ok_or("")?;
@@ -75,7 +75,7 @@ fn axes(m: &Match<'_, '_>, node: &Node) -> Result<Vec<usize>, Miss> {
     axes.and_then(Result::ok).ok_or("axes are no permutation")
 }
 
-/// The input of a transpose as another one behind it would have it.
+/// Applies a transpose of axes `outer` to the result of the transpose `inner`, as one transpose.
 fn moved(m: &mut Match<'_, '_>, inner: &Node, outer: &[usize]) -> Result<ValueId, Miss> {
     let (x, inner) = (inner.input(0).ok_or("")?, axes(m, inner)?);
     let both = outer.iter().map(|&at| inner.get(at).map(|&axis| axis as i64));

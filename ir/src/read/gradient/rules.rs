@@ -1,8 +1,8 @@
-//! How derivatives pass each operator.
+//! Rules for the derivative of each operator.
 //!
-//! A rule is text in ONNX's own syntax, of the newest opset. It reads the inputs `x0`, `x1` and so
-//! on, the output `y`, and `dy`, the derivative with respect to that; it makes `d0`, `d1` and so on,
-//! those with respect to the inputs. What it does not make is zero.
+//! A rule is text in ONNX's own syntax, of the newest opset. It reads the inputs `x0`, `x1` and so on, the output `y`,
+//! and `dy`, the derivative with respect to the output. It computes `d0`, `d1` and so on, the derivatives with respect
+//! to the inputs. Those that it does not compute are zero.
 
 mod with_attributes;
 
@@ -11,11 +11,11 @@ use crate::diagnostics::Problem;
 use crate::ops::DERIVATIVES;
 use crate::proto::{AttributeProto, NodeProto};
 
-/// The rule of one operator.
+/// The rule of an operator.
 pub struct Rule {
     domain: &'static str,
     name: &'static str,
-    /// The attributes that it heeds, or that say nothing about the derivative.
+    /// Attributes that the rule uses, or that do not affect the derivative.
     attributes: &'static [&'static str],
     text: Text,
 }
@@ -25,7 +25,7 @@ enum Text {
     Made(fn(&Call<'_>) -> Result<String, Problem>),
 }
 
-/// The node that a rule is for.
+/// The node to which a rule is applied.
 pub struct Call<'a> {
     node: &'a NodeProto,
     attributes: Vec<NamedAttribute<'a>>,
@@ -45,12 +45,12 @@ const fn made(
 }
 
 const RULES: &[Rule] = &[
-    // Of two numbers.
+    // Binary operators.
     rule("Add", "d0 = SumTo (dy, x0) d1 = SumTo (dy, x1)"),
     rule("Sub", "d0 = SumTo (dy, x0) n = Neg (dy) d1 = SumTo (n, x1)"),
     rule("Mul", "a = Mul (dy, x1) d0 = SumTo (a, x0) b = Mul (dy, x0) d1 = SumTo (b, x1)"),
     rule("Div", "a = Div (dy, x1) d0 = SumTo (a, x0) q = Mul (a, y) b = Neg (q) d1 = SumTo (b, x1)"),
-    // Of x ** 0 it is zero, also where x is; of 0 ** x too.
+    // The derivative of `x ** 0` is zero even if `x` is 0, and so is that of `0 ** x`.
     rule(
         "Pow",
         "p = CastLike (x1, x0) zero = Number <value = \"0.0\"> (x0) one = Number <value = \"1.0\"> (x0)
@@ -67,7 +67,7 @@ const RULES: &[Rule] = &[
         "zero = Number <value = \"0.0\"> (dy) a = Where (x0, dy, zero) d1 = SumTo (a, x1)
          b = Where (x0, zero, dy) d2 = SumTo (b, x2)",
     ),
-    // Of one number.
+    // Unary operators.
     rule("Identity", "d0 = Identity (dy)"),
     rule("CastLike", "d0 = CastLike (dy, x0)"),
     made("Cast", &["to", "saturate", "round_mode"], with_attributes::cast),
@@ -98,16 +98,16 @@ const RULES: &[Rule] = &[
     rule("Floor", ""),
     rule("Ceil", ""),
     rule("Round", ""),
-    // Of matrices.
+    // Operators on matrices.
     rule("MatMul", with_attributes::MATMUL),
     made("Gemm", &["alpha", "beta", "transA", "transB"], with_attributes::gemm),
     made("Einsum", &["equation"], with_attributes::einsum),
-    // Along axes.
+    // Operators along axes.
     made("ReduceSum", with_attributes::REDUCED, with_attributes::reduce_sum),
     made("ReduceMean", with_attributes::REDUCED, with_attributes::reduce_mean),
     made("Softmax", &["axis"], with_attributes::softmax),
     made("LogSoftmax", &["axis"], with_attributes::log_softmax),
-    // Of shapes.
+    // Operators on shapes.
     Rule { attributes: &["allowzero"], ..rule("Reshape", with_attributes::RESHAPED) },
     Rule { attributes: &["axis"], ..rule("Flatten", with_attributes::RESHAPED) },
     Rule { attributes: &["axes"], ..rule("Squeeze", with_attributes::RESHAPED) },
@@ -118,14 +118,14 @@ const RULES: &[Rule] = &[
     Rule { domain: DERIVATIVES, ..rule("SumTo", "s = Shape (x0) d0 = Expand (dy, s)") },
 ];
 
-/// The rule for an operator, if there is one.
+/// Returns the rule of an operator, if any.
 pub fn find(domain: &str, name: &str) -> Option<&'static Rule> {
     let mut rules = RULES.iter();
     rules.find(|rule| rule.domain == domain && rule.name == name)
 }
 
 impl Rule {
-    /// The text for a node.
+    /// Returns the text for a node.
     pub fn text(&self, call: &Call<'_>) -> Result<String, Problem> {
         let unknown = |attribute: &&NamedAttribute<'_>| !self.attributes.contains(&attribute.0);
         if let Some((attribute, _)) = call.attributes.iter().find(unknown) {
@@ -150,7 +150,7 @@ impl<'a> Call<'a> {
         self.node.input.len()
     }
 
-    /// Whether the node has this input.
+    /// Returns `true` if the node has this input.
     fn has(&self, input: usize) -> bool {
         self.node.input.get(input).is_some_and(|name| !name.is_empty())
     }

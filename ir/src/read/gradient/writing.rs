@@ -12,16 +12,16 @@ use crate::read::scope::Scope;
 use crate::read::{domain, kind};
 use crate::text;
 
-/// Nodes being written for one gradient.
+/// Nodes that are written for one gradient.
 pub struct Writing {
     steps: Vec<Step>,
-    /// What names of new values begin with.
+    /// Prefix of the names of new values.
     prefix: String,
     count: usize,
 }
 
 impl Writing {
-    /// Nodes that make this value.
+    /// Starts the nodes that compute this value.
     pub fn new(output: &str) -> Self {
         Writing { steps: Vec::new(), prefix: output.to_owned(), count: 0 }
     }
@@ -30,7 +30,7 @@ impl Writing {
         self.steps
     }
 
-    /// Another name for a value.
+    /// Copies a value to a new name.
     pub fn same(&mut self, name: &str) -> String {
         let other = self.fresh(name);
         self.push("Identity", vec![name.to_owned()], other.clone());
@@ -49,8 +49,7 @@ impl Writing {
         self.steps.push(Step { node, by_rule });
     }
 
-    /// The nodes of a text that some of its values need. Its values get names of their own, which are
-    /// returned.
+    /// Adds the nodes of a text that the `needed` values depend on. Its values get new names, which are returned.
     fn write(
         &mut self,
         text: &str,
@@ -85,7 +84,7 @@ impl Writing {
         Ok(own)
     }
 
-    /// A tensor like another, of one number.
+    /// Adds a tensor with the shape of another, filled with one number.
     pub fn filled(&mut self, number: u8, like: String) -> Result<String, Problem> {
         let text = format!("n = Number <value = \"{number}.0\"> (x0) s = Shape (x0) filled = Expand (n, s)");
         let needed = BTreeSet::from(["filled".to_owned()]);
@@ -93,7 +92,7 @@ impl Writing {
         Ok(names.get("filled").cloned().unwrap_or_default())
     }
 
-    /// The same node for other values.
+    /// Adds a copy of a node that reads other values.
     pub fn repeat(&mut self, step: &Step, renamed: &mut BTreeMap<String, String>) -> Result<Step, Problem> {
         let mut step = step.clone();
         if step.node.attribute.iter().any(|attribute| attribute.g.is_some()) {
@@ -112,7 +111,7 @@ impl Writing {
         Ok(step)
     }
 
-    /// Goes on from a node's output to the inputs that are wanted.
+    /// Propagates the derivative of a node's output to its inputs that are `wanted`.
     pub fn back(
         &mut self,
         Step { node, by_rule }: &Step,

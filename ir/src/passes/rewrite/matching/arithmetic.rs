@@ -1,11 +1,11 @@
-//! Sums, products and powers in whatever order and spelling.
+//! Sums, products and powers in any order and spelling.
 
 use super::{Matcher, State};
 use crate::graph::ValueId;
 use crate::passes::rewrite::pattern::Pattern;
 
 impl Matcher<'_, '_> {
-    /// Terms of a sum, or factors of a product, in whatever order and nesting.
+    /// Matches terms of a sum, or factors of a product, in any order and nesting.
     pub(super) fn chain(
         &self,
         parts: &[Pattern],
@@ -20,7 +20,7 @@ impl Matcher<'_, '_> {
     fn parts(&self, parts: &[&Pattern], id: ValueId, state: &State, kinds: &[&str; 2]) -> Vec<State> {
         if let [part] = parts {
             let found = self.at(part, id, state);
-            // `x / 2` is `x * 0.5`, of which a part may be the number alone.
+            // `x / 2` is `x * 0.5`, so the last part may be a number alone.
             if !found.is_empty() {
                 return found;
             }
@@ -44,7 +44,7 @@ impl Matcher<'_, '_> {
             }
             return all;
         }
-        // Every way to share the parts between the two, none going empty.
+        // Every division of the parts into two nonempty sets.
         let ways = 1usize.checked_shl(parts.len() as u32).unwrap_or(0);
         for way in 1..ways.saturating_sub(1) {
             let side = |left: bool| -> Vec<&Pattern> {
@@ -59,12 +59,12 @@ impl Matcher<'_, '_> {
         all
     }
 
-    /// A part that is subtracted, or by which is divided.
+    /// Matches a part that is subtracted, or by which is divided.
     fn taken_away(&self, part: &Pattern, id: ValueId, state: &State, kind: &str) -> Vec<State> {
         match part {
             Pattern::Number(_) | Pattern::Scalar(_) => match (self.number(id), kind) {
                 (Some(found), "Sub") => self.numeric(part, -found, id, &state.having_read(id)),
-                // Integers are divided another way.
+                // Integer division rounds.
                 (Some(found), _) if found == 1.0 || self.is_float(id) => {
                     self.numeric(part, 1.0 / found, id, &state.having_read(id))
                 }
@@ -75,7 +75,7 @@ impl Matcher<'_, '_> {
         }
     }
 
-    /// What a difference or quotient begins with when all else is taken away from it.
+    /// Matches the first operand of a difference or quotient if all parts are subtracted or divisors.
     fn unit(&self, id: ValueId, state: &State, kind: &str) -> Vec<State> {
         let unit = if kind == "Div" { 1.0 } else { 0.0 };
         if self.number(id) == Some(unit) { vec![state.having_read(id)] } else { Vec::new() }

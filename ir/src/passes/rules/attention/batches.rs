@@ -63,7 +63,7 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// Whether two values have the same last two sizes.
+/// Returns `true` if the last two sizes of two values are equal.
 fn same_end(m: &Match<'_, '_>, a: ValueId, b: Option<ValueId>) -> bool {
     let end = |id: ValueId| {
         let tensor = m.tensor_of(id).ok()?;
@@ -72,7 +72,7 @@ fn same_end(m: &Match<'_, '_>, a: ValueId, b: Option<ValueId>) -> bool {
     b.is_some_and(|b| end(a).is_some() && end(a) == end(b))
 }
 
-/// Attention of one head in each batch, with these heads instead, and its masks.
+/// Returns attention of one head in each batch with these heads instead, and its masks.
 fn with_heads(
     m: &mut Match<'_, '_>,
     [batch, heads]: [&Dim; 2],

@@ -1,22 +1,22 @@
-//! Products of matrices that equations of axes say.
+//! Matrix products that are written as `Einsum`.
 
 use crate::graph::Node;
 use crate::ops::product::einsum::Einsum;
 
-/// How axes are ordered for a product of matrices.
+/// Orders of axes in which an equation is a matrix product.
 #[derive(Debug, PartialEq)]
 pub struct Orders {
-    /// Those of the operand with the rows, `[batch.., rows, features]`.
+    /// Axes of the operand with the rows, `[batch.., rows, features]`.
     pub rows: Vec<usize>,
-    /// Those of the operand with the columns, `[batch.., columns, features]`.
+    /// Axes of the operand with the columns, `[batch.., columns, features]`.
     pub columns: Vec<usize>,
     /// Whether the operand with the rows is the second.
     pub swapped: bool,
-    /// Those of `[batch.., rows, columns]` in the result.
+    /// Axes `[batch.., rows, columns]` of the result.
     pub result: Vec<usize>,
 }
 
-/// An equation whose result is `[batch.., rows, columns]`.
+/// Reads an equation whose result is `[batch.., rows, columns]`.
 pub fn of_scores(node: &Node) -> Option<Orders> {
     let [a, b, result] = node.operator_as::<Einsum>()?.pair()?;
     let [batch @ .., rows, columns] = result else {
@@ -35,7 +35,7 @@ pub fn of_scores(node: &Node) -> Option<Orders> {
     })
 }
 
-/// An equation whose first operand is `[batch.., rows, features]`.
+/// Reads an equation whose first operand is `[batch.., rows, features]`.
 pub fn of_sums(node: &Node) -> Option<Orders> {
     let [a, b, result] = node.operator_as::<Einsum>()?.pair()?;
     let [batch @ .., rows, inner] = a else {
@@ -55,7 +55,7 @@ pub fn of_sums(node: &Node) -> Option<Orders> {
     })
 }
 
-/// Where the letters of a batch and of a matrix stand, when there are no others.
+/// Returns the indices of the labels of a batch and of a matrix, if there are no other labels.
 fn order(labels: &[char], batch: &[char], matrix: [char; 2]) -> Option<Vec<usize>> {
     let all = batch.iter().chain(&matrix);
     let place = |label: &char| labels.iter().position(|letter| letter == label);

@@ -1,4 +1,4 @@
-//! What surrounds attention: scale factors, the split into heads and their concatenation.
+//! Nodes around attention: scale factors, splits into heads and concatenations.
 
 use std::rc::Rc;
 
@@ -98,7 +98,7 @@ pub const RULES: &[Rule] = &[
         let [batch, length, heads, size] = shape.as_slice() else {
             return Err("there are no heads");
         };
-        // Sizes that the operator names anew are those that stood there.
+        // The operator may return new names of sizes: the shape is compared with the original one.
         let hidden = heads.mul(size).ok_or("the sizes are known only at run time")?;
         if m.tensor_of(y)?.shape != [batch.clone(), length.clone(), hidden] {
             return Err("the sizes are known only at run time");
@@ -148,10 +148,10 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// Factors are sought behind so many moves at most.
+/// Maximum number of nodes after a factor through which it is found.
 const MOST_STEPS: usize = 8;
 
-/// The value without a factor somewhere behind moves of its elements, and the factor.
+/// Returns the value without a factor, which is applied before moves of its elements, and the factor.
 fn unscaled(m: &mut Match<'_, '_>, id: ValueId, left: usize) -> Option<(ValueId, f64)> {
     let node = m.maker(id).filter(|_| m.uses(id) == 1)?;
     let left = left.checked_sub(1)?;
@@ -183,7 +183,7 @@ fn unscaled(m: &mut Match<'_, '_>, id: ValueId, left: usize) -> Option<(ValueId,
     }
 }
 
-/// What was repeated for several heads, with its own heads.
+/// Returns the original heads of a value whose heads are repeated.
 fn alone(m: &mut Match<'_, '_>, x: ValueId, repeated: ValueId) -> Result<ValueId, Miss> {
     let [batch, heads, one, length, size] = m.tensor_of(x)?.shape.as_slice() else {
         return Err("no heads are repeated");
@@ -200,7 +200,7 @@ fn alone(m: &mut Match<'_, '_>, x: ValueId, repeated: ValueId) -> Result<ValueId
     m.call("Reshape", &[], &[Some(x), Some(sizes)])
 }
 
-/// Whether so many heads can serve so many queries.
+/// Returns `true` if each of `own` heads can serve the same number of `all` heads.
 fn repeats(own: &Dim, all: &Dim) -> bool {
     match (own.number(), all.number()) {
         (Some(own), Some(all)) => own > 0 && all % own == 0,

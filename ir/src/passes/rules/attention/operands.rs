@@ -5,7 +5,7 @@ use crate::ops::shape::transpose::Transpose;
 use crate::passes::rewrite::Match;
 use crate::passes::rules::slices::part::Part;
 
-/// An operand that nobody else splits into heads, with its heads side by side, and their count.
+/// Returns an operand with its heads in the last axis, and their number, if its split has no other consumer.
 pub fn together(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> {
     let node = m.maker(id).filter(|_| m.uses(id) == 1)?;
     if let Some(found) = projected(m, id) {
@@ -29,10 +29,10 @@ pub fn together(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> 
     Some((x, count))
 }
 
-/// The same of one of several operands of a common projection, `[batch, length, operands, heads, size]` in
-/// some order of axes.
+/// Handles one of several operands of a common projection, `[batch, length, operands, heads, size]` in any order of
+/// axes.
 fn projected(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> {
-    // Which axis of the split projection each of these is.
+    // The axis of the split projection that each axis is.
     let mut axes: Vec<usize> = (0..5).collect();
     let (mut inner, mut outer) = (id, Vec::new());
     if let Some(node) = m.maker(inner).filter(|node| &*node.kind == "Transpose") {
@@ -66,7 +66,7 @@ fn projected(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> {
     Some((m.call("Slice", &[], &inputs).ok()?, count))
 }
 
-/// How a node turns the axes of a tensor of this rank.
+/// Returns the axes of a transpose whose input has this rank.
 pub fn permutation(m: &Match<'_, '_>, node: &Node, rank: usize) -> Option<Vec<usize>> {
     let tensor = m.tensor_of(node.input(0)?).ok()?;
     (tensor.rank() == rank).then_some(())?;

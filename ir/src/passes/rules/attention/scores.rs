@@ -1,4 +1,4 @@
-//! The steps between the products of queries with keys and their softmax.
+//! Nodes between query-key products and their softmax.
 
 use super::equations::of_scores;
 use crate::dim::Dim;
@@ -8,25 +8,25 @@ use crate::ops::product::matmul::MatMul;
 use crate::ops::shape::transpose::Transpose;
 use crate::passes::rewrite::{Match, Miss};
 
-/// Steps are followed back this far at most.
+/// Maximum number of nodes that are followed back.
 const LONGEST: usize = 16;
 
-/// Products of queries with keys, and what is done to them in turn.
+/// Products of queries with keys, and the operations on them in order.
 #[derive(Debug)]
 pub struct Scores {
     pub query: Operand,
     pub key: Operand,
     pub scale: f64,
-    /// What queries are multiplied with, or divided by, beside that.
+    /// Other factors and divisors of the queries.
     pub factors: Vec<(&'static str, ValueId)>,
     pub masks: Vec<Mask>,
-    /// The sizes of the products.
+    /// Sizes of the products.
     pub base: Vec<Dim>,
-    /// The sizes behind all steps.
+    /// Sizes after all nodes.
     pub end: Vec<Dim>,
-    /// Whether they are of the same shape all along.
+    /// Whether the scores have the same shape after all nodes.
     pub direct: bool,
-    /// The first sizes of rank 4 into which they are brought.
+    /// The first shape of rank 4 to which they are reshaped.
     pub view: Option<Vec<Dim>>,
 }
 
@@ -38,20 +38,20 @@ pub struct Operand {
     pub axes: Vec<usize>,
 }
 
-/// One step of masking.
+/// A masking of scores.
 #[derive(Debug)]
 pub struct Mask {
     pub value: ValueId,
-    /// The score where the mask is false, or true if it is `hiding`; without it the mask is added.
+    /// The score of elements whose mask is `false`, or `true` if it is `hiding`. A mask without it is added.
     pub fill: Option<f64>,
     pub hiding: bool,
-    /// Whether it is subtracted instead.
+    /// Whether the mask is subtracted instead.
     pub negative: bool,
-    /// The sizes of the scores there, when they are of another shape than the products.
+    /// Sizes of the masked scores, if their shape differs from that of the products.
     pub at: Option<Vec<Dim>>,
 }
 
-/// The steps that make these scores, which nobody else reads.
+/// Returns the nodes that compute these scores, which must have no other consumers.
 pub fn scores(m: &Match<'_, '_>, id: ValueId) -> Result<Scores, Miss> {
     followed(m, id, LONGEST)
 }
@@ -65,7 +65,7 @@ fn followed(m: &Match<'_, '_>, id: ValueId, left: usize) -> Result<Scores, Miss>
         return Err("the scores are used elsewhere too");
     }
     let at = m.tensor_of(id)?.shape.clone();
-    // Both operands may come of products: the first that fits the result counts.
+    // Both operands may be computed from products: the first that fits the result is used.
     let side = |side: usize| -> Result<(Scores, ValueId), Miss> {
         let (this, other) = (node.input(side), node.input(1 - side));
         let (this, other) = this.zip(other).ok_or(OTHER)?;
@@ -155,7 +155,7 @@ fn product(m: &Match<'_, '_>, node: &Node, base: Vec<Dim>) -> Result<Scores, Mis
     Ok(Scores::new(operand(0, left)?, operand(1, !right)?, scale, base))
 }
 
-/// Scores where a mask says so, elsewhere one number.
+/// Follows scores that a mask selects, with one number for the others.
 fn chosen(m: &Match<'_, '_>, node: &Node, at: Vec<Dim>, left: usize) -> Result<Scores, Miss> {
     let [Some(mask), Some(a), Some(b)] = node.inputs.as_slice() else {
         return Err("an operand is missing");
@@ -190,9 +190,9 @@ impl Scores {
         }
     }
 
-    /// The same where a step makes them of these sizes.
+    /// Returns the scores if a node with them as operand has a result of these sizes.
     fn fitting(mut self, at: &[Dim]) -> Result<Self, Miss> {
-        // A size that may be 1 may be broadcast when the model runs.
+        // A size that may be 1 may be broadcast at run time.
         let fits = |(own, all): (&Dim, &Dim)| own == all || own.number().is_none();
         if self.end.len() != at.len() || !self.end.iter().zip(at).all(fits) {
             return Err("a mask broadcasts the scores");
@@ -213,7 +213,7 @@ impl Scores {
         self
     }
 
-    /// Multiplied with one number, or with one for each query.
+    /// Multiplies the scores, or divides them, by one number or by one for each query.
     fn scaled(mut self, m: &Match<'_, '_>, (kind, factor): (&'static str, ValueId)) -> Result<Self, Miss> {
         if !self.masks.is_empty() {
             return Err("masked scores are scaled");

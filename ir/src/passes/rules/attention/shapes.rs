@@ -1,14 +1,15 @@
-//! Expands to sizes whose axes are merged or split.
+//! Shapes that broadcast if axes are merged or split.
 
 use crate::dim::Dim;
 
-/// The shape in which what has `sizes`, and broadcasts to `from`, broadcasts to `to`, elements in their order.
+/// Returns the shape in which a tensor with `sizes`, which broadcasts to `from`, broadcasts to `to`. The order of
+/// elements remains.
 pub fn regrouped(sizes: &[Dim], from: &[Dim], to: &[Dim]) -> Option<Vec<Dim>> {
     if from.is_empty() && to.is_empty() {
         return Some(Vec::new());
     }
     let product = |dims: &[Dim]| dims.iter().try_fold(Dim::from(1), |all, dim| all.mul(dim));
-    // The fewest axes of either that hold equally many elements.
+    // The fewest axes of both whose numbers of elements are equal.
     let most = from.len().max(to.len());
     let mut ways = (2..=most.saturating_mul(2)).flat_map(|both| (1..both).map(move |a| (a, both - a)));
     ways.find_map(|(a, b)| {

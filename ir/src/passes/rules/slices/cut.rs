@@ -1,4 +1,4 @@
-//! Which slice of a value another one is.
+//! Finds the slice of another value that a value is.
 
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};
@@ -11,13 +11,13 @@ use crate::passes::rewrite::{Match, Miss};
 #[derive(Clone)]
 pub struct Piece {
     pub of: ValueId,
-    /// What it takes of each axis.
+    /// The range of each axis.
     pub spans: Vec<Span>,
-    /// Values that tell the sizes in them.
+    /// Values that determine the sizes in the ranges.
     pub sources: Vec<ValueId>,
 }
 
-/// What values are parts of, none for one that is left out or no part.
+/// Returns the piece that each value is, `None` for an omitted value or one that is not a piece.
 pub fn pieces(m: &Match<'_, '_>, ids: &[Option<ValueId>]) -> Vec<Option<Piece>> {
     let mut cut: Option<(&Node, Vec<Piece>)> = None;
     let mut all = Vec::new();
@@ -27,7 +27,7 @@ pub fn pieces(m: &Match<'_, '_>, ids: &[Option<ValueId>]) -> Vec<Option<Piece>> 
             if node.operator_as::<Split>().is_none() {
                 return slice(m, node).ok();
             }
-            // The parts of a split are mostly asked for one after the other.
+            // The parts of a split are usually requested in order.
             if cut.as_ref().is_none_or(|(split, _)| !std::ptr::eq(*split, node)) {
                 cut = Some((node, split(m, node).unwrap_or_default()));
             }
@@ -37,19 +37,19 @@ pub fn pieces(m: &Match<'_, '_>, ids: &[Option<ValueId>]) -> Vec<Option<Piece>> 
     all
 }
 
-/// What a value is a part of.
+/// Returns the piece that a value is.
 pub fn piece(m: &Match<'_, '_>, id: ValueId) -> Result<Piece, Miss> {
     pieces(m, &[Some(id)]).pop().flatten().ok_or("it is no part of which the run does not tell the bounds")
 }
 
-/// What a slice takes.
+/// Returns the piece that a slice returns.
 fn slice(m: &Match<'_, '_>, node: &Node) -> Result<Piece, Miss> {
     let of = node.input(0).ok_or("nothing is sliced")?;
     let sources = node.inputs.iter().flatten().copied().collect();
     Ok(Piece { of, spans: spans(m, node)?, sources })
 }
 
-/// What each output of a split is.
+/// Returns the piece that each output of a split is.
 fn split(m: &Match<'_, '_>, node: &Node) -> Result<Vec<Piece>, Miss> {
     let of = node.input(0).ok_or("nothing is split")?;
     let shape = &m.tensor_of(of)?.shape;
@@ -71,7 +71,7 @@ fn split(m: &Match<'_, '_>, node: &Node) -> Result<Vec<Piece>, Miss> {
     Ok(all)
 }
 
-/// What a slice takes of each axis.
+/// Returns the range of each axis that a slice returns.
 pub fn spans(m: &Match<'_, '_>, node: &Node) -> Result<Vec<Span>, Miss> {
     let slice = node.operator_as::<Slice>().ok_or("")?;
     let shape = &m.tensor_of(node.input(0).ok_or("nothing is sliced")?)?.shape;
@@ -79,7 +79,7 @@ pub fn spans(m: &Match<'_, '_>, node: &Node) -> Result<Vec<Span>, Miss> {
     spans.ok_or("bounds go backward, or are known only at run time")
 }
 
-/// The slice that takes a piece, or the whole value.
+/// Adds a slice that returns a piece, or returns the whole value.
 pub fn cut(m: &mut Match<'_, '_>, piece: &Piece) -> Result<ValueId, Miss> {
     let shape = m.tensor_of(piece.of)?.shape.clone();
     let axes = piece.spans.iter().zip(&shape).zip(0i64..);
@@ -98,14 +98,14 @@ pub fn cut(m: &mut Match<'_, '_>, piece: &Piece) -> Result<ValueId, Miss> {
     m.call("Slice", &[], &[Some(piece.of), Some(starts), Some(ends), Some(axes), steps])
 }
 
-/// The axis along which a node joins.
+/// Returns the axis of a concatenation.
 pub fn along(m: &Match<'_, '_>, node: &Node) -> Result<usize, Miss> {
     let join = node.operator_as::<Concat>().ok_or("nothing is joined")?;
     let first = node.input(0).ok_or("nothing is joined")?;
     join.along(m.tensor_of(first)?.rank()).ok_or("the axis is none of it")
 }
 
-/// Two pieces of one value as one, if the second follows the first.
+/// Joins two pieces of a value, if the second follows the first.
 pub fn together(first: &Piece, second: &Piece, axis: usize) -> Option<Piece> {
     let mut spans = first.spans.clone();
     let (slot, next) = (spans.get_mut(axis)?, second.spans.get(axis)?);

@@ -1,4 +1,4 @@
-//! Which range along one axis a value is of another.
+//! Finds the range along one axis that a value is.
 
 use super::cut::piece;
 use crate::dim::Dim;
@@ -7,19 +7,19 @@ use crate::ops::index::gather::Gather;
 use crate::ops::shape::slice::Span;
 use crate::passes::rewrite::Match;
 
-/// Places along one axis of a value.
+/// A range of indices along one axis of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
     pub whole: ValueId,
     pub axis: usize,
     pub start: i64,
     pub step: i64,
-    /// Whether it is one place, and the axis is gone.
+    /// Whether the range is a single index and the axis is removed.
     pub gone: bool,
 }
 
 impl Part {
-    /// The part of another that a value is, by whatever operator.
+    /// Returns the part of another value that a value is, through any of the supported operators.
     pub fn of(m: &Match<'_, '_>, id: ValueId) -> Option<Part> {
         let (node, _) = m.source(id)?;
         let whole = node.input(0)?;

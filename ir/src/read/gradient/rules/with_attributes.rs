@@ -6,11 +6,10 @@ use super::Call;
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 
-/// Of what only moves elements in their order.
+/// Rule of operators that keep the order of elements.
 pub const RESHAPED: &str = "s = Shape (x0) d0 = Reshape <allowzero = 1> (dy, s)";
 
-/// Vectors become matrices of one row or column, whatever their rank is: the lengths that their shapes lack
-/// to two axes are 1.
+/// Rule of `MatMul`. Vectors become matrices of one row or column: the sizes that a shape lacks to two axes are 1.
 pub const MATMUL: &str = "
     two = Constant <value_int = 2> () nothing = Constant <value_int = 0> ()
     zeroth = Constant <value_ints = [0]> () one = Constant <value_int = 1> ()
@@ -48,7 +47,7 @@ pub fn mean(call: &Call<'_>) -> Result<String, Problem> {
     Ok(text)
 }
 
-/// Whole numbers have no derivative.
+/// Returns no derivative for a cast to integers.
 pub fn cast(call: &Call<'_>) -> Result<String, Problem> {
     let to = call.int("to", 0);
     let dtype = i32::try_from(to).ok().and_then(DType::from_onnx);
@@ -86,7 +85,7 @@ pub fn gemm(call: &Call<'_>) -> Result<String, Problem> {
     Ok(text)
 }
 
-/// For each input the sum of the others with `dy`, as far as its letters are among theirs.
+/// Multiplies, for each input, the other inputs and `dy`, if these have all of its labels.
 pub fn einsum(call: &Call<'_>) -> Result<String, Problem> {
     let equation = call.attribute("equation").and_then(|attribute| attribute.s.as_deref());
     let equation = equation.and_then(|bytes| std::str::from_utf8(bytes).ok());
@@ -121,7 +120,7 @@ pub fn reduce_sum(call: &Call<'_>) -> Result<String, Problem> {
     Ok(format!("g = Identity (dy) {}", repeated(call)))
 }
 
-/// As of the sum, by the number of elements of each.
+/// Repeats `dy`, divided by the number of elements of each mean.
 pub fn reduce_mean(call: &Call<'_>) -> Result<String, Problem> {
     Ok(format!(
         "many = Size (x0) few = Size (y) all = CastLike (many, dy) kept = CastLike (few, dy)
@@ -130,7 +129,7 @@ pub fn reduce_mean(call: &Call<'_>) -> Result<String, Problem> {
     ))
 }
 
-/// `g` along the axes that were reduced.
+/// Repeats `g` along the reduced axes.
 fn repeated(call: &Call<'_>) -> String {
     let axes = call.attribute("axes").map(|attribute| attribute.ints());
     let (before, axes) = match axes {
@@ -139,7 +138,7 @@ fn repeated(call: &Call<'_>) -> String {
         None => (String::new(), ""),
     };
     match (call.int("keepdims", 1) != 0, axes) {
-        // All of them are lost, or none.
+        // All axes are removed, or none.
         (_, "") | (true, _) => "s = Shape (x0) d0 = Expand (g, s)".to_owned(),
         _ => {
             format!("{before} whole = Unsqueeze (g, {axes}) s = Shape (x0) d0 = Expand (whole, s)")
@@ -155,8 +154,8 @@ pub fn log_softmax(call: &Call<'_>) -> Result<String, Problem> {
     Ok(along(call, "p = Identity (g)", "e = Exp (v) m = Mul (e, sum) r = Sub (g, m)"))
 }
 
-/// From `g` and `v`, the derivative and the output, `p`; from its sum, `r`. Before opset 13 the axes behind
-/// `axis` were one.
+/// Computes `p` from the derivative `g` and the output `v`, and `r` from the sum of `p`. Before opset 13, the axes from
+/// `axis` on were flattened.
 fn along(call: &Call<'_>, summed: &str, result: &str) -> String {
     let flat = call.opset < 13;
     let axis = call.int("axis", if flat { 1 } else { -1 });
@@ -181,7 +180,7 @@ pub fn transpose(call: &Call<'_>) -> Result<String, Problem> {
     Ok(format!("d0 = Transpose <perm = {back:?}> (dy)"))
 }
 
-/// A number as the syntax has it.
+/// Writes a number in the syntax of the text.
 fn number(value: f32) -> Result<String, Problem> {
     if value.is_finite() {
         Ok(format!("{value:?}"))
