@@ -229,7 +229,7 @@ pub enum Device {
 }
 
 impl Precision {
-    /// The compiler's option.
+    /// Returns the option of the compiler.
     pub fn option(self) -> options::Precision {
         match self {
             Precision::AsIs => options::Precision::AsIs,
@@ -240,7 +240,7 @@ impl Precision {
 }
 
 impl Device {
-    /// Its name, which is also the feature that brings it.
+    /// Returns the name of the device, which is also that of its feature.
     pub fn name(self) -> &'static str {
         match self {
             Device::Flex => "flex",
@@ -255,7 +255,7 @@ impl Device {
 }
 
 impl Programs {
-    /// The compiler's options.
+    /// Returns the options of the compiler.
     pub fn options(&self) -> Options {
         Options {
             simplify: !self.no_simplify,
@@ -265,9 +265,9 @@ impl Programs {
         }
     }
 
-    /// Features of the run-time crate.
+    /// Returns the features of the `onnx-embed` crate.
     pub fn features(&self) -> Vec<&'static str> {
-        // Two for the operators that need them; and Flex always, as kernels are tested: Burn is built once for both.
+        // `image` and `regex` enable operators. `flex` is always on, as in tests of kernels, to share a build of Burn.
         let mut features = vec!["flex", "image", "regex"];
         if self.device == Device::Flex {
             return features;
@@ -284,7 +284,7 @@ impl Programs {
 }
 
 impl Choices {
-    /// The compiler's options.
+    /// Returns the options of the compiler.
     pub fn options(&self, weights: Storage) -> Options {
         Options {
             dims: self.dims.iter().cloned().collect::<BTreeMap<_, _>>(),
@@ -326,7 +326,7 @@ fn outputs(names: &[String]) -> Outputs {
     Outputs { names: named.cloned().collect(), rest: names.iter().any(|name| name == "..") }
 }
 
-/// `NAME=SIZE`.
+/// Parses `NAME=SIZE`.
 pub fn dim(text: &str) -> Result<(String, i64), String> {
     let parts = text.rsplit_once('=');
     let (name, size) = parts.ok_or("expected NAME=SIZE, as in batch=1")?;
@@ -334,7 +334,7 @@ pub fn dim(text: &str) -> Result<(String, i64), String> {
     Ok((name.to_owned(), size.into()))
 }
 
-/// `NAME=SIZE,..`.
+/// Parses `NAME=SIZE,..`.
 pub fn input(text: &str) -> Result<(String, Vec<Size>), String> {
     let parts = text.rsplit_once('=');
     let (name, sizes) = parts.ok_or("expected NAME=SIZE,.., as in image=batch,3,224,224")?;

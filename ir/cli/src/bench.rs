@@ -67,7 +67,7 @@ pub struct Bench {
     pub flame: Option<PathBuf>,
 }
 
-/// A run that takes longer is given up.
+/// Maximum duration of a process that measures a model.
 const LIMIT: Duration = Duration::from_secs(3600);
 
 pub fn bench(arguments: &Bench) -> Result<ExitCode> {
@@ -111,7 +111,7 @@ pub fn bench(arguments: &Bench) -> Result<ExitCode> {
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The runs of a model, as a line of JSON or for people.
+/// Measures the runs of a model. Returns a line of JSON, or text for the terminal.
 fn measure(arguments: &Bench, scratch: &Scratch, ready: &Ready<'_>, threads: usize) -> Result<String> {
     let inputs = inputs(arguments, ready.model)?;
     let request = |run| Request::Run { run, outputs: None, seconds: Some(arguments.seconds) };
@@ -139,7 +139,7 @@ fn measure(arguments: &Bench, scratch: &Scratch, ready: &Ready<'_>, threads: usi
     Ok(if arguments.json { line.to_string() } else { table::runs(&line) })
 }
 
-/// The nodes of a model, as a line of JSON or for people.
+/// Measures the nodes of a model. Returns a line of JSON, or text for the terminal.
 fn profile(arguments: &Bench, scratch: &Scratch, ready: &Ready<'_>, threads: usize) -> Result<String> {
     let inputs = inputs(arguments, ready.model)?;
     let request = |run| Request::Profile { run, seconds: arguments.seconds };
@@ -164,7 +164,7 @@ fn profile(arguments: &Bench, scratch: &Scratch, ready: &Ready<'_>, threads: usi
     Ok(format!("{}\n{layers}", table::heading(&line)))
 }
 
-/// What the program of a model says.
+/// Sends a request to the program of a model and returns its reply.
 fn answer<A: DeserializeOwned>(
     arguments: &Bench,
     scratch: &Scratch,
@@ -193,7 +193,7 @@ fn answer<A: DeserializeOwned>(
     }
 }
 
-/// The recorded inputs, else random ones.
+/// Returns the recorded inputs, or random ones if none are recorded.
 fn inputs(arguments: &Bench, model: &Model) -> Result<Values> {
     match model.recordings.first() {
         Some(path) => Ok(Recording::open(path)?.inputs),
@@ -204,7 +204,7 @@ fn inputs(arguments: &Bench, model: &Model) -> Result<Values> {
     }
 }
 
-/// How many items a run computes: the first size of the first input that has more than one axis.
+/// Returns the number of items per run: the first size of the first input with more than one axis, or 1.
 fn items(inputs: &Values) -> usize {
     let shapes = inputs.iter().filter_map(|(_, value)| match value {
         Value::Tensor(tensor) => Some(&tensor.shape),

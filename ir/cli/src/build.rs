@@ -1,4 +1,4 @@
-//! Runs cargo and tells whose errors are whose.
+//! Runs cargo and assigns errors to packages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
@@ -12,32 +12,32 @@ use serde_json::Value as Json;
 
 use crate::cost::Cost;
 
-/// What became of the packages.
+/// Results of a build.
 #[derive(Debug, Default)]
 pub struct Built {
-    /// The packages that are there now.
+    /// Packages that were built.
     pub packages: BTreeSet<String>,
     /// Programs by package.
     pub programs: BTreeMap<String, PathBuf>,
-    /// What the compiler says against each package that it refused.
+    /// Errors of each package that failed.
     pub errors: BTreeMap<String, String>,
-    /// The number of warnings in each package.
+    /// Number of warnings of each package.
     pub warnings: BTreeMap<String, usize>,
 }
 
-/// What is built, and where.
+/// Options of a build.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'p> {
-    /// The folder of the workspace.
+    /// Folder of the workspace.
     pub root: &'p Path,
-    /// The target folder.
+    /// Target folder.
     pub target: &'p Path,
-    /// Where it is noted what rustc takes.
+    /// Folder in which the cost of each crate is recorded, if any.
     pub costs: Option<&'p Path>,
     pub release: bool,
 }
 
-/// Builds packages of a workspace, as many as can be built.
+/// Builds packages of a workspace, as many as possible.
 pub fn build(plan: &Plan<'_>, packages: &[String], bar: &ProgressBar) -> Result<Built> {
     let mut cargo = command(plan.root, plan.target);
     if let Some(folder) = plan.costs {
@@ -92,7 +92,7 @@ pub fn build(plan: &Plan<'_>, packages: &[String], bar: &ProgressBar) -> Result<
     }
     for package in packages {
         if !built.packages.contains(package) && !built.errors.contains_key(package) {
-            // The compiler was killed or crashed: cargo alone speaks of it.
+            // The compiler was killed or crashed, which only cargo reports.
             built.errors.insert(package.clone(), about(package, &text));
         }
     }
@@ -119,7 +119,7 @@ impl Built {
     }
 }
 
-/// Cargo, without the variables it set for this process.
+/// Returns a command for cargo, without the variables that cargo set for this process.
 fn command(root: &Path, target: &Path) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -141,7 +141,7 @@ fn command(root: &Path, target: &Path) -> Command {
     command
 }
 
-/// Keeps what cargo says on its standard error, and shows which package it begins.
+/// Copies cargo's standard error to the log, and shows the package that is being compiled.
 fn follow(lines: impl BufRead, log: &Mutex<String>, bar: &ProgressBar) {
     for line in lines.lines().map_while(Result::ok) {
         let Ok(mut log) = log.lock() else {
@@ -158,7 +158,7 @@ fn follow(lines: impl BufRead, log: &Mutex<String>, bar: &ProgressBar) {
     }
 }
 
-/// The lines that name a package and those after them.
+/// Returns up to 8 lines of cargo's output, from the first one that names the package.
 fn about(package: &str, text: &str) -> String {
     let quoted = format!("`{package}`");
     let mut lines = text.lines().skip_while(|line| !line.contains(&quoted));

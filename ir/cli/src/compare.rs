@@ -1,23 +1,23 @@
-//! Whether an output is the recorded one.
+//! Comparison of outputs with recorded ones.
 
 use onnx_embed_ir::dtype::Kind;
 
 use crate::npz::Expected;
 use crate::value::{Key, Tensor, Value};
 
-/// How far an output is from the recorded one.
+/// Difference between an output and the recorded one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// The largest `|a - b| / max|b|`; 0 for equal elements, infinite where that says nothing.
+    /// Largest `|a - b| / max|b|`. It is 0 for equal outputs, and infinite if the difference has no magnitude.
     pub relative: f64,
-    /// Why it does not match.
+    /// Reason why the output does not match, if it does not.
     pub problem: Option<String>,
 }
 
-/// Floats may differ by this share of the recorded element, and by `tolerance` of the largest.
+/// Tolerance of a float relative to the recorded element, in addition to `tolerance` relative to the largest.
 const OF_ELEMENT: f64 = 1e-3;
 
-/// Compares dtype, shape and values; integers, booleans and strings must be equal.
+/// Compares dtype, shape and values. Integers, booleans and strings must be equal.
 pub fn compare(found: &Value, expected: &Expected, tolerance: f64) -> Comparison {
     match (found, expected) {
         (Value::Optional(Some(found)), _) => compare(found, expected, tolerance),
@@ -42,8 +42,8 @@ pub fn compare(found: &Value, expected: &Expected, tolerance: f64) -> Comparison
     }
 }
 
-/// Whether an output is at most twice as far from what the graph gives in double precision as the recorded
-/// one is, so that no other order of summation could be asked to be nearer.
+/// Returns `true` if an output is at most twice as far from the result in double precision as the recorded output is.
+/// No other order of summation can be expected to be closer.
 pub fn is_as_near(found: &Value, expected: &Expected, exact: &Value) -> bool {
     let (Value::Tensor(found), Expected::Value(Value::Tensor(expected)), Value::Tensor(exact)) =
         (found, expected, exact)
@@ -68,8 +68,8 @@ pub fn is_as_near(found: &Value, expected: &Expected, exact: &Value) -> bool {
     }
 }
 
-/// Whether an output is at most twice as far from the recorded one as one of the other answers is, by the
-/// largest difference as well as by the mean one.
+/// Returns `true` if an output is at most twice as far from the recorded one as the other results are, both by the
+/// largest difference and by the mean difference.
 pub fn is_within(found: &Value, expected: &Expected, others: &[&Expected]) -> bool {
     let Some(found) = distance(found, expected) else {
         return false;
@@ -91,8 +91,8 @@ struct Distance {
     mean: f64,
 }
 
-/// The distance of tensors of one type and shape, where it is finite; equal infinities have none, and the
-/// distance of unequal elements that are no floats is 1.
+/// Returns the distance of two tensors of one type and shape, if it is finite. Equal infinities and two NaNs have the
+/// distance 0, unequal elements that are not floats the distance 1.
 fn distance(found: &Value, expected: &Expected) -> Option<Distance> {
     let (Value::Tensor(found), Expected::Value(Value::Tensor(expected))) = (found, expected) else {
         return None;
@@ -229,7 +229,7 @@ fn differs(problem: String) -> Comparison {
     Comparison { relative: f64::INFINITY, problem: Some(problem) }
 }
 
-/// The position of an element in a shape.
+/// Returns the index on each axis of the element at an offset.
 fn index(mut at: usize, sizes: &[usize]) -> Vec<usize> {
     let mut index = Vec::new();
     for &size in sizes.iter().rev() {

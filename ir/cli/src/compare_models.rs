@@ -1,4 +1,4 @@
-//! `compare`: two models, or two settings of one, value by value.
+//! `compare`: the values of two models, or of two settings.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -56,7 +56,7 @@ pub struct Compare {
     pub python: PathBuf,
 }
 
-/// What computes one side.
+/// An engine that computes one side.
 #[derive(Clone, Debug)]
 pub enum Side {
     Ours(Setting),
@@ -81,7 +81,7 @@ pub fn compare(arguments: &Compare) -> Result<ExitCode> {
     };
     let (mut a, mut b) = (run(first, &arguments.a)?, run(second, &arguments.b)?);
     if a.steps.is_empty() {
-        // ONNX Runtime says nothing of the order.
+        // Only our own runs report the order of values.
         std::mem::swap(&mut a, &mut b);
     }
     let is_half_precision = a.widen_halves(&mut b)
@@ -130,7 +130,7 @@ fn inputs(arguments: &Compare, model: &Model) -> Result<Values> {
     }
 }
 
-/// Settings as the command line has them.
+/// Parses the settings of a side.
 pub fn side(text: &str) -> Result<Side, String> {
     let mut setting = Setting::default();
     for word in text.split([',', ' ']).filter(|word| !word.is_empty()) {

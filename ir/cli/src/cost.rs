@@ -1,7 +1,7 @@
-//! What rustc takes for each crate.
+//! Compile time and memory of each crate.
 //!
-//! Cargo starts rustc through this program, which notes what it took beside the crates: time of the
-//! processor rather than of the clock, which tells how busy the machine was.
+//! Cargo starts rustc through this program, which records the cost. Processor time is preferred to wall-clock time,
+//! which depends on the load of the machine.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,22 +13,22 @@ use serde_json::{Value as Json, json};
 
 use crate::style;
 
-/// The folder for notes, set where this program stands before rustc.
+/// Variable with the folder for records, which is set if this program is the wrapper of rustc.
 const FOLDER: &str = "ONNX_EMBED_RUSTC_COSTS";
 
-/// What rustc took for one crate.
+/// Cost of compiling one crate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// Seconds on the clock.
+    /// Wall-clock seconds.
     pub wall: f64,
-    /// Seconds of all processors.
+    /// Processor seconds, if known.
     pub cpu: Option<f64>,
-    /// Bytes of memory at its largest.
+    /// Peak memory in bytes, if known.
     pub peak: Option<u64>,
 }
 
 impl Cost {
-    /// Has cargo note in `folder` what it takes to compile the crates of the workspace.
+    /// Makes cargo record the cost of the crates of the workspace in `folder`.
     pub fn note(cargo: &mut Command, folder: &Path) -> Result<()> {
         std::fs::create_dir_all(folder)?;
         let program = std::env::current_exe().context("cannot tell where this program is")?;
@@ -36,7 +36,7 @@ impl Cost {
         Ok(())
     }
 
-    /// What was noted of a crate when it was compiled last.
+    /// Returns the cost that the last compilation of a crate recorded.
     pub fn of(folder: &Path, name: &str) -> Option<Self> {
         let text = std::fs::read(file(folder, name)).ok()?;
         let record: Json = serde_json::from_slice(&text).ok()?;
@@ -47,12 +47,12 @@ impl Cost {
         })
     }
 
-    /// Seconds of processors, else of the clock.
+    /// Returns the processor seconds or, if these are unknown, the wall-clock seconds.
     pub fn seconds(self) -> f64 {
         self.cpu.unwrap_or(self.wall)
     }
 
-    /// What all take together, and the most that one does.
+    /// Describes the total time, the slowest crate, and the largest peak memory of one crate.
     pub fn summary<'n>(costs: impl IntoIterator<Item = (&'n str, Cost)>) -> Option<String> {
         let costs: Vec<(&str, Cost)> = costs.into_iter().collect();
         let total: f64 = costs.iter().map(|(_, cost)| cost.seconds()).sum();
@@ -80,7 +80,7 @@ impl Cost {
     }
 }
 
-/// Runs rustc if cargo started this program for that.
+/// Runs rustc if cargo started this program as its wrapper. Otherwise returns `None`.
 pub fn run() -> Option<ExitCode> {
     let folder = PathBuf::from(std::env::var_os(FOLDER)?);
     let mut words = std::env::args_os().skip(1);
@@ -97,12 +97,12 @@ pub fn run() -> Option<ExitCode> {
 fn compile(folder: &Path, rustc: &OsString, words: Vec<OsString>) -> Result<ExitCode> {
     let mut following = words.iter().skip_while(|word| *word != "--crate-name");
     let name = following.nth(1).and_then(|name| name.to_str());
-    // Cargo asks rustc what it can do under a name that no crate has.
+    // Cargo queries the capabilities of rustc with a name that no crate has.
     let name = name.filter(|name| *name != "___");
     let start = Instant::now();
     let status = Command::new(rustc)
         .args(&words)
-        // What rustc starts in turn is not compiled for its own sake.
+        // Compilations that rustc starts in turn are not recorded.
         .env_remove(FOLDER)
         .status()
         .with_context(|| format!("cannot run `{}`", rustc.display()))?;
@@ -120,7 +120,7 @@ fn file(folder: &Path, name: &str) -> PathBuf {
     folder.join(name).with_extension("json")
 }
 
-/// Seconds of processors and the most memory of one of the processes that this one has waited for.
+/// Returns the processor seconds of the child processes that have ended, and the peak memory of the largest one.
 #[cfg(unix)]
 fn children() -> (Option<f64>, Option<u64>) {
     use nix::sys::resource::{UsageWho, getrusage};
@@ -130,7 +130,7 @@ fn children() -> (Option<f64>, Option<u64>) {
         return (None, None);
     };
     let time = usage.user_time() + usage.system_time();
-    // Apple counts bytes, others kibibytes.
+    // The unit is a byte on Apple systems, and a kibibyte elsewhere.
     let unit = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
     let peak = u64::try_from(usage.max_rss()).ok();
     let peak = peak.and_then(|peak| peak.checked_mul(unit));

@@ -1,4 +1,4 @@
-//! `diff`: whether a program that was compiled from one file takes the weights of another.
+//! `diff`: whether a program can load another file's weights.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use crate::args::{Choices, Storage};
 use crate::inspect::code;
 use crate::style::{self, BAD, DIM, GOOD};
 
-/// So many weights that differ are listed.
+/// Maximum number of listed weights that differ.
 const LISTED: usize = 10;
 
 #[derive(Debug, Args)]
@@ -41,9 +41,9 @@ pub struct Diff {
     pub json: bool,
 }
 
-/// Why a program takes no weights of a file.
+/// Reason why a program cannot load the weights of a file.
 enum Obstacle {
-    /// It cannot be read.
+    /// The file cannot be read.
     Unread(String),
     Refused(Refusal),
 }
@@ -52,7 +52,7 @@ pub fn diff(arguments: &Diff) -> Result<ExitCode> {
     let (first, second) = (&arguments.first, &arguments.second);
     let obstacle = obstacle(arguments, arguments.weights)?;
     let options = arguments.choices.options(arguments.weights);
-    // A file that is no model was said to be none.
+    // The first file is valid here: `obstacle` reports it otherwise.
     let comparison = compare(first, second, &options);
     if arguments.json {
         println!("{:#}", describe(arguments, obstacle.as_ref(), comparison.as_ref().ok()));
@@ -71,7 +71,7 @@ pub fn diff(arguments: &Diff) -> Result<ExitCode> {
     match &obstacle {
         None => {
             anstream::println!("{GOOD}{b} can be loaded{GOOD:#} by a program compiled from {a}");
-            // Code depends on more where weights are in the binary.
+            // The code depends on more values if the weights are embedded.
             if arguments.weights == Storage::File
                 && let Some(embedded) = self::obstacle(arguments, Storage::Embed)?
             {
@@ -89,7 +89,7 @@ pub fn diff(arguments: &Diff) -> Result<ExitCode> {
     Ok(code(obstacle.is_none()))
 }
 
-/// What a program would say of the second file: what [`Fingerprint::check`] says.
+/// Returns the reason why a program would refuse the second file, as [`Fingerprint::check`] finds it.
 fn obstacle(arguments: &Diff, weights: Storage) -> Result<Option<Obstacle>> {
     let (path, options) = (&arguments.first, arguments.choices.options(weights));
     let failed = |problems: Diagnostics| anyhow!("{}", problems.report(&path.display().to_string()));
@@ -102,7 +102,7 @@ fn obstacle(arguments: &Diff, weights: Storage) -> Result<Option<Obstacle>> {
         file: display_name(path),
         functions: Default::default(),
     };
-    // What the code depends on is known when it is there.
+    // The values that the code depends on are known only after emission.
     onnx_embed_ir::check(&model, &item, &options).map_err(failed)?;
     let values = &model.graph.values;
     let print = Fingerprint::new(values, &model.files, &[], |id| values[id].name.clone());
@@ -113,7 +113,7 @@ fn obstacle(arguments: &Diff, weights: Storage) -> Result<Option<Obstacle>> {
     Ok(print.check(&files).err().map(Obstacle::Refused))
 }
 
-/// The model at a path and the external data beside it, by the names that the first model has for them.
+/// Reads the model at a path and the external data next to it, under the names that the first model uses.
 fn files(print: &Fingerprint<'_>, path: &Path) -> Result<Vec<Bytes>, Obstacle> {
     let paths = print.files.iter().enumerate().map(|(at, file)| match at {
         0 => path.to_owned(),
@@ -167,7 +167,7 @@ fn describe(arguments: &Diff, obstacle: Option<&Obstacle>, comparison: Option<&C
 }
 
 impl Obstacle {
-    /// The reason for those who see both files.
+    /// Returns the reason, with the name of the first file.
     fn sentence(&self, a: &str) -> String {
         match self {
             Obstacle::Refused(Refusal::Length { expected, found, .. }) => {
@@ -181,7 +181,6 @@ impl Obstacle {
         }
     }
 
-    /// What to do about it.
     fn help(&self, same_graph: bool, b: &str) -> String {
         match self {
             Obstacle::Unread(_) => "external data are looked for beside the model".to_owned(),

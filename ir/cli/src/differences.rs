@@ -1,4 +1,4 @@
-//! Where two runs of a graph differ.
+//! Differences between two runs of a graph.
 
 use onnx_embed_ir::diagnostics::shown;
 use serde_json::{Value as Json, json};
@@ -8,22 +8,22 @@ use crate::npz::Expected;
 use crate::style::{BAD, DIM, GOOD};
 use crate::trace::{Run, Step};
 
-/// No more values than this are listed.
+/// Maximum number of values that are listed.
 const LISTED: usize = 40;
 
-/// The values that both runs have, in the order of the first.
+/// Values that both runs have, in the order of the first run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Differences {
     pub rows: Vec<Row>,
-    /// The first row that differs by more than the tolerance.
+    /// Index of the first row that differs by more than the tolerance.
     pub first: Option<usize>,
 }
 
-/// How far a value of one run is from that of the other.
+/// Difference between the two values of one name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     pub step: Step,
-    /// As a share of the largest element.
+    /// Largest difference, relative to the largest element.
     pub relative: f64,
     pub problem: Option<String>,
 }
@@ -40,12 +40,12 @@ impl Differences {
         Differences { rows, first }
     }
 
-    /// The first value that differs.
+    /// Returns the first row that differs by more than the tolerance.
     pub fn first(&self) -> Option<&Row> {
         self.rows.get(self.first?)
     }
 
-    /// The first value that differs, in a line; `None` where none does.
+    /// Describes the first value that differs, in one line. Returns `None` if no value differs.
     pub fn headline(&self) -> Option<String> {
         let row = self.first()?;
         let Step { value, node, operator } = &row.step;
@@ -54,7 +54,7 @@ impl Differences {
         Some(format!("`{node}` ({operator}): `{value}` {problem}"))
     }
 
-    /// All rows, and the name of the first value that differs.
+    /// Returns all rows, and the name of the first value that differs.
     pub fn json(&self) -> Json {
         let row = |row: &Row| {
             let Step { value, node, operator } = &row.step;
@@ -72,7 +72,7 @@ impl Differences {
         })
     }
 
-    /// The error along the graph: where it grows, where there are many values.
+    /// Lists the errors along the graph. If there are many values, only those at which the error grows are listed.
     pub fn table(&self) -> String {
         let kept = self.kept();
         let name = |row: &Row| shown(&row.step.value);
@@ -99,12 +99,12 @@ impl Differences {
         text
     }
 
-    /// The rows that are listed.
+    /// Returns the indices of the rows that are listed.
     fn kept(&self) -> Vec<usize> {
         if self.rows.len() <= LISTED {
             return (0..self.rows.len()).collect();
         }
-        // How much further each value is than all before it.
+        // Ratio of each error to the largest one before it.
         let mut furthest = 1e-12f64;
         let mut growth: Vec<(f64, usize)> = Vec::new();
         for (at, row) in self.rows.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! `doctor`: why a model does not compile, what to export anew, and what to expect of one that does.
+//! `doctor`: causes of problems, advice for the export, and warnings.
 
 mod causes;
 mod warnings;
@@ -18,7 +18,7 @@ use crate::style::{self, BAD, DIM, DOUBTFUL, GOOD, HEADING};
 use causes::{Cause, Source, cause};
 use warnings::{Warning, warnings};
 
-/// So many places of one problem are listed.
+/// Maximum number of listed problems with one cause.
 const LISTED: usize = 8;
 
 #[derive(Debug, Args)]
@@ -36,7 +36,7 @@ pub struct Doctor {
     pub json: bool,
 }
 
-/// Problems of one cause.
+/// Problems with the same cause.
 struct Group<'p> {
     cause: Cause,
     problems: Vec<(&'p Problem, usize)>,

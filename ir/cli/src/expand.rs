@@ -19,10 +19,10 @@ use crate::args::Expand;
 use crate::inspect::listed;
 use crate::style::BAD;
 
-/// So many places of one rule are named.
+/// Maximum number of matches of a rule that are named.
 const NAMED: usize = 3;
 
-/// The most parts of code that the formatter sees: with the parser it takes 300 bytes for each.
+/// Maximum number of parts of code that are formatted: parser and formatter use 300 bytes for each.
 const MOST_FORMATTED: usize = 120_000;
 
 pub fn expand(arguments: &Expand) -> Result<ExitCode> {
@@ -57,9 +57,9 @@ pub fn expand(arguments: &Expand) -> Result<ExitCode> {
     Ok(code)
 }
 
-/// What is asked for of a model.
+/// The requested output for a model.
 enum Shown {
-    /// The passes alone.
+    /// Only the passes.
     Passes,
     Graph(String),
     Code(Code),
@@ -69,11 +69,11 @@ enum Shown {
 struct Pass {
     name: &'static str,
     graph: String,
-    /// What rules did, if it is the pass of rules.
+    /// Report of the rules, if the pass applies rules.
     rules: Option<Report>,
 }
 
-/// What is asked for, or the problems of the model; an error is that of the call.
+/// Returns the requested output, or the problems of the model. The outer error is caused by the arguments.
 fn shown(arguments: &Expand, passes: &mut Vec<Pass>) -> Result<Result<Shown, Diagnostics>> {
     let options = arguments.choices.options(arguments.weights);
     let path = &arguments.model;
@@ -108,7 +108,7 @@ fn shown(arguments: &Expand, passes: &mut Vec<Pass>) -> Result<Result<Shown, Dia
     Ok(onnx_embed_ir::tree(&model, &item, &options).map(Shown::Code))
 }
 
-/// Writes code, formatted unless there is too much of it.
+/// Writes code, formatted unless it has too many parts.
 fn write(code: Code, out: &mut impl io::Write) -> Result<()> {
     if code.len() > MOST_FORMATTED {
         code.write_lines(out)?;
@@ -143,7 +143,7 @@ impl Pass {
     }
 }
 
-/// What programs read: what is shown, beside what `inspect` says of problems.
+/// Returns the requested output as JSON, with problems as `inspect` lists them.
 fn json(model: &str, name: &str, passes: &[Pass], shown: Result<Shown, Diagnostics>) -> Result<Json> {
     let problems = shown.as_ref().err().map(listed).unwrap_or_default();
     let mut json = json!({ "model": model, "compiles": shown.is_ok(), "problems": problems });
@@ -163,7 +163,7 @@ fn json(model: &str, name: &str, passes: &[Pass], shown: Result<Shown, Diagnosti
     Ok(json)
 }
 
-/// What each rule did, and where it nearly did something.
+/// Lists the matches of each rule, and those that failed a condition.
 fn rules(report: &Report) -> String {
     let mut text = String::new();
     let mut table = |events: &[Event], sign: &str| {

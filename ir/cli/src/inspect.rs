@@ -1,4 +1,4 @@
-//! `inspect`: what a file holds and what is unsupported.
+//! `inspect`: contents of a file, and what is unsupported.
 
 mod json;
 mod several;
@@ -81,12 +81,12 @@ pub fn inspect(arguments: &Inspect) -> Result<ExitCode> {
     Ok(code(inspection.problems.is_empty()))
 }
 
-/// 1 where a model does not compile.
+/// Returns the exit code: 1 if a model does not compile.
 pub fn code(compiles: bool) -> ExitCode {
     if compiles { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The nodes as they are read, without constants, and behind each pass, in one line.
+/// Prints the number of nodes as read, without constants, and after each pass, in one line.
 fn counts(name: &str, model: &Path, options: &Options) -> Result<ExitCode> {
     let mut line = name.to_owned();
     let model = onnx_embed_ir::load_observed(model, options, &mut |step| {

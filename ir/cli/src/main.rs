@@ -1,4 +1,4 @@
-//! `cargo onnx-embed`: looks into models and tries them.
+//! `cargo onnx-embed`: inspects, builds and runs models.
 
 #![forbid(unsafe_code)]
 

@@ -1,27 +1,27 @@
-//! Models on the disk, their recordings and tolerances.
+//! Model files, their recordings and tolerances.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-/// A model to try.
+/// A model file with its recordings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
-    /// What people call it: the name of its file.
+    /// Name of the file, without its extension.
     pub name: String,
-    /// Where it is, absolute.
+    /// Absolute path of the file.
     pub path: PathBuf,
-    /// The recorded inputs and outputs beside it: `io.npz`, and `io2.npz` and so on of other sizes.
+    /// Recorded inputs and outputs in the folder of the file: `io.npz`, and `io2.npz` and so on for other sizes.
     pub recordings: Vec<PathBuf>,
-    /// How far an output may be from the recorded one, as a share of its largest element.
+    /// Maximum difference between an output and the recorded one, relative to its largest element.
     pub tolerance: f64,
 }
 
-/// The tolerance of models without a wider one in their manifest.
+/// Tolerance of a model, unless its manifest specifies a larger one.
 const TOLERANCE: f64 = 1e-4;
 
 impl Model {
-    /// The name of its package: unique, valid, and the same in every run.
+    /// Returns the name of the model's package: unique, valid, and the same in every run.
     pub fn package(&self) -> String {
         let plain = |character: char| {
             if character.is_ascii_alphanumeric() { character.to_ascii_lowercase() } else { '_' }
@@ -30,7 +30,7 @@ impl Model {
         format!("m_{name}_{:08x}", hash(self.path.as_os_str().as_encoded_bytes()))
     }
 
-    /// The bytes of the model file and the files beside it that are no recordings.
+    /// Returns the bytes of the model file and of other files in its folder, except for models and recordings.
     pub fn bytes(&self) -> u64 {
         let length = |path: &Path| path.metadata().map_or(0, |data| data.len());
         let folder = self.path.parent().and_then(|folder| folder.read_dir().ok());
@@ -43,12 +43,12 @@ impl Model {
     }
 }
 
-/// The 32-bit FNV-1a hash.
+/// Returns the 32-bit FNV-1a hash.
 fn hash(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
-/// The models at `paths`: files, folders of one model, and folders of such folders.
+/// Returns the models at `paths`: files, folders with models, and folders of such folders.
 pub fn collect(paths: &[PathBuf], filter: Option<&str>) -> Result<Vec<Model>> {
     let mut models: Vec<Model> = Vec::new();
     for path in paths {
@@ -73,7 +73,7 @@ pub fn collect(paths: &[PathBuf], filter: Option<&str>) -> Result<Vec<Model>> {
     }
 }
 
-/// The model files in a folder, or in the folders in it.
+/// Returns the model files in a folder or, if it has none, in its subfolders.
 fn folder(path: &Path) -> Result<Vec<PathBuf>> {
     let entries = entries(path)?;
     let models = onnx_files(&entries);
@@ -115,7 +115,7 @@ fn model(file: &Path) -> Result<Model> {
     })
 }
 
-/// The files `io.npz`, `io2.npz` and so on beside a model, in this order.
+/// Returns the files `io.npz`, `io2.npz` and so on in the folder of a model, in this order.
 fn recordings(model: &Path) -> Result<Vec<PathBuf>> {
     let folder = model.parent().unwrap_or(model);
     let number = |path: &PathBuf| {
@@ -131,7 +131,7 @@ fn recordings(model: &Path) -> Result<Vec<PathBuf>> {
     Ok(recordings)
 }
 
-/// The tolerance that the nearest manifest names for a model.
+/// Returns the tolerance that the nearest manifest specifies for a model.
 fn tolerance(path: &Path) -> Option<f64> {
     let mut folders = path.ancestors().skip(1);
     let (folder, manifest) = folders.find_map(|folder| {

@@ -21,9 +21,9 @@ use crate::scratch;
 use crate::style::{BAD, GOOD};
 use program::Program;
 
-/// More names of classes are not listed in a program.
+/// Maximum number of class names in a program. If there are more, none are listed.
 const LABELS: usize = 2000;
-/// Subfolder of the crate for the model and its external data. Cargo takes nothing in it for a part of the crate.
+/// Subfolder of the crate for the model and its external data. Cargo treats no file in it as part of the crate.
 const MODEL_FOLDER: &str = "model";
 
 #[derive(Debug, Args)]
@@ -87,7 +87,7 @@ pub fn new(arguments: &New) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The name of a package, made of that of a file.
+/// Returns a package name that is derived from the name of a file.
 fn package(stem: &str) -> String {
     let plain = |letter: char| match letter.to_ascii_lowercase() {
         letter if letter.is_ascii_alphanumeric() || letter == '-' => letter,
@@ -95,7 +95,7 @@ fn package(stem: &str) -> String {
     };
     let name: String = stem.chars().map(plain).take(60).collect();
     let name = name.trim_matches(['_', '-']);
-    // What is a keyword or a crate that every program has is no good name.
+    // A keyword, or the name of a crate that every program has, cannot be used.
     let taken = ["test", "core", "std", "alloc", "proc_macro", "onnx-embed", "onnx_embed", "burn"];
     let is_word = syn::parse_str::<syn::Ident>(&name.replace('-', "_")).is_ok();
     match name {
@@ -105,7 +105,7 @@ fn package(stem: &str) -> String {
     }
 }
 
-/// The names of classes, where there are as many as a program would list.
+/// Returns the names of the classes, if there are at least 2 and at most [`LABELS`].
 fn labels(model: &Model) -> Vec<String> {
     let labels = &model.facts.labels;
     if (2..=LABELS).contains(&labels.len()) { labels.clone() } else { Vec::new() }
@@ -128,12 +128,12 @@ fn readme(name: &str, file: &str) -> String {
     )
 }
 
-/// Files to write for the model, relative to the crate: `file`, and the external data under the names that
-/// the model refers to.
+/// Returns the files to write for the model, relative to the crate: `file`, and the external data under the names that
+/// the model uses.
 ///
 /// # Errors
 ///
-/// If two of them are one file on some file system, or if tools would read one as their configuration.
+/// If two paths are the same file on a case-insensitive file system, or if tools would read one as their configuration.
 fn copies(model: &Model, file: &str) -> Result<Vec<(PathBuf, Bytes)>> {
     let mut copies: Vec<(PathBuf, Bytes)> = Vec::new();
     let mut taken = BTreeSet::new();
@@ -150,7 +150,7 @@ fn copies(model: &Model, file: &str) -> Result<Vec<(PathBuf, Bytes)>> {
     Ok(copies)
 }
 
-/// A relative path without `.` and without hidden files, such as `.git/config` and `.cargo/config.toml`.
+/// Returns a relative path without `.`. Refuses `..` and hidden files such as `.git/config` and `.cargo/config.toml`.
 fn inside(name: &Path) -> Result<PathBuf> {
     let mut plain = PathBuf::new();
     for part in name.components() {
@@ -166,7 +166,7 @@ fn inside(name: &Path) -> Result<PathBuf> {
     Ok(plain)
 }
 
-/// Writes a file that is not there yet.
+/// Writes a new file. Returns an error if it exists.
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let failed = || format!("cannot write `{}`", path.display());
     if let Some(folder) = path.parent() {

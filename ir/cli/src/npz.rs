@@ -1,4 +1,4 @@
-//! Inputs and outputs recorded by numpy.
+//! Recorded inputs and outputs in numpy's format.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -15,8 +15,8 @@ mod npy;
 
 use npy::array;
 
-/// What an `io.npz` holds: arrays under `in/NAME` and `out/NAME`, and where the graph amplifies roundings
-/// what it gives in double precision under `exact/NAME`.
+/// Contents of an `io.npz`: arrays `in/NAME` and `out/NAME` and, if the graph amplifies rounding errors, its results in
+/// double precision as `exact/NAME`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
     pub inputs: Values,
@@ -29,16 +29,16 @@ pub struct Recording {
 pub enum Expected {
     /// A tensor of numbers or strings.
     Value(Value),
-    /// A map, or a sequence of maps with the same keys: row after row of values.
+    /// A map, or a sequence of maps with the same keys: one row of values per map.
     Maps { keys: Vec<Key>, values: Tensor },
 }
 
-/// Bytes that the arrays of a file have at most.
+/// Maximum size of all arrays of a file, in bytes.
 ///
-/// A file of some kilobytes may unpack to any size.
+/// A file of a few kilobytes may decompress to any size.
 const MOST_BYTES: u64 = 4 << 30;
 
-/// What names of arrays begin with.
+/// Prefixes of array names.
 const PREFIXES: [&str; 3] = ["in/", "out/", "exact/"];
 
 impl Recording {
@@ -51,7 +51,7 @@ impl Recording {
     }
 }
 
-/// The array in a file of numpy.
+/// Reads the array in a `.npy` file.
 pub fn single(path: &Path) -> Result<Value> {
     let failed = || format!("cannot read `{}`", path.display());
     let file = File::open(path).with_context(failed)?;
@@ -59,7 +59,7 @@ pub fn single(path: &Path) -> Result<Value> {
     array(&bytes).with_context(failed)
 }
 
-/// Refuses arrays of which none is called as those of a recording are.
+/// Returns an error if no array has a name with one of the [`PREFIXES`].
 fn check_keys(path: &Path, arrays: &BTreeMap<String, Value>) -> Result<()> {
     let is_known = |name: &String| PREFIXES.iter().any(|prefix| name.starts_with(prefix));
     if arrays.keys().any(is_known) {
@@ -73,7 +73,7 @@ fn check_keys(path: &Path, arrays: &BTreeMap<String, Value>) -> Result<()> {
     bail!("{file} has {}; keys must be `in/NAME` or `out/NAME`", names.join(", "))
 }
 
-/// The arrays of a file. An error if they take more than `most` bytes.
+/// Reads the arrays of a file. Returns an error if they have more than `most` bytes.
 fn arrays<R: Read + Seek>(reader: R, most: u64) -> Result<BTreeMap<String, Value>> {
     let mut zip = zip::ZipArchive::new(reader)?;
     let mut arrays = BTreeMap::new();
@@ -94,7 +94,7 @@ fn arrays<R: Read + Seek>(reader: R, most: u64) -> Result<BTreeMap<String, Value
     Ok(arrays)
 }
 
-/// All bytes, if there are not more than `most`, whatever a header says.
+/// Reads all bytes. Returns an error if there are more than `most`, whatever size a header specifies.
 fn bytes(reader: impl Read, most: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     reader.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -108,7 +108,7 @@ fn too_large(most: u64) -> anyhow::Error {
     anyhow!("the arrays of a file may have {most} bytes, these have more")
 }
 
-/// Puts arrays where their prefixes say.
+/// Sorts arrays by their prefixes.
 fn sort(arrays: &BTreeMap<String, Value>) -> Result<Recording> {
     let mut recording = Recording::default();
     let mut maps = BTreeSet::new();
@@ -162,7 +162,7 @@ mod tests {
     use super::npy::tests::{npy, tensor};
     use super::*;
 
-    /// Kilobytes that unpack to megabytes, in one array or in many.
+    /// Files of kilobytes that decompress to megabytes, in one array or in many.
     #[test]
     fn what_unpacks_to_too_much_is_refused() {
         let zipped = |count: usize, length: usize| {
@@ -181,7 +181,7 @@ mod tests {
             let reason = "the arrays of a file may have 10000 bytes, these have more";
             assert_eq!(problem.root_cause().to_string(), reason);
         }
-        // A size in the directory that is not that of what is packed.
+        // A size in the directory that is smaller than that of the data.
         let mut file = zipped(1, 8 << 20).into_inner();
         let length = npy("|u1", Order::C, &[8 << 20], &vec![0u8; 8 << 20]).len() as u32;
         let places: Vec<usize> =

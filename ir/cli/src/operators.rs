@@ -1,4 +1,4 @@
-//! `operators`: what is supported, and in which versions.
+//! `operators`: supported operators and their versions.
 
 use std::process::ExitCode;
 
@@ -96,7 +96,7 @@ fn one(room: &str, row: &Row) -> String {
     text
 }
 
-/// What the compiler says of a model with such an operator.
+/// Describes an unknown operator, with the report of the compiler for a model that has one.
 fn unknown(name: &str, near: &[String]) -> String {
     let mut text = format!("{BAD}there is no operator `{}`{BAD:#}\n", shown(name));
     if !near.is_empty() {
@@ -146,7 +146,7 @@ fn versions(row: &Row) -> String {
     versions.join(", ")
 }
 
-/// What the operator does, in the words of those who define it.
+/// Returns the URL of the operator's specification.
 fn link(row: &Row) -> String {
     let page = match row.domain {
         "" => "onnx_",

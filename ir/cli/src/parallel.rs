@@ -1,18 +1,18 @@
-//! Work on many things at once, results as they come.
+//! Parallel work, with results in order of completion.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-/// As much stack as rustc gives to macros, and more.
+/// Stack size of a thread in bytes; it is larger than that of macros in rustc.
 const STACK: usize = 16 << 20;
 
-/// The number of cores.
+/// Returns the number of cores, or 1 if it is unknown.
 pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Does `work` for each item on several threads, and `done` with each result on this one.
+/// Calls `work` for each item on several threads, and `done` with each result on the current thread.
 pub fn each<'a, T: Sync, R: Send>(
     items: &'a [T],
     threads: usize,
@@ -33,7 +33,7 @@ pub fn each<'a, T: Sync, R: Send>(
             };
             let builder = thread::Builder::new().stack_size(STACK);
             if builder.spawn_scoped(scope, thread).is_err() {
-                // What the other threads take is enough; with none there is nothing to receive.
+                // The other threads process all items. If no thread was started, there are no results.
                 break;
             }
         }

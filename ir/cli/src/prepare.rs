@@ -1,4 +1,4 @@
-//! From models to programs that run them.
+//! Builds programs that run models.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,28 +19,28 @@ use crate::parallel;
 use crate::scratch::Scratch;
 use crate::style::count;
 
-/// Why there is no program for a model.
+/// Reason why a model has no program.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Obstacle {
-    /// The compiler says what it lacks.
+    /// Problems that the compiler reported.
     Unsupported(String),
     /// The compiler panicked, or rustc refused the expansion.
     Broken(String),
 }
 
-/// A program that has the model.
+/// A model with its program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ready<'m> {
     pub model: &'m Model,
     pub program: PathBuf,
-    /// Those of its graph after simplification, blocks included.
+    /// Number of nodes in the graph after simplification, including nested blocks.
     pub nodes: usize,
-    /// What rustc took for its crate.
+    /// Cost of compiling its crate, if recorded.
     pub cost: Option<Cost>,
     pub warnings: usize,
 }
 
-/// Builds programs for the models, telling of each that has none as soon as that is known.
+/// Builds programs for the models. Reports a model without a program as soon as this is known.
 pub fn prepare<'m>(
     scratch: &Scratch,
     models: &'m [Model],
@@ -112,12 +112,12 @@ pub fn prepare<'m>(
     Ok(ready)
 }
 
-/// Shows what is being done, also where there is no terminal for the bar.
+/// Shows the current step in the bar or, if there is no terminal for it, on standard error.
 pub fn say(bar: &ProgressBar, text: &str) {
     if bar.is_hidden() { eprintln!("{text}") } else { bar.set_message(text.to_owned()) }
 }
 
-/// The compiler's verdict, without rustc: how many nodes are left.
+/// Runs the compiler without rustc. Returns the number of nodes after simplification.
 fn compile(model: &Model, options: &Options) -> Result<usize, Obstacle> {
     let item = Item {
         attributes: quote!(),
@@ -132,7 +132,7 @@ fn compile(model: &Model, options: &Options) -> Result<usize, Obstacle> {
         let nodes = model.graph.body.nodes_within();
         onnx_embed_ir::code(model, &item, options).map(|_| nodes)
     };
-    // What the closure borrows is not used after a panic.
+    // The closure only reads the values that it borrows, so a panic leaves them valid.
     match catch_unwind(AssertUnwindSafe(compile)) {
         Ok(Ok(nodes)) => Ok(nodes),
         Ok(Err(problems)) => Err(Obstacle::Unsupported(summary(&problems))),
@@ -144,7 +144,7 @@ fn compile(model: &Model, options: &Options) -> Result<usize, Obstacle> {
 }
 
 thread_local! {
-    /// The message of the last panic of this thread.
+    /// Message of the last panic of this thread.
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
@@ -155,7 +155,7 @@ fn panics_are_kept() {
     }));
 }
 
-/// The problems in one line, operators that are not supported together.
+/// Describes the problems in one line, with all unsupported operators together.
 fn summary(problems: &Diagnostics) -> String {
     let (mut operators, mut others) = (Vec::new(), Vec::new());
     for message in problems.messages() {
@@ -171,7 +171,7 @@ fn summary(problems: &Diagnostics) -> String {
     others.join("; ")
 }
 
-/// The first error of rustc, how many there are, and where to read them.
+/// Describes the first error of rustc, with the number of errors and the file that contains them.
 fn refused(errors: &str, file: &Path) -> String {
     let headlines = errors.lines().filter(|line| line.starts_with("error"));
     let headlines: Vec<&str> = headlines.collect();
@@ -185,7 +185,7 @@ fn refused(errors: &str, file: &Path) -> String {
     )
 }
 
-/// What the linker says, which stands far behind rustc's own line.
+/// Returns the message of the linker, which is far below the headline of rustc.
 fn linker(headline: &str, errors: &str) -> Option<String> {
     if !headline.starts_with("error: linking") {
         return None;

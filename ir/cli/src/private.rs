@@ -1,9 +1,9 @@
-//! Temporary folders that no other user can enter or foresee.
+//! Temporary folders that other users can neither enter nor predict.
 
 use anyhow::{Context, Result};
 use tempfile::{Builder, TempDir};
 
-/// A new folder with a random name and, on Unix, mode 0700. It is removed when it is dropped.
+/// Creates a folder with a random name and, on Unix, mode 0700. It is removed when it is dropped.
 pub fn folder() -> Result<TempDir> {
     let mut builder = Builder::new();
     builder.prefix("onnx-embed-");

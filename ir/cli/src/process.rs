@@ -1,4 +1,4 @@
-//! Runs one model in a process of its own.
+//! Runs one model in a separate process.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,20 +10,20 @@ use serde::de::DeserializeOwned;
 
 use crate::message::Request;
 
-/// What became of a model's process.
+/// Result of a model's process.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome<A> {
     Answer(A),
-    /// The model said why it cannot run.
+    /// The program reported why it cannot run the model.
     Refused(String),
     /// The process panicked, overflowed its stack, was killed or took too long.
     Died(String),
 }
 
-/// What the line with the answer begins with; the runner's crate has it too.
+/// Prefix of the line with the reply. The runner's crate has the same constant.
 const ANSWER: &str = "onnx-embed-runner: ";
 
-/// Asks a program and waits for its answer; what it says goes to the file `messages`.
+/// Sends a request to a program and waits for its reply. Standard error goes to the file `messages`.
 pub fn ask<A: DeserializeOwned>(
     program: &Path,
     request: &Request,
@@ -34,7 +34,7 @@ pub fn ask<A: DeserializeOwned>(
     ask_with(program, request, threads, &[], limit, messages)
 }
 
-/// [`ask`], of a program with variables of its own in its environment.
+/// Variant of [`ask`] with additional environment variables.
 pub fn ask_with<A: DeserializeOwned>(
     program: &Path,
     request: &Request,
@@ -94,15 +94,15 @@ fn judge<A: DeserializeOwned>(status: ExitStatus, output: &str, errors: &str) ->
     }
 }
 
-/// The whole message of the first panic, and its place.
+/// Returns the whole message of the first panic, and its location.
 fn panic(errors: &str) -> String {
     let mut lines = errors.lines();
     let place = lines.find_map(|line| line.split_once(" panicked at "));
     let Some((_, place)) = place else {
         return format!("panics: {}", last_line(errors));
     };
-    // A message may have lines of any text; the standard library ends it with its advice on backtraces, or
-    // the next panic begins.
+    // A message may have several lines with any text. It ends at the advice of the standard library on backtraces, or
+    // at the next panic.
     let is_behind = |line: &str| {
         line.starts_with("note: run with `RUST_BACKTRACE=")
             || line.starts_with("stack backtrace:")

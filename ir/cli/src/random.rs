@@ -1,4 +1,4 @@
-//! Inputs made up from a model's signature.
+//! Random inputs for the signature of a model.
 
 use anyhow::{Result, anyhow, bail};
 use half::{bf16, f16};
@@ -9,7 +9,7 @@ use onnx_embed_ir::types::Type;
 
 use crate::value::{Tensor, Value, Values};
 
-/// Random inputs, the same every time; sizes that the model leaves open are those in `dims`, else 1.
+/// Returns random inputs, which are the same in each call. Dynamic sizes are those in `dims`, or 1.
 pub fn inputs(ports: &[Port], dims: &[(String, i64)]) -> Result<Values> {
     let mut state = 0;
     let input = |port: &Port| {
@@ -35,7 +35,7 @@ fn size(dim: &Dim, dims: &[(String, i64)]) -> Result<usize> {
     Ok(usize::try_from(size)?)
 }
 
-/// Floats from 0 to 1, integers 0 and 1: small enough to be an index into nearly anything.
+/// Returns floats from 0 to 1, or the integers 0 and 1, which are valid indices for almost any axis.
 fn value(dtype: DType, shape: Vec<usize>, state: &mut u64) -> Option<Value> {
     let count = shape.iter().product();
     if dtype == DType::String {
@@ -43,7 +43,7 @@ fn value(dtype: DType, shape: Vec<usize>, state: &mut u64) -> Option<Value> {
         return Some(Value::Strings { shape, texts });
     }
     let mut bytes = Vec::new();
-    // Types that Burn lacks travel in the smallest one that holds them.
+    // Types that Burn lacks are represented exactly by a larger type.
     let carrier = match dtype {
         DType::I4 | DType::I2 => DType::I8,
         DType::U4 | DType::U2 => DType::U8,
@@ -67,7 +67,7 @@ fn value(dtype: DType, shape: Vec<usize>, state: &mut u64) -> Option<Value> {
     Some(Value::Tensor(Tensor { dtype, shape, bytes }))
 }
 
-/// The step of the SplitMix64 generator.
+/// Advances the SplitMix64 generator and returns its next number.
 pub fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut mixed = *state;

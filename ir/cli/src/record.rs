@@ -1,4 +1,4 @@
-//! `record`: inputs for a model, and what ONNX Runtime answers.
+//! `record`: inputs for a model, and outputs of ONNX Runtime.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub struct Record {
     pub python: PathBuf,
 }
 
-/// What the caller says of an input.
+/// Value of an input: from a file, or random with these sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Given {
     File(PathBuf),
@@ -92,7 +92,7 @@ pub fn record(arguments: &Record) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the caller gives, and random values for the rest.
+/// Returns the inputs that the caller specified, and random values for the others.
 fn inputs(ports: &[Port], arguments: &Record) -> Result<Values> {
     let names: Vec<&str> = ports.iter().map(|port| port.name.as_str()).collect();
     for (name, _) in &arguments.inputs {
@@ -134,7 +134,7 @@ fn inputs(ports: &[Port], arguments: &Record) -> Result<Values> {
     Ok(made)
 }
 
-/// Refuses sizes that no input has.
+/// Returns an error if a size is not the size of any input.
 fn check_dims(ports: &[Port], dims: &[(String, i64)]) -> Result<()> {
     let tensors = ports.iter().filter_map(|port| port.ty.as_ref()?.as_tensor());
     let names = tensors.flat_map(|tensor| tensor.shape.iter().filter_map(Dim::name));
@@ -150,7 +150,7 @@ fn check_dims(ports: &[Port], dims: &[(String, i64)]) -> Result<()> {
     }
 }
 
-/// The sizes that an input gives names of.
+/// Returns the named sizes of an input.
 fn named(ty: &Option<Type>, sizes: &[usize]) -> Vec<(String, i64)> {
     let tensor = ty.as_ref().and_then(Type::as_tensor);
     let pairs = tensor.into_iter().flat_map(|tensor| tensor.shape.iter().zip(sizes));
@@ -166,7 +166,7 @@ fn shape(value: &Value) -> &[usize] {
     }
 }
 
-/// `NAME=FILE.npy` or `NAME=SIZE,..`.
+/// Parses `NAME=FILE.npy` or `NAME=SIZE,..`.
 fn given(text: &str) -> Result<(String, Given), String> {
     let parts = text.rsplit_once('=');
     let (name, value) = parts.ok_or("expected NAME=FILE.npy, or NAME=SIZE,..")?;

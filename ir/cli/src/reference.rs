@@ -1,4 +1,4 @@
-//! ONNX Runtime by way of Python, where there is one.
+//! ONNX Runtime, called through Python.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,17 +9,16 @@ use crate::value::Values;
 use crate::{private, python, wire};
 
 const SCRIPT: &str = include_str!("reference.py");
-/// The script ends so where a package is missing.
+/// Exit code of the script if a package is missing.
 const NO_PACKAGE: i32 = 3;
 
-/// Runs a model on inputs, and writes what they are and what it gives to an npz at `output`: its outputs, or
-/// every value of its graph.
+/// Runs a model on inputs. Writes these to an npz file at `output`, with the outputs or with every value of the graph.
 pub fn run(python: &Path, model: &Path, inputs: &Values, output: &Path, everything: bool) -> Result<()> {
     let folder = private::folder()?;
     let file = folder.path().join("inputs");
     wire::write(&file, inputs)?;
     let mut command = python::isolated(python);
-    // From its standard input: as an argument it would be in every list of processes.
+    // The script is passed on standard input: an argument would appear in every list of processes.
     command.arg("-").arg(model).arg(&file).arg(output);
     if everything {
         command.arg("--all");

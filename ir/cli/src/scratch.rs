@@ -1,4 +1,4 @@
-//! The workspace of crates that call the real macro.
+//! Cargo workspace of crates that call the real macro.
 
 mod sources;
 
@@ -18,34 +18,34 @@ pub struct Scratch {
     root: PathBuf,
     pub target: PathBuf,
     features: Vec<&'static str>,
-    /// With what options models are compiled.
+    /// Options with which models are compiled.
     pub options: Options,
-    /// The file of functions that compute operators, absolute.
+    /// Absolute path of the file with functions that compute operators, if any.
     functions: Option<PathBuf>,
-    /// Whether programs take the weights of other files.
+    /// Whether programs can load the weights of other files.
     other_weights: bool,
-    /// Locked while this process uses the folder.
+    /// Lock of the folder, held while this process uses it.
     _lock: File,
 }
 
-/// Models of one program at most: a change of one links them all again.
+/// Maximum number of models in a program: if one changes, all are linked again.
 const MOST: usize = 24;
-/// Bytes of models in one program at most: beyond 2 GiB linkers fail.
+/// Maximum bytes of models in a program: linkers fail above 2 GiB.
 const LARGEST: u64 = 512 << 20;
-/// Larger models stay in their files, as the documentation asks of users.
+/// Maximum bytes of a model with embedded weights. Larger models stay in their files, as the guide recommends.
 const EMBEDDED: u64 = 1 << 30;
 
-/// Features of the runtime crate that the runner has not.
+/// Features of the runtime crate that the runner lacks.
 const RUNTIME_ALONE: [&str; 3] = ["autotune", "image", "regex"];
 
-/// What the profile of the checkout optimizes, if the programs need it.
+/// Packages that the profile of the checkout optimizes and the programs may need.
 const SHADER_COMPILERS: [&str; 5] = ["cubecl-core", "cubecl-ir", "cubecl-opt", "cubecl-wgpu", "naga"];
 
-/// The crates come from this checkout where the command was built in one.
+/// Path of the checkout, whose crates are used if the command was built in one.
 const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 impl Scratch {
-    /// The folder for programs with these features, waiting for another process that uses it.
+    /// Opens the folder for programs with these options. Waits while another process uses it.
     pub fn open(programs: &Programs, other_weights: bool) -> Result<Self> {
         let target = match &programs.target_dir {
             Some(folder) => std::path::absolute(folder)?,
@@ -73,30 +73,30 @@ impl Scratch {
         })
     }
 
-    /// The folder of the workspace.
+    /// Returns the folder of the workspace.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// A file for values that go to or come from a model.
+    /// Returns the path of a file for inputs or outputs of a model.
     pub fn values(&self, model: &Model, kind: &str) -> PathBuf {
         let name = format!("{}.{kind}", model.package());
         self.root.join("values").join(name)
     }
 
-    /// A file for what the compiler or the program says of a model.
+    /// Returns the path of a file for messages of the compiler or of the program about a model.
     pub fn messages(&self, model: &Model) -> PathBuf {
         let name = format!("{}.txt", model.package());
         self.root.join("messages").join(name)
     }
 
-    /// The folder for what rustc takes for each model.
+    /// Returns the folder in which the compile cost of each model is recorded.
     pub fn costs(&self, release: bool) -> PathBuf {
         let profile = if release { "release" } else { "debug" };
         self.root.join("costs").join(profile)
     }
 
-    /// Writes a library for each model and nothing else.
+    /// Writes a library for each model, and no programs.
     pub fn write_libraries(&self, models: &[&Model]) -> Result<()> {
         for model in models {
             let folder = self.root.join("models").join(model.package());
@@ -115,7 +115,7 @@ impl Scratch {
         self.write_workspace(models, 0)
     }
 
-    /// Writes programs that link the models, and returns which models each one links.
+    /// Writes programs that link the models. Returns the models of each program.
     pub fn write_programs<'m>(&self, models: &[&'m Model]) -> Result<Vec<(String, Vec<&'m Model>)>> {
         let batches = batches(models);
         let mut programs = Vec::new();
@@ -135,8 +135,7 @@ impl Scratch {
         let models = models.iter().map(|model| format!("models/{}", model.package()));
         let programs = (0..programs).map(|at| format!("programs/{}", program(at)));
         let members: Vec<String> = models.chain(programs).collect();
-        // The profile is that of the checkout for all that it does not build itself, so that Burn is built
-        // once for both.
+        // Dependencies have the profile of the checkout, so that Burn is built once for both.
         let mut manifest = format!(
             "[workspace]\nresolver = \"3\"\nmembers = {members:#?}\n\n\
              [profile.dev]\ndebug = false\n"
@@ -146,7 +145,7 @@ impl Scratch {
         }
         let lock = Path::new(CHECKOUT).join("Cargo.lock");
         if in_checkout() && lock.is_file() {
-            // The same versions as in the checkout, without asking the registry.
+            // Use the same versions as the checkout, without a query to the registry.
             fs::copy(lock, self.root.join("Cargo.lock"))?;
         }
         write(&self.root.join("Cargo.toml"), &manifest)
@@ -166,7 +165,7 @@ impl Scratch {
             let source = source(folder);
             text.push_str(&format!("{name} = {{ {source}, features = {features:?} }}\n"));
         }
-        // Burn and our crates with the features that tests of the checkout build them with.
+        // Burn and our crates have the features with which tests of the checkout build them.
         let shared = Path::new(CHECKOUT).join("ui-tests/features");
         if shared.join("Cargo.toml").is_file() {
             for (name, folder) in
@@ -182,19 +181,19 @@ impl Scratch {
         text
     }
 
-    /// Packages of both workspaces share the target folder, where cargo distinguishes them by name and
-    /// version, not by folder.
+    /// Returns the version of the packages of this workspace. Both workspaces share the target folder, where cargo
+    /// distinguishes packages by name and version, not by folder.
     fn version(&self) -> &'static str {
         if self.other_weights { "0.0.1" } else { "0.0.0" }
     }
 }
 
-/// The absolute path of a file that is there.
+/// Returns the absolute path of an existing file.
 fn existing(path: &Path) -> Result<PathBuf> {
     path.canonicalize().with_context(|| format!("cannot read `{}`", path.display()))
 }
 
-/// The target folder of the workspace here, else a folder for what can be made again.
+/// Returns the target folder of the current workspace or, if there is none, a cache folder.
 fn default_target() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output =
@@ -209,7 +208,7 @@ fn default_target() -> Result<PathBuf> {
     let home = || std::env::home_dir().map(|home| home.join(".cache"));
     match cache.or_else(home) {
         Some(cache) => Ok(cache.join("onnx-embed")),
-        // Programs of a folder that all users share may be another user's.
+        // In a folder that all users share, programs may belong to another user.
         None => bail!("there is no home folder to build programs in; name a folder: `--target-dir FOLDER`"),
     }
 }
@@ -218,7 +217,7 @@ fn in_checkout() -> bool {
     Path::new(CHECKOUT).join("runtime/Cargo.toml").is_file()
 }
 
-/// Where cargo finds a crate of ours.
+/// Returns the Cargo.toml entry of one of our crates: its path in the checkout, or its version.
 fn source(folder: &str) -> String {
     if in_checkout() {
         let path = Path::new(CHECKOUT).join(folder);
@@ -229,7 +228,7 @@ fn source(folder: &str) -> String {
     }
 }
 
-/// Where cargo finds a crate of ours for programs of others: in this checkout, else where it is published.
+/// Returns the Cargo.toml entry of one of our crates for users: its path in the checkout, or the Git repository.
 pub fn dependency(folder: &str) -> String {
     if in_checkout() { source(folder) } else { format!("git = \"{}\"", env!("CARGO_PKG_REPOSITORY")) }
 }
@@ -238,7 +237,7 @@ fn program(at: usize) -> String {
     format!("onnx_embed_program_{at}")
 }
 
-/// Models in groups that one program links.
+/// Groups models by the program that links them.
 fn batches<'m>(models: &[&'m Model]) -> Vec<Vec<&'m Model>> {
     let mut batches: Vec<Vec<&Model>> = Vec::new();
     let mut total = 0;
@@ -258,12 +257,12 @@ fn batches<'m>(models: &[&'m Model]) -> Vec<Vec<&'m Model>> {
     batches
 }
 
-/// A path as a string literal of Rust and of TOML.
+/// Formats a path as a string literal of Rust and of TOML.
 fn literal(path: &Path) -> String {
     format!("{:?}", path.to_string_lossy())
 }
 
-/// Writes a file unless it holds the text already: cargo goes by the time of the last change.
+/// Writes a file unless it already contains the text: cargo compares the times of modification.
 fn write(path: &Path, text: &str) -> Result<()> {
     let failed = || format!("cannot write `{}`", path.display());
     if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
@@ -291,7 +290,7 @@ mod tests {
         }
     }
 
-    /// The manifests of a model in the two workspaces of a device.
+    /// Returns the manifests of a model in both workspaces for a device.
     fn manifests(device: Device, test: &str) -> [String; 2] {
         let name = format!("onnx-embed-{test}-{}", std::process::id());
         let target = std::env::temp_dir().join(name);

@@ -1,4 +1,4 @@
-//! `completions` and `man`: what shells and readers of manuals need.
+//! `completions` and `man`: shell completions and manual pages.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub struct Man {
     pub folder: Option<PathBuf>,
 }
 
-/// Shells complete what a program of this name takes.
+/// Name of the program whose arguments shells complete.
 const PROGRAM: &str = "cargo-onnx-embed";
 
 pub fn completions(arguments: &Completions) -> Result<ExitCode> {

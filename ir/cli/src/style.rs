@@ -1,4 +1,4 @@
-//! Colours, and quantities as people read them.
+//! Colours, and quantities in readable units.
 
 use anstyle::{AnsiColor, Style};
 
@@ -8,7 +8,7 @@ pub const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
 pub const HEADING: Style = AnsiColor::Cyan.on_default().bold();
 pub const DIM: Style = Style::new().dimmed();
 
-/// A number of bytes in a unit that leaves few digits.
+/// Formats bytes in a unit that needs few digits.
 pub fn bytes(count: u64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"];
     let mut size = count as f64;
@@ -21,7 +21,7 @@ pub fn bytes(count: u64) -> String {
     format!("{size:.digits$} {}", units[unit])
 }
 
-/// A number of things with few digits: `25.6 million`.
+/// Formats a number with few digits, as in `25.6 million`.
 pub fn number(count: u64) -> String {
     let units = ["", " thousand", " million", " billion", " trillion"];
     let mut size = count as f64;
@@ -39,7 +39,7 @@ pub fn number(count: u64) -> String {
     format!("{size:.digits$}{}", units[unit])
 }
 
-/// Seconds in a unit that leaves few digits.
+/// Formats seconds in a unit that needs few digits.
 pub fn seconds(time: f64) -> String {
     match time {
         time if time < 0.0995 => format!("{:.1} ms", time * 1e3),
@@ -48,7 +48,7 @@ pub fn seconds(time: f64) -> String {
     }
 }
 
-/// Seconds with three digits, for times that are compared.
+/// Formats seconds with three digits, for times that are compared.
 pub fn seconds_precisely(time: f64) -> String {
     let (scaled, unit) = match time {
         time if time < 0.9995e-3 => (time * 1e6, "µs"),
@@ -63,7 +63,7 @@ pub fn seconds_precisely(time: f64) -> String {
     format!("{scaled:.digits$} {unit}")
 }
 
-/// How many in a second, with three digits.
+/// Formats a rate per second with three digits.
 pub fn rate(number: f64) -> String {
     match number {
         number if number < 9.995 => format!("{number:.2}"),
@@ -74,7 +74,7 @@ pub fn rate(number: f64) -> String {
     }
 }
 
-/// `1 model`, `2 models`.
+/// Formats a count, as in `1 model` or `2 models`.
 pub fn count(number: usize, thing: &str) -> String {
     match number {
         1 => format!("1 {thing}"),

@@ -1,4 +1,4 @@
-//! Every value of a run, by whichever program computes it.
+//! All values of a run, of our program or ONNX Runtime.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -18,19 +18,19 @@ use crate::scratch::Scratch;
 use crate::value::{Value, Values};
 use crate::{private, reference, wire};
 
-/// The values of a run.
+/// Values of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
-    /// In the order in which they were computed.
+    /// Values in the order in which they were computed, or none if the order is unknown.
     pub steps: Vec<Step>,
     pub values: HashMap<String, Value>,
-    /// Why the run ended before its last node.
+    /// Reason why the run ended before its last node, if it did.
     pub problem: Option<String>,
 }
 
 impl Run {
-    /// Widens floats of 16 bits where the other run has the value in another type of floats, so that the two
-    /// can be compared, and says whether there are any.
+    /// Widens 16-bit floats if the other run has the value in another float type, so that the two can be compared.
+    /// Returns `true` if any value was widened.
     pub fn widen_halves(&mut self, other: &mut Run) -> bool {
         let mut any = false;
         for (name, value) in &mut self.values {
@@ -52,7 +52,7 @@ impl Run {
     }
 }
 
-/// Where a value comes from.
+/// A value with the node that computed it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     pub value: String,
@@ -60,15 +60,15 @@ pub struct Step {
     pub operator: String,
 }
 
-/// How a model is compiled and run.
+/// Settings with which a model is compiled and run.
 #[derive(Clone, Debug, Default)]
 pub struct Setting {
     pub options: Options,
-    /// Variables of the environment.
+    /// Environment variables of the run.
     pub variables: Vec<(&'static str, String)>,
 }
 
-/// A model's own run under a setting.
+/// Compiles and runs a model with a setting, and returns all values of the run.
 pub fn ours(
     scratch: &mut Scratch,
     model: &Model,
@@ -114,7 +114,7 @@ pub fn ours(
     Ok(Run { steps: steps.collect(), values: values.into_iter().collect(), problem: answer.problem })
 }
 
-/// What ONNX Runtime computes, without its optimizations.
+/// Returns the values that ONNX Runtime computes without its optimizations.
 pub fn onnx_runtime(python: &Path, model: &Model, inputs: &Values) -> Result<Run> {
     let folder = private::folder()?;
     let file = folder.path().join("values.npz");

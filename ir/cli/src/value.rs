@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 use onnx_embed_ir::dtype::DType;
 
-/// What an input or output of a model holds.
+/// Value of an input or output of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Tensor(Tensor),
@@ -21,7 +21,6 @@ pub struct Tensor {
     pub bytes: Vec<u8>,
 }
 
-/// A key of a map.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
     Int(i64),
@@ -32,7 +31,7 @@ pub enum Key {
 pub type Values = Vec<(String, Value)>;
 
 impl Tensor {
-    /// The elements as numbers, `None` for types that no tensor on the way has.
+    /// Returns the elements as numbers, or `None` for types that no tensor has here, such as complex numbers.
     pub fn numbers(&self) -> Option<Vec<f64>> {
         macro_rules! numbers {
             ($($dtype:ident $number:ty, $wide:expr;)*) => {
@@ -66,7 +65,7 @@ impl Tensor {
 }
 
 impl Tensor {
-    /// The same numbers as float32, of floats of 16 bits.
+    /// Converts 16-bit floats to float32. Returns `None` for other types.
     pub fn widened(&self) -> Option<Tensor> {
         if !matches!(self.dtype, DType::F16 | DType::Bf16) {
             return None;
@@ -77,7 +76,7 @@ impl Tensor {
     }
 }
 
-/// The type that numpy calls `name`.
+/// Returns the type with this name, such as `float32`.
 pub fn dtype(name: &str) -> Option<DType> {
     let mut all = (1..=26).filter_map(DType::from_onnx);
     all.find(|dtype| dtype.name() == name)

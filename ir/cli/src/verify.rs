@@ -1,4 +1,4 @@
-//! `verify`: models through the real macro against recorded outputs.
+//! `verify`: runs models and compares them with recorded outputs.
 
 mod bisect;
 mod double;
@@ -96,7 +96,7 @@ fn bar() -> ProgressBar {
     bar
 }
 
-/// Whether the machine has what the programs were built for.
+/// Returns `true` if the machine has the device that the programs were built for.
 fn has_device(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>) -> Result<bool> {
     let request = Request::Devices { device: arguments.programs.device.name().to_owned() };
     let limit = Duration::from_secs(arguments.timeout);
@@ -104,12 +104,13 @@ fn has_device(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>) -> Resul
     match ask::<Devices>(&ready.program, &request, None, limit, &messages)? {
         Outcome::Answer(answer) => Ok(answer.devices != 0),
         Outcome::Refused(text) | Outcome::Died(text) if text.contains("adapter") => Ok(false),
-        // Each model will tell.
+        // Other problems are reported for each model.
         _ => Ok(true),
     }
 }
 
-/// The verdict on all recordings: the first failure, else the largest numbers. Each run may wait for as many reads as `expected`.
+/// Runs a model on all its recordings. Returns the first failure or, if there is none, the largest numbers. Each run
+/// may read back `expected` values from the device, even if `--most-reads` is less.
 fn run(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>, expected: u64) -> Result<Verdict> {
     let mut all: Option<Numbers> = None;
     let tolerance = ready.model.tolerance.max(resolution(ready.model));
@@ -152,7 +153,7 @@ fn run_one(
     let limit = Duration::from_secs(arguments.timeout);
     let messages = scratch.messages(model);
     let outcome = ask::<Timed>(&ready.program, &request, None, limit, &messages)?;
-    // One recording is the usual case, in which its name says nothing.
+    // The name of a recording is reported only if there are several.
     let place = match model.recordings.as_slice() {
         [_] => String::new(),
         _ => format!(" ({})", path.file_name().unwrap_or_default().display()),
@@ -220,7 +221,7 @@ fn run_one(
     Ok(verdict)
 }
 
-/// The largest relative error, and the first output that differs.
+/// Returns the largest relative error, and the first output that differs.
 fn judge(found: &crate::value::Values, recording: &Recording, tolerance: f64) -> (f64, Option<String>) {
     let mut relative = 0.0f64;
     let mut problem = None;

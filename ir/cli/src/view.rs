@@ -1,4 +1,4 @@
-//! `view`: the graph of a model as a picture.
+//! `view`: draws the graph of a model.
 
 mod html;
 mod labels;
@@ -66,7 +66,7 @@ pub enum Format {
     Json,
 }
 
-/// A scene with what stands above it.
+/// A scene with its title and the line below that.
 struct Picture {
     title: String,
     under: String,
@@ -169,7 +169,7 @@ mod tests {
         model.map_err(|problems| problems.report("m")).unwrap()
     }
 
-    /// Boxes with their labels stand beside each other, and no edge passes one.
+    /// Checks that boxes with their labels do not overlap, and that no edge passes a box.
     #[track_caller]
     fn check(scene: &Scene, placed: &Placed) {
         let frames: Vec<Frame> = scene
@@ -192,7 +192,7 @@ mod tests {
             }
         }
         for line in &placed.edges {
-            // Curves stay between layers: what could pass a box goes straight down.
+            // Curves are between layers: only the vertical parts of an edge could pass a box.
             for pair in line.points.chunks(2) {
                 let [(x, from), (_, to)] = *pair else {
                     continue;

@@ -1,6 +1,6 @@
-//! Values in files, between this command and the programs it builds.
+//! Files that pass values between this command and its programs.
 //!
-//! The other side is `wire.rs` of the package `onnx-embed-runner`.
+//! The counterpart is `wire.rs` of the package `onnx-embed-runner`.
 
 use std::path::Path;
 
@@ -9,13 +9,12 @@ use serde_json::{Value as Json, json};
 
 use crate::value::{Key, Tensor, Value, Values, dtype};
 
-/// Writes tensors and strings to a file at `path`.
+/// Writes tensors and strings to a file at `path`. Other values are errors.
 pub fn write(path: &Path, values: &Values) -> Result<()> {
     let bytes = encode(values)?;
     std::fs::write(path, bytes).with_context(|| format!("cannot write `{}`", path.display()))
 }
 
-/// The values in the file at `path`.
 pub fn read(path: &Path) -> Result<Values> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     decode(&bytes).with_context(|| format!("`{}` does not hold values", path.display()))

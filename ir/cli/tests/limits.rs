@@ -1,8 +1,10 @@
-//! Hostile and large files: each ends in a diagnostic or in code, within limits of time and memory.
+//! Limits of time and memory for hostile and large files.
+//!
+//! Each file results in a diagnostic or in code.
 //!
 //! ```sh
 //! cargo test -p cargo-onnx-embed --test limits                        # the files written here
-//! FOLDER=/tmp/files cargo test --release -p cargo-onnx-embed --test limits  # those of a folder
+//! FOLDER=/tmp/files cargo test --release -p cargo-onnx-embed --test limits  # the files of a folder
 //! GROWTH=1000,5000,10000 cargo test --release -p cargo-onnx-embed --test limits  # a table
 //! BLESS=1 cargo test -p cargo-onnx-embed --test limits                # writes ui-tests/models/hostile
 //! ```

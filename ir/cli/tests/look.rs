@@ -1,7 +1,7 @@
-//! Verbs that look inside of a model that runs, as people call them.
+//! Commands that look inside running models, as users call them.
 //!
-//! Programs are built in the target folder of the workspace, one after the other. What needs ONNX Runtime asks the
-//! Python that the variable `PYTHON` names, and is skipped where that lacks it.
+//! Programs are built in the target folder of the workspace, one after the other. Parts that need ONNX Runtime use the
+//! Python that the variable `PYTHON` names, and are skipped if it lacks the package.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -17,13 +17,13 @@ fn call(words: &[&str]) -> Output {
     command.args(words).output().unwrap()
 }
 
-/// What a call prints, on both its outputs.
+/// Returns the text that a call prints, on both its outputs.
 fn said(output: &Output) -> String {
     let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// A folder of this test with the digit classifier in it.
+/// Returns a folder for this test that contains the digit classifier.
 fn folder(name: &str) -> PathBuf {
     let name = format!("onnx-embed-{name}-{}", std::process::id());
     let folder = std::env::temp_dir().join(name);
@@ -32,7 +32,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// The Python that has ONNX Runtime.
+/// Returns the Python that has ONNX Runtime, if any.
 fn python() -> Option<String> {
     let program = std::env::var("PYTHON").unwrap_or("python3".to_owned());
     let asked = Command::new(&program).args(["-c", "import onnx, onnxruntime"]).output();
@@ -43,7 +43,7 @@ fn python() -> Option<String> {
     found.then_some(program)
 }
 
-/// Which node takes the time, what a setting changes, and where a model goes wrong.
+/// Times of nodes, the effect of a setting, and the first wrong node of a model.
 #[test]
 fn the_values_and_times_of_a_model_are_seen() {
     let folder = folder("look");
@@ -96,7 +96,7 @@ fn settings_are_compared(model: &str) {
 fn a_wrong_recording_is_found(folder: &Path, model: &str) {
     std::fs::copy(Path::new(MNIST).with_file_name("io.npz"), folder.join("io.npz")).unwrap();
     let mut bytes = std::fs::read(model).unwrap();
-    // The weights of the second convolution with other signs.
+    // Invert the signs of the weights of the second convolution.
     let floats = bytes[1716..1716 + 4608].chunks_mut(4);
     floats.for_each(|float| float[3] ^= 0x80);
     std::fs::write(model, bytes).unwrap();
@@ -109,7 +109,7 @@ fn a_wrong_recording_is_found(folder: &Path, model: &str) {
     assert!(text.contains("io.npz may be of another model: `record` makes one"), "{text}");
 }
 
-/// As somebody has it whose model has an operator that no other program knows.
+/// A user's model with a custom operator.
 #[test]
 fn a_model_with_an_operator_of_ones_own_is_timed_and_verified() {
     let folder = folder("own");

@@ -1,4 +1,4 @@
-//! What a run asks of a device.
+//! Kernel launches and device reads of a run.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,14 +10,14 @@ use onnx_embed::Device;
 static LAUNCHES: Mutex<BTreeMap<&str, usize>> = Mutex::new(BTreeMap::new());
 static READS: AtomicUsize = AtomicUsize::new(0);
 
-/// Kernels that a run launched, and values that it waited for before it could go on.
+/// Counts of kernel launches, and of values that the host read back from the device.
 pub struct Counts {
-    /// By the names of the kernels.
+    /// Number of launches of each kernel, by name.
     pub launches: BTreeMap<&'static str, usize>,
     pub reads: usize,
 }
 
-/// Begins to count, if the device is none of this process.
+/// Starts counting, unless the device is the CPU.
 pub fn begin(device: &Device) {
     if *device != Device::flex() {
         observe(|event| match event {
@@ -30,7 +30,7 @@ pub fn begin(device: &Device) {
     }
 }
 
-/// What was counted since this was called before.
+/// Returns the counts since the previous call.
 pub fn take() -> Counts {
     Counts { launches: std::mem::take(&mut *launches()), reads: READS.swap(0, Ordering::Relaxed) }
 }

@@ -3,7 +3,7 @@
 use onnx_embed::Device;
 use onnx_embed::burn::tensor::DeviceType;
 
-/// The device that the command line calls `name`.
+/// Returns the device that the command line calls `name`.
 pub fn named(name: &str) -> Result<Device, String> {
     match name {
         #[cfg(feature = "flex")]
@@ -24,7 +24,7 @@ pub fn named(name: &str) -> Result<Device, String> {
     }
 }
 
-/// How many devices of that name the machine has.
+/// Returns the number of devices of this name on the machine, or 0 if the program was built without them.
 pub fn count(name: &str) -> usize {
     let kind = match name {
         #[cfg(feature = "flex")]

@@ -1,8 +1,8 @@
 //! Runs compiled models, for `cargo onnx-embed`.
 //!
-//! `verify` and `bench` build small programs around this library. A program takes one argument, a
-//! JSON object that says which model to run with which inputs, and answers with one line of JSON on
-//! its standard output, so that a model that panics takes no other down.
+//! `verify` and `bench` build small programs around this library. A program takes one argument, a JSON object that
+//! specifies the model and its inputs, and replies with one line of JSON on its standard output. A model that panics
+//! therefore affects no other model.
 
 #![forbid(unsafe_code)]
 
@@ -25,34 +25,34 @@ use serde::Serialize;
 use message::{Devices, ReloadResult, Reloaded, Request, Run, Timed};
 use times::Times;
 
-/// What the line with the answer begins with; models may print lines of their own.
+/// Prefix of the line with the reply; models may print lines of their own.
 pub const ANSWER: &str = "onnx-embed-runner: ";
 
-/// With later runs asked for, a model is run at least this often.
+/// Minimum number of measured runs, whatever time they take.
 const FEWEST: usize = 5;
 
-/// A compiled model, whatever its type.
+/// A compiled model of any type.
 pub struct Subject {
     name: &'static str,
     load: Box<Load>,
-    /// The same model, which shows the values of its runs.
+    /// The model compiled with `trace`, which reports the values of its runs.
     traced: Option<Box<LoadTraced>>,
-    /// The same model with the weights of other files, by where the compiled one has its own.
+    /// Loaders for the weights of other files, with the weight storage of the compiled model: `file` or `embed`.
     others: Vec<(&'static str, Box<Reload>)>,
 }
 
 type Reload = dyn Fn(&[&[u8]], &Device) -> Result<Loaded, Error>;
 type Load = dyn Fn(&Device) -> Result<Loaded, Error>;
 
-/// Outputs for inputs, of which a function sees the values on the way.
+/// A loaded model that passes each value of a run to a function.
 type LoadedTraced = Box<dyn Fn(Values, &mut dyn FnMut(&Traced<'_>)) -> Result<Values, Error>>;
 type LoadTraced = dyn Fn(&Device) -> Result<LoadedTraced, Error>;
 
-/// Outputs for inputs.
+/// A loaded model that computes outputs from inputs.
 type Loaded = Box<dyn Fn(Values) -> Result<Values, Error>>;
 
 impl Subject {
-    /// The model that `load` makes on a device.
+    /// Creates a subject from the model that `load` returns.
     pub fn new<M: OnnxModel + 'static>(name: &'static str, load: fn(&Device) -> Result<M, Error>) -> Self {
         Subject {
             name,
@@ -65,7 +65,7 @@ impl Subject {
         }
     }
 
-    /// The model that `load` makes on a device, which was compiled to show the values of its runs.
+    /// Creates a subject from the model that `load` returns, which was compiled with `trace`.
     pub fn traced<M: TracedModel + 'static>(
         name: &'static str,
         load: fn(&Device) -> Result<M, Error>,
@@ -77,7 +77,7 @@ impl Subject {
         Subject { traced: Some(Box::new(traced)), ..Subject::new(name, load) }
     }
 
-    /// A model that takes the weights of other files.
+    /// Adds a model that can load the weights of other files. Its own weights are stored as `weights` specifies.
     pub fn reloaded<M: OnnxModel + 'static>(mut self, weights: &'static str) -> Self {
         let load = |files: &[&[u8]], device: &Device| -> Result<Loaded, Error> {
             let model = M::from_bytes(files, device)?;
@@ -88,7 +88,7 @@ impl Subject {
     }
 }
 
-/// Answers the request in the program's argument with one of `subjects`.
+/// Replies to the request in the program's argument, which refers to one of `subjects`.
 pub fn main(subjects: &[Subject]) -> ExitCode {
     let request = std::env::args().nth(1).unwrap_or_default();
     match answer(&request, subjects) {
@@ -145,7 +145,7 @@ fn json(answer: &impl Serialize) -> Result<String, String> {
     serde_json::to_string(answer).map_err(|error| error.to_string())
 }
 
-/// Runs a model with the weights of other files, and writes what it gives to `outputs`.
+/// Runs a model with the weights of other files, and writes its outputs to `outputs`.
 fn reload(
     load: &Reload,
     device: &Device,
@@ -175,8 +175,8 @@ fn reload(
     })
 }
 
-/// Loads the model, runs it with the values in the file `inputs`, writes what it gives to the file `outputs`,
-/// and goes on running it for as many `seconds`.
+/// Loads the model, runs it with the values in the file `inputs`, and writes its outputs to the file `outputs`, if any.
+/// If `seconds` are specified, runs it again for that time.
 fn timed(
     subject: &Subject,
     device: &Device,

@@ -1,6 +1,6 @@
 //! Peak memory of this process.
 
-/// The most memory that was resident at once, in bytes, where the system says so.
+/// Returns the peak resident memory in bytes, if the system reports it.
 pub fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     parse(&status)

@@ -1,7 +1,7 @@
 //! Messages between `cargo onnx-embed` and the programs that it builds, as JSON.
 //!
 //! `cargo-onnx-embed` and `onnx-embed-runner` have the same file, which a test compares: neither can depend on the
-//! other. Every field must be there, so that a missing count never passes for 0.
+//! other. Every field must be present, so that a missing count is not read as 0.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ pub enum Request {
     /// Runs a model with the weights of other files, each a list of paths; the reply is [`Reloaded`].
     Reload {
         run: Run,
-        /// Of which form of the model: `file` or `embed`.
+        /// Weight storage of the compiled model: `file` or `embed`.
         weights: String,
         /// Path of the outputs, to which `.` and the number of the file are appended.
         outputs: PathBuf,
@@ -42,7 +42,7 @@ pub enum Request {
 pub struct Run {
     pub model: String,
     pub device: String,
-    /// The file of its inputs.
+    /// File that contains the inputs.
     pub inputs: PathBuf,
 }
 
@@ -57,16 +57,16 @@ pub struct Devices {
 pub struct Timed {
     pub load_ms: f64,
     pub first_ms: f64,
-    /// Times of later runs: all, or as many as are kept.
+    /// Milliseconds of later runs: of all, or of a sample if there are many.
     pub times_ms: Vec<f64>,
     /// Number of later runs.
     pub runs: usize,
-    /// The most memory that was resident, where the system says so.
+    /// Peak resident memory in bytes, if the system reports it.
     #[serde(deserialize_with = "present")]
     pub peak_bytes: Option<u64>,
-    /// How often each kernel was launched on the device in the last run.
+    /// Number of launches of each kernel on the device in the last run.
     pub kernels: BTreeMap<String, u64>,
-    /// Values of the device that the last run waited for.
+    /// Number of values that the last run read back from the device.
     pub reads: u64,
 }
 
@@ -75,7 +75,7 @@ pub struct Timed {
 pub struct Profiled {
     pub nodes: Vec<NodeTime>,
     pub runs: usize,
-    /// Milliseconds of a run.
+    /// Mean duration of a run, in milliseconds.
     pub ms: f64,
 }
 
@@ -85,9 +85,9 @@ pub struct NodeTime {
     pub node: String,
     pub operator: String,
     pub values: Vec<ValueShape>,
-    /// Milliseconds in a run, all executions of the node together.
+    /// Milliseconds per run, for all executions of the node.
     pub ms: f64,
-    /// Executions in a run.
+    /// Number of executions per run.
     pub count: f64,
 }
 
@@ -95,7 +95,7 @@ pub struct NodeTime {
 #[serde(deny_unknown_fields)]
 pub struct ValueShape {
     pub name: String,
-    /// None of a value that is no tensor.
+    /// `None` if the value is not a tensor.
     #[serde(deserialize_with = "present")]
     pub shape: Option<Vec<usize>>,
 }
@@ -103,9 +103,9 @@ pub struct ValueShape {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Traced {
-    /// In the order in which they were computed.
+    /// Values in the order in which they were computed.
     pub values: Vec<TracedValue>,
-    /// Why the run ended before its last node.
+    /// Reason why the run ended before its last node, if it did.
     #[serde(deserialize_with = "present")]
     pub problem: Option<String>,
 }
@@ -121,7 +121,7 @@ pub struct TracedValue {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reloaded {
-    /// One for each list of files.
+    /// One result for each list of files.
     pub results: Vec<ReloadResult>,
 }
 
@@ -129,7 +129,7 @@ pub struct Reloaded {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReloadResult {
-    /// Its outputs are written.
+    /// The model ran, and its outputs were written.
     Ran,
     /// The files were not loaded because of a weight whose value the code depends on.
     WeightDiffers(String),
@@ -139,7 +139,7 @@ pub enum ReloadResult {
     Died(String),
 }
 
-/// An option whose field must be there: serde takes a missing one for `None`.
+/// Deserializes an option whose field must be present: serde reads a missing field as `None`.
 fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     Option::deserialize(from)
 }

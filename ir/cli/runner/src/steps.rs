@@ -1,4 +1,4 @@
-//! What the nodes of a model take, and what they give.
+//! Times and values of the nodes of a model.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,17 +9,17 @@ use onnx_embed::{Device, Traced, Values};
 use crate::message::{NodeTime, Profiled, Traced as TracedRun, TracedValue, ValueShape};
 use crate::{FEWEST, LoadedTraced, Subject, wire};
 
-/// The time of each step, over as many runs as there are `seconds` for. A device is waited for behind each
-/// step.
+/// Measures the time of each node, in runs that take at least `seconds` together. Waits for the device after each
+/// value.
 pub fn times(subject: &Subject, device: &Device, inputs: &Path, seconds: f64) -> Result<Profiled, String> {
     let (model, inputs) = open(subject, device, inputs)?;
     let wait = || {
         if *device != Device::flex() {
-            // Whatever is wrong shows when the outputs are read.
+            // An error is reported again when the outputs are read.
             let _ = device.sync();
         }
     };
-    // The first run prepares what later ones use again.
+    // The first run is not measured: it prepares state that later runs reuse.
     let run = |steps: &mut Steps| -> Result<Duration, String> {
         let inputs = inputs.clone();
         let start = Instant::now();
@@ -50,7 +50,8 @@ pub fn times(subject: &Subject, device: &Device, inputs: &Path, seconds: f64) ->
     Ok(Profiled { nodes: nodes.collect(), runs, ms: mean(total) })
 }
 
-/// Writes every value of a run to the file `outputs`, in order. What a loop gives again has a number.
+/// Writes every value of a run to the file `outputs`, in order. Further values of the same name, as in a loop, are
+/// numbered.
 pub fn values(
     subject: &Subject,
     device: &Device,
@@ -82,7 +83,7 @@ pub fn values(
         return Err(reason);
     }
     wire::write(outputs, &all.into_iter().collect())?;
-    // Where a node fails, what came before it is worth to be seen.
+    // If a node fails, the values before it are still returned.
     Ok(TracedRun { values: steps, problem: ran.err().map(|error| error.to_string()) })
 }
 
@@ -94,15 +95,15 @@ fn open(subject: &Subject, device: &Device, inputs: &Path) -> Result<(LoadedTrac
     Ok((model, inputs))
 }
 
-/// The steps of all runs so far.
+/// Nodes of all runs so far.
 #[derive(Default)]
 struct Steps {
     all: Vec<Step>,
-    /// By node and first value.
+    /// Indices of the nodes, by node and first value.
     places: HashMap<(&'static str, &'static str), usize>,
-    /// The step of which further values come.
+    /// Index of the node whose further values follow, if any.
     open: Option<usize>,
-    /// When the step began.
+    /// Time at which the current node started.
     since: Option<Instant>,
 }
 
@@ -142,7 +143,7 @@ impl Steps {
             }
         }
         self.open = (!value.is_last()).then_some(at);
-        // What is noted here is no time of the model.
+        // The time of this bookkeeping does not count for the next value.
         self.since = Some(Instant::now());
     }
 }

@@ -1,11 +1,11 @@
-//! Times of runs, however many there are.
+//! Times of any number of runs, in bounded memory.
 
 use std::time::Duration;
 
-/// No more times than this are kept, so that they take no memory that counts beside the model's.
+/// Maximum number of times that are kept. Their memory is small compared with that of a model.
 const MOST: usize = 1 << 14;
 
-/// The time of every run, or of every second, fourth and so on where there are very many.
+/// The times of all runs or, if there are more than [`MOST`], of every second run, every fourth and so on.
 pub struct Times {
     kept: Vec<Duration>,
     every: usize,
@@ -32,7 +32,7 @@ impl Times {
         self.runs += 1;
     }
 
-    /// How many runs there were.
+    /// Returns the number of runs, including those whose time is not kept.
     pub fn runs(&self) -> usize {
         self.runs
     }

@@ -1,7 +1,6 @@
-//! Values in files, between the command and the programs it builds.
+//! Files that pass values between the command and its programs.
 //!
-//! A file is one line of JSON and after it the elements of all tensors, little-endian, in the
-//! order in which the line names them.
+//! A file consists of one line of JSON and the elements of all tensors, little-endian, in the order of that line.
 
 use std::path::Path;
 
@@ -9,19 +8,17 @@ use half::{bf16, f16};
 use onnx_embed::{Array, ElementType, Key, TensorData, Value, Values};
 use serde_json::{Value as Json, json};
 
-/// The values in the file at `path`.
 pub fn read(path: &Path) -> Result<Values, String> {
     let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     decode(&bytes).ok_or_else(|| format!("{} does not hold values", path.display()))
 }
 
-/// Writes values to a file at `path`.
 pub fn write(path: &Path, values: &Values) -> Result<(), String> {
     let bytes = encode(values)?;
     std::fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Returns the values in the contents of a file, or `None` if these are not whole.
+/// Decodes the contents of a file. Returns `None` if they are malformed or incomplete.
 pub fn decode(bytes: &[u8]) -> Option<Values> {
     let end = bytes.iter().position(|&byte| byte == b'\n')?;
     let (line, mut elements) = bytes.split_at(end + 1);

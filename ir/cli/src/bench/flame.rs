@@ -1,4 +1,4 @@
-//! Times as nested boxes, a picture in SVG.
+//! Flame graph of the nodes, as SVG.
 
 use onnx_embed_ir::diagnostics::shown;
 
@@ -9,16 +9,16 @@ const WIDTH: f64 = 1360.0;
 const ROW: f64 = 22.0;
 const MARGIN: f64 = 20.0;
 const HEAD: f64 = 46.0;
-/// What a character of the font takes.
+/// Width of a character, in pixels.
 const CHARACTER: f64 = 6.7;
-/// Narrower boxes are not drawn.
+/// Minimum width of a box that is drawn, in pixels.
 const NARROWEST: f64 = 0.4;
-/// Operators with colours of their own; others share the last one.
+/// Colours of the operators that take the most time; the others share the last one.
 const COLOURS: [&str; 9] =
     ["#f2a65a", "#7fb069", "#6ca6c1", "#d7816a", "#b497c9", "#e6c84f", "#79b8a4", "#c98fa8", "#c9c5bc"];
 
-/// The model above its modules, these above the modules in them, and nodes below, each as wide as its time.
-/// What stands side by side is in the order in which it ran.
+/// Draws the model above its modules, these above the modules in them, and nodes below, each as wide as its time. The
+/// boxes of a module are in the order of their first execution.
 pub fn draw(model: &str, profile: &Profile) -> String {
     let mut root = Module::default();
     for layer in &profile.layers {
@@ -51,7 +51,7 @@ pub fn draw(model: &str, profile: &Profile) -> String {
     )
 }
 
-/// A module of the model with what is in it, in order.
+/// A module of the model with its modules and nodes, in order.
 #[derive(Default)]
 struct Module<'p> {
     time: f64,
@@ -85,10 +85,10 @@ impl<'p> Module<'p> {
 }
 
 struct Picture<'p> {
-    /// Points for a millisecond.
+    /// Pixels per millisecond.
     scale: f64,
     total: f64,
-    /// The longest first.
+    /// Operators by decreasing time.
     operators: Vec<&'p str>,
     boxes: String,
     depth: usize,
@@ -121,7 +121,7 @@ impl Picture<'_> {
         COLOURS[place]
     }
 
-    /// A box with as much of its name as there is room for, and all of it where the pointer is.
+    /// Draws a box with the part of its name that fits. A tooltip contains the full name.
     fn draw(&mut self, name: &str, details: &str, colour: &str, left: f64, time: f64, depth: usize) {
         let (x, width) = (left * self.scale, time * self.scale);
         if width < NARROWEST {
@@ -146,7 +146,7 @@ impl Picture<'_> {
     }
 }
 
-/// What the pointer shows of a node.
+/// Returns the tooltip of a node, without its first line.
 fn details(layer: &Layer) -> String {
     let operands: Vec<String> = layer.operands.iter().map(|sizes| format!("{sizes:?}")).collect();
     let speed = layer.gigaflops().map_or(String::new(), |speed| format!(", {speed:.1} GFLOP/s"));
@@ -154,7 +154,7 @@ fn details(layer: &Layer) -> String {
     format!("\n{node}\n{operator} {}{speed}", operands.join(" x "))
 }
 
-/// The operators with their colours and shares, and the height of the list.
+/// Returns the operators with their colours and shares, and the height of the list.
 fn legend(operators: &[(String, f64, usize)], total: f64) -> (String, f64) {
     let mut text = String::new();
     let (mut x, mut y) = (0.0, 0.0);
@@ -184,7 +184,7 @@ fn legend(operators: &[(String, f64, usize)], total: f64) -> (String, f64) {
     (text, y + ROW)
 }
 
-/// As much of a name as a width has room for, if that says anything.
+/// Returns the part of a name that fits into a width, or nothing if that is less than 4 characters.
 fn fitting(name: &str, width: f64) -> String {
     let room = ((width - 8.0) / CHARACTER).max(0.0) as usize;
     match name.chars().count() {

@@ -13,48 +13,48 @@ use crate::models::Model;
 use crate::scratch::Scratch;
 use crate::value::{Value, Values};
 
-/// What the nodes of a model took.
+/// Times of the nodes of a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
-    /// In the order in which they ran first.
+    /// Nodes in the order of their first execution.
     pub layers: Vec<Layer>,
     pub runs: usize,
-    /// Milliseconds of a run, of which nodes are measured.
+    /// Mean duration of a run in milliseconds, including time outside nodes.
     pub total: f64,
 }
 
-/// One node.
+/// A node with its time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layer {
     pub node: String,
     pub operator: String,
-    /// The modules that it is in, outermost first.
+    /// Modules that contain the node, outermost first.
     pub modules: Vec<String>,
-    /// The sizes of what it computes with.
+    /// Sizes of the operands.
     pub operands: Vec<Vec<usize>>,
-    /// Milliseconds in a run, of all its times together.
+    /// Milliseconds per run, for all executions together.
     pub time: f64,
-    /// How often it runs in a run.
+    /// Number of executions per run.
     pub count: f64,
-    /// Products and sums in a run, where they are known.
+    /// Number of multiply-adds per run, if known.
     pub multiply_adds: Option<f64>,
 }
 
 impl Layer {
-    /// Billions of operations a second, a product and its sum as two.
+    /// Returns the speed in GFLOP/s; a multiply-add counts as two operations.
     pub fn gigaflops(&self) -> Option<f64> {
         let operations = 2.0 * self.multiply_adds?;
         (self.time > 0.0).then(|| operations / self.time / 1e6)
     }
 
-    /// The operator without the domain of ONNX Runtime.
+    /// Returns the operator without the `com.microsoft` domain.
     pub fn short_operator(&self) -> &str {
         self.operator.strip_prefix("com.microsoft.").unwrap_or(&self.operator)
     }
 }
 
 impl Profile {
-    /// What a program says, with what the graph knows of the nodes.
+    /// Combines the reply of a program with the nodes of the graph.
     pub fn new(answer: &Profiled, model: &Model, scratch: &Scratch, inputs: &Values) -> Result<Self> {
         let loaded = match onnx_embed_ir::load(&model.path, &scratch.options) {
             Ok(loaded) => loaded,
@@ -88,7 +88,7 @@ impl Profile {
         Ok(Profile { layers: layers.collect(), runs: answer.runs, total: answer.ms })
     }
 
-    /// Time, nodes and multiply-adds of each operator, the longest first.
+    /// Returns the milliseconds and the number of nodes of each operator, by decreasing time.
     pub fn by_operator(&self) -> Vec<(String, f64, usize)> {
         let mut all: BTreeMap<&str, (f64, usize)> = BTreeMap::new();
         for layer in &self.layers {
@@ -102,7 +102,7 @@ impl Profile {
         all
     }
 
-    /// As a line of the result.
+    /// Returns the fields that the profile adds to a JSON line.
     pub fn json(&self) -> Json {
         let layers = self.layers.iter().map(|layer| {
             json!({
@@ -120,7 +120,7 @@ impl Profile {
     }
 }
 
-/// Each node by the first value that it gives.
+/// Adds the nodes of a block and of its nested blocks, by the name of each output.
 fn note<'g>(block: &'g Block, graph: &'g Graph, nodes: &mut HashMap<&'g str, &'g Node>) {
     for node in &block.nodes {
         for &id in node.outputs.iter().flatten() {
@@ -139,14 +139,14 @@ fn shapes(inputs: &Values) -> HashMap<&str, Vec<usize>> {
     shaped.collect()
 }
 
-/// The sizes of values in a run.
+/// Sizes of the values in a run.
 struct Measured<'g> {
     graph: &'g Graph,
     shapes: HashMap<&'g str, Vec<usize>>,
 }
 
 impl Measured<'_> {
-    /// The sizes of the operands of a node, without those that are numbers of the code.
+    /// Returns the sizes of the operands of a node, except for constants that are literals in the code.
     fn operands(&self, node: &Node) -> Vec<Vec<usize>> {
         let inputs = node.inputs.iter().flatten();
         inputs.filter_map(|&id| self.shape(id)).collect()
@@ -172,7 +172,7 @@ impl cost::Sizes for Measured<'_> {
     }
 }
 
-/// The sizes of a type that leaves none open.
+/// Returns the sizes of a type, or `None` if one of them is dynamic.
 fn fixed(ty: &Type) -> Option<Vec<usize>> {
     let sizes = ty.as_tensor()?.shape.iter();
     sizes.map(|size| size.fixed()).collect()

@@ -1,4 +1,4 @@
-//! Tables of times for people.
+//! Tables of times for the terminal.
 
 use onnx_embed_ir::diagnostics::shown;
 use serde_json::Value as Json;
@@ -6,12 +6,12 @@ use serde_json::Value as Json;
 use super::layers::{Layer, Profile};
 use crate::style::{self, DIM, HEADING};
 
-/// Names of nodes are cut to this width.
+/// Maximum width of a node name; longer names are cut.
 const WIDEST: usize = 52;
-/// No more operands than these are shown.
+/// Maximum number of operands that are shown.
 const OPERANDS: usize = 3;
 
-/// What the runs of a model took, in three lines.
+/// Returns the times of the runs of a model, in three lines.
 pub fn runs(line: &Json) -> String {
     let milliseconds = |key: &str| match line[key].as_f64() {
         Some(time) => style::seconds_precisely(time / 1e3),
@@ -31,7 +31,7 @@ pub fn runs(line: &Json) -> String {
     )
 }
 
-/// The model and where it ran.
+/// Returns a heading with the model, the device and the number of threads.
 pub fn heading(line: &Json) -> String {
     let model = shown(line["model"].as_str().unwrap_or_default());
     let device = line["device"].as_str().unwrap_or_default();
@@ -40,7 +40,7 @@ pub fn heading(line: &Json) -> String {
     format!("{HEADING}{model}{HEADING:#}  {device}, {threads}")
 }
 
-/// The nodes that take longest, and what operators take together.
+/// Lists the nodes that take the most time, and the total time of each operator.
 pub fn layers(profile: &Profile, top: usize, waits: bool) -> String {
     let sum = profile.layers.iter().fold(0.0, |sum, layer| sum + layer.time);
     let mut sorted: Vec<&Layer> = profile.layers.iter().collect();
@@ -103,14 +103,14 @@ fn share(time: f64, sum: f64) -> String {
     if sum > 0.0 { format!("{:.1} %", 100.0 * time / sum) } else { String::new() }
 }
 
-/// `[1, 128, 384] x [384, 1536]`
+/// Formats operands, as in `[1, 128, 384] x [384, 1536]`.
 fn operands(layer: &Layer) -> String {
     let shown = layer.operands.iter().take(OPERANDS);
     let shown: Vec<String> = shown.map(|sizes| format!("{sizes:?}")).collect();
     shown.join(" x ")
 }
 
-/// The end of a long name, where it differs from others.
+/// Returns the end of a long name, which usually distinguishes it from others.
 fn cut(name: &str, width: usize) -> String {
     let count = name.chars().count();
     if count <= width {

@@ -1,4 +1,4 @@
-//! What matches and what does not.
+//! Tests of outputs that match or differ.
 
 use onnx_embed_ir::dtype::DType;
 
@@ -137,7 +137,7 @@ fn without_another_answer_nothing_else_is_within() {
     let short = tensor(DType::F32, &[1], 1f32.to_le_bytes().to_vec());
     let short = Value::Tensor(short);
     assert!(!is_within(&short, &expected, &[&expected]));
-    // An answer with a NaN, or of another shape, is none.
+    // A result with a NaN or of another type is ignored.
     let others = [row([f32::NAN, 2.0, 3.0]), ints(&[3], &[9, 9, 9])];
     let others = others.map(|other| Expected::Value(Value::Tensor(other)));
     assert!(!is_within(&found, &expected, &others.each_ref()));

@@ -1,16 +1,16 @@
-//! What lies behind a problem, and what to do about it in the program that wrote the file.
+//! Causes of problems, and advice for the exporter.
 
 use onnx_embed_ir::diagnostics::Problem;
 use onnx_embed_ir::ops;
 
-/// What several problems have in common.
+/// Cause of one or more problems.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
     pub title: String,
     pub advice: Vec<String>,
 }
 
-/// What wrote a file.
+/// Program that wrote a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     PyTorch,
@@ -21,7 +21,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// By the producer that the file names.
+    /// Returns the program that the producer name of a file identifies.
     pub fn of(producer: &str) -> Self {
         let producer = producer.to_lowercase();
         let names = |words: &[&str]| words.iter().any(|word| producer.contains(word));
@@ -38,7 +38,7 @@ impl Source {
         }
     }
 
-    /// How it writes a file anew, of an opset that is known.
+    /// Returns commands that export the model again, with an opset that is supported.
     fn export(self) -> Vec<String> {
         let torch = "PyTorch: torch.onnx.export(model.eval(), (example,), \"model.onnx\", dynamo=True, opset_version=20)";
         let tensorflow = "TensorFlow: python -m tf2onnx.convert --saved-model FOLDER --opset 18 --output model.onnx (--keras FILE, --tflite FILE)";
@@ -56,7 +56,7 @@ impl Source {
     }
 }
 
-/// The first words of messages that say that a file is something else, and what makes a model of that.
+/// Prefixes of messages about files that are not ONNX models, with advice for each.
 const OTHER_FILES: &[(&str, &str)] = &[
     (
         "the file is a Git LFS pointer",
@@ -96,7 +96,7 @@ const OTHER_FILES: &[(&str, &str)] = &[
     ),
 ];
 
-/// What lies behind a problem of a file that was written by `source`.
+/// Returns the cause of a problem in a file that was written by `source`.
 pub fn cause(problem: &Problem, source: Source) -> Cause {
     let message = problem.message();
     let help = problem.advice().unwrap_or_default();
@@ -168,7 +168,7 @@ fn external(help: &str) -> Cause {
     of("weights outside of the file are not found", advice)
 }
 
-/// The operator that a problem says to be unsupported.
+/// Returns the operator that a message reports as unsupported.
 fn unsupported(message: &str) -> Option<&str> {
     message.strip_prefix("operator `")?.strip_suffix("` is not supported")
 }
@@ -241,7 +241,7 @@ fn shapes(help: &str, source: Source) -> Cause {
     of("sizes or ranks are open", advice)
 }
 
-/// The operators of nearly this name.
+/// Returns the operators whose names are similar.
 fn near(domain: &str, name: &str) -> Vec<&'static str> {
     let name = name.to_lowercase();
     let close = |row: &&ops::Row| {
@@ -251,7 +251,7 @@ fn near(domain: &str, name: &str) -> Vec<&'static str> {
     ops::all().filter(close).map(|row| row.name).collect()
 }
 
-/// A function's name: what is no letter or digit becomes `_`.
+/// Returns a function name for an operator; characters other than letters and digits become `_`.
 fn snake(name: &str) -> String {
     let name = onnx_embed_ir::emit::snake(name);
     if name.is_empty() { "operator".to_owned() } else { name }

@@ -1,4 +1,4 @@
-//! What to know of a model that compiles.
+//! Warnings about models that compile.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,17 +14,17 @@ use prost::Message;
 
 use crate::style;
 
-/// The largest weight that kernels of some GPUs can bind.
+/// Size of the largest weight that kernels of some GPUs can bind, in bytes.
 const BINDING: usize = 128 << 20;
-/// A binary with more weights takes long to link, and all of it to deliver.
+/// Bytes of weights above which a binary takes long to link and to deliver.
 const HUGE: usize = 512 << 20;
-/// For more weights the compiler takes gigabytes where the target's assembler cannot read files.
+/// Bytes of weights above which rustc needs gigabytes if the target's assembler cannot include files.
 const ASSEMBLED: usize = 50 << 20;
-/// So many names are listed.
+/// Maximum number of names that are listed.
 const LISTED: usize = 5;
-/// Operators whose results are as large as the data say: the device tells the host.
+/// Operators whose result size depends on the data: the host reads it from the device.
 const COUNTING: [&str; 4] = ["NonZero", "Compress", "Unique", "NonMaxSuppression"];
-/// Operators that the host computes, which reads their inputs.
+/// Operators that the host computes after it has read their inputs.
 const BY_HOST: [&str; 8] = [
     "Det",
     "Multinomial",
@@ -36,7 +36,7 @@ const BY_HOST: [&str; 8] = [
     "com.microsoft.Inverse",
 ];
 
-/// A fact, and what follows from it.
+/// A fact about a model, and what to do about it.
 pub struct Warning {
     pub fact: String,
     pub advice: String,
@@ -90,7 +90,7 @@ fn large(constants: &[Constant], warn: &mut impl FnMut(String, &str)) {
     }
 }
 
-/// What the simplified graph tells.
+/// Adds warnings about the simplified graph.
 fn of_graph(graph: &Graph, warn: &mut impl FnMut(String, &str)) {
     let values = &graph.values;
     let mut open: Vec<String> = Vec::new();
@@ -144,7 +144,7 @@ fn of_graph(graph: &Graph, warn: &mut impl FnMut(String, &str)) {
     }
 }
 
-/// Whether the host has to read something that the device computed before it goes on.
+/// Returns `true` if the host must read a value from the device before it can continue.
 fn waits_for_the_device(node: &Node, values: &Values) -> bool {
     let mut inputs = node.inputs.iter().flatten().map(|&id| &values[id]);
     let on_device = |value: &onnx_embed_ir::graph::Value| {
@@ -165,7 +165,7 @@ fn visit(block: &Block, see: &mut impl FnMut(&Node)) {
     }
 }
 
-/// The initializers that the file lists among its inputs.
+/// Returns the initializers that the file also lists among its inputs.
 fn listed_constants(bytes: bytes::Bytes) -> Vec<String> {
     let graph = ModelProto::decode(bytes).unwrap_or_default().graph.unwrap_or_default();
     let inputs: std::collections::BTreeSet<&str> =

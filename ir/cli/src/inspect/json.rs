@@ -1,4 +1,4 @@
-//! What a program reads of one model.
+//! JSON description of one model.
 
 use onnx_embed_ir::diagnostics::{Diagnostics, Problem};
 use onnx_embed_ir::dim::Dim;
@@ -62,7 +62,7 @@ pub fn describe(model: &str, inspection: &Inspection) -> Json {
     })
 }
 
-/// Each problem with its node, and how many others differ from it only in that.
+/// Returns each problem with its node, and the number of other nodes with the same problem.
 pub fn listed(problems: &Diagnostics) -> Vec<Json> {
     let problem = |(problem, others): (&Problem, usize)| {
         let site = problem.site();

@@ -1,4 +1,4 @@
-//! `inspect` of several models, a line each.
+//! `inspect` of several models, one line per model.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,16 +14,16 @@ use super::table::parameters;
 use crate::parallel;
 use crate::style::{self, BAD, DIM, GOOD};
 
-/// The folders between the one that is named and a model.
+/// Maximum depth of the folders that are searched for models.
 const DEEPEST: usize = 8;
 
-/// What is shown of one model.
+/// Row of the table: one model.
 struct Line {
     name: String,
     json: Json,
-    /// Operators, parameters and multiply-adds, where the file can be read.
+    /// Operators, parameters and multiply-adds, if the file can be read.
     columns: [String; 3],
-    /// Why it does not compile, and how many further problems there are.
+    /// First reason why the model does not compile, and the number of further problems.
     problem: Option<String>,
 }
 
@@ -51,7 +51,7 @@ pub fn inspect(paths: &[PathBuf], options: &Options, as_json: bool) -> Result<Ex
     Ok(super::code(compile == models.len()))
 }
 
-/// A file, or the models in a folder.
+/// Adds a file, or the models in a folder.
 fn collect(path: &Path, depth: usize, models: &mut Vec<PathBuf>) {
     if !path.is_dir() {
         return models.push(path.to_owned());
@@ -109,7 +109,7 @@ fn problem(problems: &Diagnostics) -> Option<String> {
     Some(shown(first.message()) + &more)
 }
 
-/// How many bytes of all names say the same: the folder that all models are in.
+/// Returns the length in bytes of the folder path that all names share.
 fn shared(lines: &[Line]) -> usize {
     let mut names = lines.iter().map(|line| line.name.as_str());
     let first = names.next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a person reads of one model.
+//! Description of one model for the terminal.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,11 +9,11 @@ use onnx_embed_ir::inspect::{Compiled, Constant, Inspection, Port};
 
 use crate::style::{self, BAD, DIM, GOOD, HEADING};
 
-/// So many of the largest constants are listed.
+/// Maximum number of constants that are listed, largest first.
 const LARGEST: usize = 5;
-/// Types stand below each other behind names of this width at most.
+/// Maximum width of a name after which types are aligned.
 const WIDEST: usize = 60;
-/// So many properties of the file are listed.
+/// Maximum number of properties of the file that are listed.
 const PROPERTIES: usize = 20;
 
 pub fn table(model: &str, inspection: &Inspection) -> String {
@@ -90,7 +90,7 @@ pub fn table(model: &str, inspection: &Inspection) -> String {
     text
 }
 
-/// Documentation and properties of the file, a line each.
+/// Returns the documentation and properties of the file, one per line.
 fn about(inspection: &Inspection) -> Vec<String> {
     let about = &inspection.about;
     let mut lines = Vec::new();
@@ -114,7 +114,7 @@ fn about(inspection: &Inspection) -> Vec<String> {
     lines
 }
 
-/// Elements and bytes of what a training finds: constants of rank 1 or more that are no indices or sizes.
+/// Returns the elements and bytes of the parameters: constants of rank 1 or more, except int64, booleans and strings.
 pub fn parameters(constants: &[Constant]) -> (u64, u64) {
     let learned = constants.iter().filter(|constant| {
         let index = matches!(constant.dtype, DType::I64 | DType::Bool | DType::String);
@@ -126,7 +126,7 @@ pub fn parameters(constants: &[Constant]) -> (u64, u64) {
     })
 }
 
-/// What one call computes and keeps.
+/// Describes the cost of one call.
 fn call(compiled: &Compiled) -> String {
     format!(
         "{}, {} multiply-adds, {} of activations at most",
@@ -136,7 +136,7 @@ fn call(compiled: &Compiled) -> String {
     )
 }
 
-/// How these numbers are to be read.
+/// Returns notes that explain these numbers.
 fn notes(compiled: &Compiled) -> Vec<String> {
     let cost = &compiled.cost;
     let mut notes = vec![
@@ -157,7 +157,7 @@ fn notes(compiled: &Compiled) -> Vec<String> {
     notes
 }
 
-/// Tensors, elements and bytes of each type.
+/// Returns the number of tensors, elements and bytes of each type.
 pub fn by_type(constants: &[Constant]) -> BTreeMap<&'static str, (usize, usize, usize)> {
     let mut types = BTreeMap::new();
     for constant in constants {

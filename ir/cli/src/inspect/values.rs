@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use super::json::{listed, ty};
 use crate::style::{BAD, DIM};
 
-/// Types stand below each other behind names of this width at most.
+/// Maximum width of a name or type up to which columns are aligned.
 const WIDEST: usize = 48;
 
 pub fn list(model: &Path, options: &Options, as_json: bool) -> Result<ExitCode> {
@@ -56,7 +56,7 @@ fn table(values: &[Named]) -> String {
     table
 }
 
-/// The name, further in for values of nested graphs.
+/// Returns the name, indented for values of nested graphs.
 fn label(value: &Named) -> String {
     "  ".repeat(value.depth) + &shown(&value.name)
 }

@@ -1,4 +1,4 @@
-//! The program: inputs, a call, and what comes of it.
+//! Source of the program: inputs, a call and its outputs.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use onnx_embed_ir::inspect::cost;
 use onnx_embed_ir::types::{Place, TensorType, Type};
 
 pub struct Program<'a> {
-    /// The model's file, beside the program.
+    /// Path of the model file, relative to the crate.
     pub file: &'a str,
     pub inputs: &'a [Argument],
     pub outputs: &'a [Argument],
@@ -20,7 +20,7 @@ pub struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// The text of `main.rs`.
+    /// Returns the source of `main.rs`.
     pub fn source(&self) -> Result<String> {
         let body = self.body()?;
         let mut text = format!("mod model {{\n    onnx_embed::onnx_model!({:?});\n}}\n\n", self.file);
@@ -75,7 +75,7 @@ impl Program<'_> {
         Ok(body)
     }
 
-    /// The first output of floats whose last size is the number of labels.
+    /// Returns the name of the first float32 output whose last size is the number of labels.
     fn chosen_output(&self) -> Option<&str> {
         let is_it = |output: &&Argument| {
             let tensor = output.ty.as_tensor();
@@ -86,7 +86,7 @@ impl Program<'_> {
         self.outputs.iter().find(is_it).map(|output| output.name.as_str())
     }
 
-    /// Zeros, or what is empty, of the type of an input.
+    /// Returns an expression for zeros, or for an empty value, of the type of an input.
     fn value(&self, input: &Argument) -> String {
         match &input.ty {
             Type::Tensor(tensor) if input.is_scalar => scalar(tensor.dtype).to_owned(),
@@ -113,7 +113,7 @@ impl Program<'_> {
         }
     }
 
-    /// The number of a size: as it is called for, else 1.
+    /// Returns the size that the caller specified. Otherwise evaluates it with 1 for each named size.
     fn size(&self, dim: &Dim) -> u64 {
         let chosen = dim.name().and_then(|name| self.dims.iter().find(|(own, _)| **own == **name));
         match chosen {
@@ -123,7 +123,7 @@ impl Program<'_> {
     }
 }
 
-/// The three best labels of the first row.
+/// Returns code that prints the three best labels of the first row.
 fn best(place: &str, name: &str) -> String {
     format!(
         "    let scores = {place}.into_data().try_to_vec::<f32>().expect(\"`{name}` is of floats\");\n\

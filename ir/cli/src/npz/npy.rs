@@ -8,7 +8,7 @@ use onnx_embed_ir::dtype::DType;
 
 use crate::value::{Tensor, Value};
 
-/// The array that a file of these bytes holds.
+/// Decodes the array in the contents of a file.
 pub fn array(bytes: &[u8]) -> Result<Value> {
     check_header(bytes)?;
     let mut rest = bytes;
@@ -45,7 +45,7 @@ pub fn array(bytes: &[u8]) -> Result<Value> {
     Ok(Value::Tensor(tensor))
 }
 
-/// Refuses headers that say a length beyond the end of the file.
+/// Returns an error if the header is longer than the file.
 fn check_header(bytes: &[u8]) -> Result<()> {
     let length = match bytes.get(6) {
         Some(1) => bytes.get(8..10).map(|length| 10 + little(length)),
@@ -61,13 +61,13 @@ fn little(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// The shape of an array. An error if a file of `length` bytes cannot hold its elements.
+/// Returns the shape of an array, or an error if a file of `length` bytes cannot contain its elements.
 fn shape<R: Read>(file: &NpyFile<R>, kind: &TypeStr, length: usize) -> Result<Vec<usize>> {
-    // Texts may have no bytes.
+    // Strings may have 0 bytes.
     let size = kind.num_bytes().unwrap_or(usize::MAX).max(1);
     let sizes = file.shape();
     let shape: Vec<usize> = sizes.iter().filter_map(|&size| usize::try_from(size).ok()).collect();
-    // The other sizes of an array without elements are strides of loops.
+    // Loops use the other sizes of an empty array as strides, so that their product must not overflow.
     let mut factors = shape.iter().map(|&size| size.max(1));
     let bytes = factors.try_fold(size, usize::checked_mul);
     let is_there = match bytes {
@@ -106,7 +106,7 @@ fn elements<T: Deserialize + Clone>(
     Ok(sorted(file.into_vec()?, shape, column_major))
 }
 
-/// Elements in row-major order; `column_major` says that they are in column-major order.
+/// Returns the elements in row-major order. If `column_major` is set, they are in column-major order before.
 fn sorted<T: Clone>(elements: Vec<T>, shape: &[usize], column_major: bool) -> Vec<T> {
     if !column_major || shape.len() < 2 {
         return elements;
@@ -170,7 +170,7 @@ pub mod tests {
         assert_eq!(array(&bytes).unwrap(), Value::Strings { shape, texts });
     }
 
-    /// A file of numpy with these sizes in its header, and 12 bytes of elements.
+    /// Returns a `.npy` file with these sizes in its header, and 12 bytes of elements.
     fn claimed(dtype: &str, sizes: &str) -> Vec<u8> {
         let header = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({sizes}), }}\n");
         let mut bytes = b"\x93NUMPY\x01\0".to_vec();

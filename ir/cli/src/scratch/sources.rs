@@ -1,4 +1,4 @@
-//! The code of libraries and programs.
+//! Source code of libraries and programs.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use onnx_embed_ir::options::{Options, Precision};
 use super::{EMBEDDED, literal};
 use crate::models::Model;
 
-/// A library of a model as users have it.
+/// Returns a library that contains a model, as users write it.
 pub fn library(model: &Model, options: &Options) -> String {
     let (package, path) = (model.package(), macro_literal(&model.path));
     let file = model.bytes() > EMBEDDED;
@@ -34,7 +34,7 @@ pub fn library(model: &Model, options: &Options) -> String {
     )
 }
 
-/// A library of a model that is compiled once with its weights in the file and once embedded.
+/// Returns a library with a model that is compiled twice: with weights in the file, and with embedded weights.
 pub fn reloading_library(model: &Model, options: &Options) -> String {
     let (package, path) = (model.package(), macro_literal(&model.path));
     let simplify = options.simplify;
@@ -56,17 +56,17 @@ pub fn reloading_library(model: &Model, options: &Options) -> String {
     )
 }
 
-/// A path as an argument of the macro, which takes `$NAME` for a variable of the environment and `$$` for a `$`.
+/// Formats a path as an argument of the macro, where `$NAME` is an environment variable and `$$` a `$`.
 fn macro_literal(path: &Path) -> String {
     literal(path).replace('$', "$$")
 }
 
-/// The functions of a file, as items of the root of a library.
+/// Returns code that imports the functions of a file into the root of a library.
 pub fn functions(file: &Path) -> String {
     format!("\n#[path = {}]\nmod functions;\n#[allow(unused_imports)]\nuse functions::*;\n", literal(file))
 }
 
-/// The functions that compute operators as an option, where there are any.
+/// Returns the macro option for functions that compute operators, if any.
 fn bound(options: &Options) -> Option<String> {
     let operators = options.operators.iter();
     let pairs = operators.map(|(name, binding)| format!("{name:?} = {}", binding.function));
@@ -74,14 +74,14 @@ fn bound(options: &Options) -> Option<String> {
     (!pairs.is_empty()).then(|| format!("ops({})", pairs.join(", ")))
 }
 
-/// The precision as an option, where it is not that of the file.
+/// Returns the macro option for the precision, unless it is that of the file.
 fn precision(options: &Options) -> Option<String> {
     let own = |(_, precision): &&(&str, Precision)| *precision == options.precision;
     let (name, precision) = Precision::ALL.iter().find(own)?;
     precision.half().map(|_| format!("precision = {name:?}"))
 }
 
-/// A program that links models.
+/// Returns a program that links models.
 pub fn main(models: &[&Model]) -> String {
     let subjects = models.iter().map(|model| format!("        {}::subject(),\n", model.package()));
     let subjects: String = subjects.collect();

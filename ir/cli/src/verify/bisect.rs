@@ -1,4 +1,4 @@
-//! The first node at which a model that differs goes wrong.
+//! The first node at which a run differs from others.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::scratch::Scratch;
 use crate::style::{BAD, DIM, DOUBTFUL, GOOD, HEADING, count};
 use crate::trace::{Run, Setting, onnx_runtime, ours};
 
-/// Says of each model that differs from a recording where it begins to differ from other ways to compute it.
+/// Prints the first node at which each model differs from other ways to compute it.
 pub fn explain(arguments: &Verify, scratch: &mut Scratch, models: &[Model]) {
     for model in models {
         anstream::println!("{HEADING}{}{HEADING:#}  looking for the first node that differs", model.name);
@@ -61,7 +61,7 @@ fn one(arguments: &Verify, scratch: &mut Scratch, model: &Model, recording: &Pat
     Ok(())
 }
 
-/// Says where two runs differ, and whether they are not known to.
+/// Prints the first difference between two runs. Returns `true` if none is known.
 fn say(what: &str, run: &Run, other: &Result<Run>, tolerance: f64) -> bool {
     let other = match other {
         Ok(other) => other,

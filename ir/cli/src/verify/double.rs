@@ -1,4 +1,4 @@
-//! What a model's graph gives in double precision, for models that amplify roundings.
+//! Results in double precision, for models that amplify rounding errors.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use crate::python::isolated;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ui-tests/models/exact.py");
 
-/// The recording with `exact/NAME` for its outputs, which is written to `file` on the way.
+/// Returns the recording with `exact/NAME` for its outputs. `file` is a temporary file.
 pub fn in_double_precision(python: &Path, recording: &Path, file: &Path) -> Result<Recording> {
     if !Path::new(SCRIPT).is_file() {
         bail!("there is no `{SCRIPT}`, which a checkout has and a published crate has not");

@@ -1,4 +1,4 @@
-//! Models that are known to differ, or to wait for values of a device, each with the reason.
+//! Known differences and device reads of models, with reasons.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -6,25 +6,25 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-/// Reasons by the models' names.
+/// Reasons for differences, and numbers of device reads, by model name.
 #[derive(Clone, Debug, Default)]
 pub struct Expectations {
     reasons: BTreeMap<String, String>,
     reads: BTreeMap<String, u64>,
 }
 
-/// What the lines below a headline say.
+/// Meaning of the lines below a header.
 enum Section {
     Reasons,
     Reads,
-    /// Of a setting that is another one here.
+    /// The condition of the header does not hold here.
     Nothing,
 }
 
 impl Expectations {
-    /// Reads `name = "reason"` lines, a subset of TOML. Those below `["VARIABLE=WORD"]` hold where the
-    /// environment has that, those below `["device=NAME"]` on that device. Below `[reads]` a number and a
-    /// colon stand before the reason: how often the model may wait for values of the device.
+    /// Reads `name = "reason"` lines, a subset of TOML. Lines below `["VARIABLE=WORD"]` apply if the environment
+    /// variable has this value, lines below `["device=NAME"]` on that device. Below `[reads]`, the reason starts with a
+    /// number and a colon: the number of values that the model may read back from the device.
     pub fn open(path: &Path, device: &str) -> Result<Self> {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("`{}` cannot be read", path.display()))?;
@@ -35,12 +35,12 @@ impl Expectations {
         Self::parse(&text, holds).with_context(|| format!("in `{}`", path.display()))
     }
 
-    /// Why the model is known to differ.
+    /// Returns the reason why the model is known to differ, if it is.
     pub fn reason(&self, model: &str) -> Option<&str> {
         self.reasons.get(model).map(String::as_str)
     }
 
-    /// How often the model may wait for values of the device.
+    /// Returns the number of values that the model may read back from the device.
     pub fn reads(&self, model: &str) -> u64 {
         self.reads.get(model).copied().unwrap_or(0)
     }

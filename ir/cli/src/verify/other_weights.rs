@@ -1,4 +1,6 @@
-//! Whether programs refuse files with other weights or agree with ONNX Runtime on them.
+//! Checks programs on files with other weights.
+//!
+//! A program must refuse such a file or agree with ONNX Runtime on it.
 
 mod noise;
 mod plan;
@@ -26,10 +28,10 @@ use crate::scratch::Scratch;
 use crate::style::{BAD, DOUBTFUL, count};
 use crate::{parallel, wire};
 
-/// The script that has ONNX Runtime answer.
+/// Script that runs ONNX Runtime.
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ui-tests/models/other_weights.py");
 
-/// Bytes of changed files of one model on the disk at a time.
+/// Maximum bytes of changed files of one model on disk at a time.
 const BATCH: usize = 256 << 20;
 
 pub fn verify(arguments: &Verify, models: &[Model], most: usize) -> Result<ExitCode> {
@@ -120,7 +122,7 @@ fn run(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>, most: usize) ->
                 let outputs = scratch.values(model, &format!("{name}.{at}"));
                 tally.judge(change, storage, &outputs, subject)?;
                 if !arguments.programs.keep {
-                    // Of a file that was refused there are none.
+                    // A refused file has no outputs.
                     let _ = fs::remove_file(&outputs);
                 }
             }
@@ -132,7 +134,7 @@ fn run(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>, most: usize) ->
     Ok(tally)
 }
 
-/// What the program says of each of so many files.
+/// Returns the result of the program for each of `count` files.
 fn ask_for_results(
     arguments: &Verify,
     scratch: &Scratch,
@@ -153,7 +155,7 @@ fn ask_for_results(
     }
 }
 
-/// Has ONNX Runtime run the models in folders: its answers are beside them.
+/// Runs the models in folders with ONNX Runtime, which writes its results into the same folders.
 fn answer_by_onnx_runtime<'f>(
     python: &Path,
     recording: &Path,

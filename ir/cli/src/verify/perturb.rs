@@ -1,4 +1,4 @@
-//! Constants of a model with other values.
+//! Changes the values of constants in model files.
 
 use std::path::Path;
 
@@ -11,18 +11,18 @@ use quote::{format_ident, quote};
 
 use crate::random::next;
 
-/// A constant of a model's files.
+/// A constant in the files of a model.
 pub struct Constant {
     pub name: String,
     weight: Weight,
-    /// Whether the code depends on its values.
+    /// Whether the code depends on the values.
     pub is_fixed: bool,
 }
 
-/// The files of a model: names and bytes.
+/// Files of a model: names and bytes.
 pub type Files = Vec<(String, Vec<u8>)>;
 
-/// Every constant of the model that can be changed, and the model's files.
+/// Returns every constant of the model that can be changed, and the files of the model.
 pub fn constants(path: &Path, options: &Options) -> Result<(Vec<Constant>, Files)> {
     let failed = |problems: onnx_embed_ir::diagnostics::Diagnostics| {
         anyhow!("{}", problems.report(&path.to_string_lossy()))
@@ -36,7 +36,7 @@ pub fn constants(path: &Path, options: &Options) -> Result<(Vec<Constant>, Files
         file: "model.onnx".to_owned(),
         functions: Default::default(),
     };
-    // What the code depends on is known when it is there.
+    // The values that the code depends on are known only after emission.
     onnx_embed_ir::code(&model, &item, options).map_err(failed)?;
     let values = &model.graph.values;
     let mut constants: Vec<Constant> = Vec::new();
@@ -62,13 +62,13 @@ pub fn constants(path: &Path, options: &Options) -> Result<(Vec<Constant>, Files
 }
 
 impl Constant {
-    /// The file that it begins in, and where.
+    /// Returns the index of the file in which the constant starts, and the offset there, in bytes.
     pub fn place(&self) -> (usize, usize) {
         self.weight.parts.first().map_or((0, 0), |part| (part.file, part.start))
     }
 
-    /// Writes other values of the constant into the files. Factors differ by `number`, so that those of many
-    /// constants cancel out.
+    /// Writes other values of the constant into the files. Factors depend on `number`, so that those of many constants
+    /// cancel out.
     pub fn change(&self, number: usize, files: &mut Files) -> Result<()> {
         let parts = changed(&self.weight, number).context("the constant has no other value")?;
         for (part, bytes) in self.weight.parts.iter().zip(parts) {
@@ -80,11 +80,11 @@ impl Constant {
     }
 }
 
-/// Float constants and inputs are moved by at most this share of themselves to see whether roundings decide.
+/// Maximum relative change of float constants and inputs, to test if roundings determine the result.
 const NOISE: f64 = 1.0 / (1 << 22) as f64;
 
 impl Constant {
-    /// Moves floats of 32 and 64 bits in the files by roundings: each by a random share of itself.
+    /// Changes floats of 32 and 64 bits in the files by roundings: each by a random share of itself.
     pub fn add_noise(&self, state: &mut u64, files: &mut Files) -> Result<()> {
         if self.weight.encoding != Encoding::Raw {
             return Ok(());
@@ -118,8 +118,8 @@ fn noise(dtype: DType, bytes: &mut [u8], state: &mut u64) {
     }
 }
 
-/// Other bytes of the same length for each part: floats by another factor, of 8-bit integers each half as
-/// large, of others one; `None` where nothing can be changed so.
+/// Returns other bytes of the same length for each part. Floats are scaled, 8-bit integers are halved, bits of smaller
+/// integers are flipped, and one element of other types is changed. Returns `None` if this changes nothing.
 fn changed(weight: &Weight, number: usize) -> Option<Vec<Vec<u8>>> {
     let mut parts: Vec<Vec<u8>> = weight.parts.iter().map(|part| part.bytes.to_vec()).collect();
     let factor = if number.is_multiple_of(2) { 1.25 } else { 0.8 };
@@ -167,7 +167,7 @@ fn raw(dtype: DType, bytes: &mut [u8], factor: f64) {
         _ => {
             let width = (dtype.bits() / 8) as usize;
             let middle = bytes.len() / width / 2 * width;
-            // The number of the lowest byte changes by one: no index goes out of range upward.
+            // The lowest byte changes by one; from 1 to 127 it decreases, so that indices stay in range.
             if let Some(byte) = bytes.get_mut(middle) {
                 *byte = if *byte > 0 && *byte < 0x80 { *byte - 1 } else { *byte ^ 1 };
             }
@@ -175,7 +175,7 @@ fn raw(dtype: DType, bytes: &mut [u8], factor: f64) {
     }
 }
 
-/// All of many, one of few.
+/// Halves all elements or, if this changes none, flips a bit of the first one.
 fn halved(bytes: &mut [u8], half: fn(u8) -> u8) {
     let before = bytes.to_vec();
     bytes.iter_mut().for_each(|byte| *byte = half(*byte));
@@ -186,7 +186,7 @@ fn halved(bytes: &mut [u8], half: fn(u8) -> u8) {
     }
 }
 
-/// One number, or a bit of the fraction of each 16-bit float: no varint becomes longer.
+/// Changes one integer, or a bit of the fraction of each 16-bit float. No varint becomes longer.
 fn varints(dtype: DType, bytes: &mut [u8]) {
     let mut starts = Vec::new();
     let mut start = 0;
@@ -210,7 +210,7 @@ fn varints(dtype: DType, bytes: &mut [u8]) {
     }
 }
 
-/// A number or the last letter of a text of an attribute's list, behind its key.
+/// Changes a number, or the last letter of a string, in an attribute's list. The key before it stays.
 fn record(bytes: &mut [u8]) {
     let key = bytes.iter().position(|byte| *byte < 0x80);
     let wire = bytes.first().map_or(2, |byte| byte & 7);

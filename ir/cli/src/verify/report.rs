@@ -1,4 +1,4 @@
-//! A line for each model, and their number.
+//! Report of a run: a line per model, and totals.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use crate::cost::Cost;
 use crate::models::Model;
 use crate::style::{self, BAD, DIM, DOUBTFUL, GOOD};
 
-/// What became of a model.
+/// Result for a model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     Unsupported(String),
     Failed(String),
-    /// It differs, as expected for this reason.
+    /// The outputs differ, which is expected for this reason.
     Differs(String),
     Ran(Numbers),
 }
 
 impl Verdict {
-    /// Whether it ran otherwise than recorded, or not to its end.
+    /// Returns `true` if the outputs unexpectedly differ from the recorded ones, or the run failed.
     pub fn is_wrong(&self) -> bool {
         match self {
             Verdict::Unsupported(_) | Verdict::Differs(_) => false,
@@ -31,30 +31,30 @@ impl Verdict {
     }
 }
 
-/// A run that ended.
+/// Measurements of a completed run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
-    /// How it differs from the recorded one.
+    /// Description of the difference from the recorded outputs, if any.
     pub problem: Option<String>,
     pub relative: f64,
-    /// What rustc took for its crate.
+    /// Cost of compiling its crate, if recorded.
     pub cost: Option<Cost>,
-    /// Seconds of the first run.
+    /// Duration of the first run, in seconds.
     pub run: f64,
-    /// Bytes.
+    /// Peak memory in bytes, if known.
     pub peak: Option<u64>,
-    /// Those of its graph after simplification, blocks included.
+    /// Number of nodes in the graph after simplification, including nested blocks.
     pub nodes: usize,
-    /// Kernels that the run launched on a device, how often each, and values that it waited for before it could go on.
+    /// Number of kernel launches on a device, in all and of each kernel, and of values that were read back from it.
     pub launches: u64,
     pub kernels: BTreeMap<String, u64>,
     pub reads: u64,
-    /// Warnings of rustc in its expansion.
+    /// Number of warnings of rustc in the expansion.
     pub warnings: usize,
 }
 
 impl Numbers {
-    /// Those of two runs of one model: the first problem and the largest of the rest.
+    /// Combines two runs of one model: the first problem, and the larger of all other numbers.
     pub fn and(self, other: Self) -> Self {
         Numbers {
             problem: self.problem.or(other.problem),
@@ -71,7 +71,7 @@ impl Numbers {
     }
 }
 
-/// All verdicts, reported as they come.
+/// Report that prints verdicts as they arrive.
 pub struct Report {
     json: bool,
     bar: ProgressBar,
@@ -85,7 +85,7 @@ pub struct Report {
     expectations: Expectations,
 }
 
-/// Reasons in lines are cut after this many characters.
+/// Maximum length of a reason in a line, in characters.
 const LONGEST: usize = 220;
 
 impl Report {
@@ -124,7 +124,7 @@ impl Report {
         }
     }
 
-    /// The verdict in the light of what is known of the model.
+    /// Returns the verdict, adjusted to the known differences of the model.
     fn expected(&self, model: &Model, verdict: Verdict) -> Verdict {
         let Some(reason) = self.expectations.reason(&model.name) else {
             return verdict;
@@ -136,7 +136,7 @@ impl Report {
         }
     }
 
-    /// Says that the machine lacks the device.
+    /// Reports that the machine lacks the device.
     pub fn skip(&self, device: &str) {
         if self.json {
             println!("{:#}", json!({ "skipped": "no adapter", "device": device }))
@@ -165,7 +165,8 @@ impl Report {
         anstream::println!("{matching} of {total} models match{rest}");
     }
 
-    /// Whether all match, or enough of them and the others are only unsupported or known to differ.
+    /// Returns `true` if all models match or, with `at_least`, if that many match and the others are unsupported or
+    /// known to differ.
     pub fn holds(&self, at_least: Option<usize>) -> bool {
         match at_least {
             None => self.matching == self.total,
@@ -223,12 +224,12 @@ fn line(name: &str, width: usize, verdict: &Verdict) -> String {
     )
 }
 
-/// All lines of a reason, below each other.
+/// Returns all lines of a reason, aligned below the first one.
 fn indented(reason: &str, by: usize) -> String {
     reason.trim_end().replace('\n', &format!("\n{:by$}", ""))
 }
 
-/// A reason in one line. Panics of Burn say what is wrong below their first line.
+/// Returns a reason in one line. Panics of Burn describe the problem below their first line.
 fn cut(reason: &str) -> String {
     let line = reason.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(LONGEST) {

@@ -1,4 +1,4 @@
-//! How finely the numbers of a model lie.
+//! Resolution of the floats of a model.
 
 use onnx_embed_ir::dtype::DType;
 use onnx_embed_ir::inspect::{Constant, inspect};
@@ -7,22 +7,22 @@ use onnx_embed_ir::options::Options;
 use crate::args::Precision;
 use crate::models::Model;
 
-/// The distance of neighbouring numbers, as a share of them, in the type of most of the model's floats where
-/// that has 16 bits, else 0.
+/// Returns the relative distance of adjacent floats if most float constants of the model have a type of 16 bits.
+/// Otherwise returns 0.
 ///
-/// Such a model permits a rounding to 16 bits behind each of its nodes and asks for none. No tolerance below
-/// this one makes sense: ONNX Runtime itself rounds before and behind some operators and not between others,
-/// and both the exact result and the one that is rounded everywhere are as far from its answers.
+/// Such a model permits rounding to 16 bits after each of its nodes, but does not require it. No smaller tolerance
+/// makes sense: ONNX Runtime itself rounds before and after some operators and not between others. Its results are this
+/// far from both the exact result and the one that is rounded everywhere.
 pub fn resolution(model: &Model) -> f64 {
     match inspect(&model.path, &Options::default()) {
         Ok(inspection) => of(&inspection.constants),
-        // The compiler tells what is wrong with the model.
+        // The compiler reports the problems of the model.
         Err(_) => 0.0,
     }
 }
 
-/// What computing in 16 bits may cost, in shares of the largest element: some roundings of f16, and the same
-/// number of bf16, which has three bits less.
+/// Returns the error that computation in 16 bits may cause, relative to the largest element: some roundings of f16, and
+/// the same number of roundings of bf16, which has three bits less.
 pub fn of_precision(precision: Precision) -> f64 {
     match precision {
         Precision::AsIs => 0.0,

@@ -1,4 +1,4 @@
-//! A picture as a page: boxes open and close, and names are found.
+//! HTML page of a picture, with boxes that open.
 
 use serde_json::{Value as Json, json};
 
@@ -11,15 +11,15 @@ use super::{Picture, labels};
 const PAGE: &str = include_str!("page.html");
 const SCRIPT: &str = include_str!("page.js");
 
-/// A page of one picture, or of several to choose from; nothing of it comes from the network.
+/// Returns a page with one picture, or with several to choose from. It loads nothing from the network.
 pub fn page(pictures: &[(&str, Picture)]) -> String {
     let data = pictures.iter().map(|(name, picture)| describe(name, picture));
     let data = Json::Array(data.collect()).to_string();
-    // The data come last: nothing in them is replaced.
+    // The data is inserted last, so that nothing in it is replaced.
     PAGE.replace("{style}", STYLE).replace("{script}", SCRIPT).replace("{data}", &script(&data))
 }
 
-/// A picture as data.
+/// Returns a picture as JSON.
 pub fn json(picture: &Picture) -> String {
     format!("{:#}\n", describe("graph", picture))
 }

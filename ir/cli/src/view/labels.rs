@@ -1,4 +1,4 @@
-//! What boxes and edges say.
+//! Texts of boxes and edges.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -10,19 +10,19 @@ use onnx_embed_ir::graph::{Node, ValueId, Values};
 use onnx_embed_ir::types::{Known, Type};
 use onnx_embed_ir::{ops, print};
 
-/// A longer line of a box is cut.
+/// Maximum number of characters in a line of a box; longer lines are cut.
 const LONGEST: usize = 28;
-/// A longer label of an edge is cut.
+/// Maximum number of characters in the label of an edge; longer labels are cut.
 const LONGEST_LABEL: usize = 44;
-/// The size of the letters of labels.
+/// Font size of labels, in pixels.
 pub const LINE: f64 = 11.0;
 
-/// The room of an operator, `""` where it is none of the table.
+/// Returns the group of an operator, or `""` if the table lacks the operator.
 pub fn room(kind: &str) -> &'static str {
     static ROOMS: LazyLock<HashMap<String, &str>> =
         LazyLock::new(|| ops::rooms().map(|(room, row)| (row.kind(), room)).collect());
     match kind {
-        // Those that simplification writes.
+        // Operators that simplification creates.
         "Linear" | "FusedLinear" => "product",
         "JoinedAttention" => "attention",
         "ScaleChannels" => "normalize",
@@ -30,7 +30,7 @@ pub fn room(kind: &str) -> &'static str {
     }
 }
 
-/// The operator with the sum and the activation that it ends in.
+/// Returns the operator with the addition and the activation that are fused into it.
 pub fn title(node: &Node) -> String {
     let kind = shown(node.kind.strip_prefix("com.microsoft.").unwrap_or(&node.kind));
     let fused = kind.strip_prefix("Fused");
@@ -44,7 +44,7 @@ pub fn title(node: &Node) -> String {
     short(&title)
 }
 
-/// What it is called, and its constants.
+/// Returns the lines below the title: the name of the node, and its constants.
 pub fn details(node: &Node, values: &Values) -> Vec<String> {
     let mut details = Vec::new();
     let constants = node.inputs.iter().flatten();
@@ -58,7 +58,7 @@ pub fn details(node: &Node, values: &Values) -> Vec<String> {
     details
 }
 
-/// Whether something that a training finds stands in the module of the node: more than a number, and no index.
+/// Returns `true` if an input of the node is a parameter: stored, of rank 1 or more, and neither int64 nor boolean.
 fn has_weight(node: &Node, values: &Values) -> bool {
     node.inputs.iter().flatten().any(|&id| {
         let value = &values[id];
@@ -69,7 +69,7 @@ fn has_weight(node: &Node, values: &Values) -> bool {
     })
 }
 
-/// The last part of the name that says more than the operator; of a layer its module.
+/// Returns the last part of the name or, if that is only the operator, the module of a layer.
 fn name(node: &Node, is_layer: bool) -> Option<&str> {
     let mut parts = node.name.rsplit('/').filter(|part| !part.is_empty());
     let last = parts.next()?;
@@ -80,7 +80,7 @@ fn name(node: &Node, is_layer: bool) -> Option<&str> {
     parts.next().filter(|_| is_layer)
 }
 
-/// All that there is to say of a node, a line each.
+/// Returns the tooltip of a node: operator, name, attributes, inputs and outputs, one per line.
 pub fn tip(node: &Node, values: &Values) -> String {
     let mut lines = vec![format!("{} (version {})", shown(&node.kind), node.version)];
     if !node.name.is_empty() {
@@ -99,7 +99,7 @@ pub fn tip(node: &Node, values: &Values) -> String {
     lines.join("\n")
 }
 
-/// Types and sizes, those that differ.
+/// Returns the distinct types and sizes of values, at most two of them.
 pub fn types(ids: &[ValueId], values: &Values) -> String {
     let mut texts: Vec<String> = Vec::new();
     for &id in ids {
@@ -120,12 +120,12 @@ pub fn full_type(id: ValueId, values: &Values) -> String {
     ty.map_or("?".to_owned(), |ty| shown(&ty.to_string()))
 }
 
-/// The beginning of a text, no longer than a box is wide.
+/// Returns the beginning of a text, cut to the width of a box.
 pub fn short(text: &str) -> String {
     cut(text, LONGEST)
 }
 
-/// The end of a name, no longer than a box is wide.
+/// Returns the end of a name, cut to the width of a box.
 pub fn end(text: &str) -> String {
     let count = text.chars().count();
     if count <= LONGEST {
@@ -135,7 +135,7 @@ pub fn end(text: &str) -> String {
     format!("…{end}")
 }
 
-/// `1 node`, `12 nodes`.
+/// Formats a number of nodes, as in `1 node` or `12 nodes`.
 pub fn nodes(count: usize) -> String {
     crate::style::count(count, "node")
 }
@@ -148,7 +148,7 @@ fn cut(text: &str, longest: usize) -> String {
     format!("{}…", beginning.trim_end())
 }
 
-/// `batch×3×224×224`, with the element type where that is not float32.
+/// Formats sizes, as in `batch×3×224×224`, with the element type if that is not float32.
 fn sizes(id: ValueId, values: &Values) -> String {
     let Some(ty) = &values[id].ty else {
         return String::new();
@@ -165,7 +165,7 @@ fn sizes(id: ValueId, values: &Values) -> String {
     }
 }
 
-/// The sizes of a weight, or a number.
+/// Returns the elements of a small constant, or the sizes of a larger one.
 fn constant(id: ValueId, values: &Values) -> Option<String> {
     let value = &values[id];
     if !value.is_constant() {
@@ -174,7 +174,7 @@ fn constant(id: ValueId, values: &Values) -> Option<String> {
     let tensor = value.ty.as_ref()?.as_tensor()?;
     match value.known.peek() {
         Some(Known::Floats(all)) if all.len() == 1 => {
-            // Nearly all of them were float32: their shortest text says all.
+            // Most of these constants were float32: the shortest text in that type is complete.
             let number = *all.first()? as f32;
             let plain = number.to_string();
             Some(if plain.len() > 9 { format!("{number:e}") } else { plain })
@@ -191,7 +191,7 @@ fn constant(id: ValueId, values: &Values) -> Option<String> {
     }
 }
 
-/// The activation that an operator ends in, in lower case.
+/// Returns the activation that is fused into an operator, if any.
 fn activation(attributes: &Attribute) -> Option<String> {
     let Attribute::Fields(_, fields) = attributes else {
         return None;
@@ -200,7 +200,7 @@ fn activation(attributes: &Attribute) -> Option<String> {
     word(field)
 }
 
-/// The first name in an attribute.
+/// Returns the first name in an attribute.
 fn word(attribute: &Attribute) -> Option<String> {
     match attribute {
         Attribute::Word(text) => Some((*text).to_owned()),

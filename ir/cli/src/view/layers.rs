@@ -1,25 +1,25 @@
-//! Boxes in layers: which layer a box is in, and in what order.
+//! Layers of boxes, and the order within each layer.
 
 use std::collections::BTreeMap;
 
-/// So often the order is improved downwards and upwards.
+/// Number of passes that improve the order, downwards and upwards in turn.
 const SWEEPS: usize = 12;
-/// Crossings of more edges between two layers are not counted.
+/// Maximum number of edges between two layers whose crossings are counted.
 const COUNTED: usize = 400;
 
-/// Slots in layers from top to bottom, each layer from left to right. Slots behind those of boxes are places
-/// where edges pass a layer.
+/// Slots in layers from top to bottom, each layer from left to right. The slots after those of boxes are passages, in
+/// which edges pass a layer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layers {
     pub layers: Vec<Vec<usize>>,
-    /// The slots of each edge, from its beginning to its end, one in each layer.
+    /// Slots of each edge, from its start to its end, one in each layer.
     pub routes: Vec<Vec<usize>>,
-    /// Boxes and passages.
+    /// Number of slots: boxes and passages.
     pub slots: usize,
 }
 
-/// The layers of boxes `0..count` whose edges go from lower to higher numbers; those in `last` come to lie in
-/// the last layer.
+/// Assigns boxes `0..count`, whose edges go from lower to higher numbers, to layers. Boxes in `last` are put into the
+/// last layer.
 pub fn layers(count: usize, edges: &[(usize, usize)], last: &[usize]) -> Layers {
     let ranks = ranks(count, edges, last);
     let deepest = ranks.iter().max().map_or(0, |deepest| deepest + 1);
@@ -27,7 +27,7 @@ pub fn layers(count: usize, edges: &[(usize, usize)], last: &[usize]) -> Layers 
     for (slot, &rank) in ranks.iter().enumerate() {
         layers[rank].push(slot);
     }
-    // Edges of one box share their way.
+    // Edges of one box share their passages.
     let mut passages: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     let mut slots = count;
     let mut routes = Vec::new();
@@ -50,7 +50,8 @@ pub fn layers(count: usize, edges: &[(usize, usize)], last: &[usize]) -> Layers 
     made
 }
 
-/// The longest path from above; boxes that take nothing stand right above the first that takes from them.
+/// Returns the layer of each box: the length of the longest path from above. A box without inputs is in the layer just
+/// above its first consumer.
 fn ranks(count: usize, edges: &[(usize, usize)], last: &[usize]) -> Vec<usize> {
     let mut ranks = vec![0usize; count];
     let mut below = vec![Vec::new(); count];
@@ -76,7 +77,7 @@ fn ranks(count: usize, edges: &[(usize, usize)], last: &[usize]) -> Vec<usize> {
 }
 
 impl Layers {
-    /// Each slot with those that it is connected to in the layer above, and in the one below.
+    /// Returns the neighbours of each slot in the layer above, and in the one below.
     pub fn neighbours(&self) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
         let mut above = vec![Vec::new(); self.slots];
         let mut below = vec![Vec::new(); self.slots];
@@ -93,7 +94,7 @@ impl Layers {
         (above, below)
     }
 
-    /// Orders layers so that edges cross little: each slot to the mean of its neighbours, again and again.
+    /// Orders layers so that few edges cross: each pass moves each slot to the mean of its neighbours.
     fn sort(&mut self) {
         let (above, below) = self.neighbours();
         let mut best = (self.crossings(&below), self.layers.clone());
@@ -159,14 +160,14 @@ mod tests {
     fn a_box_stands_below_all_that_it_takes_from() {
         let made = layers(4, &[(0, 1), (1, 2), (0, 2), (2, 3)], &[]);
         assert_eq!(made.layers.len(), 4);
-        // The long edge passes the second layer beside the box in it.
+        // The long edge passes the second layer next to the box in it.
         assert_eq!(made.routes[2], [0, 4, 2]);
         assert_eq!(made.layers[1].len(), 2);
     }
 
     #[test]
     fn edges_that_need_not_cross_do_not() {
-        // 0 and 1 above, 2 and 3 below, connected crosswise by number.
+        // Boxes 0 and 1 are above 2 and 3, connected crosswise by number.
         let made = layers(4, &[(0, 3), (1, 2)], &[]);
         let (_, below) = made.neighbours();
         assert_eq!(made.crossings(&below), 0);

@@ -1,42 +1,42 @@
-//! Where boxes and edges lie.
+//! Positions of boxes and edges.
 
 use super::labels::LINE;
 use super::layers::{Layers, layers};
 use super::scene::{Kind, Piece, Scene};
 use super::text::width;
 
-/// Between boxes side by side, and between an edge and a box.
+/// Distance between adjacent boxes, and between an edge and a box.
 const BESIDE: f64 = 26.0;
-/// Between layers.
+/// Distance between layers.
 const BETWEEN: f64 = 34.0;
-/// Of a layer, for the labels in it.
+/// Height that a layer needs for its labels.
 const LABEL: f64 = 18.0;
-/// A box that is lower than its layer by more stands at the top.
+/// Maximum spare height for which a box is centred in its layer. With more, it is at the top.
 const CENTRED: f64 = 60.0;
-/// Between the border of an open box and what is in it.
+/// Distance between the border of an open box and its content.
 const MARGIN: f64 = 18.0;
-/// Above what is in an open box, for its title.
+/// Height above the content of an open box, for its title.
 const HEADING: f64 = 30.0;
-/// What a passage of an edge, and the end of one at a border, take.
+/// Width of a passage, and of the end of an edge at a border.
 const PASSAGE: f64 = 8.0;
-/// The least width of a box.
+/// Minimum width of a box.
 const NARROWEST: f64 = 64.0;
-/// So often positions are improved downwards and upwards.
+/// Number of passes that improve the positions, downwards and upwards in turn.
 const SWEEPS: usize = 24;
 
-/// A scene with positions from its upper left corner.
+/// A scene with positions relative to its upper left corner.
 #[derive(Debug)]
 pub struct Placed {
     pub width: f64,
     pub height: f64,
-    /// The boxes in the order of the scene's pieces.
+    /// Boxes in the order of the scene's pieces.
     pub boxes: Vec<Frame>,
-    /// What is in each of them, if it is open.
+    /// Content of each box, if it is open.
     pub inner: Vec<Option<Placed>>,
     pub edges: Vec<Line>,
 }
 
-/// A box: its upper left corner and its size.
+/// Upper left corner and size of a box.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Frame {
     pub x: f64,
@@ -45,29 +45,29 @@ pub struct Frame {
     pub height: f64,
 }
 
-/// An edge as pairs of points: straight down inside of a layer and through a label, curved between layers.
+/// An edge that is straight within a layer and through a label, and curved between layers.
 #[derive(Debug, Default)]
 pub struct Line {
-    /// From each box or passage to the end of its layer, from there to the beginning of the next one, and so on.
+    /// Two points for each slot of the edge: the start and the end of its straight part in the layer.
     pub points: Vec<(f64, f64)>,
-    /// Whether it begins at a box, and not at the border.
+    /// Whether the edge starts at a box, and not at the border.
     pub has_source: bool,
-    /// Whether it ends at a box, and not at the border.
+    /// Whether the edge ends at a box, and not at the border.
     pub arrow: bool,
 }
 
-/// The size of a box that is not open.
+/// Returns the size of a box that is not open.
 pub fn closed(piece: &Piece) -> (f64, f64) {
     let small = piece.details.iter().map(|line| width(line, 11.0));
     let title = width(&heading(piece), 13.0) * 1.08;
-    // A page marks what opens.
+    // A page marks boxes that can be opened.
     let mark = if piece.inner.is_some() { 20.0 } else { 0.0 };
     let widest = small.fold(title + mark, f64::max) + 24.0;
     let lines = piece.details.len() + usize::from(is_module(piece));
     (widest.max(NARROWEST), 26.0 + 15.0 * lines as f64)
 }
 
-/// The title of a box.
+/// Returns the title of a box.
 pub fn heading(piece: &Piece) -> String {
     match piece.repeats {
         1 => piece.title.clone(),
@@ -79,8 +79,8 @@ pub fn is_module(piece: &Piece) -> bool {
     matches!(piece.kind, Kind::Module | Kind::Block) || piece.inner.is_some()
 }
 
-/// The layers of what stands in a scene. Slots of its pieces come first, then those where edges enter, then
-/// those where they leave.
+/// Returns the layers of a scene. The slots of its pieces come first, then those where edges enter, then those where
+/// they leave.
 pub fn plan(scene: &Scene) -> Layers {
     let edges = scene.edges();
     let pieces = scene.pieces.len();
@@ -90,7 +90,7 @@ pub fn plan(scene: &Scene) -> Layers {
     let mut leaves: Vec<_> = edges.iter().filter(|edge| edge.to.is_none()).map(|edge| edge.value).collect();
     leaves.sort_unstable();
     leaves.dedup();
-    // Layers take edges that go to higher numbers: borders above come first there.
+    // `layers` requires edges to higher numbers, so that borders above come first there.
     let inside = |slot: usize| enters.len() + slot;
     let ends: Vec<(usize, usize)> = edges
         .iter()
@@ -115,7 +115,7 @@ pub fn plan(scene: &Scene) -> Layers {
     made
 }
 
-/// Where everything of a scene lies.
+/// Returns the positions of all boxes and edges of a scene.
 pub fn place(scene: &Scene) -> Placed {
     let layers = plan(scene);
     let inner: Vec<Option<Placed>> =
@@ -166,12 +166,13 @@ pub fn place(scene: &Scene) -> Placed {
     }
 }
 
-/// Whether there are types below a box.
+/// Returns `true` if types are shown below a box.
 pub fn has_label(piece: &Piece) -> bool {
     !piece.label.is_empty() && !piece.makes.is_empty()
 }
 
-/// Straight from a box to the end of its layer, curved to the next one, and straight through it.
+/// Returns an edge that is straight from a box to the end of its layer, curved to the next one, and straight through
+/// it.
 fn line(route: &[usize], frames: &[Frame], spans: &[(f64, f64)], middles: &[f64], boxes: usize) -> Line {
     let mut points = Vec::new();
     for (at, &slot) in route.iter().enumerate() {
@@ -191,7 +192,7 @@ fn line(route: &[usize], frames: &[Frame], spans: &[(f64, f64)], middles: &[f64]
     }
 }
 
-/// The middle of each slot: as near to those of its neighbours as the order of its layer allows.
+/// Returns the middle of each slot: as close to those of its neighbours as the order of its layer allows.
 fn middles(layers: &Layers, widths: &[f64], boxes: usize) -> Vec<f64> {
     let (above, below) = layers.neighbours();
     let mut middles = vec![0.0; layers.slots];
@@ -213,7 +214,7 @@ fn middles(layers: &Layers, widths: &[f64], boxes: usize) -> Vec<f64> {
         for step in 0..count {
             let at = if sweep % 2 == 0 { step } else { count - 1 - step };
             let layer = &layers.layers[at];
-            // Offsets take the widths out: what is left must only ascend.
+            // Without the offsets, which contain the widths, positions only have to ascend.
             let mut offset = 0.0;
             let mut offsets = Vec::new();
             let mut wanted = Vec::new();
@@ -240,7 +241,8 @@ fn middles(layers: &Layers, widths: &[f64], boxes: usize) -> Vec<f64> {
     middles.iter().map(|x| x - left).collect()
 }
 
-/// The ascending numbers that are nearest to these, by their weights: neighbours that do not ascend take their mean.
+/// Returns the ascending numbers that are nearest to these by weighted squares: neighbours that do not ascend take
+/// their mean.
 fn ascending(wanted: &[(f64, f64)]) -> Vec<f64> {
     let mut blocks: Vec<(f64, f64, usize)> = Vec::new();
     for &(want, weight) in wanted {

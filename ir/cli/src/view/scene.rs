@@ -1,4 +1,4 @@
-//! A graph as boxes in boxes.
+//! A graph as nested boxes.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use onnx_embed_ir::graph::{Block, Graph, Node, ValueId, Values};
 use super::labels;
 use super::shape::shape;
 
-/// What stands in a box, or in the whole picture, in an order in which all is made before it is used.
+/// Content of a box, or of the whole picture, with producers before consumers.
 #[derive(Debug, Default)]
 pub struct Scene {
     pub pieces: Vec<Piece>,
-    /// Values from outside.
+    /// Values that come from outside.
     pub takes: Vec<ValueId>,
     /// Values that are used outside.
     pub makes: Vec<ValueId>,
@@ -26,34 +26,34 @@ pub struct Piece {
     pub title: String,
     /// Lines below the title.
     pub details: Vec<String>,
-    /// All that there is to say, a line each.
+    /// Text of the tooltip.
     pub tip: String,
     pub takes: Vec<ValueId>,
     pub makes: Vec<ValueId>,
-    /// Types and sizes of what it makes.
+    /// Types and sizes of the values that the box produces.
     pub label: String,
-    /// How many ONNX nodes are inside.
+    /// Number of ONNX nodes inside.
     pub nodes: usize,
-    /// How many equal modules, one behind the other, it stands for.
+    /// Number of equal consecutive modules that the box represents.
     pub repeats: usize,
     pub inner: Option<Scene>,
-    /// Whether what is inside is drawn.
+    /// Whether the content is drawn.
     pub open: bool,
 }
 
-/// What a box stands for.
+/// Object that a box represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Input,
     Output,
-    /// A node of the room of operators that is named, `""` for none.
+    /// A node, with the name of its group of operators, or `""` for none.
     Node(&'static str),
     Module,
     /// A branch, or the body of a loop.
     Block,
 }
 
-/// An edge of a scene: positions among its pieces, `None` for what is around it.
+/// An edge of a scene, between indices of its pieces; `None` is the border of the scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
     pub from: Option<usize>,
@@ -61,7 +61,7 @@ pub struct Edge {
     pub value: ValueId,
 }
 
-/// The picture of a graph: what is not a constant.
+/// Returns the picture of a graph, without constants.
 pub fn scene(graph: &Graph, outputs: &[String]) -> Scene {
     let mut scene = block(&graph.body, &graph.values, outputs);
     scene.takes.clear();
@@ -69,7 +69,7 @@ pub fn scene(graph: &Graph, outputs: &[String]) -> Scene {
 }
 
 impl Scene {
-    /// Who takes what from whom, each once.
+    /// Returns the edges between pieces, one for each pair of producer and consumer.
     pub fn edges(&self) -> Vec<Edge> {
         let mut makers = BTreeMap::new();
         for (at, piece) in self.pieces.iter().enumerate() {
@@ -78,7 +78,7 @@ impl Scene {
         let mut edges = Vec::new();
         let mut edge = |value: ValueId, to: Option<usize>| {
             let from = makers.get(&value).copied();
-            // A value that is passed through a box alone connects nothing in it.
+            // A value that only passes through a box connects nothing in it.
             if from.is_some() || (to.is_some() && self.takes.contains(&value)) {
                 edges.push(Edge { from, to, value });
             }
@@ -93,7 +93,7 @@ impl Scene {
         edges
     }
 
-    /// Opens boxes level by level as long as no more than so many are seen.
+    /// Opens boxes level by level while at most `most` boxes are visible.
     pub fn unfold(&mut self, most: usize) {
         let mut seen = self.pieces.len();
         loop {
@@ -114,7 +114,7 @@ impl Scene {
     }
 }
 
-/// The outermost boxes that are not open and could be.
+/// Adds the outermost closed boxes that can be opened.
 fn closed_pieces<'s>(scene: &'s mut Scene, closed: &mut Vec<&'s mut Piece>) {
     for piece in &mut scene.pieces {
         match piece {
@@ -147,7 +147,7 @@ fn block(block: &Block, values: &Values, outputs: &[String]) -> Scene {
     }
 }
 
-/// An input, or an output of this name.
+/// Returns the box of an input, or of an output with this name.
 fn pill(id: ValueId, values: &Values, output: Option<&String>) -> Piece {
     let value = &values[id];
     let name = shown(output.unwrap_or(&value.name));
@@ -171,11 +171,11 @@ fn pill(id: ValueId, values: &Values, output: Option<&String>) -> Piece {
     }
 }
 
-/// The nodes of a block, by their places in it.
+/// Nodes of a block, by index.
 struct Span<'g> {
     block: &'g Block,
     values: &'g Values,
-    /// The last node that reads each value, behind all nodes for outputs.
+    /// Index of the last node that reads each value. For outputs, it is after all nodes.
     last: BTreeMap<ValueId, usize>,
 }
 
@@ -268,7 +268,8 @@ impl Span<'_> {
         }
     }
 
-    /// What nodes from one place to before another take, and what of theirs is used behind them.
+    /// Returns the values that nodes `start..end` read from outside, and those of their outputs that are used after
+    /// them.
     fn border(&self, start: usize, end: usize) -> (Vec<ValueId>, Vec<ValueId>) {
         let nodes = &self.block.nodes[start..end];
         let made: Vec<ValueId> =
@@ -286,7 +287,7 @@ impl Span<'_> {
     }
 }
 
-/// The path of a module inside of another, with a word before a number that would be alone.
+/// Returns the path of a module within another one. If it is only a number, the word before it is included.
 fn module_name(path: &[String], around: &[String]) -> String {
     let rest = path.strip_prefix(around).unwrap_or(path);
     match (rest, around.last()) {

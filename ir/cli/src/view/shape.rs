@@ -1,4 +1,4 @@
-//! What modules have in common that do the same with other weights.
+//! Equality of modules that differ only in their weights.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,7 +7,7 @@ use onnx_embed_ir::graph::{Node, ValueId, Values};
 
 use super::labels;
 
-/// A hash that is equal for modules that do the same with other weights.
+/// Returns a hash that is equal for modules that differ only in their weights.
 pub fn shape(nodes: &[Node], values: &Values) -> u64 {
     let mut hash = DefaultHasher::new();
     nodes_shape(nodes, values, &mut BTreeMap::new(), &mut hash);

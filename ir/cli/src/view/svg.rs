@@ -7,12 +7,12 @@ use super::scene::{Kind, Piece, Scene};
 use super::text::{width, xml};
 use super::{Picture, labels};
 
-/// Around the picture.
+/// Margin around the picture.
 const MARGIN: f64 = 24.0;
-/// For the title of the picture and the line below it.
+/// Height of the title of the picture and the line below it.
 const TITLE: f64 = 52.0;
 
-/// The looks of boxes by their rooms.
+/// Style sheet, with a class for each group of operators.
 pub const STYLE: &str = "\
 svg{font-family:-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}\
 .page{fill:#fff}.title{font-size:17px;font-weight:600;fill:#1b2430}\
@@ -29,7 +29,7 @@ svg{font-family:-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}\
 .elementwise>.box{fill:#fdf3cf;stroke:#d8bf62}.pool>.box,.reduce>.box{fill:#fbdfe0;stroke:#d98f92}\
 .quantize>.box{fill:#d9f1f2;stroke:#74b8bb}.control>.box{fill:#f2dcf0;stroke:#c489bf}";
 
-/// The picture, its boxes as open as they are.
+/// Draws the picture, with its boxes open or closed as they are.
 pub fn svg(picture: &Picture) -> String {
     let placed = place(&picture.scene);
     let (title, under) = (xml(&picture.title), xml(&picture.under));
@@ -88,7 +88,7 @@ fn closed(piece: &Piece, frame: &Frame, text: &mut String) {
         _ => 6.0,
     };
     if piece.repeats > 1 {
-        // The boxes behind the first one.
+        // The boxes that are drawn behind the first one.
         for shift in [6.0, 3.0] {
             let behind = Frame { x: frame.x + shift, y: frame.y - shift, ..*frame };
             text.push_str(&rectangle(&behind, "box", round));
@@ -125,7 +125,7 @@ fn edge(line: &Line, corner: (f64, f64), text: &mut String) {
         if is_last && line.arrow {
             to_y -= 5.0;
         }
-        // Curves lie between layers, the straight pieces in them.
+        // Curves are between layers, straight parts within them.
         if at % 2 == 1 {
             let middle = (y + to_y) / 2.0;
             let _ = write!(path, "C{x:.1},{middle:.1} {to_x:.1},{middle:.1} {to_x:.1},{to_y:.1}");
@@ -149,7 +149,7 @@ fn edge(line: &Line, corner: (f64, f64), text: &mut String) {
     }
 }
 
-/// The class that gives a box its looks.
+/// Returns the CSS class of a box.
 pub fn class(piece: &Piece) -> &'static str {
     match piece.kind {
         Kind::Input => "input",

@@ -1,6 +1,6 @@
-//! Text in pictures: its width, and what must be escaped.
+//! Width and escaping of text in pictures.
 
-/// The width of a text in pixels, at least: that of the widest of the common fonts.
+/// Returns the width of a text in the widest of the common fonts, in pixels.
 pub fn width(text: &str, size: f64) -> f64 {
     let width = |letter: char| match letter {
         'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | '(' | ')' | '[' | ']' | ' ' => 0.4,
@@ -14,7 +14,7 @@ pub fn width(text: &str, size: f64) -> f64 {
     text.chars().map(width).sum::<f64>() * size
 }
 
-/// Text between tags or in an attribute.
+/// Escapes text between tags or in an attribute.
 pub fn xml(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -30,17 +30,17 @@ pub fn xml(text: &str) -> String {
     escaped
 }
 
-/// JSON inside of a script element, which no text may end.
+/// Escapes JSON in a script element, which no text may end.
 pub fn script(json: &str) -> String {
     json.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e")
 }
 
-/// Text in quotes of Graphviz.
+/// Escapes text in quotes for Graphviz.
 pub fn dot(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// Text in quotes of Mermaid, which knows no backslash, and in which Markdown and tags mean something.
+/// Escapes text in quotes for Mermaid, which has no backslash escapes and interprets Markdown and tags.
 pub fn mermaid(text: &str) -> String {
     let mut escaped = String::new();
     for letter in text.chars() {

@@ -1,4 +1,4 @@
-//! Pictures that other programs lay out: Mermaid and Graphviz.
+//! Text for programs that lay out graphs: Mermaid and Graphviz.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,10 +10,10 @@ use super::scene::{Kind, Piece, Scene};
 use super::text::{dot, mermaid};
 use super::{Picture, labels};
 
-/// Boxes as they are open, with numbers of their own, and edges between those that are not.
+/// Numbered boxes of a scene, with edges between those that are not open.
 #[derive(Default)]
 struct Flat<'s> {
-    /// In order: a box, the beginning of an open one, and its end.
+    /// Steps in order: a box, the beginning of an open one, and its end.
     steps: Vec<Step<'s>>,
     edges: Vec<(usize, usize, String)>,
     count: usize,
@@ -25,7 +25,7 @@ enum Step<'s> {
     Close,
 }
 
-/// A flowchart of Mermaid, as GitHub shows it in Markdown.
+/// Returns a flowchart for Mermaid, which GitHub displays in Markdown.
 pub fn flowchart(picture: &Picture) -> String {
     let flat = Flat::of(&picture.scene);
     let mut text = format!("---\ntitle: \"{}\"\n---\nflowchart TD\n", mermaid(&picture.title));
@@ -65,7 +65,7 @@ pub fn flowchart(picture: &Picture) -> String {
     text
 }
 
-/// A graph of Graphviz.
+/// Returns a graph for Graphviz.
 pub fn graphviz(picture: &Picture) -> String {
     let flat = Flat::of(&picture.scene);
     let mut text = format!(
@@ -122,7 +122,8 @@ impl<'s> Flat<'s> {
         flat
     }
 
-    /// Adds what is in a scene, where values of outside are made by these boxes, and says which box makes which value.
+    /// Adds the content of a scene. `outside` maps values from outside to their boxes. Returns the boxes of the values
+    /// that the scene produces.
     fn add(
         &mut self,
         scene: &'s Scene,
@@ -137,7 +138,7 @@ impl<'s> Flat<'s> {
                 Some(inner) if piece.open => inner.takes.as_slice(),
                 _ => &[],
             };
-            // What an open box passes on to those in it, they take themselves.
+            // Boxes inside an open box take the values that it passes on themselves.
             let takes = piece.takes.iter().filter(|id| !passed.contains(id));
             for maker in takes.filter_map(|id| makers.get(id)) {
                 if !from.contains(maker) {
@@ -165,7 +166,7 @@ impl<'s> Flat<'s> {
             self.edges.extend(edges);
             let last = self.count - 1;
             for &id in &piece.makes {
-                // What a loop makes, and the last of several equal modules, comes from the last box inside.
+                // Values of a loop, and of the last of several equal modules, come from the last box inside.
                 let maker = made.get(&id).cloned();
                 makers.insert(id, maker.unwrap_or_else(|| (last, piece.label.clone())));
             }

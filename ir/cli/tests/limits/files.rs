@@ -1,4 +1,4 @@
-//! A spread of hostile files.
+//! A selection of hostile files.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::growth;
 
 const HEAD: &str = r#"<ir_version: 10, opset_import: ["": 21, "f": 1]>"#;
 
-/// Files that give code, which the macro and rustc take too: ui-tests has them.
+/// Files that compile to code. The tests in `ui-tests` also compile them with the macro and rustc.
 const COMPILED: [&str; 9] = [
     "names_nfc",
     "names_jamo",
@@ -78,7 +78,7 @@ fn model(text: &str) -> Vec<u8> {
     onnx_embed_ir::text::model(&text).unwrap().encode_to_vec()
 }
 
-/// Two inputs and an output of these names.
+/// Returns a model with two inputs and an output of these names.
 fn named(first: &str, second: &str, output: &str) -> Vec<u8> {
     let text = format!(
         "{HEAD} g (float[n] first, float[n] second) => (float[n] out) {{ out = Add (first, second) }}"
@@ -146,7 +146,7 @@ fn texts() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Loops inside of each other whose state grows.
+/// Returns nested loops whose state grows.
 fn nested_loops(depth: usize) -> String {
     let mut body = String::new();
     for level in 0..depth {
@@ -165,7 +165,7 @@ fn nested_loops(depth: usize) -> String {
     format!("g (float[n] x, int64 m) => (float[k] y) {{ y = Loop (m, , x) <body = {body}> }}")
 }
 
-/// Scans inside of each other whose state grows.
+/// Returns nested scans whose state grows.
 fn nested_scans(depth: usize) -> String {
     let mut body = String::new();
     for level in 0..depth {
@@ -186,7 +186,7 @@ fn nested_scans(depth: usize) -> String {
     )
 }
 
-/// Loops inside of each other whose states move on by one place a time.
+/// Returns nested loops whose states shift by one index per iteration.
 fn shifting_loops(depth: usize, states: usize) -> String {
     let list = |stem: &str| {
         let names = (0..states).map(|at| format!("{stem}{at}"));
@@ -221,7 +221,7 @@ fn shifting_loops(depth: usize, states: usize) -> String {
     format!("g (float[n] x, int64 m) => ({outputs}) {{ {ends} = Loop (m, , {start}) <body = {body}> }}")
 }
 
-/// A million empty messages in each place.
+/// Returns files with up to a million empty messages in one field.
 fn empty_messages() -> Vec<(String, Vec<u8>)> {
     let field = |tag: u8, body: &[u8]| {
         let mut bytes = vec![tag << 3 | 2];
@@ -232,7 +232,7 @@ fn empty_messages() -> Vec<(String, Vec<u8>)> {
     let head = [0x08, 0x0a, 0x42, 0x02, 0x10, 0x15];
     let places = [("nodes", 1), ("initializers", 5), ("inputs", 11), ("outputs", 12), ("sparse", 15)];
     let mut files = Vec::new();
-    // As many as would be refused by their number alone, and as many as would not.
+    // The first number is refused by itself, the second is not.
     for (count, size) in [(1_000_000, "many"), (150_000, "some")] {
         for (name, tag) in places {
             let graph = [tag << 3 | 2, 0].repeat(count);
@@ -249,7 +249,7 @@ fn empty_messages() -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Functions that repeat much at each call.
+/// Returns models with a function that has much to repeat at each call.
 fn functions() -> Vec<(&'static str, ModelProto)> {
     let model = |function: FunctionProto, calls: usize| {
         let text = format!("{HEAD} g (string[n] x) => (string[n] y0) {{ y0 = f.F (x) }}");
@@ -294,7 +294,7 @@ fn functions() -> Vec<(&'static str, ModelProto)> {
     ]
 }
 
-/// External data that are no plain files of their own.
+/// Writes models with external data that is not a regular file of its own.
 fn external(folder: &Path) {
     let inside = folder.join("external");
     std::fs::create_dir_all(&inside).unwrap();

@@ -1,4 +1,4 @@
-//! Graphs of branches and loops.
+//! Graphs with branches and loops.
 
 use onnx_embed_ir::proto::{AttributeProto, AttributeType, GraphProto, ModelProto};
 
@@ -20,7 +20,7 @@ pub fn branches(count: usize) -> ModelProto {
     model(graph((0..count).map(choice).collect(), inputs, vec![port(&last, &["k"])], vec![]))
 }
 
-/// The body of a loop with so many states, each of which becomes its negative.
+/// Returns the body of a loop with this number of states, each of which becomes its negative.
 fn body(states: usize) -> GraphProto {
     let (state, next) = (|at| format!("s{at}"), |at| format!("o{at}"));
     let mut nodes = vec![node("Identity", &["c".into()], &["d".into()])];
@@ -70,7 +70,7 @@ pub fn branch_outputs(count: usize) -> ModelProto {
     model(graph(vec![choice], inputs, outputs.collect(), vec![]))
 }
 
-/// A loop in which each state becomes what the next one was, of which the first is read.
+/// Returns a loop in which each state becomes the negative of the next one. Only the first state is read.
 pub fn shifting_states(count: usize) -> ModelProto {
     let (state, next) = (|at| format!("s{at}"), |at| format!("o{at}"));
     let mut nodes = vec![node("Identity", &["c".into()], &["d".into()])];
@@ -90,7 +90,7 @@ pub fn shifting_states(count: usize) -> ModelProto {
     model(graph(nodes, inputs, vec![port(&t(0), &["n"])], vec![]))
 }
 
-/// A scan that collects what each of many nodes gives.
+/// Returns a scan that collects the outputs of many nodes.
 pub fn scan_outputs(count: usize) -> ModelProto {
     let own = |at| format!("r{at}");
     let nodes = (0..count).map(|at| node("NonZero", &["e".into()], &[own(at)]));

@@ -1,4 +1,4 @@
-//! Graphs of any size, to see how time and memory grow.
+//! Growth of time and memory with the size of graphs.
 
 use onnx_embed_ir::proto::{FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto};
 use prost::Message;
@@ -7,7 +7,7 @@ use super::flows::{branch_outputs, branches, loops, scan_outputs, shifting_state
 use super::measure::{Measured, measure};
 use super::parts::{constant, graph, model, node, port, t, typed};
 
-/// One row of the table.
+/// A row of the table.
 pub struct Row {
     pub name: &'static str,
     pub graph: fn(usize) -> ModelProto,
@@ -225,7 +225,7 @@ fn repeated(count: usize) -> ModelProto {
     model(graph(nodes, vec![port("x", &["n"])], outputs, vec![]))
 }
 
-/// A chain through modules of four nodes, the second half of which has the weights of the first.
+/// Returns a chain through modules of four nodes. Its second half has the weights of the first.
 fn read_twice(count: usize) -> ModelProto {
     let half = count.div_ceil(2);
     let weight = |at| format!("w{at}");
@@ -239,7 +239,7 @@ fn read_twice(count: usize) -> ModelProto {
     model(graph(nodes, vec![input], vec![output], constants.collect()))
 }
 
-/// Two sums of all weights.
+/// Returns two sums of all weights.
 fn sum_read_twice(count: usize) -> ModelProto {
     let weight = |at| format!("w{at}");
     let sum = |x: &str, y: &str| {
@@ -253,7 +253,7 @@ fn sum_read_twice(count: usize) -> ModelProto {
     model(graph(nodes, vec![input], vec![output], constants.collect()))
 }
 
-/// Nodes each of a module in that of the node before; their names have `count` parts together.
+/// Returns nodes in modules, each nested in that of the node before. Their names have about `count` parts in all.
 pub fn nested_modules(count: usize) -> ModelProto {
     let modules = (2 * count).isqrt();
     let nodes = (0..modules).map(|at| NodeProto {

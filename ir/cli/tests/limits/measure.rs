@@ -7,19 +7,19 @@ use std::time::{Duration, Instant};
 use nix::sys::resource::{Resource, UsageWho, getrusage, setrlimit};
 use nix::sys::time::TimeValLike;
 
-/// Has this program measure one run, of which it is the only one.
+/// Argument with which this program measures a single run.
 pub const FLAG: &str = "--measure";
 
-/// No run takes longer, waiting included.
+/// Maximum duration of a run, including waiting time.
 const LONGEST: Duration = Duration::from_secs(600);
 const MOST_SECONDS: u64 = 60;
 const MOST_MEMORY: u64 = 6 << 30;
 
-/// What a run took.
+/// Time and memory of a run.
 pub struct Measured {
     pub seconds: f64,
     pub bytes: usize,
-    /// How it ended, if neither with code nor with a diagnostic.
+    /// Description of the end of the run, if it ended neither with code nor with a diagnostic.
     pub end: Option<String>,
 }
 
@@ -42,8 +42,8 @@ pub fn measure(command: &str, file: &Path) -> Measured {
     }
 }
 
-/// Runs it, and prints what it took. A process of its own, because what the system says of processes that
-/// ended is the most that any of them took.
+/// Runs the command and prints its time and memory. It needs a process of its own, because the system reports the
+/// maximum over all child processes that have ended.
 pub fn alone(command: &str, file: &Path) -> ExitCode {
     setrlimit(Resource::RLIMIT_CPU, MOST_SECONDS, MOST_SECONDS).unwrap();
     setrlimit(Resource::RLIMIT_AS, MOST_MEMORY, MOST_MEMORY).unwrap();
@@ -70,7 +70,7 @@ pub fn alone(command: &str, file: &Path) -> ExitCode {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap();
     let time = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
     println!("{}", time as f64 / 1e6);
-    // Linux counts kilobytes, macOS bytes.
+    // The unit is a kilobyte on Linux, and a byte on macOS.
     let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
     println!("{}", usage.max_rss() * unit);
     match status {

@@ -15,12 +15,12 @@ pub fn node(operator: &str, inputs: &[String], outputs: &[String]) -> NodeProto 
     }
 }
 
-/// The name of a value in a row of such.
+/// Returns the name of a value in a numbered series.
 pub fn t(at: usize) -> String {
     format!("t{at}")
 }
 
-/// A float tensor of named or fixed sizes.
+/// Returns a float tensor with named or fixed sizes.
 pub fn port(name: &str, sizes: &[&str]) -> ValueInfoProto {
     typed(name, 1, sizes)
 }
@@ -44,7 +44,7 @@ pub fn typed(name: &str, elem_type: i32, sizes: &[&str]) -> ValueInfoProto {
     }
 }
 
-/// A float constant.
+/// Returns a float constant.
 pub fn constant(name: &str, sizes: &[i64], first: usize) -> TensorProto {
     let count: i64 = sizes.iter().product();
     let values = (0..count).flat_map(|at| (first as f32 + at as f32 / 2.0).to_le_bytes());

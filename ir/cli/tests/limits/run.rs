@@ -1,4 +1,4 @@
-//! What is to be done, by environment.
+//! Actions of the test, selected by environment variables.
 
 #[path = "files.rs"]
 mod files;
@@ -18,9 +18,9 @@ use std::process::ExitCode;
 
 use measure::{Measured, measure};
 
-/// CPU time that a file may take, a built without optimisation ten times as much.
+/// CPU seconds that a file may take; ten times as many without optimisation.
 const SECONDS: f64 = if cfg!(debug_assertions) { 20.0 } else { 2.0 };
-/// Memory that a file may take beside ten times its length.
+/// Bytes of memory that a file may take in addition to ten times its length.
 const SPARE: usize = 64 << 20;
 
 pub fn main() -> ExitCode {
@@ -60,7 +60,7 @@ pub fn main() -> ExitCode {
     if beyond == 0 && !files.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What is wrong with how a command ends.
+/// Returns the problems of a run: an abnormal end, too much time, too much memory.
 fn complaints(command: &str, file: &Path) -> Vec<String> {
     let Measured { seconds, bytes, end } = measure(command, file);
     let length = file.metadata().map_or(0, |facts| facts.len());
@@ -79,7 +79,7 @@ fn complaints(command: &str, file: &Path) -> Vec<String> {
     complaints
 }
 
-/// Models in a folder and those in it.
+/// Adds the models in a folder and its subfolders.
 fn find(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in folder.read_dir().into_iter().flatten().flatten() {
         let path = entry.path();

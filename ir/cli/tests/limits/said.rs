@@ -1,4 +1,4 @@
-//! Files that say of themselves what no program should have.
+//! Files with hostile metadata.
 
 use onnx_embed_ir::proto::{ModelProto, StringStringEntryProto};
 use prost::Message;
@@ -6,8 +6,8 @@ use prost::Message;
 const TEXT: &str = r#"<ir_version: 10, opset_import: ["": 21]>
     g (float[n] x) => (float[n] y) { y = Relu (x) }"#;
 
-/// What text tries that gets into code and documentation: ends of comments, strings and fences, examples,
-/// links, cells of tables, marks of the direction of writing.
+/// Text that is dangerous in code and documentation: ends of comments, strings and fences, examples, links, cells of
+/// tables, marks of the direction of writing.
 const HOSTILE: &str =
     "*/ \"#} \\ `a` [b](c) | d\n```\npanic!();\n```\n~~~\n    panic!();\n\n# e\n\u{202e}\u{1b}[2J\0<script>";
 
@@ -26,7 +26,7 @@ pub fn files() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// A model with this documentation and these properties.
+/// Returns a model with this documentation and these properties.
 fn said(doc: &str, entries: &[(&str, &str)]) -> Vec<u8> {
     let entry = |(key, value): &(&str, &str)| StringStringEntryProto {
         key: (*key).to_owned(),

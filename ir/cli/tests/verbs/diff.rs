@@ -1,11 +1,11 @@
-//! `diff`: can the program in the field load the new file?
+//! `diff`: can a deployed program load the new file?
 
 use expect_test::{Expect, expect};
 use serde_json::Value as Json;
 
 use super::{folder, model, run, run_in};
 
-/// A layer, bounds of its results, and a factor of each channel.
+/// A layer, bounds of its results, and a factor for each channel.
 const NET: &str = r#"<ir_version: 10, opset_import: ["": 21]>
     g (float[n, 2] x) => (float[n, 2] y)
     <float[2, 2] weight = {1, 2, 3, 4}, float[2] scale = {1, 1}, float low = {-1}> {
@@ -14,7 +14,7 @@ const NET: &str = r#"<ir_version: 10, opset_import: ["": 21]>
         ["/scale/Mul"] y = Mul (c, scale)
     }"#;
 
-/// What is said of a net in which a text is replaced.
+/// Checks the comparison of the net with a copy in which a text is replaced.
 #[track_caller]
 fn check(test: &str, from: &str, to: &str, arguments: &[&str], expected: Expect) {
     let folder = folder(test);
@@ -167,7 +167,7 @@ fn the_same_graph_of_another_exporter_is_said_to_be_the_same() {
     );
 }
 
-/// What programs say of these files is tested in `ui-tests/tests/expansions/long_form.rs`.
+/// The messages of programs about these files are tested in `ui-tests/tests/expansions/long_form.rs`.
 #[test]
 fn it_says_what_programs_say_when_they_load() {
     let models = "ui-tests/models";
@@ -186,7 +186,7 @@ fn it_says_what_programs_say_when_they_load() {
     assert!(reason("no.onnx").unwrap().starts_with("cannot read `ui-tests/models/no.onnx`"));
 }
 
-/// Programs are asked the same of these files in `ui-tests/tests/expansions/other_weights.rs`.
+/// The same changes are tested with programs in `ui-tests/tests/expansions/other_weights.rs`.
 #[test]
 fn what_is_fixed_for_programs_is_fixed_here() {
     let compiled = models().join("other_weights.onnx");
@@ -254,7 +254,8 @@ fn floats(all: &[f32]) -> Vec<u8> {
     all.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// Whether a program takes the second file, compiled with its weights in a file or in the binary.
+/// Returns the verdict on loading the second file: `free`, `fixed` or `refused`. `weights` is the storage of the
+/// program.
 fn verdict(first: &std::path::Path, second: &std::path::Path, weights: &str) -> &'static str {
     let paths = [first, second].map(|path| path.to_str().unwrap());
     let json = run(&["diff", "--json", "--weights", weights, paths[0], paths[1]]).out;

@@ -1,4 +1,4 @@
-//! `doctor`: what is wrong with a file, and what to ask its author for.
+//! `doctor`: problems of a file, and advice for its author.
 
 use expect_test::expect;
 use serde_json::Value as Json;
@@ -101,7 +101,7 @@ fn a_model_that_compiles_has_things_to_know() {
     assert_eq!(answer.code, 0);
 }
 
-/// `ui-tests/models/expectations.toml` has how often this model reads on devices.
+/// `ui-tests/models/expectations.toml` has the number of values that this model reads back from devices.
 #[test]
 fn reads_of_a_detector_are_found_without_a_device() {
     let answer = run(&["doctor", "--json", "ui-tests/models/blocks/detector/detector.onnx"]);

@@ -1,4 +1,4 @@
-//! `expand`: the code of a model, for people and for programs.
+//! `expand`: the code of a model, as text and JSON.
 
 use serde_json::{Value as Json, from_str};
 
@@ -10,7 +10,7 @@ fn json(answer: &Answer) -> Json {
 
 #[test]
 fn json_has_the_same_code() {
-    // In one folder: where lines are broken depends on the length of its path.
+    // Both in one folder: line breaks depend on the length of its path.
     let text = on("expand_code", RELU, &["expand", "--name", "Net"]);
     let answer = on("expand_code", RELU, &["expand", "--name", "Net", "--json"]);
     let found = json(&answer);

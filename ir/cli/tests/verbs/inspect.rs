@@ -1,4 +1,4 @@
-//! `inspect`: what is in a file before it is compiled.
+//! `inspect`: contents of a file before it is compiled.
 
 use expect_test::expect;
 use serde_json::Value as Json;

@@ -1,10 +1,10 @@
-//! Folders of strangers: nothing in them is run.
+//! Untrusted folders: no file in them is run.
 
 use std::process::Command;
 
 use super::{RELU, folder, model, run_in};
 
-/// The Python that has ONNX Runtime, as an absolute path.
+/// Returns the absolute path of the Python that has ONNX Runtime, if any.
 fn python() -> Option<String> {
     let program = std::env::var("PYTHON").unwrap_or("python3".to_owned());
     let script = "import sys, numpy, onnx, onnxruntime; print(sys.executable)";

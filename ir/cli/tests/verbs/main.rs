@@ -1,4 +1,4 @@
-//! Verbs as people call them: what they print, and how they end.
+//! Commands as users call them: their output and exit codes.
 
 mod diff;
 mod doctor;
@@ -15,24 +15,24 @@ use std::process::Command;
 use onnx_embed_ir::text;
 use prost::Message;
 
-/// Works, and is small.
+/// A small model that compiles.
 pub const RELU: &str = r#"<ir_version: 8, opset_import: ["": 17]>
     g (float[2] x) => (float[2] y) { y = Relu (x) }"#;
-/// Has an operator that nobody knows.
+/// A model with an unknown operator.
 pub const TWIST: &str = r#"<ir_version: 8, opset_import: ["": 17, "acme": 1], producer_name: "hand">
     main (float[N, 2] x) => (float[N, 2] y) <float[2] b = {1, 2}> {
         sum = Add (x, b)
         y = acme.Twist (sum)
     }"#;
 
-/// What a command printed, and its exit code.
+/// Output and exit code of a command.
 pub struct Answer {
     pub out: String,
     pub err: String,
     pub code: i32,
 }
 
-/// Runs `cargo onnx-embed` in the folder of the repository.
+/// Runs `cargo onnx-embed` in the root folder of the repository.
 pub fn run(arguments: &[&str]) -> Answer {
     run_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."), arguments)
 }
@@ -47,7 +47,7 @@ pub fn run_in(folder: &Path, arguments: &[&str]) -> Answer {
     Answer { out: text(output.stdout), err: text(output.stderr), code: output.status.code().unwrap() }
 }
 
-/// A folder of one test.
+/// Creates an empty folder for a test.
 pub fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("verbs").join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -55,7 +55,7 @@ pub fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Writes a model in ONNX's text syntax as a file.
+/// Writes a model, given in ONNX's text syntax, to a file.
 pub fn model(folder: &Path, name: &str, source: &str) -> PathBuf {
     let path = folder.join(name);
     let model = text::model(source).unwrap_or_else(|error| panic!("{error}"));
@@ -63,7 +63,7 @@ pub fn model(folder: &Path, name: &str, source: &str) -> PathBuf {
     path
 }
 
-/// Runs a verb on a model that is called `m.onnx`.
+/// Runs a command on a model, whose path is `m.onnx` in the output.
 pub fn on(test: &str, source: &str, verb: &[&str]) -> Answer {
     let path = model(&folder(test), "m.onnx", source);
     let path = path.to_str().unwrap();

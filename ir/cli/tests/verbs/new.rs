@@ -1,4 +1,4 @@
-//! `new`: from a file to a program that runs.
+//! `new`: writes a program that runs a model.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -11,10 +11,10 @@ use prost::Message;
 
 use super::{folder, model, run, run_in};
 
-/// Builds the program in `folder` in the target folder of the checkout, runs it, and returns what it prints.
+/// Builds the program in `folder` in the target folder of the checkout, runs it, and returns its output.
 ///
-/// Packages are added to its manifest only for the features that they enable, and it gets the lock file of
-/// the checkout, so that Burn and our crates are not built again.
+/// Packages are added to its manifest only for the features that they enable. It gets the lock file of the checkout, so
+/// that Burn and our crates are not built again.
 fn printed(folder: &Path) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     std::fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
@@ -44,7 +44,7 @@ fn cargo(folder: &Path, words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The target folder of the checkout.
+/// Returns the target folder of the checkout.
 fn target() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap()
 }
@@ -180,7 +180,7 @@ fn with_external_data(folder: &Path, data: &str) {
     std::fs::write(data, b"fn main() { }   ").unwrap();
 }
 
-/// The files of a folder, relative to it.
+/// Returns the files of a folder, relative to it.
 fn files(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in folder.read_dir().unwrap() {
@@ -217,7 +217,7 @@ fn external_data_never_becomes_a_part_of_the_crate() {
         assert_eq!(files(&folder.join("crate")), expected, "{data}");
         let manifest = std::fs::read_to_string(folder.join("crate/Cargo.toml")).unwrap();
         assert!(manifest.starts_with("[package]\nname = \"m\"\n"), "{manifest}");
-        // What cargo finds in the crate: one program, no build script.
+        // Targets that cargo finds in the crate: one program, no build script.
         let words = ["metadata", "--no-deps", "--offline", "--format-version=1"];
         let metadata = cargo(&folder.join("crate"), &words);
         let metadata: serde_json::Value = serde_json::from_str(&metadata).unwrap();
@@ -236,7 +236,7 @@ fn external_data_with_hidden_names_or_the_names_of_others_is_refused() {
         assert_ne!(answer.code, 0, "{data}");
         assert!(!folder.join("crate").exists(), "{data}: {:?}", files(&folder.join("crate")));
     }
-    // `Two Words.onnx` is written as `two_words.onnx`, which the data are called already.
+    // The model is written as `two_words.onnx`, which equals the name of its data except for case.
     let folder = folder("new_twice");
     with_external_data(&folder, "Two_Words.onnx");
     std::fs::rename(folder.join("m.onnx"), folder.join("two words.onnx")).unwrap();
@@ -248,7 +248,7 @@ fn external_data_with_hidden_names_or_the_names_of_others_is_refused() {
     assert!(!folder.join("crate").exists());
 }
 
-/// A weight of 2.4 MB whose last element is 7.25 and all others 0.
+/// Returns a model with a weight of 2.4 MB, whose last element is 7.25 and all others 0.
 fn with_large_weight() -> Vec<u8> {
     let source = r#"<ir_version: 10, opset_import: ["": 21]>
         g (float[1, 600] x) => (float[1, 1] y) <float[1] w = {0}> {
@@ -268,7 +268,7 @@ fn with_large_weight() -> Vec<u8> {
 
 #[test]
 fn a_large_model_is_assembled_into_a_crate_that_forbids_unsafe_code() {
-    // Names that mean something to an assembler, a shell or the macro.
+    // The path has characters that are special in an assembler, a shell or the macro.
     let folder = folder("new_large").join("a {b} 'c\" $d");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("large.onnx"), with_large_weight()).unwrap();

@@ -1,4 +1,4 @@
-//! `operators`: is mine supported?
+//! `operators`, `completions` and `man`, and exit codes.
 
 use expect_test::expect;
 use serde_json::Value as Json;

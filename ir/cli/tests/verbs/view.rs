@@ -141,7 +141,7 @@ fn names_of_a_file_stay_text() {
         let answer = run(&["view", path.to_str().unwrap(), "-o", picture.to_str().unwrap()]);
         assert_eq!(answer.code, 0, "{}", answer.err);
         let text = std::fs::read_to_string(&picture).unwrap();
-        // Graphviz escapes what stands in quotes.
+        // Graphviz itself escapes text in quotes.
         assert!(form == "dot" || !text.contains("<img"), "{form}");
         if form == "html" {
             assert_eq!(text.matches("</script>").count(), 2);

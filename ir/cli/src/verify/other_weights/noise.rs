@@ -1,10 +1,10 @@
-//! Whether ONNX Runtime itself amplifies roundings of changed weights.
+//! Rounding errors that ONNX Runtime itself amplifies.
 //!
-//! A network that quantizes activations, or compares them, turns a rounding into a step. Where neither of
-//! ONNX Runtime's answers is ours, it answers again with the same weights and inputs, each float of which is
-//! moved by at most 2⁻²² of itself, about what a sum of some terms loses. An output that is at most twice as
-//! far from its answer as these are from each other is unstable. So is one that is at most twice as far from
-//! what the graph gives in double precision as its answer is; another is wrong.
+//! A network that quantizes or compares activations turns a rounding error into a step. If both results of ONNX Runtime
+//! differ from ours, it runs again with weights and inputs in which each float is changed by at most 2⁻²² of itself,
+//! about the error of a sum of a few terms. An output is unstable if it is at most twice as far from ONNX Runtime's
+//! result as the new results are. It is also unstable if it is at most twice as far from the result in double precision
+//! as ONNX Runtime's result is. Otherwise it is wrong.
 
 use std::fs;
 use std::path::Path;
@@ -17,18 +17,18 @@ use crate::compare::{compare, is_within};
 use crate::npz::{Expected, Recording};
 use crate::value::Values;
 
-/// What ONNX Runtime is asked with other roundings.
+/// Arguments for runs of ONNX Runtime with other roundings.
 pub struct Noise<'p> {
     pub plan: &'p Plan,
     pub python: &'p Path,
     pub recording: &'p Path,
 }
 
-/// How many times it is asked, with its optimisations and without them each.
+/// Number of runs with other roundings, with optimisations and without them each.
 const TIMES: u64 = 4;
 
 impl Noise<'_> {
-    /// The answers for a changed file that ONNX Runtime runs: to other roundings, and without optimisations.
+    /// Returns ONNX Runtime's results for a changed file that it runs: with other roundings, and without optimisations.
     pub fn answers(&self, change: &Change) -> Result<Vec<Recording>> {
         let folder = change.folder.join("noise");
         if !folder.exists() {
@@ -45,7 +45,7 @@ impl Noise<'_> {
         for number in fs::read_dir(&folder)? {
             for name in ["io.npz", "plain.npz"] {
                 let path = number.as_ref().map(|number| number.path().join(name));
-                // Of a file that ONNX Runtime does not run there are none.
+                // A file that ONNX Runtime does not run has no results.
                 if let Ok(path) = path
                     && path.is_file()
                 {
@@ -56,7 +56,7 @@ impl Noise<'_> {
         Ok(answers)
     }
 
-    /// What the graph of a changed file gives in double precision, where that can be evaluated.
+    /// Returns the outputs for a changed file in double precision, or no values if they cannot be evaluated.
     pub fn exact(&self, change: &Change) -> Result<Values> {
         let path = change.folder.join("exact.npz");
         if !path.is_file() {
@@ -67,7 +67,7 @@ impl Noise<'_> {
     }
 }
 
-/// Whether each output is the expected one, or differs from it about as the other answers do.
+/// Returns `true` if each output is the expected one, or differs from it about as much as the other results do.
 pub fn is_noise(found: &Values, expected: &Recording, answers: &[Recording], tolerance: f64) -> bool {
     found.len() == expected.outputs.len()
         && expected.outputs.iter().all(|(name, expected)| {

@@ -1,4 +1,4 @@
-//! Which constants of a model are changed, and the files with other values of them.
+//! Constants of a model to change, and the changed files.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -10,34 +10,34 @@ use onnx_embed_ir::options::{Options, Weights};
 use super::super::perturb::{Constant, Files, constants};
 use crate::message::ReloadResult;
 
-/// Where programs have their weights, and what requests call that.
+/// Storages of weights, with the names that requests use.
 pub const STORAGES: [(Weights, &str); 2] = [(Weights::File, "file"), (Weights::Embed, "embed")];
 
-/// The changed files of a model that are to be tried.
+/// Changed files of a model that are to be tried.
 pub struct Plan {
     pub files: Files,
     constants: Vec<Constant>,
-    /// For each change the constants that have other values in it.
+    /// Indices of the constants that each change gives other values.
     changed: Vec<Vec<usize>>,
     changes: Vec<Change>,
-    /// Constants that the code of some storage does not depend on.
+    /// Indices of the constants that the code for at least one storage does not depend on.
     free: BTreeSet<usize>,
 }
 
-/// A changed file and what is known of it.
+/// A changed file with its results.
 #[derive(Clone, Debug)]
 pub struct Change {
     pub name: String,
     pub folder: PathBuf,
-    /// For each of the [`STORAGES`] that it is tried with, whether the code depends on what is changed.
+    /// For each of the [`STORAGES`] that the file is tried with, whether the code depends on the changed constants.
     pub fixed: [Option<bool>; 2],
-    /// What became of it with each of the [`STORAGES`].
+    /// Result with each of the [`STORAGES`], if known.
     pub results: [Option<ReloadResult>; 2],
 }
 
 impl Plan {
-    /// For each storage changes of at most so many constants that the code depends on, of as many others, and
-    /// of all others at once.
+    /// Plans for each storage changes of at most `most` constants that the code depends on, of at most `most` others,
+    /// and of all others at once.
     pub fn new(path: &Path, options: &Options, most: usize) -> Result<Self> {
         let mut plan = Plan {
             files: Files::new(),
@@ -96,7 +96,7 @@ impl Plan {
         self.changes[at].fixed[storage] = Some(is_fixed);
     }
 
-    /// The numbers of changes whose files take at most so many bytes together.
+    /// Returns ranges of changes whose files have at most `bytes` bytes together, with at least one change each.
     pub fn batches(&self, bytes: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
         let one: usize = self.files.iter().map(|(_, bytes)| bytes.len()).sum();
         let (all, size) = (self.changes.len(), (bytes / one.max(1)).max(1));
@@ -118,7 +118,7 @@ impl Plan {
         Ok(changes)
     }
 
-    /// Writes the changed files once more into `folder`, with roundings added to what is free.
+    /// Writes the changed files into another `folder`, with roundings added to constants that code does not depend on.
     pub fn write_noise(&self, change: &Change, number: u64, folder: &Path) -> Result<()> {
         let mut files = Files::new();
         for (name, _) in &self.files {
@@ -141,20 +141,20 @@ fn write(files: &Files, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// At most so many of all, from the first to the last.
+/// Returns at most `most` elements, spread evenly over all.
 fn spread(all: &[usize], most: usize) -> impl Iterator<Item = usize> {
     let count = all.len().min(most);
     (0..count).map(move |at| all[at * all.len() / count])
 }
 
 impl Change {
-    /// Its files, in the order in which a program takes them.
+    /// Returns the files of the change, in the order in which a program loads them.
     pub fn paths(&self, files: &Files) -> Vec<PathBuf> {
         let paths = files.iter().map(|(name, _)| self.folder.join(name));
         paths.collect()
     }
 
-    /// Whether some program does not say that its code depends on what is changed.
+    /// Returns `true` if a program did not report that its code depends on the changed constants.
     pub fn needs_answer(&self) -> bool {
         let tried = self.fixed.iter().zip(&self.results);
         tried

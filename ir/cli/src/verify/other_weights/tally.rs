@@ -1,4 +1,4 @@
-//! What became of the changed files of models.
+//! Results for the changed files of models.
 
 use std::path::Path;
 
@@ -14,38 +14,38 @@ use crate::style::{BAD, DIM, GOOD};
 use crate::value::Values;
 use crate::wire;
 
-/// How many files were taken and refused.
+/// Numbers of accepted and refused files, with the problems.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     agree: usize,
-    /// Of these, files for which ONNX Runtime answers as for the unchanged one.
+    /// Number of these files whose outputs equal those of the unchanged file.
     without_effect: usize,
     refused: usize,
-    /// Files that ONNX Runtime does not run.
+    /// Number of files that ONNX Runtime does not run.
     unanswered: usize,
-    /// Differences that ONNX Runtime itself has when weights are rounded otherwise.
+    /// Differences that ONNX Runtime itself shows if weights are rounded differently.
     pub unstable: Vec<String>,
     pub problems: Vec<String>,
 }
 
-/// A model and the inputs that it is run with.
+/// A model with the inputs that it runs on.
 #[derive(Clone, Copy)]
 pub struct Subject<'m> {
     pub model: &'m Model,
     pub recording: &'m Path,
-    /// ONNX Runtime's answers for a changed file with other roundings.
+    /// Returns ONNX Runtime's results for a changed file with other roundings.
     pub nearby: &'m dyn Fn(&Change) -> Result<Vec<Recording>>,
-    /// What its graph gives in double precision.
+    /// Returns the results for a changed file in double precision.
     pub exact: &'m dyn Fn(&Change) -> Result<Values>,
 }
 
 impl Tally {
-    /// Of a model that could not be tried.
+    /// Returns the tally of a model that could not be tried.
     pub fn failed(problem: String) -> Self {
         Tally { problems: vec![problem], ..Tally::default() }
     }
 
-    /// Counts what a program with one of the [`STORAGES`] did with a changed file and wrote to `outputs`.
+    /// Counts the result of a program with one of the [`STORAGES`] for a changed file. Its outputs are in `outputs`.
     pub fn judge(
         &mut self,
         change: &Change,
@@ -58,7 +58,7 @@ impl Tally {
         Ok(())
     }
 
-    /// What is wrong with a changed file.
+    /// Counts a result. Returns the problem with the changed file, if any.
     fn problem(
         &mut self,
         change: &Change,
@@ -141,16 +141,16 @@ impl Tally {
     }
 }
 
-/// How outputs differ from ONNX Runtime's.
+/// Difference between outputs and those of ONNX Runtime.
 #[derive(Debug, PartialEq)]
 enum Difference {
-    /// About as its own answers do when values are rounded otherwise, or from double precision.
+    /// About as large as the differences of ONNX Runtime itself, with other roundings or from double precision.
     Unstable(String),
     Wrong(String),
 }
 
-/// Compares with the answers with and without optimisations; where both differ, with those to other roundings
-/// and with double precision.
+/// Compares outputs with the results with and without optimisations. If both differ, also compares them with those for
+/// other roundings and with double precision.
 fn difference(
     found: &Values,
     [expected, plain]: &[Recording; 2],
