@@ -13,25 +13,25 @@ use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Ident, LitBool, LitInt, LitStr, Path, Token, Visibility, bracketed, parenthesized};
 
-/// What stands between the braces of a call.
+/// Arguments of a call of the macro.
 pub struct Arguments {
     /// Documentation and attributes other than `#[onnx(..)]`.
     pub attributes: Vec<Attribute>,
     pub visibility: Visibility,
     pub name: Ident,
     pub path: LitStr,
-    /// Whether the item has no name of its own.
+    /// Whether the call is the short form, whose item has no name of its own.
     pub short: bool,
     pub options: Options,
-    /// Where each name in `dims(..)`, `inputs(..)` and `outputs(..)` stands.
+    /// Span of each name in `dims(..)`, `inputs(..)`, `outputs(..)` and `ops(..)`.
     pub keys: BTreeMap<String, Span>,
-    /// The functions in `ops(..)`.
+    /// Functions in `ops(..)`, by the name of their operator.
     pub functions: BTreeMap<String, TokenStream>,
-    /// The path of the run-time crate, where the caller gives one.
+    /// Path of the run-time crate, if the caller specifies one.
     pub runtime: Option<Path>,
 }
 
-/// The name of the item in arguments that cannot be parsed.
+/// Returns the name of the item in arguments that cannot be parsed.
 pub fn name(input: TokenStream) -> Ident {
     let mut tokens = input.into_iter();
     let found = tokens.find(|token| matches!(token, TokenTree::Ident(word) if word == "struct"));
@@ -51,7 +51,7 @@ enum Choice {
     Precision(Precision),
     Train(bool),
     Operators(Vec<(Key, operator::Function)>),
-    /// Names of values, and whether the outputs of the file follow.
+    /// Names of values, and whether the outputs of the file follow them.
     Outputs(Vec<Key>, bool),
     Trace(bool),
     MemoryLimit(u64),
@@ -225,7 +225,7 @@ impl Parse for Choice {
     }
 }
 
-/// A name of the file: an identifier, or a string where it is none.
+/// A name in the file: an identifier, or a string if it is not one.
 pub struct Key {
     pub name: String,
     span: Span,
@@ -243,7 +243,7 @@ impl Parse for Key {
     }
 }
 
-/// One size: a number or a name.
+/// A size: a number or a name.
 pub struct Extent(pub Size);
 
 impl Parse for Extent {
@@ -256,7 +256,7 @@ impl Parse for Extent {
     }
 }
 
-/// `("/conv/output", ..)`: names of values, and two dots where the outputs of the file follow.
+/// Parses `("/conv/output", ..)`: names of values, and `..` if the outputs of the file follow them.
 fn outputs(input: ParseStream<'_>, span: Span) -> syn::Result<Choice> {
     let list;
     parenthesized!(list in input);
@@ -293,7 +293,7 @@ fn entries<T>(input: ParseStream<'_>, entry: fn(ParseStream<'_>) -> syn::Result<
     Ok(entries.into_iter().collect())
 }
 
-/// `= true` or `= false`.
+/// Parses `= true` or `= false`.
 fn flag(input: ParseStream<'_>, name: &str) -> syn::Result<bool> {
     input.parse::<Token![=]>()?;
     let span = input.span();

@@ -1,6 +1,6 @@
-//! What the calling package calls the run-time crate.
+//! Name of the run-time crate in the calling package.
 //!
-//! A reader of TOML would be as large as all else that the macro depends on, and one key is wanted.
+//! Only one key is needed: a TOML parser would be as large as all other dependencies of the macro together.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use proc_macro2::{Ident, Span};
 
 const PACKAGE: &str = "onnx-embed";
 
-/// The name under which the package depends on the run-time crate, where it is renamed.
+/// Returns the name of the dependency on the run-time crate, if the package renames it.
 pub fn renamed() -> Option<Ident> {
     let folder = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR")?);
     let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).ok()?;
@@ -18,14 +18,15 @@ pub fn renamed() -> Option<Ident> {
         .map(|name| Ident::new(&name.to_string(), Span::call_site()))
 }
 
-/// The manifest of the workspace around a package, which may be its own.
+/// Returns the manifest of the workspace that contains a package; the package's own manifest may be that of the
+/// workspace.
 fn workspace(folder: &Path) -> Option<String> {
     let manifests = folder.ancestors().map(|folder| folder.join("Cargo.toml"));
     let mut texts = manifests.filter_map(|manifest| std::fs::read_to_string(manifest).ok());
     texts.find(|text| text.lines().any(|line| line.trim_start().starts_with("[workspace")))
 }
 
-/// The key of the dependency in a manifest, unless it is that of the package.
+/// Returns the key of the dependency in a manifest, or `None` if the key is the name of the package.
 fn name(manifest: &str, workspace: impl FnOnce() -> Option<String>) -> Option<String> {
     let own = dependencies(manifest, false);
     if own.iter().any(|(name, _)| name == PACKAGE) {
@@ -41,15 +42,15 @@ fn name(manifest: &str, workspace: impl FnOnce() -> Option<String>) -> Option<St
     renamed.find(|(name, _)| inherited(name)).map(|(name, _)| name)
 }
 
-/// What is said of a dependency in one place.
+/// A value that a manifest assigns to a dependency.
 struct Value<'a> {
-    /// The rest of the key, as `package` in `name.package = ".."`.
+    /// Remainder of the key, such as `package` in `name.package = ".."`.
     key: String,
     text: &'a str,
 }
 
 impl Value<'_> {
-    /// Whether it says that the package is the run-time crate.
+    /// Returns `true` if the value specifies the run-time crate as the package.
     fn is_package(&self) -> bool {
         self.says("package", &format!("\"{PACKAGE}\"")) || self.says("package", &format!("'{PACKAGE}'"))
     }
@@ -73,7 +74,8 @@ impl Value<'_> {
     }
 }
 
-/// What a manifest says of dependencies by their names, those that it shares as a workspace or its own.
+/// Returns the names and values of the dependencies in a manifest: those of its workspace if `shared`, otherwise those
+/// of the package.
 fn dependencies(manifest: &str, shared: bool) -> Vec<(String, Value<'_>)> {
     let mut found = Vec::new();
     let mut table = "";

@@ -1,4 +1,4 @@
-//! The `onnx_model!` macro: arguments, paths, errors at the right token.
+//! The `onnx_model!` macro: arguments, paths, spans of errors.
 
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
@@ -16,12 +16,15 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 
 /// Compiles an ONNX model into a typed Burn module.
 ///
-/// `onnx_model!("model.onnx")` makes the item `Model`, `ModelInput` where the model takes several values and
-/// `ModelOutput` where it gives several. Their documentation has the names, element types and sizes of the
-/// file. The path is relative to the calling file, then to the package's folder. It may begin with a variable
-/// of the environment, as in `"$OUT_DIR/model.onnx"` for a file that a build script fetches, or
-/// `"${CARGO_MANIFEST_DIR}/../model.onnx"`; `concat!(env!("OUT_DIR"), "/model.onnx")` is the same. The long
-/// form names the item, whose inputs and outputs are `MiniLmInput` and `MiniLmOutput`, and sets options:
+/// `onnx_model!("model.onnx")` generates the struct `Model`. If the model has several inputs, it also generates the
+/// struct `ModelInput`; if it has several outputs, the struct `ModelOutput`. Their documentation lists the names,
+/// element types and sizes of the file.
+///
+/// A relative path is looked up in the folder of the calling file, then in the folder of the package. The path may
+/// contain environment variables, as in `"$OUT_DIR/model.onnx"` for a file that a build script downloads, or
+/// `"${CARGO_MANIFEST_DIR}/../model.onnx"`. `concat!(env!("OUT_DIR"), "/model.onnx")` is equivalent.
+///
+/// The long form names the struct, here with `MiniLmInput` and `MiniLmOutput`, and accepts options:
 ///
 /// ```text
 /// onnx_model! {
@@ -31,50 +34,58 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 /// }
 /// ```
 ///
-/// - `weights = "embed"` (the default) puts the weights into the binary, `"file"` leaves them in
-///   the file, which `from_file` opens. `from_file` and `from_bytes` take other files of the same
-///   graph too. With `"file"`, initializers of floats of rank 1 and more are parameters: the code
-///   depends on none of their values, and files may have others. (Not those that shapes are computed
-///   from, as scales of `Resize`.) With `"embed"` the graph is simplified by the values of constants of
-///   at most 2,048 elements. Values on which the code depends are fixed in either case, also integers
-///   and scalars that it was simplified by or has as numbers: a file with others is refused, and the
-///   error names the weight.
-/// - `dims(batch = 1)` fixes a size that the file names.
-/// - `inputs(x: [batch, 3])` gives the shape of an input that the file leaves open, other names where
-///   two sizes of one name are not equal, or makes an input of a constant that the file lists as one.
-/// - `ops("my.company.BiasSwish" = crate::bias_swish)` has a function compute an operator that is not compiled. It
-///   takes the node's inputs in their order and then its attributes in the order of their names: tensors, `i64`, `f32`,
-///   `&str`, and slices of these. What some node leaves out is an `Option` in all. It returns a tensor of the
-///   shape and type of the first input, unless `-> int64[batch, 10]`, `-> like(1)`, `-> [_, _, 10]` or several of
-///   such in brackets stand behind it; a name that no input has is a size that only the function knows. A path
-///   without `crate` starts in the module of the call. Equal nodes may be run once.
-/// - `outputs("/conv2/Conv_output_0", ..)` has the model give values inside of it: the outputs are those
-///   named, in this order, and `..` as the last entry keeps the outputs of the file behind them. A name is
-///   that of a value of the model's graph, none of a value inside of a branch or a loop; `cargo onnx-embed
-///   inspect --values` lists them. Without `..` the nodes that no output needs are cut, and with them the
-///   inputs that only they read: a program that wants the embedding of an encoder does not have to make up
-///   inputs of the decoder. Their weights stay in the file, which is embedded as it is.
-/// - `trace` adds the trait `TracedModel`, whose `trace` shows each value of a run by its name in the file,
-///   with the node that gives it, as soon as the node has run. What simplification takes out of the graph
-///   is no value of the run; with `simplify = false` there are nearly all.
-/// - `memory_limit = "512 MiB"` is how many bytes a tensor may take whose sizes come from inputs or data, as those of
-///   `Expand`, `Range` or `Resize`: what exceeds it is an error of `run` and `try_forward`, before memory is asked for. By
-///   default it is half of what the process may use; the program may set another one with `with_memory_limit`.
-/// - `simplify = false` leaves the operators as the file has them.
-/// - `precision = "f16"`, or `"bf16"`, has weights and computation be of 16 bits, with sums and norms of single
-///   precision; the default is `"as-is"`. Only floats of single precision change, and neither inputs nor outputs.
-///   Products, convolutions and rows of tables take 16 bits, what follows them does too where it is elementwise,
-///   moves elements or sums in single precision, and all else keeps single precision. Weights are converted
-///   when they are loaded. Devices without such floats, CPUs among them, compute in single precision, with weights
-///   rounded. Where the model is trained, parameters stay of single precision and are converted at each call.
-/// - `train = true` compiles the model for training, `false` for inference alone; the default is
-///   whether the feature `autodiff` of onnx-embed is on. A model for training has the parameters of
-///   the file, each once: the float initializers of rank 1 and more that its outputs depend on, under
-///   the paths that `OnnxModel::PARAMETERS` lists with their names in the file. Nothing is computed
-///   from them before a call, and no simplification looks at their values or takes them into others.
-///   The mean and variance of batch normalizations are among them, without gradients. Scalars and
-///   what nodes of kind `Constant` make are constants of the code.
-/// - `crate = path` names the run-time crate where it is re-exported. A name that Cargo.toml gives it is found.
+/// # Options
+///
+/// - `weights = "embed"` (the default) embeds the weights in the binary. `weights = "file"` leaves them in the file,
+///   which `from_file` opens. In both cases `from_file` and `from_bytes` also accept another file with the same graph.
+///   With `"file"`, float initializers of rank 1 or more are parameters: the generated code does not depend on their
+///   values, so other files may contain different ones. Exceptions are initializers from which shapes are computed,
+///   such as the scales of `Resize`. With `"embed"`, simplification uses the values of constants of at most 2,048
+///   elements. Values that the code depends on are fixed in both cases, including integers and scalars that
+///   simplification used or that are literals in the code: a file with other values is refused, and the error names
+///   the weight.
+/// - `dims(batch = 1)` fixes a size that has a name in the file.
+/// - `inputs(x: [batch, 3])` sets the shape of an input that the file leaves unspecified, renames sizes that share a
+///   name but may differ, or turns a constant that the file lists as an input into an input.
+/// - `ops("my.company.BiasSwish" = crate::bias_swish)` binds an unsupported operator to a function. The parameters of
+///   the function are the inputs of the node in their order, then its attributes in alphabetical order: tensors,
+///   `i64`, `f32`, `&str`, and slices of the latter three. If only some nodes have an input or attribute, it is an
+///   `Option`. The result is a tensor with the shape and type of the first input, unless the path is followed by
+///   `-> int64[batch, 10]`, `-> like(1)`, `-> [_, _, 10]`, or several of these in parentheses. A size name that no
+///   input has is determined by the function. A path that does not start with `crate` is relative to the calling
+///   module. Equal nodes may be computed once.
+/// - `outputs("/conv2/Conv_output_0", ..)` returns intermediate values, in this order; `..` as the last entry appends
+///   the outputs of the file. Each name must be a value of the main graph, not of a branch or a loop;
+///   `cargo onnx-embed inspect --values` lists them. Without `..`, nodes that no listed value depends on are removed,
+///   and so are inputs that only these nodes read: to compute the embedding of an encoder, no inputs of the decoder
+///   are necessary. The weights of removed nodes remain in the file, which is embedded unchanged.
+/// - `trace` implements the trait `TracedModel`, whose method `trace` shows each value of a run with its name in the
+///   file and its node, as soon as the node has run. Values that simplification removes are not shown; with
+///   `simplify = false`, nearly all values are.
+/// - `memory_limit = "512 MiB"` limits the bytes of each tensor whose sizes come from inputs or data, as those of
+///   `Expand`, `Range` or `Resize` do. If a tensor exceeds the limit, `run` and `try_forward` return an error before
+///   they allocate it. The default is half of the memory that the process may use. `with_memory_limit` overrides the
+///   limit in the program.
+/// - `simplify = false` keeps the operators of the file.
+/// - `precision = "f16"` or `"bf16"` selects weights and computation in 16 bits; sums and norms remain in single
+///   precision. The default is `"as-is"`. Only single-precision floats change, but not inputs and outputs. Matrix
+///   products, convolutions and lookups in tables of weights accept 16 bits. Operators that follow them compute in
+///   16 bits if they are elementwise, move elements, or accumulate in single precision; all others keep single
+///   precision. Weights are converted when they are loaded. Devices without such floats, including CPUs, compute in
+///   single precision with rounded weights. If the model is trained, parameters remain in single precision and are
+///   converted at each call.
+/// - `train = true` compiles the model for training, `train = false` only for inference. The default is `true` if the
+///   feature `autodiff` of onnx-embed is enabled. A model for training has each parameter of the file once: the float
+///   initializers of rank 1 or more that its outputs depend on. `OnnxModel::PARAMETERS` lists their paths in the module
+///   and their names in the file. Nothing is computed from parameters before a call, and simplification neither reads
+///   their values nor merges them. Mean and variance of batch normalizations are parameters without gradients. Scalars
+///   and values of `Constant` nodes are constants in the code.
+/// - `crate = path` sets the path of the run-time crate if another crate re-exports it. A name that Cargo.toml sets is
+///   found without this option.
+///
+/// # Errors
+///
+/// If the model cannot be compiled, the compile error lists the problems and their nodes.
 #[proc_macro]
 pub fn onnx_model(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = TokenStream::from(input);
@@ -97,7 +108,7 @@ fn expand(arguments: &Arguments) -> TokenStream {
         return quote_spanned!(span => ::core::compile_error! { #complaint });
     }
     let variables = path::variables(&written).into_iter();
-    // rustc compiles the crate again where their values have changed.
+    // The compiler expands the macro again if the value of a variable changes.
     let watched: TokenStream = variables
         .map(|name| {
             quote!(
@@ -114,7 +125,7 @@ fn expand(arguments: &Arguments) -> TokenStream {
     quote!(#compiled #watched)
 }
 
-/// The path of the run-time crate.
+/// Returns the path of the run-time crate.
 fn runtime(arguments: &Arguments) -> TokenStream {
     match (&arguments.runtime, dependency::renamed()) {
         (Some(path), _) => path.to_token_stream(),
@@ -137,12 +148,11 @@ fn compile(arguments: &Arguments, written: &str) -> Result<TokenStream, Diagnost
     onnx_embed_ir::compile(&file, &item, &arguments.options)
 }
 
-/// The error as the only one: rustc says nothing about what is done with the names.
+/// Returns the error, and types with the names of the item, so that rustc reports no further errors about their uses.
 fn failed(visibility: &TokenStream, name: &Ident, span: Span, message: &str) -> TokenStream {
     let input = format_ident!("{name}Input");
     let output = format_ident!("{name}Output");
-    // An array whose length is an error, as a trait's associated type, is a type of which rustc knows nothing
-    // but that the error was reported.
+    // The associated type of an array whose length is an error is a type about which rustc reports nothing else.
     let error = quote_spanned!(span => ::core::compile_error! { #message });
     quote! {
         #[allow(dead_code, missing_docs)]

@@ -1,4 +1,4 @@
-//! Where the model file is.
+//! Lookup of the model file.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use onnx_embed_ir::diagnostics::Problem;
 use onnx_embed_ir::files::no_file;
 use proc_macro2::Span;
 
-/// The file that a literal names: beside the calling file, else in the package's folder.
+/// Returns the file that a literal names, in the folder of the calling file or else in the folder of the package.
 pub fn resolve(written: &str, literal: Span) -> Result<PathBuf, Problem> {
     let path = expanded(written, |name| std::env::var(name).ok())?;
     let path = Path::new(&path);
@@ -15,7 +15,7 @@ pub fn resolve(written: &str, literal: Span) -> Result<PathBuf, Problem> {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let mut candidates: Vec<PathBuf> = beside.into_iter().chain(package).collect();
     for folder in &mut candidates {
-        // An absolute path takes the folder's place.
+        // An absolute path replaces the folder.
         folder.push(path);
     }
     if path.is_absolute() {
@@ -26,7 +26,7 @@ pub fn resolve(written: &str, literal: Span) -> Result<PathBuf, Problem> {
     found.ok_or_else(|| no_file(&candidates))
 }
 
-/// The variables of the environment that a path names, as `$NAME` or `${NAME}`.
+/// Returns the environment variables in a path, written as `$NAME` or `${NAME}`.
 pub fn variables(written: &str) -> Vec<String> {
     let pieces = pieces(written).into_iter();
     let names = pieces.filter_map(|piece| match piece {
@@ -36,7 +36,7 @@ pub fn variables(written: &str) -> Vec<String> {
     names.collect()
 }
 
-/// Text that stands for itself in a path.
+/// Returns a path that contains `text` literally.
 pub fn escaped(text: &str) -> String {
     text.replace('$', "$$")
 }
@@ -46,7 +46,7 @@ enum Piece<'a> {
     Variable(&'a str),
 }
 
-/// The path with the values of its variables.
+/// Returns the path with the values of its variables.
 fn expanded(written: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, Problem> {
     let mut path = String::new();
     for piece in pieces(written) {
@@ -72,7 +72,7 @@ fn unset(name: &str) -> Problem {
     Problem::new(format!("the environment has no variable `{name}`")).help(help)
 }
 
-/// The pieces of a path; `$$` is a dollar sign, and so is one in front of what is no name.
+/// Splits a path into pieces. `$$` is a dollar sign, and so is a `$` that no name follows.
 fn pieces(written: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = written;
@@ -94,7 +94,7 @@ fn pieces(written: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// rustc is started in the workspace's folder, to which it gives paths of files.
+/// Returns an absolute path: rustc runs in the folder of the workspace, and its paths of files are relative to it.
 fn absolute(folder: &Path) -> PathBuf {
     std::env::current_dir().map_or_else(|_| folder.to_owned(), |here| here.join(folder))
 }

@@ -1,4 +1,6 @@
-//! Short forms of which two stand in one module, where their items have the same names.
+//! Detection of several short forms in one module.
+//!
+//! Their items would have the same names.
 
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
@@ -7,7 +9,7 @@ use std::path::Path;
 use onnx_embed_ir::emit::camel;
 use proc_macro2::Span;
 
-/// What to say of a short form where another one stands in front of it in the same module.
+/// Returns the error message for a short form if an earlier one is in the same module.
 pub fn complaint(call: Span, written: &str) -> Option<String> {
     let call = call.unwrap();
     let text = std::fs::read_to_string(call.local_file()?).ok()?;
@@ -26,20 +28,20 @@ struct Source {
     repeated: Vec<Repeated>,
 }
 
-/// A call without a name that follows another one in the same scope.
+/// A call of the short form after another one in the same scope.
 #[derive(Debug, PartialEq)]
 struct Repeated {
     lines: RangeInclusive<usize>,
-    /// The line of the first one.
+    /// Line of the first call in the scope.
     first: usize,
 }
 
 thread_local! {
-    /// The file that was read last: a file with a thousand models is searched once, not a thousand times.
+    /// The last file that was read, so that a file with a thousand models is searched once, not a thousand times.
     static LAST: RefCell<Option<Source>> = const { RefCell::new(None) };
 }
 
-/// The line of the first call without a name in a scope, if `line` of `text` has a later one.
+/// Returns the line of the first short form in a scope if `line` of `text` has a later one.
 fn first_in_scope(text: String, line: usize) -> Option<usize> {
     LAST.with_borrow_mut(|last| {
         let known = last.take().filter(|last| last.text == text);
@@ -49,10 +51,10 @@ fn first_in_scope(text: String, line: usize) -> Option<usize> {
     })
 }
 
-/// The calls without a name that follow another one in the same scope.
+/// Returns the short forms that follow another one in the same scope.
 fn repeated(text: &str) -> Vec<Repeated> {
     let mut repeated = Vec::new();
-    // The first short form of each scope that is open.
+    // Line of the first short form in each open scope.
     let mut scopes: Vec<Option<usize>> = vec![None];
     let mut tokens = Tokens::new(text);
     while let Some(token) = tokens.next() {
@@ -80,13 +82,13 @@ fn repeated(text: &str) -> Vec<Repeated> {
     repeated
 }
 
-/// Tokens of Rust, as far as it takes to know what is code: words, strings and single signs.
+/// Iterator over the tokens of Rust code, as far as it is necessary to find code: words, strings and single characters.
 #[derive(Clone)]
 struct Tokens<'t> {
     rest: &'t str,
-    /// The line in which the last token begins.
+    /// Line in which the last token starts.
     line: usize,
-    /// How many lines end within the last token.
+    /// Number of line breaks within the last token.
     within: usize,
 }
 
@@ -103,7 +105,7 @@ impl<'t> Tokens<'t> {
         token
     }
 
-    /// The length of what is no token: space and comments.
+    /// Returns the length of white space or of a comment at the current position.
     fn space(&self) -> usize {
         let rest = self.rest;
         if rest.starts_with("//") {
@@ -138,7 +140,7 @@ impl<'t> Tokens<'t> {
             return end;
         }
         if let Some(behind) = rest.strip_prefix('\'') {
-            // A letter, or the first sign of a lifetime.
+            // A character literal, or the quote of a lifetime.
             let mut letters = behind.char_indices();
             let length = match (letters.next(), letters.next()) {
                 (Some((_, '\\')), Some((at, escaped))) => {
@@ -171,7 +173,7 @@ impl<'t> Iterator for Tokens<'t> {
     }
 }
 
-/// The length of a string at the beginning of a text.
+/// Returns the length of a string literal at the beginning of a text.
 fn string(text: &str) -> Option<usize> {
     let plain = text.trim_start_matches(['b', 'c']);
     if text.len() - plain.len() > 1 {

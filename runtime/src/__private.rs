@@ -1,6 +1,6 @@
-//! What expansions of `onnx_model!` call.
+//! Items that expansions of `onnx_model!` use.
 //!
-//! It changes with the macro, without notice.
+//! They change with the macro, without notice.
 
 pub use crate::anchor::{Anchor, device};
 pub use crate::attempt::{attempt, attempt_async};

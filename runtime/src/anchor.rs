@@ -1,22 +1,22 @@
-//! The device of a model that has no weights.
+//! Device of a model without weights.
 
 use burn::module::Module;
 use burn::tensor::{DType, Device, Tensor};
 
-/// A tensor of one element that goes where its model goes and is left out of records and training.
+/// A tensor of one element that moves with its model. Records and training ignore it.
 #[derive(Module, Debug)]
 pub struct Anchor {
     tensor: Tensor<1>,
 }
 
 impl Anchor {
-    /// An anchor on `device`.
+    /// Creates an anchor on `device`.
     pub fn new(device: &Device) -> Self {
         Self { tensor: Tensor::zeros([1], (device, DType::F32)) }
     }
 }
 
-/// The device that a model is on, which has weights or an anchor.
+/// Returns the device of a model, which has weights or an anchor.
 pub fn device(model: &impl Module) -> Device {
     model.devices().into_iter().next().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Arrays of any rank in plain memory.
+//! Arrays of any rank in host memory.
 
 use alloc::{vec, vec::Vec};
 use core::ops::Index;
@@ -6,7 +6,7 @@ use core::ops::Index;
 use onnx_embed_kernels::fault::fail;
 use onnx_embed_kernels::sizes::{elements, product};
 
-/// An n-dimensional array on the host, in row-major order. Rank 0 holds one element.
+/// An n-dimensional array on the host, in row-major order. An array of rank 0 has one element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Array<T> {
     shape: Vec<usize>,
@@ -14,11 +14,11 @@ pub struct Array<T> {
 }
 
 impl<T> Array<T> {
-    /// An array of `shape` with `data` in row-major order.
+    /// Creates an array of `shape` from its elements in row-major order.
     ///
     /// # Panics
     ///
-    /// If `data` does not have as many elements as `shape` says.
+    /// If the number of elements in `data` is not the product of the sizes in `shape`.
     #[track_caller]
     pub fn new(shape: impl Into<Vec<usize>>, data: Vec<T>) -> Self {
         let shape = shape.into();
@@ -31,22 +31,22 @@ impl<T> Array<T> {
         Self { shape, data }
     }
 
-    /// An array of rank 0.
+    /// Creates an array of rank 0.
     pub fn scalar(value: T) -> Self {
         Self { shape: Vec::new(), data: vec![value] }
     }
 
-    /// An array of rank 1.
+    /// Creates an array of rank 1.
     pub fn vector(data: impl Into<Vec<T>>) -> Self {
         let data = data.into();
         Self { shape: vec![data.len()], data }
     }
 
-    /// An array whose element at each index is `element(index)`.
+    /// Creates an array whose element at each index is `element(index)`. Indices are visited in row-major order.
     ///
     /// # Panics
     ///
-    /// If it exceeds the [memory limit](crate::memory_limit).
+    /// If the array exceeds the [memory limit](crate::memory_limit).
     #[track_caller]
     pub fn from_fn(shape: impl Into<Vec<usize>>, mut element: impl FnMut(&[usize]) -> T) -> Self {
         let shape = shape.into();
@@ -62,16 +62,16 @@ impl<T> Array<T> {
         Self { shape, data }
     }
 
-    /// The sizes, one per axis.
+    /// Returns the sizes, one per axis.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The sizes, of which there are `N`.
+    /// Returns the sizes as an array of length `N`.
     ///
     /// # Panics
     ///
-    /// If there are not.
+    /// If the rank is not `N`.
     #[track_caller]
     pub fn sizes<const N: usize>(&self) -> [usize; N] {
         let rank = self.rank();
@@ -79,47 +79,47 @@ impl<T> Array<T> {
         sizes.unwrap_or_else(|_| fail(format_args!("an array of rank {rank} where rank {N} is needed")))
     }
 
-    /// The number of axes.
+    /// Returns the number of axes.
     pub fn rank(&self) -> usize {
         self.shape.len()
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.data.len()
     }
 
-    /// Whether there are no elements.
+    /// Returns `true` if the array has no elements.
     pub fn is_empty(&self) -> bool {
         self.data.is_empty()
     }
 
-    /// The elements in row-major order.
+    /// Returns the elements in row-major order.
     pub fn data(&self) -> &[T] {
         &self.data
     }
 
-    /// The elements in row-major order, by value.
+    /// Converts the array to its elements in row-major order.
     pub fn into_data(self) -> Vec<T> {
         self.data
     }
 
-    /// The sizes and the elements, by value.
+    /// Converts the array to its sizes and elements.
     pub fn into_parts(self) -> (Vec<usize>, Vec<T>) {
         (self.shape, self.data)
     }
 
-    /// The element at `index`, if it lies inside.
+    /// Returns the element at `index`, or `None` if `index` is out of bounds or has another number of axes.
     pub fn at(&self, index: &[usize]) -> Option<&T> {
         let inside = index.len() == self.rank() && index.iter().zip(&self.shape).all(|(i, n)| i < n);
         inside.then(|| &self.data[offset(index, &self.shape)])
     }
 
-    /// The only element by value, whatever the rank.
+    /// Returns a clone of the only element. The array may have any rank.
     ///
     /// # Panics
     ///
-    /// If there is not exactly one.
+    /// If the array does not have exactly one element.
     #[track_caller]
     pub fn item(&self) -> T
     where
@@ -131,12 +131,17 @@ impl<T> Array<T> {
         }
     }
 
-    /// The array with each element replaced by `change` of it.
+    /// Returns an array of the same shape with the results of `change` for each element.
     pub fn map<U>(&self, change: impl FnMut(&T) -> U) -> Array<U> {
         Array { shape: self.shape.clone(), data: self.data.iter().map(change).collect() }
     }
 }
 
+/// Returns the element at an index.
+///
+/// # Panics
+///
+/// If the index is out of bounds or has another number of axes than the array.
 impl<T> Index<&[usize]> for Array<T> {
     type Output = T;
 
@@ -149,6 +154,11 @@ impl<T> Index<&[usize]> for Array<T> {
     }
 }
 
+/// Returns the element at an index.
+///
+/// # Panics
+///
+/// If the index is out of bounds or has another number of axes than the array.
 impl<T, const N: usize> Index<[usize; N]> for Array<T> {
     type Output = T;
 
@@ -158,6 +168,7 @@ impl<T, const N: usize> Index<[usize; N]> for Array<T> {
     }
 }
 
+/// An array of rank 0.
 impl<T> From<T> for Array<T> {
     fn from(value: T) -> Self {
         Self::scalar(value)

@@ -1,15 +1,15 @@
-//! Model files in the program.
+//! Embedding of model files in the program.
 //!
-//! `include_bytes!` alone costs rustc many times the size of a file in memory: with several codegen units and link-time
-//! optimization between them, each writes and reads the bytes as bitcode. So the assembler puts larger files into the
-//! object file, where the target has an assembler that can, and `include_bytes!` stands in a function that nobody
-//! calls: rustc compares the length there, and Cargo compiles again when the file changes.
+//! With `include_bytes!` alone, rustc needs many times the size of a file in memory: with several codegen units and
+//! link-time optimization between them, each unit writes and reads the bytes as bitcode. On targets whose assembler
+//! supports it, the assembler therefore writes larger files to the object file. An `include_bytes!` in an unused
+//! function remains: rustc compares the length there, and Cargo compiles the crate again when the file changes.
 
-/// The bytes of a file of the model, as `&'static [u8]`.
+/// Returns the bytes of a model file as `&'static [u8]`.
 ///
-/// A file that has another length than the macro read is an error of types. With a symbol and directives of
-/// the assembler for the bytes, the file is assembled. The lint `unsafe_code` does not apply to the
-/// expansions of macros of other crates, so that crates that forbid it can have models.
+/// If the file does not have the length that the macro read, the expansion is a type error. With a symbol and assembler
+/// directives for the bytes, the file is assembled. The lint `unsafe_code` ignores expansions of macros of other
+/// crates, so crates that forbid unsafe code can embed models.
 ///
 /// ```
 /// let bytes: &'static [u8] = onnx_embed::embedded!(b"four", 4);
@@ -35,11 +35,11 @@ macro_rules! embedded {
     };
 }
 
-/// The bytes of a file as a static that `$assembly` defines.
+/// Returns the bytes of a file as a static that `$assembly` defines.
 ///
-/// The symbol stands for the contents: where several crates or modules embed one file, the linker keeps one
-/// copy, and `.ifndef` leaves out further ones in one object. What the file lacks since its length was read
-/// is filled with 0 by `.org`, so that the static has its length whatever becomes of the file.
+/// The symbol identifies the contents: if several crates or modules embed a file, the linker keeps one copy, and
+/// `.ifndef` omits further ones in one object. If the file was truncated since its length was read, `.org` pads it with
+/// zeros, so the static always has its length.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! assembled_by {
@@ -62,7 +62,7 @@ macro_rules! assembled_by {
     }};
 }
 
-/// ELF.
+/// Version for ELF.
 #[cfg(all(
     not(miri),
     not(target_vendor = "apple"),
@@ -104,7 +104,7 @@ macro_rules! assembled {
     };
 }
 
-/// Mach-O, where symbols begin with `_`.
+/// Version for Mach-O, where symbols begin with `_`.
 #[cfg(all(not(miri), target_vendor = "apple"))]
 #[doc(hidden)]
 #[macro_export]
@@ -129,7 +129,7 @@ macro_rules! assembled {
     };
 }
 
-/// COFF.
+/// Version for COFF.
 #[cfg(all(not(miri), windows, not(target_arch = "x86")))]
 #[doc(hidden)]
 #[macro_export]
@@ -152,7 +152,7 @@ macro_rules! assembled {
     };
 }
 
-/// COFF for 32-bit x86, where symbols begin with `_`.
+/// Version for COFF on 32-bit x86, where symbols begin with `_`.
 #[cfg(all(not(miri), windows, target_arch = "x86"))]
 #[doc(hidden)]
 #[macro_export]
@@ -175,7 +175,7 @@ macro_rules! assembled {
     };
 }
 
-/// Targets whose assembler does not do it, or that have none, as WebAssembly, and Miri.
+/// Version for Miri and for targets without a suitable assembler, such as WebAssembly.
 #[cfg(any(
     miri,
     target_os = "uefi",

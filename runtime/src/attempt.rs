@@ -1,4 +1,4 @@
-//! Runs that fail with errors instead of panics.
+//! Runs whose failures are errors instead of panics.
 
 use alloc::string::ToString;
 use core::future::poll_fn;
@@ -10,7 +10,7 @@ use onnx_embed_kernels::threads;
 
 use crate::Error;
 
-/// The error that ended the step of an [`attempt`].
+/// Storage for the error that ended the step of an [`attempt`].
 #[cfg(feature = "std")]
 mod ended {
     use core::cell::Cell;
@@ -30,7 +30,7 @@ mod ended {
     }
 }
 
-/// Without `std` no error ends a step: nothing catches what unwinds.
+/// Storage without `std`: it stores no error, because nothing catches unwinding.
 #[cfg(not(feature = "std"))]
 mod ended {
     use crate::Error;
@@ -42,21 +42,21 @@ mod ended {
     }
 }
 
-/// What `run` gives; where a node fails in it, an error that names the node.
+/// Returns the result of `run`. If a node fails, the error names the node.
 pub fn attempt<T>(run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     ended::take();
     threads::enter();
     attempt::attempt(run).unwrap_or_else(|fault| Err(ended::take().unwrap_or_else(|| fault.into())))
 }
 
-/// [`attempt`], of what may wait.
+/// Async version of [`attempt`].
 pub fn attempt_async<T>(
     run: impl Future<Output = Result<T, Error>>,
 ) -> impl Future<Output = Result<T, Error>> {
     let run = attempt::attempt_async(run);
     async move {
         let mut run = pin!(run);
-        // The next poll may be on another thread than the one where a step ended.
+        // The next poll may run on another thread than the one on which a step ended.
         let mut error = None;
         poll_fn(|context| {
             ended::take();
@@ -72,7 +72,7 @@ pub fn attempt_async<T>(
 }
 
 impl Error {
-    /// Ends a step: with this error if an [`attempt`] is around it, else with a panic of its text.
+    /// Ends a step: with this error inside an [`attempt`], otherwise with a panic that has the same text.
     #[track_caller]
     pub(crate) fn end(self) -> ! {
         let text = self.to_string();
@@ -121,7 +121,7 @@ mod tests {
                 if core::mem::replace(&mut waited, true) { Poll::Ready(run()) } else { Poll::Pending }
             })));
             assert!(attempt.as_mut().poll(&mut context).is_pending());
-            // What else fails on this thread meanwhile is not its error.
+            // Another failure on this thread in the meantime is not the error of this attempt.
             ended::set(Error::UnknownSize { size: "m".into() });
             attempt.as_mut().poll(&mut context)
         };

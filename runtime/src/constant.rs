@@ -1,4 +1,4 @@
-//! Small tensors that the macro writes out.
+//! Small tensors that are literals in generated code.
 
 mod signal;
 
@@ -13,7 +13,7 @@ use crate::convert::convert;
 
 pub use signal::{blackman_window, hamming_window, hann_window, mel_weight_matrix};
 
-/// A float tensor of `values`, in the dtype that carries `dtype`.
+/// Creates a float tensor of `values` in the dtype that carries `dtype`.
 pub fn float<const D: usize>(
     device: &Device,
     dtype: ElementType,
@@ -25,7 +25,7 @@ pub fn float<const D: usize>(
     Tensor::from_data(data, (device, dtype))
 }
 
-/// An integer tensor of `values`, in the dtype that carries `dtype`.
+/// Creates an integer tensor of `values` in the dtype that carries `dtype`.
 pub fn int<const D: usize>(
     device: &Device,
     dtype: ElementType,
@@ -37,18 +37,18 @@ pub fn int<const D: usize>(
     Tensor::from_data(data, (device, dtype))
 }
 
-/// A boolean tensor of `values`.
+/// Creates a boolean tensor of `values`.
 pub fn boolean<const D: usize>(device: &Device, shape: [usize; D], values: &[bool]) -> Tensor<D, Bool> {
     let data = TensorData::new(values.to_vec(), Shape::from(shape));
     Tensor::from_data(data, device)
 }
 
-/// A float tensor with `value` everywhere.
+/// Creates a float tensor filled with `value`.
 pub fn full<const D: usize>(device: &Device, dtype: ElementType, shape: [usize; D], value: f64) -> Tensor<D> {
     filled(device, lowered(device, dtype.carrier().unwrap_or(DType::F32)), shape, value)
 }
 
-/// An integer tensor with `value` everywhere.
+/// Creates an integer tensor filled with `value`.
 pub fn full_int<const D: usize>(
     device: &Device,
     dtype: ElementType,
@@ -58,7 +58,7 @@ pub fn full_int<const D: usize>(
     filled(device, lowered(device, dtype.carrier().unwrap_or(DType::I64)), shape, value)
 }
 
-/// An integer tensor of `start` and what follows in equal steps.
+/// Creates an integer tensor of `start`, `start + step` and so on, in row-major order.
 pub fn steps<const D: usize>(
     device: &Device,
     dtype: ElementType,
@@ -71,7 +71,7 @@ pub fn steps<const D: usize>(
     int(device, dtype, shape, &values)
 }
 
-/// A boolean tensor with `value` everywhere.
+/// Creates a boolean tensor filled with `value`.
 pub fn full_boolean<const D: usize>(device: &Device, shape: [usize; D], value: bool) -> Tensor<D, Bool> {
     filled(device, device.settings().bool_dtype.into(), shape, value)
 }

@@ -1,4 +1,4 @@
-//! Tensor data in another dtype or shape.
+//! Conversion of tensor data to another dtype or shape.
 
 use alloc::{vec, vec::Vec};
 use burn::tensor::{BoolStore, DType, Shape, TensorData};
@@ -7,9 +7,9 @@ use half::{bf16, f16};
 
 use crate::host::Scalar;
 
-/// The data in `dtype`, each value the nearest that `dtype` has.
+/// Converts each value to the nearest one of `dtype`.
 ///
-/// Burn's own conversion panics where a value does not fit, such as the `i64::MAX` that ends many a slice.
+/// Burn's own conversion panics if a value does not fit, such as `i64::MAX`, a common end of slices.
 pub(crate) fn convert(data: TensorData, dtype: DType) -> TensorData {
     if data.dtype() == dtype {
         return data;
@@ -35,13 +35,13 @@ pub(crate) fn convert(data: TensorData, dtype: DType) -> TensorData {
         DType::U16 => TensorData::new(elements::<u16>(data), shape),
         DType::U8 => TensorData::new(elements::<u8>(data), shape),
         DType::Bool(BoolStore::Native) => TensorData::new(elements::<bool>(data), shape),
-        // Devices that store booleans in numbers take them as they are and pack them themselves.
+        // Devices that store booleans as numbers accept native booleans and convert them.
         DType::Bool(_) => TensorData::new(elements::<bool>(data), shape),
         DType::QFloat(_) => data,
     }
 }
 
-/// The values as `T`, each the nearest that `T` has.
+/// Returns the values as `T`, each the nearest one of `T`.
 pub(crate) fn elements<T: Scalar>(data: TensorData) -> Vec<T> {
     match data.dtype() {
         dtype if dtype == T::dtype() => owned(data),
@@ -62,7 +62,7 @@ pub(crate) fn elements<T: Scalar>(data: TensorData) -> Vec<T> {
     }
 }
 
-/// The data in a shape of `rank` axes: `[1]` instead of none, or none instead of axes of size 1.
+/// Returns the data with `rank` axes: rank 0 becomes `[1]`, and sizes that are all 1 become rank 0.
 pub(crate) fn with_shape(data: TensorData, rank: usize) -> TensorData {
     let (bytes, shape, dtype) = data.into_parts();
     let shape = match (shape.len(), rank) {

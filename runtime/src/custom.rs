@@ -1,4 +1,4 @@
-//! What functions of the caller's give.
+//! Results of custom operators.
 
 use alloc::{borrow::ToOwned, string::ToString, vec::Vec};
 use burn::tensor::{Bool, DType, FloatDType, Int, IntDType, Tensor};
@@ -7,19 +7,20 @@ use onnx_embed_kernels::fault::fail;
 
 use crate::Array;
 
-/// A size that only the function knows.
+/// A size that the function determines.
 pub const ANY: usize = usize::MAX;
 
-/// What a function gives: a tensor, or several.
+/// A result of a function: a tensor, or a tuple of several.
 pub trait Results: Sized {
-    /// What they are to be: sizes, and of numbers the type that carries them.
+    /// Sizes, and for tensors of numbers the dtype that carries their element type.
     type Expected;
 
-    /// The results in their types.
+    /// Converts the results to the expected dtypes, and [`fail`]s if their sizes differ. The argument `place` is the
+    /// index of the result in a tuple.
     fn checked(self, place: Option<usize>, expected: Self::Expected) -> Self;
 }
 
-/// The results of a function, which [`fail`]s where they have other sizes than the model goes by.
+/// Checks the results of a function and [`fail`]s if they do not have the sizes that the model expects.
 pub fn checked<R: Results>(results: R, expected: R::Expected) -> R {
     results.checked(None, expected)
 }

@@ -1,13 +1,13 @@
-//! Models of any type behind one.
+//! Models of different types as one type.
 
 use alloc::boxed::Box;
 use core::pin::Pin;
 
 use crate::{Error, Metadata, OnnxModel, Parameter, Signature, Values};
 
-/// Any model: a `Box<dyn DynModel>` has the [`Methods`] of [`OnnxModel`] for one that is loaded.
+/// A model of any type: `Box<dyn DynModel>` has the [`Methods`] of a loaded [`OnnxModel`].
 ///
-/// Every model is one, and may be used by several threads:
+/// All models implement this trait. Several threads may share one:
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -23,8 +23,9 @@ impl<M: OnnxModel> DynModel for M {}
 
 /// The methods of a [`DynModel`].
 ///
-/// They are here so that `DynModel` and [`OnnxModel`] can be imported together: `model.run(..)` is then that of
-/// `OnnxModel` where the type of the model is known, and this one of a `dyn DynModel`. This trait need not be imported.
+/// They are in a separate trait so that `DynModel` and [`OnnxModel`] can be imported together: `model.run(..)` is the
+/// method of `OnnxModel` if the type of the model is known, and the method of this trait for a `dyn DynModel`. It is not
+/// necessary to import this trait.
 ///
 /// ```
 /// use onnx_embed::{DynModel, Error, OnnxModel, Values};
@@ -38,28 +39,46 @@ impl<M: OnnxModel> DynModel for M {}
 /// }
 /// ```
 pub trait Methods: Send + Sync {
-    /// [`OnnxModel::SIGNATURE`].
+    /// Returns [`OnnxModel::SIGNATURE`].
     fn signature(&self) -> Signature;
 
-    /// [`OnnxModel::METADATA`].
+    /// Returns [`OnnxModel::METADATA`].
     fn metadata(&self) -> Metadata;
 
-    /// [`OnnxModel::LABELS`].
+    /// Returns [`OnnxModel::LABELS`].
     fn labels(&self) -> &'static [&'static str];
 
-    /// [`OnnxModel::PARAMETERS`].
+    /// Returns [`OnnxModel::PARAMETERS`].
     fn parameters(&self) -> &'static [Parameter];
 
-    /// [`OnnxModel::run`].
+    /// Runs the model, see [`OnnxModel::run`].
+    ///
+    /// # Errors
+    ///
+    /// As [`OnnxModel::run`].
     fn run(&self, inputs: Values) -> Result<Values, Error>;
 
-    /// [`OnnxModel::run_async`]. The future is `Send`, in browsers too, where what Burn waits in is so as elsewhere.
+    /// Async version of [`run`](Self::run), see [`OnnxModel::run_async`].
+    ///
+    /// The future is `Send`, also in browsers, if the future of Burn that it awaits is.
+    ///
+    /// # Errors
+    ///
+    /// As [`OnnxModel::run`].
     fn run_async(&self, inputs: Values) -> Pin<Box<dyn Future<Output = Result<Values, Error>> + Send + '_>>;
 
-    /// [`OnnxModel::warm_up`].
+    /// Prepares the device for a run, see [`OnnxModel::warm_up`].
+    ///
+    /// # Errors
+    ///
+    /// As [`OnnxModel::warm_up`].
     fn warm_up(&self, sizes: &[(&str, usize)]) -> Result<(), Error>;
 
-    /// [`OnnxModel::warm_up_async`].
+    /// Async version of [`warm_up`](Self::warm_up), see [`OnnxModel::warm_up_async`].
+    ///
+    /// # Errors
+    ///
+    /// As [`OnnxModel::warm_up`].
     fn warm_up_async<'a>(
         &'a self,
         sizes: &'a [(&'a str, usize)],

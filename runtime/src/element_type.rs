@@ -1,4 +1,4 @@
-//! Element types as ONNX names them.
+//! Element types with the names of ONNX.
 
 use core::fmt;
 
@@ -7,62 +7,62 @@ use burn::tensor::{BoolStore, DType};
 /// The element type of an ONNX tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElementType {
-    /// Floats of single precision, `f32`.
+    /// Single-precision float, `f32`.
     Float32,
-    /// Unsigned integers of 8 bits, `u8`.
+    /// Unsigned 8-bit integer, `u8`.
     UInt8,
-    /// Integers of 8 bits, `i8`.
+    /// Signed 8-bit integer, `i8`.
     Int8,
-    /// Unsigned integers of 16 bits, `u16`.
+    /// Unsigned 16-bit integer, `u16`.
     UInt16,
-    /// Integers of 16 bits, `i16`.
+    /// Signed 16-bit integer, `i16`.
     Int16,
-    /// Integers of 32 bits, `i32`.
+    /// Signed 32-bit integer, `i32`.
     Int32,
-    /// Integers of 64 bits, `i64`: indices, sizes and token ids.
+    /// Signed 64-bit integer, `i64`, the type of indices, sizes and token ids.
     Int64,
-    /// Strings, which are on the host.
+    /// String. Tensors of strings are on the host.
     String,
-    /// Truths, `bool`.
+    /// Boolean, `bool`.
     Bool,
-    /// Floats of half precision, `f16`.
+    /// Half-precision float, `f16`.
     Float16,
-    /// Floats of double precision, `f64`.
+    /// Double-precision float, `f64`.
     Float64,
-    /// Unsigned integers of 32 bits, `u32`.
+    /// Unsigned 32-bit integer, `u32`.
     UInt32,
-    /// Unsigned integers of 64 bits, `u64`.
+    /// Unsigned 64-bit integer, `u64`.
     UInt64,
-    /// Pairs of floats of single precision, which no operator here computes with.
+    /// Pair of single-precision floats. No operator of this crate supports it.
     Complex64,
-    /// Pairs of floats of double precision, which no operator here computes with.
+    /// Pair of double-precision floats. No operator of this crate supports it.
     Complex128,
-    /// Floats of 16 bits with the exponents of single precision, `bf16`.
+    /// 16-bit float with the exponent range of single precision, `bf16`.
     BFloat16,
-    /// Floats of 8 bits, 3 of them the mantissa, without infinities.
+    /// 8-bit float with a 3-bit mantissa and no infinities.
     Float8E4M3FN,
-    /// Floats of 8 bits, 3 of them the mantissa, without infinities and negative zero.
+    /// 8-bit float with a 3-bit mantissa, no infinities and no negative zero.
     Float8E4M3FNUZ,
-    /// Floats of 8 bits, 2 of them the mantissa.
+    /// 8-bit float with a 2-bit mantissa.
     Float8E5M2,
-    /// Floats of 8 bits, 2 of them the mantissa, without infinities and negative zero.
+    /// 8-bit float with a 2-bit mantissa, no infinities and no negative zero.
     Float8E5M2FNUZ,
-    /// Unsigned integers of 4 bits.
+    /// Unsigned 4-bit integer.
     UInt4,
-    /// Integers of 4 bits.
+    /// Signed 4-bit integer.
     Int4,
-    /// Floats of 4 bits, 1 of them the mantissa.
+    /// 4-bit float with a 1-bit mantissa.
     Float4E2M1,
-    /// Powers of two in 8 bits, as scales are.
+    /// Power of two in 8 bits, a type of scales.
     Float8E8M0,
-    /// Unsigned integers of 2 bits.
+    /// Unsigned 2-bit integer.
     UInt2,
-    /// Integers of 2 bits.
+    /// Signed 2-bit integer.
     Int2,
 }
 
 impl ElementType {
-    /// The type's name, as numpy and ONNX Runtime spell it.
+    /// Returns the name of the type in numpy and ONNX Runtime.
     pub const fn name(self) -> &'static str {
         use ElementType::*;
         match self {
@@ -95,7 +95,7 @@ impl ElementType {
         }
     }
 
-    /// What elements are in Rust, of types that a [`TensorData`](crate::TensorData) holds as they are.
+    /// Returns the name of the Rust type of elements that a [`TensorData`](crate::TensorData) contains unconverted.
     pub(crate) const fn in_rust(self) -> &'static str {
         use ElementType::*;
         match self {
@@ -116,7 +116,7 @@ impl ElementType {
         }
     }
 
-    /// Bits of one stored element; 0 for strings.
+    /// Returns the number of bits of a stored element, 0 for strings.
     pub const fn bits(self) -> usize {
         use ElementType::*;
         match self {
@@ -132,11 +132,10 @@ impl ElementType {
         }
     }
 
-    /// The dtype of the [`TensorData`](crate::TensorData) that carries this type: its own, or for types that
-    /// Burn lacks one that holds every value of it, float32 for the 8- and 4-bit floats, int8 and uint8 for
-    /// the 4- and 2-bit integers.
+    /// Returns the dtype of the [`TensorData`](crate::TensorData) that carries this type.
     ///
-    /// Strings and complex numbers have none.
+    /// It is the type itself or, for types that Burn lacks, one that represents all its values exactly: float32 for 8-
+    /// and 4-bit floats, int8 and uint8 for 4- and 2-bit integers. `None` for strings and complex numbers.
     pub const fn carrier(self) -> Option<DType> {
         use ElementType::*;
         Some(match self {
@@ -159,7 +158,7 @@ impl ElementType {
         })
     }
 
-    /// The type whose values a dtype holds as they are.
+    /// Returns the type whose values `dtype` contains unconverted, or `None` if the dtype is quantized.
     pub const fn of(dtype: DType) -> Option<Self> {
         use ElementType::*;
         Some(match dtype {

@@ -1,4 +1,4 @@
-//! Checks on entry to a typed `forward`.
+//! Checks of the inputs of a typed `forward`.
 
 mod item;
 
@@ -14,7 +14,7 @@ use crate::{Array, ElementType, Error, Kind, Signature, Size};
 
 pub use item::Item;
 
-/// Checks the inputs of one call, port by port.
+/// Check of the inputs of one call, port by port.
 #[derive(Debug)]
 pub struct Entry {
     signature: Signature,
@@ -27,37 +27,37 @@ impl Entry {
         Self { signature, sizes: Sizes::new() }
     }
 
-    /// A float input in the model's dtype.
+    /// Returns a float input in the dtype of the model.
     ///
     /// # Panics
     ///
-    /// If its sizes are not those that the model takes.
+    /// If its sizes are not those of the signature.
     #[track_caller]
     pub fn float<const D: usize>(&mut self, name: &str, tensor: Tensor<D>) -> Tensor<D> {
         let dims = tensor.dims();
         float(tensor, self.check(name, &dims))
     }
 
-    /// An integer input in the model's dtype; panics like [`Entry::float`].
+    /// Returns an integer input in the dtype of the model; panics like [`Entry::float`].
     #[track_caller]
     pub fn int<const D: usize>(&mut self, name: &str, tensor: Tensor<D, Int>) -> Tensor<D, Int> {
         let dims = tensor.dims();
         int(tensor, self.check(name, &dims))
     }
 
-    /// A boolean input; panics like [`Entry::float`].
+    /// Checks a boolean input; panics like [`Entry::float`].
     #[track_caller]
     pub fn boolean<const D: usize>(&mut self, name: &str, tensor: &Tensor<D, Bool>) {
         self.check(name, &tensor.dims());
     }
 
-    /// A host input; panics like [`Entry::float`].
+    /// Checks a host input; panics like [`Entry::float`].
     #[track_caller]
     pub fn array<T>(&mut self, name: &str, array: &Array<T>) {
         self.check(name, array.shape());
     }
 
-    /// A sequence, an optional or a map; panics like [`Entry::float`].
+    /// Returns a sequence, an optional or a map in the dtypes of the model; panics like [`Entry::float`].
     #[track_caller]
     pub fn items<T: Item>(&mut self, name: &str, value: T) -> T {
         let port = self.signature.inputs.iter().find(|port| port.name == name);
@@ -67,7 +67,7 @@ impl Entry {
         }
     }
 
-    /// The port's element type, once the sizes are seen to fit.
+    /// Checks the sizes of an input and returns the element type of its port.
     #[track_caller]
     fn check(&mut self, name: &str, found: &[usize]) -> ElementType {
         let port = self.signature.inputs.iter().find(|port| port.name == name);
@@ -84,7 +84,7 @@ impl Entry {
     }
 }
 
-/// The named sizes that the inputs of one call have.
+/// Named sizes of the inputs of one call.
 #[derive(Debug, Default)]
 pub struct Sizes {
     seen: Vec<Seen>,
@@ -102,8 +102,9 @@ impl Sizes {
         Self::default()
     }
 
-    /// Whether an input of shape `found` is what `expected` says, and agrees with the inputs checked before.
-    /// The tensor of a scalar has the one size `Size::Fixed(1)`.
+    /// Checks that an input of shape `found` matches `expected` and agrees with previously checked inputs.
+    ///
+    /// The expected size of a scalar's tensor is `Size::Fixed(1)`.
     pub fn check(
         &mut self,
         input: &'static str,
@@ -121,11 +122,11 @@ impl Sizes {
         })
     }
 
-    /// The size called `name`, which some input checked before has.
+    /// Returns the size with a name that a previously checked input has.
     ///
     /// # Panics
     ///
-    /// If none has.
+    /// If no checked input has it.
     #[track_caller]
     pub fn size(&self, name: &str) -> usize {
         match self.seen.iter().find(|seen| seen.size == name) {
@@ -148,9 +149,10 @@ impl Sizes {
     }
 }
 
-/// Whether a tensor of shape `found`, sizes of 0 counted as 1, takes at most `limit` bytes, and no more than can be addressed.
+/// Checks that a tensor of shape `found` has at most `limit` bytes, and can be addressed.
 ///
-/// Models multiply sizes of tensors without elements too, and make others of them.
+/// Sizes of 0 count as 1, because models also multiply sizes of tensors without elements and create other tensors of
+/// these sizes.
 pub fn bounded(name: &'static str, found: &[usize], dtype: ElementType, limit: usize) -> Result<(), Error> {
     let bytes = dtype.carrier().map_or(size_of::<String>(), |carrier| carrier.size());
     match extent(found, bytes) {
@@ -159,7 +161,7 @@ pub fn bounded(name: &'static str, found: &[usize], dtype: ElementType, limit: u
     }
 }
 
-/// The nearest values of `dtype`, in the dtype that computes with them on the tensor's device.
+/// Converts to the nearest values of `dtype`, in the dtype in which the tensor's device computes.
 pub fn float<const D: usize>(tensor: Tensor<D>, dtype: ElementType) -> Tensor<D> {
     match dtype.carrier() {
         Some(carrier) => float_to_float(tensor, carrier),
@@ -167,7 +169,7 @@ pub fn float<const D: usize>(tensor: Tensor<D>, dtype: ElementType) -> Tensor<D>
     }
 }
 
-/// The tensor in the dtype that carries `dtype` on its device.
+/// Converts to the dtype that carries `dtype` on the tensor's device.
 pub fn int<const D: usize>(tensor: Tensor<D, Int>, dtype: ElementType) -> Tensor<D, Int> {
     match dtype.carrier() {
         Some(carrier) => {
@@ -178,7 +180,7 @@ pub fn int<const D: usize>(tensor: Tensor<D, Int>, dtype: ElementType) -> Tensor
     }
 }
 
-/// The value; else the error ends the step, and is a panic with its text where nothing attempts the step.
+/// Returns the value, or ends the step with the error: a panic with its text unless an attempt catches it.
 #[track_caller]
 pub fn expect<T>(result: Result<T, Error>) -> T {
     match result {

@@ -1,4 +1,4 @@
-//! Everything that can go wrong outside of compilation.
+//! Errors of loading and running models.
 
 mod text;
 
@@ -14,163 +14,162 @@ use burn::tensor::DType;
 use crate::near::near;
 use crate::{ElementType, Kind, Port, Size};
 
-/// Why a model cannot be loaded or run, or a value not be read.
+/// An error of loading or running a model, or of reading a value.
 ///
-/// The text says what was found and what the model takes, by the names of its file.
+/// Its text states what was found and what the model expects, with the names of the file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// An input of the model is not among the values.
+    /// An input of the model is missing.
     MissingInput {
-        /// The input that is missing.
+        /// Name of the missing input.
         name: &'static str,
         /// All inputs of the model.
         inputs: &'static [Port],
     },
-    /// A value is none of the model's inputs.
+    /// A value is not an input of the model.
     UnexpectedInput {
-        /// The name of the value.
+        /// Name of the value.
         name: String,
         /// All inputs of the model.
         inputs: &'static [Port],
     },
-    /// A sequence where the model takes a tensor, and the like.
+    /// A value is of another kind than the model expects, for example a sequence instead of a tensor.
     WrongKind {
-        /// The input.
+        /// Name of the input.
         name: &'static str,
-        /// What the model takes.
+        /// Kind that the model expects.
         expected: Kind,
-        /// What the value is, in words.
+        /// Description of the value.
         found: &'static str,
     },
-    /// A tensor of another element type than the model takes, as `run` converts none.
+    /// A tensor has another element type than the model expects. `run` does not convert element types.
     WrongType {
-        /// The input.
+        /// Name of the input.
         name: &'static str,
-        /// What the model takes.
+        /// Type that the model expects.
         expected: ElementType,
-        /// What the tensor has.
+        /// Type of the tensor.
         found: DType,
     },
-    /// A tensor of other sizes than the model takes.
+    /// A tensor has other sizes than the model expects.
     WrongShape {
-        /// The input.
+        /// Name of the input.
         name: &'static str,
-        /// The sizes that the model takes.
+        /// Sizes that the model expects.
         expected: &'static [Size],
-        /// The sizes that the tensor has.
+        /// Sizes of the tensor.
         found: Vec<usize>,
     },
-    /// A tensor whose sizes ask for more memory than a tensor may take, or for more than can be addressed.
+    /// A tensor with these sizes exceeds the memory limit, or cannot be addressed.
     ///
-    /// Sizes of 0 count as 1: a model computes with the other sizes of a tensor without elements too.
+    /// Sizes of 0 count as 1, because a model also computes with the other sizes of a tensor without elements.
     InputTooLarge {
-        /// The input.
+        /// Name of the input.
         name: &'static str,
-        /// The sizes that the tensor has.
+        /// Sizes of the tensor.
         found: Vec<usize>,
-        /// The memory limit in bytes.
+        /// Memory limit in bytes.
         limit: usize,
     },
-    /// Two inputs, or two axes of one, disagree about a named size.
+    /// Two inputs, or two axes of one input, have different values of a named size.
     UnequalSizes {
-        /// The name of the size.
+        /// Name of the size.
         size: &'static str,
-        /// The input that was looked at first, and its size.
+        /// The input that was checked first, and its value of the size.
         first: (&'static str, usize),
-        /// The input that disagrees, and its size.
+        /// The input that differs, and its value of the size.
         second: (&'static str, usize),
     },
-    /// A size was given that no input has.
+    /// No input has a size with the specified name.
     UnknownSize {
-        /// The name of the size.
+        /// Name of the size.
         size: String,
     },
-    /// A value was asked for elements of a type that is not its own.
+    /// Elements of another type than that of the value were requested.
     WrongElements {
-        /// The type that was asked for.
+        /// Type that was requested.
         asked: ElementType,
-        /// The type of the elements; `None` of a value that is no tensor.
+        /// Type of the elements; `None` if the value is not a tensor.
         found: Option<ElementType>,
-        /// What the value is, as `float32[2, 3]`.
+        /// Kind of the value, such as `float32[2, 3]`.
         kind: String,
     },
-    /// The model consists of another number of files.
+    /// The number of files differs from the compiled model.
     FileCount {
-        /// The number of files that were compiled.
+        /// Number of compiled files.
         expected: usize,
-        /// The number of files that came.
+        /// Number of files found.
         found: usize,
     },
-    /// A weight file has another length than the one that was compiled.
+    /// The length of a weight file differs from the compiled one.
     FileLength {
-        /// The file, as it was called when it was compiled.
+        /// Name of the file when it was compiled.
         file: &'static str,
-        /// The bytes that it had then.
+        /// Length of the compiled file in bytes.
         expected: usize,
-        /// The bytes that it has.
+        /// Length found in bytes.
         found: usize,
     },
-    /// A weight file differs from the one that was compiled, apart from the weights.
+    /// A weight file differs from the compiled one in more than the values of weights.
     FileDiffers {
-        /// The file, as it was called when it was compiled.
+        /// Name of the file when it was compiled.
         file: &'static str,
-        /// The weight before which it differs; `None` after the last one.
+        /// Name of the first weight after the difference; `None` after the last weight.
         before: Option<&'static str>,
     },
-    /// A weight that other files may not have other values of has another one than in the file that was
-    /// compiled.
+    /// A weight that the code depends on differs from the compiled file.
     WeightDiffers {
-        /// The weight.
+        /// Name of the weight.
         name: &'static str,
     },
-    /// A weight's bytes are not what its type and shape say.
+    /// The bytes of a weight do not match its type and shape.
     BadWeight {
-        /// The weight.
+        /// Name of the weight.
         name: &'static str,
-        /// What is wrong with it.
+        /// Description of the problem.
         reason: &'static str,
     },
-    /// A layer cannot be made of the values that its weights have.
+    /// A layer cannot be constructed from the values of its weights.
     Load {
-        /// What the layer says.
+        /// Description of the problem.
         reason: String,
     },
-    /// The files at a path are not those that were compiled.
+    /// The files at a path are not the compiled ones.
     #[cfg(feature = "std")]
     AtPath {
-        /// The path that was given.
+        /// Path that the caller specified.
         path: PathBuf,
-        /// What is wrong with them.
+        /// Difference from the compiled files.
         error: Box<Error>,
     },
     /// A file cannot be read.
     #[cfg(feature = "std")]
     File {
-        /// Where it was looked for.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         error: io::Error,
     },
-    /// A node cannot be run on the data of the inputs.
+    /// A node cannot compute the data of the inputs.
     Run {
-        /// The node's name in the file.
+        /// Name of the node in the file.
         node: &'static str,
-        /// The kind of the node, as `Gather`.
+        /// Operator of the node, such as `Gather`.
         operator: &'static str,
-        /// What is wrong with the data.
+        /// Description of the problem.
         reason: String,
     },
-    /// Code without a known node panicked on the data of the inputs.
+    /// Code that belongs to no known node panicked on the data of the inputs.
     Panic {
-        /// The text of the panic.
+        /// Text of the panic.
         reason: String,
     },
     /// An output cannot be read from the device.
     Output {
-        /// The output.
+        /// Name of the output.
         name: &'static str,
-        /// What the device says.
+        /// Error of the device.
         reason: String,
     },
 }

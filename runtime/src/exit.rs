@@ -1,9 +1,9 @@
-//! What a typed `forward` returns.
+//! Conversion of the outputs of a typed `forward`.
 
 use crate::ElementType;
 use crate::entry::Item;
 
-/// An output whose floats of 16 bits are rounded to them, in the dtype that stores them on its device.
+/// Rounds 16-bit floats of an output to their precision, in the dtype in which its device stores them.
 pub fn rounded<T: Item>(output: T, dtype: ElementType) -> T {
     match dtype.carrier() {
         Some(carrier) => output.leave(carrier),

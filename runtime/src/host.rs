@@ -1,6 +1,6 @@
 //! Operators on host arrays.
 //!
-//! Shape arithmetic that only the run can settle happens here, without touching a device.
+//! They compute shapes that are known only at run time, without a device.
 
 mod arithmetic;
 mod arrange;
@@ -54,7 +54,7 @@ use onnx_embed_kernels::fault::fail;
 
 use crate::Array;
 
-/// `combine` of each pair of elements, after the shapes are broadcast to one.
+/// Returns `combine` of each pair of elements, after broadcasting the arrays to one shape.
 #[track_caller]
 fn zip<A, B, C>(a: &Array<A>, b: &Array<B>, combine: impl Fn(&A, &B) -> C) -> Array<C> {
     if a.shape() == b.shape() {
@@ -65,7 +65,7 @@ fn zip<A, B, C>(a: &Array<A>, b: &Array<B>, combine: impl Fn(&A, &B) -> C) -> Ar
     Array::from_fn(shape, |index| combine(broadcast_element(a, index), broadcast_element(b, index)))
 }
 
-/// The shape that two shapes broadcast to.
+/// Returns the shape that two shapes broadcast to.
 #[track_caller]
 fn broadcast(a: &[usize], b: &[usize]) -> Vec<usize> {
     let rank = a.len().max(b.len());
@@ -81,7 +81,7 @@ fn broadcast(a: &[usize], b: &[usize]) -> Vec<usize> {
     sizes.collect()
 }
 
-/// The element of `array` that stands at `index` of the shape it is broadcast to.
+/// Returns the element of `array` at `index` of the shape to which it is broadcast.
 fn broadcast_element<'a, T>(array: &'a Array<T>, index: &[usize]) -> &'a T {
     let tail = &index[index.len() - array.rank()..];
     let inside = tail.iter().zip(array.shape());
@@ -89,7 +89,7 @@ fn broadcast_element<'a, T>(array: &'a Array<T>, index: &[usize]) -> &'a T {
     &array.data()[offset]
 }
 
-/// `at` as a place among `size`, counted from the end when it is negative.
+/// Returns `at` as an index below `size`. Negative ones count from the end.
 #[track_caller]
 fn place(at: i64, size: usize) -> usize {
     let counted = if at < 0 { at + size as i64 } else { at };
@@ -99,7 +99,7 @@ fn place(at: i64, size: usize) -> usize {
     }
 }
 
-/// `sizes`, of which there are `N`, as a shape.
+/// Returns `N` sizes as a shape.
 #[track_caller]
 pub fn sizes<const N: usize>(sizes: &[i64]) -> [usize; N] {
     let found = shape(sizes);
@@ -108,7 +108,7 @@ pub fn sizes<const N: usize>(sizes: &[i64]) -> [usize; N] {
     sizes.unwrap_or_else(|_| fail(format_args!("{count} sizes where {N} are needed")))
 }
 
-/// `ints`, of which there are `N`.
+/// Returns `N` integers as an array.
 #[track_caller]
 pub fn ints<const N: usize>(ints: &[i64]) -> [i64; N] {
     match ints.try_into() {
@@ -117,7 +117,7 @@ pub fn ints<const N: usize>(ints: &[i64]) -> [i64; N] {
     }
 }
 
-/// `sizes` as a shape.
+/// Returns sizes as a shape.
 #[track_caller]
 pub fn shape(sizes: &[i64]) -> Vec<usize> {
     let size = |size: &i64| match usize::try_from(*size) {

@@ -1,4 +1,4 @@
-//! Named values as typed inputs.
+//! Conversion of named values to typed inputs.
 
 use alloc::collections::BTreeMap;
 use alloc::{boxed::Box, string::String, vec::Vec};
@@ -12,18 +12,18 @@ use crate::convert::{convert, elements, with_shape};
 use crate::host::Scalar;
 use crate::{Array, Error, Key, Kind, Port, Value, Values};
 
-/// What an input of a typed `forward` is made from.
+/// A type of input of a typed `forward`.
 pub trait Input: Sized {
-    /// The input, if `value` is of its kind.
+    /// Converts a value to the input, or returns `None` if it is of another kind.
     fn from_value(value: Value, device: &Device) -> Option<Self>;
 
-    /// What stands for an input that is left out.
+    /// Returns the value of an absent input, if the input is optional.
     fn absent() -> Option<Self> {
         None
     }
 }
 
-/// Takes an input out by its name.
+/// Removes an input from `values` and converts it.
 pub fn take<T: Input>(values: &mut Values, port: &'static Port, device: &Device) -> Result<T, Error> {
     let name = port.name;
     match values.remove(name) {
@@ -39,7 +39,7 @@ pub fn take<T: Input>(values: &mut Values, port: &'static Port, device: &Device)
     }
 }
 
-/// The value with tensors of one element without axes, where the model takes scalars.
+/// Removes the axes of tensors of one element if the model expects scalars.
 fn scalars(value: Value, kind: &Kind) -> Value {
     match (value, kind) {
         (Value::Tensor(data), Kind::Tensor { sizes: [], .. }) => Value::Tensor(with_shape(data, 0)),

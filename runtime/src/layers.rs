@@ -1,4 +1,6 @@
-//! Layers that own their weights, in the rooms that operators and kernels have.
+//! Layers that own their weights.
+//!
+//! Modules have the same names as those of the operators and kernels.
 
 mod classical;
 mod convolution;

@@ -42,7 +42,7 @@ mod weights;
 #[doc(hidden)]
 pub mod __private;
 
-/// ONNX's `RegexFullMatch`.
+/// Computes ONNX's `RegexFullMatch`.
 #[cfg(feature = "regex")]
 #[doc(hidden)]
 #[macro_export]
@@ -53,7 +53,7 @@ macro_rules! regex_full_match {
     }};
 }
 
-/// What stands for it until a feature is on.
+/// Compile error if the feature `regex` is disabled.
 #[cfg(not(feature = "regex"))]
 #[doc(hidden)]
 #[macro_export]
@@ -66,7 +66,7 @@ macro_rules! regex_full_match {
     };
 }
 
-/// `com.microsoft.Tokenizer` by regular expressions.
+/// Computes `com.microsoft.Tokenizer` with regular expressions.
 #[cfg(feature = "regex")]
 #[doc(hidden)]
 #[macro_export]
@@ -83,7 +83,7 @@ macro_rules! tokenizer {
     }};
 }
 
-/// What stands for it until a feature is on.
+/// Compile error if the feature `regex` is disabled.
 #[cfg(not(feature = "regex"))]
 #[doc(hidden)]
 #[macro_export]
@@ -96,7 +96,7 @@ macro_rules! tokenizer {
     };
 }
 
-/// ONNX's `ImageDecoder`.
+/// Computes ONNX's `ImageDecoder`.
 #[cfg(feature = "image")]
 #[doc(hidden)]
 #[macro_export]
@@ -106,7 +106,7 @@ macro_rules! decode_image {
     };
 }
 
-/// What stands for it until a feature is on.
+/// Compile error if the feature `image` is disabled.
 #[cfg(not(feature = "image"))]
 #[doc(hidden)]
 #[macro_export]

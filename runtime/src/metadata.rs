@@ -1,33 +1,33 @@
-//! What a model's file says of itself.
+//! Metadata of model files.
 
-/// What a model's file says of itself, as it stands in the file.
+/// Metadata of a model's file, unchanged.
 ///
-/// Texts that no file should have in a program are left out: see [`entries`](Self::entries).
+/// Long texts are omitted: the limits are at [`entries`](Self::entries).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metadata {
-    /// The program that wrote the file, as `pytorch`.
+    /// Name of the program that wrote the file, such as `pytorch`.
     pub producer: &'static str,
-    /// The version of that program.
+    /// Version of that program.
     pub producer_version: &'static str,
-    /// The reverse DNS name of whom the model is of.
+    /// Reverse DNS name of the owner of the model.
     pub domain: &'static str,
-    /// The version of the model, 0 where the file gives none.
+    /// Version of the model, 0 if the file specifies none.
     pub version: i64,
-    /// What the model does, in words.
+    /// Description of the model.
     pub doc: &'static str,
-    /// The name of the graph.
+    /// Name of the graph.
     pub graph: &'static str,
-    /// The version of the operators of `ai.onnx`.
+    /// Version of the `ai.onnx` operator set.
     pub opset: i64,
     /// Further properties by name, in the order of the file.
     ///
-    /// All texts of the metadata have 64 KiB at most: a property that would exceed this is left out, and so
-    /// are those behind the first 256.
+    /// All texts of the metadata have at most 64 KiB, and there are at most 256 properties. Texts and properties beyond
+    /// these limits are omitted.
     pub entries: &'static [(&'static str, &'static str)],
 }
 
 impl Metadata {
-    /// That of a file that says nothing.
+    /// The metadata of a file without any.
     pub const EMPTY: Self = Self {
         producer: "",
         producer_version: "",
@@ -39,7 +39,7 @@ impl Metadata {
         entries: &[],
     };
 
-    /// The property of this name.
+    /// Returns the property called `name`, if any.
     pub fn get(&self, name: &str) -> Option<&'static str> {
         let found = self.entries.iter().find(|(key, _)| *key == name);
         found.map(|(_, value)| *value)

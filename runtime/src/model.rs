@@ -1,4 +1,4 @@
-//! What every embedded model can do, whatever its types.
+//! The interface that all embedded models share.
 
 #[cfg(feature = "std")]
 use std::path::Path;
@@ -11,86 +11,103 @@ use crate::warm_up::zeros;
 use crate::weights::{Table, WeightSource};
 use crate::{Error, Metadata, Parameter, Signature, Values};
 
-/// A model that [`onnx_model!`](crate::onnx_model) made, used by names instead of types.
+/// A model that [`onnx_model!`](crate::onnx_model) generated, with named values instead of typed inputs and outputs.
 ///
-/// A server, a test harness or a benchmark written against this trait works with every model.
+/// Code that is generic over this trait, such as a server, a test harness or a benchmark, works with every model.
 pub trait OnnxModel: Sized + Send + Sync {
-    /// The inputs and outputs of the model.
+    /// Inputs and outputs of the model.
     const SIGNATURE: Signature;
 
-    /// The parameters that the model has as its file has them.
+    /// Parameters that the model has unchanged from its file.
     const PARAMETERS: &'static [Parameter];
 
-    /// What the file says of itself: who wrote it, what it is about, properties by name.
+    /// Metadata of the file: producer, description, properties by name.
     const METADATA: Metadata = Metadata::EMPTY;
 
-    /// The names of classes by their index, where the file has them: in the property `names`, `labels`,
-    /// `classes`, `class_names` or `id2label`, as a list or dictionary of JSON or Python, or separated by
-    /// lines or commas; else those of the classifier of `ai.onnx.ml` that gives an output. Empty where there
-    /// are none.
+    /// Class names by index, empty if the file has none.
+    ///
+    /// They come from the property `names`, `labels`, `classes`, `class_names`, `class_labels` or `id2label`: a list or
+    /// dictionary in JSON or Python syntax, or names separated by lines or commas. If there is no such property, they
+    /// come from the classifier of `ai.onnx.ml` that computes an output.
     const LABELS: &'static [&'static str] = &[];
 
-    /// The model with the weights of the `.onnx` file at `path` and the external data files beside it.
+    /// Loads the model with the weights of the `.onnx` file at `path` and its external data files in the same folder.
     ///
-    /// The files may differ in the values of the weights from those that were compiled, in nothing else, and
-    /// not in values that the code depends on: those of shapes and other integers, of scalars, and, where the
-    /// weights are embedded, whatever the model was simplified by.
+    /// The files must contain the compiled graph; only weight values may differ. Values that the code depends on must
+    /// be equal: shapes and other integers, scalars and, with embedded weights, constants that simplification used.
     ///
-    /// Pipes, devices and folders are refused, and so is external data that a link has outside of the model's
-    /// folder. Files are read, not mapped: one that is cut meanwhile is an error, and values that the code
-    /// depends on are those that were checked. Nothing is read of a file of another length than the compiled
-    /// one, and after the call the model does not need its files.
+    /// Files are read, not mapped, and the model does not need them after this call. A file whose length differs from
+    /// that of the compiled file is not read.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read, is truncated while it is read, or differs in more than weight values that may differ,
+    /// or if a layer cannot be constructed from the weights. Pipes, devices and directories are errors, and so are
+    /// links from external data to files outside the folder of the model; if `path` is a link, the folder of its target
+    /// is allowed, too.
     #[cfg(feature = "std")]
     fn from_file(path: impl AsRef<Path>, device: &Device) -> Result<Self, Error> {
         Self::table().open(path.as_ref(), |source| Self::from_source(source, device))
     }
 
-    /// The model with the weights in `files`: the `.onnx` file, then its external data files in the order in
-    /// which the model names them.
+    /// Loads the model with the weights in `files`: the `.onnx` file, then its external data files in the order of the
+    /// model's references.
+    ///
+    /// # Errors
+    ///
+    /// If the files differ from the compiled files in more than weight values that may differ, see
+    /// [`from_file`](Self::from_file).
     fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
         Self::from_source(WeightSource::Memory(files), device)
     }
 
-    /// The model with the weights of a source.
+    /// Loads the model with the weights of a source.
     #[doc(hidden)]
     fn from_source(source: WeightSource<'_>, device: &Device) -> Result<Self, Error>;
 
-    /// Whether [`from_file`](Self::from_file) takes the file at `path`, which is read and not loaded: before
-    /// a program lets go of the model that it has.
+    /// Checks whether [`from_file`](Self::from_file) would accept the file at `path`, without loading it. Use this
+    /// before you drop the current model.
     ///
-    /// Weights that a layer cannot be made of, as those of a tree with a loop, only loading finds.
+    /// # Errors
+    ///
+    /// As [`from_file`](Self::from_file), except for weights from which a layer cannot be constructed, such as those of
+    /// a tree with a cycle: only loading finds these.
     #[cfg(feature = "std")]
     fn check_file(path: impl AsRef<Path>) -> Result<(), Error> {
         let table = Self::table();
         table.open(path.as_ref(), |source| table.check(source).map(drop))
     }
 
-    /// Where its weights lie.
+    /// Returns the table of the model's weights.
     #[doc(hidden)]
     fn table() -> &'static Table;
 
-    /// The outputs for `inputs`, both by the names in the file.
+    /// Computes the outputs for `inputs`. Both are named as in the file.
     ///
-    /// Inputs that are not those of the model are an error, and so is data that a node cannot be run on: an
-    /// index outside of its table, a block of audio shorter than its window, sizes that contradict each
-    /// other. The error names the node, and the model can be run again. The typed `forward` panics with the
-    /// same text.
+    /// GPUs are not queried for indices during a run. They use the nearest valid index, and `run` returns the error
+    /// when it reads the outputs. The typed `forward` does not read its outputs, so its result is the one for the
+    /// nearest index.
     ///
-    /// Devices other than the CPU are not asked about indices while the model runs. They take the nearest
-    /// index that exists, and the error comes when the outputs are read, which `run` does and `forward`
-    /// leaves to its caller: there the result counts.
+    /// # Errors
     ///
-    /// Panics are caught to this end, so where they abort (`panic = "abort"`) `run` does so too.
+    /// If the inputs do not match the signature, or if a node cannot compute the data: an index is out of range, a
+    /// block of audio is shorter than its window, sizes contradict each other. The error names the node, and the model
+    /// can be used again. The typed `forward` panics with the same text.
+    ///
+    /// With `panic = "abort"`, an error of a node ends the process, because panics cannot be caught.
     fn run(&self, mut inputs: Values) -> Result<Values, Error> {
         Self::SIGNATURE.check(&inputs)?;
         attempt(|| self.start(&mut inputs)?.values())
     }
 
-    /// [`run`](Self::run) for threads that must not block, as in a browser: whatever is read from the device
-    /// is awaited, the outputs and what nodes need on their way. Any executor may poll it, from whatever
-    /// thread.
+    /// Async version of [`run`](Self::run), for threads that must not block, as in a browser.
     ///
-    /// The work is given to the device as the future is polled, and nothing before.
+    /// The future awaits everything that is read from the device: the outputs, and values that nodes need during the
+    /// run. Any executor may poll it, on any thread. The device receives work only while the future is polled.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
     fn run_async(&self, mut inputs: Values) -> impl Future<Output = Result<Values, Error>> + Send {
         async move {
             Self::SIGNATURE.check(&inputs)?;
@@ -98,28 +115,34 @@ pub trait OnnxModel: Sized + Send + Sync {
         }
     }
 
-    /// Gives the work of a run to the device.
+    /// Submits the work of a run to the device.
     #[doc(hidden)]
     fn start(&self, inputs: &mut Values) -> Result<Outputs, Error>;
 
-    /// Runs the model on zeros and waits for the device, so that the first request finds its kernels compiled.
+    /// Runs the model on zeros and waits for the device, so that its kernels are compiled before the first request.
     ///
-    /// `sizes` gives sizes of inputs by name, as `[("batch", 8)]`, as kernels depend on them; others that are
-    /// open are 1. Call it with each choice of sizes that requests will have.
+    /// `sizes` sets named sizes of inputs, as in `[("batch", 8)]`, because kernels depend on them; other dynamic sizes
+    /// are 1. Call this method with each combination of sizes that requests will have.
     ///
-    /// An error says that zeros are no data of the model, or that no input has a size of this name. What ran
-    /// until then is compiled.
+    /// # Errors
+    ///
+    /// If no input has a size with a specified name, or if zeros are not valid data for the model. In that case,
+    /// kernels that ran before the error are compiled.
     fn warm_up(&self, sizes: &[(&str, usize)]) -> Result<(), Error> {
         self.run(zeros(&Self::SIGNATURE, sizes)?).map(drop)
     }
 
-    /// [`warm_up`](Self::warm_up) for threads that must not block.
+    /// Async version of [`warm_up`](Self::warm_up).
+    ///
+    /// # Errors
+    ///
+    /// As [`warm_up`](Self::warm_up).
     fn warm_up_async(&self, sizes: &[(&str, usize)]) -> impl Future<Output = Result<(), Error>> + Send {
         async { self.run_async(zeros(&Self::SIGNATURE, sizes)?).await.map(drop) }
     }
 }
 
-/// The function of a model that opens files, where there are any.
+/// Method of a generated model that opens files, if the target has any.
 #[cfg(feature = "std")]
 #[doc(hidden)]
 #[macro_export]
@@ -139,7 +162,7 @@ macro_rules! from_file {
     };
 }
 
-/// Without `std` there are no files.
+/// Empty version: without `std` there are no files.
 #[cfg(not(feature = "std"))]
 #[doc(hidden)]
 #[macro_export]

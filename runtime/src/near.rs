@@ -1,9 +1,10 @@
-//! Names that are nearly the one that was written.
+//! Suggestions for misspelled names.
 
 use alloc::vec::Vec;
 
-/// The candidate that differs from `name` least, if it is by no more than a third of its letters. Upper and
-/// lower case, and `-`, `.` and `_`, are the same here.
+/// Returns the candidate with the smallest edit distance from `name`, if that is at most a third of its letters.
+///
+/// Upper and lower case are equal here, and so are `-`, `.` and `_`.
 pub fn near<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let folded = folded(name);
     let most = (folded.len() / 3).clamp(1, 4).min(folded.len().saturating_sub(1));
@@ -24,7 +25,7 @@ fn folded(name: &str) -> Vec<char> {
     name.chars().flat_map(char::to_lowercase).map(plain).collect()
 }
 
-/// The number of letters to change, add or remove.
+/// Returns the number of letters to change, insert or delete.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, left) in a.iter().enumerate() {

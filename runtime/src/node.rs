@@ -1,9 +1,9 @@
-//! Nodes that data may contradict.
+//! Nodes that may fail on the data of a run.
 
 use burn::module::Module;
 use onnx_embed_kernels::fault::{self, Name};
 
-/// A node under whose name its step runs.
+/// Name of a node, under which its step runs.
 #[derive(Module, Debug)]
 pub struct Node {
     #[module(skip)]
@@ -11,22 +11,22 @@ pub struct Node {
 }
 
 impl Node {
-    /// The node that the file calls `node`.
+    /// Creates the node called `node` in the file.
     pub fn new(node: &'static str, operator: &'static str) -> Self {
         Self { name: Name { node, operator } }
     }
 
-    /// What `step` gives, which fails under the node's name.
+    /// Returns the result of `step`. If it fails, the error names the node.
     pub fn run<T>(&self, step: impl FnOnce() -> T) -> T {
         fault::at(self.name, step)
     }
 
-    /// [`run`](Self::run), of a step that may wait.
+    /// Async version of [`run`](Self::run).
     pub fn run_async<T>(&self, step: impl Future<Output = T>) -> impl Future<Output = T> {
         fault::at_async(self.name, step)
     }
 
-    /// Fails for this reason unless the condition holds.
+    /// Fails with `reason` unless the condition holds.
     #[track_caller]
     pub fn ensure(&self, condition: bool, reason: &str) {
         if !condition {

@@ -1,4 +1,4 @@
-//! Typed outputs as named values.
+//! Conversion of typed outputs to named values.
 
 use alloc::collections::BTreeMap;
 use alloc::{boxed::Box, string::String, vec::Vec};
@@ -12,9 +12,10 @@ use onnx_embed_kernels::reader::{Blocking, Reader, Waiting, now};
 use crate::convert::{convert, with_shape};
 use crate::{Array, Error, Key, Kind, Port, Value, Values};
 
-/// A type that a typed `forward` returns, which becomes a value.
+/// A type of output of a typed `forward`.
 pub trait Output: Send {
-    /// The value, in the dtype and rank that the model declares; an error says why the device cannot be read.
+    /// Converts the output to a value in the dtype and rank that the model declares, or returns why the device cannot
+    /// be read.
     fn into_value(
         self,
         kind: &Kind,
@@ -22,13 +23,13 @@ pub trait Output: Send {
     ) -> impl Future<Output = Result<Value, String>> + Send;
 }
 
-/// The outputs of a run, which may still be computed.
+/// Outputs of a run, which the device may still be computing.
 #[derive(Default)]
 pub struct Outputs(Vec<(&'static Port, Box<dyn Pending>)>);
 
 type Read<'k> = Pin<Box<dyn Future<Output = Result<Value, String>> + Send + 'k>>;
 
-/// An [`Output`] of any type.
+/// Object-safe version of [`Output`].
 trait Pending: Send {
     fn blocking(self: Box<Self>, kind: &Kind) -> Read<'_>;
 
@@ -46,23 +47,23 @@ impl<T: Output + 'static> Pending for T {
 }
 
 impl Outputs {
-    /// No outputs.
+    /// Creates an empty list of outputs.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With one more, under the name of its port.
+    /// Adds an output under the name of its port.
     pub fn with(mut self, port: &'static Port, output: impl Output + 'static) -> Self {
         self.0.push((port, Box::new(output)));
         self
     }
 
-    /// The values by their names.
+    /// Returns the values by name.
     pub fn values(self) -> Result<Values, Error> {
         now(self.read(|output, kind| output.blocking(kind)))
     }
 
-    /// [`values`](Self::values) without blocking.
+    /// Async version of [`values`](Self::values).
     pub async fn values_async(self) -> Result<Values, Error> {
         self.read(|output, kind| output.waiting(kind)).await
     }
@@ -162,7 +163,7 @@ impl<K: Into<Key> + Send, T: Output> Output for BTreeMap<K, T> {
     }
 }
 
-/// The data in the dtype and rank that a tensor's kind declares.
+/// Converts data to the dtype and rank that `kind` declares.
 fn declared(data: TensorData, kind: &Kind) -> TensorData {
     match kind {
         Kind::Tensor { dtype, sizes } => match dtype.carrier() {

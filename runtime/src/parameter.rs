@@ -1,18 +1,17 @@
-//! The parameters that a model has in common with its file.
+//! Parameters that a model shares with its file.
 
-/// A parameter: a float initializer of the file, of rank 1 or more, as a `Param` of the module.
+/// A parameter of a model: a float initializer of rank 1 or more that is a `Param` of the module.
 ///
-/// A model that is compiled for training has every one that its outputs depend on, each once, however many
-/// operators read it. Without training some may be missing, as they were merged into others.
+/// A model compiled for training has each parameter that its outputs depend on, once, even if several operators read
+/// it. Without training, some may be missing because simplification merged them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Where the module has it, as in the paths of records: `encoder.layer0.query.weight`.
+    /// Path in the module, as in records: `encoder.layer0.query.weight`.
     pub path: &'static str,
-    /// What the file calls it.
+    /// Name in the file.
     pub name: &'static str,
-    /// Its shape in the file; a layer may have it transposed.
+    /// Shape in the file. The layer may store it transposed.
     pub shape: &'static [usize],
-    /// Whether gradients change it. The mean and variance of a batch normalization are statistics, which they
-    /// do not.
+    /// Whether gradients change it. The mean and variance of a batch normalization are statistics, which have none.
     pub trained: bool,
 }

@@ -5,9 +5,9 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 
 use crate::Value;
 
-/// The bytes of a decoded image, as an input of a model.
+/// The bytes of a decoded image as an input of a model.
 ///
-/// They are those of any decoder: row by row, the channels of a pixel side by side. With the crate `image`:
+/// They may come from any decoder: row by row, with the channels of each pixel adjacent. With the crate `image`:
 ///
 /// ```text
 /// let photo = image::open("cat.jpg")?.resize_exact(224, 224, FilterType::Triangle).to_rgb8();
@@ -16,8 +16,8 @@ use crate::Value;
 /// let outputs = model.run(Values::new().with("image", pixels))?;
 /// ```
 ///
-/// The result is float32\[1, channels, height, width\] with elements from 0 to 1, unless said otherwise. What
-/// a model was trained on says its author: the methods are the steps of torchvision, Keras and timm.
+/// The result is float32\[1, channels, height, width\] with elements from 0 to 1 by default. Use the preprocessing that
+/// the model was trained with; the methods correspond to the steps of torchvision, Keras and timm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pixels<'a> {
     bytes: &'a [u8],
@@ -32,11 +32,11 @@ pub struct Pixels<'a> {
 }
 
 impl<'a> Pixels<'a> {
-    /// An image of width and height, whose bytes are one to four for each pixel: gray, RGB, RGBA.
+    /// Creates an image of width and height from one to four bytes per pixel: gray, RGB, RGBA.
     ///
     /// # Panics
     ///
-    /// If the bytes are not so many.
+    /// If the image is empty, or the number of bytes does not match its size.
     #[track_caller]
     pub fn new(bytes: &'a [u8], (width, height): (u32, u32)) -> Self {
         let [width, height] = [width, height].map(|size| size as usize);
@@ -60,15 +60,16 @@ impl<'a> Pixels<'a> {
         }
     }
 
-    /// Bytes times `scale`; 1/255 if this is not called, 1 leaves them from 0 to 255.
+    /// Sets the factor of the bytes. The default is 1/255; with 1, elements are from 0 to 255.
     #[must_use]
     pub fn scale(mut self, scale: f32) -> Self {
         self.scale = scale;
         self
     }
 
-    /// Elements, once scaled, less the mean of their channel and divided by its standard deviation, which are
-    /// in the order of the result.
+    /// Subtracts the mean of its channel from each scaled element, and divides by the standard deviation.
+    ///
+    /// Both are in the channel order of the result.
     ///
     /// # Panics
     ///
@@ -83,34 +84,38 @@ impl<'a> Pixels<'a> {
         self
     }
 
-    /// [`normalize`](Self::normalize) by the mean and standard deviation of ImageNet, as torchvision and timm do.
+    /// [Normalizes](Self::normalize) with the mean and standard deviation of ImageNet, as torchvision and timm do.
+    ///
+    /// # Panics
+    ///
+    /// If the image does not have three channels.
     #[must_use]
     #[track_caller]
     pub fn imagenet(self) -> Self {
         self.normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
     }
 
-    /// The channels in the opposite order, as blue, green, red.
+    /// Reverses the order of channels, for example to blue, green, red.
     #[must_use]
     pub fn reversed(mut self) -> Self {
         self.is_reversed = true;
         self
     }
 
-    /// The channels as the last axis, float32\[1, height, width, channels\], as models of TensorFlow have it.
+    /// Makes the channels the last axis, float32\[1, height, width, channels\], as in models from TensorFlow.
     #[must_use]
     pub fn channels_last(mut self) -> Self {
         self.is_last = true;
         self
     }
 
-    /// The sizes of the result.
+    /// Returns the sizes of the result.
     pub fn shape(&self) -> [usize; 4] {
         let (height, width, channels) = (self.height, self.width, self.channels);
         if self.is_last { [1, height, width, channels] } else { [1, channels, height, width] }
     }
 
-    /// The elements of the result in row-major order.
+    /// Returns the elements of the result in row-major order.
     pub fn to_vec(&self) -> Vec<f32> {
         let channels = self.channels;
         let element = |pixel: usize, channel: usize| {
@@ -130,7 +135,7 @@ impl<'a> Pixels<'a> {
         }
     }
 
-    /// The result on a device, a batch of one; `Tensor::cat` joins several.
+    /// Returns the result on a device, as a batch of one. `Tensor::cat` joins several.
     pub fn tensor(&self, device: &Device) -> Tensor<4> {
         let data = TensorData::new(self.to_vec(), self.shape());
         Tensor::from_data(data, (device, DType::F32))
@@ -147,7 +152,7 @@ impl From<Pixels<'_>> for Value {
 mod tests {
     use super::*;
 
-    /// Two pixels above each other.
+    /// Two pixels, one above the other.
     const RGB: [u8; 6] = [0, 51, 255, 102, 0, 204];
 
     fn pixels() -> Pixels<'static> {

@@ -1,4 +1,4 @@
-//! What a model takes and gives.
+//! Inputs and outputs of a model.
 
 mod check;
 
@@ -7,35 +7,35 @@ use core::fmt;
 
 use crate::ElementType;
 
-/// The inputs and outputs of a model.
+/// Names and kinds of the inputs and outputs of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// The inputs in the order of the file.
+    /// Inputs in the order of the file.
     pub inputs: &'static [Port],
-    /// The outputs in the order of the file.
+    /// Outputs in the order of the file.
     pub outputs: &'static [Port],
 }
 
-/// One input or output.
+/// An input or output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// The name that the file gives it.
+    /// Name in the file.
     pub name: &'static str,
-    /// What it holds.
+    /// Kind of its value.
     pub kind: Kind,
 }
 
 /// The kind of an ONNX value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A tensor, of rank 0 where there are no sizes: `float32[batch, 10]`, `int64`.
+    /// A tensor, of rank 0 if there are no sizes: `float32[batch, 10]`, `int64`.
     Tensor {
-        /// The type of its elements.
+        /// Element type.
         dtype: ElementType,
-        /// The size of each axis.
+        /// Size of each axis.
         sizes: &'static [Size],
     },
-    /// A tensor whose rank is not known, as an item of a sequence may be.
+    /// A tensor of unknown rank, for example an item of a sequence.
     Unranked(ElementType),
     /// Any number of values of one kind, a `Vec`.
     Sequence(&'static Kind),
@@ -43,9 +43,9 @@ pub enum Kind {
     Optional(&'static Kind),
     /// Values by key, a `BTreeMap`.
     Map {
-        /// The type of the keys: strings, or integers of some width.
+        /// Type of the keys: strings, or integers of some width.
         key: ElementType,
-        /// The kind of the values.
+        /// Kind of the values.
         value: &'static Kind,
     },
 }
@@ -53,11 +53,11 @@ pub enum Kind {
 /// The size of one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// This size and no other.
+    /// A fixed size.
     Fixed(usize),
-    /// Any size, the same wherever the name stands; for an output it may be a formula of such names.
+    /// Any size, which is equal wherever the name occurs. The size of an output may be a formula of names.
     Named(&'static str),
-    /// Any size, which the file gives no name; it is written `?`.
+    /// Any size without a name in the file, displayed as `?`.
     Unknown,
 }
 

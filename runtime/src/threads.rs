@@ -1,9 +1,10 @@
 //! Number of threads of a call.
 
-/// Calls a function, in which kernels on a CPU use at most `count` threads, the caller's included.
+/// Calls a function whose kernels on a CPU use at most `count` threads, including the caller's.
 ///
-/// Otherwise they use as many as the variable `RAYON_NUM_THREADS` says, else one for each processor that the process may use.
-/// `count` may be more than these. Numbers above 256 and above the number of processors are lowered to the larger of both.
+/// By default, kernels use as many threads as the environment variable `RAYON_NUM_THREADS` specifies, otherwise one for
+/// each processor available to the process. `count` may exceed this number. A `count` above both 256 and the number of
+/// processors is lowered to the larger of the two.
 ///
 /// ```
 /// use onnx_embed::{DynModel, Error, Values, with_threads};
@@ -13,9 +14,9 @@
 /// }
 /// ```
 ///
-/// The number is that of this thread: a future is to be polled inside of the function. The loops of Burn's
-/// own, which run operators that have no kernel here over large tensors, use rayon's global pool whatever the
-/// number; in a call from a thread of another rayon pool they use that pool, as kernels do.
+/// The number applies to this thread, so poll a future inside the function. Burn's own loops over large tensors, for
+/// operators without a kernel of onnx-embed, use rayon's global pool and ignore the number. In a call from a thread of
+/// another rayon pool they use that pool, as kernels do.
 pub fn with_threads<T>(count: usize, call: impl FnOnce() -> T) -> T {
     onnx_embed_kernels::threads::with(count, call)
 }

@@ -1,4 +1,4 @@
-//! Every value of a run, as it comes.
+//! Values of a run as they are computed.
 
 mod given;
 
@@ -11,7 +11,7 @@ use crate::{Error, Kind, OnnxModel, Port, Value, Values};
 pub use given::Given;
 use given::kind_of;
 
-/// A model that was compiled with `#[onnx(trace)]`, of which every value of a run can be seen.
+/// A model that was compiled with `#[onnx(trace)]`, whose values can be observed during a run.
 ///
 /// ```
 /// use onnx_embed::{Error, TracedModel, Values};
@@ -24,20 +24,26 @@ use given::kind_of;
 /// }
 /// ```
 pub trait TracedModel: OnnxModel {
-    /// [`run`](OnnxModel::run), which shows `visit` each value as soon as the node that gives it has run.
+    /// Runs the model as [`run`](OnnxModel::run) does, and passes each value to `visit` as soon as its node has run.
     ///
-    /// The nodes are those of the simplified graph; with `simplify = false` they are those of the file. In
-    /// branches and loops each value is shown as often as it is computed. Inputs, and what is known before a
-    /// run, are not shown. Where a node fails, everything before it has been.
+    /// The nodes are those of the simplified graph; with `simplify = false`, those of the file. In branches and loops,
+    /// each value is shown every time it is computed. Inputs and values known before a run are not shown. If a node
+    /// fails, all previous values have been shown.
     ///
-    /// A panic of `visit` ends the run with an error that has its text.
+    /// # Errors
+    ///
+    /// As [`run`](OnnxModel::run). If `visit` panics, the run ends with an error that has the text of the panic.
     fn trace(&self, inputs: Values, mut visit: impl FnMut(&Traced<'_>)) -> Result<Values, Error> {
         during(&mut visit, || self.run(inputs))
     }
 
-    /// All values of a run by name, in order, which takes the memory of all of them at once.
+    /// Returns all values of a run by name, in the order of computation. They are in memory at the same time.
     ///
-    /// What a loop gives for the second time is called `name#2`, and so on.
+    /// The second value of a name, which a loop computes, is called `name#2`, and so on.
+    ///
+    /// # Errors
+    ///
+    /// As [`trace`](Self::trace), or if a value cannot be read from the device.
     fn trace_all(&self, inputs: Values) -> Result<Values, Error> {
         let (mut all, mut counts) = (Values::new(), HashMap::new());
         let mut failed = None;
@@ -56,7 +62,7 @@ pub trait TracedModel: OnnxModel {
     }
 }
 
-/// A value that a node of the model has just given.
+/// A value that a node of the model has just computed.
 pub struct Traced<'r> {
     step: &'static Step,
     port: &'static Port,
@@ -64,60 +70,64 @@ pub struct Traced<'r> {
 }
 
 impl Traced<'_> {
-    /// The name of the value in the file.
+    /// Returns the name of the value in the file.
     pub fn name(&self) -> &'static str {
         self.port.name
     }
 
-    /// The type of the value.
+    /// Returns the kind of the value.
     pub fn kind(&self) -> &'static Kind {
         &self.port.kind
     }
 
-    /// The node that gave it, or the first value that it gives where it has no name.
+    /// Returns the name of the node that computed it or, if the node has none, of the first value that it computes.
     pub fn node(&self) -> &'static str {
         self.step.node
     }
 
-    /// The operator of the node.
+    /// Returns the operator of the node.
     pub fn operator(&self) -> &'static str {
         self.step.operator
     }
 
-    /// Whether it is the last value that the node gives.
+    /// Returns `true` if it is the last value of the node.
     pub fn is_last(&self) -> bool {
         let last = self.step.values.last();
         last.is_none_or(|last| core::ptr::eq(last, self.port))
     }
 
-    /// The sizes of a tensor, which are known without waiting for the device.
+    /// Returns the sizes of a tensor, without waiting for the device. `None` for other values.
     pub fn shape(&self) -> Option<Vec<usize>> {
         match kind_of(self.value, &self.port.kind) {
-            // The device has no tensors without axes.
+            // The device has no tensors of rank 0.
             Kind::Tensor { sizes: [], .. } => Some(Vec::new()),
             _ => self.value.shape(),
         }
     }
 
-    /// The value itself, which has to be copied from the device.
+    /// Copies the value from the device.
+    ///
+    /// # Errors
+    ///
+    /// If the device cannot be read.
     pub fn read(&self) -> Result<Value, Error> {
         let read = self.value.read(&self.port.kind);
         read.map_err(|reason| Error::Output { name: self.port.name, reason })
     }
 }
 
-/// What the file says of a node that runs.
+/// Description of a node that runs.
 #[derive(Debug)]
 pub struct Step {
-    /// Its name.
+    /// Name of the node.
     pub node: &'static str,
-    /// Its operator, with the domain where that is not `ai.onnx`.
+    /// Operator of the node, with its domain if that is not `ai.onnx`.
     pub operator: &'static str,
-    /// The values that it gives.
+    /// Values that the node computes.
     pub values: &'static [Port],
 }
 
-/// The steps of a function.
+/// Nodes of a function.
 #[derive(Module, Debug)]
 pub struct Steps {
     #[module(skip)]
@@ -125,12 +135,12 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Those of a function, in their order.
+    /// Creates the list of a function's nodes, in their order.
     pub fn new(all: &'static [Step]) -> Self {
         Steps { all }
     }
 
-    /// Shows what a step has given to whoever traces the run.
+    /// Shows the values of a node to the visitor of this thread, if any.
     pub fn show(&self, at: usize, values: &[&dyn Given]) {
         let Some(step) = self.all.get(at) else {
             return;
@@ -144,16 +154,16 @@ impl Steps {
 type Visit = dyn FnMut(&Traced<'_>);
 
 thread_local! {
-    /// Who traces the run of this thread.
+    /// Visitor of the run on this thread.
     static VISITOR: Cell<Option<*mut Visit>> = const { Cell::new(None) };
 }
 
-/// What `run` gives, of which `visit` sees the values.
+/// Returns the result of `run`, whose values are shown to `visit`.
 #[allow(unsafe_code)]
 fn during<T>(visit: &mut (dyn FnMut(&Traced<'_>) + '_), run: impl FnOnce() -> T) -> T {
     let visit: *mut (dyn FnMut(&Traced<'_>) + '_) = visit;
-    // Safety: only the lifetime changes. `show` alone uses the pointer, on this thread and while `run` is
-    // running, as `_outer` takes it away before `visit` ends.
+    // SAFETY: only the lifetime changes. The pointer is used only by `show`, on this thread and during `run`, because
+    // `_outer` removes it before the borrow of `visit` ends.
     let visit = unsafe { core::mem::transmute::<*mut (dyn FnMut(&Traced<'_>) + '_), *mut Visit>(visit) };
     let _outer = Restore(VISITOR.replace(Some(visit)));
     run()
@@ -165,12 +175,12 @@ fn show(value: &Traced<'_>) {
         return;
     };
     let _again = Restore(Some(visit));
-    // Safety: `during` has borrowed it for as long as the pointer can be found, and it was taken out, so that
-    // nothing that it calls finds it again.
+    // SAFETY: `during` borrows the visitor for as long as the pointer is in `VISITOR`. It was taken out, so no call
+    // inside the visitor finds it again.
     unsafe { (*visit)(value) }
 }
 
-/// Puts a visitor back in its place.
+/// Guard that restores the previous visitor.
 struct Restore(Option<*mut Visit>);
 
 impl Drop for Restore {

@@ -1,4 +1,4 @@
-//! Values of any kind that a model takes and gives.
+//! Values of any kind that models accept and return.
 
 #[cfg(feature = "ndarray")]
 mod arrays;
@@ -20,9 +20,9 @@ pub use element::{Element, Nested};
 pub use named::Values;
 pub use typed::print;
 
-/// What one input or output of a model holds.
+/// The value of one input or output of a model.
 ///
-/// Tensors are made from what holds numbers or strings in Rust, others from their parts:
+/// Tensors convert from Rust types of numbers and strings, others from their parts:
 ///
 /// ```
 /// use onnx_embed::Value;
@@ -37,10 +37,10 @@ pub use typed::print;
 /// # Ok::<(), onnx_embed::Error>(())
 /// ```
 ///
-/// `Display` and `Debug` show type and elements, at most some dozens of them; `{value:#}` shows all.
+/// `Display` and `Debug` show type and elements, limited to some dozens. `{value:#}` shows all elements.
 #[derive(Clone, PartialEq)]
 pub enum Value {
-    /// Numbers or booleans; a tensor of rank 0 has an empty shape.
+    /// Numbers or booleans. A tensor of rank 0 has an empty shape.
     Tensor(TensorData),
     /// A tensor of strings.
     Strings(Array<String>),
@@ -55,14 +55,14 @@ pub enum Value {
 /// A key of a map.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
-    /// A key of a map by integers, of whatever width.
+    /// A key of a map with integer keys of any width.
     Int(i64),
-    /// A key of a map by strings.
+    /// A key of a map with string keys.
     Text(String),
 }
 
 impl Value {
-    /// The numbers or booleans, if that is what the value is.
+    /// Returns the numbers or booleans, if the value is a tensor of these.
     pub fn tensor(&self) -> Option<&TensorData> {
         match self {
             Value::Tensor(data) => Some(data),
@@ -70,7 +70,7 @@ impl Value {
         }
     }
 
-    /// The strings, if that is what the value is.
+    /// Returns the strings, if the value is a tensor of strings.
     pub fn strings(&self) -> Option<&Array<String>> {
         match self {
             Value::Strings(array) => Some(array),
@@ -78,7 +78,7 @@ impl Value {
         }
     }
 
-    /// The sequence, if that is what the value is.
+    /// Returns the items, if the value is a sequence.
     pub fn sequence(&self) -> Option<&[Value]> {
         match self {
             Value::Sequence(values) => Some(values),
@@ -86,7 +86,7 @@ impl Value {
         }
     }
 
-    /// What an optional holds, if the value is one: `Some(None)` of an optional that is empty.
+    /// Returns the content of an optional, if the value is one: `Some(None)` if the optional is empty.
     pub fn optional(&self) -> Option<Option<&Value>> {
         match self {
             Value::Optional(value) => Some(value.as_deref()),
@@ -94,7 +94,7 @@ impl Value {
         }
     }
 
-    /// The map, if that is what the value is.
+    /// Returns the map, if the value is one.
     pub fn map(&self) -> Option<&BTreeMap<Key, Value>> {
         match self {
             Value::Map(map) => Some(map),
@@ -102,7 +102,7 @@ impl Value {
         }
     }
 
-    /// The sizes of a tensor of numbers or strings, which other values do not have.
+    /// Returns the sizes, if the value is a tensor.
     pub fn shape(&self) -> Option<&[usize]> {
         match self {
             Value::Tensor(data) => Some(data.shape().as_slice()),
@@ -111,9 +111,9 @@ impl Value {
         }
     }
 
-    /// The type of the elements of a tensor, which other values do not have.
+    /// Returns the element type, if the value is a tensor.
     ///
-    /// A type that Burn lacks is [carried](ElementType::carrier) in another one, and that is the answer.
+    /// For a type that Burn lacks, this is its [carrier](ElementType::carrier). `None` for quantized data.
     pub fn element_type(&self) -> Option<ElementType> {
         match self {
             Value::Tensor(data) => ElementType::of(data.dtype()),
@@ -122,11 +122,11 @@ impl Value {
         }
     }
 
-    /// The elements of a tensor in row-major order, which must be of type `T`: nothing is converted.
+    /// Returns the elements of a tensor in row-major order. Their type must be `T`: nothing is converted.
     ///
     /// # Errors
     ///
-    /// If the elements are of another type, which the error names, or the value is no tensor.
+    /// If the elements are of another type, which the error names, or if the value is not a tensor.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, Error> {
         T::of(self).ok_or_else(|| Error::WrongElements {
             asked: T::TYPE,
@@ -135,7 +135,7 @@ impl Value {
         })
     }
 
-    /// The same value, whose clones have its memory in common.
+    /// Returns the same value, whose clones share its memory.
     fn shared(self) -> Self {
         let shared_all = |values: Vec<Value>| values.into_iter().map(Value::shared).collect();
         match self {

@@ -1,4 +1,4 @@
-//! Inputs with which a model runs before the first request.
+//! Inputs for a run before the first request.
 
 use alloc::collections::BTreeMap;
 use alloc::{borrow::ToOwned, boxed::Box, string::String, vec, vec::Vec};
@@ -8,7 +8,7 @@ use burn::tensor::TensorData;
 use crate::convert::convert;
 use crate::{Array, ElementType, Error, Key, Kind, Signature, Size, Value, Values};
 
-/// Zeros as inputs of a model: of the sizes that are given by name, else of one element along an axis that is open.
+/// Returns zeros as inputs of a model: with the specified sizes, and size 1 for other dynamic axes.
 pub fn zeros(signature: &Signature, sizes: &[(&str, usize)]) -> Result<Values, Error> {
     let kinds = || signature.inputs.iter().map(|port| port.kind);
     for (name, _) in sizes {

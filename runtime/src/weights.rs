@@ -1,4 +1,4 @@
-//! Weights out of the bytes of model files.
+//! Weights from the bytes of model files.
 
 mod check;
 mod decode;
@@ -27,91 +27,92 @@ use decode::Stored;
 
 pub use source::WeightSource;
 
-/// Where the weights of a model lie, as the macro found them.
+/// Table of the weights of a model, which the macro generates.
 #[derive(Debug)]
 pub struct Table {
     /// The `.onnx` file, then its external data files.
     pub files: &'static [File],
     pub entries: &'static [Entry],
-    /// The weights on whose values the code depends.
+    /// Weights whose values the code depends on.
     pub fixed: &'static [Fixed],
 }
 
-/// One file that a model was compiled from.
+/// A file from which a model was compiled.
 #[derive(Debug)]
 pub struct File {
-    /// For an external data file, its path relative to the model's folder.
+    /// Path of an external data file relative to the folder of the model; name of the `.onnx` file.
     pub name: &'static str,
     pub length: usize,
-    /// FNV-1a of the bytes after the last part of any weight.
+    /// FNV-1a hash of the bytes after the last part of any weight.
     pub tail: u64,
 }
 
-/// One weight.
+/// A weight.
 #[derive(Debug)]
 pub struct Entry {
     pub name: &'static str,
     pub dtype: ElementType,
     pub shape: &'static [usize],
-    /// Where its bytes lie; one after the other they make up the weight.
+    /// Parts of the file that contain its bytes, in the order of the bytes.
     pub parts: &'static [Part],
     pub encoding: Encoding,
 }
 
-/// A weight that no other file may have other values of.
+/// A weight whose value must be the compiled one in every file.
 #[derive(Debug)]
 pub struct Fixed {
-    /// Its place in [`Table::entries`].
+    /// Index in [`Table::entries`].
     pub entry: usize,
-    /// FNV-1a of its parts, one after the other.
+    /// FNV-1a hash of its parts in their order.
     pub hash: u64,
 }
 
-/// A run of bytes of a weight.
+/// A range of bytes of a weight.
 #[derive(Debug)]
 pub struct Part {
-    /// Its file's place in [`Table::files`].
+    /// Index of the file in [`Table::files`].
     pub file: usize,
     pub start: usize,
     pub length: usize,
-    /// FNV-1a of the bytes of the file between the furthest end of the parts before this one, by start and
-    /// then by place in the table, and this one's start; of nothing if the parts touch or overlap.
+    /// FNV-1a hash of the bytes of the file between this part and the furthest end of the parts before it; of no bytes
+    /// if they touch or overlap. Parts are ordered by start, then by index in the table.
     pub gap: u64,
 }
 
-/// How a weight is written.
+/// Encoding of a weight in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// Little endian, packed below 8 bits, as in `raw_data`, packed `float_data` and `double_data`.
+    /// Little endian, types of less than 8 bits packed, as in `raw_data`, packed `float_data` and `double_data`.
     Raw,
-    /// Varints, as in packed `int32_data`, `int64_data` and `uint64_data`: of numbers, of the bits of 16- and
-    /// 8-bit floats, or of bytes into which smaller types are packed.
+    /// Varints, as in packed `int32_data`, `int64_data` and `uint64_data`: numbers, the bits of 16- and 8-bit floats,
+    /// or bytes into which smaller types are packed.
     Varint,
-    /// Whole protobuf records of one repeated field, tags included: `string_data`, or an attribute's
-    /// `floats`, `ints` or `strings`.
+    /// Whole protobuf records of one repeated field, including tags: `string_data`, or `floats`, `ints` or `strings` of
+    /// an attribute.
     Records,
 }
 
-/// The weights of one model on their way to a device.
+/// Source of the weights of a model while it is loaded to a device.
 ///
-/// In the end the pages that they were read from are returned to the system.
+/// When it is dropped, the pages from which weights were read are returned to the system.
 pub struct Weights<'a> {
     entries: BTreeMap<&'static str, &'static Entry>,
     source: WeightSource<'a>,
-    /// Bytes that were checked and must be used as they were.
+    /// Copies of checked bytes, which are used instead of the source.
     kept: Kept,
-    /// The same files, if they are part of the program.
+    /// Files of the source, if they are part of the program.
     embedded: Option<&'a [&'static [u8]]>,
     device: Device,
-    /// The bytes that a tensor may have on the device.
+    /// Maximum number of bytes of a tensor on the device, if limited.
     most_bytes: Option<u64>,
 }
 
-/// Bytes of a weight that a tensor reads where they lie; pages of a smaller one would take more memory than a copy.
+/// Minimum number of bytes of a weight that a tensor reads in place: the pages of a smaller one need more memory than a
+/// copy.
 const LEAST_IN_PLACE: usize = 16 << 10;
 
 impl<'a> Weights<'a> {
-    /// The weights that `table` finds in files of the program.
+    /// Returns the weights of `table` in files of the program.
     ///
     /// # Panics
     ///
@@ -128,7 +129,7 @@ impl<'a> Weights<'a> {
         weights
     }
 
-    /// The weights that `table` finds in a source, from which `kept` was copied.
+    /// Returns the weights of `table` in a source, from which `kept` was copied.
     fn of(table: &'static Table, source: WeightSource<'a>, kept: Kept, device: &Device) -> Self {
         settle();
         let entries = table.entries.iter().map(|entry| (entry.name, entry));
@@ -142,52 +143,52 @@ impl<'a> Weights<'a> {
         }
     }
 
-    /// The device that the weights go to.
+    /// Returns the device of the weights.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// A weight that training changes; a scalar becomes a tensor of one element.
+    /// Returns a weight that training changes. A scalar becomes a tensor of one element.
     pub fn float<const D: usize>(&self, name: &str) -> Param<Tensor<D>> {
         Param::from_tensor(self.tensor(name))
     }
 
-    /// A weight that no gradient changes: a statistic of training.
+    /// Returns a statistic of training, which is a parameter without gradients.
     pub fn statistic<const D: usize>(&self, name: &str) -> Param<Tensor<D>> {
         self.float(name).set_require_grad(false)
     }
 
-    /// A float weight that training leaves alone, or that goes into an expression.
+    /// Returns a float weight that training does not change, or that is part of an expression.
     pub fn tensor<const D: usize>(&self, name: &str) -> Tensor<D> {
         let (data, dtype) = self.lowered(name, D);
         self.device.memory_persistent_allocations(data, |data| Tensor::from_data(data, (&self.device, dtype)))
     }
 
-    /// An integer weight.
+    /// Returns an integer weight.
     pub fn int<const D: usize>(&self, name: &str) -> Tensor<D, Int> {
         let (data, dtype) = self.lowered(name, D);
         self.device.memory_persistent_allocations(data, |data| Tensor::from_data(data, (&self.device, dtype)))
     }
 
-    /// A boolean weight.
+    /// Returns a boolean weight.
     pub fn boolean<const D: usize>(&self, name: &str) -> Tensor<D, Bool> {
         let (data, dtype) = self.lowered(name, D);
         self.device.memory_persistent_allocations(data, |data| Tensor::from_data(data, (&self.device, dtype)))
     }
 
-    /// A weight that stays on the host.
+    /// Returns a weight on the host.
     pub fn array<T: Scalar>(&self, name: &str) -> Array<T> {
         let shape = self.entry(name).shape;
         Array::new(shape, elements(self.tensor_data(name)))
     }
 
-    /// A weight of strings.
+    /// Returns a weight of strings.
     pub fn strings(&self, name: &str) -> Array<String> {
         let entry = self.entry(name);
         Array::new(entry.shape, sound(name, decode::strings(entry, self.stored(entry))))
     }
 
-    /// A weight in the dtype that carries its type, and in its own rank.
+    /// Returns a weight in the dtype that carries its type, with the rank that it has in ONNX.
     pub fn tensor_data(&self, name: &str) -> TensorData {
         let entry = self.entry(name);
         let data = sound(name, decode::numbers(entry, self.stored(entry)));
@@ -210,7 +211,7 @@ impl<'a> Weights<'a> {
         }
     }
 
-    /// A weight as a tensor reads it, in place if it can be.
+    /// Returns a weight as tensor data, in place if possible.
     fn data(&self, name: &str) -> TensorData {
         let in_place = self.in_place(self.entry(name));
         in_place.unwrap_or_else(|| self.tensor_data(name))
@@ -246,7 +247,7 @@ impl Drop for Weights<'_> {
     }
 }
 
-/// Fails where the device has no tensor as large as a weight.
+/// Fails if a weight exceeds the largest tensor of the device.
 fn check_bytes(name: &str, elements: usize, dtype: DType, most: Option<u64>) {
     let bytes = elements as u64 * dtype.size() as u64;
     if let Some(most) = most.filter(|&most| bytes > most) {
@@ -259,7 +260,8 @@ fn check_bytes(name: &str, elements: usize, dtype: DType, most: Option<u64>) {
     }
 }
 
-/// The value of a weight. The macro or [`Table::check`] has seen that it is readable, but a file may have changed since.
+/// Returns the decoded weight. The macro or [`Table::check`] found that it can be decoded, but the file may have
+/// changed since.
 fn sound<T>(name: &str, decoded: Result<T, &'static str>) -> T {
     match decoded {
         Ok(value) => value,
@@ -312,7 +314,7 @@ mod tests {
         Part { file: 0, start, length, gap: 0 }
     }
 
-    /// A byte that puts the rest out of line, 1.5 and -2.0, -1 as a varint, false and true, "a" and "".
+    /// A byte that misaligns the others, 1.5 and -2.0, -1 as a varint, false and true, "a" and "".
     const FILE: &[u8] = b"#\x00\x00\xc0\x3f\x00\x00\x00\xc0\
         \xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00\x01\x32\x01a\x32\x00";
 

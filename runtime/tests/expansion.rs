@@ -1,4 +1,4 @@
-//! A model written out as `onnx_model!` expands, from `tests/data/mlp.onnx`.
+//! A handwritten expansion of `onnx_model!` for `tests/data/mlp.onnx`.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ mod mlp {
             fc2: Fc2,
         }
 
-        /// What [`Model::forward`] gives.
+        /// Outputs of [`Model::forward`].
         pub struct ModelOutput {
             /// `logits`: float32[batch, 3]
             pub logits: Tensor<2>,
@@ -174,7 +174,7 @@ mod mlp {
 const FILE: &[u8] = include_bytes!("data/mlp.onnx");
 const X: [[f32; 4]; 2] = [[1.0, -2.0, 3.0, 0.5], [0.5, 1.0, -1.0, -2.0]];
 
-/// What ONNX Runtime gives for [`X`].
+/// Outputs of ONNX Runtime for [`X`].
 const LOGITS: [[f32; 3]; 2] = [[0.4375, -0.03125, -0.46875], [0.0625, -0.96875, 2.40625]];
 const CLASS: [i64; 2] = [0, 2];
 

@@ -1,4 +1,4 @@
-//! Fields of every kind that generated modules have.
+//! Fields of all kinds that generated modules have.
 
 use onnx_embed::__private::{Anchor, device};
 use onnx_embed::burn::module::{Module, Param};

@@ -1,4 +1,6 @@
-//! The path of a model: a literal, or literals and variables of the environment in `concat!`.
+//! Path of a model: a literal or a `concat!`.
+//!
+//! A `concat!` may contain literals and environment variables.
 
 use proc_macro2::Span;
 use syn::parse::{Parse, ParseStream, Parser};
@@ -8,7 +10,7 @@ use syn::{Lit, LitStr, Macro, Token};
 
 use crate::path::escaped;
 
-/// The path as a literal that names variables as `${NAME}`.
+/// Parses the path. In the returned literal, variables have the form `${NAME}`.
 pub fn location(input: ParseStream<'_>) -> syn::Result<LitStr> {
     if input.peek(LitStr) {
         return input.parse();
@@ -19,7 +21,7 @@ pub fn location(input: ParseStream<'_>) -> syn::Result<LitStr> {
     Ok(LitStr::new(&text, span(&found)))
 }
 
-/// Whether a path comes next, and not an item.
+/// Returns `true` if the next tokens are a path, not an item.
 pub fn is_next(input: ParseStream<'_>) -> bool {
     input.peek(LitStr) || input.peek(syn::Ident) && input.peek2(Token![!])
 }

@@ -3,7 +3,7 @@
 use syn::parse::ParseStream;
 use syn::{LitStr, Token};
 
-/// Units by their number of bytes.
+/// Units and their number of bytes.
 const UNITS: [(&str, u64); 9] = [
     ("bytes", 1),
     ("kB", 1_000),
@@ -16,7 +16,7 @@ const UNITS: [(&str, u64); 9] = [
     ("TiB", 1 << 40),
 ];
 
-/// `= "512 MiB"`, in bytes.
+/// Parses `= "512 MiB"` to a number of bytes.
 pub fn limit(input: ParseStream<'_>) -> syn::Result<u64> {
     input.parse::<Token![=]>()?;
     let span = input.span();
@@ -29,7 +29,7 @@ pub fn limit(input: ParseStream<'_>) -> syn::Result<u64> {
     bytes(&text.value()).ok_or_else(wrong)
 }
 
-/// The bytes of an amount above 0 that memory of 64 bits can have.
+/// Returns the number of bytes, or `None` unless it is from 1 to `i64::MAX`.
 fn bytes(text: &str) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|letter: char| !letter.is_ascii_digit())?;

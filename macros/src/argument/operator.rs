@@ -11,14 +11,14 @@ use syn::{Ident, LitInt, Path, Token, bracketed, parenthesized, token};
 
 use super::{Extent, Key};
 
-/// A function, and what it returns.
+/// A function that computes an operator, and its declared results.
 pub struct Function {
-    /// Its path, for the module of the model.
+    /// Path of the function, relative to the module of the model.
     pub path: TokenStream,
     pub binding: Binding,
 }
 
-/// `"domain.Name" = path`, with what the function returns behind `->`.
+/// Parses `"domain.Name" = path`, and the results that follow `->`, if any.
 pub fn binding(input: ParseStream<'_>) -> syn::Result<(Key, Function)> {
     let mut key: Key = input.parse()?;
     key.name = operator_name(&key.name).to_owned();
@@ -30,7 +30,7 @@ pub fn binding(input: ParseStream<'_>) -> syn::Result<(Key, Function)> {
     Ok((key, Function { path, binding }))
 }
 
-/// The path as the module of the model sees it, which is inside of that of the call.
+/// Returns the path relative to the module of the model, which is a child of the calling module.
 fn inside(path: &Path) -> TokenStream {
     let first = path.segments.first();
     let rest = path.segments.iter().skip(1);
@@ -48,7 +48,7 @@ fn inside(path: &Path) -> TokenStream {
     }
 }
 
-/// One result, or several in brackets.
+/// Parses one result, or several in parentheses.
 fn results(input: ParseStream<'_>) -> syn::Result<Vec<Declared>> {
     if !input.peek(token::Paren) {
         return Ok(vec![result(input)?]);
@@ -59,7 +59,7 @@ fn results(input: ParseStream<'_>) -> syn::Result<Vec<Declared>> {
     Ok(results.into_iter().collect())
 }
 
-/// `[batch, 10]`, `like(0)`, and either behind an element type: `int64[batch]`.
+/// Parses `[batch, 10]` or `like(0)`, with an element type before it if there is one: `int64[batch]`.
 fn result(input: ParseStream<'_>) -> syn::Result<Declared> {
     let mut element = None;
     if input.peek(Ident) && !is_like(input) {
@@ -84,7 +84,7 @@ fn result(input: ParseStream<'_>) -> syn::Result<Declared> {
     Ok(Declared { element, shape })
 }
 
-/// Whether `like(` comes next.
+/// Returns `true` if the next tokens are `like(..)`.
 fn is_like(input: ParseStream<'_>) -> bool {
     let ahead = input.fork();
     ahead.parse::<Ident>().is_ok_and(|word| word == "like") && ahead.peek(token::Paren)
@@ -100,7 +100,7 @@ fn dtype(word: &Ident) -> syn::Result<DType> {
     })
 }
 
-/// One size: a number, a name, or `_` for that of the first input along the same axis.
+/// A size: a number, a name, or `_` for the size of the first input along the same axis.
 struct Extension(Option<Size>);
 
 impl Parse for Extension {

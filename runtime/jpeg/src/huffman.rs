@@ -1,13 +1,13 @@
-//! Huffman codes, and the bits of a scan.
+//! Huffman codes and the bits of a scan.
 
-/// A Huffman code: symbols of short codes stand in a table, those of longer ones are looked for.
+/// A Huffman code. Symbols of codes up to `FAST` bits are in a table; longer codes are compared with `ends`.
 #[derive(Clone, Debug)]
 pub struct Code {
-    /// By the next `FAST` bits: the code's length and symbol, of length 0 where it is longer.
+    /// Length and symbol of the code that begins with each sequence of `FAST` bits; length 0 if the code is longer.
     fast: Vec<(u8, u8)>,
-    /// For each length, the first 16 bits that are beyond its codes.
+    /// For each length, the first 16-bit value beyond its codes.
     ends: [u32; 17],
-    /// For each length, what to add to a code for its symbol's place.
+    /// For each length, the number to add to a code to get the index of its symbol.
     places: [i32; 17],
     symbols: Vec<u8>,
 }
@@ -15,7 +15,7 @@ pub struct Code {
 const FAST: u32 = 9;
 
 impl Code {
-    /// The code with this many symbols of each length from 1 on.
+    /// Returns the code with `counts[i]` symbols of length `i + 1`, or `None` if the symbols do not match the counts.
     pub fn new(counts: &[u8; 16], symbols: &[u8]) -> Option<Code> {
         let mut code =
             Code { fast: vec![(0, 0); 1 << FAST], ends: [0; 17], places: [0; 17], symbols: symbols.to_vec() };
@@ -42,12 +42,12 @@ impl Code {
     }
 }
 
-/// The bits of one interval of a scan.
+/// Reader of the bits of a restart interval.
 #[derive(Debug)]
 pub struct Bits<'a> {
     bytes: &'a [u8],
     position: usize,
-    /// The next bits, the first one highest.
+    /// Next bits, starting at the highest.
     buffer: u64,
     count: u32,
 }
@@ -57,7 +57,7 @@ impl<'a> Bits<'a> {
         Bits { bytes, position, buffer: 0, count: 0 }
     }
 
-    /// The next symbol.
+    /// Reads a symbol.
     #[inline]
     pub fn symbol(&mut self, code: &Code) -> Option<u8> {
         if self.count < 16 {
@@ -76,7 +76,7 @@ impl<'a> Bits<'a> {
         code.symbols.get(place).copied()
     }
 
-    /// The next `count` bits as a number, at most 16.
+    /// Reads `count` bits, at most 16, as an unsigned number.
     #[inline]
     pub fn number(&mut self, count: u32) -> Option<i32> {
         if count == 0 {
@@ -90,7 +90,7 @@ impl<'a> Bits<'a> {
         Some(number)
     }
 
-    /// The next `count` bits as a value: those that begin with 0 are negative.
+    /// Reads `count` bits as a signed value: values whose first bit is 0 are negative.
     #[inline]
     pub fn value(&mut self, count: u32) -> Option<i32> {
         let number = self.number(count)?;
@@ -98,7 +98,7 @@ impl<'a> Bits<'a> {
         Some(if negative { number - (1 << count) + 1 } else { number })
     }
 
-    /// The place of the marker that ends these bits, what stands before it being passed over.
+    /// Returns the offset of the marker that ends these bits, skipping unread bytes.
     pub fn marker(&self) -> usize {
         let rest = self.bytes.get(self.position..).unwrap_or_default();
         let marker = |pair: &[u8]| pair[0] == 0xFF && pair[1] != 0 && pair[1] != 0xFF;
@@ -113,8 +113,8 @@ impl<'a> Bits<'a> {
         Some(())
     }
 
-    /// Takes bytes up to a marker; behind it, and behind the end, the bits that are seen are zeros, but
-    /// `take` refuses them.
+    /// Fills the buffer with bytes up to the next marker. After it, and after the end, the buffer contains zeros, which
+    /// `take` refuses.
     fn fill(&mut self) {
         while self.count <= 56 {
             let Some(&byte) = self.bytes.get(self.position) else {
@@ -145,7 +145,7 @@ mod tests {
         let mut counts = [0; 16];
         (counts[0], counts[1], counts[11]) = (1, 1, 2);
         let code = Code::new(&counts, &[7, 8, 9, 10]).unwrap();
-        // 0, 10, 110000000001, then 1 of padding and a marker.
+        // The bits 0, 10, 110000000001, then 1 as padding and a marker.
         let bytes = [0b0101_1000, 0b0000_0011, 0xFF, 0xD9];
         let mut bits = Bits::new(&bytes, 0);
         let symbols: Vec<_> = (0..4).map(|_| bits.symbol(&code)).collect();

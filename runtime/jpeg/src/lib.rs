@@ -1,9 +1,11 @@
-//! JPEG files, decoded bit for bit as libjpeg-turbo does.
+//! A JPEG decoder with the exact pixels of libjpeg-turbo.
 //!
-//! The expected values of ONNX come from libjpeg-turbo with its default settings. The standard
-//! leaves the rounding of the inverse transform, and the upsampling of chroma altogether, to the
-//! decoder: these follow that library; zune-jpeg, which the crate `image` reads with, upsamples otherwise. One and three components, Huffman codes, sequential and
-//! progressive. A progressive file that leaves out low bits is not smoothed.
+//! The expected values of ONNX come from libjpeg-turbo with its default settings. The standard leaves the rounding of
+//! the inverse transform and the entire upsampling of chroma to the decoder. This decoder follows libjpeg-turbo;
+//! zune-jpeg, which the crate `image` uses, upsamples differently.
+//!
+//! The decoder reads files with one or three components and Huffman codes, sequential or progressive. Unlike
+//! libjpeg-turbo, it does not smooth progressive files that omit low bits.
 
 #![forbid(unsafe_code)]
 
@@ -17,7 +19,7 @@ use markers::{Colors, Frame, Markers, Segment};
 use scan::Decoder;
 use upsample::{Plane, Rows};
 
-/// Rows of red, green and blue.
+/// A decoded picture, as rows of red, green and blue.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Picture {
     pub width: usize,
@@ -25,27 +27,27 @@ pub struct Picture {
     pub pixels: Vec<u8>,
 }
 
-/// What the beginning of a file says of its picture.
+/// Facts about a picture from the beginning of its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     pub width: usize,
     pub height: usize,
-    /// Bytes that [`decode`] takes for coefficients, samples and pixels.
+    /// Number of bytes that [`decode`] allocates for coefficients, samples and pixels.
     pub memory: usize,
 }
 
-/// Whether these are the bytes that JPEG begins with.
+/// Returns `true` if `bytes` begin with the signature of JPEG.
 pub fn is_jpeg(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\xFF\xD8\xFF")
 }
 
-/// The size of the picture of a JPEG file, before memory is asked for; `None` as of [`decode`].
+/// Returns the size of a picture before any memory is allocated, or `None` in the cases of [`decode`].
 pub fn header(bytes: &[u8]) -> Option<Header> {
     let mut markers = Markers::new(bytes)?;
     match markers.next()? {
         Segment::Frame(frame) => {
             let (width, height) = (frame.width, frame.height);
-            // A coefficient has two bytes.
+            // Each coefficient has two bytes.
             let memory = frame.stored * 64 * 3 + width * height * 3;
             Some(Header { width, height, memory })
         }
@@ -53,7 +55,7 @@ pub fn header(bytes: &[u8]) -> Option<Header> {
     }
 }
 
-/// The picture of a JPEG file; `None` of one that is malformed or of another kind.
+/// Decodes a JPEG file. Returns `None` if the file is malformed or of an unsupported kind.
 pub fn decode(bytes: &[u8]) -> Option<Picture> {
     let mut markers = Markers::new(bytes)?;
     let mut decoder: Option<Decoder> = None;
@@ -95,7 +97,7 @@ fn picture(frame: &Frame, colors: Colors, planes: &[Plane]) -> Picture {
     Picture { width, height, pixels }
 }
 
-/// The color of luma and chroma, with 16 binary digits; green rounds the sum of its two parts once.
+/// Converts luma and chroma to RGB with 16 fractional bits; green rounds the sum of its two terms once.
 fn rgb(luma: u8, blue: u8, red: u8) -> [u8; 3] {
     const HALF: i32 = 1 << 15;
     let [luma, blue, red] = [luma, blue, red].map(i32::from);
@@ -108,7 +110,7 @@ fn rgb(luma: u8, blue: u8, red: u8) -> [u8; 3] {
 mod tests {
     use super::*;
 
-    /// A JPEG file and Pillow's PPM of it; `samples.py` wrote both.
+    /// A JPEG file and its pixels as Pillow's PPM, both written by `samples.py`.
     macro_rules! sample {
         ($name:literal) => {
             (

@@ -1,50 +1,50 @@
-//! The segments of a JPEG file.
+//! Segments of a JPEG file.
 
 use std::rc::Rc;
 
 use super::huffman::Code;
 
-/// The size of the picture and its components.
+/// Size of a picture and its components.
 #[derive(Clone, Debug)]
 pub struct Frame {
     pub width: usize,
     pub height: usize,
     pub progressive: bool,
     pub components: Vec<Component>,
-    /// How many groups of blocks an interleaved scan has, across and down.
+    /// Number of block groups (MCUs) of an interleaved scan, across and down.
     pub groups: [usize; 2],
-    /// Blocks in memory, those beyond the picture's border included.
+    /// Number of blocks in memory, including those beyond the border of the picture.
     pub stored: usize,
-    /// Blocks in the file.
+    /// Number of blocks in the file.
     pub sent: usize,
 }
 
 #[derive(Clone, Debug)]
 pub struct Component {
     pub id: u8,
-    /// Blocks of a group, across and down.
+    /// Number of blocks in a group, across and down: the sampling factors.
     pub factors: [usize; 2],
-    /// How often each sample stands in the picture, across and down.
+    /// Number of pixels for each sample, across and down.
     pub stretch: [usize; 2],
-    /// How many samples it has across and down.
+    /// Number of samples across (`width`) and down (`height`).
     pub width: usize,
     pub height: usize,
     pub table: usize,
 }
 
-/// One scan: which bits of which coefficients of which components.
+/// Header of a scan: the components, coefficients and bits that it sends.
 #[derive(Clone, Debug)]
 pub struct Scan {
     pub parts: Vec<Part>,
-    /// The first and last coefficient.
+    /// First and last coefficient.
     pub band: [usize; 2],
-    /// The lowest bit that was sent before, if any, and the lowest that is sent now.
+    /// Lowest bit that an earlier scan sent, 0 if none, and lowest bit of this scan.
     pub bits: [u32; 2],
-    /// Where its bits begin.
+    /// Offset of its bits in the file.
     pub start: usize,
 }
 
-/// A component of a scan, by its place in the frame.
+/// A component of a scan, by its index in the frame, and its tables of codes.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
     pub component: usize,
@@ -59,15 +59,15 @@ pub enum Segment {
     End,
 }
 
-/// What three components mean.
+/// Color space of three components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colors {
     Rgb,
-    /// Luma, blue and red.
+    /// Luma, and chroma of blue and red.
     Luma,
 }
 
-/// The segments of a file, with the tables that hold now.
+/// Reader of the segments of a file, with the tables that currently apply.
 #[derive(Debug)]
 pub struct Markers<'a> {
     bytes: &'a [u8],
@@ -79,26 +79,28 @@ pub struct Markers<'a> {
     pub quantizers: [Option<Rc<[u16; 64]>>; 4],
     pub dc: [Option<Code>; 4],
     pub ac: [Option<Code>; 4],
-    /// How many groups stand between two restarts, 0 without any.
+    /// Number of block groups between two restart markers, 0 without restarts.
     pub interval: usize,
 }
 
-/// The place in a block, row by row, of each coefficient as it is sent.
+/// Zigzag order: the index in a block, row by row, of each coefficient as it is sent.
 pub const ORDER: [u8; 64] = order();
-/// A file of more scans is made to take time.
+/// Maximum number of scans. A file with more is designed to take time.
 const MOST_SCANS: usize = 500;
-/// The most samples of a picture, as the default of Pillow has it, with some for borders.
+/// Maximum number of samples: three for each pixel of the largest picture that Pillow opens by default, and some for
+/// borders.
 const MOST_SAMPLES: usize = 3 * 180_000_000;
 
 impl Frame {
-    /// Whether a file of so many bytes may hold it: each block that is sent takes a bit at least.
+    /// Returns `true` if the samples are within the limit and a file of `bytes` bytes can contain them: each block has
+    /// at least one bit.
     pub fn is_in(&self, bytes: usize) -> bool {
         self.stored <= MOST_SAMPLES / 64 && self.sent / 8 <= bytes
     }
 }
 
 impl Component {
-    /// How many blocks a scan of this component alone has, across and down.
+    /// Returns the number of blocks in a scan of only this component, across and down.
     pub fn blocks(&self) -> [usize; 2] {
         [self.width.div_ceil(8), self.height.div_ceil(8)]
     }
@@ -120,17 +122,17 @@ impl<'a> Markers<'a> {
         })
     }
 
-    /// The whole file, of which scans are parts.
+    /// Returns the bytes of the whole file; offsets in scans are relative to it.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Goes on behind a scan.
+    /// Continues at `position`, the end of a scan.
     pub fn skip_to(&mut self, position: usize) {
         self.position = position;
     }
 
-    /// The next frame or scan; tables on the way are kept. A file may end without its mark.
+    /// Returns the next frame or scan, and stores the tables before it. A file may end without an end marker.
     pub fn next(&mut self) -> Option<Segment> {
         loop {
             let rest = self.bytes.get(self.position..).unwrap_or_default();
@@ -143,7 +145,7 @@ impl<'a> Markers<'a> {
             let marker = after[filling];
             self.position += before + filling + 1;
             match marker {
-                // A stuffed byte, a restart or a mark without a meaning.
+                // A stuffed byte, a restart marker or a marker without meaning.
                 0 | 1 | 0xD0..=0xD7 => continue,
                 0xD9 => return Some(Segment::End),
                 _ => {}
@@ -166,7 +168,7 @@ impl<'a> Markers<'a> {
         }
     }
 
-    /// What the components mean, by the marks of programs, else by their names.
+    /// Returns the color space by the JFIF and Adobe markers, otherwise by the names of the components.
     pub fn colors(&self, components: &[Component]) -> Colors {
         let named = components.iter().map(|component| component.id).eq(*b"RGB");
         match (self.jfif, self.adobe) {
@@ -286,7 +288,7 @@ impl<'a> Markers<'a> {
     }
 }
 
-/// The diagonals of a block, which are walked up and down in turns.
+/// Returns the zigzag order: the diagonals of a block, alternately up and down.
 const fn order() -> [u8; 64] {
     let mut order = [0; 64];
     let (mut at, mut row, mut column) = (0, 0, 0);

@@ -1,4 +1,4 @@
-//! The coefficients that scans send.
+//! Decoding of scans to coefficients.
 
 use std::rc::Rc;
 
@@ -7,7 +7,7 @@ use super::markers::{Component, Frame, Markers, ORDER, Scan};
 use super::transform::samples;
 use super::upsample::Plane;
 
-/// The coefficients of a picture, scan by scan.
+/// Decoder that collects the coefficients of a picture, scan by scan.
 #[derive(Debug)]
 pub struct Decoder {
     frame: Frame,
@@ -16,16 +16,16 @@ pub struct Decoder {
 
 type Block = [i16; 64];
 
-/// The blocks of a component, those beyond the picture's border included.
+/// Blocks of a component, including those beyond the border of the picture.
 #[derive(Debug)]
 struct Coefficients {
     blocks: Vec<Block>,
     across: usize,
-    /// The quantizer when its first scan began.
+    /// Quantizer at the start of the component's first scan.
     quantizer: Option<Rc<[u16; 64]>>,
 }
 
-/// What a scan does to each block.
+/// Kind of a scan, which determines the coefficients and bits that it sends for each block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pass {
     Sequential,
@@ -35,16 +35,16 @@ enum Pass {
     AcMore,
 }
 
-/// One component's side of a scan.
+/// State of a component in a scan.
 struct Side<'a> {
     pass: Pass,
     dc: Option<&'a Code>,
     ac: Option<&'a Code>,
     band: [usize; 2],
     low: u32,
-    /// The last DC coefficient.
+    /// Previous DC coefficient.
     last: i32,
-    /// How many blocks to come have no more coefficients.
+    /// Number of next blocks without further coefficients in the band (end-of-band run).
     run: u32,
 }
 
@@ -59,7 +59,7 @@ impl Decoder {
         Decoder { frame, components }
     }
 
-    /// Takes in a scan; the place of the marker behind it.
+    /// Decodes a scan and returns the offset of the marker that follows it.
     pub fn scan(&mut self, scan: &Scan, markers: &Markers<'_>) -> Option<usize> {
         let pass = self.pass(scan)?;
         let mut sides = Vec::with_capacity(scan.parts.len());
@@ -117,7 +117,7 @@ impl Decoder {
         Some(bits.marker())
     }
 
-    /// The samples of each component, when all of them were sent.
+    /// Returns the samples of each component, if the file contains all of them.
     pub fn finish(self) -> Option<(Frame, Vec<Plane>)> {
         let mut planes = Vec::with_capacity(self.components.len());
         for (coefficients, component) in self.components.into_iter().zip(&self.frame.components) {
@@ -201,7 +201,7 @@ impl Side<'_> {
         Some(self.last)
     }
 
-    /// The AC coefficients of a sequential block.
+    /// Reads the AC coefficients of a sequential block.
     fn all(&self, bits: &mut Bits<'_>, block: &mut Block) -> Option<()> {
         let code = self.ac?;
         let mut at = 1;
@@ -222,7 +222,7 @@ impl Side<'_> {
         Some(())
     }
 
-    /// The high bits of a band.
+    /// Reads the high bits of a band.
     fn first(&mut self, bits: &mut Bits<'_>, block: &mut Block) -> Option<()> {
         if self.run > 0 {
             self.run -= 1;
@@ -250,7 +250,7 @@ impl Side<'_> {
         Some(())
     }
 
-    /// One more bit of a band: of the coefficients that are there, and which ones begin to be.
+    /// Reads one more bit of a band: of the nonzero coefficients, and of those that become nonzero.
     fn more(&mut self, bits: &mut Bits<'_>, block: &mut Block) -> Option<()> {
         let [mut at, last] = self.band;
         if self.run == 0 {
@@ -284,7 +284,8 @@ impl Side<'_> {
         Some(())
     }
 
-    /// Takes a bit for each coefficient that is there, up to the zero behind so many zeros.
+    /// Reads a bit for each nonzero coefficient up to the zero that follows `zeros` others, and returns the index of
+    /// that zero.
     fn correct(
         &self,
         bits: &mut Bits<'_>,

@@ -1,22 +1,21 @@
-//! The inverse cosine transform of a block.
+//! Inverse cosine transform of a block.
 
 use std::num::Wrapping;
 
-/// A number with binary digits behind the point. Sums of what files hold fit; of what they may not hold, any
-/// result will do.
+/// A fixed-point number. Sums of valid coefficients do not overflow; for invalid ones any result is acceptable.
 type Fixed = Wrapping<i32>;
 
-/// Binary digits of the factors.
+/// Number of fractional bits of the factors.
 const DIGITS: usize = 13;
-/// Binary digits that the columns keep for the rows.
+/// Number of fractional bits that the column pass keeps for the row pass.
 const KEPT: usize = 2;
 
-/// A factor, rounded to `DIGITS` binary digits.
+/// Returns a factor, rounded to `DIGITS` fractional bits.
 const fn factor(value: f64) -> Fixed {
     Wrapping((value * (1 << DIGITS) as f64 + 0.5) as i32)
 }
 
-// Of the factorization by Loeffler, Ligtenberg and Moschytz, with cN = sqrt(2) cos(N pi / 16).
+// Factors of the factorization by Loeffler, Ligtenberg and Moschytz, with cN = sqrt(2) cos(N pi / 16).
 const C6: Fixed = factor(0.541_196_100);
 const C2_LESS_C6: Fixed = factor(0.765_366_865);
 const C2_AND_C6: Fixed = factor(1.847_759_065);
@@ -30,7 +29,7 @@ const ODD_5: Fixed = factor(2.053_119_869);
 const ODD_3: Fixed = factor(3.072_711_026);
 const ODD_1: Fixed = factor(1.501_321_110);
 
-/// The samples of a block of quantized coefficients.
+/// Returns the samples of a block of quantized coefficients.
 pub fn samples(block: &[i16; 64], quantizer: &[u16; 64]) -> [[u8; 8]; 8] {
     let mut columns = [[Wrapping(0); 8]; 8];
     for (at, value) in columns.as_flattened_mut().iter_mut().enumerate() {
@@ -42,13 +41,13 @@ pub fn samples(block: &[i16; 64], quantizer: &[u16; 64]) -> [[u8; 8]; 8] {
             row[at] = value;
         }
     }
-    // Both passes scale by sqrt(8).
+    // Each of the two passes scales by sqrt(8).
     columns.map(|row| {
         inverse(row, DIGITS + KEPT + 3).map(|Wrapping(value)| (value.clamp(-128, 127) + 128) as u8)
     })
 }
 
-/// The transform of eight coefficients without the last `less` binary digits, rounded.
+/// Returns the transform of eight coefficients, rounded and without the last `less` bits.
 #[inline]
 fn inverse([f0, f1, f2, f3, f4, f5, f6, f7]: [Fixed; 8], less: usize) -> [Fixed; 8] {
     let rotated = (f2 + f6) * C6;

@@ -1,23 +1,23 @@
-//! Rows of a component at the size of the picture.
+//! Upsampling of a component to the size of the picture.
 
-/// The samples of a component.
+/// Samples of a component.
 #[derive(Debug)]
 pub struct Plane {
     pub values: Vec<u8>,
-    /// From one row to the next.
+    /// Distance between rows, in samples.
     pub stride: usize,
-    /// What belongs to the picture.
+    /// Number of samples inside the picture, across (`width`) and down (`height`).
     pub width: usize,
     pub height: usize,
-    /// How often each sample stands in the picture, across and down.
+    /// Number of pixels for each sample, across and down.
     pub stretch: [usize; 2],
 }
 
-/// Makes the rows of a component.
+/// Upsampler that computes the rows of a component.
 #[derive(Debug)]
 pub struct Rows<'a> {
     plane: &'a Plane,
-    /// Sums of a row and the one beside it.
+    /// Weighted sums of a row and an adjacent row, or samples of one row.
     sums: Vec<u16>,
     row: Vec<u8>,
     width: usize,
@@ -28,8 +28,10 @@ impl<'a> Rows<'a> {
         Rows { plane, sums: Vec::new(), row: Vec::new(), width }
     }
 
-    /// The row of the picture at `y`: between samples at half the distance, the nearer counts three times as
-    /// much as the farther; at other distances, and in very narrow ones, samples repeat.
+    /// Returns row `y` of the picture.
+    ///
+    /// Factors of (2, 1), (1, 2) and (2, 2) interpolate: the nearer sample counts three times as much as the farther.
+    /// Other factors repeat samples, as do factors of 2 across a component of at most two columns.
     pub fn row(&mut self, y: usize) -> &[u8] {
         let [across, down] = self.plane.stretch;
         let smooth = self.plane.width > 2;
@@ -61,7 +63,8 @@ impl<'a> Rows<'a> {
         &self.row
     }
 
-    /// Sums of the row at `y` of twice as many, the nearer counted three times.
+    /// Computes the sums for row `y` if there are twice as many rows as in the component; the nearer row counts three
+    /// times.
     fn add_rows(&mut self, y: usize) {
         let beside = match y % 2 {
             0 => (y / 2).saturating_sub(1),
@@ -74,13 +77,14 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The samples of one row that belong to the picture.
+/// Returns the samples of a row that are inside the picture.
 fn line(plane: &Plane, row: usize) -> &[u8] {
     &plane.values[row * plane.stride..][..plane.width]
 }
 
-/// Two values for each, in between it and its neighbors, without the last `less` binary digits. The biases of
-/// left and right differ, lest rounding brighten the picture.
+/// Appends two values for each sample, interpolated with its neighbors and without the last `less` bits.
+///
+/// The biases of the left and right value differ, so that rounding does not brighten the picture.
 fn triangle(values: &[u16], row: &mut Vec<u8>, less: u32, [left, right]: [u16; 2]) {
     let last = values.len() - 1;
     row.extend(values.iter().enumerate().flat_map(|(at, &value)| {

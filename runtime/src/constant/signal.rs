@@ -12,26 +12,26 @@ use onnx_embed_kernels::sizes::elements;
 use super::float;
 use crate::ElementType;
 
-/// A Hann window; a periodic one is cut from the symmetric one that is longer by 1.
+/// Returns a Hann window. A periodic one is the symmetric window of `size + 1` without its last element.
 pub fn hann_window(device: &Device, dtype: ElementType, size: usize, periodic: bool) -> Tensor<1> {
     window(device, dtype, size, periodic, |phase| (phase / 2.0).sin().powi(2))
 }
 
-/// A Hamming window.
+/// Returns a Hamming window, periodic as [`hann_window`].
 pub fn hamming_window(device: &Device, dtype: ElementType, size: usize, periodic: bool) -> Tensor<1> {
     let alpha = 25.0 / 46.0;
     window(device, dtype, size, periodic, |phase| alpha - (1.0 - alpha) * phase.cos())
 }
 
-/// A Blackman window.
+/// Returns a Blackman window, periodic as [`hann_window`].
 pub fn blackman_window(device: &Device, dtype: ElementType, size: usize, periodic: bool) -> Tensor<1> {
     window(device, dtype, size, periodic, |phase| {
-        // In this order the peak is 1 and not a little less.
+        // In this order the peak is exactly 1.
         -0.5 * phase.cos() + 0.08 * (2.0 * phase).cos() + 0.42
     })
 }
 
-/// The triangles over the bins of a spectrum of `dft_length` that give `bands` of the mel scale.
+/// Returns `bands` triangular filters of the mel scale, over the bins of a spectrum of `dft_length`.
 pub fn mel_weight_matrix(
     device: &Device,
     dtype: ElementType,

@@ -1,4 +1,4 @@
-//! What sequences, optionals and maps hold, checked on entry.
+//! Checks of the items of sequences, optionals and maps.
 
 use alloc::collections::BTreeMap;
 use alloc::{string::String, vec::Vec};
@@ -10,18 +10,18 @@ use onnx_embed_kernels::memory_limit::memory_limit;
 use super::{Sizes, bounded, float, int};
 use crate::{Array, ElementType, Error, Kind};
 
-/// A value that may be inside of another one.
+/// A value that may be an item of another one.
 pub trait Item: Sized {
-    /// The value in the model's dtype, if its sizes are those that `kind` says.
+    /// Returns the value in the dtype of the model, if its sizes match `kind`.
     fn enter(self, name: &'static str, kind: &Kind, sizes: &mut Sizes) -> Result<Self, Error>;
 
-    /// The value with its floats as `dtype`, where the device stores that.
+    /// Returns the value with floats converted to `dtype`, as the device stores it.
     fn leave(self, _dtype: DType) -> Self {
         self
     }
 }
 
-/// The element type, once the sizes are seen to fit.
+/// Checks the sizes of a tensor and returns its element type.
 fn check(
     name: &'static str,
     kind: &Kind,
@@ -81,7 +81,7 @@ impl<T: Item> Item for Vec<T> {
         let Kind::Sequence(item) = kind else {
             return Ok(self);
         };
-        // Sizes of one name may differ from item to item.
+        // Sizes with the same name may differ between items.
         let items = self.into_iter();
         let items = items.map(|value| value.enter(name, item, &mut Sizes::new()));
         items.collect()

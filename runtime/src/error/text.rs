@@ -1,4 +1,4 @@
-//! Sentences of errors about shapes and files.
+//! Texts of errors about shapes and files.
 
 use alloc::{
     borrow::ToOwned,
@@ -16,7 +16,7 @@ use onnx_embed_kernels::sizes::Bytes;
 use super::Error;
 use crate::Size;
 
-/// Sizes that a model takes.
+/// Sizes that a model expects.
 pub struct Sizes(pub &'static [Size]);
 
 impl fmt::Display for Sizes {
@@ -26,7 +26,7 @@ impl fmt::Display for Sizes {
     }
 }
 
-/// A tensor whose sizes ask for too much memory.
+/// Writes the text for a tensor that exceeds the memory limit.
 pub fn too_large(f: &mut fmt::Formatter<'_>, name: &str, found: &[usize], limit: usize) -> fmt::Result {
     write!(f, "`{name}` is {found:?}, above the memory limit of {}", Bytes(limit))?;
     if found.contains(&0) {
@@ -35,7 +35,7 @@ pub fn too_large(f: &mut fmt::Formatter<'_>, name: &str, found: &[usize], limit:
     Ok(())
 }
 
-/// A tensor that does not fit, and what would make it fit.
+/// Writes the text for a tensor of a wrong shape, with the permutation that corrects its layout, if any.
 pub fn wrong_shape(
     f: &mut fmt::Formatter<'_>,
     name: &str,
@@ -53,7 +53,7 @@ pub fn wrong_shape(
     }
 }
 
-/// The order of axes that makes a tensor fit, where another layout is all that is wrong with it.
+/// Returns the order of axes with which a tensor fits, if only its layout is wrong, and the name of the layout.
 fn layout(found: &[usize], expected: &[Size]) -> Option<(&'static str, Vec<usize>)> {
     let rank = found.len();
     let last = rank.checked_sub(1)?;
@@ -77,7 +77,7 @@ fn layout(found: &[usize], expected: &[Size]) -> Option<(&'static str, Vec<usize
     order.map(|(layout, _, axes)| (layout, axes))
 }
 
-/// A file that is not the one that was compiled, read from a path or from memory.
+/// Writes the text for a file that differs from the compiled one, read from a path or from memory.
 pub fn other_file(
     f: &mut fmt::Formatter<'_>,
     path: Option<&dyn fmt::Display>,
@@ -92,7 +92,7 @@ pub fn other_file(
     write!(f, ": {difference}; export with the same exporter and opset, or compile again")
 }
 
-/// Where a file differs from the one that was compiled.
+/// Describes where a file differs from the compiled one.
 pub fn place(before: Option<&str>) -> String {
     match before {
         Some(name) => format!("it differs just before weight `{name}`"),
@@ -100,7 +100,7 @@ pub fn place(before: Option<&str>) -> String {
     }
 }
 
-/// An error of the files at a path.
+/// Writes the text for an error of the files at a path.
 #[cfg(feature = "std")]
 pub fn at_path(f: &mut fmt::Formatter<'_>, path: &Path, error: &Error) -> fmt::Result {
     let shown = path.display();

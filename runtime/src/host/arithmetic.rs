@@ -1,4 +1,4 @@
-//! Arithmetic, element by element.
+//! Elementwise arithmetic.
 
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
@@ -7,57 +7,57 @@ use onnx_embed_kernels::small::ties_even;
 use super::{Number, Wide, zip};
 use crate::Array;
 
-/// `a + b`.
+/// Returns `a + b`.
 pub fn add<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
     zip(a, b, |a, b| a.add(*b))
 }
 
-/// `a - b`.
+/// Returns `a - b`.
 pub fn sub<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
     zip(a, b, |a, b| a.sub(*b))
 }
 
-/// `a * b`.
+/// Returns `a * b`.
 pub fn mul<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
     zip(a, b, |a, b| a.mul(*b))
 }
 
-/// `a / b`, cut off toward zero for integers.
+/// Returns `a / b`, truncated toward zero for integers.
 pub fn div<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
     zip(a, b, |a, b| a.div(*b))
 }
 
-/// ONNX's `Mod` with `fmod=0`: what is left of division, with the sign of `b`.
+/// Computes ONNX's `Mod` with `fmod=0`: the remainder of the division, with the sign of `b`.
 pub fn modulo<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
     zip(a, b, |a, b| a.modulo(*b))
 }
 
-/// ONNX's `Mod` with `fmod=1`: what is left of division, with the sign of `a`.
+/// Computes ONNX's `Mod` with `fmod=1`: the remainder of the division, with the sign of `a`.
 pub fn remainder<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
     zip(a, b, |a, b| a.remainder(*b))
 }
 
-/// The smaller of both; not a number if either is not.
+/// Returns the smaller of both elements, NaN if either is NaN.
 pub fn min<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
     zip(a, b, |a, b| smaller(*a, *b))
 }
 
-/// The larger of both; not a number if either is not.
+/// Returns the larger of both elements, NaN if either is NaN.
 pub fn max<T: Number>(a: &Array<T>, b: &Array<T>) -> Array<T> {
     zip(a, b, |a, b| larger(*a, *b))
 }
 
-/// `base` to the power of `exponent`, in the type of `base`.
+/// Raises `base` to the power of `exponent`, in the type of `base`.
 pub fn pow<T: Number, E: Number>(base: &Array<T>, exponent: &Array<E>) -> Array<T> {
     zip(base, exponent, |base, exponent| power(*base, exponent.widen()))
 }
 
-/// `-a`.
+/// Returns `-a`.
 pub fn neg<T: Number>(a: &Array<T>) -> Array<T> {
     a.map(|a| a.neg())
 }
 
-/// `|a|`.
+/// Returns `|a|`.
 pub fn abs<T: Number>(a: &Array<T>) -> Array<T> {
     a.map(|a| match a.widen() {
         Wide::Int(value) => T::narrow(Wide::Int(value.abs())),
@@ -65,7 +65,7 @@ pub fn abs<T: Number>(a: &Array<T>) -> Array<T> {
     })
 }
 
-/// -1, 0 or 1.
+/// Returns -1, 0 or 1 by the sign; NaN stays NaN.
 pub fn sign<T: Number>(a: &Array<T>) -> Array<T> {
     a.map(|a| match a.widen() {
         Wide::Int(value) => T::narrow(Wide::Int(value.signum())),
@@ -74,42 +74,42 @@ pub fn sign<T: Number>(a: &Array<T>) -> Array<T> {
     })
 }
 
-/// The largest whole number that is not larger.
+/// Rounds down to an integral value.
 pub fn floor<T: Number>(a: &Array<T>) -> Array<T> {
     whole(a, f64::floor)
 }
 
-/// The smallest whole number that is not smaller.
+/// Rounds up to an integral value.
 pub fn ceil<T: Number>(a: &Array<T>) -> Array<T> {
     whole(a, f64::ceil)
 }
 
-/// The nearest whole number, ties to the even one.
+/// Rounds to the nearest integral value, ties to even.
 pub fn round<T: Number>(a: &Array<T>) -> Array<T> {
     whole(a, ties_even)
 }
 
-/// The square root.
+/// Returns the square root.
 pub fn sqrt<T: Number>(a: &Array<T>) -> Array<T> {
     a.map(|a| a.through(f64::sqrt))
 }
 
-/// The natural exponential.
+/// Returns the natural exponential.
 pub fn exp<T: Number>(a: &Array<T>) -> Array<T> {
     a.map(|a| a.through(f64::exp))
 }
 
-/// The natural logarithm.
+/// Returns the natural logarithm.
 pub fn log<T: Number>(a: &Array<T>) -> Array<T> {
     a.map(|a| a.through(f64::ln))
 }
 
-/// The smaller of two; not a number if either is not.
+/// Returns the smaller of two numbers, NaN if either is NaN.
 pub(super) fn smaller<T: Number>(a: T, b: T) -> T {
     if a.is_nan() || a < b { a } else { b }
 }
 
-/// The larger of two; not a number if either is not.
+/// Returns the larger of two numbers, NaN if either is NaN.
 pub(super) fn larger<T: Number>(a: T, b: T) -> T {
     if a.is_nan() || a > b { a } else { b }
 }
@@ -121,8 +121,10 @@ fn whole<T: Number>(a: &Array<T>, round: fn(f64) -> f64) -> Array<T> {
     })
 }
 
-/// Whole exponents of integers are integers. A negative power is a fraction, of which the whole part is 0 but for those of 1 and
-/// -1; that of 0 is 0, as its quotients are.
+/// Raises `base` to a power.
+///
+/// If base and exponent are integral, the computation is exact except for wrapping. Negative powers of an integer are
+/// truncated to 0 except for those of 1 and -1; those of 0 are 0, like its quotients.
 fn power<T: Number>(base: T, exponent: Wide) -> T {
     match (base.widen(), exponent) {
         (Wide::Int(-1 | 1), Wide::Int(exponent)) => repeated(base, exponent & 1),
@@ -138,7 +140,7 @@ fn power<T: Number>(base: T, exponent: Wide) -> T {
     }
 }
 
-/// Powers by squaring, which wrap as repeated multiplication does.
+/// Returns a power by squaring, which wraps as repeated multiplication does.
 fn repeated<T: Number>(mut base: T, mut exponent: i128) -> T {
     let mut product = T::ONE;
     while exponent > 0 {

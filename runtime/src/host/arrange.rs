@@ -1,4 +1,4 @@
-//! Moving elements about.
+//! Operators that move elements.
 
 use super::{broadcast, broadcast_element, place, shape};
 use alloc::{vec, vec::Vec};
@@ -9,11 +9,11 @@ use onnx_embed_kernels::spec::join;
 
 use crate::Array;
 
-/// The arrays one after the other along `axis`.
+/// Concatenates arrays along `axis`.
 ///
 /// # Panics
 ///
-/// If two differ in a size along another axis.
+/// If two arrays differ in the size of another axis.
 pub fn concat<T: Clone>(arrays: &[&Array<T>], axis: usize) -> Array<T> {
     join::check(arrays.iter().map(|array| array.shape()), axis);
     let mut shape = arrays.first().map_or(vec![0], |array| array.shape().to_vec());
@@ -30,12 +30,12 @@ pub fn concat<T: Clone>(arrays: &[&Array<T>], axis: usize) -> Array<T> {
     })
 }
 
-/// The slices of `array` at `indices` along `axis`; negative indices count from the end.
+/// Returns the slices of `array` at `indices` along `axis`. Negative indices count from the end.
 pub fn gather<T: Clone>(array: &Array<T>, indices: &Array<i64>, axis: usize) -> Array<T> {
     let (before, after) = (&array.shape()[..axis], &array.shape()[axis + 1..]);
     let size = array.shape()[axis];
     let last = axis + indices.rank();
-    // All of them are checked, also where the result has no elements.
+    // All indices are checked, also if the result has no elements.
     let places = indices.data().iter().map(|index| place(*index, size));
     let indices = Array::new(indices.shape(), places.collect());
     Array::from_fn([before, indices.shape(), after].concat(), |index| {
@@ -44,8 +44,8 @@ pub fn gather<T: Clone>(array: &Array<T>, indices: &Array<i64>, axis: usize) -> 
     })
 }
 
-/// The elements in a new shape, where 0 stands for the size on that axis, unless `allow_zero`, and
-/// -1 for what is left.
+/// Returns the elements in a new shape. A size of 0 keeps the size of that axis, unless `allow_zero`, and -1 is
+/// inferred from the number of elements.
 pub fn reshape<T: Clone>(array: &Array<T>, sizes: &[i64], allow_zero: bool) -> Array<T> {
     let kept = |(axis, &size): (usize, &i64)| match size {
         0 if !allow_zero => array.shape()[axis] as i64,
@@ -61,17 +61,17 @@ pub fn reshape<T: Clone>(array: &Array<T>, sizes: &[i64], allow_zero: bool) -> A
     Array::new(shape(&sizes), array.data().to_vec())
 }
 
-/// The array without `axes`, whose sizes are 1.
+/// Removes `axes`, whose sizes must be 1.
 pub fn squeeze<T: Clone>(array: &Array<T>, axes: &[i64]) -> Array<T> {
     Array::new(squeezed(array.shape(), axes), array.data().to_vec())
 }
 
-/// The array with a new axis of size 1 at each of `axes` of the result.
+/// Inserts an axis of size 1 at each of `axes` of the result.
 pub fn unsqueeze<T: Clone>(array: &Array<T>, axes: &[i64]) -> Array<T> {
     Array::new(unsqueezed(array.shape(), axes), array.data().to_vec())
 }
 
-/// The array whose axis `i` is axis `axes[i]` of this one.
+/// Returns the array whose axis `i` is axis `axes[i]` of this one.
 pub fn transpose<T: Clone>(array: &Array<T>, axes: &[usize]) -> Array<T> {
     let shape: Vec<_> = axes.iter().map(|&axis| array.shape()[axis]).collect();
     let mut source = vec![0; axes.len()];
@@ -83,13 +83,13 @@ pub fn transpose<T: Clone>(array: &Array<T>, axes: &[usize]) -> Array<T> {
     })
 }
 
-/// The array broadcast together with a shape.
+/// Broadcasts the array together with a shape.
 pub fn expand<T: Clone>(array: &Array<T>, sizes: &[i64]) -> Array<T> {
     let shape = broadcast(array.shape(), &shape(sizes));
     Array::from_fn(shape, |index| broadcast_element(array, index).clone())
 }
 
-/// The array repeated along each axis.
+/// Repeats the array along each axis.
 pub fn tile<T: Clone>(array: &Array<T>, repeats: &[i64]) -> Array<T> {
     let repeats = shape(repeats);
     let sizes = array.shape().iter().zip(&repeats);
@@ -99,7 +99,10 @@ pub fn tile<T: Clone>(array: &Array<T>, repeats: &[i64]) -> Array<T> {
     })
 }
 
-/// TensorScatter: `cache` with `update` written along `axis` from `starts` on, one for each element of the batch, none being 0; past the end from the begin on if `circular`.
+/// Computes ONNX's `TensorScatter`: writes `update` into `cache` along `axis`.
+///
+/// `starts` has the first index for each element of the batch, 0 if missing. If `circular`, indices wrap at the end of
+/// the axis.
 #[track_caller]
 pub fn write_cache<T: Clone>(
     cache: &Array<T>,

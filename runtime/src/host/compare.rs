@@ -1,55 +1,55 @@
-//! Comparisons, logic and choice, element by element.
+//! Elementwise comparison, logic and selection.
 
 use super::{Scalar, Wide, broadcast, broadcast_element, zip};
 use crate::Array;
 use alloc::{vec, vec::Vec};
 
-/// `a == b`.
+/// Returns `a == b`.
 pub fn equal<T: PartialEq>(a: &Array<T>, b: &Array<T>) -> Array<bool> {
     zip(a, b, |a, b| a == b)
 }
 
-/// `a > b`.
+/// Returns `a > b`.
 pub fn greater<T: PartialOrd>(a: &Array<T>, b: &Array<T>) -> Array<bool> {
     zip(a, b, |a, b| a > b)
 }
 
-/// `a >= b`.
+/// Returns `a >= b`.
 pub fn greater_or_equal<T: PartialOrd>(a: &Array<T>, b: &Array<T>) -> Array<bool> {
     zip(a, b, |a, b| a >= b)
 }
 
-/// `a < b`.
+/// Returns `a < b`.
 pub fn less<T: PartialOrd>(a: &Array<T>, b: &Array<T>) -> Array<bool> {
     zip(a, b, |a, b| a < b)
 }
 
-/// `a <= b`.
+/// Returns `a <= b`.
 pub fn less_or_equal<T: PartialOrd>(a: &Array<T>, b: &Array<T>) -> Array<bool> {
     zip(a, b, |a, b| a <= b)
 }
 
-/// Whether both are true.
+/// Returns `true` if both elements are `true`.
 pub fn and(a: &Array<bool>, b: &Array<bool>) -> Array<bool> {
     zip(a, b, |a, b| *a && *b)
 }
 
-/// Whether either is true.
+/// Returns `true` if either element is `true`.
 pub fn or(a: &Array<bool>, b: &Array<bool>) -> Array<bool> {
     zip(a, b, |a, b| *a || *b)
 }
 
-/// Whether just one is true.
+/// Returns `true` if exactly one element is `true`.
 pub fn xor(a: &Array<bool>, b: &Array<bool>) -> Array<bool> {
     zip(a, b, |a, b| a != b)
 }
 
-/// Whether it is false.
+/// Returns `true` if the element is `false`.
 pub fn not(a: &Array<bool>) -> Array<bool> {
     a.map(|a| !a)
 }
 
-/// ONNX's `Where`: `yes` where `condition` is true, else `no`.
+/// Computes ONNX's `Where`: `yes` if `condition` is true, otherwise `no`.
 pub fn select<T: Clone>(condition: &Array<bool>, yes: &Array<T>, no: &Array<T>) -> Array<T> {
     let shape = broadcast(condition.shape(), &broadcast(yes.shape(), no.shape()));
     Array::from_fn(shape, |index| {
@@ -61,7 +61,7 @@ pub fn select<T: Clone>(condition: &Array<bool>, yes: &Array<T>, no: &Array<T>) 
     })
 }
 
-/// ONNX's `NonZero`: the indices of the elements that are not zero, one column each.
+/// Computes ONNX's `NonZero`: a column with the index of each element that is not zero.
 pub fn nonzero<T: Scalar>(array: &Array<T>) -> Array<i64> {
     let zero = T::narrow(Wide::Int(0));
     let mut indices = vec![Vec::new(); array.rank()];

@@ -1,4 +1,4 @@
-//! Arrays from numbers and from other types.
+//! Creation of arrays, and conversion of types.
 
 use super::{Number, Scalar, Wide, place, shape};
 use alloc::vec::Vec;
@@ -9,11 +9,13 @@ use onnx_embed_kernels::sizes::elements;
 
 use crate::Array;
 
-/// From `start` up to `limit` in steps of `delta`, each value computed from the start so that rounding does
-/// not add up.
+/// Returns the values from `start` up to `limit` in steps of `delta`.
+///
+/// Each value is computed from `start`, so that rounding errors do not accumulate.
 ///
 /// # Panics
-/// If the step is 0, the number of elements is not finite, or they exceed the memory limit.
+///
+/// If the step is 0, if the number of elements is not finite, or if they exceed the memory limit.
 #[track_caller]
 pub fn range<T: Number>(start: &Array<T>, limit: &Array<T>, delta: &Array<T>) -> Array<T> {
     let (start, limit, delta) = (start.item(), limit.item(), delta.item());
@@ -37,23 +39,23 @@ pub fn range<T: Number>(start: &Array<T>, limit: &Array<T>, delta: &Array<T>) ->
     }
 }
 
-/// ONNX's `ConstantOfShape`: `value` in every place.
+/// Computes ONNX's `ConstantOfShape`: an array filled with `value`.
 pub fn fill<T: Clone>(sizes: &[i64], value: T) -> Array<T> {
     Array::from_fn(shape(sizes), |_| value.clone())
 }
 
-/// The same values in another type, as ONNX's `Cast` converts them.
+/// Converts the values to another type, as ONNX's `Cast` does.
 pub fn cast<T: Scalar, U: Scalar>(array: &Array<T>) -> Array<U> {
     array.map(|value| U::narrow(value.widen()))
 }
 
-/// An axis that the model computes, counted from the front.
+/// Returns an axis that the model computes, counted from the front.
 #[track_caller]
 pub fn axis(axis: i64, rank: usize) -> usize {
     place(axis, rank)
 }
 
-/// Axes that the model computes, counted from the front.
+/// Returns axes that the model computes, counted from the front.
 pub fn axes(axes: &Array<i64>, rank: usize) -> Vec<usize> {
     axes.data().iter().map(|&axis| place(axis, rank)).collect()
 }

@@ -1,4 +1,4 @@
-//! Images out of the bytes of their files.
+//! Decoding of image files.
 
 mod jpeg_2000;
 
@@ -14,7 +14,7 @@ use onnx_embed_kernels::{
 
 use crate::Array;
 
-/// The numbers of a pixel.
+/// Channels of a pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PixelFormat {
     Rgb,
@@ -22,11 +22,13 @@ pub enum PixelFormat {
     Grayscale,
 }
 
-/// `[height, width, channels]` of a BMP, JPEG, JPEG 2000, PNG, PNM, TIFF or WebP file, and `[0, 0, channels]`
-/// of what is none.
+/// Decodes a BMP, JPEG, JPEG 2000, PNG, PNM, TIFF or WebP file to `[height, width, channels]`.
+///
+/// Other data are an image of `[0, 0, channels]`.
 ///
 /// # Panics
-/// If it takes more memory than the limit to decode it, by the sizes that the file begins with.
+///
+/// If decoding needs more memory than the limit, computed from the sizes in the header of the file.
 #[inline(never)]
 pub fn decode_image(file: &Array<u8>, format: PixelFormat) -> Array<u8> {
     let bytes = file.data();
@@ -50,13 +52,13 @@ pub fn decode_image(file: &Array<u8>, format: PixelFormat) -> Array<u8> {
     Array::new([height, width, channels], data)
 }
 
-/// The luma of ITU-R BT.601 in 16 binary digits, rounded.
+/// Returns the luma of ITU-R BT.601, with 16 fractional bits and rounded.
 fn luma(&[red, green, blue]: &[u8; 3]) -> u8 {
     let [red, green, blue] = [red, green, blue].map(u32::from);
     ((19595 * red + 38470 * green + 7471 * blue + 0x8000) >> 16) as u8
 }
 
-/// Ends the step if a picture of this size takes too much memory: so many bytes, or more than can be addressed.
+/// Ends the step if a picture of this size needs more memory than the limit, or more than can be addressed.
 fn check(width: usize, height: usize, memory: Option<usize>) {
     let limit = memory_limit();
     let allowed = |bytes: usize| bytes <= limit && extent(&[bytes], 1).is_some();
@@ -69,7 +71,7 @@ fn check(width: usize, height: usize, memory: Option<usize>) {
     }
 }
 
-/// What the crate `image` reads; of JPEG, files of four inks too.
+/// Decodes the formats of the crate `image`, including JPEG files with four inks.
 fn any(bytes: &[u8]) -> Option<RgbImage> {
     let reader = ImageReader::new(Cursor::new(bytes));
     let mut reader = reader.with_guessed_format().ok()?;
@@ -78,7 +80,7 @@ fn any(bytes: &[u8]) -> Option<RgbImage> {
     reader.limits(limits);
     let decoder = reader.into_decoder().ok()?;
     let [width, height] = <[u32; 2]>::from(decoder.dimensions()).map(|size| size as usize);
-    // Samples as they are decoded and as they are returned, then as colors; coefficients of two bytes.
+    // Samples as decoded and as returned; then for each pixel 3 bytes of color and 6 of coefficients.
     let samples = usize::try_from(decoder.total_bytes()).ok();
     let samples = samples.and_then(|bytes| bytes.checked_mul(2));
     let colors = width.checked_mul(height).and_then(|count| count.checked_mul(9));
@@ -101,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    /// A PPM file of one red and one blue pixel.
+    /// Returns a PPM file with a red and a blue pixel.
     fn two_pixels() -> Array<u8> {
         let mut file = b"P6\n2 1\n255\n".to_vec();
         file.extend([250, 10, 20, 1, 2, 255]);
@@ -118,7 +120,7 @@ mod tests {
         assert_eq!(gray, Array::new([1, 2, 1], vec![83, 31]));
     }
 
-    /// The beginning of a PNG file, or one part of it.
+    /// Returns a chunk of a PNG file.
     fn chunk(name: &[u8; 4], data: &[u8]) -> Vec<u8> {
         let mut sum = u32::MAX;
         for byte in name.iter().chain(data) {
@@ -131,7 +133,7 @@ mod tests {
         [&length, name.as_slice(), data, &(!sum).to_be_bytes()].concat()
     }
 
-    /// Files of each format that say 65535 rows and columns, or so many as the format has.
+    /// Returns a file of each format whose header specifies 65535 rows and columns, or the maximum of the format.
     fn huge_files() -> Vec<(&'static str, [usize; 2], Vec<u8>)> {
         let side = 65_535u32;
         let (big, little) = (side.to_be_bytes(), side.to_le_bytes());
@@ -150,10 +152,10 @@ mod tests {
             b"\xFF\xDA\0\x0C\x03\x01\0\x02\0\x03\0\0\x3F\0",
             b"\0\0\xFF\xD9",
         ];
-        // Sizes, the place of the pixels, and 24 bits each.
+        // Offset of the pixels, sizes, and 24 bits for each pixel.
         let bmp: [&[u8]; 6] =
             [b"BM\0\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0", &little, &little, b"\x01\0\x18\0", &[0; 24], &[0; 8]];
-        // Width, height, bits, strip, samples, rows, length.
+        // Width, height, bits, compression, color space, offset of the strip, samples, rows and length of the strip.
         let entry = |tag: u16, kind: u16, value: u32| {
             let (tag, kind) = (tag.to_le_bytes(), kind.to_le_bytes());
             [&tag[..], &kind, &1u32.to_le_bytes(), &value.to_le_bytes()].concat()
@@ -171,7 +173,7 @@ mod tests {
         ];
         let tiff = [b"II*\0\x08\0\0\0\x09\0".as_slice(), &entries.concat(), &[0; 4]];
         let most = (1usize << 14) - 1;
-        // A lossless picture of 14 bits along each axis.
+        // A lossless picture, with 14 bits for the size of each axis.
         let size = (most - 1) as u32 | ((most - 1) as u32) << 14;
         let webp: [&[u8]; 4] =
             [b"RIFF\x20\0\0\0WEBPVP8L\x10\0\0\0\x2F", &size.to_le_bytes(), &[0; 11], &[0; 8]];

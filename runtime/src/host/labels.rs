@@ -1,4 +1,4 @@
-//! Tables, and maps as tensors.
+//! Lookup tables, and maps as tensors.
 
 use alloc::collections::BTreeMap;
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
@@ -9,7 +9,7 @@ use onnx_embed_kernels::{ensure, fault::fail};
 use crate::Array;
 use crate::host::parse_number;
 
-/// What stands in a table as a key; zeros are equal whatever their signs, and so is all that is not a number.
+/// A key of a table. Zeros of both signs are equal, and so are all NaNs.
 pub trait Label: Copy {
     fn order(self, other: Self) -> Ordering;
 }
@@ -18,7 +18,7 @@ pub trait Label: Copy {
 pub trait Entry<T> {
     fn element(&self) -> T;
 
-    /// What stands where the map has no value.
+    /// Returns the element for a key that the map does not have.
     fn none() -> T;
 }
 
@@ -40,7 +40,7 @@ macro_rules! labels {
 
 labels!(&str i16 i32 i64; f32 f64);
 
-/// ONNX's `LabelEncoder`: the value of each key in `table`, which is in the order of its keys.
+/// Computes ONNX's `LabelEncoder`: the value of each key in `table`, which is sorted by keys.
 pub fn look_up<K: Label, V: Copy>(x: &Array<K>, table: &[(K, V)], default: V) -> Array<V> {
     x.map(|&key| {
         let found = table.binary_search_by(|entry| entry.0.order(key));
@@ -48,22 +48,23 @@ pub fn look_up<K: Label, V: Copy>(x: &Array<K>, table: &[(K, V)], default: V) ->
     })
 }
 
-/// The strings by reference, as tables have them.
+/// Borrows the strings, as tables contain them.
 pub fn texts(x: &Array<String>) -> Array<&str> {
     Array::new(x.shape(), x.data().iter().map(String::as_str).collect())
 }
 
-/// The strings by value.
+/// Returns owned strings.
 pub fn owned(x: &Array<&str>) -> Array<String> {
     x.map(|&text| text.to_owned())
 }
 
-/// ONNX's `OneHotEncoder`: a one at the place of the category of each element, which stand in `table` in
-/// order with their places.
+/// Computes ONNX's `OneHotEncoder`: a 1 at the index of the category of each element.
+///
+/// `table` contains the sorted categories and their indices.
 ///
 /// # Panics
 ///
-/// If an element is of no category, unless `zeros` may stand for it.
+/// If an element has no category, unless `zeros` allows this.
 #[track_caller]
 pub fn one_hot_encoder<K: Label>(
     x: &Array<K>,
@@ -81,7 +82,7 @@ pub fn one_hot_encoder<K: Label>(
     })
 }
 
-/// ONNX's `ZipMap`: a map for each row, its values by `keys`.
+/// Computes ONNX's `ZipMap`: a map for each row, with its values by `keys`.
 #[track_caller]
 pub fn zip_map<K: Ord + From<L>, L: Copy>(x: &Array<f32>, keys: &[L]) -> Vec<BTreeMap<K, f32>> {
     let (width, count) = (x.shape().last().copied().unwrap_or(1), keys.len());
@@ -93,7 +94,7 @@ pub fn zip_map<K: Ord + From<L>, L: Copy>(x: &Array<f32>, keys: &[L]) -> Vec<BTr
     x.data().chunks(count).map(row).collect()
 }
 
-/// ONNX's `DictVectorizer`: the values of the keys of a vocabulary, in a row.
+/// Computes ONNX's `DictVectorizer`: a row with the values of the keys in a vocabulary.
 pub fn dict_vectorizer<K: Ord + From<L>, L: Copy, V: Clone + Default>(
     x: &BTreeMap<K, V>,
     vocabulary: &[L],
@@ -102,8 +103,8 @@ pub fn dict_vectorizer<K: Ord + From<L>, L: Copy, V: Clone + Default>(
     Array::new([1, vocabulary.len()], vocabulary.iter().map(value).collect())
 }
 
-/// ONNX's `CastMap`: the values in the order of their keys in a row, or of `size` each at the place that is
-/// its key.
+/// Computes ONNX's `CastMap`: the values in the order of their keys or, with a `size`, each at the index that is its
+/// key.
 pub fn cast_map<V: Entry<T>, T: Clone>(x: &BTreeMap<i64, V>, size: Option<usize>) -> Array<T> {
     let values: Vec<T> = match size {
         None => x.values().map(V::element).collect(),
@@ -136,7 +137,7 @@ impl Entry<i64> for f32 {
     }
 }
 
-/// As ONNX Runtime writes them, also what is absent.
+/// Strings as ONNX Runtime writes them, also for missing keys.
 impl Entry<String> for f32 {
     fn element(&self) -> String {
         format!("{self:.6}").to_lowercase()

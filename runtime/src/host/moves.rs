@@ -1,4 +1,4 @@
-//! Between the host and a device.
+//! Moves between the host and devices.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -13,12 +13,12 @@ use super::Scalar;
 use crate::Array;
 use crate::convert::{convert, elements, with_shape};
 
-/// The values of a tensor of ONNX rank `rank`, which for a scalar is 0 though its tensor has one axis.
+/// Copies a tensor to the host. `rank` is its ONNX rank, which is 0 for a scalar although the tensor has one axis.
 pub fn to_host<T: Scalar, const D: usize, K: Basic>(tensor: Tensor<D, K>, rank: usize) -> Array<T> {
     array(read(tensor), rank)
 }
 
-/// [`to_host`] without blocking.
+/// Async version of [`to_host`].
 pub async fn to_host_async<T: Scalar, const D: usize, K: Basic>(
     tensor: Tensor<D, K>,
     rank: usize,
@@ -26,12 +26,12 @@ pub async fn to_host_async<T: Scalar, const D: usize, K: Basic>(
     array(Waiting.read(tensor).await, rank)
 }
 
-/// `map` by what waits.
+/// Async version of `map`.
 pub trait MapAsync<T> {
-    /// What `map` gives for another type of items.
+    /// Result of `map` for another type of items.
     type Mapped<U>;
 
-    /// Each item as `make` makes it, one after the other.
+    /// Awaits `make` for each item, one after the other.
     fn map_async<U, F: Future<Output = U>>(
         self,
         make: impl FnMut(T) -> F,
@@ -61,19 +61,19 @@ impl<T> MapAsync<T> for vec::IntoIter<T> {
     }
 }
 
-/// A float tensor of the values, of one element for a scalar.
+/// Copies the values to a float tensor, which has one element for a scalar.
 pub fn to_device<T: Scalar, const D: usize>(array: &Array<T>, device: &Device) -> Tensor<D> {
     let (data, dtype) = lower::<T>(array, D, device);
     Tensor::from_data(data, (device, dtype))
 }
 
-/// An integer tensor of the values, of one element for a scalar.
+/// Copies the values to an integer tensor, which has one element for a scalar.
 pub fn to_device_int<T: Scalar, const D: usize>(array: &Array<T>, device: &Device) -> Tensor<D, Int> {
     let (data, dtype) = lower::<T>(array, D, device);
     Tensor::from_data(data, (device, dtype))
 }
 
-/// A boolean tensor of the values, of one element for a scalar.
+/// Copies the values to a boolean tensor, which has one element for a scalar.
 pub fn to_device_bool<const D: usize>(array: &Array<bool>, device: &Device) -> Tensor<D, Bool> {
     let (data, dtype) = lower::<bool>(array, D, device);
     Tensor::from_data(data, (device, dtype))

@@ -1,31 +1,31 @@
-//! The numbers that host arrays hold.
+//! Element types of host arrays and their arithmetic.
 
 use core::fmt;
 
 use burn::tensor::Element;
 use half::{bf16, f16};
 
-/// A number or boolean, in the type that holds it exactly.
+/// A number or boolean in a type that represents it exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Wide {
     Int(i128),
     Float(f64),
 }
 
-/// A type of numbers or booleans.
+/// A numeric or boolean type.
 pub trait Scalar: Element + PartialEq + fmt::Display {
-    /// The same value, wider.
+    /// Converts the value to the wider type, exactly.
     fn widen(self) -> Wide;
 
-    /// The value as ONNX's `Cast` converts it: integers wrap, fractions are cut off, and floats beyond the
-    /// range end at its limit.
+    /// Converts a value as ONNX's `Cast` does: integers wrap, fractions are truncated, and floats out of range become
+    /// the nearest bound.
     fn narrow(wide: Wide) -> Self;
 
-    /// The nearest value that the type has.
+    /// Returns the nearest value of the type.
     fn nearest(wide: Wide) -> Self;
 }
 
-/// A type of numbers with ONNX's arithmetic: integers wrap, and division by zero gives zero.
+/// A numeric type with ONNX's arithmetic: integers wrap, and their division by zero returns zero.
 pub trait Number: Scalar + PartialOrd {
     const ZERO: Self;
     const ONE: Self;
@@ -33,16 +33,16 @@ pub trait Number: Scalar + PartialOrd {
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
-    /// The quotient, cut off toward zero for integers.
+    /// Returns the quotient, truncated toward zero for integers.
     fn div(self, other: Self) -> Self;
-    /// What is left of division, with the sign of `self`.
+    /// Returns the remainder of the division, with the sign of `self`.
     fn remainder(self, other: Self) -> Self;
     fn neg(self) -> Self;
 
-    /// Whether this is not a number.
+    /// Returns `true` if this is NaN.
     fn is_nan(self) -> bool;
 
-    /// `self` through a function of floats.
+    /// Applies a function of floats.
     fn through(self, function: fn(f64) -> f64) -> Self {
         match self.widen() {
             Wide::Int(value) => Self::narrow(Wide::Float(function(value as f64))),
@@ -50,7 +50,7 @@ pub trait Number: Scalar + PartialOrd {
         }
     }
 
-    /// What is left of division, with the sign of `other`, a zero also.
+    /// Returns the remainder of the division, with the sign of `other` even if it is zero.
     fn modulo(self, other: Self) -> Self {
         let rest = self.remainder(other);
         let is_negative = other < Self::ZERO;

@@ -1,4 +1,4 @@
-//! Strings moved by what moves numbers.
+//! Strings that are moved as integer tensors.
 
 use alloc::{string::String, vec::Vec};
 use burn::tensor::{Device, Int, Tensor};
@@ -6,19 +6,19 @@ use burn::tensor::{Device, Int, Tensor};
 use super::{to_device_int, to_host, to_host_async};
 use crate::Array;
 
-/// A number for each string, counted on from `first`; 0 stands for the empty string.
+/// Returns a number for each string, counted from `first` on. 0 is reserved for the empty string.
 pub fn numbered<const D: usize>(x: &Array<String>, first: usize, device: &Device) -> Tensor<D, Int> {
     let last = first + x.len();
     let numbers = (first..last).map(|number| number as i64);
     to_device_int(&Array::new(x.shape(), numbers.collect()), device)
 }
 
-/// The strings of `x`, one array after the other, that the numbers stand for.
+/// Returns the strings of numbers, which count the elements of all arrays of `x` from 1 on.
 pub fn named<const D: usize>(numbers: Tensor<D, Int>, x: &[&Array<String>], rank: usize) -> Array<String> {
     strings(&to_host(numbers, rank), x)
 }
 
-/// [`named`] without blocking.
+/// Async version of [`named`].
 pub async fn named_async<const D: usize>(
     numbers: Tensor<D, Int>,
     x: &[&Array<String>],

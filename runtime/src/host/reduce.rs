@@ -1,4 +1,4 @@
-//! Reductions and running sums.
+//! Reductions and cumulative sums.
 
 use super::arithmetic::{larger, smaller};
 use super::{Number, Wide, axis};
@@ -6,17 +6,19 @@ use alloc::vec::Vec;
 
 use crate::Array;
 
-/// The sum over `axes`, which stay with size 1 if `keep`.
+/// Returns the sum over `axes`, which remain with size 1 if `keep`.
 pub fn reduce_sum<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> Array<T> {
     reduce(array, axes, keep, |values| values.into_iter().fold(T::ZERO, T::add))
 }
 
-/// The product over `axes`, which stay with size 1 if `keep`.
+/// Returns the product over `axes`, which remain with size 1 if `keep`.
 pub fn reduce_prod<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> Array<T> {
     reduce(array, axes, keep, |values| values.into_iter().fold(T::ONE, T::mul))
 }
 
-/// The mean over `axes`, that of integers exact and truncated toward zero, which stay with size 1 if `keep`. 0 of no elements.
+/// Returns the mean over `axes`, which remain with size 1 if `keep`.
+///
+/// The mean of integers is exact and truncated toward zero. The mean of no elements is 0.
 pub fn reduce_mean<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> Array<T> {
     reduce(array, axes, keep, |values| {
         let count = values.len() as i128;
@@ -35,17 +37,17 @@ pub fn reduce_mean<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> A
     })
 }
 
-/// The smallest value over `axes`, which stay with size 1 if `keep`.
+/// Returns the smallest value over `axes`, which remain with size 1 if `keep`.
 pub fn reduce_min<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> Array<T> {
     reduce(array, axes, keep, |values| extreme(values, smaller, f64::INFINITY))
 }
 
-/// The largest value over `axes`, which stay with size 1 if `keep`.
+/// Returns the largest value over `axes`, which remain with size 1 if `keep`.
 pub fn reduce_max<T: Number>(array: &Array<T>, axes: &[usize], keep: bool) -> Array<T> {
     reduce(array, axes, keep, |values| extreme(values, larger, f64::NEG_INFINITY))
 }
 
-/// The axes that a reduction goes over, in rising order; naming none means all of them if `all`.
+/// Returns the reduced axes in ascending order. An empty list means all axes if `all`.
 pub fn reduced_axes(axes: &[i64], rank: usize, all: bool) -> Vec<usize> {
     if axes.is_empty() && all {
         return (0..rank).collect();
@@ -56,7 +58,7 @@ pub fn reduced_axes(axes: &[i64], rank: usize, all: bool) -> Vec<usize> {
     axes
 }
 
-/// The running sum along `axis`: without the element itself if `exclusive`, from the end if `reverse`.
+/// Returns the cumulative sum along `axis`: without the element itself if `exclusive`, from the end if `reverse`.
 pub fn cumsum<T: Number>(array: &Array<T>, axis: usize, exclusive: bool, reverse: bool) -> Array<T> {
     let (values, shape) = (array.data(), array.shape());
     let (size, inner) = (shape[axis], shape[axis + 1..].iter().product::<usize>());
@@ -97,7 +99,7 @@ fn reduce<T: Number>(array: &Array<T>, axes: &[usize], keep: bool, fold: impl Fn
     }
 }
 
-/// The value that `pick` prefers to all others; of no values the bound of the type that is nearest to `none`.
+/// Returns the value that `pick` prefers, or the value of the type that is nearest to `none` if there are no values.
 fn extreme<T: Number>(values: Vec<T>, pick: fn(T, T) -> T, none: f64) -> T {
     values.into_iter().reduce(pick).unwrap_or_else(|| T::nearest(Wide::Float(none)))
 }

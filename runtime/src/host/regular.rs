@@ -1,4 +1,6 @@
-//! Regular expressions: ONNX's `RegexFullMatch`, and `com.microsoft.Tokenizer` by separators or by tokens.
+//! Regular expressions in `RegexFullMatch` and `Tokenizer`.
+//!
+//! `com.microsoft.Tokenizer` uses them for separators or for tokens.
 
 use core::ops::Range;
 use std::sync::OnceLock;
@@ -16,14 +18,16 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// A regular expression in the syntax of the crate `regex`.
+    /// Creates a pattern in the syntax of the crate `regex`.
     pub const fn new(text: &'static str) -> Self {
         Self { text, compiled: OnceLock::new() }
     }
 
+    /// Returns the compiled expression.
+    ///
     /// # Panics
     ///
-    /// If the text is no regular expression, or one that takes too much memory.
+    /// If the text is not a regular expression, or needs too much memory.
     #[track_caller]
     fn regex(&self) -> &Regex {
         let whole = || format!(r"\A(?:{})\z", self.text);
@@ -31,33 +35,35 @@ impl Pattern {
     }
 }
 
-/// Whether the whole of each string matches.
+/// Returns `true` for each string that matches entirely.
 pub fn full_match(x: &Array<String>, pattern: &Pattern) -> Array<bool> {
     let regex = pattern.regex();
     x.map(|text| regex.is_match(text))
 }
 
-/// A regular expression that is compiled once and finds the longest of the leftmost matches, as POSIX says.
+/// A regular expression that is compiled once and finds the leftmost longest match, as in POSIX.
 pub struct Longest {
     text: &'static str,
     compiled: OnceLock<Finder>,
 }
 
-/// The crate `regex` prefers the first alternative: its match starts where the longest one does.
+/// Pair of expressions: the match of `first`, which prefers the first alternative, starts where the longest one does.
 struct Finder {
     first: Regex,
     longest: meta::Regex,
 }
 
 impl Longest {
-    /// A regular expression in the syntax of the crate `regex`.
+    /// Creates a pattern in the syntax of the crate `regex`.
     pub const fn new(text: &'static str) -> Self {
         Self { text, compiled: OnceLock::new() }
     }
 
+    /// Returns the compiled expressions.
+    ///
     /// # Panics
     ///
-    /// If the text is no regular expression, or one that takes too much memory.
+    /// If the text is not a regular expression, or needs too much memory.
     #[track_caller]
     fn finder(&self) -> &Finder {
         self.compiled.get_or_init(|| Finder {
@@ -81,7 +87,7 @@ fn compiled<R, E: core::fmt::Display>(text: &str, built: Result<R, E>) -> R {
 }
 
 impl Finder {
-    /// The next match from `start` on, which is at most the length of the text.
+    /// Returns the next match from `start` on, which is at most the length of the text.
     fn find(&self, text: &str, start: usize) -> Option<Range<usize>> {
         let start = self.first.find_at(text, start)?.start();
         let input = Input::new(text).range(start..).anchored(Anchored::Yes);
@@ -89,8 +95,9 @@ impl Finder {
         Some(start..end)
     }
 
-    /// What is between matches, if it has at least so many characters. After an empty match the next
-    /// character is part of the separator, as in ONNX Runtime.
+    /// Returns the parts between matches that have at least `least` characters.
+    ///
+    /// After an empty match, the next character is part of the separator, as in ONNX Runtime.
     fn split<'t>(&self, text: &'t str, least: usize) -> Vec<&'t str> {
         let mut parts = Vec::new();
         let mut start = Some(0);
@@ -106,8 +113,9 @@ impl Finder {
         parts
     }
 
-    /// Matches of at least so many characters. A shorter one is tried again from its second character on, as
-    /// in ONNX Runtime.
+    /// Returns the matches of at least `least` characters.
+    ///
+    /// After a shorter match, the search continues at its second character, as in ONNX Runtime.
     fn matches<'t>(&self, text: &'t str, least: usize) -> Vec<&'t str> {
         let mut tokens = Vec::new();
         let mut start = Some(0);
@@ -124,17 +132,17 @@ impl Finder {
     }
 }
 
-/// Whether a text has so many characters, and at least one.
+/// Returns `true` if a text has at least `least` characters, and is not empty.
 fn has(text: &str, least: usize) -> bool {
     text.chars().nth(least.max(1) - 1).is_some()
 }
 
-/// Where the character at a place ends, if there is one.
+/// Returns the offset of the end of the character at `at`, if there is one.
 fn after(text: &str, at: usize) -> Option<usize> {
     text[at..].chars().next().map(|letter| at + letter.len_utf8())
 }
 
-/// Each string split by every separator in turn, without parts that are shorter than `least` characters.
+/// Splits each string by every separator in turn, and drops parts of less than `least` characters.
 pub fn tokens_between(
     x: &Array<String>,
     separators: &[Longest],
@@ -150,7 +158,7 @@ pub fn tokens_between(
     })
 }
 
-/// The matches in each string that have at least `least` characters.
+/// Returns the matches in each string that have at least `least` characters.
 pub fn tokens_matching(
     x: &Array<String>,
     pattern: &Longest,
@@ -189,14 +197,14 @@ mod tests {
         assert!(!matches(".", "\n") && matches("(?s).", "\n"));
     }
 
-    // What ONNX Runtime 1.32 answers.
+    // Results of ONNX Runtime 1.32.
     #[test]
     fn separators_split_one_after_the_other() {
         assert_eq!(between(&["XY", "YZ"], 1, "aXYZb"), ["a", "Zb"]);
         assert_eq!(between(&["YZ", "XY"], 1, "aXYZb"), ["aX", "b"]);
         assert_eq!(between(&["Y", "XYZ"], 1, "aXYZb"), ["aX", "Zb"]);
         assert_eq!(between(&["[0-9]+", "b"], 1, "a1b22"), ["a"]);
-        // A part is a string of its own to the next separator.
+        // The next separator treats each part as a separate string.
         assert_eq!(between(&[" ", "^a"], 1, "ab ac"), ["b", "c"]);
         assert_eq!(between(&["aa"], 1, "aaa"), ["a"]);
     }
@@ -212,7 +220,7 @@ mod tests {
     fn short_tokens_are_left_out() {
         assert_eq!(between(&[" "], 2, "é é日 ab c"), ["é日", "ab"]);
         assert_eq!(matching("[a-z]+", 2, "a bc def"), ["bc", "def"]);
-        // From the second character on it is another match.
+        // There is another match from the second character on.
         assert_eq!(matching("a?b|bcd", 3, "abcd"), ["bcd"]);
     }
 

@@ -1,4 +1,4 @@
-//! Sequences: items taken out, put in, cut from arrays.
+//! Sequences: access to items, insertion, splitting of arrays.
 
 use super::place;
 use super::slice::part;
@@ -7,13 +7,13 @@ use onnx_embed_kernels::{ensure, fault::fail, sizes::elements};
 
 use crate::Array;
 
-/// The item at a position, which counts from the end if it is negative.
+/// Returns the item at a position. Negative positions count from the end.
 #[track_caller]
 pub fn at<T: Clone>(sequence: &[T], position: i64) -> T {
     sequence[place(position, sequence.len())].clone()
 }
 
-/// What an optional holds.
+/// Returns the value of an optional, or fails if it is empty.
 pub fn present<T>(optional: Option<T>) -> T {
     match optional {
         Some(value) => value,
@@ -21,10 +21,10 @@ pub fn present<T>(optional: Option<T>) -> T {
     }
 }
 
-/// Bytes that an item of a sequence takes at least: the handle of a tensor and the block of its memory.
+/// Minimum number of bytes of an item: the handle of a tensor and the block of its memory.
 const ITEM: usize = 256;
 
-/// The sequence with an item behind the others.
+/// Appends an item.
 #[track_caller]
 pub fn with<T>(mut sequence: Vec<T>, item: T) -> Vec<T> {
     elements(&[sequence.len() + 1], ITEM);
@@ -32,7 +32,7 @@ pub fn with<T>(mut sequence: Vec<T>, item: T) -> Vec<T> {
     sequence
 }
 
-/// The sequence with an item before the one at a position.
+/// Inserts an item before the one at a position.
 #[track_caller]
 pub fn with_at<T>(mut sequence: Vec<T>, position: i64, item: T) -> Vec<T> {
     let length = sequence.len();
@@ -45,14 +45,14 @@ pub fn with_at<T>(mut sequence: Vec<T>, position: i64, item: T) -> Vec<T> {
     sequence
 }
 
-/// The sequence without the item at a position.
+/// Removes the item at a position.
 #[track_caller]
 pub fn without<T>(mut sequence: Vec<T>, position: i64) -> Vec<T> {
     sequence.remove(place(position, sequence.len()));
     sequence
 }
 
-/// Parts of these sizes along `axis`.
+/// Splits an array into parts with these sizes along `axis`.
 #[track_caller]
 pub fn parts<T: Clone>(array: &Array<T>, axis: usize, sizes: &[i64]) -> Vec<Array<T>> {
     let total: i64 = sizes.iter().sum();
@@ -67,7 +67,7 @@ pub fn parts<T: Clone>(array: &Array<T>, axis: usize, sizes: &[i64]) -> Vec<Arra
     super::shape(sizes).iter().map(next).collect()
 }
 
-/// Parts of a size along `axis`, of which the last may be smaller.
+/// Splits an array into parts with this size along `axis`; the last one may be smaller.
 #[track_caller]
 pub fn chunks<T: Clone>(array: &Array<T>, axis: usize, size: i64) -> Vec<Array<T>> {
     ensure!(size > 0, "parts cannot be of size {size}");
@@ -77,16 +77,17 @@ pub fn chunks<T: Clone>(array: &Array<T>, axis: usize, size: i64) -> Vec<Array<T
     parts(array, axis, &sizes)
 }
 
-/// The slices along `axis`, without it.
+/// Returns the slices along `axis`, without this axis.
 pub fn unbind<T: Clone>(array: &Array<T>, axis: usize) -> Vec<Array<T>> {
     let slices = chunks(array, axis, 1);
     slices.iter().map(|slice| super::squeeze(slice, &[axis as i64])).collect()
 }
 
-/// How long one of several sequences is, of which the longest is known.
+/// Returns the length of a sequence of a batch.
 ///
 /// # Panics
-/// If there is no such length, or it is negative or above the longest.
+///
+/// If there is no such length, or if it is negative or above `longest`.
 pub fn length(lengths: &[i64], sequence: usize, longest: usize) -> usize {
     let length = usize::try_from(lengths[sequence]).ok();
     length.filter(|&length| length <= longest).unwrap_or_else(|| {

@@ -1,11 +1,11 @@
-//! ONNX's `Slice` and `Split`.
+//! ONNX's `Slice` and `Split` operators.
 
 use alloc::{vec, vec::Vec};
 use onnx_embed_kernels::ensure;
 
 use crate::Array;
 
-/// [`slice`] of the first axes, as many as there are starts, in steps of 1.
+/// Computes [`slice`] on the leading axes, one for each start, with a step of 1.
 pub fn slice_leading<T: Clone>(array: &Array<T>, starts: &[i64], ends: &[i64]) -> Array<T> {
     let (count, rank) = (starts.len(), array.shape().len());
     ensure!(count <= rank, "{count} starts for a tensor of rank {rank}");
@@ -13,10 +13,9 @@ pub fn slice_leading<T: Clone>(array: &Array<T>, starts: &[i64], ends: &[i64]) -
     slice(array, starts, ends, &axes, &vec![1; count])
 }
 
-/// Every `steps[i]`th element from `starts[i]` up to `ends[i]` along `axes[i]`.
+/// Returns every `steps[i]`th element from `starts[i]` up to `ends[i]` along `axes[i]`.
 ///
-/// Negative starts and ends count from the end, and both are limited to the axis; a negative step goes
-/// backward.
+/// Negative starts and ends count from the end, and both are clamped to the axis. A negative step goes backward.
 pub fn slice<T: Clone>(
     array: &Array<T>,
     starts: &[i64],
@@ -43,7 +42,7 @@ pub fn slice<T: Clone>(
     })
 }
 
-/// Parts of the given sizes along `axis`.
+/// Splits an array into parts with these sizes along `axis`.
 pub fn split<T: Clone, const N: usize>(array: &Array<T>, axis: usize, sizes: [usize; N]) -> [Array<T>; N] {
     let mut start = 0;
     sizes.map(|size| {
@@ -53,7 +52,7 @@ pub fn split<T: Clone, const N: usize>(array: &Array<T>, axis: usize, sizes: [us
     })
 }
 
-/// As much as `size` along `axis`, from `start` on.
+/// Returns the part of `size` elements along `axis` that begins at `start`.
 pub(super) fn part<T: Clone>(array: &Array<T>, axis: usize, start: usize, size: usize) -> Array<T> {
     let mut shape = array.shape().to_vec();
     shape[axis] = size;
@@ -64,7 +63,7 @@ pub(super) fn part<T: Clone>(array: &Array<T>, axis: usize, start: usize, size: 
     })
 }
 
-/// Parts of equal size along `axis`, of which the last may be smaller.
+/// Splits an array into parts of equal size along `axis`; the last one may be smaller.
 pub fn split_evenly<const N: usize, T: Clone>(array: &Array<T>, axis: usize) -> [Array<T>; N] {
     let total = array.shape()[axis];
     let size = total.div_ceil(N);
@@ -72,7 +71,7 @@ pub fn split_evenly<const N: usize, T: Clone>(array: &Array<T>, axis: usize) -> 
     split(array, axis, sizes)
 }
 
-/// The places of one axis that a slice takes.
+/// Returns the indices of a slice along one axis.
 #[track_caller]
 fn along(size: usize, start: i64, end: i64, step: i64) -> Vec<usize> {
     ensure!(step != 0, "a slice cannot have a step of 0");

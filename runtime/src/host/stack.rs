@@ -1,17 +1,18 @@
-//! The arrays of several iterations as one.
+//! Arrays of several iterations, stacked to one.
 
 use crate::Array;
 use alloc::vec::Vec;
 use onnx_embed_kernels::sizes::elements;
 use onnx_embed_kernels::spec::{equal_shapes, operand};
 
-/// Bytes that an array takes beside its elements, about.
+/// Approximate number of bytes of an array in addition to its elements.
 const OVERHEAD: usize = 96;
 
-/// Adds an item to those that become one array, as those of a loop's iterations.
+/// Adds an item to those that will be stacked, such as the results of the iterations of a loop.
 ///
 /// # Panics
-/// If all of them would exceed the memory limit, what each takes beside its elements included.
+///
+/// If all items, including their overhead, would exceed the memory limit.
 #[track_caller]
 pub fn push<T>(items: &mut Vec<Array<T>>, item: Array<T>) {
     let bytes = item.len().saturating_mul(size_of::<T>());
@@ -19,11 +20,11 @@ pub fn push<T>(items: &mut Vec<Array<T>>, item: Array<T>) {
     items.push(item);
 }
 
-/// The items along a new axis; `none` is the shape where there are no items.
+/// Stacks the items along a new axis. `none` is the shape of the result if there are no items.
 ///
 /// # Panics
 ///
-/// If two differ in shape.
+/// If two items differ in shape.
 pub fn stack<T: Clone>(items: &[Array<T>], axis: usize, none: &[usize]) -> Array<T> {
     let Some(first) = items.first() else {
         return Array::new(none, Vec::new());

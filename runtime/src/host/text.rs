@@ -15,24 +15,26 @@ pub use hash::murmur_hash_3;
 pub use tf_idf::{Grams, tf_idf};
 pub use tokens::{TokenRows, characters};
 
-/// What becomes of letters.
+/// Conversion of letter case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Case {
     Keep,
     Lower,
     Upper,
-    /// With the dotless i of Turkish and Azerbaijani.
+    /// Lower case with the dotless i of Turkish and Azerbaijani.
     TurkicLower,
     TurkicUpper,
 }
 
-/// ONNX's `StringConcat`: `b` behind `a`.
+/// Computes ONNX's `StringConcat`: `a` followed by `b`.
 pub fn string_concat(a: &Array<String>, b: &Array<String>) -> Array<String> {
     zip(a, b, |a, b| format!("{a}{b}"))
 }
 
-/// ONNX's `StringSplit`: the parts of each string along a new last axis, filled with empty strings, and how
-/// many there are. No delimiter, or an empty one, stands for any white space. An empty string has no parts.
+/// Computes ONNX's `StringSplit`: the parts of each string along a new last axis, padded with empty strings, and their
+/// number.
+///
+/// A missing or empty delimiter means any white space. An empty string has no parts.
 pub fn string_split(x: &Array<String>, delimiter: &str, most: Option<usize>) -> (Array<String>, Array<i64>) {
     let most = most.map_or(usize::MAX, |most| most.saturating_add(1));
     let parts = texts(x).map(|&text| match delimiter {
@@ -51,8 +53,10 @@ pub fn string_split(x: &Array<String>, delimiter: &str, most: Option<usize>) -> 
     (filled, counts)
 }
 
-/// ONNX's `StringNormalizer` of one row: what is no stop word, in another case; one empty string where
-/// nothing is left. `sensitive` is whether the case of stop words matters.
+/// Computes ONNX's `StringNormalizer` of one row: removes stop words and converts the case of the others.
+///
+/// If no strings remain, the result is one empty string. If `sensitive`, the comparison with stop words is
+/// case-sensitive.
 pub fn string_normalizer(
     x: &Array<String>,
     stop_words: &[&str],
@@ -78,7 +82,7 @@ pub fn string_normalizer(
     Array::new(shape, kept)
 }
 
-/// The strings of which none is empty, as `NonZero` asks.
+/// Returns `true` for each string that is not empty, as `NonZero` requires.
 pub fn not_empty(x: &Array<String>) -> Array<bool> {
     x.map(|text| !text.is_empty())
 }
@@ -95,7 +99,7 @@ impl Case {
     }
 }
 
-/// At most `most` words, the last of which holds the rest.
+/// Splits a text into at most `most` words; the last one contains the rest.
 fn words(text: &str, most: usize) -> Vec<&str> {
     let mut rest = text.trim();
     let mut words = Vec::new();

@@ -1,12 +1,15 @@
-//! ONNX's `Unique` of strings.
+//! ONNX's `Unique` operator for strings.
 
 use alloc::collections::BTreeMap;
 use alloc::{string::String, vec, vec::Vec};
 
 use crate::Array;
 
-/// Slices along `axis`, or elements where there is none, each once: in order, or as they come. Then where
-/// each was first, which one stands at each place, and how often each is there.
+/// Returns the unique slices along `axis`, or the unique elements if it is `None`, sorted or in the order of first
+/// occurrence.
+///
+/// The other results are the index of the first occurrence of each, the index of the unique slice for each slice of
+/// `x`, and the number of occurrences of each.
 pub fn unique(
     x: &Array<String>,
     axis: Option<usize>,
@@ -46,7 +49,7 @@ pub fn unique(
     (values, Array::vector(first), Array::vector(inverse), Array::vector(counts))
 }
 
-/// The slice that an element is in.
+/// Returns the index of the slice that contains an element.
 fn index_of(index: &[usize], axis: Option<usize>, shape: &[usize]) -> usize {
     match axis {
         Some(axis) => index[axis],

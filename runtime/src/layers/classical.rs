@@ -1,4 +1,4 @@
-//! Classical models with their tables.
+//! Classical models and their coefficients.
 
 pub mod classes;
 pub mod linear;

@@ -1,4 +1,4 @@
-//! Convolutions with their weights.
+//! Convolutions and transposed convolutions with their weights.
 
 pub mod conv;
 pub mod conv_transpose;

@@ -6,7 +6,7 @@ use onnx_embed_kernels::recurrent::{self, Packed, State};
 
 use crate::weights::Weights;
 
-/// What all recurrent layers hold, as ONNX lays it out; the first axis is the direction.
+/// Weights of a recurrent layer in the layout of ONNX. Their first axis is the direction.
 #[derive(Module, Debug)]
 pub struct Recurrence {
     pub input: Param<Tensor<3>>,
@@ -18,7 +18,7 @@ pub struct Recurrence {
 }
 
 impl Recurrence {
-    /// With the weights called input and recurrent.
+    /// Loads the weights `input` and `recurrent`, and the others if any.
     fn load(
         weights: &Weights<'_>,
         [input, recurrent]: [&str; 2],
@@ -59,7 +59,7 @@ impl Recurrence {
     }
 }
 
-/// A long short-term memory.
+/// A long short-term memory (LSTM).
 #[derive(Module, Debug)]
 pub struct Lstm {
     pub recurrence: Recurrence,
@@ -102,7 +102,7 @@ impl Lstm {
     }
 }
 
-/// An LSTM with weights in integers of 8 bits.
+/// An LSTM with 8-bit integer weights.
 #[derive(Module, Debug)]
 pub struct QuantizedLstm {
     input: QuantizedMatrices,
@@ -115,7 +115,7 @@ pub struct QuantizedLstm {
     options: recurrent::Lstm,
 }
 
-/// Integers of all directions with their scales and zero points.
+/// Integer weights of all directions with their scales and zero points.
 #[derive(Module, Debug)]
 struct QuantizedMatrices {
     weight: Tensor<3, Int>,

@@ -1,3 +1,3 @@
-//! Fourier transforms with their matrices.
+//! Fourier transforms and their windows.
 
 pub mod dft;

@@ -1,4 +1,4 @@
-//! Whether values are what a signature asks for.
+//! Checks of values against a signature.
 
 use alloc::string::ToString;
 use burn::tensor::DType;
@@ -9,8 +9,14 @@ use crate::entry::{Sizes, bounded};
 use crate::{ElementType, Error, Key, Value, Values};
 
 impl Signature {
-    /// Whether `inputs` are the inputs of the model: all of them, nothing else, each of its kind, dtype, rank
-    /// and size, and sizes of one name equal. An optional input may be left out.
+    /// Checks that `inputs` are the inputs of the model, without any others.
+    ///
+    /// Each must have the kind, dtype, rank and sizes of the signature, and sizes with the same name must be equal. An
+    /// optional input may be missing.
+    ///
+    /// # Errors
+    ///
+    /// If the inputs do not match; the error names the input.
     pub fn check(&self, inputs: &Values) -> Result<(), Error> {
         let is_input = |name: &str| self.inputs.iter().any(|port| port.name == name);
         if let Some((name, _)) = inputs.iter().find(|(name, _)| !is_input(name)) {
@@ -49,7 +55,7 @@ fn check(name: &'static str, value: &Value, kind: &Kind, sizes: &mut Sizes) -> R
             addressable(name, array.shape(), ElementType::String)
         }
         (Kind::Sequence(item), Value::Sequence(values)) => {
-            // Sizes of one name may differ from item to item.
+            // Sizes with the same name may differ between items.
             let check = |value| check(name, value, item, &mut Sizes::new());
             values.iter().try_for_each(check)
         }
@@ -67,7 +73,7 @@ fn check(name: &'static str, value: &Value, kind: &Kind, sizes: &mut Sizes) -> R
     }
 }
 
-/// Whether the sizes are those expected. A scalar takes any tensor of one element, as in ONNX Runtime.
+/// Checks the sizes. A scalar accepts any tensor of one element, as in ONNX Runtime.
 fn fits(
     sizes: &mut Sizes,
     name: &'static str,
@@ -80,7 +86,7 @@ fn fits(
     }
 }
 
-/// Whether products of the sizes can be addressed; `forward` compares them with the memory limit of the model.
+/// Checks that the product of the sizes can be addressed. `forward` compares it with the memory limit of the model.
 fn addressable(name: &'static str, found: &[usize], dtype: ElementType) -> Result<(), Error> {
     bounded(name, found, dtype, usize::MAX).map_err(|_| Error::InputTooLarge {
         name,

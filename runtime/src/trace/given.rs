@@ -1,4 +1,4 @@
-//! Values of whatever type that nodes give.
+//! Values of any type that nodes compute.
 
 use alloc::collections::BTreeMap;
 use alloc::{string::String, vec::Vec};
@@ -10,12 +10,12 @@ use onnx_embed_kernels::reader::{Blocking, now};
 use crate::outputs::Output;
 use crate::{Array, Kind, Value};
 
-/// A value of a model that runs.
+/// A value of a running model.
 pub trait Given {
-    /// The sizes of a tensor.
+    /// Returns the sizes of a tensor.
     fn shape(&self) -> Option<Vec<usize>>;
 
-    /// A copy of the value as one of this kind; an error says why the device cannot be read.
+    /// Returns a copy of the value as one of this kind, or why the device cannot be read.
     fn read(&self, kind: &Kind) -> Result<Value, String>;
 }
 
@@ -70,7 +70,7 @@ fn read<T: Output + Clone + Given>(value: &T, kind: &Kind) -> Result<Value, Stri
     now(value.clone().into_value(kind, Blocking))
 }
 
-/// The kind that a value has, which is another one than in the file where the data of a run contradict that.
+/// Returns the kind of a value. It differs from that of the file if the data of a run contradict it.
 pub fn kind_of(value: &dyn Given, kind: &Kind) -> Kind {
     match (kind, value.shape()) {
         (Kind::Tensor { dtype, sizes: [] }, Some(shape)) if shape.iter().product::<usize>() != 1 => {

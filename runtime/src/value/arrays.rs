@@ -1,11 +1,11 @@
-//! Arrays of the crate `ndarray`.
+//! Conversion from and to arrays of the crate `ndarray`.
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn};
 
 use super::{Element, Value};
 use crate::Error;
 
-/// The elements of an array of any rank, in the order of its axes. It needs the feature `ndarray`.
+/// The elements of an array of any rank in the order of its axes. Requires the feature `ndarray`.
 impl<T: Element, S: Data<Elem = T>, D: Dimension> From<ArrayBase<S, D>> for Value {
     fn from(array: ArrayBase<S, D>) -> Self {
         T::tensor(array.shape().to_vec(), array.iter().cloned().collect())
@@ -13,12 +13,14 @@ impl<T: Element, S: Data<Elem = T>, D: Dimension> From<ArrayBase<S, D>> for Valu
 }
 
 impl Value {
-    /// The elements of a tensor as an array of the crate `ndarray`, which must be of type `T` as in
-    /// [`to_vec`](Self::to_vec). It needs the feature `ndarray`.
+    /// Returns the elements of a tensor as an array of the crate `ndarray`. Their type must be `T`, as in
+    /// [`to_vec`](Self::to_vec).
+    ///
+    /// Requires the feature `ndarray`.
     ///
     /// # Errors
     ///
-    /// If the elements are of another type, or the value is no tensor.
+    /// If the elements are of another type, or if the value is not a tensor.
     pub fn to_ndarray<T: Element>(&self) -> Result<ArrayD<T>, Error> {
         let elements = self.to_vec()?;
         let sizes = IxDyn(self.shape().unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Values from what holds them in Rust.
+//! Conversion from Rust types to values.
 
 use alloc::collections::BTreeMap;
 use alloc::{boxed::Box, string::String, string::ToString, vec, vec::Vec};
@@ -10,18 +10,22 @@ use super::element::sealed::Sealed as _;
 use super::{Element, Key, Nested, Value};
 use crate::Array;
 
-/// The elements of a tensor, which are read: the call waits for the device, and panics where nothing may
-/// wait, as in a browser (there, `tensor.into_data_async()` gives data, from which a value is made too).
+/// The elements of a tensor, which are read from its device.
 ///
-/// The value has the element type of the tensor. [`run`](crate::OnnxModel::run) converts none: integers of 32
-/// bits, which Burn makes where no dtype is named, are refused by a model that takes int64.
+/// The call waits for the device. The value has the element type of the tensor. [`run`](crate::OnnxModel::run) does not
+/// convert element types: a model that expects int64 refuses the 32-bit integers that Burn creates if no dtype is
+/// specified.
+///
+/// # Panics
+///
+/// If the thread cannot block, as in a browser. There, convert the result of `tensor.into_data_async()` instead.
 impl<const D: usize, K: Basic> From<Tensor<D, K>> for Value {
     fn from(tensor: Tensor<D, K>) -> Self {
         Value::Tensor(tensor.into_data())
     }
 }
 
-/// A number, a truth or a string, as a tensor of rank 0, and nested arrays of them.
+/// A number, a boolean or a string as a tensor of rank 0, or nested arrays of these.
 impl<T: Nested> From<T> for Value {
     fn from(nested: T) -> Self {
         let mut sizes = Vec::new();
@@ -30,7 +34,7 @@ impl<T: Nested> From<T> for Value {
     }
 }
 
-/// Elements along one axis, or arrays along the first one.
+/// Elements along one axis, or arrays along the first axis.
 impl<T: Nested> From<Vec<T>> for Value {
     fn from(nested: Vec<T>) -> Self {
         let mut sizes = vec![nested.len()];
@@ -39,7 +43,7 @@ impl<T: Nested> From<Vec<T>> for Value {
     }
 }
 
-/// A copy of elements along one axis, or of arrays along the first one.
+/// A copy of elements along one axis, or of arrays along the first axis.
 impl<T: Nested + Clone> From<&[T]> for Value {
     fn from(nested: &[T]) -> Self {
         nested.to_vec().into()
@@ -50,7 +54,7 @@ impl<T: Nested + Clone> From<&[T]> for Value {
 ///
 /// # Panics
 ///
-/// If there are not as many elements as the sizes say.
+/// If the number of elements is not the product of the sizes.
 impl<T: Nested, const N: usize> From<(Vec<T>, [usize; N])> for Value {
     #[track_caller]
     fn from((nested, sizes): (Vec<T>, [usize; N])) -> Self {
@@ -62,7 +66,7 @@ impl<T: Nested, const N: usize> From<(Vec<T>, [usize; N])> for Value {
     }
 }
 
-/// Numbers or strings of any rank.
+/// An array of numbers or strings of any rank.
 impl<T: Element> From<Array<T>> for Value {
     fn from(array: Array<T>) -> Self {
         let (sizes, elements) = array.into_parts();

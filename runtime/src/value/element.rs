@@ -1,4 +1,4 @@
-//! What the elements of a tensor are in Rust.
+//! Rust types of the elements of a tensor.
 
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use burn::tensor::{DType, Shape, TensorData};
@@ -10,35 +10,34 @@ use crate::{Array, ElementType};
 
 /// A type of elements of a [`Value`]: numbers, `bool` and `String`.
 pub trait Element: sealed::Sealed + Clone {
-    /// The type as ONNX calls it.
+    /// The ONNX type.
     const TYPE: ElementType;
 }
 
-/// An element, or an array of what is nested: `f32`, `[f32; 3]`, `[[f32; 3]; 2]`. A `&str` is an element that
-/// becomes a `String`.
+/// An element, or nested arrays of elements: `f32`, `[f32; 3]`, `[[f32; 3]; 2]`. A `&str` becomes a `String`.
 pub trait Nested: sealed::Nested {}
 
-/// What only this crate may implement.
+/// Methods that only this crate implements.
 pub(super) mod sealed {
     use alloc::vec::Vec;
 
     use super::Value;
 
     pub trait Sealed: Sized {
-        /// The tensor of these elements, as many as the sizes say.
+        /// Returns the tensor with these elements. Their number must match the sizes.
         fn tensor(sizes: Vec<usize>, elements: Vec<Self>) -> Value;
 
-        /// The elements of a tensor of this type.
+        /// Returns the elements of a tensor of this type.
         fn of(value: &Value) -> Option<Vec<Self>>;
     }
 
     pub trait Nested: Sized {
         type Element: super::Element;
 
-        /// Adds the sizes, one for each array around an element.
+        /// Appends the sizes, one for each array around an element.
         fn sizes(sizes: &mut Vec<usize>);
 
-        /// The elements of several in row-major order.
+        /// Returns the elements of several values in row-major order.
         fn flattened(all: Vec<Self>) -> Vec<Self::Element>;
     }
 }
@@ -128,7 +127,7 @@ impl<T: Nested, const N: usize> sealed::Nested for [T; N] {
     }
 }
 
-/// The data, where floats that a device rounds on its way are plain ones.
+/// Returns the data with `Flex32`, whose values a device may round, as plain `f32`.
 fn native(data: TensorData) -> TensorData {
     let (bytes, shape, dtype) = data.into_parts();
     let dtype = match dtype {

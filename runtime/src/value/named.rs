@@ -7,10 +7,10 @@ use core::ops::Index;
 use super::Value;
 use crate::near::near;
 
-/// Values by name, in the order in which they were inserted.
+/// Values by name, in the order of insertion.
 ///
-/// [`with`](Self::with) takes a value of any type that becomes a [`Value`], each of its own, so inputs of
-/// several kinds need no conversion and no macro, and stand as rustfmt has them:
+/// [`with`](Self::with) accepts any type that converts to a [`Value`], so inputs of different types need neither
+/// conversions nor a macro:
 ///
 /// ```
 /// use onnx_embed::Values;
@@ -23,20 +23,20 @@ use crate::near::near;
 /// # Ok::<(), onnx_embed::Error>(())
 /// ```
 ///
-/// Values of one type also come from pairs, `Values::from([("x", x), ("y", y)])`. `Display` has a line for
-/// each value.
+/// Values of one type also convert from pairs, `Values::from([("x", x), ("y", y)])`. `Display` writes a line for each
+/// value.
 #[derive(Clone, Default, PartialEq)]
 pub struct Values {
     entries: Vec<(String, Value)>,
 }
 
 impl Values {
-    /// No values.
+    /// Creates an empty list of values.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the value called `name` and returns the one that it replaces.
+    /// Sets the value called `name` and returns the previous value of that name, if any.
     pub fn insert(&mut self, name: impl Into<String>, value: impl Into<Value>) -> Option<Value> {
         let (name, value) = (name.into(), value.into());
         match self.entries.iter_mut().find(|entry| entry.0 == name) {
@@ -48,47 +48,52 @@ impl Values {
         }
     }
 
-    /// These values and one more, called `name`; it replaces one of that name.
+    /// Adds a value called `name`, or replaces the one of that name.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.insert(name, value);
         self
     }
 
-    /// Takes the value called `name` out.
+    /// Removes the value called `name` and returns it.
     pub fn remove(&mut self, name: &str) -> Option<Value> {
         let at = self.entries.iter().position(|entry| entry.0 == name)?;
         Some(self.entries.remove(at).1)
     }
 
-    /// The value called `name`.
+    /// Returns the value called `name`.
     pub fn get(&self, name: &str) -> Option<&Value> {
         let found = self.entries.iter().find(|entry| entry.0 == name);
         found.map(|entry| &entry.1)
     }
 
-    /// Names and values in order.
+    /// Returns names and values in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.entries.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// The same values, whose clones have their numbers in common: for inputs of several calls.
+    /// Returns the same values, whose clones share the memory of their numbers. Use it for inputs of several calls.
     pub fn shared(self) -> Self {
         let entries = self.entries.into_iter();
         Self { entries: entries.map(|(name, value)| (name, value.shared())).collect() }
     }
 
-    /// The number of values.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are no values.
+    /// Returns `true` if there are no values.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 }
 
+/// Returns the value called `name`.
+///
+/// # Panics
+///
+/// If there is no such value. The message lists the names, or the nearest one.
 impl Index<&str> for Values {
     type Output = Value;
 
@@ -101,7 +106,7 @@ impl Index<&str> for Values {
     }
 }
 
-/// That there is no value of a name.
+/// Message that no value has this name.
 struct Absent<'a> {
     name: &'a str,
     values: &'a Values,

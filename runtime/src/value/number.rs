@@ -1,4 +1,4 @@
-//! Single elements of a tensor as text.
+//! Conversion of single elements to text.
 
 use alloc::{borrow::ToOwned, format, string::String, string::ToString};
 use core::fmt::Display;
@@ -7,7 +7,7 @@ use burn::tensor::{BoolStore, DType, TensorData};
 use bytemuck::AnyBitPattern;
 use half::{bf16, f16};
 
-/// The element at a place in row-major order: as it is if `exact`, else floats of about five digits.
+/// Returns the element at an index in row-major order: all digits if `exact`, otherwise about five digits of a float.
 pub fn number(data: &TensorData, at: usize, exact: bool) -> String {
     match data.dtype() {
         DType::F64 => float(read::<f64>(data, at), exact),
@@ -37,8 +37,7 @@ fn float<T: Copy + Display + Into<f64>>(value: T, exact: bool) -> String {
     if exact { value.to_string() } else { rounded(value.into()) }
 }
 
-/// The number with four digits behind the point, fewer where many are before it, and a power of ten where it
-/// is very small or large.
+/// Formats a number with four decimals, fewer if it is large, and with an exponent if it is very small or very large.
 fn rounded(value: f64) -> String {
     let size = value.abs();
     if size == 0.0 || !value.is_finite() {

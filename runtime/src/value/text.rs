@@ -1,4 +1,4 @@
-//! Values as people read them.
+//! Display of values.
 
 use alloc::{format, string::String, string::ToString};
 use core::fmt::{self, Debug, Display, Formatter};
@@ -7,16 +7,16 @@ use super::number::number;
 use super::{Key, Value};
 use crate::ElementType;
 
-/// A longer axis is cut to the first few elements.
+/// Maximum length of an axis that is shown completely; a longer one is cut to `ROW_CUT` elements.
 const ROW: usize = 12;
 const ROW_CUT: usize = 10;
-/// The elements of a value that are shown.
+/// Maximum number of elements of a value that are shown.
 const MOST: usize = 40;
-/// The letters of a string that are shown.
+/// Maximum number of letters of a string that are shown.
 const LETTERS: usize = 60;
 
 impl Value {
-    /// The type and sizes, spelled as in signatures: `float32[2, 3]`, `sequence(map(int64, float32))`.
+    /// Returns type and sizes as in signatures: `float32[2, 3]`, `sequence(map(int64, float32))`.
     pub(crate) fn kind(&self) -> String {
         match self {
             Value::Tensor(_) | Value::Strings(_) => {
@@ -42,14 +42,14 @@ impl Value {
     }
 }
 
-/// `float32[2, 3]`, and of rank 0 `float32`.
+/// Formats the type of a tensor: `float32[2, 3]`, or `float32` for rank 0.
 pub(super) fn tensor_kind(ty: Option<ElementType>, sizes: &[usize]) -> String {
     let name = ty.map_or("quantized", ElementType::name);
     if sizes.is_empty() { name.to_string() } else { format!("{name}{sizes:?}") }
 }
 
-/// Type and elements, as `float32[2, 3] = [[0.16, 0.46, 0.38], [0.2, 0.3, 0.5]]`; `{:#}` shows all elements
-/// with all their digits, `{}` some dozens.
+/// Type and elements, as in `float32[2, 3] = [[0.16, 0.46, 0.38], [0.2, 0.3, 0.5]]`. `{:#}` shows all elements with all
+/// digits, `{}` at most some dozens.
 impl Display for Value {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.write(f, f.alternate())
@@ -72,7 +72,8 @@ impl Display for Key {
     }
 }
 
-/// The kind that all values have; `float32[..]` of tensors that differ in their sizes.
+/// Returns the kind that all values share: `float32[..]` if they are tensors that differ in their sizes, `..` if there
+/// is none.
 fn common<'a>(values: impl Iterator<Item = &'a Value> + Clone) -> String {
     let Some(first) = values.clone().next() else {
         return String::new();
@@ -91,7 +92,7 @@ fn common<'a>(values: impl Iterator<Item = &'a Value> + Clone) -> String {
 
 struct Writer<'a, 'f> {
     f: &'a mut Formatter<'f>,
-    /// How many elements are still shown.
+    /// Number of elements that may still be shown.
     left: usize,
     all: bool,
 }
@@ -126,7 +127,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// What the sizes leave of a tensor from the element at `start` on.
+    /// Writes the tensor of these sizes whose first element is at `start`.
     fn axis(&mut self, sizes: &[usize], start: usize, element: &dyn Fn(usize) -> String) -> fmt::Result {
         match sizes {
             [] => {
@@ -140,7 +141,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Items between brackets, as many as there is room for, and `..` for the others.
+    /// Writes items in brackets up to the limits, and `..` for the others.
     fn list(
         &mut self,
         [open, close]: [char; 2],

@@ -1,4 +1,4 @@
-//! Inputs and outputs of a typed `forward` as people read them.
+//! Display of the inputs and outputs of a typed `forward`.
 
 use alloc::collections::BTreeMap;
 use alloc::{format, string::String, vec::Vec};
@@ -13,30 +13,30 @@ use super::text::tensor_kind;
 use super::{Key, Value};
 use crate::{Array, ElementType};
 
-/// What is shown of an input or output.
+/// A type of inputs and outputs that can be displayed.
 ///
-/// Numbers of tensors are shown where they lie in memory. Those of other devices would have to be waited for,
-/// which nobody expects of `{:?}` and a browser does not allow: there, type and sizes are shown.
+/// Elements of tensors in host memory are shown. For tensors on other devices, only type and sizes are shown: reading
+/// them would wait for the device, which is unexpected of `{:?}` and impossible in a browser.
 pub trait Print {
-    /// What is shown.
+    /// Returns the displayed form.
     fn printed(&self) -> Printed;
 }
 
-/// What is shown of a value.
+/// Displayed form of a value.
 pub enum Printed {
-    /// Its elements.
+    /// A value with its elements.
     Value(Value),
-    /// Type and sizes, of tensors on a device.
+    /// Type and sizes of a tensor on a device, or a container with such items.
     Text(String),
 }
 
-/// What is shown of a field.
+/// Returns the displayed form of a field.
 pub fn print(field: &impl Print) -> Printed {
     field.printed()
 }
 
 impl Printed {
-    /// What holds several: a value, if each is one.
+    /// Returns the form of a container: a value if all items are values, otherwise text.
     fn container<K>(
         items: Vec<(K, Printed)>,
         value: impl FnOnce(Vec<(K, Value)>) -> Value,
@@ -132,7 +132,7 @@ impl<K: Clone + Into<Key>, T: Print> Print for BTreeMap<K, T> {
     }
 }
 
-/// `Debug` and `Display` of a struct of inputs or outputs; `Display` has a line for each.
+/// Implements `Debug` and `Display` for a struct of inputs or outputs. `Display` writes a line for each field.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! printed {

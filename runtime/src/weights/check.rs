@@ -1,4 +1,4 @@
-//! Whether files are those that a model was compiled from.
+//! Comparison of files with those of the compiled model.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -11,12 +11,11 @@ use super::fingerprint::fnv1a;
 use super::{Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights};
 use crate::{ElementType, Error};
 
-/// Copies of weights whose values were checked, by name: what is loaded is what was checked, whatever becomes
-/// of the file in between.
+/// Copies of weights whose values were checked, by name. They are used even if the file changes after the check.
 pub type Kept = BTreeMap<&'static str, Vec<u8>>;
 
 impl Table {
-    /// What `load` makes of the weights in `source`, which is [checked](Table::check).
+    /// Runs `load` on the weights in `source` after [checking](Table::check) them.
     pub fn load<T>(
         &'static self,
         source: WeightSource<'_>,
@@ -28,8 +27,8 @@ impl Table {
         attempt::attempt(|| load(&weights)).map_err(|fault| Error::Load { reason: fault.reason })
     }
 
-    /// Whether the files of `source` are the compiled ones, apart from the values of weights that are not
-    /// fixed, and copies of those that are.
+    /// Checks that the files of `source` are the compiled ones, except for the values of weights that are not fixed.
+    /// Returns copies of the fixed weights.
     pub fn check(&self, source: WeightSource<'_>) -> Result<Kept, Error> {
         if source.count() != self.files.len() {
             return Err(Error::FileCount { expected: self.files.len(), found: source.count() });
@@ -42,13 +41,15 @@ impl Table {
         Ok(kept)
     }
 
-    /// Fails if the files of the program are not those that the macro read: rustc and the assembler read them
-    /// later, and a training may have written them in between. Files are compared once in a process.
+    /// Fails if the files of the program are not those that the macro read.
+    ///
+    /// rustc and the assembler read them later, and a training may have written them in between. Each process compares
+    /// the files of a table once.
     #[cfg(feature = "std")]
     pub fn check_embedded(&'static self, files: &[&[u8]]) {
         use std::sync::{Mutex, PoisonError};
 
-        /// The addresses of tables whose files were compared.
+        /// Addresses of tables whose files were compared.
         static COMPARED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
         let address = core::ptr::from_ref(self).addr();
@@ -65,7 +66,7 @@ impl Table {
         compared.push(address);
     }
 
-    /// Whether all but the values of weights is as compiled, and copies of the weights that must be too.
+    /// Checks everything except the values of weights that are not fixed. Returns copies of the fixed weights.
     fn check_structure(&self, source: WeightSource<'_>) -> Result<Kept, Error> {
         for (place, file) in self.files.iter().enumerate() {
             check_file(file, place, source, &self.parts(place))?;
@@ -73,7 +74,7 @@ impl Table {
         self.fixed.iter().map(|fixed| self.fixed(fixed, source)).collect()
     }
 
-    /// The name and the bytes of a weight that must have the value that was compiled.
+    /// Returns the name and the bytes of a fixed weight, which must have the compiled value.
     fn fixed(&self, fixed: &Fixed, source: WeightSource<'_>) -> Result<(&'static str, Vec<u8>), Error> {
         let entry = &self.entries[fixed.entry];
         let name = entry.name;
@@ -86,7 +87,7 @@ impl Table {
         }
     }
 
-    /// The parts that lie in one file, with the names of their weights, in order.
+    /// Returns the parts of weights in a file in order, with the names of their weights.
     fn parts(&self, file: usize) -> Vec<(&'static str, &'static Part)> {
         let of = |entry: &'static Entry| entry.parts.iter().map(|part| (entry.name, part));
         let all = self.entries.iter().flat_map(of);
@@ -107,7 +108,7 @@ fn check_file(
         return Err(Error::FileLength { file: file.name, expected: file.length, found });
     }
     let differs = |before| Error::FileDiffers { file: file.name, before };
-    // What cannot be read differs too: the file is being changed.
+    // Bytes that cannot be read count as a difference: the file is being changed.
     let hash = |start, end| source.hash(place, start, end, fnv1a(&[])).ok();
     let mut seen = 0;
     for (name, part) in parts {
@@ -119,7 +120,8 @@ fn check_file(
     if hash(seen, found) == Some(file.tail) { Ok(()) } else { Err(differs(None)) }
 }
 
-/// Varints and records may be shorter or longer than those that were compiled though their bytes are as many.
+/// Checks the number of values: varints and records of equal length in bytes may contain more or fewer than the
+/// compiled ones.
 fn check_entry(entry: &Entry, stored: Stored<'_>) -> Result<(), Error> {
     let decoded = match (entry.encoding, entry.dtype) {
         (Encoding::Raw, _) => Ok(()),
@@ -133,7 +135,7 @@ fn check_entry(entry: &Entry, stored: Stored<'_>) -> Result<(), Error> {
 mod tests {
     use super::*;
 
-    /// `head` `[1, 2]` `mid` `[3, 4]` `end`, where the second weight is written as varints.
+    /// `head` `[1, 2]` `mid` `[3, 4]` `end`; the second weight consists of varints.
     const FILE: &[u8] = b"head\x01\x02mid\x03\x04end";
 
     fn table() -> Table {

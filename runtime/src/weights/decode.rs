@@ -1,4 +1,4 @@
-//! From stored bytes to numbers and strings.
+//! Decoding of stored bytes to numbers and strings.
 
 use alloc::borrow::Cow;
 use alloc::{string::String, vec, vec::Vec};
@@ -15,17 +15,17 @@ use crate::ElementType;
 const _: () =
     assert!(cfg!(target_endian = "little"), "weights are copied as they are stored, in little endian");
 
-/// Where the bytes of a weight come from.
+/// Source of the bytes of a weight.
 #[derive(Clone, Copy)]
 pub struct Stored<'a> {
     pub source: WeightSource<'a>,
-    /// A copy of the bytes, which is used in place of those of the source.
+    /// A copy of the bytes, used instead of those of the source.
     pub kept: Option<&'a [u8]>,
 }
 
 const COUNT_DIFFERS: &str = "does not have as many values as its shape says";
 
-/// The values of a weight in the dtype that carries them.
+/// Returns the values of a weight in the dtype that carries its type.
 pub fn numbers(entry: &Entry, stored: Stored<'_>) -> Result<TensorData, &'static str> {
     if let (Encoding::Raw, None) = (entry.encoding, stored.kept)
         && let Some(data) = copied(entry, stored.source)?
@@ -46,7 +46,7 @@ pub fn numbers(entry: &Entry, stored: Stored<'_>) -> Result<TensorData, &'static
     }
 }
 
-/// The strings of a weight; what is not UTF-8 in them is replaced.
+/// Returns the strings of a weight. Invalid UTF-8 is replaced.
 pub fn strings(entry: &Entry, stored: Stored<'_>) -> Result<Vec<String>, &'static str> {
     let stored = stored.joined(entry)?;
     let texts = packed::texts(&stored)?;
@@ -58,7 +58,7 @@ pub fn strings(entry: &Entry, stored: Stored<'_>) -> Result<Vec<String>, &'stati
 }
 
 impl<'a> Stored<'a> {
-    /// The bytes of a weight: a slice of the file if it is in memory and they lie together.
+    /// Returns the bytes of a weight: a slice of the file if it is in memory and they are contiguous.
     pub fn joined(self, entry: &Entry) -> Result<Cow<'a, [u8]>, &'static str> {
         if let Some(kept) = self.kept {
             return Ok(Cow::Borrowed(kept));
@@ -74,7 +74,7 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// The values of a weight that is stored as it is in memory: one copy, into memory that is aligned for the dtype.
+/// Copies the values of a weight that is stored as in memory, once, to memory that is aligned for the dtype.
 fn copied(entry: &Entry, source: WeightSource<'_>) -> Result<Option<TensorData>, &'static str> {
     use ElementType::*;
     let data = match entry.dtype {
@@ -114,12 +114,12 @@ fn filled<T: Element + AnyBitPattern + NoUninit>(
     Ok(data(values, entry.shape))
 }
 
-/// Bytes that one stored number takes; smaller types come packed into bytes.
+/// Returns the number of bytes of a stored number. Smaller types are packed into bytes.
 fn width(dtype: ElementType) -> usize {
     dtype.bits().div_ceil(8)
 }
 
-/// The one copy, into memory that is aligned for the dtype.
+/// Decodes or copies the bytes to memory that is aligned for the dtype.
 fn typed(
     bytes: &[u8],
     dtype: ElementType,
@@ -167,7 +167,7 @@ fn data<T: Element>(values: Vec<T>, shape: &[usize]) -> TensorData {
     TensorData::new(values, Shape::from(shape.to_vec()))
 }
 
-/// A two's complement number of `bits` bits.
+/// Returns a two's complement number of `bits` bits.
 fn signed(code: u8, bits: u32) -> i8 {
     ((code << (8 - bits)) as i8) >> (8 - bits)
 }

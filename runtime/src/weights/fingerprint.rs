@@ -1,11 +1,11 @@
-//! The hash by which model files are distinguished.
+//! Hash that identifies model files.
 
-/// FNV-1a with 64 bits; the macro computes the same.
+/// Computes the 64-bit FNV-1a hash, as the macro does.
 pub fn fnv1a(bytes: &[u8]) -> u64 {
     fnv1a_behind(0xcbf2_9ce4_8422_2325, bytes)
 }
 
-/// FNV-1a of what has this hash, and these bytes behind it.
+/// Continues the FNV-1a hash `before` with more bytes.
 pub fn fnv1a_behind(before: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(before, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

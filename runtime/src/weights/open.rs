@@ -8,7 +8,7 @@ use super::Table;
 use super::source::{Unreadable, WeightSource};
 use crate::Error;
 
-/// A plain file that is open.
+/// An open regular file.
 #[derive(Debug)]
 pub struct OpenFile {
     file: File,
@@ -16,7 +16,7 @@ pub struct OpenFile {
 }
 
 impl Table {
-    /// What `load` makes of the model file at `path` and the external data files beside it.
+    /// Runs `load` on the model file at `path` and its external data files in the same folder.
     pub fn open<T>(
         &self,
         path: &Path,
@@ -46,7 +46,7 @@ impl Table {
         })
     }
 
-    /// Where a file of the model at `path` is.
+    /// Returns the path of a file of the model at `path`.
     fn path(&self, place: usize, path: &Path) -> PathBuf {
         match self.files.get(place) {
             Some(file) if place > 0 => path.with_file_name(file.name),
@@ -56,13 +56,13 @@ impl Table {
 }
 
 impl OpenFile {
-    /// The model itself, which may be a link: its caller named it.
+    /// Opens the model file, which may be a link, because the caller specified it.
     fn model(path: &Path) -> io::Result<Self> {
         Self::open(path, true)
     }
 
-    /// External data, which may be a link within the folder of `model`, or of the file that a link `model`
-    /// leads to, as in caches of downloads.
+    /// Opens an external data file. It may be a link to a file in the folder of `model` or, if `model` is a link
+    /// itself, in the folder of its target, as in download caches.
     fn external(path: &Path, model: &Path) -> io::Result<Self> {
         let real = path.canonicalize()?;
         let folder = match model.parent() {
@@ -77,13 +77,13 @@ impl OpenFile {
         Self::open(&real, false)
     }
 
-    /// Opens a file that is neither a pipe nor a device.
+    /// Opens a regular file, no pipe or device.
     fn open(path: &Path, follow: bool) -> io::Result<Self> {
-        // A pipe or a device is not even opened.
+        // Pipes and devices are not even opened.
         plain(&fs::metadata(path)?)?;
         let file = open_file(path, follow)?;
         let metadata = file.metadata()?;
-        // The name may lead elsewhere since it was looked at.
+        // The name may refer to another file since the check.
         plain(&metadata)?;
         let length = usize::try_from(metadata.len()).map_err(io::Error::other)?;
         Ok(OpenFile { file, length })
@@ -93,7 +93,7 @@ impl OpenFile {
         self.length
     }
 
-    /// Fills `bytes` from the position `start` on.
+    /// Fills `bytes` with the bytes of the file from `start` on.
     pub fn read(&self, start: usize, bytes: &mut [u8]) -> Result<(), Unreadable> {
         let read = read_at(&self.file, bytes, start as u64);
         read.map_err(|error| match error.kind() {
@@ -130,7 +130,7 @@ fn read_at(file: &File, bytes: &mut [u8], start: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, start)
 }
 
-/// Moves the position of the file, which nothing else reads.
+/// Changes the position of the file, which no other read depends on.
 #[cfg(not(unix))]
 fn read_at(mut file: &File, bytes: &mut [u8], start: u64) -> io::Result<()> {
     use std::io::{Read, Seek};

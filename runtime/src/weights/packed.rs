@@ -1,10 +1,10 @@
-//! Numbers as protobuf packs them, and below a byte.
+//! Numbers in protobuf encodings, and of less than a byte.
 
 use alloc::{string::String, vec::Vec};
 
 const CUT_SHORT: &str = "ends in the middle of a value";
 
-/// The numbers of a run of varints, each in its lowest `width` bytes, little endian.
+/// Decodes varints to numbers of `width` bytes, little endian, and drops their higher bytes.
 pub fn varints(mut bytes: &[u8], width: usize) -> Result<Vec<u8>, &'static str> {
     let mut out = Vec::with_capacity(bytes.len());
     while !bytes.is_empty() {
@@ -14,7 +14,7 @@ pub fn varints(mut bytes: &[u8], width: usize) -> Result<Vec<u8>, &'static str> 
     Ok(out)
 }
 
-/// The numbers of the records of a repeated field, each in `width` bytes, little endian.
+/// Decodes the records of a repeated field to numbers of `width` bytes, little endian.
 pub fn records(mut bytes: &[u8], width: usize) -> Result<Vec<u8>, &'static str> {
     let mut out = Vec::with_capacity(bytes.len());
     while !bytes.is_empty() {
@@ -31,7 +31,7 @@ pub fn records(mut bytes: &[u8], width: usize) -> Result<Vec<u8>, &'static str> 
     Ok(out)
 }
 
-/// The strings of the records of a repeated field.
+/// Decodes the records of a repeated field of strings.
 pub fn texts(mut bytes: &[u8]) -> Result<Vec<String>, &'static str> {
     let mut out = Vec::new();
     while !bytes.is_empty() {
@@ -46,7 +46,7 @@ pub fn texts(mut bytes: &[u8]) -> Result<Vec<String>, &'static str> {
     Ok(out)
 }
 
-/// The first `count` numbers of `bits` bits, packed from the low end of each byte.
+/// Returns the first `count` numbers of `bits` bits, packed from the low end of each byte.
 pub fn fields(bytes: &[u8], bits: usize, count: usize) -> impl Iterator<Item = u8> {
     let of = move |&byte: &u8| (0..8 / bits).map(move |i| (byte >> (i * bits)) & ((1 << bits) - 1));
     bytes.iter().flat_map(of).take(count)

@@ -1,4 +1,4 @@
-//! Bytes of model files, in memory or in open files.
+//! Bytes of model files in memory or in open files.
 
 use alloc::borrow::Cow;
 
@@ -7,10 +7,10 @@ use super::fingerprint::fnv1a_behind;
 #[cfg(feature = "std")]
 use super::open::OpenFile;
 
-/// The model file, then its external data files.
+/// Files of a model: the `.onnx` file, then its external data files.
 ///
-/// Bytes of open files are read when a weight is loaded, and never mapped: a file that another program cuts
-/// meanwhile is an error, not the end of the process.
+/// Bytes of open files are read when a weight is loaded, never mapped: if another program truncates the file meanwhile,
+/// that is an error instead of the end of the process.
 #[derive(Clone, Copy)]
 pub enum WeightSource<'a> {
     Memory(&'a [&'a [u8]]),
@@ -18,16 +18,16 @@ pub enum WeightSource<'a> {
     Open(&'a [OpenFile]),
 }
 
-/// Why bytes cannot be had.
+/// Reason why bytes cannot be read.
 pub type Unreadable = &'static str;
 
 const OUTSIDE: Unreadable = "lies outside of its file";
-/// Bytes that are hashed at a time.
+/// Number of bytes that are hashed at once.
 #[cfg(feature = "std")]
 const CHUNK: usize = 64 << 10;
 
 impl<'a> WeightSource<'a> {
-    /// Number of files.
+    /// Returns the number of files.
     pub fn count(&self) -> usize {
         match self {
             WeightSource::Memory(files) => files.len(),
@@ -36,7 +36,7 @@ impl<'a> WeightSource<'a> {
         }
     }
 
-    /// Length of a file in bytes.
+    /// Returns the length of a file in bytes.
     pub fn length(&self, file: usize) -> usize {
         match self {
             WeightSource::Memory(files) => files.get(file).map_or(0, |bytes| bytes.len()),
@@ -45,7 +45,7 @@ impl<'a> WeightSource<'a> {
         }
     }
 
-    /// The bytes of a part.
+    /// Returns the bytes of a part.
     pub fn part(&self, part: &Part) -> Result<Cow<'a, [u8]>, Unreadable> {
         match self {
             WeightSource::Memory(files) => {
@@ -64,7 +64,7 @@ impl<'a> WeightSource<'a> {
         }
     }
 
-    /// Copies the bytes of a part to `bytes`, which are as many.
+    /// Copies the bytes of a part to `bytes`, which has the same length.
     pub fn read(&self, part: &Part, bytes: &mut [u8]) -> Result<(), Unreadable> {
         match self {
             WeightSource::Memory(_) => {
@@ -83,7 +83,7 @@ impl<'a> WeightSource<'a> {
         }
     }
 
-    /// FNV-1a of the bytes from `start` to `end` behind what has the hash `before`.
+    /// Continues the FNV-1a hash `before` with the bytes from `start` to `end`.
     pub fn hash(&self, file: usize, start: usize, end: usize, before: u64) -> Result<u64, Unreadable> {
         match self {
             WeightSource::Memory(files) => {

@@ -1,16 +1,16 @@
-//! JPEG 2000.
+//! Decoding of JPEG 2000 files.
 
 use hayro_jpeg2000::{DecodeSettings, DecoderContext};
 use image::RgbImage;
 
 use super::check;
 
-/// Whether these are the bytes that JPEG 2000 begins with, in its container or alone.
+/// Returns `true` if `bytes` begin with the signature of JPEG 2000, of its container or of a codestream.
 pub fn is_jpeg_2000(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\0\0\0\x0CjP  ") || bytes.starts_with(b"\xFF\x4F\xFF\x51")
 }
 
-/// What the crate `hayro-jpeg2000` reads.
+/// Decodes an image with the crate `hayro-jpeg2000`.
 pub fn decode(bytes: &[u8]) -> Option<RgbImage> {
     for codestream in codestreams(bytes) {
         if let Some(sizes) = Sizes::of(codestream) {
@@ -34,26 +34,26 @@ pub fn decode(bytes: &[u8]) -> Option<RgbImage> {
     RgbImage::from_raw(image.width(), image.height(), data)
 }
 
-/// The product of two shares of 255, rounded.
+/// Returns the product of two fractions of 255, rounded.
 fn mixed(a: u8, b: u8) -> u8 {
     ((u32::from(a) * u32::from(b) + 127) / 255) as u8
 }
 
-/// What the decoder keeps of each tile, precinct, block and layer of a block, and of each sample, at most.
+/// Maximum number of bytes in which the decoder stores a tile, precinct, code-block, layer of a code-block, and sample.
 const BYTES_PER_TILE: usize = 512;
 const BYTES_PER_PRECINCT: usize = 256;
 const BYTES_PER_BLOCK: usize = 256;
 const BYTES_PER_LAYER: usize = 24;
 const BYTES_PER_SAMPLE: usize = 32;
 
-/// Sizes that a codestream begins with.
+/// Sizes at the beginning of a codestream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sizes {
     width: usize,
     height: usize,
     tiles: usize,
     components: usize,
-    /// Where the marker behind them is.
+    /// Offset of the marker that follows them.
     end: usize,
 }
 
@@ -74,10 +74,10 @@ impl Sizes {
         Some(Self { width, height, tiles: across.saturating_mul(down), components, end: 42 + 3 * components })
     }
 
-    /// Bytes that it takes to decode it; `None` beyond what can be addressed.
+    /// Returns the number of bytes that decoding needs, or `None` if they cannot be addressed.
     fn memory(&self, codestream: &[u8]) -> Option<usize> {
         let each = styles(codestream, self.end).map(|style| style.memory()).max().unwrap_or(0);
-        // Of each component at the size of the picture; below its resolution are a third as many.
+        // Samples of all components at the size of the picture; lower resolutions have a third as many.
         let samples = self.width.checked_mul(self.height)?;
         let samples = samples.checked_mul(self.components)?;
         let parts = samples.checked_mul(each)?.div_ceil(256) / 3 * 4;
@@ -88,17 +88,17 @@ impl Sizes {
     }
 }
 
-/// How samples are in blocks, as headers of the codestream say.
+/// Division of samples into code-blocks, as specified by headers of the codestream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Style {
     layers: usize,
-    /// Exponents of the samples of a block, and of the smallest precinct.
+    /// Binary logarithm of the number of samples of a code-block (`block`) and of the smallest `precinct`.
     block: u32,
     precinct: u32,
 }
 
 impl Style {
-    /// Bytes for 256 samples.
+    /// Returns the number of bytes for 256 samples.
     fn memory(self) -> usize {
         let share = |bytes: usize, exponent: u32| (bytes << 8) >> exponent.min(24);
         let block = self.block.min(self.precinct);
@@ -106,12 +106,12 @@ impl Style {
         block + share(BYTES_PER_PRECINCT, self.precinct)
     }
 
-    /// What stands behind the flags of a style.
+    /// Reads the data that follow the flags of a style.
     fn of(layers: usize, has_precincts: bool, data: &[u8]) -> Option<Self> {
         let [levels, across, down, _, _, ..] = *data else {
             return None;
         };
-        // The halves of a precinct are in bands.
+        // Each band has half of a precinct along both axes.
         let area =
             |byte: &u8| u32::from(byte & 15).saturating_sub(1) + u32::from(byte >> 4).saturating_sub(1);
         let precincts = data[5..].iter().take(usize::from(levels) + 1).map(area);
@@ -120,7 +120,7 @@ impl Style {
     }
 }
 
-/// The codestreams of a file: itself, or those in its boxes.
+/// Returns the codestreams of a file: the file itself, or those in its boxes.
 fn codestreams(bytes: &[u8]) -> Vec<&[u8]> {
     if bytes.starts_with(b"\xFF\x4F") {
         return vec![bytes];
@@ -151,7 +151,7 @@ fn codestreams(bytes: &[u8]) -> Vec<&[u8]> {
     found
 }
 
-/// The styles that the headers of a codestream say, from the marker at `at` on.
+/// Returns the styles in the headers of a codestream, from the marker at `at` on.
 fn styles(codestream: &[u8], mut at: usize) -> impl Iterator<Item = Style> {
     let (mut styles, mut layers, mut part) = (Vec::new(), 1, (0, 0));
     let number = |at: usize| {
@@ -166,7 +166,7 @@ fn styles(codestream: &[u8], mut at: usize) -> impl Iterator<Item = Style> {
                 layers = usize::from(u16::from_be_bytes([*high, *low]));
                 styles.extend(Style::of(layers, flags & 1 == 1, rest));
             }
-            // The number of the component has one byte, or two where there are many.
+            // The number of the component has one byte, or two if there are more than 256.
             (0xFF53, [_, flags, rest @ ..]) => {
                 styles.extend(Style::of(layers, flags & 1 == 1, rest));
                 if let Some((flags, rest)) = rest.split_first() {
@@ -177,7 +177,7 @@ fn styles(codestream: &[u8], mut at: usize) -> impl Iterator<Item = Style> {
                 let length = length.first_chunk().map_or(0, |length| u32::from_be_bytes(*length));
                 part = (at, length as usize);
             }
-            // The data of a part of a tile, to the end of the file without a length.
+            // The data of a tile part, which extends to the end of the file if it has no length.
             (0xFF93, _) => {
                 let (begin, length) = part;
                 if length < 12 || begin.saturating_add(length) <= at {
@@ -198,7 +198,7 @@ fn styles(codestream: &[u8], mut at: usize) -> impl Iterator<Item = Style> {
 mod tests {
     use super::*;
 
-    /// The headers of a picture of 100 by 50 pixels in tiles of 60 by 50, with these behind its sizes.
+    /// Returns the headers of a picture of 100 by 50 pixels in tiles of 60 by 50; `headers` follow its sizes.
     fn codestream(headers: &[&[u8]]) -> Vec<u8> {
         let sizes = [100u32, 50, 0, 0, 60, 50, 0, 0].map(u32::to_be_bytes).concat();
         let begin = b"\xFF\x4F\xFF\x51\0\x29\0\0";

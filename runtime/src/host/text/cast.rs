@@ -1,4 +1,4 @@
-//! Between numbers and strings.
+//! Conversion between numbers and strings.
 
 use alloc::{borrow::ToOwned, format, string::String, string::ToString};
 use core::str::FromStr;
@@ -8,10 +8,10 @@ use onnx_embed_kernels::fault::fail;
 use crate::Array;
 use crate::host::{Scalar, Wide};
 
-/// Digits of a float that are written.
+/// Maximum number of significant digits of a float.
 const DIGITS: usize = 8;
 
-/// ONNX's `Cast` to strings: integers and booleans as integers, floats with 8 significant digits, as ONNX
+/// Computes ONNX's `Cast` to strings: integers and booleans as integers, floats with 8 significant digits, as ONNX
 /// Runtime writes them.
 pub fn print<T: Scalar>(array: &Array<T>) -> Array<String> {
     array.map(|value| match value.widen() {
@@ -20,18 +20,17 @@ pub fn print<T: Scalar>(array: &Array<T>) -> Array<String> {
     })
 }
 
-/// ONNX's `Cast` from strings. What a string of integers says but the type cannot hold wraps, and a fraction
-/// is cut off.
+/// Computes ONNX's `Cast` from strings. Integers that the type cannot represent wrap, and fractions are truncated.
 ///
 /// # Panics
 ///
-/// If a string is no number.
+/// If a string is not a number.
 #[track_caller]
 pub fn parse<T: Scalar + FromStr>(array: &Array<String>) -> Array<T> {
     array.map(|text| parse_number(text))
 }
 
-/// The number that a string says.
+/// Returns the number that a string contains.
 #[track_caller]
 pub fn parse_number<T: Scalar + FromStr>(text: &str) -> T {
     match number(text.trim()) {
@@ -47,7 +46,7 @@ fn number<T: Scalar + FromStr>(text: &str) -> Option<T> {
     exact.or_else(|| whole().or_else(any).map(T::narrow))
 }
 
-/// C's `%.8g`.
+/// Formats a float as C's `%.8g` does, except for the names of NaN and infinities.
 fn float(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
@@ -67,7 +66,7 @@ fn float(value: f64) -> String {
     }
 }
 
-/// Without zeros at the end of a fraction.
+/// Removes trailing zeros of a fraction.
 fn shortest(digits: &str) -> &str {
     if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits }
 }

@@ -1,9 +1,9 @@
-//! Hashes of values, for `com.microsoft.MurmurHash3`.
+//! Hashes of values for `com.microsoft.MurmurHash3`.
 
 use crate::Array;
 use alloc::string::String;
 
-/// A value whose bytes are hashed: UTF-8, or those of the number in little-endian order.
+/// A value whose bytes are hashed: UTF-8, or the bytes of a number in little-endian order.
 pub trait Hashed {
     fn hash(&self, seed: u32) -> u32;
 }
@@ -26,12 +26,12 @@ macro_rules! numbers {
 
 numbers!(i32 i64 u32 u64 f32 f64);
 
-/// The hash of each element.
+/// Returns the hash of each element.
 pub fn murmur_hash_3<T: Hashed>(x: &Array<T>, seed: u32) -> Array<u32> {
     x.map(|value| value.hash(seed))
 }
 
-/// MurmurHash3's form of 32 bits for x86.
+/// Computes MurmurHash3_x86_32.
 fn murmur_32(bytes: &[u8], seed: u32) -> u32 {
     let (blocks, rest) = bytes.as_chunks::<4>();
     let mut hash = seed;
@@ -49,7 +49,7 @@ fn murmur_32(bytes: &[u8], seed: u32) -> u32 {
     hash ^ hash >> 16
 }
 
-/// 0 stays 0, so that a missing last block changes nothing.
+/// Scrambles the bits of a block. 0 stays 0, so that a missing last block has no effect.
 fn scramble(block: u32) -> u32 {
     let block = block.wrapping_mul(0xcc9e_2d51).rotate_left(15);
     block.wrapping_mul(0x1b87_3593)

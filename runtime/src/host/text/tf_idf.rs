@@ -1,24 +1,24 @@
-//! ONNX's `TfIdfVectorizer`.
+//! ONNX's `TfIdfVectorizer` operator.
 
 use crate::Array;
 use alloc::{vec, vec::Vec};
 
-/// Which n-grams of a row count, and how.
+/// The n-grams to count, and the rule for counting them.
 #[derive(Clone, Copy, Debug)]
 pub struct Grams {
-    /// How many numbers a row gives.
+    /// Number of elements of a row of the result.
     pub size: usize,
     pub shortest: usize,
     pub longest: usize,
-    /// At most so many items are left out between two of an n-gram.
+    /// Maximum number of items between two consecutive items of an n-gram.
     pub skips: usize,
-    /// Whether an n-gram counts once, however often it is there.
+    /// Whether an n-gram counts only once, even if it occurs repeatedly.
     pub once: bool,
 }
 
-/// How often each n-gram of a pool stands in each row of `x`, times its weight.
+/// Returns the number of occurrences of each n-gram of a pool in each row of `x`, multiplied by its weight.
 ///
-/// `pool` holds n-grams, the place of each in the result, and its weight, in the order of the n-grams.
+/// `pool` contains n-grams, their indices in the result, and their weights, sorted by n-gram.
 pub fn tf_idf<K: Ord + Copy>(x: &Array<K>, pool: &[(&[K], usize, f32)], grams: Grams) -> Array<f32> {
     let (rows, length) = match x.shape() {
         [rows, length] => (*rows, *length),
@@ -41,7 +41,7 @@ pub fn tf_idf<K: Ord + Copy>(x: &Array<K>, pool: &[(&[K], usize, f32)], grams: G
     }
 }
 
-/// Every n-gram of a row; one of a single item has no gaps and is there once.
+/// Returns every n-gram of a row, with every spacing of its items. An n-gram of one item has no spacing.
 fn all<K: Copy>(items: &[K], grams: Grams) -> impl Iterator<Item = Vec<K>> {
     let lengths = (grams.shortest..=grams.longest).filter(|&length| length > 0);
     let spaced = lengths.flat_map(move |length| {

@@ -1,22 +1,24 @@
-//! Tokens of strings as rows of one length, for `com.microsoft.Tokenizer`.
+//! Tokens of strings as rows of equal length.
+//!
+//! Used by `com.microsoft.Tokenizer`.
 
 use crate::Array;
 use alloc::{string::String, string::ToString, vec::Vec};
 use onnx_embed_kernels::sizes::elements;
 
-/// How the tokens of a string become a row.
+/// Layout of the tokens of a string in a row.
 #[derive(Clone, Copy, Debug)]
 pub struct TokenRows<'a> {
-    /// Fills rows that are shorter than the longest one.
+    /// Padding of rows that are shorter than the longest one.
     pub pad: &'a str,
-    /// Whether tokens stand between the characters U+0002 and U+0003.
+    /// Whether U+0002 and U+0003 enclose the tokens of each row.
     pub marked: bool,
 }
 
 const START: &str = "\u{2}";
 const END: &str = "\u{3}";
 
-/// The characters of each string along a new last axis.
+/// Returns the characters of each string along a new last axis.
 pub fn characters(x: &Array<String>, rows: TokenRows<'_>) -> Array<String> {
     let mut bounds = Vec::new();
     rows.fill(x, |text| {
@@ -28,11 +30,13 @@ pub fn characters(x: &Array<String>, rows: TokenRows<'_>) -> Array<String> {
 }
 
 impl TokenRows<'_> {
-    /// The tokens of each string along a new last axis. It has no elements, marks included, if no string has
-    /// a token.
+    /// Returns the tokens of each string along a new last axis.
+    ///
+    /// The axis has size 0, without marks, if no string has a token.
     ///
     /// # Panics
-    /// If it exceeds the memory limit.
+    ///
+    /// If the result exceeds the memory limit.
     pub(crate) fn fill<'t>(
         self,
         x: &'t Array<String>,
@@ -88,7 +92,7 @@ mod tests {
         assert_eq!(found.data(), [START, "a", "b", END, START, END, "#", "#"]);
     }
 
-    /// One long string makes rows of all.
+    /// One long string determines the length of all rows.
     #[test]
     fn rows_are_within_the_memory_limit() {
         let mut all = vec![String::new(); 1000];

@@ -1,4 +1,4 @@
-//! Rows that classical models read, labels and scores that they return.
+//! Inputs, labels and scores of classical models.
 
 use alloc::{borrow::ToOwned, string::String, vec, vec::Vec};
 
@@ -12,7 +12,7 @@ use crate::convert::{convert, elements};
 use crate::host::Scalar;
 use crate::weights::Weights;
 
-/// The labels of a classifier.
+/// Labels of a classifier.
 #[derive(Clone, Debug)]
 pub enum Labels {
     Ints(Vec<i64>),
@@ -20,12 +20,12 @@ pub enum Labels {
 }
 
 impl Labels {
-    /// Those of the file.
+    /// Loads integer labels.
     pub fn ints(weights: &Weights<'_>, name: &str) -> Self {
         Labels::Ints(weights.array(name).into_data())
     }
 
-    /// Those of the file.
+    /// Loads string labels.
     pub fn strings(weights: &Weights<'_>, name: &str) -> Self {
         Labels::Strings(weights.strings(name).into_data())
     }
@@ -37,7 +37,8 @@ impl Labels {
         }
     }
 
-    /// 0 and 1, which stand for the classes of a model that has two but no labels for them.
+    /// Returns the labels if `have_labels`. Otherwise returns the class numbers 0 and 1, unless there are two string
+    /// labels.
     pub(super) fn or_numbers(self, have_labels: bool) -> Self {
         match self {
             _ if have_labels => self,
@@ -47,7 +48,7 @@ impl Labels {
         }
     }
 
-    /// The labels of these classes, on a device.
+    /// Returns the integer labels of classes, on a device.
     pub(super) fn integers(&self, classes: &[usize], device: &Device) -> Tensor<1, Int> {
         let Labels::Ints(labels) = self else {
             panic!("the labels of the classifier are strings");
@@ -55,7 +56,7 @@ impl Labels {
         integers(classes.iter().map(|&class| labels[class]).collect(), device)
     }
 
-    /// The labels of these classes.
+    /// Returns the string labels of classes.
     pub(super) fn texts(&self, classes: &[usize]) -> Array<String> {
         let Labels::Strings(labels) = self else {
             panic!("the labels of the classifier are integers");
@@ -65,7 +66,7 @@ impl Labels {
     }
 }
 
-/// Labels on a device.
+/// Copies labels to a device.
 pub(super) fn integers(values: Vec<i64>, device: &Device) -> Tensor<1, Int> {
     let dtype = lowered(device, DType::I64);
     let count = values.len();
@@ -84,7 +85,7 @@ impl<T: Scalar> Rows<T> {
     pub async fn of<K: Basic>(x: Tensor<2, K>, reader: impl Reader) -> Self {
         let [count, width] = x.dims();
         let values = match count * width {
-            // Burn 0.22.1 fails in debug builds where a GPU has no elements to read.
+            // Burn 0.22.1 fails in debug builds if there are no elements to read from a GPU.
             0 => Vec::new(),
             _ => elements(reader.read(x).await),
         };
@@ -92,7 +93,7 @@ impl<T: Scalar> Rows<T> {
     }
 }
 
-/// Scores on a device, as many a row as `width` says.
+/// Copies scores to a device, `width` of them for each row.
 pub(super) fn scores(values: Vec<f64>, width: usize, dtype: DType, device: &Device) -> Tensor<2> {
     let dtype = lowered(device, dtype);
     let count = values.len().checked_div(width).unwrap_or(0);

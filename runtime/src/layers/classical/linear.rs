@@ -1,4 +1,4 @@
-//! Linear regressors and classifiers with their weights.
+//! Linear regressors and classifiers with their coefficients.
 
 use alloc::{string::String, sync::Arc, vec::Vec};
 
@@ -16,15 +16,15 @@ use crate::Array;
 use crate::convert::elements;
 use crate::weights::Weights;
 
-/// A matrix and what is added to its product, which are attributes of an operator: no training changes them.
+/// A matrix and the intercepts of its product. They are attributes of an operator, so training does not change them.
 #[derive(Module, Debug)]
 pub struct Coefficients {
-    /// `[features, targets]`.
+    /// Matrix of shape `[features, targets]`.
     matrix: Tensor<2>,
     intercepts: Option<Tensor<1>>,
 }
 
-/// Numbers predicted by a matrix.
+/// Linear regression.
 #[derive(Module, Debug)]
 pub struct LinearRegressor {
     coefficients: Coefficients,
@@ -32,7 +32,7 @@ pub struct LinearRegressor {
     transform: Transform,
 }
 
-/// Classification by a matrix of coefficients.
+/// Linear classification.
 #[derive(Module, Debug)]
 pub struct LinearClassifier {
     coefficients: Coefficients,
@@ -40,7 +40,7 @@ pub struct LinearClassifier {
     transform: Transform,
     #[module(skip)]
     labels: Arc<Labels>,
-    /// Labels that are integers.
+    /// Integer labels on the device.
     integer_labels: Option<Tensor<1, Int>>,
 }
 
@@ -54,7 +54,7 @@ impl Coefficients {
         }
     }
 
-    /// In the precision of the coefficients, whatever the input's.
+    /// Returns the product in the precision of the coefficients, independent of the input's.
     fn product(&self, x: Tensor<2>) -> Tensor<2> {
         let dtype: FloatDType = self.matrix.dtype().into();
         matmul::linear(x.cast(dtype), self.matrix.clone(), self.intercepts.clone())
@@ -62,7 +62,7 @@ impl Coefficients {
 }
 
 impl LinearRegressor {
-    /// With coefficients stored as `[targets, features]`.
+    /// Loads coefficients stored as `[targets, features]`.
     pub fn load(
         weights: &Weights<'_>,
         coefficients: &str,
@@ -85,7 +85,7 @@ impl LinearRegressor {
 }
 
 impl LinearClassifier {
-    /// With coefficients stored as `[targets, features]`; a single target tells two classes.
+    /// Loads coefficients stored as `[targets, features]`. A single target distinguishes two classes.
     pub fn load(
         weights: &Weights<'_>,
         coefficients: &str,
@@ -106,7 +106,7 @@ impl LinearClassifier {
         }
     }
 
-    /// The labels and the scores of all classes.
+    /// Returns the labels and the scores of all classes.
     pub fn forward(&self, x: Tensor<2>) -> (Tensor<1, Int>, Tensor<2>) {
         let (classes, scores) = self.classes(x);
         let labels = match (classes, &self.integer_labels) {
@@ -116,12 +116,12 @@ impl LinearClassifier {
         (labels, scores)
     }
 
-    /// Labels that are strings, for which the host reads the classes, and the scores of all classes.
+    /// Returns string labels, for which the host reads the classes, and the scores of all classes.
     pub fn forward_strings(&self, x: Tensor<2>) -> (Array<String>, Tensor<2>) {
         now(self.strings(x, Blocking))
     }
 
-    /// [`forward_strings`](Self::forward_strings) without blocking.
+    /// Async version of [`forward_strings`](Self::forward_strings).
     pub async fn forward_strings_async(&self, x: Tensor<2>) -> (Array<String>, Tensor<2>) {
         self.strings(x, Waiting).await
     }
@@ -135,7 +135,7 @@ impl LinearClassifier {
         (self.labels.texts(&classes), scores)
     }
 
-    /// The class of each row, if there are rows, and the scores of all classes.
+    /// Returns the class of each row, if there are rows, and the scores of all classes.
     fn classes(&self, x: Tensor<2>) -> (Option<Tensor<1, Int>>, Tensor<2>) {
         let scores = self.coefficients.product(x);
         let classes = match scores.dims() {
@@ -154,13 +154,13 @@ impl LinearClassifier {
     }
 }
 
-/// The labels of classes. A device may find any class for rows with NaN.
+/// Returns the labels of classes. They are clamped because a device may find any class for rows with NaN.
 fn chosen(labels: Tensor<1, Int>, classes: Tensor<1, Int>) -> Tensor<1, Int> {
     let last = labels.dims()[0] as i64 - 1;
     labels.select(0, classes.clamp(0, last))
 }
 
-/// Classes read from a device, each below `count`.
+/// Reads classes from a device and clamps them below `count`.
 async fn read_classes(classes: Tensor<1, Int>, count: usize, reader: impl Reader) -> Vec<usize> {
     let classes: Vec<i64> = elements(reader.read(classes).await);
     let last = count.saturating_sub(1) as i64;

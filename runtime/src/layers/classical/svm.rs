@@ -1,6 +1,6 @@
 //! Support vector machines with their vectors.
 //!
-//! They stay on the host, which reads the rows and computes what is returned to their device.
+//! The vectors are on the host, which reads the rows, computes the results and copies them to the device of the input.
 
 use alloc::sync::Arc;
 use alloc::{string::String, vec, vec::Vec};
@@ -17,7 +17,7 @@ use super::classes::{Labels, Rows, scores};
 use crate::Array;
 use crate::weights::Weights;
 
-/// A number predicted by a machine.
+/// Regression by a support vector machine.
 #[derive(Module, Debug)]
 pub struct SvmRegressor {
     #[module(skip)]
@@ -33,20 +33,20 @@ pub struct SvmClassifier {
     labels: Arc<Labels>,
 }
 
-/// The names of the lists that hold a machine, and how it compares.
+/// Names of the lists of a machine, and its kernel function.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine<'a> {
     pub kernel: Kernel,
-    /// `gamma`, `coef0` and `degree`.
+    /// The attributes `gamma`, `coef0` and `degree`.
     pub parameters: [f32; 3],
-    /// None of a machine that is linear in the features.
+    /// `None` if the machine is linear in the features.
     pub vectors: Option<&'a str>,
     pub coefficients: &'a str,
     pub rho: &'a str,
 }
 
 impl Machine<'_> {
-    /// Of `count` vectors, or of the coefficients as such.
+    /// Loads a basis of `count` vectors. In a linear machine, the coefficients are the vectors.
     fn basis(&self, weights: &Weights<'_>, count: usize) -> Basis {
         let [gamma, coef0, degree] = self.parameters.map(f64::from);
         Basis {
@@ -64,7 +64,7 @@ impl Machine<'_> {
 }
 
 impl SvmRegressor {
-    /// With `count` vectors; `one_class` tells but the side of zero.
+    /// Loads a machine of `count` vectors. If `one_class`, the results are 1 or -1.
     pub fn load(weights: &Weights<'_>, machine: Machine<'_>, count: usize, one_class: bool) -> Self {
         let linear = machine.vectors.is_none();
         let model = Regress {
@@ -76,12 +76,12 @@ impl SvmRegressor {
         Self { model: Arc::new(model) }
     }
 
-    /// A number for each row of the input, which the host reads.
+    /// Returns a number for each row of the input, which the host reads.
     pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> Tensor<2> {
         now(self.forward_by(x, Blocking))
     }
 
-    /// [`forward`](Self::forward) without blocking.
+    /// Async version of [`forward`](Self::forward).
     pub async fn forward_async<K: Basic>(&self, x: Tensor<2, K>) -> Tensor<2> {
         self.forward_by(x, Waiting).await
     }
@@ -95,7 +95,10 @@ impl SvmRegressor {
 }
 
 impl SvmClassifier {
-    /// With the names of how many vectors each class has, and of the slopes and offsets of probabilities.
+    /// Loads a classifier.
+    ///
+    /// `sizes` is the name of the numbers of vectors of each class, `probabilities` those of the slopes and offsets of
+    /// probabilities.
     pub fn load(
         weights: &Weights<'_>,
         machine: Machine<'_>,
@@ -147,22 +150,22 @@ impl SvmClassifier {
         Self { model: Arc::new(model), labels: Arc::new(labels) }
     }
 
-    /// The labels, and the scores of all classes or pairs of them; the host reads the input.
+    /// Returns the labels and the scores of all classes, or of all pairs of classes. The host reads the input.
     pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> (Tensor<1, Int>, Tensor<2>) {
         now(self.integers(x, Blocking))
     }
 
-    /// [`forward`](Self::forward) without blocking.
+    /// Async version of [`forward`](Self::forward).
     pub async fn forward_async<K: Basic>(&self, x: Tensor<2, K>) -> (Tensor<1, Int>, Tensor<2>) {
         self.integers(x, Waiting).await
     }
 
-    /// Labels that are strings, and the scores of all classes.
+    /// Returns string labels and the same scores as [`forward`](Self::forward).
     pub fn forward_strings<K: Basic>(&self, x: Tensor<2, K>) -> (Array<String>, Tensor<2>) {
         now(self.strings(x, Blocking))
     }
 
-    /// [`forward_strings`](Self::forward_strings) without blocking.
+    /// Async version of [`forward_strings`](Self::forward_strings).
     pub async fn forward_strings_async<K: Basic>(&self, x: Tensor<2, K>) -> (Array<String>, Tensor<2>) {
         self.strings(x, Waiting).await
     }
@@ -189,7 +192,7 @@ fn list(weights: &Weights<'_>, name: &str) -> Vec<f64> {
     weights.array(name).into_data()
 }
 
-/// Rows in the precision of ONNX's machines, whatever the input's.
+/// Reads rows in single precision, the precision of ONNX's machines, independent of the input's.
 async fn single<K: Basic>(x: Tensor<2, K>, reader: impl Reader) -> Rows<f64> {
     let rows = Rows::<f32>::of(x, reader).await;
     Rows { values: rows.values.into_iter().map(f64::from).collect(), count: rows.count, width: rows.width }

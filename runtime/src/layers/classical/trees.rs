@@ -1,6 +1,7 @@
 //! Tree ensembles with their trees.
 //!
-//! No training changes them. They stay on the host, which reads the rows and returns scores to their device.
+//! Training does not change the trees. They are on the host, which reads the rows and copies the scores to the device
+//! of the input.
 
 mod load;
 
@@ -22,7 +23,7 @@ use crate::host::Scalar;
 use crate::weights::Weights;
 use crate::{Array, ElementType};
 
-/// Numbers predicted by trees.
+/// Regression by trees.
 #[derive(Module, Debug)]
 pub struct TreeRegressor {
     #[module(skip)]
@@ -40,7 +41,7 @@ pub struct TreeClassifier {
     labels: Arc<Labels>,
 }
 
-/// In what numbers trees compare and add.
+/// Precision in which trees compare and add.
 #[derive(Debug)]
 enum Precision<S, D> {
     Single(S),
@@ -48,7 +49,7 @@ enum Precision<S, D> {
 }
 
 impl TreeRegressor {
-    /// For inputs of the type `precision`, results of `dtype`, and with the name of the base values.
+    /// Loads trees for inputs of the type `precision` and results of `dtype`. `base` is the name of the base values.
     pub fn load(
         weights: &Weights<'_>,
         trees: Trees<'_>,
@@ -67,12 +68,12 @@ impl TreeRegressor {
         Self { model: Arc::new(model), dtype: dtype.carrier().unwrap_or(DType::F32) }
     }
 
-    /// The predictions, a row for each of the input, which the host reads.
+    /// Returns a row of predictions for each row of the input, which the host reads.
     pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> Tensor<2> {
         now(self.forward_by(x, Blocking))
     }
 
-    /// [`forward`](Self::forward) without blocking.
+    /// Async version of [`forward`](Self::forward).
     pub async fn forward_async<K: Basic>(&self, x: Tensor<2, K>) -> Tensor<2> {
         self.forward_by(x, Waiting).await
     }
@@ -94,7 +95,7 @@ impl TreeRegressor {
 }
 
 impl TreeClassifier {
-    /// For inputs of the type `precision`, and with the name of the base values.
+    /// Loads trees for inputs of the type `precision`. `base` is the name of the base values.
     pub fn load(
         weights: &Weights<'_>,
         trees: Trees<'_>,
@@ -116,27 +117,27 @@ impl TreeClassifier {
                 (Precision::Single(model), one_column)
             }
         };
-        // ONNX Runtime tells two classes of which each has weights by their numbers.
+        // If two classes both have weights, ONNX Runtime returns their numbers instead of integer labels.
         let labels = labels.or_numbers(one_column || classes > 2);
         Self { model: Arc::new(model), labels: Arc::new(labels) }
     }
 
-    /// The labels, and the scores of all classes; the host reads the input.
+    /// Returns the labels and the scores of all classes. The host reads the input.
     pub fn forward<K: Basic>(&self, x: Tensor<2, K>) -> (Tensor<1, Int>, Tensor<2>) {
         now(self.integers(x, Blocking))
     }
 
-    /// [`forward`](Self::forward) without blocking.
+    /// Async version of [`forward`](Self::forward).
     pub async fn forward_async<K: Basic>(&self, x: Tensor<2, K>) -> (Tensor<1, Int>, Tensor<2>) {
         self.integers(x, Waiting).await
     }
 
-    /// Labels that are strings, and the scores of all classes.
+    /// Returns string labels and the scores of all classes.
     pub fn forward_strings<K: Basic>(&self, x: Tensor<2, K>) -> (Array<String>, Tensor<2>) {
         now(self.strings(x, Blocking))
     }
 
-    /// [`forward_strings`](Self::forward_strings) without blocking.
+    /// Async version of [`forward_strings`](Self::forward_strings).
     pub async fn forward_strings_async<K: Basic>(&self, x: Tensor<2, K>) -> (Array<String>, Tensor<2>) {
         self.strings(x, Waiting).await
     }

@@ -51,7 +51,7 @@ macro_rules! conv {
                 }
             }
 
-            /// Ends with an activation.
+            /// Sets the activation of the result.
             pub fn activation(mut self, activation: Activation) -> Self {
                 self.epilogue.activation = activation;
                 self
@@ -61,7 +61,7 @@ macro_rules! conv {
                 self.run(x, None)
             }
 
-            /// Adds `shortcut`, of the shape of the result, before the activation.
+            /// Runs the layer and adds `shortcut`, which has the shape of the result, before the activation.
             pub fn forward_add(&self, x: Tensor<$rank>, shortcut: Tensor<$rank>) -> Tensor<$rank> {
                 self.run(x, Some(shortcut))
             }

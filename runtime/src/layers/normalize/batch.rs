@@ -6,7 +6,7 @@ use onnx_embed_kernels::normalize::batch_norm;
 
 use crate::weights::Weights;
 
-/// Batch normalization by the statistics of training.
+/// Batch normalization with the statistics of training.
 #[derive(Module, Debug)]
 pub struct BatchNorm {
     pub scale: Param<Tensor<1>>,
@@ -17,7 +17,7 @@ pub struct BatchNorm {
 }
 
 impl BatchNorm {
-    /// With the weights called scale, bias, mean and variance.
+    /// Loads the weights `scale`, `bias`, `mean` and `variance`.
     pub fn load(weights: &Weights<'_>, [scale, bias, mean, variance]: [&str; 4], epsilon: f32) -> Self {
         Self {
             scale: weights.float(scale),

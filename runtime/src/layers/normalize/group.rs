@@ -1,4 +1,4 @@
-//! Normalization of channels and groups of them with its weights.
+//! Instance and group normalization with their weights.
 
 use burn::module::{Module, Param};
 use burn::tensor::Tensor;

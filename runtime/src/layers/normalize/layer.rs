@@ -6,7 +6,7 @@ use onnx_embed_kernels::normalize::{layer_norm, rms_norm};
 
 use crate::weights::Weights;
 
-/// Normalization of each element of the batch over the axes from one on.
+/// Normalization over all axes from `axis` on.
 #[derive(Module, Debug)]
 pub struct LayerNorm<const S: usize> {
     pub scale: Param<Tensor<S>>,
@@ -31,7 +31,7 @@ impl<const S: usize> LayerNorm<S> {
     }
 }
 
-/// Division by the root of the mean square over the axes from one on.
+/// Division by the root of the mean square over all axes from `axis` on.
 #[derive(Module, Debug)]
 pub struct RmsNorm<const S: usize> {
     pub scale: Param<Tensor<S>>,

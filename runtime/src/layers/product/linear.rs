@@ -1,4 +1,4 @@
-//! Matrix product with a weight, and its bias.
+//! Matrix product with a weight and a bias.
 
 use burn::module::{Module, Param};
 use burn::tensor::{DType, Tensor};
@@ -11,7 +11,7 @@ use crate::weights::Weights;
 /// `x * weight + bias` over the last axis of `x`.
 #[derive(Module, Debug)]
 pub struct Linear {
-    /// `[inputs, outputs]`.
+    /// Weight of shape `[inputs, outputs]`.
     pub weight: Param<Tensor<2>>,
     pub bias: Option<Param<Tensor<1>>>,
     #[module(skip)]
@@ -19,26 +19,26 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// With a weight stored as `[inputs, outputs]`.
+    /// Loads a weight stored as `[inputs, outputs]`.
     pub fn load(weights: &Weights<'_>, weight: &str, bias: Option<&str>) -> Self {
         let bias = bias.map(|name| weights.tensor(name));
         Self::new(weights.tensor(weight), bias)
     }
 
-    /// With a weight stored as `[outputs, inputs]`.
+    /// Loads a weight stored as `[outputs, inputs]`.
     pub fn load_transposed(weights: &Weights<'_>, weight: &str, bias: Option<&str>) -> Self {
         let bias = bias.map(|name| weights.tensor(name));
         Self::new(weights.tensor::<2>(weight).transpose(), bias)
     }
 
-    /// With a weight `[inputs, outputs]`.
+    /// Creates a layer with a weight of shape `[inputs, outputs]`.
     pub fn new(weight: Tensor<2>, bias: Option<Tensor<1>>) -> Self {
         let epilogue = Epilogue::of_layer();
         let weight = epilogue.pack_matrix(weight);
         Self { weight: Param::from_tensor(weight), bias: bias.map(Param::from_tensor), epilogue }
     }
 
-    /// With what is of half precision in single precision.
+    /// Converts weights of half precision to single precision.
     pub fn widened(self) -> Self {
         if self.weight.val().dtype() == DType::F32 {
             return self;
@@ -48,7 +48,7 @@ impl Linear {
         Self::new(computed(self.weight.val(), DType::F32), bias)
     }
 
-    /// Ends with an activation.
+    /// Sets the activation of the result.
     pub fn activation(mut self, activation: Activation) -> Self {
         self.epilogue.activation = activation;
         self
@@ -58,7 +58,7 @@ impl Linear {
         self.run(x, None)
     }
 
-    /// Adds `shortcut`, of the shape of the result, before the activation.
+    /// Runs the layer and adds `shortcut`, which has the shape of the result, before the activation.
     pub fn forward_add<const D: usize>(&self, x: Tensor<D>, shortcut: Tensor<D>) -> Tensor<D> {
         self.run(x, Some(shortcut))
     }

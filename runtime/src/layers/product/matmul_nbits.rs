@@ -1,4 +1,4 @@
-//! Matrix product with a weight of few bits, and its bias.
+//! Matrix product with packed weights and a bias.
 
 use burn::module::{Module, Param};
 use burn::tensor::Tensor;
@@ -12,23 +12,23 @@ use crate::weights::Weights;
 #[derive(Module, Debug)]
 pub struct MatMulNBits {
     pub weight: Matrix,
-    /// A weight of few bits in the memory of a device that multiplies with it.
+    /// Packed weights in the memory of a device that has a kernel for them.
     coded: Option<Coded>,
     pub bias: Option<Param<Tensor<1>>>,
-    /// As many elements of the operand at a time are rounded to 8 bits.
+    /// Size of the blocks in which the operand is rounded to 8 bits, if it is.
     block: Option<usize>,
 }
 
-/// A weight `[inputs, outputs]`.
+/// A weight of shape `[inputs, outputs]`.
 #[derive(Module, Debug)]
 pub enum Matrix {
-    /// Where the device multiplies with few bits.
+    /// Packed weights, if the device has a kernel for them.
     Bits(Bits),
-    /// In f32, whatever the type of the operand.
+    /// Decoded weights in f32, independent of the operand's type.
     Floats(Param<Tensor<2>>),
 }
 
-/// A weight of few bits, which no training changes.
+/// Packed 2-, 4- or 8-bit weights. Training does not change them.
 #[derive(Module, Debug)]
 pub struct Bits {
     #[module(skip)]
@@ -36,8 +36,7 @@ pub struct Bits {
 }
 
 impl MatMulNBits {
-    /// With the weights called bytes and scales; zero points are packed like the bytes, or of the type of the
-    /// scales.
+    /// Loads the weights `bytes` and `scales`. Zero points are packed like the bytes, or have the type of the scales.
     pub fn load(
         weights: &Weights<'_>,
         [bytes, scales]: [&str; 2],
@@ -62,7 +61,7 @@ impl MatMulNBits {
         Self { weight, coded, bias: bias.map(|name| weights.float(name)), block: None }
     }
 
-    /// Rounds the operand to 8 bits, in blocks of `size`, which is that of the weight.
+    /// Selects rounding of the operand to 8 bits, in blocks of `size`, the block size of the weight.
     pub fn in_bytes(self, size: usize) -> Self {
         let weight = match self.weight {
             Matrix::Bits(Bits { matrix }) => Matrix::Bits(Bits { matrix: matrix.in_bytes() }),

@@ -1,11 +1,11 @@
-//! Weights of products of integers.
+//! Integer weights of matrix products and convolutions.
 
 use burn::module::Module;
 use burn::tensor::{Int, Tensor};
 use onnx_embed_kernels::epilogue::Packed;
 use onnx_embed_kernels::quantize::Weight;
 
-/// Integers that stand for a weight, and what the device makes of them.
+/// An integer weight, and the packed form that the device creates.
 #[derive(Module, Debug)]
 pub struct QuantizedWeight<const D: usize> {
     pub values: Tensor<D, Int>,
@@ -18,19 +18,19 @@ impl<const D: usize> QuantizedWeight<D> {
         Self { values, packed: Packed::default() }
     }
 
-    /// The weight of a convolution, in the order in which the device reads it.
+    /// Creates the weight of a convolution, in the layout that the device reads.
     pub fn filters(values: Tensor<D, Int>) -> Self {
         Self::new(Weight::filters(values))
     }
 
-    /// For one product.
+    /// Returns the weight as an operand.
     pub fn weight(&self) -> Weight<D> {
         Weight::packed(self.values.clone(), self.packed.clone())
     }
 }
 
 impl QuantizedWeight<2> {
-    /// The right side of products, which have it in this order of its axes, and packed.
+    /// Creates operand B of a matrix product, with its axes in the order of the product, and packs it.
     pub fn matrix(values: Tensor<2, Int>) -> Self {
         let layer = Self::new(values);
         layer.weight().pack_matrix();

@@ -1,4 +1,4 @@
-//! Fourier transforms, with the window that belongs to them.
+//! Fourier transforms and their windows.
 
 use burn::module::Module;
 use burn::tensor::Tensor;
@@ -6,7 +6,7 @@ use onnx_embed_kernels::dft;
 
 use crate::weights::Weights;
 
-/// A transform of signals of one length.
+/// A transform of signals of equal length.
 #[derive(Module, Debug)]
 pub struct Dft {
     #[module(skip)]
@@ -32,7 +32,7 @@ impl Dft {
 }
 
 impl Stft {
-    /// With the name of the window that frames are multiplied by.
+    /// Loads the window that frames are multiplied by, if any.
     pub fn load(weights: &Weights<'_>, window: Option<&str>, options: dft::Dft) -> Self {
         Self { window: window.map(|name| weights.tensor(name)), plan: dft::Plan::new(options) }
     }

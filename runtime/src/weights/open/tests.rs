@@ -1,4 +1,4 @@
-//! Odd files, and files that change.
+//! Unusual files, and files that change.
 
 use burn::tensor::Device;
 
@@ -57,7 +57,7 @@ fn the_path_that_was_given_is_named() {
     );
 }
 
-/// A model of a fixed weight and a free one, `fixed` `[1, 2]` `free` `[3, 4]`, and a file of external data.
+/// Table of a model with a fixed and a free weight, `fixed` `[1, 2]` `free` `[3, 4]`, and a file of external data.
 fn table() -> &'static Table {
     const FIXED: &[u8] = b"fixed\x01\x02";
     let part = |start, gap: &[u8]| Part { file: 0, start, length: 2, gap: fnv1a(gap) };
@@ -78,7 +78,7 @@ fn table() -> &'static Table {
 
 const MODEL: &[u8] = b"fixed\x01\x02free\x03\x04";
 
-/// A new folder with the model and its data.
+/// Creates a folder with the model and its data.
 fn folder(test: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("onnx-embed-{test}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
@@ -88,7 +88,7 @@ fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// What the loader says of the model at a path, within 2 s.
+/// Returns the result of opening the model at a path. Fails after 2 s.
 #[cfg(unix)]
 fn opened(path: PathBuf) -> Result<(), String> {
     let (sender, receiver) = std::sync::mpsc::channel();
@@ -154,7 +154,7 @@ fn links_lead_out_of_the_folder_only_together_with_the_model() {
     symlink("../secret", folder.join("inside/m.data")).unwrap();
     let refused = opened(folder.join("inside/m.onnx")).unwrap_err();
     assert!(refused.ends_with("it is a link out of the model's folder"), "{refused}");
-    // A cache of downloads: links to files whose names are hashes.
+    // As in a download cache: links to files whose names are hashes.
     fs::create_dir(folder.join("blobs")).unwrap();
     fs::rename(folder.join("inside/m.onnx"), folder.join("blobs/1")).unwrap();
     fs::rename(folder.join("secret"), folder.join("blobs/2")).unwrap();

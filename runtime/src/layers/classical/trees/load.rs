@@ -1,4 +1,4 @@
-//! Tree ensembles as the file has them.
+//! Loading of tree ensembles.
 
 use alloc::{string::String, vec::Vec};
 use onnx_embed_kernels::fault::fail;
@@ -7,10 +7,10 @@ use onnx_embed_kernels::trees::{Forest, Indexed, Labelled, Mode, Number};
 use crate::host::Scalar;
 use crate::weights::Weights;
 
-/// The names of the lists that hold the trees.
+/// Names of the lists that contain the trees.
 #[derive(Clone, Copy, Debug)]
 pub enum Trees<'a> {
-    /// Nodes named by the number of their tree and their own.
+    /// Nodes that are identified by the number of their tree and their own number.
     Labelled {
         trees: &'a str,
         nodes: &'a str,
@@ -25,7 +25,7 @@ pub enum Trees<'a> {
         weight_targets: &'a str,
         weights: &'a str,
     },
-    /// Nodes named by their positions.
+    /// Nodes that are identified by their index.
     Indexed {
         roots: &'a str,
         modes: &'a str,
@@ -42,7 +42,7 @@ pub enum Trees<'a> {
     },
 }
 
-/// What the leaves weigh for which classes.
+/// Weights of the leaves, and the class or target of each.
 pub struct Leaves<T> {
     pub targets: Vec<i64>,
     pub weights: Vec<T>,
@@ -122,7 +122,7 @@ impl Trees<'_> {
     }
 }
 
-/// The values of a list; none where the file has none.
+/// Returns the values of a list, none if the file does not have it.
 pub fn list<T: Scalar>(weights: &Weights<'_>, name: Option<&str>) -> Vec<T> {
     name.map_or_else(Vec::new, |name| weights.array(name).into_data())
 }

@@ -3,10 +3,10 @@ use crate::weights::{Encoding, Entry, File, Part, Table, WeightSource};
 use alloc::{boxed::Box, string::String, string::ToString, vec::Vec};
 use burn::tensor::{Device, TensorData};
 
-/// FNV-1a of no bytes.
+/// FNV-1a hash of no bytes.
 const NOTHING: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// A file of lists one behind the other, and its table.
+/// Returns a file of consecutive lists, and its table.
 fn file(lists: &[(&'static str, ElementType, Vec<u8>)]) -> (Vec<u8>, &'static Table) {
     let mut bytes = Vec::new();
     let mut entry = |(name, dtype, list): &(&'static str, ElementType, Vec<u8>)| {
@@ -31,7 +31,7 @@ fn file(lists: &[(&'static str, ElementType, Vec<u8>)]) -> (Vec<u8>, &'static Ta
     (bytes, Box::leak(Box::new(table)))
 }
 
-/// One leaf, called `node`, whose weight is of the node `of`, in the `mode`.
+/// Loads a tree of one node with number `node` and `mode`, and a weight that belongs to node `of`.
 fn load(node: i64, of: i64, mode: &str) -> Result<TreeRegressor, String> {
     let ints = |value: i64| value.to_le_bytes().to_vec();
     let text = [&[0x32, mode.len() as u8], mode.as_bytes()].concat();
