@@ -178,7 +178,8 @@ fn seed_of(call: usize) -> u64 {
     std::hash::RandomState::new().hash_one(call)
 }
 
-/// Without `std` there is no source of randomness: calls within a program differ, but each run draws the same numbers.
+/// Returns `call`, since `core` has no source of randomness: calls within a program differ, but each run draws the
+/// same numbers.
 #[cfg(not(feature = "std"))]
 fn seed_of(call: usize) -> u64 {
     call as u64

@@ -1,4 +1,4 @@
-//! Checks the direction of imports between the modules of this crate, and where unsafe code is.
+//! Checks the direction of imports, and modules with unsafe code.
 //!
 //! A room is a module of the crate's root. Each room belongs to a floor, and imports from its own floor and from lower ones.
 
@@ -18,7 +18,7 @@ const FLOORS: [&[&str]; 3] = [
     &["flex", "cube"],
 ];
 
-/// Modules that have unsafe code, and the number of lines with `unsafe` that they may have outside of tests.
+/// Modules that have unsafe code, and the maximum number of their lines with `unsafe` outside tests.
 const UNSAFE: ([&str; 5], usize) =
     (["flex/memory", "flex/simd", "flex/threads", "flex/tile", "cube/launch"], 120);
 

@@ -24,7 +24,7 @@ use onnx_embed_kernels::{
     window::Window,
 };
 
-/// How long each operation is repeated.
+/// Duration for which each operation is repeated.
 const DURATION: Duration = Duration::from_millis(60);
 
 /// An operation and its operands.

@@ -1,4 +1,6 @@
-//! Tests on the bits of floats, since shaders may assume that none is infinite or NaN.
+//! Tests on the bits of floats.
+//!
+//! Shaders may assume that no float is infinite or NaN.
 
 use cubecl::prelude::*;
 

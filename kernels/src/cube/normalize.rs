@@ -1,4 +1,6 @@
-//! Softmax and norms of rows in one launch: the units of a cube share a row.
+//! Softmax and norms of rows in one launch.
+//!
+//! The units of a cube share a row.
 
 // Conditions on compile-time values select code.
 #![allow(clippy::collapsible_if)]

@@ -1,4 +1,6 @@
-//! Recurrent operators: one product for the inputs of all times, then launches that walk over them.
+//! Recurrent operators on CubeCL devices.
+//!
+//! One product computes the inputs of all time steps, then launches walk over the steps.
 
 mod buffers;
 mod columns;
@@ -30,7 +32,7 @@ const TERMS: usize = 1 << 20;
 /// The outputs of all times, the last ones, and the last cell states of an LSTM.
 type Outputs = (Outcome<CubeBackend>, Outcome<CubeBackend>, Given<CubeBackend>);
 
-/// The outputs; none of those that [`ElementTypes::outputs`] leaves out.
+/// Returns the outputs, except for those that [`ElementTypes::outputs`] omits.
 pub fn recurrence(
     operands: Recurrence<CubeBackend>,
     cell: Cell,

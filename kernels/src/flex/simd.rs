@@ -328,7 +328,7 @@ mod sealed {
 
         fn lanes(self) -> Self::Lanes;
 
-        /// A register with other lanes. Only a register makes another one: it proves that there are instructions.
+        /// Returns a register with other lanes. Its argument `self` proves that the instructions are available.
         fn with_lanes(self, lanes: Self::Lanes) -> Self;
     }
 }

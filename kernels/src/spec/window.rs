@@ -32,8 +32,8 @@ impl<const S: usize> Window<S> {
         Self { pads, ..self }
     }
 
-    /// Pads an input of these spatial sizes so that there is one output per stride; an odd element is added
-    /// at the end (`SAME_UPPER`).
+    /// Pads an input of these spatial sizes to one output per stride. An odd element is added at the end
+    /// (`SAME_UPPER`).
     pub fn same_upper(self, sizes: [usize; S]) -> Self {
         self.pads(self.same(sizes).map(|total| (total / 2, total.div_ceil(2))))
     }

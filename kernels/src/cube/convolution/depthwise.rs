@@ -1,4 +1,6 @@
-//! Convolutions of single channels: a unit computes adjacent output pixels, whose windows share elements.
+//! Convolutions of single channels.
+//!
+//! A unit computes adjacent output pixels, whose windows share elements.
 
 // Conditions on compile-time values select code.
 #![allow(clippy::collapsible_if)]

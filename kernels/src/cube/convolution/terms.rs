@@ -1,4 +1,6 @@
-//! Convolutions to few output pixels: the units of a cube share the sum of one.
+//! Convolutions to few output pixels.
+//!
+//! The units of a cube share the sum of one output pixel.
 
 use cubecl::prelude::*;
 

@@ -1,8 +1,9 @@
-//! NonMaxSuppression: a cube for each class selects boxes in the order of their scores, tile after tile.
+//! NonMaxSuppression: a cube selects the boxes of a class.
 //!
-//! A box of a tile is compared with the boxes kept of earlier tiles. Then the tile is decided in groups: one unit selects
-//! the boxes of a group, and all units compare the boxes after the group with those. The loop ends when enough boxes are
-//! kept or scores are too low, which all units read at one barrier.
+//! Boxes are selected in the order of their scores, tile after tile. A box of a tile is compared with the boxes kept
+//! of earlier tiles. Then the tile is decided in groups: one unit selects the boxes of a group, and all units compare
+//! the boxes after the group with those. The loop ends when enough boxes are kept or scores are too low, which all
+//! units read at one barrier.
 
 use burn::backend::TensorMetadata;
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};

@@ -1,4 +1,6 @@
-//! Indices along an axis: counted from its start, clamped to it, and their ranges.
+//! Indices along an axis.
+//!
+//! They may count from its end and are clamped to it. Their ranges are recorded.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};

@@ -1,4 +1,4 @@
-//! Keys: unsigned integers in the order of elements, or of rows of them.
+//! Keys: unsigned integers in the order of elements or rows.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::DType;

@@ -1,6 +1,7 @@
-//! The order of the elements of rows, by sorted tiles that are merged in pairs.
+//! The order of the elements of rows.
 //!
-//! A merge finds the index of an element by a search in the other run, so that no unit waits for another one.
+//! Sorted tiles are merged in pairs. A merge finds the index of an element by a search in the other run, so that no
+//! unit waits for another one.
 
 // Conditions on compile-time values select code.
 #![allow(clippy::collapsible_if)]

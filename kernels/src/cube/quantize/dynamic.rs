@@ -1,4 +1,6 @@
-//! DynamicQuantizeLinear: cubes find the ranges of parts, then each cube joins these to the range of all.
+//! DynamicQuantizeLinear on CubeCL devices.
+//!
+//! Cubes find the ranges of parts, then each cube joins these to the range of all.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::DType;

@@ -1,4 +1,6 @@
-//! Means of integers: the units of a cube share the sum of one.
+//! Means of integers.
+//!
+//! The units of a cube share the sum of one mean.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};

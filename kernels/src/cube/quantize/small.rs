@@ -1,4 +1,4 @@
-//! Rounding to floats of 8 and 4 bits, on the bits of `f32`.
+//! Rounding to 8-bit and 4-bit floats, on the bits of `f32`.
 
 // Conditions on compile-time values select code.
 #![allow(clippy::collapsible_if)]

@@ -1,4 +1,6 @@
-//! Products of one row with the weights of many columns, by the units of a cube.
+//! Products of one row with columns of the weights.
+//!
+//! A cube computes many columns, and several of its units may share one.
 
 use cubecl::prelude::*;
 

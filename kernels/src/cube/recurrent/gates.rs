@@ -30,7 +30,7 @@ pub fn biases<T: Float>(
     biases
 }
 
-/// Brings the sums of levels to what they stand for, and adds the biases.
+/// Multiplies the sums of quantized values by their scales, and adds the biases.
 #[cube]
 pub fn scaled<T: Float>(
     linear: &mut Array<f32>,

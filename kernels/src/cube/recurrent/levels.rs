@@ -1,4 +1,6 @@
-//! Weights, inputs and states of 8 bits, as floats that hold such integers less their zero points.
+//! 8-bit weights, inputs and states, represented by floats.
+//!
+//! The floats are the integers less their zero points.
 
 use burn::backend::{
     TensorMetadata,

@@ -1,4 +1,6 @@
-//! One matrix product of Burn for each step of many sequences, and a launch for the gates.
+//! Recurrent operators on many sequences.
+//!
+//! Each step is one matrix product of Burn and a launch for the gates.
 
 use burn::backend::ops::FloatTensorOps;
 use burn::tensor::{DType, Slice};

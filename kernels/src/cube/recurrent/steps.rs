@@ -1,4 +1,6 @@
-//! A launch for each step: a cube computes some hidden values of some sequences.
+//! Recurrent operators with a launch for each step.
+//!
+//! A cube computes some hidden values of some sequences.
 
 use burn::backend::ops::FloatTensorOps;
 use burn::tensor::{DType, Slice};

@@ -1,6 +1,7 @@
-//! Running sums and products: tiles are reduced, their totals are scanned, and each tile is scanned from its total.
+//! Running sums and products.
 //!
-//! No cube waits for another one, as not every device schedules a cube while another one waits.
+//! Tiles are reduced, their totals are scanned, and each tile is scanned from its total. No cube waits for another
+//! one, as not every device schedules a cube while another one waits.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
 use burn::tensor::Shape;

@@ -1,4 +1,4 @@
-//! Convolutions of floats as products of the weight with bands of the input.
+//! Float convolutions: products of the weight and input bands.
 
 use std::ops::Range;
 

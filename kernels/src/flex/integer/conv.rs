@@ -1,4 +1,4 @@
-//! Convolutions of bytes as products of the weight with bands of the input.
+//! 8-bit convolutions: products of the weight and input bands.
 
 use std::ops::Range;
 

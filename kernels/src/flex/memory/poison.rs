@@ -61,7 +61,7 @@ pub fn with<T>(poison: Poison, run: impl FnOnce() -> T) -> T {
 pub fn fill<T>(blank: &mut [MaybeUninit<T>]) {
     if IS_ON {
         let size = size_of_val(blank);
-        // SAFETY: `size` is the number of bytes of the slice, none of which has to be initialized.
+        // SAFETY: `size` is the number of bytes of the slice, which need not be initialized.
         unsafe { blank.as_mut_ptr().cast::<u8>().write_bytes(current() as u8, size) };
     }
 }

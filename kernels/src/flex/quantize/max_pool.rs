@@ -35,12 +35,13 @@ pub fn max_pool(x: FlexTensor, window: Window<2>, positions: [usize; 2]) -> Opti
     })
 }
 
-/// A piece of a row of the result, from column `place` on.
+/// A range of columns in a row of the result.
 struct Row<'a, T> {
     x: &'a [T],
     columns: usize,
     window: Window<2>,
     position: usize,
+    /// First column in the result.
     place: usize,
     /// A padded row in which the maximum of each column is computed.
     line: &'a mut [T],

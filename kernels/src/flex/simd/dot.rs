@@ -1,4 +1,6 @@
-//! Dot products of bytes: each lane of a register sums four products at once.
+//! Dot products of bytes.
+//!
+//! Each lane of a register sums four products at once.
 
 #[cfg(target_arch = "aarch64")]
 mod arm;

@@ -1,4 +1,6 @@
-//! Loads of registers that start before a row's first element or end after its last one.
+//! Loads of registers at the ends of a row.
+//!
+//! They start before its first element or end after its last one.
 
 use super::{Floats, Isa, WIDEST, first_lanes};
 
@@ -10,7 +12,7 @@ pub struct RowLoads {
     width: usize,
     /// Distance of the elements of neighboring lanes.
     stride: usize,
-    /// For each tap, the index of the element of the first lane, and the mask of what is loaded: lanes, or
+    /// For each tap, the index of the element of the first lane, and the mask of the loaded lanes, or of the loaded
     /// elements if the stride is 2.
     taps: Vec<(isize, u32)>,
 }

@@ -1,4 +1,6 @@
-//! WebAssembly's SIMD, in programs compiled with `simd128`. Programs cannot detect it when they run.
+//! WebAssembly's SIMD, in programs compiled with `simd128`.
+//!
+//! Programs cannot detect it at run time.
 
 use std::arch::wasm32::*;
 use std::ops::{Add, BitAnd, Div, Mul, Sub};

@@ -14,7 +14,7 @@ use crate::{
     spec::regions::{Mode, RoiAlign},
 };
 
-/// More points along an axis than any image has elements that a float can count.
+/// Maximum number of points along an axis: 2^24, up to which a float counts exactly.
 const MOST_POINTS: f32 = 16_777_216.0;
 
 /// Aligns regions. `batches` are indices of images.

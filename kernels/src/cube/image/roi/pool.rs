@@ -72,7 +72,7 @@ fn pool_kernel<T: Numeric>(
     y[ABSOLUTE_POS] = T::cast_from(greatest);
 }
 
-/// To the nearest whole number, halves away from zero.
+/// Rounds to the nearest integer, halves away from zero.
 #[cube]
 fn rounded(value: f32) -> f32 {
     let size = value.abs();

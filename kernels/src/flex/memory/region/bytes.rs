@@ -1,4 +1,6 @@
-//! Rectangles of bytes, for kernels whose element type is chosen when they run.
+//! Rectangles of bytes.
+//!
+//! They are for kernels whose element type is chosen at run time.
 
 use std::marker::PhantomData;
 
