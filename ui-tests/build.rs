@@ -1,4 +1,4 @@
-//! Puts a model where build scripts put what they fetch.
+//! Copies a model to `OUT_DIR`, where build scripts store downloaded files.
 
 use std::path::PathBuf;
 use std::{env, fs, io};

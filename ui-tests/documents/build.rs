@@ -1,4 +1,4 @@
-//! Writes a test for each block of Rust in the documents.
+//! Writes a test for each Rust block in the documents.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ fn main() {
     fs::write(out.join("blocks.rs"), tests).expect("the tests can be written");
 }
 
-/// A test of a block, whose code is a file of its own, so that models are found beside it.
+/// Writes the test of a block to a separate file, so that models are found next to it.
 fn test(tests: &mut String, block: &Block, root: &Path, folder: &Path) {
     let setting = &block.setting;
     if setting.output.is_some() || setting.within.is_some() {

@@ -1,6 +1,6 @@
-//! Tests of everything that goes through the real macro from outside.
+//! Tests that use the macro as a user does.
 //!
-//! A call may stand in an example of the documentation:
+//! A call may be in an example of the documentation:
 //!
 //! ```
 //! onnx_embed::onnx_model!("../models/no_inputs.onnx");
@@ -25,7 +25,7 @@
     clippy::pedantic
 )]
 
-/// A crate that denies all it can has nothing to say about expansions.
+/// Expansions in a crate that denies all lints.
 pub mod strict {
     onnx_embed::onnx_model! {
         /// Two inputs, two outputs.
@@ -33,13 +33,13 @@ pub mod strict {
     }
 
     onnx_embed::onnx_model! {
-        /// Names that are none in Rust.
+        /// Names that are invalid in Rust.
         #[onnx(weights = "file")]
         pub(crate) struct Names = "../models/names.onnx";
     }
 
     onnx_embed::onnx_model! {
-        /// Flowers; an example in the file's documentation is none of this crate's.
+        /// Flowers. An example in the file's documentation is not run as one of this crate.
         pub struct Iris = "../models/iris.onnx";
     }
 

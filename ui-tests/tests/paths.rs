@@ -1,4 +1,4 @@
-//! Paths of models with variables of the environment.
+//! Paths of models that contain environment variables.
 
 use onnx_embed::{Device, Tensor};
 

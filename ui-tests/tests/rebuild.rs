@@ -34,7 +34,7 @@ fn main() {
 }
 "#;
 
-/// A package that shares the dependencies of this one, built as they are, and calls the run-time crate as it likes.
+/// A package that reuses the built dependencies of this package and has another name for the runtime crate.
 struct Package {
     folder: PathBuf,
     target: PathBuf,
@@ -56,7 +56,7 @@ impl Package {
                 workspace = {{}}
             "#,
             workspace.join("runtime"),
-            // With these and the features above nothing is built that tests of the workspace have not built.
+            // With these and the features above, only crates are used that tests of the workspace have built.
             workspace.join("kernels"),
             workspace.join("ui-tests/features"),
         );
@@ -67,7 +67,7 @@ impl Package {
         package
     }
 
-    /// Puts a model of the tests in the place of one of the package's.
+    /// Replaces a model of the package with a model of the tests.
     fn replace(&self, place: &str, model: &str) {
         let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("models");
         let bytes = fs::read(models.join(model)).unwrap();

@@ -1,4 +1,4 @@
-//! Finds speech in a sound as fast as the processor can.
+//! Detects speech in audio as fast as the processor can.
 
 use std::env::consts::ARCH;
 use std::time::Instant;
@@ -6,13 +6,13 @@ use std::time::Instant;
 use onnx_embed::{Device, Tensor, TensorData};
 
 onnx_embed::onnx_model! {
-    /// Gives the probability of speech for each frame, and a state for the next call.
+    /// A model that returns the probability of speech for each frame, and a state for the next call.
     pub struct Vad = "../../vad/vad.onnx";
 }
 
-/// Samples a second.
+/// Samples per second.
 const RATE: f32 = 8_000.0;
-/// Samples for which the model gives one probability.
+/// Number of samples for which the model returns one probability.
 const FRAME: usize = 256;
 
 fn main() {
@@ -43,7 +43,7 @@ fn main() {
     );
 }
 
-/// The sound of the example `vad`.
+/// Returns the audio of the example `vad`.
 fn samples() -> Vec<f32> {
     let file = include_bytes!("../../vad/sample.wav");
     let mut file = hound::WavReader::new(&file[..]).expect("the file is a WAV");
@@ -51,7 +51,7 @@ fn samples() -> Vec<f32> {
     samples.map(|sample| f32::from(sample.expect("the file is whole")) / 32768.0).collect()
 }
 
-/// Seconds at which speech begins and ends. Pauses of up to 0.2 s are part of it.
+/// Returns the seconds at which speech begins and ends. Pauses of up to 0.2 s belong to it.
 fn segments(speech: &[f32]) -> Vec<(f32, f32)> {
     const PAUSE: usize = 6;
     let mut segments: Vec<(usize, usize)> = Vec::new();

@@ -6,12 +6,13 @@ use anstyle::{AnsiColor, RgbColor, Style};
 use image::RgbImage;
 use image::imageops::{self, FilterType};
 
-/// Columns of the terminal, and twice the rows: a character shows two pixels, one above the other.
+/// Number of columns in the terminal, and twice the number of rows: a character shows two pixels, one above the
+/// other.
 const SIDE: u32 = 24;
 const BAR_WIDTH: f32 = 30.0;
 const BEST: Style = AnsiColor::Green.on_default().bold();
 
-/// The picture, and each label with its probability as a number and as a bar.
+/// Draws the picture, and each label with its probability as a number and as a bar.
 pub fn beside(output: &mut impl Write, picture: &RgbImage, answers: &[(&str, f32)]) -> Result<()> {
     let small = imageops::resize(picture, SIDE, SIDE, FilterType::Triangle);
     let top = (SIDE as usize / 2).saturating_sub(answers.len()) / 2;
@@ -39,7 +40,7 @@ fn colour(picture: &RgbImage, x: u32, y: u32) -> RgbColor {
     RgbColor(red, green, blue)
 }
 
-/// Whole blocks, then one of an eighth to seven eighths.
+/// Returns whole blocks, then a block of at most seven eighths.
 fn bar(share: f32) -> String {
     let eighths = (share.clamp(0.0, 1.0) * BAR_WIDTH * 8.0).round() as usize;
     let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];

@@ -1,6 +1,6 @@
-//! Says what is on a picture: an image classifier with preprocessing, labels and the five likeliest answers.
+//! Classifies pictures, and draws the five likeliest answers.
 //!
-//! `classify picture.png ..` draws each picture beside its answers. Without a file, it shows the samples.
+//! `classify picture.png ..` draws each picture next to its answers. Without a file, it classifies the samples.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,13 +13,13 @@ use onnx_embed::{Device, Tensor, TensorData};
 mod draw;
 
 onnx_embed::onnx_model! {
-    /// A convolutional network that tells ten shapes from each other.
+    /// A convolutional network that distinguishes ten shapes.
     pub struct Shapes = "../shapes.onnx";
 }
 
-/// The size of the pictures that the model takes.
+/// Width and height of the pictures that the model accepts, in pixels.
 const SIDE: u32 = 64;
-/// Mean and deviation of red, green and blue, by which `train.py` normalises its pictures.
+/// Mean and standard deviation of red, green and blue, with which `train.py` normalises its pictures.
 const MEAN: [f32; 3] = [0.485, 0.456, 0.406];
 const STD: [f32; 3] = [0.229, 0.224, 0.225];
 const ANSWERS: usize = 5;
@@ -47,7 +47,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The middle of a picture, scaled to the size of the model.
+/// Returns the middle of a picture, scaled to the size of the model's input.
 fn fit(picture: &RgbImage) -> RgbImage {
     let (width, height) = picture.dimensions();
     let side = width.min(height);
@@ -55,7 +55,7 @@ fn fit(picture: &RgbImage) -> RgbImage {
     imageops::resize(&square.to_image(), SIDE, SIDE, FilterType::Triangle)
 }
 
-/// The labels with their probabilities for each picture, the likeliest first.
+/// Returns the labels with their probabilities for each picture, the likeliest first.
 fn classify(model: &Shapes, pictures: &[RgbImage]) -> Vec<Vec<(&'static str, f32)>> {
     let batch = pictures.len();
     let pixels: Vec<f32> = pictures.iter().flat_map(normalised).collect();
@@ -73,7 +73,7 @@ fn classify(model: &Shapes, pictures: &[RgbImage]) -> Vec<Vec<(&'static str, f32
     values.chunks(labels().count()).map(ranked).collect()
 }
 
-/// All reds, then all greens, then all blues, from about -2 to 2: what a model from PyTorch takes.
+/// Returns all reds, then all greens, then all blues, from about -2 to 2, as models from PyTorch expect.
 fn normalised(picture: &RgbImage) -> impl Iterator<Item = f32> {
     (0..3).flat_map(move |channel| {
         let values = picture.pixels().map(move |pixel| f32::from(pixel[channel]) / 255.0);
@@ -89,7 +89,7 @@ fn labels() -> impl Iterator<Item = &'static str> {
 mod tests {
     use super::*;
 
-    /// Six rows of unseen pictures, a column for each label.
+    /// Returns six rows of unseen pictures, with a column for each label.
     fn unseen() -> Vec<(RgbImage, &'static str)> {
         let sheet = image::load_from_memory(include_bytes!("../unseen.png")).unwrap();
         let sheet = sheet.into_rgb8();

@@ -1,12 +1,12 @@
-//! Rectangles, and the way from a picture of any size to a square and back.
+//! Rectangles, and scaling of pictures to squares and back.
 
 use image::imageops::{self, FilterType};
 use image::{Rgb, RgbImage};
 
-/// Left, top, right and bottom.
+/// Left, top, right and bottom edge.
 pub type Rectangle = [f32; 4];
 
-/// What scales a picture to fit into a square, with grey bars beside or above and below it.
+/// A scaling of a picture to fit into a square, with grey bars on two sides.
 pub struct Letterbox {
     side: u32,
     width: u32,
@@ -29,7 +29,7 @@ impl Letterbox {
         square
     }
 
-    /// A rectangle of the square as one of the picture.
+    /// Converts a rectangle of the square to one of the picture.
     pub fn undo(&self, rectangle: Rectangle) -> Rectangle {
         let (left, top) = self.margins();
         let (left, top) = (left as f32, top as f32);
@@ -42,7 +42,7 @@ impl Letterbox {
     }
 }
 
-/// What two rectangles have in common, as a share of what they cover together.
+/// Returns the intersection of two rectangles over their union.
 #[cfg(test)]
 pub fn overlap(a: Rectangle, b: Rectangle) -> f32 {
     let area = |[left, top, right, bottom]: Rectangle| (right - left).max(0.0) * (bottom - top).max(0.0);
@@ -50,7 +50,7 @@ pub fn overlap(a: Rectangle, b: Rectangle) -> f32 {
     common / (area(a) + area(b) - common)
 }
 
-/// Draws the edges of a rectangle, as far as they lie on the picture.
+/// Draws the edges of a rectangle, clipped to the picture.
 pub fn outline(picture: &mut RgbImage, rectangle: Rectangle, thick: u32, colour: Rgb<u8>) {
     let (width, height) = picture.dimensions();
     let [left, top] = [rectangle[0], rectangle[1]].map(|edge| edge.max(0.0) as u32);

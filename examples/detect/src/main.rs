@@ -1,6 +1,6 @@
-//! Finds objects on a picture and writes it again with boxes around them.
+//! Detects objects in a picture and draws boxes around them.
 //!
-//! `detect picture.png [boxes.png]`. Without a file, it looks at a scene of its folder.
+//! `detect picture.png [boxes.png]` writes the picture with the boxes. Without a file, it uses a scene in its folder.
 
 use std::io::Write;
 use std::path::Path;
@@ -16,21 +16,21 @@ mod boxes;
 use boxes::{Letterbox, Rectangle};
 
 onnx_embed::onnx_model! {
-    /// Six convolutions, then boxes of which non-maximum suppression keeps one for each object.
+    /// Six convolutions that find boxes. Non-maximum suppression keeps one box for each object.
     pub struct Detector = "../detector.onnx";
 }
 
-/// The size of the pictures that the model takes.
+/// Width and height of the pictures that the model accepts, in pixels.
 const SIDE: u32 = 160;
 const COLOURS: [[u8; 3]; 4] = [[255, 210, 0], [255, 255, 255], [0, 200, 255], [60, 230, 90]];
 
-/// An object on a picture.
+/// An object in a picture.
 struct Found {
-    /// The number of its label.
+    /// Index of its label.
     label: usize,
-    /// How sure the model is, from 0 to 1.
+    /// Confidence of the model, from 0 to 1.
     score: f32,
-    /// In pixels of the picture.
+    /// Box in pixels of the picture.
     rectangle: Rectangle,
 }
 
@@ -54,7 +54,7 @@ fn main() -> Result<()> {
             "{style}■ {name:<6}{style:#}{percent:4.0} %  from ({left}, {top}) to ({right}, {bottom})"
         )?;
     }
-    // Small pictures are scaled up, so that lines are thin beside what they surround.
+    // Small pictures are scaled up, so that lines are thin compared with the objects.
     let scale = (640 / picture.width().max(picture.height())).max(1);
     draw(&picture, &found, scale).save(&output).with_context(|| format!("cannot write `{output}`"))?;
     writeln!(terminal, "{} objects, drawn in {output}", found.len())?;
@@ -66,7 +66,7 @@ fn open(path: &Path) -> Result<RgbImage> {
     Ok(picture.into_rgb8())
 }
 
-/// What is on a picture of any size, the surest first.
+/// Returns the objects in a picture of any size, the most certain first.
 fn detect(model: &Detector, picture: &RgbImage) -> Vec<Found> {
     let letterbox = Letterbox::new(picture.dimensions(), SIDE);
     let square = letterbox.apply(picture);
@@ -76,7 +76,7 @@ fn detect(model: &Detector, picture: &RgbImage) -> Vec<Found> {
     let shape = [1, 3, SIDE as usize, SIDE as usize];
     let image: Tensor<4> = Tensor::from_data(TensorData::new(pixels, shape), &Device::flex());
 
-    // `boxes` is [found, 4], `scores` and `labels` are [found]: how many there are depends on the picture.
+    // `boxes` is [found, 4], `scores` and `labels` are [found]. The number `found` depends on the picture.
     let output = model.forward(image);
 
     let corners: Vec<f32> = output.boxes.into_data().iter().collect();
@@ -94,13 +94,13 @@ fn detect(model: &Detector, picture: &RgbImage) -> Vec<Found> {
     found
 }
 
-/// The picture with a box around each object in the colour of its label.
+/// Returns the picture with a box around each object, in the colour of its label.
 fn draw(picture: &RgbImage, found: &[Found], scale: u32) -> RgbImage {
     let (width, height) = picture.dimensions();
     let mut drawn = imageops::resize(picture, width * scale, height * scale, FilterType::Nearest);
     for object in found {
         let rectangle = object.rectangle.map(|edge| edge * scale as f32);
-        // A dark edge on both sides, so that the colour shows on any other.
+        // Dark edges on both sides make the colour visible on any background.
         boxes::outline(&mut drawn, rectangle, 5, Rgb([0; 3]));
         let [left, top, right, bottom] = rectangle;
         let inner = [left + 1.0, top + 1.0, right - 1.0, bottom - 1.0];
@@ -122,7 +122,7 @@ mod tests {
         open(&folder.join("scenes").join(name)).unwrap()
     }
 
-    /// What `train.py` has put on the scenes: file, label and box.
+    /// Returns the objects that `train.py` has put into the scenes: file, label and box.
     fn truth() -> Vec<(&'static str, &'static str, Rectangle)> {
         let lines = include_str!("../scenes/boxes.txt").lines();
         let object = |line: &'static str| {

@@ -1,15 +1,17 @@
-//! Sentences become vectors: tokens, the model, and the mean over the tokens of a sentence.
+//! Converts sentences to vectors.
+//!
+//! The vector of a sentence is the mean of the model's results over its tokens.
 
 use anyhow::{Result, anyhow};
 use onnx_embed::{Device, Int, Tensor, TensorData};
 use tokenizers::{Encoding, PaddingParams, Tokenizer};
 
 onnx_embed::onnx_model! {
-    /// all-MiniLM-L6-v2, whose products are of bytes.
+    /// all-MiniLM-L6-v2 with 8-bit matrix products.
     struct MiniLm = "../model/minilm.onnx";
 }
 
-/// What makes vectors of sentences.
+/// Encoder of sentences as vectors.
 pub struct Encoder {
     tokenizer: Tokenizer,
     model: MiniLm,
@@ -20,13 +22,13 @@ impl Encoder {
     pub fn new() -> Result<Self> {
         let mut tokenizer =
             Tokenizer::from_bytes(include_bytes!("../model/tokenizer.json")).map_err(readable)?;
-        // As long as the longest sentence of a call, where the file says 128 tokens.
+        // Pads to the longest sentence of a call. The file specifies 128 tokens.
         tokenizer.with_padding(Some(PaddingParams::default()));
         let device = Device::flex();
         Ok(Self { tokenizer, model: MiniLm::new(&device), device })
     }
 
-    /// A vector of length 1 for each sentence.
+    /// Returns a vector of length 1 for each sentence.
     pub fn vectors(&self, sentences: &[&str]) -> Result<Vec<Vec<f32>>> {
         let encodings = self.tokenizer.encode_batch(sentences.to_vec(), true);
         let encodings = encodings.map_err(readable)?;
@@ -53,7 +55,7 @@ impl Encoder {
     }
 }
 
-/// The cosine of the angle between two vectors of length 1.
+/// Returns the cosine of the angle between two vectors of length 1.
 pub fn similarity(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

@@ -1,7 +1,7 @@
-//! Compares sentences by what they mean.
+//! Compares sentences by their meaning.
 //!
-//! `embeddings` draws how similar the sentences of `sentences.txt` are; `embeddings "a question"` lists them by how near they are
-//! to it.
+//! `embeddings` draws the similarity of the sentences in `sentences.txt`. `embeddings "a question"` sorts them by
+//! their similarity to the question.
 
 use std::io::Write;
 
@@ -31,7 +31,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Sentences with how similar they are to what was asked, the nearest one first.
+/// Returns the sentences with their similarity to the question, the most similar first.
 fn nearest<'a>(asked: &[f32], vectors: &[Vec<f32>], sentences: &[&'a str]) -> Vec<(f32, &'a str)> {
     let shares = vectors.iter().map(|vector| similarity(asked, vector));
     let mut found: Vec<_> = shares.zip(sentences.iter().copied()).collect();
@@ -39,7 +39,7 @@ fn nearest<'a>(asked: &[f32], vectors: &[Vec<f32>], sentences: &[&'a str]) -> Ve
     found
 }
 
-/// A row and a column for each sentence, brighter where two are more similar.
+/// Draws a row and a column for each sentence. A cell is brighter if its sentences are more similar.
 fn draw(output: &mut impl Write, sentences: &[&str], vectors: &[Vec<f32>]) -> Result<()> {
     let width = sentences.iter().map(|sentence| sentence.len()).max();
     let width = width.unwrap_or(0);
@@ -55,7 +55,7 @@ fn draw(output: &mut impl Write, sentences: &[&str], vectors: &[Vec<f32>]) -> Re
     Ok(())
 }
 
-/// From dark blue for nothing in common to yellow for the same.
+/// Returns a colour, from dark blue for unrelated sentences to yellow for equal ones.
 fn shade(share: f32) -> Color {
     const SHADES: [[f32; 3]; 5] = [
         [27.0, 24.0, 62.0],
@@ -101,7 +101,7 @@ mod tests {
         let sentences: Vec<&str> = SENTENCES.lines().collect();
         let beside = encoder.vectors(&sentences)?;
         let at = sentences.iter().position(|sentence| sentence.contains("comet"));
-        // Products of bytes round by the largest value of all sentences of a call.
+        // 8-bit products are rounded relative to the largest value of all sentences of a call.
         assert!(similarity(&alone[0], &beside[at.unwrap()]) > 0.98);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! A curve as a PNG picture.
+//! Writes a curve as a PNG picture.
 
 use anyhow::Result;
 use image::{Rgb, RgbImage};
@@ -11,7 +11,8 @@ const GRID: Rgb<u8> = Rgb([52, 55, 64]);
 const POINT: Rgb<u8> = Rgb([70, 100, 150]);
 const CURVE: Rgb<u8> = Rgb([120, 190, 255]);
 
-/// Values as points and their running mean as a curve, from 0 at the bottom to the largest; a line for each 1.
+/// Draws values as points and their running mean as a curve, from 0 at the bottom to the largest value, with a line
+/// at each integer.
 pub fn write(path: &str, values: &[f32]) -> Result<()> {
     let largest = values.iter().copied().fold(f32::EPSILON, f32::max);
     let mut chart = RgbImage::from_pixel(WIDTH, HEIGHT, PAPER);
@@ -40,7 +41,7 @@ pub fn write(path: &str, values: &[f32]) -> Result<()> {
     Ok(())
 }
 
-/// Two by two pixels.
+/// Draws two by two pixels.
 fn dot(chart: &mut RgbImage, x: u32, y: u32, colour: Rgb<u8>) {
     for (x, y) in [(x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1)] {
         chart.put_pixel(x, y, colour);

@@ -1,7 +1,9 @@
-//! Teaches a classifier of coloured shapes to read sketches: the ONNX file is where training begins.
+//! Fine-tunes a classifier of coloured shapes on sketches.
 //!
-//! `fine-tune` trains the head alone, then all parameters, writes the loss as `loss.png` and the model as a record,
-//! which it loads again.
+//! Training starts from the parameters in the ONNX file.
+//!
+//! `fine-tune` trains the head alone, then all parameters. It writes the loss to `loss.png` and the model as a
+//! record, which it loads again.
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -15,15 +17,15 @@ mod sketches;
 
 use sketches::Sketches;
 
-// The feature `optim` brings `autodiff` with it, and so the model is compiled for training: its parameters
-// are those of the file, and nothing is computed from them before a call.
+// The feature `optim` enables `autodiff`, so the model is compiled for training: its parameters are those of the
+// file, and nothing is computed from them before a call.
 onnx_embed::onnx_model! {
     /// The classifier of the example `classify`.
     pub struct Shapes = "../../classify/shapes.onnx";
 }
 
 const BATCH: usize = 40;
-/// Steps and rate, first of the head and then of everything.
+/// Steps and learning rate, first for the head and then for all parameters.
 const HEAD: (usize, f64) = (60, 1e-2);
 const ALL: (usize, f64) = (240, 2e-3);
 
@@ -32,11 +34,11 @@ fn main() -> Result<()> {
     let train = Sketches::decode(include_bytes!("../train.png"), &device.clone().autodiff())?;
     let test = Sketches::decode(include_bytes!("../test.png"), &device)?;
 
-    // On a device with gradients. `valid` is the same model without them.
+    // The device computes gradients. `valid` returns the same model without them.
     let model = Shapes::new(&device.clone().autodiff());
     println!("as it comes      {}", report(&model.valid(), &test));
 
-    // The body as it is, a new last layer.
+    // Only the head is trained: all other parameters are frozen.
     let body = ParamGroup::all().exclude(ParamGroup::from_predicate("head"));
     let (model, mut losses) = fit(model.freeze_group(body), &train, HEAD);
     println!("head trained     {}", report(&model.valid(), &test));
@@ -52,7 +54,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Adam with a rate that falls to nothing; the model that comes out, and the loss of each step.
+/// Trains with Adam and a learning rate that falls to 0. Returns the trained model and the loss of each step.
 fn fit(mut model: Shapes, data: &Sketches, (steps, rate): (usize, f64)) -> (Shapes, Vec<f32>) {
     let style = ProgressStyle::with_template("{bar:40} step {pos} of {len}, loss {msg}")
         .expect("the template is valid");
@@ -75,7 +77,7 @@ fn fit(mut model: Shapes, data: &Sketches, (steps, rate): (usize, f64)) -> (Shap
     (model, losses)
 }
 
-/// The mean of what each true label's probability costs. The graph of the file ends with a softmax.
+/// Returns the mean cross-entropy of the true labels. The graph of the file ends with a softmax.
 fn cross_entropy(probabilities: Tensor<2>, labels: Tensor<1, Int>) -> Tensor<1> {
     let chosen = probabilities.gather(1, labels.unsqueeze_dim(1));
     -chosen.clamp_min(1e-7).log().mean()
@@ -112,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_parameters_are_those_of_the_file() {
-        // Five convolutions, five normalizations of scale, bias, mean and variance, and the head.
+        // Five convolutions, five normalizations with scale, bias, mean and variance, and the head.
         assert_eq!(Shapes::PARAMETERS.len(), 5 + 5 * 4 + 2);
         let in_file = Shapes::PARAMETERS.iter().map(|parameter| parameter.shape.iter().product::<usize>());
         assert_eq!(model().num_params(), in_file.sum::<usize>());

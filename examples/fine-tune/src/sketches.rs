@@ -1,15 +1,15 @@
-//! Sketches with their labels, from a sheet with a column for each label.
+//! Labelled sketches from a sheet, with a column for each label.
 
 use anyhow::Result;
 use image::RgbImage;
 use onnx_embed::{Device, Int, Tensor, TensorData};
 
 const SIDE: usize = 64;
-/// What the classifier was trained with.
+/// Mean and standard deviation of red, green and blue in the classifier's training data.
 const MEAN: [f32; 3] = [0.485, 0.456, 0.406];
 const STD: [f32; 3] = [0.229, 0.224, 0.225];
 
-/// Images `[count, 3, 64, 64]` and the number of the label of each.
+/// Images `[count, 3, 64, 64]` and the index of the label of each.
 pub struct Sketches {
     images: Tensor<4>,
     labels: Tensor<1, Int>,
@@ -37,7 +37,7 @@ impl Sketches {
         (self.images.clone(), self.labels.clone())
     }
 
-    /// The batch of a step: one after the other, mirrored in four ways.
+    /// Returns the batch of a step. The batches repeat in order, mirrored in four ways.
     pub fn batch(&self, step: usize, size: usize) -> (Tensor<4>, Tensor<1, Int>) {
         let batches = self.count() / size;
         let start = step % batches * size;

@@ -9,14 +9,14 @@ use onnx_embed::Device;
 /// `auto`, `list`, `cpu`, `gpu` or `gpu:1`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Choice {
-    /// The first GPU, or the CPU where there is none.
+    /// The first GPU, or the CPU if no GPU is available.
     Auto,
     List,
     Cpu,
     Gpu(usize),
 }
 
-/// A device with a name for people.
+/// A device with a readable name.
 pub struct Named {
     pub name: String,
     pub device: Device,
@@ -71,7 +71,7 @@ impl Display for Named {
     }
 }
 
-/// What wgpu finds: adapters of Vulkan, Metal or DirectX 12, the best one first.
+/// Returns the adapters that wgpu finds through Vulkan, Metal or DirectX 12, the best one first.
 #[cfg(feature = "wgpu")]
 pub fn gpus() -> Vec<Named> {
     use onnx_embed::burn::tensor::DeviceType;

@@ -1,6 +1,7 @@
-//! Runs a classifier on the device that the command line names, and says what each call takes.
+//! Runs a classifier on a device and measures the calls.
 //!
-//! `gpu --device list` shows the devices; `cpu`, `gpu` and `gpu:1` name one, `auto` takes a GPU where there is one.
+//! `gpu --device list` lists the devices; `cpu`, `gpu` and `gpu:1` select one, `auto` selects a GPU if one is
+//! available.
 
 use std::time::{Duration, Instant};
 
@@ -45,7 +46,7 @@ fn main() -> Result<()> {
 
     let (model, time) = timed(|| Shapes::new(device));
     show("load", time, "weights go to the device");
-    // Kernels depend on sizes: those of the requests that will come.
+    // Kernels depend on sizes, here those of the requests that follow.
     let (warm, time) = timed(|| model.warm_up(&[("batch", batch)]));
     warm?;
     show("warm-up", time, "GPUs compile kernels");
@@ -64,14 +65,14 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Probabilities of each label, a row for each picture.
+/// Returns the probabilities of each label, a row for each picture.
 fn classify(model: &Shapes, batch: usize, device: &Device) -> Vec<f32> {
     let pixels: Vec<f32> = picture::kinds().take(batch).flat_map(picture::draw).collect();
     let shape = [batch, 3, picture::SIDE, picture::SIDE];
-    // Inputs are made on the device of the model.
+    // Inputs are created on the device of the model.
     let images: Tensor<4> = Tensor::from_data(TensorData::new(pixels, shape), device);
     let probabilities = model.forward(images);
-    // The call returns before a GPU has finished; reading waits.
+    // The call returns before a GPU has finished. Reading waits for it.
     probabilities.into_data().iter().collect()
 }
 

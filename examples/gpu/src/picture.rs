@@ -1,18 +1,20 @@
-//! Pictures to classify, drawn by formula so that the example needs no file.
+//! Pictures to classify, drawn by formula.
+//!
+//! The example therefore needs no picture file.
 
 pub const SIDE: usize = 64;
-/// Mean and deviation of red, green and blue, as in the example `classify`.
+/// Mean and standard deviation of red, green and blue, as in the example `classify`.
 const MEAN: [f32; 3] = [0.485, 0.456, 0.406];
 const STD: [f32; 3] = [0.229, 0.224, 0.225];
 const PAPER: [f32; 3] = [0.85, 0.8, 0.7];
 const INK: [f32; 3] = [0.1, 0.3, 0.7];
 
-/// What the pictures show, again and again.
+/// Returns the shapes in the pictures, repeated without end.
 pub fn kinds() -> impl Iterator<Item = &'static str> {
     ["circle", "ring", "square", "cross"].into_iter().cycle()
 }
 
-/// The pixels of one picture, normalised: all reds, then all greens, then all blues.
+/// Returns the normalised pixels of one picture: all reds, then all greens, then all blues.
 pub fn draw(kind: &'static str) -> impl Iterator<Item = f32> {
     let pixels = (0..3).flat_map(|channel| (0..SIDE * SIDE).map(move |at| (channel, at)));
     pixels.map(move |(channel, at)| {

@@ -8,7 +8,7 @@ mod mnist {
     onnx_embed::onnx_model!("../mnist.onnx");
 }
 
-/// The probabilities of 0 to 9 for each picture.
+/// Returns the probabilities of 0 to 9 for each picture.
 pub fn classify(pictures: &[Pixels]) -> Vec<[f32; 10]> {
     let device = Device::flex();
     let model = mnist::Model::new(&device);

@@ -1,4 +1,4 @@
-//! Brings any picture of a digit into MNIST's form.
+//! Converts any picture of a digit to MNIST's form.
 
 use anyhow::{Result, bail};
 use image::imageops::{self, FilterType};
@@ -15,7 +15,7 @@ const BOX: u32 = 20;
 const LEAST_CONTRAST: f32 = 0.1;
 const LEAST_INK: f32 = 0.3;
 
-/// The digit alone, scaled to a 20x20 box whose centre of mass is the centre of 28x28 pixels.
+/// Returns the digit alone, scaled to a 20x20 box whose centre of mass is the centre of 28x28 pixels.
 pub fn normalise(picture: &DynamicImage) -> Result<Pixels> {
     let ink = ink(grey(picture))?;
     let mut digit = fit(&crop(&ink));
@@ -23,7 +23,7 @@ pub fn normalise(picture: &DynamicImage) -> Result<Pixels> {
     Ok(centre(&digit))
 }
 
-/// Brightness, where what is transparent counts as the opposite of what is not.
+/// Returns the brightness. Transparent pixels are black if the opaque ones are bright, else white.
 fn grey(picture: &DynamicImage) -> Ink {
     let picture = picture.to_luma_alpha32f();
     let (light, opaque) = picture
@@ -36,7 +36,8 @@ fn grey(picture: &DynamicImage) -> Ink {
     })
 }
 
-/// How far each pixel is from the paper towards the ink, which may be darker or lighter than the paper.
+/// Returns the distance of each pixel from the paper, from 0 to 1 for the ink, which may be darker or lighter than
+/// the paper.
 fn ink(mut grey: Ink) -> Result<Ink> {
     let paper = paper(&grey);
     let darkest = grey.iter().copied().fold(paper, f32::min);
@@ -51,7 +52,7 @@ fn ink(mut grey: Ink) -> Result<Ink> {
     Ok(grey)
 }
 
-/// The median of the picture's edge.
+/// Returns the median of the picture's edge.
 fn paper(grey: &Ink) -> f32 {
     let (width, height) = grey.dimensions();
     let mut edge: Vec<f32> = grey
@@ -80,7 +81,7 @@ fn fit(digit: &Ink) -> Ink {
     imageops::resize(digit, scaled(width), scaled(height), FilterType::Triangle)
 }
 
-/// Thin strokes fade when they are scaled down: brings the strongest pixel back to 1.
+/// Scales the strongest pixel to 1, since thin strokes fade when they are scaled down.
 fn strengthen(digit: &mut Ink) {
     let strongest = digit.iter().copied().fold(f32::EPSILON, f32::max);
     for value in digit.iter_mut() {
@@ -123,7 +124,7 @@ mod tests {
         .into()
     }
 
-    /// First and last row and column with ink: left, top, right, bottom.
+    /// Returns the first and last column and row with ink: left, top, right, bottom.
     fn bounds(pixels: &Pixels) -> [usize; 4] {
         let inked = (0..SIDE * SIDE).filter(|at| pixels[*at] > 0.5);
         inked.fold([SIDE, SIDE, 0, 0], |[left, top, right, bottom], at| {

@@ -11,7 +11,8 @@ const DARKEST_GREY: u8 = 232;
 const GREYS: u8 = 24;
 const BEST: Style = AnsiColor::Green.on_default().bold();
 
-/// A character holds two pixels, one above the other: in greys, or in black and white where there is no colour.
+/// Draws a picture. A character shows two pixels, one above the other, in greys or, without colours, in black and
+/// white.
 pub fn picture(output: &mut impl Write, pixels: &Pixels, coloured: bool) -> Result<()> {
     let (rows, _) = pixels.as_chunks::<SIDE>();
     let (pairs, _) = rows.as_chunks::<2>();
@@ -30,7 +31,7 @@ pub fn picture(output: &mut impl Write, pixels: &Pixels, coloured: bool) -> Resu
     Ok(())
 }
 
-/// One line per digit: its probability as a number and as a bar, the likeliest highlighted.
+/// Writes a line for each digit: its probability as a number and as a bar. The likeliest digit is highlighted.
 pub fn bars(output: &mut impl Write, probabilities: &[f32; 10]) -> Result<()> {
     let (best, _) = likeliest(probabilities);
     for (digit, probability) in probabilities.iter().enumerate() {
@@ -42,7 +43,7 @@ pub fn bars(output: &mut impl Write, probabilities: &[f32; 10]) -> Result<()> {
     Ok(())
 }
 
-/// One line for a picture: its name, the digit and how sure the model is.
+/// Writes a line for a picture: its name, the digit and the probability.
 pub fn summary(output: &mut impl Write, name: &str, probabilities: &[f32; 10]) -> Result<()> {
     let (digit, probability) = likeliest(probabilities);
     let percent = probability * 100.0;
@@ -69,7 +70,7 @@ fn half_block(upper: bool, lower: bool) -> char {
     }
 }
 
-/// Whole blocks, then one of an eighth to seven eighths.
+/// Returns whole blocks, then a block of at most seven eighths.
 fn bar(share: f32) -> String {
     let eighths = (share.clamp(0.0, 1.0) * (BAR_WIDTH * 8) as f32).round() as usize;
     let rest = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'][eighths % 8];

@@ -1,6 +1,6 @@
 //! Reads handwritten digits from PNG files.
 //!
-//! `mnist digit.png` draws the digit and how likely it is each of 0 to 9. Without a file, it reads the samples.
+//! `mnist digit.png` draws the digit and the probability of each of 0 to 9. Without a file, it reads the samples.
 
 use std::env;
 use std::fs;

@@ -1,4 +1,4 @@
-//! The microcontroller: its memory, its output through the debugger, and its end.
+//! The microcontroller: memory, output through the debugger, and exit.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::fmt::Write;
@@ -11,7 +11,7 @@ use cortex_m_rt::entry;
 use cortex_m_semihosting::{debug, hio};
 use embedded_alloc::LlffHeap;
 
-/// Of 4 MB of memory; the rest is for the stack.
+/// Size of the heap in bytes, of 4 MB of memory. The rest is for the stack.
 const HEAP: usize = 3 << 20;
 
 static mut MEMORY: [MaybeUninit<u8>; HEAP] = [MaybeUninit::uninit(); HEAP];
@@ -19,7 +19,7 @@ static mut MEMORY: [MaybeUninit<u8>; HEAP] = [MaybeUninit::uninit(); HEAP];
 #[global_allocator]
 static ALLOCATOR: Measured = Measured { heap: LlffHeap::empty(), peak: AtomicUsize::new(0) };
 
-/// A heap that knows how much of it was in use at most.
+/// A heap that records its peak usage.
 struct Measured {
     heap: LlffHeap,
     peak: AtomicUsize,
@@ -27,21 +27,21 @@ struct Measured {
 
 unsafe impl GlobalAlloc for Measured {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc::alloc`, and so of the heap.
         let memory = unsafe { self.heap.alloc(layout) };
         self.peak.fetch_max(self.heap.used(), Relaxed);
         memory
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc::dealloc`, and so of the heap.
         unsafe { self.heap.dealloc(memory, layout) }
     }
 }
 
 #[entry]
 fn start() -> ! {
-    // SAFETY: once, before anything is allocated, and nothing else uses this memory.
+    // SAFETY: this runs once, before the first allocation, and nothing else uses this memory.
     unsafe { ALLOCATOR.heap.init(addr_of_mut!(MEMORY) as usize, HEAP) };
     let right = hio::hstdout().ok().and_then(|mut output| {
         let right = crate::read_all(&mut output).ok()?;
@@ -55,7 +55,7 @@ fn start() -> ! {
 #[panic_handler]
 fn panic(reason: &PanicInfo) -> ! {
     if let Ok(mut output) = hio::hstdout() {
-        // There is nothing to do about an output that fails.
+        // An error of the output cannot be reported.
         let _ = writeln!(output, "{reason}");
     }
     end(false)

@@ -1,4 +1,6 @@
-//! Reads handwritten digits without `std`: this library is the same on a microcontroller and on a computer.
+//! Reads handwritten digits without `std`.
+//!
+//! The library is the same on a microcontroller and on a computer.
 
 #![no_std]
 
@@ -13,7 +15,7 @@ mod mnist {
     onnx_embed::onnx_model!("../../mnist/mnist.onnx");
 }
 
-/// Rows and columns of a picture.
+/// Number of rows and of columns of a picture.
 pub const SIDE: usize = 28;
 
 /// Rows of ink: 0 for paper, 255 for full ink.
@@ -22,13 +24,13 @@ pub type Picture = [u8; SIDE * SIDE];
 /// Ten pictures, one for each digit.
 pub static SAMPLES: &[Picture; 10] = pictures(include_bytes!("../digits.pgm"));
 
-/// What is on a picture.
+/// The digit in a picture.
 pub struct Answer {
     pub digit: usize,
     pub probability: f32,
 }
 
-/// The model, whose weights were copied to memory.
+/// The model, whose weights have been copied to memory.
 pub struct Reader {
     model: mnist::Model,
     device: Device,
@@ -41,7 +43,7 @@ impl Reader {
         Self { model: mnist::Model::new(&device), device }
     }
 
-    /// The likeliest digit.
+    /// Returns the likeliest digit.
     pub fn read(&self, picture: &Picture) -> Answer {
         let ink: Vec<f32> = picture.iter().map(|&ink| f32::from(ink) / 255.0).collect();
         let image: Tensor<4> = Tensor::from_data(TensorData::new(ink, [1, 1, SIDE, SIDE]), &self.device);
@@ -62,7 +64,7 @@ fn likelier(best: Option<Answer>, next: Answer) -> Option<Answer> {
     }
 }
 
-/// Draws `picture`, two rows to a line.
+/// Draws `picture`, with two rows in a line.
 pub fn draw(output: &mut impl Write, picture: &Picture) -> Result {
     for rows in picture.chunks(2 * SIDE) {
         for column in 0..SIDE {
@@ -79,7 +81,7 @@ pub fn draw(output: &mut impl Write, picture: &Picture) -> Result {
     Ok(())
 }
 
-/// The pictures of a file in the form PGM, which lie below each other.
+/// Returns the pictures of a PGM file, in which one is below the other.
 const fn pictures(file: &[u8]) -> &[Picture; 10] {
     let (_, pixels) = file.split_at(file.len() - 10 * SIDE * SIDE);
     match pixels.as_chunks().0.as_array() {

@@ -1,4 +1,4 @@
-//! Reads ten digits, on whatever it was compiled for.
+//! Reads ten digits, on a microcontroller or a computer.
 
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
@@ -17,7 +17,7 @@ fn main() {
     assert_eq!(right, Ok(10));
 }
 
-/// Writes what it reads and gives how many answers are right.
+/// Writes the answers and returns the number of right ones.
 fn read_all(output: &mut impl Write) -> Result<usize, Error> {
     let reader = Reader::new();
     draw(output, &SAMPLES[7])?;

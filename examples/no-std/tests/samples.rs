@@ -1,4 +1,4 @@
-//! The same code, run where the tests run.
+//! Runs the library of the microcontroller on this computer.
 
 use std::path::Path;
 

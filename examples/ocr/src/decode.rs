@@ -1,14 +1,14 @@
 //! Greedy decoding of connectionist temporal classification (CTC).
 
-/// What was read, and how sure the model is of its least sure character.
+/// Recognized text, and the confidence of its least certain character.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Text {
     pub text: String,
     pub confidence: f32,
 }
 
-/// The likeliest class of each step, where the first class is the blank and the others are `characters`: what
-/// follows itself is one character, unless a blank is between.
+/// Returns the text of the likeliest class of each step. The first class is the blank, the others are `characters`.
+/// Equal adjacent classes are one character, unless a blank is between them.
 pub fn greedy(probabilities: &[f32], characters: &[char]) -> Text {
     let mut read: Vec<(char, f32)> = Vec::new();
     let mut last = None;
@@ -18,7 +18,7 @@ pub fn greedy(probabilities: &[f32], characters: &[char]) -> Text {
         if let Some(class) = class {
             let probability = step[class];
             match read.last_mut() {
-                // Its surest step speaks for a character.
+                // The confidence of a character is that of its most certain step.
                 Some((_, sure)) if last == Some(class) => *sure = sure.max(probability),
                 _ => read.push((characters[class - 1], probability)),
             }
@@ -36,7 +36,7 @@ pub fn greedy(probabilities: &[f32], characters: &[char]) -> Text {
 mod tests {
     use super::*;
 
-    /// A step for each class, with its probability.
+    /// Decodes a step for each class, with its probability.
     fn read(steps: &[(usize, f32)]) -> Text {
         let step = |(class, probability): &(usize, f32)| {
             let mut step = [(1.0 - probability) / 3.0; 4];

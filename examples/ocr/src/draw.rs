@@ -1,4 +1,4 @@
-//! Draws a page in a terminal, with what was read beside each line.
+//! Draws a page in a terminal, with the recognized text.
 
 use std::io::{Result, Write};
 
@@ -9,12 +9,12 @@ use image::imageops::{self, FilterType};
 use crate::decode::Text;
 use crate::page::Line;
 
-/// Columns of the terminal for the page. A character shows two pixels, one above the other.
+/// Number of columns of the page in the terminal. A character shows two pixels, one above the other.
 const WIDTH: u32 = 56;
-/// Below this a text is shown in yellow.
+/// Confidence below which text is yellow.
 const SURE: f32 = 0.9;
 
-/// The page, and beside each line its text and how sure the model is of the least sure character.
+/// Draws the page, and next to each line its text and the confidence of its least certain character.
 pub fn beside(output: &mut impl Write, page: &GrayImage, read: &[(Line, Text)]) -> Result<()> {
     let height = (page.height() * WIDTH / page.width().max(1)).next_multiple_of(2).max(2);
     let small = imageops::resize(page, WIDTH, height, FilterType::Triangle);
@@ -29,7 +29,7 @@ pub fn beside(output: &mut impl Write, page: &GrayImage, read: &[(Line, Text)]) 
             let style = upper.on(lower);
             write!(output, "{style}▀{style:#}")?;
         }
-        // Where two lines are in one row, the second one comes in the next.
+        // If two lines are in one row, the text of the second one is in the next row.
         if let Some((_, text)) = rest.next_if(|(line, _)| row_of(line) <= row) {
             let style = match text.confidence > SURE {
                 true => AnsiColor::Green.on_default(),

@@ -1,6 +1,6 @@
 //! Reads printed text from pictures of pages.
 //!
-//! `ocr page.png ..` draws each page with what stands on its lines beside it. Without a file, it reads the samples.
+//! `ocr page.png ..` draws each page with the text of its lines next to it. Without a file, it reads a sample.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use decode::Text;
 use page::{HEIGHT, Line};
 
 onnx_embed::onnx_model! {
-    /// A convolutional network that gives a character, or none, for each four columns of a line.
+    /// A convolutional network that returns a character, or none, for each four columns of a line.
     pub struct Lines = "../lines.onnx";
 }
 
@@ -37,14 +37,14 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The lines of a page with what stands on them.
+/// Returns the lines of a page with their text.
 fn read(model: &Lines, page: &GrayImage) -> Vec<(Line, Text)> {
     let lines = page::lines(page);
     if lines.is_empty() {
         return Vec::new();
     }
     let cut: Vec<_> = lines.iter().map(|line| page::cut(page, *line)).collect();
-    // All lines at once, with paper on the right of the shorter ones.
+    // All lines are one batch. Shorter ones are padded with paper on the right.
     let width = cut.iter().map(|(_, width)| *width as usize).max().unwrap_or(0);
     let mut ink = Vec::with_capacity(lines.len() * HEIGHT as usize * width);
     for (line, own) in &cut {
@@ -66,7 +66,7 @@ fn read(model: &Lines, page: &GrayImage) -> Vec<(Line, Text)> {
     read.filter(|(_, text)| !text.text.is_empty()).collect()
 }
 
-/// What the model can read, as its file says.
+/// Returns the characters that the model can read, from the metadata of its file.
 fn characters() -> impl Iterator<Item = char> {
     let entry = Lines::METADATA.get("characters");
     entry.unwrap_or_default().chars()

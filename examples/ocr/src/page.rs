@@ -1,14 +1,14 @@
-//! From a page to its lines, as the model takes them.
+//! Finds the lines of a page and scales them.
 
 use image::GrayImage;
 use image::imageops::{self, FilterType};
 
-/// The height of a line for the model.
+/// Height of a line for the model, in pixels.
 pub const HEIGHT: u32 = 32;
-/// A pixel is ink where it is darker than paper by this share of the way to the darkest ink.
+/// Darkness above which a pixel is ink: 0 is paper, 1 is the darkest ink.
 const IS_INK: f32 = 0.4;
 
-/// A line of text and where it stands on its page.
+/// A line of text and its position on the page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
     pub left: u32,
@@ -17,12 +17,12 @@ pub struct Line {
     pub height: u32,
 }
 
-/// The lines of a page from top to bottom: rows with ink, between rows without.
+/// Returns the lines of a page from top to bottom: rows with ink, between rows without.
 pub fn lines(page: &GrayImage) -> Vec<Line> {
     let [width, height] = [page.width(), page.height()];
     let ink = normalised(page);
     let is_ink = |x: u32, y: u32| ink[(y * width + x) as usize] > IS_INK;
-    // Two pixels of a row, as one may be grain.
+    // Two pixels of a row, since one may be noise.
     let rows = (0..height).map(|y| (0..width).filter(|x| is_ink(*x, y)).count() > 1);
     let mut bands = bands(rows);
     bands.retain(|(top, bottom)| bottom - top > 1);
@@ -34,7 +34,7 @@ pub fn lines(page: &GrayImage) -> Vec<Line> {
     let line = |(top, bottom): (u32, u32)| {
         let has_ink = |x: &u32| (top..bottom).any(|y| is_ink(*x, y));
         let (left, right) = ((0..width).find(has_ink)?, (0..width).rfind(has_ink)?);
-        // A dash would else fill the height.
+        // Otherwise a dash would fill the height.
         let missing = (usual / 2).saturating_sub(bottom - top);
         let [above, aside] = [usual / 7 + missing / 2, 2 * usual / 5];
         let [left, top] = [left.saturating_sub(aside), top.saturating_sub(above)];
@@ -48,7 +48,7 @@ pub fn lines(page: &GrayImage) -> Vec<Line> {
     bands.into_iter().filter_map(line).collect()
 }
 
-/// The ink of a line, `HEIGHT` rows of the width that it gives as well.
+/// Returns the ink of a line, as `HEIGHT` rows, and the width of a row.
 pub fn cut(page: &GrayImage, line: Line) -> (Vec<f32>, u32) {
     let part = imageops::crop_imm(page, line.left, line.top, line.width, line.height).to_image();
     let width = (line.width * HEIGHT).div_ceil(line.height).max(1);
@@ -56,7 +56,7 @@ pub fn cut(page: &GrayImage, line: Line) -> (Vec<f32>, u32) {
     (normalised(&scaled), width)
 }
 
-/// 0 for the median, which is paper, and 1 for the darkest fiftieth. `lines.py` does the same.
+/// Returns the ink: 0 for the median, which is paper, and 1 for the darkest 2 %. `lines.py` does the same.
 fn normalised(picture: &GrayImage) -> Vec<f32> {
     let mut sorted = picture.as_raw().clone();
     sorted.sort_unstable();
@@ -67,7 +67,7 @@ fn normalised(picture: &GrayImage) -> Vec<f32> {
     picture.as_raw().iter().map(ink).collect()
 }
 
-/// First and behind the last of each run of `true`.
+/// Returns the first index of each run of `true`, and the index after its last.
 fn bands(rows: impl Iterator<Item = bool>) -> Vec<(u32, u32)> {
     let mut bands = Vec::new();
     let mut start = None;

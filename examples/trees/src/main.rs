@@ -1,4 +1,6 @@
-//! Predicts which customers leave, with a scikit-learn pipeline that takes columns of text and of numbers.
+//! Predicts which customers leave, with a scikit-learn pipeline.
+//!
+//! The inputs of the pipeline are columns of text and of numbers.
 //!
 //! `trees [customers.csv]` prints a line for each customer.
 
@@ -10,8 +12,8 @@ use anyhow::{Context, Result, bail};
 use onnx_embed::{Array, Device, Tensor, TensorData};
 
 onnx_embed::onnx_model! {
-    /// One-hot encoding of texts, scaling of numbers, 60 boosted trees.
-    // The file leaves the number of rows open for each column: one name for all of them has them be compared.
+    /// One-hot encoding of text, scaling of numbers, and 60 boosted trees.
+    // In the file each column has its own number of rows. With one name for all, the numbers are compared.
     #[onnx(inputs(
         contract: [customers, 1],
         payment: [customers, 1],
@@ -24,7 +26,7 @@ onnx_embed::onnx_model! {
 
 const HEADER: &str = "contract,payment,months,price,calls";
 
-/// The columns of a file. What stands behind them on a line is of no interest to the model.
+/// Columns of a file. The model does not use the columns after these.
 #[derive(Default)]
 struct Customers {
     contract: Vec<String>,
@@ -34,7 +36,7 @@ struct Customers {
     calls: Vec<f32>,
 }
 
-/// What the model says of a customer.
+/// Prediction for a customer.
 struct Prediction {
     label: String,
     /// The probability that the customer leaves.
@@ -80,7 +82,7 @@ fn parse(csv: &str) -> Result<Customers> {
 fn predict(model: &Churn, customers: &Customers) -> Vec<Prediction> {
     let rows = customers.contract.len();
     let device = Device::flex();
-    // Texts are arrays in plain memory, numbers are tensors on the device.
+    // Text is in arrays in host memory, numbers are in tensors on the device.
     let texts = |column: &[String]| Array::new([rows, 1], column.to_vec());
     let numbers = |column: &[f32]| -> Tensor<2> {
         Tensor::from_data(TensorData::new(column.to_vec(), [rows, 1]), &device)
@@ -122,7 +124,8 @@ mod tests {
 
     const CSV: &str = include_str!("../customers.csv");
 
-    /// The last columns of the file: what the customer did, and scikit-learn's probability that it leaves.
+    /// Returns the last columns of the file: the customer's true label, and scikit-learn's probability that the
+    /// customer leaves.
     fn recorded() -> Vec<(&'static str, f32)> {
         let cells = CSV.lines().skip(1).map(|line| {
             let mut cells = line.rsplit(',');

@@ -1,7 +1,7 @@
-//! Takes new weights while it runs, and refuses files that the program was not compiled for.
+//! Updates weights at run time, and refuses files with other graphs.
 //!
-//! `update file.onnx ..` loads one file after the other, as they would come in over the air. Without files,
-//! it loads the three versions in its folder, and a download that broke off.
+//! `update file.onnx ..` loads one file after the other, as a device receives them over the air. Without files, it
+//! loads the three versions in its folder, and a truncated download.
 
 use std::path::Path;
 use std::sync::{Arc, RwLock};
@@ -11,8 +11,8 @@ use anyhow::Result;
 use onnx_embed::{Device, Error, Tensor, TensorData};
 
 onnx_embed::onnx_model! {
-    /// Tells the state of a pump by six sensors.
-    // The code is compiled from this file. Weights come from whatever file the program opens.
+    /// A classifier of the state of a pump by six sensors.
+    // The code is compiled from this file. Weights come from the files that the program opens.
     #[onnx(weights = "file")]
     pub struct Pump = "../pump_1.onnx";
 }
@@ -20,7 +20,7 @@ onnx_embed::onnx_model! {
 const STATES: [&str; 3] = ["sound", "worn", "blocked"];
 const SENSORS: usize = 6;
 
-/// What threads share. A request holds the model that it began with; the next one finds the new model.
+/// State that threads share. A request keeps the model with which it started; the next request uses the new model.
 struct Service {
     model: RwLock<Arc<Pump>>,
 }
@@ -52,7 +52,7 @@ impl Service {
         Ok(Self { model: RwLock::new(Arc::new(model)) })
     }
 
-    /// The new model, if the file is of the graph that was compiled; else the old one stays.
+    /// Replaces the model if the file contains the compiled graph. Otherwise the old model stays.
     fn update(&self, path: &Path) -> Result<(), Error> {
         let model = Pump::from_file(path, &Device::flex())?;
         *self.model.write().unwrap_or_else(|lock| lock.into_inner()) = Arc::new(model);
@@ -85,7 +85,7 @@ fn name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Readings of a hundred pumps that no version was trained on, with their states.
+/// Returns readings of a hundred pumps on which no version was trained, with their states.
 fn readings() -> (Vec<[f32; SENSORS]>, Vec<&'static str>) {
     let lines = include_str!("../readings.csv").lines().skip(1);
     let rows = lines.map(|line| {

@@ -1,4 +1,4 @@
-//! Finds out when somebody speaks, block by block as from a microphone.
+//! Detects speech in audio, block by block as from a microphone.
 //!
 //! `vad [sound.wav]` draws a timeline and lists where speech begins and ends.
 
@@ -10,19 +10,19 @@ use anyhow::{Context, Result, ensure};
 use onnx_embed::{Device, Tensor, TensorData};
 
 onnx_embed::onnx_model! {
-    /// Spectrum, mel bands and a gated recurrent unit whose state goes from call to call.
+    /// Spectrum, mel bands and a gated recurrent unit, whose state is passed from call to call.
     pub struct Vad = "../vad.onnx";
 }
 
-/// Samples a second.
+/// Samples per second.
 const RATE: u32 = 8_000;
-/// Samples for which the model gives one probability: 32 ms.
+/// Number of samples for which the model returns one probability: 32 ms.
 const FRAME: usize = 256;
-/// Frames that a microphone would bring at once.
+/// Number of frames that a microphone would deliver at once.
 const BLOCK: usize = 4;
 const WIDTH: usize = 80;
 
-/// A detector in the middle of a sound.
+/// A detector with its state after the samples so far.
 struct Stream {
     model: Vad,
     state: Tensor<3>,
@@ -33,7 +33,7 @@ impl Stream {
         Self { model: Vad::new(device), state: Tensor::zeros([1, 1, 32], device) }
     }
 
-    /// The probability of speech for each frame that comes next.
+    /// Returns the probability of speech for each of the next frames.
     fn push(&mut self, samples: &[f32]) -> Vec<f32> {
         let shape = [samples.len() / FRAME, FRAME];
         let device = self.state.device();
@@ -41,7 +41,7 @@ impl Stream {
             samples: Tensor::from_data(TensorData::new(samples.to_vec(), shape), &device),
             state: self.state.clone(),
         });
-        // What the next call needs to know of this one.
+        // The next call continues with this state.
         self.state = output.next_state;
         output.speech.into_data().iter().collect()
     }
@@ -67,7 +67,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The first channel of a file, as whole frames.
+/// Reads the first channel of a file, as whole frames.
 fn read(path: &PathBuf) -> Result<Vec<f32>> {
     let name = path.display();
     let mut file = hound::WavReader::open(path).with_context(|| format!("cannot read `{name}`"))?;
@@ -85,7 +85,8 @@ fn read(path: &PathBuf) -> Result<Vec<f32>> {
     Ok(samples)
 }
 
-/// First frame of each segment of speech, and the first behind it. Pauses of up to 0.2 s are part of it.
+/// Returns the first frame of each segment of speech, and the frame after its last. Pauses of up to 0.2 s belong to
+/// it.
 fn segments(speech: &[f32]) -> Vec<(usize, usize)> {
     const PAUSE: usize = 6;
     let mut segments: Vec<(usize, usize)> = Vec::new();
@@ -98,7 +99,7 @@ fn segments(speech: &[f32]) -> Vec<(usize, usize)> {
     segments
 }
 
-/// How loud the sound is, green where somebody speaks, and below the probability that somebody does.
+/// Draws the loudness, in green during speech, and below it the probability of speech.
 fn timeline(output: &mut impl Write, samples: &[f32], speech: &[f32]) -> Result<()> {
     let frames = speech.len().div_ceil(WIDTH).max(1);
     let (mut levels, mut shares) = (String::new(), String::new());

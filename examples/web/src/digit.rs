@@ -1,6 +1,6 @@
-//! Strokes of a pen become a picture as MNIST has them.
+//! Converts pen strokes to a picture in MNIST's form.
 
-/// Pixels in a row, and rows.
+/// Number of pixels in a row, and number of rows.
 pub const SIDE: usize = 28;
 
 /// Rows of ink, 0 for paper and 1 for full ink.
@@ -8,12 +8,12 @@ pub type Pixels = [f32; SIDE * SIDE];
 
 pub type Point = [f32; 2];
 
-/// Half the width of a stroke, and what the longer side of a digit measures with it, in pixels.
+/// Half the width of a stroke, and the longer side of a digit including its strokes, in pixels.
 const RADIUS: f32 = 1.4;
 const BOX: f32 = 20.0;
 
-/// The strokes in a box of 20x20, their centre of mass in the centre of 28x28, inked by a round pen. How
-/// large they were drawn makes no difference.
+/// Draws the strokes with a round pen in a box of 20x20 pixels, whose centre of mass is the centre of 28x28 pixels.
+/// Their original size does not matter.
 pub fn picture(strokes: &[&[Point]]) -> Pixels {
     let mut pixels = [0.0; SIDE * SIDE];
     let Some(strokes) = fit(strokes) else {
@@ -31,7 +31,7 @@ pub fn picture(strokes: &[&[Point]]) -> Pixels {
     pixels
 }
 
-/// The strokes with the longer side of all as long as the box leaves it, beginning at 0; none without a point.
+/// Scales the strokes so that their longer side fills the box, and moves them to 0. Returns `None` without points.
 fn fit(strokes: &[&[Point]]) -> Option<Vec<Vec<Point>>> {
     let points = || strokes.iter().copied().flatten();
     points().next()?;
@@ -45,12 +45,12 @@ fn fit(strokes: &[&[Point]]) -> Option<Vec<Vec<Point>>> {
     Some(strokes.collect())
 }
 
-/// The centre of mass of lines of equal width.
+/// Returns the centre of mass of lines of equal width.
 fn centre(strokes: &[Vec<Point>]) -> Point {
     let mut sums = [0.0; 2];
     let mut mass = 0.0;
     for line @ [from, to] in segments(strokes) {
-        // A single point has a mass too.
+        // A single point also has a mass.
         let length = length(line).max(1e-3);
         mass += length;
         sums[0] += length * (from[0] + to[0]) / 2.0;
@@ -59,7 +59,7 @@ fn centre(strokes: &[Vec<Point>]) -> Point {
     [sums[0] / mass, sums[1] / mass]
 }
 
-/// Lines between neighbours; a stroke of one point is a line from it to itself.
+/// Returns the lines between adjacent points. A stroke of one point is a line from the point to itself.
 fn segments(strokes: &[Vec<Point>]) -> impl Iterator<Item = [Point; 2]> {
     strokes.iter().flat_map(|stroke| {
         let dot = (stroke.len() == 1).then(|| [stroke[0]; 2]);
@@ -84,7 +84,7 @@ fn distance(point: Point, [from, to]: [Point; 2]) -> f32 {
 mod tests {
     use super::*;
 
-    /// First and last column and row with ink: left, top, right, bottom.
+    /// Returns the first and last column and row with ink: left, top, right, bottom.
     fn bounds(pixels: &Pixels) -> [usize; 4] {
         let inked = (0..SIDE * SIDE).filter(|at| pixels[*at] > 0.5);
         inked.fold([SIDE, SIDE, 0, 0], |[left, top, right, bottom], at| {

@@ -1,4 +1,4 @@
-//! Reads digits in a browser: the module that the page calls.
+//! The module that the page calls to read digits.
 
 pub mod digit;
 #[cfg(any(feature = "flex", feature = "webgpu"))]
@@ -6,7 +6,8 @@ mod reader;
 
 use wasm_bindgen::prelude::*;
 
-/// The picture that the model sees of strokes: `lengths` points each, x and y of all of them in `points`.
+/// Returns the picture of strokes for the model. `lengths` contains their numbers of points, `points` x and y of all
+/// points.
 #[wasm_bindgen]
 pub fn picture(points: &[f32], lengths: &[usize]) -> Vec<f32> {
     let (points, _) = points.as_chunks();

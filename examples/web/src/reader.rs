@@ -1,4 +1,4 @@
-//! The model, on the device that the module is built for.
+//! The model, on the device for which the module is built.
 
 use onnx_embed::{Device, OnnxModel, Tensor, TensorData};
 use wasm_bindgen::prelude::*;
@@ -17,7 +17,7 @@ pub struct Reader {
 
 #[wasm_bindgen]
 impl Reader {
-    /// The model, ready to answer: shaders are compiled. Called once.
+    /// Loads the model and compiles its shaders. Called once.
     pub async fn open() -> Result<Reader, JsError> {
         prepare();
         let device = device().await?;
@@ -26,7 +26,7 @@ impl Reader {
         Ok(Self { device, model })
     }
 
-    /// The probabilities of 0 to 9 for a picture.
+    /// Returns the probabilities of 0 to 9 for a picture.
     pub async fn answer(&self, picture: Vec<f32>) -> Result<Vec<f32>, JsError> {
         let picture = TensorData::new(picture, [1, 1, SIDE, SIDE]);
         let picture = Tensor::<4>::from_data(picture, &self.device);
@@ -50,8 +50,8 @@ fn prepare() {
     unsafe extern "C" {
         fn __wasm_call_ctors();
     }
-    // Safety: nothing has run that constructors prepare. Where nobody calls them, the linker has each call
-    // into the module do so.
+    // SAFETY: no code that depends on constructors has run yet. If they are not called here, the linker inserts a
+    // call into each export of the module.
     unsafe { __wasm_call_ctors() };
     console_error_panic_hook::set_once();
 }

@@ -1,4 +1,4 @@
-//! Writes the cases of the part whose package this is.
+//! Writes the cases of the part that this package contains.
 
 fn main() {
     let package = env!("CARGO_PKG_NAME");

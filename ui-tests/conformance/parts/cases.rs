@@ -1,4 +1,4 @@
-//! Conformance cases, one module each, named as upstream names them.
+//! Conformance cases, one module each, with the name of the case.
 
 #![allow(non_snake_case)]
 

@@ -1,42 +1,42 @@
-//! The arguments of a test program, as libtest takes them.
+//! Arguments of a test program, compatible with libtest.
 
 use std::num::NonZero;
 
-/// Which cases to run, and how.
+/// Selection of the cases to run, and options.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Arguments {
-    /// Names, or parts of names; none stands for every case.
+    /// Names, or parts of names. An empty list selects every case.
     filters: Vec<String>,
     skipped: Vec<String>,
-    /// Whether a filter is a whole name.
+    /// `true` if a filter must equal the whole name.
     exact: bool,
-    /// Whether names are printed and nothing runs.
+    /// `true` if names are printed and no case runs.
     pub list: bool,
-    /// How many cases run at a time, where that is asked for.
+    /// Number of cases that run at a time, if specified.
     pub threads: Option<NonZero<usize>>,
-    /// Which of how many slices of the chosen cases to run, the first of which is 1.
+    /// Slice of the chosen cases to run, counted from 1, and number of slices.
     slice: Option<(usize, NonZero<usize>)>,
-    /// Whether the time of each case is printed as it ends.
+    /// `true` if the time of each case is printed when it ends.
     pub times: bool,
-    /// Whether names of cases come by standard input, as this program asks of its own processes.
+    /// `true` if the names of cases are read from standard input, as in the processes that this program starts.
     pub serve: bool,
-    /// Whether only ignored cases are to run, of which there are none.
+    /// `true` if only ignored cases are to run. No case is ignored.
     ignored: bool,
 }
 
 impl Arguments {
-    /// Those of this process.
+    /// Reads the arguments of this process.
     ///
     /// # Errors
     ///
-    /// If one is unknown or has no value.
+    /// If an argument is unknown or has no value.
     pub fn of_process() -> Result<Self, String> {
         Self::parse(std::env::args().skip(1))
     }
 
     fn parse(arguments: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut all = Self::default();
-        // `--name=value` is `--name value`.
+        // `--name=value` is equivalent to `--name value`.
         let mut words = arguments.flat_map(|word| match word.split_once('=') {
             Some((name, value)) if name.starts_with("--") => vec![name.into(), value.into()],
             _ => vec![word],
@@ -58,7 +58,7 @@ impl Arguments {
                 }
                 "--times" => all.times = true,
                 "--serve" => all.serve = true,
-                // There is one form of output, and nothing is captured, ignored or a benchmark.
+                // Only one output format exists. No case is captured, ignored or a benchmark.
                 "--format" | "--color" => drop(value()?),
                 "--nocapture" | "--no-capture" | "--show-output" | "--quiet" | "-q" => {}
                 "--ignored" => all.ignored = true,
@@ -70,7 +70,7 @@ impl Arguments {
         Ok(all)
     }
 
-    /// Whether a case is to run.
+    /// Returns `true` if the filters select a case.
     pub fn includes(&self, name: &str) -> bool {
         let fits = |filter: &String| {
             if self.exact { name == filter } else { name.to_lowercase().contains(&filter.to_lowercase()) }
@@ -80,23 +80,23 @@ impl Arguments {
             && !self.skipped.iter().any(fits)
     }
 
-    /// Whether the case at a place among those included is in the slice that is to run.
+    /// Returns `true` if the slice contains the case at this position among the selected cases.
     pub fn is_in_slice(&self, place: usize) -> bool {
         self.slice.is_none_or(|(slice, count)| place % count == slice - 1)
     }
 
-    /// Whether cases are chosen by their names.
+    /// Returns `true` if cases are selected by their names.
     pub fn has_filters(&self) -> bool {
         !self.filters.is_empty()
     }
 
-    /// Whether every case is to run.
+    /// Returns `true` if every case is to run.
     pub fn is_everything(&self) -> bool {
         self.filters.is_empty() && self.skipped.is_empty() && self.slice.is_none() && !self.ignored
     }
 }
 
-/// The numbers of `2/100`.
+/// Parses a slice such as `2/100`.
 fn part(text: &str) -> Option<(usize, NonZero<usize>)> {
     let (slice, count) = text.split_once('/')?;
     let (slice, count): (usize, NonZero<usize>) = (slice.parse().ok()?, count.parse().ok()?);

@@ -1,3 +1,3 @@
-//! Every operator's cases, through the macro; `tests/` runs them.
+//! Cases of every operator, compiled by the macro. `tests/` runs them.
 
 pub mod arguments;

@@ -1,6 +1,6 @@
-//! Code blocks of Markdown files, and what a comment before a block says of how it is tested.
+//! Code blocks of Markdown files and the settings of their tests.
 //!
-//! A comment is for tests alone, readers see none of it:
+//! A comment before a block specifies how it is tested. Readers do not see it:
 //!
 //! ````text
 //! <!-- test
@@ -14,7 +14,7 @@
 //! ```
 //! ````
 //!
-//! Its lines are settings, or code in front of the block and, below `---`, behind it.
+//! Its lines are settings, or code that precedes the block and, after `---`, follows it.
 
 use std::path::{Path, PathBuf};
 
@@ -23,44 +23,44 @@ use anyhow::{Context, Result, bail};
 /// A code block of a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// The document, relative to the checkout.
+    /// Path of the document, relative to the checkout.
     pub document: String,
-    /// The line of its first line, counted from 1.
+    /// Line number of its first line, counted from 1.
     pub line: usize,
-    /// The first word of its opening fence.
+    /// First word of its opening fence.
     pub language: String,
     pub text: String,
     pub setting: Setting,
 }
 
-/// What the comment before a block says.
+/// Settings in the comment before a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setting {
-    /// Files that the block names, each with one of the checkout.
+    /// Files that the block names, each with the path of a file of the checkout.
     pub models: Vec<(String, PathBuf)>,
-    /// The Cargo feature that the block needs.
+    /// Cargo feature that the block requires.
     pub feature: Option<String>,
-    /// The block awaits.
+    /// `true` if the block awaits futures.
     pub is_async: bool,
-    /// The block is compiled alone.
+    /// `true` if the block is compiled but not run.
     pub no_run: bool,
-    /// A file of the checkout that has the lines of the block.
+    /// File of the checkout that contains the lines of the block.
     pub within: Option<PathBuf>,
-    /// `.ci/run` or `.ci/full` has these commands.
+    /// `true` if `.ci/run` or `.ci/full` contains these commands.
     pub in_ci: bool,
-    /// What takes long: the commands run where `ONNX_EMBED_COMMANDS` is `all`.
+    /// Reason why the commands take long. They run only if `ONNX_EMBED_COMMANDS` is `all`.
     pub long: Option<String>,
-    /// Why a block is not run.
+    /// Reason why the block is not run.
     pub elsewhere: Option<String>,
-    /// The command among whose lines those of the block are.
+    /// Command whose output contains the lines of the block.
     pub output: Option<String>,
-    /// Code in front of the block.
+    /// Code before the block.
     pub before: String,
-    /// Code behind the block.
+    /// Code after the block.
     pub after: String,
 }
 
-/// The documents of a checkout that are tested.
+/// Returns the documents of a checkout that are tested.
 pub fn documents(root: &Path) -> Result<Vec<PathBuf>> {
     let mut found = vec![PathBuf::from("README.md")];
     let guide = root.join("guide/src");
@@ -76,7 +76,7 @@ pub fn documents(root: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The blocks of a document.
+/// Returns the blocks of a document.
 pub fn blocks(root: &Path, document: &Path) -> Result<Vec<Block>> {
     let text = std::fs::read_to_string(root.join(document))?;
     let name = document.display().to_string();

@@ -1,4 +1,4 @@
-//! Every block of Rust in README and guide compiles and runs.
+//! Compiles and runs every Rust block in README and guide.
 
 use std::panic::resume_unwind;
 use std::pin::pin;
@@ -9,10 +9,10 @@ use std::thread::{self, Thread};
 
 include!(concat!(env!("OUT_DIR"), "/blocks.rs"));
 
-/// Of the threads of blocks: kernels of an unoptimized build need room.
+/// Stack size of the threads of blocks, in bytes. Kernels of an unoptimized build need large stacks.
 const STACK: usize = 16 << 20;
 
-/// Runs a program, and fails where it would end with another code than 0.
+/// Runs a program and fails unless it exits with code 0.
 fn runs<T: Termination + 'static>(program: fn() -> T) {
     let run = move || assert_eq!(program().report(), ExitCode::SUCCESS);
     let thread = thread::Builder::new().stack_size(STACK).spawn(run);
@@ -21,11 +21,11 @@ fn runs<T: Termination + 'static>(program: fn() -> T) {
     }
 }
 
-/// A program that only a browser can run.
+/// Accepts a program that only a browser can run.
 #[allow(dead_code, reason = "the feature of such a block may be off")]
 fn compiles<T>(_: fn() -> T) {}
 
-/// Whether there is an adapter.
+/// Returns `true` if the machine has a GPU adapter.
 #[cfg(feature = "wgpu")]
 fn has_gpu() -> bool {
     use onnx_embed::{Device, burn::tensor::DeviceType};
@@ -37,7 +37,7 @@ fn has_gpu() -> bool {
     found
 }
 
-/// Waits for a future on this thread.
+/// Blocks this thread until a future is ready.
 #[allow(dead_code, reason = "blocks that await may need a device")]
 fn block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(Thread);

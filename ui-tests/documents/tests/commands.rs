@@ -1,6 +1,9 @@
-//! Every command of README and guide runs, or is in `.ci`, or the document says why it cannot run here; cargo reads every manifest.
+//! Checks every command of README and guide.
 //!
-//! With `ONNX_EMBED_COMMANDS=all` those run too that build programs; `record` wants a `python3` with ONNX Runtime.
+//! A command runs, or `.ci` contains it, or the document states why it cannot run here. Cargo reads every manifest.
+//!
+//! With `ONNX_EMBED_COMMANDS=all`, commands that build programs run too; `record` requires a `python3` with ONNX
+//! Runtime.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,7 +59,7 @@ fn every_command_runs() -> Result<()> {
     Ok(())
 }
 
-/// Fails unless cargo reads a block as a part of a manifest, and knows each of its keys.
+/// Fails unless cargo reads a block as part of a manifest and recognizes all its keys.
 fn manifest(block: &Block, root: &Path) -> Result<()> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("manifest");
     fs::create_dir_all(folder.join("src"))?;
@@ -72,10 +75,10 @@ fn manifest(block: &Block, root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The folder of `cargo-onnx-embed`, built.
+/// Builds `cargo-onnx-embed` and returns its folder.
 fn command_line(root: &Path) -> Option<PathBuf> {
     let built = cargo(root, &["build", "--bin", "cargo-onnx-embed"]).status().ok()?;
-    // This program is below the folder of the profile.
+    // This program is in the folder `deps` of the profile.
     let folder = std::env::current_exe().ok()?;
     built.success().then(|| folder.ancestors().nth(2).map(Path::to_owned))?
 }
@@ -86,7 +89,7 @@ fn cargo(root: &Path, words: &[&str]) -> Command {
     command
 }
 
-/// Runs the commands of a block in a folder that has the models that they name, or in the checkout.
+/// Runs the commands of a block in a folder with the models that it names, or in the checkout if it names none.
 fn run(block: &Block, root: &Path, program: Option<&Path>) -> Result<()> {
     let program = program.context("cargo-onnx-embed was not built")?;
     let text: Vec<String> = commands(&block.text).collect();
@@ -107,7 +110,7 @@ fn run(block: &Block, root: &Path, program: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// What a shell prints.
+/// Runs a script in a shell and returns its output.
 fn shell(text: &str, folder: &Path, root: &Path, program: &Path) -> Result<String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders = vec![program.to_owned()];
@@ -129,7 +132,7 @@ fn shell(text: &str, folder: &Path, root: &Path, program: &Path) -> Result<Strin
     Ok(printed)
 }
 
-/// Fails unless the lines of the block are among those that the command prints, one after the other.
+/// Fails unless the output of the command contains the lines of the block one after the other.
 fn printed(block: &Block, command: &str, root: &Path, program: Option<&Path>) -> Result<()> {
     let program = program.context("cargo-onnx-embed was not built")?;
     let output = shell(command, root, root, program)?;
@@ -138,21 +141,21 @@ fn printed(block: &Block, command: &str, root: &Path, program: Option<&Path>) ->
     Ok(())
 }
 
-/// Whether a text has these lines one after the other, however they are indented.
+/// Returns `true` if a text contains these lines one after the other, regardless of indentation.
 fn contains(text: &str, lines: &str) -> bool {
     let text: Vec<&str> = text.lines().map(str::trim).collect();
     let lines: Vec<&str> = lines.lines().map(str::trim).collect();
     text.windows(lines.len()).any(|part| part == lines)
 }
 
-/// The commands of a block without comments, continued lines joined.
+/// Returns the commands of a block without comments, with continued lines joined.
 fn commands(text: &str) -> impl Iterator<Item = String> {
     let text = text.replace("\\\n", " ");
     let lines: Vec<String> = text.lines().map(words).collect();
     lines.into_iter().filter(|line| !line.is_empty())
 }
 
-/// A line with one space between words, without its comment.
+/// Returns a line with one space between words, without its comment.
 fn words(line: &str) -> String {
     let line = line.split_once(" #").map_or(line, |(command, _)| command);
     let line = if line.starts_with('#') { "" } else { line };

@@ -1,4 +1,4 @@
-//! Random integer expressions, of sizes and of numbers on the host.
+//! Random integer expressions on sizes and on numbers of the host.
 
 #![allow(non_snake_case)]
 

@@ -1,15 +1,15 @@
 //! The macro's errors, without Burn.
 //!
-//! trybuild compiles the dependencies of the package under test once more for itself. Where the
-//! macro fails nothing of the run-time crate is in its expansion, so that these few items stand for
-//! `onnx_embed` and the errors are seen within seconds.
+//! trybuild compiles the dependencies of the package under test once more for itself. If the
+//! macro fails, its expansion contains no items of the runtime crate. These few items therefore
+//! replace `onnx_embed`, and the tests take seconds.
 
 pub use onnx_embed_macros::onnx_model;
 
-/// Stands for Burn's.
+/// Stand-in for Burn's `Device`.
 #[derive(Clone, Debug, Default)]
 pub struct Device;
 
-/// Stands for Burn's.
+/// Stand-in for Burn's `Tensor`.
 #[derive(Clone, Debug)]
 pub struct Tensor<const D: usize>;

@@ -1,4 +1,4 @@
-//! Every mistake is one error, which says what to do.
+//! Checks that every mistake is one error with a suggestion.
 
 #[test]
 fn every_mistake_is_one_error() {

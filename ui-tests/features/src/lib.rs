@@ -1,1 +1,1 @@
-//! Nothing but dependencies: their features are those of the whole workspace.
+//! A crate whose dependencies have the features of the whole workspace.

@@ -1,7 +1,8 @@
 //! The kernels' thread pool, compiled for a model checker.
 //!
-//! Its files import atomics, locks, time and thread-local values from `super::sync`, which is loom's here: a model runs in every
-//! order of steps of its threads, and with every value that the memory model lets an atomic load read.
+//! Its files import atomics, locks, time and thread-local values from `super::sync`, which is based on loom here. A
+//! model runs in every order of steps of its threads, and with every value that the memory model allows an atomic
+//! load to read.
 
 #![expect(clippy::new_without_default, reason = "private types of the kernels")]
 

@@ -1,4 +1,6 @@
-//! What the pool's files import: loom's synchronization, a clock that models set, small tables.
+//! Imports of the pool's files, based on loom.
+//!
+//! loom's synchronization, a clock that models set, and small tables.
 
 pub mod atomic;
 mod clock;
@@ -10,7 +12,7 @@ pub use loom::{
     thread::yield_now,
 };
 
-/// loom's macro takes no `const` block.
+/// Replaces `std::thread_local`. loom's macro accepts no `const` block.
 macro_rules! model_local {
     (static $name:ident: $type:ty = const { $value:expr };) => {
         loom::thread_local! {

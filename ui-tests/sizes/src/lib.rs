@@ -1,4 +1,4 @@
-//! Models of one operator whose sizes the run determines.
+//! Models of one operator with dynamic sizes.
 
 #![allow(non_snake_case)]
 

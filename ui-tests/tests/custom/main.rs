@@ -1,16 +1,16 @@
-//! Operators that functions of the program compute.
+//! Operators that are computed by functions of the program.
 
 mod operators {
     use onnx_embed::{Array, Int, Tensor};
 
-    /// `y * sigmoid(beta * y)` of `y = x + bias`.
+    /// Returns `y * sigmoid(beta * y)` of `y = x + bias`.
     pub fn bias_swish(x: Tensor<2>, bias: Tensor<1>, beta: f32, mode: &str, steps: &[i64]) -> Tensor<2> {
         assert_eq!((mode, steps), ("fast", &[2, 3][..]));
         let y = x + bias.unsqueeze();
         y.clone() * sigmoid(y * beta)
     }
 
-    /// The same for tensors of any rank, with weights that may be absent.
+    /// Returns `x * factor + bias` for tensors of any rank. Both weights may be absent.
     pub fn scaled<const D: usize>(x: Tensor<D>, bias: Option<Tensor<1>>, factor: Option<f32>) -> Tensor<D> {
         let x = x * factor.unwrap_or(1.0);
         match bias {
@@ -23,18 +23,18 @@ mod operators {
         x.topk_with_indices(count as usize, 1)
     }
 
-    /// A function that gives a column too many.
+    /// Returns one column too many.
     pub fn too_wide(x: Tensor<2>, count: i64) -> (Tensor<2>, Tensor<2, Int>) {
         top(x, count + 1)
     }
 
-    /// The elements above zero.
+    /// Returns the elements above zero.
     pub fn positive(x: Tensor<2>) -> Tensor<1> {
         let positive = x.clone().greater_scalar(0).flatten::<1>(0, 1).argwhere().squeeze_dim(1);
         x.flatten::<1>(0, 1).select(0, positive)
     }
 
-    /// The place of each letter in the alphabet.
+    /// Returns the index of each letter in the alphabet.
     pub fn letters(text: Array<String>) -> Array<i64> {
         let length = text.data().iter().map(String::len).max().unwrap_or(0);
         let rows = text.data().iter();
@@ -70,7 +70,7 @@ mod swish_half {
 mod branches {
     use crate::operators::scaled;
 
-    // A path without `crate` starts in the module of the call.
+    // A path without `crate` is relative to the module of the call.
     onnx_embed::onnx_model! {
         #[onnx(ops("my.company.Scaled" = scaled), simplify = false)]
         pub struct Model = "../../models/custom_branches.onnx";
@@ -119,7 +119,7 @@ fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     tensor.into_data().try_to_vec().unwrap()
 }
 
-/// What the model `custom` gives for one row.
+/// Returns the result of the model `custom` for one row.
 fn expected(x: [f32; 3]) -> Vec<f32> {
     let biased = x.iter().zip([0.5, -0.5, 1.0]).map(|(x, bias)| x + bias);
     biased.map(|y| 2.0 * y / (1.0 + (-1.5 * y).exp())).collect()

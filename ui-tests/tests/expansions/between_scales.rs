@@ -1,4 +1,4 @@
-//! Steps between integers of a scale give the same integers whether they are joined or not.
+//! Fused and separate steps on quantized values return the same integers.
 
 use onnx_embed::{Device, OnnxModel, TensorData, Value, Values, onnx_model};
 
@@ -28,7 +28,7 @@ fn joined_steps_give_the_integers_of_the_steps() {
     }
 }
 
-/// All 8-bit integers, and all pairs of them.
+/// Returns all 8-bit integers and all pairs of them.
 fn every_pair() -> Values {
     let unsigned: Vec<u8> = (0..=255).collect();
     let signed: Vec<i8> = (-128..=127).collect();

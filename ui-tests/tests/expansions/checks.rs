@@ -1,4 +1,4 @@
-//! Wrong inputs, reported by their names.
+//! Errors for wrong inputs, which contain the names of inputs.
 
 use onnx_embed::{Device, OnnxModel, Tensor, TensorData, Values, onnx_model};
 

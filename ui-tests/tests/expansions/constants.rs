@@ -1,4 +1,4 @@
-//! Constants wherever a file may hold them.
+//! Constants in all parts of a file that may contain them.
 
 use onnx_embed::{Device, OnnxModel, TensorData, onnx_model};
 

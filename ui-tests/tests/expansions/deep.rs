@@ -1,3 +1,3 @@
-//! Calls from a folder below.
+//! Macro calls in a subfolder.
 
 mod inner;

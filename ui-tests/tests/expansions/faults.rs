@@ -1,4 +1,4 @@
-//! Data that a node cannot be run on.
+//! Errors of nodes whose data is invalid.
 
 use std::thread;
 
@@ -103,7 +103,7 @@ fn a_block_too_short_for_the_window_and_a_rate_of_no_branch() {
     assert_eq!(outputs["y"].tensor(), Some(&TensorData::from([8.0f32])));
 }
 
-/// Queries, keys and values of so many heads, 128 by 8 elements each.
+/// Returns queries, keys and values with these numbers of heads, 128 by 8 elements each.
 fn attended(heads: [usize; 3], of_values: f32) -> [Tensor<4>; 3] {
     let full = |heads, of| Tensor::full([1, heads, 128, 8], of, &Device::flex());
     [full(heads[0], 0.0), full(heads[1], 0.0), full(heads[2], of_values)]
@@ -121,7 +121,7 @@ fn heads_that_do_not_share_keys() {
         let [q, k, v] = attended(heads, 1.0);
         panic_of(|| model.forward(AttentionHeadsInput { q, k, v }))
     };
-    // The values of another call, whose memory the result may be in.
+    // A call with other values, whose memory the next result may reuse.
     let [q, k, v] = attended([3; 3], 1234.5);
     drop(model.forward(AttentionHeadsInput { q, k, v }));
     let node = "cannot run `/shared/Attention` (Attention): expected axis";
@@ -150,7 +150,7 @@ fn heads_of_values_that_are_not_those_of_keys() {
         let [q, k, v] = attended(heads, 1.0).map(|x| Value::from(x.into_data()));
         model.run(Values::from([("q", q), ("k", k), ("v", v)]))
     };
-    // Both share heads of queries, in other ways.
+    // Both numbers of heads divide that of the queries, but keys and values have different numbers.
     assert_eq!(
         message(run([4, 2, 1])),
         "cannot run `/shared/FlexAttention` (ai.onnx.preview.FlexAttention): expected axis 1 of the value [1, 1, 128, 8] to equal \
@@ -235,7 +235,7 @@ fn values_that_are_out_of_range() {
     }
 }
 
-/// `expected` is the message without what all have in common.
+/// Checks a message. `expected` omits the text that all messages share.
 fn check(input: &str, bad: Value, expected: &str) {
     let (node, reason) = expected.split_once(": ").unwrap();
     let (name, operator) = node.split_once(" (").unwrap();

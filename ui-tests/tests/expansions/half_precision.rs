@@ -1,4 +1,4 @@
-//! Floats of 16 bits, which Flex computes in single precision.
+//! 16-bit floats, which Flex computes in single precision.
 
 use half::f16;
 use onnx_embed::{DType, Device, OnnxModel, Tensor, TensorData, Value, Values, onnx_model};

@@ -1,5 +1,6 @@
-//! Names and graphs made to break the code that they become; `BLESS=1 cargo test -p cargo-onnx-embed
-//! --test limits` writes the models.
+//! Names and graphs that try to break the generated code.
+//!
+//! `BLESS=1 cargo test -p cargo-onnx-embed --test limits` writes the models.
 
 use onnx_embed::Device;
 

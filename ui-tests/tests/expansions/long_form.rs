@@ -1,4 +1,4 @@
-//! Names, options and weights left in files.
+//! Names, options, and weights that remain in files.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use onnx_embed::{Device, OnnxModel, Tensor, onnx_model};
 use crate::{rows, values, vector};
 
 onnx_model! {
-    /// Two layers, their weights in the file.
+    /// Two layers whose weights are in the file.
     #[onnx(weights = "file")]
     pub(crate) struct Perceptron = "../../models/perceptron.onnx";
 }

@@ -22,7 +22,7 @@ mod typed_values;
 
 use onnx_embed::{Device, Tensor, TensorData};
 
-/// The message of the panic that `run` ends in.
+/// Returns the message of the panic of `run`.
 fn panic_of<T>(run: impl FnOnce() -> T) -> String {
     let run = std::panic::AssertUnwindSafe(run);
     match std::panic::catch_unwind(run) {

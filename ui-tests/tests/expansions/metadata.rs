@@ -1,4 +1,4 @@
-//! What files say of themselves, in the program.
+//! Metadata of the files, in the program.
 
 use onnx_embed::{Metadata, OnnxModel, onnx_model};
 

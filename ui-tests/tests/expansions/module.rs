@@ -8,7 +8,7 @@ use crate::{rows, values};
 
 onnx_model! { struct Perceptron = "../../models/perceptron.onnx"; }
 
-/// A model as a part of another module.
+/// A module that contains a model.
 #[derive(Module, Debug)]
 struct Doubled {
     first: Perceptron,
@@ -67,7 +67,7 @@ mod training {
 
     use super::{Perceptron, X};
 
-    /// A step down the slope.
+    /// A step of gradient descent.
     struct Step<'a>(&'a Gradients);
 
     impl ModuleMapper for Step<'_> {

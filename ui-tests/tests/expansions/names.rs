@@ -1,4 +1,4 @@
-//! ONNX names that are keywords or no names in Rust.
+//! ONNX names that are keywords or invalid in Rust.
 
 use onnx_embed::{Device, OnnxModel, onnx_model};
 
@@ -24,7 +24,7 @@ fn names_are_made_rust_names() {
     assert_eq!(values(résultat), [888.0, 2220.0]);
 }
 
-/// Structs with names that generated code imports, or has from the prelude.
+/// Structs with names that generated code imports or that are in the prelude.
 mod taken {
     use onnx_embed::onnx_model;
 

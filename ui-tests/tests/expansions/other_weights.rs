@@ -1,4 +1,4 @@
-//! Files with other weights than the compiled one.
+//! Files with other weights than the compiled file.
 
 use onnx_embed::{Device, Tensor, onnx_model};
 
@@ -31,7 +31,7 @@ const EXTERNAL: [&[u8]; 2] = [
 
 const COMPILED: &[u8] = include_bytes!("../../models/other_weights.onnx");
 
-/// The compiled file with other raw data behind the name of one initializer.
+/// Returns the compiled file with other raw data for one initializer.
 fn changed(name: &str, data: &[u8]) -> Vec<u8> {
     let length = |text: &[u8]| u8::try_from(text.len()).unwrap();
     let key = [&[0x42, length(name.as_bytes())], name.as_bytes(), &[0x4a, length(data)]].concat();
@@ -62,7 +62,7 @@ fn depends(name: &str) -> Option<String> {
     ))
 }
 
-/// Values on which the code depends in any case.
+/// Returns the values on which the code always depends.
 fn steering() -> [(&'static str, Vec<u8>); 4] {
     [
         ("low", floats(&[-0.5])),
@@ -112,7 +112,7 @@ fn what_the_code_depends_on_may_not_differ() {
     }
 }
 
-/// A factor of 1 is dropped; of two parameters that are equal, neither stands for the other.
+/// A factor of 1 is removed. Of two equal parameters, neither replaces the other.
 #[test]
 fn embedded_values_by_which_the_code_is_simplified_may_not_differ() {
     let taken = |name: &str| {
@@ -124,7 +124,7 @@ fn embedded_values_by_which_the_code_is_simplified_may_not_differ() {
     assert_eq!(taken("beta"), None);
 }
 
-/// The values of `alpha`, `gamma`, `beta` and `low` stand in this order in the second file.
+/// The second file contains the values of `alpha`, `gamma`, `beta` and `low`, in this order.
 #[test]
 fn values_in_a_file_beside_the_model_are_checked_alike() {
     let device = Device::flex();

@@ -1,4 +1,4 @@
-//! Values inside of a model as its outputs.
+//! Intermediate values as outputs of a model.
 
 use onnx_embed::{Device, OnnxModel, Tensor, TracedModel, Values, onnx_model};
 
@@ -30,7 +30,7 @@ onnx_model! {
 }
 
 const X: [[f32; 3]; 2] = [[1.0, 2.0, 3.0], [0.0, -1.0, 0.5]];
-/// What the first layer gives, as numpy computes it.
+/// Output of the first layer, computed by numpy.
 const HIDDEN: [f32; 8] = [7.0, 2.0, -1.0, 4.0, 1.0, 0.0, -1.5, -0.5];
 
 #[test]

@@ -1,4 +1,4 @@
-//! Inputs and outputs of every number and kind.
+//! Inputs and outputs of all numbers and kinds.
 
 use onnx_embed::{DType, Device, Int, OnnxModel, Tensor, TensorData, onnx_model};
 

@@ -1,4 +1,4 @@
-//! Models that compute in 16 bits what their files compute in single precision.
+//! Models that compute single-precision files in 16 bits.
 
 use onnx_embed::{DType, Device, Tensor, TensorData, onnx_model};
 
@@ -18,7 +18,7 @@ onnx_model! {
     struct Brain = "../../models/perceptron.onnx";
 }
 
-/// No number of 16 bits, and none whose products with weights are.
+/// Input that is inexact in 16 bits, as are its products with weights.
 const X: f32 = 0.1234567;
 
 fn run(forward: impl FnOnce(&Device, Tensor<2>) -> Tensor<2>) -> Vec<f32> {

@@ -60,7 +60,7 @@ fn a_model_says_what_it_is_without_its_type() {
     assert!(model.parameters().is_empty());
 }
 
-/// Both traits in scope leave no call ambiguous.
+/// No call is ambiguous with both traits in scope.
 #[test]
 fn a_model_of_known_type_runs_beside_models_of_any() {
     use onnx_embed::OnnxModel;

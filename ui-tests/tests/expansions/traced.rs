@@ -1,4 +1,4 @@
-//! Models that show the values of a run.
+//! Models that trace the values of a run.
 
 use onnx_embed::{Device, OnnxModel, TensorData, TracedModel, Values, onnx_model};
 
@@ -12,7 +12,7 @@ onnx_model! {
     struct Steered = "../../models/steered.onnx";
 }
 
-/// Names, sizes and nodes of the values of a run.
+/// Returns names, sizes and nodes of the values of a run.
 fn lines(model: &impl TracedModel, inputs: Values) -> Vec<String> {
     let mut lines = Vec::new();
     let run = model.trace(inputs, |value| {

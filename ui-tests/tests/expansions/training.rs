@@ -10,7 +10,7 @@ use onnx_embed::{Device, OnnxModel, Tensor, TensorData, Values};
 
 use crate::values;
 
-/// A model for training and for inference alone.
+/// Defines a model for training and one for inference only.
 macro_rules! model {
     ($name:ident, $file:literal) => {
         pub mod $name {
@@ -40,7 +40,7 @@ pub mod conv_norm_half {
     }
 }
 
-/// What a visitor of a module finds.
+/// Parameters that a visitor finds in a module.
 #[derive(Default)]
 struct Found {
     at: Vec<String>,
@@ -64,7 +64,7 @@ impl ModuleVisitor for Found {
     }
 }
 
-/// Compares the parameters of a model with the initializers of its file, in order of their names.
+/// Compares the parameters of a model with the initializers of its file, sorted by name.
 fn check_parameters<M: OnnxModel + Module>(model: &M, initializers: &[(&str, &[usize])]) {
     let mut parameters: Vec<(&str, &[usize])> =
         M::PARAMETERS.iter().map(|parameter| (parameter.name, parameter.shape)).collect();
@@ -85,7 +85,7 @@ fn check_parameters<M: OnnxModel + Module>(model: &M, initializers: &[(&str, &[u
     assert_eq!(model.num_params(), count.sum::<usize>());
 }
 
-/// Compares what two models give.
+/// Compares the first outputs of two models.
 fn check_outputs(a: &impl OnnxModel, b: &impl OnnxModel, input: &str, data: TensorData) {
     let run = |outputs: Result<Values, onnx_embed::Error>| {
         let outputs = outputs.unwrap();
@@ -104,7 +104,7 @@ fn check_close(a: &[f32], b: &[f32]) {
     }
 }
 
-/// The initializers of `shared_blocks.onnx`.
+/// Initializers of `shared_blocks.onnx`.
 const SHARED: &[(&str, &[usize])] = &[
     ("decoder.bias", &[6]),
     ("decoder.weight", &[6, 6]),
@@ -114,7 +114,7 @@ const SHARED: &[(&str, &[usize])] = &[
     ("table", &[11, 6]),
 ];
 
-/// Numbers that differ from each other.
+/// Returns numbers with 23 different values.
 fn numbers<const D: usize>(shape: [usize; D]) -> TensorData {
     let count: usize = shape.iter().product();
     let values = (0..count).map(|at| ((at * 37 % 23) as f32 - 11.0) / 7.0);

@@ -1,4 +1,4 @@
-//! Values of models as programs make, read and print them.
+//! Values as programs create, read and print them.
 
 use onnx_embed::{Device, Error, OnnxModel, Tensor, Value, Values, onnx_model};
 

@@ -1,4 +1,4 @@
-//! Operations that Burn fuses, or not.
+//! Operations with and without Burn's fusion.
 
 use onnx_embed::__private::ops::observe::Event;
 use onnx_embed::{Device, OnnxModel, TensorData, onnx_model};

@@ -1,4 +1,6 @@
-//! Models at work, on the CPU, and with the feature `wgpu` on an adapter where there is one.
+//! Models at run time, on CPUs and GPUs.
+//!
+//! The feature `wgpu` adds an adapter, if the machine has one.
 
 mod fusion;
 mod places;
@@ -12,16 +14,16 @@ use std::thread;
 use onnx_embed::__private::ops::observe::{Event, observe};
 use onnx_embed::{Device, TensorData, Value, Values};
 
-/// Of threads that run models.
+/// Stack size of threads that run models, in bytes.
 const STACK: usize = 16 << 20;
 
-/// Held by the test that runs, as events are those of the process: the threads of devices have some too.
+/// Lock of the running test. Events belong to the process, since threads of devices report some too.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// What operators did since [`events`] began.
+/// Events of operators since the last call of [`events`].
 static EVENTS: Mutex<Vec<Event>> = Mutex::new(Vec::new());
 
-/// What a function gives, and what operators did.
+/// Runs a function and returns its result and the events of operators.
 fn events<T>(run: impl FnOnce() -> T) -> (T, Vec<Event>) {
     observe(|event| EVENTS.lock().unwrap().push(event));
     EVENTS.lock().unwrap().clear();
@@ -34,7 +36,7 @@ fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs a test on each device, and no other one meanwhile. Kernels of an unoptimized build need room on the stack.
+/// Runs a test on each device while no other test runs. Kernels of an unoptimized build need a large stack.
 fn on_each(test: impl Fn(&Device) + Send) {
     let _turn = turn();
     thread::scope(|scope| {
@@ -64,7 +66,7 @@ fn devices() -> Vec<Device> {
     devices
 }
 
-/// Inputs of a model by their names.
+/// Returns the inputs of a model by name.
 fn inputs<const N: usize>(values: [(&str, TensorData); N]) -> Values {
     Values::from(values.map(|(name, data)| (name, Value::from(data))))
 }

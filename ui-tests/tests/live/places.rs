@@ -1,4 +1,4 @@
-//! One model on several threads, and models on several devices at once.
+//! Models on several threads and several devices at once.
 
 use std::sync::Barrier;
 use std::thread;
@@ -10,7 +10,7 @@ use crate::{STACK, devices, inputs, on_each, turn};
 onnx_model! { struct Steered = "../../models/steered.onnx"; }
 onnx_model! { struct Modules = "../../models/modules.onnx"; }
 
-/// So many calls of each thread meet those of others.
+/// Number of calls of each thread, so that calls of different threads overlap.
 const CALLS: usize = 12;
 
 fn x(seed: usize) -> Values {
@@ -19,13 +19,13 @@ fn x(seed: usize) -> Values {
     inputs([("x", TensorData::from(&values[..]))])
 }
 
-/// What a model answers, one call after the other.
+/// Returns the results of a model for one call after the other.
 fn answers(model: &impl OnnxModel) -> Vec<Result<Values, String>> {
     let calls = (0..CALLS).map(|seed| model.run(x(seed)).map_err(|error| error.to_string()));
     calls.collect()
 }
 
-/// What models answer that run at once, each on a thread of its own, is what they answer alone.
+/// Checks that models that run at once, each on its own thread, return the same results as alone.
 fn agree_at_once<M: OnnxModel + Sync>(models: &[&M]) {
     let alone: Vec<_> = models.iter().map(|model| answers(*model)).collect();
     let start = Barrier::new(models.len());
@@ -79,7 +79,7 @@ fn a_model_is_made_where_another_one_runs() {
     });
 }
 
-/// Adapters behind the first one.
+/// Returns the second adapter, if any.
 #[cfg(feature = "wgpu")]
 fn others() -> Vec<Device> {
     use onnx_embed::burn::tensor::DeviceType;

@@ -17,7 +17,7 @@ onnx_model! { struct Steered = "../../models/steered.onnx"; }
 onnx_model! { struct Found = "../../models/found.onnx"; }
 onnx_model! { struct Modules = "../../models/modules.onnx"; }
 
-/// The least that an executor is.
+/// Blocks this thread until a future is ready: a minimal executor.
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     struct Unpark(Thread);
 
@@ -38,7 +38,8 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// `run_async` gives what `run` does, and blocks nowhere; how often it waits on its way.
+/// Checks that `run_async` returns the result of `run` and never blocks. Returns the number of times that it awaits
+/// the device.
 fn agree(model: &impl OnnxModel, inputs: Values) -> usize {
     let expected = model.run(inputs.clone());
     let (found, events) = events(|| block_on(model.run_async(inputs)));
@@ -114,7 +115,7 @@ fn a_step_that_fails_is_named() {
         let ids = Tensor::from_data(ids(), device);
         let failed = block_on(model.try_forward_async(ids));
         assert_eq!(failed.map(drop).unwrap_err().to_string(), text);
-        // A step that could have waited fails before.
+        // A step that may await fails before it does.
         let boxes = inputs([
             ("boxes", TensorData::from([[[0f32; 4]]])),
             ("scores", TensorData::from([[[0f32], [0.0], [0.0]]])),
@@ -141,7 +142,7 @@ fn errors_of_the_typed_form_keep_their_type() {
     });
 }
 
-/// As a server or a page has them: requests for models of several types, each on whatever thread is free.
+/// Runs requests for models of several types, each on any free thread, as a server or a page does.
 #[test]
 fn models_behind_one_type_wait_on_any_thread() {
     use onnx_embed::DynModel;

@@ -1,4 +1,4 @@
-//! Models that are compiled for their device before the first request.
+//! Models that are warmed up before the first request.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ onnx_model! { struct Perceptron = "../../models/perceptron.onnx"; }
 onnx_model! { struct Found = "../../models/found.onnx"; }
 onnx_model! { struct Contradictions = "../../models/contradictions.onnx"; }
 
-/// The kernels of CubeCL that were launched.
+/// Returns the CubeCL kernels that were launched.
 fn kernels(run: impl FnOnce()) -> BTreeSet<Event> {
     let (_, events) = events(run);
     events.into_iter().filter(|event| matches!(event, Event::Launch(_))).collect()
@@ -32,14 +32,14 @@ fn the_first_request_finds_its_kernels() {
 #[test]
 fn what_zeros_cannot_be_run_on_is_an_error() {
     on_each(|device| {
-        // A single element along an axis of which two are asked for.
+        // The axis has one element, and two are requested.
         let error = Found::new(device).warm_up(&[]).unwrap_err();
         let expected = "cannot run `/top/TopK` (TopK): the first 2 elements are asked for of 1";
         assert_eq!(error.to_string(), expected);
         Found::new(device).warm_up(&[("m", 2)]).unwrap();
         let error = Found::new(device).warm_up(&[("batch", 2)]).unwrap_err();
         assert_eq!(error.to_string(), "no input has a size `batch`");
-        // Texts that are no numbers.
+        // Strings that are not numbers.
         assert!(Contradictions::new(device).warm_up(&[]).is_err());
     });
 }

@@ -1,4 +1,4 @@
-//! Requests of every operator whose sizes data gives.
+//! Requests to operators whose output sizes depend on data.
 
 use std::env;
 use std::process::Command;
@@ -9,7 +9,7 @@ use crate::{floats, ints, message, one, zeros};
 
 onnx_model! { struct Asked = "../../models/asked.onnx"; }
 
-/// Requests that the model answers.
+/// Returns valid inputs.
 fn fine() -> Values {
     Values::from([
         ("v", floats(&[1.0, 2.0, 3.0, 4.0])),
@@ -60,7 +60,7 @@ fn places(places: &[i64]) -> Value {
     onnx_embed::TensorData::new(places.to_vec(), [1, 1, 2]).into()
 }
 
-/// What the model says where these inputs have other values.
+/// Returns the message of the model with these inputs replaced.
 fn answer(bad: Vec<(&str, Value)>) -> String {
     let mut inputs = fine();
     for (name, value) in bad {
@@ -69,7 +69,7 @@ fn answer(bad: Vec<(&str, Value)>) -> String {
     message(Asked::new(&Device::flex()).run(inputs))
 }
 
-/// The message names the node, and goes on with the reason.
+/// Checks that the message names the node and contains the reason.
 fn check(input: &str, bad: Value, node: (&str, &str), reason: &str) {
     let (name, operator) = node;
     let found = answer(vec![(input, bad)]);
@@ -190,7 +190,7 @@ fn sizes_that_onnx_runtime_refuses() {
     check("pixels", ints(&[-2, 2]), ("image", "Col2Im"), "a size cannot be -2");
 }
 
-/// The requests in a process with 4 GiB of addresses, where memory that is asked for is not there.
+/// Runs the requests in a process with 4 GiB of address space, where large allocations fail.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_small_address_space() {

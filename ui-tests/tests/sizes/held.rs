@@ -1,4 +1,6 @@
-//! What operators hold in memory on their way, and how long they take, by values and sizes of inputs.
+//! Memory and time that operators need for intermediate results.
+//!
+//! Both depend on values and sizes of inputs.
 
 use std::time::Instant;
 
@@ -8,7 +10,7 @@ use crate::{floats, ints, message, one, zeros};
 
 onnx_model! { struct Held = "../../models/held.onnx"; }
 
-/// Inputs of which little is held.
+/// Returns inputs that need little memory.
 fn fine() -> Values {
     Values::from([
         ("picture", zeros(&[1, 1, 8, 8]).into()),
@@ -29,7 +31,7 @@ fn fine() -> Values {
     ])
 }
 
-/// What the model says where these inputs are others, with a memory limit of 1 MiB.
+/// Returns the message of the model with these inputs replaced, with a memory limit of 1 MiB.
 fn answer(others: Vec<(&str, Value)>) -> String {
     let mut inputs = fine();
     for (name, value) in others {

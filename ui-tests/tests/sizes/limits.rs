@@ -81,7 +81,7 @@ fn typed_forms_have_it_too() {
     assert!(finished(larger).is_ok());
 }
 
-/// What a future gives that never waits.
+/// Returns the result of a future that never waits.
 fn finished<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,

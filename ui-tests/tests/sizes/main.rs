@@ -1,4 +1,4 @@
-//! Sizes that data and inputs give: errors in place of memory that there is not.
+//! Sizes from data and inputs: errors instead of failed allocations.
 
 mod asked;
 mod held;
@@ -6,7 +6,7 @@ mod limits;
 
 use onnx_embed::{Error, TensorData, Value, Values};
 
-/// One number, of rank 0.
+/// Returns a value of one number, of rank 0.
 fn one<T: onnx_embed::burn::tensor::Element>(value: T) -> Value {
     TensorData::new(vec![value], [0; 0]).into()
 }

@@ -1,7 +1,7 @@
-//! Makes a folder for browsers of a module: `bindgen MODULE.wasm FOLDER`.
+//! Generates a folder for browsers: `bindgen MODULE.wasm FOLDER`.
 //!
-//! It is what the program `wasm-bindgen` does, of the version that the lock file names: that one and the library
-//! must be the same.
+//! This is the program `wasm-bindgen` in the version of the lock file: the program and the library must have the same
+//! version.
 
 use std::env::args_os;
 

@@ -1,13 +1,15 @@
-//! What one thread of this machine does at best: products of floats a second, and bytes read from memory.
+//! Peak speed of one thread of this machine.
+//!
+//! Measures fused multiply-adds of `f32` values and bytes read from memory, per second.
 
 use std::hint::black_box;
 use std::time::Instant;
 
 use serde_json::json;
 
-/// Of each kind so many trials, of which the best counts.
+/// Number of trials of each measurement. The best one counts.
 const TRIALS: usize = 15;
-/// Beyond every cache.
+/// Size of the memory that is read, in bytes. It exceeds every cache.
 const BYTES: usize = 256 << 20;
 
 fn main() {
@@ -29,11 +31,11 @@ fn best(trial: impl Fn() -> f64) -> f64 {
     (0..TRIALS).map(|_| trial()).fold(0.0, f64::max)
 }
 
-/// Products that wait for no other one's result.
+/// Number of sums that do not depend on each other.
 const CHAINS: usize = 12;
 const STEPS: u64 = 3_000_000;
 
-/// The number of operations of a long run of fused multiply-adds on registers.
+/// Runs many fused multiply-adds on registers and returns the number of operations.
 fn products() -> u64 {
     #[cfg(target_arch = "x86_64")]
     {

@@ -1,9 +1,9 @@
-//! What `bench.py` says to the programs that it times, and what they answer.
+//! Protocol between `bench.py` and the programs that it times.
 //!
 //! A program is called with a model, a file of inputs, a file for outputs and a number of threads. It loads the
-//! model, runs it once, writes the outputs and answers with a line of JSON. Each line on its standard input is a
-//! number of seconds: it runs the model for as long and answers with the times of the runs. At the end of its input
-//! it ends.
+//! model, runs it once, writes the outputs and prints a line of JSON. Each line on its standard input is a number of
+//! seconds: the program runs the model for that time and prints the times of the runs. It exits at the end of its
+//! input.
 
 mod usage;
 mod value;
@@ -20,16 +20,16 @@ pub use value::Value;
 
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// However short a round is, so many runs are timed.
+/// Minimum number of runs in a round.
 const FEWEST: usize = 3;
 
-/// A way to run models.
+/// An engine that runs models.
 pub trait Engine: Sized {
-    /// Inputs as the engine takes them.
+    /// Inputs in the form that the engine accepts.
     type Inputs;
     type Outputs;
 
-    /// The model, which is going to be called with inputs of the types and sizes of `values`.
+    /// Loads the model, which will be called with inputs of the types and sizes of `values`.
     fn load(model: &Path, threads: usize, values: &[Value]) -> Result<Self>;
 
     fn inputs(&self, values: &[Value]) -> Result<Self::Inputs>;
@@ -77,7 +77,7 @@ fn served<E: Engine>() -> Result<()> {
     Ok(())
 }
 
-/// Times of runs for some seconds.
+/// Runs the model for `seconds` and returns the times of the runs.
 fn round<E: Engine>(engine: &E, inputs: &E::Inputs, seconds: Duration) -> Result<Json> {
     let mut times = Vec::new();
     let (start, before) = (Instant::now(), Usage::now());

@@ -1,4 +1,4 @@
-//! What the process has used.
+//! Resources that the process has used.
 
 #[cfg(unix)]
 use std::mem::MaybeUninit;
@@ -6,7 +6,7 @@ use std::time::Duration;
 #[cfg(not(unix))]
 use std::{sync::OnceLock, time::Instant};
 
-/// Time on processors and page faults.
+/// Processor time and page faults.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
     pub cpu: Duration,
@@ -14,11 +14,11 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Since the process began.
+    /// Returns the usage since the process started.
     #[cfg(unix)]
     pub fn now() -> Self {
         let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: the pointer is good for what the call writes, and zeros are a valid record too.
+        // SAFETY: `getrusage` writes one `rusage` to the pointer. If it fails, the zeros are a valid value too.
         let usage = unsafe {
             libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
             usage.assume_init()
@@ -29,7 +29,7 @@ impl Usage {
         Self { cpu: time(usage.ru_utime) + time(usage.ru_stime), faults: usage.ru_minflt }
     }
 
-    /// Time on the clock since the first call, where the system does not say what a process has used.
+    /// Returns the time since the first call, on systems that do not report the usage of a process.
     #[cfg(not(unix))]
     pub fn now() -> Self {
         static START: OnceLock<Instant> = OnceLock::new();
@@ -40,7 +40,7 @@ impl Usage {
         Self { cpu: self.cpu.saturating_sub(before.cpu), faults: self.faults - before.faults }
     }
 
-    /// The most memory that was resident at once, in bytes.
+    /// Returns the peak resident memory in bytes, or `None` if the system does not report it.
     pub fn peak() -> Option<u64> {
         let status = std::fs::read_to_string("/proc/self/status").ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

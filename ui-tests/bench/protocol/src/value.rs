@@ -1,4 +1,6 @@
-//! Tensors in files: a line of JSON that describes them, and after it their elements, little-endian.
+//! Tensors in files.
+//!
+//! A line of JSON describes them. Their elements follow it, in little-endian order.
 
 use std::path::Path;
 
@@ -6,24 +8,24 @@ use serde_json::{Value as Json, json};
 
 use crate::Result;
 
-/// A tensor with the name of the input or output that it is for.
+/// A tensor with the name of its input or output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Value {
     pub name: String,
-    /// As numpy calls it.
+    /// Name of the dtype in numpy.
     pub dtype: String,
     pub shape: Vec<usize>,
     pub bytes: Vec<u8>,
 }
 
 impl Value {
-    /// Its elements, which have `N` bytes each.
+    /// Returns the elements, which have `N` bytes each.
     pub fn elements<const N: usize, T>(&self, read: fn([u8; N]) -> T) -> Vec<T> {
         let (elements, _) = self.bytes.as_chunks::<N>();
         elements.iter().copied().map(read).collect()
     }
 
-    /// A tensor of elements that are written with `N` bytes each.
+    /// Creates a tensor whose elements are written as `N` bytes each.
     pub fn new<const N: usize, T: Copy>(
         name: &str,
         dtype: &str,

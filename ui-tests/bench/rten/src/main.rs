@@ -19,7 +19,7 @@ impl Engine for Rten {
 
     fn load(model: &Path, threads: usize, _: &[Value]) -> Result<Self> {
         let mut options = ModelOptions::with_all_ops();
-        // SAFETY: nobody writes to the file while the program runs.
+        // SAFETY: the file is not modified while the program runs.
         let model = unsafe { options.prepack_weights(true).load_mmap(model)? };
         let threads = Arc::new(ThreadPool::with_num_threads(threads));
         Ok(Self { model, threads })
@@ -56,7 +56,7 @@ impl Engine for Rten {
     }
 }
 
-/// Integers of 64 bits are of 32 in rten.
+/// Converts a value. rten represents 64-bit integers with 32 bits.
 fn tensor(value: &Value) -> Result<Tensor> {
     let shape = &value.shape[..];
     Ok(match value.dtype.as_str() {

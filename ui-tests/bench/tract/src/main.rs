@@ -10,7 +10,7 @@ use tract_onnx::prelude::*;
 
 type Plan = Arc<TypedRunnableModel>;
 
-/// A model for the sizes of the inputs that it is called with.
+/// A model that is compiled for the sizes of its inputs.
 struct Tract {
     plan: Plan,
     inputs: Vec<String>,
@@ -47,7 +47,7 @@ impl Engine for Tract {
     fn inputs(&self, values: &[Value]) -> Result<Self::Inputs> {
         let input = |name: &String| {
             let value = find(values, name)?;
-            // SAFETY: all bits are elements of these types but `bool`, which numpy writes as 0 and 1.
+            // SAFETY: any bits are valid elements of these types, except for `bool`, which numpy writes as 0 and 1.
             let tensor = unsafe { Tensor::from_raw_dt(dtype(value)?, &value.shape, &value.bytes)? };
             Ok(tensor.into_tvalue())
         };

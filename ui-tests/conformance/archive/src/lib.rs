@@ -17,12 +17,12 @@ use unpack::unpack;
 /// Number of crates that share the cases. rustc takes less than 2 GB for each, and works on several at a time.
 const PARTS: usize = 16;
 
-/// Every archive, with the script that writes it.
+/// Archives of cases.
 const ARCHIVES: [&str; 3] = ["upstream.tar.xz", "package.tar.xz", "own.tar.xz"];
 
-/// Writes `cases.rs` of one part into `OUT_DIR`: a module for each case that compiles, and what the compiler
-/// says of the others. `CASES=name|name` leaves out cases whose names hold none of these, and `EVERY=25` all
-/// but about one of 25, whatever other cases there are.
+/// Writes `cases.rs` of one part into `OUT_DIR`: a module for each case that compiles, and the compiler's errors for
+/// the others. `CASES=name|name` selects the cases whose names contain one of these, and `EVERY=25` about one of 25,
+/// independent of the other cases.
 ///
 /// # Panics
 ///
@@ -44,7 +44,7 @@ pub fn write_part(part: usize) {
     let _ = std::fs::remove_dir_all(&folder);
     let images = std::env::var_os("CARGO_FEATURE_IMAGE").is_some();
     let mut cases = Vec::new();
-    // Expansions allow every lint, so that linting them is waiting for nothing.
+    // Expansions allow every lint, so linting them finds nothing and only takes time.
     let linting = std::env::var_os("CLIPPY_ARGS").is_some();
     for archive in ARCHIVES {
         let path = home.join(archive);
@@ -66,17 +66,17 @@ pub fn write_part(part: usize) {
     std::fs::write(out.join("cases.rs"), code).expect("cargo's folder can be written");
 }
 
-/// Whether a case needs the feature `image`.
+/// Returns `true` if a case requires the feature `image`.
 fn is_of_image_decoder(name: &str) -> bool {
     ["test_image_decoder", "own_ImageDecoder"].iter().any(|start| name.starts_with(start))
 }
 
-/// Which part a case is in, whatever other cases there are.
+/// Returns the part of a case. It does not depend on the other cases.
 ///
-/// The first part is small. The others depend on it, so that rustc takes the generic functions that it
-/// compiled there, and compiles each but once.
+/// The first part is small. The others depend on it, so that rustc reuses the generic functions that it compiled
+/// there, and compiles each only once.
 fn turn(name: &str) -> usize {
-    /// Cases of any other part for one of the first.
+    /// Number of cases in each other part for each case in the first.
     const RATIO: usize = 4;
     let place = (hash(name) >> 4) % (1 + RATIO * (PARTS - 1));
     place.div_ceil(RATIO)
@@ -86,8 +86,8 @@ fn hash(name: &str) -> usize {
     name.bytes().fold(5381usize, |sum, byte| sum.wrapping_mul(33).wrapping_add(byte.into()))
 }
 
-/// Two tables, `CASES` and `REFUSED`, and the modules of the first: one for each case, and another without
-/// simplification where that makes other code.
+/// Returns the code of two tables, `CASES` and `REFUSED`, and of the modules of the first: one for each case, and
+/// another without simplification if its code differs.
 fn code(folder: &Path, cases: &[String]) -> String {
     let (mut modules, mut compiled, mut refused) = (String::new(), String::new(), String::new());
     for name in cases {
@@ -151,17 +151,17 @@ macro_rules! waiting {
 }
 ";
 
-/// Whether the code of a model has functions of its own that wait, beside those of every model.
+/// Returns `true` if the model's code has more async functions than every model has.
 fn waits(code: &str) -> bool {
     const EVERY: [&str; 4] = ["attempt_async", "forward_async", "put_async", "run_async"];
     let mut words = code.split_whitespace().filter(|word| word.ends_with("_async"));
     let forwards = code.matches("forward_async").count();
-    // `forward_async` is defined, and called by `run_async`.
+    // `forward_async` occurs in its definition and in the call by `run_async`.
     forwards > 2 || words.any(|word| !EVERY.contains(&word))
 }
 
-/// The code of the model as the macro would make it, with and without simplification, or what the macro would
-/// say of it.
+/// Returns the code that the macro would generate for the model, with and without simplification, or the errors that
+/// it would report.
 fn both_codes(path: &Path) -> Result<[String; 2], String> {
     let unsimplified = Options { simplify: false, ..Options::default() };
     let other = compile(path, &unsimplified);

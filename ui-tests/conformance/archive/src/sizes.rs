@@ -1,4 +1,4 @@
-//! Models with open sizes as Rust modules, for the build script of `ui-tests/sizes`.
+//! Models with dynamic sizes as Rust modules, for `ui-tests/sizes`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -10,22 +10,23 @@ use onnx_embed_ir::options::Options;
 use crate::compile;
 use crate::unpack::unpack;
 
-/// The models and their recorded runs.
+/// Archive of the models and their recorded runs.
 const ARCHIVE: &str = "sizes.tar.xz";
 
-/// Writes `models.rs` into `OUT_DIR`, with a module for each subfolder of `sizes.tar.xz` or of the folder `SIZES_FROM`.
-/// A subfolder has a file `runs` and forms of one model, of which the first that compiles is taken.
+/// Writes `models.rs` into `OUT_DIR`, with a module for each subfolder of `sizes.tar.xz` or of the folder
+/// `SIZES_FROM`. A subfolder contains a file `runs` and several forms of one model; the first form that compiles is
+/// used.
 ///
 /// # Panics
 ///
-/// If they cannot be read, which stops the build.
+/// If the archive or a folder cannot be read, which stops the build.
 pub fn write() {
     let variable = |name| std::env::var_os(name).map(PathBuf::from);
     let manifest = variable("CARGO_MANIFEST_DIR").expect("cargo sets it");
     let out = variable("OUT_DIR").expect("cargo sets it");
     println!("cargo::rerun-if-env-changed=SIZES_FROM");
     println!("cargo::rerun-if-env-changed=CLIPPY_ARGS");
-    // Expansions allow every lint, so that linting them is waiting for nothing.
+    // Expansions allow every lint, so linting them finds nothing and only takes time.
     let linting = std::env::var_os("CLIPPY_ARGS").is_some();
     let (folder, names) = match variable("SIZES_FROM") {
         _ if linting => (out.join("models"), BTreeSet::new()),
@@ -54,7 +55,7 @@ fn subfolders(folder: &Path) -> BTreeSet<String> {
     names.map(|name| name.expect("names are UTF-8")).collect()
 }
 
-/// The files of a subfolder that hold the model, by name.
+/// Returns the model files of a subfolder, sorted by name.
 fn forms(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a model has a folder");
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();

@@ -1,11 +1,11 @@
-//! Cases out of a compressed archive.
+//! Extracts cases from a compressed archive.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-/// Writes the files of the wanted cases, which are `case/..` in the archive, and names the cases.
+/// Writes the files of the wanted cases, which are `case/..` in the archive, and returns the names of the cases.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! What operators run on: kernels of our own, Burn's, the host.
+//! Implementations that operators use: our kernels, Burn's, or the host.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ thread_local! {
     static EVENTS: RefCell<BTreeSet<Event>> = const { RefCell::new(BTreeSet::new()) };
 }
 
-/// Collects what happens from here on.
+/// Starts to collect events.
 pub fn observe() {
     let first = observe::observe(|event| {
         EVENTS.with_borrow_mut(|events| events.insert(event));
@@ -19,12 +19,12 @@ pub fn observe() {
     assert!(first, "nobody else observes");
 }
 
-/// What this thread's operators did since the last call.
+/// Returns the events of this thread since the last call.
 pub fn take() -> BTreeSet<Event> {
     EVENTS.take()
 }
 
-/// What a function gives, and what its operators did, which [`take`] gives too.
+/// Runs a function and returns its result and its events, which [`take`] returns too.
 pub fn during<T>(run: impl FnOnce() -> T) -> (T, BTreeSet<Event>) {
     let before = EVENTS.take();
     let result = run();
@@ -33,7 +33,7 @@ pub fn during<T>(run: impl FnOnce() -> T) -> (T, BTreeSet<Event>) {
     (result, events)
 }
 
-/// The operations of the kernels' table with a kernel for CPUs, and for the devices of CubeCL.
+/// Operations of the kernels' table with a kernel for CPUs, and with one for CubeCL devices.
 pub struct Bodies {
     cpu: BTreeSet<&'static str>,
     gpu: BTreeSet<&'static str>,
@@ -51,7 +51,7 @@ impl Bodies {
         Self { cpu, gpu }
     }
 
-    /// What an operator runs on a CPU and on a GPU.
+    /// Returns the table cells that list the kernels of an operator on a CPU and on a GPU.
     pub fn cells(&self, outcomes: &[&Outcome]) -> [String; 2] {
         let kernels = |bodies: &BTreeSet<&'static str>| {
             let all = outcomes.iter().flat_map(|outcome| &outcome.events);
@@ -65,7 +65,7 @@ impl Bodies {
         };
         let cpu: Vec<String> = kernels(&self.cpu);
         let mut gpu: Vec<String> = kernels(&self.gpu);
-        // A body of our own is there for what would be read otherwise.
+        // If the operator has a GPU kernel, the kernel runs instead of the computation that reads.
         let by_host = |outcome: &&&Outcome| {
             let own = |event: &Event| matches!(event, Event::Kernel(name) if self.gpu.contains(name));
             outcome.events.contains(&Event::Read) && !outcome.events.iter().any(own)
@@ -79,7 +79,7 @@ impl Bodies {
     }
 }
 
-/// The lines of the table by the names of their operations. A line begins at the first indentation of the macro.
+/// Returns the lines of the table by the names of their operations. A line starts at an indentation of 8 spaces.
 fn operations(source: &'static str) -> Vec<(&'static str, String)> {
     let mut lines: Vec<(&str, String)> = Vec::new();
     let table = source.lines().skip_while(|line| !line.starts_with("macro_rules! operations"));

@@ -1,18 +1,19 @@
-//! What must hold of results that are random.
+//! Statistical checks of random results.
 //!
-//! A limit is five standard errors, which a draw exceeds about once in two million times.
+//! The limit is five standard errors. A draw exceeds it about once in two million times.
 
 use onnx_embed::{DType, TensorData, Value, Values};
 
-/// A law that takes the inputs, the outputs, and the recorded outputs of another draw.
+/// Law that random outputs satisfy. Its arguments are the inputs, the outputs, and the recorded outputs of another
+/// draw.
 pub type Law = fn(&Values, &Values, &Values) -> Result<(), String>;
 
-/// The laws by how the names of their cases begin, the first that fits.
+/// Laws by the prefix of the case name. The first match applies.
 const LAWS: [(&str, Option<Law>); 11] = [
-    // Nothing is random where nothing is dropped.
+    // If nothing is dropped, nothing is random.
     ("test_training_dropout_zero_ratio", None),
     ("test_training_dropout", Some(dropout)),
-    // Upstream's function compares the wrong way round: `random > p` holds with probability 1 - p.
+    // The comparison in upstream's function is reversed: `random > p` holds with probability 1 - p.
     ("test_bernoulli_expanded", Some(bernoulli_reversed)),
     ("test_bernoulli_double_expanded", Some(bernoulli_reversed)),
     ("test_bernoulli_seed_expanded", Some(bernoulli_reversed)),
@@ -26,16 +27,16 @@ const LAWS: [(&str, Option<Law>); 11] = [
 
 const ERRORS: f64 = 5.0;
 
-/// The law of a random case; the others are compared with their recorded outputs.
+/// Returns the law of a random case. Other cases are compared with their recorded outputs.
 pub fn law(name: &str) -> Option<Law> {
-    // `own_Op_v1_what` is looked up as `own_op_what`.
+    // `own_Op_v1_name` is looked up as `own_op_name`.
     let name = name.to_lowercase();
     let parts = name.split('_').filter(|part| {
         let number = part.strip_prefix('v').filter(|number| !number.is_empty());
         !number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
     });
     let name = parts.collect::<Vec<_>>().join("_");
-    // Our own cases know what a seed gives.
+    // The results of our own cases with a seed are recorded.
     if name.starts_with("own_") && name.contains("_seed") {
         return None;
     }
@@ -43,7 +44,7 @@ pub fn law(name: &str) -> Option<Law> {
     laws.find(|(start, _)| name.starts_with(start))?.1
 }
 
-/// Each output is 1 as often as its probability, input `x`, says, else 0.
+/// Checks that each output is 1 with its probability, which is input `x`, and otherwise 0.
 fn bernoulli(inputs: &Values, found: &Values, expected: &Values) -> Result<(), String> {
     zeros_and_ones(inputs, found, expected, |p| p)
 }
@@ -74,7 +75,8 @@ fn zeros_and_ones(
     counted("ones", drawn.iter().sum(), &probabilities)
 }
 
-/// Output `y` is input `x` over `1 - r`, or 0 with probability `r`; output `z` says which.
+/// Checks that output `y` is input `x / (1 - r)`, or 0 with probability `r`. Output `z` is the mask of the kept
+/// elements.
 fn dropout(inputs: &Values, found: &Values, expected: &Values) -> Result<(), String> {
     let y = alike(&found["y"], &expected["y"])?;
     let ratio = match inputs.get("r") {
@@ -86,7 +88,7 @@ fn dropout(inputs: &Values, found: &Values, expected: &Values) -> Result<(), Str
         Some(mask) => alike(mask, &expected["z"])?,
         None => y.iter().map(|y| f64::from(*y != 0.0)).collect(),
     };
-    // Half a place of bfloat16 is more than the tolerance of other types.
+    // Half a unit in the last place of bfloat16 exceeds the tolerance of other types.
     let relative = match found["y"].tensor().map(TensorData::dtype) {
         Some(DType::BF16) => 1.0 / 256.0,
         _ => 1e-3,
@@ -101,7 +103,7 @@ fn dropout(inputs: &Values, found: &Values, expected: &Values) -> Result<(), Str
     counted("kept elements", mask.iter().sum(), &kept)
 }
 
-/// The places of each row are drawn by the logarithms of probabilities, input `x`.
+/// Checks that each row draws its classes with the probabilities whose logarithms are input `x`.
 fn multinomial(inputs: &Values, found: &Values, expected: &Values) -> Result<(), String> {
     let drawn = alike(&found["y"], &expected["y"])?;
     let logarithms = floats(&inputs["x"])?;
@@ -122,7 +124,7 @@ fn multinomial(inputs: &Values, found: &Values, expected: &Values) -> Result<(),
     Ok(())
 }
 
-/// The outputs are like the recorded draw in mean, variance, range and distribution.
+/// Checks that the outputs have the mean, variance and distribution of the recorded draw.
 fn same_distribution(_: &Values, found: &Values, expected: &Values) -> Result<(), String> {
     let found = alike(&found["y"], &expected["y"])?;
     let expected = floats(&expected["y"])?;
@@ -138,14 +140,14 @@ fn same_distribution(_: &Values, found: &Values, expected: &Values) -> Result<()
     if (variance - recorded_variance).abs() > limit(1) {
         return Err(format!("the variance is {variance}, not {recorded_variance}"));
     }
-    // Kolmogorov and Smirnov's limit for the same chance as that of five standard errors.
+    // Limit of the Kolmogorov-Smirnov test for the same probability as that of five standard errors.
     let distance = distance(&found, &expected);
     let sizes = [found.len() as f64, expected.len() as f64];
     let limit = 2.74 * (1.0 / sizes[0] + 1.0 / sizes[1]).sqrt();
     if distance > limit { Err(format!("the distributions are {distance} apart")) } else { Ok(()) }
 }
 
-/// `count` of trials with these probabilities is within the limit.
+/// Checks that the number of successes in trials with these probabilities is within the limit.
 fn counted(what: &str, count: f64, probabilities: &[f64]) -> Result<(), String> {
     let expected: f64 = probabilities.iter().sum();
     let variance: f64 = probabilities.iter().map(|p| p * (1.0 - p)).sum();
@@ -156,7 +158,7 @@ fn counted(what: &str, count: f64, probabilities: &[f64]) -> Result<(), String> 
     }
 }
 
-/// Mean and variance, and their standard errors.
+/// Returns mean and variance, and their standard errors.
 fn moments(values: &[f64]) -> ([f64; 2], [f64; 2]) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -169,7 +171,7 @@ fn moments(values: &[f64]) -> ([f64; 2], [f64; 2]) {
     ([mean, second], errors)
 }
 
-/// The greatest difference between the shares of both that are at most a value.
+/// Returns the largest difference between the empirical distribution functions of both.
 fn distance(left: &[f64], right: &[f64]) -> f64 {
     let [left, right] = [left, right].map(|values| {
         let mut sorted = values.to_vec();
@@ -183,7 +185,7 @@ fn distance(left: &[f64], right: &[f64]) -> f64 {
     left.iter().chain(&right).map(gap).fold(0.0, f64::max)
 }
 
-/// The elements of a value whose dtype and shape are those of the recorded one.
+/// Returns the elements of a value. Fails unless its dtype and shape equal those of the recorded value.
 fn alike(found: &Value, expected: &Value) -> Result<Vec<f64>, String> {
     let (Some(left), Some(right)) = (found.tensor(), expected.tensor()) else {
         return Err("the output is no tensor".to_owned());

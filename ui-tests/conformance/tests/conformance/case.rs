@@ -21,9 +21,9 @@ pub enum Case {
         folder: &'static Path,
         signature: Signature,
         run: Run,
-        /// Where simplification makes other code.
+        /// The model without simplification, if its code differs.
         unsimplified: Option<Run>,
-        /// Where the code reads values on its way.
+        /// The async version, if the code reads values from the device.
         waiting: Option<Run>,
     },
     Refused {
@@ -32,38 +32,38 @@ pub enum Case {
     },
 }
 
-/// Runs that take longer are not repeated over other blank memory.
+/// Duration above which a run is not repeated with another pattern in blank memory.
 const SHORT: Duration = Duration::from_secs(5);
 
 type Run = fn(&Device, Values) -> Result<Values, Error>;
 
-/// Who made a case.
+/// Origin of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A node case of the `onnx` package.
     Upstream,
-    /// One of its other models.
+    /// Another model of the `onnx` package.
     Package,
-    /// We did.
+    /// A case of this project.
     Own,
 }
 
-/// What came of a case.
+/// Outcome of a case.
 pub struct Outcome {
     pub name: String,
     pub origin: Origin,
     /// Operators and versions in the model.
     pub operators: Vec<Used>,
-    /// The element types of its inputs and outputs.
+    /// Element types of its inputs and outputs.
     pub types: Vec<DType>,
-    /// Whether it ran in two forms, simplified and as it is.
+    /// `true` if the model also ran without simplification.
     pub simplified: bool,
-    /// What its operators ran on.
+    /// Events of its operators.
     pub events: BTreeSet<Event>,
     pub result: Result<(), String>,
 }
 
-/// Every case that was built.
+/// Returns all cases that were built.
 pub fn all() -> Vec<Case> {
     macro_rules! cases {
         ($($part:ident)*) => {{
@@ -121,7 +121,7 @@ impl Case {
         }
     }
 
-    /// The operators of the model, and the element types of its inputs and outputs.
+    /// Returns the operators of the model, and the element types of its inputs and outputs.
     pub fn contents(&self) -> (Vec<Used>, Vec<DType>) {
         match self {
             Case::Compiled { folder, .. } => used(&folder.join("model.onnx")),
@@ -129,10 +129,11 @@ impl Case {
         }
     }
 
-    /// Calls the model, simplified, as it is and without blocking, and compares; what is wrong otherwise.
+    /// Calls the model simplified, without simplification and without blocking, and compares the outputs. Fails at
+    /// the first difference.
     ///
-    /// On the CPU each form runs twice, over blank memory of two patterns (`kernels/src/flex/memory/poison.rs`): results
-    /// must have the same bits. Whole networks, which take seconds, run once.
+    /// On a CPU each form runs twice, with two patterns in blank memory (`kernels/src/flex/memory/poison.rs`): the
+    /// results must have the same bits. Whole networks, which take seconds, run once.
     pub fn run(&self, device: &Device) -> Result<(), String> {
         match *self {
             Case::Refused { problem, .. } => Err(problem.to_owned()),
@@ -155,13 +156,13 @@ impl Case {
         }
     }
 
-    /// Whether it ran in two forms.
+    /// Returns `true` if the model also runs without simplification.
     pub fn is_simplified(&self) -> bool {
         matches!(self, Case::Compiled { unsimplified: Some(_), .. })
     }
 }
 
-/// Fails where values were read, which a browser does not allow.
+/// Fails if reading values has blocked, which browsers do not allow.
 fn blocks(events: &BTreeSet<Event>, what: &str) -> Result<(), String> {
     if events.contains(&Event::Read) {
         return Err(format!("{what} blocks for values of the device"));
@@ -197,7 +198,7 @@ fn call(device: &Device, name: &str, folder: &Path, signature: Signature, run: R
     Ok(())
 }
 
-/// The recorded values of the ports.
+/// Reads the recorded values of the ports.
 fn read(folder: &Path, what: &str, ports: &[Port]) -> Result<Values, String> {
     let mut values = Values::new();
     for (at, port) in ports.iter().enumerate() {

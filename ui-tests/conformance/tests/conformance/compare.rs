@@ -1,4 +1,4 @@
-//! Whether two values are the same within the case's tolerance.
+//! Comparison of values within the case's tolerance.
 
 use std::path::Path;
 
@@ -6,25 +6,26 @@ use half::{bf16, f16};
 use onnx_embed::__private::ops::dtype::lowered;
 use onnx_embed::{DType, Device, TensorData, Value};
 
-/// How far a float may be off: `absolute + relative * |expected|`.
+/// Maximum error of a float: `absolute + relative * |expected|`.
 #[derive(Clone, Copy)]
 pub struct Tolerance {
     relative: f64,
     absolute: f64,
-    /// The least relative tolerance between values of type bfloat16.
+    /// Minimum relative tolerance of values of type bfloat16.
     bfloat16: f64,
-    /// The share of the largest expected value by which values of type float16 may be off besides.
+    /// Additional tolerance of values of type float16, as a fraction of the largest expected value.
     float16: f64,
 }
 
 /// One unit in the last place of bfloat16, relative to the value.
 const UNIT: f64 = 1.0 / 128.0;
 
-/// One of float16. A device that computes in 16 bits rounds sums and terms to it, as `verify` takes into account.
+/// One unit in the last place of float16. Devices that compute in 16 bits round sums and terms to it; `verify` allows
+/// for this too.
 const UNIT_OF_FLOAT16: f64 = 1.0 / 1024.0;
 
 impl Tolerance {
-    /// What the case in a folder asks for, else what upstream does. Expected values of our own cases are
+    /// Returns the tolerance in the folder of a case, or upstream's by default. Expected values of our own cases are
     /// rounded once; upstream's runner allows two units of bfloat16.
     pub fn of(name: &str, folder: &Path, device: &Device) -> Self {
         let file = std::fs::read_to_string(folder.join("tolerance.txt"));
@@ -40,7 +41,7 @@ impl Tolerance {
     }
 }
 
-/// What differs: kind, dtype, shape, or elements. Integers, booleans and strings must be equal.
+/// Fails if kind, dtype, shape or elements differ. Integers, booleans and strings must be equal.
 pub fn agree(found: &Value, expected: &Value, tolerance: Tolerance) -> Result<(), String> {
     match (found, expected) {
         (Value::Tensor(found), Value::Tensor(expected)) => tensors(found, expected, tolerance),
@@ -75,10 +76,10 @@ pub fn agree(found: &Value, expected: &Value, tolerance: Tolerance) -> Result<()
     }
 }
 
-/// Whether two values have the same bits.
+/// Fails unless two values have the same bits.
 pub fn equal(left: &Value, right: &Value) -> Result<(), String> {
     let exact = Tolerance { relative: 0.0, absolute: 0.0, bfloat16: 0.0, float16: 0.0 };
-    // Texts, lengths and keys are compared here, and numbers that are equal may differ in their bits.
+    // Strings, lengths and keys are compared here. Equal numbers may still differ in their bits.
     agree(left, right, exact)?;
     let mut pairs = vec![(left, right)];
     while let Some(pair) = pairs.pop() {
@@ -144,7 +145,7 @@ fn close(found: f64, expected: f64, tolerance: Tolerance) -> bool {
     found == expected || (expected.is_finite() && (found - expected).abs() <= allowed)
 }
 
-/// The elements of a float tensor.
+/// Returns the elements of a float tensor, and `None` for other types.
 fn floats(data: &TensorData) -> Option<Vec<f64>> {
     let bytes = data.as_bytes();
     Some(match data.dtype() {

@@ -1,4 +1,4 @@
-//! Which operators at which versions have a case of our own.
+//! Coverage of operator versions by our own cases.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,14 +14,14 @@ use crate::case::Origin;
 /// Domain, name and version of an operator.
 pub type Used = (String, String, i64);
 
-/// What the cases leave out.
+/// Operator versions without a case of our own.
 pub struct Missing {
     pub operators: Vec<String>,
-    /// All versions of all operators.
+    /// Number of versions of all operators.
     pub versions: usize,
 }
 
-/// Operators at versions without a case that passes.
+/// Returns the operator versions without a case of our own that passes.
 pub fn missing(outcomes: &[Outcome]) -> Missing {
     let own = outcomes.iter().filter(|outcome| outcome.origin == Origin::Own);
     let passed = own.filter(|outcome| outcome.result.is_ok());
@@ -45,7 +45,7 @@ pub fn missing(outcomes: &[Outcome]) -> Missing {
 /// Every operator of the standard at every version that changed it, written by `schemas.py`.
 const STANDARD: &str = include_str!("../../schemas.txt");
 
-/// How many versions of operators the standard has, and those that we lack.
+/// Returns the number of operator versions in the standard, and the versions that are not supported.
 pub fn absent() -> (usize, Vec<String>) {
     let mut absent = Vec::new();
     let mut count = 0;
@@ -64,7 +64,7 @@ pub fn absent() -> (usize, Vec<String>) {
     (count, absent)
 }
 
-/// The operators of a model, at the versions that its imports select, and the element types of its inputs and
+/// Returns the operators of a model at the versions that its imports select, and the element types of its inputs and
 /// outputs.
 pub fn used(model: &Path) -> (Vec<Used>, Vec<DType>) {
     let bytes = std::fs::read(model).expect("the build script wrote it");

@@ -1,16 +1,16 @@
-//! Cases that are known not to pass, each with the reason.
+//! Cases that are known to fail, each with the reason.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Reasons by the cases' names.
+/// Reasons by case name.
 #[derive(Debug)]
 pub struct Expectations {
     reasons: BTreeMap<String, String>,
 }
 
 impl Expectations {
-    /// Reads `name = "reason"` lines, a subset of TOML. Those below `["DEVICE=name"]` hold on that device alone.
+    /// Reads lines `name = "reason"`, a subset of TOML. Lines after `["DEVICE=name"]` apply to that device only.
     pub fn open(device: &str) -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("expectations.toml");
         let text = std::fs::read_to_string(path).expect("expectations.toml is there");
@@ -37,7 +37,7 @@ impl Expectations {
         Expectations { reasons }
     }
 
-    /// Why the case is known not to pass.
+    /// Returns the reason why the case is known to fail.
     pub fn reason(&self, case: &str) -> Option<&str> {
         self.reasons.get(case).map(String::as_str)
     }

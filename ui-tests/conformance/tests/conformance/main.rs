@@ -1,10 +1,11 @@
-//! Runs every case and compares with what the reference made of it.
+//! Runs every case and compares the results with the reference.
 //!
-//! `cargo test -p onnx-embed-conformance NAME ..` runs those whose names hold one of these, with
-//! libtest's `--exact`, `--skip` and `--list`; `--slice 2/100` runs every hundredth case from the second on, and `--times`
-//! prints the time of each. Cases are built before arguments are read: `CASES='NAME|NAME'` builds only those,
-//! `EVERY=25` some of every 25. Large networks take minutes without optimization: in a debug build they run with `NETWORKS=1`,
-//! or if a filter names them. `DEVICE=wgpu`, with the features `wgpu` and `fusion`, runs them there.
+//! `cargo test -p onnx-embed-conformance NAME ..` runs the cases whose names contain one of these, with libtest's
+//! `--exact`, `--skip` and `--list`; `--slice 2/100` runs every hundredth case from the second on, and `--times`
+//! prints the time of each. Cases are built before arguments are read: `CASES='NAME|NAME'` builds only the cases with
+//! such names, `EVERY=25` about one of 25. Large networks take minutes without optimization: in a debug build they
+//! run only with `NETWORKS=1` or if a filter names them. `DEVICE=wgpu`, with the features `wgpu` and `fusion`, runs
+//! the cases on that device.
 
 mod bodies;
 mod bounds;
@@ -102,7 +103,7 @@ fn main() -> ExitCode {
             wrong += 1;
             println!("{operator}: no case of our own");
         }
-        // The table lists the bodies that run by default.
+        // The table lists the kernels that run by default.
         let is_default = chosen.is_cpu() && env::var_os("ONNX_EMBED_PLAIN").is_none();
         if is_default && !table::is_fresh(&outcomes) {
             wrong += 1;
@@ -145,7 +146,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Networks of the onnx package that take more than 10 seconds of two cores without optimization.
+/// Networks of the onnx package that take more than 10 seconds on two cores without optimization.
 const LARGE: [&str; 6] = [
     "package_light_densenet121",
     "package_light_inception_v1",
@@ -155,7 +156,7 @@ const LARGE: [&str; 6] = [
     "package_light_squeezenet",
 ];
 
-/// Takes large networks out of the cases, unless they are asked for, and counts them.
+/// Removes large networks from the cases, unless they are requested, and returns their number.
 fn networks_left_out(cases: &mut Vec<Case>, arguments: &Arguments) -> usize {
     if !cfg!(debug_assertions) || arguments.has_filters() || env::var_os("NETWORKS").is_some() {
         return 0;

@@ -1,4 +1,4 @@
-//! Recorded values, as the files of ONNX test data hold them.
+//! Recorded values in the format of ONNX test data.
 
 mod small;
 
@@ -49,7 +49,7 @@ struct Optional {
     sequence: Option<Sequence>,
 }
 
-/// The value in a file, which must be of the kind.
+/// Decodes a value from a file. It must have this kind.
 pub fn value(bytes: &[u8], kind: &Kind) -> Result<Value, String> {
     let broken = |error: prost::DecodeError| error.to_string();
     match kind {

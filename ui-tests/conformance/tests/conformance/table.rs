@@ -1,4 +1,4 @@
-//! OPERATORS.md: what is supported, and with which element types a case has shown it.
+//! OPERATORS.md: supported operators, and element types of their passing cases.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use onnx_embed_ir::ops::{self, Row};
 use crate::Outcome;
 use crate::bodies::Bodies;
 
-/// Whether OPERATORS.md says what these outcomes say; `BLESS=1` writes it anew.
+/// Returns `true` if OPERATORS.md agrees with these outcomes. `BLESS=1` writes it again.
 pub fn is_fresh(outcomes: &[Outcome]) -> bool {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../OPERATORS.md");
     let fresh = text(outcomes);
@@ -60,7 +60,7 @@ CPU and GPU list the kernels of our own that ran in these cases; all else is Bur
 the host computes a part of it and waits for values of the GPU, `may read` that it does in some cases.
 ";
 
-/// The cases that pass in which an operator stands alone.
+/// Returns the passing cases of each operator that contain only this operator.
 fn alone(outcomes: &[Outcome]) -> BTreeMap<(&str, &str), Vec<&Outcome>> {
     let mut alone: BTreeMap<(&str, &str), Vec<&Outcome>> = BTreeMap::new();
     for outcome in outcomes.iter().filter(|outcome| outcome.result.is_ok()) {

@@ -1,4 +1,4 @@
-//! Cases on several threads, or in processes.
+//! Runs cases on several threads, or in processes.
 
 mod process;
 
@@ -17,13 +17,13 @@ use process::Process;
 
 pub use process::serve;
 
-/// Models of thousands of nodes nest deep in debug builds.
+/// Stack size of a thread, in bytes. Models of thousands of nodes nest deeply in debug builds.
 const STACK: usize = 64 << 20;
 
-/// The outcomes, in the order of the cases.
+/// Runs the cases and returns the outcomes in the order of the cases.
 ///
-/// On the CPU this process runs them. What fails on a GPU may leave it unusable or never end, so that cases
-/// run in processes of their own there, one on each thread.
+/// On a CPU this process runs the cases. On a GPU a case that fails may hang or leave the device unusable, so cases
+/// run in separate processes, one for each thread.
 pub fn run(cases: &[Case], chosen: &Chosen, arguments: &Arguments) -> Vec<Outcome> {
     ignore_panics();
     let next = AtomicUsize::new(0);
@@ -56,7 +56,7 @@ pub fn run(cases: &[Case], chosen: &Chosen, arguments: &Arguments) -> Vec<Outcom
     done.map(|outcome| outcome.expect("every case was taken")).collect()
 }
 
-/// How many cases run at a time.
+/// Returns the number of cases that run at a time.
 pub fn count(arguments: &Arguments) -> usize {
     let asked = arguments.threads.or(thread::available_parallelism().ok());
     asked.map_or(1, usize::from)
@@ -87,7 +87,7 @@ fn outcome(case: &Case, run: impl FnOnce() -> Result<(), String>) -> Outcome {
     }
 }
 
-/// The text and the place of this process's first panic, which may be one of another thread.
+/// Message and location of this process's first panic, which may be that of another thread.
 static PANIC: OnceLock<String> = OnceLock::new();
 
 fn ignore_panics() {
@@ -96,7 +96,7 @@ fn ignore_panics() {
     }));
 }
 
-/// What comes of a case in this process, panics included.
+/// Runs a case in this process. Panics are errors.
 fn caught(case: &Case, chosen: &Chosen) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(|| case.run(&chosen.device))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);

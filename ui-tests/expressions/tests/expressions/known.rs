@@ -1,11 +1,11 @@
-//! What the compiler knows of expressions.
+//! Values of expressions that are known at compile time.
 
 use onnx_embed_ir::dim::{Atom, Dim};
 use onnx_embed_ir::options::Options;
 use onnx_embed_ir::types::Known;
 use onnx_embed_property_graphs::expressions::{Expression, Form, encoded, text};
 
-/// What is known of each expression.
+/// Returns the known value of each expression.
 pub fn values(expressions: &[Expression], form: &Form) -> Vec<Option<Known>> {
     let text = text(expressions, form);
     let model = onnx_embed_ir::load_bytes(encoded(&text).into(), &Options::default());
@@ -15,7 +15,7 @@ pub fn values(expressions: &[Expression], form: &Form) -> Vec<Option<Known>> {
     known.collect()
 }
 
-/// The number for these sizes of n, m and k; `None` if it overflows or something is divided by 0.
+/// Returns the number for these sizes of n, m and k, or `None` if it overflows or divides by 0.
 pub fn substituted(dim: &Dim, shape: &[i64]) -> Option<i64> {
     let mut sum = 0i64;
     for (atoms, factor) in dim.terms() {

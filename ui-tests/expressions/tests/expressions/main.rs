@@ -1,7 +1,9 @@
-//! An integer expression has one value: by the specification, of known and of open sizes while compiling, in generated code, and
-//! on the host.
+//! Checks that an integer expression has one value.
 //!
-//! `SEED=7 EXPRESSIONS=2000 cargo test -p onnx-embed-expressions` tries others than CI does.
+//! The value must be the same by the specification, at compile time with fixed and with dynamic sizes, in generated
+//! code, and on the host.
+//!
+//! `SEED=7 EXPRESSIONS=2000 cargo test -p onnx-embed-expressions` tests other expressions than CI.
 
 mod known;
 mod operators;
@@ -12,10 +14,10 @@ use onnx_embed_ir::types::Known;
 use onnx_embed_property_graphs::Random;
 use onnx_embed_property_graphs::expressions::{Expression, Form, OUTPUTS, SIZES, all};
 
-/// Each expression is tried with so many shapes.
+/// Number of shapes for each expression.
 const SHAPES: u64 = 6;
 
-/// Sizes of all kinds, the same for each expression.
+/// Returns sizes of all kinds, the same for each expression.
 fn shapes() -> Vec<Vec<i64>> {
     let mut random = Random::new(5);
     let sizes = [0, 1, 2, 3, 4, 5, 7, 8, 9, 33];
@@ -99,7 +101,7 @@ fn the_host_computes_numbers() {
     compare(|case| case.host, |shape| ("sizes", TensorData::new(shape.to_vec(), [SIZES])));
 }
 
-/// Runs the models with each shape.
+/// Runs the models with each shape and compares the results with the values of the expressions.
 fn compare(
     run: impl Fn(&onnx_embed_expressions::Case) -> Run,
     input: impl Fn(&[i64]) -> (&'static str, TensorData),

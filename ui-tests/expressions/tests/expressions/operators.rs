@@ -1,4 +1,6 @@
-//! An operator has one meaning: folded while compiling, on the host, and on a device.
+//! Checks that an operator has one meaning.
+//!
+//! Results must be the same if it is folded at compile time, computed on the host, or on a device.
 
 use onnx_embed::__private::host;
 use onnx_embed::{Array, Device, TensorData, Value, Values};
@@ -15,7 +17,7 @@ enum Element {
     Float(f64),
 }
 
-/// NaN is NaN, and zeros have signs.
+/// NaN equals NaN, and zeros with different signs differ.
 impl PartialEq for Element {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -26,7 +28,7 @@ impl PartialEq for Element {
     }
 }
 
-/// Converts what the host gives.
+/// Converts an array of the host.
 macro_rules! elements {
     ($array:expr, $variant:ident) => {
         $array.data().iter().map(|&element| Element::$variant(element.into())).collect()
@@ -76,11 +78,11 @@ fn same(line: &Line, found: &[Element], expected: &[Element]) {
     assert_eq!(found.len(), expected.len(), "{line:?}");
     for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
         let operands: Vec<String> = line.inputs.iter().map(|name| shown(name, at)).collect();
-        // Of two zeros a bound may give either.
+        // A bound may return either of two zeros.
         let is_zero = |element: &Element| matches!(element, Element::Float(0.0));
         let is_bound = matches!(line.operator, "Max" | "Min" | "Relu" | "Sign");
         let zeros = is_bound && is_zero(found) && is_zero(expected);
-        // Powers are rounded by other functions.
+        // The host and the device compute powers with different functions, which round differently.
         let near = match (line.operator, found, expected) {
             ("Pow", Element::Float(a), Element::Float(b)) => (a - b).abs() <= 1e-6 * b.abs(),
             _ => false,
@@ -137,7 +139,7 @@ fn shown(name: &str, at: usize) -> String {
     }
 }
 
-/// What the host gives, where it has the operator.
+/// Returns the result of the host, or `None` if it is not compared.
 fn on_host(line: &Line) -> Option<Vec<Element>> {
     match line.operator {
         "CumSum" => return Some(cumulative(line)),

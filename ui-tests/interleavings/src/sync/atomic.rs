@@ -1,10 +1,10 @@
 //! loom's atomics, with sequential consistency and a check when they are dropped.
 //!
-//! loom treats `SeqCst` accesses as `AcqRel`. A fence before each of them makes them sequentially consistent, as long as no
-//! other access to the same atomic is weaker; this holds for the pool's counters.
+//! loom treats `SeqCst` accesses as `AcqRel`. A fence before each of them makes them sequentially consistent if no
+//! other access to the same atomic is weaker. This holds for the pool's counters.
 //!
-//! Dropping a number is an access: one of another thread that does not happen before it is an error, such as that of a helper
-//! to the job of a caller that is gone.
+//! Dropping an `AtomicUsize` is an access. loom reports accesses of other threads that do not happen before it, for
+//! example the access of a helper to the job of a caller that has returned.
 
 use std::thread::panicking;
 
@@ -18,7 +18,7 @@ fn order(ordering: Ordering) -> Ordering {
     ordering
 }
 
-/// An atomic with these operations, each by the name, the argument and the result.
+/// Defines atomics with these operations, which take and return a value of the type.
 macro_rules! atomic {
     ($($name:ident $(<$parameter:ident>)? of $value:ty: $($operation:ident)*;)*) => {$(
         #[derive(Debug)]

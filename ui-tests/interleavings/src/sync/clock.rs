@@ -7,9 +7,10 @@ use std::{
 };
 
 std::thread_local! {
-    /// Time since the model began, and what each look at the clock adds. loom runs all threads of a model on
-    /// one of the system's, and interleaves no accesses to the clock.
+    /// Time since the model started. loom runs all threads of a model on one system thread and does not interleave
+    /// accesses to the clock.
     static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    /// Time that each read of the clock adds.
     static STEP: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }
 
@@ -17,13 +18,13 @@ std::thread_local! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Instant(Duration);
 
-/// Starts the clock, which goes forward by `step` with each look at it.
+/// Starts the clock, which advances by `step` at each read.
 pub fn set_clock(step: Duration) {
     NOW.set(Duration::ZERO);
     STEP.set(step);
 }
 
-/// Lets time pass.
+/// Advances the clock.
 pub fn pass(time: Duration) {
     NOW.set(NOW.get() + time);
 }

@@ -1,7 +1,7 @@
-//! The thread pool in every order of steps of a few threads.
+//! The thread pool in every interleaving of a few threads.
 //!
-//! A model fails where a part of a job is left out, runs twice or is not seen by the caller, where a thread touches a job that is
-//! gone, and where threads wait for each other without end.
+//! A model fails if a part of a job is omitted, runs twice or is not visible to the caller, if a thread accesses a
+//! job that is gone, or if threads wait for each other forever.
 
 mod pool;
 mod region;
@@ -11,12 +11,12 @@ use std::{any::Any, panic::resume_unwind, time::Duration};
 use loom::{cell::UnsafeCell, model::Builder};
 use onnx_embed_interleavings::sync::set_clock;
 
-/// How long threads of a model wait.
+/// The way in which threads of a model wait.
 #[derive(Clone, Copy, Debug)]
 enum Waiting {
-    /// They look until there is what they wait for.
+    /// They poll until the condition holds.
     Awake,
-    /// They sleep after one look.
+    /// They sleep after one poll.
     Asleep,
 }
 
@@ -36,10 +36,10 @@ fn check(waiting: Waiting, interruptions: usize, model: impl Fn() + Send + Sync 
     });
 }
 
-/// Numbers of runs of each part. loom reports accesses that nothing orders.
+/// Number of runs of each part. loom reports accesses that are not ordered.
 struct Runs(Vec<UnsafeCell<usize>>);
 
-// SAFETY: loom runs one thread at a time, and checks that accesses are ordered.
+// SAFETY: loom runs one thread at a time and checks that accesses are ordered.
 unsafe impl Sync for Runs {}
 
 impl Runs {
@@ -53,22 +53,22 @@ impl Runs {
     }
 
     fn counts(&self) -> Vec<usize> {
-        // SAFETY: as in `run`.
+        // SAFETY: no other access is in progress, or loom reports it.
         let count = |runs: &UnsafeCell<usize>| runs.with(|runs| unsafe { *runs });
         self.0.iter().map(count).collect()
     }
 }
 
-/// What a part panics with.
+/// Payload of a part's panic.
 #[derive(Debug, PartialEq)]
 struct Broken(usize);
 
-/// Panics without a message on the terminal.
+/// Panics without a message in the terminal.
 fn break_down(part: usize) -> ! {
     resume_unwind(Box::new(Broken(part)))
 }
 
-/// The part that broke down.
+/// Returns the part that panicked.
 fn broken(panic: Box<dyn Any + Send>) -> usize {
     panic.downcast::<Broken>().expect("a part's own panic").0
 }

@@ -1,4 +1,6 @@
-//! The whole pool: callers that wake a thread, which goes to sleep between their calls.
+//! The whole pool: callers, and a thread that they wake.
+//!
+//! The thread goes to sleep between their calls.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -23,7 +25,8 @@ use onnx_embed_interleavings::{
 
 use super::{Runs, Waiting, break_down, broken, check};
 
-/// A pool with one thread, which works until `call` has returned. A thread that is not woken then never ends.
+/// Runs `call` with a pool of one thread, which works until `call` has returned. If the thread is not woken then, it
+/// never ends.
 fn with_worker(call: impl FnOnce(&Arc<Pool>)) {
     let pool = Arc::new(Pool::new());
     pool.grow(1, |_| true);
@@ -78,13 +81,14 @@ fn two_callers_share_the_thread() {
     });
 }
 
-/// A burst that is expected to be short wakes threads once it has become long, whichever thread runs the part that sees it.
+/// A burst that is expected to be short wakes threads when it has become long, regardless of the thread that runs the
+/// part that detects it.
 #[test]
 fn a_burst_that_becomes_long_wakes_the_thread() {
     check(Waiting::Awake, 2, || {
         with_worker(|pool| {
             run(pool);
-            // The pause after a burst without length.
+            // Pause after a burst of zero duration.
             pass(Duration::from_millis(1));
             let runs = Runs::of(2);
             pool.run(2, 2, &|part| {

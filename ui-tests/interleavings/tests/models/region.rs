@@ -13,7 +13,7 @@ use onnx_embed_interleavings::region::{Job, Region};
 
 use super::{Runs, Waiting, break_down, broken, check};
 
-/// Threads that look for parts so many times each.
+/// Starts threads that look for parts `times` times each.
 fn helpers(region: &Arc<Region>, count: usize, times: usize) -> Vec<JoinHandle<()>> {
     let helper = |thread: usize| {
         let region = region.clone();
@@ -32,7 +32,7 @@ fn join(threads: Vec<JoinHandle<()>>) {
     }
 }
 
-/// Shares jobs of so many parts one after another.
+/// Shares one job after another, with the given numbers of parts.
 fn share(region: &Region, jobs: &[usize], helpers: usize) {
     for &parts in jobs {
         let runs = Runs::of(parts);

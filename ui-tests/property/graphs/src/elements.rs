@@ -4,7 +4,7 @@ use half::{bf16, f16};
 use onnx_embed_ir::dtype::DType;
 use onnx_embed_ir::proto::TensorProto;
 
-/// The elements, of which nothing is lost in the types that the graphs are made of but in large integers.
+/// Returns the elements. The conversion is exact for the element types of the graphs, except for large integers.
 pub fn numbers(tensor: &TensorProto) -> Option<Vec<f64>> {
     let raw = tensor.raw_data.as_ref()?;
     let dtype = DType::from_onnx(tensor.data_type)?;
@@ -25,7 +25,7 @@ pub fn numbers(tensor: &TensorProto) -> Option<Vec<f64>> {
     raw.chunks(size).map(one).collect()
 }
 
-/// Gives a constant these elements, as its type or another one holds them.
+/// Sets the element type and the elements of a constant. The numbers are converted to the type.
 pub fn set(tensor: &mut TensorProto, dtype: DType, numbers: &[f64]) -> Option<()> {
     let mut raw = Vec::new();
     for &number in numbers {

@@ -14,17 +14,17 @@ pub use tree::{Condition, Expression, SIZES};
 
 use crate::random::Random;
 
-/// As many as come with every test.
+/// Default number of expressions.
 const EXPRESSIONS: usize = 200;
 
-/// So many are outputs of one model.
+/// Number of expressions that are outputs of one model.
 pub const OUTPUTS: usize = 20;
 
-/// The expressions that `SEED` gives, as many as `EXPRESSIONS` says.
+/// Returns the expressions of the seed `SEED`. `EXPRESSIONS` sets their number.
 ///
 /// # Panics
 ///
-/// If a variable of the environment is no number.
+/// If a variable of the environment is not a number.
 pub fn all() -> Vec<Expression> {
     let number = |name| std::env::var(name).ok().map(|text| text.parse::<u64>());
     let number = |name| number(name).map(|parsed| parsed.expect("it is a number"));
@@ -34,17 +34,17 @@ pub fn all() -> Vec<Expression> {
         let mut random = Random::new(seed.wrapping_mul(1 << 32).wrapping_add(at));
         Expression::grow(&mut random, 4)
     });
-    // Burn ends where integers overflow in debug builds.
+    // Burn panics if integers overflow in debug builds.
     let fitting = grown.filter(|expression| expression.amount().is_some());
     fitting.take(count).collect()
 }
 
-/// Writes `expressions.rs` into `OUT_DIR`: for each [`OUTPUTS`] expressions a model over sizes, and one over
-/// numbers on the host.
+/// Writes `expressions.rs` into `OUT_DIR`: two models for each [`OUTPUTS`] expressions, on sizes and on numbers of
+/// the host.
 ///
 /// # Panics
 ///
-/// If no file can be written, which stops the build.
+/// If a file cannot be written, which stops the build.
 pub fn write() {
     for name in ["SEED", "EXPRESSIONS", "CLIPPY_ARGS"] {
         println!("cargo::rerun-if-env-changed={name}");
@@ -52,7 +52,7 @@ pub fn write() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
     let mut expressions = all();
     if std::env::var_os("CLIPPY_ARGS").is_some() {
-        // Expansions allow every lint, so that linting them is waiting for nothing.
+        // Expansions allow every lint, so linting them finds nothing and only takes time.
         expressions.clear();
     }
     let (mut modules, mut cases) = (String::new(), String::new());

@@ -1,4 +1,4 @@
-//! Graphs as parts of others.
+//! Graphs as parts of other graphs.
 
 use onnx_embed_ir::passes::rules;
 use onnx_embed_ir::proto::{
@@ -7,26 +7,26 @@ use onnx_embed_ir::proto::{
 };
 use onnx_embed_ir::text;
 
-/// The opset in which rules write their examples.
+/// Opset of the examples of rules.
 pub const NEWEST: i64 = 25;
 
-/// A graph in ONNX's text syntax without its name.
+/// Parses a graph in ONNX's text syntax without its name.
 ///
 /// # Panics
 ///
-/// If the text cannot be read.
+/// If the text is invalid.
 pub fn parse(graph: &str) -> GraphProto {
     let text = format!("<ir_version: 10, opset_import: [\"\": {NEWEST}]> g {graph}");
     let model = text::model(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     model.graph.expect("the text is that of a graph")
 }
 
-/// The examples of all rules.
+/// Returns the examples of all rules.
 pub fn examples() -> Vec<GraphProto> {
     rules::all().map(|rule| parse(rule.example)).collect()
 }
 
-/// The graph as a model of its own.
+/// Returns a model with the graph.
 pub fn model(graph: &GraphProto, opset: i64) -> ModelProto {
     let import =
         |domain: &str, version| OperatorSetIdProto { domain: domain.to_owned(), version: Some(version) };
@@ -38,7 +38,7 @@ pub fn model(graph: &GraphProto, opset: i64) -> ModelProto {
     }
 }
 
-/// Puts something before the name of each value, in nested graphs too.
+/// Renames all values, also those in nested graphs.
 pub fn rename(graph: &mut GraphProto, name: &dyn Fn(&str) -> String) {
     let values = graph.input.iter_mut().chain(&mut graph.output);
     for value in values.chain(&mut graph.value_info) {
@@ -58,12 +58,12 @@ pub fn rename(graph: &mut GraphProto, name: &dyn Fn(&str) -> String) {
     }
 }
 
-/// The graph that an attribute holds.
+/// Returns the nested graph of an attribute.
 fn nested(attribute: &mut AttributeProto) -> Option<&mut GraphProto> {
     attribute.g.as_deref_mut()
 }
 
-/// Every name that a node reads, its blocks included.
+/// Returns all names that a node reads, including those in its nested graphs.
 pub fn reads(node: &NodeProto) -> Vec<&str> {
     let mut names: Vec<&str> = node.input.iter().map(String::as_str).collect();
     for graph in node.attribute.iter().filter_map(|attribute| attribute.g.as_deref()) {
@@ -73,7 +73,7 @@ pub fn reads(node: &NodeProto) -> Vec<&str> {
     names
 }
 
-/// The element type and the sizes of an input that is a tensor.
+/// Returns the element type and the sizes of an input, if it is a tensor.
 pub fn tensor(value: &mut ValueInfoProto) -> Option<(&mut i32, &mut Vec<Dimension>)> {
     match value.r#type.as_mut()?.value.as_mut()? {
         TypeValue::Tensor(TensorType { elem_type, shape }) => {
@@ -83,7 +83,7 @@ pub fn tensor(value: &mut ValueInfoProto) -> Option<(&mut i32, &mut Vec<Dimensio
     }
 }
 
-/// An input of the graph.
+/// Returns an input of a graph.
 pub fn input(name: &str, dtype: i32, sizes: Vec<DimensionValue>) -> ValueInfoProto {
     let dim = sizes.into_iter().map(|value| Dimension { value: Some(value), ..Dimension::default() });
     let mut info = output(name);
@@ -97,7 +97,7 @@ pub fn input(name: &str, dtype: i32, sizes: Vec<DimensionValue>) -> ValueInfoPro
     info
 }
 
-/// An output of the graph, whose type is what comes out.
+/// Returns an output of a graph. Its type is inferred.
 pub fn output(name: &str) -> ValueInfoProto {
     ValueInfoProto { name: name.to_owned(), ..ValueInfoProto::default() }
 }

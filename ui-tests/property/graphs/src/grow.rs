@@ -1,4 +1,4 @@
-//! Graphs put together at random, each step checked by the compiler.
+//! Random graphs, checked by the compiler after each step.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,19 +11,20 @@ use crate::mutate::mutate;
 use crate::piece::Pieces;
 use crate::random::Random;
 
-/// A graph and the opset in which it is meant.
+/// A graph and its opset.
 pub struct Grown {
     pub graph: GraphProto,
     pub opset: i64,
 }
 
-/// Opsets that moved attributes to inputs.
+/// Opsets to choose from, mostly the newest. Attributes became inputs between them.
 const OPSETS: [i64; 8] = [NEWEST, NEWEST, NEWEST, NEWEST, NEWEST, 21, 17, 13];
 
-/// Models of more than this are hard to read.
+/// Maximum number of nodes. Larger models are hard to read.
 const MOST_NODES: usize = 24;
 
-/// A graph about the example of one rule, which stays as it is, and alone, in the first round over all rules.
+/// Returns a graph around the example of one rule. In the first round over all rules, the example is neither changed
+/// nor connected to other pieces.
 pub fn grow(pieces: &Pieces, turn: usize, random: &mut Random) -> Grown {
     let most = if turn < pieces.rules() { 0 } else { 3 };
     let mut grown = Growing {
@@ -58,15 +59,15 @@ fn any(pieces: &Pieces, random: &mut Random) -> GraphProto {
 
 struct Growing {
     graph: GraphProto,
-    /// Of every value, also those inside of operators.
+    /// Types of all values, including those in nested graphs.
     types: BTreeMap<String, TensorType>,
     opset: i64,
     pieces: usize,
 }
 
 impl Growing {
-    /// Adds a piece, changed in at most so many places and, unless it stays as it is, connected at random,
-    /// the less the oftener that has failed.
+    /// Adds a piece with at most `most` changes. Unless `most` is 0, it is connected at random. Each attempt that
+    /// does not compile has other changes and connections, the last attempts have none. Returns `false` if all fail.
     fn add(&mut self, piece: &GraphProto, most: usize, random: &mut Random) -> bool {
         for attempt in 0..8 {
             let mut piece = piece.clone();
@@ -91,7 +92,7 @@ impl Growing {
         false
     }
 
-    /// The graph with a piece whose inputs are values that are there, or its own.
+    /// Returns the graph with a piece. Its inputs are connected to existing values or become inputs of the graph.
     fn join(&self, mut piece: GraphProto, connect: bool, random: &mut Random) -> GraphProto {
         let mut joined = self.graph.clone();
         let mut connected: BTreeMap<String, String> = BTreeMap::new();
@@ -121,13 +122,13 @@ impl Growing {
         joined
     }
 
-    /// The names of inputs and of what nodes make.
+    /// Returns the names of inputs and of node outputs.
     fn put(&self) -> impl Iterator<Item = &str> {
         let inputs = self.graph.input.iter().map(|value| value.name.as_str());
         inputs.chain(made(&self.graph))
     }
 
-    /// What nobody reads is an output, and so many of a hundred values that somebody does.
+    /// Turns values without consumers into outputs, and `percent` % of the other values.
     fn finish(self, percent: usize, random: &mut Random) -> Grown {
         let mut graph = self.graph;
         let read: BTreeSet<String> = graph.node.iter().flat_map(reads).map(str::to_owned).collect();
@@ -140,20 +141,20 @@ impl Growing {
     }
 }
 
-/// What nodes make.
+/// Returns the names of node outputs.
 fn made(graph: &GraphProto) -> impl Iterator<Item = &str> {
     let outputs = graph.node.iter().flat_map(|node| &node.output);
     let outputs = outputs.filter(|name| !name.is_empty());
     outputs.map(String::as_str)
 }
 
-/// The graph with every value as an output, so that nothing is dead.
+/// Returns the graph with every value as an output, so that no node is dead.
 pub fn all_put_out(graph: &GraphProto) -> GraphProto {
     let outputs = made(graph).map(output).collect();
     GraphProto { output: outputs, ..graph.clone() }
 }
 
-/// The graph without what no output needs, and without inputs that nobody reads.
+/// Returns the graph without nodes, inputs and constants that no output needs.
 pub fn in_use(mut graph: GraphProto) -> GraphProto {
     let mut needed: BTreeSet<String> = graph.output.iter().map(|value| value.name.clone()).collect();
     for node in graph.node.iter().rev() {

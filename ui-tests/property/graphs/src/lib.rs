@@ -1,4 +1,4 @@
-//! Random graphs about the rules of simplification, for a build script.
+//! Random graphs that exercise the rules of simplification.
 
 mod elements;
 pub mod expressions;
@@ -23,15 +23,15 @@ use prost::Message;
 
 pub use random::Random;
 
-/// As many as come with every test.
+/// Default number of graphs.
 const GRAPHS: usize = 200;
 
-/// Writes `graphs.rs` into `OUT_DIR`, with a module with and one without simplification for each of `GRAPHS`
-/// graphs that `SEED` gives, or for each file of the folder `GRAPHS_FROM`.
+/// Writes `graphs.rs` into `OUT_DIR`, with two modules for each graph: with and without simplification. There are
+/// `GRAPHS` graphs of the seed `SEED`, or a graph for each file of the folder `GRAPHS_FROM`.
 ///
 /// # Panics
 ///
-/// If no folder can be read or written, which stops the build.
+/// If a folder cannot be read or written, which stops the build.
 pub fn write() {
     for name in ["SEED", "GRAPHS", "GRAPHS_FROM", "CLIPPY_ARGS"] {
         println!("cargo::rerun-if-env-changed={name}");
@@ -43,7 +43,7 @@ pub fn write() {
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("cargo's folder can be written");
     let graphs = match std::env::var_os("GRAPHS_FROM") {
-        // Expansions allow every lint, so that linting them is waiting for nothing.
+        // Expansions allow every lint, so linting them finds nothing and only takes time.
         _ if std::env::var_os("CLIPPY_ARGS").is_some() => Vec::new(),
         Some(folder) => read_all(Path::new(&folder)),
         None => {
@@ -55,20 +55,20 @@ pub fn write() {
     fs::write(out.join("graphs.rs"), code).expect("cargo's folder can be written");
 }
 
-/// A model in ONNX's text syntax, without the header.
+/// Returns a model in ONNX's text syntax, without the header.
 ///
 /// # Panics
 ///
-/// If the file is no model.
+/// If the file is not a model.
 pub fn text(path: &Path) -> String {
     show::show(&read(path).0)
 }
 
-/// The files of smaller graphs in a folder.
+/// Writes smaller versions of a graph into a folder, and returns their paths.
 ///
 /// # Panics
 ///
-/// If the file is no model, or the folder cannot be written.
+/// If the file is not a model, or the folder cannot be written.
 pub fn write_smaller(path: &Path, folder: &Path) -> Vec<PathBuf> {
     let (graph, opset) = read(path);
     let smaller = shrink::shrink(&graph, opset);
@@ -82,7 +82,7 @@ pub fn write_smaller(path: &Path, folder: &Path) -> Vec<PathBuf> {
     smaller.iter().enumerate().map(file).collect()
 }
 
-/// Graphs that simplification changes.
+/// Returns graphs whose code changes with simplification.
 fn grown(seed: u64, count: usize) -> Vec<(GraphProto, i64)> {
     let pieces = piece::Pieces::all();
     let mut graphs = Vec::new();
@@ -117,7 +117,8 @@ fn read(path: &Path) -> (GraphProto, i64) {
     (model.graph.expect("it has a graph"), opset)
 }
 
-/// Tables of the graphs, of what the compiler refuses simplified, and of how often rules applied.
+/// Returns the code of tables: the graphs, the graphs that do not compile with simplification, and the number of
+/// applications of each rule.
 fn code(folder: &Path, graphs: &[(GraphProto, i64)]) -> String {
     let (mut modules, mut cases, mut refused) = (String::new(), String::new(), String::new());
     let mut applied: BTreeMap<&str, usize> = BTreeMap::new();
@@ -183,7 +184,7 @@ pub struct Case {
 }
 ";
 
-/// The rules that apply, each as often as it does.
+/// Returns the rules that apply, one entry for each application.
 fn rules(path: &Path) -> Vec<&'static str> {
     let mut names = Vec::new();
     let observe = &mut |step: onnx_embed_ir::passes::Step<'_>| {
@@ -194,7 +195,7 @@ fn rules(path: &Path) -> Vec<&'static str> {
     names
 }
 
-/// The inputs whose elements the host reads.
+/// Returns the names of the inputs that are on the host.
 fn steering(graph: &GraphProto, opset: i64) -> Vec<String> {
     let bytes = fragment::model(graph, opset).encode_to_vec();
     let options = Options { simplify: false, ..Options::default() };

@@ -1,4 +1,4 @@
-//! What the compiler makes of a graph.
+//! Compilation of a graph.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use quote::{format_ident, quote};
 
 use crate::fragment::model;
 
-/// The types of all values by their names; nothing if the graph is none that compiles, or holds something
-/// other than tensors of numbers, or something that changes from run to run.
+/// Returns the types of all values by name, or `None` if the graph does not compile, contains other values than
+/// tensors of numbers, or computes values that vary from run to run.
 pub fn types(graph: &GraphProto, opset: i64) -> Option<BTreeMap<String, TensorType>> {
     let bytes = model(graph, opset).encode_to_vec();
     let loaded = onnx_embed_ir::load_bytes(bytes.into(), &options(false)).ok()?;
     let nodes = loaded.graph.body.nodes.iter();
-    // Nothing is dropped unless a third input says so.
+    // Without a third input, Dropout drops nothing.
     let repeats =
         |node: &Node| node.operator.is_pure() || (&*node.kind == "Dropout" && node.input(2).is_none());
     if !nodes.into_iter().all(repeats) {
@@ -34,7 +34,7 @@ pub fn types(graph: &GraphProto, opset: i64) -> Option<BTreeMap<String, TensorTy
     Some(types)
 }
 
-/// The code of a graph, or what stands in the way.
+/// Returns the code of a graph, or the errors of the compiler.
 pub fn code(graph: &GraphProto, opset: i64, simplify: bool) -> Result<String, String> {
     let options = options(simplify);
     let bytes = model(graph, opset).encode_to_vec();

@@ -1,4 +1,4 @@
-//! Graphs that are nearly what a rule looks for.
+//! Mutations, for graphs that almost match a rule.
 
 use onnx_embed_ir::dtype::DType;
 use onnx_embed_ir::proto::{
@@ -9,11 +9,11 @@ use crate::elements;
 use crate::fragment::{input, tensor};
 use crate::random::Random;
 
-/// Numbers at which laws end.
+/// Numbers at the limits of rules' laws.
 const NUMBERS: [f64; 14] =
     [0.0, 1.0, -1.0, 0.5, 2.0, 3.0, -2.0, 6.0, 1e-5, 0.1, -0.0, 1e30, f64::INFINITY, f64::NAN];
 
-/// Operators one of which is easily taken for the other.
+/// Groups of operators that are easily confused.
 const ALIKE: &[&[&str]] = &[
     &["Add", "Sub", "Mul", "Div", "Max", "Min"],
     &["And", "Or", "Xor"],
@@ -24,11 +24,11 @@ const ALIKE: &[&[&str]] = &[
     &["Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal"],
 ];
 
-/// Types in which most rules hold.
+/// Element types for which most rules hold.
 const FLOATS: [DType; 3] = [DType::F32, DType::F64, DType::F16];
 const INTEGERS: [DType; 2] = [DType::I64, DType::I32];
 
-/// Changes the graph in one place, or does not.
+/// Applies at most one random change to the graph.
 pub fn mutate(graph: &mut GraphProto, random: &mut Random) {
     match random.below(11) {
         0 | 1 => number(graph, random),
@@ -43,10 +43,10 @@ pub fn mutate(graph: &mut GraphProto, random: &mut Random) {
     };
 }
 
-/// Another number in a constant.
+/// Replaces a number in a constant.
 ///
-/// A large one makes sums of products cancel to what their rounding leaves, which only inputs that are a
-/// rounding off can tell: it needs a float among them.
+/// A large number may cancel sums of products to their rounding errors. Only runs on inputs that differ by a rounding
+/// detect this, so an input must be a float.
 fn number(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     let is_float = |number: i32| DType::from_onnx(number).is_some_and(DType::is_float);
     let tells = graph.input.iter_mut().any(|value| tensor(value).is_some_and(|(dtype, _)| is_float(*dtype)));
@@ -60,7 +60,7 @@ fn number(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     elements::set(constant, dtype, &numbers)
 }
 
-/// Another element type in the place of one.
+/// Replaces an element type.
 fn retype(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     let (from, to) = if random.chance(80) {
         (DType::F32, *random.pick(&FLOATS))
@@ -83,7 +83,7 @@ fn retype(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     Some(())
 }
 
-/// A further operator between two.
+/// Inserts an operator before an input of a node.
 fn between(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     let name = format!("between{}", graph.node.len());
     let at = random.below(graph.node.len().max(1));
@@ -95,7 +95,7 @@ fn between(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     Some(())
 }
 
-/// Inputs of a node the other way round.
+/// Swaps the inputs of a node.
 fn turn(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     let node = some(&mut graph.node, random)?;
     match node.input.len() {
@@ -105,7 +105,7 @@ fn turn(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     Some(())
 }
 
-/// Another size, wherever it stands among the inputs.
+/// Replaces a size in all inputs.
 fn resize(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     let mut sizes = Vec::new();
     for value in &mut graph.input {
@@ -126,7 +126,7 @@ fn resize(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     Some(())
 }
 
-/// Another value of an attribute.
+/// Changes the value of an attribute.
 fn attribute(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     let attributes = graph.node.iter_mut().flat_map(|node| &mut node.attribute);
     let mut attributes: Vec<&mut AttributeProto> = attributes.collect();
@@ -148,7 +148,7 @@ fn attribute(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     Some(())
 }
 
-/// Further axes of size 1 in a constant.
+/// Adds an axis of size 1 to a constant, or removes all axes if each has size 1.
 fn axes(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     let constant = some(&mut graph.initializer, random)?;
     match random.below(3) {
@@ -160,7 +160,7 @@ fn axes(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     Some(())
 }
 
-/// Another operator of the same form.
+/// Replaces an operator with a similar one.
 fn alike(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     let node = some(&mut graph.node, random)?;
     let like = ALIKE.iter().find(|kinds| kinds.contains(&&*node.op_type))?;
@@ -168,7 +168,7 @@ fn alike(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     Some(())
 }
 
-/// A constant of a node, or one that is known only at run time.
+/// Moves a constant to a node, or makes it an input that is known only at run time.
 fn elsewhere(graph: &mut GraphProto, random: &mut Random) -> Option<()> {
     let at = random.below(graph.initializer.len().max(1));
     graph.initializer.get(at)?;
@@ -194,7 +194,7 @@ fn constant_node(constant: TensorProto) -> NodeProto {
     NodeProto { attribute: vec![value], ..call("Constant", &[], &name) }
 }
 
-/// A node with one output.
+/// Returns a node with one output.
 pub fn call(kind: &str, inputs: &[String], output: &str) -> NodeProto {
     NodeProto {
         op_type: kind.to_owned(),

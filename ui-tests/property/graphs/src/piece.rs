@@ -1,4 +1,4 @@
-//! What graphs are made of: rules' examples, common operators, any operator.
+//! Pieces of graphs: rules' examples, common operators, any operator.
 
 use onnx_embed_ir::ops;
 use onnx_embed_ir::proto::GraphProto;
@@ -6,7 +6,7 @@ use onnx_embed_ir::proto::GraphProto;
 use crate::fragment::{examples, parse};
 use crate::random::Random;
 
-/// Everything that a graph may be made of.
+/// All pieces that graphs may consist of.
 pub struct Pieces {
     examples: Vec<GraphProto>,
     common: Vec<GraphProto>,
@@ -94,27 +94,27 @@ impl Pieces {
         }
     }
 
-    /// How many rules there are.
+    /// Returns the number of rules.
     pub fn rules(&self) -> usize {
         self.examples.len()
     }
 
-    /// The example of a rule; they begin again behind the last.
+    /// Returns the example of a rule. An index after the last rule starts again with the first.
     pub fn example(&self, at: usize) -> &GraphProto {
         &self.examples[at % self.examples.len()]
     }
 
-    /// Any rule's example.
+    /// Returns the example of a random rule.
     pub fn any_example(&self, random: &mut Random) -> GraphProto {
         random.pick(&self.examples).clone()
     }
 
-    /// An operator as models have it.
+    /// Returns a random operator in a common form.
     pub fn common(&self, random: &mut Random) -> GraphProto {
         random.pick(&self.common).clone()
     }
 
-    /// Any operator of the standard, of inputs of one type, which few take.
+    /// Returns a random operator of the standard. Its inputs have one type, which few operators accept.
     pub fn operator(&self, random: &mut Random) -> GraphProto {
         let dtype = if random.chance(85) { "float" } else { "int64" };
         let names = &["a", "b"][..1 + random.below(2)];

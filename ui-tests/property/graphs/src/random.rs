@@ -1,6 +1,6 @@
-//! Random choices that a seed repeats.
+//! Random choices that a seed reproduces.
 
-/// The generator SplitMix64.
+/// A SplitMix64 generator.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
@@ -16,22 +16,22 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`, which is not 0.
+    /// Returns a number below `end`, which must not be 0.
     pub fn below(&mut self, end: usize) -> usize {
         (self.bits() % end as u64) as usize
     }
 
-    /// Whether something happens that does so in so many of a hundred cases.
+    /// Returns `true` with a probability of `percent` %.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    /// One of some, of which there is at least one.
+    /// Returns a random element of a slice, which must not be empty.
     pub fn pick<'a, T>(&mut self, some: &'a [T]) -> &'a T {
         &some[self.below(some.len())]
     }
 
-    /// Between -1 and 1.
+    /// Returns a number between -1 and 1.
     pub fn unit(&mut self) -> f64 {
         self.bits() as f64 / u64::MAX as f64 * 2.0 - 1.0
     }

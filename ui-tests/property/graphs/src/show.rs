@@ -1,4 +1,4 @@
-//! A graph in ONNX's text syntax.
+//! Formats graphs in ONNX's text syntax.
 
 use onnx_embed_ir::dtype::DType;
 use onnx_embed_ir::proto::{
@@ -7,7 +7,7 @@ use onnx_embed_ir::proto::{
 
 use crate::elements;
 
-/// The graph as a rule's example or a test would have it.
+/// Formats a graph like the example of a rule or a test.
 pub fn show(graph: &GraphProto) -> String {
     let list = |values: &[ValueInfoProto]| {
         let values: Vec<String> = values.iter().map(value).collect();
@@ -44,7 +44,7 @@ fn value(value: &ValueInfoProto) -> String {
     }
 }
 
-/// A constant with its name.
+/// Formats a constant with its name.
 fn tensor(constant: &TensorProto) -> String {
     let numbers: Vec<String> = match elements::numbers(constant) {
         Some(numbers) => numbers.iter().map(f64::to_string).collect(),
@@ -56,7 +56,7 @@ fn tensor(constant: &TensorProto) -> String {
     format!("{dtype}{sizes} {} = {{{numbers}}}", constant.name)
 }
 
-/// The name of an element type in the syntax.
+/// Returns the name of an element type in the syntax.
 fn dtype(number: i32) -> String {
     match DType::from_onnx(number) {
         Some(DType::F32) => "float".to_owned(),

@@ -1,4 +1,4 @@
-//! Smaller graphs out of one.
+//! Derives smaller graphs from a graph.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,8 @@ use crate::fragment::{input, output};
 use crate::grow::{all_put_out, in_use};
 use crate::load;
 
-/// Graphs with one output less, or a node less, that compile; the smallest first.
+/// Returns smaller graphs that compile, the smallest first: with a single output, without the nodes that compute a
+/// value, or without one node.
 pub fn shrink(graph: &GraphProto, opset: i64) -> Vec<GraphProto> {
     let Some(types) = load::types(&all_put_out(graph), opset) else {
         return Vec::new();
@@ -40,7 +41,7 @@ pub fn shrink(graph: &GraphProto, opset: i64) -> Vec<GraphProto> {
     smaller
 }
 
-/// The graph with an input in the place of what a node makes.
+/// Returns the graph with an input in place of a node's output.
 fn taken(graph: &GraphProto, name: &str, types: &BTreeMap<String, TensorType>) -> Option<GraphProto> {
     let ty = types.get(name)?;
     let sizes = ty.shape.iter().map(|size| {
@@ -58,7 +59,7 @@ fn taken(graph: &GraphProto, name: &str, types: &BTreeMap<String, TensorType>) -
     (!graph.output.is_empty()).then_some(graph)
 }
 
-/// The graph with an input of a node in the place of its result.
+/// Returns the graph without a node, whose output is replaced by one of its inputs.
 fn passed(graph: &GraphProto, at: usize, name: &str, input: &str) -> GraphProto {
     let mut graph = graph.clone();
     graph.node.remove(at);

@@ -1,9 +1,9 @@
-//! Whether values are the same but for rounding.
+//! Comparison of values except for rounding.
 
 use onnx_embed::{DType, TensorData, Value, Values};
 
-/// What differs between two results. How much rounding changes an element is measured with results of inputs
-/// that are a rounding off: what is not the same there is not compared.
+/// Fails if two results differ by more than rounding. `nudged` contains results for inputs that differ by a rounding:
+/// they measure its effect on each element. Elements that must be exact are not compared if they differ there.
 pub fn agree(found: &Values, expected: &Values, nudged: &[Values]) -> Result<(), String> {
     for (name, expected) in expected.iter() {
         let problem = |text: String| format!("output `{name}`: {text}");
@@ -22,7 +22,7 @@ fn tensors(found: &TensorData, expected: &TensorData, others: &[&TensorData]) ->
     if form(found) != form(expected) {
         return Err(format!("{:?}, not {:?}", form(found), form(expected)));
     }
-    // An output whose size hangs on a rounding cannot be compared by element.
+    // An output whose size depends on rounding cannot be compared element by element.
     if others.iter().any(|other| form(other) != form(expected)) {
         return Ok(());
     }
@@ -56,7 +56,7 @@ fn is_exact(dtype: DType) -> bool {
     !dtype.is_float()
 }
 
-/// The distance of 1 and the next number.
+/// Returns the distance from 1 to the next number.
 fn step(dtype: DType) -> f64 {
     match dtype {
         DType::F64 => f64::EPSILON,

@@ -4,16 +4,16 @@ use half::{bf16, f16};
 use onnx_embed::{DType, ElementType, Kind, Port, Size, TensorData, Value, Values};
 use onnx_embed_property_graphs::Random;
 
-/// What inputs are like.
+/// Kind of inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mood {
-    /// Every size 3, numbers about 0.
+    /// Every dynamic size is 3, and floats are between -3 and 3.
     Plain,
-    /// Every size 1, whole numbers and halves.
+    /// Every dynamic size is 1, and floats are whole numbers and halves.
     Ones,
-    /// Every size 2, with NaN, infinities, zeros of both signs, subnormal and large numbers.
+    /// Every dynamic size is 2. Floats include NaN, infinities, zeros of both signs, subnormal and large numbers.
     Special,
-    /// Each size its own, 0 too.
+    /// Sizes with different names may differ, and may be 0.
     Uneven,
 }
 
@@ -22,7 +22,8 @@ pub const MOODS: [Mood; 4] = [Mood::Plain, Mood::Ones, Mood::Special, Mood::Unev
 const SPECIAL: [f64; 12] =
     [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, 1e-40, -3e-39, 1e4, -1e4, 1e12, -50.0, 90.0];
 
-/// Values for the ports; what stands in each hangs on its name alone, so that a smaller graph takes the same.
+/// Returns values for the ports. For each kind they depend on the name of the port alone, so that a smaller graph
+/// gets the same values. Returns `None` if a port has an unsupported type.
 pub fn inputs(ports: &[Port], steering: &[&str], mood: Mood) -> Option<Values> {
     let mut values = Values::new();
     for port in ports {
@@ -39,7 +40,7 @@ pub fn inputs(ports: &[Port], steering: &[&str], mood: Mood) -> Option<Values> {
     Some(values)
 }
 
-/// The values with each float moved by about a rounding.
+/// Returns the values with each float changed by about one rounding.
 pub fn nudged(values: &Values, seed: u64) -> Values {
     let mut random = Random::new(seed);
     let mut nudged = Values::new();

@@ -1,6 +1,6 @@
-//! Random graphs give the same with and without simplification.
+//! Checks that simplification does not change results of random graphs.
 //!
-//! `SEED=7 GRAPHS=2000 cargo test -p onnx-embed-property` tries others than CI does.
+//! `SEED=7 GRAPHS=2000 cargo test -p onnx-embed-property` tests other graphs than CI.
 
 mod compare;
 mod inputs;
@@ -17,13 +17,13 @@ use onnx_embed::{Device, Values};
 use onnx_embed_property::{APPLIED, CASES, Case, REFUSED, Run};
 use onnx_embed_property_graphs::text;
 
-/// Debug builds nest deep.
+/// Stack size of a thread, in bytes. Debug builds nest deeply.
 const STACK: usize = 64 << 20;
 
-/// How many failures are made smaller.
+/// Maximum number of failures that are reduced.
 const SHRUNK: usize = 3;
 
-/// Results of inputs that are a rounding off.
+/// Number of runs on inputs that differ by a rounding.
 const NUDGES: u64 = 3;
 
 fn main() -> ExitCode {
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     }
     let mut wrong = failures.len();
     let unused: Vec<&str> = APPLIED.iter().filter(|(_, count)| *count == 0).map(|(rule, _)| *rule).collect();
-    // The first graphs are about one rule each.
+    // Each of the first graphs contains the example of one rule.
     if !part && CASES.len() >= APPLIED.len() && !unused.is_empty() {
         wrong += 1;
         println!("no graph has anything for these rules: {}", unused.join(", "));
@@ -78,7 +78,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Does something with each case on several threads.
+/// Calls `work` for each case, on several threads.
 fn each(cases: &[Case], work: impl Fn(&Case) + Sync) {
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -94,14 +94,14 @@ fn each(cases: &[Case], work: impl Fn(&Case) + Sync) {
     });
 }
 
-/// What comes out otherwise than without simplification, or how many kinds of inputs the graph takes.
+/// Fails if the outputs depend on simplification. Returns the number of kinds of inputs that the graph accepts.
 fn differs(case: &Case) -> Result<usize, String> {
     let mut count = 0;
     for mood in inputs::MOODS {
         let Some(values) = inputs::inputs(case.signature.inputs, case.steering, mood) else {
             continue;
         };
-        // What the graph as it is does not take has no result.
+        // If the graph refuses these inputs without simplification, no result can be compared.
         let Ok(expected) = call(case.plain, &values) else {
             continue;
         };

@@ -6,15 +6,15 @@ use std::process::Command;
 
 use onnx_embed_property_graphs::write_smaller;
 
-/// A graph comes to rest after a few iterations.
+/// Maximum number of iterations. A graph stops shrinking after a few.
 const ITERATIONS: usize = 12;
 
-/// For each graph the smallest that can be made of it and differs too.
+/// Returns for each graph the smallest graph derived from it that also differs.
 pub fn all(paths: &[&Path]) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("failing");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("cargo's folder can be written");
-    // Building others takes away those that were built.
+    // Building other graphs removes the current ones.
     let copies = paths.iter().map(|path| {
         let copy = folder.join(path.file_name().unwrap_or_default());
         fs::copy(path, &copy).expect("cargo's folder can be written");
@@ -26,7 +26,7 @@ pub fn all(paths: &[&Path]) -> Vec<PathBuf> {
 
 fn smallest(path: PathBuf, folder: &Path) -> PathBuf {
     for iteration in 0..ITERATIONS {
-        // Cargo builds anew where a variable changes.
+        // The folder has a new name in each iteration, since Cargo builds again if a variable changes.
         let name = path.file_stem().unwrap_or_default().display();
         let smaller = folder.join(format!("{name}-{iteration}"));
         let candidates = write_smaller(&path, &smaller);
@@ -38,7 +38,7 @@ fn smallest(path: PathBuf, folder: &Path) -> PathBuf {
     path
 }
 
-/// The first of the graphs in a folder that differs, by building and running all of them.
+/// Builds and runs all graphs in a folder, and returns the first that differs.
 fn failing<'a>(candidates: &'a [PathBuf], folder: &Path) -> Option<&'a PathBuf> {
     let tested = Command::new(env!("CARGO"))
         .args(["test", "-p", "onnx-embed-property"])

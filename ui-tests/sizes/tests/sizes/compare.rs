@@ -1,8 +1,8 @@
-//! Whether two values are equal but for rounding.
+//! Comparison of values except for rounding.
 
 use onnx_embed::{DType, TensorData, Value, Values};
 
-/// Returns the first difference.
+/// Fails with the first difference.
 pub fn agree(found: &Values, expected: &Values) -> Result<(), String> {
     for (name, expected) in expected.iter() {
         let Some(found) = found.get(name) else {
@@ -17,7 +17,7 @@ fn same(found: &Value, expected: &Value) -> Result<(), String> {
     match (found, expected) {
         (Value::Tensor(found), Value::Tensor(expected)) => tensors(found, expected),
         (Value::Strings(found), Value::Strings(expected)) if found == expected => Ok(()),
-        // The references give what is in an optional.
+        // The references return the content of an optional.
         (Value::Optional(Some(found)), expected) => same(found, expected),
         (Value::Sequence(found), Value::Sequence(expected)) if found.len() == expected.len() => {
             let mut pairs = found.iter().zip(expected);
@@ -56,8 +56,8 @@ fn tensors(found: &TensorData, expected: &TensorData) -> Result<(), String> {
     Ok(())
 }
 
-/// Relative tolerance of floats: some units in the last place, of 16-bit floats those of references that
-/// round after each step. `None` for exact types.
+/// Returns the relative tolerance of floats, or `None` for exact types. It is some units in the last place; the
+/// references round 16-bit floats after each step.
 fn step(dtype: DType) -> Option<f64> {
     match dtype {
         DType::F64 => Some(1e-9),

@@ -1,14 +1,17 @@
-//! Models of one operator run on sizes that were drawn at random, from 0 to 9, and on sizes that disagree.
+//! Runs models of one operator on random sizes.
 //!
-//! `cargo test -p onnx-embed-sizes` repeats the runs in `sizes.tar.xz`, with what ONNX Runtime or the reference evaluator
-//! answered. `sizes.py` (its documentation says what is drawn) builds other models and compares with both while it runs:
+//! The sizes are between 0 and 9. Some of them disagree.
+//!
+//! `cargo test -p onnx-embed-sizes` repeats the runs in `sizes.tar.xz`, which contains the results of ONNX Runtime or
+//! of the reference evaluator. `sizes.py` (its documentation describes the random choices) builds other models and
+//! compares with both while it runs:
 //!
 //! ```sh
 //! python ui-tests/sizes/sizes.py --seed 7 --minutes 10
 //! ```
 //!
-//! A run is right if it gives the expected values, or an error where the references refuse the sizes too. A panic is
-//! wrong, and so are other values and values where both references refuse.
+//! A run is right if it returns the expected values, or an error if the references refuse the sizes too. Panics,
+//! other values, and values although both references refuse, are wrong.
 
 mod compare;
 mod runs;
@@ -28,14 +31,14 @@ use serde_json::json;
 use compare::agree;
 use runs::Run;
 
-/// Debug builds nest deep.
+/// Stack size of a thread, in bytes. Debug builds nest deeply.
 const STACK: usize = 64 << 20;
 
-/// What came of a run.
+/// Outcome of a run.
 enum Outcome {
-    /// The expected values, or an error where one is expected.
+    /// The expected values, or an error if one is expected.
     Right,
-    /// The kind of the fault and its description.
+    /// Kind of the fault and its description.
     Wrong(&'static str, String),
 }
 
@@ -113,7 +116,7 @@ fn repeat(wanted: &(dyn Fn(&str) -> bool + Sync)) -> ExitCode {
     }
 }
 
-/// Answers each run on standard input with a line of JSON on standard output.
+/// Runs each recording on standard input, and prints a line of JSON with the outcome.
 fn serve() -> io::Result<()> {
     let mut models: BTreeMap<String, Box<dyn DynModel>> = BTreeMap::new();
     let (mut input, mut output) = (BufReader::new(io::stdin()), io::stdout());
@@ -149,7 +152,7 @@ fn outcome(model: &dyn DynModel, run: &Run) -> Outcome {
     }
 }
 
-/// The outputs or the error of a run; `Err` if it panics.
+/// Returns the outputs or the error of a run. The outer result is an error if the run panics.
 fn call(model: &dyn DynModel, inputs: Values) -> Result<Result<Values, String>, String> {
     let run = || model.run(inputs).map_err(|error| error.to_string());
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {

@@ -1,4 +1,6 @@
-//! Recorded runs: a line of JSON, then inputs and outputs as `wire.rs` of the runner writes them.
+//! Recorded runs.
+//!
+//! A run is a line of JSON, then inputs and outputs in the format of the runner's `wire.rs`.
 
 use std::io::{self, BufRead, Read};
 
@@ -6,15 +8,15 @@ use onnx_embed::Values;
 use onnx_embed_runner::wire::decode;
 use serde_json::Value as Json;
 
-/// Inputs of a model and what the references answered.
+/// Inputs of a model and the results of the references.
 pub struct Run {
     pub model: String,
-    /// The shapes of the inputs, for messages.
+    /// Shapes of the inputs, for messages.
     pub label: String,
     pub inputs: Values,
     /// `None` if the references refuse the inputs.
     pub expected: Option<Values>,
-    /// Whether an error is right.
+    /// `true` if an error is right.
     pub may_fail: bool,
 }
 

@@ -13,11 +13,11 @@ use super::{
     shared_blocks, tied_embedding,
 };
 
-/// A step down the slope, which takes gradients as the optimizers of Burn do: the first parameter of
-/// an id gets it.
+/// A step of gradient descent. It takes gradients as Burn's optimizers do: the first parameter of an id gets the
+/// gradient.
 struct Step<'a> {
     gradients: &'a mut Gradients,
-    /// By the path of each parameter, whether it had a gradient.
+    /// By the path of each parameter, `true` if it had a gradient.
     learned: BTreeMap<String, bool>,
     at: Vec<String>,
 }
@@ -41,7 +41,7 @@ impl ModuleMapper for Step<'_> {
     }
 }
 
-/// Trains a model for some steps: each trained parameter has a gradient, and the loss falls.
+/// Trains a model for some steps. Each trained parameter must have a gradient, and the loss must fall.
 fn train<M: OnnxModel + Module, const D: usize>(model: M, forward: impl Fn(&M, &Device) -> Tensor<D>) -> M {
     let mut model = model.train();
     let device = model.devices().remove(0);
@@ -63,7 +63,7 @@ fn train<M: OnnxModel + Module, const D: usize>(model: M, forward: impl Fn(&M, &
     model
 }
 
-/// The elements of parameters by their paths.
+/// Elements of parameters by path.
 #[derive(Default)]
 struct Elements {
     at: Vec<String>,
@@ -84,7 +84,7 @@ impl ModuleVisitor for Elements {
     }
 }
 
-/// The parameter of this name.
+/// Returns the elements of the parameter with this name.
 fn parameter<M: OnnxModel + Module>(model: &M, name: &str) -> Vec<f32> {
     let mut elements = Elements::default();
     model.visit(&mut elements);

@@ -1,8 +1,8 @@
-//! Element types, and those that travel in a larger one.
+//! Element types, and conversion of those that a larger type represents.
 
 use onnx_embed::ElementType;
 
-/// The element type with this number in ONNX.
+/// Returns the element type with this number in ONNX.
 pub fn element_type(number: i32) -> Option<ElementType> {
     use ElementType::*;
     let all = [
@@ -36,7 +36,7 @@ pub fn element_type(number: i32) -> Option<ElementType> {
     all.get(usize::try_from(number).ok()?.checked_sub(1)?).copied()
 }
 
-/// The elements in the form that carries them.
+/// Converts the elements to the type that represents them.
 pub fn carried(dtype: ElementType, raw: &[u8], count: usize) -> Vec<u8> {
     use ElementType::*;
     let floats = |decode: fn(u8) -> f32, codes: Vec<u8>| {
@@ -57,14 +57,14 @@ pub fn carried(dtype: ElementType, raw: &[u8], count: usize) -> Vec<u8> {
     }
 }
 
-/// The codes that are not numbers.
+/// Codes that are not finite numbers.
 #[derive(Clone, Copy, PartialEq)]
 enum Special {
-    /// The largest exponent is infinity and NaN.
+    /// The largest exponent is infinity or NaN.
     Ieee,
-    /// All ones is NaN.
+    /// Exponent and mantissa of all ones are NaN.
     Top,
-    /// Minus zero is NaN.
+    /// Negative zero is NaN.
     Minus,
     None,
 }
@@ -93,7 +93,7 @@ fn power(code: u8) -> f32 {
     }
 }
 
-/// The lowest bits come first.
+/// Unpacks codes of `bits` bits. The lowest bits come first.
 fn unpacked(raw: &[u8], bits: usize, count: usize) -> Vec<u8> {
     let each = 8 / bits;
     let code = |at: usize| raw[at / each] >> (at % each * bits) & ((1 << bits) - 1);

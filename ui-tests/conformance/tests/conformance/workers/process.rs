@@ -1,4 +1,4 @@
-//! Cases in a process of this program's, which may end or hang.
+//! Runs cases in a separate process, which may end or hang.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -12,16 +12,16 @@ use super::{PANIC, STACK, caught, ignore_panics};
 use crate::case::Case;
 use crate::device::Chosen;
 
-/// What a line with the result of a case begins with; models and drivers may print lines of their own.
+/// Prefix of a line with the result of a case. Models and drivers may print other lines.
 const ANSWER: &str = "onnx-embed-conformance: ";
 
-/// How long a case may take. The slowest compile some hundred shaders.
+/// Time limit of a case. The slowest cases compile some hundred shaders.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// How many cases a process runs, since it keeps their shaders.
+/// Maximum number of cases that a process runs, since it keeps their shaders.
 const MOST: usize = 250;
 
-/// A process that runs cases one after the other, where there is one.
+/// A process that runs cases one after the other, if it is running.
 #[derive(Default)]
 pub struct Process(Option<Running>);
 
@@ -33,7 +33,7 @@ struct Running {
 }
 
 impl Process {
-    /// What comes of a case. A process in which one fails is not used again.
+    /// Runs a case. A process in which a case fails is not used again.
     pub fn run(&mut self, case: &str) -> Result<(), String> {
         let mut running = match self.0.take() {
             Some(running) => running,
@@ -62,7 +62,7 @@ impl Running {
 
     fn run(&mut self, case: &str) -> Result<(), String> {
         self.cases += 1;
-        // Whether it still reads the answer tells.
+        // If the process has ended, `recv_timeout` returns an error.
         let _ = writeln!(self.names, "{case}");
         match self.answers.recv_timeout(LIMIT) {
             Ok(answer) => match serde_json::from_str(&answer) {
@@ -86,7 +86,7 @@ impl Drop for Running {
     }
 }
 
-/// The answers in a process's output, as they come.
+/// Returns the answers in a process's output as they arrive.
 fn answers(output: ChildStdout) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -101,7 +101,7 @@ fn answers(output: ChildStdout) -> Receiver<String> {
     receiver
 }
 
-/// Runs the cases that standard input names, and answers each with its problem.
+/// Runs the cases that standard input names, and prints the problem of each, or `null`.
 pub fn serve(cases: &[Case], chosen: &Chosen) {
     ignore_panics();
     let work = || {

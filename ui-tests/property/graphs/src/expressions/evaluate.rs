@@ -1,10 +1,10 @@
-//! What expressions are, by ONNX's specification and integers of 64 bits.
+//! Values of expressions by ONNX's specification, in 64-bit integers.
 
 use super::{Condition, Expression};
 
 impl Expression {
-    /// The number for these sizes; `None` where something is divided by 0 or overflows, of which the
-    /// specification says nothing.
+    /// Returns the number for these sizes, or `None` if it overflows or divides by 0, which the specification leaves
+    /// undefined.
     pub fn value(&self, sizes: &[i64]) -> Option<i64> {
         let all = |some: &[Expression]| {
             let values = some.iter().map(|expression| expression.value(sizes));
@@ -74,14 +74,14 @@ impl Expression {
     }
 }
 
-/// No size is larger.
+/// Maximum size.
 const LARGEST: f64 = 64.0;
 
-/// What arithmetic gives stays below this.
+/// Limit of the results of arithmetic.
 const LIMIT: f64 = (1u64 << 62) as f64;
 
 impl Expression {
-    /// What the number is at most, of either sign; `None` where it may overflow on the way.
+    /// Returns a bound of the absolute value, or `None` if a computation may overflow.
     pub fn amount(&self) -> Option<f64> {
         let fits = |amount: f64| (amount < LIMIT).then_some(amount);
         let all = |some: &[Expression]| some.iter().map(Self::amount).collect::<Option<Vec<_>>>();
@@ -154,12 +154,13 @@ impl Condition {
     }
 }
 
-/// Toward zero.
+/// Divides and rounds toward zero.
 fn quotient(a: i64, b: i64) -> Option<i64> {
     (b != 0).then(|| a.wrapping_div(b))
 }
 
-/// Toward negative infinity; the least number by -1 overflows on the way that exporters write.
+/// Divides and rounds down. Returns `None` if the nodes that exporters write overflow, for example for the least
+/// number divided by -1.
 fn floor(a: i64, b: i64) -> Option<i64> {
     let quotient = a.checked_div(b)?;
     let is_less = a % b != 0 && (a < 0) != (b < 0);

@@ -1,4 +1,4 @@
-//! Expressions as models.
+//! Models of expressions.
 
 use std::fmt::Write;
 
@@ -7,18 +7,18 @@ use prost::Message;
 
 use super::{Condition, Expression, SIZES};
 
-/// Where the sizes come from.
+/// Source of the sizes.
 #[derive(Clone, Debug)]
 pub enum Form {
-    /// From a tensor with open axes.
+    /// A tensor with dynamic axes.
     Sizes,
-    /// From a tensor of this shape.
+    /// A tensor of this shape.
     Fixed(Vec<i64>),
-    /// From a tensor of numbers. Each expression is also the size of a tensor, which the host makes of it.
+    /// A tensor of numbers. Each expression is also the size of another tensor, so that the host computes it.
     Host,
 }
 
-/// A model whose outputs are the expressions, in ONNX's text syntax.
+/// Returns a model whose outputs are the expressions, in ONNX's text syntax.
 pub fn text(expressions: &[Expression], form: &Form) -> String {
     let mut model = Model::default();
     let input = match form {
@@ -50,11 +50,11 @@ pub fn text(expressions: &[Expression], form: &Form) -> String {
     format!("<ir_version: 10, opset_import: [\"\": 21]>\ng ({input}) => ({outputs}) {{\n{}}}", model.lines)
 }
 
-/// The bytes of a model's text.
+/// Encodes the text of a model.
 ///
 /// # Panics
 ///
-/// If the text cannot be read.
+/// If the text is invalid.
 pub fn encoded(model: &str) -> Vec<u8> {
     let model = text::model(model).unwrap_or_else(|error| panic!("{error}\n{model}"));
     model.encode_to_vec()
@@ -140,7 +140,7 @@ impl Model {
         }
     }
 
-    /// As PyTorch's exporter writes it.
+    /// Divides and rounds down, with the nodes that PyTorch's exporter writes.
     fn floor_divide(&mut self, a: &str, b: &str) -> String {
         let zero = self.number(0);
         let quotient = self.node("Div", "", &[a, b]);

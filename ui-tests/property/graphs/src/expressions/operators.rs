@@ -1,20 +1,22 @@
-//! Operators that the compiler, the host and devices each compute, on values at which they could differ.
+//! Operators on values for which implementations could differ.
+//!
+//! The compiler, the host and devices each compute them.
 
 use std::fmt::Write;
 
-/// An operator on inputs by their names.
+/// An operator and the names of its inputs.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
-    /// The type of the elements of the result.
+    /// Element type of the result.
     pub dtype: &'static str,
     pub operator: &'static str,
     pub attributes: &'static str,
     pub inputs: &'static [&'static str],
-    /// The sizes of the result, if they are not those of the first input.
+    /// Sizes of the result, if they differ from those of the first input.
     pub sizes: Option<&'static str>,
 }
 
-/// Numbers of a type, in pairs.
+/// Numbers of one type.
 #[derive(Clone, Debug)]
 pub enum Numbers {
     Floats(Vec<f32>),
@@ -38,8 +40,8 @@ const fn line(
     Line { dtype, operator, attributes, inputs, sizes: None }
 }
 
-/// Pairs of floats are `a`, `b`, of integers `i`, `j` and `l`, `m`; divisors `d`, `c`; bases `p`, and
-/// exponents `e`, `q`; terms of sums `s` and `t`. Names in capitals are scalars.
+/// Operators to compare. Pairs of floats are `a`, `b`; pairs of integers `i`, `j` and `l`, `m`; divisors `d`, `c`;
+/// bases `p`; exponents `e`, `q`; terms of sums `s`, `t`. Names in capitals are scalars.
 pub const LINES: &[Line] = &[
     line("float", "Add", "", &["a", "b"]),
     line("float", "Sub", "", &["a", "b"]),
@@ -132,12 +134,12 @@ const FLOATS: [f32; 14] = [
     -1e20,
 ];
 
-/// The inputs of a list that take all pairs.
+/// Returns the inputs by name. Inputs such as `a` and `b` together contain all pairs of the listed numbers.
 pub fn inputs() -> Vec<(&'static str, Numbers)> {
     let floats = pairs(&FLOATS);
     let small = pairs(&[i32::MIN, i32::MAX, 0, 1, -1, 2, -2, 7, -7]);
     let large = pairs(&[i64::MIN, i64::MAX, 0, 1, -1, 2, -2, 7, (1 << 33) + 1]);
-    // What they divide has quotients in its type.
+    // Without 0 and -1 every quotient fits its type.
     let divisors = pairs(&[1, 2, -2, 3, -3, 7, -7, i32::MAX, i32::MIN]);
     let bases = pairs(&[0, 1, -1, 2, -2, 0, 1, -1, 1]);
     let halves = large.1.iter().map(|&m| if m % 2 == 0 { 0.5 } else { (m % 64) as f32 });
@@ -168,7 +170,7 @@ pub fn inputs() -> Vec<(&'static str, Numbers)> {
     ]
 }
 
-/// Whether an input is a scalar, as names in capitals are.
+/// Returns `true` if an input is a scalar. The names of scalars are in capitals.
 pub fn is_scalar(name: &str) -> bool {
     name.starts_with(char::is_uppercase)
 }
@@ -178,7 +180,7 @@ fn pairs<T: Copy>(some: &[T]) -> (Vec<T>, Vec<T>) {
     all.unzip()
 }
 
-/// A model with all operators: of inputs, or of constants.
+/// Returns a model with all operators, on inputs or on constants.
 pub fn text(constant: bool) -> String {
     let inputs = inputs();
     let listed = inputs.iter().map(|(name, numbers)| {

@@ -1,40 +1,40 @@
-//! What expressions consist of.
+//! Nodes of expressions.
 
 use crate::random::Random;
 
-/// The tensor has so many axes.
+/// Number of axes of the tensor.
 pub const SIZES: usize = 3;
 
-/// An integer.
+/// An integer expression.
 #[derive(Clone, Debug)]
 pub enum Expression {
     Size(usize),
     Number(i64),
     Unary(&'static str, Box<Expression>),
     Binary(&'static str, Box<Expression>, Box<Expression>),
-    /// What is left of division, with the sign of the dividend.
+    /// Remainder of a division, with the sign of the dividend.
     Remainder(Box<Expression>, Box<Expression>),
     Where(Box<Condition>, Box<Expression>, Box<Expression>),
-    /// 1 where it is true.
+    /// 1 if the condition is true, else 0.
     Truth(Box<Condition>),
-    /// As an integer of 32 bits and back.
+    /// Conversion to a 32-bit integer and back.
     Narrow(Box<Expression>),
     /// Division rounded down, as TorchScript writes it.
     FloorDivide(Box<Expression>, Box<Expression>),
-    /// One of some that are joined.
+    /// An element of joined expressions.
     Gather(Vec<Expression>, i64),
-    /// The sum, or another reduction, of a part of some that are joined.
+    /// Sum or another reduction of a range of joined expressions.
     Reduce(&'static str, Vec<Expression>, [i64; 2]),
     Power(Box<Expression>, i64),
 }
 
-/// A boolean.
+/// A boolean expression.
 #[derive(Clone, Debug)]
 pub enum Condition {
     Compare(&'static str, Expression, Expression),
     Both(&'static str, Box<Condition>, Box<Condition>),
     Not(Box<Condition>),
-    /// Whether it is not 0.
+    /// `true` if the expression is not 0.
     Cast(Expression),
 }
 
@@ -47,7 +47,7 @@ const NUMBERS: &[i64] =
     &[0, 1, -1, 2, -2, 3, 4, -5, 7, 8, -10, 16, 32, 100, -1000, i32::MAX as i64, i64::MAX, i64::MIN];
 
 impl Expression {
-    /// An expression of so many levels at most.
+    /// Grows a random expression of at most `levels` levels.
     pub fn grow(random: &mut Random, levels: usize) -> Self {
         let Some(less) = levels.checked_sub(1) else {
             return Self::leaf(random);
@@ -61,7 +61,7 @@ impl Expression {
             10 => Self::Where(Box::new(Condition::grow(random, less)), a, b),
             11 => Self::Truth(Box::new(Condition::grow(random, less))),
             12 => Self::Narrow(a),
-            // Sizes less something, divided by something.
+            // Floor division by a constant, as in computations of sizes.
             13 | 14 => {
                 let divisor = Self::Number(*random.pick(&[2, 3, 4, 7, 32, -2, -3]));
                 Self::FloorDivide(a, Box::new(divisor))
