@@ -82,6 +82,7 @@ impl<'a> Cuts<'a> {
                 let (first, start) = (index / parts * size, index % parts * step);
                 first + start..first + size.min(start + step)
             }
+            Self::Split { groups: 1, size, parts: 1, .. } => 0..size,
             Self::Split { size, unit, parts, .. } => {
                 let first = index / parts * size;
                 let units = split(size.div_ceil(unit), parts, index % parts);

@@ -23,9 +23,6 @@ impl<'a, T> Unwritten<'a, T> {
         mut write: impl for<'p> FnMut(usize, Spot, Unwritten<'p, T>) -> Written<'p, T>,
     ) -> Written<'a, T> {
         let count = grid.checked_count(self.rows(), self.columns());
-        if count == 1 {
-            return self.as_one_part(write);
-        }
         grid.each(0..count, |index, spot| {
             self.write_part(index, spot, &mut write);
         });
@@ -47,20 +44,7 @@ impl<'a, T> Unwritten<'a, T> {
     where
         T: Send + Sync,
     {
-        if grid.checked_count(self.rows(), self.columns()) == 1 {
-            return self.as_one_part(write);
-        }
         self.in_tasks(grid, tasks, |parts| parts.write(&write))
-    }
-
-    /// Writes a grid of one part. Most kernels of small tensors have no other.
-    #[inline(always)]
-    fn as_one_part(
-        self,
-        write: impl for<'p> FnOnce(usize, Spot, Unwritten<'p, T>) -> Written<'p, T>,
-    ) -> Written<'a, T> {
-        let spot = Spot { rows: 0..self.rows(), columns: 0..self.columns() };
-        write(0, spot, self)
     }
 
     /// Writes the parts of a grid side by side in at most `tasks` tasks. Each writes its parts with [`TaskParts::write`].
