@@ -244,7 +244,7 @@ pub trait Floats:
     /// If there are more.
     #[inline(always)]
     fn write(self, to: &mut [MaybeUninit<f32>]) -> &mut [f32] {
-        memory::write_first(self.lanes().as_ref(), to)
+        memory::write_first(self.lanes().as_ref(), size_of::<Self>() / 4, to)
     }
 
     /// Writes the lanes of a mask to a slice of as many elements.
@@ -297,7 +297,7 @@ pub trait Ints:
     fn write_compressed(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
         assert!(to.len() == 4 * mask.count);
         let lanes = if mask.is_first() { self } else { self.compressed(mask) };
-        memory::write_first(bytemuck::bytes_of(&lanes.lanes()), to)
+        memory::write_first(bytemuck::bytes_of(&lanes.lanes()), size_of::<Self>(), to)
     }
 
     /// Writes the least significant byte of the lanes of a mask one after another.
@@ -309,12 +309,11 @@ pub trait Ints:
     fn write_bytes(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
         assert!(to.len() == mask.count);
         let lanes = if mask.is_first() { self } else { self.compressed(mask) }.lanes();
-        let lanes = lanes.as_ref();
         let mut bytes = [0; WIDEST];
-        for (byte, lane) in bytes.iter_mut().zip(lanes) {
+        for (byte, lane) in bytes.iter_mut().zip(lanes.as_ref()) {
             *byte = *lane as u8;
         }
-        memory::write_first(&bytes[..lanes.len()], to)
+        memory::write_first(&bytes, size_of::<Self>() / 4, to)
     }
 }
 

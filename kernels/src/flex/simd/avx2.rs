@@ -140,7 +140,7 @@ impl Floats for F32x8 {
     #[inline(always)]
     fn write(self, to: &mut [MaybeUninit<f32>]) -> &mut [f32] {
         if to.len() == 8 {
-            return write_first(&self.lanes(), to);
+            return write_first(&self.lanes(), 8, to);
         }
         assert!(to.len() < 8, "more elements than the register has lanes");
         let mask = Avx2(()).wide_mask(first_lanes(to.len()));
@@ -169,7 +169,7 @@ impl Ints for I32x8 {
     fn write_bytes(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
         assert!(to.len() == mask.count());
         let bytes = self.low_bytes().to_le_bytes();
-        write_first(&if mask.is_first() { bytes } else { compressed(bytes, mask) }, to)
+        write_first(&if mask.is_first() { bytes } else { compressed(bytes, mask) }, 8, to)
     }
 }
 

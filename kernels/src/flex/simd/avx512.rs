@@ -192,7 +192,7 @@ impl Floats for F32x16 {
     #[inline(always)]
     fn write(self, to: &mut [MaybeUninit<f32>]) -> &mut [f32] {
         if to.len() == 16 {
-            return write_first(&self.lanes(), to);
+            return write_first(&self.lanes(), 16, to);
         }
         assert!(to.len() < 16, "more elements than the register has lanes");
         masked_store!(_mm512_mask_storeu_ps, to, first_lanes(to.len()), self)
@@ -220,7 +220,7 @@ impl Ints for I32x16 {
     fn write_compressed(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
         assert!(to.len() == 4 * mask.count);
         if mask.count == 16 {
-            return write_first(bytes_of(&self.lanes()), to);
+            return write_first(bytes_of(&self.lanes()), 64, to);
         }
         let lanes = if mask.is_first() { self } else { self.compressed(mask) };
         masked_store!(_mm512_mask_storeu_epi32, to, mask.first, lanes)
@@ -230,7 +230,7 @@ impl Ints for I32x16 {
     fn write_bytes(self, to: &mut [MaybeUninit<u8>], mask: LaneMask) -> &mut [u8] {
         assert!(to.len() == mask.count);
         if mask.count == 16 {
-            return write_first(bytes_of(&self.bytes()), to);
+            return write_first(bytes_of(&self.bytes()), 16, to);
         }
         let lanes = if mask.is_first() { self } else { self.compressed(mask) };
         masked_store!(_mm512_mask_cvtepi32_storeu_epi8, to, mask.first, lanes)

@@ -30,16 +30,16 @@ pub fn first<T: Pod, const LANES: usize>(from: &[T]) -> [T; LANES] {
     }
 }
 
-/// Writes the first lanes, as many as there are elements.
+/// Writes the first of `count` lanes, as many as there are elements.
 ///
 /// # Panics
 ///
 /// If there are more.
 #[inline(always)]
-pub fn write_first<'a, T: Pod>(lanes: &[T], to: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
-    if to.len() == lanes.len() {
-        // A copy of constant size is a store.
-        return to.write_copy_of_slice(lanes);
+pub fn write_first<'a, T: Pod>(lanes: &[T], count: usize, to: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
+    if to.len() == count {
+        // A copy of constant size is a store. Both slices get the constant, since the compiler may take the length of either.
+        return to[..count].write_copy_of_slice(&lanes[..count]);
     }
     write_in_blocks(&lanes[..to.len()], to)
 }
