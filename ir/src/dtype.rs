@@ -179,6 +179,26 @@ impl DType {
         const FIRST: &(DType, i32, &str, u32) = &TABLE[0];
         TABLE.iter().find(|row| row.0 == self).unwrap_or(FIRST)
     }
+
+    /// Returns the name of the Burn type that carries the values.
+    pub fn carrier(self) -> &'static str {
+        use DType::*;
+        match self {
+            F32 | F8E4M3Fn | F8E4M3Fnuz | F8E5M2 | F8E5M2Fnuz | F4E2M1 | F8E8M0 => "F32",
+            F64 => "F64",
+            F16 => "F16",
+            Bf16 => "BF16",
+            U8 | U4 | U2 => "U8",
+            I8 | I4 | I2 => "I8",
+            U16 => "U16",
+            I16 => "I16",
+            U32 => "U32",
+            I32 => "I32",
+            U64 => "U64",
+            I64 => "I64",
+            Bool | String | C64 | C128 => "Bool",
+        }
+    }
 }
 
 impl fmt::Display for DType {

@@ -1,5 +1,7 @@
 //! The graph: values, nodes, blocks.
 
+mod id;
+
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
@@ -11,10 +13,7 @@ use crate::elements::{Elements, Sources};
 use crate::operator::Operator;
 use crate::types::{Known, Place, Type};
 use crate::weight::Weight;
-
-/// Index of a value in a [`Values`] arena.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ValueId(u32);
+pub use id::ValueId;
 
 /// A model that was read and is not emitted yet.
 #[derive(Clone, Debug)]
@@ -163,13 +162,6 @@ impl Index<ValueId> for Values {
 impl IndexMut<ValueId> for Values {
     fn index_mut(&mut self, id: ValueId) -> &mut Value {
         &mut self.all[id.0 as usize]
-    }
-}
-
-impl ValueId {
-    /// Returns the number that makes the value's variable unique in code.
-    pub fn number(self) -> u32 {
-        self.0
     }
 }
 

@@ -11,7 +11,6 @@ use crate::dtype::{DType, Kind};
 use crate::elements::{Elements, Source};
 use crate::graph::{Block, Graph, Node, Value, Values};
 use crate::names::Names;
-use crate::ops::custom::Custom;
 use crate::types::{Known, Shape, TensorType, Type};
 use crate::weight::Weight;
 
@@ -43,9 +42,7 @@ fn infer_block(block: &Block, values: &mut Values, names: &mut Names, diagnostic
     for node in &block.nodes {
         let reads = node.reads();
         if reads.iter().any(|&id| values[id].ty.is_none()) {
-            let custom = node.operator_as::<Custom>();
-            let unbound = custom.and_then(Custom::unbound);
-            unbound.into_iter().for_each(|problem| diagnostics.push(problem));
+            node.operator.unbound().into_iter().for_each(|problem| diagnostics.push(problem));
             continue;
         }
         let guessed = reads.iter().any(|&id| values[id].guessed);

@@ -22,6 +22,7 @@ use crate::options::Options;
 use crate::proto::{DimensionValue, ModelProto, TypeProto, TypeValue, ValueInfoProto};
 use crate::read::{self, Untyped};
 use crate::types::Type;
+use crate::weight::is_weight;
 use crate::{passes, text};
 
 /// Facts about a file that require no code.
@@ -46,11 +47,6 @@ impl Inspection {
         let weights = weights.filter(|constant| is_weight(constant.dtype, &constant.sizes));
         weights.map(|constant| constant.sizes.iter().product::<usize>()).sum()
     }
-}
-
-/// Returns `true` if a constant of this type counts as a weight. Scalars, shapes, indices, booleans and strings do not.
-pub fn is_weight(dtype: DType, sizes: &[usize]) -> bool {
-    !sizes.is_empty() && !matches!(dtype, DType::I64 | DType::Bool | DType::String)
 }
 
 /// The simplified graph of a model.

@@ -54,6 +54,11 @@ pub trait Operator: fmt::Debug + Described + Any {
         false
     }
 
+    /// Returns the problem of an operator that no function computes, independent of the types of the inputs.
+    fn unbound(&self) -> Option<Problem> {
+        None
+    }
+
     /// Returns `true` if equal inputs have equal results.
     fn is_pure(&self) -> bool {
         true

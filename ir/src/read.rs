@@ -11,6 +11,8 @@ mod function;
 mod gradient;
 mod initializer;
 mod input;
+mod limits;
+mod local;
 mod order;
 mod origin;
 mod outputs;
@@ -43,18 +45,10 @@ use crate::weight::Weight;
 use declared::Declaration;
 pub use facts::{NEWEST_IR, NEWEST_OPSET};
 use facts::{decode, domain, newest};
-use function::Functions;
+use limits::{DEEPEST, FIRST_IR, MOST_NODES, MOST_PROBLEMS};
+use local::Functions;
 use scope::Scope;
 pub use untyped::Untyped;
-
-/// Files of this IR version do not contain the types of attributes.
-const FIRST_IR: i64 = 1;
-/// Maximum depth of nested graphs, and of functions that call each other.
-const DEEPEST: usize = 24;
-/// Maximum number of nodes of a model whose functions are inlined.
-const MOST_NODES: usize = 200_000;
-/// Maximum number of problems before reading ends.
-const MOST_PROBLEMS: usize = 10_000;
 
 struct Reader<'a> {
     files: &'a Files,
@@ -179,7 +173,7 @@ impl<'a> Reader<'a> {
                     Some(version) => format!("{kind} opset {version}"),
                     None => kind,
                 },
-                node: scope.value_name(called(proto)),
+                node: scope.name_of(proto),
             }));
             self.poison(proto, scope);
         }
@@ -256,7 +250,7 @@ impl<'a> Reader<'a> {
         let inputs = proto.input.iter().map(|name| scope.input(name));
         let mut inputs = inputs.collect::<Result<Vec<_>, Problem>>()?;
         for (name, weight) in attributes.kept() {
-            let name = scope.value_name(&format!("{}.{name}", called(proto)));
+            let name = format!("{}.{name}", scope.name_of(proto));
             inputs.push(Some(self.constant(name, weight)));
         }
         let blocks = self.blocks(list, scope)?;
@@ -349,13 +343,5 @@ impl<'a> Reader<'a> {
         let id = self.values.push(Value { name: scope.value_name(name), ..Value::default() });
         scope.define(name, id);
         id
-    }
-}
-
-/// Returns the name of a node or, if it has none, of its first output.
-fn called(node: &NodeProto) -> &str {
-    match (node.name.is_empty(), node.output.first()) {
-        (true, Some(first)) => first,
-        _ => &node.name,
     }
 }

@@ -16,6 +16,11 @@ pub struct Weight {
     pub parts: Vec<Part>,
 }
 
+/// Returns `true` if a constant of this type counts as a weight. Scalars, shapes, indices, booleans and strings do not.
+pub fn is_weight(dtype: DType, sizes: &[usize]) -> bool {
+    !sizes.is_empty() && !matches!(dtype, DType::I64 | DType::Bool | DType::String)
+}
+
 /// A byte range of a file. File 0 is the model, others contain external data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {

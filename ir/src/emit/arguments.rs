@@ -1,7 +1,6 @@
 //! Inputs and outputs of `forward`, for programs that generate calls.
 
 use super::Context;
-use super::budget::Budget;
 use super::signature::{self, Port};
 use crate::model::Model;
 use crate::types::{Place, Type};
@@ -23,7 +22,7 @@ pub struct Argument {
 
 /// Returns the inputs and outputs of a model.
 pub fn arguments(model: &Model) -> (Vec<Argument>, Vec<Argument>) {
-    let cx = Context::new(&model.graph, false, Budget::new(model));
+    let cx = Context::new(model, false);
     let body = &model.graph.body;
     let inputs = signature::inputs(&body.inputs, &cx);
     let outputs = signature::outputs(&body.outputs, &model.facts.outputs, &cx);

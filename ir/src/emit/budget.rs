@@ -1,7 +1,6 @@
 //! Limit for the code of a model.
 
 use crate::diagnostics::Problem;
-use crate::model::Model;
 use crate::rust::Code;
 
 /// Number of code parts that any model may have, each about 64 bytes.
@@ -19,10 +18,8 @@ pub struct Budget {
 }
 
 impl Budget {
-    pub fn new(model: &Model) -> Self {
-        let files = model.files.list().into_iter();
-        let bytes: usize = files.map(|(_, bytes)| bytes.len()).sum();
-        let nodes = model.graph.body.count();
+    /// Returns the limit of a model with this number of nodes, and of bytes in its files.
+    pub fn new(nodes: usize, bytes: usize) -> Self {
         let more = [nodes.saturating_mul(NODE), bytes.saturating_mul(BYTE)];
         let limit = more.into_iter().fold(BASE, usize::saturating_add);
         Budget { limit, left: Some(limit) }

@@ -1,31 +1,15 @@
 //! Calls of functions that the caller binds to operators.
 
-use std::collections::{BTreeMap, HashMap};
-
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use super::item::Item;
-use super::name::{self, Unique};
 use super::{Emit, host_element, rust_type};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::graph::ValueId;
-use crate::ops::elementwise::cast::carrier;
-use crate::options::Options;
 use crate::rust::{Code, code};
 use crate::types::{Place, TensorType, Type};
-
-/// Functions that the caller binds to operators.
-#[derive(Debug, Default)]
-pub struct Functions {
-    paths: BTreeMap<String, Code>,
-    names: Unique,
-    /// Names of the constants that contain them, by operator and type.
-    by_type: HashMap<(String, Code), String>,
-    items: Code,
-}
 
 /// Expected type and sizes of a function's result.
 pub struct Expected {
@@ -33,45 +17,6 @@ pub struct Expected {
     pub ty: Code,
     /// Dtype and sizes that are checked at run time.
     pub value: Code,
-}
-
-impl Functions {
-    pub fn new(options: &Options, item: &Item) -> Self {
-        let mut names = Unique::default();
-        names.reserve("WEIGHTS");
-        let paths = options.operators.iter();
-        let paths = paths.map(|(kind, binding)| {
-            let written = item.functions.get(kind).cloned();
-            let path = written.unwrap_or_else(|| binding.function.parse().unwrap_or_default());
-            (kind.clone(), Code::foreign(path))
-        });
-        Functions { paths: paths.collect(), names, ..Functions::default() }
-    }
-
-    /// Returns the constants that contain the functions with their types. rustc reports other types there.
-    pub fn items(&self) -> &Code {
-        &self.items
-    }
-
-    /// Returns the constant that contains the function of an operator.
-    fn constant(&mut self, kind: &str, ty: Code) -> Result<String, Problem> {
-        let path = self.paths.get(kind).cloned();
-        let path = path.ok_or_else(|| Problem::new("no function computes the operator"))?;
-        let key = (kind.to_owned(), ty);
-        if let Some(name) = self.by_type.get(&key) {
-            return Ok(name.clone());
-        }
-        let mut wanted = name::snake(name::operator(kind)).to_uppercase();
-        // Names of variables have no capitals. A constant needs one, so that they differ.
-        if !wanted.contains(char::is_uppercase) {
-            wanted.push_str("_FUNCTION");
-        }
-        let name = self.names.name(&wanted);
-        let (ident, ty) = (format_ident!("{name}"), &key.1);
-        self.items.extend(code!(const #ident: #ty = #path;));
-        self.by_type.insert(key, name.clone());
-        Ok(name)
-    }
 }
 
 impl Emit<'_, '_> {
@@ -114,7 +59,7 @@ impl Emit<'_, '_> {
             value: match dtype.kind() {
                 Kind::Bool => sizes,
                 _ => {
-                    let carrier = format_ident!("{}", carrier(dtype));
+                    let carrier = format_ident!("{}", dtype.carrier());
                     code!((DType::#carrier, #sizes))
                 }
             },

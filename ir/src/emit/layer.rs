@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use quote::format_ident;
 
-use super::load::Bindings;
+use super::bindings::Bindings;
 use super::name::{self, Unique};
 use super::tree::is_number;
 use crate::graph::ValueId;

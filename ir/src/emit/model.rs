@@ -6,9 +6,8 @@ use proc_macro2::{Ident, Literal};
 use quote::ToTokens;
 
 use super::body::{self, Statement};
-use super::budget::Budget;
-use super::custom::Functions;
 use super::described::{self, Described};
+use super::functions::Functions;
 use super::item::Item;
 use super::signature::{self, Port};
 use super::waiting::waiting;
@@ -41,7 +40,7 @@ fn written(
     alike: bool,
     diagnostics: &mut Diagnostics,
 ) -> Option<Code> {
-    let mut cx = Context::new(&model.graph, options.trace, Budget::new(model));
+    let mut cx = Context::new(model, options.trace);
     cx.functions = Functions::new(options, chosen);
     let body = &model.graph.body;
     let inputs = signature::inputs(&body.inputs, &cx);

@@ -6,8 +6,8 @@ use proc_macro2::Literal;
 
 use super::{Context, Layer};
 use crate::graph::{Block, Graph, ValueId};
-use crate::inspect::is_weight;
 use crate::rust::{Code, Part, code};
+use crate::weight::is_weight;
 
 /// Returns the parameters that are used only as mean or variance of batch normalizations.
 pub fn statistics(graph: &Graph) -> BTreeSet<ValueId> {

@@ -1,12 +1,19 @@
 //! Names for the variables of one function.
 
 mod taken;
+
+/// Returns the variable of a value. Its name is chosen later.
+pub fn variable(id: ValueId) -> Variable {
+    Variable(id.number())
+}
+
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use crate::graph::ValueId;
 use crate::rust::{Access, Bracket, Code, Head, Loop, Part, Size, Variable, code};
 use taken::{Named, Taken};
 

@@ -64,12 +64,6 @@ impl Custom {
         })
     }
 
-    /// Returns the problem of a missing function, independent of the types of the inputs.
-    pub fn unbound(&self) -> Option<Problem> {
-        let advice = self.binding.as_ref().err()?;
-        Some(advice.problem(None).at(self.site.clone()))
-    }
-
     /// Returns `true` if the node has input `at`. Tensors of attributes follow the inputs that it names.
     fn has(&self, at: usize, is_there: impl Fn(usize) -> bool) -> bool {
         at < self.named && is_there(at)
@@ -139,6 +133,11 @@ fn like_first() -> Rc<[Declared]> {
 }
 
 impl Operator for Custom {
+    fn unbound(&self) -> Option<Problem> {
+        let advice = self.binding.as_ref().err()?;
+        Some(advice.problem(None).at(self.site.clone()))
+    }
+
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let results = match &self.binding {
             Ok(results) => results,

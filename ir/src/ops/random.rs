@@ -12,7 +12,7 @@ use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
-use crate::ops::elementwise::cast::{carrier, from_bool};
+use crate::ops::elementwise::cast::from_bool;
 use crate::rust::{Code, code};
 use crate::types::Shape;
 
@@ -182,7 +182,7 @@ impl Operator for Floats {
         }
         let (shape, device) = (cx.shape(&output.shape), cx.device());
         let function = format_ident!("{}", self.function);
-        let dtype = format_ident!("{}", carrier(output.dtype));
+        let dtype = format_ident!("{}", output.dtype.carrier());
         let numbers = self.numbers.map(|number| float_literal(f64::from(number), DType::F64));
         let seed = self.seed.emit();
         Ok(code! {
@@ -238,7 +238,7 @@ impl Operator for Multinomial {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, count) = (cx.tensor(0)?, Literal::i64_unsuffixed(self.count));
-        let (seed, dtype) = (self.seed.emit(), format_ident!("{}", carrier(self.dtype)));
+        let (seed, dtype) = (self.seed.emit(), format_ident!("{}", self.dtype.carrier()));
         Ok(code!(ops::random::multinomial(#x, #count, #seed, DType::#dtype)))
     }
 

@@ -4,11 +4,12 @@ use std::rc::Rc;
 
 use super::choice::suggestion;
 use super::scope::Scope;
-use super::{Reader, called, kind, unknown};
+use super::{Reader, unknown};
 use crate::attributes::Attributes;
 use crate::diagnostics::{Problem, Site};
 use crate::graph::Block;
 use crate::ops::custom::{Advice, Custom};
+use crate::ops::kind;
 use crate::ops::{self, Operator};
 use crate::options::Declared;
 use crate::proto::NodeProto;
@@ -40,7 +41,7 @@ impl Reader<'_> {
                 Some(version) => format!("{kind} opset {version}"),
                 None => kind.clone(),
             },
-            node: scope.value_name(called(proto)),
+            node: scope.name_of(proto),
         };
         let binding = self.binding(domain, &proto.op_type);
         self.unbound += usize::from(binding.is_err());

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{DEEPEST, domain, kind};
+use super::facts::domain;
+use super::limits::DEEPEST;
 use crate::diagnostics::Problem;
+use crate::ops::kind;
 use crate::proto::{FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto};
 
 const INCONSISTENT: &str = "the file is inconsistent; export the model again";

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use prost::Message;
 
-use super::{MOST_NODES, foreign, size};
+use super::limits::MOST_NODES;
+use super::{foreign, size};
 use crate::diagnostics::Problem;
 use crate::labels;
 use crate::metadata::Metadata;

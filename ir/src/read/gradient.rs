@@ -10,13 +10,15 @@ mod writing;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use super::Reader;
 use super::facts::NEWEST_OPSET;
+use super::limits::MOST_NODES;
 use super::order::reads;
 use super::scope::Scope;
-use super::{MOST_NODES, Reader, called, kind};
 use crate::attributes::Attributes;
 use crate::diagnostics::{Problem, Site};
 use crate::graph::Block;
+use crate::ops::kind;
 use crate::ops::{DERIVATIVES, Named, TRAINING};
 use crate::proto::NodeProto;
 use writing::Writing;
@@ -64,10 +66,10 @@ impl Reader<'_> {
                     steps.extend(written);
                 }
                 Err(problem) => {
-                    self.diagnostics.push(problem.at(Site {
-                        operator: kind(TRAINING, &node.op_type),
-                        node: scope.value_name(called(node)),
-                    }));
+                    self.diagnostics.push(
+                        problem
+                            .at(Site { operator: kind(TRAINING, &node.op_type), node: scope.name_of(node) }),
+                    );
                     self.poison(node, scope);
                 }
             }

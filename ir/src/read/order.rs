@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::limits::DEEPEST;
 use super::scope::Scope;
-use super::{DEEPEST, Reader, gradient};
+use super::{Reader, gradient};
 use crate::diagnostics::Problem;
 use crate::proto::{GraphProto, NodeProto};
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::NEWEST_OPSET;
-use super::function::Local;
+use super::facts::NEWEST_OPSET;
+use super::local::Local;
 use crate::attributes::NamedAttribute;
 use crate::diagnostics::{Problem, shortened};
 use crate::graph::ValueId;
-use crate::proto::AttributeProto;
+use crate::proto::{AttributeProto, NodeProto};
 
 /// Names that are visible at a location of the model: those of the enclosing graphs in a graph, only its own in a
 /// function.
@@ -166,6 +166,15 @@ impl<'s> Scope<'s> {
             "" => String::new(),
             _ => format!("{}{name}", self.prefix),
         }
+    }
+
+    /// Returns the name of a node or, if it has none, of its first output.
+    pub fn name_of(&self, node: &NodeProto) -> String {
+        let name = match (node.name.is_empty(), node.output.first()) {
+            (true, Some(first)) => first,
+            _ => &node.name,
+        };
+        self.value_name(name)
     }
 
     pub fn value_name(&self, name: &str) -> String {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::function::{Functions, Local};
-use super::{DEEPEST, MOST_NODES};
+use super::limits::{DEEPEST, MOST_NODES};
+use super::local::{Functions, Local};
 use crate::diagnostics::Problem;
 use crate::proto::{Elements, GraphProto, NodeProto};
 

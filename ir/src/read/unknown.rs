@@ -1,9 +1,9 @@
 //! Problems of operators that cannot be found.
 
-use super::kind;
 use crate::diagnostics::Problem;
 use crate::files::distance;
 use crate::ops;
+use crate::ops::kind;
 
 /// Reports an operator whose domain the file does not import.
 pub fn not_imported(domain: &str) -> Problem {

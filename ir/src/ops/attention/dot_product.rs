@@ -15,7 +15,6 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
-use crate::ops::elementwise::cast::carrier;
 use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 
@@ -278,7 +277,7 @@ impl Attention {
             options.push(code!(softcap: #softcap));
         }
         if let Some(precision) = self.precision {
-            let precision = format_ident!("{}", carrier(precision));
+            let precision = format_ident!("{}", precision.carrier());
             options.push(code!(softmax_dtype: Some(DType::#precision)));
         }
         Ok(if options.is_empty() {

@@ -12,7 +12,6 @@ use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::graph::Flow;
 use crate::infer::{Fact, Infer};
-use crate::ops::elementwise::cast::carrier;
 use crate::ops::{Operator, PREVIEW, Row, row};
 use crate::rust::{Code, code};
 use crate::types::{Place, Type};
@@ -90,7 +89,7 @@ impl Operator for FlexAttention {
             }
         }
         let precision = self.precision(cx.tensor_type(0)?.dtype);
-        let precision = format_ident!("{}", carrier(precision));
+        let precision = format_ident!("{}", precision.carrier());
         let scale = match self.scale {
             Some(scale) => {
                 let scale = float_literal(f64::from(scale), DType::F32);

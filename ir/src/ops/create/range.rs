@@ -10,7 +10,6 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::elementwise::cast::carrier;
 use crate::ops::elementwise::unary::rounded;
 use crate::ops::{Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
@@ -76,7 +75,7 @@ impl Operator for Range {
             return Ok(code!(host::range(#start, #limit, #delta)));
         }
         let dtype = cx.output_tensor(0)?.dtype;
-        let (device, carrier) = (cx.device(), format_ident!("{}", carrier(dtype)));
+        let (device, carrier) = (cx.device(), format_ident!("{}", dtype.carrier()));
         if dtype.is_int() {
             let (start, limit, delta) = (cx.host_int(0)?, cx.host_int(1)?, cx.host_int(2)?);
             return Ok(code! {

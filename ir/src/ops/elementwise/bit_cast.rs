@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use super::cast::{carrier, small_float};
+use super::cast::small_float;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
@@ -70,7 +70,7 @@ impl Operator for BitCast {
             (_, Kind::Float) => to_float(&x, from, to),
             (_, Kind::Bool) => code!(ops::cast::to_bool(#x)),
             (Kind::Bool, _) => {
-                let target = format_ident!("{}", carrier(to));
+                let target = format_ident!("{}", to.carrier());
                 code!(ops::cast::bool_to_int(#x, DType::#target))
             }
             _ => between(&x, to),
@@ -87,7 +87,7 @@ fn to_int(x: &Code, from: DType, to: DType) -> Code {
             _ => between(&bits, to),
         };
     }
-    let [from, to] = [from, to].map(|dtype| format_ident!("{}", carrier(dtype)));
+    let [from, to] = [from, to].map(|dtype| format_ident!("{}", dtype.carrier()));
     code!(ops::bits::float_to_int(#x, DType::#from, DType::#to))
 }
 
@@ -96,13 +96,13 @@ fn to_float(x: &Code, from: DType, to: DType) -> Code {
     if let Some(small) = small_float(to, "Up") {
         return code!(ops::bits::int_to_small(#x, #small));
     }
-    let [from, to] = [from, to].map(|dtype| format_ident!("{}", carrier(dtype)));
+    let [from, to] = [from, to].map(|dtype| format_ident!("{}", dtype.carrier()));
     code!(ops::bits::int_to_float(#x, DType::#from, DType::#to))
 }
 
 /// Converts integers to the type of the same width and the other signedness.
 fn between(x: &Code, to: DType) -> Code {
-    let target = format_ident!("{}", carrier(to));
+    let target = format_ident!("{}", to.carrier());
     match to.bits() {
         bits @ 0..8 => {
             let bits = Literal::u32_unsuffixed(bits);

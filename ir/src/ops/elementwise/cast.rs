@@ -138,11 +138,11 @@ impl Operator for Cast {
             });
         }
         let x = cx.tensor(0)?;
-        let target = format_ident!("{}", carrier(to));
+        let target = format_ident!("{}", to.carrier());
         if packed {
             return Ok(self.small(&x, from, to));
         }
-        if carrier(from) == carrier(to) {
+        if from.carrier() == to.carrier() {
             return Ok(x);
         }
         Ok(match (from.kind(), to.kind()) {
@@ -193,7 +193,7 @@ impl Cast {
             };
             return code!(ops::small::to_small(#x, #small, #saturate));
         }
-        let (target, bits) = (format_ident!("{}", carrier(to)), Literal::u32_unsuffixed(to.bits()));
+        let (target, bits) = (format_ident!("{}", to.carrier()), Literal::u32_unsuffixed(to.bits()));
         let x = match from.kind() {
             Kind::Bool => return code!(ops::cast::bool_to_int(#x, DType::#target)),
             Kind::Int => x.clone(),
@@ -205,7 +205,7 @@ impl Cast {
 
 /// Applies `run`, which takes floats, to numbers of any type, and converts the result back to this type.
 pub fn through_floats(x: Code, dtype: DType, run: impl FnOnce(Code) -> Code) -> Code {
-    let to = format_ident!("{}", carrier(dtype));
+    let to = format_ident!("{}", dtype.carrier());
     match dtype.kind() {
         Kind::Int => {
             let y = run(code!(ops::cast::int_to_float(#x, DType::F64)));
@@ -221,7 +221,7 @@ pub fn through_floats(x: Code, dtype: DType, run: impl FnOnce(Code) -> Code) -> 
 
 /// Converts `true` to 1 and `false` to 0; returns the tensor unchanged if `to` is bool.
 pub fn from_bool(x: &Code, to: DType) -> Code {
-    let target = format_ident!("{}", carrier(to));
+    let target = format_ident!("{}", to.carrier());
     match to.kind() {
         Kind::Int => code!(ops::cast::bool_to_int(#x, DType::#target)),
         Kind::Float => code!(ops::cast::bool_to_float(#x, DType::#target)),
@@ -256,30 +256,10 @@ pub fn small_float(dtype: DType, toward: &str) -> Option<Code> {
 pub fn wrapped(x: Code, dtype: DType) -> Code {
     match dtype.kind() {
         Kind::Int if matches!(dtype.bits(), 8 | 16) => {
-            let target = format_ident!("{}", carrier(dtype));
+            let target = format_ident!("{}", dtype.carrier());
             code!(ops::cast::int_to_int(#x, DType::#target))
         }
         _ => x,
-    }
-}
-
-/// Returns the name of the Burn type that carries the values.
-pub fn carrier(dtype: DType) -> &'static str {
-    use DType::*;
-    match dtype {
-        F32 | F8E4M3Fn | F8E4M3Fnuz | F8E5M2 | F8E5M2Fnuz | F4E2M1 | F8E8M0 => "F32",
-        F64 => "F64",
-        F16 => "F16",
-        Bf16 => "BF16",
-        U8 | U4 | U2 => "U8",
-        I8 | I4 | I2 => "I8",
-        U16 => "U16",
-        I16 => "I16",
-        U32 => "U32",
-        I32 => "I32",
-        U64 => "U64",
-        I64 => "I64",
-        Bool | String | C64 | C128 => "Bool",
     }
 }
 

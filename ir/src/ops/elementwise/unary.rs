@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use quote::format_ident;
 
-use super::cast::{carrier, wrapped};
+use super::cast::wrapped;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -274,7 +274,7 @@ impl Operator for Infinite {
         let (x, dtype) = (cx.tensor(0)?, cx.tensor_type(0)?.dtype);
         // Values that are computed in higher precision may be finite although they are infinite in their own type.
         let x = if dtype.is_half() {
-            let dtype = format_ident!("{}", carrier(dtype));
+            let dtype = format_ident!("{}", dtype.carrier());
             code!(ops::cast::float_to_float(#x, DType::#dtype))
         } else {
             x

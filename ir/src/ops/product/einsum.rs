@@ -13,7 +13,6 @@ use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::graph::Node;
 use crate::infer::Infer;
-use crate::ops::elementwise::cast::carrier;
 use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
@@ -146,7 +145,7 @@ impl Operator for Einsum {
         });
         let operands = operands.collect::<Result<Vec<_>, Problem>>()?;
         let product = code!(#kind::einsum(#equation, [#(#operands),*]));
-        let to = format_ident!("{}", carrier(dtype));
+        let to = format_ident!("{}", dtype.carrier());
         Ok(if wide { code!(ops::cast::int_to_int(#product, DType::#to)) } else { product })
     }
 }

@@ -13,7 +13,6 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
-use crate::ops::elementwise::cast::carrier;
 use crate::ops::{broadcast, sizes};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
@@ -138,7 +137,7 @@ impl Places {
                 let scales = scaled(cx, scales)?;
                 let zero = spread(cx, *zero, rank, sides[2])?;
                 let (dtype, bits) = (
-                    format_ident!("{}", carrier(output.dtype)),
+                    format_ident!("{}", output.dtype.carrier()),
                     Literal::u32_unsuffixed(output.dtype.bits()),
                 );
                 let to = code! {

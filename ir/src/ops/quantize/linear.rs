@@ -12,7 +12,7 @@ use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::elementwise::cast::{carrier, is_small, small_float};
+use crate::ops::elementwise::cast::{is_small, small_float};
 use crate::ops::{Operator, broadcast};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
@@ -131,7 +131,7 @@ impl Operator for Linear {
             _ => cx.tensor(0)?,
         };
         let to = cx.output_tensor(0)?.dtype;
-        let (dtype, bits) = (format_ident!("{}", carrier(to)), Literal::u32_unsuffixed(to.bits()));
+        let (dtype, bits) = (format_ident!("{}", to.carrier()), Literal::u32_unsuffixed(to.bits()));
         if self.back && is_small(operand.dtype) {
             let scale = factor(cx)?;
             return Ok(code!(ops::quantize::dequantize_small(#x, #scale, DType::#dtype)));

@@ -11,7 +11,6 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, element_type, float_literal, rust_type};
 use crate::infer::Infer;
-use crate::ops::elementwise::cast::carrier;
 use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::{Known, Place, Type};
@@ -60,7 +59,7 @@ fn computed(dtype: DType) -> Code {
 
 /// Converts `values` to integers if `dtype` is an integer type.
 fn whole(values: &Code, dtype: DType) -> Code {
-    let target = format_ident!("{}", carrier(dtype));
+    let target = format_ident!("{}", dtype.carrier());
     if dtype.is_int() { code!(ops::cast::float_to_int(#values, DType::#target)) } else { values.clone() }
 }
 

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Step;
 use super::rules::{self, Call};
 use crate::diagnostics::Problem;
+use crate::ops::kind;
 use crate::ops::{DERIVATIVES, WRITTEN};
 use crate::proto::NodeProto;
 use crate::read::facts::NEWEST_OPSET;
+use crate::read::facts::domain;
 use crate::read::scope::Scope;
-use crate::read::{domain, kind};
 use crate::text;
 
 /// Nodes that are written for one gradient.

@@ -9,7 +9,6 @@ use crate::dtype::Kind;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::attention::heads::Sizes;
-use crate::ops::elementwise::cast::carrier;
 use crate::rust::{Code, code};
 
 impl Attention {
@@ -49,7 +48,7 @@ impl Attention {
             let keys = self.keys(cx)?;
             mask = code!(ops::attention::whole_mask(#mask, #keys));
         }
-        let target = format_ident!("{}", carrier(wanted));
+        let target = format_ident!("{}", wanted.carrier());
         Ok(match tensor.dtype.kind() {
             Kind::Bool => code!(Some(ops::attention::AttentionMask::Allowed(#mask))),
             Kind::Int => code! {
