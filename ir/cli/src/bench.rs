@@ -16,13 +16,13 @@ use onnx_embed_ir::options::Options;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use crate::args::{Device, Programs, dim};
 use crate::message::{Profiled, Request, Run, Timed};
 use crate::models::{self, Model};
 use crate::npz::Recording;
 use crate::prepare::{Obstacle, Ready, prepare};
 use crate::process::{Outcome, ask};
 use crate::scratch::Scratch;
+use crate::settings::{Device, Programs, dim};
 use crate::style::BAD;
 use crate::value::{Value, Values};
 use crate::{parallel, random, wire};
@@ -35,15 +35,16 @@ Examples:
   cargo onnx-embed bench model.onnx --threads 1,2,4 --dim batch=8
   cargo onnx-embed bench model.onnx --op my.company.BiasSwish --functions src/operators.rs")]
 pub struct Bench {
-    /// Models, or folders of folders of such; inputs are those in an io.npz beside, else random
+    /// Models, or folders, also nested once. Inputs come from an io.npz in the same folder, otherwise they
+    /// are random
     #[arg(required = true)]
     pub models: Vec<PathBuf>,
     #[command(flatten)]
     pub programs: Programs,
-    /// Numbers of threads to run with, one after the other [default: as many as there are cores]
+    /// Numbers of threads, measured one after the other [default: the number of cores]
     #[arg(long, value_name = "N,..", value_delimiter = ',')]
     pub threads: Vec<usize>,
-    /// How long to go on running each model
+    /// Duration of the measurement of each model, in seconds
     #[arg(long, default_value_t = 3.0)]
     pub seconds: f64,
     /// Named sizes of random inputs; others are 1
@@ -52,14 +53,14 @@ pub struct Bench {
     /// Write a JSON line for each model and number of threads
     #[arg(long)]
     pub json: bool,
-    /// Show the time of each node. The first one has the time to check and copy inputs; on devices other than
-    /// `flex` each node is waited for, so that the sum exceeds the time of a run
+    /// Show the time of each node. The first node includes checking and copying inputs. Except on `flex`,
+    /// each node waits for the device, so the sum exceeds the time of a run
     #[arg(long)]
     pub layers: bool,
-    /// With --layers: show no more nodes than this; 0 shows all
+    /// With --layers: maximum number of nodes; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 30, requires = "layers")]
     pub top: usize,
-    /// Build without optimisations, which takes less time and says nothing of the model's
+    /// Build without optimisations. This is faster, but the times are meaningless
     #[arg(long)]
     pub debug: bool,
     /// Draw the times of the nodes, nested by module, as an SVG file

@@ -9,12 +9,12 @@ use onnx_embed_ir::inspect::inspect;
 use onnx_embed_ir::options::Options;
 use serde_json::json;
 
-use crate::args::{Programs, dim};
 use crate::differences::Differences;
 use crate::models::{self, Model};
 use crate::npz::Recording;
 use crate::random;
 use crate::scratch::Scratch;
+use crate::settings::{Programs, dim};
 use crate::style::{BAD, GOOD, count};
 use crate::trace::{Run, Setting, onnx_runtime, ours};
 use crate::value::Values;
@@ -25,33 +25,33 @@ use crate::value::Values;
     cargo onnx-embed compare model.onnx --a simplify=false --b onnxruntime\n  \
     cargo onnx-embed compare old.onnx new.onnx\n\n\
     Settings are separated by commas: simplify=false, precision=f16 (or bf16), plain (by Burn's primitives alone),\n\
-    instructions=avx2 (or portable), or onnxruntime alone, which is asked by Python.")]
+    instructions=avx2 (or portable), or only onnxruntime, which Python runs.")]
 pub struct Compare {
     /// The model, and another one with values of the same names
     #[arg(required = true, num_args = 1..=2)]
     pub models: Vec<PathBuf>,
-    /// How the first one is compiled and run
+    /// Settings of the first run
     #[arg(long, value_name = "SETTINGS", default_value = "", value_parser = side)]
     pub a: Side,
-    /// How the other one is compiled and run
+    /// Settings of the second run
     #[arg(long, value_name = "SETTINGS", default_value = "", value_parser = side)]
     pub b: Side,
     #[command(flatten)]
     pub programs: Programs,
-    /// Floats that differ by more than this share of the largest element differ [default: 1e-4, and 1e-2 with
-    /// half precision, whose values are compared as float32]
+    /// Tolerance of floats, relative to the largest element [default: 1e-4, or 1e-2 with half precision,
+    /// whose values are compared as float32]
     #[arg(long, value_name = "SHARE")]
     pub tolerance: Option<f64>,
-    /// Named sizes of random inputs, where there is no io.npz beside the model; others are 1
+    /// Named sizes of random inputs, if there is no io.npz in the folder of the model; others are 1
     #[arg(long = "dim", value_name = "NAME=SIZE", value_parser = dim)]
     pub dims: Vec<(String, i64)>,
     /// Build with optimisations
     #[arg(long)]
     pub release: bool,
-    /// Write JSON: every value that both have, and how far it is from the other
+    /// Write JSON: every value that both runs have, with its difference
     #[arg(long)]
     pub json: bool,
-    /// The Python that has `onnx`, `onnxruntime` and `numpy`
+    /// Python with `onnx`, `onnxruntime` and `numpy`
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     pub python: PathBuf,
 }

@@ -14,8 +14,8 @@ use onnx_embed_ir::model::display_name;
 use quote::{format_ident, quote};
 use serde_json::{Value as Json, json};
 
-use crate::args::{Choices, Storage};
 use crate::inspect::code;
+use crate::settings::{Choices, Storage};
 use crate::style::{self, BAD, DIM, GOOD};
 
 /// Maximum number of listed weights that differ.
@@ -25,15 +25,15 @@ const LISTED: usize = 10;
 #[command(after_help = "\
 Examples:
   cargo onnx-embed diff compiled.onnx retrained.onnx
-  cargo onnx-embed diff a.onnx b.onnx --weights embed   where the program has its weights in the binary")]
+  cargo onnx-embed diff a.onnx b.onnx --weights embed   if the weights are in the binary")]
 pub struct Diff {
-    /// The model that a program is compiled from
+    /// Model from which the program is compiled
     pub first: PathBuf,
-    /// The file that the program is to load
+    /// File for the program to load
     pub second: PathBuf,
     #[command(flatten)]
     pub choices: Choices,
-    /// How the program has its weights
+    /// Storage of the program's weights
     #[arg(long, value_enum, default_value = "file")]
     pub weights: Storage,
     /// Write JSON

@@ -12,8 +12,8 @@ use onnx_embed_ir::diagnostics::{Diagnostics, Problem, shown};
 use onnx_embed_ir::inspect::inspect as look;
 use serde_json::{Value as Json, json};
 
-use crate::args::{Choices, Storage};
 use crate::inspect::{code, listed};
+use crate::settings::{Choices, Storage};
 use crate::style::{self, BAD, DIM, DOUBTFUL, GOOD, HEADING};
 use causes::{Cause, Source, cause};
 use warnings::{Warning, warnings};
@@ -24,7 +24,7 @@ const LISTED: usize = 8;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  cargo onnx-embed doctor model.onnx                what is wrong, by cause, and how to export it anew
+  cargo onnx-embed doctor model.onnx                problems by cause, and how to export it again
   cargo onnx-embed doctor model.onnx --json | jq .causes")]
 pub struct Doctor {
     /// The model: .onnx, or .onnxtxt in ONNX's text syntax

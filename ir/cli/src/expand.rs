@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::{self, BufWriter, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use clap::Args;
 use onnx_embed_ir::diagnostics::{Diagnostics, plain};
 use onnx_embed_ir::emit::Item;
 use onnx_embed_ir::model::display_name;
@@ -15,8 +17,8 @@ use onnx_embed_ir::rust::Code;
 use quote::quote;
 use serde_json::{Value as Json, json};
 
-use crate::args::Expand;
 use crate::inspect::listed;
+use crate::settings::{Choices, Storage};
 use crate::style::BAD;
 
 /// Maximum number of matches of a rule that are named.
@@ -24,6 +26,33 @@ const NAMED: usize = 3;
 
 /// Maximum number of parts of code that are formatted: parser and formatter use 300 bytes for each.
 const MOST_FORMATTED: usize = 120_000;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo onnx-embed expand model.onnx > model.rs     the code that the macro generates
+  cargo onnx-embed expand model.onnx --passes       the matches of each rule, and near matches")]
+pub struct Expand {
+    /// The model: .onnx, or .onnxtxt in ONNX's text syntax
+    pub model: PathBuf,
+    #[command(flatten)]
+    pub choices: Choices,
+    /// Show the graph instead of Rust
+    #[arg(long)]
+    pub graph: bool,
+    /// Show the graph as it is read and after each pass
+    #[arg(long, conflicts_with = "graph")]
+    pub passes: bool,
+    /// Name of the struct
+    #[arg(long, default_value = "Model")]
+    pub name: String,
+    /// Where the weights are stored at run time
+    #[arg(long, value_enum, default_value = "embed")]
+    pub weights: Storage,
+    /// Write JSON: `code`, `graph` or `passes`, and the problems of a model that does not compile
+    #[arg(long)]
+    pub json: bool,
+}
 
 pub fn expand(arguments: &Expand) -> Result<ExitCode> {
     let path = &arguments.model;

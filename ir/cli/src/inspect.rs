@@ -15,7 +15,7 @@ use onnx_embed_ir::inspect::inspect as look;
 use onnx_embed_ir::options::Options;
 use serde_json::json;
 
-use crate::args::{Choices, Storage};
+use crate::settings::{Choices, Storage};
 use crate::style::BAD;
 
 pub use json::listed;
@@ -23,12 +23,12 @@ pub use json::listed;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  cargo onnx-embed inspect model.onnx              what is in it, and whether it compiles
-  cargo onnx-embed inspect model.onnx --dim batch=8    with a size that the file leaves open
-  cargo onnx-embed inspect models/                  a line for each model, 1 if one does not compile
+  cargo onnx-embed inspect model.onnx              its contents, and whether it compiles
+  cargo onnx-embed inspect model.onnx --dim batch=8    with a dynamic size fixed
+  cargo onnx-embed inspect models/                  one line per model; exit code 1 if one fails
   cargo onnx-embed inspect model.onnx --values | grep conv1")]
 pub struct Inspect {
-    /// The model: .onnx, or .onnxtxt in ONNX's text syntax; several, or folders, are a line each
+    /// Model: .onnx, or .onnxtxt in ONNX's text syntax; several models, or folders, are listed one per line
     #[arg(required = true, value_name = "MODEL")]
     pub models: Vec<PathBuf>,
     #[command(flatten)]
@@ -36,10 +36,10 @@ pub struct Inspect {
     /// Write JSON
     #[arg(long)]
     pub json: bool,
-    /// Only count the nodes as they are read and behind each pass
+    /// Only count the nodes as read and after each pass
     #[arg(long, conflicts_with = "json")]
     pub counts: bool,
-    /// List every value: its name in the file, its type and sizes, and the node that makes it
+    /// List every value: its name in the file, type, sizes and producer
     #[arg(long, conflicts_with = "counts")]
     pub values: bool,
 }

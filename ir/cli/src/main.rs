@@ -27,6 +27,7 @@ mod random;
 mod record;
 mod reference;
 mod scratch;
+mod settings;
 mod shell;
 mod style;
 mod trace;

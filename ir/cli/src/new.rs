@@ -16,8 +16,8 @@ use onnx_embed_ir::model::Model;
 use onnx_embed_ir::options::Options;
 use serde_json::json;
 
-use crate::args::dim;
 use crate::scratch;
+use crate::settings::dim;
 use crate::style::{BAD, GOOD};
 use program::Program;
 
@@ -35,9 +35,9 @@ Examples:
 pub struct New {
     /// The model: .onnx
     pub model: PathBuf,
-    /// The folder of the crate [default: the model's name]
+    /// Folder of the crate [default: the model's name]
     pub folder: Option<PathBuf>,
-    /// Sizes of the inputs that the program makes; others are 1
+    /// Named sizes of the inputs that the program creates; others are 1
     #[arg(long = "dim", value_name = "NAME=SIZE", value_parser = dim)]
     pub dims: Vec<(String, i64)>,
     /// Write JSON

@@ -19,10 +19,10 @@ use crate::style::{self, BAD, DIM, HEADING};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  cargo onnx-embed operators                        all, with the opsets that changed them
-  cargo onnx-embed operators conv                   one, with its specification")]
+  cargo onnx-embed operators                        all operators, with their versions
+  cargo onnx-embed operators conv                   one operator, with its specification")]
 pub struct Operators {
-    /// An operator, as `Conv` or `com.microsoft.FusedConv`; its case does not matter
+    /// Operator, such as `Conv` or `com.microsoft.FusedConv`; case-insensitive
     pub name: Option<String>,
     /// Write JSON
     #[arg(long)]

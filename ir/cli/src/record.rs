@@ -12,8 +12,8 @@ use onnx_embed_ir::options::{Options, Size};
 use onnx_embed_ir::types::Type;
 use serde_json::json;
 
-use crate::args::{dim, input as sizes};
 use crate::npz;
+use crate::settings::{dim, input as sizes};
 use crate::style::{GOOD, count};
 use crate::value::{Value, Values};
 use crate::{random, reference};
@@ -22,27 +22,27 @@ use crate::{random, reference};
 #[command(after_help = "Examples:\n  \
     cargo onnx-embed record model.onnx\n  \
     cargo onnx-embed record model.onnx --dim batch=2 --input image=cat.npy -o io2.npz\n\n\
-    The file has the arrays in/NAME and out/NAME, and is what `verify` and `bench` look for beside a model.")]
+    The file contains the arrays in/NAME and out/NAME. `verify` and `bench` look for it in the folder of the model.")]
 pub struct Record {
     /// The model
     pub model: PathBuf,
-    /// A named size of random inputs; others are 1
+    /// Named size of random inputs; others are 1
     #[arg(long = "dim", value_name = "NAME=SIZE", value_parser = dim)]
     pub dims: Vec<(String, i64)>,
-    /// An input from a file of numpy, or the sizes of a random one; other inputs are random: floats from 0 to
-    /// 1, integers 0 and 1
+    /// Input from a .npy file, or the sizes of a random input. Other inputs are random: floats from 0 to 1,
+    /// integers 0 and 1
     #[arg(long = "input", value_name = "NAME=FILE.npy", value_parser = given)]
     pub inputs: Vec<(String, Given)>,
-    /// The file to write [default: io.npz beside the model]
+    /// File to write [default: io.npz in the folder of the model]
     #[arg(short, long = "out", value_name = "FILE.npz")]
     pub output: Option<PathBuf>,
-    /// Write over a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     pub force: bool,
     /// Write JSON: the file and the names in it
     #[arg(long)]
     pub json: bool,
-    /// The Python that has `onnxruntime` and `numpy`
+    /// Python with `onnxruntime` and `numpy`
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     pub python: PathBuf,
 }

@@ -9,8 +9,8 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use onnx_embed_ir::options::Options;
 
-use crate::args::Programs;
 use crate::models::Model;
+use crate::settings::Programs;
 use sources::{functions, library, main, reloading_library};
 
 /// A cargo workspace in a target folder: a library for each model, and programs that link several.
@@ -279,7 +279,7 @@ mod tests {
     use clap::ValueEnum;
 
     use super::*;
-    use crate::args::{Device, Precision};
+    use crate::settings::{Device, Precision};
 
     pub fn model(name: &str) -> Model {
         Model {

@@ -16,7 +16,7 @@ Examples:
   cargo onnx-embed completions bash > ~/.local/share/bash-completion/completions/cargo-onnx-embed
   cargo onnx-embed completions zsh > ~/.zfunc/_cargo-onnx-embed
 
-The script is for the shell to read: there is no --json.")]
+Only the shell reads the script: there is no --json.")]
 pub struct Completions {
     /// The shell
     pub shell: Shell,
@@ -25,11 +25,11 @@ pub struct Completions {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  cargo onnx-embed man ~/.local/share/man/man1      a page for each verb
+  cargo onnx-embed man ~/.local/share/man/man1      one page per command
 
-Pages are for `man` to read: there is no --json.")]
+Only `man` reads the pages: there is no --json.")]
 pub struct Man {
-    /// The folder to write the pages to [default: one page, to the terminal]
+    /// Folder for the pages [default: print one page]
     pub folder: Option<PathBuf>,
 }
 

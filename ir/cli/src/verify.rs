@@ -8,14 +8,14 @@ mod perturb;
 mod report;
 mod resolution;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::args::Verify;
 use crate::compare::{compare, is_as_near};
 use crate::message::{Devices, Request, Run, Timed};
 use crate::models;
@@ -23,12 +23,69 @@ use crate::npz::Recording;
 use crate::prepare::{Obstacle, Ready, prepare, say};
 use crate::process::{Outcome, ask};
 use crate::scratch::Scratch;
+use crate::settings::Programs;
 use crate::style::count;
 use crate::{parallel, wire};
 use double::in_double_precision;
 use expect::Expectations;
 use report::{Numbers, Report, Verdict};
 use resolution::{of_precision, resolution};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo onnx-embed verify models/ --release         all models that have an io.npz
+  cargo onnx-embed verify model.onnx --device wgpu  on a GPU, with launches and reads
+  cargo onnx-embed verify model.onnx --op my.company.BiasSwish --functions src/operators.rs")]
+pub struct Verify {
+    /// Models with an io.npz in the same folder (io2.npz and so on for more inputs), or folders of such
+    /// models, also nested once. The arrays are in/NAME and out/NAME, as written by `numpy.savez("io.npz",
+    /// **{"in/x": x, "out/y": y})` or `record`
+    #[arg(required = true)]
+    pub models: Vec<PathBuf>,
+    #[command(flatten)]
+    pub programs: Programs,
+    /// Build with optimisations
+    #[arg(long)]
+    pub release: bool,
+    /// Write JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Succeed if at least N models match and the others are only unsupported or known to differ
+    #[arg(long, value_name = "N")]
+    pub at_least: Option<usize>,
+    /// File of `model = "reason"` lines for models that are known to differ and, below `[reads]`, the number
+    /// of values that models may read back from the device
+    #[arg(long, value_name = "FILE")]
+    pub expect: Option<PathBuf>,
+    /// Number of models that run in parallel [default: the number of cores]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Change the constants of each model, one at a time and then all. The program must reject the changed
+    /// file or agree with ONNX Runtime on it. At most N constants of each kind are tried
+    #[arg(long, value_name = "N")]
+    pub other_weights: Option<usize>,
+    /// If a model differs, compute its graph in double precision. It matches if it is at most twice as far
+    /// from that result as the recorded output
+    #[arg(long)]
+    pub exact: bool,
+    /// If a model differs, find the first node that differs from a run with Burn's primitives, a run without
+    /// simplification, and ONNX Runtime
+    #[arg(long, conflicts_with = "json", conflicts_with = "other_weights")]
+    pub bisect: bool,
+    /// Fail if a run reads back from the device more than N times and more often than --expect allows
+    #[arg(long, value_name = "N")]
+    pub most_reads: Option<u64>,
+    /// Fail if a run launches more than RATIO kernels per node of the simplified graph
+    #[arg(long, value_name = "RATIO")]
+    pub most_launches: Option<f64>,
+    /// Python with `onnx` and `onnxruntime`, for --exact, --bisect and --other-weights
+    #[arg(long, value_name = "PROGRAM", default_value = "python3")]
+    pub python: PathBuf,
+    /// Maximum duration of a run
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub timeout: u64,
+}
 
 pub fn verify(arguments: &Verify) -> Result<ExitCode> {
     let programs = &arguments.programs;

@@ -19,31 +19,31 @@ use onnx_embed_ir::diagnostics::shown;
 use onnx_embed_ir::graph::Graph;
 use onnx_embed_ir::model::display_name;
 
-use crate::args::{Choices, Storage};
+use crate::settings::{Choices, Storage};
 use crate::style::{self, BAD};
 use scene::Scene;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  cargo onnx-embed view model.onnx -o graph.html    a page: modules open and close, names are found
-  cargo onnx-embed view model.onnx -o graph.svg     a picture, large modules closed
-  cargo onnx-embed view model.onnx --as-read        as Mermaid, for a README; as the file has it")]
+  cargo onnx-embed view model.onnx -o graph.html    page with search and modules that open
+  cargo onnx-embed view model.onnx -o graph.svg     picture with large modules closed
+  cargo onnx-embed view model.onnx --as-read        Mermaid for a README, of the graph as read")]
 pub struct View {
     /// The model: .onnx, or .onnxtxt in ONNX's text syntax
     pub model: PathBuf,
     #[command(flatten)]
     pub choices: Choices,
-    /// Where to write the picture [default: the terminal, as Mermaid]
+    /// File to write [default: print Mermaid]
     #[arg(short, long = "out", value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// The form of the picture [default: that of the file's name]
+    /// Format of the picture [default: by file extension]
     #[arg(long, value_enum)]
     pub format: Option<Format>,
-    /// Draw the graph as the file has it, not as it is compiled; a page has both
+    /// Draw the graph as read, not as compiled; an HTML page has both
     #[arg(long)]
     pub as_read: bool,
-    /// Draw no more boxes than this, modules closed; a page opens and closes them
+    /// Maximum number of boxes, with modules closed; an HTML page can open them
     #[arg(long, value_name = "N", default_value_t = 72)]
     pub boxes: usize,
     /// Draw every node
@@ -51,18 +51,18 @@ pub struct View {
     pub all: bool,
 }
 
-/// What pictures are written as.
+/// File formats of pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// A picture for browsers and documents
+    /// Picture for browsers and documents
     Svg,
-    /// A page in which modules open and close, and names are found
+    /// Page with search, in which modules open and close
     Html,
-    /// Text that GitHub draws in Markdown
+    /// Mermaid text, which GitHub renders in Markdown
     Mermaid,
     /// Text for Graphviz
     Dot,
-    /// Boxes, layers and edges, for programs
+    /// Boxes, layers and edges as JSON
     Json,
 }
 

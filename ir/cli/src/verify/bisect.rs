@@ -6,7 +6,7 @@ use anyhow::Result;
 use onnx_embed_ir::diagnostics::shown;
 use onnx_embed_ir::options::Options;
 
-use crate::args::Verify;
+use super::Verify;
 use crate::differences::Differences;
 use crate::models::Model;
 use crate::npz::Recording;

@@ -16,8 +16,8 @@ use noise::Noise;
 use plan::{Change, Plan, STORAGES};
 use tally::{Subject, Tally};
 
+use super::Verify;
 use super::bar;
-use crate::args::Verify;
 use crate::message::{ReloadResult, Reloaded, Request, Run};
 use crate::models::Model;
 use crate::npz::Recording;

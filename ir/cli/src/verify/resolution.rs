@@ -4,8 +4,8 @@ use onnx_embed_ir::dtype::DType;
 use onnx_embed_ir::inspect::{Constant, inspect};
 use onnx_embed_ir::options::Options;
 
-use crate::args::Precision;
 use crate::models::Model;
+use crate::settings::Precision;
 
 /// Returns the relative distance of adjacent floats if most float constants of the model have a type of 16 bits.
 /// Otherwise returns 0.

@@ -62,7 +62,7 @@ fn a_shell_completes_verbs_and_a_manual_names_them() {
 #[test]
 fn exit_codes_say_whether_the_model_or_the_call_is_at_fault() {
     let help = run(&["--help"]).out;
-    assert!(help.contains("Exit codes:\n  0  all is well\n  1  a model is at fault"));
+    assert!(help.contains("Exit codes:\n  0  success\n  1  a problem in a model"));
     assert_eq!(run(&["operators", "Gemm"]).code, 0);
     assert_eq!(run(&["inspect", "Cargo.toml"]).code, 1);
     assert_eq!(run(&["expand", "README.md", "--name", "no name"]).code, 1);
