@@ -190,10 +190,10 @@ fn imports(files: &BTreeMap<Module, Names>) -> BTreeMap<Module, BTreeSet<Module>
     let mut exported = BTreeMap::new();
     for (module, names) in files {
         for path in &names.uses {
-            if let (Some(name), Some((from, _))) = (path.last(), resolve(files, module, path)) {
-                if from != *module {
-                    exported.insert((module.clone(), name.clone()), from);
-                }
+            if let (Some(name), Some((from, _))) = (path.last(), resolve(files, module, path))
+                && from != *module
+            {
+                exported.insert((module.clone(), name.clone()), from);
             }
         }
     }
