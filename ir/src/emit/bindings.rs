@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quote::format_ident;
 
-use super::own::owned;
+use super::ownership::owned;
 use super::variables::{Hint, Namer, variable};
 use crate::graph::ValueId;
 use crate::rust::{Code, Variable, code};

@@ -3,9 +3,11 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-use super::own::owned;
+use super::ownership::owned;
 use super::variables::{Hint, Namer, SHORT};
-use super::{Context, Emit, Layer, Source, detour, inline, name, scalar, trace, variable, word};
+use super::{
+    Context, Emit, Layer, Source, inline, name, redundant_bindings, scalar, trace, value_names, variable,
+};
 use crate::diagnostics::Diagnostics;
 use crate::dim::{Dim, Symbol};
 use crate::graph::{Node, ValueId};
@@ -97,8 +99,8 @@ fn hint(node: &Node, code: &Code, latest: Option<String>) -> Hint {
     let layer = latest.filter(|_| code.any(&mut |part| is_call(part)));
     let operator = name::operator(&node.kind);
     let (maker, keeps) = match layer {
-        Some(layer) => (word::of_layer(&layer), 0),
-        None => (word::of_operator(operator).map(str::to_owned), word::kept(&node.kind)),
+        Some(layer) => (value_names::of_layer(&layer), 0),
+        None => (value_names::of_operator(operator).map(str::to_owned), value_names::kept(&node.kind)),
     };
     Hint { name: name::snake(operator), maker, keeps, ..Hint::default() }
 }
@@ -130,7 +132,7 @@ pub fn finish(
     let passed: BTreeSet<&Symbol> = sizes.iter().collect();
     let wanted = |symbol: &Symbol| !passed.contains(symbol);
     let (lines, unbound) = bind(statements, result, &ids, wanted, cx);
-    let code = detour::shorten(&code!(#lines #result));
+    let code = redundant_bindings::shorten(&code!(#lines #result));
     let all = scalars.iter().map(|&id| variable(id)).collect();
     let (code, plain) = scalar::elements(&code, &all);
     let elements = scalars.iter().copied();
@@ -180,7 +182,7 @@ impl Statement {
                 Some(name) => Hint { name: name.clone(), ..Hint::default() },
                 None => Hint {
                     chains: is_device_tensor(*id, cx),
-                    word: word::of_value(&cx.values[*id].name),
+                    word: value_names::of_value(&cx.values[*id].name),
                     ..self.hint.clone()
                 },
             };

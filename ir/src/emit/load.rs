@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quote::format_ident;
 
-use super::own::owned;
+use super::ownership::owned;
 use super::variables::{Hint, Namer};
 use super::{Layer, Source, name, rust_type, variable};
 use crate::diagnostics::Problem;

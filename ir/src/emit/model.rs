@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use proc_macro2::{Ident, Literal};
 use quote::ToTokens;
 
+use super::async_form::async_form;
 use super::body::{self, Statement};
 use super::described::{self, Described};
 use super::functions::Functions;
 use super::item::Item;
 use super::signature::{self, Port};
-use super::waiting::waiting;
 use super::{
-    Context, Layer, Source, constructors, embedded, imports, parameters, run, said, split, tied, trace, tree,
-    weights,
+    Context, Layer, Source, constructors, embedded, imports, metadata, parameters, run, shared_weights,
+    split, trace, tree, weights,
 };
 use crate::diagnostics::Diagnostics;
 use crate::graph::ValueId;
@@ -55,11 +55,11 @@ fn written(
     let taken = taken.iter().map(String::as_str).chain(imports::names());
     taken.for_each(|name| cx.structs.reserve(name));
     let mut nodes = tree::group(&body.nodes);
-    tied::assign(&mut nodes, &model.graph, &mut root, alike, &mut cx);
+    shared_weights::assign(&mut nodes, &model.graph, &mut root, alike, &mut cx);
     let mut source = Source { layer: &mut root, cx: &mut cx, loading: false };
     let statements = split::split(nodes, &body.inputs, &body.outputs, &mut source, diagnostics);
     let described = Described { item, input: &takes, output: &returns, inputs: &inputs, outputs: &outputs };
-    let Forward { body: forward, waiting, waits, result } =
+    let Forward { body: forward, async_body, is_async, result } =
         forward(&statements, &described, &mut root, &mut cx, diagnostics).limited(options.memory_limit);
     let name = Code::foreign(item.name.to_token_stream());
     let runtime = Code::foreign(item.runtime.clone());
@@ -88,8 +88,8 @@ fn written(
     let failures = described::documentation([described.failures()]);
     let forward_inputs = arguments(&inputs, &takes);
     let passed = passed(&inputs);
-    let run = run::functions(&inputs, &outputs, &takes, &device(&root), waits);
-    let said = said::constants(&model.facts);
+    let run = run::functions(&inputs, &outputs, &takes, &device(&root), is_async);
+    let metadata = metadata::constants(&model.facts);
     let signature = signature::signature(&inputs, &outputs);
     let traced = trace::item(&name, &cx);
     diagnostics.extend(std::mem::take(&mut cx.problems));
@@ -136,7 +136,7 @@ fn written(
             ///
             /// As `forward` does. [`try_forward_async`](Self::try_forward_async) returns an error instead.
             pub async fn forward_async(&self, #forward_inputs) -> #result {
-                #waiting
+                #async_body
             }
 
             /// [`forward_async`](Self::forward_async) with an error instead of a panic.
@@ -158,7 +158,7 @@ fn written(
         impl OnnxModel for #name {
             const SIGNATURE: Signature = #signature;
 
-            #said
+            #metadata
 
             #note
             const PARAMETERS: &'static [Parameter] = #parameters;
@@ -202,9 +202,9 @@ fn written(
 struct Forward {
     body: Code,
     /// Body of the async version.
-    waiting: Code,
+    async_body: Code,
     /// Whether the model reads values from the device during a run, so that the two bodies differ.
-    waits: bool,
+    is_async: bool,
     /// Type of the result.
     result: Code,
 }
@@ -215,10 +215,10 @@ impl Forward {
         let Some(limit) = limit.map(Literal::u64_unsuffixed) else {
             return self;
         };
-        let (body, waiting) = (&self.body, &self.waiting);
+        let (body, async_body) = (&self.body, &self.async_body);
         Self {
             body: code!(or_memory_limit(#limit, || { #body })),
-            waiting: code!(or_memory_limit_async(#limit, async move { #waiting }).await),
+            async_body: code!(or_memory_limit_async(#limit, async move { #async_body }).await),
             ..self
         }
     }
@@ -264,16 +264,16 @@ fn forward(
     let entry = entry(inputs, input, &body.elements);
     let device = device(root);
     let device = body.device.then(|| code!(let device = &#device;));
-    let waiting = waiting(&code, root, &cx.structs);
-    let waits = waiting.is_some();
-    let waiting = match waiting {
-        Some(waiting) => code!(#entry #device #waiting),
+    let async_body = async_form(&code, root, &cx.structs);
+    let is_async = async_body.is_some();
+    let async_body = match async_body {
+        Some(async_body) => code!(#entry #device #async_body),
         None => {
             let passed = passed(inputs);
             code!(self.forward(#passed))
         }
     };
-    Forward { body: code!(#entry #device #code), waiting, waits, result: ty }
+    Forward { body: code!(#entry #device #code), async_body, is_async, result: ty }
 }
 
 /// Returns the device of the model, which its first tensor determines.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::tree::{self, Group, Item};
 use super::variables::Hint;
-use super::{Emit, body, split, variable, word};
+use super::{Emit, body, split, value_names, variable};
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
 use crate::graph::{Block, Node, ValueId};
@@ -142,7 +142,7 @@ impl Emit<'_, '_> {
         let hint = Hint {
             name: hint.to_owned(),
             chains: body::is_device_tensor(id, self.source.cx),
-            word: word::of_value(&self.source.cx.values[id].name),
+            word: value_names::of_value(&self.source.cx.values[id].name),
             ..Hint::default()
         };
         let name = variable(id);

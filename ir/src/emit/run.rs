@@ -5,9 +5,15 @@ use proc_macro2::{Ident, Literal};
 use super::signature::Port;
 use crate::rust::{Code, code};
 
-/// Returns `start`, and `run_async` if the model reads from the device during a run (`waits`). `device` is the device
+/// Returns `start`, and `run_async` if the model reads from the device during a run (`is_async`). `device` is the device
 /// of the model, `structure` the struct of several inputs.
-pub fn functions(inputs: &[Port], outputs: &[Port], structure: &Ident, device: &Code, waits: bool) -> Code {
+pub fn functions(
+    inputs: &[Port],
+    outputs: &[Port],
+    structure: &Ident,
+    device: &Code,
+    is_async: bool,
+) -> Code {
     let input = input(inputs, structure);
     let device = (!inputs.is_empty()).then(|| code!(let device = #device;));
     let [name, mutable, borrow] = match inputs {
@@ -15,7 +21,7 @@ pub fn functions(inputs: &[Port], outputs: &[Port], structure: &Ident, device: &
         _ => [code!(inputs), code!(mut), code!(let inputs = &mut inputs;)],
     };
     let outputs = self::outputs(outputs);
-    let waiting = waits.then(|| {
+    let async_body = is_async.then(|| {
         code! {
             async fn run_async(&self, #mutable inputs: Values) -> Result<Values, Error> {
                 Self::SIGNATURE.check(&inputs)?;
@@ -35,7 +41,7 @@ pub fn functions(inputs: &[Port], outputs: &[Port], structure: &Ident, device: &
             Ok(#outputs)
         }
 
-        #waiting
+        #async_body
     }
 }
 

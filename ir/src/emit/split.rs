@@ -8,7 +8,7 @@ use super::body::{self, Statement};
 use super::signature::Port;
 use super::tree::{Group, Item};
 use super::variables::Hint;
-use super::{Context, Layer, Source, element_type, variable, word};
+use super::{Context, Layer, Source, element_type, value_names, variable};
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
 use crate::dtype::DType;
@@ -294,7 +294,7 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
         trace: Code::default(),
         hint: Hint {
             name: super::snake(&part.field),
-            maker: word::of_layer(&part.field).filter(|_| part.outputs.len() == 1),
+            maker: value_names::of_layer(&part.field).filter(|_| part.outputs.len() == 1),
             ..Hint::default()
         },
     }

@@ -26,7 +26,7 @@ pub struct Structs {
 pub struct Functions {
     pub forward: Code,
     /// The async version, if `forward` reads.
-    pub waiting: Option<Code>,
+    pub async_body: Option<Code>,
 }
 
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl Structs {
             Some(&at) => at,
             None => {
                 let name = self.names.name(&camel(type_name));
-                if functions.waiting.is_some() {
+                if functions.async_body.is_some() {
                     self.reading.insert(name.clone());
                 }
                 self.all.push(Structure {
@@ -160,7 +160,7 @@ fn shortened(code: &Code, short: &BTreeSet<String>) -> Code {
 impl Structure {
     fn item(self, short: &BTreeSet<String>) -> Code {
         let (name, declaration) = (self.name, self.declaration);
-        let Functions { forward, waiting } = self.functions;
+        let Functions { forward, async_body } = self.functions;
         let modules = self.loads.iter().flat_map(|load| &load.modules);
         let modules: Vec<String> = modules.map(|module| format!("`{}`", shown(module))).collect();
         let doc = match modules.as_slice() {
@@ -190,7 +190,7 @@ impl Structure {
             impl #name {
                 #forward
 
-                #waiting
+                #async_body
 
                 #(#loads)*
             }

@@ -6,12 +6,12 @@ use quote::format_ident;
 
 use super::Draft;
 use crate::dim::Symbol;
+use crate::emit::async_form::async_form;
 use crate::emit::body::{NamedCode, Statement};
 use crate::emit::structs::Functions;
 use crate::emit::tree::is_number;
 use crate::emit::variables::SHORT;
-use crate::emit::waiting::waiting;
-use crate::emit::{Context, rust_type, snake, variable, word};
+use crate::emit::{Context, rust_type, snake, value_names, variable};
 use crate::graph::ValueId;
 use crate::rust::{Code, Part, Variable, code};
 use crate::types::Place;
@@ -35,7 +35,7 @@ pub fn parameters(
             snake(&words.collect::<Vec<_>>().join("_"))
         }
         None => {
-            let word = word::of_value(&cx.values[*id].name);
+            let word = value_names::of_value(&cx.values[*id].name);
             let word = word.filter(|word| words.insert(word.clone()));
             word.or_else(|| short.next()).unwrap_or_else(|| "more".to_owned())
         }
@@ -84,8 +84,8 @@ pub fn forward(
     let mut returns: Vec<Code> = part.outputs.iter().map(|&id| value_type(id, cx)).collect();
     returns.extend(part.returned.iter().map(|_| code!(usize)));
     let (returns, code) = (tuple(&returns), &body.code);
-    let waiting = waiting(code, &part.layer, &cx.structs);
-    let waiting = waiting.map(|code| {
+    let async_body = async_form(code, &part.layer, &cx.structs);
+    let async_body = async_body.map(|code| {
         code! {
             async fn forward_async(&self, #(#parameters),*) -> #returns {
                 #code
@@ -98,7 +98,7 @@ pub fn forward(
             #code
         }
     };
-    Functions { forward, waiting }
+    Functions { forward, async_body }
 }
 
 fn value_type(id: ValueId, cx: &Context<'_>) -> Code {

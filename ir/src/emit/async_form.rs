@@ -9,7 +9,7 @@ struct Reading {
     /// Module of a function, or layer of a method.
     of: &'static str,
     name: &'static str,
-    waiting: &'static str,
+    async_name: &'static str,
 }
 
 macro_rules! reading {
@@ -17,7 +17,7 @@ macro_rules! reading {
         &[$(Reading {
             of: stringify!($of),
             name: stringify!($name),
-            waiting: concat!(stringify!($name), "_async"),
+            async_name: concat!(stringify!($name), "_async"),
         }),*]
     };
 }
@@ -59,7 +59,7 @@ const METHODS: &[Reading] = reading! {
 };
 
 /// Returns the body of a struct's function with each read awaited, or `None` if it does not read.
-pub fn waiting(code: &Code, layer: &Layer, structs: &Structs) -> Option<Code> {
+pub fn async_form(code: &Code, layer: &Layer, structs: &Structs) -> Option<Code> {
     let mut fold = Fold { layer, structs, reads: false };
     let made = fold.code(code);
     fold.reads.then_some(made)
@@ -79,16 +79,16 @@ impl Fold<'_> {
         for part in code.parts() {
             let (part, is_awaited) = match part {
                 Part::Member(name) => {
-                    let waiting = function(&made, name);
-                    is_call |= waiting.is_some();
-                    (Part::Member(waiting.unwrap_or(name)), false)
+                    let async_name = function(&made, name);
+                    is_call |= async_name.is_some();
+                    (Part::Member(async_name.unwrap_or(name)), false)
                 }
                 Part::Group(Bracket::Round, arguments) if is_call => {
                     is_call = false;
                     (Part::Group(Bracket::Round, self.code(arguments)), true)
                 }
                 Part::Method(name, arguments) => match self.method(made.last(), name) {
-                    Some(waiting) => (Part::Method(waiting, self.code(arguments)), true),
+                    Some(async_name) => (Part::Method(async_name, self.code(arguments)), true),
                     None => self.quiet_method(name, arguments),
                 },
                 part => (part.with_inside(&mut |code| self.code(code)), false),
@@ -120,7 +120,7 @@ impl Fold<'_> {
 
     /// Converts a method whose closure reads, such as the step of a node or a function of each item, to an async one.
     fn quiet_method(&mut self, method: &'static str, arguments: &Code) -> (Part, bool) {
-        let (waiting, head, body) = match (method, arguments.parts()) {
+        let (async_name, head, body) = match (method, arguments.parts()) {
             ("run", [Part::Sign("||"), body @ ..]) => ("run_async", code!(async), body),
             ("map", [open @ Part::Sign("|"), item, close @ Part::Sign("|"), body @ ..]) => {
                 ("map_async", code!(#open #item #close async move), body)
@@ -137,7 +137,7 @@ impl Fold<'_> {
             Some(Part::Group(Bracket::Curly, inside)) => inside.clone(),
             _ => body,
         };
-        (Part::Method(waiting, code!(#head { #body })), true)
+        (Part::Method(async_name, code!(#head { #body })), true)
     }
 }
 
@@ -151,7 +151,7 @@ fn function(before: &[Part], name: &str) -> Option<&'static str> {
 
 fn named(all: &'static [Reading], of: &str, name: &str) -> Option<&'static str> {
     let found = all.iter().find(|one| one.of == of && one.name == name);
-    found.map(|one| one.waiting)
+    found.map(|one| one.async_name)
 }
 
 #[cfg(test)]
@@ -176,7 +176,7 @@ mod tests {
     }
 
     fn check(code: Code, expected: &str) {
-        let found = waiting(&code, &layer(), &Structs::default());
+        let found = async_form(&code, &layer(), &Structs::default());
         let found = found.map_or("the same".to_owned(), |code| code.tokens().to_string());
         assert_eq!(found, expected);
     }
