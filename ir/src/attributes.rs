@@ -1,4 +1,4 @@
-//! Attributes of a node, all of which must be read.
+//! Attributes of a node. An attribute that is not read is a problem.
 
 mod field;
 mod value;

@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
                     Some(version) => format!("{kind} opset {version}"),
                     None => kind,
                 },
-                node: scope.name_of(proto),
+                node: scope.node_label(proto),
             }));
             self.poison(proto, scope);
         }
@@ -250,7 +250,7 @@ impl<'a> Reader<'a> {
         let inputs = proto.input.iter().map(|name| scope.input(name));
         let mut inputs = inputs.collect::<Result<Vec<_>, Problem>>()?;
         for (name, weight) in attributes.kept() {
-            let name = format!("{}.{name}", scope.name_of(proto));
+            let name = format!("{}.{name}", scope.node_label(proto));
             inputs.push(Some(self.constant(name, weight)));
         }
         let blocks = self.blocks(list, scope)?;

@@ -200,16 +200,12 @@ fn imports(files: &BTreeMap<Module, Names>) -> BTreeMap<Module, BTreeSet<Module>
     let imported = |(module, names): (&Module, &Names)| {
         let mut all = BTreeSet::new();
         for path in names.uses.iter().chain(&names.others) {
-            let Some((mut from, Some(name))) = resolve(files, module, path) else {
-                all.extend(resolve(files, module, path).map(|(from, _)| from));
-                continue;
-            };
-            // A file may re-export what another one re-exports.
+            let Some((mut from, name)) = resolve(files, module, path) else { continue };
+            // A file may re-export an item that another one re-exports. The number of steps is limited, as names of modules
+            // and of functions are not told apart here.
             for _ in 0..8 {
-                match exported.get(&(from.clone(), name.clone())) {
-                    Some(next) => from.clone_from(next),
-                    None => break,
-                }
+                let next = name.as_ref().and_then(|name| exported.get(&(from.clone(), name.clone())));
+                from = next.cloned().unwrap_or(from);
             }
             all.insert(from);
         }

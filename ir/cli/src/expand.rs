@@ -46,7 +46,7 @@ pub struct Expand {
     /// Name of the struct
     #[arg(long, default_value = "Model")]
     pub name: String,
-    /// Where the weights are stored at run time
+    /// Storage of the weights at run time
     #[arg(long, value_enum, default_value = "embed")]
     pub weights: Storage,
     /// Write JSON: `code`, `graph` or `passes`, and the problems of a model that does not compile

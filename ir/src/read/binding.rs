@@ -41,7 +41,7 @@ impl Reader<'_> {
                 Some(version) => format!("{kind} opset {version}"),
                 None => kind.clone(),
             },
-            node: scope.name_of(proto),
+            node: scope.node_label(proto),
         };
         let binding = self.binding(domain, &proto.op_type);
         self.unbound += usize::from(binding.is_err());

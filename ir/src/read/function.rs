@@ -47,7 +47,7 @@ impl Reader<'_> {
         if let Err(problem) = inlined {
             let function = kind(&domain(&function.proto.domain), &function.proto.name);
             self.diagnostics.push(
-                problem.at(Site { operator: format!("function {function}"), node: scope.name_of(node) }),
+                problem.at(Site { operator: format!("function {function}"), node: scope.node_label(node) }),
             );
             self.poison(node, scope);
         }

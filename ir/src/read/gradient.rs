@@ -67,8 +67,10 @@ impl Reader<'_> {
                 }
                 Err(problem) => {
                     self.diagnostics.push(
-                        problem
-                            .at(Site { operator: kind(TRAINING, &node.op_type), node: scope.name_of(node) }),
+                        problem.at(Site {
+                            operator: kind(TRAINING, &node.op_type),
+                            node: scope.node_label(node),
+                        }),
                     );
                     self.poison(node, scope);
                 }

@@ -169,7 +169,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Returns the name of a node or, if it has none, of its first output.
-    pub fn name_of(&self, node: &NodeProto) -> String {
+    pub fn node_label(&self, node: &NodeProto) -> String {
         let name = match (node.name.is_empty(), node.output.first()) {
             (true, Some(first)) => first,
             _ => &node.name,

@@ -20,7 +20,7 @@ pub fn branches(count: usize) -> ModelProto {
     model(graph((0..count).map(choice).collect(), inputs, vec![port(&last, &["k"])], vec![]))
 }
 
-/// Returns the body of a loop with this number of states, each of which becomes its negative.
+/// Returns the body of a loop with this number of states. It negates each of them.
 fn body(states: usize) -> GraphProto {
     let (state, next) = (|at| format!("s{at}"), |at| format!("o{at}"));
     let mut nodes = vec![node("Identity", &["c".into()], &["d".into()])];
