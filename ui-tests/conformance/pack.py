@@ -41,4 +41,4 @@ def write(name, cases):
                 info = tarfile.TarInfo(f"{case.name}/{file}")
                 info.size = len(data)
                 archive.addfile(info, io.BytesIO(data))
-    print(f"{path.name}: {len(cases)} cases, {path.stat().st_size / 1e6:.1f} MB")
+    print(f"{name}: {len(cases)} cases, {path.stat().st_size / 1e6:.1f} MB")

@@ -102,8 +102,9 @@ class Model:
 def cases():
     """Files of the cases of one node and plain tensors, by operator and case."""
     found = collections.defaultdict(dict)
-    for archive in "own", "upstream":
-        with tarfile.open(ROOT / f"ui-tests/conformance/{archive}.tar.xz") as tar:
+    folder = ROOT / "ui-tests/conformance"
+    for archive in *sorted(folder.glob("own/*.tar.xz")), folder / "upstream.tar.xz":
+        with tarfile.open(archive) as tar:
             files = collections.defaultdict(dict)
             for member in tar:
                 case, file = member.name.split("/", 1)

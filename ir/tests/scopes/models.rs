@@ -21,9 +21,16 @@ const MODELS: usize = 8;
 #[test]
 fn conformance_cases() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ui-tests/conformance");
-    for archive in ["upstream", "package", "own"] {
-        let cases = unpacked(&folder.join(format!("{archive}.tar.xz")));
-        assert!(cases.len() > 20, "{archive} holds {} cases", cases.len());
+    let mut archives: Vec<PathBuf> = Vec::new();
+    for folder in [folder.join("own"), folder] {
+        let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        archives.extend(files.filter(|path| path.extension().is_some_and(|end| end == "xz")));
+    }
+    archives.sort();
+    assert!(archives.len() > 20, "only {archives:?} were found");
+    for archive in archives {
+        let cases = unpacked(&archive);
+        assert!(cases.len() > 20, "{} contains {} cases", archive.display(), cases.len());
         check(&cases, CASES);
     }
 }

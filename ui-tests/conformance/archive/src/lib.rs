@@ -17,8 +17,11 @@ use unpack::unpack;
 /// Number of crates that share the cases. rustc takes less than 2 GB for each, and works on several at a time.
 const PARTS: usize = 16;
 
-/// Archives of cases.
-const ARCHIVES: [&str; 3] = ["upstream.tar.xz", "package.tar.xz", "own.tar.xz"];
+/// Archives of cases of the `onnx` package.
+const ARCHIVES: [&str; 2] = ["upstream.tar.xz", "package.tar.xz"];
+
+/// Folder with an archive for each room of our own cases.
+const OWN: &str = "own";
 
 /// Writes `cases.rs` of one part into `OUT_DIR`: a module for each case that compiles, and the compiler's errors for
 /// the others. `CASES=name|name` selects the cases whose names contain one of these, and `EVERY=25` about one of 25,
@@ -46,8 +49,8 @@ pub fn write_part(part: usize) {
     let mut cases = Vec::new();
     // Expansions allow every lint, so linting them finds nothing and only takes time.
     let linting = std::env::var_os("CLIPPY_ARGS").is_some();
-    for archive in ARCHIVES {
-        let path = home.join(archive);
+    println!("cargo::rerun-if-changed={}", home.join(OWN).display());
+    for path in archives(home) {
         println!("cargo::rerun-if-changed={}", path.display());
         if linting {
             continue;
@@ -64,6 +67,13 @@ pub fn write_part(part: usize) {
         code.push_str("\nextern crate onnx_embed_conformance_part1 as _;\n");
     }
     std::fs::write(out.join("cases.rs"), code).expect("cargo's folder can be written");
+}
+
+fn archives(home: &Path) -> Vec<PathBuf> {
+    let own = std::fs::read_dir(home.join(OWN)).expect("the checkout has cases of our own");
+    let mut own: Vec<PathBuf> = own.map(|entry| entry.expect("the folder can be read").path()).collect();
+    own.sort();
+    ARCHIVES.map(|name| home.join(name)).into_iter().chain(own).collect()
 }
 
 /// Returns `true` if a case requires the feature `image`.
