@@ -30,10 +30,10 @@ struct Names {
 
 #[test]
 fn circles_of_imports_are_small() {
-    for folder in ["src", "cli/src"] {
+    for (folder, least) in [("src", 300), ("cli/src", 20), ("cli/harness/src", 30)] {
         let mut files = BTreeMap::new();
         read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &Module::new(), &mut files);
-        assert!(files.len() > 50, "only {} files were read", files.len());
+        assert!(files.len() > least, "only {} files of {folder} were read", files.len());
         let large: Vec<_> = circles(&imports(&files)).into_iter().filter(|all| all.len() > LARGEST).collect();
         assert!(large.is_empty(), "{folder} has circles of more than {LARGEST} files: {large:#?}");
     }

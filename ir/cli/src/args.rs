@@ -2,12 +2,12 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::bench::Bench;
-use crate::compare_models::Compare;
 use crate::expand::Expand;
 use crate::inspect::Inspect;
-use crate::record::Record;
-use crate::verify::Verify;
+use onnx_embed_harness::bench::Bench;
+use onnx_embed_harness::compare::Compare;
+use onnx_embed_harness::record::Record;
+use onnx_embed_harness::verify::Verify;
 
 /// Inspects ONNX models, shows the code that `onnx_embed::onnx_model!` generates, and runs it.
 #[derive(Debug, Parser)]
@@ -24,11 +24,11 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show signature, opsets, operators, weights, and what is unsupported
+    /// Show the signature, opsets, operators, weights and unsupported operators
     Inspect(Inspect),
     /// Show the Rust code of a model, or its graph
     Expand(Expand),
-    /// Draw the graph, nested by module: SVG, a page to click through, Mermaid, Graphviz
+    /// Draw the graph, nested by module, as SVG, an interactive page, Mermaid or Graphviz
     View(crate::view::View),
     /// Check whether a program compiled from one file can load the weights of another
     Diff(crate::diff::Diff),
@@ -40,11 +40,11 @@ pub enum Command {
     Operators(crate::operators::Operators),
     /// Write a completion script for a shell
     Completions(crate::shell::Completions),
-    /// Write manual pages
+    /// Write the manual pages
     Man(crate::shell::Man),
     /// Run models through the real macro and compare them with recorded outputs
     Verify(Box<Verify>),
-    /// Measure load time, first run, later runs, memory, and the time of each node
+    /// Measure load time, first call, later calls, memory and the time of each node
     Bench(Bench),
     /// Create inputs for a model and record the outputs of ONNX Runtime
     Record(Record),

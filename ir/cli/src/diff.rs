@@ -15,8 +15,8 @@ use quote::{format_ident, quote};
 use serde_json::{Value as Json, json};
 
 use crate::inspect::code;
-use crate::settings::{Choices, Storage};
-use crate::style::{self, BAD, DIM, GOOD};
+use onnx_embed_harness::settings::{Choices, Storage};
+use onnx_embed_harness::style::{self, BAD, DIM, GOOD};
 
 /// Maximum number of listed weights that differ.
 const LISTED: usize = 10;
@@ -75,12 +75,12 @@ pub fn diff(arguments: &Diff) -> Result<ExitCode> {
             if arguments.weights == Storage::File
                 && let Some(embedded) = self::obstacle(arguments, Storage::Embed)?
             {
-                let reason = embedded.sentence(&a);
+                let reason = embedded.sentence(first);
                 anstream::println!("  {DIM}not with weights = \"embed\": {reason}{DIM:#}");
             }
         }
         Some(obstacle) => {
-            let reason = obstacle.sentence(&a);
+            let reason = obstacle.sentence(first);
             anstream::println!("{BAD}{b} cannot be loaded{BAD:#} by a program compiled from {a}: {reason}");
             let same = comparison.is_ok_and(|comparison| comparison.difference.is_none());
             anstream::println!("  {DIM}{}{DIM:#}", obstacle.help(same, &b));
@@ -128,16 +128,13 @@ fn files(print: &Fingerprint<'_>, path: &Path) -> Result<Vec<Bytes>, Obstacle> {
 
 fn graphs(comparison: &Comparison, a: &str, b: &str) -> String {
     if let Some(difference) = &comparison.difference {
-        let (place, first, second) = (&difference.place, &difference.first, &difference.second);
-        return format!("the graphs differ at {place}\n  {a}: {first}\n  {b}: {second}\n");
+        let (location, first, second) = (&difference.location, &difference.first, &difference.second);
+        return format!("the graphs differ at {location}\n  {a}: {first}\n  {b}: {second}\n");
     }
     let all = comparison.weights.len();
     let differ: Vec<&str> =
         comparison.weights.iter().filter(|pair| pair.differs).map(|pair| pair.name.as_str()).collect();
-    let mut text = match differ.len() {
-        0 => format!("same graph, same {}\n", style::count(all, "weight")),
-        count => format!("same graph, {count} of {} differ\n", style::count(all, "weight")),
-    };
+    let mut text = format!("same graph, {} of {} differ\n", differ.len(), style::count(all, "weight"));
     for name in differ.iter().take(LISTED) {
         text.push_str(&format!("  {DIM}{}{DIM:#}\n", shown(name)));
     }
@@ -160,20 +157,22 @@ fn describe(arguments: &Diff, obstacle: Option<&Obstacle>, comparison: Option<&C
         "can_be_loaded": obstacle.is_none(),
         "reason": obstacle.map(ToString::to_string),
         "difference": difference.map(|found| json!({
-            "place": found.place, "compiled": found.first, "loaded": found.second,
+            "place": found.location, "compiled": found.first, "loaded": found.second,
         })),
         "weights": weights,
     })
 }
 
 impl Obstacle {
-    /// Returns the reason, with the name of the first file.
-    fn sentence(&self, a: &str) -> String {
+    /// Returns the reason. `first` is the path of the compiled model.
+    fn sentence(&self, first: &Path) -> String {
+        // Names of external data are relative to the folder of the model.
+        let is_model = |file: &str| first.file_name().is_some_and(|name| name == file);
         match self {
-            Obstacle::Refused(Refusal::Length { expected, found, .. }) => {
-                format!("it has {found} bytes, {a} has {expected}")
+            Obstacle::Refused(Refusal::Length { file, expected, found }) if is_model(file) => {
+                format!("it has {found} bytes, expected {expected}")
             }
-            Obstacle::Refused(Refusal::Differs { before, .. }) => match before {
+            Obstacle::Refused(Refusal::Differs { file, before }) if is_model(file) => match before {
                 Some(name) => format!("it differs just before weight `{}`", shown(name)),
                 None => "it differs after its last weight".to_owned(),
             },
@@ -183,12 +182,12 @@ impl Obstacle {
 
     fn help(&self, same_graph: bool, b: &str) -> String {
         match self {
-            Obstacle::Unread(_) => "external data are looked for beside the model".to_owned(),
+            Obstacle::Unread(_) => "put the model and its external data into one folder".to_owned(),
             Obstacle::Refused(Refusal::Fixed(_) | Refusal::Malformed(_)) => {
                 format!("compile the program again from {b}")
             }
             Obstacle::Refused(_) if same_graph => format!(
-                "the files differ outside of weights (producer, names, documentation): write both with the same \
+                "the files differ outside the weights (producer, names, documentation): export both with the same \
                  version of the exporter, or compile the program again from {b}"
             ),
             Obstacle::Refused(_) => format!("compile the program again from {b}"),

@@ -13,9 +13,9 @@ use onnx_embed_ir::inspect::inspect as look;
 use serde_json::{Value as Json, json};
 
 use crate::inspect::{code, listed};
-use crate::settings::{Choices, Storage};
-use crate::style::{self, BAD, DIM, DOUBTFUL, GOOD, HEADING};
 use causes::{Cause, Source, cause};
+use onnx_embed_harness::settings::{Choices, Storage};
+use onnx_embed_harness::style::{self, BAD, DIM, DOUBTFUL, GOOD, HEADING};
 use warnings::{Warning, warnings};
 
 /// Maximum number of listed problems with one cause.
@@ -86,31 +86,31 @@ fn text(name: &str, groups: &[Group<'_>], warnings: &[Warning]) -> String {
     };
     match groups.len() {
         0 => line(format!("{GOOD}{name} compiles{GOOD:#}")),
-        count => line(format!("{BAD}{name} does not compile{BAD:#}, for {}", style::count(count, "reason"))),
+        count => line(format!("{BAD}{name} does not compile{BAD:#}: {}", style::count(count, "cause"))),
     }
     for (number, group) in (1..).zip(groups) {
         line(format!("\n{HEADING}{number}. {}{HEADING:#}", group.cause.title));
         for (problem, others) in group.problems.iter().take(LISTED) {
             let site = problem.site().map_or(String::new(), |site| match others {
-                0 => format!(" at `{}`", site.node),
-                more => format!(" at `{}` and {}", site.node, style::count(*more, "other node")),
+                0 => format!(" at node `{}`", site.node),
+                more => format!(" at node `{}` and {more} more", site.node),
             });
             line(format!("   {}{DIM}{site}{DIM:#}", problem.message().replace('\n', " ")));
         }
         if group.problems.len() > LISTED {
             line(format!("   {DIM}and {} more{DIM:#}", group.problems.len() - LISTED));
         }
-        line("   what to do:".to_owned());
+        line("   help:".to_owned());
         for advice in &group.cause.advice {
             line(format!("   - {}", advice.replace('\n', "\n     ")));
         }
     }
     if !warnings.is_empty() {
-        line(format!("\n{DOUBTFUL}{} to know{DOUBTFUL:#}", style::count(warnings.len(), "thing")));
+        line(format!("\n{DOUBTFUL}{}{DOUBTFUL:#}", style::count(warnings.len(), "warning")));
     }
     for warning in warnings {
         line(format!("   {}", warning.fact));
-        line(format!("   {DIM}{}{DIM:#}", warning.advice.replace('\n', "\n   ")));
+        line(format!("   {DIM}help: {}{DIM:#}", warning.advice));
     }
     text
 }

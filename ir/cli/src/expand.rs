@@ -18,8 +18,8 @@ use quote::quote;
 use serde_json::{Value as Json, json};
 
 use crate::inspect::listed;
-use crate::settings::{Choices, Storage};
-use crate::style::BAD;
+use onnx_embed_harness::settings::{Choices, Storage};
+use onnx_embed_harness::style::{BAD, count};
 
 /// Maximum number of matches of a rule that are named.
 const NAMED: usize = 3;
@@ -40,7 +40,7 @@ pub struct Expand {
     /// Show the graph instead of Rust
     #[arg(long)]
     pub graph: bool,
-    /// Show the graph as it is read and after each pass
+    /// Show the graph as read and after each pass
     #[arg(long, conflicts_with = "graph")]
     pub passes: bool,
     /// Name of the struct
@@ -129,7 +129,7 @@ fn shown(arguments: &Expand, passes: &mut Vec<Pass>) -> Result<Result<Shown, Dia
     let item = Item {
         attributes: quote!(),
         visibility: quote!(pub),
-        name: name.with_context(|| format!("`{}` is no name of a type", arguments.name))?,
+        name: name.with_context(|| format!("`{}` is not a valid type name", arguments.name))?,
         runtime: quote!(::onnx_embed),
         file: display_name(path),
         functions: Default::default(),
@@ -142,7 +142,7 @@ fn write(code: Code, out: &mut impl io::Write) -> Result<()> {
     if code.len() > MOST_FORMATTED {
         code.write_lines(out)?;
     } else {
-        let file = syn::parse2(code.into_tokens()).context("the expansion is not Rust")?;
+        let file = syn::parse2(code.into_tokens()).context("the generated code is not valid Rust")?;
         out.write_all(prettyplease::unparse(&file).as_bytes())?;
     }
     Ok(())
@@ -195,22 +195,23 @@ fn json(model: &str, name: &str, passes: &[Pass], shown: Result<Shown, Diagnosti
 /// Lists the matches of each rule, and those that failed a condition.
 fn rules(report: &Report) -> String {
     let mut text = String::new();
-    let mut table = |events: &[Event], sign: &str| {
+    let mut table = |events: &[Event], sign: &str, thing: &str| {
         let mut kinds: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
         for event in events {
-            let places = kinds.entry((event.rule, event.reason)).or_default();
-            places.push(&event.value);
+            let values = kinds.entry((event.rule, event.reason)).or_default();
+            values.push(&event.value);
         }
-        for ((rule, reason), places) in kinds {
-            let more = if places.len() > NAMED { ", .." } else { "" };
-            let named = places.get(..NAMED).unwrap_or(&places).join(", ");
+        for ((rule, reason), values) in kinds {
+            let more = if values.len() > NAMED { ", .." } else { "" };
+            let named = values.get(..NAMED).unwrap_or(&values).join(", ");
             let reason = if reason.is_empty() { "" } else { ": " }.to_owned() + reason;
+            let matches = count(values.len(), thing);
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "{sign} {rule}{reason}, {} at {named}{more}", places.len());
+            let _ = writeln!(text, "{sign} {rule}: {matches} at {named}{more}{reason}");
         }
     };
-    table(&report.applied, "+");
-    table(&report.missed, "-");
+    table(&report.applied, "+", "match");
+    table(&report.missed, "-", "near match");
     text
 }
 
@@ -221,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_of_a_rule_stand_together() {
+    fn matches_of_a_rule_are_listed_together() {
         let event = |rule, value: &str, reason| Event { rule, value: value.to_owned(), reason };
         let applied = ["a", "b", "c", "d"].map(|value| event("silu", value, ""));
         let report = Report {

@@ -15,15 +15,15 @@ use onnx_embed_ir::inspect::inspect as look;
 use onnx_embed_ir::options::Options;
 use serde_json::json;
 
-use crate::settings::{Choices, Storage};
-use crate::style::BAD;
+use onnx_embed_harness::settings::{Choices, Storage};
+use onnx_embed_harness::style::BAD;
 
 pub use json::listed;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  cargo onnx-embed inspect model.onnx              its contents, and whether it compiles
+  cargo onnx-embed inspect model.onnx              contents of the file, and whether it compiles
   cargo onnx-embed inspect model.onnx --dim batch=8    with a dynamic size fixed
   cargo onnx-embed inspect models/                  one line per model; exit code 1 if one fails
   cargo onnx-embed inspect model.onnx --values | grep conv1")]
@@ -49,7 +49,7 @@ pub fn inspect(arguments: &Inspect) -> Result<ExitCode> {
     let model = match arguments.models.as_slice() {
         [model] if !model.is_dir() => model,
         _ if arguments.counts || arguments.values => {
-            bail!("--counts and --values take one model, not a folder")
+            bail!("`--counts` and `--values` require a single model")
         }
         models => return several::inspect(models, &options, arguments.json),
     };

@@ -3,43 +3,20 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod bench;
-mod build;
-mod compare;
-mod compare_models;
-mod cost;
 mod diff;
-mod differences;
 mod doctor;
 mod expand;
 mod inspect;
-mod message;
-mod models;
 mod new;
-mod npz;
 mod operators;
-mod parallel;
-mod prepare;
-mod private;
-mod process;
-mod python;
-mod random;
-mod record;
-mod reference;
-mod scratch;
-mod settings;
 mod shell;
-mod style;
-mod trace;
-mod value;
-mod verify;
 mod view;
-mod wire;
 
 use std::process::ExitCode;
 
 use args::{Arguments, Command};
 use clap::Parser;
+use onnx_embed_harness::{bench, compare, cost, record, style, verify};
 
 fn main() -> ExitCode {
     if let Some(code) = cost::run() {
@@ -62,7 +39,7 @@ fn main() -> ExitCode {
         Command::Man(arguments) => shell::man(&arguments),
         Command::Verify(arguments) => verify::verify(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
-        Command::Compare(arguments) => compare_models::compare(&arguments),
+        Command::Compare(arguments) => compare::compare(&arguments),
         Command::Record(arguments) => record::record(&arguments),
     };
     result.unwrap_or_else(|error| {

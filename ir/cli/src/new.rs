@@ -16,9 +16,9 @@ use onnx_embed_ir::model::Model;
 use onnx_embed_ir::options::Options;
 use serde_json::json;
 
-use crate::scratch;
-use crate::settings::dim;
-use crate::style::{BAD, GOOD};
+use onnx_embed_harness::scratch;
+use onnx_embed_harness::settings::dim;
+use onnx_embed_harness::style::{BAD, GOOD};
 use program::Program;
 
 /// Maximum number of class names in a program. If there are more, none are listed.
@@ -59,7 +59,7 @@ pub fn new(arguments: &New) -> Result<ExitCode> {
     let name = package(&stem);
     let folder = arguments.folder.clone().unwrap_or_else(|| name.clone().into());
     if folder.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
-        bail!("`{}` is there already and not empty", folder.display());
+        bail!("`{}` is not empty, expected a new or empty folder", folder.display());
     }
     let file = format!("{MODEL_FOLDER}/{name}.onnx");
     let copies = copies(&model, &file)?;
@@ -82,7 +82,7 @@ pub fn new(arguments: &New) -> Result<ExitCode> {
     if arguments.json {
         println!("{:#}", json!({ "package": name, "folder": folder }));
     } else {
-        anstream::println!("{GOOD}wrote{GOOD:#} {folder}: cd {folder} && cargo run --release");
+        anstream::println!("{GOOD}wrote{GOOD:#} `{folder}`; run it with: cd {folder} && cargo run --release");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -116,15 +116,18 @@ fn manifest(name: &str) -> String {
     format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
          [dependencies]\nonnx-embed = {{ {source} }}\n\n\
-         # A workspace of its own, wherever it is.\n[workspace]\n"
+         # Not part of a surrounding workspace.\n[workspace]\n"
     )
 }
 
 fn readme(name: &str, file: &str) -> String {
     format!(
-        "# {name}\n\nRuns `{file}`, which [onnx-embed](https://github.com/onnx-embed/onnx-embed) compiles into the program.\n\n\
-         `cargo run --release` builds Burn once, for some minutes, and prints the outputs for inputs of zeros.\n\
-         `cargo doc --open` shows what `forward` takes and returns, `cargo onnx-embed view {file} -o graph.html` the graph.\n"
+        "# {name}\n\nRuns `{file}`. [onnx-embed](https://github.com/onnx-embed/onnx-embed) compiles the model into the \
+         program.\n\n\
+         `cargo run --release` prints the outputs for inputs of zeros. The first build compiles Burn, which takes some \
+         minutes.\n\
+         `cargo doc --open` shows the signature of `forward`, and `cargo onnx-embed view {file} -o graph.html` draws the \
+         graph.\n"
     )
 }
 
@@ -143,7 +146,10 @@ fn copies(model: &Model, file: &str) -> Result<Vec<(PathBuf, Bytes)>> {
             _ => Path::new(MODEL_FOLDER).join(inside(&name)?),
         };
         if !taken.insert(path.to_string_lossy().to_lowercase()) {
-            bail!("external data `{}` has the name of another file of the crate: rename it", name.display());
+            bail!(
+                "external data `{}` has the same name as another file of the crate; rename it",
+                name.display()
+            );
         }
         copies.push((path, bytes));
     }
@@ -158,7 +164,8 @@ fn inside(name: &Path) -> Result<PathBuf> {
             Component::CurDir => {}
             Component::Normal(part) if !part.to_string_lossy().starts_with('.') => plain.push(part),
             _ => bail!(
-                "external data `{}` has a hidden name, which tools may read as their configuration: rename it",
+                "external data `{}` has a hidden name or `..` in its path, which tools may read as configuration; \
+                 rename it",
                 name.display()
             ),
         }

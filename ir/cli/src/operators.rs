@@ -14,7 +14,7 @@ use prost::Message;
 use serde_json::{Value as Json, json};
 
 use crate::inspect::code;
-use crate::style::{self, BAD, DIM, HEADING};
+use onnx_embed_harness::style::{self, BAD, DIM, HEADING};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -69,7 +69,7 @@ fn table() -> String {
     }
     let all = style::count(count, "operator");
     text.push_str(&format!(
-        "{all}; numbers are the opsets that changed one, each is read by its own rules\n"
+        "{all}, with the opset versions that define or change them, all of which are supported\n"
     ));
     text
 }
@@ -77,18 +77,15 @@ fn table() -> String {
 fn one(room: &str, row: &Row) -> String {
     let mut text = format!("{HEADING}{}{HEADING:#}  {DIM}{room}{DIM:#}\n", row.kind());
     let arity = row.arity_at(i64::MAX);
-    let range = |signs: Signs, thing: &str| match (least(signs), most(signs)) {
-        (0, None) => format!("any number of {thing}s"),
-        (least, None) => format!("{} or more", style::count(least, thing)),
-        (least, Some(most)) if least == most => style::count(most, thing),
-        (least, Some(most)) => format!("{least} to {}", style::count(most, thing)),
+    let range = |signs: Signs| match (least(signs), most(signs)) {
+        (0, None) => "any number".to_owned(),
+        (least, None) => format!("{least} or more"),
+        (least, Some(most)) if least == most => most.to_string(),
+        (least, Some(most)) => format!("{least} to {most}"),
     };
     text.push_str(&format!("  versions  {}\n", versions(row)));
-    text.push_str(&format!(
-        "  takes     {}, makes {}\n",
-        range(arity.inputs, "input"),
-        range(arity.outputs, "output")
-    ));
+    text.push_str(&format!("  inputs    {}\n", range(arity.inputs)));
+    text.push_str(&format!("  outputs   {}\n", range(arity.outputs)));
     if !row.notes.is_empty() {
         text.push_str(&format!("  notes     {}\n", row.notes));
     }
@@ -98,13 +95,16 @@ fn one(room: &str, row: &Row) -> String {
 
 /// Describes an unknown operator, with the report of the compiler for a model that has one.
 fn unknown(name: &str, near: &[String]) -> String {
-    let mut text = format!("{BAD}there is no operator `{}`{BAD:#}\n", shown(name));
+    let mut text = format!("{BAD}unknown operator `{}`{BAD:#}\n", shown(name));
     if !near.is_empty() {
-        text.push_str(&format!("  operators of nearly this name: {}\n", near.join(", ")));
+        text.push_str(&format!("  operators with similar names: {}\n", near.join(", ")));
     }
     let is_name = |part: &str| !part.is_empty() && part.chars().all(|letter| letter.is_ascii_alphanumeric());
     if let (true, Some(report)) = (name.split('.').all(is_name), report(name)) {
-        text.push_str(&format!("a model that has one is refused:\n\n  {}\n", report.replace('\n', "\n  ")));
+        text.push_str(&format!(
+            "a model that uses it does not compile:\n\n  {}\n",
+            report.replace('\n', "\n  ")
+        ));
     }
     text
 }

@@ -18,7 +18,7 @@ Examples:
 
 Only the shell reads the script: there is no --json.")]
 pub struct Completions {
-    /// The shell
+    /// Shell that reads the script
     pub shell: Shell,
 }
 

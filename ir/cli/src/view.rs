@@ -19,8 +19,8 @@ use onnx_embed_ir::diagnostics::shown;
 use onnx_embed_ir::graph::Graph;
 use onnx_embed_ir::model::display_name;
 
-use crate::settings::{Choices, Storage};
-use crate::style::{self, BAD};
+use onnx_embed_harness::settings::{Choices, Storage};
+use onnx_embed_harness::style::{self, BAD, GOOD};
 use scene::Scene;
 
 #[derive(Debug, Args)]
@@ -81,7 +81,7 @@ pub fn view(arguments: &View) -> Result<ExitCode> {
     let is_wanted = arguments.as_read || format == Format::Html;
     let model = onnx_embed_ir::load_observed(path, &options, &mut |step| {
         if step.name == "read" && is_wanted {
-            read = Some(picture(path, step.graph, &[], "as the file has it", arguments));
+            read = Some(picture(path, step.graph, &[], "as read", arguments));
         }
     });
     let mut pictures = Vec::new();
@@ -89,8 +89,8 @@ pub fn view(arguments: &View) -> Result<ExitCode> {
     match model {
         Ok(model) if !arguments.as_read => {
             let names = &model.facts.outputs;
-            let picture = picture(path, &model.graph, names, "as it is compiled", arguments);
-            pictures.push(("as it is compiled", picture));
+            let picture = picture(path, &model.graph, names, "as compiled", arguments);
+            pictures.push(("as compiled", picture));
         }
         Ok(_) => {}
         Err(problems) => {
@@ -99,7 +99,7 @@ pub fn view(arguments: &View) -> Result<ExitCode> {
             anstream::eprintln!("{BAD}error{BAD:#}: {report}");
         }
     }
-    pictures.extend(read.map(|picture| ("as the file has it", picture)));
+    pictures.extend(read.map(|picture| ("as read", picture)));
     let Some((_, first)) = pictures.first() else {
         return Ok(ExitCode::FAILURE);
     };
@@ -114,7 +114,7 @@ pub fn view(arguments: &View) -> Result<ExitCode> {
         None => print!("{text}"),
         Some(file) => {
             std::fs::write(file, text).with_context(|| format!("cannot write `{}`", file.display()))?;
-            anstream::println!("wrote {}", file.display());
+            anstream::println!("{GOOD}wrote{GOOD:#} `{}`", file.display());
         }
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -135,7 +135,7 @@ fn format(arguments: &View) -> Result<Format> {
         "dot" | "gv" => Format::Dot,
         "json" => Format::Json,
         _ => bail!(
-            "`{}` says no form: end it in .svg, .html, .mermaid, .dot or .json, or give --format",
+            "unknown format of `{}`, expected .svg, .html, .mermaid, .dot or .json; or specify `--format`",
             file.display()
         ),
     })

@@ -20,7 +20,7 @@ pub fn named(name: &str) -> Result<Device, String> {
         "cuda" => Ok(Device::cuda(0usize)),
         #[cfg(feature = "rocm")]
         "rocm" => Ok(Device::rocm(0usize)),
-        _ => Err(format!("this program was built without the device `{name}`")),
+        _ => Err(format!("the program was built without the device `{name}`")),
     }
 }
 

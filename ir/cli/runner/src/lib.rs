@@ -104,12 +104,11 @@ pub fn main(subjects: &[Subject]) -> ExitCode {
 }
 
 fn answer(request: &str, subjects: &[Subject]) -> Result<String, String> {
-    let request: Request = serde_json::from_str(request).map_err(|error| {
-        format!("{error}; this program belongs to `cargo onnx-embed`, which calls it with JSON")
-    })?;
+    let request: Request = serde_json::from_str(request)
+        .map_err(|error| format!("invalid request: {error}; this program is run by `cargo onnx-embed`"))?;
     let find = |run: &Run| -> Result<(&Subject, Device), String> {
         let subject = subjects.iter().find(|subject| subject.name == run.model);
-        let subject = subject.ok_or_else(|| format!("there is no model `{}`", run.model))?;
+        let subject = subject.ok_or_else(|| format!("the program has no model `{}`", run.model))?;
         Ok((subject, device::named(&run.device)?))
     };
     match &request {
@@ -129,7 +128,8 @@ fn answer(request: &str, subjects: &[Subject]) -> Result<String, String> {
         Request::Reload { run, weights, outputs, files } => {
             let (subject, device) = find(run)?;
             let load = subject.others.iter().find(|(form, _)| form == weights);
-            let (_, load) = load.ok_or_else(|| format!("the program has no model for {weights:?}"))?;
+            let (_, load) =
+                load.ok_or_else(|| format!("the program has no model with weights = {weights:?}"))?;
             let inputs = wire::read(&run.inputs)?;
             let one = |(at, files): (usize, &Vec<PathBuf>)| {
                 let outputs = PathBuf::from(format!("{}.{at}", outputs.display()));
@@ -153,7 +153,9 @@ fn reload(
     files: &[PathBuf],
     outputs: &Path,
 ) -> Result<ReloadResult, String> {
-    let read = |path: &PathBuf| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
+    let read = |path: &PathBuf| {
+        std::fs::read(path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))
+    };
     let files = files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let files: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
     let model = match load(&files, device) {
@@ -171,7 +173,7 @@ fn reload(
             ReloadResult::Ran
         }
         Ok(Err(error)) => ReloadResult::Died(error.to_string()),
-        Err(_) => ReloadResult::Died("panics".to_owned()),
+        Err(_) => ReloadResult::Died("panicked".to_owned()),
     })
 }
 

@@ -9,13 +9,13 @@ use onnx_embed::{Array, ElementType, Key, TensorData, Value, Values};
 use serde_json::{Value as Json, json};
 
 pub fn read(path: &Path) -> Result<Values, String> {
-    let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    decode(&bytes).ok_or_else(|| format!("{} does not hold values", path.display()))
+    let bytes = std::fs::read(path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
+    decode(&bytes).ok_or_else(|| format!("cannot decode the values in `{}`", path.display()))
 }
 
 pub fn write(path: &Path, values: &Values) -> Result<(), String> {
     let bytes = encode(values)?;
-    std::fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
+    std::fs::write(path, bytes).map_err(|error| format!("cannot write `{}`: {error}", path.display()))
 }
 
 /// Decodes the contents of a file. Returns `None` if they are malformed or incomplete.
@@ -101,7 +101,8 @@ fn describe(value: &Value, elements: &mut Vec<u8>) -> Result<Json, String> {
     };
     Ok(match value {
         Value::Tensor(data) => {
-            let dtype = ElementType::of(data.dtype()).ok_or("an output is quantized")?;
+            let dtype = ElementType::of(data.dtype())
+                .ok_or("an output has a quantized type, which is not supported")?;
             elements.extend(data.as_bytes());
             json!({ "shape": data.shape().as_slice(), "dtype": dtype.name() })
         }

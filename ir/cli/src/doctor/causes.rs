@@ -1,6 +1,6 @@
 //! Causes of problems, and advice for the exporter.
 
-use onnx_embed_ir::diagnostics::Problem;
+use onnx_embed_ir::diagnostics::{Format, Problem, Topic};
 use onnx_embed_ir::ops;
 
 /// Cause of one or more problems.
@@ -49,94 +49,73 @@ impl Source {
             Source::PyTorch => &[torch],
             Source::TensorFlow => &[tensorflow],
             Source::ScikitLearn => &[sklearn],
-            Source::OnnxRuntime => &["export the model before ONNX Runtime optimized it"],
+            Source::OnnxRuntime => &["use the model that was exported before ONNX Runtime optimized it"],
             Source::Unknown => &[torch, tensorflow, sklearn, convert],
         };
         lines.iter().map(|line| (*line).to_owned()).collect()
     }
 }
 
-/// Prefixes of messages about files that are not ONNX models, with advice for each.
-const OTHER_FILES: &[(&str, &str)] = &[
-    (
-        "the file is a Git LFS pointer",
-        "git lfs install && git lfs pull (on Hugging Face: hf download REPOSITORY model.onnx)",
-    ),
-    (
-        "the file is a web page",
-        "download the file itself: on GitHub the link called Raw, on Hugging Face /resolve/ in place of /blob/",
-    ),
-    (
-        "the file is a ZIP archive or a PyTorch checkpoint",
-        "a checkpoint is loaded in PyTorch and exported: torch.onnx.export(model.eval(), (example,), \"model.onnx\", dynamo=True); an archive is unpacked",
-    ),
-    (
-        "the file is a Python pickle",
-        "a pickled scikit-learn model: skl2onnx.to_onnx(joblib.load(FILE), X[:1]).SerializeToString(); a PyTorch one: torch.onnx.export",
-    ),
-    ("the file is a Keras model", "python -m tf2onnx.convert --keras FILE --output model.onnx"),
-    ("the file is a TensorFlow Lite model", "python -m tf2onnx.convert --tflite FILE --output model.onnx"),
-    (
-        "the file is a GGUF model",
-        "GGUF holds weights without a graph: export the original model, as by optimum-cli export onnx --model NAME FOLDER",
-    ),
-    (
-        "the file holds weights in safetensors form",
-        "export the model that these weights belong to: optimum-cli export onnx --model NAME FOLDER",
-    ),
-    (
-        "the file is a model in ONNX Runtime's own format",
-        "take the .onnx file that the .ort file was made from",
-    ),
-    ("the file is compressed", "unpack it"),
-    ("the file is empty", "export or download it again; an interrupted download leaves such files"),
-    (
-        "the file is no ONNX model, or only",
-        "export or download it again, and compare its length with that of the source",
-    ),
-];
+/// Returns the advice for a file that is not an ONNX model.
+fn other_file(format: Format) -> &'static str {
+    match format {
+        Format::GitLfsPointer => {
+            "download the file: git lfs install && git lfs pull (on Hugging Face: hf download REPOSITORY model.onnx)"
+        }
+        Format::WebPage => {
+            "download the file itself: on GitHub with the link Raw, on Hugging Face with /resolve/ instead of /blob/"
+        }
+        Format::Archive => {
+            "unpack an archive; load a checkpoint in PyTorch and export the model: torch.onnx.export(model.eval(), \
+             (example,), \"model.onnx\", dynamo=True)"
+        }
+        Format::Pickle => {
+            "export the model: with scikit-learn skl2onnx.to_onnx(joblib.load(FILE), X[:1]).SerializeToString(), with \
+             PyTorch torch.onnx.export"
+        }
+        Format::Keras => "convert it: python -m tf2onnx.convert --keras FILE --output model.onnx",
+        Format::TensorFlowLite => "convert it: python -m tf2onnx.convert --tflite FILE --output model.onnx",
+        Format::Gguf => {
+            "export the original model, as GGUF contains only weights: optimum-cli export onnx --model NAME FOLDER"
+        }
+        Format::Safetensors => {
+            "export the model of these weights: optimum-cli export onnx --model NAME FOLDER"
+        }
+        Format::OnnxRuntime => "use the .onnx file that the .ort file was created from",
+        Format::Compressed => "decompress it",
+        Format::Empty => "export or download it again; interrupted downloads leave empty files",
+        Format::Unknown => "export or download it again, and compare its length with that of the source",
+    }
+}
 
 /// Returns the cause of a problem in a file that was written by `source`.
 pub fn cause(problem: &Problem, source: Source) -> Cause {
-    let message = problem.message();
     let help = problem.advice().unwrap_or_default();
-    let has = |word: &str| message.contains(word);
-    if let Some((_, advice)) = OTHER_FILES.iter().find(|(start, _)| message.starts_with(start)) {
-        return of("the file is not an ONNX model", [advice.to_string()]);
+    match problem.topic() {
+        Topic::Format(format) => of("the file is not an ONNX model", [other_file(*format).to_owned()]),
+        Topic::Version => newer(source),
+        Topic::ExternalData => external(help),
+        Topic::Operator(kind) => operator(kind, help, source),
+        Topic::Inconsistency => {
+            let mut advice = vec![
+                "check it: python -c 'import onnx; onnx.checker.check_model(\"model.onnx\", full_check=True)'"
+                    .to_owned(),
+                "export or download it again:".to_owned(),
+            ];
+            advice.extend(source.export());
+            of("the file is inconsistent or damaged", advice)
+        }
+        Topic::Shape => shapes(help, source),
+        Topic::Node => {
+            let mut advice = vec![help.to_owned()];
+            if help.is_empty() {
+                let view = "look at the node and its inputs: cargo onnx-embed view model.onnx --as-read -o graph.html";
+                advice = vec![view.to_owned()];
+                advice.extend(source.export());
+            }
+            of("a node or an option is invalid or not supported", advice)
+        }
     }
-    if has("this version of onnx-embed knows up to") {
-        return newer(source);
-    }
-    if has("external") {
-        return external(help);
-    }
-    if let Some(kind) = unsupported(message) {
-        return operator(kind, help, source);
-    }
-    if has("is stored in segments")
-        || help.contains("damaged")
-        || help.contains("inconsistent")
-        || help.contains("cut after its graph")
-    {
-        let mut advice = vec![
-            "python -c 'import onnx; onnx.checker.check_model(\"model.onnx\", full_check=True)' names what is wrong".to_owned(),
-            "download the file again, or export it anew:".to_owned(),
-        ];
-        advice.extend(source.export());
-        return of("the file contradicts itself", advice);
-    }
-    if help.contains("inputs(..)") || help.contains("dims(..)") || has("rank") {
-        return shapes(help, source);
-    }
-    let advice = if help.is_empty() { Vec::new() } else { vec![help.to_owned()] };
-    let mut advice = advice;
-    if advice.is_empty() {
-        advice.push(
-            "cargo onnx-embed view --as-read -o graph.html shows the node and what it takes".to_owned(),
-        );
-        advice.extend(source.export());
-    }
-    of("a node cannot be compiled", advice)
 }
 
 fn of(title: &str, advice: impl IntoIterator<Item = String>) -> Cause {
@@ -146,10 +125,10 @@ fn of(title: &str, advice: impl IntoIterator<Item = String>) -> Cause {
 fn newer(source: Source) -> Cause {
     let mut advice = vec![
         "update onnx-embed: cargo update -p onnx-embed".to_owned(),
-        "or write the model in an older opset, which loses nothing:".to_owned(),
+        "or export the model with an older opset:".to_owned(),
     ];
     advice.extend(source.export());
-    of("the file is of a newer version of ONNX", advice)
+    of("the file uses a newer version of ONNX", advice)
 }
 
 fn external(help: &str) -> Cause {
@@ -158,59 +137,61 @@ fn external(help: &str) -> Cause {
         advice.push(help.to_owned());
     }
     advice.extend([
-        "the weights are in files of their own, often model.onnx.data or model.onnx_data: they belong into the folder \
-         of the model, under the names that it has for them"
+        "put the files with the weights, often model.onnx.data or model.onnx_data, into the folder of the model, with \
+         their original names"
             .to_owned(),
-        "one file with all of it, below 2 GB: onnx.save(onnx.load(\"model.onnx\"), \"one.onnx\", save_as_external_data=False)"
+        "or save the model with its weights in one file of at most 2 GB: onnx.save(onnx.load(\"model.onnx\"), \
+         \"one.onnx\", save_as_external_data=False)"
             .to_owned(),
-        "from PyTorch: torch.onnx.export(.., external_data=False)".to_owned(),
+        "or export it so with PyTorch: torch.onnx.export(.., external_data=False)".to_owned(),
     ]);
-    of("weights outside of the file are not found", advice)
-}
-
-/// Returns the operator that a message reports as unsupported.
-fn unsupported(message: &str) -> Option<&str> {
-    message.strip_prefix("operator `")?.strip_suffix("` is not supported")
+    of("external weights cannot be read", advice)
 }
 
 fn operator(kind: &str, help: &str, source: Source) -> Cause {
     let (domain, name) = kind.rsplit_once('.').unwrap_or(("", kind));
-    let mut advice = vec!["cargo onnx-embed operators lists what is supported".to_owned()];
+    let mut advice = vec!["list the supported operators: cargo onnx-embed operators".to_owned()];
     match domain {
         "" | "ai.onnx.ml" => {
-            if help.contains("is written") {
+            if ops::spelling(domain, name).is_some() {
                 advice.insert(0, help.to_owned());
             }
             let near = near(domain, name);
             if !near.is_empty() {
-                advice.push(format!("operators of nearly this name: {}", near.join(", ")));
+                advice.push(format!("operators with similar names: {}", near.join(", ")));
             }
             advice.extend(source.export());
-            of("the standard has no such operator", advice)
+            of("the model uses an operator that ONNX does not define", advice)
         }
         "com.microsoft" => {
             advice.extend([
-                "this operator comes of ONNX Runtime's optimizer or quantizer: take the model from before it, or \
-                 optimize less (optimization_level=ORT_ENABLE_BASIC, optimum: -O1)"
+                "use the model that was exported before ONNX Runtime optimized or quantized it, or optimize less: \
+                 optimization_level=ORT_ENABLE_BASIC (in optimum: -O1)"
                     .to_owned(),
-                "quantize in the form that others read: quantize_static(.., quant_format=QuantFormat.QDQ)".to_owned(),
+                "quantize in the portable format: quantize_static(.., quant_format=QuantFormat.QDQ)".to_owned(),
             ]);
-            of("an operator of ONNX Runtime alone", advice)
+            of("the model uses an operator that only ONNX Runtime defines", advice)
         }
         _ if domain.contains("aten") => {
-            advice.push("torch.onnx.export(.., dynamo=True) writes standard operators where the older exporter fell back to ATen".to_owned());
+            let export = "export the model again with the newer exporter: torch.onnx.export(.., dynamo=True)";
+            advice.push(export.to_owned());
             of("the exporter fell back to operators of PyTorch", advice)
         }
         _ => of(
-            "operators of a domain of your own",
+            "the model uses an operator of a custom domain",
             [
                 format!(
                     "bind the operator to a function of your crate:\n\
                      #[onnx(ops(\"{kind}\" = crate::{}))]",
                     snake(name)
                 ),
-                format!("or define it in the model as a function of `{domain}` made of standard operators (onnx.helper.make_function)"),
-                "or export the layer by standard operators: a symbolic function in PyTorch (torch.onnx.ops.symbolic), a converter in skl2onnx".to_owned(),
+                format!(
+                    "or define it in the model as a function of `{domain}` with standard operators: \
+                     onnx.helper.make_function"
+                ),
+                "or export the layer as standard operators: with a symbolic function in PyTorch \
+                 (torch.onnx.ops.symbolic), with a converter in skl2onnx"
+                    .to_owned(),
             ],
         ),
     }
@@ -222,13 +203,14 @@ fn shapes(help: &str, source: Source) -> Cause {
         advice.push(help.to_owned());
     }
     advice.push(
-        "try sizes without changing the file: cargo onnx-embed inspect model.onnx --dim batch=1 --input x=batch,3,224,224"
+        "try other sizes without changing the file: cargo onnx-embed inspect model.onnx --dim batch=1 \
+         --input x=batch,3,224,224"
             .to_owned(),
     );
     advice.push("then in the macro: #[onnx(dims(batch = 1), inputs(x: [batch, 3, 224, 224]))]".to_owned());
     match source {
         Source::PyTorch => advice.push(
-            "or name the sizes that vary, and no others: torch.onnx.export(.., dynamic_shapes={\"x\": {0: \"batch\"}}), \
+            "or name only the dynamic sizes: torch.onnx.export(.., dynamic_shapes={\"x\": {0: \"batch\"}}), \
              with the older exporter dynamic_axes={\"x\": {0: \"batch\"}}"
                 .to_owned(),
         ),
@@ -238,7 +220,7 @@ fn shapes(help: &str, source: Source) -> Cause {
                 .to_owned(),
         ),
     }
-    of("sizes or ranks are open", advice)
+    of("ranks or sizes are unknown", advice)
 }
 
 /// Returns the operators whose names are similar.
@@ -261,20 +243,21 @@ fn snake(name: &str) -> String {
 mod tests {
     use super::*;
 
-    fn title(message: &str) -> String {
-        cause(&Problem::new(message), Source::Unknown).title
+    fn title(topic: Topic) -> String {
+        cause(&Problem::new("a problem").about(topic), Source::Unknown).title
     }
 
     #[test]
-    fn messages_lead_to_causes() {
-        assert_eq!(title("operator `Relux` is not supported"), "the standard has no such operator");
+    fn topics_lead_to_causes() {
+        let operator = |kind: &str| title(Topic::Operator(kind.to_owned()));
+        assert_eq!(operator("Relux"), "the model uses an operator that ONNX does not define");
         assert_eq!(
-            title("operator `com.microsoft.MoE` is not supported"),
-            "an operator of ONNX Runtime alone"
+            operator("com.microsoft.MoE"),
+            "the model uses an operator that only ONNX Runtime defines"
         );
-        assert_eq!(title("operator `acme.Twist` is not supported"), "operators of a domain of your own");
-        assert_eq!(title("external data `w.bin` is not there"), "weights outside of the file are not found");
-        assert_eq!(title("`x` is of rank 3"), "sizes or ranks are open");
+        assert_eq!(operator("acme.Twist"), "the model uses an operator of a custom domain");
+        assert_eq!(title(Topic::ExternalData), "external weights cannot be read");
+        assert_eq!(title(Topic::Shape), "ranks or sizes are unknown");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use onnx_embed_ir::proto::ModelProto;
 use onnx_embed_ir::types::{Place, Type};
 use prost::Message;
 
-use crate::style;
+use onnx_embed_harness::style;
 
 /// Size of the largest weight that kernels of some GPUs can bind, in bytes.
 const BINDING: usize = 128 << 20;
@@ -20,6 +20,8 @@ const BINDING: usize = 128 << 20;
 const HUGE: usize = 512 << 20;
 /// Bytes of weights above which rustc needs gigabytes if the target's assembler cannot include files.
 const ASSEMBLED: usize = 50 << 20;
+/// Bytes that rustc needs in addition to three times the weights.
+const RUSTC: usize = 500_000_000;
 /// Maximum number of names that are listed.
 const LISTED: usize = 5;
 /// Operators whose result size depends on the data: the host reads it from the device.
@@ -36,7 +38,7 @@ const BY_HOST: [&str; 8] = [
     "com.microsoft.Inverse",
 ];
 
-/// A fact about a model, and what to do about it.
+/// A fact about a model, with advice.
 pub struct Warning {
     pub fact: String,
     pub advice: String,
@@ -52,15 +54,20 @@ pub fn warnings(path: &Path, options: &Options, found: &Inspection) -> Vec<Warni
     let bytes: usize = found.constants.iter().map(|constant| constant.bytes).sum();
     if bytes > HUGE {
         warn(
-            format!("{} of weights would be in the binary", style::bytes(bytes as u64)),
-            "#[onnx(weights = \"file\")] leaves them in the file; precision = \"f16\" needs half of it on GPUs",
+            format!("the binary contains {} of weights", style::bytes(bytes as u64)),
+            "keep them in the file with #[onnx(weights = \"file\")]; on GPUs, halve their memory with \
+             precision = \"f16\"",
         );
     }
     if bytes > ASSEMBLED {
         warn(
-            format!("{} of weights go through the assembler into the binary", style::bytes(bytes as u64)),
-            "rustc takes about four times as much memory; for WebAssembly, which has no assembler for it, it takes 20 times \
-             as much and more: set codegen-units = 1 there, or weights = \"file\"",
+            format!(
+                "rustc needs about {} of memory to embed {} of weights",
+                style::bytes(3 * bytes as u64 + RUSTC as u64),
+                style::bytes(bytes as u64)
+            ),
+            "for WebAssembly, where rustc needs at least 20 times the size of the weights, set codegen-units = 1 or \
+             weights = \"file\"",
         );
     }
     if let Ok(model) = onnx_embed_ir::load(path, options) {
@@ -68,9 +75,12 @@ pub fn warnings(path: &Path, options: &Options, found: &Inspection) -> Vec<Warni
         let listed = listed_constants(model.files.model());
         if !listed.is_empty() {
             warn(
-                format!("{} also as inputs: {}", style::count(listed.len(), "initializer"), names(listed)),
-                "they are constants here; `inputs(NAME: [..])` makes one an input. Old exporters list all of them: \
-                 keep_initializers_as_inputs=False leaves that out",
+                match listed.len() {
+                    1 => format!("an initializer is also an input: {}", names(listed)),
+                    count => format!("{count} initializers are also inputs: {}", names(listed)),
+                },
+                "to set one at run time, use inputs(NAME: [..]), as initializers are compiled as constants; to remove \
+                 this warning, export with keep_initializers_as_inputs=False",
             );
         }
     }
@@ -84,8 +94,11 @@ fn large(constants: &[Constant], warn: &mut impl FnMut(String, &str)) {
         .collect();
     if !large.is_empty() {
         warn(
-            format!("{} beyond 128 MiB: {}", style::count(large.len(), "weight"), names(large)),
-            "some GPUs bind no more to a kernel; precision = \"f16\" makes a weight half as large, and CPUs have no limit",
+            match large.len() {
+                1 => format!("a weight exceeds 128 MiB, the limit of some GPUs: {}", names(large)),
+                count => format!("{count} weights exceed 128 MiB, the limit of some GPUs: {}", names(large)),
+            },
+            "use precision = \"f16\", which halves weights, or the CPU, which has no limit",
         );
     }
 }
@@ -108,11 +121,17 @@ fn of_graph(graph: &Graph, warn: &mut impl FnMut(String, &str)) {
     if !open.is_empty() {
         warn(
             match open.len() {
-                1 => format!("a size varies from call to call: {}", names(open)),
-                count => format!("{count} sizes vary from call to call: {}", names(open)),
+                1 => {
+                    format!("a size is dynamic, and GPUs compile kernels for each new size: {}", names(open))
+                }
+                count => {
+                    format!(
+                        "{count} sizes are dynamic, and GPUs compile kernels for each new size: {}",
+                        names(open)
+                    )
+                }
             },
-            "GPUs compile kernels for sizes that they have not seen: warm_up(&[(\"NAME\", SIZE)]) before the first request, \
-             or dims(NAME = SIZE) to fix one",
+            "call warm_up(&[(\"NAME\", SIZE)]) before the first request, or fix a size with dims(NAME = SIZE)",
         );
     }
     let mut doubles = 0;
@@ -128,18 +147,20 @@ fn of_graph(graph: &Graph, warn: &mut impl FnMut(String, &str)) {
     if doubles > 0 {
         warn(
             format!(
-                "{} doubles",
+                "{} in float64, which is slow on GPUs or computed in float32",
                 style::count(doubles, "node") + if doubles == 1 { " computes" } else { " compute" }
             ),
-            "GPUs without them compute in single precision, and those that have them are slow: export the model in \
-             float32 (model.float() in PyTorch, X.astype(numpy.float32) for skl2onnx)",
+            "export the model in float32: model.float() in PyTorch, X.astype(numpy.float32) for skl2onnx",
         );
     }
     if !waits.is_empty() {
         let kinds = waits.iter().map(|(kind, count)| format!("{count} {kind}"));
         warn(
-            format!("on a GPU a call waits for values of the device: {}", names(kinds.collect())),
-            "each is a round trip of some 0.1 ms and more; in a browser call forward_async. `verify --device` counts them",
+            format!(
+                "on a GPU, a call reads values back from the device, at least 0.1 ms each: {}",
+                names(kinds.collect())
+            ),
+            "count the reads of a call with `cargo onnx-embed verify --device wgpu`; in a browser, use forward_async",
         );
     }
 }

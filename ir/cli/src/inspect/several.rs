@@ -11,8 +11,8 @@ use serde_json::{Value as Json, json};
 
 use super::json::{describe, listed};
 use super::table::parameters;
-use crate::parallel;
-use crate::style::{self, BAD, DIM, GOOD};
+use onnx_embed_harness::parallel;
+use onnx_embed_harness::style::{self, BAD, DIM, GOOD};
 
 /// Maximum depth of the folders that are searched for models.
 const DEEPEST: usize = 8;
@@ -21,7 +21,7 @@ const DEEPEST: usize = 8;
 struct Line {
     name: String,
     json: Json,
-    /// Operators, parameters and multiply-adds, if the file can be read.
+    /// Nodes, parameters and multiply-adds, if the file can be read.
     columns: [String; 3],
     /// First reason why the model does not compile, and the number of further problems.
     problem: Option<String>,
@@ -33,7 +33,7 @@ pub fn inspect(paths: &[PathBuf], options: &Options, as_json: bool) -> Result<Ex
         let before = models.len();
         collect(path, 0, &mut models);
         if models.len() == before {
-            bail!("there is no model in `{}`", path.display());
+            bail!("`{}` contains no .onnx or .onnxtxt file", path.display());
         }
     }
     let mut lines: Vec<Line> = Vec::new();
@@ -104,7 +104,7 @@ fn problem(problems: &Diagnostics) -> Option<String> {
     let (first, _) = problems.listed().next()?;
     let more = match problems.messages().len() {
         0 | 1 => String::new(),
-        count => format!(", and {} more", style::count(count - 1, "problem")),
+        count => format!(", and {}", style::count(count - 1, "more problem")),
     };
     Some(shown(first.message()) + &more)
 }
@@ -128,21 +128,18 @@ fn shared(lines: &[Line]) -> usize {
 fn table(lines: &[Line]) -> String {
     let start = shared(lines);
     let name = |line: &Line| shown(&line.name[start..]);
-    let heads = ["operators", "parameters", "multiply-adds"];
+    let heads = ["nodes", "parameters", "multiply-adds"];
     let width = lines.iter().map(|line| name(line).chars().count());
     let width = width.max().unwrap_or(0).max("model".len());
     let [a, b, c] = heads;
-    let mut text = format!("{DIM}{:<width$}  {a:>9}  {b:>13}  {c:>13}{DIM:#}\n", "model");
+    let mut text = format!("{DIM}{:<width$}  {a:>8}  {b:>13}  {c:>13}{DIM:#}\n", "model");
     for line in lines {
-        let [operators, parameters, macs] = &line.columns;
+        let [nodes, parameters, macs] = &line.columns;
         let end = match &line.problem {
             None => format!("{GOOD}compiles{GOOD:#}"),
             Some(problem) => format!("{BAD}{problem}{BAD:#}"),
         };
-        text.push_str(&format!(
-            "{:<width$}  {operators:>9}  {parameters:>13}  {macs:>13}  {end}\n",
-            name(line)
-        ));
+        text.push_str(&format!("{:<width$}  {nodes:>8}  {parameters:>13}  {macs:>13}  {end}\n", name(line)));
     }
     text
 }

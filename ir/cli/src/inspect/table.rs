@@ -7,7 +7,7 @@ use onnx_embed_ir::diagnostics::shown;
 use onnx_embed_ir::dtype::DType;
 use onnx_embed_ir::inspect::{Compiled, Constant, Inspection, Port};
 
-use crate::style::{self, BAD, DIM, GOOD, HEADING};
+use onnx_embed_harness::style::{self, BAD, DIM, GOOD, HEADING};
 
 /// Maximum number of constants that are listed, largest first.
 const LARGEST: usize = 5;
@@ -34,16 +34,12 @@ pub fn table(model: &str, inspection: &Inspection) -> String {
         let width = ports.iter().map(|port| shown(&port.name).chars().count());
         let width = width.max().unwrap_or(0).min(WIDEST);
         for Port { name, ty } in ports {
-            let ty = ty.as_ref().map_or("of unknown rank or type".to_owned(), |ty| shown(&ty.to_string()));
+            let ty = ty.as_ref().map_or("unknown rank or type".to_owned(), |ty| shown(&ty.to_string()));
             line(format!("  {:<width$}  {ty}", shown(name)));
         }
     }
     let nodes: usize = facts.operators.values().map(|count| count.nodes).sum();
-    line(format!(
-        "{}  {nodes} nodes of {}",
-        heading("operators"),
-        style::count(facts.operators.len(), "kind")
-    ));
+    line(format!("{}  {} in {}", heading("operators"), facts.operators.len(), style::count(nodes, "node")));
     let mut operators: Vec<_> = facts.operators.iter().collect();
     operators.sort_by_key(|(_, count)| (count.supported, std::cmp::Reverse(count.nodes)));
     for ((domain, name), count) in operators {
@@ -74,7 +70,7 @@ pub fn table(model: &str, inspection: &Inspection) -> String {
     let (parameters, bytes) = parameters(&inspection.constants);
     line(format!("{}  {} in {}", heading("parameters"), style::number(parameters), style::bytes(bytes)));
     if let Some(compiled) = &inspection.compiled {
-        line(format!("{}  {}", heading("a call"), call(compiled)));
+        line(format!("{}  {}", heading("call"), call(compiled)));
         for text in notes(compiled) {
             line(format!("  {DIM}{text}{DIM:#}"));
         }
@@ -85,7 +81,10 @@ pub fn table(model: &str, inspection: &Inspection) -> String {
         let report = inspection.problems.report(model);
         let (first, rest) = report.split_once('\n').unwrap_or((&report, ""));
         line(format!("{BAD}{first}{BAD:#}\n{rest}"));
-        line(format!("{DIM}tip: cargo onnx-embed doctor {} says what to export anew{DIM:#}", shown(model)));
+        line(format!(
+            "{DIM}help: `cargo onnx-embed doctor {}` explains how to export the model again{DIM:#}",
+            shown(model)
+        ));
     }
     text
 }
@@ -109,7 +108,7 @@ fn about(inspection: &Inspection) -> Vec<String> {
     }
     let more = about.metadata.len().saturating_sub(PROPERTIES);
     if more > 0 {
-        lines.push(format!("{DIM}and {more} further properties{DIM:#}"));
+        lines.push(format!("{DIM}and {more} more properties{DIM:#}"));
     }
     lines
 }
@@ -129,7 +128,7 @@ pub fn parameters(constants: &[Constant]) -> (u64, u64) {
 /// Describes the cost of one call.
 fn call(compiled: &Compiled) -> String {
     format!(
-        "{}, {} multiply-adds, {} of activations at most",
+        "{}, {} multiply-adds, at most {} of activations",
         style::count(compiled.nodes, "node"),
         style::number(compiled.cost.multiply_adds),
         style::bytes(compiled.cost.activations)
@@ -140,19 +139,20 @@ fn call(compiled: &Compiled) -> String {
 fn notes(compiled: &Compiled) -> Vec<String> {
     let cost = &compiled.cost;
     let mut notes = vec![
-        "of the simplified graph; convolutions, products, attention and recurrent operators count".to_owned(),
+        "in the simplified graph; multiply-adds of convolutions, matrix products, attention and recurrent operators"
+            .to_owned(),
     ];
     if !cost.ones.is_empty() {
         let names: Vec<String> = cost.ones.iter().map(|name| shown(name)).collect();
         let (names, first) = (names.join(", "), shown(&cost.ones[0]));
-        notes.push(format!("with 1 for {names}: --dim {first}=N for another size"));
+        notes.push(format!("for size 1 of {names}; set another size with --dim {first}=N"));
     }
     if cost.loops {
-        notes.push("bodies of loops count once".to_owned());
+        notes.push("for one iteration of each loop".to_owned());
     }
     if cost.uncounted > 0 {
         let nodes = style::count(cost.uncounted, "node");
-        notes.push(format!("without {nodes} of unknown sizes"));
+        notes.push(format!("without {nodes} with unknown sizes"));
     }
     notes
 }

@@ -10,7 +10,7 @@ use onnx_embed_ir::options::Options;
 use serde_json::{Value as Json, json};
 
 use super::json::{listed, ty};
-use crate::style::{BAD, DIM};
+use onnx_embed_harness::style::{BAD, DIM};
 
 /// Maximum width of a name or type up to which columns are aligned.
 const WIDEST: usize = 48;

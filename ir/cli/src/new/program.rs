@@ -34,7 +34,7 @@ impl Program<'_> {
         }
         if self.chosen_output().is_some() {
             let labels: Vec<String> = self.labels.iter().map(|label| format!("{label:?}")).collect();
-            writeln!(text, "\n/// What the file calls its classes.")?;
+            writeln!(text, "\n/// Class names from the model.")?;
             writeln!(text, "const LABELS: [&str; {}] = [{}];", labels.len(), labels.join(", "))?;
         }
         write!(text, "\nfn main() {{\n{body}}}\n")?;
@@ -57,7 +57,7 @@ impl Program<'_> {
         };
         writeln!(body, "    let output = model.forward({arguments});")?;
         for output in self.outputs {
-            let place = match self.outputs {
+            let value = match self.outputs {
                 [_] => "output".to_owned(),
                 _ => format!("output.{}", output.field),
             };
@@ -65,11 +65,11 @@ impl Program<'_> {
             let name = &output.field;
             let is_tensor = output.rust.starts_with("Tensor<");
             if is_tensor && self.chosen_output() == Some(output.name.as_str()) {
-                write!(body, "{}", best(&place, name))?;
+                write!(body, "{}", best(&value, name))?;
             } else if is_tensor {
-                writeln!(body, "    println!(\"{name}: {{}}\", {place}.into_data());")?;
+                writeln!(body, "    println!(\"{name}: {{}}\", {value}.into_data());")?;
             } else {
-                writeln!(body, "    println!(\"{name}: {{:?}}\", {place});")?;
+                writeln!(body, "    println!(\"{name}: {{:?}}\", {value});")?;
             }
         }
         Ok(body)
@@ -124,9 +124,9 @@ impl Program<'_> {
 }
 
 /// Returns code that prints the three best labels of the first row.
-fn best(place: &str, name: &str) -> String {
+fn best(value: &str, name: &str) -> String {
     format!(
-        "    let scores = {place}.into_data().try_to_vec::<f32>().expect(\"`{name}` is of floats\");\n\
+        "    let scores = {value}.into_data().try_to_vec::<f32>().expect(\"`{name}` has type float32\");\n\
          \x20   let mut best: Vec<usize> = (0..LABELS.len()).collect();\n\
          \x20   best.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));\n\
          \x20   for class in best.into_iter().take(3) {{\n\

@@ -137,7 +137,7 @@ pub fn end(text: &str) -> String {
 
 /// Formats a number of nodes, as in `1 node` or `12 nodes`.
 pub fn nodes(count: usize) -> String {
-    crate::style::count(count, "node")
+    onnx_embed_harness::style::count(count, "node")
 }
 
 fn cut(text: &str, longest: usize) -> String {

@@ -224,7 +224,7 @@ impl Span<'_> {
             kind: Kind::Module,
             title: labels::end(&title),
             details: vec![],
-            tip: format!("module {}\n{nodes} nodes", shown(&path.join("."))),
+            tip: format!("module {}\n{}", shown(&path.join(".")), labels::nodes(nodes)),
             label: labels::types(&makes, self.values),
             inner: Some(Scene { pieces, takes: takes.clone(), makes: makes.clone() }),
             takes,

@@ -107,8 +107,12 @@ fn reads_of_a_detector_are_found_without_a_device() {
     let answer = run(&["doctor", "--json", "ui-tests/models/blocks/detector/detector.onnx"]);
     let json: Json = serde_json::from_str(&answer.out).unwrap();
     let facts = json["warnings"].as_array().unwrap().iter();
-    let waits = facts.filter_map(|warning| warning["fact"].as_str()).find(|fact| fact.contains("waits"));
-    assert_eq!(waits, Some("on a GPU a call waits for values of the device: 1 NonMaxSuppression"));
+    let waits =
+        facts.filter_map(|warning| warning["fact"].as_str()).find(|fact| fact.contains("reads values back"));
+    assert_eq!(
+        waits,
+        Some("on a GPU, a call reads values back from the device, at least 0.1 ms each: 1 NonMaxSuppression")
+    );
 }
 
 #[test]

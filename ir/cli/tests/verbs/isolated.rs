@@ -37,6 +37,7 @@ fn python_imports_nothing_of_the_current_folder() {
 
 #[test]
 fn both_sides_of_a_message_have_the_same_types() {
-    let (ours, theirs) = (include_str!("../../src/message.rs"), include_str!("../../runner/src/message.rs"));
+    let (ours, theirs) =
+        (include_str!("../../harness/src/message.rs"), include_str!("../../runner/src/message.rs"));
     assert_eq!(ours, theirs);
 }

@@ -21,7 +21,7 @@ fn one_with_its_versions_and_its_specification() {
 #[test]
 fn one_that_is_not_there_has_neighbours_and_an_error() {
     let answer = run(&["operators", "Relux"]);
-    let (message, report) = answer.out.split_once("a model that has one is refused:").unwrap();
+    let (message, report) = answer.out.split_once("a model that uses it does not compile:").unwrap();
     expect![[r#"
         there is no operator `Relux`
           operators of nearly this name: Relu
@@ -37,7 +37,7 @@ fn all_of_them_stand_in_the_table_as_in_json() {
     let json: Json = serde_json::from_str(&run(&["operators", "--json"]).out).unwrap();
     let all = json.as_array().unwrap();
     assert!(table.ends_with(&format!(
-        "{} operators; numbers are the opsets that changed one, each is read by its own rules\n",
+        "{} operators, with the opset versions that define or change them, all of which are supported\n",
         all.len()
     )));
     let conv: Vec<&str> = table
