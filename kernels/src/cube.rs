@@ -107,7 +107,12 @@ fn unwritten(beside: &CubeTensor, shape: Shape, dtype: DType) -> CubeTensor {
 /// Fails if operands that a kernel reads as elements of one dtype have several.
 fn ensure_alike<'a>(x: &CubeTensor, others: impl IntoIterator<Item = Option<&'a CubeTensor>>) {
     for other in others.into_iter().flatten() {
-        ensure!(other.dtype == x.dtype, "operands of {:?} and {:?} do not go together", x.dtype, other.dtype);
+        ensure!(
+            other.dtype == x.dtype,
+            "expected operands of the same type, found {:?} and {:?}",
+            x.dtype,
+            other.dtype
+        );
     }
 }
 

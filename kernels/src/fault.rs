@@ -100,7 +100,7 @@ fn of_panic(payload: Box<dyn Any + Send>) -> Fault {
 pub(crate) fn text(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("it panicked").to_string()
+    text.unwrap_or("unknown panic").to_string()
 }
 
 /// Returns the text of a panic as one sentence. Burn writes a heading, the operation, and its reasons as a numbered list.
@@ -152,8 +152,8 @@ mod tests {
 
     #[test]
     fn a_failure_names_the_node_that_ran() {
-        let run = || at(NODE, || fail("index 9 is outside of 5 rows"));
-        let expected = "cannot run `/emb/Gather` (Gather): index 9 is outside of 5 rows";
+        let run = || at(NODE, || fail("index 9 is out of bounds for axis 0 of size 5"));
+        let expected = "cannot run `/emb/Gather` (Gather): index 9 is out of bounds for axis 0 of size 5";
         assert_eq!(message(run), expected);
         let panic = catch_unwind(run).unwrap_err();
         assert_eq!(text(panic.as_ref()), expected);
@@ -181,7 +181,7 @@ mod tests {
         let run = || at(NODE, || at(INNER, || std::panic::resume_unwind(Box::new("oh"))));
         assert_eq!(message(run), "cannot run `/emb/Add` (Add): oh");
         let run = || std::panic::resume_unwind(Box::new(7));
-        assert_eq!(message(run), "cannot run the model: it panicked");
+        assert_eq!(message(run), "cannot run the model: unknown panic");
     }
 
     #[test]

@@ -92,7 +92,7 @@ async fn multinomial_by(
 ) -> Tensor<2, Int> {
     let (device, [rows, classes]) = (logarithms.device(), logarithms.dims());
     elements(&[rows, count], size_of::<f64>());
-    ensure!(classes > 0 || rows * count == 0, "there are no classes to draw from");
+    ensure!(classes > 0 || rows * count == 0, "expected classes to sample from, found none");
     let dtype = lowered(&device, dtype);
     let values: Vec<f64> = match rows * count {
         0 => Vec::new(),
@@ -117,7 +117,7 @@ pub fn dropout<const D: usize>(
     training: bool,
     seed: Option<u64>,
 ) -> (Tensor<D>, Tensor<D, Bool>) {
-    ensure!((0.0..1.0).contains(&ratio), "the ratio {ratio} is not between 0 and 1");
+    ensure!((0.0..1.0).contains(&ratio), "expected a ratio of at least 0 and below 1, found {ratio}");
     let (shape, device, dtype) = (x.dims(), x.device(), x.dtype());
     if !training || ratio == 0.0 {
         return (x, Tensor::ones(shape, &device));

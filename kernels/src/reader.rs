@@ -62,7 +62,7 @@ impl Reader for Waiting {
         note(Event::Wait);
         match Box::pin(x.into_data_async()).await {
             Ok(data) => data,
-            Err(error) => panic!("the device cannot be read: {error}"),
+            Err(error) => panic!("cannot read from the device: {error}"),
         }
     }
 

@@ -48,9 +48,12 @@ pub fn too_large(shape: &[usize], extent: Option<usize>, limit: usize) -> impl f
     let limit = Bytes(limit);
     let extent = extent.map(Bytes);
     fmt::from_fn(move |f| match extent {
-        Some(extent) => write!(f, "shape {shape:?} takes {extent}, the memory limit is {limit}"),
+        Some(extent) => write!(f, "shape {shape:?} requires {extent}, the memory limit is {limit}"),
         None => {
-            write!(f, "shape {shape:?} takes more bytes than can be addressed, the memory limit is {limit}")
+            write!(
+                f,
+                "shape {shape:?} requires more bytes than can be addressed, the memory limit is {limit}"
+            )
         }
     })
 }
@@ -59,7 +62,7 @@ pub fn too_large(shape: &[usize], extent: Option<usize>, limit: usize) -> impl f
 #[cfg(feature = "flex")]
 #[cold]
 pub(crate) fn no_memory(bytes: usize) -> ! {
-    fail(format_args!("there is no memory for {}", Bytes(bytes)))
+    fail(format_args!("cannot allocate {}", Bytes(bytes)))
 }
 
 /// Returns a size from data.
@@ -68,7 +71,7 @@ pub(crate) fn no_memory(bytes: usize) -> ! {
 /// If it is negative.
 #[track_caller]
 pub fn size(size: i64) -> usize {
-    ensure!(size >= 0, "a size cannot be {size}");
+    ensure!(size >= 0, "expected a nonnegative size, found {size}");
     usize::try_from(size).unwrap_or(usize::MAX)
 }
 
@@ -78,7 +81,7 @@ pub fn size(size: i64) -> usize {
 /// If it is not positive.
 #[track_caller]
 pub fn positive(length: i64) -> usize {
-    ensure!(length > 0, "a length cannot be {length}");
+    ensure!(length > 0, "expected a positive length, found {length}");
     size(length)
 }
 
@@ -118,13 +121,13 @@ mod tests {
     #[test]
     fn tensors_are_counted_up_to_the_limit() {
         assert_eq!(message(&[512, 512], 4), "262144");
-        assert_eq!(message(&[512, 513], 4), "shape [512, 513] takes 1.0 MiB, the memory limit is 1.0 MiB");
+        assert_eq!(message(&[512, 513], 4), "shape [512, 513] requires 1.0 MiB, the memory limit is 1.0 MiB");
         assert_eq!(message(&[], 4), "1");
     }
 
     #[test]
     fn products_do_not_wrap() {
-        let expected = "takes more bytes than can be addressed, the memory limit is 1.0 MiB";
+        let expected = "requires more bytes than can be addressed, the memory limit is 1.0 MiB";
         for shape in [&[(1 << 62) + 1, 4][..], &[1 << 62, 2], &[1 << 62, 0], &[1 << 40, 0, 1 << 40]] {
             assert_eq!(message(shape, 4), format!("shape {shape:?} {expected}"));
             assert_eq!(attempt(|| product(shape)).is_ok(), shape == [1 << 62, 0]);
@@ -134,14 +137,14 @@ mod tests {
     #[test]
     fn a_size_of_0_counts_as_1() {
         assert_eq!(message(&[0, 1 << 18], 4), "0");
-        assert!(message(&[0, 1 << 40], 1).contains("takes 1.0 TiB"));
+        assert!(message(&[0, 1 << 40], 1).contains("requires 1.0 TiB"));
     }
 
     #[test]
     fn sizes_are_not_negative() {
         let reason = |found: Result<usize, crate::fault::Fault>| found.unwrap_err().reason;
-        assert_eq!(reason(attempt(|| size(-1))), "a size cannot be -1");
-        assert_eq!(reason(attempt(|| positive(0))), "a length cannot be 0");
+        assert_eq!(reason(attempt(|| size(-1))), "expected a nonnegative size, found -1");
+        assert_eq!(reason(attempt(|| positive(0))), "expected a positive length, found 0");
         assert_eq!((size(0), positive(3), sum([1, 2])), (0, 3, 3));
         assert_eq!(sum([usize::MAX, 2]), usize::MAX);
         assert_eq!(Bytes(1000).to_string(), "1000 bytes");

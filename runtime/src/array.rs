@@ -22,12 +22,7 @@ impl<T> Array<T> {
     #[track_caller]
     pub fn new(shape: impl Into<Vec<usize>>, data: Vec<T>) -> Self {
         let shape = shape.into();
-        assert_eq!(
-            product(&shape),
-            data.len(),
-            "an array of shape {shape:?} cannot hold {} elements",
-            data.len()
-        );
+        assert_eq!(product(&shape), data.len(), "shape {shape:?} does not match {} elements", data.len());
         Self { shape, data }
     }
 
@@ -76,7 +71,7 @@ impl<T> Array<T> {
     pub fn sizes<const N: usize>(&self) -> [usize; N] {
         let rank = self.rank();
         let sizes = self.shape.as_slice().try_into();
-        sizes.unwrap_or_else(|_| fail(format_args!("an array of rank {rank} where rank {N} is needed")))
+        sizes.unwrap_or_else(|_| fail(format_args!("expected an array of rank {N}, found rank {rank}")))
     }
 
     /// Returns the number of axes.
@@ -127,7 +122,7 @@ impl<T> Array<T> {
     {
         match self.data.as_slice() {
             [value] => value.clone(),
-            _ => fail(format_args!("an array of shape {:?} is not one element", self.shape)),
+            _ => fail(format_args!("expected an array of one element, found shape {:?}", self.shape)),
         }
     }
 
@@ -149,7 +144,7 @@ impl<T> Index<&[usize]> for Array<T> {
     fn index(&self, index: &[usize]) -> &T {
         match self.at(index) {
             Some(value) => value,
-            None => panic!("index {index:?} is outside of shape {:?}", self.shape),
+            None => panic!("index {index:?} is out of bounds for shape {:?}", self.shape),
         }
     }
 }

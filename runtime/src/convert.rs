@@ -58,7 +58,7 @@ pub(crate) fn elements<T: Scalar>(data: TensorData) -> Vec<T> {
         DType::U16 => nearest::<u16, T>(data),
         DType::U8 | DType::Bool(BoolStore::U8) => nearest::<u8, T>(data),
         DType::Bool(BoolStore::Native) => nearest::<bool, T>(data),
-        DType::QFloat(_) => panic!("quantized data has no elements of its own"),
+        DType::QFloat(_) => panic!("cannot convert the elements of quantized data"),
     }
 }
 
@@ -81,7 +81,7 @@ fn nearest<S: Scalar, T: Scalar>(data: TensorData) -> Vec<T> {
 fn owned<T: Scalar>(data: TensorData) -> Vec<T> {
     match data.try_into_vec() {
         Ok(values) => values,
-        Err(error) => panic!("tensor data cannot be read: {error}"),
+        Err(error) => panic!("cannot read tensor data: {error}"),
     }
 }
 

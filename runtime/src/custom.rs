@@ -96,10 +96,10 @@ fn check(found: &[usize], sizes: &[usize], place: Option<usize>) {
     };
     let sizes = sizes.iter().map(size).collect::<Vec<_>>().join(", ");
     match place {
-        None => fail(format_args!("its function returns {found:?}, the model goes by [{sizes}]")),
-        Some(place) => fail(format_args!(
-            "its function returns {found:?} as result {place}, the model goes by [{sizes}]"
-        )),
+        None => fail(format_args!("the function returned shape {found:?}, expected [{sizes}]")),
+        Some(place) => {
+            fail(format_args!("the function returned shape {found:?} for result {place}, expected [{sizes}]"))
+        }
     }
 }
 
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(complaint(zeros(), (DType::F32, [2, ANY])), "fine");
         assert_eq!(
             complaint(zeros(), (DType::F32, [ANY, 3])),
-            "its function returns [2, 4], the model goes by [?, 3]"
+            "the function returned shape [2, 4], expected [?, 3]"
         );
     }
 
@@ -133,7 +133,7 @@ mod tests {
         let pair = (zeros(), Array::vector([1i64, 2]));
         assert_eq!(
             complaint(pair, ((DType::F32, [2, 4]), vec![1, 2])),
-            "its function returns [2] as result 1, the model goes by [1, 2]"
+            "the function returned shape [2] for result 1, expected [1, 2]"
         );
     }
 

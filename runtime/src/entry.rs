@@ -63,7 +63,7 @@ impl Entry {
         let port = self.signature.inputs.iter().find(|port| port.name == name);
         match port {
             Some(port) => expect(value.enter(port.name, &port.kind, &mut self.sizes)),
-            None => panic!("`{name}` is no input"),
+            None => panic!("`{name}` is not an input"),
         }
     }
 
@@ -72,7 +72,7 @@ impl Entry {
     fn check(&mut self, name: &str, found: &[usize]) -> ElementType {
         let port = self.signature.inputs.iter().find(|port| port.name == name);
         let Some((port, Kind::Tensor { dtype, sizes })) = port.map(|port| (port, port.kind)) else {
-            panic!("`{name}` is no tensor input");
+            panic!("`{name}` is not a tensor input");
         };
         expect(bounded(port.name, found, dtype, memory_limit()));
         // A scalar of the model is a tensor of one element here.
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn a_fixed_size_must_match() {
         let error = Sizes::new().check("x", &[1, 4], &[Size::Unknown, Size::Fixed(3)]);
-        assert_eq!(error.unwrap_err().to_string(), "`x` is [1, 4], the model takes [?, 3]");
+        assert_eq!(error.unwrap_err().to_string(), "`x` has shape [1, 4], expected [?, 3]");
     }
 
     #[test]
@@ -223,10 +223,14 @@ mod tests {
         };
         assert_eq!(check(&[512, 512]), Ok(()));
         assert_eq!(check(&[0, 1 << 18]), Ok(()));
-        assert_eq!(check(&[512, 513]).unwrap_err(), "`x` is [512, 513], above the memory limit of 1.0 MiB");
+        assert_eq!(
+            check(&[512, 513]).unwrap_err(),
+            "`x` has shape [512, 513], which exceeds the memory limit of 1.0 MiB"
+        );
         assert_eq!(
             check(&[(1 << 62) + 1, 0]).unwrap_err(),
-            "`x` is [4611686018427387905, 0], above the memory limit of 1.0 MiB with its sizes of 0 counted as 1"
+            "`x` has shape [4611686018427387905, 0], which exceeds the memory limit of 1.0 MiB (sizes of 0 \
+             count as 1)"
         );
         let wrapped = bounded("x", &[1 << 62, 4], ElementType::Bool, usize::MAX);
         assert!(wrapped.is_err());

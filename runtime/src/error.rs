@@ -190,12 +190,12 @@ impl fmt::Display for Error {
                 }
             }
             Error::WrongKind { name, expected, found } => {
-                write!(f, "`{name}` is {found}, the model takes {expected}")
+                write!(f, "`{name}` is {found}, expected {expected}")
             }
             Error::WrongType { name, expected, found } => {
-                write!(f, "`{name}` is {}, the model takes {expected}", type_name(*found))?;
+                write!(f, "`{name}` has type {}, expected {expected}", type_name(*found))?;
                 match expected.carrier().and_then(ElementType::of) {
-                    Some(carrier) if carrier != *expected => write!(f, " carried in {carrier}"),
+                    Some(carrier) if carrier != *expected => write!(f, " stored as {carrier}"),
                     _ => Ok(()),
                 }
             }
@@ -207,16 +207,20 @@ impl fmt::Display for Error {
             }
             Error::WrongElements { asked, found, kind } => match found {
                 Some(found) => {
-                    write!(f, "the value is {kind}, not {asked}: use `to_vec::<{}>()`", found.in_rust())
+                    write!(
+                        f,
+                        "the value is {kind}, expected a tensor of {asked}: use `to_vec::<{}>()`",
+                        found.in_rust()
+                    )
                 }
-                None => write!(f, "the value is {kind}, which is no tensor of {asked}"),
+                None => write!(f, "the value is {kind}, expected a tensor of {asked}"),
             },
             Error::FileCount { expected, found } => {
-                write!(f, "{found} files are given, the model was compiled from {expected}")
+                write!(f, "expected {expected} files, found {found}")
             }
             Error::UnknownSize { size } => write!(f, "no input has a size `{size}`"),
             Error::FileLength { file, expected, found } => {
-                text::other_file(f, None, file, &format!("{found} bytes, not {expected}"))
+                text::other_file(f, None, file, &format!("it has {found} bytes, expected {expected}"))
             }
             Error::FileDiffers { file, before } => text::other_file(f, None, file, &text::place(*before)),
             #[cfg(feature = "std")]
@@ -265,6 +269,6 @@ mod tests {
     #[test]
     fn a_type_that_burn_lacks_names_its_carrier() {
         let error = Error::WrongType { name: "x", expected: ElementType::Int4, found: DType::I64 };
-        assert_eq!(error.to_string(), "`x` is int64, the model takes int4 carried in int8");
+        assert_eq!(error.to_string(), "`x` has type int64, expected int4 stored as int8");
     }
 }

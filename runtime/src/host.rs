@@ -95,7 +95,7 @@ fn place(at: i64, size: usize) -> usize {
     let counted = if at < 0 { at + size as i64 } else { at };
     match usize::try_from(counted) {
         Ok(place) if place < size => place,
-        _ => fail(format_args!("index {at} is outside of {size} elements")),
+        _ => fail(format_args!("index {at} is out of bounds for {size} elements")),
     }
 }
 
@@ -105,7 +105,7 @@ pub fn sizes<const N: usize>(sizes: &[i64]) -> [usize; N] {
     let found = shape(sizes);
     let count = found.len();
     let sizes = found.try_into();
-    sizes.unwrap_or_else(|_| fail(format_args!("{count} sizes where {N} are needed")))
+    sizes.unwrap_or_else(|_| fail(format_args!("expected {N} sizes, found {count}")))
 }
 
 /// Returns `N` integers as an array.
@@ -113,7 +113,7 @@ pub fn sizes<const N: usize>(sizes: &[i64]) -> [usize; N] {
 pub fn ints<const N: usize>(ints: &[i64]) -> [i64; N] {
     match ints.try_into() {
         Ok(ints) => ints,
-        Err(_) => fail(format_args!("{} integers where {N} are needed", ints.len())),
+        Err(_) => fail(format_args!("expected {N} integers, found {}", ints.len())),
     }
 }
 
@@ -122,7 +122,7 @@ pub fn ints<const N: usize>(ints: &[i64]) -> [i64; N] {
 pub fn shape(sizes: &[i64]) -> Vec<usize> {
     let size = |size: &i64| match usize::try_from(*size) {
         Ok(size) => size,
-        Err(_) => fail(format_args!("a shape cannot have the size {size}")),
+        Err(_) => fail(format_args!("expected a nonnegative size, found {size}")),
     };
     sizes.iter().map(size).collect()
 }

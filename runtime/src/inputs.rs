@@ -246,7 +246,7 @@ mod tests {
     fn another_kind_of_value_is_refused() {
         assert_eq!(
             input_of::<i64>(Vec::<Value>::new()),
-            Err("`x` is a sequence, the model takes int64".to_string())
+            Err("`x` is a sequence, expected int64".to_string())
         );
     }
 }

@@ -60,7 +60,7 @@ macro_rules! regex_full_match {
 macro_rules! regex_full_match {
     ($x:expr, $pattern:literal) => {
         compile_error!(
-            "the operator `RegexFullMatch` needs the feature `regex` of onnx-embed\n\n  \
+            "the operator `RegexFullMatch` requires the feature `regex` of onnx-embed\n\n  \
              help: add it in Cargo.toml: onnx-embed = { .., features = [\"regex\"] }"
         )
     };
@@ -90,7 +90,7 @@ macro_rules! tokenizer {
 macro_rules! tokenizer {
     ($($argument:tt)*) => {
         compile_error!(
-            "the operator `com.microsoft.Tokenizer` needs the feature `regex` of onnx-embed\n\n  \
+            "the operator `com.microsoft.Tokenizer` requires the feature `regex` of onnx-embed\n\n  \
              help: add it in Cargo.toml: onnx-embed = { .., features = [\"regex\"] }"
         )
     };
@@ -113,7 +113,7 @@ macro_rules! decode_image {
 macro_rules! decode_image {
     ($file:expr, $format:ident) => {
         compile_error!(
-            "the operator `ImageDecoder` needs the feature `image` of onnx-embed\n\n  \
+            "the operator `ImageDecoder` requires the feature `image` of onnx-embed\n\n  \
              help: add it in Cargo.toml: onnx-embed = { .., features = [\"image\"] }"
         )
     };

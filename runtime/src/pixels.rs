@@ -44,7 +44,7 @@ impl<'a> Pixels<'a> {
         let channels = bytes.len().checked_div(count).unwrap_or(0);
         assert!(
             (1..=4).contains(&channels) && channels * count == bytes.len(),
-            "{} bytes are no image of {width} by {height} pixels",
+            "{} bytes are not an image of {width} x {height} pixels",
             bytes.len()
         );
         Pixels {
@@ -78,7 +78,7 @@ impl<'a> Pixels<'a> {
     #[track_caller]
     pub fn normalize<const C: usize>(mut self, mean: [f32; C], std: [f32; C]) -> Self {
         let channels = self.channels;
-        assert!(C == channels, "an image of {channels} channels is normalized as one of {C}");
+        assert!(C == channels, "expected an image of {C} channels, found {channels}");
         self.mean[..C].copy_from_slice(&mean);
         self.std[..C].copy_from_slice(&std);
         self

@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(value.to_vec::<f32>().unwrap(), [0.5, 2.0]);
         assert_eq!(
             value.to_vec::<i64>().unwrap_err().to_string(),
-            "the value is float32[1, 2], not int64: use `to_vec::<f32>()`"
+            "the value is float32[1, 2], expected a tensor of int64: use `to_vec::<f32>()`"
         );
         assert_eq!(Value::from(["a"]).to_vec::<String>().unwrap(), ["a"]);
         assert_eq!(Value::from([true]).to_vec::<bool>().unwrap(), [true]);
@@ -185,7 +185,7 @@ mod tests {
         let sequence = Value::Sequence(vec![Value::from([1i64])]);
         assert_eq!(
             sequence.to_vec::<i64>().unwrap_err().to_string(),
-            "the value is sequence(int64[1]), which is no tensor of int64"
+            "the value is sequence(int64[1]), expected a tensor of int64"
         );
         assert_eq!((sequence.shape(), sequence.element_type()), (None, None));
     }

@@ -253,7 +253,7 @@ fn check_bytes(name: &str, elements: usize, dtype: DType, most: Option<u64>) {
     if let Some(most) = most.filter(|&most| bytes > most) {
         let mebibytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);
         fail(format_args!(
-            "weight `{name}` takes {:.1} MiB, a tensor on this device {:.1} MiB at most",
+            "weight `{name}` requires {:.1} MiB, the limit for a tensor on this device is {:.1} MiB",
             mebibytes(bytes),
             mebibytes(most)
         ));
@@ -383,7 +383,7 @@ mod tests {
         assert_eq!(check(32 << 20), Ok(()));
         assert_eq!(
             check(50 << 20).unwrap_err(),
-            "weight `embed` takes 200.0 MiB, a tensor on this device 128.0 MiB at most"
+            "weight `embed` requires 200.0 MiB, the limit for a tensor on this device is 128.0 MiB"
         );
         assert_eq!(most_bytes(&Device::flex()), None);
     }

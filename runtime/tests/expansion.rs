@@ -210,7 +210,7 @@ fn a_wrong_input_is_reported_by_its_name() {
         error.unwrap_err().to_string()
     };
     assert_eq!(complaint("y", TensorData::from(X)), "unexpected input `y` (inputs are: `x`)");
-    assert_eq!(complaint("x", TensorData::from([[1.0f32]])), "`x` is [1, 1], the model takes [batch, 4]");
+    assert_eq!(complaint("x", TensorData::from([[1.0f32]])), "`x` has shape [1, 1], expected [batch, 4]");
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_file_of_another_model_is_refused() {
     other[at.unwrap()] = b'F';
     let error = mlp::Model::from_bytes(&[&other], &device).map(drop).unwrap_err();
     assert!(
-        error.to_string().starts_with("the bytes of `mlp.onnx` are not those of the model that was compiled"),
+        error.to_string().starts_with("the bytes of `mlp.onnx` differ from the compiled model"),
         "{error}"
     );
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/mlp.onnx");

@@ -49,7 +49,7 @@ pub fn lengths<const D: usize>(lengths: Tensor<D, Int>, most: usize) -> Tensor<D
         let wrong =
             data.iter::<i64>().find(|length| usize::try_from(*length).map_or(true, |length| length > most));
         if let Some(length) = wrong {
-            fail(format_args!("length {length} is outside of 0 to {most}"));
+            fail(format_args!("expected a length from 0 to {most}, found {length}"));
         }
         return lengths;
     }
@@ -178,17 +178,17 @@ mod tests {
     fn an_index_out_of_bounds_fails() {
         assert_eq!(
             message(|| within(int::<1>([1i64, -4]), ROWS)),
-            "cannot run the model: index -4 is outside of 3 rows"
+            "cannot run the model: index -4 is out of bounds for axis 0 of size 3"
         );
         let columns = Axis { number: 1, size: 0 };
         let found = message(|| within(int::<1>([0i32]), columns));
         let index =
             if by_flex("other devices do not keep the index into nothing") { "index 0" } else { "an index" };
-        let expected = format!("cannot run the model: {index} is outside of axis 1 of size 0");
+        let expected = format!("cannot run the model: {index} is out of bounds for axis 1 of size 0");
         assert_eq!(found, expected);
         assert_eq!(
             message(|| nonnegative(int::<1>([-1i64]), ROWS)),
-            "cannot run the model: index -1 is outside of 3 rows"
+            "cannot run the model: index -1 is out of bounds for axis 0 of size 3"
         );
     }
 
@@ -199,7 +199,7 @@ mod tests {
                 let many = (0..5000).map(|at| if at == wrong { 7 } else { at % 3 });
                 let many: Vec<i64> = many.collect();
                 let all = || within(int::<1>(many.as_slice()), ROWS);
-                let expected = "cannot run the model: index 7 is outside of 3 rows";
+                let expected = "cannot run the model: index 7 is out of bounds for axis 0 of size 3";
                 assert_eq!(message(all), expected);
                 let each = || {
                     let parts = many[..80].chunks(2);
@@ -235,12 +235,12 @@ mod tests {
                 let tuples = int::<2>(TensorData::new(tuples, [count, 2]));
                 message(|| gather_nd::<2, 2, 1, Int>(x.clone(), tuples, 0))
             };
-            let rows = "cannot run the model: index 3 is outside of 3 rows";
+            let rows = "cannot run the model: index 3 is out of bounds for axis 0 of size 3";
             assert_eq!(pick(vec![0, 1, 3, 0]), rows);
-            let columns = "cannot run the model: index -5 is outside of axis 1 of size 4";
+            let columns = "cannot run the model: index -5 is out of bounds for axis 1 of size 4";
             assert_eq!(pick(vec![0, 1, 2, -5]), columns);
             let many = (0..10_000).flat_map(|at| [at % 3, if at == 9_000 { 4 } else { at % 4 }]);
-            let columns = "cannot run the model: index 4 is outside of axis 1 of size 4";
+            let columns = "cannot run the model: index 4 is out of bounds for axis 1 of size 4";
             assert_eq!(pick(many.collect()), columns);
             let each = || {
                 let tuples = (0..80).map(|at| int::<2>([[at % 3, if at == 7 { 4 } else { 0 }]]));

@@ -190,7 +190,7 @@ pub fn rotated(
     let found = positions.dims();
     ensure!(
         found[1] == length && [1, batch].contains(&found[0]),
-        "the positions {found:?} are not those of the input {dims:?}"
+        "expected one position per query of the input {dims:?}, found shape {found:?}"
     );
     spec::equal_shapes(
         operand("tensor of sines", &sine.dims()),
@@ -209,7 +209,7 @@ pub fn rotated(
 #[inline(never)]
 pub fn counted(from: Tensor<1, Int>, length: usize) -> Tensor<2, Int> {
     let dims = from.dims();
-    ensure!(dims == [1], "a first position is {dims:?}, not one number");
+    ensure!(dims == [1], "expected a first position of one element, found shape {dims:?}");
     let line = Tensor::<1, Int>::arange(0..length as i64, (&from.device(), from.dtype()));
     line.add(to_shape(from, [length])).with_shape([1, length])
 }

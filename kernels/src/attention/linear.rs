@@ -38,7 +38,7 @@ impl LinearAttention {
         ensure!(
             self.query_heads.is_multiple_of(self.key_heads)
                 && query.size(2) / self.query_heads == key.size(2) / self.key_heads,
-            "{} heads of {query} do not go together with {} heads of {key}",
+            "expected {} heads of {query} to be a multiple of the {} heads of {key}, with the same size",
             self.query_heads,
             self.key_heads
         );
@@ -83,7 +83,7 @@ pub fn linear_attention(
             let x = operand(name, &dims);
             ensure!(
                 dims[..2] == [batch, length] && sizes.contains(&dims[2]),
-                "expected the last axis of {x} to be one of {sizes:?} for {of_query}"
+                "expected axes 0 and 1 of {x} to equal those of {of_query}, and axis 2 to be one of {sizes:?}"
             );
         }
     }

@@ -145,7 +145,7 @@ pub fn split_projected(x: Tensor<3>, sizes: [usize; 3], heads: [usize; 3]) -> [T
     let dims = x.dims();
     ensure!(
         sizes.iter().sum::<usize>() == dims[2],
-        "the input {dims:?} does not have {sizes:?} features for queries, keys and values"
+        "expected {sizes:?} features of queries, keys and values on axis 2 of the input {dims:?}"
     );
     let starts = [0, sizes[0], sizes[0] + sizes[1]];
     core::array::from_fn(|at| {
@@ -161,7 +161,7 @@ pub fn split_projected(x: Tensor<3>, sizes: [usize; 3], heads: [usize; 3]) -> [T
 #[inline(never)]
 pub fn unpack(x: Tensor<5>, at: usize) -> Tensor<4> {
     let dims = x.dims();
-    ensure!(at < dims[3], "the packed tensor {dims:?} has no part {at}");
+    ensure!(at < dims[3], "part {at} is out of bounds for axis 3 of the packed tensor {dims:?}");
     x.narrow(3, at, 1).squeeze_dim::<4>(3).swap_dims(1, 2)
 }
 
@@ -172,7 +172,8 @@ pub fn biased(x: Tensor<4>, bias: Tensor<1>, start: usize) -> Tensor<4> {
     let length = bias.dims();
     ensure!(
         start + heads * size <= length[0],
-        "the bias {length:?} does not have {heads} x {size} elements from {start} on for the input {dims:?}"
+        "expected the bias {length:?} to have at least {start} + {heads} * {size} elements for the input \
+         {dims:?}"
     );
     if dims.contains(&0) {
         return x;
@@ -186,7 +187,7 @@ pub fn biased(x: Tensor<4>, bias: Tensor<1>, start: usize) -> Tensor<4> {
 /// Splits a cache into keys and values.
 fn keys_and_values(past: Tensor<5>) -> (Tensor<4>, Tensor<4>) {
     let dims = past.dims();
-    ensure!(dims[0] == 2, "the cache {dims:?} is not one of keys and values");
+    ensure!(dims[0] == 2, "expected axis 0 of the cache {dims:?} to be 2, for keys and values");
     let half = |at| past.clone().narrow(0, at, 1).squeeze_dim::<4>(0);
     (half(0), half(1))
 }

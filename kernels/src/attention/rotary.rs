@@ -26,7 +26,7 @@ pub fn rotate(x: Tensor<4>, cosine: Tensor<3>, sine: Tensor<3>, interleaved: boo
     equal_axes(of_cosine, 1, input, 2);
     ensure!(
         [1, batch].contains(&angles[0]) && 2 * pairs <= size,
-        "{of_cosine} is not one of angles for {input}"
+        "expected {of_cosine} to have 1 or all batches, and at most half of the features, of {input}"
     );
     if batch * heads * length * pairs == 0 {
         return x;
@@ -95,7 +95,8 @@ pub fn rotate_pairs<const D: usize>(
         let outer = (0..D - 1).all(|axis| [1, shape[axis]].contains(&angles[axis]));
         ensure!(
             outer && features.is_multiple_of(2) && [features, features / 2].contains(&angles[D - 1]),
-            "angles {angles:?} do not rotate the input {shape:?}"
+            "expected angles that broadcast to the input {shape:?}, with all or half of an even number of \
+             features, found shape {angles:?}"
         );
     }
     if shape.contains(&0) {

@@ -205,7 +205,7 @@ pub fn byte_filters<B: Backend>(weight: IntTensor<B>) -> IntTensor<B> {
 }
 
 pub fn within<B: Backend>(indices: IntTensor<B>, least: i64, axis: Axis) -> (IntTensor<B>, Given<B>) {
-    ensure!(axis.size > 0, "an index is outside of {axis}");
+    ensure!(axis.size > 0, "an index is out of bounds for {axis}");
     let found = indices.clone();
     let size = axis.size as i64;
     let indices = if least < 0 && !indices.dtype().is_uint() {

@@ -32,7 +32,7 @@ fn unfuse() {
 
     for name in BUILTIN_NAMES {
         if let Err(problem) = remove(name) {
-            panic!("ONNX_EMBED_UNFUSED comes too late: {problem}");
+            panic!("cannot apply ONNX_EMBED_UNFUSED: {problem}");
         }
     }
 }
@@ -61,7 +61,7 @@ fn parsed<T: Copy>(word: &OsStr, choices: &[(&str, T)]) -> Result<Option<T>, Str
         Some((_, choice)) => Ok(Some(*choice)),
         None => {
             let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-            Err(format!("{word:?}, which is none of {}", names.join(", ")))
+            Err(format!("{word:?}, expected one of {}", names.join(", ")))
         }
     }
 }
@@ -76,6 +76,6 @@ mod tests {
         let parsed = |word: &str| parsed(OsStr::new(word), &choices);
         assert_eq!(parsed("1"), Ok(Some(true)));
         assert_eq!(parsed(""), Ok(None));
-        assert_eq!(parsed("yes"), Err(String::from("\"yes\", which is none of 0, 1")));
+        assert_eq!(parsed("yes"), Err(String::from("\"yes\", expected one of 0, 1")));
     }
 }

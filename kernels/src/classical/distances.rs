@@ -77,7 +77,7 @@ mod tests {
     fn distances_are_within_the_memory_limit() {
         let rows = || noise::<2>([600, 1], 1);
         let found = with_memory_limit(1 << 20, || attempt(|| squared_distances(rows(), rows())));
-        assert!(found.unwrap_err().reason.starts_with("shape [600, 600] takes 1.4 MiB"));
+        assert!(found.unwrap_err().reason.starts_with("shape [600, 600] requires 1.4 MiB"));
         let found = attempt(|| squared_distances(rows(), noise([2, 3], 1)));
         assert!(found.is_err());
     }

@@ -86,7 +86,7 @@ impl Basis {
     fn check(&self, features: usize) {
         ensure!(
             Some(self.vectors.len()) == self.count.checked_mul(features),
-            "the machine has {} vectors of together {} numbers, the input has {features} features",
+            "expected {} support vectors of {features} features, found {} values",
             self.count,
             self.vectors.len()
         );

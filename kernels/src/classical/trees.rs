@@ -152,11 +152,7 @@ impl<T: Number> Forest<T> {
         per_row: usize,
         visit: impl Fn(&[T], &mut [S]) + Send + Sync,
     ) {
-        ensure!(
-            width >= self.features,
-            "the trees look at {} features, the input has {width}",
-            self.features
-        );
+        ensure!(width >= self.features, "expected at least {} features, found {width}", self.features);
         let all = |rows: &[T], out: &mut [S]| {
             for (at, out) in out.chunks_mut(BLOCK * per_row).enumerate() {
                 let start = at * BLOCK * width;

@@ -26,7 +26,8 @@ pub fn col2im<const S: usize, const O: usize, K: Numeric>(
     let positions = window.positions(image, false);
     ensure!(
         taps > 0 && rows % taps == 0 && positions.iter().product::<usize>() == columns,
-        "columns of {rows} x {columns} are none of {taps} taps at {positions:?} positions"
+        "expected a multiple of {taps} rows and a column for each of {positions:?} positions, found {rows} x \
+         {columns}"
     );
     let channels = rows / taps;
     let mut shape = [0; O];

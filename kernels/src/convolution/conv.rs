@@ -165,7 +165,9 @@ mod tests {
         assert_eq!(run(4, 2), Ok([1, 4, 3]));
         let message = run(3, 1).unwrap_err().to_string();
         assert!(
-            message.ends_with("the weight [4, 2, 3] of 1 groups does not fit the input [1, 3, 5]"),
+            message.ends_with(
+                "expected the weight [4, 2, 3] of 1 groups to match the channels of the input [1, 3, 5]"
+            ),
             "{message}"
         );
         assert!(run(6, 3).is_err());

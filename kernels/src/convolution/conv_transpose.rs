@@ -118,21 +118,20 @@ fn output_sizes<const D: usize, const S: usize>(
         let (begin, end) = window.pads[axis];
         let whole = spread(input[2 + axis], &window, axis) + output_padding[axis];
         let padding = begin + end;
-        ensure!(
-            padding <= whole,
-            "a padding of {padding} is more than the {whole} elements that it is taken from"
-        );
+        ensure!(padding <= whole, "expected a padding of at most {whole} elements, found {padding}");
         whole - padding
     })
 }
 
 /// Returns the number of elements that the kernels of `size` input elements span along `axis`.
 fn spread<const S: usize>(size: usize, window: &Window<S>, axis: usize) -> usize {
-    ensure!(size > 0, "an input without elements has no size of the result");
+    ensure!(size > 0, "expected elements along each spatial axis of the input, found none");
     let stride = window.strides[axis];
     let last = (size - 1).checked_mul(stride);
     let whole = last.and_then(|last| last.checked_add(window.reach(axis)));
-    whole.unwrap_or_else(|| fail(format_args!("{size} elements spread {stride} apart are too many")))
+    whole.unwrap_or_else(|| {
+        fail(format_args!("the output of {size} elements with a stride of {stride} is too large"))
+    })
 }
 
 fn shortened<const D: usize, const S: usize>(y: Tensor<D>, sizes: [usize; S]) -> Tensor<D> {
@@ -175,12 +174,12 @@ mod tests {
             y.map_err(|fault| fault.reason)
         };
         let window = Window::new([2]).pads([(1, 2)]);
-        let refused = Err("a padding of 3 is more than the 2 elements that it is taken from".to_owned());
+        let refused = Err("expected a padding of at most 2 elements, found 3".to_owned());
         assert_eq!(run(float([[[1f32]]]), window, 0), refused);
         assert_eq!(run(float([[[1f32]]]), window, 1), Ok([1, 1, 0]));
         assert_eq!(run(float([[[1f32, 2.0]]]), window, 0), Ok([1, 1, 0]));
         assert_eq!(run(float([[[1f32, 2.0, 3.0]]]), window, 0), Ok([1, 1, 1]));
-        let refused = Err("an input without elements has no size of the result".to_owned());
+        let refused = Err("expected elements along each spatial axis of the input, found none".to_owned());
         assert_eq!(run(float(TensorData::new(Vec::<f32>::new(), [1, 1, 0])), window, 3), refused);
         let fitted = attempt(|| fit_output(window, [0], [0], [4], Odd::End));
         assert_eq!(fitted.map_err(|fault| fault.reason).err(), refused.err());

@@ -86,7 +86,7 @@ impl<const D: usize> Taps<D> {
         let of_input = operand("input", input);
         ensure!(
             self.groups > 0 && input[1].is_multiple_of(self.groups),
-            "{} groups of offsets do not divide the channels of {of_input}",
+            "expected axis 1 of {of_input} to divide into {} groups of offsets",
             self.groups
         );
         shaped(operand("offset", &self.offset.dims()), &shape(S), of_input);

@@ -27,7 +27,7 @@ pub fn within(indices: DType, size: usize) -> usize {
 fn narrowed(size: usize, largest: u64) -> usize {
     if size as u64 > largest {
         fail(format_args!(
-            "kernels of this device count to {largest}, found a size, stride or extent of {size} elements"
+            "expected a size, stride or extent of at most {largest} elements on this device, found {size}"
         ));
     }
     size
@@ -57,7 +57,7 @@ pub fn reach(windows: usize, stride: usize, kernel: usize, dilation: usize) -> u
 /// Returns the elements in another shape. Burn's own function does not compare the numbers of elements.
 pub fn reshape(x: CubeTensor, shape: Shape) -> CubeTensor {
     let own = x.shape();
-    assert_eq!(own.num_elements(), shape.num_elements(), "shape {own:?} cannot become {shape:?}");
+    assert_eq!(own.num_elements(), shape.num_elements(), "cannot reshape {own:?} to {shape:?}");
     ops::reshape(x, shape)
 }
 

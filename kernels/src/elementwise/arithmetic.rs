@@ -105,7 +105,10 @@ pub fn clip<const D: usize, K: Ordered>(
     let shape = x.dims();
     for bound in [&lower, &upper].into_iter().flatten() {
         let bound = bound.dims();
-        ensure!(bound == [1], "a bound {bound:?} is not one number for the input {shape:?}");
+        ensure!(
+            bound == [1],
+            "expected a bound of one element for the input {shape:?}, found shape {bound:?}"
+        );
     }
     let whole = |bound: Tensor<1, K>| to_shape(bound.with_shape([1; D]), shape);
     let x = match lower.map(whole) {

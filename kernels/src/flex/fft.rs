@@ -60,7 +60,7 @@ fn transforms<T: Float>(
     let (Ok(values), Ok(window)) =
         (x.as_slice::<T>(), window.as_ref().map(TensorData::as_slice::<T>).transpose())
     else {
-        fail("the signal and its window are of different types");
+        fail("expected the signal and the window to have the same type");
     };
     let rows = Rows { values, signal: size, frames, complex: parts == 2, window };
     let mut out = repeated(shape.iter().product(), T::default());

@@ -107,7 +107,7 @@ mod tests {
         let most = isize::MAX as usize / 4;
         for length in [most, most - 16, usize::MAX / 8] {
             let scratch = attempt(|| with_scratch(length, |_| ())).unwrap_err();
-            assert!(scratch.reason.starts_with("there is no memory for "), "{}", scratch.reason);
+            assert!(scratch.reason.starts_with("cannot allocate "), "{}", scratch.reason);
             assert!(attempt(|| repeated(length, 0f32)).is_err());
         }
         // The memory of this thread is as before.

@@ -27,7 +27,7 @@ pub fn within(indices: FlexTensor, least: i64, axis: Axis) -> (FlexTensor, Given
 
 fn replace<I: Element + Copy + Into<i64> + TryFrom<i64>>(data: &mut TensorData, axis: Axis, least: i64) {
     let Ok(indices) = data.as_mut_slice::<I>() else {
-        fail("the indices cannot be read");
+        fail("cannot read the indices");
     };
     for index in indices {
         let found: i64 = (*index).into();

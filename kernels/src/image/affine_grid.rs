@@ -23,7 +23,10 @@ pub fn affine_grid<const O: usize>(theta: Tensor<3>, sizes: &[i64], align_corner
     ensure!(sizes.len() == O, "expected {O} sizes of an image, found {sizes:?}");
     let (dtype, axes) = (theta.dtype(), O - 2);
     let [batch, rows, columns] = theta.dims();
-    ensure!([rows, columns] == [axes, axes + 1], "maps of {rows} x {columns} are not of {axes} axes");
+    ensure!(
+        [rows, columns] == [axes, axes + 1],
+        "expected matrices of {axes} x ({axes} + 1), found {rows} x {columns}"
+    );
     let mut shape = [batch; O];
     for axis in 0..axes {
         shape[1 + axis] = size(sizes[2 + axis]);

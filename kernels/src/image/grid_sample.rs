@@ -44,14 +44,17 @@ pub fn grid_sample<const D: usize>(x: Tensor<D>, grid: Tensor<D>, options: &Grid
     let mut shape = grid.dims();
     let (of_input, of_grid) = (operand("input", &dims), operand("grid", &shape));
     equal_axes(of_grid, 0, of_input, 0);
-    ensure!(shape[D - 1] == axes, "the points of {of_grid} do not have {axes} coordinates for {of_input}");
+    ensure!(shape[D - 1] == axes, "expected {axes} coordinates on the last axis of {of_grid} for {of_input}");
     let points = shape[1..D - 1].iter().product();
     shape.copy_within(1..D - 1, 2);
     shape[1] = dims[1];
     if shape.contains(&0) {
         return empty(&x, shape);
     }
-    ensure!(!dims.contains(&0), "the input {dims:?} has nothing to read for {shape:?}");
+    ensure!(
+        !dims.contains(&0),
+        "expected elements in the input for an output of shape {shape:?}, found {dims:?}"
+    );
     // The values that one tap gathers, and an index for each.
     elements(&shape, size_of::<i64>());
     let x = widened(x).with_shape([dims[0], dims[1], dims[2..].iter().product()]);

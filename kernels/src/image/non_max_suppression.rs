@@ -57,7 +57,7 @@ async fn suppress(
     let of_scores = operand("tensor of scores", &of_scores);
     shaped(operand("tensor of boxes", &boxes.dims()), &[batch, count, 4], of_scores);
     let overlap = limits.overlap;
-    ensure!((0.0..=1.0).contains(&overlap), "the overlap {overlap} is outside of 0 to 1");
+    ensure!((0.0..=1.0).contains(&overlap), "expected an IoU threshold from 0 to 1, found {overlap}");
     if limits.most_of(count) == 0 || batch * classes == 0 {
         let indices = Tensor::from_data(TensorData::from([[0i64; 3]]), (&device, dtype));
         return empty::<2, 2, Int>(&indices, [0, 3]);
@@ -193,7 +193,7 @@ mod tests {
             let limits = Limits { overlap, ..LIMITS };
             let kept = attempt(|| non_max_suppression(corners(), scores(), BoxForm::Corners, limits));
             let reason = kept.unwrap_err().reason;
-            assert_eq!(reason, format!("the overlap {overlap} is outside of 0 to 1"));
+            assert_eq!(reason, format!("expected an IoU threshold from 0 to 1, found {overlap}"));
         }
     }
 

@@ -34,7 +34,7 @@ pub fn gather_nonnegative<const D: usize, const I: usize, const O: usize, K: Any
     let (dims, picked) = (x.dims(), indices.dims());
     ensure!(
         dims[axis] > 0 || picked.contains(&0),
-        "indices of shape {picked:?} have nothing to pick along axis {axis} of {dims:?}"
+        "indices of shape {picked:?} are out of bounds for the empty axis {axis} of shape {dims:?}"
     );
     let shape = core::array::from_fn(|at| match at {
         at if at < axis => dims[at],
@@ -52,7 +52,7 @@ pub fn gather_scalar<const D: usize, const O: usize, K: AnyKind>(
 ) -> Tensor<O, K> {
     assert_eq!(O.max(1), (D - 1).max(1), "rank of Gather's output");
     let (dims, picked) = (x.dims(), index.dims());
-    ensure!(picked == [1], "an index {picked:?} is not one number for axis {axis} of {dims:?}");
+    ensure!(picked == [1], "expected one index for axis {axis} of shape {dims:?}, found shape {picked:?}");
     let index = along(&x, axis, index);
     let shape = core::array::from_fn(|at| match at {
         at if D == 1 && at == 0 => 1,
@@ -75,7 +75,7 @@ pub fn gather_elements<const D: usize, K: AnyKind>(
     }
     let dims = x.dims();
     let fits = |at: usize| at == axis || shape[at] <= dims[at];
-    ensure!((0..D).all(fits), "indices of shape {shape:?} reach beyond {dims:?}");
+    ensure!((0..D).all(fits), "indices of shape {shape:?} are out of bounds for shape {dims:?}");
     let indices = along(&x, axis, indices);
     // Flex tags booleans that are gathered or selected as bytes.
     let x = K::into_number(corner(x, axis, shape));
@@ -93,14 +93,14 @@ pub fn gather_nd<const D: usize, const I: usize, const O: usize, K: AnyKind>(
     let (dims, tuples) = (x.dims(), indices.dims());
     ensure!(
         batch_dims < I && batch_dims + tuples[I - 1] <= D && dims[..batch_dims] == tuples[..batch_dims],
-        "tuples of indices {tuples:?} are not those of {dims:?} with {batch_dims} axes of batches"
+        "expected index tuples for shape {dims:?} with {batch_dims} batch axes, found shape {tuples:?}"
     );
     let inner = &dims[batch_dims + tuples[I - 1]..];
     let mut shape = [1; O];
     let sizes = tuples[..I - 1].iter().chain(inner);
     ensure!(
         sizes.clone().count().max(1) == O,
-        "tuples of indices {tuples:?} into {dims:?} do not give {O} axes"
+        "expected a result of rank {O} from index tuples of shape {tuples:?} for shape {dims:?}"
     );
     shape.iter_mut().zip(sizes).for_each(|(to, &from)| *to = from);
     elements(&shape, x.dtype().size());

@@ -29,7 +29,7 @@ pub fn scatter_elements<const D: usize, K: AnyKind>(
     let fits = |at: usize| at == axis || shape[at] <= dims[at];
     ensure!(
         (0..D).all(fits) && updates.dims() == shape,
-        "indices of shape {shape:?} do not fit updates of shape {:?} in {dims:?}",
+        "expected indices and updates of the same shape within {dims:?}, found shapes {shape:?} and {:?}",
         updates.dims()
     );
     if shape.contains(&0) {
@@ -64,7 +64,7 @@ pub fn scatter_nd<const D: usize, const I: usize, const U: usize, K: AnyKind>(
     let is_number = I == 1 && slices.is_empty() && updates.dims() == [1; U];
     ensure!(
         tuples[I - 1] <= D && (is_number || wanted.eq(&updates.dims())),
-        "tuples of indices {tuples:?} do not fit updates of shape {:?} in {dims:?}",
+        "expected index tuples and updates for shape {dims:?}, found shapes {tuples:?} and {:?}",
         updates.dims()
     );
     if updates.dims().contains(&0) {
@@ -72,7 +72,7 @@ pub fn scatter_nd<const D: usize, const I: usize, const U: usize, K: AnyKind>(
     }
     ensure!(
         !dims.contains(&0),
-        "tuples of indices {tuples:?} are outside of {dims:?}, which has no elements"
+        "index tuples of shape {tuples:?} are out of bounds for the empty shape {dims:?}"
     );
     let reduction = of_kind::<K>(reduction);
     let rest: usize = dims[indices.dims()[I - 1]..].iter().product();
@@ -107,7 +107,8 @@ pub fn write_cache<const D: usize, K: AnyKind>(
     let of_cache = cache.dims();
     ensure!(
         (0..D).all(|at| if at == axis { shape[at] <= of_cache[at] } else { shape[at] == of_cache[at] }),
-        "the update {shape:?} does not fit into axis {axis} of the cache {of_cache:?}"
+        "expected the update {shape:?} to have the shape of the cache {of_cache:?}, or to be shorter along \
+         axis {axis}"
     );
     if let Some(starts) = &starts {
         shaped(operand("tensor of starts", &starts.dims()), &shape[..1], operand("update", &shape));
@@ -221,7 +222,7 @@ mod tests {
         let x = || float::<2>(TensorData::new(Vec::<f32>::new(), [0, 2]));
         let run = || scatter_nd(x(), int::<2>([[0i64]]), float::<2>([[1f32, 2.0]]), Assign);
         let fault = attempt(run).unwrap_err();
-        assert!(fault.reason.ends_with("outside of [0, 2], which has no elements"), "{}", fault.reason);
+        assert!(fault.reason.ends_with("are out of bounds for the empty shape [0, 2]"), "{}", fault.reason);
         let updates = float::<2>(TensorData::new(Vec::<f32>::new(), [0, 2]));
         let indices = int::<2>(TensorData::new(Vec::<i64>::new(), [0, 1]));
         assert_eq!(scatter_nd(x(), indices, updates, Assign).dims(), [0, 2]);

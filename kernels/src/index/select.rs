@@ -44,7 +44,10 @@ pub fn one_hot<const I: usize, const O: usize, K: Basic>(
     axis: usize,
 ) -> Tensor<O, K> {
     let (dims, numbers) = (indices.dims(), values.dims());
-    ensure!(numbers == [2], "values {numbers:?} are not two, off and on, for indices {dims:?}");
+    ensure!(
+        numbers == [2],
+        "expected 2 values, off and on, for indices of shape {dims:?}, found shape {numbers:?}"
+    );
     assert!(O == I + 1 || dims == [1; I], "rank of OneHot's output");
     let mut along = [1; O];
     along[axis] = depth;
@@ -116,7 +119,7 @@ pub fn eye_like(shape: [usize; 2], k: i64, device: &Device) -> Tensor<2, Bool> {
 /// If `delta` is 0, or the range exceeds the memory limit.
 #[inline(never)]
 pub fn range_int(start: i64, limit: i64, delta: i64, dtype: DType, device: &Device) -> Tensor<1, Int> {
-    ensure!(delta != 0, "a range cannot have a step of 0");
+    ensure!(delta != 0, "expected a nonzero step for a range, found 0");
     let distance = i128::from(limit) - i128::from(start);
     let step = i128::from(delta);
     let whole = distance / step;
@@ -133,9 +136,9 @@ pub fn range_int(start: i64, limit: i64, delta: i64, dtype: DType, device: &Devi
 /// If `delta` is 0, the number of elements is not finite, or the range exceeds the memory limit.
 #[inline(never)]
 pub fn range_float(start: f64, limit: f64, delta: f64, dtype: DType, device: &Device) -> Tensor<1> {
-    ensure!(delta != 0.0, "a range cannot have a step of 0");
+    ensure!(delta != 0.0, "expected a nonzero step for a range, found 0");
     let count = ((limit - start) / delta).ceil();
-    ensure!(count.is_finite(), "a range from {start} to {limit} in steps of {delta} is not finite");
+    ensure!(count.is_finite(), "expected a finite range, found {start} to {limit} in steps of {delta}");
     let count = elements(&[count.max(0.0) as usize], size_of::<f64>());
     let values: Vec<f64> = (0..count).map(|at| start + at as f64 * delta).collect();
     Tensor::from_data(TensorData::new(values, [count]), (device, lowered(device, dtype)))
@@ -238,12 +241,12 @@ mod tests {
             (0.0, -f64::INFINITY, 1.0),
         ] {
             let found = floats(start, limit, delta).unwrap_err();
-            assert!(found.ends_with("is not finite"), "{found}");
+            assert!(found.starts_with("expected a finite range, found "), "{found}");
         }
-        assert_eq!(floats(0.0, 1.0, 0.0).unwrap_err(), "a range cannot have a step of 0");
+        assert_eq!(floats(0.0, 1.0, 0.0).unwrap_err(), "expected a nonzero step for a range, found 0");
         assert_eq!(floats(0.0, 5.0, f64::INFINITY), Ok([0]));
         let large = floats(0.0, 1e15, 1.0).unwrap_err();
-        assert!(large.starts_with("shape [1000000000000000] takes 7.1 PiB"), "{large}");
+        assert!(large.starts_with("shape [1000000000000000] requires 7.1 PiB"), "{large}");
         let ints = attempt(|| range_int(i64::MIN, i64::MAX, 1, DType::I64, &device));
         assert!(ints.unwrap_err().reason.contains("the memory limit is"));
         let hot = || one_hot::<1, 2, _>(int([0i64]), 1 << 50, float([0f32, 1.0]), 0);

@@ -42,7 +42,7 @@ async fn top_k_by<const D: usize, K: Ordered>(
 ) -> (Tensor<D, K>, Tensor<D, Int>) {
     let Top { k, axis, .. } = top;
     let mut shape = x.dims();
-    ensure!(k <= shape[axis], "the first {k} elements are asked for of {}", shape[axis]);
+    ensure!(k <= shape[axis], "expected `k` of at most {}, found {k}", shape[axis]);
     shape[axis] = k;
     let device = x.device();
     let dtype = lowered(&device, DType::I64);

@@ -43,7 +43,7 @@ pub fn embeddings(
         Some(position_ids) => rows(positions, position_ids),
         None => {
             let count = positions.dims()[0];
-            ensure!(length <= count, "there are {count} positions for {length} words");
+            ensure!(length <= count, "expected at least {length} position embeddings, found {count}");
             lift(positions.slice(0..length))
         }
     };

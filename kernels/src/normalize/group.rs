@@ -32,7 +32,10 @@ pub fn group_norm<const D: usize>(
     let (dtype, dims) = (x.dtype(), x.dims());
     for (name, row) in [("scale", &scale), ("bias", &bias)] {
         let row = row.dims();
-        ensure!(row[0] == dims[1], "the {name} {row:?} is not one of the channels of the input {dims:?}");
+        ensure!(
+            row[0] == dims[1],
+            "expected axis 0 of the {name} {row:?} to equal axis 1 of the input {dims:?}"
+        );
     }
     if dims.contains(&0) {
         return x;
@@ -62,7 +65,8 @@ pub fn group_norm_by_group<const D: usize>(
         let row = values.dims();
         ensure!(
             [groups, dims[1]].contains(&row[0]),
-            "the {name} {row:?} is not one of the channels or the {groups} groups of the input {dims:?}"
+            "expected the {name} {row:?} to have an element per channel or {groups} elements for the input \
+             {dims:?}"
         );
         if row[0] == dims[1] {
             return values;

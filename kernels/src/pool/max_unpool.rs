@@ -40,11 +40,11 @@ pub fn max_unpool_to<const D: usize>(
     shape: [usize; D],
     sizes: &[i64],
 ) -> Tensor<D> {
-    ensure!(sizes.len() == D, "{} sizes are given for rank {D}", sizes.len());
+    ensure!(sizes.len() == D, "expected {D} sizes, found {}", sizes.len());
     let wanted: [usize; D] = core::array::from_fn(|axis| size(sizes[axis]));
     ensure!(
         (0..D).all(|axis| wanted[axis] >= shape[axis]),
-        "sizes {sizes:?} are less than those of {shape:?}"
+        "expected sizes of at least {shape:?}, found {sizes:?}"
     );
     elements(&wanted, x.dtype().size());
     let pads: [(usize, usize); D] = core::array::from_fn(|axis| (0, wanted[axis] - shape[axis]));

@@ -136,7 +136,7 @@ fn pooled_shape<const D: usize, const S: usize>(
     window: &Window<S>,
     ceil: bool,
 ) -> [usize; D] {
-    assert_eq!(D, S + 2, "a window over {S} axes needs a tensor of rank {}", S + 2);
+    assert_eq!(D, S + 2, "a window over {S} axes requires a tensor of rank {}", S + 2);
     let positions = window.positions(core::array::from_fn(|axis| dims[2 + axis]), ceil);
     core::array::from_fn(|dim| if dim < 2 { dims[dim] } else { positions[dim - 2] })
 }

@@ -24,7 +24,7 @@ pub async fn det_async<const D: usize, const O: usize>(x: Tensor<D>) -> Tensor<O
 async fn det_by<const D: usize, const O: usize>(x: Tensor<D>, reader: impl Reader) -> Tensor<O> {
     let dims = x.dims();
     let size = dims[D - 1];
-    ensure!(dims[D - 2] == size, "matrices of shape {dims:?} are not square");
+    ensure!(dims[D - 2] == size, "expected square matrices, found shape {dims:?}");
     let (device, dtype) = (x.device(), x.dtype());
     let shape: [usize; O] = core::array::from_fn(|axis| if D == 2 { 1 } else { dims[axis] });
     let count = shape.iter().product();

@@ -36,7 +36,11 @@ pub fn finish<const D: usize>(x: Tensor<D>, sum: Option<Tensor<D>>, activation: 
 /// Fails if the residual addend has another shape than the product.
 pub fn ensure_addable<const D: usize>(product: &[usize; D], sum: Option<&Tensor<D>>) {
     if let Some(sum) = sum {
-        ensure!(sum.dims() == *product, "a tensor {:?} cannot be added to a product {product:?}", sum.dims());
+        ensure!(
+            sum.dims() == *product,
+            "expected the addend {:?} to have the shape {product:?} of the product",
+            sum.dims()
+        );
     }
 }
 
@@ -135,6 +139,9 @@ mod tests {
     fn a_sum_of_another_shape_fails() {
         let run = || finish(noise([2, 3], 1), Some(noise([1, 3], 2)), Activation::Identity).dims();
         let message = attempt(run).unwrap_err().to_string();
-        assert!(message.ends_with("a tensor [1, 3] cannot be added to a product [2, 3]"), "{message}");
+        assert!(
+            message.ends_with("expected the addend [1, 3] to have the shape [2, 3] of the product"),
+            "{message}"
+        );
     }
 }

@@ -24,7 +24,7 @@ pub async fn inverse_async<const D: usize>(x: Tensor<D>) -> Tensor<D> {
 async fn inverse_by<const D: usize>(x: Tensor<D>, reader: impl Reader) -> Tensor<D> {
     let dims = x.dims();
     let size = dims[D - 1];
-    ensure!(dims[D - 2] == size, "matrices of shape {dims:?} are not square");
+    ensure!(dims[D - 2] == size, "expected square matrices, found shape {dims:?}");
     let (device, dtype) = (x.device(), x.dtype());
     let count: usize = dims.iter().product();
     if count == 0 {

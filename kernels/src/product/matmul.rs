@@ -234,7 +234,7 @@ fn result_shape<const O: usize>(
     let batch = (0..rank).map(|at| match (size(left, at), size(right, at)) {
         (1, size) | (size, 1) => size,
         (size, other) if size == other => size,
-        _ => fail(format_args!("batches of {left:?} and {right:?} do not broadcast")),
+        _ => fail(format_args!("batches {left:?} and {right:?} do not broadcast")),
     });
     let mut sizes: Vec<usize> = batch.chain(rows).chain(columns).collect();
     if sizes.is_empty() {
@@ -242,7 +242,7 @@ fn result_shape<const O: usize>(
     }
     let rank = sizes.len();
     let shape = sizes.try_into();
-    shape.unwrap_or_else(|_| panic!("MatMul gives rank {rank}, not {O}"))
+    shape.unwrap_or_else(|_| panic!("MatMul returns rank {rank}, expected {O}"))
 }
 
 #[cfg(test)]

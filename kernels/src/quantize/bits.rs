@@ -62,13 +62,13 @@ impl Blocks {
             let groups = groups.dims();
             ensure!(
                 groups[0] >= self.inputs,
-                "{} inputs of {of_bytes} have a group among {groups:?}",
+                "expected groups for {} inputs of {of_bytes}, found shape {groups:?}",
                 self.inputs
             );
         }
         ensure!(
             of_bytes.size(0) == rows[0],
-            "{of_bytes} is not {rows:?} bytes of a matrix of [{}, {}] weights",
+            "expected {of_bytes} to have shape {rows:?} for a matrix of [{}, {}] weights",
             self.inputs,
             self.outputs
         );

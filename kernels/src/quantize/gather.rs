@@ -87,7 +87,8 @@ impl Gather {
         };
         ensure!(
             (0..input.len()).all(fits),
-            "scales {scales:?} are not those of blocks of {} along axis {} of the input {input:?}",
+            "expected a scale for each block of {} elements along axis {} of the input {input:?}, found \
+             shape {scales:?}",
             self.block,
             self.blocks_axis
         );

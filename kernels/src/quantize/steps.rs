@@ -38,7 +38,12 @@ pub fn activate_biased<const D: usize>(
     y: Affine,
     activation: Activation,
 ) -> Tensor<D, Int> {
-    ensure!(bias.dims()[0] == x.dims()[D - 1], "a bias {:?} cannot be added to {:?}", bias.dims(), x.dims());
+    ensure!(
+        bias.dims()[0] == x.dims()[D - 1],
+        "expected axis 0 of the bias {:?} to equal the last axis of the input {:?}",
+        bias.dims(),
+        x.dims()
+    );
     let function = Function::Each(activation);
     computed(&x, Some(bias.clone()), of, y, function).unwrap_or_else(|| {
         let sum = of.floats(x).add(lift(bias));

@@ -93,7 +93,8 @@ impl Matrices for Quantized {
         for factor in [self.scale.dims(), self.zero.dims()] {
             ensure!(
                 factor == [directions, outputs] || factor == [directions, 1],
-                "a scale or zero point is {factor:?} for {directions} directions and {outputs} columns"
+                "expected a scale or zero point of shape [{directions}, 1] or [{directions}, {outputs}], \
+                 found {factor:?}"
             );
         }
         [directions, inputs, outputs]

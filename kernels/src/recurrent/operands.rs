@@ -70,7 +70,7 @@ impl<W: Matrices> Operands<W> {
         let passes = cell.direction().passes().len();
         ensure!(
             directions == passes,
-            "weights of sizes {:?} and {:?} are not those of {passes} directions",
+            "expected weights of {passes} directions, found shapes {:?} and {:?}",
             self.weights.input.sizes(),
             self.weights.recurrent.sizes()
         );
@@ -78,7 +78,7 @@ impl<W: Matrices> Operands<W> {
         let rows = gates * hidden;
         ensure!(
             outputs == rows && input.sizes() == [directions, features, rows],
-            "weights of sizes {:?} and {:?} do not go together",
+            "expected input and recurrent weights of matching shapes, found {:?} and {:?}",
             input.sizes(),
             recurrent.sizes()
         );
@@ -119,7 +119,7 @@ fn ensure_lengths(lengths: &Tensor<1, Int>, times: usize) {
     for length in on_cpu(lengths).into_iter().flatten() {
         ensure!(
             usize::try_from(length).is_ok_and(|length| length <= times),
-            "a sequence has {length} steps, but the input has {times}"
+            "expected a length from 0 to {times}, found {length}"
         );
     }
 }
@@ -131,7 +131,7 @@ fn on_cpu(x: &Tensor<1, Int>) -> Option<Vec<i64>> {
 
 fn ensure_shape<const D: usize>(name: &str, tensor: &Tensor<D>, shape: [usize; D]) {
     let actual = tensor.dims();
-    ensure!(actual == shape, "the {name} is {actual:?}, but must be of shape {shape:?}");
+    ensure!(actual == shape, "expected the {name} {actual:?} to have shape {shape:?}");
 }
 
 impl<W: Matrices> Operand for Operands<W> {

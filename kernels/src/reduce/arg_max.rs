@@ -44,7 +44,7 @@ fn arg_reduce<const D: usize, const O: usize, K: Ordered>(
     }
     let dtype: IntDType = dtype.into();
     let input = operand("input", &dims);
-    ensure!(dims[axis] > 0, "{input} has no elements along axis {axis}");
+    ensure!(dims[axis] > 0, "expected elements along axis {axis} of {input}, found none");
     let found = if last {
         find(x.flip([axis])).cast(dtype).neg().add_scalar(dims[axis] as i64 - 1)
     } else {
@@ -83,7 +83,7 @@ mod tests {
         let y: Tensor<2, Int> = arg_max(x(), 1, true);
         assert_eq!(y.dims(), [0, 1]);
         let failed = attempt(|| arg_max::<2, 1, _>(x(), 0, false)).unwrap_err();
-        let said = "the input [0, 3] has no elements along axis 0";
+        let said = "expected elements along axis 0 of the input [0, 3], found none";
         assert_eq!(failed.reason, said);
         let nothing = float::<2>(TensorData::new(Vec::<f32>::new(), [0, 0]));
         let y: Tensor<2, Int> = arg_min(nothing, 0, false);

@@ -178,7 +178,7 @@ fn fold<const D: usize, const O: usize, K: Ordered>(
 
 fn result_dims<const D: usize, const O: usize>(dims: [usize; D], axes: &[usize]) -> [usize; O] {
     let rank = if O == D { D } else { (D - axes.len()).max(1) };
-    ensure!(O == rank, "axes {axes:?} of {dims:?} leave {rank} axes, the model goes by {O}");
+    ensure!(O == rank, "axes {axes:?} of shape {dims:?} produce rank {rank}, expected rank {O}");
     let mut kept = (0..D)
         .filter(|axis| O == D || !axes.contains(axis))
         .map(|axis| if axes.contains(&axis) { 1 } else { dims[axis] });

@@ -13,7 +13,7 @@ use crate::{ensure, shape::slice::split_to_vec};
 pub fn parts<const D: usize, K: Basic>(x: Tensor<D, K>, axis: usize, sizes: &[i64]) -> Vec<Tensor<D, K>> {
     let (total, size) = (sizes.iter().sum::<i64>(), x.dims()[axis]);
     let fits = total == size as i64 && sizes.iter().all(|&size| size >= 0);
-    ensure!(fits, "parts of sizes {sizes:?} are not an axis of size {size}");
+    ensure!(fits, "expected nonnegative split sizes with a sum of {size}, found {sizes:?}");
     let sizes: Vec<usize> = sizes.iter().map(|&size| size as usize).collect();
     split_to_vec(x, axis, &sizes)
 }
@@ -24,7 +24,7 @@ pub fn parts<const D: usize, K: Basic>(x: Tensor<D, K>, axis: usize, sizes: &[i6
 /// If the size is not positive.
 #[track_caller]
 pub fn chunks<const D: usize, K: Basic>(x: Tensor<D, K>, axis: usize, size: i64) -> Vec<Tensor<D, K>> {
-    ensure!(size > 0, "parts cannot be of size {size}");
+    ensure!(size > 0, "expected a positive split size, found {size}");
     let (total, size) = (x.dims()[axis], size as usize);
     let starts = (0..total).step_by(size);
     let sizes: Vec<usize> = starts.map(|start| size.min(total - start)).collect();

@@ -178,12 +178,12 @@ mod tests {
         assert_eq!(
             reason(&|| expand_to(x(), &[(1 << 62) + 1, 4])),
             format!(
-                "shape [4611686018427387905, 4] takes more bytes than can be addressed, \
+                "shape [4611686018427387905, 4] requires more bytes than can be addressed, \
                  the memory limit is {}",
                 Bytes(memory_limit())
             )
         );
-        assert_eq!(reason(&|| expand_to(x(), &[-1, 1])), "a size cannot be -1");
+        assert_eq!(reason(&|| expand_to(x(), &[-1, 1])), "expected a nonnegative size, found -1");
         for repeats in [[1 << 62, 4], [1 << 40, 1], [1 << 63, 2]] {
             assert!(reason(&|| tile(x(), repeats)).contains("the memory limit is"));
         }
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(small(31).map(|y| y.dims()), Ok([31, 4]));
         assert_eq!(
             small(32).map(|y| y.dims()).unwrap_err().reason,
-            "shape [32, 4] takes 1.0 KiB, the memory limit is 1000 bytes"
+            "shape [32, 4] requires 1.0 KiB, the memory limit is 1000 bytes"
         );
     }
 

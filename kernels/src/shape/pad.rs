@@ -42,7 +42,10 @@ pub fn pad_tensor<const D: usize, K: Basic>(
     value: Tensor<1, K>,
 ) -> Tensor<D, K> {
     let (dims, number) = (x.dims(), value.dims());
-    ensure!(number == [1], "the value {number:?} is not one number for the input {dims:?}");
+    ensure!(
+        number == [1],
+        "expected a padding value of one element for the input {dims:?}, found shape {number:?}"
+    );
     surround(x, pads, |shape| to_shape(value.with_shape([1; D]), shape))
 }
 
@@ -66,7 +69,7 @@ pub fn pad<const D: usize, K: AnyKind>(
             continue;
         }
         let size = x.dims()[axis] as i64;
-        ensure!(size != 0, "nothing along axis {axis} to pad with");
+        ensure!(size != 0, "expected elements along axis {axis} to pad with, found none");
         let sources: Vec<i64> = (-begin..size + end).map(|at| source(at, size, mode)).collect();
         let sources: Tensor<1, Int> = Tensor::from_data(TensorData::from(&sources[..]), options);
         x = gather_nonnegative(x, axis, sources);
@@ -79,11 +82,16 @@ pub fn pad<const D: usize, K: AnyKind>(
 /// # Panics
 /// If there are not two pads for each of the axes.
 pub fn along<const D: usize>(pads: &[i64], axes: &[i64]) -> [(i64, i64); D] {
-    ensure!(pads.len() == 2 * axes.len(), "{} pads are not two for each of {} axes", pads.len(), axes.len());
+    ensure!(
+        pads.len() == 2 * axes.len(),
+        "expected two pads for each of {1} axes, found {0}",
+        pads.len(),
+        axes.len()
+    );
     let mut pairs = [(0, 0); D];
     for (at, &axis) in axes.iter().enumerate() {
         let axis = if axis < 0 { axis + D as i64 } else { axis } as usize;
-        ensure!(axis < D, "axis {} is outside of rank {D}", axes[at]);
+        ensure!(axis < D, "axis {} is out of bounds for rank {D}", axes[at]);
         pairs[axis] = (pads[at], pads[at + axes.len()]);
     }
     pairs
@@ -119,7 +127,8 @@ fn padded<const D: usize>(dims: [usize; D], pads: [(i64, i64); D]) -> [usize; D]
         let large = if size < 0 { None } else { Some(usize::MAX) };
         usize::try_from(size).ok().or(large).unwrap_or_else(|| {
             fail(format_args!(
-                "pads {begin} and {end} leave {size} elements along axis {axis} of size {}",
+                "pads {begin} and {end} leave {size} elements along axis {axis} of size {}, expected at \
+                 least 0",
                 dims[axis]
             ))
         })
@@ -211,7 +220,8 @@ mod tests {
         let reason = |pads| attempt(|| pad_constant(x(), [pads], 0)).unwrap_err().reason;
         assert_eq!(
             reason((i64::MIN, 0)),
-            "pads -9223372036854775808 and 0 leave -9223372036854775804 elements along axis 0 of size 4"
+            "pads -9223372036854775808 and 0 leave -9223372036854775804 elements along axis 0 of size 4, \
+             expected at least 0"
         );
         assert!(reason((-3, -3)).starts_with("pads -3 and -3 leave -2 elements"));
         for pads in [(i64::MAX, 0), (i64::MAX, i64::MAX), (1 << 45, 0)] {

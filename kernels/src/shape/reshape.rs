@@ -35,7 +35,7 @@ impl<const D: usize, K: Basic> WithShape<D, K> for Tensor<D, K> {
     fn with_shape<const D2: usize>(self, shape: [usize; D2]) -> Tensor<D2, K> {
         let dims = self.dims();
         let counts = [product(&dims), product(&shape)];
-        ensure!(counts[0] == counts[1], "shape {dims:?} cannot become {shape:?}");
+        ensure!(counts[0] == counts[1], "cannot reshape {dims:?} to {shape:?}");
         if shape.contains(&0) {
             empty(&self, shape)
         } else {
@@ -63,7 +63,7 @@ pub fn reshape_to<const D: usize, const D2: usize, K: Basic>(
     sizes: &[i64],
     allow_zero: bool,
 ) -> Tensor<D2, K> {
-    ensure!(sizes.len() == D2, "{} sizes are given for rank {D2}", sizes.len());
+    ensure!(sizes.len() == D2, "expected {D2} sizes, found {}", sizes.len());
     let dims = x.dims();
     let open = sizes.iter().position(|&size| size == -1);
     let mut shape: [usize; D2] = core::array::from_fn(|axis| match sizes[axis] {
@@ -71,7 +71,7 @@ pub fn reshape_to<const D: usize, const D2: usize, K: Basic>(
         0 if !allow_zero => dims
             .get(axis)
             .copied()
-            .unwrap_or_else(|| fail(format_args!("shape {dims:?} has no size at axis {axis} to copy"))),
+            .unwrap_or_else(|| fail(format_args!("axis {axis} to copy is out of bounds for shape {dims:?}"))),
         given => size(given),
     });
     if let Some(open) = open {
@@ -112,7 +112,7 @@ pub fn unsqueeze_axes<const D: usize, const D2: usize, K: Basic>(
 pub fn squeezed(sizes: &[usize], axes: &[i64]) -> Vec<usize> {
     let dropped: Vec<usize> = axes.iter().map(|&at| axis(at, sizes.len())).collect();
     for &at in &dropped {
-        ensure!(sizes[at] == 1, "axis {at} of shape {sizes:?} is not of size 1");
+        ensure!(sizes[at] == 1, "expected axis {at} of shape {sizes:?} to have size 1");
     }
     let kept = sizes.iter().enumerate();
     let kept = kept.filter(|(at, _)| !dropped.contains(at));
@@ -128,7 +128,7 @@ pub fn unsqueezed(sizes: &[usize], axes: &[i64]) -> Vec<usize> {
     let mut new: Vec<usize> = axes.iter().map(|&at| axis(at, rank)).collect();
     new.sort_unstable();
     new.dedup();
-    ensure!(new.len() == axes.len(), "an axis is given twice: {axes:?}");
+    ensure!(new.len() == axes.len(), "expected distinct axes, found {axes:?}");
     let mut sizes = sizes.iter().copied();
     (0..rank)
         .map(|at| {
@@ -143,7 +143,7 @@ pub fn unsqueezed(sizes: &[usize], axes: &[i64]) -> Vec<usize> {
 
 fn axis(axis: i64, rank: usize) -> usize {
     let at = if axis < 0 { axis + rank as i64 } else { axis };
-    ensure!((0..rank as i64).contains(&at), "axis {axis} is outside of rank {rank}");
+    ensure!((0..rank as i64).contains(&at), "axis {axis} is out of bounds for rank {rank}");
     at as usize
 }
 
@@ -153,7 +153,9 @@ fn of_rank<const D: usize>(mut sizes: Vec<usize>) -> [usize; D] {
         sizes.push(1);
     }
     let found = sizes.len();
-    sizes.try_into().unwrap_or_else(|_| fail(format_args!("a result of rank {D} has {found} sizes")))
+    sizes
+        .try_into()
+        .unwrap_or_else(|_| fail(format_args!("expected a result of rank {D}, found {found} sizes")))
 }
 
 /// Inserts an axis of size 1 at `axis`. Burn's `unsqueeze_dim` treats a size of 0 as "unchanged".
@@ -191,7 +193,7 @@ pub fn lift<const D: usize, const D2: usize, K: Basic>(x: Tensor<D, K>) -> Tenso
 /// # Panics
 /// If there are not `S` sizes, or one is negative.
 pub fn sizes<const S: usize>(sizes: &[i64]) -> [usize; S] {
-    ensure!(sizes.len() == S, "{} sizes are given for rank {S}", sizes.len());
+    ensure!(sizes.len() == S, "expected {S} sizes, found {}", sizes.len());
     core::array::from_fn(|axis| size(sizes[axis]))
 }
 
@@ -241,15 +243,15 @@ mod tests {
             found.unwrap_err().reason
         };
         for sizes in [[(1 << 62) + 1, 4], [1 << 62, 4], [1 << 62, 0]] {
-            assert!(reason(&sizes).contains("can be addressed") || reason(&sizes).contains("cannot become"));
+            assert!(reason(&sizes).contains("can be addressed") || reason(&sizes).contains("cannot reshape"));
         }
-        assert_eq!(reason(&[-2, 4]), "a size cannot be -2");
-        assert_eq!(reason(&[-1, -1]), "a size cannot be -1");
+        assert_eq!(reason(&[-2, 4]), "expected a nonnegative size, found -2");
+        assert_eq!(reason(&[-1, -1]), "expected a nonnegative size, found -1");
         let none = || int::<1>(TensorData::new(Vec::<i64>::new(), [0]));
         let far = attempt(|| reshape_to::<_, 2, _>(none(), &[0, 1 << 50], true));
         assert!(far.unwrap_err().reason.contains("the memory limit is"));
         let short = attempt(|| reshape_to::<_, 2, _>(x(), &[4, 0], false));
-        assert_eq!(short.unwrap_err().reason, "shape [4] has no size at axis 1 to copy");
+        assert_eq!(short.unwrap_err().reason, "axis 1 to copy is out of bounds for shape [4]");
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub fn slice<const D: usize, K: Basic>(
 ) -> Tensor<D, K> {
     ensure!(
         [ends.len(), axes.len(), steps.len()] == [starts.len(); 3],
-        "{} starts, {} ends, {} axes and {} steps are not equally many",
+        "expected equal numbers of starts, ends, axes and steps, found {}, {}, {} and {}",
         starts.len(),
         ends.len(),
         axes.len(),
@@ -40,7 +40,7 @@ pub fn slice<const D: usize, K: Basic>(
     let mut slices = [Slice::full(); D];
     for (at, &axis) in axes.iter().enumerate() {
         let counted = if axis < 0 { axis + D as i64 } else { axis };
-        ensure!((0..D as i64).contains(&counted), "axis {axis} is outside of rank {D}");
+        ensure!((0..D as i64).contains(&counted), "axis {axis} is out of bounds for rank {D}");
         let axis = counted as usize;
         let (range, size) = along(starts[at], ends[at], steps[at], dims[axis]);
         (slices[axis], shape[axis]) = (range, size);
@@ -58,7 +58,7 @@ pub fn split<const N: usize, const D: usize, K: Basic>(
     sizes: [usize; N],
 ) -> [Tensor<D, K>; N] {
     let (total, size) = (sizes.iter().sum::<usize>(), x.dims()[axis]);
-    ensure!(total == size, "parts of sizes {sizes:?} are not an axis of size {size}");
+    ensure!(total == size, "expected split sizes with a sum of {size}, found {sizes:?}");
     let mut start = 0;
     sizes.map(|size| {
         start += size;
@@ -100,7 +100,7 @@ fn part<const D: usize, K: Basic>(x: Tensor<D, K>, axis: usize, start: usize, si
 /// Converts ONNX bounds on an axis to a slice of Burn, and returns its size. With a negative step, Burn
 /// starts at the end of the range.
 fn along(start: i64, end: i64, step: i64, size: usize) -> (Slice, usize) {
-    ensure!(step != 0, "a slice cannot have a step of 0");
+    ensure!(step != 0, "expected a nonzero step for a slice, found 0");
     let size = size as i64;
     let from_start = |at: i64| if at < 0 { at.saturating_add(size) } else { at };
     let (low, high) = if step > 0 {
@@ -167,9 +167,12 @@ mod tests {
     fn lists_are_equally_long() {
         let x = int::<2>([[1i32, 2, 3], [4, 5, 6]]);
         let error = attempt(|| slice_leading(x.clone(), &[0, 0, 0], &[1, 1, 1]).dims());
-        assert_eq!(error.unwrap_err().reason, "axis 2 is outside of rank 2");
+        assert_eq!(error.unwrap_err().reason, "axis 2 is out of bounds for rank 2");
         let error = attempt(|| slice(x, &[0], &[1], &[0, 1], &[1]).dims());
-        assert_eq!(error.unwrap_err().reason, "1 starts, 1 ends, 2 axes and 1 steps are not equally many");
+        assert_eq!(
+            error.unwrap_err().reason,
+            "expected equal numbers of starts, ends, axes and steps, found 1, 1, 2 and 1"
+        );
     }
 
     #[test]

@@ -130,7 +130,7 @@ mod tests {
         };
         assert_eq!(collected(100 * (OVERHEAD + 4)), Ok(100));
         let reason = collected(50 * (OVERHEAD + 4)).unwrap_err().reason;
-        assert!(reason.starts_with("shape [51] takes 12.9 KiB"), "{reason}");
+        assert!(reason.starts_with("shape [51] requires 12.9 KiB"), "{reason}");
     }
 
     #[test]
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(joined(1600), Ok([200, 2]));
         assert_eq!(
             joined(1599).unwrap_err().reason,
-            "shape [200, 2] takes 1.6 KiB, the memory limit is 1.6 KiB"
+            "shape [200, 2] requires 1.6 KiB, the memory limit is 1.6 KiB"
         );
     }
 

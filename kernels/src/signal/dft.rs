@@ -80,8 +80,12 @@ impl Plan {
         let (dtype, options) = (x.dtype(), self.options);
         let [batch, size, parts] = x.dims();
         let frame = options.length;
-        ensure!(frame <= size, "a window of {frame} does not fit into the signal {:?}", x.dims());
-        ensure!(step > 0, "frames cannot be 0 elements apart");
+        ensure!(
+            frame <= size,
+            "expected frames of at most the length of the signal {:?}, found {frame}",
+            x.dims()
+        );
+        ensure!(step > 0, "expected a positive frame step, found 0");
         if let Some(window) = &window {
             let signal = x.dims();
             shaped(operand("window", &window.dims()), &[frame], operand("signal", &signal));

@@ -66,7 +66,10 @@ pub fn short_mask(mask: Heads, scores: Heads) {
 pub fn joined_mask(mask: Heads, scores: Heads) {
     let (mask, scores) = (operand("mask", &mask), operand("tensor of scores", &scores));
     broadcast(mask, scores);
-    ensure!(mask.shape[3] == 1 || mask.shape[3] == scores.shape[3], "{mask} is not of the keys of {scores}");
+    ensure!(
+        mask.shape[3] == 1 || mask.shape[3] == scores.shape[3],
+        "expected axis 3 of {mask} to be 1 or to equal axis 3 of {scores}"
+    );
 }
 
 /// Fails unless there is one value per element of the batch.

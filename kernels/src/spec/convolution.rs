@@ -11,9 +11,9 @@ pub fn channels(x: &[usize], weight: &[usize], kernel: &[usize], groups: usize) 
     let (input, of_weight) = (operand("input", x), operand("weight", weight));
     ensure!(
         Some(x[1]) == weight[1].checked_mul(groups) && weight[0].is_multiple_of(groups),
-        "{of_weight} of {groups} groups does not fit {input}"
+        "expected {of_weight} of {groups} groups to match the channels of {input}"
     );
-    ensure!(weight[2..] == *kernel, "{of_weight} is not one of a window {kernel:?} for {input}");
+    ensure!(weight[2..] == *kernel, "expected {of_weight} to have kernel shape {kernel:?} for {input}");
 }
 
 /// [`channels`] for a weight `[channels, outputs / groups, kernel..]`.
@@ -23,7 +23,7 @@ pub fn transposed_channels(x: &[usize], weight: &[usize], kernel: &[usize], grou
     equal_axes(of_weight, 0, input, 1);
     ensure!(
         groups > 0 && weight[0].is_multiple_of(groups) && weight[2..] == *kernel,
-        "{of_weight} of {groups} groups is not one of a window {kernel:?} for {input}"
+        "expected {of_weight} to have {groups} groups and kernel shape {kernel:?} for {input}"
     );
 }
 

@@ -26,7 +26,7 @@ pub fn ranges(count: usize) -> usize {
 /// Fails if an axis has no elements, so that every index is out of bounds.
 pub fn ensure_inside(axes: &[Axis]) {
     for axis in axes {
-        ensure!(axis.size > 0, "an index is outside of {axis}");
+        ensure!(axis.size > 0, "an index is out of bounds for {axis}");
     }
 }
 
@@ -62,7 +62,7 @@ pub fn coordinates(indices: &TensorType, sizes: &Shape) -> TensorType {
 
 /// Returns the message of an index that is out of bounds.
 pub fn outside(index: i64, axis: Axis) -> String {
-    format!("index {index} is outside of {axis}")
+    format!("index {index} is out of bounds for {axis}")
 }
 
 impl Axis {
@@ -75,7 +75,7 @@ impl Axis {
 impl fmt::Display for Axis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.number {
-            0 => write!(f, "{} rows", self.size),
+            0 => write!(f, "axis 0 of size {}", self.size),
             number => write!(f, "axis {number} of size {}", self.size),
         }
     }

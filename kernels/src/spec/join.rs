@@ -8,7 +8,7 @@ pub fn check<'a>(shapes: impl Iterator<Item = &'a [usize]> + Clone, axis: usize)
     let others = |shape: &'a [usize]| (&shape[..axis], &shape[axis + 1..]);
     let mut pairs = shapes.clone().zip(shapes.skip(1));
     if let Some((a, b)) = pairs.find(|(a, b)| others(a) != others(b)) {
-        fail(format_args!("shapes {a:?} and {b:?} cannot be joined along axis {axis}"));
+        fail(format_args!("expected shapes {a:?} and {b:?} to be equal except along axis {axis}"));
     }
 }
 

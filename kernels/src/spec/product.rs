@@ -9,13 +9,13 @@ use crate::ensure;
 #[inline(never)]
 pub fn ensure_factors(left: &[usize], right: &[usize]) {
     let below = right[right.len().saturating_sub(2)];
-    ensure!(left.last() == Some(&below), "shapes {left:?} and {right:?} cannot be multiplied");
+    ensure!(left.last() == Some(&below), "cannot multiply shapes {left:?} and {right:?}");
     let batches = |dims: &[usize]| dims.len().saturating_sub(2);
     let (a, b) = (&left[..batches(left)], &right[..batches(right)]);
     let mut pairs = a.iter().rev().zip(b.iter().rev());
     ensure!(
         pairs.all(|(a, b)| a == b || *a == 1 || *b == 1),
-        "shapes {left:?} and {right:?} cannot be multiplied"
+        "cannot multiply shapes {left:?} and {right:?}"
     );
 }
 

@@ -31,7 +31,7 @@ pub fn ranking(data: TensorData, top: Top) -> Vec<i64> {
         DType::U32 => rank(&data, top, u32::cmp),
         DType::U16 => rank(&data, top, u16::cmp),
         DType::U8 => rank(&data, top, u8::cmp),
-        dtype => panic!("TopK of {dtype:?}"),
+        dtype => panic!("TopK does not support {dtype:?}"),
     }
 }
 

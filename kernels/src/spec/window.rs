@@ -76,7 +76,8 @@ impl<const S: usize> Window<S> {
             let (reach, padded) = (self.reach(axis), self.padded(axis, *size));
             ensure!(
                 reach <= padded,
-                "a window of {reach} does not fit into {padded} elements along axis {} of the input {input:?}",
+                "expected a window of at most {padded} elements along axis {} of the input {input:?}, found \
+                 {reach}",
                 axis + 2
             );
         }
@@ -87,7 +88,7 @@ impl<const S: usize> Window<S> {
         let (kernel, dilation) = (self.kernel[axis], self.dilations[axis]);
         let reach = kernel.saturating_sub(1).checked_mul(dilation);
         reach.and_then(|last| last.checked_add(1)).unwrap_or_else(|| {
-            fail(format_args!("a window of {kernel} elements that are {dilation} apart is too large"))
+            fail(format_args!("a window of {kernel} elements with a dilation of {dilation} is too large"))
         })
     }
 
@@ -149,7 +150,10 @@ mod tests {
     fn what_no_size_can_count_fails() {
         let message = |run: fn()| attempt(run).unwrap_err().reason;
         let far = || Window::new([4]).dilations([1 << 63]).ensure_fits(&[1, 1, 5]);
-        assert_eq!(message(far), "a window of 4 elements that are 9223372036854775808 apart is too large");
+        assert_eq!(
+            message(far),
+            "a window of 4 elements with a dilation of 9223372036854775808 is too large"
+        );
         assert_eq!(
             message(|| _ = Window::new([4]).positions([2], false)),
             "expected a window of at most 3 elements for 2 along spatial axis 0, found 4"

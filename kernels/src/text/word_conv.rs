@@ -25,14 +25,15 @@ pub fn word_conv_embedding(
     let [filters, channels, width, features] = weight.dims();
     ensure!(
         channels == 1 && bias.dims() == [filters] && table.dims()[1] == features,
-        "a weight of shape {:?} does not fit a bias of shape {:?} and a table of shape {:?}",
+        "expected a weight that matches the bias and the table, found shapes {:?}, {:?} and {:?}",
         weight.dims(),
         bias.dims(),
         table.dims()
     );
     ensure!(
         0 < width && width <= length && features > 0,
-        "a weight of shape {:?} cannot be applied to characters of shape {:?}",
+        "expected a weight with features and a width from 1 to the number of characters, found shapes {:?} \
+         and {:?}",
         weight.dims(),
         characters.dims()
     );

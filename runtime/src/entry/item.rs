@@ -158,7 +158,7 @@ mod tests {
     fn an_item_of_another_size_is_refused() {
         assert_eq!(
             entered(vec![item(1, 2), item(1, 3)]).unwrap_err(),
-            "`xs` is [1, 3], the model takes [?, 2]"
+            "`xs` has shape [1, 3], expected [?, 2]"
         );
     }
 

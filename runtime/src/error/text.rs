@@ -28,9 +28,9 @@ impl fmt::Display for Sizes {
 
 /// Writes the text for a tensor that exceeds the memory limit.
 pub fn too_large(f: &mut fmt::Formatter<'_>, name: &str, found: &[usize], limit: usize) -> fmt::Result {
-    write!(f, "`{name}` is {found:?}, above the memory limit of {}", Bytes(limit))?;
+    write!(f, "`{name}` has shape {found:?}, which exceeds the memory limit of {}", Bytes(limit))?;
     if found.contains(&0) {
-        f.write_str(" with its sizes of 0 counted as 1")?;
+        f.write_str(" (sizes of 0 count as 1)")?;
     }
     Ok(())
 }
@@ -42,7 +42,7 @@ pub fn wrong_shape(
     found: &[usize],
     expected: &'static [Size],
 ) -> fmt::Result {
-    write!(f, "`{name}` is {found:?}, the model takes ")?;
+    write!(f, "`{name}` has shape {found:?}, expected ")?;
     if expected.is_empty() {
         return f.write_str("a scalar or a tensor of one element");
     }
@@ -86,8 +86,8 @@ pub fn other_file(
 ) -> fmt::Result {
     let what = if file.ends_with(".onnx") { "model" } else { "file" };
     match path {
-        Some(path) => write!(f, "`{path}` is not the {what} that was compiled (`{file}`)")?,
-        None => write!(f, "the bytes of `{file}` are not those of the {what} that was compiled")?,
+        Some(path) => write!(f, "`{path}` differs from the compiled {what} `{file}`")?,
+        None => write!(f, "the bytes of `{file}` differ from the compiled {what}")?,
     }
     write!(f, ": {difference}; export with the same exporter and opset, or compile again")
 }
@@ -106,7 +106,7 @@ pub fn at_path(f: &mut fmt::Formatter<'_>, path: &Path, error: &Error) -> fmt::R
     let shown = path.display();
     match error {
         Error::FileLength { file, expected, found } => {
-            other_file(f, Some(&shown), file, &format!("{found} bytes, not {expected}"))
+            other_file(f, Some(&shown), file, &format!("it has {found} bytes, expected {expected}"))
         }
         Error::FileDiffers { file, before } => other_file(f, Some(&shown), file, &place(*before)),
         other => write!(f, "cannot load `{}`: {other}", path.display()),
@@ -127,8 +127,8 @@ mod tests {
 
     #[test]
     fn a_wrong_shape_is_shown_beside_the_right_one() {
-        check(&[1, 1, 28, 27], IMAGES, "`image` is [1, 1, 28, 27], the model takes [batch, 1, 28, 28]");
-        check(&[28, 28], IMAGES, "`image` is [28, 28], the model takes [batch, 1, 28, 28]");
+        check(&[1, 1, 28, 27], IMAGES, "`image` has shape [1, 1, 28, 27], expected [batch, 1, 28, 28]");
+        check(&[28, 28], IMAGES, "`image` has shape [28, 28], expected [batch, 1, 28, 28]");
     }
 
     #[test]
@@ -136,19 +136,19 @@ mod tests {
         check(
             &[2, 28, 28, 1],
             IMAGES,
-            "`image` is [2, 28, 28, 1], the model takes [batch, 1, 28, 28] \
+            "`image` has shape [2, 28, 28, 1], expected [batch, 1, 28, 28] \
              (channels first: `image.permute([0, 3, 1, 2])`)",
         );
         check(
             &[2, 3, 8, 8],
             LAST,
-            "`image` is [2, 3, 8, 8], the model takes [?, 8, 8, 3] \
+            "`image` has shape [2, 3, 8, 8], expected [?, 8, 8, 3] \
              (channels last: `image.permute([0, 2, 3, 1])`)",
         );
         check(
             &[4, 5],
             &[Size::Fixed(5), Size::Named("n")],
-            "`image` is [4, 5], the model takes [5, n] (transposed: `image.permute([1, 0])`)",
+            "`image` has shape [4, 5], expected [5, n] (transposed: `image.permute([1, 0])`)",
         );
     }
 }

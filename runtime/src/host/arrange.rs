@@ -55,7 +55,9 @@ pub fn reshape<T: Clone>(array: &Array<T>, sizes: &[i64], allow_zero: bool) -> A
     if let Some(open) = sizes.iter().position(|&size| size == -1) {
         let mut others = sizes.iter().filter(|&&size| size != -1);
         let others = others.try_fold(1i64, |others, &size| others.checked_mul(size));
-        let others = others.unwrap_or_else(|| fail(format_args!("sizes {sizes:?} are too large")));
+        let others = others.unwrap_or_else(|| {
+            fail(format_args!("sizes {sizes:?} have more elements than can be addressed"))
+        });
         sizes[open] = (array.len() as i64).checked_div(others).unwrap_or(0);
     }
     Array::new(shape(&sizes), array.data().to_vec())
@@ -152,7 +154,10 @@ mod tests {
         for (a, b) in [(&grid(), &wide), (&wide, &grid()), (&none, &grid()), (&grid(), &none)] {
             let fault = attempt(|| concat(&[a, b], 0)).unwrap_err();
             let (a, b) = (a.shape(), b.shape());
-            assert_eq!(fault.reason, format!("shapes {a:?} and {b:?} cannot be joined along axis 0"));
+            assert_eq!(
+                fault.reason,
+                format!("expected shapes {a:?} and {b:?} to be equal except along axis 0")
+            );
         }
     }
 

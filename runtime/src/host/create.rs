@@ -19,7 +19,7 @@ use crate::Array;
 #[track_caller]
 pub fn range<T: Number>(start: &Array<T>, limit: &Array<T>, delta: &Array<T>) -> Array<T> {
     let (start, limit, delta) = (start.item(), limit.item(), delta.item());
-    ensure!(delta != T::ZERO, "a range cannot have a step of 0");
+    ensure!(delta != T::ZERO, "expected a nonzero step for a range, found 0");
     match (start.widen(), limit.widen(), delta.widen()) {
         (Wide::Int(start), Wide::Int(limit), Wide::Int(delta)) => {
             let count = ((limit - start + delta - delta.signum()) / delta).max(0);
@@ -29,7 +29,10 @@ pub fn range<T: Number>(start: &Array<T>, limit: &Array<T>, delta: &Array<T>) ->
         }
         (Wide::Float(start), Wide::Float(limit), Wide::Float(delta)) => {
             let count = ((limit - start) / delta).ceil();
-            ensure!(count.is_finite(), "a range from {start} to {limit} in steps of {delta} is not finite");
+            ensure!(
+                count.is_finite(),
+                "expected a finite range, found {start} to {limit} in steps of {delta}"
+            );
             let count = count.max(0.0) as u64;
             elements(&[usize::try_from(count).unwrap_or(usize::MAX)], size_of::<T>());
             let value = |i| T::narrow(Wide::Float(start + i as f64 * delta));

@@ -65,7 +65,7 @@ fn check(width: usize, height: usize, memory: Option<usize>) {
     if !memory.is_some_and(allowed) {
         let memory = Bytes(memory.unwrap_or(usize::MAX));
         fail(format_args!(
-            "a picture of {width} x {height} pixels takes {memory} to decode, the memory limit is {}",
+            "decoding an image of {width} x {height} pixels requires {memory}, the memory limit is {}",
             Bytes(limit)
         ));
     }
@@ -207,9 +207,9 @@ mod tests {
                 Ok(image) => format!("{:?}", image.shape()),
                 Err(fault) => fault.reason,
             };
-            let begin = format!("a picture of {width} x {height} pixels takes ");
+            let begin = format!("decoding an image of {width} x {height} pixels requires ");
             assert!(reason.starts_with(&begin), "{format}: {reason}");
-            assert!(reason.ends_with(" GiB to decode, the memory limit is 1.0 GiB"), "{reason}");
+            assert!(reason.ends_with(" GiB, the memory limit is 1.0 GiB"), "{reason}");
         }
     }
 

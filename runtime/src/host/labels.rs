@@ -74,7 +74,7 @@ pub fn one_hot_encoder<K: Label>(
 ) -> Array<f32> {
     let places = look_up(x, table, categories);
     if let (false, true) = (zeros, places.data().contains(&categories)) {
-        fail(format_args!("an element is of none of {categories} categories"));
+        fail(format_args!("expected each element to be one of {categories} categories"));
     }
     Array::from_fn([x.shape(), &[categories]].concat(), |index| {
         let (at, element) = index.split_last().expect("the categories are an axis");
@@ -86,7 +86,7 @@ pub fn one_hot_encoder<K: Label>(
 #[track_caller]
 pub fn zip_map<K: Ord + From<L>, L: Copy>(x: &Array<f32>, keys: &[L]) -> Vec<BTreeMap<K, f32>> {
     let (width, count) = (x.shape().last().copied().unwrap_or(1), keys.len());
-    ensure!(width == count, "there are {width} columns for {count} keys");
+    ensure!(width == count, "expected {count} columns, one per key, found {width}");
     let row = |row: &[f32]| {
         let pairs = keys.iter().zip(row);
         pairs.map(|(&key, &value)| (key.into(), value)).collect()

@@ -82,7 +82,7 @@ impl Longest {
 fn compiled<R, E: core::fmt::Display>(text: &str, built: Result<R, E>) -> R {
     match built {
         Ok(regex) => regex,
-        Err(error) => panic!("the regular expression `{text}` cannot be compiled: {error}"),
+        Err(error) => panic!("cannot compile the regular expression `{text}`: {error}"),
     }
 }
 

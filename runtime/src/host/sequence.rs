@@ -17,7 +17,7 @@ pub fn at<T: Clone>(sequence: &[T], position: i64) -> T {
 pub fn present<T>(optional: Option<T>) -> T {
     match optional {
         Some(value) => value,
-        None => fail("the optional holds nothing"),
+        None => fail("expected the optional to contain a value, found none"),
     }
 }
 
@@ -57,7 +57,7 @@ pub fn without<T>(mut sequence: Vec<T>, position: i64) -> Vec<T> {
 pub fn parts<T: Clone>(array: &Array<T>, axis: usize, sizes: &[i64]) -> Vec<Array<T>> {
     let total: i64 = sizes.iter().sum();
     let size = array.shape()[axis];
-    ensure!(total == size as i64, "parts of sizes {sizes:?} are not an axis of size {size}");
+    ensure!(total == size as i64, "expected nonnegative split sizes with a sum of {size}, found {sizes:?}");
     let mut start = 0;
     let next = |&size: &usize| {
         let part = part(array, axis, start, size);
@@ -70,7 +70,7 @@ pub fn parts<T: Clone>(array: &Array<T>, axis: usize, sizes: &[i64]) -> Vec<Arra
 /// Splits an array into parts with this size along `axis`; the last one may be smaller.
 #[track_caller]
 pub fn chunks<T: Clone>(array: &Array<T>, axis: usize, size: i64) -> Vec<Array<T>> {
-    ensure!(size > 0, "parts cannot be of size {size}");
+    ensure!(size > 0, "expected a positive split size, found {size}");
     let total = array.shape()[axis] as i64;
     let starts = (0..total).step_by(usize::try_from(size).unwrap_or(usize::MAX));
     let sizes: Vec<i64> = starts.map(|start| size.min(total - start)).collect();
@@ -92,7 +92,7 @@ pub fn length(lengths: &[i64], sequence: usize, longest: usize) -> usize {
     let length = usize::try_from(lengths[sequence]).ok();
     length.filter(|&length| length <= longest).unwrap_or_else(|| {
         let length = lengths[sequence];
-        fail(format_args!("sequence {sequence} has the length {length}, of at most {longest}"))
+        fail(format_args!("expected a length from 0 to {longest} for sequence {sequence}, found {length}"))
     })
 }
 

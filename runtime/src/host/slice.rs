@@ -8,7 +8,7 @@ use crate::Array;
 /// Computes [`slice`] on the leading axes, one for each start, with a step of 1.
 pub fn slice_leading<T: Clone>(array: &Array<T>, starts: &[i64], ends: &[i64]) -> Array<T> {
     let (count, rank) = (starts.len(), array.shape().len());
-    ensure!(count <= rank, "{count} starts for a tensor of rank {rank}");
+    ensure!(count <= rank, "expected at most {rank} starts, found {count}");
     let axes: Vec<usize> = (0..count).collect();
     slice(array, starts, ends, &axes, &vec![1; count])
 }
@@ -25,7 +25,7 @@ pub fn slice<T: Clone>(
 ) -> Array<T> {
     ensure!(
         [ends.len(), axes.len(), steps.len()] == [starts.len(); 3],
-        "{} starts, {} ends, {} axes and {} steps are not equally many",
+        "expected equal numbers of starts, ends, axes and steps, found {}, {}, {} and {}",
         starts.len(),
         ends.len(),
         axes.len(),
@@ -74,7 +74,7 @@ pub fn split_evenly<const N: usize, T: Clone>(array: &Array<T>, axis: usize) -> 
 /// Returns the indices of a slice along one axis.
 #[track_caller]
 fn along(size: usize, start: i64, end: i64, step: i64) -> Vec<usize> {
-    ensure!(step != 0, "a slice cannot have a step of 0");
+    ensure!(step != 0, "expected a nonzero step for a slice, found 0");
     let size = size as i64;
     let counted = |at: i64| if at < 0 { at.saturating_add(size) } else { at };
     let (first, last) = if step > 0 { (0, size) } else { (-1, size - 1) };

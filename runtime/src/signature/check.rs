@@ -65,7 +65,7 @@ fn check(name: &'static str, value: &Value, kind: &Kind, sizes: &mut Sizes) -> R
             match (found, key) {
                 (Key::Text(_), ElementType::String) => {}
                 (Key::Int(_), key) if *key != ElementType::String => {}
-                _ => return Err(wrong_kind(name, kind, "a map with other keys")),
+                _ => return Err(wrong_kind(name, kind, "a map with keys of another type")),
             }
             check(name, value, item, &mut Sizes::new())
         }),
@@ -168,7 +168,7 @@ mod tests {
         );
         assert_eq!(
             check(TensorData::from([7i64, 8]), "a".into()),
-            Err("`rate` is [2], the model takes a scalar or a tensor of one element".to_string())
+            Err("`rate` has shape [2], expected a scalar or a tensor of one element".to_string())
         );
         assert!(check(TensorData::from([7i64]), ["a", "b"].into()).is_err());
     }
@@ -187,7 +187,7 @@ mod tests {
     fn the_dtype_must_be_the_declared_one() {
         assert_eq!(
             complaint([("ids", TensorData::from([[1i32]])), ("mask", mask())]),
-            "`ids` is int32, the model takes int64"
+            "`ids` has type int32, expected int64"
         );
     }
 
@@ -200,14 +200,14 @@ mod tests {
     #[test]
     fn another_kind_of_value_is_refused() {
         let values = Values::from([("ids", Value::from(ids())), ("mask", Value::Sequence(Vec::new()))]);
-        assert_eq!(complaint(values), "`mask` is a sequence, the model takes bool[batch, 2]");
+        assert_eq!(complaint(values), "`mask` is a sequence, expected bool[batch, 2]");
     }
 
     #[test]
     fn sizes_that_cannot_be_multiplied_are_refused() {
         let ids = TensorData::from_bytes_vec(Vec::new(), [0usize, (1 << 62) + 1], DType::I64);
         let found = complaint([("ids", ids), ("mask", mask())]);
-        let expected = "`ids` is [0, 4611686018427387905], above the memory limit of ";
+        let expected = "`ids` has shape [0, 4611686018427387905], which exceeds the memory limit of ";
         assert!(found.starts_with(expected), "{found}");
     }
 

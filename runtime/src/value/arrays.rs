@@ -26,7 +26,7 @@ impl Value {
         let sizes = IxDyn(self.shape().unwrap_or_default());
         match ArrayD::from_shape_vec(sizes, elements) {
             Ok(array) => Ok(array),
-            Err(error) => panic!("a tensor has as many elements as its sizes say: {error}"),
+            Err(error) => panic!("the number of elements does not match the shape: {error}"),
         }
     }
 }

@@ -61,7 +61,7 @@ impl<T: Nested, const N: usize> From<(Vec<T>, [usize; N])> for Value {
         let elements = T::flattened(nested);
         let found = elements.len();
         let count = sizes.iter().try_fold(1, |count: usize, &size| count.checked_mul(size));
-        assert!(count == Some(found), "{found} elements do not make a tensor of sizes {sizes:?}");
+        assert!(count == Some(found), "shape {sizes:?} does not match {found} elements");
         T::Element::tensor(sizes.into(), elements)
     }
 }
@@ -165,6 +165,6 @@ mod tests {
     fn elements_that_sizes_do_not_fit_are_refused() {
         let made = std::panic::catch_unwind(|| Value::from((vec![1.0f32; 6], [2, 4])));
         let message = made.unwrap_err().downcast::<String>().unwrap();
-        assert_eq!(*message, "6 elements do not make a tensor of sizes [2, 4]");
+        assert_eq!(*message, "shape [2, 4] does not match 6 elements");
     }
 }

@@ -116,7 +116,7 @@ impl fmt::Display for Absent<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.values.iter().map(|(name, _)| name).collect();
         match (near(self.name, &names), names.as_slice()) {
-            (_, []) => write!(f, "no value `{}`: there are none", self.name),
+            (_, []) => write!(f, "no value `{}`: there are no values", self.name),
             (Some(near), _) => write!(f, "no value `{}`: did you mean `{near}`?", self.name),
             (None, _) => {
                 let names = names.join("`, `");
@@ -254,6 +254,6 @@ mod tests {
             "no value `probabilites`: did you mean `probabilities`?"
         );
         assert_eq!(message(&["logits", "state"], "y"), "no value `y` (values are: `logits`, `state`)");
-        assert_eq!(message(&[], "y"), "no value `y`: there are none");
+        assert_eq!(message(&[], "y"), "no value `y`: there are no values");
     }
 }

@@ -60,7 +60,7 @@ impl Table {
         if let Err(error) = self.check_structure(WeightSource::Memory(files)) {
             drop(compared);
             fault::fail(format_args!(
-                "the model's file changed while the program was compiled; build the program again ({error})"
+                "the model file changed during compilation; build the program again ({error})"
             ));
         }
         compared.push(address);
@@ -175,7 +175,7 @@ mod tests {
     fn another_length_is_reported() {
         assert_eq!(
             complaint(b"head"),
-            "the bytes of `m.onnx` are not those of the model that was compiled: 4 bytes, not 14; export with \
+            "the bytes of `m.onnx` differ from the compiled model: it has 4 bytes, expected 14; export with \
              the same exporter and opset, or compile again"
         );
     }
@@ -184,12 +184,12 @@ mod tests {
     fn a_difference_is_reported_by_the_weight_after_it() {
         assert_eq!(
             complaint(b"head\x01\x02MID\x03\x04end"),
-            "the bytes of `m.onnx` are not those of the model that was compiled: it differs just before \
+            "the bytes of `m.onnx` differ from the compiled model: it differs just before \
              weight `b`; export with the same exporter and opset, or compile again"
         );
         assert_eq!(
             complaint(b"head\x01\x02mid\x03\x04END"),
-            "the bytes of `m.onnx` are not those of the model that was compiled: it differs after its last \
+            "the bytes of `m.onnx` differ from the compiled model: it differs after its last \
              weight; export with the same exporter and opset, or compile again"
         );
     }
@@ -198,7 +198,7 @@ mod tests {
     fn varints_must_be_as_many_as_before() {
         assert_eq!(
             complaint(b"head\x01\x02mid\x83\x04end"),
-            "weight `b` does not have as many values as its shape says"
+            "weight `b` has a number of values that does not match its shape"
         );
     }
 
@@ -242,15 +242,12 @@ mod tests {
             checked.err().map(|fault| fault.reason)
         };
         let reason = refused(b"head\x01\x02MID\x03\x04end").unwrap();
-        assert!(reason.starts_with("the model's file changed while the program was compiled"), "{reason}");
+        assert!(reason.starts_with("the model file changed during compilation"), "{reason}");
         assert_eq!(refused(FILE), None);
     }
 
     #[test]
     fn every_file_must_be_there() {
-        assert_eq!(
-            check(&table(), &[]).unwrap_err().to_string(),
-            "0 files are given, the model was compiled from 1"
-        );
+        assert_eq!(check(&table(), &[]).unwrap_err().to_string(), "expected 1 files, found 0");
     }
 }

@@ -23,7 +23,7 @@ pub struct Stored<'a> {
     pub kept: Option<&'a [u8]>,
 }
 
-const COUNT_DIFFERS: &str = "does not have as many values as its shape says";
+const COUNT_DIFFERS: &str = "has a number of values that does not match its shape";
 
 /// Returns the values of a weight in the dtype that carries its type.
 pub fn numbers(entry: &Entry, stored: Stored<'_>) -> Result<TensorData, &'static str> {
@@ -53,7 +53,7 @@ pub fn strings(entry: &Entry, stored: Stored<'_>) -> Result<Vec<String>, &'stati
     if texts.len() == entry.shape.iter().product::<usize>() {
         Ok(texts)
     } else {
-        Err("does not have as many strings as its shape says")
+        Err("has a number of strings that does not match its shape")
     }
 }
 
@@ -155,7 +155,7 @@ fn typed(
         UInt2 => data(packed::fields(bytes, 2, count).collect::<Vec<u8>>(), shape),
         Int4 => data(packed::fields(bytes, 4, count).map(|code| signed(code, 4)).collect(), shape),
         Int2 => data(packed::fields(bytes, 2, count).map(|code| signed(code, 2)).collect(), shape),
-        String | Complex64 | Complex128 => return Err("is of a type that no tensor holds"),
+        String | Complex64 | Complex128 => return Err("has a type that tensors do not support"),
     })
 }
 
@@ -241,6 +241,6 @@ mod tests {
             parts: &[Part { file: 0, start: usize::MAX, length: 1, gap: 0 }],
             encoding: Encoding::Raw,
         };
-        assert_eq!(numbers(&entry, memory(&[&[]])), Err("lies outside of its file"));
+        assert_eq!(numbers(&entry, memory(&[&[]])), Err("is outside its file"));
     }
 }

@@ -72,7 +72,7 @@ impl OpenFile {
         let target = model.canonicalize()?;
         let folders = [Some(folder.as_path()), target.parent()];
         if !folders.into_iter().flatten().any(|folder| real.starts_with(folder)) {
-            return Err(io::Error::other("it is a link out of the model's folder"));
+            return Err(io::Error::other("it is a link to a file outside the model's folder"));
         }
         Self::open(&real, false)
     }
@@ -97,7 +97,7 @@ impl OpenFile {
     pub fn read(&self, start: usize, bytes: &mut [u8]) -> Result<(), Unreadable> {
         let read = read_at(&self.file, bytes, start as u64);
         read.map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => "is cut: the file became shorter while it was read",
+            io::ErrorKind::UnexpectedEof => "is truncated: the file became shorter while it was read",
             _ => "cannot be read from its file",
         })
     }

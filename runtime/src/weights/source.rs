@@ -21,7 +21,7 @@ pub enum WeightSource<'a> {
 /// Reason why bytes cannot be read.
 pub type Unreadable = &'static str;
 
-const OUTSIDE: Unreadable = "lies outside of its file";
+const OUTSIDE: Unreadable = "is outside its file";
 /// Number of bytes that are hashed at once.
 #[cfg(feature = "std")]
 const CHUNK: usize = 64 << 10;

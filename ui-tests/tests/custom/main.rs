@@ -176,7 +176,8 @@ fn a_function_that_gives_other_sizes_fails_under_the_name_of_its_node() {
     let x = Value::from(TensorData::from([[1f32, -5.0, 3.0], [-1.0, 0.5, -2.0]]));
     assert_eq!(
         model.run(Values::from([("x", x)])).unwrap_err().to_string(),
-        "cannot run `largest` (my.company.Top): its function returns [2, 3] as result 0, the model goes by [2, 2]"
+        "cannot run `largest` (my.company.Top): the function returned shape [2, 3] for result 0, expected \
+         [2, 2]"
     );
 }
 

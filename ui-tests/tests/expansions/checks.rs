@@ -26,7 +26,7 @@ fn sizes_of_one_name_agree() {
 fn fixed_sizes_are_those_of_the_model() {
     let model = Listed::new(&Device::flex());
     let message = panic_of(|| model.forward(vector([1.0, 2.0, 3.0])));
-    assert_eq!(message, "`x` is [3], the model takes [2]");
+    assert_eq!(message, "`x` has shape [3], expected [2]");
 }
 
 #[test]
@@ -46,8 +46,8 @@ fn missing_unexpected_and_wrong_inputs_are_named() {
     assert_eq!(complaint([a(), ("c", TensorData::from(A))]), "unexpected input `c` (inputs are: `a`, `b`)");
     assert_eq!(
         complaint([a(), ("b", TensorData::from([[1i64, 2, 3]]))]),
-        "`b` is int64, the model takes float32"
+        "`b` has type int64, expected float32"
     );
-    assert_eq!(complaint([a(), ("b", TensorData::from([1.0f32]))]), "`b` is [1], the model takes [batch, 3]");
+    assert_eq!(complaint([a(), ("b", TensorData::from([1.0f32]))]), "`b` has shape [1], expected [batch, 3]");
     assert_eq!(complaint([a(), ("b", TensorData::from(B))]), "size `batch` is 2 in `a` but 3 in `b`");
 }

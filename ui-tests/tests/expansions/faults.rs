@@ -29,12 +29,12 @@ fn message(result: Result<Values, Error>) -> String {
 #[test]
 fn an_index_beyond_the_table() {
     let model = Rows::new(&Device::flex());
-    let expected = "cannot run `/emb/Gather` (Gather): index 99 is outside of 50 rows";
+    let expected = "cannot run `/emb/Gather` (Gather): index 99 is out of bounds for axis 0 of size 50";
     assert_eq!(message(rows(&model, &[3, 99])), expected);
     assert_eq!(panic_of(|| model.forward(ids(&[3, 99]))), expected);
     assert_eq!(
         message(rows(&model, &[-51])),
-        "cannot run `/emb/Gather` (Gather): index -51 is outside of 50 rows"
+        "cannot run `/emb/Gather` (Gather): index -51 is out of bounds for axis 0 of size 50"
     );
     // The model can be run again.
     let outputs = rows(&model, &[-50, 49]).unwrap();
@@ -48,7 +48,7 @@ fn the_error_says_node_operator_and_reason() {
     match rows(&Rows::new(&Device::flex()), &[50]) {
         Err(Error::Run { node, operator, reason }) => {
             assert_eq!((node, operator), ("/emb/Gather", "Gather"));
-            assert_eq!(reason, "index 50 is outside of 50 rows");
+            assert_eq!(reason, "index 50 is out of bounds for axis 0 of size 50");
         }
         other => panic!("{other:?}"),
     }
@@ -66,7 +66,10 @@ fn threads_fail_alone() {
                         (..50, Ok(outputs)) => assert_eq!(outputs.len(), 1),
                         (50.., Err(error)) => assert_eq!(
                             error.to_string(),
-                            format!("cannot run `/emb/Gather` (Gather): index {id} is outside of 50 rows")
+                            format!(
+                                "cannot run `/emb/Gather` (Gather): index {id} is out of bounds for axis 0 \
+                                 of size 50"
+                            )
                         ),
                         (_, other) => panic!("{other:?}"),
                     }
@@ -93,7 +96,8 @@ fn a_block_too_short_for_the_window_and_a_rate_of_no_branch() {
         let audio: Tensor<2> = Tensor::ones([1, length], &Device::flex());
         panic_of(|| model.forward(SpeechInput { audio, sr }))
     };
-    let expected = "cannot run `/slow/Conv` (Conv): a window of 4 does not fit into 3 elements along axis 2 of the input [1, 1, 3]";
+    let expected = "cannot run `/slow/Conv` (Conv): expected a window of at most 3 elements along axis 2 of \
+                    the input [1, 1, 3], found 4";
     assert_eq!(message(model.run(speech(3, 8000))), expected);
     assert_eq!(typed(3, 8000), expected);
     let expected = "cannot run `/slow_decoder/If` (If): inputs of these sizes give other ranks";
@@ -204,13 +208,17 @@ fn sizes_that_contradict_each_other() {
     let three = || TensorData::from([[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0]]);
     let cases = [
         ("q", two().into(), "sum (Add): shapes [3] and [2] do not broadcast"),
-        ("w", three().into(), "product (MatMul): shapes [2, 2] and [3, 2] cannot be multiplied"),
-        ("thin", three().into(), "squeezed (Squeeze): axis 0 of shape [3, 2] is not of size 1"),
-        ("shape", ints(&[3, -1]), "reshaped (Reshape): shape [2, 2] cannot become [3, 1]"),
+        ("w", three().into(), "product (MatMul): cannot multiply shapes [2, 2] and [3, 2]"),
+        ("thin", three().into(), "squeezed (Squeeze): expected axis 0 of shape [3, 2] to have size 1"),
+        ("shape", ints(&[3, -1]), "reshaped (Reshape): cannot reshape [2, 2] to [3, 1]"),
         ("target", ints(&[2]), "expanded (Expand): shapes [3] and [2] do not broadcast"),
-        ("filled", ints(&[-1]), "filled (ConstantOfShape): a shape cannot have the size -1"),
-        ("k", ints(&[4]), "top (TopK): the first 4 elements are asked for of 3"),
-        ("parts", ints(&[1, 1]), "split (Split): parts of sizes [1, 1] are not an axis of size 3"),
+        ("filled", ints(&[-1]), "filled (ConstantOfShape): expected a nonnegative size, found -1"),
+        ("k", ints(&[4]), "top (TopK): expected `k` of at most 3, found 4"),
+        (
+            "parts",
+            ints(&[1, 1]),
+            "split (Split): expected nonnegative split sizes with a sum of 3, found [1, 1]",
+        ),
     ];
     for (input, bad, expected) in cases {
         check(input, bad, expected);
@@ -224,11 +232,15 @@ fn values_that_are_out_of_range() {
     let tuples = TensorData::from([[0i64], [3]]);
     let text = Array::vector(["one".to_owned()]);
     let cases = [
-        ("step", one(0), "range (Range): a range cannot have a step of 0"),
-        ("at", one(3), "item (SequenceAt): index 3 is outside of 3 elements"),
-        ("tuples", tuples.into(), "picked (GatherND): index 3 is outside of 3 rows"),
-        ("places", ints(&[0, -4]), "written (ScatterElements): index -4 is outside of 3 rows"),
-        ("text", text.into(), "text (Cast): the string `one` is no number"),
+        ("step", one(0), "range (Range): expected a nonzero step for a range, found 0"),
+        ("at", one(3), "item (SequenceAt): index 3 is out of bounds for 3 elements"),
+        ("tuples", tuples.into(), "picked (GatherND): index 3 is out of bounds for axis 0 of size 3"),
+        (
+            "places",
+            ints(&[0, -4]),
+            "written (ScatterElements): index -4 is out of bounds for axis 0 of size 3",
+        ),
+        ("text", text.into(), "text (Cast): expected a number, found the string `one`"),
     ];
     for (input, bad, expected) in cases {
         check(input, bad, expected);

@@ -78,7 +78,7 @@ fn another_graph_is_refused() {
     let found = Perceptron::from_file(model("perceptron_other_graph.onnx"), &Device::flex());
     let path = model("perceptron_other_graph.onnx");
     let expected = format!(
-        "`{}` is not the model that was compiled (`perceptron.onnx`): it differs just before weight \
+        "`{}` differs from the compiled model `perceptron.onnx`: it differs just before weight \
          `hidden.weight`; export with the same exporter and opset, or compile again",
         path.display()
     );
@@ -90,11 +90,11 @@ fn a_file_of_another_length_is_refused() {
     let found = Perceptron::from_file(model("pair.onnx"), &Device::flex());
     let found = complaint(found);
     assert!(
-        found.contains("pair.onnx` is not the model that was compiled (`perceptron.onnx`): ")
-            && found.contains(" bytes, not 396; "),
+        found.contains("pair.onnx` differs from the compiled model `perceptron.onnx`: ")
+            && found.contains(" bytes, expected 396; "),
         "{found}"
     );
-    assert!(complaint(Perceptron::from_bytes(&[], &Device::flex())).contains("0 bytes, not 396"));
+    assert!(complaint(Perceptron::from_bytes(&[], &Device::flex())).contains("it has 0 bytes, expected 396"));
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn rows_are_arrays_and_tensors_alike() -> Result<(), Error> {
     assert_eq!(of_arrays["label"].to_vec::<String>()?, ["setosa", "versicolor"]);
     assert_eq!(
         of_arrays["label"].to_vec::<i64>().unwrap_err().to_string(),
-        "the value is string[2], not int64: use `to_vec::<String>()`"
+        "the value is string[2], expected a tensor of int64: use `to_vec::<String>()`"
     );
     Ok(())
 }
@@ -90,7 +90,10 @@ fn what_forward_panics_with_is_an_error_of_its_type() {
     let device = Device::flex();
     let ids = Tensor::from_data([99i64], &device);
     let error = Rows::new(&device).try_forward(ids).unwrap_err();
-    assert_eq!(error.to_string(), "cannot run `/emb/Gather` (Gather): index 99 is outside of 50 rows");
+    assert_eq!(
+        error.to_string(),
+        "cannot run `/emb/Gather` (Gather): index 99 is out of bounds for axis 0 of size 50"
+    );
     let (a, b) = (wide_rows(2), wide_rows(3));
     let error = Pair::default().try_forward(PairInput { a, b }).unwrap_err();
     assert_eq!(error.to_string(), "size `batch` is 2 in `a` but 3 in `b`");

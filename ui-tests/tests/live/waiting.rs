@@ -110,7 +110,7 @@ fn a_step_that_fails_is_named() {
         agree(&Rows::new(device), inputs([("ids", ids())]));
         let model = Rows::new(device);
         let failed = block_on(model.run_async(inputs([("ids", ids())])));
-        let text = "cannot run `/emb/Gather` (Gather): index 99 is outside of 50 rows";
+        let text = "cannot run `/emb/Gather` (Gather): index 99 is out of bounds for axis 0 of size 50";
         assert_eq!(failed.map(drop).unwrap_err().to_string(), text);
         let ids = Tensor::from_data(ids(), device);
         let failed = block_on(model.try_forward_async(ids));
@@ -123,7 +123,7 @@ fn a_step_that_fails_is_named() {
         ]);
         let failed = block_on(Found::new(device).run_async(boxes.clone()));
         let failed = failed.map(drop).unwrap_err().to_string();
-        assert_eq!(failed, "cannot run `/top/TopK` (TopK): the first 2 elements are asked for of 1");
+        assert_eq!(failed, "cannot run `/top/TopK` (TopK): expected `k` of at most 1, found 2");
     });
 }
 

@@ -34,7 +34,7 @@ fn what_zeros_cannot_be_run_on_is_an_error() {
     on_each(|device| {
         // The axis has one element, and two are requested.
         let error = Found::new(device).warm_up(&[]).unwrap_err();
-        let expected = "cannot run `/top/TopK` (TopK): the first 2 elements are asked for of 1";
+        let expected = "cannot run `/top/TopK` (TopK): expected `k` of at most 1, found 2";
         assert_eq!(error.to_string(), expected);
         Found::new(device).warm_up(&[("m", 2)]).unwrap();
         let error = Found::new(device).warm_up(&[("batch", 2)]).unwrap_err();

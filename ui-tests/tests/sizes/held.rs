@@ -71,7 +71,8 @@ fn boxes_of_which_all_are_kept() {
     assert!(begin.elapsed().as_secs() < 10);
     for share in [-0.5f32, 1.5, f32::NAN] {
         let expected = format!(
-            "cannot run `/kept/NonMaxSuppression` (NonMaxSuppression): the overlap {share} is outside of 0 to 1"
+            "cannot run `/kept/NonMaxSuppression` (NonMaxSuppression): expected an IoU threshold from 0 to \
+             1, found {share}"
         );
         assert_eq!(answer(vec![("share", one(share))]), expected);
     }
@@ -116,7 +117,10 @@ fn intermediate_results_above_the_memory_limit() {
     check(read, "read/GridSample", "shape [1, 64, 64, 64] takes");
     let long = || vec![("query", zeros(&[1, 1, 2000, 4]).into()), ("key", zeros(&[1, 1, 2000, 4]).into())];
     let found = answer(long());
-    assert!(found.contains("shape [1, 2000, 2000] takes 30.5 MiB, the memory limit is 1.0 MiB"), "{found}");
+    assert!(
+        found.contains("shape [1, 2000, 2000] requires 30.5 MiB, the memory limit is 1.0 MiB"),
+        "{found}"
+    );
     let texts = |text: String| {
         let mut texts = vec![String::new(); 1000];
         texts[0] = text;

@@ -21,7 +21,7 @@ onnx_model! {
 }
 
 const REFUSED: &str =
-    "cannot run `/rows/Expand` (Expand): shape [65537, 4] takes 1.0 MiB, the memory limit is 1.0 MiB";
+    "cannot run `/rows/Expand` (Expand): shape [65537, 4] requires 1.0 MiB, the memory limit is 1.0 MiB";
 
 fn request(x: TensorData, rows: i64) -> Values {
     Values::from([
@@ -96,14 +96,14 @@ fn inputs_without_elements_have_sizes_that_count() {
     assert_eq!(answer(&[0, 1 << 20]), "no error");
     for shape in [[0, 1 << 40], [1 << 40, 0], [(1 << 62) + 1, 0], [0, usize::MAX]] {
         let found = answer(&shape);
-        let begin = format!("`x` is {shape:?}, above the memory limit of ");
+        let begin = format!("`x` has shape {shape:?}, which exceeds the memory limit of ");
         assert!(found.starts_with(&begin), "{found}");
     }
     let limited = Limited::new(&Device::flex());
     let found = message(limited.run(request(none(&[0, 1 << 20]), 1)));
     assert_eq!(
         found,
-        "`x` is [0, 1048576], above the memory limit of 1.0 MiB with its sizes of 0 counted as 1"
+        "`x` has shape [0, 1048576], which exceeds the memory limit of 1.0 MiB (sizes of 0 count as 1)"
     );
 }
 

@@ -41,7 +41,7 @@ impl AttentionMask {
 #[inline(never)]
 pub fn whole_mask<K: Basic>(mask: Tensor<4, K>, keys: usize) -> Tensor<4, K> {
     let mut shape = mask.dims();
-    ensure!([1, keys].contains(&shape[3]), "the mask {shape:?} is not one of {keys} keys");
+    ensure!([1, keys].contains(&shape[3]), "expected a mask of 1 or {keys} keys, found shape {shape:?}");
     shape[3] = keys;
     to_shape(mask, shape)
 }

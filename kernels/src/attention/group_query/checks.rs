@@ -20,7 +20,7 @@ impl GroupQueryInputs {
         let total = usize::try_from(self.total).unwrap_or_default();
         ensure!(
             total > 0 && (total <= cached || total == cached + new),
-            "a total of {} keys is neither within a cache of {cached} nor that with {new} more",
+            "expected a total of at most {cached} cached keys, or of {cached} + {new} keys, found {}",
             self.total
         );
         let [batch, heads, queries, size] = query;

@@ -33,7 +33,8 @@ pub fn visible_keys(
             let numbers = ends.dims()[0];
             ensure!(
                 [batch, 2 * batch, 3 * batch + 2].contains(&numbers),
-                "the mask {:?} does not have the ends of keys {:?}",
+                "expected the mask {:?} to have `batch`, `2 * batch` or `3 * batch + 2` elements for the \
+                 keys {:?}",
                 ends.dims(),
                 [batch, keys]
             );
@@ -66,7 +67,8 @@ pub fn visible_keys(
             let dims = mask.dims();
             ensure!(
                 [1, batch].contains(&dims[0]) && dims[1] == 1 && dims[2] >= past + queries && dims[3] >= keys,
-                "the mask {dims:?} does not have {queries} queries after {past} for the keys {:?}",
+                "expected a mask of one head and at least {past} + {queries} queries for the keys {:?}, \
+                 found shape {dims:?}",
                 [batch, keys]
             );
             positive(mask.narrow(2, past, queries).narrow(3, 0, keys))

@@ -119,7 +119,7 @@ fn regions_of_no_image_are_reported() {
             });
             for result in [aligned, pooled] {
                 let text = result.expect_err("no such image").to_string();
-                assert!(text.contains("is outside of 2 rows"), "{text}");
+                assert!(text.contains("is out of bounds for axis 0 of size 2"), "{text}");
             }
         }
     });

@@ -134,6 +134,6 @@ fn two_classes_have_the_score_of_their_pair_and_its_opposite() {
 #[test]
 fn features_are_those_of_the_vectors_also_without_rows() {
     let fault = crate::attempt::attempt(|| three(None).run(&[], 8, 0)).unwrap_err();
-    assert_eq!(fault.reason, "the machine has 3 vectors of together 6 numbers, the input has 8 features");
+    assert_eq!(fault.reason, "expected 3 support vectors of 8 features, found 6 values");
     assert!(three(None).run(&[], 2, 0).1.is_empty());
 }

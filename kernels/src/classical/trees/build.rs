@@ -46,7 +46,7 @@ pub struct Indexed<T> {
 }
 
 const LENGTHS: &str = "has lists of different lengths";
-const ABSENT: &str = "has a node whose child is not there";
+const ABSENT: &str = "has a node whose child does not exist";
 
 impl<T: Number> Labelled<T> {
     /// Builds the forest over `targets` targets or classes.
@@ -68,7 +68,7 @@ impl<T: Number> Labelled<T> {
             let number = if mode == Mode::Leaf { *next | LEAF } else { *next };
             *next += 1;
             if numbers.insert((self.trees[at], self.nodes[at]), number).is_some() {
-                return Err("has two nodes of one number");
+                return Err("has two nodes with the same id");
             }
         }
         let number_of = |tree, node| numbers.get(&(tree, node)).copied();
@@ -85,7 +85,7 @@ impl<T: Number> Labelled<T> {
         let mut by_leaf = vec![Vec::new(); leaves as usize];
         for at in 0..weights {
             let leaf = number_of(self.weight_trees[at], self.weight_nodes[at]);
-            let leaf = leaf.ok_or("has a weight of a node that is not there")?;
+            let leaf = leaf.ok_or("has a weight for a node that does not exist")?;
             // A branch with a weight is ignored: it is never reached as a leaf.
             if leaf & LEAF != 0 {
                 let target = target(self.weight_targets[at], targets)?;
@@ -192,7 +192,7 @@ impl<T: Number> Indexed<T> {
 
 fn test(feature: i64, mode: Mode, missing: bool) -> Result<u32, &'static str> {
     let feature = u32::try_from(feature).ok().filter(|&feature| feature <= FEATURE);
-    let feature = feature.ok_or("has a node whose feature is not one")?;
+    let feature = feature.ok_or("has a node whose feature is out of range")?;
     Ok(feature | ((mode as u32) << 28) | if missing { MISSING } else { 0 })
 }
 
@@ -201,7 +201,7 @@ fn target(id: i64, targets: usize) -> Result<u32, &'static str> {
     match u32::try_from(id) {
         _ if targets == 1 => Ok(0),
         Ok(id) if (id as usize) < targets => Ok(id),
-        _ => Err("has a weight for a target that is not there"),
+        _ => Err("has a weight for a target that does not exist"),
     }
 }
 
@@ -241,7 +241,7 @@ fn forest<T: Number>(
         }
     }
     if seen < all.len() {
-        return Err("has a node that leads back to itself");
+        return Err("has a cycle of nodes");
     }
     let modes = [Mode::LessOrEqual, Mode::Less];
     let only = |mode: &Mode| nodes.iter().all(|node| node.mode() == *mode as u32);

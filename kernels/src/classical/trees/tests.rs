@@ -122,10 +122,10 @@ fn doubles_are_compared_and_added_as_doubles() {
 fn a_branch_that_leads_back_is_refused() {
     let mut trees = stump(Mode::LessOrEqual, 0.0, 0, &[]);
     (trees.yes, trees.yes_leaves) = (vec![0], vec![0]);
-    assert_eq!(trees.build(1).unwrap_err(), "has a node that leads back to itself");
+    assert_eq!(trees.build(1).unwrap_err(), "has a cycle of nodes");
     let mut trees = stump(Mode::LessOrEqual, 0.0, 0, &[]);
     trees.no = vec![2];
-    assert_eq!(trees.build(1).unwrap_err(), "has a node whose child is not there");
+    assert_eq!(trees.build(1).unwrap_err(), "has a node whose child does not exist");
 }
 
 #[test]

@@ -66,7 +66,7 @@ impl Limits {
         } else if self.has_wide_addresses {
             Ok((spread, AddressType::U64))
         } else {
-            Err(format!("expected addresses of 32 bits, found {largest} elements or units"))
+            Err(format!("expected 32-bit addresses, found {largest} elements or units"))
         }
     }
 }
@@ -148,7 +148,7 @@ mod tests {
         let many = refused(cubes(1 << 50, 1));
         assert_eq!(many, "expected at most [65535, 65535, 65535] cubes, found 1125899906842624");
         let wide = refused(cubes(1, 1 << 33));
-        assert_eq!(wide, "expected addresses of 32 bits, found 8589934592 elements or units");
+        assert_eq!(wide, "expected 32-bit addresses, found 8589934592 elements or units");
     }
 
     #[test]

@@ -301,7 +301,7 @@ mod tests {
         // More than any address space has, and no more than a layout may have.
         let asked = (isize::MAX as usize - PAGE) / PAGE * PAGE;
         let fault = attempt(|| Memory::new(asked).is_some()).unwrap_err();
-        assert!(fault.reason.starts_with("there is no memory for 8.0 EiB"), "{fault}");
+        assert!(fault.reason.starts_with("cannot allocate 8.0 EiB"), "{fault}");
         assert!(pool().most[0] < asked && Memory::new(LEAST).is_some());
     }
 

@@ -175,16 +175,17 @@ fn values() -> &'static Values {
 fn replaced_by(text: &str) -> Result<Values, String> {
     let mut values: Values = std::array::from_fn(|at| THRESHOLDS[at].default);
     for pair in text.split(',').filter(|pair| !pair.is_empty()) {
-        let (name, value) = pair.split_once('=').ok_or_else(|| format!("has {pair:?}, not name=value"))?;
+        let (name, value) =
+            pair.split_once('=').ok_or_else(|| format!("contains {pair:?}, expected name=value"))?;
         if let ("all", Ok(value @ 1..)) = (name, value.parse::<usize>()) {
             values = std::array::from_fn(|at| value.min(THRESHOLDS[at].most));
             continue;
         }
         let at = THRESHOLDS.iter().position(|threshold| threshold.name == name);
-        let at = at.ok_or_else(|| format!("names {name:?}, which is no threshold"))?;
+        let at = at.ok_or_else(|| format!("contains the unknown threshold {name:?}"))?;
         let most = THRESHOLDS[at].most;
         let value = value.parse().ok().filter(|value| (1..=most).contains(value));
-        values[at] = value.ok_or_else(|| format!("has {pair:?}: {name} is from 1 to {most}"))?;
+        values[at] = value.ok_or_else(|| format!("contains {pair:?}, expected {name} from 1 to {most}"))?;
     }
     Ok(values)
 }
@@ -210,10 +211,16 @@ mod tests {
         let values = replaced_by("all=100,max_queries=7").unwrap();
         assert_eq!(of(values, [Index::max_queries, Index::max_lane_taps, Index::copied_part]), [7, 64, 100]);
         let problem = |text: &str| replaced_by(text).err().unwrap();
-        assert_eq!(problem("max_queries"), "has \"max_queries\", not name=value");
-        assert_eq!(problem("queries=7"), "names \"queries\", which is no threshold");
-        assert_eq!(problem("max_lane_taps=65"), "has \"max_lane_taps=65\": max_lane_taps is from 1 to 64");
-        assert_eq!(problem("max_queries=0"), "has \"max_queries=0\": max_queries is from 1 to 1073741824");
+        assert_eq!(problem("max_queries"), "contains \"max_queries\", expected name=value");
+        assert_eq!(problem("queries=7"), "contains the unknown threshold \"queries\"");
+        assert_eq!(
+            problem("max_lane_taps=65"),
+            "contains \"max_lane_taps=65\", expected max_lane_taps from 1 to 64"
+        );
+        assert_eq!(
+            problem("max_queries=0"),
+            "contains \"max_queries=0\", expected max_queries from 1 to 1073741824"
+        );
     }
 
     #[test]

@@ -34,16 +34,20 @@ impl Axis {
             Target::Scales(scales) => scales.len(),
             Target::Sizes(sizes) | Target::NotLarger(sizes) | Target::NotSmaller(sizes) => sizes.len(),
         };
-        ensure!(count == axes.len(), "there are {count} scales or sizes for {} axes", axes.len());
+        ensure!(
+            count == axes.len(),
+            "expected one scale or size for each of {} axes, found {count}",
+            axes.len()
+        );
         ensure!(
             !crops || roi.is_empty() || roi.len() == 2 * axes.len(),
-            "a region of {} numbers is no begin and end of {} axes",
+            "the region has {} elements, expected a start and an end for each of {} axes",
             roi.len(),
             axes.len()
         );
         if let Target::Scales(scales) = target {
             for &scale in scales {
-                ensure!(scale > 0.0 && scale.is_finite(), "a scale cannot be {scale}");
+                ensure!(scale > 0.0 && scale.is_finite(), "expected a positive finite scale, found {scale}");
             }
         }
         let shared = shared_scale(dims, axes, target);
@@ -78,7 +82,7 @@ impl Axis {
             if output == input && scale == 1.0 && crop == (0.0, 1.0) {
                 continue;
             }
-            ensure!(input > 0 || output == 0, "axis {dim} has no elements to resize");
+            ensure!(input > 0 || output == 0, "expected elements along axis {dim}, found none");
             let at = |index| original(coordinates, index as f32, input, output, width, scale, crop);
             plan.push(Self { dim, input, output, scale, coordinates: (0..output).map(at).collect(), crops });
         }
@@ -162,7 +166,7 @@ mod tests {
         };
         for scale in [-1.0, 0.0, f32::NAN, f32::INFINITY] {
             let found = reason(Target::Scales(&[1.0, scale]));
-            assert_eq!(found, format!("a scale cannot be {scale}"));
+            assert_eq!(found, format!("expected a positive finite scale, found {scale}"));
         }
         for target in [
             Target::Scales(&[1.0, 1e30]),

@@ -37,7 +37,11 @@ async fn max_roi_pool_by(
 ) -> Tensor<4> {
     let [batch, channels, height, width] = x.dims();
     let regions @ [count, numbers] = rois.dims();
-    ensure!(numbers == 5, "regions {regions:?} for the input {:?} do not have 5 numbers each", x.dims());
+    ensure!(
+        numbers == 5,
+        "expected regions of 5 elements for the input {:?}, found shape {regions:?}",
+        x.dims()
+    );
     let shape = [count, channels, output[0], output[1]];
     if shape.contains(&0) || height * width == 0 {
         return Tensor::zeros(shape, (&x.device(), x.dtype()));

@@ -40,7 +40,8 @@ impl BitMatrix {
         let Blocks { inputs, outputs, bits, size } = blocks;
         ensure!(
             [2, 4, 8].contains(&bits) && size > 0 && (size * bits).is_multiple_of(u32::BITS as usize),
-            "blocks of {size} weights of {bits} bits do not fill words of 32 bits"
+            "expected blocks of 2-, 4- or 8-bit weights that fill 32-bit words, found {size} weights of \
+             {bits} bits"
         );
         let groups = inputs.div_ceil(size);
         let codes = bytes(&data.codes);
@@ -49,7 +50,7 @@ impl BitMatrix {
         let all = row.and_then(|row| row.checked_mul(outputs));
         ensure!(
             all == Some(codes.len()) && scales.len() == outputs * groups,
-            "{} bytes and {} scales are not those of {inputs} inputs and {outputs} outputs",
+            "{} bytes and {} scales do not match {inputs} inputs and {outputs} outputs",
             codes.len(),
             scales.len()
         );
@@ -65,13 +66,13 @@ impl BitMatrix {
             None => ZeroPoints::Middle,
             Some(zeros) if zeros.dtype().is_float() => {
                 let zeros = floats(&zeros);
-                ensure!(zeros.len() == scales.len(), "{} zero points", zeros.len());
+                ensure!(zeros.len() == scales.len(), "unexpected number of zero points: {}", zeros.len());
                 ZeroPoints::Floats(lines.lines(|at| zeros[at]))
             }
             Some(zeros) => {
                 let zeros = bytes(&zeros);
                 let row = (groups * bits).div_ceil(8);
-                ensure!(zeros.len() == outputs * row, "{} zero points", zeros.len());
+                ensure!(zeros.len() == outputs * row, "unexpected number of zero points: {}", zeros.len());
                 let zero = |at: usize| code(&zeros[at / groups * row..], at % groups, bits);
                 ZeroPoints::Whole(lines.each(zero))
             }
@@ -88,7 +89,7 @@ impl BitMatrix {
         let is_whole = !matches!(panels.zeros, ZeroPoints::Floats(_));
         ensure!(
             is_whole && panels.blocks.size <= MAX_BYTE_BLOCK && panels.order.is_none(),
-            "operands of {:?} are not rounded",
+            "cannot round the operands of {:?} to 8 bits",
             panels.blocks
         );
         Self { in_bytes: true, ..self }
@@ -129,7 +130,7 @@ fn sorted(of_input: &TensorData, blocks: Blocks) -> (Vec<usize>, Vec<Option<u32>
     let axis = Axis { number: 1, size: blocks.inputs.div_ceil(blocks.size) };
     ensure!(
         of_input.num_elements() >= blocks.inputs,
-        "{} inputs of {} have a group",
+        "expected groups for {1} inputs, found {0}",
         of_input.num_elements(),
         blocks.inputs
     );
@@ -137,7 +138,7 @@ fn sorted(of_input: &TensorData, blocks: Blocks) -> (Vec<usize>, Vec<Option<u32>
     for (input, group) in (0u32..).zip(of_input.iter::<i64>().take(blocks.inputs)) {
         match usize::try_from(group).ok().and_then(|group| members.get_mut(group)) {
             Some(members) => members.push(input),
-            None => fail(format_args!("index {group} is outside of {axis}")),
+            None => fail(format_args!("index {group} is out of bounds for {axis}")),
         }
     }
     let (mut of_block, mut order) = (Vec::new(), Vec::new());
@@ -153,7 +154,7 @@ fn sorted(of_input: &TensorData, blocks: Blocks) -> (Vec<usize>, Vec<Option<u32>
 }
 
 fn bytes(data: &TensorData) -> &[u8] {
-    ensure!(data.dtype() == DType::U8, "numbers of few bits are packed in {:?}", data.dtype());
+    ensure!(data.dtype() == DType::U8, "expected packed weights of type U8, found {:?}", data.dtype());
     data.as_bytes()
 }
 

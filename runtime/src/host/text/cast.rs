@@ -35,7 +35,7 @@ pub fn parse<T: Scalar + FromStr>(array: &Array<String>) -> Array<T> {
 pub fn parse_number<T: Scalar + FromStr>(text: &str) -> T {
     match number(text.trim()) {
         Some(value) => value,
-        None => fail(format_args!("the string `{text}` is no number")),
+        None => fail(format_args!("expected a number, found the string `{text}`")),
     }
 }
 

@@ -101,7 +101,7 @@ mod tests {
         let run = |limit| with_memory_limit(limit, || attempt(|| characters(&all, PLAIN)));
         assert_eq!(run(25_000_000).unwrap().shape(), [1000, 1000]);
         let reason = run(24_999_999).unwrap_err().reason;
-        assert_eq!(reason, "shape [1000, 1000] takes 23.8 MiB, the memory limit is 23.8 MiB");
+        assert_eq!(reason, "shape [1000, 1000] requires 23.8 MiB, the memory limit is 23.8 MiB");
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl Labels {
     /// Returns the integer labels of classes, on a device.
     pub(super) fn integers(&self, classes: &[usize], device: &Device) -> Tensor<1, Int> {
         let Labels::Ints(labels) = self else {
-            panic!("the labels of the classifier are strings");
+            panic!("expected integer labels of the classifier, found strings");
         };
         integers(classes.iter().map(|&class| labels[class]).collect(), device)
     }
@@ -59,7 +59,7 @@ impl Labels {
     /// Returns the string labels of classes.
     pub(super) fn texts(&self, classes: &[usize]) -> Array<String> {
         let Labels::Strings(labels) = self else {
-            panic!("the labels of the classifier are integers");
+            panic!("expected string labels of the classifier, found integers");
         };
         let chosen: Vec<String> = classes.iter().map(|&class| labels[class].clone()).collect();
         Array::vector(chosen)

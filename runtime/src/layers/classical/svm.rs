@@ -133,8 +133,7 @@ impl SvmClassifier {
                         count
                     }
                     _ => fail(format_args!(
-                        "the support vector machine of `{}` has fewer coefficients than the vectors of its \
-                         classes need",
+                        "expected `{}` to have at least `classes - 1` coefficients for each support vector",
                         machine.coefficients
                     )),
                 }

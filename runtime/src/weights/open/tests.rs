@@ -50,7 +50,7 @@ fn the_path_that_was_given_is_named() {
     assert_eq!(
         messages,
         [
-            "`/data/other.onnx` is not the model that was compiled (`m.onnx`): 5 bytes, not 0; export \
+            "`/data/other.onnx` differs from the compiled model `m.onnx`: it has 5 bytes, expected 0; export \
              with the same exporter and opset, or compile again",
             "cannot read `/data`: it is a folder"
         ]
@@ -153,7 +153,7 @@ fn links_lead_out_of_the_folder_only_together_with_the_model() {
     fs::remove_file(folder.join("inside/m.data")).unwrap();
     symlink("../secret", folder.join("inside/m.data")).unwrap();
     let refused = opened(folder.join("inside/m.onnx")).unwrap_err();
-    assert!(refused.ends_with("it is a link out of the model's folder"), "{refused}");
+    assert!(refused.ends_with("it is a link to a file outside the model's folder"), "{refused}");
     // As in a download cache: links to files whose names are hashes.
     fs::create_dir(folder.join("blobs")).unwrap();
     fs::rename(folder.join("inside/m.onnx"), folder.join("blobs/1")).unwrap();
@@ -177,7 +177,7 @@ fn a_file_that_is_cut_while_it_is_read_is_an_error() {
         cut(3);
         table.check(source).map(drop)
     });
-    assert!(early.unwrap_err().to_string().contains("is not the model that was compiled"));
+    assert!(early.unwrap_err().to_string().contains("differs from the compiled model"));
     fs::write(&path, MODEL).unwrap();
     let late = table.open(&path, |source| {
         table.load(source, &device, |weights| {
@@ -188,7 +188,7 @@ fn a_file_that_is_cut_while_it_is_read_is_an_error() {
     fs::remove_dir_all(&folder).unwrap();
     assert_eq!(
         late.unwrap_err().to_string(),
-        "cannot load the model: weight `free` is cut: the file became shorter while it was read"
+        "cannot load the model: weight `free` is truncated: the file became shorter while it was read"
     );
 }
 

@@ -130,7 +130,7 @@ pub fn list<T: Scalar>(weights: &Weights<'_>, name: Option<&str>) -> Vec<T> {
 fn named(weights: &Weights<'_>, name: &str) -> Vec<Mode> {
     let mode = |text: &String| match Mode::named(text) {
         Some(mode) => mode,
-        None => fail(format_args!("`{name}` has the unknown mode {text:?}")),
+        None => fail(format_args!("`{name}` contains the unknown mode {text:?}")),
     };
     weights.strings(name).data().iter().map(mode).collect()
 }
@@ -138,7 +138,7 @@ fn named(weights: &Weights<'_>, name: &str) -> Vec<Mode> {
 fn numbered(weights: &Weights<'_>, name: &str) -> Vec<Mode> {
     let mode = |&number: &u8| match Mode::numbered(number) {
         Some(mode) => mode,
-        None => fail(format_args!("`{name}` has the unknown mode {number}")),
+        None => fail(format_args!("`{name}` contains the unknown mode {number}")),
     };
     weights.array(name).data().iter().map(mode).collect()
 }

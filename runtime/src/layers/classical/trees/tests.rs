@@ -73,11 +73,11 @@ fn broken_trees_of_another_file_are_an_error() {
     let refused = |node, of, mode| load(node, of, mode).unwrap_err();
     assert_eq!(
         refused(3, 4, "LEAF"),
-        "cannot load the model: the tree ensemble of `mode` has a weight of a node that is not there"
+        "cannot load the model: the tree ensemble of `mode` has a weight for a node that does not exist"
     );
     assert_eq!(
         refused(3, 3, "BRANCH_LEQ"),
-        "cannot load the model: the tree ensemble of `mode` has a node whose child is not there"
+        "cannot load the model: the tree ensemble of `mode` has a node whose child does not exist"
     );
-    assert_eq!(refused(3, 3, "LEAG"), "cannot load the model: `mode` has the unknown mode \"LEAG\"");
+    assert_eq!(refused(3, 3, "LEAG"), "cannot load the model: `mode` contains the unknown mode \"LEAG\"");
 }
