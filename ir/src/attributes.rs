@@ -1,5 +1,6 @@
 //! Attributes of a node. An attribute that is not read is a problem.
 
+mod expected;
 mod field;
 mod value;
 
@@ -14,6 +15,7 @@ use crate::proto::{AttributeProto, AttributeType, GraphProto, TypeProto};
 use crate::types::{Known, Shape};
 use crate::weight::Weight;
 
+pub use expected::{any_of, missing};
 pub use field::have_types;
 pub(crate) use value::attributes;
 pub use value::{Attribute, Described, variant};
@@ -152,7 +154,7 @@ impl<'a> Attributes<'a> {
         match self.find(name) {
             Some(attribute) => match &attribute.t {
                 Some(tensor) => self.files.weight(tensor).map(Some),
-                None => Err(wrong_type(name, AttributeType::Tensor)),
+                None => Err(wrong_type(name, attribute, AttributeType::Tensor)),
             },
             None => Ok(None),
         }
@@ -171,7 +173,7 @@ impl<'a> Attributes<'a> {
         match self.find(name) {
             Some(attribute) => match &attribute.sparse_tensor {
                 Some(sparse) => self.files.sparse(sparse).map(Some),
-                None => Err(wrong_type(name, AttributeType::SparseTensor)),
+                None => Err(wrong_type(name, attribute, AttributeType::SparseTensor)),
             },
             None => Ok(None),
         }
@@ -218,7 +220,7 @@ impl<'a> Attributes<'a> {
         match self.find(name) {
             Some(attribute) => match &attribute.tp {
                 Some(found) => Ok(Some((**found).clone())),
-                None => Err(wrong_type(name, AttributeType::TypeProto)),
+                None => Err(wrong_type(name, attribute, AttributeType::TypeProto)),
             },
             None => Ok(None),
         }
@@ -229,7 +231,7 @@ impl<'a> Attributes<'a> {
         match self.find(name) {
             Some(attribute) => match attribute.g.as_deref() {
                 Some(graph) => Ok(Some(graph)),
-                None => Err(wrong_type(name, AttributeType::Graph)),
+                None => Err(wrong_type(name, attribute, AttributeType::Graph)),
             },
             None => Ok(None),
         }
@@ -255,8 +257,8 @@ impl<'a> Attributes<'a> {
     pub fn finish(&self) -> Result<(), Problem> {
         let mut names = BTreeSet::new();
         if let Some(again) = self.list.iter().find(|entry| !names.insert(entry.0)) {
-            let problem = Problem::new(format!("attribute `{}` is given twice", again.0));
-            return Err(problem.help("the file is inconsistent; export the model again"));
+            let problem = Problem::new(format!("attribute `{}` is specified twice", again.0));
+            return Err(problem.inconsistent());
         }
         self.list.iter().try_for_each(|(name, attribute)| field::has_its_type(name, attribute))?;
         let mut left = self.list.iter().zip(&self.asked);
@@ -265,7 +267,7 @@ impl<'a> Attributes<'a> {
             None => Ok(()),
             Some(((name, _), _)) => {
                 Err(Problem::new(format!("attribute `{name}` is unknown to this version of the operator"))
-                    .help("export the model for the opset that has it, or remove the attribute"))
+                    .help("remove the attribute, or export the model with an opset that supports it"))
             }
         }
     }
@@ -289,18 +291,26 @@ impl<'a> Attributes<'a> {
         // Files of IR version 1 lack types: the field that is present determines it.
         let named = attribute.r#type.unwrap_or(AttributeType::Undefined as i32);
         if named != expected as i32 && named != AttributeType::Undefined as i32 {
-            return Err(wrong_type(name, expected));
+            return Err(wrong_type(name, attribute, expected));
         }
         match value(attribute) {
             Some(value) => Ok(Some(value)),
-            None => Err(wrong_type(name, expected)),
+            None => Err(wrong_type(name, attribute, expected)),
         }
     }
 }
 
-fn wrong_type(name: &str, expected: AttributeType) -> Problem {
-    let expected = format!("{expected:?}").to_lowercase();
-    Problem::new(format!("attribute `{name}` is not of type {expected}"))
+/// Returns the problem of an attribute that has another type, or no value of the expected one.
+fn wrong_type(name: &str, attribute: &AttributeProto, expected: AttributeType) -> Problem {
+    let lower = |ty: AttributeType| format!("{ty:?}").to_lowercase();
+    let declared = attribute.r#type.and_then(|ty| AttributeType::try_from(ty).ok());
+    let problem = match declared.filter(|&ty| ty != expected && ty != AttributeType::Undefined) {
+        Some(found) => {
+            format!("attribute `{name}` has type {}, expected {}", lower(found), lower(expected))
+        }
+        None => format!("attribute `{name}` has no valid value of type {}", lower(expected)),
+    };
+    Problem::new(problem).inconsistent()
 }
 
 #[cfg(test)]
@@ -316,7 +326,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  attribute `axis` is given twice
+                  attribute `axis` is specified twice
                     at node `y` (Softmax opset 21)
                     help: the file is inconsistent; export the model again
 
@@ -333,7 +343,7 @@ mod tests {
 
                   attribute `alpha` is unknown to this version of the operator
                     at node `y` (Relu opset 21)
-                    help: export the model for the opset that has it, or remove the attribute
+                    help: remove the attribute, or export the model with an opset that supports it
 
                   model: IR version 10, ai.onnx 21"#]],
         );
@@ -359,8 +369,9 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  attribute `alpha` is not of type float
+                  attribute `alpha` has type int, expected float
                     at node `y` (LeakyRelu opset 21)
+                    help: the file is inconsistent; export the model again
 
                   model: IR version 10, ai.onnx 21"#]],
         );

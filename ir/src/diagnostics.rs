@@ -15,6 +15,45 @@ pub struct Problem {
     help: Option<String>,
     site: Option<Site>,
     cure: Option<Cure>,
+    topic: Topic,
+}
+
+/// Subject of a problem, for programs that explain it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Topic {
+    /// A node, or the options.
+    #[default]
+    Node,
+    /// The file is not an ONNX model, or not a whole one.
+    Format(Format),
+    /// The file needs a newer version of this compiler.
+    Version,
+    /// Weights in other files.
+    ExternalData,
+    /// An operator that is neither built in nor bound to a function, as in `com.acme.Foo`.
+    Operator(String),
+    /// The file contradicts itself, or is damaged.
+    Inconsistency,
+    /// A rank or a size is unknown at compile time.
+    Shape,
+}
+
+/// Format of a file that is not an ONNX model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    GitLfsPointer,
+    Archive,
+    Pickle,
+    Keras,
+    Gguf,
+    TensorFlowLite,
+    OnnxRuntime,
+    Safetensors,
+    Compressed,
+    WebPage,
+    Empty,
+    /// Another format, or the beginning of a model.
+    Unknown,
 }
 
 /// A change of the options that may solve a problem.
@@ -58,7 +97,23 @@ const KEPT: usize = 1000;
 impl Problem {
     /// Creates a problem. The message begins in lower case, without a final period, with names in backticks.
     pub fn new(message: impl Into<String>) -> Self {
-        Problem { message: text::message(message.into()), help: None, site: None, cure: None }
+        Problem {
+            message: text::message(message.into()),
+            help: None,
+            site: None,
+            cure: None,
+            topic: Topic::Node,
+        }
+    }
+
+    /// Creates the problem of a value that differs from what the operator or the compiler expects.
+    pub fn expected(what: impl fmt::Display, found: impl fmt::Display, expected: impl fmt::Display) -> Self {
+        Problem::new(format!("{what} is {found}, expected {expected}"))
+    }
+
+    /// Creates the problem of a part of the file that must exist.
+    pub fn missing(what: impl fmt::Display) -> Self {
+        Problem::new(format!("{what} is missing"))
     }
 
     /// Adds an instruction that solves the problem.
@@ -66,6 +121,24 @@ impl Problem {
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(text::message(help.into()));
         self
+    }
+
+    /// Marks the problem of a file that contradicts itself, which only its exporter can solve.
+    #[must_use]
+    pub fn inconsistent(self) -> Self {
+        self.help("the file is inconsistent; export the model again").about(Topic::Inconsistency)
+    }
+
+    /// Marks the problem of a file whose bytes were changed or cut.
+    #[must_use]
+    pub fn damaged(self) -> Self {
+        self.help("the file is damaged; export or download it again").about(Topic::Inconsistency)
+    }
+
+    /// Sets the subject of the problem.
+    #[must_use]
+    pub fn about(self, topic: Topic) -> Self {
+        Problem { topic, ..self }
     }
 
     /// Records the name in the caller's options that is wrong.
@@ -96,6 +169,10 @@ impl Problem {
     /// Returns the help.
     pub fn advice(&self) -> Option<&str> {
         self.help.as_deref()
+    }
+
+    pub fn topic(&self) -> &Topic {
+        &self.topic
     }
 
     pub fn site(&self) -> Option<&Site> {
@@ -229,7 +306,8 @@ impl Diagnostics {
         }
         let further = merged.len().saturating_sub(LISTED) + self.dropped;
         if further > 0 {
-            text.push_str(&format!("\n\n  and {further} further problems"));
+            let plural = if further == 1 { "" } else { "s" };
+            text.push_str(&format!("\n\n  and {further} more problem{plural}"));
         }
         if let Some(facts) = &self.facts {
             text.push_str(&format!("\n\n  model: {facts}"));
@@ -280,7 +358,7 @@ mod tests {
             all.push(Problem::new(format!("problem {number}")));
         }
         assert_eq!((all.count(), all.messages().len()), (2 * KEPT, KEPT));
-        assert!(all.report("m").ends_with("and 1980 further problems"));
+        assert!(all.report("m").ends_with("and 1980 more problems"));
     }
 
     #[test]

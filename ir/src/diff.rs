@@ -14,7 +14,7 @@ use crate::{inspect, print};
 /// Comparison of two models as in their files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// The first difference between the graphs, with a sentence for each.
+    /// The first difference between the graphs.
     pub difference: Option<Difference>,
     /// The constants that have the same position in both graphs.
     pub weights: Vec<Pair>,
@@ -23,8 +23,8 @@ pub struct Comparison {
 /// A property that differs in the second graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Name of a node or a value.
-    pub place: String,
+    /// The property that differs, or the node or value that has it.
+    pub location: String,
     pub first: String,
     pub second: String,
 }
@@ -38,8 +38,9 @@ pub struct Pair {
 
 /// Compares the models at two paths.
 pub fn compare(first: &Path, second: &Path, options: &Options) -> Result<Comparison, Diagnostics> {
-    let read =
-        |path| -> Result<Model, Diagnostics> { Ok(crate::solved(inspect::read(path, options)?, options).0) };
+    let read = |path| -> Result<Model, Diagnostics> {
+        Ok(crate::attempts::typed(&inspect::read(path, options)?, options).0)
+    };
     let (first, second) = (read(first)?, read(second)?);
     let mut walk = Walk {
         first: &first.graph.values,
@@ -66,7 +67,7 @@ impl Walk<'_> {
         let names = |names: &[String]| names.join(", ");
         let (a, b) = (&first.facts.outputs, &second.facts.outputs);
         self.block(&first.graph.body, &second.graph.body, "the model")?;
-        same("the outputs", &names(a), &names(b))?;
+        same("the outputs of the model", &names(a), &names(b))?;
         // Constants that no node uses.
         for (id, value) in self.first.iter() {
             if value.weight.is_some() && !self.pairs.contains_key(&id) {
@@ -79,13 +80,13 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn block(&mut self, first: &Block, second: &Block, place: &str) -> Found {
+    fn block(&mut self, first: &Block, second: &Block, location: &str) -> Found {
         let name = |values: &Values, ids: &[ValueId]| {
             let names: Vec<&str> = ids.iter().map(|&id| values[id].name.as_str()).collect();
             names.join(", ")
         };
         let inputs = (name(self.first, &first.inputs), name(self.second, &second.inputs));
-        same(&format!("the inputs of {place}"), &inputs.0, &inputs.1)?;
+        same(&format!("the inputs of {location}"), &inputs.0, &inputs.1)?;
         for (&a, &b) in first.inputs.iter().zip(&second.inputs) {
             self.define(a, b)?;
         }
@@ -97,29 +98,29 @@ impl Walk<'_> {
             Some((more.site(values).node, shown(&more.kind)))
         };
         let nothing = "no such node".to_owned();
-        if let Some((place, kind)) = longer(&first.nodes, &second.nodes, self.first) {
-            return Err(Difference { place: node_place(&place), first: kind, second: nothing });
+        if let Some((name, kind)) = longer(&first.nodes, &second.nodes, self.first) {
+            return Err(Difference { location: node_label(&name), first: kind, second: nothing });
         }
-        if let Some((place, kind)) = longer(&second.nodes, &first.nodes, self.second) {
-            return Err(Difference { place: node_place(&place), first: nothing, second: kind });
+        if let Some((name, kind)) = longer(&second.nodes, &first.nodes, self.second) {
+            return Err(Difference { location: node_label(&name), first: nothing, second: kind });
         }
         let outputs = (first.outputs.len(), second.outputs.len());
-        same(&format!("the number of outputs of {place}"), &outputs.0.to_string(), &outputs.1.to_string())?;
+        same_count(&format!("the number of outputs of {location}"), outputs)?;
         for (&a, &b) in first.outputs.iter().zip(&second.outputs) {
-            self.read(Some(a), Some(b), &format!("an output of {place}"))?;
+            self.read(Some(a), Some(b), &format!("an output of {location}"))?;
         }
         Ok(())
     }
 
     fn node(&mut self, first: &Node, second: &Node) -> Found {
         let sites = (first.site(self.first), second.site(self.second));
-        let place = node_place(&sites.0.node);
-        same(&place, &sites.0.operator, &sites.1.operator)?;
+        let location = node_label(&sites.0.node);
+        same(&location, &sites.0.operator, &sites.1.operator)?;
         if sites.0.node != sites.1.node {
             return Err(Difference {
-                place: format!("a {}", shown(&first.kind)),
-                first: format!("called `{}`", shown(&sites.0.node)),
-                second: format!("called `{}`", shown(&sites.1.node)),
+                location: format!("the name of a {} node", shown(&first.kind)),
+                first: format!("`{}`", shown(&sites.0.node)),
+                second: format!("`{}`", shown(&sites.1.node)),
             });
         }
         let (a, b) = (first.operator.attributes(), second.operator.attributes());
@@ -127,20 +128,20 @@ impl Walk<'_> {
         if a != b && &*first.kind != "Constant" {
             let (a, b) =
                 differing(&a, &b).unwrap_or_else(|| (print::attributes(first), print::attributes(second)));
-            return Err(Difference { place, first: a, second: b });
+            return Err(Difference { location, first: a, second: b });
         }
         let inputs = (first.inputs.len(), second.inputs.len());
-        same(&format!("the number of inputs of {place}"), &inputs.0.to_string(), &inputs.1.to_string())?;
+        same_count(&format!("the number of inputs of {location}"), inputs)?;
         for (at, (&a, &b)) in first.inputs.iter().zip(&second.inputs).enumerate() {
-            self.read(a, b, &format!("input {at} of {place}"))?;
+            self.read(a, b, &format!("input {at} of {location}"))?;
         }
         let blocks = (first.blocks.len(), second.blocks.len());
-        same(&format!("the graphs in {place}"), &blocks.0.to_string(), &blocks.1.to_string())?;
+        same_count(&format!("the number of graphs in {location}"), blocks)?;
         for ((name, a), (_, b)) in first.blocks.iter().zip(&second.blocks) {
-            self.block(a, b, &format!("`{}` of {place}", shown(name)))?;
+            self.block(a, b, &format!("`{}` of {location}", shown(name)))?;
         }
         let outputs = (first.outputs.len(), second.outputs.len());
-        same(&format!("the outputs of {place}"), &outputs.0.to_string(), &outputs.1.to_string())?;
+        same_count(&format!("the number of outputs of {location}"), outputs)?;
         for (&a, &b) in first.outputs.iter().zip(&second.outputs) {
             if let (Some(a), Some(b)) = (a, b) {
                 self.define(a, b)?;
@@ -159,15 +160,15 @@ impl Walk<'_> {
     }
 
     /// Compares two values that are used at the same position.
-    fn read(&mut self, first: Option<ValueId>, second: Option<ValueId>, place: &str) -> Found {
+    fn read(&mut self, first: Option<ValueId>, second: Option<ValueId>, location: &str) -> Found {
         let (Some(first), Some(second)) = (first, second) else {
-            let text = |id: Option<ValueId>| if id.is_some() { "given" } else { "absent" };
-            return same(place, text(first), text(second));
+            let text = |id: Option<ValueId>| if id.is_some() { "present" } else { "absent" };
+            return same(location, text(first), text(second));
         };
         if let Some(known) = self.pairs.get(&first) {
             let (known, found) = (&self.second[*known].name, &self.second[second].name);
             return same(
-                place,
+                location,
                 &self.first[first].name,
                 if *known == *found { &self.first[first].name } else { found },
             );
@@ -177,20 +178,20 @@ impl Walk<'_> {
             self.pairs.insert(first, second);
             return self.constant(first, second);
         }
-        let kind = |stored: bool| if stored { "a constant" } else { "computed" };
-        same(place, kind(stored.0), kind(stored.1))
+        let kind = |stored: bool| if stored { "a constant" } else { "a computed value" };
+        same(location, kind(stored.0), kind(stored.1))
     }
 
     fn types(&self, first: ValueId, second: ValueId) -> Found {
         let text = |ty: &Option<Type>| ty.as_ref().map_or("?".to_owned(), |ty| shown(&ty.to_string()));
-        let place = format!("`{}`", shown(&self.first[first].name));
-        same(&place, &text(&self.first[first].ty), &text(&self.second[second].ty))
+        let location = format!("`{}`", shown(&self.first[first].name));
+        same(&location, &text(&self.first[first].ty), &text(&self.second[second].ty))
     }
 
     fn constant(&mut self, first: ValueId, second: ValueId) -> Found {
         self.types(first, second)?;
         let (a, b) = (&self.first[first], &self.second[second]);
-        same("a constant", &a.name, &b.name)?;
+        same("the name of a constant", &a.name, &b.name)?;
         if let (Some(left), Some(right)) = (&a.weight, &b.weight) {
             let left = left.parts.iter().flat_map(|part| part.bytes.iter());
             let right = right.parts.iter().flat_map(|part| part.bytes.iter());
@@ -201,15 +202,19 @@ impl Walk<'_> {
     }
 }
 
-fn node_place(name: &str) -> String {
+fn node_label(name: &str) -> String {
     format!("node `{}`", shown(name))
 }
 
-fn same(place: &str, first: &str, second: &str) -> Found {
+fn same(location: &str, first: &str, second: &str) -> Found {
     if first == second {
         return Ok(());
     }
-    Err(Difference { place: place.to_owned(), first: shown(first), second: shown(second) })
+    Err(Difference { location: location.to_owned(), first: shown(first), second: shown(second) })
+}
+
+fn same_count(location: &str, (first, second): (usize, usize)) -> Found {
+    same(location, &first.to_string(), &second.to_string())
 }
 
 /// Returns the first fields that differ, with their names.

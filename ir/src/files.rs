@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, Topic};
 use crate::dtype::{DType, Kind};
 use crate::proto::{DataLocation, TensorProto};
 use crate::types::MOST_AXES;
@@ -43,7 +43,7 @@ impl Files {
             return Err(no_file(&[path.to_owned()]));
         }
         let bytes =
-            map(path).map_err(|error| Problem::new(format!("{} cannot be read: {error}", shown(path))))?;
+            map(path).map_err(|error| Problem::new(format!("cannot read {}: {error}", shown(path))))?;
         let name = path.file_name().map(PathBuf::from).unwrap_or_default();
         Ok(Files {
             folder: Some(path.parent().unwrap_or(Path::new("")).to_owned()),
@@ -84,39 +84,42 @@ impl Files {
         let name = &tensor.name;
         let dtype = DType::from_onnx(tensor.data_type).ok_or_else(|| {
             let number = tensor.data_type;
-            Problem::new(format!("constant `{name}` has the unknown type {number}"))
+            Problem::new(format!("constant `{name}` has unknown element type {number}"))
         })?;
         if tensor.segment.is_some() {
-            return Err(Problem::new(format!("constant `{name}` is stored in segments"))
-                .help("save the model again with a current version of the onnx package"));
+            return Err(Problem::new(format!(
+                "constant `{name}` is stored in segments, which are not supported"
+            ))
+            .help("save the model again with a current version of the onnx package"));
         }
         let sizes = sizes(tensor)?;
         let count = sizes.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
         let bytes = count.and_then(|count| dtype.bytes(count));
         let (Some(count), Some(length)) = (count, bytes) else {
-            return Err(Problem::new(format!(
-                "constant `{name}` of type {dtype} has no size that fits in memory"
-            )));
+            let what = format!("constant `{name}`");
+            return Err(match dtype.kind() {
+                Kind::String => Problem::expected(what, "a string tensor", "numbers or Booleans"),
+                _ => Problem::new(format!("{what} has shape {sizes:?}, which does not fit in memory"))
+                    .damaged(),
+            });
         };
         let (encoding, parts) = self.parts(tensor, dtype, length)?;
         let weight = Weight { dtype, sizes, encoding, parts };
         let stored: usize = weight.parts.iter().map(|part| part.bytes.len()).sum();
-        let right = match encoding {
-            Encoding::Raw => stored == length,
-            Encoding::Varint | Encoding::Records => stored >= count.min(length),
+        let (right, expected) = match encoding {
+            Encoding::Raw => (stored == length, length.to_string()),
+            Encoding::Varint | Encoding::Records => {
+                let least = count.min(length);
+                (stored >= least, format!("at least {least}"))
+            }
         };
         if right && (count > CHECKED || weight.holds_all()) {
             Ok(weight)
         } else if right {
-            Err(Problem::new(format!(
-                "constant `{name}` has another number of elements than its sizes, {count}"
-            ))
-            .help("the file is damaged; export or download it again"))
+            Err(Problem::new(format!("constant `{name}` does not contain the {count} elements of its shape"))
+                .damaged())
         } else {
-            Err(Problem::new(format!(
-                "constant `{name}` holds {stored} bytes, its type and sizes need {length}"
-            ))
-            .help("the file is damaged; export or download it again"))
+            Err(Problem::new(format!("constant `{name}` has {stored} bytes, expected {expected}")).damaged())
         }
     }
 
@@ -129,11 +132,8 @@ impl Files {
         if count == Some(strings.len()) {
             Ok((sizes, strings))
         } else {
-            Err(Problem::new(format!(
-                "constant `{}` holds {} strings, its sizes need another number",
-                tensor.name,
-                strings.len()
-            )))
+            let (name, found) = (&tensor.name, strings.len());
+            Err(Problem::new(format!("constant `{name}` has {found} strings, but shape {sizes:?}")).damaged())
         }
     }
 
@@ -145,7 +145,9 @@ impl Files {
         length: usize,
     ) -> Result<(Encoding, Vec<Part>), Problem> {
         if tensor.data_location == DataLocation::External as i32 {
-            return Ok((Encoding::Raw, vec![self.external(tensor, length)?]));
+            let external = self.external(tensor, length);
+            let part = external.map_err(|problem| problem.about(Topic::ExternalData))?;
+            return Ok((Encoding::Raw, vec![part]));
         }
         if let Some(raw) = &tensor.raw_data {
             return Ok((Encoding::Raw, vec![self.part(raw)?]));
@@ -173,7 +175,7 @@ impl Files {
         let start = match start.filter(inside) {
             Some(start) => start,
             None if bytes.is_empty() => 0,
-            None => return Err(Problem::new("a constant stands outside of its file")),
+            None => return Err(Problem::new("a constant is outside the model file")),
         };
         Ok(Part { file: 0, start, bytes: bytes.clone() })
     }
@@ -182,11 +184,12 @@ impl Files {
 fn sizes(tensor: &TensorProto) -> Result<Vec<usize>, Problem> {
     if tensor.dims.len() > MOST_AXES {
         let message = format!("constant `{}` has more than {MOST_AXES} axes", tensor.name);
-        return Err(Problem::new(message).help("the file is damaged; export it again"));
+        return Err(Problem::new(message).damaged());
     }
     let size = |&size: &i64| {
-        usize::try_from(size)
-            .map_err(|_| Problem::new(format!("constant `{}` has the size {size}", tensor.name)))
+        usize::try_from(size).map_err(|_| {
+            Problem::new(format!("constant `{}` has negative size {size}", tensor.name)).damaged()
+        })
     };
     tensor.dims.iter().map(size).collect()
 }
@@ -210,10 +213,10 @@ fn open_file(path: &Path, follow: bool) -> std::io::Result<File> {
     #[cfg(not(unix))]
     let _ = follow;
     if !path.metadata()?.is_file() {
-        return Err(std::io::Error::other("it is not a file"));
+        return Err(std::io::Error::other("not a regular file"));
     }
     let file = options.open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(std::io::Error::other("it is not a file")) }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(std::io::Error::other("not a regular file")) }
 }
 
 fn whole(file: &File) -> std::io::Result<Bytes> {

@@ -5,7 +5,7 @@ mod parts;
 
 use std::cell::RefCell;
 
-use crate::diagnostics::{Diagnostics, Problem};
+use crate::diagnostics::{Diagnostics, Problem, Topic};
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::elements::{Elements, Source};
@@ -68,7 +68,7 @@ pub fn node(node: &Node, values: &mut Values, names: &mut Names) -> Result<(), P
     let mut diagnostics = Diagnostics::default();
     let mut cx = Infer { values, node, names, diagnostics: &mut diagnostics, folded: RefCell::default() };
     node.operator.infer(&mut cx)?;
-    if diagnostics.is_empty() { Ok(()) } else { Err(Problem::new("the types do not fit")) }
+    if diagnostics.is_empty() { Ok(()) } else { Err(Problem::new("the types do not match")) }
 }
 
 impl Infer<'_> {
@@ -100,7 +100,7 @@ impl Infer<'_> {
     pub fn ty(&self, input: usize) -> Result<&Type, Problem> {
         self.value(input)
             .and_then(|value| value.ty.as_ref())
-            .ok_or_else(|| Problem::new(format!("input {input} is missing")))
+            .ok_or_else(|| Problem::missing(format_args!("input {input}")))
     }
 
     /// Returns the tensor type of an input.
@@ -108,13 +108,13 @@ impl Infer<'_> {
         match self.ty(input)? {
             Type::Tensor(tensor) => Ok(tensor.clone()),
             Type::Unranked(dtype) => {
-                Err(Problem::new(format!("input {input} is {dtype} of a rank that only the run can tell"))
-                    .help(
-                        "give the shape of the items where the sequence is an input, with `inputs(..)`, \
-                 or have them all be of one rank",
-                    ))
+                let message =
+                    format!("the rank of input {input}, a {dtype} tensor, is unknown at compile time");
+                let help = "set the shape of the items with `inputs(..)` if their sequence is an input, or export the \
+                            model with items of equal rank";
+                Err(Problem::new(message).help(help).about(Topic::Shape))
             }
-            other => Err(Problem::new(format!("input {input} is {other}, not a tensor"))),
+            other => Err(Problem::expected(format_args!("input {input}"), other, "a tensor")),
         }
     }
 
@@ -124,7 +124,7 @@ impl Infer<'_> {
         if tensor.rank() == rank {
             Ok(tensor)
         } else {
-            Err(Problem::new(format!("input {input} is {tensor}, not of rank {rank}")))
+            Err(Problem::expected(format_args!("input {input}"), tensor, format_args!("rank {rank}")))
         }
     }
 
@@ -201,8 +201,9 @@ impl Infer<'_> {
         };
         match &ty {
             Type::Tensor(tensor) if !tensor.fits() => {
-                let problem = Problem::new(format!("the result would be {tensor}"));
-                let problem = problem.help("its sizes are negative or fit into no memory");
+                let message =
+                    format!("the result is {tensor}, which has negative sizes or does not fit in memory");
+                let problem = Problem::new(message);
                 self.diagnostics.push(problem.at(self.node.site(self.values)));
             }
             _ => self.values[id].ty = Some(ty),

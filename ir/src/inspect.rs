@@ -78,7 +78,7 @@ pub struct Constant {
 /// Inspects the file at `path`. Fails only if the file cannot be read as a model.
 pub fn inspect(path: &Path, options: &Options) -> Result<Inspection, Diagnostics> {
     let untyped = read(path, options)?;
-    let (mut model, mut problems) = crate::solved(untyped, options);
+    let (mut model, mut problems) = crate::attempts::typed(&untyped, options);
     let declared = ModelProto::decode(model.files.model()).unwrap_or_default();
     let declared = declared.graph.unwrap_or_default();
     let body = &model.graph.body;
@@ -111,7 +111,7 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Untyped, Diagnostic
     match model {
         Ok(model) => read::read_bytes(model.encode_to_vec().into(), options),
         Err(error) => {
-            let message = format!("`{}` cannot be read: {error}", path.display());
+            let message = format!("cannot read `{}`: {error}", path.display());
             Err(Problem::new(message).into())
         }
     }

@@ -53,7 +53,7 @@ impl fmt::Display for Facts {
         }
         match self.producer.as_str() {
             "" => Ok(()),
-            producer => write!(f, ", made by {producer}"),
+            producer => write!(f, ", produced by {producer}"),
         }
     }
 }

@@ -97,7 +97,7 @@ fn read_files(files: Files, options: &Options) -> Result<Untyped, Diagnostics> {
     let duplicates = duplicates::find(&message).into_iter();
     duplicates.for_each(|problem| diagnostics.push(problem));
     let Some(graph) = &mut message.graph else {
-        return fail(diagnostics, Problem::new("the file holds no graph"));
+        return fail(diagnostics, Problem::new("the file contains no graph"));
     };
     let unknown = outputs::choose(graph, &options.outputs);
     if !unknown.is_empty() {
@@ -212,17 +212,18 @@ impl<'a> Reader<'a> {
             None if known => return Err(unknown::not_imported(domain)),
             None => return self.custom(domain, proto, scope, block),
         };
+        let opset = scope.opset(domain).unwrap_or_default();
         let version = version.ok_or_else(|| {
             let since = row.since.iter().min().copied().unwrap_or(1);
             Problem::new(format!(
-                "operator `{}` exists since opset {since}, the model imports an older one",
+                "operator `{}` was added in opset {since}, but the model uses opset {opset}",
                 kind(domain, &proto.op_type)
             ))
-            .help("the file is inconsistent; export the model again")
+            .inconsistent()
         })?;
         newest(domain, scope.opset(domain))?;
         if let Some((version, instead)) = removed {
-            return Err(unknown::removed(&kind(domain, &proto.op_type), version, instead));
+            return Err(unknown::removed(&kind(domain, &proto.op_type), (version, opset), instead));
         }
         arity::check(proto, row.arity_at(version), scope)?;
         let list = scope.resolve(&proto.attribute);
@@ -286,7 +287,7 @@ impl<'a> Reader<'a> {
         for (name, attribute) in list {
             if let Some(graph) = attribute.g.as_deref() {
                 if self.depth >= DEEPEST {
-                    return Err(Problem::new(format!("graphs are nested more than {DEEPEST} deep")));
+                    return Err(Problem::new(format!("graphs are nested more than {DEEPEST} levels deep")));
                 }
                 self.depth += 1;
                 let mut inner = scope.nested();
@@ -321,8 +322,7 @@ impl<'a> Reader<'a> {
             match scope.value(&output.name) {
                 Some(id) => outputs.push(id),
                 None => self.diagnostics.push(
-                    Problem::new(format!("no node makes the output `{}`", output.name))
-                        .help("the file is inconsistent; export the model again"),
+                    Problem::new(format!("no node produces the output `{}`", output.name)).inconsistent(),
                 ),
             }
         }

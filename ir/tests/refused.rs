@@ -58,20 +58,20 @@ fn contradictions_are_refused() {
         addin: expected 1 input, found 2
         addout: expected 1 output, found 2
         subswap: attribute `body` is unknown to this version of the operator
-        outs: output `y` is declared as float32[3], and its type is float32[2]
-        outs: output `y` is declared as float64[2], and its type is float32[2]
-        rewire: value `z` is declared as float32[1, 2], and its type is float32[2]
-        rewire: value `z` is declared as int32[2], and its type is float32[2]
-        indim: initializer `w` is declared as float32[3], and its type is float32[2]
-        indim: input `x` has the size -9223372036854775808
+        outs: output `y` is declared as float32[3], but has type float32[2]
+        outs: output `y` is declared as float64[2], but has type float32[2]
+        rewire: value `z` is declared as float32[1, 2], but has type float32[2]
+        rewire: value `z` is declared as int32[2], but has type float32[2]
+        indim: initializer `w` is declared as float32[3], but has type float32[2]
+        indim: input `x` has negative size -9223372036854775808
         optype: expected 2 outputs, found 1
         optype: `steps` is float32[1], expected int32 or int64
         optype: `split` is float32[2], expected int32 or int64
-        opset: operator `Upsample` exists up to opset 9, the model imports a newer one
-        opset: operator `Scatter` exists up to opset 10, the model imports a newer one
-        opset: operator `ai.onnx.ml.TreeEnsembleRegressor` exists up to opset 4, the model imports a newer one
-        opset: attribute `consumed_inputs` exists before version 6 of the operator
-        attr value: attribute `alpha` is not of type float
+        opset: operator `Upsample` was removed in opset 10, but the model uses opset 21
+        opset: operator `Scatter` was removed in opset 11, but the model uses opset 21
+        opset: operator `ai.onnx.ml.TreeEnsembleRegressor` was removed in opset 5, but the model uses opset 5
+        opset: attribute `consumed_inputs` was removed in version 6 of the operator
+        attr value: attribute `alpha` has type int, expected float
     "#]]
     .assert_eq(&shown);
 }
@@ -131,11 +131,11 @@ fn damaged_messages_are_refused() {
     expect![[r#"
         attribute without a type: attribute `alpha` has no type
         attribute of no type: attribute `alpha` has no type
-        attribute of another type: attribute `alpha` is not of type float
+        attribute of another type: attribute `alpha` has type int, expected float
         an output more, without a name: expected 1 output, found 2
-        two elements of one, raw: constant `w` holds 8 bytes, its type and sizes need 4
-        two elements of one: constant `w` has another number of elements than its sizes, 1
-        no type: constant `w` has the unknown type 0
+        two elements of one, raw: constant `w` has 8 bytes, expected 4
+        two elements of one: constant `w` does not contain the 1 elements of its shape
+        no type: constant `w` has unknown element type 0
     "#]]
     .assert_eq(&shown);
 }

@@ -90,7 +90,7 @@ impl Parse for Arguments {
             arguments.name = input.parse()?;
             let equals = input.parse::<Token![=]>();
             equals.map_err(|error| {
-                let message = "expected the model's path, as in `struct Name = \"model.onnx\";`";
+                let message = "expected `=` and the path of a model, as in `struct Name = \"model.onnx\";`";
                 syn::Error::new(error.span(), message)
             })?;
         }
@@ -99,7 +99,7 @@ impl Parse for Arguments {
         if input.is_empty() {
             Ok(arguments)
         } else {
-            Err(input.error("expected nothing after the path; options stand before it, in `#[onnx(..)]`"))
+            Err(input.error("unexpected token after the path; options go before it, in `#[onnx(..)]`"))
         }
     }
 }
@@ -150,7 +150,7 @@ impl Arguments {
 
     fn note(&mut self, key: Key, again: bool) -> syn::Result<()> {
         if again {
-            let message = format!("`{}` is given twice", key.name);
+            let message = format!("`{}` is specified twice", key.name);
             return Err(syn::Error::new(key.span, message));
         }
         self.keys.insert(key.name, key.span);
@@ -170,7 +170,7 @@ impl Parse for Choice {
                     "file" => Ok(Choice::Weights(Weights::File)),
                     other => Err(syn::Error::new(
                         value.span(),
-                        format!("weights are \"embed\" or \"file\", not {other:?}"),
+                        format!("`weights` is {other:?}, expected \"embed\" or \"file\""),
                     )),
                 }
             }
@@ -185,7 +185,8 @@ impl Parse for Choice {
                 let named = value.value();
                 let found = Precision::ALL.iter().find(|(name, _)| *name == named);
                 found.map(|(_, precision)| Choice::Precision(*precision)).ok_or_else(|| {
-                    let message = format!("the precision is \"as-is\", \"f16\" or \"bf16\", not {named:?}");
+                    let message =
+                        format!("`precision` is {named:?}, expected \"as-is\", \"f16\" or \"bf16\"");
                     syn::Error::new(value.span(), message)
                 })
             }
@@ -217,8 +218,8 @@ impl Parse for Choice {
             other => Err(syn::Error::new(
                 name.span(),
                 format!(
-                    "unknown option `{other}`; there are `weights`, `dims`, `inputs`, `outputs`, `ops`, \
-                     `simplify`, `precision`, `train`, `trace`, `memory_limit` and `crate`"
+                    "unknown option `{other}`, expected `weights`, `dims`, `inputs`, `outputs`, `ops`, \
+                     `simplify`, `precision`, `train`, `trace`, `memory_limit` or `crate`"
                 ),
             )),
         }
@@ -268,9 +269,7 @@ fn outputs(input: ParseStream<'_>, span: Span) -> syn::Result<Choice> {
             rest = true;
             list.parse::<Option<Token![,]>>()?;
             if !list.is_empty() {
-                return Err(
-                    list.error("`..` stands last; the outputs of the file come behind those that are named")
-                );
+                return Err(list.error("`..` must be last: it appends the outputs of the file"));
             }
             break;
         }
@@ -280,7 +279,7 @@ fn outputs(input: ParseStream<'_>, span: Span) -> syn::Result<Choice> {
         }
     }
     if names.is_empty() {
-        let message = "expected names of values, as in `outputs(\"/conv2/Conv_output_0\", ..)`";
+        let message = "expected the names of values, as in `outputs(\"/conv2/Conv_output_0\", ..)`";
         return Err(syn::Error::new(span, message));
     }
     Ok(Choice::Outputs(names, rest))
@@ -298,12 +297,12 @@ fn flag(input: ParseStream<'_>, name: &str) -> syn::Result<bool> {
     input.parse::<Token![=]>()?;
     let span = input.span();
     let value = input.parse::<LitBool>();
-    let wrong = |_| syn::Error::new(span, format!("`{name}` is `true` or `false`"));
+    let wrong = |_| syn::Error::new(span, format!("expected `{name} = true` or `{name} = false`"));
     value.map(|value| value.value).map_err(wrong)
 }
 
 fn number(input: ParseStream<'_>) -> syn::Result<i64> {
-    let wrong = |span| syn::Error::new(span, "expected a size: a whole number from 0 to 4294967295");
+    let wrong = |span| syn::Error::new(span, "expected a size: an integer from 0 to 4294967295");
     let span = input.span();
     let literal: LitInt = input.parse().map_err(|_| wrong(span))?;
     let size = literal.base10_parse::<u32>();

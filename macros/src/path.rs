@@ -63,13 +63,13 @@ fn expanded(written: &str, value: impl Fn(&str) -> Option<String>) -> Result<Str
 
 fn unset(name: &str) -> Problem {
     let help = match name {
-        "OUT_DIR" => "Cargo sets it for packages that have a build script, build.rs".to_owned(),
+        "OUT_DIR" => "add build.rs: Cargo sets `OUT_DIR` only for packages with a build script".to_owned(),
         _ => format!(
-            "set it in `[env]` of .cargo/config.toml, or have build.rs print `cargo::rustc-env={name}=..`; \
-             a `$` of a file's name is written `$$`"
+            "set it in `[env]` in .cargo/config.toml, or print `cargo::rustc-env={name}=..` in build.rs; \
+             write a literal `$` as `$$`"
         ),
     };
-    Problem::new(format!("the environment has no variable `{name}`")).help(help)
+    Problem::new(format!("environment variable `{name}` is not set")).help(help)
 }
 
 /// Splits a path into pieces. `$$` is a dollar sign, and so is a `$` that no name follows.
@@ -113,7 +113,7 @@ mod tests {
     fn variables_of_the_environment_have_their_values() {
         check("$OUT_DIR/m.onnx", "/out/m.onnx");
         check("a/${OUT_DIR}m.onnx", "a//outm.onnx");
-        check("$OUT/m", "the environment has no variable `OUT`");
+        check("$OUT/m", "environment variable `OUT` is not set");
     }
 
     #[test]

@@ -17,8 +17,8 @@ pub fn complaint(call: Span, written: &str) -> Option<String> {
     let stem = Path::new(written).file_stem()?.to_string_lossy();
     let name = camel(&stem);
     Some(format!(
-        "line {first} makes a `Model` in this module too\n\n  \
-         help: name the second one, as in onnx_model! {{ pub struct {name} = {written:?}; }}"
+        "`Model` is already defined in this module, on line {first}\n\n  \
+         help: name the second model, as in onnx_model! {{ pub struct {name} = {written:?}; }}"
     ))
 }
 

@@ -28,8 +28,9 @@ pub fn has_its_type(name: &str, entry: &AttributeProto) -> Result<(), Problem> {
         None => Ok(()),
         Some((other, _)) => {
             let [named, other] = [named, *other].map(|of| format!("{of:?}").to_lowercase());
-            let message = format!("attribute `{name}` is declared to be of type {named} and has {other}");
-            Err(Problem::new(message).help("the file is inconsistent; export the model again"))
+            let message =
+                format!("attribute `{name}` is declared as {named}, but contains a value of type {other}");
+            Err(Problem::new(message).inconsistent())
         }
     }
 }
@@ -40,8 +41,7 @@ pub fn have_types(list: &[NamedAttribute<'_>]) -> Result<(), Problem> {
         |attribute: &AttributeProto| attribute.r#type.unwrap_or_default() == AttributeType::Undefined as i32;
     match list.iter().find(|(_, attribute)| is_untyped(attribute)) {
         None => Ok(()),
-        Some((name, _)) => Err(Problem::new(format!("attribute `{name}` has no type"))
-            .help("the file is inconsistent; export the model again")),
+        Some((name, _)) => Err(Problem::new(format!("attribute `{name}` has no type")).inconsistent()),
     }
 }
 
@@ -65,6 +65,6 @@ mod tests {
         assert_eq!(has_its_type("axis", &absent), Ok(()));
         let other = AttributeProto { f: Some(2.0), ..entry };
         let problem = has_its_type("axis", &other).unwrap_err().to_string();
-        expect!["attribute `axis` is declared to be of type int and has float"].assert_eq(&problem);
+        expect!["attribute `axis` is declared as int, but contains a value of type float"].assert_eq(&problem);
     }
 }

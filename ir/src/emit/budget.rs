@@ -41,9 +41,9 @@ impl Budget {
 
     fn exceeded(&self) -> Problem {
         let limit = self.limit;
-        Problem::new(format!("the code of the model would have more than {limit} words with this node")).help(
-            "known values are written out where they are read; have large ones as initializers, and \
-             compute nothing large from them",
+        Problem::new(format!("with this node, the generated code exceeds {limit} tokens")).help(
+            "store large constants as initializers and compute no large values from them, because values that are \
+             known at compile time become code",
         )
     }
 }
@@ -107,9 +107,9 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the code of the model would have more than 525582 words with this node
+                  with this node, the generated code exceeds 525582 tokens
                     at node `p64` (Mul version 14)
-                    help: known values are written out where they are read; have large ones as initializers, and compute nothing large from them
+                    help: store large constants as initializers and compute no large values from them, because values that are known at compile time become code
 
                   model: IR version 10, ai.onnx 21"#]],
         );

@@ -9,7 +9,7 @@ pub fn constructors(model: &Model, options: &Options) -> Code {
     let files = model.files.list().len();
     let new = match options.weights {
         Weights::Embed => code! {
-            /// The model with the weights that are in the binary.
+            /// Creates the model with the embedded weights.
             pub fn new(device: &Device) -> Self {
                 Self::load(&Weights::new(&WEIGHTS, &files(), device))
             }
@@ -18,22 +18,22 @@ pub fn constructors(model: &Model, options: &Options) -> Code {
     };
     let from_bytes = match files {
         1 => code! {
-            /// The model with the weights of another file of the same graph.
+            /// Creates the model with the weights of another file with the same graph.
             ///
             /// # Errors
             ///
-            /// If the bytes are not a file of the same graph.
+            /// If the bytes are not a file with the same graph.
             pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
                 <Self as OnnxModel>::from_bytes(&[bytes], device)
             }
         },
         _ => code! {
-            /// The model with the weights of other files of the same graph: the model's, then those of its
-            /// external data.
+            /// Creates the model with the weights of other files with the same graph: the model, then its external
+            /// data.
             ///
             /// # Errors
             ///
-            /// If the bytes are not the files of the same graph.
+            /// If the bytes are not files with the same graph.
             pub fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
                 <Self as OnnxModel>::from_bytes(files, device)
             }

@@ -12,8 +12,7 @@ use crate::types::{Place, TensorType, Type};
 impl Emit<'_, '_> {
     /// Returns an input converted to a type. `place` is the placement of a tensor.
     pub fn input_as(&mut self, input: usize, place: Place, ty: &Type) -> Result<Code, Problem> {
-        let id = self.node.input(input);
-        let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
+        let id = self.required(input)?;
         self.source.value_as(id, place, ty)
     }
 
@@ -25,13 +24,16 @@ impl Emit<'_, '_> {
     /// Returns the type of the items of an input.
     pub fn items(&self, input: usize) -> Result<&Type, Problem> {
         let ty = self.ty(input)?;
-        ty.item().ok_or_else(|| Problem::new(format!("input {input} is {ty}, which holds nothing")))
+        ty.item()
+            .ok_or_else(|| Problem::expected(format_args!("input {input}"), ty, "a sequence or an optional"))
     }
 
     /// Returns the type of the items of an output.
     pub fn output_items(&self, output: usize) -> Result<&Type, Problem> {
         let ty = self.output_type(output)?;
-        ty.item().ok_or_else(|| Problem::new(format!("output {output} is {ty}, which holds nothing")))
+        ty.item().ok_or_else(|| {
+            Problem::expected(format_args!("output {output}"), ty, "a sequence or an optional")
+        })
     }
 }
 
@@ -72,7 +74,7 @@ impl Source<'_, '_> {
                 Ok(code!(Some(#value)))
             }
             (Some(from), to) => Ok(converted(self.whole(id), from, to)),
-            (None, _) => Err(Problem::new(format!("the value `{}` has no type", values[id].name))),
+            (None, _) => Err(Problem::new(format!("value `{}` has no type", values[id].name))),
         }
     }
 }

@@ -99,17 +99,20 @@ impl Emit<'_, '_> {
         self.node.output(output).is_some()
     }
 
+    /// Returns the value of an input, which must be present.
+    pub(super) fn required(&self, input: usize) -> Result<ValueId, Problem> {
+        self.node.input(input).ok_or_else(|| Problem::missing(format_args!("input {input}")))
+    }
+
     /// Returns the type of an input, which must be a tensor.
     pub fn tensor_type(&self, input: usize) -> Result<&TensorType, Problem> {
         let ty = self.ty(input)?;
-        ty.as_tensor().ok_or_else(|| Problem::new(format!("input {input} is {ty}, not a tensor")))
+        ty.as_tensor().ok_or_else(|| Problem::expected(format_args!("input {input}"), ty, "a tensor"))
     }
 
     pub fn ty(&self, input: usize) -> Result<&Type, Problem> {
-        let value = self.node.input(input).map(|id| &self.source.cx.values[id]);
-        value
-            .and_then(|value| value.ty.as_ref())
-            .ok_or_else(|| Problem::new(format!("input {input} is missing")))
+        let ty = self.source.cx.values[self.required(input)?].ty.as_ref();
+        ty.ok_or_else(|| Problem::missing(format_args!("the type of input {input}")))
     }
 
     /// Returns the type of an output.
@@ -117,13 +120,13 @@ impl Emit<'_, '_> {
         let value = self.node.output(output).map(|id| &self.source.cx.values[id]);
         value
             .and_then(|value| value.ty.as_ref())
-            .ok_or_else(|| Problem::new(format!("output {output} has no type")))
+            .ok_or_else(|| Problem::missing(format_args!("the type of output {output}")))
     }
 
     /// Returns the type of an output, which must be a tensor.
     pub fn output_tensor(&self, output: usize) -> Result<&TensorType, Problem> {
         let ty = self.output_type(output)?;
-        ty.as_tensor().ok_or_else(|| Problem::new(format!("output {output} is {ty}, not a tensor")))
+        ty.as_tensor().ok_or_else(|| Problem::expected(format_args!("output {output}"), ty, "a tensor"))
     }
 
     /// Returns the known elements of an input, and marks the constants that they depend on as fixed.
@@ -220,8 +223,8 @@ impl Context<'_> {
     pub(super) fn report_unbound(&mut self, sizes: BTreeSet<Symbol>) {
         for symbol in sizes {
             self.problems.push(
-                Problem::new(format!("the size `{symbol}` cannot be told from any input"))
-                    .help("this is a defect of onnx-embed; please report the model"),
+                Problem::new(format!("size `{symbol}` is not determined by any input"))
+                    .help("report this bug in onnx-embed, with the model"),
             );
         }
     }

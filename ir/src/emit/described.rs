@@ -68,27 +68,30 @@ impl Described<'_> {
         if self.inputs.iter().any(Port::is_converted) {
             lines.extend([
                 "".to_owned(),
-                "Tensors of other element types are converted to these; [`OnnxModel::run`] refuses them."
+                "Tensors of other element types are converted; [`OnnxModel::run`] returns an error for them."
                     .to_owned(),
             ]);
         }
         lines.extend(["".to_owned(), "# Panics".to_owned(), "".to_owned()]);
-        lines.push(format!("{} [`try_forward`](Self::try_forward) gives an error instead.", self.failures()));
+        lines.push(format!(
+            "{} [`try_forward`](Self::try_forward) returns an error instead.",
+            self.failures()
+        ));
         documentation(lines)
     }
 
     /// Returns a sentence that describes when a run fails.
     pub fn failures(&self) -> String {
         match self.inputs {
-            [] => "If a node cannot be run.".to_owned(),
+            [] => "If a node fails.".to_owned(),
             [only] => match only.sizes() {
                 Some(sizes) => {
                     let name = only.span();
-                    format!("If {name} is not {sizes}, or a node cannot be run on the data.")
+                    format!("If {name} does not have {sizes}, or if a node cannot process the data.")
                 }
-                None => "If a node cannot be run on the data.".to_owned(),
+                None => "If a node cannot process the data.".to_owned(),
             },
-            _ => "If inputs have other sizes, or a node cannot be run on the data.".to_owned(),
+            _ => "If an input has a wrong shape, or if a node cannot process the data.".to_owned(),
         }
     }
 
@@ -164,14 +167,14 @@ fn counted(weights: usize, labels: &[String]) -> String {
     let mut sentences = Vec::new();
     match weights {
         0 => {}
-        1 => sentences.push("Its weight is 1 number.".to_owned()),
-        many => sentences.push(format!("Its weights are {} numbers.", thousands(many))),
+        1 => sentences.push("Its weight has 1 element.".to_owned()),
+        many => sentences.push(format!("Its weights have {} elements.", thousands(many))),
     }
     if !labels.is_empty() {
         let named: Vec<String> = labels.iter().take(CLASSES).map(|label| span(label)).collect();
         let more = if labels.len() > CLASSES { ", .." } else { "" };
         let (count, named) = (thousands(labels.len()), named.join(", "));
-        sentences.push(format!("`LABELS` has the names of {count} classes: {named}{more}."));
+        sentences.push(format!("`LABELS` contains the names of {count} classes: {named}{more}."));
     }
     sentences.join(" ")
 }
@@ -201,7 +204,7 @@ fn own(metadata: &Metadata) -> Vec<String> {
     };
     words = plain(&words.replace("\r\n", "\n"));
     let fence = "`".repeat(longest(&words, '`').max(2) + 1);
-    let mut lines = vec![String::new(), "The file says:".to_owned(), String::new()];
+    let mut lines = vec![String::new(), "Documentation in the file:".to_owned(), String::new()];
     lines.push(format!("{fence}text"));
     lines.extend(words.lines().map(str::to_owned));
     lines.push(fence);

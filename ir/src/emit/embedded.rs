@@ -26,7 +26,7 @@ pub fn embedded(files: &Files, folder: &Path) -> Code {
     let count = Literal::usize_unsuffixed(all.len());
     // In a plain function the bytes cost the compiler least; in a constant, ten times more.
     code! {
-        /// The model's files.
+        /// Returns the contents of the model's files.
         fn files() -> [&'static [u8]; #count] {
             [#(#all),*]
         }

@@ -233,11 +233,11 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::Count { expected, found } => {
-                write!(f, "{found} files are given, the model was compiled from {expected}")
+                write!(f, "expected {expected} files, found {found}")
             }
             Refusal::Length { file, expected, found } => {
                 let file = shown(file);
-                write!(f, "`{file}` has {found} bytes, the model was compiled from {expected}")
+                write!(f, "`{file}` has {found} bytes, expected {expected}")
             }
             Refusal::Differs { file, before } => {
                 write!(f, "`{}` differs from the compiled model ", shown(file))?;
@@ -248,11 +248,11 @@ impl fmt::Display for Refusal {
             }
             Refusal::Malformed(name) => {
                 let name = shown(name);
-                write!(f, "weight `{name}` does not have as many values as its shape says")
+                write!(f, "weight `{name}` has a number of values that does not match its shape")
             }
             Refusal::Fixed(name) => {
                 let name = shown(name);
-                write!(f, "the code depends on the value of weight `{name}`, which differs")
+                write!(f, "weight `{name}` differs from the compiled model, whose code depends on its value")
             }
         }
     }

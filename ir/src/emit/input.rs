@@ -22,8 +22,7 @@ impl Emit<'_, '_> {
         if self.is_string(input) && self.node.operator.moves() {
             return self.numbered(input);
         }
-        let id = self.node.input(input);
-        let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
+        let id = self.required(input)?;
         self.source.device_value(id)
     }
 
@@ -46,8 +45,7 @@ impl Emit<'_, '_> {
 
     /// Returns the value with its own placement: a tensor, a host array by value, or a sequence.
     pub fn value(&mut self, input: usize) -> Result<Code, Problem> {
-        let id = self.node.input(input);
-        let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
+        let id = self.required(input)?;
         match self.source.cx.values[id].ty {
             Some(Type::Tensor(_)) if !self.source.cx.lives_on_host(id) && !self.on_host() => {
                 self.source.device_value(id)
@@ -59,16 +57,14 @@ impl Emit<'_, '_> {
 
     /// Returns a host array by reference: `&Array<T>`.
     pub fn host(&mut self, input: usize) -> Result<Code, Problem> {
-        let id = self.node.input(input);
-        let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
+        let id = self.required(input)?;
         let value = self.source.host_value(id)?;
         Ok(code!(&#value))
     }
 
     /// Returns integers on the host as `&[i64]`.
     pub fn host_ints(&mut self, input: usize) -> Result<Code, Problem> {
-        let id = self.node.input(input);
-        let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
+        let id = self.required(input)?;
         if let Some(Known::Ints(dims)) = self.known(input).cloned() {
             let numbers: Vec<Code> = dims.iter().map(|dim| self.source.cx.sizes.signed(dim)).collect();
             return Ok(code!(&[#(#numbers),*]));
@@ -87,8 +83,7 @@ impl Emit<'_, '_> {
         {
             return Ok(self.source.cx.sizes.signed(dim));
         }
-        let id = self.node.input(input);
-        let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
+        let id = self.required(input)?;
         let value = self.source.host_value(id)?;
         Ok(match self.tensor_type(input)?.dtype {
             DType::I64 => code!(#value.item()),
@@ -105,8 +100,7 @@ impl Emit<'_, '_> {
         {
             return Ok(float_literal(*value, DType::F64));
         }
-        let id = self.node.input(input);
-        let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
+        let id = self.required(input)?;
         let value = self.source.host_value(id)?;
         Ok(match self.tensor_type(input)?.dtype {
             DType::F64 => code!(#value.item()),
@@ -166,7 +160,7 @@ impl Source<'_, '_> {
             return Ok(self.whole(id));
         };
         if tensor.dtype.kind() == Kind::String {
-            return Err(Problem::new("a tensor of type string cannot be on a device"));
+            return Err(Problem::new("a string tensor cannot be on a device"));
         }
         if self.loading {
             return self.loaded(id).map(whole);
@@ -203,7 +197,7 @@ impl Source<'_, '_> {
             Kind::Bool => code!(to_device_bool),
             Kind::Float => code!(to_device),
             Kind::String | Kind::Complex => {
-                return Err(Problem::new(format!("a tensor of type {} cannot be on a device", tensor.dtype)));
+                return Err(Problem::new(format!("a {} tensor cannot be on a device", tensor.dtype)));
             }
         };
         let element = super::host_element(tensor.dtype);
@@ -281,7 +275,7 @@ impl Source<'_, '_> {
         let tensor = match &value.ty {
             Some(Type::Tensor(tensor)) => tensor,
             Some(Type::Unranked(_)) => return Ok(code!(#name)),
-            _ => return Err(Problem::new("a sequence stands where a host tensor should")),
+            _ => return Err(Problem::new(format!("value `{}` is not a tensor", value.name))),
         };
         let Some(known) = value.known.read().cloned() else {
             if self.cx.lives_on_host(id) {

@@ -119,8 +119,8 @@ fn written(
                 #forward
             }
 
-            /// [`forward`](Self::forward) with an error instead of a panic. It waits for devices that check
-            /// indices when a run is over.
+            /// Runs the model like [`forward`](Self::forward) and returns an error instead of panicking. It waits
+            /// for devices that check indices only at the end of a run.
             ///
             /// # Errors
             ///
@@ -129,17 +129,17 @@ fn written(
                 attempt(|| Ok(self.forward(#passed)))
             }
 
-            /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
-            /// device that the model needs on its way are awaited.
+            /// Runs the model like [`forward`](Self::forward) on a thread that must not block, as in a browser.
+            /// Values that the model reads back from the device are awaited.
             ///
             /// # Panics
             ///
-            /// As `forward` does. [`try_forward_async`](Self::try_forward_async) returns an error instead.
+            /// In the same cases as `forward`. [`try_forward_async`](Self::try_forward_async) returns an error instead.
             pub async fn forward_async(&self, #forward_inputs) -> #result {
                 #async_body
             }
 
-            /// [`forward_async`](Self::forward_async) with an error instead of a panic.
+            /// Runs the model like [`forward_async`](Self::forward_async) and returns an error instead of panicking.
             ///
             /// # Errors
             ///

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::tree::{self, Group, Item};
 use super::variables::Hint;
 use super::{Emit, body, split, value_names, variable};
+use crate::attributes::missing;
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
 use crate::graph::{Block, Node, ValueId};
@@ -118,14 +119,13 @@ impl Emit<'_, '_> {
     /// Returns the type of a value of the node or of its blocks.
     pub fn type_of(&self, id: ValueId) -> Result<&Type, Problem> {
         let value = &self.source.cx.values[id];
-        let untyped = || Problem::new(format!("the value `{}` has no type", value.name));
+        let untyped = || Problem::new(format!("value `{}` has no type", value.name));
         value.ty.as_ref().ok_or_else(untyped)
     }
 
     /// Returns an input with a placement.
     pub fn input_at(&mut self, input: usize, place: Place) -> Result<Code, Problem> {
-        let id = self.node.input(input);
-        let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
+        let id = self.required(input)?;
         self.value_at(id, place)
     }
 
@@ -165,6 +165,5 @@ impl Emit<'_, '_> {
 fn block<'n>(node: &'n Node, name: &str) -> Result<&'n Block, Problem> {
     let mut blocks = node.blocks.iter();
     let found = blocks.find(|(attribute, _)| attribute == name);
-    let missing = || Problem::new(format!("attribute `{name}` is missing"));
-    found.map(|(_, block)| block).ok_or_else(missing)
+    found.map(|(_, block)| block).ok_or_else(|| missing(name))
 }

@@ -55,7 +55,8 @@ pub fn note(root: &Layer, cx: &Context<'_>) -> Option<Code> {
     let listed: BTreeSet<ValueId> = root.parameters().into_iter().map(|(_, id)| id).collect();
     let mut loaded = cx.weights.keys();
     let computed = loaded.any(|id| cx.values[*id].parameter && !listed.contains(id));
-    computed.then(|| code!(#[doc = " Weights computed on loading are not listed."]))
+    let note = " Parameters of the model, except those from which weights are computed during loading.";
+    computed.then(|| code!(#[doc = #note]))
 }
 
 /// Returns `true` if constructors load a shared weight more than once, because parts that were considered equal are

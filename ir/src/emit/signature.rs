@@ -41,18 +41,18 @@ impl Port {
     /// Returns the type for documentation, with a note if it is a scalar in a tensor.
     pub fn spelled(&self) -> String {
         let scalar = self.ty.as_tensor().is_some_and(|tensor| tensor.rank() == 0);
-        let note = if scalar && !self.scalar { " as a tensor of one element" } else { "" };
+        let note = if scalar && !self.scalar { " as a tensor with one element" } else { "" };
         format!("{}{note}", plain(&self.ty.to_string()))
     }
 
-    /// Returns the sizes that are checked, if any.
+    /// Returns the shape that is checked, if any: `shape [batch, 3]`.
     pub fn sizes(&self) -> Option<String> {
         let tensor = self.ty.as_tensor()?;
         let sizes: Vec<String> = tensor.shape.iter().map(ToString::to_string).collect();
         match (tensor.rank(), self.scalar) {
             (0, true) => None,
             (0, false) => Some("one element".to_owned()),
-            _ => Some(format!("[{}]", plain(&sizes.join(", ")))),
+            _ => Some(format!("shape [{}]", plain(&sizes.join(", ")))),
         }
     }
 
@@ -101,11 +101,11 @@ pub fn structures(described: &Described<'_>) -> Code {
     let mut items = Code::default();
     let name = &described.item.name;
     if described.inputs.len() > 1 {
-        let what = format!("What [`{name}::forward`] takes.");
+        let what = format!("Inputs of [`{name}::forward`].");
         items.extend(structure(described.input, described.inputs, what));
     }
     if described.outputs.len() != 1 {
-        let what = format!("What [`{name}::forward`] returns.");
+        let what = format!("Outputs of [`{name}::forward`].");
         items.extend(structure(described.output, described.outputs, what));
     }
     items

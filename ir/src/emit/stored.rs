@@ -64,8 +64,7 @@ impl Emit<'_, '_> {
 
     /// Returns a stored input as a tensor, over `weights: &Weights`.
     pub fn loaded(&mut self, input: usize) -> Result<Code, Problem> {
-        let id = self.node.input(input);
-        let id = id.ok_or_else(|| Problem::new(format!("input {input} is missing")))?;
+        let id = self.required(input)?;
         self.source.loaded(id)
     }
 
@@ -122,7 +121,7 @@ impl Source<'_, '_> {
         let values = self.cx.values;
         let value = &values[id];
         let Some(Type::Tensor(tensor)) = &value.ty else {
-            return Err(Problem::new("a constant is no tensor"));
+            return Err(Problem::new(format!("constant `{}` is not a tensor", value.name)));
         };
         if value.weight.is_some() {
             return Ok(self.weight(id, tensor));
@@ -141,7 +140,7 @@ impl Source<'_, '_> {
         let expression = match (value.known.read(), value.maker.as_deref()) {
             (Some(known), _) if known.is_concrete() => self.constant(tensor, known),
             (_, Some(node)) => self.made(node)?,
-            _ => return Err(Problem::new("a constant waits for the run")),
+            _ => return Err(Problem::new(format!("constant `{}` is known only at run time", value.name))),
         };
         Ok(self.bound(id, tensor, expression))
     }

@@ -165,9 +165,10 @@ impl Structure {
         let modules: Vec<String> = modules.map(|module| format!("`{}`", shown(module))).collect();
         let doc = match modules.as_slice() {
             [first, second, rest @ ..] if rest.len() > 4 => {
-                format!(" {first}, {second} and {} more of the model.", rest.len())
+                format!(" Modules {first}, {second} and {} more of the model.", rest.len())
             }
-            _ => format!(" {} of the model.", modules.join(", ")),
+            [only] => format!(" Module {only} of the model."),
+            _ => format!(" Modules {} of the model.", modules.join(", ")),
         };
         let is_short = short.contains(&name.to_string());
         let loads = self.loads.into_iter().map(|load| {

@@ -64,7 +64,7 @@ pub fn table(cx: &mut Context<'_>, files: &Files) -> Code {
         code!(File { name: #name, length: #length, tail: #tail })
     });
     code! {
-        /// Where the weights lie in the model's files.
+        /// Locations of the weights in the model's files.
         static WEIGHTS: Table = Table {
             files: &[#(#files),*],
             entries: &[#(#entries),*],
@@ -82,7 +82,7 @@ pub fn watched(files: &Files, folder: &Path) -> Code {
     };
     let path = folder.join(name).to_string_lossy().into_owned();
     code! {
-        /// Has the model compiled again when its file changes.
+        /// Makes Cargo compile the model again when its file changes.
         #[allow(dead_code)]
         fn watched() {
             include_bytes!(#path);

@@ -19,15 +19,19 @@ impl Files {
             let found = tensor.external_data.iter().find(|entry| entry.key == key);
             found.map(|entry| entry.value.as_str())
         };
-        let Some(location) = entry("location") else {
-            return Err(Problem::new(format!("constant `{name}` is external but names no file")));
+        let Some(location) = entry("location").filter(|location| !location.is_empty()) else {
+            return Err(
+                Problem::missing(format_args!("`location` of external constant `{name}`")).inconsistent()
+            );
         };
-        let number = |key: &str| match entry(key).map(str::parse::<usize>) {
-            None => Ok(None),
-            Some(Ok(number)) => Ok(Some(number)),
-            Some(Err(_)) => {
-                Err(Problem::new(format!("constant `{name}` has an external {key} that is no number")))
-            }
+        let number = |key: &str| {
+            let text = entry(key);
+            let number = text.map(str::parse::<usize>).transpose();
+            number.map_err(|_| {
+                let (what, found) =
+                    (format!("`{key}` of external constant `{name}`"), text.unwrap_or_default());
+                Problem::expected(what, format_args!("`{found}`"), "a number of bytes").inconsistent()
+            })
         };
         let start = number("offset")?.unwrap_or(0);
         let (file, bytes) = self.external_file(location)?;
@@ -35,21 +39,24 @@ impl Files {
         match end.filter(|&end| end <= bytes.len() && start <= end) {
             Some(end) => Ok(Part { file, start, bytes: bytes.slice(start..end) }),
             None => Err(Problem::new(format!(
-                "constant `{name}` ends beyond the {} bytes of `{location}`",
+                "constant `{name}` extends past the {} bytes of `{location}`",
                 bytes.len()
             ))
-            .help("the external data belongs to another version of the model, or was cut")),
+            .help(
+                "export or download both files again: the external data is truncated, or belongs to another version \
+                 of the model",
+            )),
         }
     }
 
     fn external_file(&self, location: &str) -> Result<(usize, Bytes), Problem> {
         let outside = || {
             Problem::new(format!("external data `{location}` is outside the model's folder"))
-                .help("move the file beside the model and save the model with that location")
+                .help("move the file to the model's folder and save the model with the new location")
         };
         let relative = Path::new(location);
         let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-        if location.is_empty() || !relative.components().all(plain) {
+        if !relative.components().all(plain) {
             return Err(outside());
         }
         let known = self.places.borrow().get(relative).copied();
@@ -58,34 +65,36 @@ impl Files {
             return Ok((file, bytes.unwrap_or_default()));
         }
         let Some(folder) = &self.folder else {
-            return Err(Problem::new(format!("external data `{location}` needs a model that is a file")));
+            return Err(Problem::new(format!(
+                "external data `{location}` is not supported for a model in memory"
+            )));
         };
         let path = folder.join(relative);
         let missing = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound => Problem::new(format!("external data `{location}` is not there"))
+            std::io::ErrorKind::NotFound => Problem::new(format!("cannot find external data `{location}`"))
                 .help(format!("put the file at {}", shown(&path))),
-            _ => Problem::new(format!("external data {} cannot be read: {error}", shown(&path))),
+            _ => Problem::new(format!("cannot read external data {}: {error}", shown(&path))),
         };
         let real = path.canonicalize().map_err(missing)?;
         if self.model.as_ref() == Some(&real) {
-            let message = format!("external data `{location}` is the model itself");
-            return Err(Problem::new(message).help("the file is damaged; export it again"));
+            let message = format!("external data `{location}` is the model file itself");
+            return Err(Problem::new(message).damaged());
         }
         // If the model is a link, as in download caches, its data may be next to the link's target.
         let base = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let beside =
             [base.canonicalize().ok(), self.model.as_deref().and_then(Path::parent).map(Path::to_owned)];
         if !beside.iter().flatten().any(|base| real.starts_with(base)) {
-            let message = format!("external data `{location}` is a link out of the model's folder");
-            return Err(Problem::new(message).help("put the file itself in the place of the link"));
+            let message =
+                format!("external data `{location}` is a link to a file outside the model's folder");
+            return Err(Problem::new(message).help("replace the link with the file"));
         }
         let file = open_file(&real, false).map_err(missing)?;
         if names(&file, &real).map_err(missing)? > 1 {
             let message = format!(
-                "external data `{location}` has other names, which may be outside of \
-                     the model's folder"
+                "external data `{location}` has other hard links, which may be outside the model's folder"
             );
-            return Err(Problem::new(message).help("put a copy in the place of the hard link"));
+            return Err(Problem::new(message).help("replace the hard link with a copy of the file"));
         }
         // The target of the name may have changed since it was checked.
         if path.canonicalize().ok().as_ref() != Some(&real) {
@@ -109,7 +118,7 @@ fn names(file: &File, path: &Path) -> std::io::Result<u64> {
     if (open.dev(), open.ino()) == (named.dev(), named.ino()) {
         Ok(open.nlink())
     } else {
-        Err(std::io::Error::other("it changed while it was read"))
+        Err(std::io::Error::other("the file changed while it was read"))
     }
 }
 
@@ -137,10 +146,12 @@ mod tests {
     #[test]
     fn external_data_never_leaves_the_folder() {
         let files = Files { folder: Some(std::env::temp_dir()), ..Files::memory(Bytes::new()) };
-        for location in ["/etc/passwd", "../x", "a/../../x", ""] {
+        for location in ["/etc/passwd", "../x", "a/../../x"] {
             let problem = files.weight(&external(location)).unwrap_err();
             assert!(problem.to_string().contains("outside"), "{location}");
         }
+        let problem = files.weight(&external("")).unwrap_err();
+        assert_eq!(problem.to_string(), "`location` of external constant `w` is missing");
     }
 
     #[cfg(unix)]
@@ -162,7 +173,7 @@ mod tests {
         std::fs::remove_dir_all(&folder).unwrap();
         assert!(allowed.is_ok());
         let refused = refused.unwrap_err().to_string();
-        assert_eq!(refused, "external data `secret.data` is a link out of the model's folder");
+        assert_eq!(refused, "external data `secret.data` is a link to a file outside the model's folder");
     }
 
     #[cfg(unix)]
@@ -185,10 +196,10 @@ mod tests {
         let [linked, itself, pipe] = refused;
         assert_eq!(
             linked,
-            "external data `linked` has other names, which may be outside of the model's folder"
+            "external data `linked` has other hard links, which may be outside the model's folder"
         );
-        assert_eq!(itself, "external data `m.onnx` is the model itself");
-        assert!(pipe.ends_with("cannot be read: it is not a file"), "{pipe}");
+        assert_eq!(itself, "external data `m.onnx` is the model file itself");
+        assert!(pipe.ends_with(": not a regular file"), "{pipe}");
     }
 
     #[test]
@@ -217,7 +228,7 @@ mod tests {
         let found = places.map(read);
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(found[..3], [1, 2, 3].map(|byte| Ok(vec![byte; 4])));
-        assert!(found[3].as_ref().is_err_and(|error| error.contains("holds 8 bytes")));
-        assert!(found[4].as_ref().is_err_and(|error| error.contains("ends beyond")));
+        assert!(found[3].as_ref().is_err_and(|error| error.contains("has 8 bytes")));
+        assert!(found[4].as_ref().is_err_and(|error| error.contains("extends past")));
     }
 }

@@ -29,7 +29,7 @@ impl Files {
         };
         let parts: Option<Vec<Part>> = list.runs().iter().map(part).collect();
         let parts = parts.ok_or_else(|| {
-            Problem::new("a list is written in an unusual way")
+            Problem::new("the encoding of a list attribute is not supported")
                 .help("save the model again with a current version of the onnx package")
         })?;
         let encoding = match (packed, dtype) {

@@ -14,13 +14,13 @@ pub fn no_file(paths: &[PathBuf]) -> Problem {
         return Problem::new("the path of the model is empty");
     };
     if let Some(folder) = paths.iter().find(|path| path.is_dir()) {
-        return Problem::new(format!("{} is a folder", shown(folder))).help(near_names(paths));
+        return Problem::expected(shown(folder), "a folder", "a file").help(near_names(paths));
     }
     let paths_shown: Vec<String> = paths.iter().map(|path| shown(path)).collect();
     let message = if first.exists() {
-        format!("{} is not a file", shown(first))
+        format!("{} is not a regular file", shown(first))
     } else {
-        format!("there is no file {}", paths_shown.join(" or "))
+        format!("cannot find the file {}", paths_shown.join(" or "))
     };
     Problem::new(message).help(near_names(paths))
 }
@@ -62,13 +62,17 @@ fn near_names(paths: &[PathBuf]) -> String {
     };
     if listed.is_empty() {
         match folders.first() {
-            Some(folder) => format!("there is no .onnx file in {}", shown(folder)),
-            None => "there is no such folder; the path is relative to the calling file, \
-                     then to the package's folder"
-                .to_owned(),
+            Some(folder) => format!("correct the path; {} contains no .onnx files", shown(folder)),
+            // The macro looks in several folders.
+            None if paths.len() > 1 => {
+                "correct the path, which is relative to the folder of the calling file, or to \
+                                        that of the package"
+                    .to_owned()
+            }
+            None => "correct the path; its folder does not exist".to_owned(),
         }
     } else {
-        format!("the files there are {}{more}", listed.join(", "))
+        format!("choose an existing file: {}{more}", listed.join(", "))
     }
 }
 
@@ -125,6 +129,6 @@ mod tests {
     #[test]
     fn other_names_are_listed() {
         let path = PathBuf::from("../examples/mnist/resnet50.onnx");
-        assert_eq!(near_names(&[path]), "the files there are `mnist.onnx`");
+        assert_eq!(near_names(&[path]), "choose an existing file: `mnist.onnx`");
     }
 }

@@ -16,11 +16,8 @@ impl Files {
         let name = sparse.values.as_ref().map(|values| values.name.as_str());
         let name = name.unwrap_or_default();
         let damaged = || {
-            Problem::new(format!(
-                "the sparse constant `{name}` has values, indices and sizes that do \
-                     not fit together"
-            ))
-            .help("the file is inconsistent; export the model again")
+            Problem::new(format!("values, indices and shape of sparse constant `{name}` do not match"))
+                .inconsistent()
         };
         let values = self.weight(sparse.values.as_ref().ok_or_else(damaged)?)?;
         let indices = self.weight(sparse.indices.as_ref().ok_or_else(damaged)?)?;
@@ -29,13 +26,13 @@ impl Files {
         let count = sizes.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
         let small = |count: Option<usize>| count.filter(|&count| count <= LARGEST);
         let large = || {
-            Problem::new(format!("the sparse constant `{name}` has more than {LARGEST} elements"))
-                .help("save the model with a dense tensor")
+            Problem::new(format!("sparse constant `{name}` has more than {LARGEST} elements"))
+                .help("save the model with a dense tensor instead")
         };
         let unsupported = || {
             let dtype = values.dtype;
-            Problem::new(format!("the sparse constant `{name}` is of type {dtype}, which is not supported"))
-                .help("save the model with a dense tensor")
+            Problem::new(format!("sparse constant `{name}` has type {dtype}, which is not supported"))
+                .help("save the model with a dense tensor instead")
         };
         let count = small(count).ok_or_else(large)?;
         small(values.count()).and(small(indices.count())).ok_or_else(large)?;
@@ -122,16 +119,16 @@ mod tests {
 
     #[test]
     fn positions_outside_are_refused() {
-        check(&[0, 4], 1, &[2, 2], Err("do not fit together"));
-        check(&[0, -1], 1, &[2, 2], Err("do not fit together"));
-        check(&[0, 2, 1, 0], 2, &[2, 2], Err("do not fit together"));
-        check(&[0], 1, &[2, 2], Err("do not fit together"));
-        check(&[0, 1, 1, 0], 2, &[4], Err("do not fit together"));
+        check(&[0, 4], 1, &[2, 2], Err("do not match"));
+        check(&[0, -1], 1, &[2, 2], Err("do not match"));
+        check(&[0, 2, 1, 0], 2, &[2, 2], Err("do not match"));
+        check(&[0], 1, &[2, 2], Err("do not match"));
+        check(&[0, 1, 1, 0], 2, &[4], Err("do not match"));
     }
 
     #[test]
     fn large_ones_are_refused() {
         check(&[0, 1], 1, &[1 << 40, 1 << 40], Err("more than 65536 elements"));
-        check(&[0, 1], 1, &[-1], Err("do not fit together"));
+        check(&[0, 1], 1, &[-1], Err("do not match"));
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Infer, infer_block};
+use crate::attributes::missing;
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
 use crate::elements::Elements;
@@ -53,13 +54,13 @@ impl Infer<'_> {
     /// Returns the problem of a body with other numbers of inputs or outputs than the node requires.
     pub fn misfit(&self, body: &Block) -> Problem {
         Problem::new(format!(
-            "the body has {} inputs and {} outputs, \
-             which do not fit the node's {} inputs and {} outputs",
+            "the body has {} inputs and {} outputs, which does not match the {} inputs and {} outputs of the node",
             body.inputs.len(),
             body.outputs.len(),
             self.inputs(),
             self.outputs()
         ))
+        .inconsistent()
     }
 
     /// Returns the body of an attribute.
@@ -161,10 +162,6 @@ impl Infer<'_> {
         let allowed = self.values.len().saturating_mul(AGAIN);
         self.names.work.nodes > allowed.max(PATIENCE)
     }
-}
-
-fn missing(name: &str) -> Problem {
-    Problem::new(format!("attribute `{name}` is missing"))
 }
 
 /// Forgets all that was inferred about the nodes of a block.

@@ -11,7 +11,7 @@ impl Infer<'_> {
     pub fn items(&self, input: usize) -> Result<Type, Problem> {
         match self.ty(input)? {
             Type::Sequence(item) => Ok((**item).clone()),
-            other => Err(Problem::new(format!("input {input} is {other}, not a sequence"))),
+            other => Err(Problem::expected(format_args!("input {input}"), other, "a sequence")),
         }
     }
 

@@ -33,7 +33,7 @@ pub enum Origin {
 /// Returns the values of the model at `path`: inputs, then constants, then results of nodes in order.
 pub fn values(path: &Path, options: &Options) -> Result<Vec<Named>, Diagnostics> {
     let untyped = super::read(path, options)?;
-    let (model, _) = crate::solved(untyped, options);
+    let (model, _) = crate::attempts::typed(&untyped, options);
     let body = &model.graph.body;
     let mut list = List {
         values: &model.graph.values,

@@ -8,7 +8,7 @@ pub fn axis(axis: i64, rank: usize) -> Result<usize, Problem> {
     let at = if axis < 0 { axis.checked_add(signed) } else { Some(axis) };
     at.and_then(|at| usize::try_from(at).ok())
         .filter(|&at| at < rank)
-        .ok_or_else(|| Problem::new(format!("axis {axis} is outside of a tensor of rank {rank}")))
+        .ok_or_else(|| Problem::new(format!("axis {axis} is out of bounds for a tensor of rank {rank}")))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ pub mod trees;
 
 use quote::format_ident;
 
-use crate::attributes::{Attributes, Kept, attributes};
+use crate::attributes::{Attributes, Kept, any_of, attributes, missing};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -50,25 +50,23 @@ pub fn required(a: &Attributes<'_>, name: &str) -> Result<Kept, Problem> {
     list.ok_or_else(|| missing(name))
 }
 
-/// Returns the problem of a missing attribute.
-pub fn missing(name: &str) -> Problem {
-    Problem::new(format!("attribute `{name}` is missing"))
-        .help("the file is inconsistent; export the model again")
+/// Returns the problem of two attributes, exactly one of which must be present.
+pub fn not_one_of(names: [&str; 2], has_both: bool) -> Problem {
+    let [first, second] = names;
+    let found = if has_both { "both" } else { "neither" };
+    Problem::new(format!("expected one of `{first}` and `{second}`, found {found}"))
 }
 
 /// Returns the variant of the kernels' `Transform` that the attribute names.
 pub fn transform(a: &Attributes<'_>) -> Result<&'static str, Problem> {
-    Ok(match a.string_or("post_transform", "NONE")?.as_str() {
-        "NONE" => "None",
-        "SOFTMAX" => "Softmax",
-        "LOGISTIC" => "Logistic",
-        "SOFTMAX_ZERO" => "SoftmaxZero",
-        "PROBIT" => "Probit",
-        other => {
-            return Err(Problem::new(format!("`post_transform` is `{other}`"))
-                .help("it may be NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT"));
-        }
-    })
+    let transforms = [
+        ("NONE", "None"),
+        ("SOFTMAX", "Softmax"),
+        ("LOGISTIC", "Logistic"),
+        ("SOFTMAX_ZERO", "SoftmaxZero"),
+        ("PROBIT", "Probit"),
+    ];
+    a.choice("post_transform", "NONE", &transforms)
 }
 
 /// Returns a transform as code.
@@ -83,11 +81,14 @@ pub fn input(cx: &Infer<'_>, dtypes: &[DType]) -> Result<(TensorType, Dim), Prob
     let rows = match x.shape.as_slice() {
         [_] => Dim::from(1),
         [rows, _] => rows.clone(),
-        _ => {
-            return Err(Problem::new(format!("the input is {x}, not rows of features")));
-        }
+        _ => return Err(Problem::expected("the input", x, "shape [N, C] or [C]")),
     };
-    if dtypes.contains(&x.dtype) { Ok((x, rows)) } else { Err(Problem::new(format!("the input is {x}"))) }
+    if dtypes.contains(&x.dtype) {
+        Ok((x, rows))
+    } else {
+        let names: Vec<_> = dtypes.iter().map(|dtype| dtype.name()).collect();
+        Err(Problem::expected("the input", x, any_of(&names)))
+    }
 }
 
 /// Element types that the models of versions 1 to 4 accept.
@@ -103,7 +104,7 @@ pub fn tell(cx: &mut Infer<'_>, labels: &Labels, rows: Dim, scores: usize) {
 /// Returns the name of a list in the table of weights.
 pub fn name(cx: &mut Emit<'_, '_>, list: Kept) -> Result<Code, Problem> {
     let name = cx.list(list.input);
-    name.ok_or_else(|| Problem::new("a list of the model is no constant"))
+    name.ok_or_else(|| Problem::new("a list of the model is not a constant"))
 }
 
 /// Returns the name of an optional list, as an `Option` in the generated code.

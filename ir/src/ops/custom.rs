@@ -99,7 +99,7 @@ impl Custom {
         let found = if at < self.named { input(at).ok() } else { None };
         found.ok_or_else(|| {
             Problem::new(format!(
-                "the result of the function is like input {at}, which the node does not have as a tensor"
+                "the function returns the type of input {at}, which is missing or not a tensor"
             ))
             .help(format!("declare the result: `ops(\"{}\" = path -> float32[batch, 10])`", self.kind))
         })
@@ -119,7 +119,9 @@ impl Custom {
             None => {
                 let first = self.like(0, |at| cx.tensor(at))?;
                 first.shape.get(axis).cloned().ok_or_else(|| {
-                    Problem::new(format!("`_` is the size of axis {axis} of {first}, which has none"))
+                    Problem::new(format!(
+                        "`_` is the size of axis {axis}, which is out of bounds for {first}"
+                    ))
                 })
             }
         };
@@ -158,7 +160,7 @@ impl Operator for Custom {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let Ok(results) = &self.binding else {
-            return Err(Problem::new("no function computes the operator"));
+            return Err(Problem::new("the operator is not bound to a function"));
         };
         cx.may_fail();
         let mut parameters = Vec::new();
@@ -208,8 +210,8 @@ impl Custom {
             let ty = cx.ty(at)?;
             let takes = matches!(ty, Type::Tensor(tensor) if tensor.dtype.kind() != Kind::Complex);
             if !takes {
-                let message = format!("input {at} is {ty}, a function takes tensors");
-                return Err(Problem::new(message));
+                let expected = "a tensor of numbers, booleans or strings";
+                return Err(Problem::expected(format_args!("input {at}"), ty, expected));
             }
         }
         if cx.outputs() > results.len() || results.len() > MOST_RESULTS {
@@ -227,11 +229,13 @@ impl Custom {
         let each = vec!["like(0)"; outputs.min(MOST_RESULTS)].join(", ");
         let each = if outputs == 1 { each } else { format!("({each})") };
         let message = match results <= MOST_RESULTS {
-            true => format!("the node names {outputs} outputs, its function returns {results}"),
-            false => format!("a function returns at most {MOST_RESULTS} tensors"),
+            true => format!("the number of results of the function is {results}, expected {outputs}"),
+            false => {
+                format!("the number of results of the function is {results}, expected at most {MOST_RESULTS}")
+            }
         };
         Problem::new(message).help(format!(
-            "declare what the function returns, as in `ops(\"{}\" = path -> {each})`",
+            "declare the results of the function, as in `ops(\"{}\" = path -> {each})`",
             self.kind
         ))
     }

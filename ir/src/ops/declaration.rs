@@ -136,17 +136,20 @@ impl Row {
     pub fn has_attribute(&self, name: &str, version: i64) -> Result<(), Problem> {
         let mut newer = self.newer.iter();
         let since = newer.find(|(newer, since)| *newer == name && version < *since);
-        let message = match since {
+        match since {
             Some((_, since)) => {
-                format!("attribute `{name}` exists since version {since} of the operator")
+                let problem =
+                    Problem::new(format!("attribute `{name}` requires version {since} of the operator"));
+                let help = format!("remove the attribute, or export the model with opset {since} or newer");
+                Err(problem.help(help))
             }
             None if name == "consumed_inputs" && version >= OUT_OF_PLACE => {
-                format!("attribute `{name}` exists before version {OUT_OF_PLACE} of the operator")
+                let message =
+                    format!("attribute `{name}` was removed in version {OUT_OF_PLACE} of the operator");
+                Err(Problem::new(message).help("remove the attribute"))
             }
-            None => return Ok(()),
-        };
-        let help = "export the model for the opset that has it, or remove the attribute";
-        Err(Problem::new(message).help(help))
+            None => Ok(()),
+        }
     }
 
     /// Returns the inputs and outputs of this version.

@@ -10,4 +10,19 @@ pub mod power;
 pub mod swiglu;
 pub mod unary;
 
+use crate::attributes::any_of;
+use crate::dtype::Kind;
+
+/// Returns the classes of elements that an operator accepts, as in `floats or integers`.
+fn classes(kinds: &[Kind]) -> String {
+    let name = |kind: &Kind| match kind {
+        Kind::Float => "floats",
+        Kind::Int => "integers",
+        Kind::Bool => "booleans",
+        Kind::String => "strings",
+        Kind::Complex => "complex numbers",
+    };
+    any_of(&kinds.iter().map(name).collect::<Vec<_>>())
+}
+
 super::families![arithmetic, bias_gelu, bit_cast, cast, clip, power, swiglu, unary];

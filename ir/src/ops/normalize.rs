@@ -25,8 +25,13 @@ fn floats(cx: &Infer<'_>, rank: usize) -> Result<TensorType, Problem> {
     if x.dtype.is_float() && x.rank() >= rank {
         Ok(x)
     } else {
-        Err(Problem::new(format!("the input is {x}, not floats of rank {rank} or more")))
+        Err(Problem::expected("the input", x, format_args!("floats of rank {rank} or more")))
     }
+}
+
+/// Reports an input, described as `what`, that is not a float tensor.
+fn check_floats(what: &str, tensor: &TensorType) -> Result<(), Problem> {
+    if tensor.dtype.is_float() { Ok(()) } else { Err(Problem::expected(what, tensor, "floats")) }
 }
 
 fn number(value: f32) -> Code {

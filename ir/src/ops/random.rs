@@ -14,7 +14,7 @@ use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::elementwise::cast::from_bool;
 use crate::rust::{Code, code};
-use crate::types::Shape;
+use crate::types::{Shape, TensorType};
 
 pub const FAMILIES: &[&[Row]] = &[ROWS];
 
@@ -82,9 +82,7 @@ fn floats(
         (dtype, _) => dtype,
     };
     let shape = if shaped {
-        let sizes = a.ints("shape")?;
-        let sizes = sizes.ok_or_else(|| Problem::new("attribute `shape` is missing"))?;
-        Some(sizes.into_iter().map(Dim::from).collect())
+        Some(a.required("shape", Attributes::ints)?.into_iter().map(Dim::from).collect())
     } else {
         None
     };
@@ -104,7 +102,7 @@ fn bernoulli(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 fn multinomial(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let count = a.int_or("sample_size", 1)?;
     if count < 0 {
-        return Err(Problem::new(format!("`sample_size` is {count}")));
+        return Err(Problem::expected("`sample_size`", count, "a non-negative number"));
     }
     Ok(Rc::new(Multinomial { dtype: dtype(a)?.unwrap_or(DType::I32), count, seed: Seed::float(a)? }))
 }
@@ -116,18 +114,13 @@ fn dtype(a: &Attributes<'_>) -> Result<Option<DType>, Problem> {
     let dtype = i32::try_from(number).ok().and_then(DType::from_onnx);
     match dtype {
         Some(_) => Ok(dtype),
-        None => Err(Problem::new(format!("`dtype` is {number}, which is no element type"))),
+        None => Err(Problem::expected("`dtype`", number, "an element type")),
     }
 }
 
-/// Checks that floats of this type can be sampled.
-fn drawn(dtype: DType) -> Result<DType, Problem> {
-    if dtype.is_float() {
-        Ok(dtype)
-    } else {
-        Err(Problem::new(format!("numbers of type {dtype} cannot be drawn"))
-            .help("set the attribute `dtype` to a float type and cast the result"))
-    }
+/// Reports probabilities that are not floats.
+fn check_probabilities(x: &TensorType) -> Result<(), Problem> {
+    if x.dtype.is_float() { Ok(()) } else { Err(Problem::expected("the input", x, "floats")) }
 }
 
 impl Seed {
@@ -171,7 +164,11 @@ impl Operator for Floats {
             Some(shape) => shape.clone(),
             None => cx.tensor(0)?.shape,
         };
-        cx.output(0, drawn(dtype)?, shape);
+        if !dtype.is_float() {
+            return Err(Problem::expected("the type of the result", dtype, "a float type")
+                .help("set `dtype` to a float type and cast the result"));
+        }
+        cx.output(0, dtype, shape);
         Ok(())
     }
 
@@ -198,11 +195,11 @@ impl Operator for Floats {
 impl Operator for Bernoulli {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
-        drawn(x.dtype)?;
+        check_probabilities(&x)?;
         let dtype = self.dtype.unwrap_or(x.dtype);
         let kinds = [Kind::Float, Kind::Int, Kind::Bool];
         if !kinds.contains(&dtype.kind()) {
-            return Err(Problem::new(format!("0 and 1 are not of type {dtype}")));
+            return Err(Problem::expected("`dtype`", dtype, "a float, integer or boolean type"));
         }
         cx.output(0, dtype, x.shape);
         Ok(())
@@ -222,13 +219,12 @@ impl Operator for Bernoulli {
 impl Operator for Multinomial {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor_of_rank(0, 2)?;
-        drawn(x.dtype)?;
+        check_probabilities(&x)?;
         if !self.dtype.is_int() {
-            let problem = format!("places are not of type {}", self.dtype);
-            return Err(Problem::new(problem));
+            return Err(Problem::expected("`dtype`", self.dtype, "an integer type"));
         }
         if x.shape.get(1).and_then(Dim::number) == Some(0) {
-            return Err(Problem::new("there are no classes to draw from"));
+            return Err(Problem::expected("the input", x, "at least one class"));
         }
         let rows = x.shape.into_iter().take(1);
         let shape = rows.chain([Dim::from(self.count)]).collect();
@@ -285,9 +281,9 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  numbers of type int64 cannot be drawn
+                  the type of the result is int64, expected a float type
                     at node `y` (RandomNormalLike version 1)
-                    help: set the attribute `dtype` to a float type and cast the result
+                    help: set `dtype` to a float type and cast the result
 
                   model: IR version 10, ai.onnx 21"#]],
         );

@@ -66,18 +66,16 @@ fn read(a: &Attributes<'_>, cell: Cell, quantized: bool) -> Result<Rc<dyn Operat
         a.ignore(&["output_sequence"]);
     }
     // The schema of GRU version 1 misspells the default.
-    let direction = match a.string_or("direction", "forward")?.as_str() {
-        "forward" | "foward" => "Forward",
-        "reverse" => "Reverse",
-        "bidirectional" => "Bidirectional",
-        other => {
-            return Err(Problem::new(format!("`direction` is `{other}`"))
-                .help("it may be forward, reverse or bidirectional"));
-        }
-    };
+    let directions = [
+        ("forward", "Forward"),
+        ("reverse", "Reverse"),
+        ("bidirectional", "Bidirectional"),
+        ("foward", "Forward"),
+    ];
+    let direction = a.choice("direction", "forward", &directions)?;
     let clip = a.float("clip")?;
-    if clip.is_some_and(|clip| clip.is_nan() || clip <= 0.0) {
-        return Err(Problem::new("`clip` must be positive"));
+    if let Some(clip) = clip.filter(|clip| clip.is_nan() || *clip <= 0.0) {
+        return Err(Problem::expected("`clip`", clip, "a positive number"));
     }
     let variant = match cell {
         Cell::Rnn => false,
@@ -104,15 +102,14 @@ impl Operator for Recurrent {
         let x = cx.tensor_of_rank(0, 3)?;
         let recurrent = cx.tensor_of_rank(2, 3)?;
         let directions = Dim::from(i64::try_from(self.directions()).unwrap_or(1));
-        self.check_types(cx, x.dtype)?;
+        self.check_types(cx, &x)?;
         let at = |tensor: &TensorType, axis: usize| tensor.shape.get(axis).cloned().unwrap_or_default();
         let hidden = at(&recurrent, if self.quantized { 1 } else { 2 });
         if let Some(attribute) =
             self.hidden.map(Dim::from).filter(|attribute| sizes::differ(attribute, &hidden))
         {
-            return Err(Problem::new(format!(
-                "`hidden_size` is {attribute}, but the recurrent weight is {recurrent}"
-            )));
+            let expected = format_args!("{hidden}, as in the recurrent weight");
+            return Err(Problem::expected("`hidden_size`", attribute, expected));
         }
         self.check_sizes(cx, &directions, &hidden)?;
         let (first, second) = (at(&x, 0), at(&x, 1));

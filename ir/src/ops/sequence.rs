@@ -62,10 +62,8 @@ impl Operator for At {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let item = cx.items(0)?;
         if let (Some(parts), Some(at)) = (cx.parts(0), position(cx, 1)?) {
-            let part = *parts.get(place(at, parts.len())?).ok_or_else(|| {
-                Problem::new(format!("a sequence of {} items has no item {at}", parts.len()))
-            })?;
-            cx.output_copy(0, part);
+            let part = parts.get(place(at, parts.len())?);
+            cx.output_copy(0, *part.ok_or_else(|| out_of_bounds(at, parts.len()))?);
             return Ok(());
         }
         let ty = cx.taken_out(&item, "item");
@@ -92,7 +90,7 @@ impl Operator for Erase {
             let at = if cx.has(1) { at } else { -1 };
             let index = place(at, parts.len())?;
             if index >= parts.len() {
-                return Err(Problem::new(format!("a sequence of {} items has no item {at}", parts.len())));
+                return Err(out_of_bounds(at, parts.len()));
             }
             parts.remove(index);
             left = Some(parts);
@@ -121,10 +119,7 @@ impl Operator for Insert {
         if let (Some(mut parts), Some(at), Some(new)) = (cx.parts(0), position(cx, 2)?, cx.part(1)) {
             let before = if cx.has(2) { place(at, parts.len())? } else { parts.len() };
             if before > parts.len() {
-                return Err(Problem::new(format!(
-                    "a sequence of {} items has no position {at}",
-                    parts.len()
-                )));
+                return Err(out_of_bounds(at, parts.len()));
             }
             parts.insert(before, new);
             all = Some(parts);
@@ -178,7 +173,7 @@ impl Operator for Length {
 /// Returns the item type of a sequence that contains items of both types.
 fn either(a: &Type, b: &Type) -> Result<Type, Problem> {
     let found = a.either(b).filter(|item| !matches!(item, Type::Optional(_)));
-    found.ok_or_else(|| Problem::new(format!("{a} and {b} cannot be items of one sequence")))
+    found.ok_or_else(|| Problem::new(format!("{a} and {b} cannot be items of the same sequence")))
 }
 
 /// Returns a position, if it is known; 0 if the node does not specify one.
@@ -188,7 +183,7 @@ fn position(cx: &Infer<'_>, input: usize) -> Result<Option<i64>, Problem> {
     }
     let operand = cx.tensor(input)?;
     if operand.dtype.kind() != Kind::Int || operand.count().is_some_and(|count| count != 1) {
-        return Err(Problem::new(format!("the position is {operand}, not one integer")));
+        return Err(Problem::expected("the position", operand, "one integer"));
     }
     Ok(match cx.numbers(input).as_deref() {
         Some(&[at]) => Some(at),
@@ -202,9 +197,11 @@ fn place(at: i64, length: usize) -> Result<usize, Problem> {
         ..0 => i64::try_from(length).ok().and_then(|length| length.checked_add(at)),
         _ => Some(at),
     };
-    counted
-        .and_then(|at| usize::try_from(at).ok())
-        .ok_or_else(|| Problem::new(format!("a sequence of {length} items has no position {at}")))
+    counted.and_then(|at| usize::try_from(at).ok()).ok_or_else(|| out_of_bounds(at, length))
+}
+
+fn out_of_bounds(at: i64, length: usize) -> Problem {
+    Problem::new(format!("position {at} is out of bounds for a sequence of length {length}"))
 }
 
 #[cfg(test)]
@@ -320,13 +317,13 @@ mod tests {
             expect![[r#"
                 cannot compile `model`: 2 problems
 
-                  input 0 is float32 of a rank that only the run can tell
+                  the rank of input 0, a float32 tensor, is unknown at compile time
                     at node `y` (Neg version 13)
-                    help: give the shape of the items where the sequence is an input, with `inputs(..)`, or have them all be of one rank
+                    help: set the shape of the items with `inputs(..)` if their sequence is an input, or export the model with items of equal rank
 
-                  items of any rank cannot be joined, which float32[..] are
+                  the items are float32[..], expected tensors of equal rank
                     at node `z` (ConcatFromSequence version 11)
-                    help: give the shape of the items where the sequence is an input, with `inputs(..)`
+                    help: set the shape of the items with `inputs(..)` if their sequence is an input, or export the model with items of equal rank
 
                   model: IR version 10, ai.onnx 21"#]],
         );
@@ -344,10 +341,10 @@ mod tests {
             expect![[r#"
                 cannot compile `model`: 2 problems
 
-                  float32[2] and int64[2] cannot be items of one sequence
+                  float32[2] and int64[2] cannot be items of the same sequence
                     at node `s` (SequenceConstruct version 11)
 
-                  a sequence of 2 items has no item 2
+                  position 2 is out of bounds for a sequence of length 2
                     at node `y` (SequenceAt version 11)
 
                   model: IR version 10, ai.onnx 21"#]],

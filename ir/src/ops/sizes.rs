@@ -1,9 +1,9 @@
-//! Checks that sizes agree.
+//! Checks that sizes and types agree.
 
 use std::cmp::Ordering;
 use std::fmt;
 
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, Topic};
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::infer::Infer;
@@ -15,7 +15,8 @@ pub type Count<'a> = (&'a str, &'a Dim, &'a str);
 /// Reports counts that are known to differ.
 pub fn equal(one: Count<'_>, other: Count<'_>) -> Result<(), Problem> {
     if differ(one.1, other.1) {
-        Err(Problem::new(format!("{}, but {}", described(one), described(other))))
+        let (one, other) = (described(one, "has"), described(other, "has"));
+        Err(Problem::new(format!("{one}, but {other}")))
     } else {
         Ok(())
     }
@@ -24,7 +25,8 @@ pub fn equal(one: Count<'_>, other: Count<'_>) -> Result<(), Problem> {
 /// Reports a count that is known to be larger than another.
 pub fn at_most(one: Count<'_>, other: Count<'_>) -> Result<(), Problem> {
     if order(one.1, other.1) == Some(Ordering::Greater) {
-        Err(Problem::new(format!("{}, but {}", described(one), described(other))))
+        let (one, other) = (described(one, "has"), described(other, "has only"));
+        Err(Problem::new(format!("{one}, but {other}")))
     } else {
         Ok(())
     }
@@ -35,7 +37,10 @@ pub fn multiple(one: Count<'_>, (by, what): (i64, &str)) -> Result<(), Problem> 
     let rest = one.1.number().map(|size| size.checked_rem(by));
     match rest {
         None | Some(Some(0)) => Ok(()),
-        Some(_) => Err(Problem::new(format!("{}, which {by} {what} do not divide", described(one)))),
+        Some(_) => {
+            let one = described(one, "has");
+            Err(Problem::new(format!("{one}, expected a multiple of {by}, the number of {what}")))
+        }
     }
 }
 
@@ -52,7 +57,7 @@ pub fn agree(what: &str, one: &Dim, other: &Dim) -> Result<(), Problem> {
 pub fn shaped(what: &str, tensor: &TensorType, shape: &[Dim]) -> Result<(), Problem> {
     let mut pairs = tensor.shape.iter().zip(shape);
     if tensor.rank() != shape.len() || pairs.any(|(one, other)| differ(one, other)) {
-        Err(Problem::new(format!("{what} is {tensor}, but must be of shape {}", Sizes(shape))))
+        Err(Problem::expected(what, tensor, format_args!("shape {}", Sizes(shape))))
     } else {
         Ok(())
     }
@@ -63,7 +68,7 @@ pub fn broadcasts(what: &str, tensor: &TensorType, to: &[Dim]) -> Result<(), Pro
     let mut pairs = tensor.shape.iter().rev().zip(to.iter().rev());
     let misfit = |(own, size): (&Dim, &Dim)| !own.is(1) && differ(own, size);
     if tensor.rank() > to.len() || pairs.any(misfit) {
-        Err(Problem::new(format!("{what} is {tensor}, which does not broadcast to {}", Sizes(to))))
+        Err(Problem::expected(what, tensor, format_args!("a shape that broadcasts to {}", Sizes(to))))
     } else {
         Ok(())
     }
@@ -74,8 +79,36 @@ pub fn integers(cx: &Infer<'_>, input: usize, what: &str) -> Result<(), Problem>
     match cx.has(input).then(|| cx.tensor(input)).transpose()? {
         None => Ok(()),
         Some(tensor) if matches!(tensor.dtype, DType::I32 | DType::I64) => Ok(()),
-        Some(tensor) => Err(Problem::new(format!("`{what}` is {tensor}, expected int32 or int64"))),
+        Some(tensor) => Err(Problem::expected(format_args!("`{what}`"), tensor, "int32 or int64")),
     }
+}
+
+/// Reports tensors of different element types.
+pub fn same_type(one: (&str, &TensorType), other: (&str, &TensorType)) -> Result<(), Problem> {
+    let ((one, one_type), (other, other_type)) = (one, other);
+    if one_type.dtype == other_type.dtype {
+        Ok(())
+    } else {
+        let (one_type, other_type) = (one_type.dtype, other_type.dtype);
+        Err(Problem::new(format!("{one} has type {one_type}, but {other} has type {other_type}")))
+    }
+}
+
+/// Reports a list that does not have the expected number of elements.
+pub fn length(list: &str, found: usize, expected: usize) -> Result<(), Problem> {
+    if found == expected {
+        Ok(())
+    } else {
+        let things = if found == 1 { "element" } else { "elements" };
+        Err(Problem::new(format!("{list} has {found} {things}, expected {expected}")))
+    }
+}
+
+/// Returns the problem of a result whose rank is known only at run time.
+pub fn unknown_rank() -> Problem {
+    Problem::new("the rank of the result is unknown at compile time")
+        .help("simplify the shape arithmetic of the model, or fix its sizes with `dims(..)`")
+        .about(Topic::Shape)
 }
 
 /// Returns `true` if two sizes differ for all values of their symbols.
@@ -90,14 +123,21 @@ fn order(one: &Dim, other: &Dim) -> Option<Ordering> {
     if any(one) || any(other) { None } else { one.compare(other) }
 }
 
-/// Formats `the weight has 7 rows`.
-fn described((whose, size, things): Count<'_>) -> String {
-    let singular = match things.strip_suffix("sses") {
-        Some(stem) => format!("{stem}ss"),
-        None => things.strip_suffix('s').unwrap_or(things).to_owned(),
+/// Formats `the weight has 7 rows`, with `verb` for `has`.
+fn described((whose, size, things): Count<'_>, verb: &str) -> String {
+    let things = if size.is(1) { singular(things) } else { things.to_owned() };
+    format!("{whose} {verb} {size} {things}")
+}
+
+/// Returns the singular of `channels`, `classes` or `elements along axis 1`.
+fn singular(things: &str) -> String {
+    let end = [" along ", " in ", " of "].iter().filter_map(|word| things.find(word)).min();
+    let (noun, rest) = things.split_at(end.unwrap_or(things.len()));
+    let noun = match noun.strip_suffix("es") {
+        Some(stem) if stem.ends_with("ss") || stem.ends_with('x') => stem,
+        _ => noun.strip_suffix('s').unwrap_or(noun),
     };
-    let things = if size.is(1) { &singular } else { things };
-    format!("{whose} has {size} {things}")
+    format!("{noun}{rest}")
 }
 
 /// Displays `[n, 3]`.
@@ -130,11 +170,17 @@ mod tests {
         check(equal(left, right), expect!["fine"]);
         check(equal(("x", &n, "rows"), right), expect!["x has n rows, but the input has n + 1 classes"]);
         check(at_most(left, right), expect!["fine"]);
-        check(at_most(right, ("x", &n, "rows")), expect!["the input has n + 1 classes, but x has n rows"]);
+        check(at_most(right, ("x", &n, "rows")), expect!["the input has n + 1 classes, but x has only n rows"]);
         check(multiple(("x", &n, "rows"), (2, "groups")), expect!["fine"]);
-        check(multiple(left, (2, "groups")), expect!["the weight has 1 row, which 2 groups do not divide"]);
+        check(multiple(left, (2, "groups")), expect!["the weight has 1 row, expected a multiple of 2, the number of groups"]);
         let any = Dim::any().add(&one).unwrap();
         check(agree("the batch", &any, &Dim::any()), expect!["fine"]);
+    }
+
+    #[test]
+    fn one_thing_is_singular() {
+        let things = ["classes", "boxes", "elements along axis 1", "groups of offsets"].map(singular);
+        assert_eq!(things, ["class", "box", "element along axis 1", "group of offsets"]);
     }
 
     #[test]
@@ -147,11 +193,11 @@ mod tests {
         check(broadcasts("the bias", &tensor, &to), expect!["fine"]);
         check(
             shaped("the bias", &tensor, &to),
-            expect!["the bias is float32[1, 3], but must be of shape [2, 3]"],
+            expect!["the bias is float32[1, 3], expected shape [2, 3]"],
         );
         check(
             broadcasts("the bias", &tensor, &to[1..]),
-            expect!["the bias is float32[1, 3], which does not broadcast to [3]"],
+            expect!["the bias is float32[1, 3], expected a shape that broadcasts to [3]"],
         );
     }
 }

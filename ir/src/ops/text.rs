@@ -26,9 +26,7 @@ pub const FAMILIES: &[&[Row]] = &[ROWS, hash::ROWS, tf_idf::ROWS, tokenizer::ROW
 
 pub const ROWS: &[Row] = &[
     row("RegexFullMatch", &[20], |a| {
-        let pattern = a.string("pattern")?;
-        let missing = || Problem::new("attribute `pattern` is missing");
-        let pattern = regular(&pattern.ok_or_else(missing)?)?;
+        let pattern = regular(&a.required("pattern", Attributes::string)?)?;
         Ok(Rc::new(FullMatch { pattern }))
     }),
     row("StringConcat", &[20], |_| Ok(Rc::new(StringConcat))).arity("rr", "r"),
@@ -80,18 +78,12 @@ attributes!(struct StringNormalizer { stop_words, sensitive, case });
 fn normalizer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let locale = a.string_or("locale", "")?;
     let language = locale.split(['_', '-', '.']).next();
-    let turkic = matches!(language, Some("tr" | "az"));
-    let case = match (a.string_or("case_change_action", "NONE")?.as_str(), turkic) {
-        ("NONE", _) => "Keep",
-        ("LOWER", false) => "Lower",
-        ("LOWER", true) => "TurkicLower",
-        ("UPPER", false) => "Upper",
-        ("UPPER", true) => "TurkicUpper",
-        (other, _) => {
-            return Err(Problem::new(format!("`case_change_action` is `{other}`"))
-                .help("it may be LOWER, UPPER or NONE"));
-        }
+    let cases = if matches!(language, Some("tr" | "az")) {
+        [("LOWER", "TurkicLower"), ("UPPER", "TurkicUpper"), ("NONE", "Keep")]
+    } else {
+        [("LOWER", "Lower"), ("UPPER", "Upper"), ("NONE", "Keep")]
     };
+    let case = a.choice("case_change_action", "NONE", &cases)?;
     Ok(Rc::new(StringNormalizer {
         stop_words: a.strings("stopwords")?.unwrap_or_default(),
         sensitive: a.flag("is_case_sensitive", false)?,
@@ -175,8 +167,7 @@ impl Operator for StringNormalizer {
             [_] => {}
             [rows, _] if rows.number().is_none_or(|rows| rows == 1) => {}
             _ => {
-                return Err(Problem::new(format!("the input is {x}"))
-                    .help("it may be strings of the shape [C] or [1, C]"));
+                return Err(Problem::expected("the input", x, "strings of shape [C] or [1, C]"));
             }
         }
         let left = cx.fresh("words");
@@ -203,7 +194,7 @@ fn strings(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
     let operand = cx.tensor(input)?;
     match operand.dtype {
         DType::String => Ok(operand),
-        _ => Err(Problem::new(format!("input {input} is {operand}, not strings"))),
+        _ => Err(Problem::expected(format_args!("input {input}"), operand, "strings")),
     }
 }
 
@@ -243,9 +234,8 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the input is string[2, 2]
+                  the input is string[2, 2], expected strings of shape [C] or [1, C]
                     at node `w` (StringNormalizer version 10)
-                    help: it may be strings of the shape [C] or [1, C]
 
                   model: IR version 10, ai.onnx 21"#]],
         );

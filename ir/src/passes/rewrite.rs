@@ -64,7 +64,7 @@ pub struct Report {
 #[derive(Clone, Debug)]
 pub struct Event {
     pub rule: &'static str,
-    /// Name of the value that is computed in another way.
+    /// Name of the value that the rule computes in another way.
     pub value: String,
     /// Reason why the rule does not apply, else empty.
     pub reason: &'static str,
@@ -149,7 +149,7 @@ struct Engine<'e, 'r> {
     files: Files,
     names: &'e mut Names,
     report: &'e mut Report,
-    /// Whether rules that are `last` are tried, too.
+    /// Whether rules marked `last` are also tried.
     last: bool,
     /// Whether parameters must remain as in the file.
     training: bool,
@@ -270,9 +270,7 @@ impl<'r> Engine<'_, 'r> {
                 };
                 let applied = found.apply(rule, right, output);
                 let applied = applied.and_then(|change| match self.training {
-                    true if change.computes_parameters(values) => {
-                        Err("training changes the parameters that the file has")
-                    }
+                    true if change.computes_parameters(values) => Err("trained parameters cannot be folded"),
                     _ => Ok(change),
                 });
                 match applied {
@@ -304,13 +302,13 @@ impl Match<'_, '_> {
     fn apply(&mut self, rule: &Rule, right: &Right, output: ValueId) -> Result<Change, Miss> {
         (rule.when)(self)?;
         if !rule.shared && !self.is_alone(output) {
-            return Err("something inside is used elsewhere too");
+            return Err("an intermediate value has other consumers");
         }
         let result = self.right(right)?;
         if self.values[result].ty != self.values[output].ty {
             return Err(match right {
                 Right::Text(Pattern::Any(_)) => "",
-                _ => "the result would be of another type",
+                _ => "the result would have another type",
             });
         }
         Ok(Change { nodes: std::mem::take(&mut self.made), result })

@@ -5,8 +5,6 @@ use crate::diagnostics::Problem;
 use crate::ops::arity::{Arity, Signs, is_required, least, most};
 use crate::proto::NodeProto;
 
-const INCONSISTENT: &str = "the file is inconsistent; export the model again";
-
 /// Checks the numbers of inputs and outputs, and that no required input is omitted. An output may have no name.
 pub fn check(node: &NodeProto, arity: Arity, scope: &Scope<'_>) -> Result<(), Problem> {
     count(node.input.len(), arity.inputs, "input")?;
@@ -14,8 +12,7 @@ pub fn check(node: &NodeProto, arity: Arity, scope: &Scope<'_>) -> Result<(), Pr
     for (at, name) in node.input.iter().enumerate() {
         // Inside a function a named input may still be omitted, by the caller of the function.
         if is_required(arity.inputs, at) && scope.input(name)?.is_none() {
-            let message = format!("input {at} is required, and is left out");
-            return Err(Problem::new(message).help(INCONSISTENT));
+            return Err(Problem::missing(format_args!("input {at}")).inconsistent());
         }
     }
     Ok(())
@@ -32,7 +29,7 @@ fn count(found: usize, signs: Signs, what: &str) -> Result<(), Problem> {
         None => format!("{} or more", counted(least, what)),
     };
     let message = format!("expected {expected}, found {found}");
-    Err(Problem::new(message).help(INCONSISTENT))
+    Err(Problem::new(message).inconsistent())
 }
 
 fn counted(count: usize, what: &str) -> String {
@@ -74,7 +71,7 @@ mod tests {
                 expected 2 inputs, found 1
                 expected 2 inputs, found 1
                 expected 2 inputs, found 3
-                input 0 is required, and is left out
+                input 0 is missing
                 expected 1 input, found 0
                 expected 1 output, found 2
                 expected 1 input, found 2
@@ -83,7 +80,7 @@ mod tests {
                 fine
                 expected 1 input or more, found 0
                 expected 2 inputs or more, found 1
-                input 4 is required, and is left out
+                input 4 is missing
             "#]],
         );
     }
@@ -111,7 +108,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  input 1 is required, and is left out
+                  input 1 is missing
                     at node `Sum/c` (Add opset 21)
                     help: the file is inconsistent; export the model again
 

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::choice::suggestion;
+use super::choice::not_found;
 use super::scope::Scope;
 use super::{Reader, unknown};
 use crate::attributes::Attributes;
@@ -78,22 +78,16 @@ impl Reader<'_> {
         for name in self.bound.keys() {
             let (domain, operator) = name.rsplit_once('.').unwrap_or(("", name));
             let problem = if known(domain, operator) {
-                Problem::new(format!("`{name}` is an operator that is compiled")).help(
-                    "functions are for operators that are not: what is simplified relies on the meaning of the \
-                     others; rename the operator in the file to compute it by a function",
-                )
+                let message = format!("`{name}` is a built-in operator and cannot be replaced by a function");
+                let help = "rename the operator in the file to bind a function to it, because simplification depends \
+                            on the semantics of built-in operators";
+                Problem::new(message).help(help).choice(name)
             } else if custom.contains(name) {
                 continue;
             } else {
-                let help = suggestion(
-                    name,
-                    &custom,
-                    "its operators that need one are",
-                    "it has no operator that needs one",
-                );
-                Problem::new(format!("the model has no operator `{name}`")).help(help)
+                not_found("operator", name, &custom, "all its operators are built in")
             };
-            self.diagnostics.push(problem.choice(name));
+            self.diagnostics.push(problem);
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Reader;
 use super::input::is_name;
+use crate::attributes::any_of;
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::files::distance;
 use crate::options::{Options, Size};
@@ -14,9 +15,7 @@ impl Reader<'_> {
     pub(super) fn check_inputs(&mut self, graph: &GraphProto, options: &Options) {
         let names: Vec<String> = graph.input.iter().map(|input| input.name.clone()).collect();
         for name in options.inputs.keys().filter(|name| !names.contains(name)) {
-            let problem = Problem::new(format!("the model has no input `{name}`"));
-            let help = suggestion(name, &names, "its inputs are", "it has no inputs");
-            self.diagnostics.push(problem.help(help).choice(name));
+            self.diagnostics.push(not_found("input", name, &names, "it has no inputs"));
         }
     }
 }
@@ -34,22 +33,25 @@ pub(super) fn check_dims(inputs: &[ValueInfoProto], options: &Options, diagnosti
     let sizes: BTreeSet<String> = inputs.iter().flat_map(size_names).chain(chosen).collect();
     let sizes: Vec<String> = sizes.into_iter().collect();
     for name in options.dims.keys().filter(|name| !sizes.contains(name)) {
-        let problem = Problem::new(format!("the model has no size `{name}`"));
-        let none = "its inputs have no named sizes";
-        let help = suggestion(name, &sizes, "its named sizes are", none);
-        diagnostics.push(problem.help(help).choice(name));
+        diagnostics.push(not_found("size", name, &sizes, "its inputs have no named sizes"));
     }
 }
 
-pub(super) fn suggestion(wanted: &str, names: &[String], some: &str, none: &str) -> String {
+/// Returns the problem of a name in the options that is not one of the model's names. `none` applies if it has none.
+pub(super) fn not_found(what: &str, wanted: &str, names: &[String], none: &str) -> Problem {
     let far = |name: &&String| distance(&name.to_lowercase(), &wanted.to_lowercase());
     let near = names.iter().min_by_key(far);
     let length = wanted.chars().count();
-    match near.filter(|near| far(near) <= 2.min(length.saturating_sub(1))) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None if names.is_empty() => none.to_owned(),
-        None => format!("{some} `{}`", names.join("`, `")),
-    }
+    let message = format!("the model has no {what} `{wanted}`");
+    let problem = match near.filter(|near| far(near) <= 2.min(length.saturating_sub(1))) {
+        Some(near) => Problem::new(message).help(format!("did you mean `{near}`?")),
+        None if names.is_empty() => Problem::new(format!("{message}: {none}")),
+        None => {
+            let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            Problem::new(format!("{message}, expected {}", any_of(&names)))
+        }
+    };
+    problem.choice(wanted)
 }
 
 fn size_names(input: &ValueInfoProto) -> Vec<String> {

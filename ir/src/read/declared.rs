@@ -82,8 +82,8 @@ pub fn contradictions(declarations: &[Declaration], values: &Values, with_sizes:
             return None;
         }
         let (what, declared) = (&declaration.what, shown(&declaration.ty));
-        let message = format!("{what} is declared as {declared}, and its type is {found}");
-        Some(Problem::new(message).help("the file is inconsistent; export the model again"))
+        let message = format!("{what} is declared as {declared}, but has type {found}");
+        Some(Problem::new(message).inconsistent())
     };
     declarations.iter().filter_map(problem).collect()
 }
@@ -190,16 +190,16 @@ mod tests {
                     else_branch = e () => (double[2] q) { q = Exp (x) }> }",
             ],
             expect![[r#"
-                output `y` is declared as float32[3], and its type is float32[2]
-                output `y` is declared as float64[2], and its type is float32[2]
-                output `y` is declared as sequence(float32[2]), and its type is float32[2]
-                output `y` is declared as sequence(float64[2]), and its type is sequence(float32[2])
-                value `z` is declared as float32[3], and its type is float32[2]
-                value `z` is declared as float32[1, 2], and its type is float32[2]
-                value `z` is declared as int64[2], and its type is float32[2]
-                initializer `w` is declared as float32[3], and its type is float32[2]
-                initializer `w` is declared as float64[2], and its type is float32[2]
-                output `q` is declared as float64[2], and its type is float32[2]
+                output `y` is declared as float32[3], but has type float32[2]
+                output `y` is declared as float64[2], but has type float32[2]
+                output `y` is declared as sequence(float32[2]), but has type float32[2]
+                output `y` is declared as sequence(float64[2]), but has type sequence(float32[2])
+                value `z` is declared as float32[3], but has type float32[2]
+                value `z` is declared as float32[1, 2], but has type float32[2]
+                value `z` is declared as int64[2], but has type float32[2]
+                initializer `w` is declared as float32[3], but has type float32[2]
+                initializer `w` is declared as float64[2], but has type float32[2]
+                output `q` is declared as float64[2], but has type float32[2]
             "#]],
         );
     }

@@ -8,7 +8,6 @@ use crate::diagnostics::Problem;
 use crate::ops::kind;
 use crate::proto::{FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto};
 
-const INCONSISTENT: &str = "the file is inconsistent; export the model again";
 /// Maximum number of problems that are reported.
 const MOST: usize = 100;
 
@@ -52,7 +51,7 @@ impl Check {
                     name => name.to_owned(),
                 };
                 self.refuse(format!(
-                    "versions {first} and {version} of the domain `{name}` are imported{importer}"
+                    "domain `{name}` is imported twice{importer}, with versions {first} and {version}"
                 ));
             }
         }
@@ -64,14 +63,14 @@ impl Check {
             let name = kind(&domain(&function.domain), &function.name);
             let first = *places.entry((name.clone(), &function.overload)).or_insert(at);
             if first != at {
-                self.refuse(format!("functions {first} and {at} of the file are both called `{name}`"));
+                self.refuse(format!("functions {first} and {at} of the file are both named `{name}`"));
             }
-            let importer = format!(" by the function `{name}`");
+            let importer = format!(" by function `{name}`");
             self.opsets(&function.opset_import, &importer);
             let mut named = Named::new();
             for input in &function.input {
                 if named.insert(input, Giver::Input).is_some() {
-                    self.refuse(format!("two inputs of the function `{name}` are called `{input}`"));
+                    self.refuse(format!("two inputs of function `{name}` are named `{input}`"));
                 }
             }
             self.nodes(&function.node, named, 0);
@@ -85,10 +84,10 @@ impl Check {
             if named.insert(&input.name, Giver::Input).is_some() {
                 let name = &input.name;
                 self.refuse(match depth {
-                    0 => format!("two inputs are called `{name}`"),
+                    0 => format!("two inputs are named `{name}`"),
                     _ => {
                         let graph = &graph.name;
-                        format!("two inputs of the graph `{graph}` are called `{name}`")
+                        format!("two inputs of graph `{graph}` are named `{name}`")
                     }
                 });
             }
@@ -123,7 +122,7 @@ impl Check {
 
     fn refuse(&mut self, message: String) {
         if self.problems.len() < MOST {
-            self.problems.push(Problem::new(message).help(INCONSISTENT));
+            self.problems.push(Problem::new(message).inconsistent());
         }
     }
 }
@@ -139,9 +138,9 @@ fn same(first: Giver<'_>, second: Giver<'_>) -> bool {
 fn both(name: &str, first: Giver<'_>, second: Giver<'_>) -> String {
     let (first, second) = (shown(first), shown(second));
     if first == second {
-        format!("the value `{name}` is defined twice, each time by {first}")
+        format!("value `{name}` is defined twice, both times by {first}")
     } else {
-        format!("the value `{name}` is defined twice, by {first} and by {second}")
+        format!("value `{name}` is defined twice, by {first} and by {second}")
     }
 }
 
@@ -155,7 +154,7 @@ fn shown(giver: Giver<'_>) -> String {
             if node.name.is_empty() {
                 format!("a node ({kind})")
             } else {
-                format!("the node `{}` ({kind})", node.name)
+                format!("node `{}` ({kind})", node.name)
             }
         }
     }
@@ -185,22 +184,22 @@ mod tests {
             expect![[r#"
                 cannot compile `model`: 6 problems
 
-                  the value `w` is defined twice, each time by an initializer
+                  value `w` is defined twice, both times by an initializer
                     help: the file is inconsistent; export the model again
 
-                  the value `a` is defined twice, by the node `first` (Relu) and by the node `second` (Neg)
+                  value `a` is defined twice, by node `first` (Relu) and by node `second` (Neg)
                     help: the file is inconsistent; export the model again
 
-                  the value `v` is defined twice, by an initializer and by a node (Abs)
+                  value `v` is defined twice, by an initializer and by a node (Abs)
                     help: the file is inconsistent; export the model again
 
-                  the value `z` is defined twice, by an input and by a node (Exp)
+                  value `z` is defined twice, by an input and by a node (Exp)
                     help: the file is inconsistent; export the model again
 
-                  the value `y` is defined twice, each time by a node (Dropout)
+                  value `y` is defined twice, both times by a node (Dropout)
                     help: the file is inconsistent; export the model again
 
-                  the inputs are of types float32 and int64, which must be equal
+                  input 1 has type int64, but input 0 has type float32
                     at node `t` (Add version 14)
 
                   model: IR version 10, ai.onnx 21"#]],
@@ -214,7 +213,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  two inputs are called `x`
+                  two inputs are named `x`
                     help: the file is inconsistent; export the model again
 
                   model: IR version 10, ai.onnx 21"#]],
@@ -252,10 +251,10 @@ mod tests {
             expect![[r#"
                 cannot compile `model`: 2 problems
 
-                  two inputs of the graph `b` are called `q`
+                  two inputs of graph `b` are named `q`
                     help: the file is inconsistent; export the model again
 
-                  the value `i` is defined twice, by an input and by a node (Abs)
+                  value `i` is defined twice, by an input and by a node (Abs)
                     help: the file is inconsistent; export the model again
 
                   model: IR version 10, ai.onnx 21"#]],
@@ -300,19 +299,19 @@ mod tests {
             expect![[r#"
                 cannot compile `model`: 5 problems
 
-                  versions 21 and 7 of the domain `ai.onnx` are imported
+                  domain `ai.onnx` is imported twice, with versions 21 and 7
                     help: the file is inconsistent; export the model again
 
-                  functions 0 and 1 of the file are both called `f.Act`
+                  functions 0 and 1 of the file are both named `f.Act`
                     help: the file is inconsistent; export the model again
 
-                  versions 21 and 7 of the domain `ai.onnx` are imported by the function `f.Act`
+                  domain `ai.onnx` is imported twice by function `f.Act`, with versions 21 and 7
                     help: the file is inconsistent; export the model again
 
-                  the value `v` is defined twice, by an input and by a node (Neg)
+                  value `v` is defined twice, by an input and by a node (Neg)
                     help: the file is inconsistent; export the model again
 
-                  the graph has a cycle: `v` is made from itself
+                  the graph has a cycle: `v` depends on itself
                     help: the file is inconsistent; export the model again
 
                   model: IR version 10, ai.onnx 7, f 1"#]],

@@ -7,7 +7,7 @@ use prost::Message;
 
 use super::limits::MOST_NODES;
 use super::{foreign, size};
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Format, Problem, Topic};
 use crate::labels;
 use crate::metadata::Metadata;
 use crate::model::Facts;
@@ -31,13 +31,14 @@ pub fn decode(bytes: Bytes) -> Result<ModelProto, Problem> {
     let start = bytes.slice(..length.min(64));
     let failed = |error: prost::DecodeError| {
         foreign::recognise(&start).unwrap_or_else(|| {
-            Problem::new("the file is no ONNX model, or only the beginning of one")
-                .help(format!("it has {length} bytes; export or download it again ({error})"))
+            Problem::new("the file is not an ONNX model, or it is truncated")
+                .help(format!("export or download it again; it has {length} bytes ({error})"))
+                .about(Topic::Format(Format::Unknown))
         })
     };
     if bytes.is_empty() {
         let empty = Problem::new("the file is empty");
-        Err(empty.help("export or download it again"))
+        Err(empty.help("export or download it again").about(Topic::Format(Format::Empty)))
     } else {
         affordable(&bytes)?;
         ModelProto::decode(bytes).map_err(failed)
@@ -52,9 +53,9 @@ fn affordable(bytes: &[u8]) -> Result<(), Problem> {
     }
     if needed > bytes.len().saturating_mul(10).saturating_add(SPARE) {
         let (length, needed) = (bytes.len() >> 20, needed >> 20);
-        let message = format!("a file of {length} MB would take {needed} MB to be read");
+        let message = format!("the file of {length} MiB would need {needed} MiB of memory to be read");
         return Err(Problem::new(message)
-            .help("it is made of empty messages, which no exporter writes; export it again"));
+            .help("export it again; it consists of empty messages, which exporters do not write"));
     }
     Ok(())
 }
@@ -95,8 +96,9 @@ impl Facts {
             return Err(newer("IR version", self.ir_version, NEWEST_IR));
         }
         if self.opsets.is_empty() {
-            return Err(Problem::new("the file does not say which opset it uses")
-                .help("it may be cut after its graph; export or download it again"));
+            return Err(Problem::new("the file does not specify its opset")
+                .help("export or download it again; it may be truncated after its graph")
+                .about(Topic::Inconsistency));
         }
         newest("", self.opsets.get("").copied())
     }
@@ -117,8 +119,10 @@ pub fn newest(domain: &str, opset: Option<i64>) -> Result<(), Problem> {
 }
 
 fn newer(what: &str, found: i64, newest: i64) -> Problem {
-    let message = format!("the model is of {what} {found}; this version of onnx-embed knows up to {newest}");
-    Problem::new(message).help("update onnx-embed, or export the model for an older version")
+    let message =
+        format!("the model uses {what} {found}, but this version of onnx-embed supports up to {newest}");
+    let help = "update onnx-embed, or export the model for an older version";
+    Problem::new(message).help(help).about(Topic::Version)
 }
 
 #[cfg(test)]
@@ -148,8 +152,8 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the file does not say which opset it uses
-                    help: it may be cut after its graph; export or download it again
+                  the file does not specify its opset
+                    help: export or download it again; it may be truncated after its graph
 
                   model: IR version 3"#]],
         );
@@ -176,7 +180,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  operator `Gelu` exists since opset 20, the model imports an older one
+                  operator `Gelu` was added in opset 20, but the model uses opset 12
                     at node `y` (Gelu opset 12)
                     help: the file is inconsistent; export the model again
 
@@ -206,7 +210,7 @@ mod tests {
 
                   operator `com.other.Blend` is not supported
                     at node `z` (com.other.Blend)
-                    help: `com.other` is a custom domain: rewrite the node with standard operators, or add a function that defines it to the model
+                    help: rewrite the node with standard operators, or define the operator in the model, as a function of the domain `com.other`
                           or bind it to a function: #[onnx(ops("com.other.Blend" = crate::blend))], fn blend(x: Tensor<1>) -> Tensor<1>
 
                   model: IR version 8, com.acme 1"#]],
@@ -224,7 +228,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the model is of `ai.onnx.ml` opset 6; this version of onnx-embed knows up to 5
+                  the model uses `ai.onnx.ml` opset 6, but this version of onnx-embed supports up to 5
                     at node `y` (ai.onnx.ml.Scaler opset 6)
                     help: update onnx-embed, or export the model for an older version
 
@@ -243,7 +247,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the model is of opset 99; this version of onnx-embed knows up to 28
+                  the model uses opset 99, but this version of onnx-embed supports up to 28
                     at node `Act/w` (Relu opset 99)
                     help: update onnx-embed, or export the model for an older version
 
@@ -258,7 +262,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the model is of IR version 99; this version of onnx-embed knows up to 14
+                  the model uses IR version 99, but this version of onnx-embed supports up to 14
                     help: update onnx-embed, or export the model for an older version
 
                   model: IR version 99, ai.onnx 99"#]],

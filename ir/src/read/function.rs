@@ -12,8 +12,6 @@ use crate::graph::Block;
 use crate::ops::{self, kind};
 use crate::proto::NodeProto;
 
-const INCONSISTENT: &str = "the file is inconsistent; export the model again";
-
 impl<'a> Functions<'a> {
     /// Returns the function that a node calls. A function with the name of a built-in operator defines the operator,
     /// and is used only if the opset does not contain the operator.
@@ -77,8 +75,10 @@ impl Reader<'_> {
                 _ if actual.is_empty() => {}
                 Some(id) => made.push((actual, id)),
                 None => {
-                    return Err(Problem::new(format!("no node of the function makes its output `{formal}`"))
-                        .help(INCONSISTENT));
+                    return Err(Problem::new(format!(
+                        "no node of the function produces its output `{formal}`"
+                    ))
+                    .inconsistent());
                 }
             }
         }
@@ -95,19 +95,19 @@ fn check(function: &Local<'_>, node: &NodeProto) -> Result<(), Problem> {
     let counts =
         [("inputs", node.input.len(), proto.input.len()), ("outputs", node.output.len(), proto.output.len())];
     if let Some((what, count, formal)) = counts.iter().find(|(_, count, formal)| count > formal) {
-        let message = format!("the node names {count} {what}, the function has {formal}");
-        return Err(Problem::new(message).help(INCONSISTENT));
+        let message = format!("the node has {count} {what}, but the function has {formal}");
+        return Err(Problem::new(message).inconsistent());
     }
     let mut names = BTreeSet::new();
     if let Some(again) = node.attribute.iter().find(|attribute| !names.insert(&attribute.name)) {
-        let problem = Problem::new(format!("attribute `{}` is given twice", again.name));
-        return Err(problem.help(INCONSISTENT));
+        let problem = Problem::new(format!("attribute `{}` is specified twice", again.name));
+        return Err(problem.inconsistent());
     }
     let mut attributes = node.attribute.iter();
     match attributes.find(|attribute| !function.attributes.contains(attribute.name.as_str())) {
         Some(attribute) => {
             let message = format!("the function has no attribute `{}`", attribute.name);
-            Err(Problem::new(message).help(INCONSISTENT))
+            Err(Problem::new(message).inconsistent())
         }
         None => Ok(()),
     }
@@ -263,7 +263,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  attribute `slope` is given twice
+                  attribute `slope` is specified twice
                     at node `y` (function f.Leak)
                     help: the file is inconsistent; export the model again
 
@@ -301,7 +301,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  no node makes the input `v`
+                  no node produces the input `v`
                     at node `Act/x` (Add opset 21)
                     help: the file is inconsistent; export the model again
 
@@ -320,7 +320,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`: 2 problems
 
-                  the node names 2 inputs, the function has 1
+                  the node has 2 inputs, but the function has 1
                     at node `y` (function f.Act)
                     help: the file is inconsistent; export the model again
 

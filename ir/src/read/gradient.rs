@@ -105,19 +105,21 @@ impl Reader<'_> {
         let names: Vec<&String> = xs.iter().chain(&zs).collect();
         if names.len() != node.input.len() || node.output.len() > xs.len() {
             return Err(Problem::new(format!(
-                "it has {} inputs and {} outputs, but {} `xs` and {} `zs`",
+                "the node has {} inputs and {} outputs, expected {} inputs, one for each of `xs` and `zs`, and at \
+                 most {} outputs, one for each of `xs`",
                 node.input.len(),
                 node.output.len(),
-                xs.len(),
-                zs.len()
-            )));
+                names.len(),
+                xs.len()
+            ))
+            .inconsistent());
         }
         let inputs: BTreeSet<&str> = names.iter().map(|name| name.as_str()).collect();
         let part = part(&y, &inputs, before);
         let makes_y = part.iter().any(|step| step.node.output.contains(&y));
         if !inputs.contains(y.as_str()) && !makes_y {
-            return Err(Problem::new(format!("no node of its graph makes `{y}`"))
-                .help("a gradient stands in the graph that it differentiates"));
+            return Err(Problem::new(format!("no node of the graph produces `{y}`"))
+                .help("move the gradient to the graph that it differentiates"));
         }
         let Some(first) = node.output.iter().find(|name| !name.is_empty()) else {
             return Ok(Vec::new());
@@ -308,9 +310,9 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  there is no rule for the derivative of `Acos`
+                  the derivative of `Acos` is not supported
                     at node `dx` (ai.onnx.preview.training.Gradient)
-                    help: have the derivative be exported as operators, or leave the gradient out
+                    help: export the derivative as operators, or remove the gradient
 
                   model: IR version 10, ai.onnx 21, ai.onnx.preview.training 1"#]],
         );
@@ -327,9 +329,9 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  no node of its graph makes `y`
+                  no node of the graph produces `y`
                     at node `dx` (ai.onnx.preview.training.Gradient)
-                    help: a gradient stands in the graph that it differentiates
+                    help: move the gradient to the graph that it differentiates
 
                   model: IR version 10, ai.onnx 21, ai.onnx.preview.training 1"#]],
         );

@@ -1,6 +1,6 @@
 //! The types of a model's inputs.
 
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, Topic};
 use crate::dim::{Dim, Symbol};
 use crate::dtype::DType;
 use crate::names::Names;
@@ -21,21 +21,21 @@ impl Inputs<'_> {
     /// Returns the type that the file or the caller specifies for an input.
     pub fn input_type(&mut self, input: &ValueInfoProto) -> Result<Type, Problem> {
         let name = &input.name;
-        let ty = input.r#type.as_ref().ok_or_else(|| {
-            Problem::new(format!("input `{name}` has no type"))
-                .help("the file is inconsistent; export the model again")
-        })?;
+        let ty = input
+            .r#type
+            .as_ref()
+            .ok_or_else(|| Problem::new(format!("input `{name}` has no type")).inconsistent())?;
         match self.read_type(name, ty, 0)? {
             Type::Tensor(tensor) if !tensor.fits() => {
-                let message = format!("input `{name}` is {tensor}, which fits into no memory");
-                Err(Problem::new(message).help("the file is inconsistent; export the model again"))
+                let message = format!("input `{name}` is {tensor}, which does not fit in memory");
+                Err(Problem::new(message).inconsistent())
             }
             ty => Ok(ty),
         }
     }
 
     fn read_type(&mut self, name: &str, ty: &TypeProto, depth: usize) -> Result<Type, Problem> {
-        let unknown = || Problem::new(format!("input `{name}` has a type that is not known"));
+        let unknown = || Problem::new(format!("input `{name}` has an unknown type"));
         let inner = |ty: &Option<Box<TypeProto>>| ty.clone().ok_or_else(unknown);
         if depth > DEEPEST {
             return Err(unknown());
@@ -58,9 +58,12 @@ impl Inputs<'_> {
                 let item = self.read_type(name, &*inner(&map.value_type)?, depth + 1)?;
                 Ok(Type::Map(key, Box::new(item)))
             }
-            TypeValue::SparseTensor(_) | TypeValue::Opaque(_) => {
-                Err(Problem::new(format!("input `{name}` is sparse or opaque, which no Rust type carries"))
-                    .help("make the input a dense tensor"))
+            TypeValue::SparseTensor(_) => {
+                Err(Problem::expected(format_args!("input `{name}`"), "a sparse tensor", "a dense tensor")
+                    .help("export the model with a dense tensor as its input"))
+            }
+            TypeValue::Opaque(_) => {
+                Err(Problem::new(format!("input `{name}` has an opaque type, which is not supported")))
             }
         }
     }
@@ -84,22 +87,23 @@ impl Inputs<'_> {
             return Ok(Type::Unranked(dtype));
         }
         let shape = tensor.shape.as_ref().ok_or_else(|| {
-            Problem::new(format!("input `{name}` has no rank in the file")).help(format!(
-                "give its shape with `#[onnx(inputs({name}: [batch, 3]))]`, \
-                         names for sizes that vary"
-            ))
+            Problem::new(format!("the file does not specify the rank of input `{name}`"))
+                .help(format!(
+                    "set its shape with `#[onnx(inputs({name}: [batch, 3]))]`, with names for dynamic sizes"
+                ))
+                .about(Topic::Shape)
         })?;
         if shape.dim.len() > MOST_AXES {
             let message = format!("input `{name}` has more than {MOST_AXES} axes");
-            return Err(Problem::new(message).help("the file is inconsistent; export the model again"));
+            return Err(Problem::new(message).inconsistent());
         }
         let negative = |dim: &Dimension| match dim.value {
             Some(DimensionValue::Value(size)) => (size < -1).then_some(size),
             _ => None,
         };
         if let Some(size) = shape.dim.iter().find_map(negative) {
-            let message = format!("input `{name}` has the size {size}");
-            return Err(Problem::new(message).help("the file is inconsistent; export the model again"));
+            let message = format!("input `{name}` has negative size {size}");
+            return Err(Problem::new(message).inconsistent());
         }
         let dims = shape.dim.iter().enumerate();
         let dims: Shape = dims
@@ -135,9 +139,11 @@ fn fits(name: &str, tensor: &TensorType, sizes: &[Size]) -> Result<(), Problem> 
     let (rank, found) = (sizes.len(), tensor.shape.as_ref().map(|shape| shape.dim.len()));
     match found.filter(|&found| found != rank) {
         None => contradiction(name, tensor, sizes),
-        Some(found) => Err(Problem::new(format!("input `{name}` has rank {found} in the file, not {rank}"))
-            .help("`inputs(..)` gives sizes that the file leaves open; one size for each axis")
-            .choice(name)),
+        Some(found) => Err(Problem::new(format!(
+            "input `{name}` has rank {rank} in `inputs(..)`, expected {found} as in the file"
+        ))
+        .help("specify one size for each axis, or export the model for another rank")
+        .choice(name)),
     }
 }
 
@@ -150,12 +156,9 @@ fn contradiction(name: &str, tensor: &TensorType, sizes: &[Size]) -> Result<(), 
             && found != size
         {
             return Err(Problem::new(format!(
-                "input `{name}` has size {found} on axis {axis} in the file, not {size}"
+                "axis {axis} of input `{name}` has size {size} in `inputs(..)`, expected {found} as in the file"
             ))
-            .help(
-                "`inputs(..)` gives sizes that the file leaves open; export the model for \
-                 other sizes",
-            )
+            .help("export the model for other sizes; `inputs(..)` sets sizes that the file does not specify")
             .choice(name));
         }
     }
@@ -215,7 +218,7 @@ mod tests {
         };
         expect![[r#"
             Some(
-                "cannot compile `model`\n\n  input `x` has size 2 on axis 0 in the file, not 3\n    help: `inputs(..)` gives sizes that the file leaves open; export the model for other sizes\n\n  model: IR version 10, ai.onnx 21",
+                "cannot compile `model`\n\n  axis 0 of input `x` has size 3 in `inputs(..)`, expected 2 as in the file\n    help: export the model for other sizes; `inputs(..)` sets sizes that the file does not specify\n\n  model: IR version 10, ai.onnx 21",
             )
         "#]].assert_debug_eq(&refused(vec![Size::Fixed(3), Size::Fixed(5)]));
         assert_eq!(refused(vec![Size::Fixed(2), Size::Fixed(5)]), None);
@@ -229,8 +232,8 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  input `x` has no rank in the file
-                    help: give its shape with `#[onnx(inputs(x: [batch, 3]))]`, names for sizes that vary
+                  the file does not specify the rank of input `x`
+                    help: set its shape with `#[onnx(inputs(x: [batch, 3]))]`, with names for dynamic sizes
 
                   model: IR version 10, ai.onnx 21"#]],
         );
@@ -258,11 +261,10 @@ mod tests {
             expect![[r#"
                 cannot compile `model`: 2 problems
 
-                  input `x` is sparse or opaque, which no Rust type carries
-                    help: make the input a dense tensor
+                  input `x` is a sparse tensor, expected a dense tensor
+                    help: export the model with a dense tensor as its input
 
-                  input `z` is sparse or opaque, which no Rust type carries
-                    help: make the input a dense tensor
+                  input `z` has an opaque type, which is not supported
 
                   model: IR version 10, ai.onnx 21"#]],
         );
@@ -275,7 +277,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  input `x` has the size -9223372036854775808
+                  input `x` has negative size -9223372036854775808
                     help: the file is inconsistent; export the model again
 
                   model: IR version 10, ai.onnx 21"#]],
@@ -289,7 +291,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  input `x` is float32[9223372036854775807, n], which fits into no memory
+                  input `x` is float32[9223372036854775807, n], which does not fit in memory
                     help: the file is inconsistent; export the model again
 
                   model: IR version 10, ai.onnx 21"#]],

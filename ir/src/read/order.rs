@@ -91,20 +91,19 @@ fn cycle(left: &[&NodeProto]) -> Problem {
     }
     let names: Vec<&str> = path.iter().map(|step| step.1).collect();
     let listed = match names.as_slice() {
-        [only] => format!("`{only}` is made from itself"),
+        [only] => format!("`{only}` depends on itself"),
         names if names.len() <= LISTED => {
             let after = names.iter().cycle().skip(1);
             let pairs = names.iter().zip(after);
-            let pairs = pairs.map(|(name, needed)| format!("`{name}` needs `{needed}`"));
+            let pairs = pairs.map(|(name, needed)| format!("`{name}` depends on `{needed}`"));
             pairs.collect::<Vec<_>>().join(", ")
         }
         names => {
             let first = names.first().copied().unwrap_or_default();
-            format!("`{first}` needs itself through {} nodes", names.len())
+            format!("`{first}` depends on itself through {} nodes", names.len())
         }
     };
-    Problem::new(format!("the graph has a cycle: {listed}"))
-        .help("the file is inconsistent; export the model again")
+    Problem::new(format!("the graph has a cycle: {listed}")).inconsistent()
 }
 
 /// Returns the names from outside that a node and its nested graphs use.
@@ -256,7 +255,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the graph has a cycle: `c` needs `b`, `b` needs `a`, `a` needs `c`
+                  the graph has a cycle: `c` depends on `b`, `b` depends on `a`, `a` depends on `c`
                     help: the file is inconsistent; export the model again
 
                   model: IR version 10, ai.onnx 21"#]],
@@ -270,7 +269,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the graph has a cycle: `y` is made from itself
+                  the graph has a cycle: `y` depends on itself
                     help: the file is inconsistent; export the model again
 
                   model: IR version 10, ai.onnx 21"#]],

@@ -90,11 +90,11 @@ fn unknown(graph: &GraphProto, name: &str, values: &BTreeSet<String>) -> Problem
     let is_nested = nested.any(|attribute| attribute.g.as_deref().is_some_and(|inner| makes(inner, name, 0)));
     if is_nested {
         let message =
-            format!("`{name}` is a value inside of a branch or a loop, no value of the model's graph");
-        let help = "name what the node around it gives; `#[onnx(trace)]` shows the values inside";
+            format!("value `{name}` is inside a branch or a loop, expected a value of the main graph");
+        let help = "use an output of the enclosing node; `#[onnx(trace)]` shows the values inside";
         return Problem::new(message).help(help).choice(name);
     }
-    let lists = "`cargo onnx-embed inspect --values` lists them";
+    let lists = "run `cargo onnx-embed inspect --values` to list all values";
     let help = match near(name, values) {
         Some(near) => format!("did you mean `{near}`? {lists}"),
         None => lists.to_owned(),
@@ -261,27 +261,27 @@ mod tests {
             &["/conv/Relu_output"],
             false,
             expect![[r#"
-            cannot compile `model`
+                cannot compile `model`
 
-              the model has no value `/conv/Relu_output`
-                help: did you mean `/conv/Relu_output_0`? `cargo onnx-embed inspect --values` lists them
+                  the model has no value `/conv/Relu_output`
+                    help: did you mean `/conv/Relu_output_0`? run `cargo onnx-embed inspect --values` to list all values
 
-              model: IR version 10, ai.onnx 21"#]],
+                  model: IR version 10, ai.onnx 21"#]],
         );
         check(
             long,
             &["Relu_output_0", "nothing"],
             false,
             expect![[r#"
-            cannot compile `model`: 2 problems
+                cannot compile `model`: 2 problems
 
-              the model has no value `Relu_output_0`
-                help: did you mean `/conv/Relu_output_0`? `cargo onnx-embed inspect --values` lists them
+                  the model has no value `Relu_output_0`
+                    help: did you mean `/conv/Relu_output_0`? run `cargo onnx-embed inspect --values` to list all values
 
-              the model has no value `nothing`
-                help: `cargo onnx-embed inspect --values` lists them
+                  the model has no value `nothing`
+                    help: run `cargo onnx-embed inspect --values` to list all values
 
-              model: IR version 10, ai.onnx 21"#]],
+                  model: IR version 10, ai.onnx 21"#]],
         );
         check(
             "g (float[n] x, bool c) => (float[n] y) {
@@ -292,8 +292,8 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  `p` is a value inside of a branch or a loop, no value of the model's graph
-                    help: name what the node around it gives; `#[onnx(trace)]` shows the values inside
+                  value `p` is inside a branch or a loop, expected a value of the main graph
+                    help: use an output of the enclosing node; `#[onnx(trace)]` shows the values inside
 
                   model: IR version 10, ai.onnx 21"#]],
         );

@@ -99,8 +99,7 @@ impl<'s> Scope<'s> {
             (true, _) => Ok(None),
             (false, Some(id)) => Ok(Some(id)),
             (false, None) if self.is_formal(name) => Ok(None),
-            (false, None) => Err(Problem::new(format!("no node makes the input `{name}`"))
-                .help("the file is inconsistent; export the model again")),
+            (false, None) => Err(Problem::new(format!("no node produces the input `{name}`")).inconsistent()),
         }
     }
 

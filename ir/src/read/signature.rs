@@ -43,7 +43,7 @@ impl Reader<'_> {
         block.outputs = self.outputs(graph, scope);
         if graph.output.is_empty() {
             let problem = Problem::new("the graph has no outputs");
-            self.diagnostics.push(problem.help("nothing would be computed; export the model again"));
+            self.diagnostics.push(problem.help("export the model again with its outputs"));
         }
         self.name_outputs(graph, &block.outputs);
         self.declarations(graph, scope);
@@ -159,7 +159,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  no node makes the output `y`
+                  no node produces the output `y`
                     help: the file is inconsistent; export the model again
 
                   model: IR version 10, ai.onnx 21"#]],
@@ -171,12 +171,12 @@ mod tests {
         check(
             "g (float[2] x) => () { y = Relu (x) }",
             expect![[r#"
-            cannot compile `model`
+                cannot compile `model`
 
-              the graph has no outputs
-                help: nothing would be computed; export the model again
+                  the graph has no outputs
+                    help: export the model again with its outputs
 
-              model: IR version 10, ai.onnx 21"#]],
+                  model: IR version 10, ai.onnx 21"#]],
         );
     }
 

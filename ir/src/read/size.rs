@@ -36,20 +36,20 @@ pub fn check(graph: &GraphProto, functions: &Functions<'_>, file: usize) -> Resu
         return Err(if sizes.deep { too_deep() } else { too_many() });
     }
     if size.repeated > file.saturating_mul(10).saturating_add(MOST_REPEATED) {
-        let mb = size.repeated >> 20;
-        let message = format!("calls of functions repeat {mb} MB of lists and names of inputs");
+        let mib = size.repeated >> 20;
+        let message = format!("function calls repeat {mib} MiB of lists and input names");
         return Err(Problem::new(message)
-            .help("give long lists to functions as inputs, or export the model without functions"));
+            .help("pass long lists to functions as inputs, or export the model without functions"));
     }
     Ok(())
 }
 
 pub fn too_many() -> Problem {
-    Problem::new(format!("the model has more than {MOST_NODES} nodes, those of functions included"))
+    Problem::new(format!("the model has more than {MOST_NODES} nodes, including those of functions"))
 }
 
 pub fn too_deep() -> Problem {
-    Problem::new(format!("functions call each other more than {DEEPEST} deep"))
+    Problem::new(format!("function calls are nested more than {DEEPEST} levels deep"))
 }
 
 impl<'f> Sizes<'f> {
@@ -143,7 +143,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the model has more than 200000 nodes, those of functions included
+                  the model has more than 200000 nodes, including those of functions
 
                   model: IR version 10, ai.onnx 21, f 1"#]],
         );
@@ -164,8 +164,8 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  calls of functions repeat 34 MB of lists and names of inputs
-                    help: give long lists to functions as inputs, or export the model without functions
+                  function calls repeat 34 MiB of lists and input names
+                    help: pass long lists to functions as inputs, or export the model without functions
 
                   model: IR version 10, ai.onnx 21, f 1"#]],
         );

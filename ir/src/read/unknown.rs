@@ -8,22 +8,22 @@ use crate::ops::kind;
 /// Reports an operator whose domain the file does not import.
 pub fn not_imported(domain: &str) -> Problem {
     let shown = if domain.is_empty() { "ai.onnx" } else { domain };
-    let message = format!("the file does not say which version of the domain `{shown}` it uses");
-    Problem::new(message).help("the file is inconsistent; export the model again")
+    let message = format!("the file does not specify the version of the domain `{shown}`");
+    Problem::new(message).inconsistent()
 }
 
-/// Reports an operator that the imported opset no longer contains.
-pub fn removed(kind: &str, version: i64, instead: &str) -> Problem {
-    let last = version.saturating_sub(1);
-    let message = format!("operator `{kind}` exists up to opset {last}, the model imports a newer one");
-    let help = format!("export the model again, with `{instead}` or for an older opset");
+/// Reports an operator that was removed in a `version` before the imported `opset`.
+pub fn removed(kind: &str, (version, opset): (i64, i64), instead: &str) -> Problem {
+    let message =
+        format!("operator `{kind}` was removed in opset {version}, but the model uses opset {opset}");
+    let help = format!("export the model with `{instead}`, or for an older opset");
     Problem::new(message).help(help)
 }
 
 /// Returns the help for an operator that does not exist. Similar names are searched if `compared`.
 pub fn help(domain: &str, name: &str, compared: bool) -> String {
     match (ops::spelling(domain, name), domain) {
-        (Some(known), _) => return format!("its name is written `{known}`"),
+        (Some(known), _) => return format!("did you mean `{known}`?"),
         _ if !compared => {}
         _ => {
             if let Some(near) = near(domain, name) {
@@ -32,12 +32,12 @@ pub fn help(domain: &str, name: &str, compared: bool) -> String {
         }
     }
     match domain {
-        "" | ops::ML | ops::MICROSOFT => "`cargo onnx-embed operators` lists what is; export the \
-             model with another opset, exporter or setting"
+        "" | ops::ML | ops::MICROSOFT => "run `cargo onnx-embed operators` to list the supported operators; \
+             export the model with another opset, exporter or setting"
             .to_owned(),
         _ => format!(
-            "`{domain}` is a custom domain: rewrite the node with standard operators, \
-             or add a function that defines it to the model"
+            "rewrite the node with standard operators, or define the operator in the model, as a function of the \
+             domain `{domain}`"
         ),
     }
 }

@@ -60,14 +60,14 @@ impl Parser<'_> {
 
     fn attribute_type(&mut self) -> Result<AttributeType, Error> {
         let Token::Identifier(word) = self.peek() else {
-            return Err(self.expected("the type of an attribute"));
+            return Err(self.expected("an attribute type"));
         };
         let found = KINDS.iter().find_map(|&(name, one, many)| match word.strip_prefix(name) {
             Some("") => Some(one),
             Some("s") => Some(many),
             _ => None,
         });
-        let found = found.ok_or_else(|| self.expected("the type of an attribute"))?;
+        let found = found.ok_or_else(|| self.expected("an attribute type"))?;
         self.take();
         Ok(found)
     }
@@ -99,7 +99,7 @@ impl Parser<'_> {
         })?;
         let kind = KINDS.iter().find(|(_, one, _)| Some(*one) == element);
         kind.map(|(_, _, many)| *many)
-            .ok_or_else(|| self.error_at(start, "an empty list needs a type, such as `: ints`"))
+            .ok_or_else(|| self.error_at(start, "an empty list requires a type, such as `: ints`"))
     }
 
     /// Parses a value of the expected type. An integer may replace a float.
@@ -116,7 +116,7 @@ impl Parser<'_> {
             Token::Quoted(_) => self.string_or_graph()?,
             _ if self.at_type() => self.type_or_tensor()?,
             Token::Identifier(_) => (AttributeType::Graph, Value::Graph(self.nested(Parser::graph)?)),
-            _ => return Err(self.expected("the value of an attribute")),
+            _ => return Err(self.expected("an attribute value")),
         };
         match expected {
             Some(expected) if expected != found => {
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn an_empty_list_has_a_declared_type() {
         assert_eq!(kind(&parse(": strings = []")), AttributeType::Strings);
-        assert_eq!(error("= []"), "line 1, column 3: an empty list needs a type, such as `: ints`");
+        assert_eq!(error("= []"), "line 1, column 3: an empty list requires a type, such as `: ints`");
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl Parser<'_> {
 
     fn initializer(&mut self, value: &ValueInfoProto) -> Result<TensorProto, Error> {
         let Some(value_type) = &value.r#type else {
-            return Err(self.error(format!("the constant `{}` needs a type", value.name)));
+            return Err(self.error(format!("constant `{}` requires a type", value.name)));
         };
         self.tensor(value.name.clone(), value_type)
     }
@@ -170,6 +170,6 @@ mod tests {
     #[test]
     fn a_constant_needs_a_type() {
         let error = Parser::new("g (x = {1}) => () {}").graph().unwrap_err();
-        assert_eq!(error.to_string(), "line 1, column 8: the constant `x` needs a type");
+        assert_eq!(error.to_string(), "line 1, column 8: constant `x` requires a type");
     }
 }

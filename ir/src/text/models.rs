@@ -35,7 +35,13 @@ impl Parser<'_> {
                 self.expect('[')?;
                 model.metadata_props = self.entries(']')?;
             }
-            _ => return Err(self.error_at(start, format!("a model has no property `{key}`"))),
+            _ => {
+                let message = format!(
+                    "unknown model property `{key}`, expected `ir_version`, `opset_import`, `producer_name`, \
+                     `producer_version`, `domain`, `model_version`, `doc_string` or `metadata_props`"
+                );
+                return Err(self.error_at(start, message));
+            }
         }
         Ok(())
     }
@@ -73,7 +79,12 @@ impl Parser<'_> {
             "doc_string" => {
                 self.quoted()?;
             }
-            _ => return Err(self.error_at(start, format!("a function has no property `{key}`"))),
+            _ => {
+                let message = format!(
+                    "unknown function property `{key}`, expected `domain`, `overload`, `opset_import` or `doc_string`"
+                );
+                return Err(self.error_at(start, message));
+            }
         }
         Ok(())
     }
@@ -163,10 +174,10 @@ mod tests {
 
     #[test]
     fn an_unknown_property_is_an_error() {
-        assert_eq!(error("<ir: 8> g () => () {}"), "line 1, column 2: a model has no property `ir`");
-        assert_eq!(
-            error("g () => () {} <ir_version: 8> f () => () {}"),
-            "line 1, column 16: a function has no property `ir_version`"
-        );
+        let model = error("<ir: 8> g () => () {}");
+        assert!(model.starts_with("line 1, column 2: unknown model property `ir`, expected"), "{model}");
+        let function = error("g () => () {} <ir_version: 8> f () => () {}");
+        let expected = "line 1, column 16: unknown function property `ir_version`, expected";
+        assert!(function.starts_with(expected), "{function}");
     }
 }

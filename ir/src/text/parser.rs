@@ -71,7 +71,7 @@ impl<'a> Parser<'a> {
     /// Parses text in quotes. A backslash precedes a character that is taken literally.
     pub(super) fn quoted(&mut self) -> Result<String, Error> {
         let Token::Quoted(escaped) = self.peek() else {
-            return Err(self.expected("a string in quotes"));
+            return Err(self.expected("a quoted string"));
         };
         self.take();
         let mut characters = escaped.chars();
@@ -90,7 +90,7 @@ impl<'a> Parser<'a> {
             return Err(self.expected("an integer"));
         };
         let value = digits.parse();
-        let value = value.map_err(|_| self.error(format!("`{digits}` does not fit in int64")))?;
+        let value = value.map_err(|_| self.error(format!("`{digits}` is out of range for int64")))?;
         self.take();
         Ok(value)
     }
@@ -108,7 +108,7 @@ impl<'a> Parser<'a> {
         };
         let word = digits.trim_start_matches('-').starts_with(|c: char| c.is_ascii_alphabetic());
         if value.into().is_infinite() && !word {
-            return Err(self.error(format!("`{digits}` is too large")));
+            return Err(self.error(format!("`{digits}` is out of range")));
         }
         self.take();
         Ok(value)

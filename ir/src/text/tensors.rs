@@ -21,7 +21,7 @@ impl Parser<'_> {
             return Ok(tensor);
         }
         if !self.accept('{') {
-            return Err(self.expected("the values of a tensor in `{}`"));
+            return Err(self.expected("tensor values in `{}`"));
         }
         let count = if data_type == DataType::String {
             tensor.string_data = self.strings()?;
@@ -37,7 +37,7 @@ impl Parser<'_> {
             .try_fold(parts(data_type), |product, size| product.checked_mul(usize::try_from(*size).ok()?));
         if wanted != Some(count) {
             let shape = &tensor.dims;
-            let message = format!("a tensor of shape {shape:?} cannot hold {count} values");
+            let message = format!("found {count} values for a tensor of shape {shape:?}");
             return Err(self.error_at(start, message));
         }
         Ok(tensor)
@@ -106,7 +106,7 @@ impl Parser<'_> {
             DataType::Uint4 | DataType::Float4e2m1 => unsigned(4),
             DataType::Uint2 => unsigned(2),
             DataType::String | DataType::Undefined => {
-                return Err(self.error("a tensor of this type has no numbers"));
+                return Err(self.error("a tensor of this type cannot contain numbers"));
             }
         };
         let expected = || self.expected(&format!("an integer from {lowest} to {highest}"));
@@ -125,13 +125,13 @@ impl Parser<'_> {
 /// Returns the element type and sizes of a constant. The sizes must be numbers.
 fn constant_type(value_type: &TypeProto) -> Result<(DataType, Vec<i64>), &'static str> {
     let Some(TypeValue::Tensor(tensor)) = &value_type.value else {
-        return Err("only a tensor can have values here");
+        return Err("values require a tensor type");
     };
     let data_type = DataType::try_from(tensor.elem_type).map_err(|_| "unknown element type")?;
-    let shape = tensor.shape.as_ref().ok_or("a tensor with values needs a known rank")?;
+    let shape = tensor.shape.as_ref().ok_or("a tensor with values requires a shape")?;
     let sizes = shape.dim.iter().map(|dim| match dim.value {
         Some(DimensionValue::Value(size)) => Ok(size),
-        _ => Err("each size of a tensor with values must be a number"),
+        _ => Err("a tensor with values requires fixed sizes"),
     });
     Ok((data_type, sizes.collect::<Result<_, _>>()?))
 }
@@ -253,11 +253,11 @@ mod tests {
     fn the_number_of_values_is_that_of_the_shape() {
         check(
             "float[2, 2] {1, 2, 3}",
-            expect!["line 1, column 13: a tensor of shape [2, 2] cannot hold 3 values"],
+            expect!["line 1, column 13: found 3 values for a tensor of shape [2, 2]"],
         );
         check(
             "float[9223372036854775807, 4] {}",
-            expect!["line 1, column 31: a tensor of shape [9223372036854775807, 4] cannot hold 0 values"],
+            expect!["line 1, column 31: found 0 values for a tensor of shape [9223372036854775807, 4]"],
         );
     }
 
@@ -271,14 +271,14 @@ mod tests {
 
     #[test]
     fn values_left_out_are_an_error() {
-        check("int4[9] ...", expect!["line 1, column 9: expected the values of a tensor in `{}`, found `.`"]);
+        check("int4[9] ...", expect!["line 1, column 9: expected tensor values in `{}`, found `.`"]);
     }
 
     #[test]
     fn the_sizes_of_a_constant_are_numbers() {
         check(
             "float[N] {1}",
-            expect!["line 1, column 10: each size of a tensor with values must be a number"],
+            expect!["line 1, column 10: a tensor with values requires fixed sizes"],
         );
     }
 }

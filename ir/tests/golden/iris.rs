@@ -14,7 +14,7 @@ mod model_onnx {
         Encoding, Entry, File, Part, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::Module;
-    /// What [`Model::forward`] returns.
+    /// Outputs of [`Model::forward`].
     #[derive(Clone)]
     pub struct ModelOutput {
         /// `label`: string[batch]
@@ -23,7 +23,7 @@ mod model_onnx {
         pub probabilities: Tensor<2>,
     }
     printed!(ModelOutput { label, probabilities });
-    /// Compiled from `iris.onnx`: IR version 10, ai.onnx 21, ai.onnx.ml 3, made by make.py 1.2.
+    /// Compiled from `iris.onnx`: IR version 10, ai.onnx 21, ai.onnx.ml 3, produced by make.py 1.2.
     ///
     /// | | name | type |
     /// | --- | --- | --- |
@@ -31,14 +31,14 @@ mod model_onnx {
     /// | output | `label` | string[batch] |
     /// | output | `probabilities` | float32[batch, 3] |
     ///
-    /// Its weights are 15 numbers. `LABELS` has the names of 3 classes: `setosa`, `versicolor`, `virginica`.
+    /// Its weights have 15 elements. `LABELS` contains the names of 3 classes: `setosa`, `versicolor`, `virginica`.
     ///
     /// ```text
     /// let model = Model::new(&Device::default());
     /// let ModelOutput { label, probabilities } = model.forward(features);
     /// ```
     ///
-    /// The file says:
+    /// Documentation in the file:
     ///
     /// ````text
     /// Flowers by their leaves, in cm.
@@ -52,26 +52,26 @@ mod model_onnx {
         anchor: Anchor,
     }
     impl Model {
-        /// The model with the weights that are in the binary.
+        /// Creates the model with the embedded weights.
         pub fn new(device: &Device) -> Self {
             Self::load(&Weights::new(&WEIGHTS, &files(), device))
         }
         from_file!();
-        /// The model with the weights of another file of the same graph.
+        /// Creates the model with the weights of another file with the same graph.
         ///
         /// # Errors
         ///
-        /// If the bytes are not a file of the same graph.
+        /// If the bytes are not a file with the same graph.
         pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
             <Self as OnnxModel>::from_bytes(&[bytes], device)
         }
         /// Runs the model: `features`: float32[batch, 4] → `label`: string[batch], `probabilities`: float32[batch, 3].
         ///
-        /// Tensors of other element types are converted to these; [`OnnxModel::run`] refuses them.
+        /// Tensors of other element types are converted; [`OnnxModel::run`] returns an error for them.
         ///
         /// # Panics
         ///
-        /// If `features` is not [batch, 4], or a node cannot be run on the data. [`try_forward`](Self::try_forward) gives an error instead.
+        /// If `features` does not have shape [batch, 4], or if a node cannot process the data. [`try_forward`](Self::try_forward) returns an error instead.
         pub fn forward(&self, features: Tensor<2>) -> ModelOutput {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let features = entry.float("features", features);
@@ -83,21 +83,21 @@ mod model_onnx {
                 probabilities,
             }
         }
-        /// [`forward`](Self::forward) with an error instead of a panic. It waits for devices that check
-        /// indices when a run is over.
+        /// Runs the model like [`forward`](Self::forward) and returns an error instead of panicking. It waits
+        /// for devices that check indices only at the end of a run.
         ///
         /// # Errors
         ///
-        /// If `features` is not [batch, 4], or a node cannot be run on the data.
+        /// If `features` does not have shape [batch, 4], or if a node cannot process the data.
         pub fn try_forward(&self, features: Tensor<2>) -> Result<ModelOutput, Error> {
             attempt(|| Ok(self.forward(features)))
         }
-        /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
-        /// device that the model needs on its way are awaited.
+        /// Runs the model like [`forward`](Self::forward) on a thread that must not block, as in a browser.
+        /// Values that the model reads back from the device are awaited.
         ///
         /// # Panics
         ///
-        /// As `forward` does. [`try_forward_async`](Self::try_forward_async) returns an error instead.
+        /// In the same cases as `forward`. [`try_forward_async`](Self::try_forward_async) returns an error instead.
         pub async fn forward_async(&self, features: Tensor<2>) -> ModelOutput {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let features = entry.float("features", features);
@@ -110,11 +110,11 @@ mod model_onnx {
                 probabilities,
             }
         }
-        /// [`forward_async`](Self::forward_async) with an error instead of a panic.
+        /// Runs the model like [`forward_async`](Self::forward_async) and returns an error instead of panicking.
         ///
         /// # Errors
         ///
-        /// If `features` is not [batch, 4], or a node cannot be run on the data.
+        /// If `features` does not have shape [batch, 4], or if a node cannot process the data.
         pub async fn try_forward_async(
             &self,
             features: Tensor<2>,
@@ -219,7 +219,7 @@ mod model_onnx {
                 .await
         }
     }
-    /// The model's files.
+    /// Returns the contents of the model's files.
     fn files() -> [&'static [u8]; 1] {
         [embedded!(include_bytes!("$FOLDER/iris.onnx"), 548)]
     }

@@ -14,7 +14,7 @@ mod model_onnx {
         Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::Module;
-    /// What [`Model::forward`] takes.
+    /// Inputs of [`Model::forward`].
     #[derive(Clone)]
     pub struct ModelInput {
         /// `hidden_states`: float32[batch, sequence, 16]
@@ -33,7 +33,7 @@ mod model_onnx {
     printed!(
         ModelInput { hidden_states, attention_mask, cos, sin, past_key, past_value }
     );
-    /// What [`Model::forward`] returns.
+    /// Outputs of [`Model::forward`].
     #[derive(Clone)]
     pub struct ModelOutput {
         /// `output`: float32[batch, sequence, 16]
@@ -44,7 +44,7 @@ mod model_onnx {
         pub present_value: Tensor<4>,
     }
     printed!(ModelOutput { output, present_key, present_value });
-    /// Compiled from `llama_layer.onnx`: IR version 8, ai.onnx 17, made by pytorch.
+    /// Compiled from `llama_layer.onnx`: IR version 8, ai.onnx 17, produced by pytorch.
     ///
     /// | | name | type |
     /// | --- | --- | --- |
@@ -58,7 +58,7 @@ mod model_onnx {
     /// | output | `present_key` | float32[batch, 2, sequence + past, 4] |
     /// | output | `present_value` | float32[batch, 2, sequence + past, 4] |
     ///
-    /// Its weights are 1,952 numbers.
+    /// Its weights have 1,952 elements.
     ///
     /// ```text
     /// let model = Model::new(&Device::default());
@@ -72,26 +72,26 @@ mod model_onnx {
         mlp: Mlp,
     }
     impl Model {
-        /// The model with the weights that are in the binary.
+        /// Creates the model with the embedded weights.
         pub fn new(device: &Device) -> Self {
             Self::load(&Weights::new(&WEIGHTS, &files(), device))
         }
         from_file!();
-        /// The model with the weights of another file of the same graph.
+        /// Creates the model with the weights of another file with the same graph.
         ///
         /// # Errors
         ///
-        /// If the bytes are not a file of the same graph.
+        /// If the bytes are not a file with the same graph.
         pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
             <Self as OnnxModel>::from_bytes(&[bytes], device)
         }
         /// Runs the model: `hidden_states`: float32[batch, sequence, 16], `attention_mask`: float32[batch, 1, sequence, total], `cos`: float32[batch, sequence, 4], `sin`: float32[batch, sequence, 4], `past_key`: float32[batch, 2, past, 4], `past_value`: float32[batch, 2, past, 4] → `output`: float32[batch, sequence, 16], `present_key`: float32[batch, 2, sequence + past, 4], `present_value`: float32[batch, 2, sequence + past, 4].
         ///
-        /// Tensors of other element types are converted to these; [`OnnxModel::run`] refuses them.
+        /// Tensors of other element types are converted; [`OnnxModel::run`] returns an error for them.
         ///
         /// # Panics
         ///
-        /// If inputs have other sizes, or a node cannot be run on the data. [`try_forward`](Self::try_forward) gives an error instead.
+        /// If an input has a wrong shape, or if a node cannot process the data. [`try_forward`](Self::try_forward) returns an error instead.
         pub fn forward(&self, input: ModelInput) -> ModelOutput {
             let ModelInput {
                 hidden_states,
@@ -128,29 +128,29 @@ mod model_onnx {
                 present_value,
             }
         }
-        /// [`forward`](Self::forward) with an error instead of a panic. It waits for devices that check
-        /// indices when a run is over.
+        /// Runs the model like [`forward`](Self::forward) and returns an error instead of panicking. It waits
+        /// for devices that check indices only at the end of a run.
         ///
         /// # Errors
         ///
-        /// If inputs have other sizes, or a node cannot be run on the data.
+        /// If an input has a wrong shape, or if a node cannot process the data.
         pub fn try_forward(&self, input: ModelInput) -> Result<ModelOutput, Error> {
             attempt(|| Ok(self.forward(input)))
         }
-        /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
-        /// device that the model needs on its way are awaited.
+        /// Runs the model like [`forward`](Self::forward) on a thread that must not block, as in a browser.
+        /// Values that the model reads back from the device are awaited.
         ///
         /// # Panics
         ///
-        /// As `forward` does. [`try_forward_async`](Self::try_forward_async) returns an error instead.
+        /// In the same cases as `forward`. [`try_forward_async`](Self::try_forward_async) returns an error instead.
         pub async fn forward_async(&self, input: ModelInput) -> ModelOutput {
             self.forward(input)
         }
-        /// [`forward_async`](Self::forward_async) with an error instead of a panic.
+        /// Runs the model like [`forward_async`](Self::forward_async) and returns an error instead of panicking.
         ///
         /// # Errors
         ///
-        /// If inputs have other sizes, or a node cannot be run on the data.
+        /// If an input has a wrong shape, or if a node cannot process the data.
         pub async fn try_forward_async(
             &self,
             input: ModelInput,
@@ -382,7 +382,7 @@ mod model_onnx {
             )
         }
     }
-    /// `layers.0.self_attn` of the model.
+    /// Module `layers.0.self_attn` of the model.
     #[derive(Module, Debug)]
     struct SelfAttn {
         q_proj: layers::Linear,
@@ -455,7 +455,7 @@ mod model_onnx {
             }
         }
     }
-    /// `layers.0.mlp` of the model.
+    /// Module `layers.0.mlp` of the model.
     #[derive(Module, Debug)]
     struct Mlp {
         gate_proj: layers::Linear,
@@ -477,7 +477,7 @@ mod model_onnx {
             }
         }
     }
-    /// The model's files.
+    /// Returns the contents of the model's files.
     fn files() -> [&'static [u8]; 1] {
         [embedded!(include_bytes!("$FOLDER/llama_layer.onnx"), 39589)]
     }

@@ -21,7 +21,7 @@ mod model_onnx {
     /// | input | `x0` | float32[n, 2] |
     /// | output | `x180` | float32[n, 2] |
     ///
-    /// Its weights are 6 numbers.
+    /// Its weights have 6 elements.
     ///
     /// ```text
     /// let model = Model::new(&Device::default());
@@ -32,55 +32,55 @@ mod model_onnx {
         block1: Block,
     }
     impl Model {
-        /// The model with the weights that are in the binary.
+        /// Creates the model with the embedded weights.
         pub fn new(device: &Device) -> Self {
             Self::load(&Weights::new(&WEIGHTS, &files(), device))
         }
         from_file!();
-        /// The model with the weights of another file of the same graph.
+        /// Creates the model with the weights of another file with the same graph.
         ///
         /// # Errors
         ///
-        /// If the bytes are not a file of the same graph.
+        /// If the bytes are not a file with the same graph.
         pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
             <Self as OnnxModel>::from_bytes(&[bytes], device)
         }
         /// Runs the model: `x0`: float32[n, 2] → `x180`: float32[n, 2].
         ///
-        /// Tensors of other element types are converted to these; [`OnnxModel::run`] refuses them.
+        /// Tensors of other element types are converted; [`OnnxModel::run`] returns an error for them.
         ///
         /// # Panics
         ///
-        /// If `x0` is not [n, 2], or a node cannot be run on the data. [`try_forward`](Self::try_forward) gives an error instead.
+        /// If `x0` does not have shape [n, 2], or if a node cannot process the data. [`try_forward`](Self::try_forward) returns an error instead.
         pub fn forward(&self, x0: Tensor<2>) -> Tensor<2> {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let x0 = entry.float("x0", x0);
             let x = self.block1.forward(x0);
             self.block1.forward(x)
         }
-        /// [`forward`](Self::forward) with an error instead of a panic. It waits for devices that check
-        /// indices when a run is over.
+        /// Runs the model like [`forward`](Self::forward) and returns an error instead of panicking. It waits
+        /// for devices that check indices only at the end of a run.
         ///
         /// # Errors
         ///
-        /// If `x0` is not [n, 2], or a node cannot be run on the data.
+        /// If `x0` does not have shape [n, 2], or if a node cannot process the data.
         pub fn try_forward(&self, x0: Tensor<2>) -> Result<Tensor<2>, Error> {
             attempt(|| Ok(self.forward(x0)))
         }
-        /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
-        /// device that the model needs on its way are awaited.
+        /// Runs the model like [`forward`](Self::forward) on a thread that must not block, as in a browser.
+        /// Values that the model reads back from the device are awaited.
         ///
         /// # Panics
         ///
-        /// As `forward` does. [`try_forward_async`](Self::try_forward_async) returns an error instead.
+        /// In the same cases as `forward`. [`try_forward_async`](Self::try_forward_async) returns an error instead.
         pub async fn forward_async(&self, x0: Tensor<2>) -> Tensor<2> {
             self.forward(x0)
         }
-        /// [`forward_async`](Self::forward_async) with an error instead of a panic.
+        /// Runs the model like [`forward_async`](Self::forward_async) and returns an error instead of panicking.
         ///
         /// # Errors
         ///
-        /// If `x0` is not [n, 2], or a node cannot be run on the data.
+        /// If `x0` does not have shape [n, 2], or if a node cannot process the data.
         pub async fn try_forward_async(
             &self,
             x0: Tensor<2>,
@@ -154,7 +154,7 @@ mod model_onnx {
             Ok(Outputs::new().with(&Self::SIGNATURE.outputs[0], output))
         }
     }
-    /// `block1`, `block2` of the model.
+    /// Modules `block1`, `block2` of the model.
     #[derive(Module, Debug)]
     struct Block {
         parameter: Param<Tensor<1>>,
@@ -203,7 +203,7 @@ mod model_onnx {
             }
         }
     }
-    /// The model's files.
+    /// Returns the contents of the model's files.
     fn files() -> [&'static [u8]; 1] {
         [embedded!(include_bytes!("$FOLDER/long.onnx"), 4401)]
     }

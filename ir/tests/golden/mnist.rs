@@ -15,14 +15,14 @@ mod model_onnx {
         Encoding, Entry, File, Part, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::Module;
-    /// Compiled from `mnist.onnx`: IR version 9, ai.onnx 18, made by onnx-embed/examples/mnist.
+    /// Compiled from `mnist.onnx`: IR version 9, ai.onnx 18, produced by onnx-embed/examples/mnist.
     ///
     /// | | name | type |
     /// | --- | --- | --- |
     /// | input | `image` | float32[batch, 1, 28, 28] |
     /// | output | `probabilities` | float32[batch, 10] |
     ///
-    /// Its weights are 9,170 numbers.
+    /// Its weights have 9,170 elements.
     ///
     /// ```text
     /// let model = Model::new(&Device::default());
@@ -35,26 +35,26 @@ mod model_onnx {
         linear: layers::Linear,
     }
     impl Model {
-        /// The model with the weights that are in the binary.
+        /// Creates the model with the embedded weights.
         pub fn new(device: &Device) -> Self {
             Self::load(&Weights::new(&WEIGHTS, &files(), device))
         }
         from_file!();
-        /// The model with the weights of another file of the same graph.
+        /// Creates the model with the weights of another file with the same graph.
         ///
         /// # Errors
         ///
-        /// If the bytes are not a file of the same graph.
+        /// If the bytes are not a file with the same graph.
         pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
             <Self as OnnxModel>::from_bytes(&[bytes], device)
         }
         /// Runs the model: `image`: float32[batch, 1, 28, 28] → `probabilities`: float32[batch, 10].
         ///
-        /// Tensors of other element types are converted to these; [`OnnxModel::run`] refuses them.
+        /// Tensors of other element types are converted; [`OnnxModel::run`] returns an error for them.
         ///
         /// # Panics
         ///
-        /// If `image` is not [batch, 1, 28, 28], or a node cannot be run on the data. [`try_forward`](Self::try_forward) gives an error instead.
+        /// If `image` does not have shape [batch, 1, 28, 28], or if a node cannot process the data. [`try_forward`](Self::try_forward) returns an error instead.
         pub fn forward(&self, image: Tensor<4>) -> Tensor<2> {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let image = entry.float("image", image);
@@ -67,29 +67,29 @@ mod model_onnx {
             let x = self.linear.forward(x);
             ops::softmax::softmax(x, 1)
         }
-        /// [`forward`](Self::forward) with an error instead of a panic. It waits for devices that check
-        /// indices when a run is over.
+        /// Runs the model like [`forward`](Self::forward) and returns an error instead of panicking. It waits
+        /// for devices that check indices only at the end of a run.
         ///
         /// # Errors
         ///
-        /// If `image` is not [batch, 1, 28, 28], or a node cannot be run on the data.
+        /// If `image` does not have shape [batch, 1, 28, 28], or if a node cannot process the data.
         pub fn try_forward(&self, image: Tensor<4>) -> Result<Tensor<2>, Error> {
             attempt(|| Ok(self.forward(image)))
         }
-        /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
-        /// device that the model needs on its way are awaited.
+        /// Runs the model like [`forward`](Self::forward) on a thread that must not block, as in a browser.
+        /// Values that the model reads back from the device are awaited.
         ///
         /// # Panics
         ///
-        /// As `forward` does. [`try_forward_async`](Self::try_forward_async) returns an error instead.
+        /// In the same cases as `forward`. [`try_forward_async`](Self::try_forward_async) returns an error instead.
         pub async fn forward_async(&self, image: Tensor<4>) -> Tensor<2> {
             self.forward(image)
         }
-        /// [`forward_async`](Self::forward_async) with an error instead of a panic.
+        /// Runs the model like [`forward_async`](Self::forward_async) and returns an error instead of panicking.
         ///
         /// # Errors
         ///
-        /// If `image` is not [batch, 1, 28, 28], or a node cannot be run on the data.
+        /// If `image` does not have shape [batch, 1, 28, 28], or if a node cannot process the data.
         pub async fn try_forward_async(
             &self,
             image: Tensor<4>,
@@ -169,7 +169,7 @@ mod model_onnx {
             opset: 18,
             ..Metadata::EMPTY
         };
-        /// Weights computed on loading are not listed.
+        /// Parameters of the model, except those from which weights are computed during loading.
         const PARAMETERS: &'static [Parameter] = &[
             Parameter {
                 path: "linear.weight",
@@ -200,7 +200,7 @@ mod model_onnx {
             Ok(Outputs::new().with(&Self::SIGNATURE.outputs[0], output))
         }
     }
-    /// Where the weights lie in the model's files.
+    /// Locations of the weights in the model's files.
     static WEIGHTS: Table = Table {
         files: &[
             File {
@@ -381,7 +381,7 @@ mod model_onnx {
         ],
         fixed: &[],
     };
-    /// The model's files.
+    /// Returns the contents of the model's files.
     fn files() -> [&'static [u8]; 1] {
         [embedded!(include_bytes!("$FOLDER/mnist.onnx"), 38435)]
     }

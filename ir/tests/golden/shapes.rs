@@ -14,7 +14,7 @@ mod model_onnx {
         Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::Module;
-    /// What [`Model::forward`] takes.
+    /// Inputs of [`Model::forward`].
     #[derive(Clone)]
     pub struct ModelInput {
         /// `x`: float32[batch, length, 6]
@@ -23,7 +23,7 @@ mod model_onnx {
         pub count: i64,
     }
     printed!(ModelInput { x, count });
-    /// What [`Model::forward`] returns.
+    /// Outputs of [`Model::forward`].
     #[derive(Clone)]
     pub struct ModelOutput {
         /// `heads`: float32[batch, 2, length, 3]
@@ -55,26 +55,26 @@ mod model_onnx {
         anchor: Anchor,
     }
     impl Model {
-        /// The model with the weights that are in the binary.
+        /// Creates the model with the embedded weights.
         pub fn new(device: &Device) -> Self {
             Self::load(&Weights::new(&WEIGHTS, &files(), device))
         }
         from_file!();
-        /// The model with the weights of another file of the same graph.
+        /// Creates the model with the weights of another file with the same graph.
         ///
         /// # Errors
         ///
-        /// If the bytes are not a file of the same graph.
+        /// If the bytes are not a file with the same graph.
         pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
             <Self as OnnxModel>::from_bytes(&[bytes], device)
         }
         /// Runs the model: `x`: float32[batch, length, 6], `count`: int64 → `heads`: float32[batch, 2, length, 3], `padded`: float32[pad, pad_2], `steps`: int64[range].
         ///
-        /// Tensors of other element types are converted to these; [`OnnxModel::run`] refuses them.
+        /// Tensors of other element types are converted; [`OnnxModel::run`] returns an error for them.
         ///
         /// # Panics
         ///
-        /// If inputs have other sizes, or a node cannot be run on the data. [`try_forward`](Self::try_forward) gives an error instead.
+        /// If an input has a wrong shape, or if a node cannot process the data. [`try_forward`](Self::try_forward) returns an error instead.
         pub fn forward(&self, input: ModelInput) -> ModelOutput {
             let ModelInput { x, count } = input;
             let mut entry = entry::Entry::new(Self::SIGNATURE);
@@ -113,29 +113,29 @@ mod model_onnx {
                 steps,
             }
         }
-        /// [`forward`](Self::forward) with an error instead of a panic. It waits for devices that check
-        /// indices when a run is over.
+        /// Runs the model like [`forward`](Self::forward) and returns an error instead of panicking. It waits
+        /// for devices that check indices only at the end of a run.
         ///
         /// # Errors
         ///
-        /// If inputs have other sizes, or a node cannot be run on the data.
+        /// If an input has a wrong shape, or if a node cannot process the data.
         pub fn try_forward(&self, input: ModelInput) -> Result<ModelOutput, Error> {
             attempt(|| Ok(self.forward(input)))
         }
-        /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
-        /// device that the model needs on its way are awaited.
+        /// Runs the model like [`forward`](Self::forward) on a thread that must not block, as in a browser.
+        /// Values that the model reads back from the device are awaited.
         ///
         /// # Panics
         ///
-        /// As `forward` does. [`try_forward_async`](Self::try_forward_async) returns an error instead.
+        /// In the same cases as `forward`. [`try_forward_async`](Self::try_forward_async) returns an error instead.
         pub async fn forward_async(&self, input: ModelInput) -> ModelOutput {
             self.forward(input)
         }
-        /// [`forward_async`](Self::forward_async) with an error instead of a panic.
+        /// Runs the model like [`forward_async`](Self::forward_async) and returns an error instead of panicking.
         ///
         /// # Errors
         ///
-        /// If inputs have other sizes, or a node cannot be run on the data.
+        /// If an input has a wrong shape, or if a node cannot process the data.
         pub async fn try_forward_async(
             &self,
             input: ModelInput,
@@ -236,7 +236,7 @@ mod model_onnx {
             )
         }
     }
-    /// The model's files.
+    /// Returns the contents of the model's files.
     fn files() -> [&'static [u8]; 1] {
         [embedded!(include_bytes!("$FOLDER/shapes.onnx"), 953)]
     }

@@ -15,14 +15,14 @@ mod model_onnx {
         Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::Module;
-    /// Compiled from `yolo_head.onnx`: IR version 8, ai.onnx 17, made by pytorch.
+    /// Compiled from `yolo_head.onnx`: IR version 8, ai.onnx 17, produced by pytorch.
     ///
     /// | | name | type |
     /// | --- | --- | --- |
     /// | input | `features` | float32[batch, 8, 4, 4] |
     /// | output | `output0` | float32[batch, 7, 16] |
     ///
-    /// Its weights are 1,407 numbers.
+    /// Its weights have 1,407 elements.
     ///
     /// ```text
     /// let model = Model::new(&Device::default());
@@ -38,26 +38,26 @@ mod model_onnx {
         constant: Tensor<3>,
     }
     impl Model {
-        /// The model with the weights that are in the binary.
+        /// Creates the model with the embedded weights.
         pub fn new(device: &Device) -> Self {
             Self::load(&Weights::new(&WEIGHTS, &files(), device))
         }
         from_file!();
-        /// The model with the weights of another file of the same graph.
+        /// Creates the model with the weights of another file with the same graph.
         ///
         /// # Errors
         ///
-        /// If the bytes are not a file of the same graph.
+        /// If the bytes are not a file with the same graph.
         pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, Error> {
             <Self as OnnxModel>::from_bytes(&[bytes], device)
         }
         /// Runs the model: `features`: float32[batch, 8, 4, 4] → `output0`: float32[batch, 7, 16].
         ///
-        /// Tensors of other element types are converted to these; [`OnnxModel::run`] refuses them.
+        /// Tensors of other element types are converted; [`OnnxModel::run`] returns an error for them.
         ///
         /// # Panics
         ///
-        /// If `features` is not [batch, 8, 4, 4], or a node cannot be run on the data. [`try_forward`](Self::try_forward) gives an error instead.
+        /// If `features` does not have shape [batch, 8, 4, 4], or if a node cannot process the data. [`try_forward`](Self::try_forward) returns an error instead.
         pub fn forward(&self, features: Tensor<4>) -> Tensor<3> {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let features = entry.float("features", features);
@@ -78,29 +78,29 @@ mod model_onnx {
             let y = ops::elementary::sigmoid(y);
             ops::stack::concat(vec![x, y], 1)
         }
-        /// [`forward`](Self::forward) with an error instead of a panic. It waits for devices that check
-        /// indices when a run is over.
+        /// Runs the model like [`forward`](Self::forward) and returns an error instead of panicking. It waits
+        /// for devices that check indices only at the end of a run.
         ///
         /// # Errors
         ///
-        /// If `features` is not [batch, 8, 4, 4], or a node cannot be run on the data.
+        /// If `features` does not have shape [batch, 8, 4, 4], or if a node cannot process the data.
         pub fn try_forward(&self, features: Tensor<4>) -> Result<Tensor<3>, Error> {
             attempt(|| Ok(self.forward(features)))
         }
-        /// [`forward`](Self::forward) for threads that must not block, as in a browser: values of the
-        /// device that the model needs on its way are awaited.
+        /// Runs the model like [`forward`](Self::forward) on a thread that must not block, as in a browser.
+        /// Values that the model reads back from the device are awaited.
         ///
         /// # Panics
         ///
-        /// As `forward` does. [`try_forward_async`](Self::try_forward_async) returns an error instead.
+        /// In the same cases as `forward`. [`try_forward_async`](Self::try_forward_async) returns an error instead.
         pub async fn forward_async(&self, features: Tensor<4>) -> Tensor<3> {
             self.forward(features)
         }
-        /// [`forward_async`](Self::forward_async) with an error instead of a panic.
+        /// Runs the model like [`forward_async`](Self::forward_async) and returns an error instead of panicking.
         ///
         /// # Errors
         ///
-        /// If `features` is not [batch, 8, 4, 4], or a node cannot be run on the data.
+        /// If `features` does not have shape [batch, 8, 4, 4], or if a node cannot process the data.
         pub async fn try_forward_async(
             &self,
             features: Tensor<4>,
@@ -253,7 +253,7 @@ mod model_onnx {
             Ok(Outputs::new().with(&Self::SIGNATURE.outputs[0], output))
         }
     }
-    /// `model.22.dfl` of the model.
+    /// Module `model.22.dfl` of the model.
     #[derive(Module, Debug)]
     struct Dfl {
         conv: layers::Conv2d,
@@ -278,7 +278,7 @@ mod model_onnx {
             }
         }
     }
-    /// The model's files.
+    /// Returns the contents of the model's files.
     fn files() -> [&'static [u8]; 1] {
         [embedded!(include_bytes!("$FOLDER/yolo_head.onnx"), 14851)]
     }

@@ -83,7 +83,7 @@ fn known_values_do_not_grow_without_end() {
 fn functions_that_call_themselves_end() {
     let text = "g (float[n] x) => (float[n] y) { y = f.A (x) }
         <domain: \"f\", opset_import: [\"\": 21, \"f\": 1]> A (x) => (y) { z = f.A (x) y = f.A (z) }";
-    assert!(report(text).contains("functions call each other more than 24 deep"), "{}", report(text));
+    assert!(report(text).contains("function calls are nested more than 24 levels deep"), "{}", report(text));
 }
 
 #[test]

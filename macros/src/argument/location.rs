@@ -70,7 +70,7 @@ fn span(found: &Macro) -> Span {
 }
 
 fn unknown(span: Span) -> syn::Error {
-    let message = "the path of a model is a literal, as in \"$OUT_DIR/model.onnx\", or `concat!` of literals and \
-                   `env!(..)`: constants and other macros have no value yet";
+    let message = "expected a string literal, as in \"$OUT_DIR/model.onnx\", or `concat!` of literals and `env!(..)`; \
+                   the macro cannot evaluate constants or other macros";
     syn::Error::new(span, message)
 }

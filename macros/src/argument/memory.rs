@@ -21,8 +21,8 @@ pub fn limit(input: ParseStream<'_>) -> syn::Result<u64> {
     input.parse::<Token![=]>()?;
     let span = input.span();
     let wrong = || {
-        let message = "expected an amount of memory, as in `memory_limit = \"512 MiB\"`: a whole number and one of \
-                       the units bytes, kB, MB, GB, TB, KiB, MiB, GiB and TiB";
+        let message = "expected an amount of memory, as in `memory_limit = \"512 MiB\"`: a positive integer and a \
+                       unit (bytes, kB, MB, GB, TB, KiB, MiB, GiB or TiB)";
         syn::Error::new(span, message)
     };
     let text: LitStr = input.parse().map_err(|_| wrong())?;

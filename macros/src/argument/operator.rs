@@ -77,7 +77,7 @@ fn result(input: ParseStream<'_>) -> syn::Result<Declared> {
         DeclaredShape::Sizes(sizes.into_iter().map(|size| size.0).collect())
     } else {
         return Err(input.error(
-            "expected what the function returns, as in `-> float32[batch, 10]`, `-> int64 like(0)` or \
+            "expected the type of the result, as in `-> float32[batch, 10]`, `-> int64 like(0)` or \
              `-> (like(0), [_, 10])`",
         ));
     };
@@ -94,7 +94,8 @@ fn dtype(word: &Ident) -> syn::Result<DType> {
     let name = word.unraw().to_string();
     DType::named(&name).ok_or_else(|| {
         let message = format!(
-            "there is no element type `{name}`; there are `float32`, `float16`, `int64`, `bool`, `string` and the like"
+            "unknown element type `{name}`, expected an ONNX type such as `float32`, `float16`, `int64`, `bool` or \
+             `string`"
         );
         syn::Error::new(word.span(), message)
     })

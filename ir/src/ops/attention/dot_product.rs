@@ -15,6 +15,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::ops::sizes::{same_type, shaped};
 use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 
@@ -56,8 +57,7 @@ pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         2 => "Masked",
         3 => "Probabilities",
         other => {
-            let problem = format!("`qk_matmul_output_mode` is {other}");
-            return Err(Problem::new(problem).help("it may be 0 to 3"));
+            return Err(Problem::expected("`qk_matmul_output_mode`", other, "0, 1, 2 or 3"));
         }
     };
     let window = |name: &str| {
@@ -84,8 +84,11 @@ pub fn precision(a: &Attributes<'_>) -> Result<Option<DType>, Problem> {
     let dtype = i32::try_from(number).ok().and_then(DType::from_onnx);
     match dtype.filter(|dtype| dtype.is_float()) {
         Some(dtype) => Ok(Some(dtype)),
-        None => Err(Problem::new(format!("`softmax_precision` is {number}"))
-            .help("it may be 1, 10, 11 or 16, which are floats")),
+        None => Err(Problem::expected(
+            "`softmax_precision`",
+            number,
+            "1 (float32), 10 (float16), 11 (float64) or 16 (bfloat16)",
+        )),
     }
 }
 
@@ -94,8 +97,7 @@ fn bound(name: &str, size: i64) -> Result<Option<usize>, Problem> {
         Ok(size) => Ok(Some(size)),
         Err(_) if size == -1 => Ok(None),
         Err(_) => {
-            Err(Problem::new(format!("`{name}` is {size}"))
-                .help("it may be -1, which is no bound, or from 0 on"))
+            Err(Problem::expected(format_args!("`{name}`"), size, "-1 (unlimited) or a non-negative number"))
         }
     }
 }
@@ -105,14 +107,12 @@ impl Operator for Attention {
         let [query, key, value] = self.operands(cx)?;
         let (operand, kept) = (floats(cx, 0)?, floats(cx, 2)?.dtype);
         let ranks = [operand.rank(), cx.tensor(1)?.rank(), cx.tensor(2)?.rank()];
-        if ranks != [ranks[0]; 3] || cx.tensor(1)?.dtype != operand.dtype {
+        if ranks != [ranks[0]; 3] {
             return Err(Problem::new(format!(
-                "the query is {operand}, the key {} and the value {}",
-                cx.tensor(1)?,
-                cx.tensor(2)?
-            ))
-            .help("they must have the same number of axes, and query and key the same type"));
+                "query, key and value have ranks {ranks:?}, expected equal ranks"
+            )));
         }
+        same_type(("the key", &cx.tensor(1)?), ("the query", &operand))?;
         let past = self.past(cx, [&key, &value])?;
         let total = match &past {
             None => key[2].clone(),
@@ -126,11 +126,15 @@ impl Operator for Attention {
         if cx.has(VALID) {
             let valid = cx.tensor_of_rank(VALID, 1)?;
             if let Some(batch) = valid.shape.first() {
-                agree("the batch", &query[0], batch)?;
+                agree("the batch size", &query[0], batch)?;
             }
-            if valid.dtype != DType::I64 || past.is_some() {
-                return Err(Problem::new(format!("`nonpad_kv_seqlen` is {valid}"))
-                    .help("it may be int64[batch], without a cache as another input"));
+            if valid.dtype != DType::I64 {
+                return Err(Problem::expected("`nonpad_kv_seqlen`", valid, "int64[batch]"));
+            }
+            if past.is_some() {
+                return Err(Problem::new(
+                    "the node has `nonpad_kv_seqlen` and a cache, expected at most one",
+                ));
             }
         }
         let result = match operand.rank() {
@@ -211,10 +215,10 @@ impl Attention {
         let keys = ("kv_num_heads", self.key_heads);
         let query = sizes(cx, 0, ("q_num_heads", self.query_heads))?;
         let (key, value) = (sizes(cx, 1, keys)?, sizes(cx, 2, keys)?);
-        for (what, at) in [("the batch", 0), ("the size of a head", 3)] {
+        for (what, at) in [("the batch size", 0), ("the head size", 3)] {
             agree(what, &query[at], &key[at])?;
         }
-        for (what, at) in [("the batch", 0), ("the number of heads", 1), ("the length", 2)] {
+        for (what, at) in [("the batch size", 0), ("the number of heads", 1), ("the sequence length", 2)] {
             agree(what, &key[at], &value[at])?;
         }
         heads::shared(&query[1], &key[1])?;
@@ -227,16 +231,13 @@ impl Attention {
             return Ok(None);
         }
         let [past_key, past_value] = PAST.map(|input| cx.tensor_of_rank(input, 4));
-        for (past, (input, sizes)) in [&past_key, &past_value].into_iter().zip([(1, key), (2, value)]) {
+        let caches = [(&past_key, 1, "the key", key), (&past_value, 2, "the value", value)];
+        for (past, input, what, sizes) in caches {
             let past = past.as_ref().map_err(Clone::clone)?;
-            if past.dtype != cx.tensor(input)?.dtype {
-                return Err(Problem::new(format!("the cache is {past}, of another type")));
-            }
-            for (axis, size) in past.shape.iter().enumerate().filter(|(axis, _)| *axis != 2) {
-                if let Some(other) = sizes.get(axis) {
-                    agree("a size of the cache", size, other)?;
-                }
-            }
+            same_type(("the cache", past), (what, &cx.tensor(input)?))?;
+            let [batch, heads, _, size] = sizes.clone();
+            let length = past.shape.get(2).cloned().unwrap_or_default();
+            shaped("the cache", past, &[batch, heads, length, size])?;
         }
         Ok(past_key?.shape.get(2).cloned())
     }
@@ -325,7 +326,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the mask is bool[4, 5], which does not broadcast to [2, 3, 4, 6]
+                  the mask is bool[4, 5], expected a shape that broadcasts to [2, 3, 4, 6]
                     at node `y` (Attention version 23)
 
                   model: IR version 13, ai.onnx 23"#]],
@@ -342,9 +343,9 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  input 0 is float32[2, 4, 64], but attribute `q_num_heads` is missing
+                  input 0 is float32[2, 4, 64], expected rank 4, or attribute `q_num_heads`
                     at node `y` (Attention version 23)
-                    help: an input of rank 3 packs heads into its last axis; export how many they are
+                    help: export the model with `q_num_heads`, the number of heads in the last axis
 
                   model: IR version 13, ai.onnx 23"#]],
         );

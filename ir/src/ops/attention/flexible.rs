@@ -12,6 +12,7 @@ use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::graph::Flow;
 use crate::infer::{Fact, Infer};
+use crate::ops::sizes::same_type;
 use crate::ops::{Operator, PREVIEW, Row, row};
 use crate::rust::{Code, code};
 use crate::types::{Place, Type};
@@ -43,19 +44,16 @@ impl Operator for FlexAttention {
         }
         let [query, key, value]: [Sizes; 3] =
             [sizes(cx, 0, ("", None))?, sizes(cx, 1, ("", None))?, sizes(cx, 2, ("", None))?];
-        for (what, at) in [("the batch", 0), ("the size of a head", 3)] {
+        for (what, at) in [("the batch size", 0), ("the head size", 3)] {
             agree(what, &query[at], &key[at])?;
         }
-        for (what, at) in [("the batch", 0), ("the number of heads", 1), ("the length", 2)] {
+        for (what, at) in [("the batch size", 0), ("the number of heads", 1), ("the sequence length", 2)] {
             agree(what, &key[at], &value[at])?;
         }
         heads::shared(&query[1], &key[1])?;
         let dtype = cx.tensor(0)?.dtype;
-        for input in [1, 2] {
-            if cx.tensor(input)?.dtype != dtype {
-                let problem = format!("the inputs are of types {dtype} and {}", cx.tensor(input)?);
-                return Err(Problem::new(problem));
-            }
+        for (what, input) in [("the key", 1), ("the value", 2)] {
+            same_type((what, &cx.tensor(input)?), ("the query", &cx.tensor(0)?))?;
         }
         let [batch, count, length, _] = query;
         let scores = vec![batch.clone(), count.clone(), length.clone(), key[2].clone()];
@@ -128,7 +126,7 @@ fn check(cx: &mut Infer<'_>, name: &str, ty: &Type) -> Result<(), Problem> {
     let block = cx.block(name)?;
     if (block.inputs.len(), block.outputs.len()) != (1, 1) {
         return Err(Problem::new(format!(
-            "`{name}` has {} inputs and {} outputs, not one of each",
+            "`{name}` has {} inputs and {} outputs, expected one of each",
             block.inputs.len(),
             block.outputs.len()
         )));
@@ -148,7 +146,7 @@ fn check(cx: &mut Infer<'_>, name: &str, ty: &Type) -> Result<(), Problem> {
     };
     match outputs.iter().find(|fact| !same(fact)) {
         None => Ok(()),
-        Some(fact) => Err(Problem::new(format!("`{name}` makes {} of {ty}, whose type must stay", fact.ty))),
+        Some(fact) => Err(Problem::new(format!("`{name}` returns {}, expected {ty}", fact.ty))),
     }
 }
 
@@ -161,7 +159,7 @@ fn changed(cx: &mut Emit<'_, '_>, name: &str, value: Code) -> Result<(Code, Code
     let wanted = wanted.map(|ty| Ok((Place::Device, ty?)));
     let wanted: Vec<(Place, Type)> = wanted.collect::<Result<_, Problem>>()?;
     let input = block.inputs.first().copied();
-    let input = input.ok_or_else(|| Problem::new(format!("`{name}` has no input")))?;
+    let input = input.ok_or_else(|| Problem::new(format!("`{name}` has no input, expected one")))?;
     let input = cx.variable(input, "scores");
     let inside = cx.inside(name, &wanted)?;
     let (statements, results) = (inside.statements, inside.results);
@@ -215,7 +213,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  `prob_mod` makes float16[b, 4, t, s] of float32[b, 4, t, s], whose type must stay
+                  `prob_mod` returns float16[b, 4, t, s], expected float32[b, 4, t, s]
                     at node `y` (ai.onnx.preview.FlexAttention version 1)
 
                   model: IR version 13, ai.onnx 26, ai.onnx.preview 1"#]],

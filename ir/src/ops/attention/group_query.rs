@@ -6,14 +6,15 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use super::multi_head::{divided, heads, refuse, scale};
+use super::heads::shared;
+use super::multi_head::{both_or_neither, divided, heads, refuse, scale};
 use crate::attributes::{Attributes, attributes};
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, Topic};
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
-use crate::ops::{MICROSOFT, Operator, Row, row};
+use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] =
@@ -50,23 +51,22 @@ attributes!(struct GroupQuery {
 });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    refuse(a, "sliding_window_cache", "export the model with a cache of the whole sequence")?;
+    refuse(a, "sliding_window_cache", "export the model with a cache for the whole sequence")?;
     a.ignore(&["kv_cache_bit_width"]);
     for name in ["k_quant_type", "v_quant_type"] {
         let quantized = a.string_or(name, "NONE")?;
         if quantized != "NONE" {
-            let problem = Problem::new(format!("`{name}` is `{quantized}`"));
-            return Err(problem.help("export the model with a cache of floats"));
+            let problem =
+                Problem::expected(format_args!("`{name}`"), format_args!("`{quantized}`"), "`NONE`");
+            return Err(problem.help("export the model with a float cache"));
         }
     }
     let (heads, kv_heads) = (heads(a, "num_heads")?, heads(a, "kv_num_heads")?);
-    if heads % kv_heads != 0 {
-        return Err(Problem::new(format!("{heads} heads share {kv_heads} of keys and values")));
-    }
+    shared(&heads.into(), &kv_heads.into())?;
     let window = a.int_or("local_window_size", -1)?;
     let causal = a.flag("causal", true)?;
     if !causal && window >= 0 {
-        return Err(Problem::new("a window is for causal attention alone"));
+        return Err(Problem::expected("`local_window_size`", window, "-1 for attention that is not causal"));
     }
     Ok(Rc::new(GroupQuery {
         heads,
@@ -94,12 +94,14 @@ impl GroupQuery {
 impl Operator for GroupQuery {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let query = cx.tensor_of_rank(0, 3)?;
-        if cx.has(1) != cx.has(2) || cx.has(CACHE) != cx.has(CACHE + 1) {
-            return Err(Problem::new("keys and values come together"));
-        }
+        both_or_neither(cx, [1, 2], ["key", "value"])?;
+        both_or_neither(cx, [CACHE, CACHE + 1], ["past_key", "past_value"])?;
         let size = self.size(&query.shape, !cx.has(1))?;
         if !cx.has(1) && size.number().is_none() {
-            return Err(Problem::new(format!("the packed query is {query}, whose last size is unknown")));
+            let expected = "a last size that is known at compile time";
+            return Err(Problem::expected("the packed query", query, expected)
+                .help("fix the last size of the query with `dims(..)` or `inputs(..)`")
+                .about(Topic::Shape));
         }
         let ranks = [
             (1, 3),
@@ -124,9 +126,7 @@ impl Operator for GroupQuery {
         cx.tensor(TOTAL)?;
         if cx.has(CACHE) {
             let cache = cx.tensor(CACHE)?;
-            if cache.dtype != query.dtype {
-                return Err(Problem::new(format!("the cache is {cache}, the query {query}")));
-            }
+            sizes::same_type(("the cache", &cache), ("the query", &query))?;
             total = match (total.and_then(|total| total.number()), cache.shape.get(2)) {
                 (Some(total), Some(keys)) => keys.number().map(|keys| keys.max(total).into()),
                 _ => None,
@@ -146,7 +146,7 @@ impl Operator for GroupQuery {
         cx.output(2, query.dtype, cache);
         if cx.wants(3) {
             if !(1..=2).contains(&self.scores) {
-                return Err(Problem::new("output 3 is there, but `qk_output` names no scores"));
+                return Err(Problem::expected("`qk_output`", self.scores, "1 or 2 for output 3"));
             }
             let total = cx.ints(TOTAL).and_then(|values| values.first().cloned());
             let total = cx.dim_or_fresh(total, "total");
@@ -304,14 +304,14 @@ mod tests {
             ],
             expect![[r#"
                 fine
-                3 heads share 2 of keys and values
-                size 15 is no multiple of 4 heads
-                a window is for causal attention alone
-                `k_quant_type` is `PER_TENSOR`
-                keys and values come together
+                the number of query heads is 3, expected a multiple of 2, the number of key heads
+                the hidden size is 15, expected a multiple of 4, the number of heads
+                `local_window_size` is 2, expected -1 for attention that is not causal
+                `k_quant_type` is `PER_TENSOR`, expected `NONE`
+                input `past_value` is missing, expected it with `past_key`
                 fine
-                the cache is float32[1, 3, 7, 4], but must be of shape [1, 2, 7, 4]
-                the cache is float64[1, 2, 7, 4], the query float32[1, 3, 16]
+                the cache is float32[1, 3, 7, 4], expected shape [1, 2, 7, 4]
+                the cache has type float64, but the query has type float32
                 input 7 is missing
             "#]],
         );

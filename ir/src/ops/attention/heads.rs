@@ -17,13 +17,7 @@ pub type Sizes = [Dim; 4];
 
 /// Reads an attribute that is a number of heads.
 pub fn count(a: &Attributes<'_>, name: &str) -> Result<Option<usize>, Problem> {
-    match a.int(name)? {
-        None => Ok(None),
-        Some(count) => match usize::try_from(count) {
-            Ok(count) if count > 0 => Ok(Some(count)),
-            _ => Err(Problem::new(format!("`{name}` is {count}, not a number of heads"))),
-        },
-    }
+    a.int(name)?.map(|_| a.positive(name)).transpose()
 }
 
 /// Returns the sizes of an input: rank 4 has an axis of heads, rank 3 packs `heads` heads into its last axis.
@@ -32,14 +26,15 @@ pub fn sizes(cx: &mut Infer<'_>, input: usize, heads: (&str, Option<usize>)) -> 
     match (tensor.shape.as_slice(), heads) {
         ([batch, heads, length, size], _) => Ok([batch, heads, length, size].map(Clone::clone)),
         ([batch, length, hidden], (_, Some(heads))) => {
-            let size = unpacked(cx, hidden, heads, &tensor)?;
+            let size = unpacked(cx, hidden, heads)?;
             Ok([batch.clone(), dim(heads), length.clone(), size])
         }
         ([_, _, _], (name, None)) => {
-            Err(Problem::new(format!("input {input} is {tensor}, but attribute `{name}` is missing"))
-                .help("an input of rank 3 packs heads into its last axis; export how many they are"))
+            let expected = format!("rank 4, or attribute `{name}`");
+            Err(Problem::expected(format_args!("input {input}"), tensor, expected)
+                .help(format!("export the model with `{name}`, the number of heads in the last axis")))
         }
-        _ => Err(Problem::new(format!("input {input} is {tensor}, not of rank 3 or 4"))),
+        _ => Err(Problem::expected(format_args!("input {input}"), tensor, "rank 3 or 4")),
     }
 }
 
@@ -85,15 +80,21 @@ pub fn split(cx: &mut Emit<'_, '_>, input: usize, heads: Option<usize>) -> Resul
 }
 
 /// Returns the size of one head if the last axis packs `heads` heads.
-pub fn unpacked(cx: &mut Infer<'_>, hidden: &Dim, heads: usize, tensor: &TensorType) -> Result<Dim, Problem> {
+pub fn unpacked(cx: &mut Infer<'_>, hidden: &Dim, heads: usize) -> Result<Dim, Problem> {
     let heads = dim(heads);
     if let (Some(hidden), Some(heads)) = (hidden.number(), heads.number())
         && hidden.checked_rem(heads) != Some(0)
     {
-        return Err(Problem::new(format!("{heads} heads do not divide the last size of {tensor}")));
+        return Err(indivisible(&hidden.into(), heads));
     }
     let size = hidden.div(&heads);
     Ok(cx.dim_or_fresh(size, "head_size"))
+}
+
+/// Returns the problem of a last axis that does not pack `heads` heads of equal size.
+pub fn indivisible(hidden: &Dim, heads: i64) -> Problem {
+    let expected = format!("a multiple of {heads}, the number of heads");
+    Problem::expected("the hidden size", hidden, expected)
 }
 
 /// Returns the type of a tensor of floats with at least 16 bits.
@@ -102,7 +103,7 @@ pub fn floats(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
     if operand.dtype.is_float() {
         Ok(operand)
     } else {
-        Err(Problem::new(format!("input {input} is {operand}, not of floats")))
+        Err(Problem::expected(format_args!("input {input}"), operand, "floats"))
     }
 }
 
@@ -110,7 +111,8 @@ pub fn floats(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
 pub fn shared(queries: &Dim, keys: &Dim) -> Result<(), Problem> {
     match (queries.number(), keys.number()) {
         (Some(queries), Some(keys)) if queries.checked_rem(keys) != Some(0) => {
-            Err(Problem::new(format!("{queries} heads of queries cannot share {keys} heads of keys")))
+            let expected = format!("a multiple of {keys}, the number of key heads");
+            Err(Problem::expected("the number of query heads", queries, expected))
         }
         _ => Ok(()),
     }
@@ -201,13 +203,13 @@ mod tests {
             ],
             expect![[r#"
                 fine
-                3 heads do not divide the last size of float32[1, 4, 8]
-                `q_num_heads` is 0, not a number of heads
-                input 0 is float32[1, 4, 8], but attribute `q_num_heads` is missing
-                3 heads of queries cannot share 2 heads of keys
-                the size of a head is 4 in one input and 6 in another
-                input 0 is float32[4, 8], not of rank 3 or 4
-                input 0 is int32[1, 2, 4, 8], not of floats
+                the hidden size is 8, expected a multiple of 3, the number of heads
+                `q_num_heads` is 0, expected a positive number
+                input 0 is float32[1, 4, 8], expected rank 4, or attribute `q_num_heads`
+                the number of query heads is 3, expected a multiple of 2, the number of key heads
+                the head size is 4 in one input and 6 in another
+                input 0 is float32[4, 8], expected rank 3 or 4
+                input 0 is int32[1, 2, 4, 8], expected floats
             "#]],
         );
     }

@@ -10,6 +10,7 @@ use crate::diagnostics::Problem;
 use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::ops::sizes::same_type;
 use crate::ops::{Facts, Operator, Width, broadcast};
 use crate::rust::{Code, code};
 use crate::types::Shape;
@@ -77,22 +78,25 @@ impl Operator for JoinedAttention {
         let query = sizes(cx, 0, ("queries", self.query_heads))?;
         let key = sizes(cx, 1, ("keys", self.key_heads))?;
         let value = sizes(cx, 2, ("keys", self.key_heads))?;
-        for (what, at) in [("the batch", 0), ("the size of a head", 3)] {
+        for (what, at) in [("the batch size", 0), ("the head size", 3)] {
             agree(what, &query[at], &key[at])?;
         }
-        for (what, at) in [("the batch", 0), ("the number of heads", 1), ("the length", 2)] {
+        for (what, at) in [("the batch size", 0), ("the number of heads", 1), ("the sequence length", 2)] {
             agree(what, &key[at], &value[at])?;
         }
         heads::shared(&query[1], &key[1])?;
         let dtype = cx.tensor(0)?.dtype;
-        if [1, 2].iter().any(|&at| cx.tensor(at).is_ok_and(|tensor| tensor.dtype != dtype)) {
-            return Err(Problem::new("queries, keys and values are of several types"));
+        for (what, input) in [("the key", 1), ("the value", 2)] {
+            same_type((what, &cx.tensor(input)?), ("the query", &cx.tensor(0)?))?;
         }
         for (at, fill) in self.fills.iter().enumerate() {
             let mask = cx.tensor(at.saturating_add(MASKS))?;
-            let wanted = if fill.is_some() { Kind::Bool } else { Kind::Float };
-            if mask.rank() > 4 || mask.dtype.kind() != wanted {
-                return Err(Problem::new(format!("a mask is {mask}")));
+            let (kind, expected) = match fill {
+                Some(_) => (Kind::Bool, "booleans of rank 4 or less"),
+                None => (Kind::Float, "floats of rank 4 or less"),
+            };
+            if mask.rank() > 4 || mask.dtype.kind() != kind {
+                return Err(Problem::expected("the mask", mask, expected));
             }
         }
         let [mut batch, mut count, mut length, _] = query;

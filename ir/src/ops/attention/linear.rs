@@ -4,14 +4,14 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use super::heads::{self, agree, count, dim, floats, shared, unpacked};
+use super::heads::{self, agree, dim, floats, shared, unpacked};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
-use crate::ops::{Operator, Row, row};
+use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
@@ -37,23 +37,16 @@ attributes!(struct LinearAttention { query_heads, key_heads, scale, gated, delta
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     // The number of tokens that are computed together does not affect the result.
     a.ignore(&["chunk_size"]);
-    let heads = |name: &str| {
-        let missing = || Problem::new(format!("attribute `{name}` is missing"));
-        count(a, name)?.ok_or_else(missing)
-    };
-    let (gated, delta) = match a.string_or("update_rule", "gated_delta")?.as_str() {
-        "linear" => (false, false),
-        "gated" => (true, false),
-        "delta" => (false, true),
-        "gated_delta" => (true, true),
-        other => {
-            return Err(Problem::new(format!("`update_rule` is `{other}`"))
-                .help("it may be linear, gated, delta or gated_delta"));
-        }
-    };
+    let rules = [
+        ("linear", (false, false)),
+        ("gated", (true, false)),
+        ("delta", (false, true)),
+        ("gated_delta", (true, true)),
+    ];
+    let (gated, delta) = a.choice("update_rule", "gated_delta", &rules)?;
     Ok(Rc::new(LinearAttention {
-        query_heads: heads("q_num_heads")?,
-        key_heads: heads("kv_num_heads")?,
+        query_heads: a.positive("q_num_heads")?,
+        key_heads: a.positive("kv_num_heads")?,
         scale: a.float("scale")?.filter(|&scale| scale != 0.0),
         gated,
         delta,
@@ -66,15 +59,13 @@ impl Operator for LinearAttention {
         let (key, own_size) = operand(cx, 1, self.key_heads)?;
         let (value, value_size) = operand(cx, 2, self.key_heads)?;
         shared(&dim(self.query_heads), &dim(self.key_heads))?;
-        agree("the size of a head", &key_size, &own_size)?;
+        agree("the head size", &key_size, &own_size)?;
         self.check(cx, DECAY, ("decay", self.gated), [&query, &key])?;
         self.check(cx, BETA, ("beta", self.delta), [&query, &key])?;
-        for other in [&key, &value] {
-            if other.dtype != query.dtype {
-                return Err(Problem::new(format!("the query is {query}, but another input {other}")));
-            }
+        for (what, other) in [("the key", &key), ("the value", &value)] {
+            sizes::same_type((what, other), ("the query", &query))?;
         }
-        for (what, at) in [("the batch", 0), ("the length", 1)] {
+        for (what, at) in [("the batch size", 0), ("the sequence length", 1)] {
             for other in [&key, &value] {
                 if let (Some(one), Some(other)) = (query.shape.get(at), other.shape.get(at)) {
                     agree(what, one, other)?;
@@ -87,9 +78,7 @@ impl Operator for LinearAttention {
         if cx.has(STATE) {
             let past = cx.tensor_of_rank(STATE, 4)?;
             state_dtype = floats(cx, STATE)?.dtype;
-            for (one, other) in past.shape.iter().zip(&state) {
-                agree("a size of the state", one, other)?;
-            }
+            sizes::shaped("the state", &past, &state)?;
         }
         let hidden = if self.query_heads == self.key_heads {
             value.shape.last().cloned()
@@ -167,9 +156,16 @@ impl LinearAttention {
         [query, key]: [&TensorType; 2],
     ) -> Result<(), Problem> {
         if cx.has(input) != needed {
-            let verb = if needed { "needs" } else { "has no" };
-            return Err(Problem::new(format!("this update rule {verb} input `{name}`"))
-                .help("`gated` rules need decay, `delta` rules need beta"));
+            let rule = match (self.gated, self.delta) {
+                (false, false) => "linear",
+                (true, false) => "gated",
+                (false, true) => "delta",
+                (true, true) => "gated_delta",
+            };
+            return Err(Problem::new(match needed {
+                true => format!("input `{name}` is missing, which update rule `{rule}` requires"),
+                false => format!("update rule `{rule}` does not accept input `{name}`"),
+            }));
         }
         if !needed {
             return Ok(());
@@ -177,17 +173,16 @@ impl LinearAttention {
         let tensor = cx.tensor_of_rank(input, 3)?;
         let last = tensor.shape.last().and_then(Dim::number);
         let hidden = key.shape.last().cloned().unwrap_or_default();
+        let other = if input == BETA { Dim::from(1) } else { hidden };
         let fits = last.is_none_or(|last| {
-            let other = match input {
-                BETA => Dim::from(1),
-                _ => hidden,
-            };
             dim(self.key_heads).is(last) || other.number().is_none_or(|other| other == last)
         });
-        if !fits || tensor.dtype != query.dtype {
-            return Err(Problem::new(format!("`{name}` is {tensor}, but the query {query}")));
+        let what = format!("`{name}`");
+        if !fits {
+            let expected = format!("a last size of {} or {other}", self.key_heads);
+            return Err(Problem::expected(what, tensor, expected));
         }
-        Ok(())
+        sizes::same_type((&what, &tensor), ("the query", query))
     }
 }
 
@@ -196,7 +191,7 @@ fn operand(cx: &mut Infer<'_>, input: usize, heads: usize) -> Result<(TensorType
     floats(cx, input)?;
     let tensor = cx.tensor_of_rank(input, 3)?;
     let hidden = tensor.shape.last().cloned().unwrap_or_default();
-    let size = unpacked(cx, &hidden, heads, &tensor)?;
+    let size = unpacked(cx, &hidden, heads)?;
     Ok((tensor, size))
 }
 
@@ -233,9 +228,8 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  this update rule needs input `beta`
+                  input `beta` is missing, which update rule `delta` requires
                     at node `y` (LinearAttention version 27)
-                    help: `gated` rules need decay, `delta` rules need beta
 
                   model: IR version 13, ai.onnx 27"#]],
         );

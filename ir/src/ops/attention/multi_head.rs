@@ -18,7 +18,7 @@ use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
-pub use heads::{Heads, divided, heads, read, refuse, scale, shared_buffer};
+pub use heads::{Heads, both_or_neither, divided, heads, read, refuse, scale, shared_buffer};
 
 pub const ROWS: &[Row] = &[row("MultiHeadAttention", &[1], |a| Ok(Rc::new(MultiHead(read(a)?))))
     .arity("rooooooooo", "rooo")
@@ -29,6 +29,15 @@ pub const ROWS: &[Row] = &[row("MultiHeadAttention", &[1], |a| Ok(Rc::new(MultiH
 struct MultiHead(Heads);
 
 attributes!(struct MultiHead(inner));
+
+/// Reports a count that is known to differ from the expected one.
+fn has((whose, found, things): sizes::Count<'_>, expected: &Dim) -> Result<(), Problem> {
+    if sizes::differ(found, expected) {
+        Err(Problem::new(format!("{whose} has {found} {things}, expected {expected}")))
+    } else {
+        Ok(())
+    }
+}
 
 /// Sizes of queries, keys and values, and how they are packed.
 struct Forms {
@@ -45,16 +54,16 @@ struct Forms {
 impl MultiHead {
     /// Reports queries, keys and values whose sizes contradict each other.
     fn check(&self, types: [Option<&[Dim]>; 3]) -> Result<(), Problem> {
-        let (heads, batch) = (Dim::from(self.0.heads), "the batch");
+        let (heads, batch) = (Dim::from(self.0.heads), "the batch size");
         let packed = |all: &Dim, parts: i64, own: &Dim| {
-            sizes::equal(("the packed tensor", own, "heads"), ("the node", &heads, "heads"))?;
-            sizes::equal(("the packed tensor", all, "parts"), ("such a tensor", &parts.into(), "parts"))
+            has(("the packed input", own, "heads"), &heads)?;
+            has(("the packed input", all, "parts"), &parts.into())
         };
         match types {
             [Some([_, _, own, all, _]), None, None] => packed(all, 3, own),
             [Some([one, _, hidden]), Some([other, _, own, all, size]), None] => {
                 sizes::agree(batch, one, other)?;
-                sizes::agree("the size of a head", &divided(hidden, self.0.heads)?, size)?;
+                sizes::agree("the head size", &divided(hidden, self.0.heads)?, size)?;
                 packed(all, 2, own)
             }
             [Some([one, _, hidden]), Some([other, keys, features]), Some([third, values, _])] => {
@@ -66,9 +75,9 @@ impl MultiHead {
             [Some([one, _, hidden]), Some([other, own, keys, size]), Some([third, its, values, _])] => {
                 sizes::agree(batch, one, other)?;
                 sizes::agree(batch, one, third)?;
-                sizes::agree("the number of heads", own, &heads)?;
-                sizes::agree("the number of heads", its, &heads)?;
-                sizes::agree("the size of a head", &divided(hidden, self.0.heads)?, size)?;
+                has(("the key", own, "heads"), &heads)?;
+                has(("the value", its, "heads"), &heads)?;
+                sizes::agree("the head size", &divided(hidden, self.0.heads)?, size)?;
                 sizes::agree("the number of keys", keys, values)
             }
             _ => Ok(()),
@@ -112,11 +121,10 @@ impl MultiHead {
                 value: value.clone(),
             },
             _ => {
-                let problem = Problem::new("query, key and value have no ranks that fit together");
-                return Err(problem.help(
-                    "they are of rank 3, with keys and values also of rank 4, or \
-                         packed into one of rank 5",
-                ));
+                let ranks: Vec<usize> = types.iter().flatten().map(|shape| shape.len()).collect();
+                return Err(Problem::new(format!(
+                    "query, key and value have ranks {ranks:?}, expected [3, 3, 3], [3, 4, 4], [3, 5] or [5]"
+                )));
             }
         })
     }
@@ -138,15 +146,13 @@ impl Operator for MultiHead {
             if let (Some(length), Some(all)) =
                 (bias.shape.first(), each.and_then(|each| each.mul(&self.0.heads.into())))
             {
-                sizes::equal(("the bias", length, "elements"), ("what it is added to", &all, "features"))?;
+                has(("the bias", length, "elements"), &all)?;
             }
         }
         if cx.has(8) || cx.has(9) {
             return Err(shared_buffer());
         }
-        if cx.has(6) != cx.has(7) {
-            return Err(Problem::new("a cache has both keys and values"));
-        }
+        both_or_neither(cx, [6, 7], ["past_key", "past_value"])?;
         let past =
             if cx.has(6) { cx.tensor_of_rank(6, 4)?.shape.get(2).cloned() } else { Some(Dim::from(0)) };
         let dtype = cx.tensor(0)?.dtype;
@@ -161,7 +167,7 @@ impl Operator for MultiHead {
         cx.output(2, dtype, cache(&forms.value));
         let scores = vec![forms.batch.clone(), heads.clone(), forms.queries.clone(), total.clone()];
         if cx.has(5) {
-            sizes::broadcasts("the bias of the scores", &cx.tensor(5)?, &scores)?;
+            sizes::broadcasts("the attention bias", &cx.tensor(5)?, &scores)?;
         }
         for (input, size) in [(6, &forms.size), (7, &forms.value)] {
             if cx.has(input) {
@@ -210,7 +216,7 @@ impl Operator for MultiHead {
             let is_split = packed.is_none() && rank == 4;
             parts.push(if cx.has(3) && !is_split {
                 let start = start(i64::try_from(part).unwrap_or_default());
-                let start = start.ok_or_else(|| Problem::new("the size of the query is too large"))?;
+                let start = start.ok_or_else(|| Problem::new("the hidden size of the query is too large"))?;
                 let (bias, start) = (cx.tensor(3)?, cx.size(&start));
                 code!(ops::multi_head::biased(#x, #bias, #start))
             } else {
@@ -282,23 +288,23 @@ mod tests {
                 r#"(float[2, 1, 8] q, float[2, 1, 4] k, int32[2] l, int32 t, int64[2, 3] p) => (float[2, 1, 8] y) { y = com.microsoft.GroupQueryAttention <num_heads = 2, kv_num_heads = 1> (q, k, k, , , l, t, , , p) }"#,
             ],
             expect![[r#"
-                the batch is 2 in one input and 3 in another
+                the batch size is 2 in one input and 3 in another
                 the number of features is 8 in one input and 6 in another
                 the number of keys is 6 in one input and 7 in another
-                the number of heads is 3 in one input and 2 in another
-                the packed tensor has 3 heads, but the node has 2 heads
-                the packed tensor has 2 parts, but such a tensor has 3 parts
-                the bias has 16 elements, but what it is added to has 24 features
-                the bias of the scores is float32[1, 3, 5, 5], which does not broadcast to [2, 2, 5, 5]
-                the cache is float32[2, 2, 7, 3], but must be of shape [2, 2, 7, 4]
+                the key has 3 heads, expected 2
+                the packed input has 3 heads, expected 2
+                the packed input has 2 parts, expected 3
+                the bias has 16 elements, expected 24
+                the attention bias is float32[1, 3, 5, 5], expected a shape that broadcasts to [2, 2, 5, 5]
+                the cache is float32[2, 2, 7, 3], expected shape [2, 2, 7, 4]
                 the weight has 5 rows, but the input has 6 features
-                the bias is float32[4], but must be of shape [12]
-                the cache is float32[2, 2, 3, 7, 2], but must be of shape [2, 2, 2, 7, 2]
-                the key has 6 features, but all its heads together have 4
-                `seqlens_k` is int32[3], but must be of shape [2]
-                the cache is float32[2, 2, 9, 4], but must be of shape [2, 1, 9, 4]
-                the bias of the scores is float32[3, 2, 1, 7], which does not broadcast to [2, 2, 1, ?]
-                `position_ids` is int64[2, 3], which does not broadcast to [2, 1]
+                the bias is float32[4], expected shape [12]
+                the cache is float32[2, 2, 3, 7, 2], expected shape [2, 2, 2, 7, 2]
+                the key has 6 features, expected 4 for 1 heads
+                `seqlens_k` is int32[3], expected shape [2]
+                the cache is float32[2, 2, 9, 4], expected shape [2, 1, 9, 4]
+                the attention bias is float32[3, 2, 1, 7], expected a shape that broadcasts to [2, 2, 1, ?]
+                `position_ids` is int64[2, 3], expected a shape that broadcasts to [2, 1]
             "#]],
         );
     }

@@ -6,9 +6,9 @@ use proc_macro2::Literal;
 use quote::format_ident;
 
 use super::multi_head::mask::{additions, additions_fit, check_mask};
-use super::multi_head::{Heads, read, refuse, shared_buffer};
+use super::multi_head::{Heads, divided, read, refuse, shared_buffer};
 use crate::attributes::{Attributes, attributes};
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, Topic};
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
@@ -28,7 +28,7 @@ struct Projected {
 attributes!(struct Projected { inner, sizes });
 
 fn projected(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    refuse(a, "do_rotary", "rotate queries and keys by a RotaryEmbedding before a MultiHeadAttention")?;
+    refuse(a, "do_rotary", "apply a RotaryEmbedding before a MultiHeadAttention instead")?;
     refuse(a, "past_present_share_buffer", "export the model without shared buffers")?;
     a.ignore(&["rotary_embedding_dim"]);
     Ok(Rc::new(Projected {
@@ -47,21 +47,32 @@ impl Projected {
         };
         match sizes {
             Some([query, key, value]) if query == key && query > 0 && value > 0 => {
-                match (query % self.inner.heads, value % self.inner.heads) {
-                    (0, 0) => Ok([query, key, value]),
-                    _ => Err(Problem::new(format!(
-                        "sizes {query} and {value} are no multiples of {} heads",
-                        self.inner.heads
-                    ))),
-                }
+                divided(&query.into(), self.inner.heads)?;
+                divided(&value.into(), self.inner.heads)?;
+                Ok([query, key, value])
             }
-            _ => Err(Problem::new("the sizes of queries, keys and values do not fit")
-                .help("`qkv_hidden_sizes` has three, of which the first two are equal")),
+            _ => Err(self.unknown_sizes(columns)),
         }
     }
 }
 
 impl Projected {
+    /// Returns the problem of sizes of queries, keys and values that are invalid or unknown.
+    fn unknown_sizes(&self, columns: Option<&Dim>) -> Problem {
+        match (&self.sizes, columns.and_then(Dim::number)) {
+            (Some(sizes), _) => {
+                let found = format!("{sizes:?}");
+                Problem::expected("`qkv_hidden_sizes`", found, "three positive sizes, the first two equal")
+            }
+            (None, Some(columns)) => {
+                Problem::new(format!("the weight has {columns} columns, expected at least 3"))
+            }
+            (None, None) => Problem::new("the number of columns of the weight is unknown at compile time")
+                .help("fix the sizes of the weight with `dims(..)` or `inputs(..)`")
+                .about(Topic::Shape),
+        }
+    }
+
     /// Returns `true` if operands cannot contradict each other in any run.
     fn fits(&self, cx: &Emit<'_, '_>) -> Result<bool, Problem> {
         let (x, weight) = (&cx.tensor_type(0)?.shape, &cx.tensor_type(1)?.shape);
@@ -92,8 +103,7 @@ impl Operator for Projected {
             let wanted = Dim::from(wanted.unwrap_or(i64::MAX));
             if sizes::differ(columns, &wanted) {
                 return Err(Problem::new(format!(
-                    "the weight has {columns} columns, but queries, keys and values \
-                         together have {wanted}"
+                    "the weight has {columns} columns, expected {wanted} for queries, keys and values"
                 )));
             }
             if cx.has(2) {
@@ -119,7 +129,9 @@ impl Operator for Projected {
         let cache = vec![2.into(), batch.clone(), heads.into(), total, (size / heads).into()];
         cx.output(0, x.dtype, vec![batch.clone(), length.clone(), value.into()]);
         if cx.wants(1) && size != value {
-            return Err(Problem::new("keys and values of different sizes have no cache"));
+            return Err(Problem::new(format!(
+                "keys have size {size} and values have size {value}, expected equal sizes for a cache"
+            )));
         }
         cx.output(1, x.dtype, cache);
         Ok(())
@@ -254,13 +266,13 @@ mod tests {
             expect![[r#"
                 fine
                 the weight has 5 rows, but the input has 4 features
-                sizes 3 and 3 are no multiples of 2 heads
-                the bias is float32[11], but must be of shape [12]
-                the weight has 12 columns, but queries, keys and values together have 14
-                the sizes of queries, keys and values do not fit
-                the sizes of queries, keys and values do not fit
+                the hidden size is 3, expected a multiple of 2, the number of heads
+                the bias is float32[11], expected shape [12]
+                the weight has 12 columns, expected 14 for queries, keys and values
+                `qkv_hidden_sizes` is [4, 6, 4], expected three positive sizes, the first two equal
+                `qkv_hidden_sizes` is [4, 4], expected three positive sizes, the first two equal
                 fine
-                the cache is float32[2, 1, 3, 3, 2], but must be of shape [2, 1, 2, 3, 2]
+                the cache is float32[2, 1, 3, 3, 2], expected shape [2, 1, 2, 3, 2]
                 `do_rotary` is not supported
             "#]],
         );

@@ -10,6 +10,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::sizes::{same_type, shaped};
 use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
 
@@ -30,7 +31,7 @@ attributes!(struct RotaryEmbedding { heads, features, interleaved });
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let features = a.int_or("rotary_embedding_dim", 0)?;
     let Ok(features) = usize::try_from(features) else {
-        return Err(Problem::new(format!("`rotary_embedding_dim` is {features}")));
+        return Err(Problem::expected("`rotary_embedding_dim`", features, "a non-negative number"));
     };
     // Exporters write 0 if the input has an axis of heads.
     let heads = match a.int("num_heads")? {
@@ -55,34 +56,31 @@ impl Operator for RotaryEmbedding {
             _ => false,
         };
         if odd || beyond {
-            return Err(Problem::new(format!(
-                "{rotated} features of {size} are rotated, which must be an even number of them"
-            )));
+            let expected = format!("an even number of at most {size}");
+            return Err(Problem::expected("the number of rotated features", rotated, expected));
         }
         let pairs = rotated.div(&Dim::from(2)).unwrap_or_default();
         let rank = if cx.has(POSITIONS) { 2 } else { 3 };
-        for input in [1, 2] {
+        for (what, input) in [("`cos_cache`", 1), ("`sin_cache`", 2)] {
             let cache = cx.tensor_of_rank(input, rank)?;
-            if cache.dtype != x.dtype {
-                return Err(Problem::new(format!("input {input} is {cache}, the input {x}")));
-            }
+            same_type((what, &cache), ("the input", &x))?;
             if let Some(last) = cache.shape.last() {
                 agree("the number of angles", last, &pairs)?;
             }
             if let ([one, other, _], false) = (cache.shape.as_slice(), cx.has(POSITIONS)) {
-                agree("the batch", one, &batch)?;
-                agree("the length", other, &length)?;
+                agree("the batch size", one, &batch)?;
+                agree("the sequence length", other, &length)?;
             }
         }
-        crate::ops::sizes::shaped("the tensor of sines", &cx.tensor(2)?, &cx.tensor(1)?.shape)?;
+        shaped("`sin_cache`", &cx.tensor(2)?, &cx.tensor(1)?.shape)?;
         if cx.has(POSITIONS) {
             let positions = cx.tensor_of_rank(POSITIONS, 2)?;
             if !positions.dtype.is_int() {
-                return Err(Problem::new(format!("the positions are {positions}")));
+                return Err(Problem::expected("`position_ids`", positions, "integers"));
             }
             if let [one, other] = positions.shape.as_slice() {
-                agree("the batch", one, &batch)?;
-                agree("the length", other, &length)?;
+                agree("the batch size", one, &batch)?;
+                agree("the sequence length", other, &length)?;
             }
         }
         cx.output(0, x.dtype, x.shape);
@@ -174,13 +172,16 @@ impl Operator for JoinedRotaryEmbedding {
             let operand = cx.tensor(input)?;
             let last = operand.shape.last().and_then(Dim::number);
             let pairs = features.map(|features| features.div_euclid(2));
-            if last.is_none() || ![features, pairs].contains(&last) || operand.dtype != x.dtype {
-                return Err(Problem::new(format!("the angles are {operand}, the input {x}")));
+            same_type(("the angles", &operand), ("the input", &x))?;
+            if last.is_none() || ![features, pairs].contains(&last) {
+                let expected = format!("one angle for each feature or pair of {x}");
+                return Err(Problem::expected("the angles", operand, expected));
             }
             let outer = operand.shape.iter().rev().zip(x.shape.iter().rev()).skip(1);
             let broadcasts = |(own, all): (&Dim, &Dim)| own.is(1) || own == all;
             if operand.rank() > x.rank() || !outer.into_iter().all(broadcasts) {
-                return Err(Problem::new(format!("{operand} does not broadcast to {x}")));
+                let expected = format!("a shape that broadcasts to {x}");
+                return Err(Problem::expected("the angles", operand, expected));
             }
         }
         cx.output(0, x.dtype, x.shape);

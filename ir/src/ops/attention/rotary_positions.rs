@@ -29,7 +29,7 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let heads = a.int_or("num_heads", 0)?;
     match heads {
         0.. => Ok(Rc::new(RotaryEmbedding { heads, interleaved: a.flag("interleaved", false)? })),
-        _ => Err(Problem::new(format!("`num_heads` is {heads}"))),
+        _ => Err(Problem::expected("`num_heads`", heads, "a non-negative number")),
     }
 }
 
@@ -41,7 +41,8 @@ impl RotaryEmbedding {
         match (self.heads, sizes) {
             (1.., _) => Ok(self.heads),
             (_, Some((hidden, pairs @ 1..))) if hidden % (2 * pairs) == 0 => Ok(hidden / (2 * pairs)),
-            _ => Err(Problem::new("the number of heads is unknown").help("`num_heads` gives it")),
+            _ => Err(Problem::new("the number of heads is unknown at compile time")
+                .help("export the model with `num_heads`")),
         }
     }
 }
@@ -50,23 +51,26 @@ impl Operator for RotaryEmbedding {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, places) = (cx.tensor(0)?, cx.tensor(1)?);
         let (cosine, sine) = (cx.tensor_of_rank(2, 2)?, cx.tensor_of_rank(3, 2)?);
-        if !(3..=4).contains(&x.rank()) || !(1..=2).contains(&places.rank()) || !places.dtype.is_int() {
-            return Err(Problem::new(format!("the input is {x}, the positions are {places}")));
+        if !(3..=4).contains(&x.rank()) {
+            return Err(Problem::expected("the input", x, "rank 3 or 4"));
         }
-        if cosine.dtype != x.dtype || sine.dtype != x.dtype {
-            return Err(Problem::new(format!("the caches are {cosine} and {sine}, the input is {x}")));
+        if !(1..=2).contains(&places.rank()) || !places.dtype.is_int() {
+            return Err(Problem::expected("`position_ids`", places, "integers of rank 1 or 2"));
         }
-        sizes::shaped("the cache of sines", &sine, &cosine.shape)?;
+        for (what, cache) in [("`cos_cache`", &cosine), ("`sin_cache`", &sine)] {
+            sizes::same_type((what, cache), ("the input", &x))?;
+        }
+        sizes::shaped("`sin_cache`", &sine, &cosine.shape)?;
         if let ([batch, length], Some(first)) = (places.shape.as_slice(), x.shape.first()) {
-            sizes::agree("the batch", first, batch)?;
+            sizes::agree("the batch size", first, batch)?;
             if let Some(own) = x.shape.iter().rev().nth(1) {
-                sizes::agree("the length", own, length)?;
+                sizes::agree("the sequence length", own, length)?;
             }
         }
         match x.shape.as_slice() {
             [_, heads, _, _] if self.heads > 0 && heads.number().is_some_and(|n| n != self.heads) => {
                 return Err(Problem::new(format!(
-                    "the input has {heads} heads, `num_heads` is {}",
+                    "the input has {heads} heads, expected `num_heads`, which is {}",
                     self.heads
                 )));
             }
@@ -135,15 +139,15 @@ mod tests {
             expect![[r#"
                 fine
                 fine
-                the number of heads is unknown
-                `num_heads` is -1
-                the input has 2 heads, `num_heads` is 4
-                the batch is 1 in one input and 2 in another
-                the length is 5 in one input and 6 in another
-                the input is float32[1, 2, 5, 8], the positions are float32[1, 5]
-                the cache of sines is float32[9, 3], but must be of shape [9, 4]
-                the caches are float32[9, 4] and float64[9, 4], the input is float32[1, 2, 5, 8]
-                the input is float32[5, 8], the positions are int64[1]
+                the number of heads is unknown at compile time
+                `num_heads` is -1, expected a non-negative number
+                the input has 2 heads, expected `num_heads`, which is 4
+                the batch size is 1 in one input and 2 in another
+                the sequence length is 5 in one input and 6 in another
+                `position_ids` is float32[1, 5], expected integers of rank 1 or 2
+                `sin_cache` is float32[9, 3], expected shape [9, 4]
+                `sin_cache` has type float64, but the input has type float32
+                the input is float32[5, 8], expected rank 3 or 4
             "#]],
         );
     }

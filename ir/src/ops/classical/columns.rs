@@ -4,8 +4,9 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use super::features::{float, is_number, numbers};
+use super::features::{NUMBERS, float, is_number, numbers};
 use super::labels::{Labels, Wins};
+use super::not_one_of;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -45,15 +46,12 @@ struct OneHotEncoder {
 attributes!(struct OneHotEncoder { categories, zeros });
 
 fn vectorizer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let missing = || Problem::new("attribute `inputdimensions` is missing");
-    let columns = a.ints("inputdimensions")?.ok_or_else(missing)?;
+    let columns = a.required("inputdimensions", Attributes::ints)?;
     if let Some(size) = columns.iter().find(|&&size| size < 0) {
-        return Err(Problem::new(format!("`inputdimensions` has the size {size}")));
+        let message = format!("`inputdimensions` contains {size}, expected non-negative numbers");
+        return Err(Problem::new(message));
     }
-    if columns.len() != a.inputs() {
-        let (sizes, inputs) = (columns.len(), a.inputs());
-        return Err(Problem::new(format!("there are {sizes} sizes for {inputs} inputs")));
-    }
+    sizes::length("`inputdimensions`", columns.len(), a.inputs())?;
     Ok(Rc::new(Vectorizer { columns }))
 }
 
@@ -63,9 +61,7 @@ fn one_hot(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let categories = match (ints.is_empty(), strings.is_empty()) {
         (false, true) => Labels::ints(ints),
         (true, false) => Labels::strings(strings),
-        _ => {
-            return Err(Problem::new("just one of `cats_int64s` and `cats_strings` must be there"));
-        }
+        (is_empty, _) => return Err(not_one_of(["cats_int64s", "cats_strings"], !is_empty)),
     };
     let zeros = a.flag("zeros", true)?;
     Ok(Rc::new(OneHotEncoder { categories, zeros }))
@@ -74,8 +70,11 @@ fn one_hot(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 impl Operator for Extractor {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, places) = (cx.tensor(0)?, cx.tensor(1)?);
-        if x.rank() == 0 || places.dtype != DType::I64 {
-            return Err(Problem::new(format!("the inputs are {x} and {places}")));
+        if x.rank() == 0 {
+            return Err(Problem::expected("the input", x, "rank 1 or more"));
+        }
+        if places.dtype != DType::I64 {
+            return Err(Problem::expected("the indices", places, "int64"));
         }
         let mut shape = match x.rank() {
             1 => vec![Dim::from(1)],
@@ -118,7 +117,7 @@ impl Operator for Vectorizer {
         }
         let rows = rows.unwrap_or_else(|| Dim::from(1));
         let sum = self.columns.iter().try_fold(0i64, |sum, &size| sum.checked_add(size));
-        let sum = sum.ok_or_else(|| Problem::new("`inputdimensions` add up to too much"))?;
+        let sum = sum.ok_or_else(|| Problem::new("the sum of `inputdimensions` is too large"))?;
         cx.output(0, DType::F32, vec![rows, Dim::from(sum)]);
         Ok(())
     }
@@ -142,11 +141,8 @@ impl Operator for OneHotEncoder {
         match (self.categories.dtype, x.dtype) {
             (DType::String, DType::String) => {}
             (DType::I64, dtype) if is_number(dtype) => {}
-            (categories, _) => {
-                return Err(Problem::new(format!(
-                    "the input is {x}, the categories are of type {categories}"
-                )));
-            }
+            (DType::String, _) => return Err(Problem::expected("the input", x, "strings")),
+            _ => return Err(Problem::expected("the input", x, NUMBERS)),
         }
         let mut shape = x.shape;
         let count = i64::try_from(self.categories.len()).unwrap_or(i64::MAX);

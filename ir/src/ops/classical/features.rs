@@ -5,6 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
+use super::not_one_of;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -75,19 +76,12 @@ fn imputer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     match (floats.is_empty(), ints.is_empty()) {
         (false, true) => Ok(Rc::new(Imputer::Floats(float, floats))),
         (true, false) => Ok(Rc::new(Imputer::Ints(int, ints))),
-        _ => Err(Problem::new("just one of `imputed_value_floats` and `imputed_value_int64s` must be there")),
+        (is_empty, _) => Err(not_one_of(["imputed_value_floats", "imputed_value_int64s"], !is_empty)),
     }
 }
 
 fn normalizer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let norm = match a.string_or("norm", "MAX")?.as_str() {
-        "MAX" => "Max",
-        "L1" => "L1",
-        "L2" => "L2",
-        other => {
-            return Err(Problem::new(format!("`norm` is `{other}`")).help("it may be MAX, L1 or L2"));
-        }
-    };
+    let norm = a.choice("norm", "MAX", &[("MAX", "Max"), ("L1", "L1"), ("L2", "L2")])?;
     Ok(Rc::new(Normalizer { norm }))
 }
 
@@ -111,14 +105,14 @@ impl Operator for Binarizer {
 impl Operator for Imputer {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = numbers(cx, 0)?;
-        let (kind, count) = match self {
-            Imputer::Floats(_, values) => (Kind::Float, values.len()),
-            Imputer::Ints(_, values) => (Kind::Int, values.len()),
+        let (name, kind, expected, count) = match self {
+            Imputer::Floats(_, values) => ("imputed_value_floats", Kind::Float, "floats", values.len()),
+            Imputer::Ints(_, values) => ("imputed_value_int64s", Kind::Int, "integers", values.len()),
         };
         if x.dtype.kind() != kind {
-            return Err(Problem::new(format!("the input is {x}, but the values are for another type")));
+            return Err(Problem::expected("the input", x, format_args!("{expected} for `{name}`")));
         }
-        features(&x, count)?;
+        features(&x, name, count)?;
         cx.output(0, x.dtype, x.shape);
         Ok(())
     }
@@ -150,9 +144,7 @@ impl Operator for Normalizer {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = numbers(cx, 0)?;
         if !matches!(x.rank(), 1 | 2) {
-            return Err(
-                Problem::new(format!("the input is {x}")).help("it may be of the shape [N, C] or [C]")
-            );
+            return Err(Problem::expected("the input", x, "shape [N, C] or [C]"));
         }
         cx.output(0, DType::F32, x.shape);
         Ok(())
@@ -167,8 +159,8 @@ impl Operator for Normalizer {
 impl Operator for Scaler {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = numbers(cx, 0)?;
-        features(&x, self.offset.len())?;
-        features(&x, self.scale.len())?;
+        features(&x, "offset", self.offset.len())?;
+        features(&x, "scale", self.scale.len())?;
         cx.output(0, DType::F32, x.shape);
         Ok(())
     }
@@ -189,6 +181,9 @@ impl Operator for Scaler {
     }
 }
 
+/// The element types of these operators, as messages name them.
+pub const NUMBERS: &str = "floats or integers of 32 or 64 bits";
+
 pub fn is_number(dtype: DType) -> bool {
     matches!(dtype, DType::F32 | DType::F64 | DType::I64 | DType::I32)
 }
@@ -199,19 +194,18 @@ pub fn numbers(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
     if is_number(operand.dtype) {
         Ok(operand)
     } else {
-        Err(Problem::new(format!("input {input} is {operand}"))
-            .help("it may be of floats or integers of 32 or 64 bits"))
+        Err(Problem::expected(format_args!("input {input}"), operand, NUMBERS))
     }
 }
 
 /// Checks that the number of values is 1 or the number of features.
-fn features(x: &TensorType, count: usize) -> Result<(), Problem> {
-    let size = x.shape.last().map_or(Some(1), Dim::number);
-    let fits = size.is_none_or(|size| usize::try_from(size) == Ok(count));
-    if fits || count == 1 {
-        Ok(())
-    } else {
-        Err(Problem::new(format!("there are {count} values for the features of {x}")))
+fn features(x: &TensorType, name: &str, count: usize) -> Result<(), Problem> {
+    match x.shape.last().map_or(Some(1), Dim::number) {
+        Some(size) if count != 1 && usize::try_from(size) != Ok(count) => {
+            let expected = if size == 1 { "1".to_owned() } else { format!("1 or {size}") };
+            Err(Problem::new(format!("`{name}` has {count} elements for the input {x}, expected {expected}")))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -269,13 +263,13 @@ mod tests {
             expect![[r#"
                 cannot compile `model`: 3 problems
 
-                  the input is int64[n, 3], but the values are for another type
+                  the input is int64[n, 3], expected floats for `imputed_value_floats`
                     at node `y` (ai.onnx.ml.Imputer version 1)
 
-                  there are 3 values for the features of float32[n, 2]
+                  `imputed_value_floats` has 3 elements for the input float32[n, 2], expected 1 or 2
                     at node `z` (ai.onnx.ml.Imputer version 1)
 
-                  there are 3 values for the features of float32[n, 2]
+                  `scale` has 3 elements for the input float32[n, 2], expected 1 or 2
                     at node `w` (ai.onnx.ml.Scaler version 1)
 
                   model: IR version 10, ai.onnx 21, ai.onnx.ml 1"#]],

@@ -5,13 +5,13 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use crate::attributes::{Attributes, attributes};
+use crate::attributes::{Attributes, any_of, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
-use crate::ops::{ML, Operator, Row, row};
+use crate::ops::{ML, Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::Known;
 
@@ -72,10 +72,8 @@ fn label_encoder(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let default = match (tensor(a, "default_tensor")?, values.dtype) {
         (Some(default), dtype) if default.dtype == dtype => default,
         (Some(default), dtype) => {
-            return Err(Problem::new(format!(
-                "the default is of type {}, the values are of type {dtype}",
-                default.dtype
-            )));
+            let message = format!("`default_tensor` has type {}, expected {dtype}", default.dtype);
+            return Err(Problem::new(message));
         }
         (None, DType::String) => Labels::strings(vec![unused.2.unwrap_or(UNUSED.to_owned())]),
         (None, DType::F32 | DType::F64) => {
@@ -121,7 +119,7 @@ fn list(a: &Attributes<'_>, name: &str) -> Result<Labels, Problem> {
     let count = found.len();
     match (found.pop(), count) {
         (Some(labels), 1) => Ok(labels),
-        _ => Err(Problem::new(format!("there are {count} attributes `{name}_*`, where just one must be"))),
+        _ => Err(Problem::new(format!("expected one attribute `{name}_*`, found {count}"))),
     }
 }
 
@@ -135,8 +133,11 @@ fn tensor(a: &Attributes<'_>, name: &str) -> Result<Option<Labels>, Problem> {
     let types = [DType::F32, DType::F64, DType::I16, DType::I32, DType::I64];
     match weight.elements() {
         Some(elements) if types.contains(&weight.dtype) => Ok(Some(Labels { dtype: weight.dtype, elements })),
-        _ => Err(Problem::new(format!("`{name}` is {}", weight.tensor_type()))
-            .help("it may be of strings, floats of 32 and 64 or integers of 16 to 64 bits")),
+        _ => Err(Problem::expected(
+            format_args!("`{name}`"),
+            weight.tensor_type(),
+            "strings, floats of 32 or 64 bits, or integers of 16 to 64 bits",
+        )),
     }
 }
 
@@ -224,10 +225,13 @@ impl Table {
     fn new(keys: Labels, values: Labels, default: Labels, wins: Wins) -> Result<Self, Problem> {
         let order = keys.order(wins);
         let (count, others) = (keys.len(), values.len());
-        match (keys.pick(&order), values.pick(&order), default.len()) {
-            (Some(keys), Some(values), 1) if count == others => Ok(Table { keys, values, default }),
-            (.., 1) => Err(Problem::new(format!("there are {count} keys for {others} values"))),
-            _ => Err(Problem::new("the default is not one element")),
+        sizes::length("`default_tensor`", default.len(), 1)?;
+        match (keys.pick(&order), values.pick(&order)) {
+            (Some(keys), Some(values)) if count == others => Ok(Table { keys, values, default }),
+            _ => {
+                let expected = format!("{others}, the number of values");
+                Err(Problem::expected("the number of keys", count, expected))
+            }
         }
     }
 }
@@ -275,9 +279,8 @@ impl LookUp {
     fn table(&self, dtype: DType) -> Result<&Table, Problem> {
         let found = self.tables.iter().find(|table| table.keys.dtype == dtype);
         found.ok_or_else(|| {
-            let types = self.tables.iter().map(|table| table.keys.dtype.name());
-            let types = types.collect::<Vec<_>>().join(" or ");
-            Problem::new(format!("the input is of type {dtype}, the keys are of type {types}"))
+            let types: Vec<_> = self.tables.iter().map(|table| table.keys.dtype.name()).collect();
+            Problem::new(format!("the input has type {dtype}, expected {}", any_of(&types)))
         })
     }
 }
@@ -341,13 +344,13 @@ mod tests {
             expect![[r#"
                 cannot compile `model`: 3 problems
 
-                  there are 1 keys for 2 values
+                  the number of keys is 1, expected 2, the number of values
                     at node `y` (ai.onnx.ml.LabelEncoder opset 2)
 
-                  there are 0 attributes `values_*`, where just one must be
+                  expected one attribute `values_*`, found 0
                     at node `z` (ai.onnx.ml.LabelEncoder opset 2)
 
-                  the input is of type int64, the keys are of type string
+                  the input has type int64, expected string
                     at node `w` (ai.onnx.ml.LabelEncoder version 2)
 
                   model: IR version 10, ai.onnx 21, ai.onnx.ml 2"#]],

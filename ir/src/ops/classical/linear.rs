@@ -37,7 +37,7 @@ attributes!(struct Linear { coefficients, intercepts, targets, transform, labels
 fn regressor(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let targets = a.int_or("targets", 1)?;
     let found = usize::try_from(targets).ok().filter(|&targets| targets > 0);
-    let targets = found.ok_or_else(|| Problem::new(format!("`targets` is {targets}")))?;
+    let targets = found.ok_or_else(|| Problem::expected("`targets`", targets, "a positive number"))?;
     let mut linear = read(a, targets, None)?;
     // ONNX Runtime ignores intercepts unless there is one for each target.
     linear.intercepts = linear.intercepts.filter(|list| list.count == targets);
@@ -55,8 +55,8 @@ fn classifier(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         _ => linear.targets == targets,
     };
     if !fits {
-        let message = format!("{targets} scores are to tell {} classes", linear.targets);
-        return Err(Problem::new(message).help("the file is inconsistent; export the model again"));
+        let message = format!("{targets} scores cannot distinguish {} classes", linear.targets);
+        return Err(Problem::new(message).inconsistent());
     }
     Ok(Rc::new(Linear { targets, ..linear }))
 }
@@ -79,9 +79,11 @@ impl Operator for Linear {
         let features = x.shape.last().and_then(Dim::number);
         let needed = features.map(|features| features.checked_mul(targets));
         if count.checked_rem(targets) != Some(0) || needed.is_some_and(|needed| needed != Some(count)) {
-            return Err(Problem::new(format!(
-                "{count} coefficients do not fit {targets} targets of the input {x}"
-            )));
+            let expected = match features {
+                Some(features) => format!("{targets} * {features} for the input {x}"),
+                None => format!("a multiple of {targets}"),
+            };
+            return Err(Problem::new(format!("`coefficients` has {count} elements, expected {expected}")));
         }
         match &self.labels {
             Some(labels) => tell(cx, labels, rows, labels.count),
@@ -166,12 +168,12 @@ mod tests {
         check(
             &model("LinearRegressor", attributes),
             expect![[r#"
-            cannot compile `model`
+                cannot compile `model`
 
-              3 coefficients do not fit 2 targets of the input float32[n, 2]
-                at node `y` (ai.onnx.ml.LinearRegressor version 1)
+                  `coefficients` has 3 elements, expected 2 * 2 for the input float32[n, 2]
+                    at node `y` (ai.onnx.ml.LinearRegressor version 1)
 
-              model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]],
+                  model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]],
         );
     }
 
@@ -196,13 +198,13 @@ mod tests {
         check(
             &model("LinearClassifier", attributes),
             expect![[r#"
-            cannot compile `model`
+                cannot compile `model`
 
-              1 scores are to tell 3 classes
-                at node `y` (ai.onnx.ml.LinearClassifier opset 3)
-                help: the file is inconsistent; export the model again
+                  1 scores cannot distinguish 3 classes
+                    at node `y` (ai.onnx.ml.LinearClassifier opset 3)
+                    help: the file is inconsistent; export the model again
 
-              model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]],
+                  model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]],
         );
     }
 }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 
 use super::labels::Labels;
+use super::not_one_of;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -55,25 +56,14 @@ struct ZipMap {
 attributes!(struct ZipMap { keys });
 
 fn cast_map(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let to = match a.string_or("cast_to", "TO_FLOAT")?.as_str() {
-        "TO_FLOAT" => DType::F32,
-        "TO_STRING" => DType::String,
-        "TO_INT64" => DType::I64,
-        other => {
-            return Err(Problem::new(format!("`cast_to` is `{other}`"))
-                .help("it may be TO_FLOAT, TO_STRING or TO_INT64"));
-        }
-    };
+    let types = [("TO_FLOAT", DType::F32), ("TO_STRING", DType::String), ("TO_INT64", DType::I64)];
+    let to = a.choice("cast_to", "TO_FLOAT", &types)?;
     let size = a.int_or("max_map", 1)?;
-    let size = match a.string_or("map_form", "DENSE")?.as_str() {
-        "DENSE" => None,
-        "SPARSE" if size > 0 => Some(size),
-        "SPARSE" => return Err(Problem::new(format!("`max_map` is {size}"))),
-        other => {
-            return Err(Problem::new(format!("`map_form` is `{other}`")).help("it may be DENSE or SPARSE"));
-        }
-    };
-    Ok(Rc::new(CastMap { to, size }))
+    let is_sparse = a.choice("map_form", "DENSE", &[("DENSE", false), ("SPARSE", true)])?;
+    if is_sparse && size < 1 {
+        return Err(Problem::expected("`max_map`", size, "a positive number"));
+    }
+    Ok(Rc::new(CastMap { to, size: is_sparse.then_some(size) }))
 }
 
 /// Reads the one list of two that is present.
@@ -83,7 +73,7 @@ fn keys(a: &Attributes<'_>, ints: &str, strings: &str) -> Result<Labels, Problem
     let texts = a.strings(strings)?.map(Labels::strings).filter(present);
     match (numbers, texts) {
         (Some(keys), None) | (None, Some(keys)) => Ok(keys),
-        _ => Err(Problem::new(format!("just one of `{ints}` and `{strings}` must be there"))),
+        (numbers, _) => Err(not_one_of([ints, strings], numbers.is_some())),
     }
 }
 
@@ -92,9 +82,9 @@ fn map(cx: &Infer<'_>) -> Result<(DType, DType), Problem> {
     match cx.ty(0)? {
         Type::Map(key, item) => match item.as_tensor() {
             Some(item) if item.rank() == 0 => Ok((*key, item.dtype)),
-            _ => Err(Problem::new(format!("the values of the map are {item}"))),
+            _ => Err(Problem::new(format!("the map contains {item}, expected scalars"))),
         },
-        other => Err(Problem::new(format!("the input is {other}, no map"))),
+        other => Err(Problem::expected("the input", other, "a map")),
     }
 }
 
@@ -103,7 +93,9 @@ impl Operator for CastMap {
         match map(cx)? {
             (DType::I64, DType::F32 | DType::String) => {}
             (key, item) => {
-                return Err(Problem::new(format!("the input is a map from {key} to {item}")));
+                return Err(Problem::new(format!(
+                    "the input is a map from {key} to {item}, expected int64 to float32 or string"
+                )));
             }
         }
         let size = match self.size {
@@ -136,7 +128,7 @@ impl Operator for DictVectorizer {
         let (key, item) = map(cx)?;
         if key != self.keys.dtype {
             return Err(Problem::new(format!(
-                "the keys of the map are of type {key}, those of the vocabulary of type {}",
+                "the keys of the map have type {key}, expected {}, the type of the vocabulary",
                 self.keys.dtype
             )));
         }
@@ -161,12 +153,10 @@ impl Operator for ZipMap {
         let count = i64::try_from(self.keys.len()).unwrap_or(i64::MAX);
         let columns = x.shape.last().and_then(Dim::number);
         if x.dtype != DType::F32 || !matches!(x.rank(), 1 | 2) {
-            return Err(
-                Problem::new(format!("the input is {x}")).help("it may be floats of the shape [N, C] or [C]")
-            );
+            return Err(Problem::expected("the input", x, "float32 of shape [N, C] or [C]"));
         }
         if columns.is_some_and(|columns| columns != count) {
-            return Err(Problem::new(format!("there are {count} keys for the columns of {x}")));
+            return Err(Problem::expected("the input", x, format_args!("{count} columns, one per key")));
         }
         let value = Type::tensor(DType::F32, vec![]);
         let map = Type::Map(self.keys.dtype, Box::new(value));
@@ -241,10 +231,10 @@ mod tests {
             expect![[r#"
                 cannot compile `model`: 2 problems
 
-                  the keys of the map are of type int64, those of the vocabulary of type string
+                  the keys of the map have type int64, expected string, the type of the vocabulary
                     at node `y` (ai.onnx.ml.DictVectorizer version 1)
 
-                  there are 2 keys for the columns of float32[n, 3]
+                  the input is float32[n, 3], expected 2 columns, one per key
                     at node `z` (ai.onnx.ml.ZipMap version 1)
 
                   model: IR version 10, ai.onnx 21, ai.onnx.ml 1"#]],

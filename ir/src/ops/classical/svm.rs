@@ -1,5 +1,6 @@
 //! Support vector machines.
 
+use std::fmt;
 use std::rc::Rc;
 
 use proc_macro2::Literal;
@@ -9,7 +10,7 @@ use super::super::classical::{
     Labels, NUMBERS, input, labels, name, optional_name, required, tell, transform, transform_code,
 };
 use super::super::{ML, Operator, Row, row};
-use crate::attributes::{Attributes, Kept, attributes};
+use crate::attributes::{Attributes, Kept, attributes, missing};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -77,16 +78,19 @@ fn classifier(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let each = a.ints("vectors_per_class")?.unwrap_or_default();
     let sum = |sum: usize, &count: &i64| sum.checked_add(usize::try_from(count).ok()?);
     let count = each.iter().try_fold(0, sum);
-    let count = count.ok_or_else(|| Problem::new("`vectors_per_class` has numbers of no vectors"))?;
+    let count =
+        count.ok_or_else(|| Problem::new("`vectors_per_class` contains a negative or too large number"))?;
     let machine = machine(a, count)?;
     let optional = |name: &str| Ok(a.keep(name)?.filter(|list| list.count > 0));
     let probabilities = match (optional("prob_a")?, optional("prob_b")?) {
         (Some(slopes), Some(offsets)) => Some([slopes, offsets]),
         (None, None) => None,
-        _ => return Err(Problem::new("`prob_a` and `prob_b` are not there together")),
+        (Some(_), None) => return Err(missing("prob_b")),
+        (None, Some(_)) => return Err(missing("prob_a")),
     };
     let sizes = a.keep("vectors_per_class")?.filter(|_| count > 0);
     if count > 0 {
+        let at_least = |count: usize| format!("at least {count}");
         let pairs = classes.saturating_mul(classes.saturating_sub(1)) / 2;
         let needed = classes.saturating_sub(1).checked_mul(count);
         if each.len() != classes {
@@ -94,12 +98,12 @@ fn classifier(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         }
         if needed.is_none_or(|needed| machine.coefficients.count < needed) {
             let needed = needed.unwrap_or(usize::MAX);
-            return Err(lengths("coefficients", machine.coefficients.count, needed));
+            return Err(lengths("coefficients", machine.coefficients.count, at_least(needed)));
         }
         let [slopes, offsets] = probabilities.unwrap_or([machine.rho; 2]);
         for (name, list) in [("rho", machine.rho), ("prob_a", slopes), ("prob_b", offsets)] {
             if list.count < pairs {
-                return Err(lengths(name, list.count, pairs));
+                return Err(lengths(name, list.count, at_least(pairs)));
             }
         }
     }
@@ -107,16 +111,8 @@ fn classifier(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 }
 
 fn machine(a: &Attributes<'_>, count: usize) -> Result<Machine, Problem> {
-    let kernel = match a.string_or("kernel_type", "LINEAR")?.as_str() {
-        "LINEAR" => "Linear",
-        "POLY" => "Poly",
-        "RBF" => "Rbf",
-        "SIGMOID" => "Sigmoid",
-        other => {
-            return Err(Problem::new(format!("`kernel_type` is `{other}`"))
-                .help("it may be LINEAR, POLY, RBF or SIGMOID"));
-        }
-    };
+    let kernels = [("LINEAR", "Linear"), ("POLY", "Poly"), ("RBF", "Rbf"), ("SIGMOID", "Sigmoid")];
+    let kernel = a.choice("kernel_type", "LINEAR", &kernels)?;
     let mut parameters = a.floats("kernel_params")?.unwrap_or_default();
     parameters.resize(3, 0.0);
     let vectors = match count {
@@ -127,7 +123,7 @@ fn machine(a: &Attributes<'_>, count: usize) -> Result<Machine, Problem> {
         _ => Some(required(a, "support_vectors")?),
     };
     if let Some(vectors) = vectors.filter(|vectors| vectors.count.checked_rem(count) != Some(0)) {
-        return Err(lengths("support_vectors", vectors.count, count));
+        return Err(lengths("support_vectors", vectors.count, format_args!("a multiple of {count}")));
     }
     Ok(Machine {
         kernel,
@@ -139,9 +135,8 @@ fn machine(a: &Attributes<'_>, count: usize) -> Result<Machine, Problem> {
     })
 }
 
-fn lengths(name: &str, count: usize, needed: usize) -> Problem {
-    Problem::new(format!("`{name}` has {count} values where {needed} are needed"))
-        .help("the file is inconsistent; export the model again")
+fn lengths(name: &str, count: usize, expected: impl fmt::Display) -> Problem {
+    Problem::new(format!("`{name}` has {count} elements, expected {expected}")).inconsistent()
 }
 
 impl Machine {
@@ -151,12 +146,14 @@ impl Machine {
         let numbers = self.vectors.unwrap_or(self.coefficients).count;
         let features = x.shape.last().and_then(Dim::number);
         let features = features.and_then(|features| usize::try_from(features).ok());
-        if features.is_none_or(|features| features.checked_mul(vectors) == Some(numbers)) {
-            Ok(rows)
-        } else {
-            Err(Problem::new(format!(
-                "{vectors} vectors of together {numbers} numbers do not fit the input {x}"
-            )))
+        match features {
+            Some(features) if features.checked_mul(vectors) != Some(numbers) => {
+                let name = if self.vectors.is_some() { "support_vectors" } else { "coefficients" };
+                Err(Problem::new(format!(
+                    "`{name}` has {numbers} elements, expected {vectors} * {features} for the input {x}"
+                )))
+            }
+            _ => Ok(rows),
         }
     }
 
@@ -290,13 +287,13 @@ mod tests {
         check(
             &model("SVMClassifier", &short),
             expect![[r#"
-            cannot compile `model`
+                cannot compile `model`
 
-              `rho` has 2 values where 3 are needed
-                at node `y` (ai.onnx.ml.SVMClassifier opset 3)
-                help: the file is inconsistent; export the model again
+                  `rho` has 2 elements, expected at least 3
+                    at node `y` (ai.onnx.ml.SVMClassifier opset 3)
+                    help: the file is inconsistent; export the model again
 
-              model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]],
+                  model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]],
         );
     }
 
@@ -321,12 +318,12 @@ mod tests {
         check(
             &model("SVMClassifier", attributes),
             expect![[r#"
-            cannot compile `model`
+                cannot compile `model`
 
-              1 vectors of together 3 numbers do not fit the input float32[n, 2]
-                at node `y` (ai.onnx.ml.SVMClassifier version 1)
+                  `coefficients` has 3 elements, expected 1 * 2 for the input float32[n, 2]
+                    at node `y` (ai.onnx.ml.SVMClassifier version 1)
 
-              model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]],
+                  model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]],
         );
     }
 }

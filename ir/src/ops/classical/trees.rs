@@ -13,7 +13,7 @@ use super::super::classical::{
 };
 use super::super::{ML, Operator, Row, row};
 use crate::attributes::{Attributes, Kept, attributes};
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, Topic};
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, element_type};
@@ -77,16 +77,8 @@ fn regressor(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let form = form::labelled(a, names, ["target_weights", "target_weights_as_tensor"])?;
     let targets = targets(a)?;
     let width = check::labelled(a, names, form.sizes(), targets)?;
-    let aggregate = match a.string_or("aggregate_function", "SUM")?.as_str() {
-        "SUM" => "Sum",
-        "AVERAGE" => "Average",
-        "MIN" => "Min",
-        "MAX" => "Max",
-        other => {
-            return Err(Problem::new(format!("`aggregate_function` is `{other}`"))
-                .help("it may be SUM, AVERAGE, MIN or MAX"));
-        }
-    };
+    let aggregates = [("SUM", "Sum"), ("AVERAGE", "Average"), ("MIN", "Min"), ("MAX", "Max")];
+    let aggregate = a.choice("aggregate_function", "SUM", &aggregates)?;
     let output = Output::Numbers { targets, aggregate, same_type: false };
     labelled_trees(a, (form, width), output, |base| base == targets)
 }
@@ -97,10 +89,14 @@ fn labelled_trees(
     output: Output,
     fits: impl Fn(usize) -> bool,
 ) -> Result<Rc<dyn Operator>, Problem> {
-    let base = form::either(a, ["base_values", "base_values_as_tensor"])?;
+    let base = form::list(a, &["base_values", "base_values_as_tensor"])?;
     if let Some(base) = base.filter(|base| !fits(base.count)) {
-        let message = format!("`base_values` has {} values, not one a target", base.count);
-        return Err(Problem::new(message).help("the file is inconsistent; export the model again"));
+        let expected = match &output {
+            Output::Classes(labels) => labels.count,
+            Output::Numbers { targets, .. } => *targets,
+        };
+        let message = format!("`base_values` has {} elements, expected {expected}", base.count);
+        return Err(Problem::new(message).inconsistent());
     }
     let transform = transform(a)?;
     Ok(Rc::new(Trees { double: form.is_double(), form, output, transform, base, width }))
@@ -114,7 +110,10 @@ fn ensemble(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         let number = a.int_or(name, default)?;
         let at = usize::try_from(number).ok();
         let variant = at.and_then(|at| variants.get(at)).copied();
-        variant.ok_or_else(|| Problem::new(format!("`{name}` is {number}, which has no meaning")))
+        variant.ok_or_else(|| {
+            let expected = format!("0 to {}", variants.len().saturating_sub(1));
+            Problem::expected(format_args!("`{name}`"), number, expected)
+        })
     };
     let transforms = ["None", "Softmax", "Logistic", "SoftmaxZero", "Probit"];
     let aggregates = ["Average", "Sum", "Min", "Max"];
@@ -135,7 +134,7 @@ fn ensemble(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 fn targets(a: &Attributes<'_>) -> Result<usize, Problem> {
     let targets = a.int_or("n_targets", 1)?;
     let found = usize::try_from(targets).ok().filter(|&targets| (1..=LARGEST).contains(&targets));
-    found.ok_or_else(|| Problem::new(format!("`n_targets` is {targets}")))
+    found.ok_or_else(|| Problem::expected("`n_targets`", targets, format_args!("1 to {LARGEST}")))
 }
 
 impl Operator for Trees {
@@ -145,10 +144,10 @@ impl Operator for Trees {
             features.filter(|&features| usize::try_from(features).is_ok_and(|count| count < self.width))
         {
             let needed = self.width;
-            let message = format!("the trees look at {needed} features, the input has {features}");
-            return Err(
-                Problem::new(message).help("give the input as many features as the model was made for")
-            );
+            let message = format!("the input has {features} features, expected at least {needed}");
+            return Err(Problem::new(message)
+                .help("set the number of features that the model was trained on with `inputs(..)`")
+                .about(Topic::Shape));
         }
         match &self.output {
             Output::Classes(labels) => {
@@ -315,13 +314,13 @@ mod tests {
         check(
             &text,
             expect![[r#"
-            cannot compile `model`
+                cannot compile `model`
 
-              `base_values` has 2 values, not one a target
-                at node `y` (ai.onnx.ml.TreeEnsembleRegressor opset 3)
-                help: the file is inconsistent; export the model again
+                  `base_values` has 2 elements, expected 1
+                    at node `y` (ai.onnx.ml.TreeEnsembleRegressor opset 3)
+                    help: the file is inconsistent; export the model again
 
-              model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]],
+                  model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]],
         );
     }
 }

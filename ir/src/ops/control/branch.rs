@@ -31,20 +31,20 @@ impl Operator for If {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let condition = cx.tensor(0)?;
         if condition.dtype != DType::Bool || condition.count().is_some_and(|count| count != 1) {
-            return Err(Problem::new(format!("the condition is {condition}, not one boolean")));
+            return Err(Problem::expected("the condition", condition, "one boolean"));
         }
         let [then, otherwise] = [cx.block(THEN)?, cx.block(ELSE)?];
         let counts = [then, otherwise].map(|block| block.outputs.len());
-        if let Some((name, _)) =
-            [(THEN, then), (ELSE, otherwise)].iter().find(|(_, block)| !block.inputs.is_empty())
-        {
-            return Err(Problem::new(format!("`{name}` has inputs, which nothing gives"))
-                .help("a branch takes values from around it; export the model again"));
+        let branches = [(THEN, then), (ELSE, otherwise)];
+        if let Some((name, block)) = branches.iter().find(|(_, block)| !block.inputs.is_empty()) {
+            let count = block.inputs.len();
+            return Err(Problem::new(format!("`{name}` has {count} inputs, expected none")).inconsistent());
         }
         if counts[0] != counts[1] {
             let [then, otherwise] = counts;
-            return Err(Problem::new(format!("`{THEN}` has {then} outputs and `{ELSE}` has {otherwise}"))
-                .help("the file is inconsistent; export the model again"));
+            let message =
+                format!("`{THEN}` has {then} outputs and `{ELSE}` has {otherwise}, expected equal numbers");
+            return Err(Problem::new(message).inconsistent());
         }
         if let Some(branch) = Flow::known_branch(cx.known(0)) {
             if let Some(facts) = block(cx, branch)? {
@@ -142,7 +142,8 @@ fn rank(ty: &Type) -> usize {
 fn block(cx: &mut Infer<'_>, name: &str) -> Result<Option<Vec<Fact>>, Problem> {
     let (wanted, output_count) = (cx.outputs(), cx.block(name)?.outputs.len());
     if wanted > output_count {
-        return Err(Problem::new(format!("`{name}` has {output_count} outputs, the node names {wanted}")));
+        let message = format!("`{name}` has {output_count} outputs, expected at least {wanted}");
+        return Err(Problem::new(message).inconsistent());
     }
     let inferred = cx.infer_block(name, &[])?;
     Ok(cx.accept(inferred))
@@ -192,9 +193,9 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  `then_branch` has inputs, which nothing gives
+                  `then_branch` has 1 inputs, expected none
                     at node `y` (If version 21)
-                    help: a branch takes values from around it; export the model again
+                    help: the file is inconsistent; export the model again
 
                   model: IR version 10, ai.onnx 21"#]],
         );
@@ -241,7 +242,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  `then_branch` has 2 outputs and `else_branch` has 1
+                  `then_branch` has 2 outputs and `else_branch` has 1, expected equal numbers
                     at node `y` (If version 21)
                     help: the file is inconsistent; export the model again
 
@@ -261,7 +262,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  output 0 is float32[2] in one place and int64[2] in another
+                  output 0 is float32[2] or int64[2], expected one type
                     at node `y` (If version 21)
 
                   model: IR version 10, ai.onnx 21"#]],

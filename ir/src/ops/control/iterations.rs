@@ -59,7 +59,7 @@ fn settle_entered(
             Some(outputs) => {
                 let next = outputs.iter().skip(flow.block_outputs);
                 for (at, (fact, next)) in state.iter_mut().zip(next).enumerate() {
-                    let what = format!("value {at} of the loop's state");
+                    let what = format!("loop state variable {at}");
                     let mut next = next.clone();
                     next.ty = cx.type_outside(&next.ty, outer, index);
                     changed |= merge::widen(cx, &what, fact, &next, (index, &mut free))?;
@@ -296,8 +296,8 @@ mod tests {
                 r#"(int64 count, float[2] x) => (float[2] y) { t = Constant <value = bool {1}> () y = Loop (count, t, x) <body = inner (int64 i, bool c, float[2] s) => (bool d, float[3] r) { d = Identity (c) r = MatMul (s, s) q = MatMul (r, x) u = Expand (x, i) }> }"#,
             ],
             expect![[r#"
-                the body has 2 inputs and 1 outputs, which do not fit the node's 3 inputs and 1 outputs
-                value 0 of the loop's state is float32[2] in one place and float32 in another: its rank is decided when the model runs
+                the body has 2 inputs and 1 outputs, which does not match the 3 inputs and 1 outputs of the node
+                loop state variable 0 is float32[2] or float32, expected a rank that is known at compile time
             "#]],
         );
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::counter;
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, Topic};
 use crate::dim::{Dim, Symbol};
 use crate::elements::Elements;
 use crate::infer::{Fact, Infer};
@@ -123,7 +123,7 @@ fn types(
 ) -> Result<Type, Problem> {
     match (left, right) {
         (Type::Tensor(a), Type::Tensor(b)) if a.dtype != b.dtype => {
-            Err(Problem::new(format!("{what} is {a} in one place and {b} in another")))
+            Err(Problem::new(format!("{what} is {a} or {b}, expected one type")))
         }
         (Type::Tensor(a), Type::Tensor(b)) if a.rank() != b.rank() => Err(ranks(what, a, b)),
         (Type::Tensor(a), Type::Tensor(b)) => {
@@ -133,15 +133,14 @@ fn types(
         }
         _ => left
             .either(right)
-            .ok_or_else(|| Problem::new(format!("{what} is {left} in one place and {right} in another"))),
+            .ok_or_else(|| Problem::new(format!("{what} is {left} or {right}, expected one type"))),
     }
 }
 
 fn ranks(what: &str, a: &TensorType, b: &TensorType) -> Problem {
-    Problem::new(format!(
-        "{what} is {a} in one place and {b} in another: its rank is decided when the model runs"
-    ))
-    .help("fix the sizes that decide it, with `dims(..)` or `inputs(..)`")
+    Problem::new(format!("{what} is {a} or {b}, expected a rank that is known at compile time"))
+        .help("fix the sizes that determine the rank with `dims(..)` or `inputs(..)`")
+        .about(Topic::Shape)
 }
 
 #[cfg(test)]
@@ -200,9 +199,9 @@ mod tests {
                 r#"(int64 count, float[1] x) => (float[n] y) { t = Constant <value = bool {1}> () y = Loop (count, t, x) <body = inner (int64 i, bool c, float[n] s) => (bool d, int32[n] r) { d = Identity (c) r = Cast <to = 6> (s) }> }"#,
             ],
             expect![[r#"
-                output 0 is float32[2, n] in one place and int32[2, 5] in another
+                output 0 is float32[2, n] or int32[2, 5], expected one type
                 fine
-                value 0 of the loop's state is float32[1] in one place and int32[1] in another
+                loop state variable 0 is float32[1] or int32[1], expected one type
             "#]],
         );
     }

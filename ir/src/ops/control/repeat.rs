@@ -104,7 +104,7 @@ impl Operator for Loop {
         for (at, fact) in output_facts.iter().enumerate().skip(state + 1) {
             let Type::Tensor(_) = &fact.ty else {
                 return Err(Problem::new(format!(
-                    "the body gives {} in each iteration, not a tensor",
+                    "the body returns {} in each iteration, expected a tensor",
                     fact.ty
                 )));
             };
@@ -339,9 +339,9 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  value 0 of the loop's state is float32[3] in one place and float32[1, 3] in another: its rank is decided when the model runs
+                  loop state variable 0 is float32[3] or float32[1, 3], expected a rank that is known at compile time
                     at node `y` (Loop version 21)
-                    help: fix the sizes that decide it, with `dims(..)` or `inputs(..)`
+                    help: fix the sizes that determine the rank with `dims(..)` or `inputs(..)`
 
                   model: IR version 10, ai.onnx 21"#]],
         );

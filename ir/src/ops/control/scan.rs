@@ -38,11 +38,10 @@ const BODY: &str = "body";
 
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     a.graph(BODY)?;
-    let slices = a.int("num_scan_inputs")?;
-    let slices = slices.and_then(|count| usize::try_from(count).ok());
-    let Some(slices) = slices.filter(|&count| count > 0 && count <= a.inputs()) else {
-        return Err(Problem::new("`num_scan_inputs` is not the number of some inputs"));
-    };
+    let slices = a.positive("num_scan_inputs")?;
+    if slices > a.inputs() {
+        return Err(Problem::expected("`num_scan_inputs`", slices, format_args!("at most {}", a.inputs())));
+    }
     let list = |name: &str| a.ints(name).map(Option::unwrap_or_default);
     let batched = a.version() < 9;
     let (inputs, outputs) = if batched {
@@ -80,8 +79,11 @@ impl Operator for Scan {
             (0..state).map(|at| cx.fact(self.flow.before + at)).collect::<Result<Vec<Fact>, Problem>>()?;
         let mut batch = None;
         if self.flow.batched {
-            if cx.has(0) && cx.tensor_of_rank(0, 1)?.dtype != DType::I64 {
-                return Err(Problem::new("`sequence_lens` are not of type int64"));
+            if cx.has(0) {
+                let lengths = cx.tensor_of_rank(0, 1)?;
+                if lengths.dtype != DType::I64 {
+                    return Err(Problem::expected("`sequence_lens`", lengths, "int64"));
+                }
             }
             for (at, fact) in initial.iter_mut().enumerate() {
                 let mut operand = cx.tensor(at + 1)?;
@@ -99,14 +101,13 @@ impl Operator for Scan {
             let axis = self.axis(&self.inputs, at, operand.rank())?;
             let size = operand.shape.remove(axis);
             slices.push(Fact::of(Type::Tensor(operand)));
+            if let Some(iterations) = &iterations
+                && iterations.number().is_some()
+                && size.number().is_some()
+            {
+                sizes::agree("the number of slices", iterations, &size)?;
+            }
             iterations = match iterations {
-                Some(iterations)
-                    if iterations.number().is_some() && size.number().is_some() && iterations != size =>
-                {
-                    return Err(Problem::new(format!(
-                        "the inputs have {iterations} and {size} slices, which must be equal"
-                    )));
-                }
                 Some(iterations) if iterations.number().is_some() => Some(iterations),
                 _ => Some(size),
             };
@@ -132,7 +133,10 @@ impl Operator for Scan {
         let iterations = iterations.unwrap_or_default();
         for (at, fact) in outputs.iter().enumerate().skip(state) {
             let Type::Tensor(item) = &fact.ty else {
-                return Err(Problem::new(format!("the body gives {} in each iteration", fact.ty)));
+                return Err(Problem::new(format!(
+                    "the body returns {} in each iteration, expected a tensor",
+                    fact.ty
+                )));
             };
             let axis = self.axis(&self.outputs, at - state, item.rank() + 1)?;
             let ty = merge::outside(cx, fact, names, "iteration");
@@ -269,7 +273,9 @@ impl Scan {
             let padded = match &lengths {
                 Some((length, longest)) if at >= state => {
                     if whole.dtype == DType::String {
-                        return Err(Problem::new("strings of iterations cannot be padded with zeros"));
+                        return Err(Problem::new(format!(
+                            "output {at} is {whole}, expected a type that can be padded with zeros"
+                        )));
                     }
                     let none = (2..whole.rank()).map(|_| code!((0, 0)));
                     let pads = code!([(0, (#longest - #length) as i64), #(#none),*]);
@@ -360,8 +366,8 @@ mod tests {
                 }"#,
             ],
             expect![[r#"
-                the batch is 2 in one input and 5 in another
-                `sequence_lens` is int64[5], but must be of shape [2]
+                the batch size is 2 in one input and 5 in another
+                `sequence_lens` is int64[5], expected shape [2]
             "#]],
         );
     }

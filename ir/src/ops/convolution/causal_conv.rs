@@ -25,16 +25,8 @@ struct CausalConv {
 attributes!(struct CausalConv { gated });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let gated = match a.string_or("activation", "none")?.as_str() {
-        "none" => false,
-        "silu" | "swish" => true,
-        other => {
-            return Err(
-                Problem::new(format!("`activation` is `{other}`")).help("it may be none, silu or swish")
-            );
-        }
-    };
-    Ok(Rc::new(CausalConv { gated }))
+    let activations = [("none", false), ("silu", true), ("swish", true)];
+    Ok(Rc::new(CausalConv { gated: a.choice("activation", "none", &activations)? }))
 }
 
 impl Operator for CausalConv {
@@ -43,7 +35,7 @@ impl Operator for CausalConv {
         let [batch, channels] = [0, 1].map(|at| x.shape.get(at).cloned().unwrap_or_default());
         let size = weight.shape.last().cloned().unwrap_or_default();
         if size.is(0) {
-            return Err(Problem::new(format!("the weight is {weight}, a kernel of no elements")));
+            return Err(Problem::expected("the weight", weight, "a kernel size of at least 1"));
         }
         let state = size.sub(&Dim::from(1));
         let state = vec![batch, channels.clone(), cx.dim_or_fresh(state, "state")];
@@ -71,14 +63,17 @@ impl Operator for CausalConv {
     }
 }
 
-/// Checks that an input has the type of the first one, and these sizes, if they are known.
+/// Checks that an input has the type of the first one, which must contain floats, and these sizes, if they are known.
 fn check(cx: &Infer<'_>, input: usize, x: &TensorType, shape: &[Dim]) -> Result<(), Problem> {
     let operand = cx.tensor(input)?;
-    let fits = sizes::shaped("", &operand, shape).is_ok();
-    if fits && operand.dtype == x.dtype && x.dtype.is_float() {
+    if !x.dtype.is_float() {
+        return Err(Problem::expected("the input", x, "floats"));
+    }
+    if sizes::shaped("", &operand, shape).is_ok() && operand.dtype == x.dtype {
         Ok(())
     } else {
-        Err(Problem::new(format!("input {input} is {operand}, but the input {x}")))
+        let expected = TensorType::new(x.dtype, shape.to_vec());
+        Err(Problem::expected(format_args!("input {input}"), operand, expected))
     }
 }
 
@@ -114,7 +109,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  input 1 is float32[2, 2, 3], but the input float32[n, 4, t]
+                  input 1 is float32[2, 2, 3], expected float32[4, 1, 3]
                     at node `y` (CausalConvWithState version 27)
 
                   model: IR version 13, ai.onnx 27"#]],

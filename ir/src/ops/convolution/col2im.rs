@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::window::Window;
 use crate::attributes::attributes;
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, Topic};
 use crate::dim::Dim;
 use crate::dtype::Kind;
 use crate::emit::Emit;
@@ -23,8 +23,7 @@ impl Operator for Col2Im {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor_of_rank(0, 3)?;
         if matches!(x.dtype.kind(), Kind::String | Kind::Complex) {
-            return Err(Problem::new(format!("the input is {x}"))
-                .help("the elements of overlapping blocks are added: use numbers"));
+            return Err(Problem::expected("the input", x, "numbers or booleans"));
         }
         let (image, block) = (cx.tensor_of_rank(1, 1)?, cx.tensor_of_rank(2, 1)?);
         let counts = [&image, &block].map(|tensor| tensor.shape.first().and_then(Dim::fixed));
@@ -34,11 +33,15 @@ impl Operator for Col2Im {
             {
                 axes
             }
+            [None, None] => {
+                return Err(Problem::new("the rank of the image is unknown at compile time")
+                    .help("fix the length of `image_shape` or `block_shape` with `dims(..)` or `inputs(..)`")
+                    .about(Topic::Shape));
+            }
             _ => {
                 return Err(Problem::new(format!(
-                    "the sizes of the image are {image}, those of a block {block}"
-                ))
-                .help("how many axes an image has must be known while compiling"));
+                    "`image_shape` is {image} and `block_shape` is {block}, expected equal lengths of at least 1"
+                )));
             }
         };
         let window = self.0.resolve(axes, cx.numbers(2).or_else(|| Some(vec![1; axes])))?;
@@ -48,7 +51,7 @@ impl Operator for Col2Im {
         });
         let rows = x.shape.get(1).cloned().unwrap_or_default();
         if let Some(taps) = taps.as_ref().and_then(Dim::number) {
-            sizes::multiple(("the input", &rows, "rows"), (taps, "elements of a block"))?;
+            sizes::multiple(("the input", &rows, "rows"), (taps, "block elements"))?;
         }
         if let (Some(sizes), Some(_)) = (cx.ints(1), cx.numbers(2)) {
             let positions = window.positions(&sizes).unwrap_or_default();
@@ -143,9 +146,9 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the sizes of the image are int64[s], those of a block int64[s]
+                  the rank of the image is unknown at compile time
                     at node `y` (Col2Im version 18)
-                    help: how many axes an image has must be known while compiling
+                    help: fix the length of `image_shape` or `block_shape` with `dims(..)` or `inputs(..)`
 
                   model: IR version 10, ai.onnx 21"#]],
         );
@@ -159,7 +162,7 @@ mod tests {
                 r#"(float[1, 12, 21] x) => (float[1, 2, 5, 7] y) <int64[2] i = {5, 7}, int64[2] b = {2, 3}> { y = Col2Im (x, i, b) }"#,
             ],
             expect![[r#"
-                the input has 5 rows, which 6 elements of a block do not divide
+                the input has 5 rows, expected a multiple of 6, the number of block elements
                 the input has 21 columns, but the image has 20 blocks
             "#]],
         );

@@ -58,7 +58,7 @@ impl Operator for Conv {
         let (x, weight) = (cx.tensor(0)?, cx.tensor(1)?);
         let shape = self.shape(cx, &x, &weight)?;
         if cx.has(3) {
-            sizes::shaped("what is added", &cx.tensor(3)?, &shape)?;
+            sizes::shaped("the addend", &cx.tensor(3)?, &shape)?;
         }
         cx.output(0, x.dtype, shape);
         Ok(())
@@ -78,7 +78,7 @@ impl Operator for ChannelsLast {
             inner.rotate_left(1);
         }
         if cx.has(3) {
-            sizes::shaped("what is added", &cx.tensor(3)?, &shape)?;
+            sizes::shaped("the addend", &cx.tensor(3)?, &shape)?;
         }
         cx.output(0, x.dtype, shape);
         Ok(())
@@ -220,7 +220,7 @@ impl Conv {
     fn resolve(&self, x: &TensorType, weight: &TensorType) -> Result<Resolved, Problem> {
         if !(3..=5).contains(&x.rank()) || weight.rank() != x.rank() {
             return Err(Problem::new(format!(
-                "the input is {x} and the weight {weight}; convolution has 1 to 3 spatial axes"
+                "the input is {x} and the weight is {weight}, expected equal ranks from 3 to 5"
             )));
         }
         let kernel: Option<Vec<i64>> = weight.shape.iter().skip(2).map(Dim::number).collect();
@@ -251,12 +251,12 @@ mod tests {
             expect![[r#"
                 the weight has 3 input channels, but the input has 4 channels
                 the weight for 2 groups has 8 input channels, but the input has 4 channels
-                the weight has 5 output channels, which 2 groups do not divide
-                `group` is 0, which is not positive
+                the weight has 5 output channels, expected a multiple of 2, the number of groups
+                `group` is 0, expected a positive number
                 the bias has 5 elements, but the result has 6 channels
-                `kernel_shape` is 3 along spatial axis 1, but the weight has 2 there
+                `kernel_shape` is 3 along spatial axis 1, expected 2 as in the weight
                 fine
-                what is added is float32[1, 6, 9], but must be of shape [1, 6, 8]
+                the addend is float32[1, 6, 9], expected shape [1, 6, 8]
                 the weight has 2 input channels, but the input has 4 channels
             "#]],
         );

@@ -61,8 +61,9 @@ impl Operator for ConvTranspose {
         let mut shape =
             vec![x.shape.first().cloned().unwrap_or_default(), cx.dim_or_fresh(channels, "channels")];
         for size in sizes {
-            if size.as_ref().and_then(Dim::number).is_some_and(|size| size < 0) {
-                return Err(Problem::new("the padding is larger than the result"));
+            if let Some(size @ ..0) = size.as_ref().and_then(Dim::number) {
+                let message = format!("the padding reduces a size of the result to {size}");
+                return Err(Problem::new(message).help("export the model with smaller `pads`"));
             }
             shape.push(cx.dim_or_fresh(size, "conv"));
         }
@@ -109,7 +110,7 @@ impl ConvTranspose {
     fn fit(&self, x: &TensorType, weight: &TensorType) -> Result<Fit, Problem> {
         if !(3..=5).contains(&x.rank()) || weight.rank() != x.rank() {
             return Err(Problem::new(format!(
-                "the input is {x} and the weight {weight}; convolution has 1 to 3 spatial axes"
+                "the input is {x} and the weight is {weight}, expected equal ranks from 3 to 5"
             )));
         }
         let axes = x.rank() - 2;
@@ -117,7 +118,8 @@ impl ConvTranspose {
         let window = self.window.resolve(axes, kernel)?;
         let more = self.output_padding.clone().unwrap_or_else(|| vec![0; axes]);
         if more.len() != axes || more.iter().any(|&size| !(0..1 << 31).contains(&size)) {
-            return Err(Problem::new(format!("`output_padding` is not for {axes} axes")));
+            let (found, expected) = (format!("{more:?}"), format!("{axes} non-negative 32-bit integers"));
+            return Err(Problem::expected("`output_padding`", found, expected));
         }
         let spatial = x.shape.get(2..).unwrap_or_default();
         let sizes: Vec<Dim> = match &self.output_shape {
@@ -126,8 +128,9 @@ impl ConvTranspose {
                 let skipped = sizes.len() - axes;
                 sizes.iter().skip(skipped).map(|&size| Dim::from(size)).collect()
             }
-            Some(_) => {
-                return Err(Problem::new(format!("`output_shape` is not for {axes} axes")));
+            Some(sizes) => {
+                let (found, expected) = (format!("{sizes:?}"), format!("{axes} sizes"));
+                return Err(Problem::expected("`output_shape`", found, expected));
             }
             None if window.keeps_sizes() => {
                 let strides = window.strides.iter().map(|&stride| Dim::from(stride));
@@ -237,7 +240,7 @@ mod tests {
                 "(float[1, 1, 1] x, float[1, 1, 2] w) => (float[1, 1, n] y) { y = ConvTranspose <pads = [1, 1]> (x, w) }",
             ],
             expect![[r#"
-                the padding is larger than the result
+                the padding reduces a size of the result to -1
                 fine
             "#]],
         );
@@ -270,9 +273,9 @@ mod tests {
             ],
             expect![[r#"
                 the weight has 3 input channels, but the input has 4 channels
-                the input has 4 channels, which 3 groups do not divide
+                the input has 4 channels, expected a multiple of 3, the number of groups
                 the bias has 6 elements, but the result has 12 channels
-                `kernel_shape` is 3 along spatial axis 0, but the weight has 2 there
+                `kernel_shape` is 3 along spatial axis 0, expected 2 as in the weight
             "#]],
         );
     }

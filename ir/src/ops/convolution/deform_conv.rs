@@ -29,8 +29,10 @@ attributes!(struct DeformConv { window, groups, offset_groups });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let (groups, offset_groups) = (a.int_or("group", 1)?, a.int_or("offset_group", 1)?);
-    if groups < 1 || offset_groups < 1 {
-        return Err(Problem::new("`group` and `offset_group` must be positive"));
+    for (name, count) in [("group", groups), ("offset_group", offset_groups)] {
+        if count < 1 {
+            return Err(Problem::expected(format_args!("`{name}`"), count, "a positive number"));
+        }
     }
     Ok(Rc::new(DeformConv { window: Window::read(a)?, groups, offset_groups }))
 }
@@ -42,22 +44,22 @@ impl Operator for DeformConv {
         let filter = Filter { x: &x, weight: &weight, groups: self.groups, transposed: false };
         filter.check(cx, &self.window, 3)?;
         let channels = x.shape.get(1).cloned().unwrap_or_default();
-        sizes::multiple(("the input", &channels, "channels"), (self.offset_groups, "groups of offsets"))?;
+        sizes::multiple(("the input", &channels, "channels"), (self.offset_groups, "offset groups"))?;
         let positions = window.positions(x.shape.get(2..).unwrap_or_default());
-        let mut taps = vec![(offset, i64::try_from(x.rank() - 2).ok())];
+        let mut taps = vec![("the offset", offset, i64::try_from(x.rank() - 2).ok())];
         if cx.has(4) {
-            taps.push((cx.tensor(4)?, Some(1)));
+            taps.push(("the mask", cx.tensor(4)?, Some(1)));
         }
-        for (tensor, each) in taps {
+        for (what, tensor, each) in taps {
             let count =
                 window.kernel.iter().try_fold(self.offset_groups, |count, &size| count.checked_mul(size));
             let count = count.zip(each).and_then(|(count, each)| count.checked_mul(each));
             let channels = tensor.shape.get(1).and_then(Dim::number);
             let fits = channels.is_none_or(|channels| Some(channels) == count);
             if tensor.rank() != x.rank() || tensor.dtype != x.dtype || !fits {
-                return Err(Problem::new(format!(
-                    "the input is {x}, the weight {weight} and the offsets or their mask {tensor}"
-                )));
+                let (dtype, rank, count) = (x.dtype, x.rank(), count.unwrap_or(i64::MAX));
+                let expected = format!("type {dtype}, rank {rank} and {count} channels");
+                return Err(Problem::expected(what, tensor, expected));
             }
             let mut places: Vec<Dim> = tensor.shape.iter().take(2).cloned().collect();
             if let (Some(first), Some(batch)) = (places.first_mut(), x.shape.first()) {
@@ -65,7 +67,7 @@ impl Operator for DeformConv {
             }
             if let Some(positions) = &positions {
                 places.extend(positions.iter().cloned());
-                sizes::shaped("the tensor of offsets or their mask", &tensor, &places)?;
+                sizes::shaped(what, &tensor, &places)?;
             }
         }
         let mut shape: Vec<Dim> = x.shape.iter().take(1).cloned().collect();
@@ -108,7 +110,7 @@ impl DeformConv {
     fn resolve(&self, x: &TensorType, weight: &TensorType) -> Result<Resolved, Problem> {
         if x.rank() < 3 || weight.rank() != x.rank() || !x.dtype.is_float() {
             return Err(Problem::new(format!(
-                "the input is {x} and the weight {weight}, which do not fit together"
+                "the input is {x} and the weight is {weight}, expected floats of equal ranks, 3 or more"
             )));
         }
         let kernel = weight.shape.iter().skip(2).map(Dim::number).collect();
@@ -146,7 +148,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the input is float32[1, 4, 5, 5], the weight float32[6, 4, 2, 2] and the offsets or their mask float32[1, 4, 4, 4]
+                  the offset is float32[1, 4, 4, 4], expected type float32, rank 4 and 8 channels
                     at node `y` (DeformConv version 19)
 
                   model: IR version 10, ai.onnx 21"#]],
@@ -165,9 +167,9 @@ mod tests {
             ],
             expect![[r#"
                 the weight has 3 input channels, but the input has 4 channels
-                the input has 4 channels, which 3 groups of offsets do not divide
-                the tensor of offsets or their mask is float32[1, 8, 5, 4], but must be of shape [1, 8, 4, 4]
-                the tensor of offsets or their mask is float32[2, 8, 4, 4], but must be of shape [1, 8, 4, 4]
+                the input has 4 channels, expected a multiple of 3, the number of offset groups
+                the offset is float32[1, 8, 5, 4], expected shape [1, 8, 4, 4]
+                the offset is float32[2, 8, 4, 4], expected shape [1, 8, 4, 4]
                 the bias has 5 elements, but the result has 6 channels
             "#]],
         );

@@ -10,6 +10,7 @@ use crate::diagnostics::Problem;
 use crate::dim::{Atom, Dim};
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::sizes;
 use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
@@ -57,15 +58,15 @@ pub struct Resolved {
 
 impl Window {
     pub fn read(a: &Attributes<'_>) -> Result<Self, Problem> {
-        let padding = match a.string_or("auto_pad", "NOTSET")?.as_str() {
-            "NOTSET" | "" => Padding::Explicit,
-            "VALID" => Padding::Valid,
-            "SAME_UPPER" => Padding::SameUpper,
-            "SAME_LOWER" => Padding::SameLower,
-            other => {
-                return Err(Problem::new(format!("`auto_pad` is `{other}`"))
-                    .help("it may be NOTSET, VALID, SAME_UPPER or SAME_LOWER"));
-            }
+        let paddings = [
+            ("NOTSET", Padding::Explicit),
+            ("VALID", Padding::Valid),
+            ("SAME_UPPER", Padding::SameUpper),
+            ("SAME_LOWER", Padding::SameLower),
+        ];
+        let padding = match a.string("auto_pad")?.as_deref() {
+            Some("") => Padding::Explicit,
+            _ => a.choice("auto_pad", "NOTSET", &paddings)?,
         };
         Ok(Window {
             kernel: a.ints("kernel_shape")?,
@@ -121,20 +122,22 @@ impl Window {
     /// Returns the window over `axes` spatial axes. `kernel` is the default for a missing attribute.
     pub fn resolve(&self, axes: usize, kernel: Option<Vec<i64>>) -> Result<Resolved, Problem> {
         let kernel = self.kernel.clone().or(kernel).ok_or_else(|| {
-            Problem::new("the kernel's sizes are not known")
+            Problem::new("the kernel shape is unknown at compile time")
                 .help("export the model with the attribute `kernel_shape`")
         })?;
         let all =
             |setting: &Option<Vec<i64>>, default: i64| setting.clone().unwrap_or_else(|| vec![default; axes]);
         let pads = self.pads.clone().unwrap_or_else(|| vec![0; axes.saturating_mul(2)]);
         let (strides, dilations) = (all(&self.strides, 1), all(&self.dilations, 1));
-        let counts = [kernel.len(), strides.len(), dilations.len()];
-        if counts.iter().any(|&count| count != axes) || pads.len() != axes.saturating_mul(2) {
-            return Err(Problem::new(format!("kernel, strides, dilations or pads are not for {axes} axes")));
+        let lists = [("the kernel shape", &kernel), ("`strides`", &strides), ("`dilations`", &dilations)];
+        for (name, list) in lists {
+            sizes::length(name, list.len(), axes)?;
         }
-        let positive = |list: &[i64]| list.iter().all(|&value| value > 0 && value < 1 << 31);
-        if !positive(&kernel) || !positive(&strides) || !positive(&dilations) {
-            return Err(Problem::new("kernel, strides and dilations must be positive"));
+        sizes::length("`pads`", pads.len(), axes.saturating_mul(2))?;
+        for (name, list) in lists {
+            if list.iter().any(|&value| !(1..1 << 31).contains(&value)) {
+                return Err(Problem::expected(name, format_args!("{list:?}"), "positive 32-bit integers"));
+            }
         }
         let (begins, ends) = pads.split_at(axes);
         let pads: Vec<(i64, i64)> = match self.padding {
@@ -142,7 +145,8 @@ impl Window {
             _ => vec![(0, 0); axes],
         };
         if pads.iter().any(|&(begin, end)| begin < 0 || end < 0 || begin.max(end) >= 1 << 31) {
-            return Err(Problem::new("pads must not be negative"));
+            let found = format!("{:?}", self.pads.as_deref().unwrap_or_default());
+            return Err(Problem::expected("`pads`", found, "non-negative 32-bit integers"));
         }
         Ok(Resolved { kernel, strides, dilations, pads, padding: self.padding, ceil: self.ceil })
     }
@@ -249,7 +253,7 @@ impl Resolved {
 pub fn spatial_axes(rank: usize) -> Result<usize, Problem> {
     match rank {
         3..=5 => Ok(rank - 2),
-        _ => Err(Problem::new(format!("the input is of rank {rank}; pooling has 1 to 3 spatial axes"))),
+        _ => Err(Problem::new(format!("the input has rank {rank}, expected 3 to 5"))),
     }
 }
 

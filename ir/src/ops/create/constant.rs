@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::attributes::{Attributes, attributes};
+use crate::attributes::{Attributes, attributes, missing};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
@@ -79,7 +79,7 @@ fn constant(attributes: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     } else if let Some((dtype, shape, known)) = attributes.sparse("sparse_value")? {
         Constant::Written(dtype, shape, known)
     } else {
-        return Err(Problem::new("the constant has no value that can be read"));
+        return Err(missing("value"));
     };
     Ok(Rc::new(made))
 }
@@ -101,7 +101,7 @@ impl Operator for Constant {
     }
 
     fn emit(&self, _: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        Err(Problem::new("the constant has values that do not fit its type"))
+        Err(Problem::new("the elements of the constant do not match its type"))
     }
 }
 
@@ -155,9 +155,9 @@ mod tests {
                 r#"() => (int64[2] y) { y = Constant <valu = 1> () }"#,
             ],
             expect![[r#"
-                the constant has no value that can be read
+                attribute `value` is missing
                 attribute `value_float` is unknown to this version of the operator
-                the constant has no value that can be read
+                attribute `value` is missing
             "#]],
         );
     }

@@ -11,7 +11,7 @@ use crate::dtype::{DType, Kind};
 use crate::emit::{Emit, element_type, float_literal, host_element};
 use crate::infer::Infer;
 use crate::ops::elementwise::cast::from_bool;
-use crate::ops::{Operator, Row, broadcast, row};
+use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape};
 
@@ -48,10 +48,7 @@ fn constant_of_shape(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
             let dtype = weight.dtype;
             Ok(Rc::new(ConstantOfShape { dtype, value }))
         }
-        _ => Err(Problem::new(format!(
-            "`value` is not one element of a type that can be read, but {}",
-            weight.tensor_type()
-        ))),
+        _ => Err(Problem::expected("`value`", weight.tensor_type(), "one number or boolean")),
     }
 }
 
@@ -64,7 +61,7 @@ fn eye_like(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
                 let kinds = [Kind::Float, Kind::Int, Kind::Bool];
                 let dtype = dtype.filter(|dtype| kinds.contains(&dtype.kind()));
                 Some(dtype.ok_or_else(|| {
-                    Problem::new(format!("`dtype` is {number}, which is no type of numbers"))
+                    Problem::expected("`dtype`", number, "a numeric or boolean element type")
                 })?)
             }
         };
@@ -77,15 +74,12 @@ impl Operator for ConstantOfShape {
         let shape: Shape = match cx.ints(0) {
             Some(sizes) => sizes,
             None => {
-                let rank = cx.tensor_of_rank(0, 1)?.count().ok_or_else(|| {
-                    Problem::new("the rank of the result is not known while compiling")
-                        .help("simplify the model's shape arithmetic, or fix its sizes with `dims(..)`")
-                })?;
+                let rank = cx.tensor_of_rank(0, 1)?.count().ok_or_else(sizes::unknown_rank)?;
                 (0..rank).map(|_| cx.fresh("constant")).collect()
             }
         };
-        if shape.iter().any(|size| size.number().is_some_and(|size| size < 0)) {
-            return Err(Problem::new("a size is negative"));
+        if let Some(size) = shape.iter().filter_map(Dim::number).find(|&size| size < 0) {
+            return Err(Problem::expected("a size of the result", size, "a non-negative number"));
         }
         let sizes = broadcast::fixed(&shape);
         let count = sizes.map(|sizes| sizes.iter().product::<usize>());

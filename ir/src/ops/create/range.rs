@@ -38,11 +38,11 @@ impl Operator for Range {
         let number = |tensor: &TensorType| tensor.dtype == dtype && tensor.count() == Some(1);
         if ![&start, &limit, &delta].into_iter().all(number) {
             return Err(Problem::new(format!(
-                "{start}, {limit} and {delta} are not three numbers of one type"
+                "the inputs are {start}, {limit} and {delta}, expected three numbers of the same type"
             )));
         }
         if !dtype.is_float() && !dtype.is_int() {
-            return Err(Problem::new(format!("a range of type {dtype}")));
+            return Err(Problem::new(format!("the inputs have type {dtype}, expected floats or integers")));
         }
         let ints = |at: usize| cx.ints(at).and_then(|ints| ints.first().cloned());
         let float = |at: usize| match cx.known(at) {
@@ -51,7 +51,7 @@ impl Operator for Range {
         };
         let delta = ints(2).and_then(|delta| delta.number());
         if delta == Some(0) || float(2) == Some(0.0) {
-            return Err(Problem::new("a range cannot have a step of 0"));
+            return Err(Problem::expected("`delta`", 0, "a nonzero number"));
         }
         let (size, known) = match (ints(0), ints(1), delta) {
             (Some(start), Some(limit), Some(delta)) => integers(&start, &limit, delta),
@@ -119,11 +119,13 @@ fn integers(start: &Dim, limit: &Dim, delta: i64) -> Ranged {
 
 fn floats(start: f64, limit: f64, delta: f64, dtype: DType) -> Result<Ranged, Problem> {
     if !start.is_finite() || !limit.is_finite() || delta.is_nan() {
-        return Err(Problem::new("the range is not finite"));
+        return Err(Problem::new(format!(
+            "the inputs are {start}, {limit} and {delta}, expected finite numbers"
+        )));
     }
     let count = ((limit - start) / delta).ceil().max(0.0);
     if count > (1u64 << 31) as f64 {
-        return Err(Problem::new("the range has too many elements"));
+        return Err(Problem::new("the range has too many elements, expected at most 2^31"));
     }
     let count = count as i64;
     let largest = i64::try_from(broadcast::LARGEST).unwrap_or(i64::MAX);
@@ -172,7 +174,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  a range cannot have a step of 0
+                  `delta` is 0, expected a nonzero number
                     at node `y` (Range version 11)
 
                   model: IR version 10, ai.onnx 21"#]],

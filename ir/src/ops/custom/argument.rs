@@ -33,8 +33,10 @@ pub fn list(attributes: &Attributes<'_>) -> Result<Vec<(String, Argument)>, Prob
 impl Argument {
     fn read(attributes: &Attributes<'_>, name: &str, attribute: &AttributeProto) -> Result<Self, Problem> {
         let wrong = || {
-            Problem::new(format!("attribute `{name}` is nothing that a function takes"))
-                .help("it takes integers, floats, strings, lists of these, and tensors of numbers")
+            Problem::new(format!(
+                "attribute `{name}` cannot be passed to a function, expected an integer, a float, a string, a list \
+                 of these, or a tensor of numbers"
+            ))
         };
         let found = match kind(attribute) {
             AttributeType::Int => attributes.int(name)?.map(Argument::Int),

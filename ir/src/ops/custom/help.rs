@@ -2,7 +2,7 @@
 
 use super::Custom;
 use super::formal::Formal;
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, Topic, shown};
 use crate::dtype::Kind;
 use crate::emit::{distinct, operator, snake};
 use crate::infer::Infer;
@@ -31,7 +31,7 @@ pub struct Signature {
 
 impl Advice {
     pub fn problem(&self, signature: Option<Signature>) -> Problem {
-        let problem = Problem::new(&self.message).unless_bound();
+        let problem = Problem::new(&self.message).unless_bound().about(Topic::Operator(shown(&self.kind)));
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-:/".contains(letter);
         if self.kind.len() > LONGEST || !self.kind.chars().all(plain) {
             return problem.help(&self.help);

@@ -87,7 +87,7 @@ fn an_operator_without_a_function_says_what_function_it_needs() {
 
               operator `my.Mix` is not supported
                 at node `y` (my.Mix opset 1)
-                help: `my` is a custom domain: rewrite the node with standard operators, or add a function that defines it to the model
+                help: rewrite the node with standard operators, or define the operator in the model, as a function of the domain `my`
                       or bind it to a function: #[onnx(ops("my.Mix" = crate::mix))], fn mix(x: Tensor<2>, x2: Tensor<1, Bool>, bias: Tensor<1>, mode: &str) -> Tensor<2>
 
               model: IR version 10, ai.onnx 21, my 1"#]],

@@ -2,7 +2,7 @@
 
 use quote::format_ident;
 
-use crate::attributes::{Attributes, attributes};
+use crate::attributes::{Attributes, any_of, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::float_literal;
@@ -69,9 +69,8 @@ impl Fused {
             return Ok(None);
         }
         let Some(&(name, defaults)) = ACTIVATIONS.iter().find(|(known, _)| *known == name) else {
-            let problem = Problem::new(format!("`activation` is `{name}`"));
-            let names: Vec<&str> = ACTIVATIONS.iter().map(|(name, _)| *name).collect();
-            return Err(problem.help(format!("it may be {}", names.join(", "))));
+            let names: Vec<_> = ACTIVATIONS.iter().map(|(name, _)| format!("`{name}`")).collect();
+            return Err(Problem::expected("`activation`", format_args!("`{name}`"), any_of(&names)));
         };
         let parameters = parameters.chain(std::iter::repeat(None));
         let parameters = defaults.iter().zip(parameters);
@@ -167,7 +166,7 @@ mod tests {
                 r#"(float[2, 2] x) => (float[2, 2] y) { y = com.microsoft.FusedGemm <activation = "Clip", activation_alpha = 0.0, activation_beta = 6.0> (x, x) }"#,
             ],
             expect![[r#"
-                `activation` is `Sine`
+                `activation` is `Sine`, expected `Relu`, `Sigmoid`, `Silu`, `Softplus`, `Softsign`, `Tanh`, `Celu`, `Clip`, `Elu`, `HardSigmoid`, `LeakyRelu`, `Selu` or `ThresholdedRelu`
                 fine
             "#]],
         );

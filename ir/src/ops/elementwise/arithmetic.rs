@@ -8,6 +8,7 @@ use std::rc::Rc;
 use quote::format_ident;
 
 use super::cast::wrapped;
+use super::classes;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -72,14 +73,8 @@ fn pair(a: &Attributes<'_>, table: &'static Binary) -> Result<Rc<dyn Operator>, 
 }
 
 fn shift(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    match a.string("direction")?.as_deref() {
-        Some("LEFT") => pair(a, &SHIFT_LEFT),
-        Some("RIGHT") => pair(a, &SHIFT_RIGHT),
-        other => {
-            let problem = format!("`direction` is `{}`", other.unwrap_or_default());
-            Err(Problem::new(problem).help("it may be LEFT or RIGHT"))
-        }
-    }
+    a.required("direction", Attributes::string)?;
+    pair(a, a.choice("direction", "", &[("LEFT", &SHIFT_LEFT), ("RIGHT", &SHIFT_RIGHT)])?)
 }
 
 /// Reads PRelu. Before version 7, there is one slope for each channel.
@@ -116,20 +111,18 @@ impl Operator for Pair {
         let mut types = types.collect::<Result<Vec<TensorType>, Problem>>()?;
         let first = types.first().cloned();
         let Some(first) = first else {
-            return Err(Problem::new("input 0 is missing"));
+            return Err(Problem::missing("input 0"));
         };
         if self.table.compares && types.len() != 2 {
             let count = types.len();
-            return Err(Problem::new(format!("there are {count} inputs, not 2")));
+            return Err(Problem::new(format!("expected 2 inputs, found {count}")));
         }
-        if let Some(other) = types.iter().find(|other| other.dtype != first.dtype) {
-            return Err(Problem::new(format!(
-                "the inputs are of types {} and {}, which must be equal",
-                first.dtype, other.dtype
-            )));
+        for (at, other) in types.iter().enumerate() {
+            sizes::same_type((&format!("input {at}"), other), ("input 0", &first))?;
         }
         if !self.table.kinds.contains(&first.dtype.kind()) {
-            return Err(Problem::new(format!("the inputs are of type {}", first.dtype)));
+            let (dtype, expected) = (first.dtype, classes(self.table.kinds));
+            return Err(Problem::new(format!("the inputs have type {dtype}, expected {expected}")));
         }
         if let (Some(second), Some(trailing)) = (types.get_mut(1), broadcast::trailing(self.axis(), &first)) {
             let missing = trailing.saturating_sub(second.rank());
@@ -294,8 +287,8 @@ mod tests {
                 r#"(float[n, 2, 3] x, float[2, 1] s) => (float[n, 2, 3] y) { y = PRelu (x, s) }"#,
             ],
             expect![[r#"
-                the slope is float32[2, 3], which does not broadcast to [3]
-                the slope is float32[3], which does not broadcast to [2, 1]
+                the slope is float32[2, 3], expected a shape that broadcasts to [3]
+                the slope is float32[3], expected a shape that broadcasts to [2, 1]
                 fine
             "#]],
         );

@@ -6,6 +6,7 @@ use quote::format_ident;
 
 use crate::attributes::attributes;
 use crate::diagnostics::Problem;
+use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, broadcast, row};
@@ -26,14 +27,16 @@ impl Operator for Gelu {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
         if !x.dtype.is_float() {
-            return Err(Problem::new(format!("the input is {x}, not floats")));
+            return Err(Problem::expected("the input", x, "floats"));
         }
         if cx.has(1) || self.0 == "bias_gelu" {
             let bias = cx.tensor_of_rank(1, 1)?;
-            let sizes = bias.shape.last().zip(x.shape.last());
-            let sizes = sizes.map(|(bias, size)| (bias.number(), size.number()));
-            if sizes.is_none_or(|(bias, size)| bias.zip(size).is_some_and(|(a, b)| a != b)) {
-                return Err(Problem::new(format!("the bias is {bias}, but the input is {x}")));
+            let Some(size) = x.shape.last() else {
+                return Err(Problem::expected("the input", x, "rank 1 or more"));
+            };
+            let length = bias.shape.last().and_then(Dim::number);
+            if length.zip(size.number()).is_some_and(|(length, size)| length != size) {
+                return Err(Problem::expected("the bias", bias, format_args!("shape [{size}]")));
             }
         }
         cx.output(0, x.dtype, x.shape);
@@ -69,10 +72,10 @@ mod tests {
                 r#"(float[2, n] x, float[3] b) => (float[2, n] y) { y = com.microsoft.FastGelu (x, b) }"#,
             ],
             expect![[r#"
-                the bias is float32[4], but the input is float32[2, 3]
-                input 1 is float32[1, 3], not of rank 1
+                the bias is float32[4], expected shape [3]
+                input 1 is float32[1, 3], expected rank 1
                 expected 2 inputs, found 1
-                the input is int32[3], not floats
+                the input is int32[3], expected floats
                 fine
                 fine
             "#]],

@@ -24,10 +24,10 @@ struct BitCast {
 attributes!(struct BitCast { to });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let number = a.int("to")?.ok_or_else(|| Problem::new("attribute `to` is missing"))?;
+    let number = a.required("to", Attributes::int)?;
     match i32::try_from(number).ok().and_then(DType::from_onnx) {
         Some(to) => Ok(Rc::new(BitCast { to })),
-        None => Err(Problem::new(format!("`to` is {number}, which is no element type"))),
+        None => Err(Problem::expected("`to`", number, "an element type")),
     }
 }
 
@@ -36,16 +36,20 @@ impl Operator for BitCast {
         let x = cx.tensor(0)?;
         let kinds = [x.dtype.kind(), self.to.kind()];
         if kinds.contains(&Kind::String) || x.dtype.bits() != self.to.bits() {
-            return Err(Problem::new(format!("the bits of {} are not those of {}", x.dtype, self.to))
-                .help("both types must be numbers of the same width"));
+            return Err(Problem::new(format!(
+                "a bit cast from {} to {} is not supported, expected numeric types of the same width",
+                x.dtype, self.to
+            )));
         }
         if x.dtype == self.to {
             cx.output_same(0, 0);
             return Ok(());
         }
         if kinds.contains(&Kind::Complex) {
-            return Err(Problem::new(format!("the bits of {x} cannot be {}", self.to))
-                .help("complex numbers are supported only by the operators that make them"));
+            return Err(Problem::new(format!(
+                "a bit cast from {} to {} is not supported, expected real types",
+                x.dtype, self.to
+            )));
         }
         cx.output(0, self.to, x.shape);
         Ok(())
@@ -137,9 +141,8 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the bits of float32 are not those of int64
+                  a bit cast from float32 to int64 is not supported, expected numeric types of the same width
                     at node `y` (BitCast version 26)
-                    help: both types must be numbers of the same width
 
                   model: IR version 13, ai.onnx 26"#]],
         );

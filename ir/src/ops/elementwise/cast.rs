@@ -42,35 +42,26 @@ pub fn to(dtype: DType) -> Rc<dyn Operator> {
 }
 
 fn cast(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let missing = || Problem::new("attribute `to` is missing");
     let (to, text) = match a.version() {
         ..6 => {
-            let name = a.string("to")?.ok_or_else(missing)?;
+            let name = a.required("to", Attributes::string)?;
             (named(&name), name)
         }
         _ => {
-            let number = a.int("to")?.ok_or_else(missing)?;
+            let number = a.required("to", Attributes::int)?;
             let to = i32::try_from(number).ok().and_then(DType::from_onnx);
             (to, number.to_string())
         }
     };
     match to {
         Some(to) => read(a, Some(to)),
-        None => Err(Problem::new(format!("`to` is {text}, which is no element type"))),
+        None => Err(Problem::expected("`to`", text, "an element type")),
     }
 }
 
 fn read(a: &Attributes<'_>, to: Option<DType>) -> Result<Rc<dyn Operator>, Problem> {
-    let toward = match a.string_or("round_mode", "up")?.as_str() {
-        "up" => "Up",
-        "down" => "Down",
-        "nearest" => "Nearest",
-        other => {
-            return Err(
-                Problem::new(format!("`round_mode` is `{other}`")).help("it may be up, down or nearest")
-            );
-        }
-    };
+    let modes = [("up", "Up"), ("down", "Down"), ("nearest", "Nearest")];
+    let toward = a.choice("round_mode", "up", &modes)?;
     Ok(Rc::new(Cast { to, saturate: a.flag("saturate", true)?, toward }))
 }
 
@@ -110,8 +101,10 @@ impl Operator for Cast {
             return Ok(());
         }
         if [x.dtype.kind(), to.kind()].contains(&Kind::Complex) {
-            let problem = format!("a cast from {} to {to} is not supported", x.dtype);
-            return Err(Problem::new(problem).help("complex numbers are only made by transforms"));
+            return Err(Problem::new(format!(
+                "a cast from {} to {to} is not supported, expected real types",
+                x.dtype
+            )));
         }
         let known = cx.folded(0).and_then(|known| known::converted(known, to));
         cx.output(0, to, x.shape);

@@ -44,7 +44,7 @@ impl Operator for Clip {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
         if !x.dtype.is_float() && !x.dtype.is_int() {
-            return Err(Problem::new(format!("the input is of type {}", x.dtype)));
+            return Err(Problem::new(format!("the input has type {}, expected floats or integers", x.dtype)));
         }
         for input in [1, 2] {
             if !cx.has(input) {
@@ -53,8 +53,7 @@ impl Operator for Clip {
             let bound = cx.tensor(input)?;
             let single = bound.count().is_none_or(|count| count == 1);
             if bound.dtype != x.dtype || bound.rank() > 1 || !single {
-                let problem = format!("a bound is {bound}, which is not one {}", x.dtype);
-                return Err(Problem::new(problem));
+                return Err(Problem::expected("a bound", bound, format_args!("one {}", x.dtype)));
             }
         }
         let known = self.known(cx);
@@ -238,7 +237,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  a bound is float32[2], which is not one float32
+                  a bound is float32[2], expected one float32
                     at node `y` (Clip version 13)
 
                   model: IR version 10, ai.onnx 21"#]],

@@ -39,8 +39,10 @@ impl Operator for Power {
         let (base, mut exponent) = (cx.tensor(0)?, cx.tensor(1)?);
         let number = |operand: &TensorType| operand.dtype.is_float() || operand.dtype.is_int();
         if !number(&base) || !number(&exponent) {
-            let problem = format!("the operands are of types {} and {}", base.dtype, exponent.dtype);
-            return Err(Problem::new(problem));
+            return Err(Problem::new(format!(
+                "the inputs have types {} and {}, expected floats or integers",
+                base.dtype, exponent.dtype
+            )));
         }
         if let Some(trailing) = broadcast::trailing(self.axis, &base) {
             let missing = trailing.saturating_sub(exponent.rank());

@@ -31,7 +31,7 @@ impl Operator for SwiGlu {
         let same = |(a, b): (&Dim, &Dim)| a == b || a.number().is_none() || b.number().is_none();
         if a.dtype != b.dtype || !a.dtype.is_float() || a.rank() != b.rank() || !pairs.all(same) {
             return Err(Problem::new(format!(
-                "the inputs are {a} and {b}, which must be floats of one shape"
+                "the inputs are {a} and {b}, expected floats of the same type and shape"
             )));
         }
         let shape = a.shape.into_iter().zip(b.shape);
@@ -62,7 +62,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the inputs are float32[n, 3] and float32[1, 1], which must be floats of one shape
+                  the inputs are float32[n, 3] and float32[1, 1], expected floats of the same type and shape
                     at node `y` (SwiGLU version 28)
 
                   model: IR version 13, ai.onnx 28"#]],

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use quote::format_ident;
 
 use super::cast::wrapped;
+use super::classes;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -202,11 +203,8 @@ fn read(attributes: &Attributes<'_>, table: &'static Unary) -> Result<Rc<dyn Ope
 }
 
 fn gelu(attributes: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    match attributes.string_or("approximate", "none")?.as_str() {
-        "none" => read(attributes, &GELU),
-        "tanh" => read(attributes, &GELU_BY_TANH),
-        other => Err(Problem::new(format!("`approximate` is `{other}`")).help("it may be none or tanh")),
-    }
+    let tables = [("none", &GELU), ("tanh", &GELU_BY_TANH)];
+    read(attributes, attributes.choice("approximate", "none", &tables)?)
 }
 
 fn infinite(attributes: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
@@ -220,7 +218,8 @@ impl Operator for Plain {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
         if !self.0.kinds.contains(&x.dtype.kind()) {
-            return Err(Problem::new(format!("the input is of type {}", x.dtype)));
+            let (dtype, expected) = (x.dtype, classes(self.0.kinds));
+            return Err(Problem::new(format!("the input has type {dtype}, expected {expected}")));
         }
         let dtype = if self.0.bool_result { DType::Bool } else { x.dtype };
         let known = cx.folded(0).and_then(|known| fold(self.0, known, x.dtype));
@@ -264,7 +263,7 @@ impl Operator for Infinite {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
         if x.dtype.kind() != Kind::Float {
-            return Err(Problem::new(format!("the input is of type {}", x.dtype)));
+            return Err(Problem::new(format!("the input has type {}, expected floats", x.dtype)));
         }
         cx.output(0, DType::Bool, x.shape);
         Ok(())
@@ -325,12 +324,12 @@ mod tests {
                 r#"(uint8[2] x) => (uint8[2] y) { y = Sign (x) }"#,
             ],
             expect![[r#"
-                the input is of type bool
-                the input is of type int64
-                the input is of type float32
-                the input is of type float32
-                the input is of type int64
-                the input is of type string
+                the input has type bool, expected floats or integers
+                the input has type int64, expected floats
+                the input has type float32, expected booleans
+                the input has type float32, expected integers
+                the input has type int64, expected floats
+                the input has type string, expected floats or integers
                 fine
             "#]],
         );

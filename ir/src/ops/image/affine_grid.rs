@@ -28,7 +28,7 @@ impl Operator for AffineGrid {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (theta, size) = (cx.tensor_of_rank(0, 3)?, cx.tensor_of_rank(1, 1)?);
         let [batch, rows, columns] = theta.shape.as_slice() else {
-            return Err(Problem::new(format!("the maps are {theta}")));
+            return Err(Problem::expected("`theta`", theta, "rank 3"));
         };
         let counts = [
             size.shape.first().and_then(Dim::number).and_then(|count| count.checked_sub(2)),
@@ -40,8 +40,10 @@ impl Operator for AffineGrid {
             axes.filter(|&axes| matches!(axes, 2 | 3) && counts.iter().flatten().all(|&count| count == axes));
         let axes = axes.filter(|_| theta.dtype.is_float());
         let axes = axes.ok_or_else(|| {
-            Problem::new(format!("the maps are {theta} and the sizes {size}"))
-                .help("maps of 2 axes are [batch, 2, 3] for 4 sizes, those of 3 are [batch, 3, 4] for 5")
+            Problem::new(format!(
+                "`theta` is {theta} and `size` is {size}, expected floats [batch, 2, 3] and 4 sizes, or floats \
+                 [batch, 3, 4] and 5 sizes"
+            ))
         })?;
         let mut shape = vec![batch.clone()];
         if let Some(images) = cx.ints(1).and_then(|sizes| sizes.into_iter().next()) {
@@ -109,9 +111,8 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the maps are float32[n, 2, 3] and the sizes int64[5]
+                  `theta` is float32[n, 2, 3] and `size` is int64[5], expected floats [batch, 2, 3] and 4 sizes, or floats [batch, 3, 4] and 5 sizes
                     at node `y` (AffineGrid version 20)
-                    help: maps of 2 axes are [batch, 2, 3] for 4 sizes, those of 3 are [batch, 3, 4] for 5
 
                   model: IR version 10, ai.onnx 21"#]],
         );

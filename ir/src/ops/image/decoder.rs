@@ -30,24 +30,15 @@ attributes!(
 );
 
 fn decoder(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(match a.string_or("pixel_format", "RGB")?.as_str() {
-        "RGB" => Decoder::Rgb,
-        "BGR" => Decoder::Bgr,
-        "Grayscale" => Decoder::Grayscale,
-        other => {
-            return Err(
-                Problem::new(format!("`pixel_format` is `{other}`")).help("it may be RGB, BGR or Grayscale")
-            );
-        }
-    }))
+    let formats = [("RGB", Decoder::Rgb), ("BGR", Decoder::Bgr), ("Grayscale", Decoder::Grayscale)];
+    Ok(Rc::new(a.choice("pixel_format", "RGB", &formats)?))
 }
 
 impl Operator for Decoder {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let file = cx.tensor_of_rank(0, 1)?;
         if file.dtype != DType::U8 {
-            let problem = format!("the file is {file}, not bytes");
-            return Err(Problem::new(problem));
+            return Err(Problem::expected("the input", file, "uint8"));
         }
         let channels = match self {
             Decoder::Rgb | Decoder::Bgr => 3,
@@ -113,9 +104,8 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  `pixel_format` is `YUV`
+                  `pixel_format` is `YUV`, expected `RGB`, `BGR` or `Grayscale`
                     at node `y` (ImageDecoder opset 21)
-                    help: it may be RGB, BGR or Grayscale
 
                   model: IR version 10, ai.onnx 21"#]],
         );

@@ -29,52 +29,41 @@ attributes!(struct GridSample { mode, padding, align_corners });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let default = if a.version() < 20 { "bilinear" } else { "linear" };
-    let mode = match a.string_or("mode", default)?.as_str() {
-        "linear" | "bilinear" => "Linear",
-        "cubic" | "bicubic" => "Cubic",
-        "nearest" => "Nearest",
-        other => {
-            return Err(
-                Problem::new(format!("`mode` is `{other}`")).help("it may be linear, nearest or cubic")
-            );
-        }
-    };
-    let padding = match a.string_or("padding_mode", "zeros")?.as_str() {
-        "zeros" => "Zeros",
-        "border" => "Border",
-        "reflection" => "Reflection",
-        other => {
-            return Err(Problem::new(format!("`padding_mode` is `{other}`"))
-                .help("it may be zeros, border or reflection"));
-        }
-    };
+    let modes = [
+        ("linear", "Linear"),
+        ("nearest", "Nearest"),
+        ("cubic", "Cubic"),
+        ("bilinear", "Linear"),
+        ("bicubic", "Cubic"),
+    ];
+    let mode = a.choice("mode", default, &modes)?;
+    let paddings = [("zeros", "Zeros"), ("border", "Border"), ("reflection", "Reflection")];
+    let padding = a.choice("padding_mode", "zeros", &paddings)?;
     Ok(Rc::new(GridSample { mode, padding, align_corners: a.flag("align_corners", false)? }))
 }
 
 impl Operator for GridSample {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, grid) = (cx.tensor(0)?, cx.tensor(1)?);
-        let axes = x.rank().checked_sub(2).filter(|&axes| axes > 0);
-        let coordinates = grid.shape.last().and_then(Dim::number);
-        let fits = axes.is_some_and(|axes| {
-            grid.rank() == x.rank() && coordinates.is_none_or(|count| usize::try_from(count) == Ok(axes))
-        });
-        let numbers = matches!(x.dtype.kind(), Kind::Float | Kind::Int | Kind::Bool);
-        if !fits || !numbers || !grid.dtype.is_float() {
-            return Err(Problem::new(format!(
-                "the input is {x} and the grid {grid}, which do not fit together"
-            )));
+        let rank = x.rank();
+        let axes = rank.saturating_sub(2);
+        if axes == 0 || !matches!(x.dtype.kind(), Kind::Float | Kind::Int | Kind::Bool) {
+            return Err(Problem::expected("the input", x, "numbers or booleans of rank 3 or more"));
         }
-        if self.mode == "Cubic" && axes != Some(2) {
-            return Err(Problem::new(format!(
-                "the input is {x}; cubic interpolation is defined over 2 axes"
-            )));
+        let coordinates = grid.shape.last().and_then(Dim::number);
+        let fits = coordinates.is_none_or(|count| usize::try_from(count) == Ok(axes));
+        if grid.rank() != rank || !fits || !grid.dtype.is_float() {
+            let expected = format!("floats of rank {rank} with a last size of {axes}");
+            return Err(Problem::expected("the grid", grid, expected));
+        }
+        if self.mode == "Cubic" && axes != 2 {
+            return Err(Problem::expected("the input", x, "rank 4 for cubic interpolation"));
         }
         let mut shape: Vec<Dim> = x.shape.iter().take(2).cloned().collect();
         if let (Some(grids), Some(images)) = (grid.shape.first(), x.shape.first()) {
-            sizes::equal(("the grid", grids, "batch elements"), ("the input", images, "batch elements"))?;
+            sizes::agree("the batch size", images, grids)?;
         }
-        let points = grid.shape.iter().skip(1).take(axes.unwrap_or(0));
+        let points = grid.shape.iter().skip(1).take(axes);
         shape.extend(points.cloned());
         cx.output(0, x.dtype, shape);
         Ok(())
@@ -116,7 +105,7 @@ mod tests {
                 r#"(float[2, 1, 4, 4] x, float[3, 5, 5, 2] g) => (float[2, 1, 5, 5] y) { y = GridSample (x, g) }"#,
             ],
             expect![[r#"
-                the grid has 3 batch elements, but the input has 2 batch elements
+                the batch size is 2 in one input and 3 in another
             "#]],
         );
     }

@@ -19,8 +19,8 @@ pub const ROWS: &[Row] = &[row("NonMaxSuppression", &[10, 11], |a| {
         0 => "Corners",
         1 => "Center",
         other => {
-            return Err(Problem::new(format!("`center_point_box` is {other}"))
-                .help("it may be 0 for two corners, or 1 for a center and sizes"));
+            let expected = "0 (corners) or 1 (center and size)";
+            return Err(Problem::expected("`center_point_box`", other, expected));
         }
     };
     Ok(Rc::new(NonMaxSuppression(form)))
@@ -38,15 +38,14 @@ impl Operator for NonMaxSuppression {
         let (boxes, scores) = (cx.tensor_of_rank(0, 3)?, cx.tensor_of_rank(1, 3)?);
         let numbers = boxes.shape.last().and_then(Dim::number);
         if boxes.dtype != DType::F32 || scores.dtype != DType::F32 || numbers.is_some_and(|n| n != 4) {
-            return Err(Problem::new(format!("the boxes are {boxes} and the scores {scores}")));
+            return Err(Problem::new(format!(
+                "the boxes are {boxes} and the scores are {scores}, expected float32[batch, boxes, 4] and \
+                 float32[batch, classes, boxes]"
+            )));
         }
         if let ([batch, count, _], [other, _, each]) = (boxes.shape.as_slice(), scores.shape.as_slice()) {
-            let images = "batch elements";
-            sizes::equal(("the tensor of boxes", batch, images), ("that of scores", other, images))?;
-            sizes::equal(
-                ("the tensor of boxes", count, "boxes"),
-                ("that of scores", each, "scores in each class"),
-            )?;
+            sizes::agree("the batch size", batch, other)?;
+            sizes::agree("the number of boxes", count, each)?;
         }
         let none = !cx.has(2) || cx.numbers(2).is_some_and(|most| most.iter().all(|&n| n <= 0));
         let count = if none { Dim::default() } else { cx.fresh("kept") };
@@ -130,8 +129,8 @@ mod tests {
                 r#"(float[1, 8, 4] b, float[1, 3, 9] s, int64 m) => (int64[n, 3] y) { y = NonMaxSuppression (b, s, m) }"#,
             ],
             expect![[r#"
-                the tensor of boxes has 1 batch element, but that of scores has 2 batch elements
-                the tensor of boxes has 8 boxes, but that of scores has 9 scores in each class
+                the batch size is 1 in one input and 2 in another
+                the number of boxes is 8 in one input and 9 in another
             "#]],
         );
     }

@@ -14,7 +14,7 @@ use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::image::resize::target::{Policy, Target, scaled};
-use crate::ops::{Operator, Row, row};
+use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Known, Place};
 
@@ -71,16 +71,7 @@ attributes!(
 );
 
 fn resize(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let choice = |name: &str, default: &str, choices: &[(&str, &'static str)]| {
-        let text = a.string_or(name, default)?;
-        let found = choices.iter().find(|(choice, _)| *choice == text);
-        let names: Vec<&str> = choices.iter().map(|(choice, _)| *choice).collect();
-        found.map(|(_, variant)| *variant).ok_or_else(|| {
-            Problem::new(format!("`{name}` is `{text}`"))
-                .help(format!("it may be one of {}", names.join(", ")))
-        })
-    };
-    let coordinates = choice(
+    let coordinates = a.choice(
         "coordinate_transformation_mode",
         "half_pixel",
         &[
@@ -93,7 +84,7 @@ fn resize(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
             ("tf_half_pixel_for_nn", "TfHalfPixelForNn"),
         ],
     )?;
-    let rounding = choice(
+    let rounding = a.choice(
         "nearest_mode",
         "round_prefer_floor",
         &[
@@ -104,18 +95,15 @@ fn resize(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         ],
     )?;
     let cubic = a.float_or("cubic_coeff_a", -0.75)?;
-    let mode =
-        match choice("mode", "nearest", &[("nearest", "nearest"), ("linear", "linear"), ("cubic", "cubic")])?
-        {
-            "nearest" => Mode::Nearest(Some(rounding)),
-            "linear" => Mode::Linear,
-            _ => Mode::Cubic(cubic),
-        };
-    let policy = choice(
-        "keep_aspect_ratio_policy",
-        "stretch",
-        &[("stretch", "stretch"), ("not_larger", "not_larger"), ("not_smaller", "not_smaller")],
-    )?;
+    let modes =
+        [("nearest", Mode::Nearest(Some(rounding))), ("linear", Mode::Linear), ("cubic", Mode::Cubic(cubic))];
+    let mode = a.choice("mode", "nearest", &modes)?;
+    let policies = [
+        ("stretch", Policy::Stretch),
+        ("not_larger", Policy::NotLarger),
+        ("not_smaller", Policy::NotSmaller),
+    ];
+    let policy = a.choice("keep_aspect_ratio_policy", "stretch", &policies)?;
     Ok(Rc::new(Resize {
         mode,
         coordinates,
@@ -123,25 +111,20 @@ fn resize(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         antialias: a.flag("antialias", false)?,
         extrapolation: a.float_or("extrapolation_value", 0.0)?,
         axes: a.ints("axes")?,
-        policy: match policy {
-            "not_larger" => Policy::NotLarger,
-            "not_smaller" => Policy::NotSmaller,
-            _ => Policy::Stretch,
-        },
+        policy,
         scales: None,
         inputs: [Some(1), Some(2), Some(3)],
     }))
 }
 
 fn upsample(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let missing = |name: &str| Problem::new(format!("attribute `{name}` is missing"));
     let scales = match a.version() {
         1 => {
-            let height = a.float("height_scale")?.ok_or_else(|| missing("height_scale"))?;
-            let width = a.float("width_scale")?.ok_or_else(|| missing("width_scale"))?;
+            let height = a.required("height_scale", Attributes::float)?;
+            let width = a.required("width_scale", Attributes::float)?;
             Some(vec![1.0, 1.0, height, width])
         }
-        7 => Some(a.floats("scales")?.ok_or_else(|| missing("scales"))?),
+        7 => Some(a.required("scales", Attributes::floats)?),
         _ => None,
     };
     old(a, scales)
@@ -149,13 +132,8 @@ fn upsample(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 
 /// Reads the first versions, which divide the coordinates of the result by the scale.
 fn old(a: &Attributes<'_>, scales: Option<Vec<f32>>) -> Result<Rc<dyn Operator>, Problem> {
-    let mode = match a.string_or("mode", "nearest")?.as_str() {
-        "nearest" => Mode::Nearest(None),
-        "linear" | "bilinear" => Mode::Linear,
-        other => {
-            return Err(Problem::new(format!("`mode` is `{other}`")).help("it may be nearest or linear"));
-        }
-    };
+    let modes = [("nearest", Mode::Nearest(None)), ("linear", Mode::Linear), ("bilinear", Mode::Linear)];
+    let mode = a.choice("mode", "nearest", &modes)?;
     Ok(Rc::new(Resize {
         mode,
         coordinates: "Asymmetric",
@@ -173,7 +151,10 @@ impl Operator for Resize {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
         if !matches!(x.dtype.kind(), Kind::Float | Kind::Int | Kind::Bool) {
-            return Err(Problem::new(format!("the input is of type {}", x.dtype)));
+            return Err(Problem::new(format!(
+                "the input has type {}, expected numbers or booleans",
+                x.dtype
+            )));
         }
         let axes = self.resized(x.rank())?;
         let present = |at: usize| match self.inputs.get(at).copied().flatten() {
@@ -182,27 +163,19 @@ impl Operator for Resize {
         };
         let [scales, sizes] = target::checked(cx, [present(1)?, present(2)?])?;
         let target = Target::new(self.scales.as_ref(), scales, sizes, |input| cx.known(input).cloned())?;
-        let count = match &target {
-            Target::Scales(scales) => Some(scales.len()),
-            Target::Sizes(sizes) => Some(sizes.len()),
-            Target::HostScales(input) | Target::HostSizes(input) => cx.tensor(*input)?.count(),
+        let (name, count) = match &target {
+            Target::Scales(scales) => ("`scales`", Some(scales.len())),
+            Target::Sizes(sizes) => ("`sizes`", Some(sizes.len())),
+            Target::HostScales(input) => ("`scales`", cx.tensor(*input)?.count()),
+            Target::HostSizes(input) => ("`sizes`", cx.tensor(*input)?.count()),
         };
-        if count.is_some_and(|count| count != axes.len()) {
-            return Err(Problem::new(format!(
-                "there are {} scales or sizes for {} axes",
-                count.unwrap_or(0),
-                axes.len()
-            )));
+        if let Some(count) = count {
+            sizes::length(name, count, axes.len())?;
         }
-        if let Some(input) = self.inputs[0].filter(|&input| self.crops() && cx.has(input)) {
-            let (count, wanted) = (cx.tensor(input)?.count(), axes.len().saturating_mul(2));
-            if count.is_some_and(|count| count != 0 && count != wanted) {
-                return Err(Problem::new(format!(
-                    "`roi` has {} numbers, the begins and ends of {} axes are {wanted}",
-                    count.unwrap_or(0),
-                    axes.len()
-                )));
-            }
+        if let Some(input) = self.inputs[0].filter(|&input| self.crops() && cx.has(input))
+            && let Some(count @ 1..) = cx.tensor(input)?.count()
+        {
+            sizes::length("`roi`", count, axes.len().saturating_mul(2))?;
         }
         let mut shape = x.shape.clone();
         for (place, &axis) in axes.iter().enumerate() {
@@ -351,10 +324,10 @@ mod tests {
         problems(
             &[&graph("8"), &graph("4"), &graph("n")],
             expect![[r#"
-            `roi` has 8 numbers, the begins and ends of 2 axes are 4
-            fine
-            fine
-        "#]],
+                `roi` has 8 elements, expected 4
+                fine
+                fine
+            "#]],
         );
     }
 }

@@ -52,27 +52,15 @@ fn align(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let half_pixel = match a.version() {
         ..16 => false,
         _ => {
-            let transformation = a.string_or("coordinate_transformation_mode", "half_pixel")?;
-            match transformation.as_str() {
-                "half_pixel" => true,
-                "output_half_pixel" => false,
-                other => {
-                    return Err(Problem::new(format!("`coordinate_transformation_mode` is `{other}`"))
-                        .help("it may be half_pixel or output_half_pixel"));
-                }
-            }
+            let modes = [("half_pixel", true), ("output_half_pixel", false)];
+            a.choice("coordinate_transformation_mode", "half_pixel", &modes)?
         }
     };
-    let mode = match a.string_or("mode", "avg")?.as_str() {
-        "avg" => "Average",
-        "max" => "Max",
-        other => {
-            return Err(Problem::new(format!("`mode` is `{other}`")).help("it may be avg or max"));
-        }
-    };
+    let mode = a.choice("mode", "avg", &[("avg", "Average"), ("max", "Max")])?;
     let sampling = a.int_or("sampling_ratio", 0)?;
-    if !(0..1 << 15).contains(&sampling) {
-        return Err(Problem::new(format!("`sampling_ratio` is {sampling}")));
+    const LIMIT: i64 = 1 << 15;
+    if !(0..LIMIT).contains(&sampling) {
+        return Err(Problem::expected("`sampling_ratio`", sampling, format_args!("0 to {}", LIMIT - 1)));
     }
     Ok(Rc::new(RoiAlign {
         output: output(&[a.int_or("output_height", 1)?, a.int_or("output_width", 1)?])?,
@@ -87,8 +75,10 @@ fn align(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 fn output(sizes: &[i64]) -> Result<[i64; 2], Problem> {
     match *sizes {
         [height, width] if height > 0 && width > 0 => Ok([height, width]),
-        _ => Err(Problem::new(format!("a region is to become {sizes:?}"))
-            .help("give it a positive height and width")),
+        _ => {
+            let found = format!("{sizes:?}");
+            Err(Problem::expected("the output size", found, "a positive height and width"))
+        }
     }
 }
 
@@ -97,7 +87,10 @@ fn infer(cx: &mut Infer<'_>, numbers: i64, output: [i64; 2]) -> Result<(), Probl
     let (x, rois) = (cx.tensor_of_rank(0, 4)?, cx.tensor_of_rank(1, 2)?);
     let columns = rois.shape.last().and_then(Dim::number);
     if x.dtype != rois.dtype || !x.dtype.is_float() || columns.is_some_and(|columns| columns != numbers) {
-        return Err(Problem::new(format!("the input is {x} and the regions {rois}")));
+        return Err(Problem::new(format!(
+            "the input is {x} and the regions are {rois}, expected floats of the same type and {numbers} values \
+             per region"
+        )));
     }
     let size = |dims: &[Dim], at: usize| dims.get(at).cloned().unwrap_or_default();
     let shape = vec![size(&rois.shape, 0), size(&x.shape, 1), Dim::from(output[0]), Dim::from(output[1])];
@@ -123,7 +116,7 @@ impl Operator for RoiAlign {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let batches = cx.tensor_of_rank(2, 1)?;
         if !batches.dtype.is_int() {
-            return Err(Problem::new(format!("the batches are {batches}")));
+            return Err(Problem::expected("`batch_indices`", batches, "integers"));
         }
         if let (Some(count), Some(rois)) = (batches.shape.first(), cx.tensor(1)?.shape.first()) {
             sizes::equal(("`batch_indices`", count, "elements"), ("`rois`", rois, "regions"))?;

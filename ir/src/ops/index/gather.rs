@@ -7,7 +7,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 
 use crate::attributes::{Attributes, attributes};
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, Topic};
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
@@ -65,7 +65,8 @@ fn tuples(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         ..12 => 0,
         _ => a.int_or("batch_dims", 0)?,
     };
-    let batch = usize::try_from(batch).map_err(|_| Problem::new("`batch_dims` is negative"))?;
+    let batch = usize::try_from(batch)
+        .map_err(|_| Problem::expected("`batch_dims`", batch, "a non-negative number"))?;
     Ok(Rc::new(GatherTuples { batch }))
 }
 
@@ -79,7 +80,9 @@ impl Operator for Gather {
         if let (Some(size), Some(numbers)) = (x.shape.get(axis).and_then(Dim::number), &numbers)
             && let Some(index) = numbers.iter().find(|&&at| at >= size || at < -size)
         {
-            return Err(Problem::new(format!("index {index} is outside of an axis of size {size}")));
+            return Err(Problem::new(format!(
+                "index {index} is out of bounds for axis {axis} of size {size}"
+            )));
         }
         let known = match (cx.folded(0), numbers) {
             (Some(known), Some(indices)) => {
@@ -173,10 +176,6 @@ impl Operator for GatherElements {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, indices) = (cx.tensor(0)?, indices(cx)?);
         let along = axis(self.axis, x.rank())?;
-        if indices.rank() != x.rank() {
-            let problem = format!("the indices {indices} have not as many axes as {x}");
-            return Err(Problem::new(problem));
-        }
         within(&indices, &x, along)?;
         cx.output(0, x.dtype, indices.shape);
         Ok(())
@@ -203,10 +202,7 @@ impl Operator for GatherTuples {
         let (x, indices) = (cx.tensor(0)?, indices(cx)?);
         let length = tuple(&x, &indices, self.batch)?;
         for (own, all) in indices.shape.iter().zip(&x.shape).take(self.batch) {
-            sizes::equal(
-                ("the tensor of indices", own, "batch elements"),
-                ("the input", all, "batch elements"),
-            )?;
+            sizes::equal(("`indices`", own, "batch elements"), ("the input", all, "batch elements"))?;
         }
         let outer = indices.shape.iter().take(indices.rank().saturating_sub(1));
         let inner = x.shape.iter().skip(self.batch + length);
@@ -227,12 +223,15 @@ impl Operator for GatherTuples {
     }
 }
 
-/// Reports indices whose tensor is larger than the elements along an axis other than `along`.
+/// Reports indices whose tensor has another rank than the input, or is larger along an axis other than `along`.
 pub fn within(indices: &TensorType, x: &TensorType, along: usize) -> Result<(), Problem> {
+    if indices.rank() != x.rank() {
+        return Err(Problem::expected("`indices`", indices, format_args!("rank {}, as the input", x.rank())));
+    }
     let pairs = indices.shape.iter().zip(&x.shape).enumerate();
     for (at, (own, all)) in pairs.filter(|(at, _)| *at != along) {
-        let places = format!("places along axis {at}");
-        sizes::at_most(("the tensor of indices", own, &places), ("the input", all, &places))?;
+        let elements = format!("elements along axis {at}");
+        sizes::at_most(("`indices`", own, &elements), ("the input", all, &elements))?;
     }
     Ok(())
 }
@@ -240,24 +239,26 @@ pub fn within(indices: &TensorType, x: &TensorType, along: usize) -> Result<(), 
 /// Returns the number of indices in a tuple, which is the size of the last axis.
 pub fn tuple(x: &TensorType, indices: &TensorType, batch: usize) -> Result<usize, Problem> {
     let last = indices.shape.last();
-    let last = last.ok_or_else(|| Problem::new("the indices are a scalar, not tuples"))?;
+    let last = last.ok_or_else(|| Problem::expected("`indices`", indices, "rank 1 or more"))?;
     let length = last.fixed().ok_or_else(|| {
-        Problem::new("how many indices are in a tuple is not known while compiling")
-            .help("fix the size of the last axis of the indices")
+        Problem::new("the size of the last axis of `indices` is unknown at compile time")
+            .help("fix the size with `dims(..)` or `inputs(..)`")
+            .about(Topic::Shape)
     })?;
     if length == 0 || batch + length > x.rank() || batch >= indices.rank() {
-        return Err(Problem::new(format!("the tuples in {indices} do not index {x}")));
+        let expected = match batch {
+            0 => format!("tuples that index {x}"),
+            _ => format!("tuples that index {x} after {batch} batch axes"),
+        };
+        return Err(Problem::expected("`indices`", indices, expected));
     }
     Ok(length)
 }
 
 /// Returns the type of the indices, which are integers.
 pub fn indices(cx: &Infer<'_>) -> Result<TensorType, Problem> {
-    let indices = cx.tensor(1)?;
-    match indices.dtype {
-        DType::I32 | DType::I64 => Ok(indices),
-        other => Err(Problem::new(format!("the indices are of type {other}"))),
-    }
+    sizes::integers(cx, 1, "indices")?;
+    cx.tensor(1)
 }
 
 #[cfg(test)]
@@ -329,8 +330,8 @@ mod tests {
                 r#"(float[2, 4, 3] x, int64[3, 5, 1] i) => (float[3, 5, 3] y) { y = GatherND <batch_dims = 1> (x, i) }"#,
             ],
             expect![[r#"
-                the tensor of indices has 4 places along axis 1, but the input has 3 places along axis 1
-                the tensor of indices has 3 batch elements, but the input has 2 batch elements
+                `indices` has 4 elements along axis 1, but the input has only 3 elements along axis 1
+                `indices` has 3 batch elements, but the input has 2 batch elements
             "#]],
         );
     }

@@ -29,21 +29,21 @@ impl Operator for OneHot {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (indices, depth, values) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
         if depth.rank() > 1 || depth.count().is_some_and(|count| count != 1) {
-            return Err(Problem::new(format!("the depth is {depth}, not one number")));
+            return Err(Problem::expected("`depth`", depth, "one number"));
         }
         if values.rank() != 1 || values.count().is_some_and(|count| count != 2) {
-            return Err(Problem::new(format!("the values are {values}, not two")));
+            return Err(Problem::expected("`values`", values, "shape [2]"));
         }
         if !indices.dtype.is_int() && !indices.dtype.is_float() {
-            return Err(Problem::new(format!("the indices are {indices}")));
+            return Err(Problem::expected("`indices`", indices, "floats or integers"));
         }
         let size = match cx.known(1) {
             Some(Known::Ints(depth)) => depth.first().cloned(),
             Some(Known::Floats(depth)) => depth.first().map(|&depth| Dim::from(depth as i64)),
             _ => None,
         };
-        if size.as_ref().is_some_and(|size| size.number().is_some_and(|size| size < 0)) {
-            return Err(Problem::new("the depth is negative"));
+        if let Some(size) = size.as_ref().and_then(Dim::number).filter(|&size| size < 0) {
+            return Err(Problem::expected("`depth`", size, "a non-negative number"));
         }
         let size = cx.dim_or_fresh(size, "depth");
         let mut shape = indices.shape;

@@ -68,18 +68,15 @@ fn reduction(a: &Attributes<'_>) -> Result<Reduction, Problem> {
     if a.version() < 16 {
         return Ok(Reduction::Assign);
     }
-    match a.string_or("reduction", "none")?.as_str() {
-        "none" => Ok(Reduction::Assign),
-        "add" => Ok(Reduction::Add),
-        "mul" => Ok(Reduction::Mul),
+    let reductions = [
+        ("none", Reduction::Assign),
+        ("add", Reduction::Add),
+        ("mul", Reduction::Mul),
         // Introduced in version 18. Exporters also write them for version 16, and ONNX Runtime accepts this.
-        "min" => Ok(Reduction::Min),
-        "max" => Ok(Reduction::Max),
-        other => {
-            let problem = Problem::new(format!("`reduction` is `{other}`"));
-            Err(problem.help("expected none, add, mul, min or max"))
-        }
-    }
+        ("min", Reduction::Min),
+        ("max", Reduction::Max),
+    ];
+    a.choice("reduction", "none", &reductions)
 }
 
 impl Reduction {
@@ -94,13 +91,8 @@ impl Operator for ScatterElements {
         let (x, indices) = (cx.tensor(0)?, indices(cx)?);
         let updates = updates(cx, &x, self.reduction)?;
         let axis = axis(self.axis, x.rank())?;
-        if indices.rank() != x.rank() || updates.rank() != x.rank() {
-            return Err(Problem::new(format!(
-                "the indices {indices} and updates {updates} have not as many axes as {x}"
-            )));
-        }
-        sizes::shaped("the tensor of updates", &updates, &indices.shape)?;
         within(&indices, &x, axis)?;
+        sizes::shaped("`updates`", &updates, &indices.shape)?;
         let known = written(cx, self.reduction, |numbers| {
             let (to, from) = (broadcast::fixed(&x.shape)?, broadcast::fixed(&indices.shape)?);
             let mut places = Vec::new();
@@ -147,14 +139,9 @@ impl Operator for ScatterTuples {
         let (x, indices) = (cx.tensor(0)?, indices(cx)?);
         let length = tuple(&x, &indices, 0)?;
         let updates = updates(cx, &x, self.0)?;
-        if updates.rank() + length + 1 != indices.rank() + x.rank() {
-            return Err(Problem::new(format!(
-                "the updates {updates} are not slices of {x} at the tuples of {indices}"
-            )));
-        }
         let slices = indices.shape.iter().take(indices.rank().saturating_sub(1));
         let slices: Vec<Dim> = slices.chain(x.shape.iter().skip(length)).cloned().collect();
-        sizes::shaped("the tensor of updates", &updates, &slices)?;
+        sizes::shaped("`updates`", &updates, &slices)?;
         let known = written(cx, self.0, |numbers| {
             let sizes = broadcast::fixed(&x.shape)?;
             let inner = sizes.get(length..)?.iter().product::<usize>();
@@ -191,13 +178,13 @@ impl Operator for ScatterTuples {
 
 fn updates(cx: &Infer<'_>, x: &TensorType, reduction: Reduction) -> Result<TensorType, Problem> {
     let updates = cx.tensor(2)?;
-    if updates.dtype != x.dtype {
-        Err(Problem::new(format!("the updates are of type {}, the input of type {}", updates.dtype, x.dtype)))
-    } else if x.dtype == DType::String && reduction != Reduction::Assign {
-        Err(Problem::new("strings cannot be added up or compared").help("set `reduction` to none"))
-    } else {
-        Ok(updates)
+    sizes::same_type(("`updates`", &updates), ("the input", x))?;
+    if x.dtype == DType::String && reduction != Reduction::Assign {
+        return Err(
+            Problem::new("`reduction` is not supported for strings").help("set `reduction` to `none`")
+        );
     }
+    Ok(updates)
 }
 
 /// Returns the elements after known updates are written at known positions.
@@ -265,7 +252,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the updates float32[k] are not slices of float32[n, m] at the tuples of int64[k, 1]
+                  `updates` is float32[k], expected shape [k, m]
                     at node `y` (ScatterND version 18)
 
                   model: IR version 10, ai.onnx 21"#]],
@@ -283,11 +270,11 @@ mod tests {
                 r#"(float[4, 3] x, int64[2, 1] i, float[3, 3] u) => (float[4, 3] y) { y = ScatterND (x, i, u) }"#,
             ],
             expect![[r#"
-                the tensor of updates is float32[2, 2], but must be of shape [2, 3]
-                the tensor of indices has 5 places along axis 1, but the input has 3 places along axis 1
+                `updates` is float32[2, 2], expected shape [2, 3]
+                `indices` has 5 elements along axis 1, but the input has only 3 elements along axis 1
                 fine
-                the tensor of updates is float32[2, 4], but must be of shape [2, 3]
-                the tensor of updates is float32[3, 3], but must be of shape [2, 3]
+                `updates` is float32[2, 4], expected shape [2, 3]
+                `updates` is float32[3, 3], expected shape [2, 3]
             "#]],
         );
     }

@@ -11,7 +11,7 @@ use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
-use crate::ops::{MICROSOFT, Operator, Row, broadcast, row};
+use crate::ops::{MICROSOFT, Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape, TensorType};
 
@@ -58,9 +58,8 @@ attributes!(struct Where);
 impl Operator for Where {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let [condition, a, b] = [cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?];
-        if condition.dtype != DType::Bool || a.dtype != b.dtype {
-            return Err(Problem::new(format!("the condition is {condition}, the choices are {a} and {b}")));
-        }
+        check_condition(&condition)?;
+        sizes::same_type(("`X`", &a), ("`Y`", &b))?;
         let shapes = [condition.shape, a.shape, b.shape];
         let shape = broadcast::shape(cx, &shapes)?;
         let known = chosen(cx, &shapes, &shape);
@@ -100,6 +99,14 @@ impl Operator for Where {
     }
 }
 
+/// Reports a condition that does not consist of booleans.
+pub fn check_condition(condition: &TensorType) -> Result<(), Problem> {
+    match condition.dtype {
+        DType::Bool => Ok(()),
+        _ => Err(Problem::expected("the condition", condition, "booleans")),
+    }
+}
+
 /// Returns the selected elements, if they are known.
 fn chosen(cx: &Infer<'_>, shapes: &[Shape; 3], to: &[Dim]) -> Option<Known> {
     let Some(Known::Bools(condition)) = cx.folded(0) else {
@@ -133,9 +140,7 @@ impl Operator for Compress {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
         let condition = cx.tensor_of_rank(1, 1)?;
-        if condition.dtype != DType::Bool {
-            return Err(Problem::new(format!("the condition is {condition}")));
-        }
+        check_condition(&condition)?;
         let count = match cx.known(1) {
             Some(Known::Bools(holds)) => {
                 let count = holds.iter().filter(|&&holds| holds).count();
@@ -180,7 +185,7 @@ impl Operator for NonZero {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
         if x.dtype.kind() == Kind::Complex {
-            return Err(Problem::new(format!("the input is {x}")));
+            return Err(Problem::expected("the input", x, "real numbers, booleans or strings"));
         }
         let rank = i64::try_from(x.rank()).unwrap_or(i64::MAX);
         let found = cx.known(0).and_then(|known| places(known, &x));
@@ -244,7 +249,7 @@ impl Operator for Trilu {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
         let [.., rows, columns] = x.shape.as_slice() else {
-            return Err(Problem::new(format!("the input is {x}, no matrix")));
+            return Err(Problem::expected("the input", x, "rank 2 or more"));
         };
         let k = if cx.has(1) { cx.numbers(1).and_then(|numbers| numbers.first().copied()) } else { Some(0) };
         let known = cx.folded(0).and_then(|known| self.triangle(known, rows.fixed()?, columns.fixed()?, k?));

@@ -27,13 +27,7 @@ struct TensorScatter {
 attributes!(struct TensorScatter { axis, circular });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let circular = match a.string_or("mode", "linear")?.as_str() {
-        "linear" => false,
-        "circular" => true,
-        other => {
-            return Err(Problem::new(format!("`mode` is `{other}`")).help("it may be linear or circular"));
-        }
-    };
+    let circular = a.choice("mode", "linear", &[("linear", false), ("circular", true)])?;
     Ok(Rc::new(TensorScatter { axis: a.int_or("axis", -2)?, circular }))
 }
 
@@ -42,7 +36,7 @@ impl Operator for TensorScatter {
         let (cache, update) = (cx.tensor(0)?, cx.tensor(1)?);
         let along = axis(self.axis, cache.rank())?;
         if along == 0 {
-            return Err(Problem::new(format!("`axis` is {}, that of the batch", self.axis)));
+            return Err(Problem::expected("`axis`", self.axis, "an axis other than the batch axis"));
         }
         let fits = |(at, (size, whole)): (usize, (&Dim, &Dim))| match (size.number(), whole.number()) {
             (Some(size), Some(whole)) if at == along => size <= whole,
@@ -51,12 +45,13 @@ impl Operator for TensorScatter {
         };
         let mut pairs = update.shape.iter().zip(&cache.shape).enumerate();
         if cache.dtype != update.dtype || cache.rank() != update.rank() || !pairs.all(fits) {
-            return Err(Problem::new(format!("{update} does not fit into {cache}")));
+            let expected = format_args!("a tensor that fits into the cache {cache}");
+            return Err(Problem::expected("`update`", update, expected));
         }
         if cx.has(STARTS) {
             let starts = cx.tensor_of_rank(STARTS, 1)?;
             if starts.dtype != DType::I64 {
-                return Err(Problem::new(format!("`write_indices` is {starts}, not int64[batch]")));
+                return Err(Problem::expected("`write_indices`", starts, "int64"));
             }
             if let (Some(count), Some(batch)) = (starts.shape.first(), cache.shape.first()) {
                 sizes::equal(("`write_indices`", count, "elements"), ("the cache", batch, "batch elements"))?;
@@ -102,7 +97,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  float32[n, 5, 8] does not fit into float32[n, 4, 8]
+                  `update` is float32[n, 5, 8], expected a tensor that fits into the cache float32[n, 4, 8]
                     at node `y` (TensorScatter version 24)
 
                   model: IR version 13, ai.onnx 24"#]],
@@ -117,7 +112,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  `axis` is -2, that of the batch
+                  `axis` is -2, expected an axis other than the batch axis
                     at node `y` (TensorScatter version 24)
 
                   model: IR version 13, ai.onnx 24"#]],

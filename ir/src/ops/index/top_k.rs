@@ -12,7 +12,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::reduce::arg_max::ordered;
-use crate::ops::{Operator, Row, row};
+use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::Known;
 
@@ -36,7 +36,7 @@ fn top(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     // If no order is required, any order is valid.
     a.ignore(&["sorted"]);
     let count = match a.version() {
-        ..10 => a.int("k")?,
+        ..10 => Some(a.required("k", Attributes::int)?),
         _ => None,
     };
     Ok(Rc::new(Top {
@@ -54,7 +54,8 @@ impl Operator for Top {
             (Some(count), _) => Some(Dim::from(count)),
             (None, Some([count])) => Some(count.clone()),
             (None, Some(counts)) => {
-                return Err(Problem::new(format!("the count is {counts:?}, not one number")));
+                sizes::length("`k`", counts.len(), 1)?;
+                None
             }
             (None, None) => {
                 cx.tensor(1)?;
@@ -65,8 +66,7 @@ impl Operator for Top {
         if let Some(size) = x.shape.get_mut(along) {
             let more = matches!((count.number(), size.number()), (Some(k), Some(n)) if k > n);
             if more || count.number().is_some_and(|count| count < 0) {
-                let problem = format!("the first {count} elements are asked for of {size}");
-                return Err(Problem::new(problem));
+                return Err(Problem::expected("`k`", count, format_args!("a number from 0 to {size}")));
             }
             *size = count;
         }
@@ -145,7 +145,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the first 5 elements are asked for of 4
+                  `k` is 5, expected a number from 0 to 4
                     at node `y` (TopK version 11)
 
                   model: IR version 10, ai.onnx 21"#]],

@@ -42,7 +42,7 @@ impl Operator for Unique {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
         if x.dtype.kind() == Kind::Complex {
-            return Err(Problem::new(format!("the input is {x}")));
+            return Err(Problem::expected("the input", x, "real numbers, booleans or strings"));
         }
         let size = cx.fresh("unique");
         let (shape, places) = match self.axis {
@@ -105,7 +105,7 @@ impl Operator for Distinct {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor_of_rank(0, 1)?;
         if matches!(x.dtype.kind(), Kind::String | Kind::Complex) {
-            return Err(Problem::new(format!("the input is {x}")));
+            return Err(Problem::expected("the input", x, "real numbers or booleans"));
         }
         let size = cx.fresh("unique");
         cx.output(0, x.dtype, vec![size.clone()]);

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::{floats, number};
+use super::{check_floats, floats, number};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::emit::Emit;
@@ -56,14 +56,10 @@ impl Operator for Batch {
         let x = floats(cx, 2)?;
         let kept = if self.elements { x.rank() } else { 2 };
         let expected = x.shape.get(1..kept).unwrap_or_default();
-        for input in 1..5 {
-            let statistic = cx.tensor_of_rank(input, expected.len())?;
-            let mut pairs = statistic.shape.iter().zip(expected);
-            let misfit = pairs.any(|(size, expected)| sizes::differ(size, expected));
-            if !statistic.dtype.is_float() || misfit {
-                let problem = format!("input {input} is {statistic}, but the input is {x}");
-                return Err(Problem::new(problem));
-            }
+        for (input, what) in (1..).zip(["the scale", "the bias", "the mean", "the variance"]) {
+            let factor = cx.tensor_of_rank(input, expected.len())?;
+            check_floats(what, &factor)?;
+            sizes::shaped(what, &factor, expected)?;
         }
         cx.output(0, x.dtype, x.shape);
         for (output, input) in [(1, 3), (2, 4), (3, 3), (4, 4)] {
@@ -80,7 +76,7 @@ impl Operator for Batch {
             return train(cx, &epsilon, momentum);
         }
         if (1..cx.outputs()).any(|output| cx.wants(output)) {
-            return Err(Problem::new("statistics are outputs, which only training updates")
+            return Err(Problem::new("the statistics are outputs, which requires training mode")
                 .help("export the model in evaluation mode (`model.eval()` in PyTorch)"));
         }
         let function = if self.elements { code!(batch_norm_elements) } else { code!(batch_norm) };
@@ -154,13 +150,13 @@ mod tests {
             ],
             expect![[r#"
                 fine
-                input 1 is float32[4], but the input is float32[n, 3, h]
-                input 1 is float32[1, 3], not of rank 1
-                input 1 is int32[3], but the input is float32[n, 3, h]
+                the scale is float32[4], expected shape [3]
+                input 1 is float32[1, 3], expected rank 1
+                the scale is int32[3], expected floats
                 fine
                 fine
-                the input is float32[3], not floats of rank 2 or more
-                input 1 is float32[3], not of rank 2
+                the input is float32[3], expected floats of rank 2 or more
+                input 1 is float32[3], expected rank 2
             "#]],
         );
     }

@@ -8,6 +8,7 @@ use crate::ops::elementwise::activation::Fused;
 use crate::ops::normalize::floats;
 use crate::ops::{Facts, Operator, Width};
 use crate::rust::{Code, code};
+use crate::types::TensorType;
 
 /// Name of the operator, which ONNX lacks.
 pub const KIND: &str = "ScaleChannels";
@@ -25,11 +26,11 @@ attributes!(struct ScaleChannels { activation });
 impl Operator for ScaleChannels {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = floats(cx, 2)?;
+        let expected = TensorType::new(x.dtype, x.shape.get(1).cloned().into_iter().collect());
         for input in [1, 2] {
-            let values = cx.tensor_of_rank(input, 1)?;
-            if values.dtype != x.dtype || values.shape.first() != x.shape.get(1) {
-                let problem = format!("input {input} is {values}, but the input is {x}");
-                return Err(Problem::new(problem));
+            let (values, expected) = (cx.tensor_of_rank(input, 1)?, &expected);
+            if values != *expected {
+                return Err(Problem::expected(format_args!("input {input}"), values, expected));
             }
         }
         cx.output(0, x.dtype, x.shape);

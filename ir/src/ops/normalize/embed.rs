@@ -31,8 +31,11 @@ impl Operator for Embed {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let ids = cx.tensor_of_rank(0, 2)?;
         let words = cx.tensor_of_rank(2, 2)?;
-        if !ids.dtype.is_int() || !words.dtype.is_float() {
-            return Err(Problem::new(format!("the words are {ids} of {words}")));
+        if !ids.dtype.is_int() {
+            return Err(Problem::expected("`input_ids`", ids, "integers"));
+        }
+        if !words.dtype.is_float() {
+            return Err(Problem::expected("`word_embedding`", words, "floats"));
         }
         for (input, rank) in [(1, 2), (3, 2), (4, 2), (5, 1), (6, 1), (7, 2), (8, 2)] {
             if cx.has(input) || matches!(input, 3 | 5 | 6) {
@@ -40,19 +43,23 @@ impl Operator for Embed {
             }
         }
         if cx.has(1) != cx.has(4) {
-            return Err(Problem::new("segments need both their numbers and their embedding"));
+            return Err(Problem::new(
+                "expected both `segment_ids` and `segment_embedding`, found one of them",
+            ));
         }
-        for input in [1, 7].into_iter().filter(|&input| cx.has(input)) {
-            sizes::shaped(&format!("input {input}"), &cx.tensor(input)?, &ids.shape)?;
+        for (input, what) in [(1, "`segment_ids`"), (7, "`mask`")] {
+            if cx.has(input) {
+                sizes::shaped(what, &cx.tensor(input)?, &ids.shape)?;
+            }
         }
         if cx.has(8) {
-            sizes::broadcasts("the tensor of positions", &cx.tensor(8)?, &ids.shape)?;
+            sizes::broadcasts("`position_ids`", &cx.tensor(8)?, &ids.shape)?;
         }
         let hidden = words.shape.last().cloned().unwrap_or_default();
-        for input in [3, 4, 5, 6].into_iter().filter(|&input| cx.has(input)) {
+        let embeddings = ["`position_embedding`", "`segment_embedding`", "`gamma`", "`beta`"];
+        for (input, whose) in (3..).zip(embeddings).filter(|&(input, _)| cx.has(input)) {
             if let Some(size) = cx.tensor(input)?.shape.last() {
-                let whose = format!("input {input}");
-                sizes::equal((&whose, size, "features"), ("the embedding of words", &hidden, "features"))?;
+                sizes::equal((whose, size, "features"), ("`word_embedding`", &hidden, "features"))?;
             }
         }
         let mut shape = ids.shape.clone();
@@ -121,8 +128,8 @@ mod tests {
                 r#"(int32[2, 5] i, int32[2, 4] t, float[9, 8] w, float[8] g) => (float[2, 5, 8] y) { y = com.microsoft.EmbedLayerNormalization (i, t, w, w, w, g, g) }"#,
             ],
             expect![[r#"
-                input 3 has 7 features, but the embedding of words has 8 features
-                input 1 is int32[2, 4], but must be of shape [2, 5]
+                `position_embedding` has 7 features, but `word_embedding` has 8 features
+                `segment_ids` is int32[2, 4], expected shape [2, 5]
             "#]],
         );
     }

@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use super::{floats, integer, number};
+use super::{check_floats, floats, integer, number};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::{Operator, Row, broadcast, row};
+use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
@@ -51,7 +51,7 @@ pub fn group(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     // Statistics always use 32 bits or more.
     a.ignore(&["stash_type"]);
     Ok(Rc::new(Groups {
-        count: Some(positive(a, "num_groups")?),
+        count: Some(a.positive("num_groups")?),
         epsilon: a.float_or("epsilon", 1e-5)?,
         by_group: a.version() < 21,
     }))
@@ -59,41 +59,32 @@ pub fn group(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 
 pub fn neighbours(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Neighbours {
-        size: positive(a, "size")?,
+        size: a.positive("size")?,
         alpha: a.float_or("alpha", 0.0001)?,
         beta: a.float_or("beta", 0.75)?,
         bias: a.float_or("bias", 1.0)?,
     }))
 }
 
-fn positive(a: &Attributes<'_>, name: &str) -> Result<usize, Problem> {
-    let value = a.int(name)?;
-    let value = value.ok_or_else(|| Problem::new(format!("attribute `{name}` is missing")))?;
-    usize::try_from(value)
-        .ok()
-        .filter(|&value| value > 0)
-        .ok_or_else(|| Problem::new(format!("`{name}` is {value}, which is not positive")))
-}
-
 impl Operator for Groups {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = floats(cx, 2)?;
         let channels = x.shape.get(1).and_then(Dim::fixed);
-        if let (Some(channels), Some(count)) = (channels, self.count)
-            && channels.checked_rem(count) != Some(0)
-        {
-            let problem = format!("{channels} channels are not {count} groups of equal size");
-            return Err(Problem::new(problem));
+        let count = self.count.and_then(|count| i64::try_from(count).ok());
+        if let (Some(size), Some(count)) = (x.shape.get(1), count) {
+            sizes::multiple(("the input", size, "channels"), (count, "groups"))?;
         }
-        for input in [1, 2] {
+        for (input, what) in [(1, "the scale"), (2, "the bias")] {
             let factor = cx.tensor_of_rank(input, 1)?;
             let length = factor.shape.first().and_then(Dim::fixed);
             let fits = |length| channels.is_none_or(|channels| length == channels);
             let of_group = |length| self.by_group && Some(length) == self.count;
             let fits = length.is_none_or(|length| fits(length) || of_group(length));
-            if !fits || !factor.dtype.is_float() {
-                let problem = format!("input {input} is {factor}, but the input is {x}");
-                return Err(Problem::new(problem));
+            check_floats(what, &factor)?;
+            if !fits {
+                let things = if self.by_group { "channel or group" } else { "channel" };
+                let expected = format_args!("one element for each {things} of {x}");
+                return Err(Problem::expected(what, factor, expected));
             }
         }
         cx.output(0, x.dtype, x.shape);
@@ -168,15 +159,15 @@ mod tests {
             ],
             expect![[r#"
                 fine
-                6 channels are not 4 groups of equal size
-                `num_groups` is 0, which is not positive
-                input 1 is float32[5], but the input is float32[n, 6, 4]
-                input 1 is float32[3], but the input is float32[n, 6, 4]
-                input 1 is float32[6, 1], not of rank 1
-                input 1 is float32[5], but the input is float32[n, 6, 4]
-                `size` is 0, which is not positive
+                the input has 6 channels, expected a multiple of 4, the number of groups
+                `num_groups` is 0, expected a positive number
+                the scale is float32[5], expected one element for each channel of float32[n, 6, 4]
+                the scale is float32[3], expected one element for each channel of float32[n, 6, 4]
+                input 1 is float32[6, 1], expected rank 1
+                the scale is float32[5], expected one element for each channel of float32[n, 6, 4]
+                `size` is 0, expected a positive number
                 attribute `size` is missing
-                the input is int32[n, 6, 4], not floats of rank 2 or more
+                the input is int32[n, 6, 4], expected floats of rank 2 or more
             "#]],
         );
     }

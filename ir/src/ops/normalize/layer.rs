@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proc_macro2::Literal;
 
-use super::{floats, integer, number, optional};
+use super::{check_floats, floats, integer, number, optional};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -14,7 +14,6 @@ use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
-use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
     row("LayerNormalization", &[17], layer).follows().arity("rro", "roo"),
@@ -76,7 +75,7 @@ pub fn norm(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let power = a.int_or("p", 2)?;
     match u32::try_from(power) {
         Ok(power @ 1..) => Ok(Rc::new(Norm { axis: a.int_or("axis", -1)?, power })),
-        _ => Err(Problem::new(format!("`p` is {power}, which is no norm"))),
+        _ => Err(Problem::expected("`p`", power, "a positive number")),
     }
 }
 
@@ -89,18 +88,18 @@ impl Operator for Layer {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = floats(cx, 1)?;
         let axis = axis(self.axis, x.rank())?;
-        for input in [1, 2] {
+        for (input, what) in [(1, "the scale"), (2, "the bias")] {
             if input == 1 || cx.has(input) {
                 let factor = cx.tensor(input)?;
-                if !factor.dtype.is_float() || !broadcasts(&factor, &x) {
-                    let problem = format!("input {input} is {factor}, but the input is {x}");
-                    return Err(Problem::new(problem));
-                }
+                check_floats(what, &factor)?;
+                sizes::broadcasts(what, &factor, &x.shape)?;
             }
         }
         let outputs = cx.wants(1) || cx.wants(2);
         if outputs && self.statistics != Some(DType::F32) {
-            return Err(Problem::new("statistics are outputs of another type than float32"));
+            return Err(Problem::new(
+                "the statistics are outputs, expected `stash_type` 1, which is float32",
+            ));
         }
         let mut statistics: Vec<Dim> = x.shape.iter().take(axis).cloned().collect();
         statistics.resize(x.rank(), Dim::from(1));
@@ -176,13 +175,6 @@ impl Operator for Layer {
     }
 }
 
-/// Returns `true` if a factor may broadcast to the input.
-fn broadcasts(factor: &TensorType, x: &TensorType) -> bool {
-    let pairs = factor.shape.iter().rev().zip(x.shape.iter().rev());
-    let fits = |(factor, size): (&Dim, &Dim)| factor.is(1) || !sizes::differ(factor, size);
-    factor.rank() <= x.rank() && pairs.into_iter().all(fits)
-}
-
 impl Operator for Norm {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = floats(cx, 1)?;
@@ -252,7 +244,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  input 1 is float32[2], but the input is float32[N, 2, 3]
+                  the scale is float32[2], expected a shape that broadcasts to [N, 2, 3]
                     at node `y` (LayerNormalization version 17)
 
                   model: IR version 10, ai.onnx 21"#]],

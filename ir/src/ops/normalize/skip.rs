@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::floats;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
@@ -34,21 +35,16 @@ fn read(a: &Attributes<'_>, root_mean_square: bool) -> Result<Rc<dyn Operator>, 
 
 impl Operator for Skip {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
-        let (x, skip) = (cx.tensor(0)?, cx.tensor(1)?);
-        if !x.dtype.is_float() || skip.dtype != x.dtype || skip.rank() > x.rank() || x.rank() == 0 {
-            return Err(Problem::new(format!("the sum is of {x} and {skip}")));
-        }
-        sizes::broadcasts("what is added", &skip, &x.shape)?;
+        let (x, skip) = (floats(cx, 1)?, cx.tensor(1)?);
+        sizes::same_type(("`skip`", &skip), ("the input", &x))?;
+        sizes::broadcasts("`skip`", &skip, &x.shape)?;
         let hidden = x.shape.last().cloned().unwrap_or_default();
         for input in (2..cx.inputs()).filter(|&input| cx.has(input)) {
             let factor = cx.tensor_of_rank(input, 1)?;
-            if factor.shape.first().is_some_and(|size| sizes::differ(size, &hidden)) {
-                let problem = format!("input {input} is {factor}, but the input is {x}");
-                return Err(Problem::new(problem));
-            }
+            sizes::shaped(&format!("input {input}"), &factor, std::slice::from_ref(&hidden))?;
         }
         if cx.wants(1) || cx.wants(2) {
-            return Err(Problem::new("outputs 1 and 2, the statistics, are for training alone")
+            return Err(Problem::new("the statistics, outputs 1 and 2, are not supported")
                 .help("export the model for inference"));
         }
         cx.output(0, x.dtype, x.shape.clone());
@@ -95,8 +91,8 @@ mod tests {
                 r#"(float[2, 5, 8] x, float[5, 8] s, float[7] g) => (float[2, 5, 8] y) { y = com.microsoft.SkipLayerNormalization (x, s, g) }"#,
             ],
             expect![[r#"
-                what is added is float32[4, 8], which does not broadcast to [2, 5, 8]
-                input 2 is float32[7], but the input is float32[2, 5, 8]
+                `skip` is float32[4, 8], expected a shape that broadcasts to [2, 5, 8]
+                input 2 is float32[7], expected shape [8]
             "#]],
         );
     }

@@ -47,7 +47,7 @@ impl Operator for Softmax {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
         if x.dtype.kind() != Kind::Float {
-            return Err(Problem::new(format!("the input is of type {}", x.dtype)));
+            return Err(Problem::expected("the input", x, "floats"));
         }
         if !(x.rank() == 0 || self.flat && usize::try_from(self.axis) == Ok(x.rank())) {
             axis(self.axis, x.rank())?;
@@ -112,10 +112,10 @@ mod tests {
                 r#"(float x) => (float y) { y = Softmax (x) }"#,
             ],
             expect![[r#"
-                axis 2 is outside of a tensor of rank 2
-                axis -3 is outside of a tensor of rank 2
+                axis 2 is out of bounds for a tensor of rank 2
+                axis -3 is out of bounds for a tensor of rank 2
                 fine
-                the input is of type int32
+                the input is int32[2, 3], expected floats
                 fine
             "#]],
         );

@@ -23,8 +23,11 @@ attributes!(struct MaxUnpool(inner));
 impl Operator for MaxUnpool {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, indices) = (cx.tensor(0)?, cx.tensor(1)?);
-        if !x.dtype.is_float() || !indices.dtype.is_int() || indices.rank() != x.rank() {
-            return Err(Problem::new(format!("the input is {x} and the indices {indices}")));
+        if !x.dtype.is_float() {
+            return Err(Problem::expected("the input", x, "floats"));
+        }
+        if !indices.dtype.is_int() {
+            return Err(Problem::expected("the tensor of indices", indices, "integers"));
         }
         sizes::shaped("the tensor of indices", &indices, &x.shape)?;
         let own = self.shape(&x)?;
@@ -33,8 +36,8 @@ impl Operator for MaxUnpool {
             return Ok(());
         }
         let sizes = cx.ints(2);
-        if sizes.as_ref().is_some_and(|sizes| sizes.len() != x.rank()) {
-            return Err(Problem::new("`output_shape` is not for the rank of the input"));
+        if let Some(sizes) = &sizes {
+            sizes::length("`output_shape`", sizes.len(), x.rank())?;
         }
         let shape = match sizes {
             Some(sizes) => sizes,
@@ -42,7 +45,8 @@ impl Operator for MaxUnpool {
         };
         let less = |(size, own): (&Dim, &Dim)| size.compare(own).is_some_and(|order| order.is_lt());
         if shape.iter().zip(&own).any(less) {
-            return Err(Problem::new("the output's sizes are less than the window needs"));
+            let [found, least] = [&shape, &own].map(|sizes| sizes::Sizes(sizes).to_string());
+            return Err(Problem::expected("`output_shape`", found, format_args!("at least {least}")));
         }
         cx.output(0, x.dtype, shape);
         Ok(())
@@ -70,13 +74,13 @@ impl MaxUnpool {
     /// Returns the sizes before pooling, as far as the window determines them.
     fn shape(&self, x: &TensorType) -> Result<Shape, Problem> {
         let axes = x.rank().checked_sub(2).filter(|&axes| axes > 0);
-        let axes = axes.ok_or_else(|| Problem::new(format!("the input is {x}")))?;
+        let axes = axes.ok_or_else(|| Problem::expected("the input", x, "rank 3 or more"))?;
         let window = self.0.resolve(axes, None)?;
         let spatial = x.shape.iter().skip(2).enumerate();
         let spatial = spatial.map(|(axis, size)| unpooled(&window, axis, size));
         let spatial: Option<Shape> = spatial.collect();
         let mut shape: Shape = x.shape.iter().take(2).cloned().collect();
-        shape.extend(spatial.ok_or_else(|| Problem::new("the sizes are too large"))?);
+        shape.extend(spatial.ok_or_else(|| Problem::new("the sizes of the result are too large"))?);
         Ok(shape)
     }
 }
@@ -126,7 +130,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the output's sizes are less than the window needs
+                  `output_shape` is [1, 1, 7], expected at least [1, 1, 8]
                     at node `y` (MaxUnpool version 11)
 
                   model: IR version 10, ai.onnx 21"#]],
@@ -140,7 +144,7 @@ mod tests {
                 r#"(float[1, 1, 4] x, int64[1, 1, 3] i) => (float[1, 1, 8] y) { y = MaxUnpool <kernel_shape = [2], strides = [2]> (x, i) }"#,
             ],
             expect![[r#"
-                the tensor of indices is int64[1, 1, 3], but must be of shape [1, 1, 4]
+                the tensor of indices is int64[1, 1, 3], expected shape [1, 1, 4]
             "#]],
         );
     }

@@ -81,14 +81,14 @@ fn global(function: &'static str, power: Option<u32>) -> Result<Rc<dyn Operator>
 /// Reads the power of a norm, which is a float in version 1.
 fn power(a: &Attributes<'_>) -> Result<u32, Problem> {
     let power = match a.version() {
-        1 => {
-            let power = f64::from(a.float_or("p", 2.0)?);
-            (power.fract() == 0.0).then_some(power as i64)
-        }
-        _ => Some(a.int_or("p", 2)?),
+        1 => f64::from(a.float_or("p", 2.0)?),
+        _ => a.int_or("p", 2)? as f64,
     };
-    let power = power.filter(|&power| power > 0).and_then(|power| u32::try_from(power).ok());
-    power.ok_or_else(|| Problem::new("`p` is no positive whole number"))
+    if power.fract() == 0.0 && (1.0..=f64::from(u32::MAX)).contains(&power) {
+        Ok(power as u32)
+    } else {
+        Err(Problem::expected("`p`", power, "a positive whole number"))
+    }
 }
 
 impl Pool {
@@ -213,13 +213,13 @@ mod tests {
                 r#"(float[1, 1, 9] x) => (float[a, b, c] y) { y = AveragePool <kernel_shape = [2], auto_pad = "SAME"> (x) }"#,
             ],
             expect![[r#"
-                kernel, strides and dilations must be positive
-                kernel, strides, dilations or pads are not for 1 axes
-                the kernel's sizes are not known
-                `p` is no positive whole number
-                the input is of rank 2; pooling has 1 to 3 spatial axes
-                pads must not be negative
-                `auto_pad` is `SAME`
+                the kernel shape is [0], expected positive 32-bit integers
+                the kernel shape has 2 elements, expected 1
+                the kernel shape is unknown at compile time
+                `p` is 0, expected a positive whole number
+                the input has rank 2, expected 3 to 5
+                `pads` is [-1, 0], expected non-negative 32-bit integers
+                `auto_pad` is `SAME`, expected `NOTSET`, `VALID`, `SAME_UPPER` or `SAME_LOWER`
             "#]],
         );
     }

@@ -70,7 +70,7 @@ fn matrices(cx: &Infer<'_>) -> Result<TensorType, Problem> {
     if square && x.dtype.is_float() {
         Ok(x)
     } else {
-        Err(Problem::new(format!("the input is {x}, not square matrices of floats")))
+        Err(Problem::expected("the input", x, "square matrices of floats"))
     }
 }
 
@@ -114,10 +114,10 @@ mod tests {
                 r#"(float[n, m] x) => (float y) { y = Det (x) }"#,
             ],
             expect![[r#"
-                the input is float32[2, 3], not square matrices of floats
-                the input is float32[3], not square matrices of floats
-                the input is int64[3, 3], not square matrices of floats
-                the input is float32[4, 2, 3], not square matrices of floats
+                the input is float32[2, 3], expected square matrices of floats
+                the input is float32[3], expected square matrices of floats
+                the input is int64[3, 3], expected square matrices of floats
+                the input is float32[4, 2, 3], expected square matrices of floats
                 fine
             "#]],
         );

@@ -39,11 +39,13 @@ pub fn axes(node: &Node) -> Option<&[Vec<char>]> {
 }
 
 fn einsum(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let equation = a.string("equation")?;
-    let equation = equation.ok_or_else(|| Problem::new("attribute `equation` is missing"))?;
+    let equation = a.required("equation", Attributes::string)?;
     match parse(&equation) {
         Some(einsum) => Ok(Rc::new(einsum)),
-        None => Err(Problem::new(format!("`{equation}` is no equation of axes"))),
+        None => {
+            let found = format_args!("`{equation}`");
+            Err(Problem::expected("`equation`", found, "an equation such as `ij,jk->ik`"))
+        }
     }
 }
 
@@ -93,23 +95,19 @@ impl Einsum {
 impl Operator for Einsum {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         if cx.inputs() != self.inputs.len() {
-            let problem = format!("the equation is of {} operands", self.inputs.len());
-            return Err(Problem::new(problem));
+            let what = "the number of operands in `equation`";
+            let expected = format_args!("{}, the number of inputs", cx.inputs());
+            return Err(Problem::expected(what, self.inputs.len(), expected));
         }
         let first = cx.tensor(0)?;
         if !first.dtype.is_float() && !first.dtype.is_int() {
-            return Err(Problem::new(format!("the operands are of type {}", first.dtype)));
+            return Err(Problem::expected("input 0", first, "floats or integers"));
         }
         let mut sizes: BTreeMap<char, Dim> = BTreeMap::new();
         let mut rest: Vec<Shape> = Vec::new();
         for (at, labels) in self.inputs.iter().enumerate() {
             let x = cx.tensor(at)?;
-            if x.dtype != first.dtype {
-                return Err(Problem::new(format!(
-                    "the operands are of types {} and {}, which must be equal",
-                    first.dtype, x.dtype
-                )));
-            }
+            sizes::same_type((&format!("input {at}"), &x), ("input 0", &first))?;
             rest.extend(assign(labels, &x, &mut sizes)?);
         }
         let rest = broadcast::shape(cx, &rest)?;
@@ -161,10 +159,8 @@ fn assign(
     let extra = x.rank().checked_sub(letters).filter(|&extra| open || extra == 0);
     let Some(extra) = extra else {
         let text: String = labels.iter().collect();
-        return Err(Problem::new(format!(
-            "operand {x} has not the axes `{}`",
-            text.replace(ELLIPSIS, "...")
-        )));
+        let expected = format_args!("the axes `{}`", text.replace(ELLIPSIS, "..."));
+        return Err(Problem::expected("an operand", x, expected));
     };
     let mut dims = x.shape.iter().cloned();
     let (mut rest, mut own) = (None, BTreeMap::new());
@@ -175,13 +171,13 @@ fn assign(
         }
         let Some(dim) = dims.next() else { continue };
         if let Some(before) = own.insert(label, dim.clone()).filter(|before| sizes::differ(before, &dim)) {
-            let problem = format!("axis `{label}` of {x} is of sizes {before} and {dim}");
+            let problem = format!("axis `{label}` has different sizes in {x}: {before} and {dim}");
             return Err(Problem::new(problem));
         }
         let slot = found.entry(label).or_insert_with(|| dim.clone());
         match (slot.number(), dim.number()) {
             (Some(a), Some(b)) if a != b && a != 1 && b != 1 => {
-                let problem = format!("axis `{label}` is of sizes {a} and {b}");
+                let problem = format!("axis `{label}` has different sizes: {a} and {b}");
                 return Err(Problem::new(problem));
             }
             // A number other than 1 determines the size; a symbolic size equals it, or is 1.
@@ -232,10 +228,10 @@ mod tests {
             expect![[r#"
                 cannot compile `model`: 2 problems
 
-                  axis `j` is of sizes 3 and 2
+                  axis `j` has different sizes: 3 and 2
                     at node `y` (Einsum version 12)
 
-                  operand float32[2, 3] has not the axes `ijk`
+                  an operand is float32[2, 3], expected the axes `ijk`
                     at node `z` (Einsum version 12)
 
                   model: IR version 10, ai.onnx 21"#]],
@@ -247,7 +243,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  `ij->k` is no equation of axes
+                  `equation` is `ij->k`, expected an equation such as `ij,jk->ik`
                     at node `y` (Einsum opset 21)
 
                   model: IR version 10, ai.onnx 21"#]],
@@ -262,8 +258,8 @@ mod tests {
                 r#"(float[2, 3] x, float[4, 5] z) => (float[2, 5] y) { y = Einsum <equation = "ij,jk->ik"> (x, z) }"#,
             ],
             expect![[r#"
-                axis `i` of float32[1, 3] is of sizes 1 and 3
-                axis `j` is of sizes 3 and 4
+                axis `i` has different sizes in float32[1, 3]: 1 and 3
+                axis `j` has different sizes: 3 and 4
             "#]],
         );
     }

@@ -73,7 +73,7 @@ impl Operator for MatMul {
         let (a, b) = (left.of(cx.tensor(0)?), right.of(cx.tensor(1)?));
         let shape = product(cx, &a, &b)?;
         if cx.has(3) {
-            sizes::shaped("what is added", &cx.tensor(3)?, &shape)?;
+            sizes::shaped("the addend", &cx.tensor(3)?, &shape)?;
         }
         cx.output(0, a.dtype, shape);
         Ok(())
@@ -276,18 +276,13 @@ pub fn are_factors(a: &Shape, b: &Shape) -> bool {
 /// Returns the shape of a matrix product. Leading axes are broadcast, and vectors lose their axis.
 pub fn product(cx: &mut Infer<'_>, a: &TensorType, b: &TensorType) -> Result<Shape, Problem> {
     if a.rank() == 0 || b.rank() == 0 {
-        return Err(Problem::new("a matrix product has no scalar operands"));
+        return Err(Problem::new(format!("the operands are {a} and {b}, expected rank 1 or more")));
     }
-    if a.dtype != b.dtype {
-        return Err(Problem::new(format!(
-            "the operands are of types {} and {}, which must be equal",
-            a.dtype, b.dtype
-        )));
-    }
+    sizes::same_type(("the right operand", b), ("the left operand", a))?;
     let (left, right) = (a.rank().saturating_sub(2), b.rank().saturating_sub(2));
     let columns = a.shape.last().cloned().unwrap_or_default();
     let rows = b.shape.get(if b.rank() > 1 { right } else { 0 }).cloned().unwrap_or_default();
-    sizes::equal(("the right operand", &rows, "rows"), ("the left one", &columns, "columns"))?;
+    sizes::equal(("the right operand", &rows, "rows"), ("the left operand", &columns, "columns"))?;
     let leading = |shape: &Shape, count: usize| shape.iter().take(count).cloned().collect();
     let shapes = [leading(&a.shape, left), leading(&b.shape, right)];
     let mut shape = broadcast::shape(cx, &shapes)?;
@@ -320,13 +315,13 @@ mod tests {
                 r#"(float[n] a, float[1] b, float[m, 5] w) => (float[5] y) { c = Concat <axis = 0> (a, b) y = MatMul (c, w) }"#,
             ],
             expect![[r#"
-                the right matrix has 7 rows, but the left one has 8 columns
-                the right matrix has 7 rows, but the left one has 8 columns
-                the bias is float32[4], which does not broadcast to [n, 5]
-                the bias is float32[3, 5], which does not broadcast to [2, 5]
+                the right matrix has 7 rows, but the left matrix has 8 columns
+                the right matrix has 7 rows, but the left matrix has 8 columns
+                the bias is float32[4], expected a shape that broadcasts to [n, 5]
+                the bias is float32[3, 5], expected a shape that broadcasts to [2, 5]
                 fine
-                the right operand has 7 rows, but the left one has 8 columns
-                the right operand has n rows, but the left one has n + 1 columns
+                the right operand has 7 rows, but the left operand has 8 columns
+                the right operand has n rows, but the left operand has n + 1 columns
                 fine
             "#]],
         );

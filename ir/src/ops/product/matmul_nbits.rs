@@ -32,33 +32,26 @@ attributes!(struct MatMulNBits { inputs, outputs, bits, block, bytes });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let accuracy = a.int_or("accuracy_level", 0)?;
-    if a.int_or("weight_prepacked", 0)? != 0 {
-        return Err(Problem::new("the weight is packed for one kind of device")
-            .help("export the model without `weight_prepacked`"));
+    let prepacked = a.int_or("weight_prepacked", 0)?;
+    if prepacked != 0 {
+        return Err(Problem::expected("`weight_prepacked`", prepacked, "0")
+            .help("export the model without weights that are packed for one device"));
     }
-    let size = |name: &str, default: Option<i64>| {
-        let value = a.int(name)?.or(default);
-        let value = value.ok_or_else(|| Problem::new(format!("attribute `{name}` is missing")))?;
-        usize::try_from(value)
-            .ok()
-            .filter(|&size| size > 0 && size < 1 << 31)
-            .ok_or_else(|| Problem::new(format!("`{name}` is {value}")))
+    let size = |name: &str| match a.positive(name)? {
+        size @ ..0x8000_0000 => Ok(size),
+        size => Err(Problem::expected(format_args!("`{name}`"), size, "a number below 2147483648")),
     };
-    let operator = MatMulNBits {
-        inputs: size("K", None)?,
-        outputs: size("N", None)?,
-        bits: size("bits", Some(4))?,
-        block: size("block_size", None)?,
-        bytes: accuracy == 4,
+    let bits = match a.int_or("bits", 4)? {
+        2 => 2,
+        4 => 4,
+        8 => 8,
+        bits => return Err(Problem::expected("`bits`", bits, "2, 4 or 8")),
     };
-    if ![2, 4, 8].contains(&operator.bits) {
-        return Err(Problem::new(format!("`bits` is {}", operator.bits)).help("weights have 2, 4 or 8 bits"));
+    let block = size("block_size")?;
+    if block < 16 || !block.is_power_of_two() {
+        return Err(Problem::expected("`block_size`", block, "a power of two of at least 16"));
     }
-    if operator.block < 16 || !operator.block.is_power_of_two() {
-        return Err(Problem::new(format!("`block_size` is {}", operator.block))
-            .help("it is a power of two of at least 16"));
-    }
-    Ok(Rc::new(operator))
+    Ok(Rc::new(MatMulNBits { inputs: size("K")?, outputs: size("N")?, bits, block, bytes: accuracy == 4 }))
 }
 
 impl MatMulNBits {
@@ -71,7 +64,8 @@ impl MatMulNBits {
         if operand.dtype == dtype && operand.count().is_none_or(|tensor| tensor == count) {
             Ok(())
         } else {
-            Err(Problem::new(format!("input {input} is {operand}, not {count} elements of type {dtype}")))
+            let expected = format_args!("{count} elements of type {dtype}");
+            Err(Problem::expected(format_args!("input {input}"), operand, expected))
         }
     }
 
@@ -125,7 +119,8 @@ impl Operator for MatMulNBits {
         let inputs = shape.pop().and_then(|dim| dim.number());
         let fits = inputs.is_none_or(|inputs| usize::try_from(inputs) == Ok(self.inputs));
         if !x.dtype.is_float() || x.rank() == 0 || !fits {
-            return Err(Problem::new(format!("the operand is {x}, and the matrix has {} rows", self.inputs)));
+            let expected = format_args!("floats with a last axis of size {}", self.inputs);
+            return Err(Problem::expected("the input", x, expected));
         }
         let blocks = self.inputs.div_ceil(self.block);
         let bytes = |count: usize| count.saturating_mul(self.bits).div_ceil(8);
@@ -137,14 +132,15 @@ impl Operator for MatMulNBits {
         } else {
             self.check(cx, 3, x.dtype, each(blocks))?
         }
-        if cx.has(4) && cx.tensor_of_rank(4, 1)?.dtype != DType::I32 {
-            return Err(Problem::new("the blocks of the inputs are not of type int32"));
-        }
-        let groups = if cx.has(4) { cx.tensor(4)?.count() } else { None };
-        let padded = blocks.saturating_mul(self.block);
-        if let Some(groups) = groups.filter(|groups| ![self.inputs, padded].contains(groups)) {
-            let inputs = self.inputs;
-            return Err(Problem::new(format!("there are {groups} blocks of inputs for {inputs} inputs")));
+        if cx.has(4) {
+            let (groups, padded) = (cx.tensor_of_rank(4, 1)?, blocks.saturating_mul(self.block));
+            if groups.dtype != DType::I32 {
+                return Err(Problem::expected("`g_idx`", groups, "int32"));
+            }
+            if groups.count().is_some_and(|count| ![self.inputs, padded].contains(&count)) {
+                let expected = format_args!("{} or {padded} elements", self.inputs);
+                return Err(Problem::expected("`g_idx`", groups, expected));
+            }
         }
         self.check(cx, 5, x.dtype, self.outputs)?;
         shape.push(Dim::from(i64::try_from(self.outputs).unwrap_or(i64::MAX)));
@@ -230,15 +226,14 @@ mod tests {
             expect![[r#"
                 cannot compile `model`: 3 problems
 
-                  `bits` is 3
+                  `bits` is 3, expected 2, 4 or 8
                     at node `z` (com.microsoft.MatMulNBits opset 1)
-                    help: weights have 2, 4 or 8 bits
 
-                  the weight is packed for one kind of device
+                  `weight_prepacked` is 1, expected 0
                     at node `w` (com.microsoft.MatMulNBits opset 1)
-                    help: export the model without `weight_prepacked`
+                    help: export the model without weights that are packed for one device
 
-                  input 1 is uint8[5, 2, 8], not 120 elements of type uint8
+                  input 1 is uint8[5, 2, 8], expected 120 elements of type uint8
                     at node `y` (com.microsoft.MatMulNBits version 1)
 
                   model: IR version 10, ai.onnx 21, com.microsoft 1"#]],

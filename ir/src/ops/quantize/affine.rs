@@ -24,13 +24,15 @@ pub fn quantized(cx: &Infer<'_>, input: usize) -> Result<TensorType, Problem> {
 pub fn quantized_of(cx: &Infer<'_>, input: usize, bits: usize) -> Result<TensorType, Problem> {
     let x = cx.tensor(input)?;
     let zero_dtype = check_of(cx, input.saturating_add(1), input.saturating_add(2), bits)?;
-    if zero_dtype.is_some_and(|zero_dtype| zero_dtype != x.dtype) || !is_carried(x.dtype, bits) {
-        Err(Problem::new(format!(
-            "input {input} is {x}, and its zero point of type {}",
-            zero_dtype.unwrap_or(x.dtype)
-        )))
-    } else {
-        Ok(x)
+    if !is_carried(x.dtype, bits) {
+        return Err(Problem::expected(format_args!("input {input}"), x, carried(bits)));
+    }
+    match zero_dtype {
+        Some(zero_dtype) if zero_dtype != x.dtype => Err(Problem::new(format!(
+            "input {input} has type {}, but its zero point has type {zero_dtype}",
+            x.dtype
+        ))),
+        _ => Ok(x),
     }
 }
 
@@ -42,18 +44,19 @@ pub fn check(cx: &Infer<'_>, scale: usize, zero: usize) -> Result<Option<DType>,
 /// [`check`] for integers of at most `bits` bits.
 pub fn check_of(cx: &Infer<'_>, scale: usize, zero: usize, bits: usize) -> Result<Option<DType>, Problem> {
     let one = |tensor: &TensorType| tensor.count().is_none_or(|count| count == 1);
-    let scale = cx.tensor(scale)?;
-    if scale.dtype.kind() != Kind::Float || !one(&scale) {
-        return Err(Problem::new(format!("a scale is {scale}")));
+    let tensor = cx.tensor(scale)?;
+    if tensor.dtype.kind() != Kind::Float || !one(&tensor) {
+        return Err(Problem::expected(format_args!("the scale in input {scale}"), tensor, "one float"));
     }
     if !cx.has(zero) {
         return Ok(None);
     }
-    let zero = cx.tensor(zero)?;
-    if one(&zero) && is_carried(zero.dtype, bits) {
-        Ok(Some(zero.dtype))
+    let tensor = cx.tensor(zero)?;
+    if one(&tensor) && is_carried(tensor.dtype, bits) {
+        Ok(Some(tensor.dtype))
     } else {
-        Err(Problem::new(format!("a zero point is {zero}")))
+        let what = format_args!("the zero point in input {zero}");
+        Err(Problem::expected(what, tensor, format_args!("one element of type {}", carried(bits))))
     }
 }
 
@@ -91,6 +94,11 @@ pub fn pair(cx: &mut Emit<'_, '_>, input: usize, rank: usize) -> Result<Code, Pr
     Ok(code!((#x, #affine)))
 }
 
+/// Returns the names of the types for which [`is_carried`] returns `true`.
+fn carried(bits: usize) -> &'static str {
+    if bits > BYTE { "uint8, int8, uint16 or int16" } else { "uint8 or int8" }
+}
+
 /// Returns `true` for an integer of 8 bits, or of 16 if `bits` permits.
 fn is_carried(dtype: DType, bits: usize) -> bool {
     match dtype {
@@ -118,11 +126,11 @@ mod tests {
                 r#"(uint8[4] a, uint8[4] b, float t, uint8[1] o) => (uint8[4] y) { y = com.microsoft.QLinearAdd (a, t, o, b, t, o, t, o) }"#,
             ],
             expect![[r#"
-                a scale is float32[2]
-                a zero point is uint8[2]
-                input 0 is uint8[4], and its zero point of type int8
-                input 0 is int16[4], and its zero point of type int16
-                a scale is int32[1]
+                the scale in input 1 is float32[2], expected one float
+                the zero point in input 2 is uint8[2], expected one element of type uint8 or int8
+                input 0 has type uint8, but its zero point has type int8
+                input 0 is int16[4], expected uint8 or int8
+                the scale in input 6 is int32[1], expected one float
                 fine
             "#]],
         );

@@ -36,15 +36,18 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let block = a.int_or("block_size", 128)?;
     let size = usize::try_from(block).ok();
     let size = size.filter(|&size| size == 0 || size >= 16 && size.is_power_of_two());
-    let bits = a.int_or("bits", 4)?;
-    let bits = usize::try_from(bits).ok().filter(|bits| [2, 4, 8].contains(bits));
+    let bits = match a.int_or("bits", 4)? {
+        2 => 2,
+        4 => 4,
+        8 => 8,
+        bits => return Err(Problem::expected("`bits`", bits, "2, 4 or 8")),
+    };
     Ok(Rc::new(Gather {
         axis: a.int_or("gather_axis", 0)?,
         blocks_axis: a.int_or("quantize_axis", 1)?,
-        block: size.ok_or_else(|| {
-            Problem::new(format!("`block_size` is {block}")).help("it is a power of two of at least 16")
-        })?,
-        bits: bits.ok_or_else(|| Problem::new("`bits` is none of 2, 4 and 8"))?,
+        block: size
+            .ok_or_else(|| Problem::expected("`block_size`", block, "0 or a power of two of at least 16"))?,
+        bits,
     }))
 }
 
@@ -61,38 +64,47 @@ impl Gather {
     fn check(&self, cx: &Infer<'_>, x: &TensorType) -> Result<(), Problem> {
         let [gathered, blocks] = self.axes(x)?;
         let scales = cx.tensor(2)?;
-        let small = is_small(x.dtype);
-        let integer = matches!(x.dtype, DType::U8 | DType::U4 | DType::I4);
-        let zeros = cx.has(3) && (small || cx.tensor(3)?.dtype != x.dtype);
-        if !scales.dtype.is_float() || scales.rank() != x.rank() || !(small || integer) || zeros {
-            return Err(Problem::new(format!("the data is {x}, and the scales are {scales}")));
+        let (dtype, small) = (x.dtype, is_small(x.dtype));
+        if !small && !matches!(dtype, DType::U8 | DType::U4 | DType::I4) {
+            let expected = "uint8, uint4, int4 or floats of at most 8 bits";
+            return Err(Problem::expected("`data`", x, expected));
         }
-        if cx.has(3) && x.dtype != DType::U8 {
-            sizes::shaped("the tensor of zero points", &cx.tensor(3)?, &scales.shape)?;
+        if !scales.dtype.is_float() || scales.rank() != x.rank() {
+            return Err(Problem::expected("`scales`", scales, format_args!("floats of rank {}", x.rank())));
+        }
+        if cx.has(3) && small {
+            return Err(Problem::new(format!("expected no `zero_points` for data of type {dtype}")));
+        }
+        if cx.has(3) {
+            let zeros = cx.tensor(3)?;
+            sizes::same_type(("`zero_points`", &zeros), ("`data`", x))?;
+            if dtype != DType::U8 {
+                sizes::shaped("`zero_points`", &zeros, &scales.shape)?;
+            }
         }
         if self.block == 0 && !small {
-            return Err(
-                Problem::new("`block_size` is 0").help("integers have a scale for each block of at least 16")
-            );
+            return Err(Problem::expected("`block_size`", 0, format_args!("at least 16 for type {dtype}")));
         }
-        if x.dtype == DType::U8 && (gathered != 0 || blocks == 0 || blocks + 1 != x.rank()) {
+        if dtype == DType::U8 && (gathered != 0 || blocks == 0 || blocks + 1 != x.rank()) {
             return Err(Problem::new(format!(
-                "bytes are gathered along axis {gathered}, and in blocks along axis {blocks}"
-            ))
-            .help("export the model with `gather_axis` 0, and the last axis as `quantize_axis`"));
+                "`gather_axis` is {gathered} and `quantize_axis` is {blocks}, expected two different axes, \
+                 the first and the last, for data of type uint8"
+            )));
         }
         for (at, (size, scales)) in x.shape.iter().zip(&scales.shape).enumerate() {
             let (Some(size), Some(scales)) = (size.fixed(), scales.fixed()) else {
                 continue;
             };
             let elements = size.saturating_mul(8 / self.bits(x));
-            let fits = match (at == blocks, self.block) {
-                (true, 0) => scales == 1,
-                (true, block) => elements.div_ceil(block) == scales,
-                (false, _) => scales == size || small && scales == 1,
+            let expected = match (at == blocks, self.block) {
+                (true, 0) => 1,
+                (true, block) => elements.div_ceil(block),
+                (false, _) if small && scales == 1 => 1,
+                (false, _) => size,
             };
-            if !fits {
-                return Err(Problem::new(format!("there are {scales} scales along axis {at}")));
+            if scales != expected {
+                let what = format_args!("the size of `scales` on axis {at}");
+                return Err(Problem::expected(what, scales, expected));
             }
         }
         Ok(())
@@ -103,9 +115,7 @@ impl Operator for Gather {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, indices, scales) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
         self.check(cx, &x)?;
-        if !matches!(indices.dtype, DType::I32 | DType::I64) {
-            return Err(Problem::new(format!("the indices are {indices}")));
-        }
+        sizes::integers(cx, 1, "indices")?;
         let [gathered, blocks] = self.axes(&x)?;
         let mut shape = x.shape.clone();
         if let Some(size) = shape.get_mut(blocks) {
@@ -198,12 +208,11 @@ mod tests {
             expect![[r#"
                 cannot compile `model`: 2 problems
 
-                  there are 3 scales along axis 1
+                  the size of `scales` on axis 1 is 3, expected 2
                     at node `y` (com.microsoft.GatherBlockQuantized version 1)
 
-                  bytes are gathered along axis 1, and in blocks along axis 1
+                  `gather_axis` is 1 and `quantize_axis` is 1, expected two different axes, the first and the last, for data of type uint8
                     at node `z` (com.microsoft.GatherBlockQuantized version 1)
-                    help: export the model with `gather_axis` 0, and the last axis as `quantize_axis`
 
                   model: IR version 10, ai.onnx 21, com.microsoft 1"#]],
         );

@@ -80,26 +80,33 @@ impl Places {
 
     /// Returns the types of both operands and of the result.
     fn types(&self, cx: &Infer<'_>) -> Result<(TensorType, TensorType, DType), Problem> {
+        let operand = |input: usize| {
+            let tensor = cx.tensor(input)?;
+            if is_quantized(tensor.dtype) && tensor.dtype.bits() <= 8 {
+                return Ok(tensor);
+            }
+            Err(Problem::expected(format_args!("input {input}"), tensor, "integers of at most 8 bits"))
+        };
         let [left, right] = self.operands;
-        let (left, right) = (cx.tensor(left)?, cx.tensor(right)?);
-        let quantized = is_quantized(left.dtype) && is_quantized(right.dtype);
-        let bytes = left.dtype.bits() <= 8 && right.dtype.bits() <= 8;
-        let (result, scales, fits): (DType, &[usize], bool) = match &self.end {
-            End::Sums => (DType::I32, &[], true),
+        let (left, right) = (operand(left)?, operand(right)?);
+        let (result, scales): (DType, &[usize]) = match &self.end {
+            End::Sums => (DType::I32, &[]),
             End::Quantized { scales, zero } => {
-                let dtype = cx.tensor(*zero)?.dtype;
-                (dtype, scales, is_quantized(dtype) || dtype == DType::I32)
+                let tensor = cx.tensor(*zero)?;
+                if !is_quantized(tensor.dtype) && tensor.dtype != DType::I32 {
+                    let (what, expected) = (format!("input {zero}"), "int32 or integers of at most 16 bits");
+                    return Err(Problem::expected(what, tensor, expected));
+                }
+                (tensor.dtype, scales)
             }
             End::Float { scales, .. } => {
-                let dtype = cx.tensor(scales[0])?.dtype;
-                (dtype, scales, dtype.is_float())
+                let tensor = cx.tensor(scales[0])?;
+                if !tensor.dtype.is_float() {
+                    return Err(Problem::expected(format_args!("input {}", scales[0]), tensor, "floats"));
+                }
+                (tensor.dtype, scales)
             }
         };
-        if !quantized || !bytes || !fits {
-            return Err(Problem::new(format!(
-                "the operands are {left} and {right}, and the result is of type {result}"
-            )));
-        }
         let zeros = self.zeros.into_iter().filter(|&input| cx.has(input));
         for input in scales.iter().copied().chain(zeros) {
             cx.tensor(input)?;
@@ -266,7 +273,10 @@ fn spread(cx: &mut Emit<'_, '_>, input: usize, rank: usize, side: Side) -> Resul
             Ok(broadcast::reshaped(cx, tensor, &shape))
         }
         (_, shape) if shape.len() <= rank => cx.tensor_of_rank(input, rank),
-        _ => Err(Problem::new(format!("a scale or zero point is {operand}, which has too many axes"))),
+        _ => {
+            let expected = format_args!("at most rank {rank}");
+            Err(Problem::expected(format_args!("input {input}"), operand, expected))
+        }
     }
 }
 
@@ -295,9 +305,9 @@ mod tests {
                 the bias has 4 elements, but the result has 6 channels
                 input 3 has 2 elements, but its operand has 3 columns
                 input 2 has 3 elements, but its operand has 2 rows
-                the right operand has 5 rows, but the left one has 4 columns
-                a scale or zero point is float32[3, 2, 4], which does not fit float32[2, 6, 4]
-                the bias is float32[4], which does not broadcast to [2, 3]
+                the right operand has 5 rows, but the left operand has 4 columns
+                the scale is float32[3, 2, 4], expected one element for each block of 3 along axis 1 of float32[2, 6, 4]
+                the bias is float32[4], expected a shape that broadcasts to [2, 3]
             "#]],
         );
     }

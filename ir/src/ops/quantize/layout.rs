@@ -31,14 +31,14 @@ impl Layout {
             _ if block > 0 => Layout::Blocks(axis(along, x.rank())?, block),
             1 if scale.count() == Some(1) => Layout::Whole,
             1 => Layout::Along(axis(along, x.rank())?),
-            _ => return Err(unfit(x, scale)),
+            _ => return Err(Problem::expected("the scale", scale, "rank 0 or 1")),
         };
-        layout.check(x, scale)?;
+        layout.check(x, "the scale", scale)?;
         Ok(layout)
     }
 
-    /// Checks that a scale or zero point of this type has this layout.
-    pub fn check(self, x: &TensorType, factor: &TensorType) -> Result<(), Problem> {
+    /// Checks that a scale or zero point of this type, described as `what`, has this layout.
+    pub fn check(self, x: &TensorType, what: &str, factor: &TensorType) -> Result<(), Problem> {
         let size = |shape: &[Dim], at: usize| shape.get(at).and_then(Dim::fixed);
         let fits = match self {
             Layout::Whole => factor.rank() == 0 || factor.count() == Some(1),
@@ -54,7 +54,17 @@ impl Layout {
                 factor.rank() == x.rank() && equal && sizes.is_none_or(whole)
             }
         };
-        if fits { Ok(()) } else { Err(unfit(x, factor)) }
+        if fits {
+            return Ok(());
+        }
+        let expected = match self {
+            Layout::Whole => "one element".to_owned(),
+            Layout::Along(at) => format!("one element for each index along axis {at} of {x}"),
+            Layout::Blocks(at, block) => {
+                format!("one element for each block of {block} along axis {at} of {x}")
+            }
+        };
+        Err(Problem::expected(what, factor, expected))
     }
 
     /// Returns the input in a form that broadcasts to `x`.
@@ -115,10 +125,6 @@ pub fn literals(cx: &Emit<'_, '_>, scale: usize, zero: usize) -> Option<[Code; 2
     Some([scale, code!(#zero)])
 }
 
-fn unfit(x: &TensorType, factor: &TensorType) -> Problem {
-    Problem::new(format!("a scale or zero point is {factor}, which does not fit {x}"))
-}
-
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
@@ -143,14 +149,14 @@ mod tests {
             expect![[r#"
                 fine
                 fine
-                a scale or zero point is float32[6], which does not fit int8[4, 6]
-                axis 2 is outside of a tensor of rank 2
+                the scale is float32[6], expected one element for each index along axis 0 of int8[4, 6]
+                axis 2 is out of bounds for a tensor of rank 2
                 fine
                 fine
                 fine
-                a scale or zero point is float32[4, 3], which does not fit int8[4, 6]
-                a scale or zero point is float32[5, 3], which does not fit int8[4, 6]
-                a scale or zero point is float32[4, 6], which does not fit int8[4, 6]
+                the scale is float32[4, 3], expected one element for each block of 4 along axis 1 of int8[4, 6]
+                the scale is float32[5, 3], expected one element for each block of 2 along axis 1 of int8[4, 6]
+                the scale is float32[4, 6], expected rank 0 or 1
             "#]],
         );
     }

@@ -13,7 +13,7 @@ use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::elementwise::cast::{is_small, small_float};
-use crate::ops::{Operator, broadcast};
+use crate::ops::{Operator, broadcast, sizes};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
@@ -55,7 +55,7 @@ fn read(a: &Attributes<'_>, back: bool) -> Result<Rc<dyn Operator>, Problem> {
         0 => None,
         number => {
             let dtype = i32::try_from(number).ok().and_then(DType::from_onnx);
-            let unknown = || Problem::new(format!("`output_dtype` is {number}"));
+            let unknown = || Problem::expected("`output_dtype`", number, "an element type");
             Some(dtype.ok_or_else(unknown)?)
         }
     };
@@ -91,22 +91,26 @@ impl Operator for Linear {
         let zero = if cx.has(2) { Some(cx.tensor(2)?) } else { None };
         let whole = !self.back && scale.dtype == DType::I32;
         if scale.dtype.kind() != Kind::Float && !whole {
-            return Err(Problem::new(format!("the scale is {scale}")));
+            let expected = if self.back { "floats" } else { "floats or int32" };
+            return Err(Problem::expected("the scale", scale, expected));
         }
         let layout = Layout::of(&x, &scale, self.axis, self.block)?;
         if let Some(zero) = &zero {
-            layout.check(&x, zero)?;
+            layout.check(&x, "the zero point", zero)?;
         }
         let to = if self.back { self.to.unwrap_or(scale.dtype) } else { quantized(self.to, zero.as_ref())? };
-        let is_supported = if self.back {
+        if let Some(zero) = zero.filter(|_| self.back) {
+            sizes::same_type(("the zero point", &zero), ("the input", &x))?;
+        }
+        let (name, is_supported) = if self.back {
             let is_source = is_quantized(x.dtype) || x.dtype == DType::I32 || is_small(x.dtype);
-            is_source && to.is_float() && zero.is_none_or(|zero| zero.dtype == x.dtype)
+            ("dequantization", is_source && to.is_float())
         } else {
-            (is_quantized(to) || is_small(to)) && (x.dtype.is_float() || x.dtype == DType::I32)
+            let is_source = x.dtype.is_float() || x.dtype == DType::I32;
+            ("quantization", is_source && (is_quantized(to) || is_small(to)))
         };
         if !is_supported {
-            let problem = format!("quantization from {} to {to} is not supported", x.dtype);
-            return Err(Problem::new(problem));
+            return Err(Problem::new(format!("{name} from {} to {to} is not supported", x.dtype)));
         }
         cx.output(0, to, x.shape);
         Ok(())
@@ -162,7 +166,7 @@ impl Operator for Linear {
 fn quantized(attribute: Option<DType>, zero: Option<&TensorType>) -> Result<DType, Problem> {
     match (attribute, zero.map(|zero| zero.dtype)) {
         (Some(attribute), Some(zero_dtype)) if attribute != zero_dtype => Err(Problem::new(format!(
-            "`output_dtype` is {attribute}, but the zero point is of type {zero_dtype}"
+            "`output_dtype` is {attribute}, but the zero point has type {zero_dtype}"
         ))),
         (attribute, zero_dtype) => Ok(attribute.or(zero_dtype).unwrap_or(DType::U8)),
     }
@@ -172,7 +176,7 @@ impl Operator for Dynamic {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
         if x.dtype != DType::F32 {
-            return Err(Problem::new(format!("the input is of type {}", x.dtype)));
+            return Err(Problem::expected("the input", x, "float32"));
         }
         cx.output(0, DType::U8, x.shape);
         cx.output(1, DType::F32, Vec::new());
@@ -239,10 +243,10 @@ mod tests {
             expect![[r#"
                 cannot compile `model`: 2 problems
 
-                  a scale or zero point is float32[5], which does not fit float32[2, 6]
+                  the scale is float32[5], expected one element for each index along axis 1 of float32[2, 6]
                     at node `a` (QuantizeLinear version 21)
 
-                  a scale or zero point is float32[2, 3], which does not fit float32[2, 6]
+                  the scale is float32[2, 3], expected one element for each block of 3 along axis 1 of float32[2, 6]
                     at node `b` (QuantizeLinear version 21)
 
                   model: IR version 10, ai.onnx 21"#]],

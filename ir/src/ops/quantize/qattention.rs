@@ -30,7 +30,7 @@ attributes!(struct QAttention { heads, projection });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     refuse(a, "past_present_share_buffer", "export the model without shared buffers")?;
-    refuse(a, "do_rotary", "rotate queries and keys by a RotaryEmbedding before a MultiHeadAttention")?;
+    refuse(a, "do_rotary", "apply a RotaryEmbedding before a MultiHeadAttention instead")?;
     Ok(Rc::new(QAttention { heads: read_heads(a)?, projection: projection() }))
 }
 
@@ -38,7 +38,9 @@ impl Operator for QAttention {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (dtype, projected) = self.projection.result(cx)?;
         let [batch, length, columns] = projected.as_slice() else {
-            return Err(Problem::new("the input is not of rank 3, or the weight not of rank 2"));
+            let (x, weight) = (cx.tensor(0)?, cx.tensor(1)?);
+            let message = format!("the input is {x} and the weight is {weight}, expected rank 3 and rank 2");
+            return Err(Problem::new(message));
         };
         additions(cx, 5, usize::MAX)?;
         let hidden = divided(columns, 3)?;

@@ -13,6 +13,7 @@ use crate::graph::Node;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::elementwise::activation::Fused;
+use crate::ops::index::select::check_condition;
 use crate::ops::quantize::affine::{self, BYTE, WIDE};
 use crate::ops::shape::concat;
 use crate::ops::{MICROSOFT, Operator, Row, broadcast, row};
@@ -86,9 +87,7 @@ fn leaky_relu(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 }
 
 fn joined(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let axis = a.int("axis")?;
-    let axis = axis.ok_or_else(|| Problem::new("attribute `axis` is missing"))?;
-    Ok(Rc::new(Concat { axis }))
+    Ok(Rc::new(Concat { axis: a.required("axis", Attributes::int)? }))
 }
 
 /// Returns the operator that computes the same integers as DequantizeLinear, a node on floats, and QuantizeLinear.
@@ -120,14 +119,17 @@ pub fn biased_between_scales(step: Option<&Node>) -> Option<Rc<dyn Operator>> {
     }))
 }
 
+/// Returns the problem of an operand and a result of different element types.
+pub fn other_type(input: usize, dtype: DType, result: DType) -> Problem {
+    Problem::new(format!("input {input} has type {dtype}, but the result has type {result}"))
+}
+
 impl Operator for Elementwise {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let mut shapes: Vec<Shape> = Vec::new();
         if let Some(condition) = self.places.condition {
             let condition = cx.tensor(condition)?;
-            if condition.dtype != DType::Bool {
-                return Err(Problem::new(format!("the condition is {condition}")));
-            }
+            check_condition(&condition)?;
             shapes.push(condition.shape);
         }
         let bits = if self.in_steps { WIDE } else { BYTE };
@@ -135,9 +137,9 @@ impl Operator for Elementwise {
         let mut dtype = affine::check_of(cx, result, result.saturating_add(1), bits)?;
         for &operand in self.places.operands {
             let x = affine::quantized_of(cx, operand, bits)?;
-            let differs = *dtype.get_or_insert(x.dtype) != x.dtype;
-            if differs && self.activation.is_none() && self.places.bias.is_none() {
-                return Err(Problem::new("operands and result are of several types"));
+            let result = *dtype.get_or_insert(x.dtype);
+            if result != x.dtype && self.activation.is_none() && self.places.bias.is_none() {
+                return Err(other_type(operand, x.dtype, result));
             }
             shapes.push(x.shape);
         }
@@ -192,10 +194,11 @@ impl Operator for Concat {
         let parts = parts.collect::<Result<Vec<_>, Problem>>()?;
         let shapes: Vec<&Shape> = parts.iter().map(|part| &part.shape).collect();
         let Some(first) = shapes.first() else {
-            return Err(Problem::new("there is nothing to join"));
+            return Err(Problem::missing("input 2"));
         };
-        if shapes.iter().any(|shape| shape.len() != first.len()) {
-            return Err(Problem::new("tensors of several ranks cannot be joined"));
+        if let Some((at, part)) = (0..).zip(&parts).find(|(_, part)| part.rank() != first.len()) {
+            let (what, expected) = (format!("input {}", 2 + 3 * at), format!("rank {}", first.len()));
+            return Err(Problem::expected(what, part, expected));
         }
         let axis = axis(self.axis, first.len())?;
         let shape = concat::shape(cx, &shapes, axis)?;
@@ -288,10 +291,10 @@ mod tests {
             expect![[r#"
                 cannot compile `model`: 2 problems
 
-                  operands and result are of several types
+                  input 3 has type int8, but the result has type uint8
                     at node `y` (com.microsoft.QLinearMul version 1)
 
-                  a scale is float32[3]
+                  the scale in input 1 is float32[3], expected one float
                     at node `z` (com.microsoft.QLinearSigmoid version 1)
 
                   model: IR version 10, ai.onnx 21, com.microsoft 1"#]],

@@ -12,6 +12,7 @@ use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::convolution::window::{Window, channels, spatial_axes};
 use crate::ops::quantize::affine;
+use crate::ops::quantize::qlinear::other_type;
 use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
@@ -76,8 +77,8 @@ fn reduce(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 /// Returns the type of the input, with channels second. The result must have the same element type.
 fn input(cx: &Infer<'_>, channels_last: bool) -> Result<TensorType, Problem> {
     let mut x = affine::quantized(cx, 0)?;
-    if affine::check(cx, 3, 4)?.is_some_and(|dtype| dtype != x.dtype) {
-        return Err(Problem::new("input and result are of several types"));
+    if let Some(result) = affine::check(cx, 3, 4)?.filter(|&dtype| dtype != x.dtype) {
+        return Err(other_type(0, x.dtype, result));
     }
     x.shape = channels::first(&x.shape, channels_last);
     Ok(x)

@@ -11,6 +11,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::quantize::affine::{self, BYTE, WIDE};
+use crate::ops::quantize::qlinear::other_type;
 use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
 
@@ -35,9 +36,7 @@ pub fn softmax_between_scales() -> Rc<dyn Operator> {
 
 /// Reads the operator, whose semantics depend on the version of Softmax from which it was created.
 fn softmax(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let opset = a.int("opset")?;
-    let opset = opset.ok_or_else(|| Problem::new("attribute `opset` is missing"))?;
-    let flat = opset < 13;
+    let flat = a.required("opset", Attributes::int)? < 13;
     Ok(Rc::new(Softmax { axis: a.int_or("axis", -1)?, flat, in_steps: false }))
 }
 
@@ -48,7 +47,7 @@ impl Operator for Softmax {
         axis(self.axis, x.rank())?;
         let dtype = affine::check_of(cx, 3, 4, bits)?.unwrap_or(x.dtype);
         if dtype != x.dtype && !self.in_steps {
-            return Err(Problem::new("input and result are of several types"));
+            return Err(other_type(0, x.dtype, dtype));
         }
         cx.output(0, dtype, x.shape);
         Ok(())

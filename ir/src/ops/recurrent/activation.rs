@@ -2,10 +2,11 @@
 
 use quote::format_ident;
 
-use crate::attributes::{Attributes, attributes};
+use crate::attributes::{Attributes, any_of, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::float_literal;
+use crate::ops::sizes;
 use crate::rust::{Code, code};
 
 /// A variant of the kernels' `Activation`, and its parameters.
@@ -41,19 +42,13 @@ pub fn read(a: &Attributes<'_>, count: usize) -> Result<Option<Vec<Activation>>,
     let Some(names) = a.strings("activations")?.filter(|names| !names.is_empty()) else {
         return Ok(None);
     };
-    if names.len() != count {
-        return Err(Problem::new(format!(
-            "`activations` names {} functions, {count} are needed",
-            names.len()
-        )));
-    }
+    sizes::length("`activations`", names.len(), count)?;
     let function = |wanted: &String| {
         let same = |row: &&(&str, _, _)| row.0.eq_ignore_ascii_case(wanted);
         let row = ACTIVATIONS.iter().find(same);
         let &(name, alpha, beta) = row.ok_or_else(|| {
-            let known = ACTIVATIONS.map(|row| row.0).join(", ");
-            Problem::new(format!("the activation `{wanted}` is unknown"))
-                .help(format!("it may be one of {known}"))
+            let known = ACTIVATIONS.map(|row| format!("`{}`", row.0));
+            Problem::new(format!("`activations` contains `{wanted}`, expected {}", any_of(&known)))
         })?;
         Ok(Activation {
             name,
@@ -99,10 +94,10 @@ mod tests {
             ],
             expect![[r#"
                 fine
-                the activation `Sine` is unknown
-                `activations` names 2 functions, 1 are needed
+                `activations` contains `Sine`, expected `Affine`, `Elu`, `HardSigmoid`, `LeakyRelu`, `Relu`, `ScaledTanh`, `Sigmoid`, `Softplus`, `Softsign`, `Tanh` or `ThresholdedRelu`
+                `activations` has 2 elements, expected 1
                 fine
-                `activations` names 2 functions, 3 are needed
+                `activations` has 2 elements, expected 3
                 fine
             "#]],
         );

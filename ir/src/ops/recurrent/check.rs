@@ -6,35 +6,35 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::infer::Infer;
 use crate::ops::sizes;
+use crate::types::TensorType;
 
 impl Recurrent {
     /// Checks ranks and types of the weights and optional inputs.
-    pub(super) fn check_types(&self, cx: &Infer<'_>, dtype: DType) -> Result<(), Problem> {
-        if !dtype.is_float() {
-            return Err(Problem::new(format!("the input is of type {dtype}")));
+    pub(super) fn check_types(&self, cx: &Infer<'_>, x: &TensorType) -> Result<(), Problem> {
+        if !x.dtype.is_float() {
+            return Err(Problem::expected("the input", x, "floats"));
         }
         let ranks = [(1, 3), (2, 3), (3, 2), (4, 1), (5, 3), (6, 3), (7, 2)];
         for (input, rank) in ranks.into_iter().filter(|&(input, _)| cx.has(input)) {
             let tensor = cx.tensor_of_rank(input, rank)?;
-            let fits = match input {
-                4 => true,
-                1 | 2 if self.quantized => matches!(tensor.dtype, DType::U8 | DType::I8),
-                _ => tensor.dtype == dtype,
-            };
-            if !fits {
-                return Err(Problem::new(format!(
-                    "input {input} is {tensor}, while the first input is of type {dtype}"
-                )));
+            let what = format!("input {input}");
+            match input {
+                4 => {}
+                1 | 2 if self.quantized => {
+                    if !matches!(tensor.dtype, DType::U8 | DType::I8) {
+                        return Err(Problem::expected(what, tensor, "uint8 or int8"));
+                    }
+                }
+                _ => sizes::same_type((&what, &tensor), ("the input", x))?,
             }
         }
         let factors: &[usize] = if self.quantized { &[8, 9, 10, 11] } else { &[] };
         for &input in factors {
             let (operand, weight) = (cx.tensor(input)?, cx.tensor(if input < 10 { 1 } else { 2 })?);
-            let wanted = if input % 2 == 0 { dtype } else { weight.dtype };
-            if operand.dtype != wanted || !(1..=2).contains(&operand.rank()) {
-                return Err(Problem::new(format!(
-                    "input {input} is {operand}, not of type {wanted} for each direction"
-                )));
+            let dtype = if input % 2 == 0 { x.dtype } else { weight.dtype };
+            if operand.dtype != dtype || !(1..=2).contains(&operand.rank()) {
+                let expected = format_args!("{dtype} of rank 1 or 2");
+                return Err(Problem::expected(format_args!("input {input}"), operand, expected));
             }
         }
         Ok(())
@@ -70,9 +70,9 @@ impl Recurrent {
         let optional: [(usize, &str, &[Dim]); 5] = [
             (3, "the bias", &vector(&biases)),
             (4, "`sequence_lens`", std::slice::from_ref(batch)),
-            (5, "the initial state", &state),
-            (6, "the initial cell", &state),
-            (7, "the tensor of peepholes", &vector(&peepholes)),
+            (5, "the initial hidden state", &state),
+            (6, "the initial cell state", &state),
+            (7, "the peephole weight", &vector(&peepholes)),
         ];
         for (input, what, shape) in optional.into_iter().filter(|&(input, ..)| cx.has(input)) {
             sizes::shaped(what, &cx.tensor(input)?, shape)?;
@@ -103,13 +103,13 @@ mod tests {
                 r#"(float[5, 2, 4] x, double[1, 3, 4] w, float[1, 3, 3] r) => (float[a, b, c, d] y) { y = RNN <hidden_size = 3> (x, w, r) }"#,
             ],
             expect![[r#"
-                the weight is float32[1, 12, 5], but must be of shape [1, 12, 4]
-                the weight is float32[1, 9, 4], but must be of shape [1, 12, 4]
-                `hidden_size` is 3, but the recurrent weight is float32[1, 12, 4]
-                the weight is float32[2, 9, 4], but must be of shape [1, 9, 4]
+                the weight is float32[1, 12, 5], expected shape [1, 12, 4]
+                the weight is float32[1, 9, 4], expected shape [1, 12, 4]
+                `hidden_size` is 3, expected 4, as in the recurrent weight
+                the weight is float32[2, 9, 4], expected shape [1, 9, 4]
                 fine
-                the input is of type int32
-                input 1 is float64[1, 3, 4], while the first input is of type float32
+                the input is int32[5, 2, 4], expected floats
+                input 1 has type float64, but the input has type float32
             "#]],
         );
     }
@@ -129,13 +129,13 @@ mod tests {
             ],
             expect![[r#"
                 fine
-                the bias is float32[1, 3], but must be of shape [1, 6]
+                the bias is float32[1, 3], expected shape [1, 6]
                 fine
-                `sequence_lens` is int32[3], but must be of shape [2]
+                `sequence_lens` is int32[3], expected shape [2]
                 fine
-                the initial state is float32[2, 1, 3], but must be of shape [1, 2, 3]
-                the initial cell is float32[1, 2, 4], but must be of shape [1, 2, 3]
-                the tensor of peepholes is float32[1, 12], but must be of shape [1, 9]
+                the initial hidden state is float32[2, 1, 3], expected shape [1, 2, 3]
+                the initial cell state is float32[1, 2, 4], expected shape [1, 2, 3]
+                the peephole weight is float32[1, 12], expected shape [1, 9]
             "#]],
         );
     }
@@ -148,7 +148,7 @@ mod tests {
                 r#"(float[5, 2, 4] x, float[1, 3, 4] w, float[1, 3, 3] r) => (float[a, b, c, d] y) <int32[2] l = {5, 0}> { y = RNN <hidden_size = 3> (x, w, r, , l) }"#,
             ],
             expect![[r#"
-                a sequence has 6 steps, but the input has 5 steps
+                a sequence has 6 steps, but the input has only 5 steps
                 fine
             "#]],
         );
@@ -170,16 +170,16 @@ mod tests {
                 r#"(float[5, n, 4] x, float[1, 12, 4] w, float[1, 12, 3] r, float[1, 1, 3] h, float[1, 8] p) => (float[5, 1, 2, 3] y) { y = LSTM <hidden_size = 3> (x, w, r, , , h, h, p) }"#,
             ],
             expect![[r#"
-                the weight is float32[1, 12, 3], but must be of shape [1, 12, 4]
-                `hidden_size` is 99, but the recurrent weight is float32[1, 12, 3]
-                the recurrent weight is float32[1, 9, 3], but must be of shape [1, 12, 3]
-                the weight is float32[2, 12, 4], but must be of shape [1, 12, 4]
-                the bias is float32[1, 9], but must be of shape [1, 18]
-                `sequence_lens` is int32[3], but must be of shape [2]
-                a sequence has 6 steps, but the input has 5 steps
-                the initial state is float32[2, 1, 3], but must be of shape [1, 2, 3]
+                the weight is float32[1, 12, 3], expected shape [1, 12, 4]
+                `hidden_size` is 99, expected 3, as in the recurrent weight
+                the recurrent weight is float32[1, 9, 3], expected shape [1, 12, 3]
+                the weight is float32[2, 12, 4], expected shape [1, 12, 4]
+                the bias is float32[1, 9], expected shape [1, 18]
+                `sequence_lens` is int32[3], expected shape [2]
+                a sequence has 6 steps, but the input has only 5 steps
+                the initial hidden state is float32[2, 1, 3], expected shape [1, 2, 3]
                 fine
-                the tensor of peepholes is float32[1, 8], but must be of shape [1, 9]
+                the peephole weight is float32[1, 8], expected shape [1, 9]
             "#]],
         );
     }

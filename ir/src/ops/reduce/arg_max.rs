@@ -48,7 +48,7 @@ pub fn ordered(cx: &Infer<'_>) -> Result<TensorType, Problem> {
     if x.dtype.is_float() || x.dtype.is_int() {
         Ok(x)
     } else {
-        Err(Problem::new(format!("the input is of type {}", x.dtype)))
+        Err(Problem::expected("the input", x, "floats or integers"))
     }
 }
 
@@ -102,12 +102,12 @@ mod tests {
         check(
             "main (string[4] x) => (int64[1] y) { y = ArgMax (x) }",
             expect![[r#"
-            cannot compile `model`
+                cannot compile `model`
 
-              the input is of type string
-                at node `y` (ArgMax version 13)
+                  the input is string[4], expected floats or integers
+                    at node `y` (ArgMax version 13)
 
-              model: IR version 10, ai.onnx 21"#]],
+                  model: IR version 10, ai.onnx 21"#]],
         );
     }
 }

@@ -12,7 +12,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::elementwise::cast::stays;
-use crate::ops::{Operator, Row, row};
+use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
@@ -45,13 +45,14 @@ impl Operator for Cumulative {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
         if !(x.dtype.is_float() || x.dtype.is_int()) || x.rank() == 0 {
-            return Err(Problem::new(format!("the input is {x}")));
+            return Err(Problem::expected("the input", x, "floats or integers of rank 1 or more"));
         }
         cx.tensor(1)?;
         let along = match cx.numbers(1).as_deref() {
             Some([at]) => Some(axis(*at, x.rank())?),
             Some(axes) => {
-                return Err(Problem::new(format!("the axis is {axes:?}, not one number")));
+                sizes::length("`axis`", axes.len(), 1)?;
+                None
             }
             None => None,
         };

@@ -8,7 +8,7 @@ use proc_macro2::Literal;
 use quote::format_ident;
 
 use crate::attributes::{Attributes, attributes};
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, Topic};
 use crate::dim::Dim;
 use crate::dtype::{DType, Kind};
 use crate::emit::Emit;
@@ -85,7 +85,8 @@ impl Operator for Reduction {
         let x = cx.tensor(0)?;
         let joins = matches!(self.fold.name, "reduce_max" | "reduce_min");
         if !(x.dtype.is_float() || x.dtype.is_int() || joins && x.dtype == DType::Bool) {
-            return Err(Problem::new(format!("the input is of type {}", x.dtype)));
+            let expected = if joins { "floats, integers or booleans" } else { "floats or integers" };
+            return Err(Problem::expected("the input", x, expected));
         }
         let second = if cx.has(1) { Some(cx.tensor(1)?) } else { None };
         let Some(axes) = self.axes(cx.numbers(1), second.as_ref(), x.rank())? else {
@@ -196,8 +197,11 @@ impl Reduction {
         }
         match count.and_then(|count| x.rank().checked_sub(count)) {
             Some(rank) => Ok((0..rank).map(|_| cx.fresh("reduced")).collect()),
-            None => Err(Problem::new("the axes are not known while compiling, so the result has no rank")
-                .help("export the model with constant axes, or with `keepdims`")),
+            None => {
+                Err(Problem::new("the rank of the result depends on axes that are unknown at compile time")
+                    .help("export the model with constant axes, or with `keepdims`")
+                    .about(Topic::Shape))
+            }
         }
     }
 }
@@ -262,7 +266,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the axes are not known while compiling, so the result has no rank
+                  the rank of the result depends on axes that are unknown at compile time
                     at node `y` (ReduceSum version 13)
                     help: export the model with constant axes, or with `keepdims`
 

@@ -34,7 +34,7 @@ pub fn construct() -> Rc<dyn Operator> {
 pub fn empty(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let number = a.int_or("dtype", 1)?;
     let dtype = i32::try_from(number).ok().and_then(DType::from_onnx);
-    let dtype = dtype.ok_or_else(|| Problem::new(format!("`dtype` {number} is no type of elements")))?;
+    let dtype = dtype.ok_or_else(|| Problem::expected("`dtype`", number, "an element type"))?;
     Ok(Rc::new(Empty { dtype }))
 }
 
@@ -65,7 +65,7 @@ impl Operator for Empty {
     }
 
     fn emit(&self, _: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        Err(Problem::new("an empty sequence is known to be empty"))
+        Err(Problem::new("an empty sequence is computed at compile time"))
     }
 }
 
@@ -97,8 +97,8 @@ mod tests {
                 r#"() => (seq(int64) s) { s = SequenceEmpty <dtype = 7> () }"#,
             ],
             expect![[r#"
-                float32[2] and int64[2] cannot be items of one sequence
-                `dtype` 99 is no type of elements
+                float32[2] and int64[2] cannot be items of the same sequence
+                `dtype` is 99, expected an element type
                 fine
             "#]],
         );

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 
 use crate::attributes::{Attributes, attributes};
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, Topic};
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
@@ -26,8 +26,7 @@ struct Join {
 attributes!(struct Join { axis, new });
 
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let axis = a.int("axis")?;
-    let axis = axis.ok_or_else(|| Problem::new("attribute `axis` is missing"))?;
+    let axis = a.required("axis", Attributes::int)?;
     let new = a.flag("new_axis", false)?;
     Ok(Rc::new(Join { axis, new }))
 }
@@ -35,7 +34,9 @@ pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 impl Operator for Join {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let item = match cx.items(0)? {
-            Type::Nothing(_) => return Err(Problem::new("the sequence has no items to join")),
+            Type::Nothing(_) => {
+                return Err(Problem::new("the sequence is empty, expected at least one item"));
+            }
             item => cx.taken_out(&item, "item"),
         };
         let parts = cx.tensors(0).filter(|parts| !parts.is_empty());
@@ -44,8 +45,10 @@ impl Operator for Join {
             (item, parts) => {
                 let ranks: Vec<String> = parts.iter().flatten().map(ToString::to_string).collect();
                 let items = if ranks.is_empty() { item.to_string() } else { ranks.join(" and ") };
-                return Err(Problem::new(format!("items of any rank cannot be joined, which {items} are"))
-                    .help("give the shape of the items where the sequence is an input, with `inputs(..)`"));
+                let message = format!("the items are {items}, expected tensors of equal rank");
+                let help = "set the shape of the items with `inputs(..)` if their sequence is an input, or export \
+                            the model with items of equal rank";
+                return Err(Problem::new(message).help(help).about(Topic::Shape));
             }
         };
         let along = self.along(one.rank())?;
@@ -163,11 +166,11 @@ mod tests {
                 r#"(float[2] a, float[2, 4] b) => (float[x] c) { t = SequenceConstruct (a, b) c = ConcatFromSequence <axis = 0> (t) }"#,
             ],
             expect![[r#"
-                sizes 4 and 3 on axis 1, which is not joined, differ
-                axis 2 is outside of a tensor of rank 2
+                the inputs have sizes 4 and 3 on axis 1, expected equal sizes except on axis 0
+                axis 2 is out of bounds for a tensor of rank 2
                 attribute `axis` is missing
-                the sequence has no items to join
-                items of any rank cannot be joined, which float32[2] and float32[2, 4] are
+                the sequence is empty, expected at least one item
+                the items are float32[2] and float32[2, 4], expected tensors of equal rank
             "#]],
         );
     }

@@ -148,8 +148,8 @@ mod tests {
                 r#"<ir_version: 8, opset_import: ["": 17]> g (seq(float[?]) s) => (seq(float) y) { y = SequenceMap (s) }"#,
             ],
             expect![[r#"
-                the body has 1 inputs and 1 outputs, which do not fit the node's 2 inputs and 1 outputs
-                input 0 is float32[2], not a sequence
+                the body has 1 inputs and 1 outputs, which does not match the 2 inputs and 1 outputs of the node
+                input 0 is float32[2], expected a sequence
                 attribute `body` is missing
             "#]],
         );

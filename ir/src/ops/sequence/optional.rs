@@ -54,7 +54,7 @@ impl Operator for Optional {
             (true, _) => cx.ty(0)?.clone(),
             (false, Some(ty)) => ty.clone(),
             (false, None) => {
-                return Err(Problem::new("the optional has neither an input nor a `type`"));
+                return Err(Problem::new("expected an input or attribute `type`, found neither"));
             }
         };
         cx.output_type(0, Type::Optional(Box::new(ty)));
@@ -132,7 +132,8 @@ const DEEPEST: usize = 8;
 
 /// Returns the type of an absent value, as far as the file specifies it.
 fn nothing(ty: &TypeProto, depth: usize) -> Result<Type, Problem> {
-    let unknown = || Problem::new("attribute `type` is a type that is not known");
+    let unknown =
+        || Problem::new("attribute `type` is not supported, expected a tensor, sequence, optional or map");
     let inner = |ty: &Option<Box<TypeProto>>| match ty {
         Some(ty) if depth < DEEPEST => nothing(ty, depth + 1).map(Box::new),
         _ => Err(unknown()),
@@ -209,7 +210,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the optional has neither an input nor a `type`
+                  expected an input or attribute `type`, found neither
                     at node `y` (Optional version 15)
 
                   model: IR version 10, ai.onnx 21"#]],

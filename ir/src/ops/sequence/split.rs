@@ -7,7 +7,7 @@ use proc_macro2::Literal;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::{DType, Kind};
+use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
@@ -43,7 +43,7 @@ impl Operator for Split {
         sizes::integers(cx, 1, "split")?;
         let along = axis(self.axis, x.rank())?;
         let size = x.shape.get(along).cloned().unwrap_or_default();
-        let sizes_rank = sizes_rank(cx, &x)?;
+        let sizes_rank = sizes_rank(cx)?;
         let sizes = sizes(sizes_rank, cx.known(1), &size)?;
         let item = |size: Dim| self.item(&x, along, size);
         let whole = match &sizes {
@@ -156,15 +156,14 @@ impl Split {
 }
 
 /// Returns the rank of the input with the sizes of the chunks, if any.
-fn sizes_rank(cx: &Infer<'_>, x: &TensorType) -> Result<Option<usize>, Problem> {
+fn sizes_rank(cx: &Infer<'_>) -> Result<Option<usize>, Problem> {
     if !cx.has(1) {
         return Ok(None);
     }
     let operand = cx.tensor(1)?;
-    if operand.dtype.kind() == Kind::Int && operand.rank() <= 1 {
-        Ok(Some(operand.rank()))
-    } else {
-        Err(Problem::new(format!("{x} is split into parts of sizes {operand}")))
+    match operand.rank() {
+        rank @ ..=1 => Ok(Some(rank)),
+        _ => Err(Problem::expected("`split`", operand, "rank 0 or 1")),
     }
 }
 
@@ -184,17 +183,15 @@ fn sizes(sizes_rank: Option<usize>, known: Option<&Known>, size: &Dim) -> Result
     let Some(Known::Ints(ints)) = known else {
         return Ok(None);
     };
-    let sum = ints.iter().try_fold(Dim::default(), |sum, size| sum.add(size));
-    let numbers: Option<Vec<i64>> = ints.iter().map(Dim::number).collect();
-    match (rank, numbers.as_deref(), sum.and_then(|sum| sum.number()), size.number()) {
-        (0, Some(&[each]), ..) if each > 0 => Ok(chunks(each)),
-        (0, Some(each), ..) => Err(Problem::new(format!("parts cannot be of sizes {each:?}"))),
-        (0, None, ..) => Ok(None),
-        (_, Some(sizes), Some(sum), Some(size)) if sum != size || sizes.iter().any(|&size| size < 0) => {
-            Err(Problem::new(format!("parts of sizes {sizes:?} are not an axis of size {size}")))
-        }
-        _ => Ok((ints.len() as i64 <= PARTS).then(|| ints.clone())),
+    if rank == 0 {
+        return match ints.first().and_then(Dim::number) {
+            Some(each @ 1..) => Ok(chunks(each)),
+            Some(each) => Err(Problem::expected("`split`", each, "a positive number")),
+            None => Ok(None),
+        };
     }
+    split::check_sum(ints, size)?;
+    Ok((ints.len() as i64 <= PARTS).then(|| ints.clone()))
 }
 
 #[cfg(test)]
@@ -233,10 +230,10 @@ mod tests {
                 r#"(float[5] x, float t) => (seq(float) y) { y = SplitToSequence (x, t) }"#,
             ],
             expect![[r#"
-                parts of sizes [1, 3] are not an axis of size 5
-                parts cannot be of sizes [0]
-                parts of sizes [6, -1] are not an axis of size 5
-                axis 1 is outside of a tensor of rank 1
+                the sum of `split` is 4, expected 5, the size of the axis
+                `split` is 0, expected a positive number
+                `split` contains -1, expected non-negative numbers
+                axis 1 is out of bounds for a tensor of rank 1
                 `split` is float32, expected int32 or int64
             "#]],
         );

@@ -44,20 +44,12 @@ struct ReverseSequence {
 attributes!(struct ReverseSequence { batch, time });
 
 fn blocks(a: &Attributes<'_>, to_space: bool) -> Result<Rc<dyn Operator>, Problem> {
-    let size = a.int("blocksize")?;
-    let size = size.ok_or_else(|| Problem::new("attribute `blocksize` is missing"))?;
+    let size = a.required("blocksize", Attributes::int)?;
     if !(1..1 << 15).contains(&size) {
-        return Err(Problem::new(format!("`blocksize` is {size}")));
+        return Err(Problem::expected("`blocksize`", size, "a number from 1 to 32767"));
     }
     let since = if to_space { 11 } else { 28 };
-    let mode = if a.version() >= since { a.string_or("mode", "DCR")? } else { "DCR".to_owned() };
-    let depth_first = match mode.as_str() {
-        "DCR" => false,
-        "CRD" => true,
-        other => {
-            return Err(Problem::new(format!("`mode` is `{other}`")).help("it may be DCR or CRD"));
-        }
-    };
+    let depth_first = a.version() >= since && a.choice("mode", "DCR", &[("DCR", false), ("CRD", true)])?;
     Ok(Rc::new(Blocks { to_space, size, depth_first }))
 }
 
@@ -67,19 +59,17 @@ impl Operator for Blocks {
         let [batch, channels, height, width] = x.shape.as_slice() else {
             return Ok(());
         };
-        let (side, area) = (Dim::from(self.size), Dim::from(self.size * self.size));
-        let divided = |size: &Dim, by: &Dim| -> Result<Option<Dim>, Problem> {
-            match (size.number(), by.number()) {
-                (Some(size), Some(by)) if size.checked_rem(by) != Some(0) => {
-                    Err(Problem::new(format!("{size} is no multiple of {by}")))
-                }
-                _ => Ok(size.div(by)),
-            }
+        let (side, area) = (self.size, self.size * self.size);
+        let multiply = |size: &Dim, by: i64| size.mul(&Dim::from(by));
+        let divide = |size: &Dim, things: &str, by: i64| {
+            let of_block = format!("{things} of a block");
+            sizes::multiple(("the input", size, things), (by, &of_block))?;
+            Ok::<_, Problem>(size.div(&Dim::from(by)))
         };
         let sizes = if self.to_space {
-            [divided(channels, &area)?, height.mul(&side), width.mul(&side)]
+            [divide(channels, "channels", area)?, multiply(height, side), multiply(width, side)]
         } else {
-            [channels.mul(&area), divided(height, &side)?, divided(width, &side)?]
+            [multiply(channels, area), divide(height, "rows", side)?, divide(width, "columns", side)?]
         };
         let mut shape = vec![batch.clone()];
         for size in sizes {
@@ -114,17 +104,15 @@ impl Operator for ReverseSequence {
         let lengths = cx.tensor_of_rank(1, 1)?;
         let (batch, time) = (axis(self.batch, x.rank())?, axis(self.time, x.rank())?);
         if batch == time {
-            return Err(Problem::new("`batch_axis` and `time_axis` are equal"));
+            let message = format!("`batch_axis` and `time_axis` are both {batch}, expected different axes");
+            return Err(Problem::new(message));
         }
         if let (Some(count), Some(batch)) = (lengths.shape.first(), x.shape.get(batch)) {
             sizes::equal(("`sequence_lens`", count, "elements"), ("the input", batch, "sequences"))?;
         }
         let longest = x.shape.get(time).cloned().unwrap_or_default();
         for length in cx.ints(1).unwrap_or_default() {
-            sizes::at_most(
-                ("a sequence", &length, "elements to reverse"),
-                ("the input", &longest, "elements"),
-            )?;
+            sizes::at_most(("a sequence", &length, "time steps"), ("the input", &longest, "time steps"))?;
         }
         cx.output(0, x.dtype, x.shape);
         Ok(())
@@ -176,7 +164,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  6 is no multiple of 4
+                  the input has 6 channels, expected a multiple of 4, the number of channels of a block
                     at node `y` (DepthToSpace version 13)
 
                   model: IR version 10, ai.onnx 21"#]],
@@ -192,7 +180,7 @@ mod tests {
             ],
             expect![[r#"
                 `sequence_lens` has 2 elements, but the input has 3 sequences
-                a sequence has 5 elements to reverse, but the input has 4 elements
+                a sequence has 5 time steps, but the input has only 4 time steps
             "#]],
         );
     }

@@ -10,7 +10,7 @@ use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
-use crate::ops::{Operator, Row, broadcast, row};
+use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape, TensorType};
 
@@ -32,10 +32,9 @@ impl Concat {
 }
 
 fn concat(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let axis = match (a.int("axis")?, a.version()) {
-        (Some(axis), _) => axis,
-        (None, ..4) => 1,
-        (None, _) => return Err(Problem::new("attribute `axis` is missing")),
+    let axis = match a.version() {
+        ..4 => a.int_or("axis", 1)?,
+        _ => a.required("axis", Attributes::int)?,
     };
     Ok(Rc::new(Concat { axis }))
 }
@@ -45,12 +44,15 @@ impl Operator for Concat {
         let types = (0..cx.inputs()).map(|at| cx.tensor(at));
         let types: Vec<TensorType> = types.collect::<Result<_, _>>()?;
         let Some(first) = types.first() else {
-            return Err(Problem::new("there is nothing to join"));
+            return Err(Problem::missing("input 0"));
         };
         let axis = axis(self.axis, first.rank())?;
-        let differs = |operand: &&TensorType| operand.dtype != first.dtype || operand.rank() != first.rank();
-        if let Some(other) = types.iter().find(differs) {
-            return Err(Problem::new(format!("{first} and {other} cannot be joined")));
+        for (at, other) in types.iter().enumerate() {
+            let what = format!("input {at}");
+            sizes::same_type((&what, other), ("input 0", first))?;
+            if other.rank() != first.rank() {
+                return Err(Problem::expected(what, other, format_args!("rank {}", first.rank())));
+            }
         }
         let shapes: Vec<&Shape> = types.iter().map(|tensor| &tensor.shape).collect();
         let shape = shape(cx, &shapes, axis)?;
@@ -115,7 +117,8 @@ pub fn shape(cx: &mut Infer<'_>, shapes: &[&Shape], along: usize) -> Result<Shap
             match (size.and_then(Dim::number), other.number()) {
                 (Some(a), Some(b)) if a != b => {
                     return Err(Problem::new(format!(
-                        "sizes {a} and {b} on axis {axis}, which is not joined, differ"
+                        "the inputs have sizes {a} and {b} on axis {axis}, expected equal sizes except on \
+                         axis {along}"
                     )));
                 }
                 (Some(_), _) => {}
@@ -203,7 +206,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  sizes 3 and 4 on axis 1, which is not joined, differ
+                  the inputs have sizes 3 and 4 on axis 1, expected equal sizes except on axis 0
                     at node `z` (Concat version 13)
 
                   model: IR version 10, ai.onnx 21"#]],

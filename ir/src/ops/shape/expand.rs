@@ -9,7 +9,7 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::{Operator, Row, broadcast, row};
+use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape, TensorType};
 
@@ -42,12 +42,15 @@ impl Operator for Expand {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
         let shape = match cx.ints(1) {
-            Some(sizes)
-                if sizes.iter().any(|size| size.compare(&0.into()).is_some_and(|order| order.is_lt())) =>
-            {
-                return Err(Problem::new("a size is negative"));
+            Some(sizes) => {
+                let is_negative = |size: &&Dim| size.compare(&0.into()).is_some_and(|order| order.is_lt());
+                if let Some(size) = sizes.iter().find(is_negative) {
+                    return Err(Problem::new(format!(
+                        "`shape` contains {size}, expected non-negative numbers"
+                    )));
+                }
+                broadcast::shape(cx, &[x.shape.clone(), sizes])?
             }
-            Some(sizes) => broadcast::shape(cx, &[x.shape.clone(), sizes])?,
             None => unknown(cx, &x)?,
         };
         let known = cx.folded(0).and_then(|known| {
@@ -101,10 +104,7 @@ impl Operator for Expand {
 
 /// Returns the sizes of `x` expanded to sizes that are known only at run time.
 fn unknown(cx: &mut Infer<'_>, x: &TensorType) -> Result<Shape, Problem> {
-    let count = cx.tensor_of_rank(1, 1)?.count().ok_or_else(|| {
-        Problem::new("the rank of the result is not known while compiling")
-            .help("simplify the model's shape arithmetic, or fix its sizes with `dims(..)`")
-    })?;
+    let count = cx.tensor_of_rank(1, 1)?.count().ok_or_else(sizes::unknown_rank)?;
     let rank = count.max(x.rank());
     let size = |axis: usize| {
         let own = (axis + x.rank()).checked_sub(rank);
@@ -125,14 +125,17 @@ impl Operator for Tile {
         } else {
             cx.ints(1)
         };
-        if repeats.as_ref().is_some_and(|repeats| repeats.len() != x.rank()) {
-            return Err(Problem::new(format!("the repeats are not as many as the axes of {x}")));
+        if let Some(repeats) = &repeats {
+            sizes::length("`repeats`", repeats.len(), x.rank())?;
         }
         let mut shape = Shape::new();
         for (axis, size) in x.shape.iter().enumerate() {
             let times = repeats.as_ref().and_then(|repeats| repeats.get(axis));
-            if times.is_some_and(|times| times.number().is_some_and(|times| times < 0)) {
-                return Err(Problem::new("a repeat is negative"));
+            if let Some(times) = times.and_then(Dim::number).filter(|&times| times < 0) {
+                let list = if self.one_axis { "tiles" } else { "repeats" };
+                return Err(Problem::new(format!(
+                    "`{list}` contains {times}, expected non-negative numbers"
+                )));
             }
             let product = times.and_then(|times| size.mul(times));
             shape.push(cx.dim_or_fresh(product, "tile"));
@@ -200,8 +203,8 @@ impl Tile {
             _ => None,
         };
         let (Some(times), Some(along)) = (one(times), one(along)) else {
-            return Err(Problem::new("the tiles or their axis are not known while compiling")
-                .help("export the model for opset 6 or newer"));
+            return Err(Problem::new("`tiles` or `axis` is unknown at compile time")
+                .help("export the model with opset 6 or newer"));
         };
         let along = crate::ops::axes::axis(along, rank)?;
         let times = |axis: usize| Dim::from(if axis == along { times } else { 1 });

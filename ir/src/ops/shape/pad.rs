@@ -13,7 +13,7 @@ use crate::dtype::Kind;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::axes::axis;
-use crate::ops::{Operator, Row, row};
+use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape};
 
@@ -53,22 +53,19 @@ attributes!(
 );
 
 fn pad(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let mode = match a.string_or("mode", "constant")?.as_str() {
-        "constant" => Mode::Constant,
-        "reflect" => Mode::Reflect,
-        "edge" => Mode::Edge,
-        "wrap" if a.version() >= 19 => Mode::Wrap,
-        other => {
-            return Err(Problem::new(format!("`mode` is `{other}`"))
-                .help("it may be constant, reflect, edge or, since version 19, wrap"));
-        }
-    };
+    let modes = [
+        ("constant", Mode::Constant),
+        ("reflect", Mode::Reflect),
+        ("edge", Mode::Edge),
+        ("wrap", Mode::Wrap),
+    ];
+    // Version 19 introduced `wrap`.
+    let modes = if a.version() < 19 { &modes[..3] } else { &modes };
+    let mode = a.choice("mode", "constant", modes)?;
     let attributes = match a.version() {
         ..11 => {
             let name = if a.version() < 2 { "paddings" } else { "pads" };
-            let pads = a.ints(name)?;
-            let missing = || Problem::new(format!("attribute `{name}` is missing"));
-            Some((pads.ok_or_else(missing)?, a.float_or("value", 0.0)?))
+            Some((a.required(name, Attributes::ints)?, a.float_or("value", 0.0)?))
         }
         _ => None,
     };
@@ -83,12 +80,8 @@ impl Operator for Pad {
             Some((pads, _)) => Some(pads.iter().map(|&pad| Dim::from(pad)).collect()),
             None => cx.ints(1),
         };
-        if cx.has(2) && cx.tensor(2)?.dtype != x.dtype {
-            return Err(Problem::new(format!(
-                "the constant is of type {}, the input of type {}",
-                cx.tensor(2)?.dtype,
-                x.dtype
-            )));
+        if cx.has(2) {
+            sizes::same_type(("`constant_value`", &cx.tensor(2)?), ("the input", &x))?;
         }
         let (Some(pads), Some(axes)) = (pads, &axes) else {
             let padded = |axis: usize| axes.as_ref().is_none_or(|axes| axes.contains(&axis));
@@ -102,10 +95,12 @@ impl Operator for Pad {
         for (axis, (begin, end)) in pairs(axes, &pads)? {
             if let Some(size) = shape.get_mut(axis) {
                 let padded = size.add(&begin).and_then(|size| size.add(&end));
-                *size = cx.dim_or_fresh(padded, "pad");
-                if size.number().is_some_and(|size| size < 0) {
-                    return Err(Problem::new(format!("nothing is left along axis {axis}")));
+                if padded.as_ref().and_then(Dim::number).is_some_and(|size| size < 0) {
+                    return Err(Problem::new(format!(
+                        "the pads of axis {axis} are {begin} and {end}, but its size is {size}"
+                    )));
                 }
+                *size = cx.dim_or_fresh(padded, "pad");
             }
         }
         cx.output(0, x.dtype, shape);
@@ -224,7 +219,8 @@ type Pair = (usize, (Dim, Dim));
 /// Returns the begin and end of each axis. The ends follow all begins.
 fn pairs(axes: &[usize], pads: &[Dim]) -> Result<Vec<Pair>, Problem> {
     if pads.len() != axes.len().saturating_mul(2) {
-        return Err(Problem::new(format!("there are {} pads for {} axes", pads.len(), axes.len())));
+        let expected = format_args!("{}, two for each axis", axes.len().saturating_mul(2));
+        return Err(Problem::expected("the number of pads", pads.len(), expected));
     }
     let (begins, ends) = pads.split_at(axes.len());
     let pairs = axes.iter().zip(begins.iter().cloned().zip(ends.iter().cloned()));
@@ -291,7 +287,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  there are 2 pads for 2 axes
+                  the number of pads is 2, expected 4, two for each axis
                     at node `y` (Pad version 21)
 
                   model: IR version 10, ai.onnx 21"#]],
@@ -308,9 +304,8 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  `mode` is `wrap`
+                  `mode` is `wrap`, expected `constant`, `reflect` or `edge`
                     at node `y` (Pad opset 18)
-                    help: it may be constant, reflect, edge or, since version 19, wrap
 
                   model: IR version 9, ai.onnx 18"#]],
         );

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 
 use crate::attributes::{Attributes, attributes};
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, Topic};
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
@@ -232,18 +232,19 @@ fn bounds(
     let known = [starts, ends, axes.known(), steps.known()];
     let count = known.iter().flatten().map(|list| list.len()).chain(count);
     let count = count.min().ok_or_else(|| {
-        Problem::new("how many axes are sliced is not known while compiling")
-            .help("export the model with a fixed number of starts")
+        Problem::new("the number of sliced axes is unknown at compile time")
+            .help("export the model with a constant number of `starts`")
+            .about(Topic::Shape)
     })?;
     if known.iter().flatten().any(|list| list.len() != count) {
-        return Err(Problem::new("starts, ends, axes and steps are not equally many"));
+        return Err(Problem::new("`starts`, `ends`, `axes` and `steps` have different lengths"));
     }
     let Some(axes) = axes.numbers(|| (0i64..).take(count).collect()) else {
         return Ok((0..rank).map(|axis| (axis, None)).collect());
     };
     let steps = steps.numbers(|| vec![1; count]);
     if steps.as_ref().is_some_and(|steps| steps.contains(&0)) {
-        return Err(Problem::new("a step is 0"));
+        return Err(Problem::new("`steps` contains 0, expected other numbers"));
     }
     let bounds = axes.iter().enumerate().map(|(at, &along)| {
         let bounds = || {
@@ -378,7 +379,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  starts, ends, axes and steps are not equally many
+                  `starts`, `ends`, `axes` and `steps` have different lengths
                     at node `y` (Slice version 13)
 
                   model: IR version 10, ai.onnx 21"#]],

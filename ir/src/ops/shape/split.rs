@@ -52,10 +52,8 @@ fn split(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let uneven = a.version() >= 18
         && match a.int("num_outputs")? {
             Some(count) if usize::try_from(count) != Ok(a.outputs()) => {
-                return Err(Problem::new(format!(
-                    "`num_outputs` is {count}, but there are {} outputs",
-                    a.outputs()
-                )));
+                let expected = format_args!("{}, the number of outputs", a.outputs());
+                return Err(Problem::expected("`num_outputs`", count, expected));
             }
             count => count.is_some(),
         };
@@ -76,23 +74,15 @@ impl Operator for Split {
         let rest = size.number().and_then(|size| size.checked_rem(count_of_parts));
         let equal = !self.uneven && self.sizes.is_none() && !cx.has(1);
         if equal && rest.is_some_and(|rest| rest != 0) {
-            return Err(Problem::new(format!("an axis of size {size} has no {count} equal parts")));
+            return Err(Problem::new(format!(
+                "an axis of size {size} cannot be split into {count} equal parts"
+            )));
         }
         let sizes = match self.sizes(cx.has(1), cx.known(1).and_then(Known::whole), &size, count) {
-            Sizes::Known(sizes) if sizes.len() != count => {
-                return Err(Problem::new(format!("there are {} sizes for {count} parts", sizes.len())));
-            }
             Sizes::Known(sizes) => {
-                let sum = sizes.iter().try_fold(Dim::default(), |sum, size| sum.add(size));
-                let negative = |size: &Dim| size.number().is_some_and(|size| size < 0);
-                match (sum.and_then(|sum| sum.number()), size.number()) {
-                    (Some(sum), Some(size)) if sum != size || sizes.iter().any(negative) => {
-                        return Err(Problem::new(format!(
-                            "the parts have {sum} elements, the axis has {size}"
-                        )));
-                    }
-                    _ => sizes,
-                }
+                sizes::length("`split`", sizes.len(), count)?;
+                check_sum(&sizes, &size)?;
+                sizes
             }
             Sizes::Equal | Sizes::Open => (0..count).map(|_| cx.fresh("split")).collect(),
         };
@@ -203,6 +193,25 @@ impl Split {
     }
 }
 
+/// Reports sizes of parts whose sum is known to differ from the size of the axis, or that are negative.
+pub(in crate::ops) fn check_sum(sizes: &[Dim], size: &Dim) -> Result<(), Problem> {
+    let sum = sizes.iter().try_fold(Dim::default(), |sum, size| sum.add(size));
+    let (Some(sum), Some(size)) = (sum.and_then(|sum| sum.number()), size.number()) else {
+        return Ok(());
+    };
+    let negative = sizes.iter().filter_map(Dim::number).find(|&size| size < 0);
+    match negative {
+        Some(negative) => {
+            Err(Problem::new(format!("`split` contains {negative}, expected non-negative numbers")))
+        }
+        None if sum == size => Ok(()),
+        None => {
+            let expected = format_args!("{size}, the size of the axis");
+            Err(Problem::expected("the sum of `split`", sum, expected))
+        }
+    }
+}
+
 /// Converts an array to a tuple. The standard library supports up to 12 elements.
 pub(in crate::ops) fn tuple(parts: &Code, count: usize) -> Code {
     if count <= 12 {
@@ -283,7 +292,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the parts have 8 elements, the axis has 7
+                  the sum of `split` is 8, expected 7, the size of the axis
                     at node `p` (Split version 18)
 
                   model: IR version 10, ai.onnx 21"#]],

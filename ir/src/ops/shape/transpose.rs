@@ -79,15 +79,16 @@ impl Operator for Transpose {
 impl Transpose {
     /// Returns the axis of the input for each axis of the result.
     pub fn axes(&self, rank: usize) -> Result<Vec<usize>, Problem> {
-        let Some(axes) = &self.axes else {
+        let Some(perm) = &self.axes else {
             return Ok((0..rank).rev().collect());
         };
-        let axes = axes.iter().map(|&at| axis(at, rank));
+        let axes = perm.iter().map(|&at| axis(at, rank));
         let axes: Vec<usize> = axes.collect::<Result<_, _>>()?;
         if axes.len() == rank && (0..rank).all(|axis| axes.contains(&axis)) {
             Ok(axes)
         } else {
-            Err(Problem::new(format!("`perm` is no permutation of {rank} axes")))
+            let (found, expected) = (format_args!("{perm:?}"), format_args!("a permutation of {rank} axes"));
+            Err(Problem::expected("`perm`", found, expected))
         }
     }
 }
@@ -134,7 +135,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  `perm` is no permutation of 2 axes
+                  `perm` is [1, 1], expected a permutation of 2 axes
                     at node `y` (Transpose version 21)
 
                   model: IR version 10, ai.onnx 21"#]],

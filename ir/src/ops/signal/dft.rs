@@ -7,7 +7,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 
 use crate::attributes::{Attributes, attributes};
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, Topic};
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
@@ -65,8 +65,9 @@ impl Operator for Dft {
                 } else {
                     length
                 };
-                if outputs.as_ref().and_then(Dim::number).is_some_and(|count| count < 1) {
-                    return Err(Problem::new("the transform has no length"));
+                let number = outputs.as_ref().and_then(Dim::number);
+                if let Some(length) = number.filter(|&length| length < 1) {
+                    return Err(Problem::expected("the length of the result", length, "a positive number"));
                 }
                 let outputs = cx.dim_or_fresh(outputs.filter(Dim::is_size), "dft");
                 if let Some(slot) = shape.get_mut(at) {
@@ -160,7 +161,7 @@ impl Dft {
         };
         match axis(position, rank)? {
             at if at + 1 < rank => Ok(Some(at)),
-            _ => Err(Problem::new("the last axis cannot be transformed")),
+            _ => Err(Problem::expected("the axis", position, "an axis before the last one")),
         }
     }
 
@@ -181,13 +182,19 @@ fn options(length: &Code, inverse: bool, onesided: bool) -> Code {
 
 /// Returns the size of the last axis: 1 for real and 2 for complex numbers.
 fn parts(x: &TensorType, rank: usize) -> Result<usize, Problem> {
-    let last = x.shape.last().and_then(Dim::fixed);
-    match last {
-        Some(parts @ 1..=2) if x.rank() >= rank && x.dtype.is_float() => Ok(parts),
-        _ => Err(Problem::new(format!(
-            "the input is {x}, whose last axis does not hold real or complex numbers"
-        ))
-        .help("fix the size of its last axis to 1 or 2, with `dims(..)` or `inputs(..)`")),
+    if x.rank() < rank || !x.dtype.is_float() {
+        return Err(Problem::expected("the input", x, format_args!("floats of rank {rank} or more")));
+    }
+    match x.shape.last().and_then(Dim::fixed) {
+        Some(parts @ 1..=2) => Ok(parts),
+        size => {
+            let expected = "a last axis of size 1 for real or 2 for complex numbers";
+            let problem = Problem::expected("the input", x, expected);
+            Err(match size {
+                Some(_) => problem,
+                None => problem.help("fix the size with `dims(..)` or `inputs(..)`").about(Topic::Shape),
+            })
+        }
     }
 }
 
@@ -236,12 +243,12 @@ mod tests {
                 r#"(float[1, 9, 1] x) => (float[a, b, c, d] y) { f = Constant <value_int = 2> () y = STFT (x, f) }"#,
             ],
             expect![[r#"
-                the input is float32[1, 9, 3], whose last axis does not hold real or complex numbers
-                the last axis cannot be transformed
-                the transform has no length
-                the input is int64[1, 9, 1], whose last axis does not hold real or complex numbers
-                `frame_step` is not positive
-                the signal float32[1, 9, 1] is shorter than a frame
+                the input is float32[1, 9, 3], expected a last axis of size 1 for real or 2 for complex numbers
+                the axis is 2, expected an axis before the last one
+                the length of the result is 0, expected a positive number
+                the input is int64[1, 9, 1], expected floats of rank 2 or more
+                `frame_step` is 0, expected a positive number
+                the signal is float32[1, 9, 1], expected at least 10 samples
                 fine
             "#]],
         );

@@ -47,7 +47,7 @@ fn dtype(a: &Attributes<'_>) -> Result<DType, Problem> {
     let dtype = i32::try_from(number).ok().and_then(DType::from_onnx);
     let numbers = |dtype: &DType| dtype.is_float() || dtype.is_int();
     dtype.filter(numbers).ok_or_else(|| {
-        Problem::new(format!("`output_datatype` {number} is no type of numbers"))
+        Problem::expected("`output_datatype`", number, "a float or integer type")
             .help("export the model with a float type and cast the result")
     })
 }
@@ -156,11 +156,11 @@ impl Operator for MelWeights {
 fn size(cx: &mut Infer<'_>, input: usize, hint: &str) -> Result<Dim, Problem> {
     let operand = cx.tensor(input)?;
     if !operand.dtype.is_int() || operand.count().is_some_and(|count| count != 1) {
-        return Err(Problem::new(format!("input {input} is {operand}, not one whole number")));
+        return Err(Problem::expected(format_args!("input {input}"), operand, "one integer"));
     }
     let known = cx.ints(input).and_then(|dims| dims.into_iter().next());
-    if known.as_ref().and_then(Dim::number).is_some_and(|size| size < 0) {
-        return Err(Problem::new("a size is negative"));
+    if let Some(size) = known.as_ref().and_then(Dim::number).filter(|&size| size < 0) {
+        return Err(Problem::expected(format_args!("input {input}"), size, "a non-negative number"));
     }
     Ok(cx.dim_or_fresh(known.filter(Dim::is_size), hint))
 }
@@ -203,10 +203,10 @@ mod tests {
                 r#"<ir_version: 8, opset_import: ["": 17]> g (int64 n) => (bool[a] y) { y = HannWindow <output_datatype = 9> (n) }"#,
             ],
             expect![[r#"
-                input 0 is int64[2], not one whole number
-                input 0 is float32, not one whole number
-                a size is negative
-                `output_datatype` 9 is no type of numbers
+                input 0 is int64[2], expected one integer
+                input 0 is float32, expected one integer
+                input 0 is -1, expected a non-negative number
+                `output_datatype` is 9, expected a float or integer type
             "#]],
         );
     }

@@ -34,8 +34,7 @@ impl Operator for MurmurHash3 {
         use DType::*;
         let x = cx.tensor(0)?;
         if !matches!(x.dtype, I32 | I64 | U32 | U64 | F32 | F64 | String) {
-            return Err(Problem::new(format!("the input is {x}"))
-                .help("strings, integers and floats of 32 or 64 bits can be hashed"));
+            return Err(Problem::expected("the input", x, "strings or numbers of 32 or 64 bits"));
         }
         cx.output(0, if self.unsigned { U32 } else { I32 }, x.shape);
         Ok(())
@@ -92,7 +91,7 @@ mod tests {
         problems(
             &["(float16[2] x) => (uint32[2] y) { y = com.microsoft.MurmurHash3 (x) }"],
             expect![[r#"
-                the input is float16[2]
+                the input is float16[2], expected strings or numbers of 32 or 64 bits
             "#]],
         );
     }

@@ -12,15 +12,17 @@ pub fn regular(pattern: &str) -> Result<String, Problem> {
     let reason = match Parser::new().parse(&found) {
         Ok(_) => return Ok(found),
         Err(_) if has_byte(pattern) => {
-            return Err(Problem::new(format!("`{pattern}` has `\\C`, which matches a byte"))
-                .help("strings are of characters here: `(?s:.)` matches one"));
+            return Err(Problem::new(format!(
+                "`\\C`, which matches a byte, is not supported in `{pattern}`"
+            ))
+            .help("use `(?s:.)` to match a character"));
         }
         Err(Error::Parse(error)) => error.kind().to_string(),
         Err(Error::Translate(error)) => error.kind().to_string(),
         Err(error) => error.to_string(),
     };
-    let message = format!("`{pattern}` is no regular expression: {reason}");
-    Err(Problem::new(message).help("it is one of RE2, which has no look-around and no references back"))
+    let message = format!("`{pattern}` is not a regular expression: {reason}");
+    Err(Problem::new(message).help("use the syntax of RE2, which has no look-around and no backreferences"))
 }
 
 /// Returns `true` if the pattern contains RE2's escape for any byte.
@@ -201,17 +203,17 @@ mod tests {
             ["(", "a)(b", "[", r"\1", "(?=a)", "*", r"a\", r"\C", r"a\\\C", r"\p{Elvish}", "a{3,2}"];
         let problems = problems.map(|pattern| regular(pattern).unwrap_err().to_string());
         expect![[r#"
-            `(` is no regular expression: unclosed group
-            `a)(b` is no regular expression: unopened group
-            `[` is no regular expression: unclosed character class
-            `\1` is no regular expression: backreferences are not supported
-            `(?=a)` is no regular expression: look-around, including look-ahead and look-behind, is not supported
-            `*` is no regular expression: repetition operator missing expression
-            `a\` is no regular expression: incomplete escape sequence, reached end of pattern prematurely
-            `\C` has `\C`, which matches a byte
-            `a\\\C` has `\C`, which matches a byte
-            `\p{Elvish}` is no regular expression: Unicode property not found
-            `a{3,2}` is no regular expression: invalid repetition count range, the start must be <= the end"#]].assert_eq(&problems.join("\n"));
+            `(` is not a regular expression: unclosed group
+            `a)(b` is not a regular expression: unopened group
+            `[` is not a regular expression: unclosed character class
+            `\1` is not a regular expression: backreferences are not supported
+            `(?=a)` is not a regular expression: look-around, including look-ahead and look-behind, is not supported
+            `*` is not a regular expression: repetition operator missing expression
+            `a\` is not a regular expression: incomplete escape sequence, reached end of pattern prematurely
+            `\C`, which matches a byte, is not supported in `\C`
+            `\C`, which matches a byte, is not supported in `a\\\C`
+            `\p{Elvish}` is not a regular expression: Unicode property not found
+            `a{3,2}` is not a regular expression: invalid repetition count range, the start must be <= the end"#]].assert_eq(&problems.join("\n"));
     }
 
     #[test]

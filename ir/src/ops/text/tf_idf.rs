@@ -47,34 +47,30 @@ type Gram<T> = (Vec<T>, usize, f32);
 
 fn tf_idf(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let required = |name: &str| {
-        let missing = || Problem::new(format!("attribute `{name}` is missing"));
-        let value = a.int(name)?.ok_or_else(missing)?;
-        usize::try_from(value).map_err(|_| Problem::new(format!("`{name}` is {value}")))
+        let value = a.required(name, Attributes::int)?;
+        usize::try_from(value)
+            .map_err(|_| Problem::expected(format_args!("`{name}`"), value, "a non-negative number"))
     };
     let (shortest, longest) = (required("min_gram_length")?, required("max_gram_length")?);
     let skips = required("max_skip_count")?;
-    let mode = a.string_or("mode", "")?;
-    let weights = a.floats("weights")?;
-    let (weights, once) = match mode.as_str() {
-        "TF" => (None, false),
-        "IDF" => (weights, true),
-        "TFIDF" => (weights, false),
-        other => {
-            return Err(Problem::new(format!("`mode` is `{other}`")).help("it may be TF, IDF or TFIDF"));
-        }
-    };
+    a.required("mode", Attributes::string)?;
+    let modes = [("TF", (false, false)), ("IDF", (true, true)), ("TFIDF", (true, false))];
+    let (weighted, once) = a.choice("mode", "", &modes)?;
+    let weights = a.floats("weights")?.filter(|_| weighted);
     let starts = sizes(a, "ngram_counts")?;
     let places = sizes(a, "ngram_indexes")?;
     let size = places.iter().max().map_or(0, |place| place.saturating_add(1));
     if size > LARGEST {
-        return Err(Problem::new(format!("a row would have {size} counts")));
+        return Err(Problem::expected("the size of a row", size, format_args!("at most {LARGEST}")));
     }
     let grams = Grams { starts, places, weights, lengths: shortest..=longest };
     let pool = match (a.ints("pool_int64s")?, a.strings("pool_strings")?) {
         (Some(pool), None) => Pool::Ints(grams.of(&pool)?),
         (None, Some(pool)) => Pool::Strings(grams.of(&pool)?),
-        _ => {
-            return Err(Problem::new("just one of `pool_int64s` and `pool_strings` must be there"));
+        (pool, _) => {
+            let found = if pool.is_some() { "both" } else { "neither" };
+            let message = format!("expected one of `pool_int64s` and `pool_strings`, found {found}");
+            return Err(Problem::new(message));
         }
     };
     Ok(Rc::new(TfIdf { pool, size, shortest, longest, skips, once }))
@@ -84,12 +80,11 @@ fn tf_idf(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 const LARGEST: usize = 1 << 28;
 
 fn sizes(a: &Attributes<'_>, name: &str) -> Result<Vec<usize>, Problem> {
-    let missing = || Problem::new(format!("attribute `{name}` is missing"));
-    let sizes = a.ints(name)?.ok_or_else(missing)?;
-    let size = |&size: &i64| {
-        usize::try_from(size).map_err(|_| Problem::new(format!("`{name}` has the number {size}")))
+    let size = |size: i64| {
+        usize::try_from(size)
+            .map_err(|_| Problem::new(format!("`{name}` contains {size}, expected non-negative numbers")))
     };
-    sizes.iter().map(size).collect()
+    a.required(name, Attributes::ints)?.into_iter().map(size).collect()
 }
 
 /// Layout of a pool: n-grams of equal length are contiguous.
@@ -108,7 +103,8 @@ impl Grams {
         for (length, &start) in (1..).zip(&self.starts) {
             let end = self.starts.get(length).copied().unwrap_or(pool.len());
             let items = pool.get(start..end).ok_or_else(|| {
-                Problem::new(format!("`ngram_counts` does not divide {} items", pool.len()))
+                let (found, most) = if start > end { (start, end) } else { (end, pool.len()) };
+                Problem::new(format!("`ngram_counts` contains {found}, expected at most {most}"))
             })?;
             for gram in items.chunks_exact(length) {
                 if self.lengths.contains(&length) {
@@ -119,23 +115,26 @@ impl Grams {
         }
         grams.sort_by(|a, b| a.0.cmp(&b.0));
         if grams.windows(2).any(|pair| matches!(pair, [a, b] if a.0 == b.0)) {
-            return Err(Problem::new("an n-gram is in the pool twice"));
+            return Err(Problem::new("the pool contains an n-gram twice"));
         }
         Ok(grams)
     }
 
     fn place(&self, number: usize) -> Result<usize, Problem> {
-        let few = || Problem::new("`ngram_indexes` has too few numbers for the pool");
-        self.places.get(number).copied().ok_or_else(few)
+        self.places.get(number).copied().ok_or_else(|| few("ngram_indexes", self.places.len()))
     }
 
     fn weight(&self, number: usize) -> Result<f32, Problem> {
-        let few = || Problem::new("`weights` has too few numbers for the pool");
         match &self.weights {
             None => Ok(1.0),
-            Some(weights) => weights.get(number).copied().ok_or_else(few),
+            Some(weights) => weights.get(number).copied().ok_or_else(|| few("weights", weights.len())),
         }
     }
+}
+
+fn few(name: &str, count: usize) -> Problem {
+    let what = format_args!("the number of elements of `{name}`");
+    Problem::expected(what, count, "at least the number of n-grams in the pool")
 }
 
 impl Operator for TfIdf {
@@ -150,8 +149,11 @@ impl Operator for TfIdf {
             [_] if fits => vec![size],
             [rows, _] if fits => vec![rows.clone(), size],
             _ => {
-                return Err(Problem::new(format!("the input is {x}"))
-                    .help("it may be of rank 1 or 2 and of the type of the pool"));
+                let things = match self.pool {
+                    Pool::Ints(_) => "int32 or int64",
+                    Pool::Strings(_) => "strings",
+                };
+                return Err(Problem::expected("the input", x, format_args!("{things} of rank 1 or 2")));
             }
         };
         cx.output(0, DType::F32, shape);

@@ -46,13 +46,9 @@ attributes!(
 );
 
 fn tokenizer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let missing = |name: &str| Problem::new(format!("attribute `{name}` is missing"));
-    let marked = a.int("mark")?.ok_or_else(|| missing("mark"))? != 0;
-    let pad = a.string("pad_value")?.ok_or_else(|| missing("pad_value"))?;
-    let least = a.int("mincharnum")?.ok_or_else(|| missing("mincharnum"))?;
-    let positive = usize::try_from(least).ok().filter(|&least| least > 0);
-    let least = positive
-        .ok_or_else(|| Problem::new(format!("`mincharnum` is {least}")).help("it must be at least 1"))?;
+    let marked = a.required("mark", Attributes::int)? != 0;
+    let pad = a.required("pad_value", Attributes::string)?;
+    let least = a.positive("mincharnum")?;
     let (separators, pattern) = (a.strings("separators")?, a.string("tokenexp")?);
     let by = match (separators.as_deref(), pattern.as_deref()) {
         // As in ONNX Runtime, separators take precedence, and a dot also matches line feeds.
@@ -68,13 +64,13 @@ fn tokenizer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
             Division::Matching { pattern, least }
         }
         _ => {
-            return Err(Problem::new("there are no separators and no `tokenexp`")
-                .help("one empty separator divides strings into characters"));
+            return Err(Problem::new("expected `separators` or `tokenexp`, found neither")
+                .help("use one empty separator to split strings into characters"));
         }
     };
     match by {
         Division::Characters if least > 1 => {
-            Err(Problem::new(format!("`mincharnum` is {least}, and tokens are single characters")))
+            Err(Problem::expected("`mincharnum`", least, "1, because tokens are single characters"))
         }
         _ => Ok(Rc::new(Tokenizer { by, pad, marked })),
     }
@@ -84,8 +80,7 @@ impl Operator for Tokenizer {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = strings(cx, 0)?;
         if !matches!(x.rank(), 1 | 2) {
-            return Err(Problem::new(format!("the input is {x}"))
-                .help("it may be strings of the shape [C] or [N, C]"));
+            return Err(Problem::expected("the input", x, "strings of rank 1 or 2"));
         }
         let mut shape = x.shape;
         shape.push(cx.fresh("tokens"));
@@ -167,16 +162,16 @@ mod tests {
         problems(
             &graphs.each_ref().map(String::as_str),
             expect![[r#"
-            `mincharnum` is 0
-            `mincharnum` is 2, and tokens are single characters
-            `mincharnum` is 2, and tokens are single characters
-            there are no separators and no `tokenexp`
-            there are no separators and no `tokenexp`
-            `(` is no regular expression: unclosed group
-            `\C` has `\C`, which matches a byte
-            attribute `mincharnum` is missing
-            attribute `mark` is missing
-        "#]],
+                `mincharnum` is 0, expected a positive number
+                `mincharnum` is 2, expected 1, because tokens are single characters
+                `mincharnum` is 2, expected 1, because tokens are single characters
+                expected `separators` or `tokenexp`, found neither
+                expected `separators` or `tokenexp`, found neither
+                `(` is not a regular expression: unclosed group
+                `\C`, which matches a byte, is not supported in `\C`
+                attribute `mincharnum` is missing
+                attribute `mark` is missing
+            "#]],
         );
     }
 }

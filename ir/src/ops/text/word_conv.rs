@@ -20,7 +20,7 @@ pub const ROWS: &[Row] = &[row("WordConvEmbedding", &[1], |a| {
 })
 .arity("rrrr", "r")
 .of(MICROSOFT)
-.noted("a word without characters gives 0")];
+.noted("returns 0 for a word without characters")];
 
 /// The maximum of each filter over the windows of a word's characters. Sizes in attributes must equal those of the
 /// weight.
@@ -38,17 +38,18 @@ impl Operator for WordConv {
         let characters = cx.tensor_of_rank(0, 2)?;
         let (weight, bias) = (cx.tensor_of_rank(1, 4)?, cx.tensor_of_rank(2, 1)?);
         let table = cx.tensor_of_rank(3, 2)?;
-        let floats = [&weight, &bias, &table];
-        if characters.dtype != DType::I32 || floats.iter().any(|x| x.dtype != DType::F32) {
-            return Err(Problem::new(format!(
-                "the characters are {characters} of {table}, the weight is {weight}, the bias {bias}"
-            ))
-            .help("characters are int32, all else is float32"));
+        if characters.dtype != DType::I32 {
+            return Err(Problem::expected("the input", characters, "int32"));
+        }
+        for (what, tensor) in [("the weight", &weight), ("the bias", &bias), ("the table", &table)] {
+            if tensor.dtype != DType::F32 {
+                return Err(Problem::expected(what, tensor, "float32"));
+            }
         }
         let ([words, length], [filters, _, width, features], [codes, _]) =
             (characters.shape.as_slice(), weight.shape.as_slice(), table.shape.as_slice())
         else {
-            return Err(Problem::new("the ranks of the operands differ"));
+            return Err(Problem::new("the operands have unexpected ranks"));
         };
         let stated = |size: Option<i64>, found: &Dim| size.map_or(found.clone(), Dim::from);
         let shape = [
@@ -60,7 +61,7 @@ impl Operator for WordConv {
         sizes::shaped("the weight", &weight, &shape)?;
         sizes::shaped("the bias", &bias, std::slice::from_ref(filters))?;
         sizes::shaped("the table", &table, &[codes.clone(), features.clone()])?;
-        sizes::at_most(("the weight", width, "columns"), ("the words", length, "characters"))?;
+        sizes::at_most(("the weight", width, "columns"), ("a word", length, "characters"))?;
         cx.output(0, DType::F32, vec![words.clone(), filters.clone()]);
         Ok(())
     }
@@ -93,12 +94,12 @@ mod tests {
             ],
             expect![[r#"
                 fine
-                the characters are int64[n, m] of float32[v, e], the weight is float32[f, 1, k, e], the bias float32[f]
-                the weight has 3 columns, but the words has 2 characters
-                the weight is float32[3, 2, 3, 4], but must be of shape [3, 1, 3, 4]
-                the bias is float32[2], but must be of shape [3]
-                the table is float32[v, 5], but must be of shape [v, 4]
-                the weight is float32[3, 1, 3, 4], but must be of shape [3, 1, 2, 4]
+                the input is int64[n, m], expected int32
+                the weight has 3 columns, but a word has only 2 characters
+                the weight is float32[3, 2, 3, 4], expected shape [3, 1, 3, 4]
+                the bias is float32[2], expected shape [3]
+                the table is float32[v, 5], expected shape [v, 4]
+                the weight is float32[3, 1, 3, 4], expected shape [3, 1, 2, 4]
             "#]],
         );
     }

@@ -96,8 +96,7 @@ impl Operator for Dropout {
             Mode::Never => cx.output_same(0, 0),
             _ if ratio.is_some_and(|ratio| !(0.0..1.0).contains(&ratio)) => {
                 let ratio = ratio.unwrap_or_default();
-                let problem = format!("the ratio {ratio} is not at least 0 and below 1");
-                return Err(Problem::new(problem));
+                return Err(Problem::expected("the ratio", ratio, "at least 0 and less than 1"));
             }
             _ => cx.output(0, x.dtype, x.shape.clone()),
         }
@@ -198,7 +197,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the ratio 1 is not at least 0 and below 1
+                  the ratio is 1, expected at least 0 and less than 1
                     at node `y` (Dropout version 13)
 
                   model: IR version 10, ai.onnx 21"#]],

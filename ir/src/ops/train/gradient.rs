@@ -14,7 +14,7 @@ use crate::types::{Known, Shape};
 pub const ROWS: &[Row] = &[row("Gradient", &[1], gradient)
     .arity("+", "+")
     .of(TRAINING)
-    .noted("written out by rules; an operator on the way that has none is an error")];
+    .noted("expanded at compile time; every operator between `xs` and `y` must have a differentiation rule")];
 
 /// Operators that do not occur in files.
 pub const WRITTEN: &[Row] = &[
@@ -37,11 +37,10 @@ pub struct Named {
 
 impl Named {
     pub fn read(a: &Attributes<'_>) -> Result<Named, Problem> {
-        let missing = |name: &str| Problem::new(format!("attribute `{name}` is missing"));
         Ok(Named {
-            xs: a.strings("xs")?.ok_or_else(|| missing("xs"))?,
+            xs: a.required("xs", Attributes::strings)?,
             zs: a.strings("zs")?.unwrap_or_default(),
-            y: a.string("y")?.ok_or_else(|| missing("y"))?,
+            y: a.required("y", Attributes::string)?,
         })
     }
 }
@@ -49,7 +48,7 @@ impl Named {
 /// Reports a node that was not replaced. Reading replaces gradients, because only it sees the graph that is
 /// differentiated.
 fn gradient(_: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    Err(Problem::new("a gradient stands where no graph is"))
+    Err(Problem::new("a gradient is supported only in a graph"))
 }
 
 /// Reverse of broadcasting: input 0 summed to the sizes of input 1.
@@ -69,7 +68,7 @@ attributes!(struct Number { value });
 fn number(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let text = a.string_or("value", "0")?;
     let value = text.parse();
-    let value = value.map_err(|_| Problem::new(format!("`{text}` is no number")))?;
+    let value = value.map_err(|_| Problem::expected("`value`", format_args!("`{text}`"), "a number"))?;
     Ok(Rc::new(Number { value }))
 }
 
@@ -77,7 +76,8 @@ impl Operator for SumTo {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (from, to) = (cx.tensor(0)?, cx.tensor(1)?);
         if !from.dtype.is_float() || from.rank() < to.rank() {
-            return Err(Problem::new(format!("{from} is no gradient of {to}")));
+            let expected = format_args!("floats of rank {} or more", to.rank());
+            return Err(Problem::expected("the gradient", from, expected));
         }
         cx.output(0, from.dtype, to.shape);
         Ok(())
@@ -108,7 +108,7 @@ impl Operator for Number {
     }
 
     fn emit(&self, _: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        Err(Problem::new("a known number is written where it is used"))
+        Err(Problem::new("a constant number is computed at compile time"))
     }
 }
 
@@ -147,7 +147,7 @@ mod tests {
             expect![[r#"
                 attribute `xs` is missing
                 attribute `y` is missing
-                no node of its graph makes `w`
+                no node of the graph produces `w`
             "#]],
         );
     }

@@ -30,36 +30,25 @@ struct Loss {
 attributes!(struct Loss { function, reduction, ignored });
 
 fn read(a: &Attributes<'_>, function: &'static str) -> Result<Rc<dyn Operator>, Problem> {
-    let reduction = match a.string_or("reduction", "mean")?.as_str() {
-        "none" => "None",
-        "sum" => "Sum",
-        "mean" => "Mean",
-        other => {
-            return Err(Problem::new(format!("`reduction` is `{other}`")).help("it may be none, sum or mean"));
-        }
-    };
+    let reduction = a.choice("reduction", "mean", &[("none", "None"), ("sum", "Sum"), ("mean", "Mean")])?;
     Ok(Rc::new(Loss { function, reduction, ignored: a.int("ignore_index")? }))
 }
 
 impl Operator for Loss {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (x, target) = (cx.tensor(0)?, cx.tensor(1)?);
-        if x.rank() < 2 || target.rank() + 1 != x.rank() || !x.dtype.is_float() {
-            return Err(Problem::new(format!(
-                "the input is {x} and the target {target}, which do not fit together"
-            )));
+        if x.rank() < 2 || !x.dtype.is_float() {
+            return Err(Problem::expected("the input", x, "floats of rank 2 or more"));
         }
         if !target.dtype.is_int() {
-            return Err(Problem::new(format!("the target is {target}")));
+            return Err(Problem::expected("the target", target, "integers"));
         }
         let mut wanted = x.shape.clone();
         let classes = wanted.remove(1);
         sizes::shaped("the target", &target, &wanted)?;
         if cx.has(2) {
             let weight = cx.tensor_of_rank(2, 1)?;
-            if weight.dtype != x.dtype {
-                return Err(Problem::new(format!("the input is {x} and the weight {weight}")));
-            }
+            sizes::same_type(("the weight", &weight), ("the input", &x))?;
             if let Some(length) = weight.shape.first() {
                 sizes::equal(("the weight", length, "elements"), ("the input", &classes, "classes"))?;
             }
@@ -130,7 +119,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the input is float32[n, c, h] and the target int64[n, c, h], which do not fit together
+                  the target is int64[n, c, h], expected shape [n, h]
                     at node `y` (NegativeLogLikelihoodLoss version 13)
 
                   model: IR version 10, ai.onnx 21"#]],
@@ -146,8 +135,8 @@ mod tests {
                 r#"(float[4, 3] x, int64[4] t, float[4] w) => (float y) { y = NegativeLogLikelihoodLoss (x, t, w) }"#,
             ],
             expect![[r#"
-                the target is int64[5], but must be of shape [4]
-                the target is int64[4, 5], but must be of shape [4, 6]
+                the target is int64[5], expected shape [4]
+                the target is int64[4, 5], expected shape [4, 6]
                 the weight has 4 elements, but the input has 3 classes
             "#]],
         );

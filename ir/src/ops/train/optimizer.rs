@@ -55,25 +55,13 @@ fn adam(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 }
 
 fn momentum(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let needed = |name: &str| match a.float(name)? {
-        Some(value) => Ok(value),
-        None => Err(Problem::new(format!("attribute `{name}` is missing"))),
-    };
+    a.required("mode", Attributes::string)?;
+    a.required("norm_coefficient", Attributes::float)?;
     let kind = Kind::Momentum {
-        keep: needed("alpha")?,
-        take: needed("beta")?,
-        nesterov: match a.string("mode")?.as_deref() {
-            Some("nesterov") => true,
-            Some("standard") => false,
-            Some(other) => {
-                return Err(
-                    Problem::new(format!("`mode` is `{other}`")).help("it may be standard or nesterov")
-                );
-            }
-            None => return Err(Problem::new("attribute `mode` is missing")),
-        },
+        keep: a.required("alpha", Attributes::float)?,
+        take: a.required("beta", Attributes::float)?,
+        nesterov: a.choice("mode", "", &[("standard", false), ("nesterov", true)])?,
     };
-    needed("norm_coefficient")?;
     optimizer(a, kind)
 }
 
@@ -98,8 +86,9 @@ impl Optimizer {
         let count = listed / lists;
         if count == 0 || !listed.is_multiple_of(lists) || outputs != count * (lists - 1) {
             return Err(Problem::new(format!(
-                "{inputs} inputs and {outputs} outputs are not a rate, a count and {lists} lists, \
-                 of which all but the gradients come out again"
+                "the numbers of inputs and outputs are {inputs} and {outputs}, expected 2 + {lists}n and {}n \
+                 for n tensors",
+                lists - 1
             )));
         }
         Ok(count)
@@ -142,25 +131,22 @@ impl Operator for Optimizer {
         let count = self.tensors(cx.inputs(), cx.outputs())?;
         let (rate, steps) = (cx.tensor(0)?, cx.tensor(1)?);
         let single = |of: &TensorType| of.count().is_none_or(|count| count == 1);
-        if !(single(&rate) && rate.dtype.is_float() && single(&steps) && steps.dtype.is_int()) {
-            return Err(Problem::new(format!(
-                "the rate is {rate}, the count is {steps}, where one float and one integer belong"
-            )));
+        if !single(&rate) || !rate.dtype.is_float() {
+            return Err(Problem::expected("the learning rate", rate, "one float"));
+        }
+        if !single(&steps) || !steps.dtype.is_int() {
+            return Err(Problem::expected("the number of steps", steps, "one integer"));
         }
         for at in 0..count {
-            let x = cx.tensor(2 + at)?;
+            let (x, whose) = (cx.tensor(2 + at)?, format!("input {}", 2 + at));
             if !x.dtype.is_float() {
-                return Err(Problem::new(format!("input {} is {x}", 2 + at)));
+                return Err(Problem::expected(whose, x, "floats"));
             }
             for list in 1..self.lists() {
                 let input = 2 + list * count + at;
-                let other = cx.tensor(input)?;
-                if other.dtype != x.dtype || other.rank() != x.rank() {
-                    return Err(Problem::new(format!(
-                        "input {input} is {other}, but the tensor that it belongs to is {x}"
-                    )));
-                }
-                sizes::shaped(&format!("input {input}"), &other, &x.shape)?;
+                let (other, what) = (cx.tensor(input)?, format!("input {input}"));
+                sizes::same_type((&what, &other), (&whose, &x))?;
+                sizes::shaped(&what, &other, &x.shape)?;
             }
             for list in 0..self.lists() - 1 {
                 cx.output(list * count + at, x.dtype, x.shape.clone());
@@ -246,7 +232,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  4 inputs and 1 outputs are not a rate, a count and 4 lists, of which all but the gradients come out again
+                  the numbers of inputs and outputs are 4 and 1, expected 2 + 4n and 3n for n tensors
                     at node `y` (ai.onnx.preview.training.Adam version 1)
 
                   model: IR version 10, ai.onnx 21, ai.onnx.preview.training 1"#]],
@@ -260,7 +246,7 @@ mod tests {
                 r#"(float r, int64 t, float[2] x, float[3] g, float[2] h) => (float[2] y, float[2] k) { y, k = ai.onnx.preview.training.Adagrad (r, t, x, g, h) }"#,
             ],
             expect![[r#"
-                input 3 is float32[3], but must be of shape [2]
+                input 3 is float32[3], expected shape [2]
             "#]],
         );
     }

@@ -25,14 +25,14 @@ pub struct Match<'m, 'g> {
     pub(super) names: &'m mut Names,
     pub(super) files: &'m Files,
     pub(super) state: &'m State,
-    /// The node whose result is computed in another way.
+    /// The last node of the match, whose result the right side computes.
     pub(super) root: &'g Node,
     pub(super) made: Vec<Node>,
     pub(super) settings: Vec<(&'static str, Setting)>,
 }
 
 impl<'g> Match<'_, 'g> {
-    /// Returns the node whose result is computed in another way.
+    /// Returns the last node of the match, whose result the right side computes.
     pub fn root(&self) -> &'g Node {
         self.root
     }
@@ -41,32 +41,32 @@ impl<'g> Match<'_, 'g> {
     pub fn node(&self, label: &str) -> Result<&'g Node, Miss> {
         let found = self.state.labels.iter().find(|(letter, _)| *letter == label);
         let node = found.and_then(|(_, at)| self.view.nodes.get(*at));
-        node.ok_or("an operator is missing")
+        node.ok_or("no node has this label")
     }
 
     /// Returns the operator of the node with this label.
     pub fn operator<T: Operator>(&self, label: &str) -> Result<&'g T, Miss> {
         let operator = self.node(label)?.operator_as::<T>();
-        operator.ok_or("an operator is of another family")
+        operator.ok_or("the node has another operator")
     }
 
     /// Returns the value of a word or a constant of the pattern.
     pub fn value(&self, name: &str) -> Result<ValueId, Miss> {
         let found = self.state.bound.iter().find(|(word, _)| *word == name);
-        found.map(|(_, id)| *id).ok_or("a value is missing")
+        found.map(|(_, id)| *id).ok_or("no value has this name")
     }
 
     /// Returns the number of a scalar of the pattern.
     pub fn number(&self, name: &str) -> Result<f64, Miss> {
         let found = self.state.numbers.iter().find(|(scalar, _)| *scalar == name);
-        found.map(|(_, number)| *number).ok_or("a number is missing")
+        found.map(|(_, number)| *number).ok_or("no number has this name")
     }
 
     /// Converts a number to single precision, as attributes store it. Fails if digits of a double would be lost.
     pub fn single(&self, number: f64) -> Result<f32, Miss> {
         let single = number as f32;
         if self.result()?.dtype == DType::F64 && f64::from(single) != number {
-            Err("an attribute does not hold all digits of a double")
+            Err("an attribute cannot represent the double exactly")
         } else {
             Ok(single)
         }
@@ -78,12 +78,12 @@ impl<'g> Match<'_, 'g> {
     }
 
     pub fn tensor_of(&self, id: ValueId) -> Result<&TensorType, Miss> {
-        tensor(self.values, id).ok_or("a value is no tensor")
+        tensor(self.values, id).ok_or("a value is not a tensor")
     }
 
     /// Returns the type of the result.
     pub fn result(&self) -> Result<&TensorType, Miss> {
-        let id = self.root.output(0).ok_or("nothing is made")?;
+        let id = self.root.output(0).ok_or("the node has no output")?;
         self.tensor_of(id)
     }
 
@@ -124,7 +124,11 @@ impl<'g> Match<'_, 'g> {
     /// other uses.
     pub fn copied(&self, weight: ValueId) -> Result<(), Miss> {
         let small = self.tensor_of(weight)?.count().is_some_and(|count| count <= COPIED);
-        if small || self.uses(weight) <= 1 { Ok(()) } else { Err("the weight is used elsewhere too") }
+        if small || self.uses(weight) <= 1 {
+            Ok(())
+        } else {
+            Err("the weight is large and has other consumers")
+        }
     }
 
     /// Returns the producer of a value, if it has no other result.
@@ -175,7 +179,7 @@ impl<'g> Match<'_, 'g> {
         let known = match dtype.kind() {
             Kind::Float => Known::Floats(vec![ops::elementwise::unary::rounded(number, dtype)]),
             Kind::Int if number.fract() == 0.0 => Known::Ints(vec![(number as i64).into()]),
-            _ => return Err("a number is of another type"),
+            _ => return Err("the type of the result cannot represent the number"),
         };
         Ok(self.constant(dtype, Vec::new(), known))
     }
@@ -201,14 +205,14 @@ impl<'g> Match<'_, 'g> {
         let (domain, name) = kind.rsplit_once('.').unwrap_or(("", kind));
         let found = ops::find(domain, name, opset);
         let Some((row, Some(version))) = found else {
-            return Err("the right side names no operator");
+            return Err("the right side has an unknown operator");
         };
         let attributes = attributes.iter();
         let list: Vec<AttributeProto> = attributes.map(|(name, attribute)| attribute.named(name)).collect();
         let list = list.iter().map(|attribute| (attribute.name.as_str(), attribute)).collect();
         let read = Attributes::new(list, self.files, version).with_arity(inputs.len(), 1);
-        let operator = (row.read)(&read).map_err(|_| "the operator refuses its attributes")?;
-        read.finish().map_err(|_| "the operator knows no such attribute")?;
+        let operator = (row.read)(&read).map_err(|_| "the operator rejects its attributes")?;
+        read.finish().map_err(|_| "the operator has no such attribute")?;
         let like = Node { kind: kind.into(), version, operator, ..self.root.clone() };
         self.made(like, inputs)
     }
@@ -222,7 +226,7 @@ impl<'g> Match<'_, 'g> {
         let output = self.values.push(Value::default());
         let node =
             Node { inputs, outputs: vec![Some(output)], blocks: Vec::new(), place: Place::Device, ..like };
-        infer::node(&node, self.values, self.names).map_err(|_| "the operator refuses its inputs")?;
+        infer::node(&node, self.values, self.names).map_err(|_| "the operator rejects its inputs")?;
         let stored = node.inputs.iter().flatten();
         if stored.into_iter().any(|id| self.values[*id].is_stored()) && self.values[output].known.is_some() {
             // A value that depends on weights is computed from them by the code, not embedded.
@@ -257,8 +261,8 @@ impl<'g> Match<'_, 'g> {
                 self.call("Pow", &[], &[Some(base), Some(exponent)])
             }
             Pattern::Call(call) => self.called(call),
-            Pattern::Absent => Err("an input left out stands alone"),
-            Pattern::Either(_) => Err("a right side is one of one"),
+            Pattern::Absent => Err("`_` is not an argument"),
+            Pattern::Either(_) => Err("a right side cannot have alternatives"),
         }
     }
 
@@ -271,7 +275,7 @@ impl<'g> Match<'_, 'g> {
                 Some(all) => self.call(kind, &[], &[Some(all), Some(part)])?,
             });
         }
-        all.ok_or("nothing is added together")
+        all.ok_or("an operation has no operands")
     }
 
     fn called(&mut self, call: &Call) -> Result<ValueId, Miss> {
@@ -293,7 +297,9 @@ impl<'g> Match<'_, 'g> {
                     AttributeValue::Scalar(name) => Setting::Float(self.single(self.number(name)?)?),
                     AttributeValue::Set(name) => {
                         let found = self.settings.iter().find(|(attribute, _)| attribute == name);
-                        found.map(|(_, setting)| setting.clone()).ok_or("an attribute was not set")?
+                        found
+                            .map(|(_, setting)| setting.clone())
+                            .ok_or("an attribute of the right side is not set")?
                     }
                 },
             ));

@@ -260,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn divisors_are_factors_and_numbers_among_them_inverted() {
+    fn divisors_are_inverted_factors() {
         let x = || Pattern::Any("x");
         let inverse = Pattern::Inverse(Box::new(Pattern::Any("y")));
         let product = Pattern::Product(vec![x(), inverse, Pattern::Number(0.5)]);
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn alternatives_match_where_any_of_them_may() {
+    fn alternatives_match_the_operators_of_any() {
         let text = "either(Relu(x), x * y)";
         let Ok(Pattern::Either(all)) = parse(text) else {
             panic!("`{text}` has alternatives");
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_is_refused() {
+    fn invalid_patterns_are_refused() {
         assert_eq!(parse("x * )"), Err(")"));
         assert_eq!(parse("Relu(x) y"), Err("y"));
     }

@@ -37,7 +37,7 @@ fn with<'r>(text: &str, rules: impl IntoIterator<Item = &'r Rule>, options: &Opt
     dead::remove(graph);
     share::share(graph);
     let mut report = Report::default();
-    assert!(rewrite(graph, &mut model.names, rules, &mut report), "rules go on for ever");
+    assert!(rewrite(graph, &mut model.names, rules, &mut report), "the rules do not terminate");
     (print::graph(graph), report)
 }
 
@@ -46,10 +46,10 @@ pub fn shown(family: &[Rule]) -> String {
     let mut text = String::new();
     for rule in family {
         let (before, _) = example(rule, []);
-        let (behind, report) = example(rule, rules::all());
+        let (after, report) = example(rule, rules::all());
         assert!(
             report.applied.iter().any(|event| event.rule == rule.name),
-            "`{}` does not apply to its example:\n{before}{behind}{:?}",
+            "`{}` does not apply to its example:\n{before}{after}{:?}",
             rule.name,
             report
         );
@@ -57,7 +57,7 @@ pub fn shown(family: &[Rule]) -> String {
             let inner = text.lines().skip(1).filter(|line| !"{}".contains(line.trim()));
             inner.map(|line| format!("  {}\n", line.trim())).collect::<String>()
         };
-        let _ = write!(text, "{}\n{}  =>\n{}", rule.name, lines(&before), lines(&behind));
+        let _ = write!(text, "{}\n{}  =>\n{}", rule.name, lines(&before), lines(&after));
     }
     text
 }

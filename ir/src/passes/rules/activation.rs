@@ -18,7 +18,7 @@ pub const RULES: &[Rule] = &[
         "x * 0.5 * (1 + Tanh(0.7978845608028654 * (x + 0.044715 * x^3)))",
         "Gelu<approximate = tanh>(x)",
     )
-    .law("½x(1 + tanh(√(2/π)(x + 0.044715x³))) is Gelu as approximated")
+    .law("½x(1 + tanh(√(2/π)(x + 0.044715x³))) is the approximation of Gelu by tanh")
     .example(
         "(float[N] x) => (float[N] y) <float three = {3}, float a = {0.044715}, float b = {0.7978846},
         float one = {1}, float half = {0.5}> {
@@ -67,9 +67,9 @@ pub const RULES: &[Rule] = &[
     rule("hard swish of hard sigmoid", "x * HardSigmoid:h(x)", "HardSwish(x)")
         .when(|m| match m.operator::<Shaped>("h")?.parameters() {
             // The attribute is 1/6 in single precision.
-            _ if m.result()?.dtype == DType::F64 => Err("doubles tell its slope from 1/6"),
+            _ if m.result()?.dtype == DType::F64 => Err("the slope differs from 1/6 in double precision"),
             [alpha, beta] if (alpha - 1.0 / 6.0).abs() < 1e-6 && *beta == 0.5 => Ok(()),
-            _ => Err("its slope is not 1/6, or its middle not ½"),
+            _ => Err("`alpha` is not 1/6, or `beta` is not 1/2"),
         })
         .law("x · clip(x/6 + ½, 0, 1) is HardSwish")
         .example(
@@ -81,7 +81,7 @@ pub const RULES: &[Rule] = &[
         .law("x · tanh(ln(1 + eˣ)) is Mish")
         .example("(float[N] x) => (float[N] y) { s = Softplus (x) t = Tanh (s) y = Mul (x, t) }"),
     rule("mish of logarithms", "x * Tanh(Log(1 + Exp(x)))", "Mish(x)")
-        .law("where eˣ overflows the hyperbolic tangent is 1 either way")
+        .law("x · tanh(ln(1 + eˣ)) is Mish; if eˣ overflows, both hyperbolic tangents are 1")
         .example(
             "(float[N] x) => (float[N] y) <float one = {1}> {
                 e = Exp (x) p = Add (e, one) s = Log (p) t = Tanh (s) y = Mul (x, t)
@@ -100,7 +100,7 @@ mod tests {
     use crate::passes::rewrite::testing::shown;
 
     #[test]
-    fn activations_are_put_together() {
+    fn activations_are_one_operator() {
         expect![[r#"
             gelu
               <

@@ -25,7 +25,7 @@ pub const RULES: &[Rule] = &[building(
          Reshape(Softmax:softmax(scores), ..)), v)",
     joined,
 )
-.law("softmax(c·qkᵀ, masked)·v, masks added or chosen in their order; half precision is rounded once")
+.law("softmax(mask(c·qkᵀ))·v; masks are added or select scores, in order; half precision is rounded once")
 .example(
     "(float[B, 2, Q, 4] q, float[B, 2, 4, K] k, float[B, 2, K, 3] v, bool[B, 1, Q, K] seen)
         => (float[B, 2, Q, 3] y) <float two = {2}, float none = {-1000000000}> {
@@ -41,11 +41,11 @@ fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         return Err("the softmax is not along the keys");
     }
     let result = m.result()?.clone();
-    let inside = softmax.output(0).ok_or("nothing is made")?;
+    let inside = softmax.output(0).ok_or("the node has no output")?;
     let inside = m.tensor_of(inside)?.dtype;
     let wide = result.dtype.is_float() && result.dtype.bits() == 16 && inside == DType::F32;
     if inside != result.dtype && !wide {
-        return Err("probabilities are converted to another type");
+        return Err("the probabilities are converted to another type");
     }
     let found = scores(m, last)?;
     let mut target = found.base.clone();
@@ -53,10 +53,10 @@ fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         target.clone_from(view);
     }
     let [outer @ .., _, _] = target.as_slice() else {
-        return Err("there are no batches");
+        return Err("the scores have neither rank 3 nor rank 4");
     };
     if !matches!(outer.len(), 1 | 2) {
-        return Err("there are no batches, or more than heads");
+        return Err("the scores have neither rank 3 nor rank 4");
     }
     let value = m.value("v")?;
     let sources = [found.query.value, found.key.value, value];
@@ -64,7 +64,7 @@ fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let (axes, order) = match (sums.operator_as::<MatMul>(), of_sums(sums)) {
         (Some(product), _) if product.is_plain() => (plain(m.tensor_of(value)?.rank()), plain(result.rank())),
         (_, Some(orders)) => (orders.columns, orders.result),
-        _ => return Err("the product is no plain one"),
+        _ => return Err("the product with the values is not a plain matrix product"),
     };
     let mut operands = Vec::new();
     for operand in [&found.query, &found.key, &Operand { value, axes }] {
@@ -74,7 +74,7 @@ fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         for (kind, factor) in &found.factors {
             let scaled = m.call(kind, &[], &[Some(*query), Some(*factor)])?;
             if m.tensor_of(scaled)? != m.tensor_of(*query)? {
-                return Err("a factor broadcasts the queries");
+                return Err("a factor would broadcast the queries");
             }
             *query = scaled;
         }
@@ -108,7 +108,7 @@ fn joined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         let y = if m.tensor_of(y)?.shape == whole {
             y
         } else {
-            return Err("the result is of another shape");
+            return Err("the result would have another shape");
         };
         return reordered(m, y, &order);
     }
@@ -144,7 +144,7 @@ fn brought(
     let x = reordered(m, operand.value, &operand.axes)?;
     let shape = &m.tensor_of(x)?.shape;
     let [batches @ .., rows, features] = shape.as_slice() else {
-        return Err("an operand is no matrix");
+        return Err("an operand has fewer than two axes");
     };
     let fits = |(at, (size, wanted)): (usize, (&Dim, &Dim))| size == wanted || at == 1 && size.is(1);
     if batches.len() == outer.len() && batches.iter().zip(outer).enumerate().all(fits) {
@@ -155,7 +155,7 @@ fn brought(
         _ => false,
     };
     if !merged {
-        return Err("the operands are of several batches");
+        return Err("the batch axes of the operands do not match");
     }
     let shape: Vec<Dim> = outer.iter().chain([rows, features]).cloned().collect();
     let sizes = m.sizes(&shape, sources)?;
@@ -178,7 +178,8 @@ fn laid(m: &mut Match<'_, '_>, mask: &Mask, target: &[Dim]) -> Result<ValueId, M
         let missing = missing.ok_or("a mask has more axes than the scores")?;
         let ones = std::iter::repeat_n(Dim::from(1), missing);
         let padded: Vec<Dim> = ones.chain(from.iter().cloned()).collect();
-        shape = shapes::regrouped(&padded, at, target).ok_or("a mask is of other batches than the scores")?;
+        shape = shapes::regrouped(&padded, at, target)
+            .ok_or("the batch axes of a mask do not match those of the scores")?;
     }
     if let ([batch, rows, keys], 3) = (shape.as_slice(), target.len())
         && !batch.is(1)
@@ -199,8 +200,8 @@ mod tests {
     use crate::passes::rewrite::testing::{graph, shown};
     use crate::passes::rules::all;
 
-    /// Returns the graph after all rules, between operands of dynamic sizes, and the reasons why attention was missed.
-    fn behind(steps: &str) -> (String, Vec<&'static str>) {
+    /// Returns the graph of these nodes after all rules, and why the rule `attention` did not apply.
+    fn rewritten(steps: &str) -> (String, Vec<&'static str>) {
         let text = format!(
             "<ir_version: 10, opset_import: [\"\": 18]>
             g (float[b, 2, q, 4] q, float[b, 2, 4, k] k, float[b, 2, k, 4] v, float[b, 1, q, k] m,
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_exporters_write_is_one_operator() {
+    fn spellings_of_attention_become_one_operator() {
         for steps in [
             "p = MatMul (q, k) c = Softmax (p) y = MatMul (c, v)",
             "a = Mul (half, q) i = Div (k, half) p = MatMul (a, i) c = Softmax (p) y \
@@ -230,14 +231,14 @@ mod tests {
             "p = MatMul (q, k) c = Softmax (p) i = IsNaN (c) s = Where (i, zero, c) y \
                  = MatMul (s, v)",
         ] {
-            let (graph, missed) = behind(steps);
+            let (graph, missed) = rewritten(steps);
             let count = |name: &str| graph.matches(name).count();
             assert_eq!((count("JoinedAttention"), count("Softmax")), (1, 0), "{graph}{missed:?}");
         }
     }
 
     #[test]
-    fn what_is_no_attention_stays() {
+    fn other_graphs_remain() {
         for (steps, reason) in [
             (
                 "p = MatMul (q, k) c = Softmax <axis = 2> (p) y = MatMul (c, v)",
@@ -246,31 +247,31 @@ mod tests {
             (
                 "p = MatMul (q, k) c = Softmax (p) o = Exp (p) a = MatMul (c, v) s = \
                      ReduceSum (o) y = Add (a, s)",
-                "the scores are used elsewhere too",
+                "the scores have other consumers",
             ),
             (
                 "p = MatMul (q, k) c = Softmax (p) a = MatMul (c, v) s = ReduceSum \
                      (c) y = Add (a, s)",
-                "something inside is used elsewhere too",
+                "an intermediate value has other consumers",
             ),
             (
                 "p = MatMul (q, k) s = Mul (m, p) c = Softmax (s) y = MatMul (c, v)",
-                "each score has a factor of its own",
+                "the factor is not uniform along the keys",
             ),
             (
                 "p = MatMul (q, k) t = Add (m, p) s = Mul (t, half) c = Softmax (s) y \
                      = MatMul (c, v)",
                 "masked scores are scaled",
             ),
-            ("p = Exp (m) c = Softmax (p) y = MatMul (c, v)", "the scores are no products of two tensors"),
+            ("p = Exp (m) c = Softmax (p) y = MatMul (c, v)", "the scores are not a product of two tensors"),
         ] {
-            let (graph, missed) = behind(steps);
+            let (graph, missed) = rewritten(steps);
             assert_eq!(missed, [reason], "{graph}");
         }
     }
 
     #[test]
-    fn steps_are_attention() {
+    fn attention_is_one_operator() {
         expect![[r#"
             attention
               <

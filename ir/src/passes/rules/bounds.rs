@@ -6,18 +6,18 @@ use crate::ops::elementwise::clip::Clip;
 use crate::passes::rewrite::{Match, Miss, Rule, building, rule};
 
 pub const RULES: &[Rule] = &[
-    building("bounds within bounds", "Relu|Clip|Max|Min:outer(..)", |m| {
+    building("nested bounds", "Relu|Clip|Max|Min:outer(..)", |m| {
         let (x, (low, high)) = bounds(m, m.root())?;
         let inner = m.maker(x).ok_or("")?;
         let (x, (least, most)) = bounds(m, inner)?;
         if low > high || least > most {
-            return Err("the bounds are the wrong way round");
+            return Err("the lower bound exceeds the upper bound");
         }
         bounded(m, x, (least.clamp(low, high), most.clamp(low, high)))
     })
     .shared()
     .law(
-        "f of what lies between l and h lies between f(l) and f(h), f keeping the order; \
+        "clamp(clamp(x, l, h), a, b) = clamp(x, clamp(l, a, b), clamp(h, a, b)); \
          Relu, Max and Min have one bound",
     )
     .example(
@@ -25,12 +25,12 @@ pub const RULES: &[Rule] = &[
             y = Min (x, b) z = Max (a, y)
         }",
     ),
-    rule("positive already", "Relu|Abs(p)", "p")
+    rule("already nonnegative", "Relu|Abs(p)", "p")
         .when(|m| {
             let maker = m.maker(m.value("p")?);
             if maker.is_some_and(|node| ops::facts(&node.kind).nonnegative) { Ok(()) } else { Err("") }
         })
-        .law("|p| = max(p, 0) = p where p is never negative")
+        .law("|p| = max(p, 0) = p if p is never negative")
         .example("(float[N] x) => (float[N] z) { y = Sigmoid (x) z = Relu (y) }"),
 ];
 
@@ -39,7 +39,7 @@ pub fn bounds(m: &Match<'_, '_>, node: &Node) -> Result<(ValueId, (f64, f64)), M
     let (first, second) = (node.input(0).ok_or("")?, node.input(1));
     let number = |id: ValueId| m.uniform(id);
     if !m.tensor_of(first)?.dtype.is_float() && m.tensor_of(first)?.dtype.bits() > 32 {
-        return Err("not every bound is a float");
+        return Err("64-bit integers may not be exact as floats");
     }
     if let Some(clip) = node.operator_as::<Clip>() {
         let bound = |at: usize, open: f64| match (clip.number(at, m.known(node, at).1), node.input(at)) {
@@ -81,9 +81,9 @@ mod tests {
     use crate::passes::rules;
 
     #[test]
-    fn bounds_are_joined() {
+    fn bounds_are_merged() {
         expect![[r#"
-            bounds within bounds
+            nested bounds
               <
               float32[] a = {0},
               float32[] b = {6}
@@ -96,7 +96,7 @@ mod tests {
               float32[] %6 = {6}
               >
               float32[N] z = Clip (x, %5, %6)
-            positive already
+            already nonnegative
               float32[N] y = Sigmoid (x)
               float32[N] z = Relu (y)
               =>

@@ -15,20 +15,20 @@ pub const RULES: &[Rule] = &[
         without_expand,
     )
     .shared()
-    .law("an operand broadcasts to the sizes of the others by itself")
+    .law("the operator broadcasts its operands")
     .example(
         "(float[N, 1] x, float[N, 3] y) => (float[N, 3] z) {
             s = Shape (y) e = Expand (x, s) z = Sub (y, e)
         }",
     ),
-    rule("choice by what is not", "Where(Not(c), x, y)", "Where(c, y, x)")
+    rule("negated condition", "Where(Not(c), x, y)", "Where(c, y, x)")
         .shared()
-        .law("x if not c, else y, is y if c, else x")
+        .law("where(¬c, x, y) = where(c, y, x)")
         .example(
             "(bool[N] c, float[N] x, float y) => (float[N] z) { n = Not (c) z = Where \
              (n, x, y) }",
         ),
-    building("choice that is known", "Where:choice(c, x, y)", |m| {
+    building("constant condition", "Where:choice(c, x, y)", |m| {
         let (x, y) = (m.value("x")?, m.value("y")?);
         let chosen = match m.uniform(m.value("c")?) {
             _ if x == y => x,
@@ -44,12 +44,12 @@ pub const RULES: &[Rule] = &[
         let sizes = m.sizes(&shape, &sources)?;
         m.call("Expand", &[], &[Some(chosen), Some(sizes)])
     })
-    .law("x where every condition holds, y where none does")
+    .law("where(true, x, y) = x and where(false, x, y) = y")
     .example(
         "(float[N] x, float[N] y) => (float[N] z) <bool[1] c = {1}> { w = Where (c, \
              x, y) z = Exp (w) }",
     ),
-    building("index of one", "Squeeze|Unsqueeze|Reshape|Flatten:outer(Gather:take(x, $i), ..)", |m| {
+    building("index of size 1", "Squeeze|Unsqueeze|Reshape|Flatten:outer(Gather:take(x, $i), ..)", |m| {
         let index = m.value("i")?;
         let operand = m.tensor("i")?.clone();
         let shape = match operand.shape.as_slice() {
@@ -61,13 +61,13 @@ pub const RULES: &[Rule] = &[
         let index = m.constant(operand.dtype, shape, known);
         m.made(m.node("take")?.clone(), &[Some(m.value("x")?), Some(index)])
     })
-    .law("x[i..i + 1] has an axis of size 1 that x[i] has not")
+    .law("x[i..i + 1] is x[i] with an axis of size 1")
     .example(
         "(float[N, 4] x) => (float[N] z) <int64[1] i = {2}, int64[1] axis = {1}> {
             y = Gather <axis = 1> (x, i) z = Squeeze (y, axis)
         }",
     ),
-    building("slice of one", "Squeeze|Reshape|Flatten:outer(Slice:cut(x, ..), ..)", element)
+    building("slice of size 1", "Squeeze|Reshape|Flatten:outer(Slice:cut(x, ..), ..)", element)
         .law("x[i..i + 1] without its axis of size 1 is x[i]")
         .example(
             "(float[N, 4] x) => (float[N] z) <int64[1] i = {2}, int64[1] j = {3}, int64[1] axis = {1}> {
@@ -149,7 +149,7 @@ mod tests {
     use crate::passes::rewrite::testing::shown;
 
     #[test]
-    fn what_broadcasting_does_is_left_out() {
+    fn redundant_expands_and_selections_are_removed() {
         expect![[r#"
             expand before a broadcast
               <
@@ -159,12 +159,12 @@ mod tests {
               float32[N, 3] z = Sub (y, e)
               =>
               float32[N, 3] z = Sub (y, x)
-            choice by what is not
+            negated condition
               bool[N] n = Not (c)
               float32[N] z = Where (n, x, y)
               =>
               float32[N] z = Where (c, y, x)
-            choice that is known
+            constant condition
               <
               bool[1] c = {true}
               >
@@ -172,7 +172,7 @@ mod tests {
               float32[N] z = Exp (w)
               =>
               float32[N] z = Exp (x)
-            index of one
+            index of size 1
               <
               int64[1] i = {2},
               int64[1] axis = {1}
@@ -184,7 +184,7 @@ mod tests {
               int64[] %5 = {2}
               >
               float32[N] z = Gather <axis: 1> (x, %5)
-            slice of one
+            slice of size 1
               <
               int64[1] i = {2},
               int64[1] j = {3},

@@ -1,4 +1,4 @@
-//! Factors and offsets of channels, joined with the following activation.
+//! Factors and offsets of channels, fused with the following activation.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ pub const RULES: &[Rule] = &[
         scaled(m, None, [x, factor, offset])
     })
     .last()
-    .law("xf + o, with numbers of each channel")
+    .law("xf + o, with f and o per channel")
     .example(
         "(float[N, 3, 4] x) => (float[N, 3, 4] y)
         <float[3, 1] f = {1, 2, 3}, float[3, 1] o = {4, 5, 6}> { p = Mul (x, f) y = Add (o, p) }",
@@ -29,7 +29,7 @@ pub const RULES: &[Rule] = &[
             let [factor, offset] = [m.value("factor")?, m.value("offset")?];
             for name in ["scale", "shift", "mean", "variance", "factor", "offset"] {
                 if !m.finite(m.value(name)?) {
-                    return Err("not all numbers are finite");
+                    return Err("not all constants are finite");
                 }
             }
             let [x, inner, moved] = of_norm(m)?;
@@ -41,7 +41,7 @@ pub const RULES: &[Rule] = &[
         },
     )
     .last()
-    .law("(xa + b)f + o = x(af) + (bf + o), for numbers whose products are finite")
+    .law("(xa + b)f + o = x(af) + (bf + o), if all products are finite")
     .example(
         "(float[N, 3, 4] x) => (float[N, 3, 4] y)
         <float[3] s = {1, 2, 3}, float[3] b = {1, 1, 2}, float[3] m = {0, 1, 0}, float[3] v = {1, 2, 1},
@@ -54,13 +54,13 @@ pub const RULES: &[Rule] = &[
         "Relu|LeakyRelu|Elu|Sigmoid|HardSigmoid|Tanh|Swish|HardSwish|Mish|Gelu|Softplus\
              :act(BatchNormalization:norm(x, $scale, $shift, $mean, $variance))",
         |m| {
-            let activation = Fused::of(m.root()).ok_or("it is no such activation")?;
+            let activation = Fused::of(m.root()).ok_or("the activation cannot be fused")?;
             let operands = of_norm(m)?;
             scaled(m, Some(activation), operands)
         },
     )
     .last()
-    .law("an activation of each element, right behind factors and offsets")
+    .law("a scaling of channels can apply an elementwise activation to its result")
     .example(
         "(float[N, 3, 4] x) => (float[N, 3, 4] y)
         <float[3] s = {1, 2, 3}, float[3] b = {1, 1, 2}, float[3] m = {0, 1, 0}, float[3] v = {1, 2, 1}> {
@@ -73,15 +73,15 @@ pub const RULES: &[Rule] = &[
              :act(ScaleChannels:scale(x, factor, offset))",
         |m| {
             if m.operator::<ScaleChannels>("scale")?.activation.is_some() {
-                return Err("an activation is there already");
+                return Err("the scaling already has an activation");
             }
-            let activation = Fused::of(m.root()).ok_or("it is no such activation")?;
+            let activation = Fused::of(m.root()).ok_or("the activation cannot be fused")?;
             let operands = [m.value("x")?, m.value("factor")?, m.value("offset")?];
             scaled(m, Some(activation), operands)
         },
     )
     .last()
-    .law("an activation of each element, right behind factors and offsets")
+    .law("a scaling of channels can apply an elementwise activation to its result")
     .example(
         "(float[N, 3, 4] x) => (float[N, 3, 4] y)
         <float[3, 1] f = {1, 2, 3}, float[3, 1] o = {4, 5, 6}> {
@@ -94,11 +94,11 @@ pub const RULES: &[Rule] = &[
 fn of_channels(m: &mut Match<'_, '_>, name: &str) -> Result<ValueId, Miss> {
     let (id, result) = (m.value(name)?, m.result()?);
     let (rank, channels) = (result.rank(), result.shape.get(1).and_then(Dim::number));
-    let channels = channels.ok_or("the channels are known only at run time")?;
+    let channels = channels.ok_or("the number of channels is known only at run time")?;
     let shape = &m.tensor_of(id)?.shape;
-    let first = rank.checked_sub(shape.len()).ok_or("it has more axes than the result")?;
+    let first = rank.checked_sub(shape.len()).ok_or("the constant has more axes than the result")?;
     if rank < 3 {
-        return Err("there are no images");
+        return Err("the result has no spatial axes");
     }
     if shape.iter().all(|size| size.is(1)) {
         let one = m.shaped(id, &[1])?;
@@ -108,7 +108,7 @@ fn of_channels(m: &mut Match<'_, '_>, name: &str) -> Result<ValueId, Miss> {
     let mut sizes = shape.iter().enumerate();
     let fits = |(at, size): (usize, &Dim)| size.is(if first + at == 1 { channels } else { 1 });
     if first > 1 || !sizes.all(fits) {
-        return Err("it is no number of each channel");
+        return Err("the constant is not one number for each channel");
     }
     m.shaped(id, &[channels])
 }
@@ -117,7 +117,7 @@ fn of_channels(m: &mut Match<'_, '_>, name: &str) -> Result<ValueId, Miss> {
 fn of_norm(m: &mut Match<'_, '_>) -> Result<[ValueId; 3], Miss> {
     in_single(m)?;
     if m.result()?.rank() < 3 {
-        return Err("there are no images");
+        return Err("the result has no spatial axes");
     }
     let factor = norm_factor(m)?;
     let scaled = m.call("Mul", &[], &[Some(m.value("mean")?), Some(factor)])?;
@@ -142,7 +142,7 @@ mod tests {
     use crate::passes::rewrite::testing::shown;
 
     #[test]
-    fn channels_are_scaled_and_moved_in_one_step() {
+    fn scales_and_offsets_are_one_operator() {
         expect![[r#"
             factor and offset of channels
               <

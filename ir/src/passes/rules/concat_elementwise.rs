@@ -7,7 +7,7 @@ use crate::ops;
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 use crate::proto::Setting;
 
-pub const RULES: &[Rule] = &[building("steps on parts", "Concat:join(..)", |m| {
+pub const RULES: &[Rule] = &[building("elementwise operators on slices", "Concat:join(..)", |m| {
     let axis = along(m, m.root())?;
     let mut inputs = Vec::new();
     for run in runs(m, axis) {
@@ -23,7 +23,7 @@ pub const RULES: &[Rule] = &[building("steps on parts", "Concat:join(..)", |m| {
         all => m.made(m.root().clone(), all),
     }
 })
-.law("[f(a), f(b)] = f([a, b]) for a step f on each element, b standing behind a in one value")
+.law("[f(a), f(b)] = f([a, b]) for an elementwise f; a and b are adjacent slices of one value")
 .example(
     "(float[N, 8] x) => (float[N, 8] z) {
             a, b = Split <axis = 1, num_outputs = 2> (x) c = Tanh (a) d = Tanh (b)
@@ -36,7 +36,7 @@ struct Step<'g> {
     made: Option<ValueId>,
     /// Elementwise producer of the input, if it has no other consumer.
     node: Option<&'g Node>,
-    /// The pieces of other values that its operands are.
+    /// For each operand of the node, the piece of another value that it equals.
     parts: Vec<Option<Piece>>,
 }
 
@@ -48,8 +48,8 @@ fn runs<'g>(m: &Match<'_, 'g>, axis: usize) -> Vec<Vec<Step<'g>>> {
     let parts = (0..most).map(|at| pieces(m, &operands(at).collect::<Vec<_>>()));
     let parts: Vec<Vec<Option<Piece>>> = parts.collect();
     let mut runs: Vec<Vec<Step<'g>>> = Vec::new();
-    for (place, (made, node)) in m.root().inputs.iter().zip(&nodes).enumerate() {
-        let parts = parts.iter().map(|parts| parts.get(place).cloned().flatten()).collect();
+    for (index, (made, node)) in m.root().inputs.iter().zip(&nodes).enumerate() {
+        let parts = parts.iter().map(|parts| parts.get(index).cloned().flatten()).collect();
         let next = Step { made: *made, node: *node, parts };
         let last = runs.last_mut();
         match last.filter(|run| run.last().is_some_and(|last| last.precedes(&next, axis))) {
@@ -99,7 +99,7 @@ fn joined(m: &mut Match<'_, '_>, run: &[Step<'_>], axis: usize) -> Result<Option
         for (operand, step) in operands.iter().zip(run) {
             let (operand, made) = (operand.ok_or("")?, step.made.ok_or("")?);
             if m.tensor_of(operand)?.shape != m.tensor_of(made)?.shape {
-                return Err("a part of an operand is broadcast");
+                return Err("an operand is broadcast");
             }
         }
         let mut parts = run.iter().map(|step| step.parts.get(at).cloned().flatten());
@@ -133,9 +133,9 @@ mod tests {
     use crate::passes::rules;
 
     #[test]
-    fn steps_are_made_once() {
+    fn equal_operators_on_slices_are_merged() {
         expect![[r#"
-            steps on parts
+            elementwise operators on slices
               float32[N, 4] a, float32[N, 4] b = Split <axis: 1, uneven: true> (x)
               float32[N, 4] c = Tanh (a)
               float32[N, 4] d = Tanh (b)
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_are_filled_one_by_one_are_filled_at_once() {
+    fn operators_on_adjacent_columns_are_merged() {
         let text = r#"<ir_version: 10, opset_import: ["": 21]>
             g (float[N, 4] x) => (float[N, 4] y) <float[1] zero = {0}> {
                 a, b, c, d = Split <axis = 1, num_outputs = 4> (x)

@@ -14,7 +14,7 @@ pub const RULES: &[Rule] = &[
         let factors = [m.value("scale")?, m.value("bias")?];
         grouped(m, epsilon, factors)
     })
-    .law("a group of channels treated as one channel")
+    .law("instance normalization with groups as channels is group normalization")
     .example(
         "(float[N, 4, H, W] x) => (float[N, 4, H, W] y)
         <int64[3] s = {0, 2, -1}, float[2] one = {1, 1}, float[2] zero = {0, 0}> {
@@ -23,10 +23,10 @@ pub const RULES: &[Rule] = &[
     ),
     building("group norm of rows", "Reshape(LayerNormalization:n(Reshape:split(x, ..), 1), ..)", |m| {
         let Layer { epsilon, axis, .. } = *m.operator::<Layer>("n")?;
-        let split = m.node("split")?.output(0).ok_or("nothing is made")?;
+        let split = m.node("split")?.output(0).ok_or("the node has no output")?;
         let (rank, groups) = (m.tensor_of(split)?.rank(), count(m)?);
         if axis != 2 && (axis, rank) != (-1, 3) {
-            return Err("not over all that belongs to a group");
+            return Err("the normalized axes are not those of a group");
         }
         let length = usize::try_from(groups).unwrap_or(0);
         let dtype = m.result()?.dtype;
@@ -34,7 +34,7 @@ pub const RULES: &[Rule] = &[
             .map(|number| m.constant(dtype, vec![groups.into()], Known::Floats(vec![number; length])));
         grouped(m, epsilon, factors)
     })
-    .law("a group of channels is a row")
+    .law("layer normalization with groups as rows is group normalization")
     .example(
         "(float[N, 4, 3] x) => (float[N, 4, 3] y) <int64[3] s = {0, 2, -1}, int64[3] t = {0, 4, -1},
         float one = {1}> {
@@ -50,14 +50,14 @@ pub const RULES: &[Rule] = &[
             let factors = [channels(m, "scale")?, channels(m, "bias")?];
             let mut settings = vec![("epsilon", Setting::Float(epsilon))];
             if let Some(count) = count {
-                let count = i64::try_from(count).map_err(|_| "too many groups")?;
+                let count = i64::try_from(count).map_err(|_| "the number of groups is too large")?;
                 settings.push(("num_groups", Setting::Int(count)));
             }
             let [scale, bias] = factors.map(Some);
             m.call(&m.node("n")?.kind.clone(), &settings, &[Some(x), scale, bias])
         },
     )
-    .law("each channel has a scale and a bias")
+    .law("(n·1 + 0)·s + b = n·s + b, with s and b per channel")
     .example(
         "(float[N, 2, 3] x) => (float[N, 2, 3] y)
         <float[2] one = {1, 1}, float[2] zero = {0, 0}, float[2, 1] s = {1, 2}, float[1, 2, 1] b = {3, 4}> {
@@ -68,17 +68,17 @@ pub const RULES: &[Rule] = &[
 
 /// Returns the number of groups into which the channels are split.
 fn count(m: &Match<'_, '_>) -> Result<i64, Miss> {
-    let split = m.node("split")?.output(0).ok_or("nothing is made")?;
+    let split = m.node("split")?.output(0).ok_or("the node has no output")?;
     let ([batch, groups, _, ..], [own, channels, ..]) =
         (m.tensor_of(split)?.shape.as_slice(), m.tensor("x")?.shape.as_slice())
     else {
-        return Err("there are no groups of channels");
+        return Err("the channels are not reshaped to groups");
     };
     let count = groups.number().filter(|&count| count > 0);
     let whole = |count: &i64| channels.number().is_some_and(|all| all % count == 0);
     match count.filter(whole) {
         Some(count) if batch == own => Ok(count),
-        _ => Err("the groups are not of channels"),
+        _ => Err("the channels are not reshaped to groups"),
     }
 }
 
@@ -86,7 +86,7 @@ fn grouped(m: &mut Match<'_, '_>, epsilon: f32, factors: [ValueId; 2]) -> Result
     let settings = [("num_groups", Setting::Int(count(m)?)), ("epsilon", Setting::Float(epsilon))];
     let (x, [scale, bias]) = (m.value("x")?, factors.map(Some));
     if m.result()?.shape != m.tensor_of(x)?.shape {
-        return Err("the result is of another shape");
+        return Err("the result would have another shape");
     }
     // The factors are per group, which opset 21 no longer supports.
     m.call_in(18, "GroupNormalization", &settings, &[Some(x), scale, bias])
@@ -97,14 +97,14 @@ fn channels(m: &mut Match<'_, '_>, name: &str) -> Result<ValueId, Miss> {
     let shape = &m.result()?.shape;
     let factor = &m.tensor(name)?.shape;
     let first = shape.len().checked_sub(factor.len());
-    let first = first.ok_or("a factor has more axes than the channels")?;
-    let all = shape.get(1).and_then(Dim::number).ok_or("the channels are known only at run time")?;
+    let first = first.ok_or("the constant has more axes than the result")?;
+    let all = shape.get(1).and_then(Dim::number).ok_or("the number of channels is known only at run time")?;
     let mut sizes = factor.iter().enumerate();
     let along = sizes.all(|(at, size)| size.is(if first + at == 1 { all } else { 1 }));
     if along && first <= 1 {
         m.shaped(m.value(name)?, &[all])
     } else {
-        Err("a factor is not of each channel")
+        Err("the constant is not one number for each channel")
     }
 }
 

@@ -12,16 +12,16 @@ pub const RULES: &[Rule] = &[
             } else if zero.is_sign_negative() || !m.result()?.dtype.is_float() {
                 Ok(())
             } else {
-                Err("it makes 0 of -0")
+                Err("adding 0 changes -0 to 0")
             }
         })
-        .law("x - 0 = x + -0 = x; x + 0 too, but where x is -0")
+        .law("x - 0 = x + -0 = x; x + 0 = x except for -0 + 0 = 0")
         .example("(float[N] x) => (float[N] z) <float[1] c = {0}> { y = Sub (x, c) z = Abs (y) }"),
     building("zero before an exponential", "Exp|Sigmoid|Softmax|LogSoftmax|Cos:f(x + 0)", |m| {
         let (node, x) = (m.root(), m.value("x")?);
         m.made(node.clone(), &[Some(x)])
     })
-    .law("e⁰ = e⁻⁰, so that the sign of zeros does not matter")
+    .law("e⁰ = e⁻⁰ and cos(0) = cos(-0), so the sign of a zero does not matter")
     .example("(float[N] x) => (float[N] z) <float[1] c = {0}> { y = Add (c, x) z = Softmax (y) }"),
     rule("multiply by one", "x * 1", "x")
         .law("x · 1 = x / 1 = x")
@@ -35,17 +35,17 @@ pub const RULES: &[Rule] = &[
     rule("or false", "Or(x, 0)", "x")
         .law("x ∨ false = x")
         .example("(bool[N] x) => (bool[N] z) <bool c = {0}> { y = Or (c, x) z = Not (y) }"),
-    rule("same twice", "Max|Min|And|Or(x, x)", "x")
-        .law("max(x, x) = x, NaN included; so with min, ∧ and ∨")
+    rule("equal operands", "Max|Min|And|Or(x, x)", "x")
+        .law("max(x, x) = x, even for NaN; the same for min, ∧ and ∨")
         .example("(float[N] x) => (float[N] z) { y = Max (x, x) z = Exp (y) }"),
-    rule("one alone", "Max|Min|Sum|Mean|Concat(x)", "x")
-        .law("one operand alone is the result")
+    rule("single operand", "Max|Min|Sum|Mean|Concat(x)", "x")
+        .law("the result of a single operand is the operand")
         .example("(float[N] x) => (float[N] z) { y = Concat <axis = 0> (x) z = Exp (y) }"),
     rule("cast to own type", "Cast(x)", "x")
-        .law("a cast to the type that is there changes nothing")
+        .law("a cast to the type of the input changes nothing")
         .example("(float[N] x) => (float[N] z) { y = Cast <to = 1> (x) z = Exp (y) }"),
     rule("same shape", "Reshape|Flatten|Squeeze|Unsqueeze|Expand(x, ..)", "x")
-        .law("the same elements in the same shape; types are compared with their sizes")
+        .law("the input has the elements and the shape of the result; the comparison of types includes sizes")
         .example(
             "(float[N, 2] x) => (float[N, 2] z) {
                 s = Shape (x)
@@ -53,13 +53,13 @@ pub const RULES: &[Rule] = &[
                 z = Exp (y)
             }",
         ),
-    rule("transpose in order", "Transpose:t(x)", "x")
+    rule("identity transpose", "Transpose:t(x)", "x")
         .when(axes_stay)
-        .law("axes in the order in which they are")
+        .law("a transpose that keeps the order of the axes changes nothing")
         .example("(float[2, 2] x) => (float[2, 2] z) { y = Transpose <perm = [0, 1]> (x) z = Exp (y) }"),
     rule("slice of all", "Slice:s(x, ..)", "x")
         .when(steps_forward)
-        .law("every element, when sizes stay and steps go forward")
+        .law("a slice with positive steps that keeps the sizes keeps every element")
         .example(
             "(float[N, 2] x) => (float[N, 2] z)
             <int64[1] start = {0}, int64[1] end = {9223372036854775807}, int64[1] axis = {1}> {
@@ -72,21 +72,21 @@ pub const RULES: &[Rule] = &[
             Some(0.0) => Ok(()),
             _ => Err(""),
         })
-        .law("nothing is added or taken away")
+        .law("a pad of 0 on every side changes nothing")
         .example(
             "(float[N, 2] x) => (float[N, 2] z) <int64[4] pads = {0, 0, 0, 0}> {
                 y = Pad (x, pads)
                 z = Exp (y)
             }",
         ),
-    rule("tile of one", "Tile(x, 1)", "x").law("each axis once").example(
+    rule("tile of one", "Tile(x, 1)", "x").law("repeating each axis once changes nothing").example(
         "(float[N, 2] x) => (float[N, 2] z) <int64[2] once = {1, 1}> {
                 y = Tile (x, once)
                 z = Exp (y)
             }",
     ),
     rule("reduce one element", "ReduceSum|ReduceMean|ReduceMax|ReduceMin|ReduceProd(x, ..)", "x")
-        .law("the reduction of one element is that element; sizes stay, so axes are of size 1")
+        .law("the reduction of one element is that element; if no size changes, the reduced axes have size 1")
         .example(
             "(float[N, 1] x) => (float[N, 1] z) <int64[1] axes = {1}> {
             y = ReduceMax (x, axes)
@@ -100,10 +100,10 @@ pub const RULES: &[Rule] = &[
             if m.operator::<Dropout>("d")?.is_off(node, known(1), known(2)) {
                 Ok(())
             } else {
-                Err("the model is, or may be, in training")
+                Err("the dropout is, or may be, in training mode")
             }
         })
-        .law("nothing is dropped outside of training")
+        .law("outside training, dropout changes nothing")
         .example("(float[N] x) => (float[N] z) { y = Dropout (x) z = Exp (y) }"),
     rule("negative of negative", "Neg(Neg(x))", "x")
         .shared()
@@ -119,9 +119,9 @@ pub const RULES: &[Rule] = &[
         .example("(float[N] x) => (float[N] z) { y = Neg (x) z = Abs (y) }"),
     rule("sign twice", "Sign(Sign(x))", "Sign(x)")
         .shared()
-        .law("the sign of a sign is that sign")
+        .law("sign(sign(x)) = sign(x)")
         .example("(float[N] x) => (float[N] z) { y = Sign (x) z = Sign (y) }"),
-    rule("whole already", "Floor|Ceil|Round(r)", "r")
+    rule("already rounded", "Floor|Ceil|Round(r)", "r")
         .when(|m| {
             let maker = m.maker(m.value("r")?);
             if maker.is_some_and(|node| ["Floor", "Ceil", "Round"].contains(&&*node.kind)) {
@@ -130,7 +130,7 @@ pub const RULES: &[Rule] = &[
                 Err("")
             }
         })
-        .law("⌊r⌋ = ⌈r⌉ = r where r is whole")
+        .law("⌊r⌋ = ⌈r⌉ = r if r is an integer")
         .example("(float[N] x) => (float[N] z) { y = Floor (x) z = Ceil (y) }"),
 ];
 
@@ -144,7 +144,7 @@ fn steps_forward(m: &mut Match<'_, '_>) -> Result<(), Miss> {
     match (node.input(4), m.ints(node, 4)) {
         (None, _) => Ok(()),
         (_, Some(steps)) if steps.iter().all(|&step| step > 0) => Ok(()),
-        _ => Err("steps go backward, or are known only at run time"),
+        _ => Err("a step is negative, or known only at run time"),
     }
 }
 
@@ -155,7 +155,7 @@ mod tests {
     use crate::passes::rewrite::testing::shown;
 
     #[test]
-    fn what_changes_nothing_is_left_out() {
+    fn operators_without_effect_are_removed() {
         expect![[r#"
             add zero
               <
@@ -205,12 +205,12 @@ mod tests {
               bool[N] z = Not (y)
               =>
               bool[N] z = Not (x)
-            same twice
+            equal operands
               float32[N] y = Max (x, x)
               float32[N] z = Exp (y)
               =>
               float32[N] z = Exp (x)
-            one alone
+            single operand
               float32[N] y = Concat <axis: 0> (x)
               float32[N] z = Exp (y)
               =>
@@ -228,7 +228,7 @@ mod tests {
               float32[N, 2] z = Exp (y)
               =>
               float32[N, 2] z = Exp (x)
-            transpose in order
+            identity transpose
               float32[2, 2] y = Transpose <axes: [0, 1]> (x)
               float32[2, 2] z = Exp (y)
               =>
@@ -293,7 +293,7 @@ mod tests {
               float32[N] z = Sign (y)
               =>
               float32[N] z = Sign (x)
-            whole already
+            already rounded
               float32[N] y = Floor (x)
               float32[N] z = Ceil (y)
               =>

@@ -12,7 +12,7 @@ pub const RULES: &[Rule] = &[
     building("transposes", "Transpose:outer(Transpose:inner(x))", |m| {
         let (inner, outer) = (m.axes("inner")?, m.axes("outer")?);
         let axes = outer.iter().map(|&at| inner.get(at).map(|&axis| axis as i64));
-        let axes = axes.collect::<Option<Vec<i64>>>().ok_or("axes are missing")?;
+        let axes = axes.collect::<Option<Vec<i64>>>().ok_or("the transposes have different ranks")?;
         let x = m.value("x")?;
         if axes.is_sorted() {
             return Ok(x);
@@ -20,7 +20,7 @@ pub const RULES: &[Rule] = &[
         m.call("Transpose", &[("perm", Setting::Ints(axes))], &[Some(x)])
     })
     .shared()
-    .law("axes moved twice are moved once, or stay where they were")
+    .law("two permutations of axes are one permutation, or none")
     .example(
         "(float[A, B, C] x) => (float[B, C, A] z) {
             y = Transpose <perm = [0, 2, 1]> (x)
@@ -34,34 +34,42 @@ pub const RULES: &[Rule] = &[
         reshaped,
     )
     .shared()
-    .law("the elements stay in their order, so that the last shape counts")
+    .law("reshapes keep the order of the elements, so only the last shape matters")
     .example(
         "(float[N, 4, 3] x) => (float[N, 3, 2, 2] z) <int64[1] axis = {2}, int64[4] s = {-1, 3, 2, 2}> {
             y = Unsqueeze (x, axis)
             z = Reshape (y, s)
         }",
     ),
-    building("transpose of ones", "Reshape|Flatten|Squeeze|Unsqueeze:outer(Transpose:moved(x), ..)", |m| {
-        let (x, sizes_input) = (m.value("x")?, m.root().input(1));
-        ones_move(m)?;
-        let sources: Vec<ValueId> = [x].into_iter().chain(sizes_input).collect();
-        m.reshape(x, &sources)
-    })
+    building(
+        "reshape after a transpose",
+        "Reshape|Flatten|Squeeze|Unsqueeze:outer(Transpose:moved(x), ..)",
+        |m| {
+            let (x, sizes_input) = (m.value("x")?, m.root().input(1));
+            ones_move(m)?;
+            let sources: Vec<ValueId> = [x].into_iter().chain(sizes_input).collect();
+            m.reshape(x, &sources)
+        },
+    )
     .shared()
-    .law("moving axes of size 1 leaves the elements in their order")
+    .law("moving axes of size 1 keeps the order of the elements")
     .example(
         "(float[A, 1, B] x) => (float[A, B] z) <int64[1] axis = {0}> {
             y = Transpose <perm = [1, 0, 2]> (x) z = Squeeze (y, axis)
         }",
     ),
-    building("ones of a transpose", "Transpose:moved(Reshape|Flatten|Squeeze|Unsqueeze:inner(x, ..))", |m| {
-        let (x, sizes_input) = (m.value("x")?, m.node("inner")?.input(1));
-        ones_move(m)?;
-        let sources: Vec<ValueId> = [x].into_iter().chain(sizes_input).collect();
-        m.reshape(x, &sources)
-    })
+    building(
+        "transpose after a reshape",
+        "Transpose:moved(Reshape|Flatten|Squeeze|Unsqueeze:inner(x, ..))",
+        |m| {
+            let (x, sizes_input) = (m.value("x")?, m.node("inner")?.input(1));
+            ones_move(m)?;
+            let sources: Vec<ValueId> = [x].into_iter().chain(sizes_input).collect();
+            m.reshape(x, &sources)
+        },
+    )
     .shared()
-    .law("moving axes of size 1 leaves the elements in their order")
+    .law("moving axes of size 1 keeps the order of the elements")
     .example(
         "(float[A, B] x) => (float[1, A, B] z) <int64[1] axis = {1}> {
             y = Unsqueeze (x, axis) z = Transpose <perm = [1, 0, 2]> (y)
@@ -70,7 +78,7 @@ pub const RULES: &[Rule] = &[
     rule("casts", "Cast:outer(Cast:inner(x))", "Cast<to = @to>(x)")
         .when(through_wider)
         .shared()
-        .law("a type that holds all of another's values exactly adds nothing between two")
+        .law("a cast through a type that represents every value exactly changes nothing")
         .example("(int8[N] x) => (float[N] z) { y = Cast <to = 7> (x) z = Cast <to = 1> (y) }"),
 ];
 
@@ -83,7 +91,7 @@ impl<'g> Match<'_, 'g> {
             None => 0,
         };
         let axes = self.operator::<Transpose>(label)?.axes(rank);
-        axes.map_err(|_| "axes are no permutation")
+        axes.map_err(|_| "the axes are not a permutation")
     }
 
     /// Returns the sizes for a reshape, if the shapes and elements of `sources` determine all symbols in them.
@@ -101,7 +109,7 @@ impl<'g> Match<'_, 'g> {
         if names.all(|name| known.contains(&name)) {
             Ok(self.integers(shape.to_vec()))
         } else {
-            Err("a size is known only from what would be taken away")
+            Err("a size is known only from a value that would be removed")
         }
     }
 
@@ -127,7 +135,7 @@ fn reshaped(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
 
 /// Fails unless the axes of `moved` whose size is not 1 keep their order.
 fn ones_move(m: &Match<'_, '_>) -> Result<(), Miss> {
-    let input = m.node("moved")?.input(0).ok_or("nothing is moved")?;
+    let input = m.node("moved")?.input(0).ok_or("the node has no input")?;
     let shape = &m.tensor_of(input)?.shape;
     let axes = m.axes("moved")?;
     let longer = axes.iter().filter(|&&axis| !shape.get(axis).is_some_and(|size| size.is(1)));
@@ -136,16 +144,22 @@ fn ones_move(m: &Match<'_, '_>) -> Result<(), Miss> {
 
 fn through_wider(m: &mut Match<'_, '_>) -> Result<(), Miss> {
     let from = m.tensor("x")?.dtype;
-    let inner = m.node("inner")?.output(0).ok_or("nothing is made")?;
+    let inner = m.node("inner")?.output(0).ok_or("the node has no output")?;
     let (through, to) = (m.tensor_of(inner)?.dtype, m.result()?.dtype);
     m.set("to", Setting::Int(to.number().into()));
     // The conversion to smaller types depends on another attribute.
     let plain = to.is_float() || to.bits() >= 8 && matches!(to.kind(), Kind::Int | Kind::Bool);
-    if holds(through, from) && plain { Ok(()) } else { Err("the type between does not hold every value") }
+    if !plain {
+        Err("other attributes affect the cast to this type")
+    } else if represents(through, from) {
+        Ok(())
+    } else {
+        Err("the intermediate type cannot represent all values")
+    }
 }
 
 /// Returns `true` if a type represents every value of another exactly.
-fn holds(wide: DType, narrow: DType) -> bool {
+fn represents(wide: DType, narrow: DType) -> bool {
     // Digits of the fraction, including the hidden one, and bits of the exponent.
     let float = |dtype: DType| match dtype {
         DType::F64 => Some((53, 11)),
@@ -182,7 +196,7 @@ mod tests {
     use crate::passes::rewrite::testing::shown;
 
     #[test]
-    fn steps_are_joined() {
+    fn sequences_are_shortened() {
         expect![[r#"
             transposes
               float32[A, C, B] y = Transpose <axes: [0, 2, 1]> (x)
@@ -201,7 +215,7 @@ mod tests {
               int64[4] %5 = {N, 3, 2, 2}
               >
               float32[N, 3, 2, 2] z = Reshape (x, %5)
-            transpose of ones
+            reshape after a transpose
               <
               int64[1] axis = {0}
               >
@@ -212,7 +226,7 @@ mod tests {
               int64[2] %4 = {A, B}
               >
               float32[A, B] z = Reshape (x, %4)
-            ones of a transpose
+            transpose after a reshape
               <
               int64[1] axis = {1}
               >

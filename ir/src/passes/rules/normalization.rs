@@ -34,12 +34,12 @@ pub const RULES: &[Rule] = &[
     )
     .when(|m| {
         if m.number("epsilon")? <= 0.0 {
-            return Err("a variance of 0 makes the two terms infinite");
+            return Err("epsilon is not positive, so a variance of 0 makes both terms infinite");
         }
         over_last_axes(m, "mean")?;
         over_last_axes(m, "variance")
     })
-    .law("xr + (β - μr) with r = γ / √(σ² + ε) is γ(x - μ)/√(σ² + ε) + β")
+    .law("xr + (β - μr) = γ(x - μ)/√(σ² + ε) + β with r = γ/√(σ² + ε)")
     .example(
         "(float[N, 3, 2] x) => (float[N, 3, 2] y) <float e = {0.00001}, float[2] g = {1, 2}, float[2] b = {3, 4}> {
             m = GlobalAveragePool (x) d = Sub (x, m) s = Mul (d, d) v = GlobalAveragePool (s)
@@ -70,7 +70,7 @@ pub const RULES: &[Rule] = &[
         in_half_precision(m)?;
         keep(m)
     })
-    .law("statistics of half precision are formed in single precision whoever asks for it")
+    .law("a norm of 16-bit floats computes its statistics in single precision without casts")
     .example(
         "(float16[N, 4] x) => (float16[N, 4] y)
         <int64[1] axes = {-1}, float two = {2}, float e = {0.00001}> {
@@ -83,14 +83,14 @@ pub const RULES: &[Rule] = &[
         let (node, scale) = (m.node("n")?, m.value("scale")?);
         let all_ones = m.uniform(scale) == Some(1.0) && node.input(2).is_none();
         if !all_ones {
-            return Err("it is scaled in single precision");
+            return Err("the norm has a scale or a bias in single precision");
         }
         keep(m)?;
         let (x, one) = (m.value("x")?, m.scalar(1.0)?);
         let settings = m.settings(&["axis", "epsilon"]);
         m.call("LayerNormalization", &settings, &[Some(x), Some(one)])
     })
-    .law("statistics of half precision are formed in single precision whoever asks for it")
+    .law("a norm of 16-bit floats computes its statistics in single precision without casts")
     .example(
         "(float16[N, 4] x) => (float16[N, 4] y) <float[1] one = {1}> {
             f = Cast <to = 1> (x) n = LayerNormalization (f, one) y = Cast <to = 10> (n)
@@ -102,7 +102,7 @@ pub const RULES: &[Rule] = &[
         let settings = m.settings(&["axis", "epsilon"]);
         m.call(&node.kind, &settings, &[Some(x), Some(scale)])
     })
-    .law("a norm of scale 1, scaled")
+    .law("(n·1)·s = n·s")
     .example(
         "(float[N, 2] x) => (float[N, 2] y) <float one = {1}, float[2] s = {3, 4}> {
             n = LayerNormalization (x, one) y = Mul (n, s)
@@ -114,7 +114,7 @@ pub const RULES: &[Rule] = &[
         let settings = m.settings(&["axis", "epsilon"]);
         m.call("LayerNormalization", &settings, &[Some(x), Some(scale), Some(bias)])
     })
-    .law("a norm without bias, and a bias")
+    .law("n·s + b, of a norm without a bias")
     .example(
         "(float[N, 2] x) => (float[N, 2] y) <float[2] s = {3, 4}, float[2] b = {1, 2}> {
             n = LayerNormalization (x, s) y = Add (n, b)
@@ -126,10 +126,10 @@ pub const RULES: &[Rule] = &[
 /// 1.
 fn over_last_axes(m: &mut Match<'_, '_>, label: &'static str) -> Result<(), Miss> {
     if m.result()?.dtype == DType::F16 {
-        return Err("squares in half precision overflow between the steps");
+        return Err("squares in half precision may overflow");
     }
     let node = m.node(label)?;
-    let input = node.input(0).ok_or("nothing is reduced")?;
+    let input = node.input(0).ok_or("the node has no input")?;
     let (rank, axes) = (m.tensor_of(input)?.rank(), m.ints(node, 1));
     let second = node.input(1).and_then(|id| m.value_of(id).ty.as_ref()?.as_tensor());
     let axes = match &*node.kind {
@@ -138,15 +138,15 @@ fn over_last_axes(m: &mut Match<'_, '_>, label: &'static str) -> Result<(), Miss
         _ => {
             let reduction = m.operator::<Reduction>(label)?;
             if !reduction.keeps() {
-                return Err("reduced axes vanish");
+                return Err("the reduced axes are removed");
             }
             let axes = reduction.axes(axes, second, rank).ok().flatten();
             axes.ok_or("the axes are known only at run time")?
         }
     };
-    let first = *axes.first().ok_or("no axis is reduced")?;
+    let first = *axes.first().ok_or("no axes are reduced")?;
     if !axes.iter().copied().eq(first..rank) {
-        return Err("not over the last axes");
+        return Err("the reduced axes are not the last ones");
     }
     let axis = match axes.len() {
         1 => -1,
@@ -167,12 +167,12 @@ fn keep(m: &mut Match<'_, '_>) -> Result<(), Miss> {
 /// Fails unless input and result have 16 bits and the norm between them is computed in single precision.
 fn in_half_precision(m: &mut Match<'_, '_>) -> Result<(), Miss> {
     let (from, to) = (m.tensor("x")?.dtype, m.result()?.dtype);
-    let inside = m.node("n")?.output(0).ok_or("nothing is made")?;
+    let inside = m.node("n")?.output(0).ok_or("the node has no output")?;
     let inside = m.tensor_of(inside)?.dtype;
     if from == to && to.kind() == Kind::Float && to.bits() == 16 && inside.bits() == 32 {
         Ok(())
     } else {
-        Err("the casts are not from half precision to single and back")
+        Err("the casts are not from 16 to 32 bits and back")
     }
 }
 
@@ -183,7 +183,7 @@ mod tests {
     use crate::passes::rewrite::testing::shown;
 
     #[test]
-    fn norms_are_put_together() {
+    fn norms_are_one_operator() {
         expect![[r#"
             layer norm
               <

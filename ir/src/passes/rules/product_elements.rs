@@ -7,19 +7,23 @@ use crate::ops::product::matmul::Gemm;
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 
 pub const RULES: &[Rule] = &[
-    building("products of elements", "MatMul|Linear:product(Gather:take(x, at), $weight, ..)", |m| {
-        all_products(m)?;
-        let (node, x, weight) = (m.root().clone(), m.value("x")?, m.value("weight")?);
-        if m.tensor_of(weight)?.rank() != 2 {
-            return Err("the weight is no matrix");
-        }
-        let mut inputs = node.inputs.clone();
-        if let Some(first) = inputs.first_mut() {
-            *first = Some(x);
-        }
-        let all = m.made(node, &inputs)?;
-        taken(m, all)
-    })
+    building(
+        "products of sequence elements",
+        "MatMul|Linear:product(Gather:take(x, at), $weight, ..)",
+        |m| {
+            all_products(m)?;
+            let (node, x, weight) = (m.root().clone(), m.value("x")?, m.value("weight")?);
+            if m.tensor_of(weight)?.rank() != 2 {
+                return Err("the weight is not a matrix");
+            }
+            let mut inputs = node.inputs.clone();
+            if let Some(first) = inputs.first_mut() {
+                *first = Some(x);
+            }
+            let all = m.made(node, &inputs)?;
+            taken(m, all)
+        },
+    )
     .law("x[i] w = (x w)[i]: the weight is read once for all elements")
     .example(
         "(float[2, N, 3] x) => (float[N, 2] y, float[N, 2] z)
@@ -27,18 +31,18 @@ pub const RULES: &[Rule] = &[
             a = Gather <axis = 0> (x, i) y = MatMul (a, w) b = Gather <axis = 0> (x, j) z = MatMul (b, w)
         }",
     ),
-    building("layers of elements", "Gemm:product(Gather:take(x, at), $weight, ..)", |m| {
+    building("layers of sequence elements", "Gemm:product(Gather:take(x, at), $weight, ..)", |m| {
         all_products(m)?;
         let (node, x) = (m.root().clone(), m.value("x")?);
         let inner = size(m, x, 2)?;
         if inner.fixed().is_none_or(|terms| terms == 0) {
-            return Err("there are no terms");
+            return Err("the depth of the product is 0 or known only at run time");
         }
         let bias = node.input(2);
         let bias = bias.map(|id| m.tensor_of(id)).transpose()?;
         let rows = bias.is_some_and(|bias| bias.rank() == 2 && !bias.shape[0].is(1));
         if !m.operator::<Gemm>("product")?.is_layer() || rows {
-            return Err("it is no layer");
+            return Err("the product is not a fully connected layer");
         }
         let mut shape = m.tensor_of(x)?.shape.clone();
         let flat = m.integers(vec![Dim::from(-1), inner]);
@@ -63,26 +67,25 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// Fails unless the products of all elements are computed. The elements are gathered along an axis before that of the
-/// terms.
+/// Fails unless all elements have this product. They must be gathered along an axis before the last.
 fn all_products(m: &Match<'_, '_>) -> Result<(), Miss> {
     let (x, weight) = (m.value("x")?, m.value("weight")?);
     let rank = m.tensor_of(x)?.rank();
     let axis = m.operator::<Gather>("take")?.along(rank);
     let axis = axis.filter(|axis| axis + 1 < rank);
-    let axis = axis.ok_or("the terms are gathered")?;
+    let axis = axis.ok_or("the elements are gathered along the last axis")?;
     if m.tensor("at")?.rank() != 0 {
-        return Err("several elements are gathered");
+        return Err("the index is not a scalar");
     }
-    let count = size(m, x, axis)?.fixed().ok_or("how many elements there are is known only at run time")?;
+    let count = size(m, x, axis)?.fixed().ok_or("the number of elements is known only at run time")?;
     if count < 2 || m.uses(x) < count || m.uses(weight) < count {
-        return Err("other elements have no product");
+        return Err("not all elements have this product");
     }
     Ok(())
 }
 
 fn size(m: &Match<'_, '_>, x: ValueId, axis: usize) -> Result<Dim, Miss> {
-    m.tensor_of(x)?.shape.get(axis).cloned().ok_or("it has fewer axes")
+    m.tensor_of(x)?.shape.get(axis).cloned().ok_or("the input has too few axes")
 }
 
 /// Gathers the element from the product of the sequence.
@@ -101,7 +104,7 @@ mod tests {
     #[test]
     fn sequences_have_one_product() {
         expect![[r#"
-            products of elements
+            products of sequence elements
               <
               float32[3, 2] w = {1, 2, 3, 4, 5, 6},
               int64[] i = {0},
@@ -121,7 +124,7 @@ mod tests {
               float32[N, 2] y = Gather <axis: 0> (%8, i)
               float32[2, N, 2] %10 = MatMul (x, w)
               float32[N, 2] z = Gather <axis: 0> (%10, j)
-            layers of elements
+            layers of sequence elements
               <
               float32[3, 2] w = {1, 2, 3, 4, 5, 6},
               float32[2] c = {1, 2},

@@ -10,26 +10,30 @@ use crate::ops::product::matmul::{Gemm, MatMul};
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 
 pub const RULES: &[Rule] = &[
-    building("sum of a product", "Conv|Linear|MatMul|com.microsoft.FusedMatMul:product(x, w, ..) + z", |m| {
-        let (node, z) = (layer(m)?, m.value("z")?);
-        if m.tensor_of(z)? != m.result()? {
-            return Err("what is added is broadcast, or decides the sizes");
-        }
-        let mut inputs = node.inputs.clone();
-        if inputs.len() > 3 {
-            return Err("something is added already");
-        }
-        inputs.resize(3, None);
-        inputs.push(Some(z));
-        let kind = match &*node.kind {
-            "Conv" => "com.microsoft.FusedConv",
-            _ => "FusedLinear",
-        };
-        let node = Node { kind: kind.into(), ..node.clone() };
-        m.made(node, &inputs)
-    })
+    building(
+        "addend of a product",
+        "Conv|Linear|MatMul|com.microsoft.FusedMatMul:product(x, w, ..) + z",
+        |m| {
+            let (node, z) = (layer(m)?, m.value("z")?);
+            if m.tensor_of(z)? != m.result()? {
+                return Err("the addend does not have the type and shape of the result");
+            }
+            let mut inputs = node.inputs.clone();
+            if inputs.len() > 3 {
+                return Err("the product already has an addend");
+            }
+            inputs.resize(3, None);
+            inputs.push(Some(z));
+            let kind = match &*node.kind {
+                "Conv" => "com.microsoft.FusedConv",
+                _ => "FusedLinear",
+            };
+            let node = Node { kind: kind.into(), ..node.clone() };
+            m.made(node, &inputs)
+        },
+    )
     .last()
-    .law("a sum with a value of the same sizes, right behind a layer")
+    .law("a layer can add a value of the same type and shape to its result")
     .example(
         "(float[N, 1, 3] x, float[N, 1, 2] z) => (float[N, 1, 2] y) <float[1, 1, 2] w = {1, 2}> {
             c = Conv (x, w) y = Add (z, c)
@@ -43,11 +47,11 @@ pub const RULES: &[Rule] = &[
              |com.microsoft.FusedMatMul:product(x, w, ..))",
         |m| {
             let activation = Fused::of(m.root());
-            followed(m, activation.ok_or("no product has this activation")?)
+            followed(m, activation.ok_or("the activation cannot be fused")?)
         },
     )
     .last()
-    .law("an activation of each element, right behind a layer")
+    .law("a layer can apply an elementwise activation to its result")
     .example(
         "(float[N, 1, 3] x) => (float[N, 1, 2] y) <float[1, 1, 2] w = {1, 2}> {
             c = Conv (x, w) y = LeakyRelu <alpha = 0.2> (c)
@@ -60,13 +64,13 @@ pub const RULES: &[Rule] = &[
         |m| {
             let bounds = [m.single(m.number("low")?)?, m.single(m.number("high")?)?];
             if bounds[0] > bounds[1] {
-                return Err("the bounds are the wrong way round");
+                return Err("the lower bound exceeds the upper bound");
             }
             followed(m, Fused::clip(bounds[0], bounds[1]))
         },
     )
     .last()
-    .law("bounds of each element, right behind a layer")
+    .law("a layer can clamp its result")
     .example(
         "(float[N, 1, 3] x) => (float[N, 1, 2] y)
         <float[1, 1, 2] w = {1, 2}, float zero = {0}, float six = {6}> {
@@ -78,12 +82,12 @@ pub const RULES: &[Rule] = &[
 /// Returns the product if it supports an epilogue: a convolution, or a product with a matrix of weights.
 fn layer<'g>(m: &Match<'_, 'g>) -> Result<&'g Node, Miss> {
     if !m.result()?.dtype.is_float() {
-        return Err("integers have activations of their own");
+        return Err("the result is not floating-point");
     }
     let node = m.node("product")?;
     if let Some(conv) = node.operator_as::<Conv>() {
         let plain = conv.is_plain().then_some(node);
-        return plain.ok_or("an activation is there already");
+        return plain.ok_or("the product already has an activation");
     }
     let is_layer = match node.operator_as::<Gemm>() {
         Some(gemm) => gemm.is_layer(),
@@ -92,13 +96,13 @@ fn layer<'g>(m: &Match<'_, 'g>) -> Result<&'g Node, Miss> {
     let (x, weight) = (m.tensor_of(m.value("x")?)?, m.value("w")?);
     let weighted = m.value_of(weight).is_constant() && m.tensor_of(weight)?.rank() == 2;
     let layer = (is_layer && weighted && x.rank() > 1).then_some(node);
-    layer.ok_or("the product is no layer")
+    layer.ok_or("the product is not a fully connected layer")
 }
 
 /// Returns the product with an activation.
 fn followed(m: &mut Match<'_, '_>, activation: Fused) -> Result<ValueId, Miss> {
     let node = layer(m)?;
-    let (kind, operator) = with(node, activation).ok_or("an activation is there already")?;
+    let (kind, operator) = with(node, activation).ok_or("the product already has an activation")?;
     let inputs = node.inputs.clone();
     let node = Node { kind: kind.into(), operator, ..node.clone() };
     m.made(node, &inputs)
@@ -124,9 +128,9 @@ mod tests {
     use crate::passes::rewrite::testing::shown;
 
     #[test]
-    fn what_follows_a_convolution_is_part_of_it() {
+    fn layers_have_epilogues() {
         expect![[r#"
-            sum of a product
+            addend of a product
               <
               float32[1, 1, 2] w = {1, 2}
               >

@@ -35,7 +35,7 @@ pub const RULES: &[Rule] = &[
         },
     )
     .last()
-    .law("a product reads rows as columns")
+    .law("a product can read an operand as its transpose")
     .example(
         "(float[N, 2, 3] x, float[N, 2, 4] y) => (float[N, 3, 4] z) { t = Transpose \
          <perm = [0, 2, 1]> (x) z = MatMul (t, y) }",
@@ -55,7 +55,7 @@ pub const RULES: &[Rule] = &[
         }
     })
     .last()
-    .law("a product reads rows as columns")
+    .law("a product can read an operand as its transpose")
     .example(
         "(float[2, N] x, float[2, 4] y) => (float[N, 4] z) { t = Transpose (x) z = Gemm \
          (t, y) }",
@@ -66,16 +66,16 @@ pub const RULES: &[Rule] = &[
         let exact = f64::from(alpha) == number && rounded(number, dtype) == number;
         let single = dtype == DType::F32 && alpha.is_finite();
         if !(single || exact && dtype.is_float()) {
-            return Err("the factor would be rounded once more");
+            return Err("the factor would be rounded again");
         }
         let product = m.operator::<MatMul>("product")?.times(alpha);
-        let product = product.ok_or("the product is scaled already, or an activation follows")?;
+        let product = product.ok_or("the product already has a factor or an activation")?;
         let like =
             Node { kind: "com.microsoft.FusedMatMul".into(), operator: Rc::new(product), ..node.clone() };
         m.made(like, &node.inputs)
     })
     .last()
-    .law("a number times a product, in one step")
+    .law("a product can multiply its result by a number")
     .example(
         "(float[N, 2] x, float[2, 4] y) => (float[N, 4] z) <float c = {8}> { p = \
              MatMul (x, y) z = Div (p, c) }",
@@ -100,7 +100,7 @@ mod tests {
     use crate::passes::rules;
 
     #[test]
-    fn products_turn_their_operands() {
+    fn products_transpose_and_scale() {
         expect![[r#"
             product of a transpose
               float32[N, 3, 2] t = Transpose <axes: [0, 2, 1]> (x)
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn half_precision_is_scaled_by_what_it_holds() {
+    fn half_precision_is_scaled_only_by_exact_factors() {
         let text = r#"<ir_version: 10, opset_import: ["": 21]>
             g (float16[2, 3] x, float16[3, 2] y, int32[2, 2] i) => (float16[2, 2] z, float16[2, 2] w, int32[2, 2] k)
             <float16 three = {16896}, float16 four = {17408}, int32 two = {2}> {

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::product_weights::NOT_SINGLE;
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};
 use crate::ops::convolution::conv::Conv;
@@ -13,35 +14,35 @@ pub const RULES: &[Rule] = &[
         let (node, x, weight) = (m.node("product")?, m.value("x")?, m.value("weight")?);
         let dtype = m.result()?.dtype;
         if !dtype.is_float() || dtype.bits() < 32 {
-            return Err("half precision would be rounded once more");
+            return Err(NOT_SINGLE);
         }
         m.copied(weight)?;
         let factor = m.scalar(m.number("factor")?)?;
         let weight = m.call("Mul", &[], &[Some(weight), Some(factor)])?;
         m.made(node.clone(), &with(node, &[x, weight]))
     })
-    .law("w(fx) = (wf)x for one number f")
+    .law("w(fx) = (wf)x for a number f")
     .example(
         "(float[N, 2] x) => (float[N, 3] y) <float[2, 3] w = {1, 2, 3, 4, 5, 6}, float half = {0.5}> {
             h = Mul (x, half) y = MatMul (h, w)
         }",
     ),
-    building("sum before a convolution", "Conv:product(x + #more, $weight, ..)", |m| {
+    building("offset before a convolution", "Conv:product(x + #more, $weight, ..)", |m| {
         let (node, x, weight) = (m.node("product")?, m.value("x")?, m.value("weight")?);
         let operand = m.tensor("weight")?.clone();
         let dtype = operand.dtype;
         if !dtype.is_float() || dtype.bits() < 32 {
-            return Err("half precision would be rounded once more");
+            return Err(NOT_SINGLE);
         }
         if !m.operator::<Conv>("product")?.is_unpadded() {
-            return Err("what is padded is not added to");
+            return Err("the convolution is padded");
         }
         if !m.finite(weight) {
-            return Err("an infinite weight times a negative number and added to itself is no number");
+            return Err("the weight is not finite");
         }
         let bias = node.input(2);
         if bias.is_some_and(|id| !m.value_of(id).is_constant()) || node.inputs.len() > 3 {
-            return Err("the bias is no constant");
+            return Err("the bias is not constant, or the product already has an addend");
         }
         let channels = operand.shape.first().cloned().ok_or("the weight has no axes")?;
         let inner = (1..operand.rank()).filter_map(|at| i64::try_from(at).ok()).map(Dim::from);
@@ -55,7 +56,7 @@ pub const RULES: &[Rule] = &[
         }
         m.made(node.clone(), &with(node, &[x, weight, added]))
     })
-    .law("Σ w(x + c) = Σ wx + c Σ w, where nothing is padded and w is finite")
+    .law("Σ w(x + c) = Σ wx + c Σ w, without padding and for finite w")
     .example(
         "(float[N, 2, 5] x) => (float[N, 3, 4] y)
         <float[3, 2, 2] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, float two = {2}> {
@@ -70,20 +71,20 @@ pub const RULES: &[Rule] = &[
             None => Some(0.0),
         };
         if value != Some(0.0) {
-            return Err("it pads with something other than 0");
+            return Err("the padding value is not 0");
         }
         let (pads, axes) = (m.ints(pad, 1), m.ints(pad, 3));
         let pads = m.operator::<Pad>("pad")?.zeros(pads, (pad.input(3).is_some(), axes), rank);
-        let pads = pads.ok_or("it pads with no zeros, or where it pads is known only at run time")?;
+        let pads = pads.ok_or("the padding is not constant, or its sizes are known only at run time")?;
         let [(0, 0), (0, 0), spatial @ ..] = pads.as_slice() else {
             return Err("the batch or the channels are padded");
         };
         let conv = m.operator::<Conv>("product")?.padded(spatial);
-        let conv = conv.ok_or("elements are taken away, or the padding keeps sizes")?;
+        let conv = conv.ok_or("the padding is negative, or the convolution has `SAME` padding")?;
         let like = Node { operator: Rc::new(conv), ..node.clone() };
         m.made(like, &with(node, &[x]))
     })
-    .law("a convolution pads with zeros itself")
+    .law("a convolution can pad with zeros by itself")
     .example(
         "(float[N, 1, 3] x) => (float[N, 1, 3] y)
         <float[1, 1, 2] w = {1, 2}, int64[6] pads = {0, 0, 1, 0, 0, 0}> {
@@ -106,7 +107,7 @@ mod tests {
     use crate::passes::rewrite::testing::shown;
 
     #[test]
-    fn what_precedes_a_product_is_in_it() {
+    fn operators_before_a_product_are_folded_into_it() {
         expect![[r#"
             factor before a product
               <
@@ -121,7 +122,7 @@ mod tests {
               float32[2, 3] %6 = Mul (w, {0.5})
               >
               float32[N, 3] y = MatMul (x, %6)
-            sum before a convolution
+            offset before a convolution
               <
               float32[3, 2, 2] w = {.. 48 bytes},
               float32[] two = {2}

@@ -16,7 +16,7 @@ pub const RULES: &[Rule] = &[
              $weight, ..), $scale, $shift, $mean, $variance)",
         batch_norm,
     )
-    .law("(wx + b - μ)·s/√(σ² + ε) + β has weights ws/√(σ² + ε) and a bias")
+    .law("(wx + b - μ)f + β = (wf)x + (b - μ)f + β with f = s/√(σ² + ε), per channel")
     .example(
         "(float[N, 2, 5] x) => (float[N, 3, 4] y)
         <float[3, 2, 2] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, float[3] s = {1, 2, 3},
@@ -29,7 +29,7 @@ pub const RULES: &[Rule] = &[
         "Conv|ConvTranspose|Gemm|MatMul|Linear:product(x, $weight, ..) * $factor",
         factor,
     )
-    .law("(wx + b)·f has weights wf and a bias bf, of each channel")
+    .law("(wx + b)f = (wf)x + bf, with f per channel")
     .example(
         "(float[N, 2] x) => (float[N, 3] y)
         <float[3, 2] w = {1, 2, 3, 4, 5, 6}, float[3] b = {1, 2, 3}, float[1, 3] f = {1, 2, 3}> {
@@ -41,7 +41,7 @@ pub const RULES: &[Rule] = &[
         "Conv|ConvTranspose|Gemm|MatMul|Linear:product(x, $weight, ..) + $bias",
         bias,
     )
-    .law("(wx + b) + c has the bias b + c, of each channel")
+    .law("(wx + b) + c = wx + (b + c), with c per channel")
     .example(
         "(float[N, 4, 2] x) => (float[N, 4, 3] y)
         <float[2, 3] w = {1, 2, 3, 4, 5, 6}, float[3] b = {1, 2, 3}> {
@@ -49,6 +49,8 @@ pub const RULES: &[Rule] = &[
         }",
     ),
 ];
+
+pub const NOT_SINGLE: Miss = "only single and double precision can be folded";
 
 /// A product with weights, and the channels of its result.
 struct Product<'g> {
@@ -72,7 +74,7 @@ impl<'g> Product<'g> {
             "Conv" => (Some(0), 1),
             "ConvTranspose" => match node.operator_as::<ConvTranspose>() {
                 Some(ConvTranspose { groups: 1, .. }) => (Some(1), 1),
-                _ => return Err("each group has channels of its own"),
+                _ => return Err("the transposed convolution has several groups"),
             },
             "Gemm" => match node.operator_as::<Gemm>() {
                 Some(gemm) if gemm.alpha != 1.0 => return Err("the product is scaled"),
@@ -82,25 +84,25 @@ impl<'g> Product<'g> {
                 Some(gemm) => (Some(usize::from(!gemm.transposed[1])), 1),
                 None => (None, 1),
             },
-            _ if operand.rank() != 2 => return Err("the weight is no matrix"),
+            _ if operand.rank() != 2 => return Err("the weight is not a matrix"),
             _ => match node.operator_as::<MatMul>() {
                 Some(product) if product.is_plain() && rank > 1 => (from_end(1), rank - 1),
-                _ => return Err("the product is scaled, or of a vector"),
+                _ => return Err("the product is scaled, transposed or activated, or its result is a vector"),
             },
         };
         let at = at.ok_or("the weight has too few axes")?;
         let channels = operand.shape.get(at).and_then(Dim::number);
-        let channels = channels.ok_or("the channels are known only at run time")?;
+        let channels = channels.ok_or("the number of channels is known only at run time")?;
         let mut factor_shape = vec![1; operand.rank()];
         factor_shape.get_mut(at).into_iter().for_each(|size| *size = channels);
         if node.inputs.len() > 3 {
-            return Err("something is added already");
+            return Err("the product already has an addend");
         }
         let bias = node.input(2);
         if let Some(id) = bias {
             let whole = m.tensor_of(id)?.shape == [Dim::from(channels)];
             if !whole || !m.value_of(id).is_constant() {
-                return Err("the bias is no constant of each channel");
+                return Err("the bias is not constant, or not one number for each channel");
             }
         }
         Ok(Product { node, x: m.value("x")?, weight, bias, channels, axis, factor_shape })
@@ -110,12 +112,12 @@ impl<'g> Product<'g> {
     /// each channel or one for all.
     fn vector(&self, m: &mut Match<'_, '_>, id: ValueId) -> Result<ValueId, Miss> {
         let (tensor, rank) = (m.tensor_of(id)?, m.result()?.rank());
-        let first = rank.checked_sub(tensor.rank()).ok_or("it has more axes than the product")?;
+        let first = rank.checked_sub(tensor.rank()).ok_or("the constant has more axes than the result")?;
         let sizes: Option<Vec<i64>> = tensor.shape.iter().map(Dim::number).collect();
-        let sizes = sizes.ok_or("its sizes are known only at run time")?;
+        let sizes = sizes.ok_or("the sizes of the constant are known only at run time")?;
         let along = |(at, size): (usize, &i64)| *size == 1 || first + at == self.axis;
         if !sizes.iter().enumerate().all(along) {
-            return Err("it differs along other axes than that of the channels");
+            return Err("the constant varies along an axis other than the channels");
         }
         match sizes.as_slice() {
             [_] => Ok(id),
@@ -147,7 +149,7 @@ impl<'g> Product<'g> {
 fn batch_norm(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let product = Product::of(m)?;
     if product.axis != 1 {
-        return Err("the channels are along another axis");
+        return Err("the channels are not axis 1");
     }
     in_single(m)?;
     let [shift, mean] = ["shift", "mean"].map(|name| m.value(name));
@@ -170,7 +172,7 @@ fn batch_norm(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
 /// Returns the factor of each channel in a batch normalization called `norm`.
 pub fn norm_factor(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let epsilon = m.operator::<Batch>("norm")?.inference();
-    let epsilon = m.scalar(epsilon.ok_or("the statistics are those of training")?.into())?;
+    let epsilon = m.scalar(epsilon.ok_or("the statistics are computed from the batch")?.into())?;
     let [scale, variance] = ["scale", "variance"].map(|name| m.value(name));
     let shifted = m.call("Add", &[], &[Some(variance?), Some(epsilon)])?;
     let root = m.call("Sqrt", &[], &[Some(shifted)])?;
@@ -207,7 +209,7 @@ fn bias(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     product.with(m, product.weight, bias)
 }
 
-/// Fails for half precision: weights would be rounded once more, and the product of two such numbers may overflow.
+/// Fails for half precision: weights would be rounded again, and products of two such numbers may overflow.
 pub fn in_single(m: &Match<'_, '_>) -> Result<(), Miss> {
     let dtype = m.result()?.dtype;
     let same = |name: &str| m.tensor(name).is_ok_and(|tensor| tensor.dtype == dtype);
@@ -216,7 +218,7 @@ pub fn in_single(m: &Match<'_, '_>) -> Result<(), Miss> {
     if dtype.is_float() && dtype.bits() >= 32 && present.into_iter().all(same) {
         Ok(())
     } else {
-        Err("half precision would be rounded once more")
+        Err(NOT_SINGLE)
     }
 }
 
@@ -237,7 +239,7 @@ mod tests {
     use crate::passes::rules;
 
     #[test]
-    fn parameters_are_not_taken_into_others_while_they_are_trained() {
+    fn trained_parameters_are_not_folded() {
         let text = r#"<ir_version: 10, opset_import: ["": 21]>
             g (float[N, 2, 5] x) => (float[N, 3, 4] y)
             <float[3, 2, 2] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, float[3] s = {1, 2, 3},
@@ -248,12 +250,12 @@ mod tests {
         let (graph, report) = trained(text, rules::all());
         assert!(graph.contains("BatchNormalization"), "{graph}");
         let reasons: Vec<&str> = report.missed.iter().map(|event| event.reason).collect();
-        let reason = "training changes the parameters that the file has";
+        let reason = "trained parameters cannot be folded";
         assert_eq!(reasons, [reason]);
     }
 
     #[test]
-    fn what_follows_a_product_is_in_its_weights() {
+    fn operators_after_a_product_are_folded_into_its_weights() {
         expect![[r#"
             batch norm of a product
               <

@@ -1,4 +1,4 @@
-//! Dequantize, add a bias of channels, compute, quantize: in integers.
+//! Biases between dequantization and quantization, added to integers.
 
 use super::quantized_steps::{operand, result};
 use crate::dtype::DType;
@@ -8,23 +8,23 @@ use crate::passes::rewrite::{Match, Miss, Rule, building};
 
 pub const RULES: &[Rule] = &[
     building(
-        "biased step between scales",
+        "quantized activation of a biased value",
         "QuantizeLinear|com.microsoft.QuantizeLinear:q(Sigmoid|LeakyRelu|ThresholdedRelu|Elu|Celu|Selu|HardSigmoid|Tanh|Swish\
          |HardSwish|Mish|Gelu|com.microsoft.Gelu|com.microsoft.QuickGelu|Softplus|Softsign:step(x + $bias), s, ..)",
         |m| biased(m, Some("step")),
     )
-    .law("from integers to integers in one step, rounded where the four are")
+    .law("one quantized operator, which rounds like the four operators")
     .example(
         "(uint8[N, 2] a) => (uint8[N, 2] y) <float s = {0.5}, float t = {0.25}, uint8 z = {3}, float[2] b = {1, 2}> {
             c = DequantizeLinear (a, s, z) d = Add (c, b) e = Tanh (d) y = QuantizeLinear (e, t, z)
         }",
     ),
     building(
-        "bias between scales",
+        "quantized bias",
         "QuantizeLinear|com.microsoft.QuantizeLinear:q(x + $bias, s, ..)",
         |m| biased(m, None),
     )
-    .law("from integers to integers in one step, rounded where the three are")
+    .law("one quantized operator, which rounds like the three operators")
     .example(
         "(uint8[N, 2] a) => (uint8[N, 2] y) <float s = {0.5}, float t = {0.25}, uint8 z = {3}, float[2] b = {1, 2}> {
             c = DequantizeLinear (a, s, z) d = Add (c, b) y = QuantizeLinear (d, t, z)
@@ -35,12 +35,12 @@ pub const RULES: &[Rule] = &[
 /// Replaces a function of the sum of a value and a bias, or the sum itself, by an operator on integers.
 fn biased(m: &mut Match<'_, '_>, step: Option<&str>) -> Result<ValueId, Miss> {
     let step = step.map(|label| m.node(label)).transpose()?;
-    let operator = biased_between_scales(step).ok_or("no operator on integers stands for it")?;
+    let operator = biased_between_scales(step).ok_or("the operator has no quantized version")?;
     let (x, bias) = (m.value("x")?, m.value("bias")?);
     let channels = m.tensor_of(x)?.shape.last().cloned();
     let added = m.tensor_of(bias)?;
     if added.dtype != DType::F32 || added.shape.as_slice() != channels.as_slice() {
-        return Err("it is no bias of each channel");
+        return Err("the bias is not one number for each channel");
     }
     let name = step.map_or("Add", |step| step.kind.trim_start_matches("com.microsoft."));
     let kind = format!("com.microsoft.QLinear{name}").into();
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn biases_are_added_to_integers() {
         expect![[r#"
-            biased step between scales
+            quantized activation of a biased value
               <
               float32[] s = {0.5},
               float32[] t = {0.25},
@@ -78,7 +78,7 @@ mod tests {
               float32[2] b = {1, 2}
               >
               uint8[N, 2] y = com.microsoft.QLinearTanh <function: "activate_biased", activation: {name: "Tanh"}, in_steps: true> (a, s, z, t, z, b)
-            bias between scales
+            quantized bias
               <
               float32[] s = {0.5},
               float32[] t = {0.25},

@@ -1,4 +1,4 @@
-//! Products of dequantized integers, computed in integers.
+//! Products of dequantized integers, computed on integers.
 
 use super::quantized_steps::{alone, inputs, operand, result, scaled};
 use crate::dtype::DType;
@@ -10,23 +10,23 @@ use crate::proto::Setting;
 use crate::types::Known;
 
 pub const RULES: &[Rule] = &[
-    building("convolution between scales", "QuantizeLinear:q(Conv:product(x, $weight, ..), s, ..)", |m| {
+    building("quantized convolution", "QuantizeLinear:q(Conv:product(x, $weight, ..), s, ..)", |m| {
         let (node, x) = (m.node("product")?, m.value("x")?);
         alone(m, node)?;
         let x = operand(m, x)?;
         let weight = channels(m, m.value("weight")?, 0)?;
         let bias = bias(m, node.input(2), x, weight)?;
         let operator = m.operator::<Conv>("product")?.of_integers();
-        let operator = operator.ok_or("an activation is there already")?;
+        let operator = operator.ok_or("the product already has an activation")?;
         if node.inputs.len() > 3 {
-            return Err("something is added already");
+            return Err("the product already has an addend");
         }
         let inputs = [&x[..], &weight, &result(m)?, &[bias]].concat();
         let like = Node { kind: "QLinearConv".into(), version: 10, operator, ..m.root().clone() };
         m.made(like, &inputs)
     })
     .shared()
-    .law("Σ (x - z)s(w - y)t = st Σ (x - z)(w - y), of which the integers are summed exactly")
+    .law("Σ (x - z)s(w - y)t = st Σ (x - z)(w - y); the integers are summed exactly")
     .example(
         "(uint8[N, 1, 3] x) => (uint8[N, 1, 2] y)
         <float s = {0.5}, float t = {0.25}, uint8 z = {3}, int8[1, 1, 2] w = {1, 2}, int32[1] b = {1}, float u = {0.125}> {
@@ -34,10 +34,10 @@ pub const RULES: &[Rule] = &[
             c = Conv (d, v, a) y = QuantizeLinear (c, s, z)
         }",
     ),
-    building("matrix product between scales", "QuantizeLinear:q(MatMul:product(a, b), s, ..)", |m| {
+    building("quantized matrix product", "QuantizeLinear:q(MatMul:product(a, b), s, ..)", |m| {
         alone(m, m.node("product")?)?;
         if !m.operator::<MatMul>("product")?.is_plain() {
-            return Err("the product is scaled, or its operands transposed");
+            return Err("the product is scaled, transposed or activated");
         }
         let (a, b) = (operand(m, m.value("a")?)?, m.value("b")?);
         let last = m.tensor_of(b)?.rank().saturating_sub(1);
@@ -46,7 +46,7 @@ pub const RULES: &[Rule] = &[
         m.call("QLinearMatMul", &[], &inputs)
     })
     .shared()
-    .law("the sums are of integers, and exact")
+    .law("the integers are summed exactly")
     .example(
         "(uint8[N, 2] x) => (uint8[N, 2] y)
         <float s = {0.5}, float[2] t = {0.25, 1}, uint8 z = {3}, int8[2, 2] w = {1, 2, 3, 4}> {
@@ -54,11 +54,11 @@ pub const RULES: &[Rule] = &[
             c = MatMul (d, v) y = QuantizeLinear (c, s, z)
         }",
     ),
-    building("Gemm between scales", "QuantizeLinear:q(Gemm:product(a, $weight, ..), s, ..)", |m| {
+    building("quantized Gemm", "QuantizeLinear:q(Gemm:product(a, $weight, ..), s, ..)", |m| {
         let (node, gemm) = (m.node("product")?, m.operator::<Gemm>("product")?);
         alone(m, node)?;
         if gemm.beta != 1.0 || gemm.has_activation() {
-            return Err("the bias is scaled, or an activation follows");
+            return Err("the bias is scaled, or the product already has an activation");
         }
         let a = operand(m, m.value("a")?)?;
         let weight = channels(m, m.value("weight")?, usize::from(!gemm.transposed[1]))?;
@@ -76,7 +76,7 @@ pub const RULES: &[Rule] = &[
         m.call("com.microsoft.QGemm", &settings, &inputs)
     })
     .shared()
-    .law("the sums are of integers, and exact")
+    .law("the integers are summed exactly")
     .example(
         "(uint8[N, 2] x) => (uint8[N, 2] y)
         <float s = {0.5}, float t = {0.25}, uint8 z = {3}, int8[2, 2] w = {1, 2, 3, 4}> {
@@ -85,7 +85,7 @@ pub const RULES: &[Rule] = &[
         }",
     ),
     building(
-        "floats of an integer product",
+        "dequantized integer product",
         "Cast:cast(MatMulInteger:product(a, b, ..)) * scale * factor",
         |m| {
             let (node, cast) = (m.node("product")?, m.node("cast")?);
@@ -100,10 +100,10 @@ pub const RULES: &[Rule] = &[
             let fits = |id: ValueId| m.tensor_of(id).is_ok_and(|tensor| tensor.count() == Some(1) && tensor.rank() < 2);
             let wide = m.tensor("factor")?;
             if !fits(scale) || !(fits(factor) || wide.rank() == 1 && wide.shape.last() == channels.as_ref()) {
-                return Err("the scales are not those of a tensor and of channels");
+                return Err("the scales are not per tensor and per channel");
             }
             if m.result()?.dtype != DType::F32 {
-                return Err("the result is of other floats");
+                return Err("the result is not `float32`");
             }
             let zero = |at: usize| node.input(at);
             let inputs = [zero(0), zero(1), Some(scale), Some(factor), zero(2), zero(3)];
@@ -111,7 +111,7 @@ pub const RULES: &[Rule] = &[
         },
     )
     .shared()
-    .law("sums of integers by both scales are the floats that they stand for")
+    .law("the integer sums times both scales are the dequantized product")
     .example(
         "(uint8[N, 2] x, float s) => (float[N, 2] y) <int8[2, 2] w = {1, 2, 3, 4}, float t = {0.5}, uint8 z = {3}> {
             p = MatMulInteger (x, w, z) c = Cast <to = 1> (p) f = Mul (s, t) y = Mul (c, f)
@@ -126,11 +126,11 @@ pub const RULES: &[Rule] = &[
             let bias = m.value("bias")?;
             let channels = m.tensor("b")?.shape.last().cloned();
             if m.tensor_of(bias)?.shape.as_slice() != channels.as_slice() {
-                return Err("it is no bias of each channel");
+                return Err("the bias is not one number for each channel");
             }
             let at = if node.kind.ends_with("ToFloat") { 6 } else { 4 };
             if node.input(at).is_some() {
-                return Err("something is added already");
+                return Err("the product already has a bias");
             }
             let mut inputs = node.inputs.clone();
             inputs.resize(at, None);
@@ -138,7 +138,7 @@ pub const RULES: &[Rule] = &[
             m.made(node.clone(), &inputs)
         },
     )
-    .law("what is added to the floats, right behind the product")
+    .law("a bias is added to the dequantized product")
     .example(
         "(uint8[N, 2] x, float s) => (float[N, 2] y)
         <int8[2, 2] w = {1, 2, 3, 4}, float t = {0.5}, uint8 z = {3}, float[2] b = {1, 2}> {
@@ -146,7 +146,7 @@ pub const RULES: &[Rule] = &[
         }",
     ),
     building(
-        "product of what is quantized",
+        "dynamically quantized product",
         "com.microsoft.MatMulIntegerToFloat:product(a, b, s, ..)",
         |m| {
             let (node, a) = (m.root(), m.value("a")?);
@@ -162,13 +162,13 @@ pub const RULES: &[Rule] = &[
                 return Err("");
             }
             if m.uses(a) > 1 {
-                return Err("what is quantized is used elsewhere too");
+                return Err("the quantized operand has other consumers");
             }
             let inputs = [Some(x), node.input(1), node.input(3), node.input(5), node.input(6)];
             m.call("com.microsoft.DynamicQuantizeMatMul", &[], &inputs)
         },
     )
-    .law("floats quantized for one product alone")
+    .law("floats that are quantized only for this product")
     .example(
         "(float[N, 2] x) => (float[N, 2] y) <int8[2, 2] w = {1, 2, 3, 4}, float t = {0.5}> {
             q, s, z = DynamicQuantizeLinear (x) p = MatMulInteger (q, w, z) c = Cast <to = 1> (p)
@@ -187,7 +187,7 @@ fn channels(m: &mut Match<'_, '_>, id: ValueId, along: usize) -> Result<[Option<
     if scale.count() == Some(1) || fits {
         inputs(m, quantized)
     } else {
-        Err("the scales are along another axis than the channels")
+        Err("the scales vary along an axis other than the channels")
     }
 }
 
@@ -199,24 +199,24 @@ fn bias(
     [_, weight, _]: [Option<ValueId>; 3],
 ) -> Result<Option<ValueId>, Miss> {
     let Some(id) = bias else { return Ok(None) };
-    let (quantized, _) = scaled(m, id).map_err(|_| "the bias is of floats")?;
+    let (quantized, _) = scaled(m, id).map_err(|_| "the bias is not quantized")?;
     let numbers = |id: Option<ValueId>| match id.and_then(|id| m.value_of(id).known.read()) {
         Some(Known::Floats(all)) => Ok(all.clone()),
-        _ => Err("the scales are not known"),
+        _ => Err("the scales are known only at run time"),
     };
     let (own, x, weight) = (numbers(Some(quantized.scale))?, numbers(x)?, numbers(weight)?);
     let x = x.first().copied().unwrap_or(0.0);
     let count = own.len().max(weight.len());
     let at = |all: &[f64], at: usize| all.get(if all.len() == 1 { 0 } else { at }).copied().unwrap_or(0.0);
-    let near = |place: usize| {
-        let product = x * at(&weight, place);
-        (at(&own, place) - product).abs() <= product.abs() * 1e-5
+    let near = |index: usize| {
+        let product = x * at(&weight, index);
+        (at(&own, index) - product).abs() <= product.abs() * 1e-5
     };
     let zero = quantized.zero.is_none_or(|zero| m.uniform(zero) == Some(0.0));
     if m.tensor_of(quantized.x)?.dtype == DType::I32 && zero && (0..count).all(near) {
         Ok(Some(quantized.x))
     } else {
-        Err("the bias is of another scale than the sums")
+        Err("the bias is not `int32` with the scale of the sums")
     }
 }
 
@@ -227,9 +227,9 @@ mod tests {
     use crate::passes::rewrite::testing::shown;
 
     #[test]
-    fn products_are_of_integers() {
+    fn quantized_products_compute_on_integers() {
         expect![[r#"
-            convolution between scales
+            quantized convolution
               <
               float32[] s = {0.5},
               float32[] t = {0.25},
@@ -253,7 +253,7 @@ mod tests {
               int8[] %12 = {0}
               >
               uint8[N, 1, 2] y = QLinearConv <places: {operands: [0, 3], zeros: [2, 5], bias: 8, end: {scales: [1, 4, 6], zero: 7}}, window: {padding: Explicit}, groups: 1> (x, s, z, w, t, %12, s, z, b)
-            matrix product between scales
+            quantized matrix product
               <
               float32[] s = {0.5},
               float32[2] t = {0.25, 1},
@@ -273,7 +273,7 @@ mod tests {
               int8[] %9 = {0}
               >
               uint8[N, 2] y = QLinearMatMul <places: {operands: [0, 3], zeros: [2, 5], end: {scales: [1, 4, 6], zero: 7}}, transposed: [false, false], alpha: 1.0> (x, s, z, w, t, %9, s, z)
-            Gemm between scales
+            quantized Gemm
               <
               float32[] s = {0.5},
               float32[] t = {0.25},
@@ -293,7 +293,7 @@ mod tests {
               int8[] %9 = {0}
               >
               uint8[N, 2] y = com.microsoft.QGemm <places: {operands: [0, 3], zeros: [2, 5], bias: 6, end: {scales: [1, 4, 7], zero: 8}}, transposed: [false, true], alpha: 1.0> (x, s, z, w, t, %9, , s, z)
-            floats of an integer product
+            dequantized integer product
               <
               int8[2, 2] w = {1, 2, 3, 4},
               float32[] t = {0.5},
@@ -330,7 +330,7 @@ mod tests {
               float32[2] b = {1, 2}
               >
               float32[N, 2] y = com.microsoft.MatMulIntegerToFloat <places: {operands: [0, 1], zeros: [4, 5], end: {scales: [2, 3], bias: 6}}, transposed: [false, false], alpha: 1.0> (x, w, s, t, z, , b)
-            product of what is quantized
+            dynamically quantized product
               <
               int8[2, 2] w = {1, 2, 3, 4},
               float32[] t = {0.5}

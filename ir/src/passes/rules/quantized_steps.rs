@@ -1,4 +1,4 @@
-//! Dequantize, compute, quantize: in integers.
+//! Operators between dequantization and quantization, computed on integers.
 
 use super::bounds::bounds;
 use crate::dtype::DType;
@@ -14,7 +14,7 @@ use crate::proto::Setting;
 use crate::types::Known;
 
 pub const RULES: &[Rule] = &[
-    building("quantized again", "QuantizeLinear:q(DequantizeLinear:d(x, s, ..), s, ..)", |m| {
+    building("requantization", "QuantizeLinear:q(DequantizeLinear:d(x, s, ..), s, ..)", |m| {
         same_scale(m)?;
         m.value("x")
     })
@@ -26,13 +26,13 @@ pub const RULES: &[Rule] = &[
         }",
     ),
     building(
-        "moved between scales",
+        "quantized data movement",
         "QuantizeLinear:q(Reshape|Flatten|Squeeze|Unsqueeze|Transpose|Slice|Gather|Expand|Tile\
          |DepthToSpace|SpaceToDepth|MaxPool:move(DequantizeLinear:d(x, s, ..), ..), s, ..)",
         |m| {
             same_scale(m)?;
             if m.tensor("s")?.count() != Some(1) {
-                return Err("channels have scales of their own");
+                return Err("the scale is not per tensor");
             }
             let node = m.node("move")?;
             alone(m, node)?;
@@ -41,13 +41,13 @@ pub const RULES: &[Rule] = &[
         },
     )
     .shared()
-    .law("elements that move keep their scale, the greatest of several too")
+    .law("moved elements keep their scale, and so does the maximum of several")
     .example(
         "(uint8[N, 2] x) => (uint8[2, N] y) <float s = {0.5}, uint8 z = {3}> {
             d = DequantizeLinear (x, s, z) t = Transpose (d) y = QuantizeLinear (t, s, z)
         }",
     ),
-    building("bounds before a scale", "QuantizeLinear:q(Relu|Clip|Max|Min:bound(..), s, ..)", |m| {
+    building("bounds before quantization", "QuantizeLinear:q(Relu|Clip|Max|Min:bound(..), s, ..)", |m| {
         let node = m.node("bound")?;
         alone(m, node)?;
         let dtype = m.result()?.dtype;
@@ -61,21 +61,21 @@ pub const RULES: &[Rule] = &[
             return Ok(quantized);
         }
         if m.maker(x).is_none_or(|node| &*node.kind != "DequantizeLinear") {
-            return Err("what is no number would become one");
+            return Err("NaN may be quantized to another integer");
         }
         let low = (low > least).then(|| m.scalar(low)).transpose()?;
         let high = (high < most).then(|| m.scalar(high)).transpose()?;
         m.call("Clip", &[], &[Some(quantized), low, high])
     })
     .shared()
-    .law("quantization keeps the order, so that bounds of the floats are bounds of the integers")
+    .law("quantization is monotonic, so bounds of the floats become bounds of the integers")
     .example(
         "(float[N] x) => (uint8[N] y) <float s = {0.5}, uint8 z = {0}> {
             r = Relu (x) y = QuantizeLinear (r, s, z)
         }",
     ),
     building(
-        "step between scales",
+        "quantized operator",
         "QuantizeLinear|com.microsoft.QuantizeLinear:q(Add|Mul|Sigmoid|LeakyRelu|ThresholdedRelu|Elu|Celu|Selu|HardSigmoid|Tanh|Swish\
          |HardSwish|Mish|Gelu|com.microsoft.Gelu|com.microsoft.QuickGelu|Softplus|Softsign\
          |Softmax|GlobalAveragePool:step(..), s, ..)",
@@ -92,7 +92,7 @@ pub const RULES: &[Rule] = &[
                 }
                 _ => between_scales(node),
             };
-            let operator = operator.ok_or("no operator on integers stands for it")?;
+            let operator = operator.ok_or("the operator has no quantized version")?;
             let name = node.kind.trim_start_matches("com.microsoft.");
             let kind = format!("com.microsoft.QLinear{name}").into();
             let like = Node { kind, version: 1, operator, ..m.root().clone() };
@@ -100,38 +100,46 @@ pub const RULES: &[Rule] = &[
         },
     )
     .shared()
-    .law("from integers to integers in one step, rounded where the three are")
+    .law("one quantized operator, which rounds like the three operators")
     .example(
         "(uint8[N] a, uint8[N] b) => (uint8[N] y) <float s = {0.5}, float t = {0.25}, uint8 z = {3}> {
             c = DequantizeLinear (a, s, z) d = DequantizeLinear (b, t, z)
             e = Add (c, d) y = QuantizeLinear (e, t, z)
         }",
     ),
-    building("join between scales", "QuantizeLinear|com.microsoft.QuantizeLinear:q(Concat:step(..), s, ..)", |m| {
-        let node = m.node("step")?;
-        let operands = operands(m, node, 0)?;
-        let rank = m.result()?.rank();
-        let axis = m.operator::<Concat>("step")?.along(rank).ok_or("the axis is none of it")?;
-        let axis = Setting::Int(i64::try_from(axis).unwrap_or(0));
-        let inputs = [result(m)?, operands].concat();
-        m.call("com.microsoft.QLinearConcat", &[("axis", axis)], &inputs)
-    })
+    building(
+        "quantized concatenation",
+        "QuantizeLinear|com.microsoft.QuantizeLinear:q(Concat:step(..), s, ..)",
+        |m| {
+            let node = m.node("step")?;
+            let operands = operands(m, node, 0)?;
+            let rank = m.result()?.rank();
+            let axis = m.operator::<Concat>("step")?.along(rank).ok_or("the axis is out of range")?;
+            let axis = Setting::Int(i64::try_from(axis).unwrap_or(0));
+            let inputs = [result(m)?, operands].concat();
+            m.call("com.microsoft.QLinearConcat", &[("axis", axis)], &inputs)
+        },
+    )
     .shared()
-    .law("parts of several scales are joined in one")
+    .law("inputs with different scales are concatenated in the scale of the result")
     .example(
         "(uint8[N] a, uint8[N] b) => (uint8[M] y) <float s = {0.5}, float t = {0.25}, uint8 z = {3}> {
             c = DequantizeLinear (a, s, z) d = DequantizeLinear (b, t, z)
             e = Concat <axis = 0> (c, d) y = QuantizeLinear (e, t, z)
         }",
     ),
-    building("choice between scales", "QuantizeLinear|com.microsoft.QuantizeLinear:q(Where:step(c, x, y), s, ..)", |m| {
-        let node = m.node("step")?;
-        let condition = vec![Some(m.value("c")?)];
-        let inputs = [condition, operands(m, node, 1)?, result(m)?].concat();
-        m.call("com.microsoft.QLinearWhere", &[], &inputs)
-    })
+    building(
+        "quantized selection",
+        "QuantizeLinear|com.microsoft.QuantizeLinear:q(Where:step(c, x, y), s, ..)",
+        |m| {
+            let node = m.node("step")?;
+            let condition = vec![Some(m.value("c")?)];
+            let inputs = [condition, operands(m, node, 1)?, result(m)?].concat();
+            m.call("com.microsoft.QLinearWhere", &[], &inputs)
+        },
+    )
     .shared()
-    .law("elements of several scales are chosen in one")
+    .law("elements with different scales are selected in the scale of the result")
     .example(
         "(bool[N] c, uint8[N] a, uint8[N] b) => (uint8[N] y)
         <float s = {0.5}, float t = {0.25}, uint8 z = {3}> {
@@ -171,7 +179,7 @@ pub fn operand(m: &mut Match<'_, '_>, id: ValueId) -> Result<[Option<ValueId>; 3
 /// Returns integers, scale and zero point as inputs of an operator on integers. A missing zero point is added.
 pub fn inputs(m: &mut Match<'_, '_>, quantized: Scaled) -> Result<[Option<ValueId>; 3], Miss> {
     if m.tensor_of(quantized.scale)?.dtype != DType::F32 {
-        return Err("scales of such floats are only for floats");
+        return Err("the scale is not `float32`");
     }
     let zero = match quantized.zero {
         Some(zero) => zero,
@@ -197,14 +205,14 @@ pub fn result(m: &mut Match<'_, '_>) -> Result<Vec<Option<ValueId>>, Miss> {
 pub fn alone(m: &Match<'_, '_>, node: &Node) -> Result<(), Miss> {
     match node.output(0).map(|id| m.uses(id)) {
         Some(1) => Ok(()),
-        _ => Err("the floats are used elsewhere too"),
+        _ => Err("an intermediate value has other consumers"),
     }
 }
 
 fn one(m: &Match<'_, '_>, scale: ValueId) -> Result<(), Miss> {
     match m.tensor_of(scale)?.count() {
         Some(1) => Ok(()),
-        _ => Err("channels have scales of their own"),
+        _ => Err("the scale is not per tensor"),
     }
 }
 
@@ -229,14 +237,14 @@ fn same_scale(m: &mut Match<'_, '_>) -> Result<(), Miss> {
     let (q, d) = (m.operator::<Linear>("q")?, m.operator::<Linear>("d")?);
     let zero = |label| m.node(label).map(|node| node.input(2));
     if q.axis() != d.axis() || q.block() != d.block() || zero("q")? != zero("d")? {
-        return Err("zero points or axes differ");
+        return Err("the zero points, axes or block sizes differ");
     }
     let (scale, x) = (m.tensor("s")?, m.tensor("x")?);
     let exact = scale.dtype == DType::F32 && x.dtype.is_int() && x.dtype.bits() <= 16;
     let usual = |scale: &f64| (1e-30..1e30).contains(scale);
     match m.value_of(m.value("s")?).known.read() {
         Some(Known::Floats(all)) if exact && all.iter().all(usual) => Ok(()),
-        _ => Err("the scale is not known, or too small or large"),
+        _ => Err("the scale is not constant, or may not restore the integers exactly"),
     }
 }
 
@@ -255,9 +263,9 @@ fn integers(dtype: DType) -> Option<(f64, f64)> {
 fn quantized(m: &Match<'_, '_>, number: f64) -> Result<f64, Miss> {
     let (q, dtype) = (m.node("q")?, m.result()?.dtype);
     let scale = m.uniform(m.value("s")?).filter(|scale| *scale > 0.0);
-    let scale = scale.ok_or("the scale is not known")?;
+    let scale = scale.ok_or("the scale is not a positive constant")?;
     let zero = match q.input(2) {
-        Some(zero) => m.uniform(zero).ok_or("the zero point is not known")?,
+        Some(zero) => m.uniform(zero).ok_or("the zero point is not constant")?,
         None => 0.0,
     };
     let (least, most) = integers(dtype).ok_or("")?;
@@ -273,9 +281,9 @@ mod tests {
     use crate::passes::rules;
 
     #[test]
-    fn steps_are_of_integers() {
+    fn quantized_graphs_compute_on_integers() {
         expect![[r#"
-            quantized again
+            requantization
               <
               float32[] s = {0.5},
               uint8[] z = {3},
@@ -289,7 +297,7 @@ mod tests {
               uint8[] one = {1}
               >
               uint8[N] y = BitwiseXor (x, one)
-            moved between scales
+            quantized data movement
               <
               float32[] s = {0.5},
               uint8[] z = {3}
@@ -299,7 +307,7 @@ mod tests {
               uint8[2, N] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (t, s, z)
               =>
               uint8[2, N] y = Transpose (x)
-            bounds before a scale
+            bounds before quantization
               <
               float32[] s = {0.5},
               uint8[] z = {0}
@@ -312,7 +320,7 @@ mod tests {
               uint8[] z = {0}
               >
               uint8[N] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (x, s, z)
-            step between scales
+            quantized operator
               <
               float32[] s = {0.5},
               float32[] t = {0.25},
@@ -329,7 +337,7 @@ mod tests {
               uint8[] z = {3}
               >
               uint8[N] y = com.microsoft.QLinearAdd <function: "add", in_steps: true> (a, s, z, b, t, z, t, z)
-            join between scales
+            quantized concatenation
               <
               float32[] s = {0.5},
               float32[] t = {0.25},
@@ -346,7 +354,7 @@ mod tests {
               uint8[] z = {3}
               >
               uint8[2*N] y = com.microsoft.QLinearConcat <axis: 0> (t, z, a, s, z, b, t, z)
-            choice between scales
+            quantized selection
               <
               float32[] s = {0.5},
               float32[] t = {0.25},
@@ -368,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn half_precision_keeps_its_steps() {
+    fn scales_in_half_precision_remain() {
         let text = r#"<ir_version: 10, opset_import: ["": 21]>
             g (int8[N] x, int8[N] y) => (int8[N] z) <float16 s = {14336}, int8 k = {0}> {
                 a = DequantizeLinear (x, s, k) b = DequantizeLinear (y, s, k)

@@ -11,7 +11,7 @@ use crate::proto::Setting;
 
 pub const RULES: &[Rule] = &[
     building(
-        "axes behind a reduction",
+        "reshape after a reduction",
         "Squeeze|Unsqueeze|Reshape|Flatten:outer(ReduceMean|ReduceSum|ReduceMax|ReduceMin|ReduceProd|ReduceL1|ReduceL2\
          |ReduceSumSquare|ReduceLogSum|ReduceLogSumExp|GlobalAveragePool|GlobalMaxPool:fold(x, ..), ..)",
         |m| {
@@ -23,7 +23,7 @@ pub const RULES: &[Rule] = &[
             m.call(&kind, &[keep], &[Some(x), Some(axes)])
         },
     )
-    .law("reduced axes stay with size 1, or they do not; the same elements in either case")
+    .law("a reduction can keep the reduced axes with size 1 or remove them; the elements are equal")
     .example(
         "(float[N, 2, 3, 4] x) => (float[N, 2] y) { p = GlobalAveragePool (x) y = Flatten (p) }",
     ),
@@ -32,23 +32,22 @@ pub const RULES: &[Rule] = &[
         let pool = m.operator::<Pool>("pool")?;
         let value = padded(m)?;
         let neutral = if pool.is_maximum() {
-value == f64::NEG_INFINITY
+            value == f64::NEG_INFINITY
         } else {
-value == 0.0
+            value == 0.0
         };
         if !neutral {
-            return Err("it pads with something that changes the results");
+            return Err("the padding value changes the results");
         }
         let pads = pads(m, x)?;
         let [(0, 0), (0, 0), spatial @ ..] = pads.as_slice() else {
             return Err("the batch or the channels are padded");
         };
-        let pool = pool.padded(spatial).ok_or("the pool leaves its own edges out, or windows \
-             go beyond them")?;
+        let pool = pool.padded(spatial).ok_or("the pool cannot include the padding")?;
         let like = Node { operator: Rc::new(pool), ..node.clone() };
         m.made(like, &[Some(x)])
     })
-    .law("a pool pads by itself: with -∞, or with zeros that are counted")
+    .law("a pool can pad by itself: a maximum with -∞, an average with counted zeros")
     .example(
         "(float[N, 1, 3] x) => (float[N, 1, 3] y) <int64[6] pads = {0, 0, 1, 0, 0, 0}> {
             p = Pad (x, pads) y = AveragePool <kernel_shape = [2], count_include_pad = 1> (p)
@@ -58,7 +57,7 @@ value == 0.0
 
 /// Returns the operator that an equal reduction has, its axes, and whether they are kept.
 fn reduced(m: &Match<'_, '_>, node: &Node) -> Result<(String, Vec<usize>, bool), Miss> {
-    let x = node.input(0).ok_or("nothing is reduced")?;
+    let x = node.input(0).ok_or("the node has no input")?;
     let rank = m.tensor_of(x)?.rank();
     let global = match &*node.kind {
         "GlobalAveragePool" => Some("ReduceMean"),
@@ -68,19 +67,19 @@ fn reduced(m: &Match<'_, '_>, node: &Node) -> Result<(String, Vec<usize>, bool),
     if let Some(kind) = global {
         return Ok((kind.to_owned(), (2..rank).collect(), true));
     }
-    let reduction = node.operator_as::<Reduction>().ok_or("it is no reduction")?;
+    let reduction = node.operator_as::<Reduction>().ok_or("the node is not a reduction")?;
     let second = node.input(1).and_then(|id| m.tensor_of(id).ok());
     let axes = reduction.axes(m.ints(node, 1), second, rank).ok().flatten();
     let axes = axes
         .filter(|axes| !axes.is_empty())
-        .ok_or("the axes are known only at run time, or there are none")?;
+        .ok_or("no axes are reduced, or they are known only at run time")?;
     Ok((node.kind.to_string(), axes, reduction.keeps()))
 }
 
 /// Returns the value that a pad adds.
 fn padded(m: &Match<'_, '_>) -> Result<f64, Miss> {
     match m.node("pad")?.input(2) {
-        Some(id) => m.uniform(id).ok_or("what it pads with is known only at run time"),
+        Some(id) => m.uniform(id).ok_or("the padding value is known only at run time"),
         None => Ok(0.0),
     }
 }
@@ -90,7 +89,7 @@ fn pads(m: &Match<'_, '_>, x: ValueId) -> Result<Vec<(i64, i64)>, Miss> {
     let (pad, rank) = (m.node("pad")?, m.tensor_of(x)?.rank());
     let (pads, axes) = (m.ints(pad, 1), m.ints(pad, 3));
     let pads = m.operator::<Pad>("pad")?.zeros(pads, (pad.input(3).is_some(), axes), rank);
-    pads.ok_or("it pads with no constant, or where it pads is known only at run time")
+    pads.ok_or("the padding is not constant, or its sizes are known only at run time")
 }
 
 #[cfg(test)]
@@ -100,9 +99,9 @@ mod tests {
     use crate::passes::rewrite::testing::shown;
 
     #[test]
-    fn axes_and_edges_are_left_to_reductions() {
+    fn reshapes_and_pads_are_fused() {
         expect![[r#"
-            axes behind a reduction
+            reshape after a reduction
               float32[N, 2, 1, 1] p = GlobalAveragePool <"global_average_pool"> (x)
               float32[N, 2] y = Flatten <1> (p)
               =>

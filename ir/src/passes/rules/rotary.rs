@@ -38,7 +38,7 @@ pub const RULES: &[Rule] = &[
         }",
     ),
     building(
-        "rotary embedding of neighbours",
+        "interleaved rotary embedding",
         "x * cosine + Reshape|Flatten(Concat:pairs(Unsqueeze|Reshape:single(Neg(b), \
              ..), Unsqueeze|Reshape(a, ..)), ..) * sine",
         |m| {
@@ -46,7 +46,7 @@ pub const RULES: &[Rule] = &[
             rotated(m, Some(x), true)
         },
     )
-    .law("x·cos + (-b, a)·sin, where a and b are every second of x")
+    .law("x·cos + (-b, a)·sin interleaved, where a and b are the even and odd elements of x")
     .example(
         "(float[B, T, 2, 4] x, float[T, 1, 4] c, float[T, 1, 4] s) => (float[B, T, 2, 4] y)
         <int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] end = {9223372036854775807},
@@ -57,12 +57,12 @@ pub const RULES: &[Rule] = &[
         }",
     ),
     building(
-        "rotary embedding of pairs",
+        "interleaved rotary embedding of pairs",
         "Reshape|Flatten(Concat:pairs(Unsqueeze|Reshape:single(a * cosine - b * sine, ..), \
          Unsqueeze|Reshape(b * cosine + a * sine, ..)), ..)",
         |m| rotated(m, None, true),
     )
-    .law("(a·cos - b·sin, b·cos + a·sin) beside each other, where a and b are every second of x")
+    .law("(a·cos - b·sin, b·cos + a·sin) interleaved, where a and b are the even and odd elements of x")
     .example(
         "(float[B, T, 2, 4] x, float[T, 1, 2] c, float[T, 1, 2] s) => (float[B, T, 2, 4] y)
         <int64[5] pairs = {0, 0, 0, 2, 2}, int64 one = {1}, int64 zero = {0}, int64[1] new = {4},
@@ -77,12 +77,12 @@ pub const RULES: &[Rule] = &[
 
 fn rotated(m: &mut Match<'_, '_>, x: Option<ValueId>, interleaved: bool) -> Result<ValueId, Miss> {
     let (a, b) = (m.value("a")?, m.value("b")?);
-    let found = whole(m, [a, b], interleaved).ok_or("the parts are not those of one value")?;
+    let found = whole(m, [a, b], interleaved).ok_or("the parts are not halves or pairs of one value")?;
     if x.is_some_and(|x| x != found) {
-        return Err("the parts are those of another value");
+        return Err("the parts belong to another value");
     }
-    if interleaved && !beside(m, a) {
-        return Err("the pairs are not put beside each other");
+    if interleaved && !are_stacked(m, a) {
+        return Err("the rotated elements are not interleaved");
     }
     let inputs = [found, m.value("cosine")?, m.value("sine")?].map(Some);
     let node = Node {
@@ -95,7 +95,7 @@ fn rotated(m: &mut Match<'_, '_>, x: Option<ValueId>, interleaved: bool) -> Resu
 }
 
 /// Returns `true` if parts like this one are stacked in pairs on a new last axis.
-fn beside(m: &Match<'_, '_>, part: ValueId) -> bool {
+fn are_stacked(m: &Match<'_, '_>, part: ValueId) -> bool {
     let shape = |label: &str| {
         let output = m.node(label).ok()?.output(0)?;
         let shape = &m.tensor_of(output).ok()?.shape;
@@ -108,7 +108,7 @@ fn beside(m: &Match<'_, '_>, part: ValueId) -> bool {
     is("single", 1) && is("pairs", 2)
 }
 
-/// Returns the value whose halves of the last axis these are, or the first and the second elements of its pairs.
+/// Returns the value whose last axis consists of these halves, or of these even and odd elements.
 fn whole(m: &Match<'_, '_>, parts: [ValueId; 2], interleaved: bool) -> Option<ValueId> {
     let [first, second] = [Part::of(m, parts[0])?, Part::of(m, parts[1])?];
     let shape = &m.tensor_of(first.whole).ok()?.shape;
@@ -119,16 +119,16 @@ fn whole(m: &Match<'_, '_>, parts: [ValueId; 2], interleaved: bool) -> Option<Va
         return None;
     }
     let half = m.tensor_of(parts[0]).ok()?.shape.last()?.number()?;
-    let found = [&first, &second].map(|part| (part.start, part.step, part.gone));
-    let wanted = if interleaved {
+    let found = [&first, &second].map(|part| (part.start, part.step, part.squeezed));
+    let expected = if interleaved {
         [(0, 2, false), (1, 2, false)]
     } else {
         [(0, 1, false), (size.checked_div(2)?, 1, false)]
     };
-    if found == wanted && half.checked_mul(2) == Some(size) {
+    if found == expected && half.checked_mul(2) == Some(size) {
         return Some(first.whole);
     }
-    // Pairs have an axis of their own.
+    // The pairs are on a separate axis.
     let before = m.maker(first.whole)?;
     let source = before.input(0)?;
     let (all, own) = m.tensor_of(source).ok()?.shape.split_last()?;
@@ -145,7 +145,7 @@ mod tests {
     use crate::passes::rewrite::testing::shown;
 
     #[test]
-    fn rotated_features_are_one_operator() {
+    fn rotary_embeddings_are_one_operator() {
         expect![[r#"
             rotary embedding
               <
@@ -177,7 +177,7 @@ mod tests {
               float32[B, T, 2, 4] y = Concat <axis: -1> (r, v)
               =>
               float32[B, T, 2, 4] y = JoinedRotaryEmbedding (x, c, s)
-            rotary embedding of neighbours
+            interleaved rotary embedding
               <
               int64[1] zero = {0},
               int64[1] one = {1},
@@ -199,7 +199,7 @@ mod tests {
               float32[B, T, 2, 4] y = Add (p, q)
               =>
               float32[B, T, 2, 4] y = JoinedRotaryEmbedding <interleaved: true> (x, c, s)
-            rotary embedding of pairs
+            interleaved rotary embedding of pairs
               <
               int64[5] pairs = {0, 0, 0, 2, 2},
               int64[] one = {1},

@@ -9,15 +9,15 @@ use crate::ops::index::gather::Gather;
 use crate::ops::shape::slice::Span;
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 use crate::types::Known;
-use cut::{Piece, along, cut, piece, pieces, spans, together};
+use cut::{Piece, TOO_LARGE, along, cut, piece, pieces, spans, together};
 
 pub const RULES: &[Rule] = &[
     building("slice of a slice", "Slice:outer(Slice:inner(x, ..), ..)", |m| {
-        let inner = m.root().input(0).ok_or("nothing is sliced")?;
+        let inner = m.root().input(0).ok_or("the node has no input")?;
         let (inner, outer) = (piece(m, inner)?, spans(m, m.root())?);
         let both = outer.iter().zip(&inner.spans);
         let both = both.map(|(outer, inner)| outer.within(inner));
-        let spans = both.collect::<Option<_>>().ok_or("the bounds grow too large")?;
+        let spans = both.collect::<Option<_>>().ok_or(TOO_LARGE)?;
         let sources = [inner.sources, m.root().inputs.iter().flatten().copied().collect()].concat();
         cut(m, &Piece { spans, sources, ..inner })
     })
@@ -29,7 +29,7 @@ pub const RULES: &[Rule] = &[
             y = Slice (x, a, b, one) z = Slice (y, c, d, one)
         }",
     ),
-    building("join of joins", "Concat:outer(..)", |m| {
+    building("concatenation of concatenations", "Concat:outer(..)", |m| {
         let axis = along(m, m.root())?;
         let mut inputs = Vec::new();
         for &input in m.root().inputs.iter().flatten() {
@@ -47,21 +47,23 @@ pub const RULES: &[Rule] = &[
             w = Concat <axis = 1> (x, y) z = Concat <axis = -1> (w, x)
         }",
     ),
-    building("join of neighbours", "Concat:join(..)", rejoined).law("[x[..a], x[a..b]] = x[..b]").example(
-        "(float[N, 8] x) => (float[N, 8] z) {
+    building("concatenation of adjacent slices", "Concat:join(..)", rejoined)
+        .law("[x[..a], x[a..b]] = x[..b]")
+        .example(
+            "(float[N, 8] x) => (float[N, 8] z) {
             a, b = Split <axis = 1, num_outputs = 2> (x) y = Concat <axis = 1> (a, b) z = Exp (y)
         }",
-    ),
-    building("slice of a join", "Slice:cut(Concat:join(..), ..)", |m| {
+        ),
+    building("slice of a concatenation", "Slice:cut(Concat:join(..), ..)", |m| {
         let (join, cut) = (m.node("join")?, spans(m, m.root())?);
         let axis = along(m, join)?;
         let span = cut.get(axis).filter(|span| span.step == 1);
-        let span = span.ok_or("it takes not every element")?;
-        let end = span.end().ok_or("the bounds grow too large")?;
-        let (input, start) = covering_input(m, join, axis, |start, behind| {
-            at_most(start, &span.start) && at_most(&end, behind)
+        let span = span.ok_or("the step of the slice is not 1")?;
+        let end = span.end().ok_or(TOO_LARGE)?;
+        let (input, start) = covering_input(m, join, axis, |start, end_of_input| {
+            at_most(start, &span.start) && at_most(&end, end_of_input)
         })?;
-        let start = span.start.sub(&start).ok_or("the bounds grow too large")?;
+        let start = span.start.sub(&start).ok_or(TOO_LARGE)?;
         let moved = Span { start, ..span.clone() };
         let mut spans = cut.clone();
         spans.splice(axis..=axis, [moved]);
@@ -70,39 +72,39 @@ pub const RULES: &[Rule] = &[
         cut::cut(m, &Piece { of: input, spans, sources })
     })
     .shared()
-    .law("[x, y][a..b] = x[a..b] where b is at most the size of x")
+    .law("[x, y][a..b] = x[a..b] if b is at most the size of x")
     .example(
         "(float[N, 2] x, float[N, 3] y) => (float[N, 2] z)
         <int64[1] a = {3}, int64[1] b = {9}, int64[1] one = {1}> {
             w = Concat <axis = 1> (x, y) z = Slice (w, a, b, one)
         }",
     ),
-    building("element of a join", "Gather:take(Concat:join(..), i)", |m| {
+    building("element of a concatenation", "Gather:take(Concat:join(..), i)", |m| {
         let (join, node) = (m.node("join")?, m.root());
         let axis = along(m, join)?;
-        let rank = m.tensor_of(node.input(0).ok_or("nothing is gathered")?)?.rank();
+        let rank = m.tensor_of(node.input(0).ok_or("the node has no input")?)?.rank();
         if m.operator::<Gather>("take")?.along(rank) != Some(axis) {
-            return Err("it is gathered along another axis than joined");
+            return Err("the gathered axis is not the concatenated axis");
         }
         let ty = m.tensor("i")?.clone();
         let indices = m.ints(node, 1).ok_or("the indices are known only at run time")?;
         let (Some(&least), Some(&most)) = (indices.iter().min(), indices.iter().max()) else {
-            return Err("nothing is gathered");
+            return Err("there are no indices");
         };
         if least < 0 {
-            return Err("indices are counted from the end");
+            return Err("an index is negative");
         }
-        let (input, start) = covering_input(m, join, axis, |start, behind| {
+        let (input, start) = covering_input(m, join, axis, |start, end_of_input| {
             at_most(start, &least.into())
-                && most.checked_add(1).is_some_and(|end| at_most(&end.into(), behind))
+                && most.checked_add(1).is_some_and(|end| at_most(&end.into(), end_of_input))
         })?;
-        let start = start.number().ok_or("where it starts is known only at run time")?;
+        let start = start.number().ok_or("the offset of the input is known only at run time")?;
         let indices = indices.iter().map(|index| Dim::from(index - start)).collect();
         let indices = m.constant(ty.dtype, ty.shape, Known::Ints(indices));
         m.made(node.clone(), &[Some(input), Some(indices)])
     })
     .shared()
-    .law("[x, y][i] = x[i] where i is less than the size of x")
+    .law("[x, y][i] = x[i] if i is less than the size of x")
     .example(
         "(float[N, 2] x, float[N, 3] y) => (float[N] z) <int64 i = {3}> {
             w = Concat <axis = 1> (x, y) z = Gather <axis = 1> (w, i)
@@ -122,7 +124,7 @@ pub const RULES: &[Rule] = &[
         },
     )
     .shared()
-    .law("the same element everywhere, wherever it is moved")
+    .law("equal elements stay equal when they are moved")
     .example(
         "(float[N, 2] x) => (float[1, N] z) <int64[1] two = {2}, int64[1] a = {0}, int64[1] b = {1}> {
             n = Shape <start = 0, end = 1> (x) s = Concat <axis = 0> (two, n)
@@ -164,7 +166,7 @@ fn rejoined(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         let whole = longer.is_none_or(|piece| inputs.last() == Some(&Some(piece.of)));
         let shared = m.root().inputs.iter().flatten().any(|&id| m.uses(id) > 1);
         if !whole && shared && all.len() > 1 {
-            return Err("the parts are used elsewhere too");
+            return Err("the slices have other consumers");
         }
     }
     match inputs.as_slice() {
@@ -178,18 +180,18 @@ fn covering_input(
     m: &Match<'_, '_>,
     join: &Node,
     axis: usize,
-    holds: impl Fn(&Dim, &Dim) -> bool,
+    contains: impl Fn(&Dim, &Dim) -> bool,
 ) -> Result<(ValueId, Dim), Miss> {
     let mut start = Dim::default();
     for &input in join.inputs.iter().flatten() {
         let size = m.tensor_of(input)?.shape.get(axis).cloned().unwrap_or_default();
-        let behind = start.add(&size).ok_or("the bounds grow too large")?;
-        if holds(&start, &behind) {
+        let end = start.add(&size).ok_or(TOO_LARGE)?;
+        if contains(&start, &end) {
             return Ok((input, start));
         }
-        start = behind;
+        start = end;
     }
-    Err("it lies in no part alone")
+    Err("the range is not within one input")
 }
 
 fn at_most(small: &Dim, large: &Dim) -> bool {
@@ -203,7 +205,7 @@ mod tests {
     use crate::passes::rewrite::testing::shown;
 
     #[test]
-    fn pieces_are_cut_and_joined_once() {
+    fn slices_and_concatenations_are_merged() {
         expect![[r#"
             slice of a slice
               <
@@ -221,18 +223,18 @@ mod tests {
               int64[1] %10 = {1}
               >
               float32[N, 2] z = Slice (x, %8, %9, %10)
-            join of joins
+            concatenation of concatenations
               float32[N, 5] w = Concat <axis: 1> (x, y)
               float32[N, 7] z = Concat <axis: -1> (w, x)
               =>
               float32[N, 7] z = Concat <axis: -1> (x, y, x)
-            join of neighbours
+            concatenation of adjacent slices
               float32[N, 4] a, float32[N, 4] b = Split <axis: 1, uneven: true> (x)
               float32[N, 8] y = Concat <axis: 1> (a, b)
               float32[N, 8] z = Exp (y)
               =>
               float32[N, 8] z = Exp (x)
-            slice of a join
+            slice of a concatenation
               <
               int64[1] a = {3},
               int64[1] b = {9},
@@ -247,7 +249,7 @@ mod tests {
               int64[1] %9 = {1}
               >
               float32[N, 2] z = Slice (y, %7, %8, %9)
-            element of a join
+            element of a concatenation
               <
               int64[] i = {3}
               >

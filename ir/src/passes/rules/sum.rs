@@ -2,7 +2,7 @@
 
 use crate::passes::rewrite::{Rule, building};
 
-pub const RULES: &[Rule] = &[building("sum of several", "Sum(x, y, ..)", |m| {
+pub const RULES: &[Rule] = &[building("sum of several operands", "Sum(x, y, ..)", |m| {
     let terms: Vec<_> = m.root().inputs.iter().flatten().copied().collect();
     let mut terms = terms.into_iter();
     let mut sum = terms.next().ok_or("")?;
@@ -11,7 +11,7 @@ pub const RULES: &[Rule] = &[building("sum of several", "Sum(x, y, ..)", |m| {
     }
     Ok(sum)
 })
-.law("Σ x = (x₁ + x₂) + .., from left to right, as other rules know sums")
+.law("Σ x = (x₁ + x₂) + .., from left to right; other rules match such sums")
 .example(
     "(float[N, 1, 3] x, float[N, 1, 2] z) => (float[N, 1, 2] y) <float[1, 1, 2] w = {1, 2}> {
         c = Conv (x, w) y = Sum (c, z)
@@ -25,9 +25,9 @@ mod tests {
     use crate::passes::rewrite::testing::shown;
 
     #[test]
-    fn a_sum_of_several_is_that_of_two_and_the_next() {
+    fn a_sum_of_several_operands_is_a_chain_of_additions() {
         expect![[r#"
-            sum of several
+            sum of several operands
               <
               float32[1, 1, 2] w = {1, 2}
               >

@@ -7,7 +7,7 @@ use crate::passes::rewrite::{Match, Miss, Rule, building};
 use crate::proto::Setting;
 
 pub const RULES: &[Rule] = &[
-    building("transposes around a step", "Transpose:outer(step)", |m| {
+    building("transposes around an elementwise operator", "Transpose:outer(step)", |m| {
         let node = step(m)?;
         let outer = m.axes("outer")?;
         let mut inputs = Vec::new();
@@ -19,7 +19,7 @@ pub const RULES: &[Rule] = &[
                 (_, Some(inner)) => {
                     let axes = axes(m, inner)?;
                     if transposed.get_or_insert_with(|| axes.clone()) != &axes {
-                        return Err("the axes are moved in several ways");
+                        return Err("the operands are transposed differently");
                     }
                     inputs.push(Some(moved(m, inner, &outer)?));
                 }
@@ -32,29 +32,33 @@ pub const RULES: &[Rule] = &[
         }
     })
     .shared()
-    .law("a step on each element does not ask where it stands")
+    .law("an elementwise operator does not depend on the positions of its elements")
     .example("(float[A, B] x) => (float[A, B] z) { t = Transpose (x) r = Relu (t) z = Transpose (r) }"),
-    building("reshapes around a step", "Reshape|Flatten|Squeeze|Unsqueeze:outer(step, ..)", |m| {
-        let node = step(m)?;
-        let more = node.inputs.iter().skip(1).flatten();
-        let mut more = more.map(|&id| m.tensor_of(id).map(|tensor| tensor.count()));
-        if !more.all(|count| count == Ok(Some(1))) {
-            return Err("");
-        }
-        let shaped = ["Reshape", "Flatten", "Squeeze", "Unsqueeze"];
-        let inner = node.input(0).and_then(|id| m.maker(id));
-        let inner = inner.filter(|node| shaped.contains(&&*node.kind)).ok_or("")?;
-        let x = inner.input(0).ok_or("")?;
-        let sources = [Some(x), inner.input(1), m.root().input(1)];
-        let sources: Vec<ValueId> = sources.into_iter().flatten().collect();
-        let shape = m.result()?.shape.clone();
-        let reshaped = if m.tensor_of(x)?.shape == shape { x } else { m.reshape(x, &sources)? };
-        let rest = node.inputs.iter().skip(1).copied();
-        let inputs: Vec<Option<ValueId>> = [Some(reshaped)].into_iter().chain(rest).collect();
-        m.made(node.clone(), &inputs)
-    })
+    building(
+        "reshapes around an elementwise operator",
+        "Reshape|Flatten|Squeeze|Unsqueeze:outer(step, ..)",
+        |m| {
+            let node = step(m)?;
+            let more = node.inputs.iter().skip(1).flatten();
+            let mut more = more.map(|&id| m.tensor_of(id).map(|tensor| tensor.count()));
+            if !more.all(|count| count == Ok(Some(1))) {
+                return Err("");
+            }
+            let shaped = ["Reshape", "Flatten", "Squeeze", "Unsqueeze"];
+            let inner = node.input(0).and_then(|id| m.maker(id));
+            let inner = inner.filter(|node| shaped.contains(&&*node.kind)).ok_or("")?;
+            let x = inner.input(0).ok_or("")?;
+            let sources = [Some(x), inner.input(1), m.root().input(1)];
+            let sources: Vec<ValueId> = sources.into_iter().flatten().collect();
+            let shape = m.result()?.shape.clone();
+            let reshaped = if m.tensor_of(x)?.shape == shape { x } else { m.reshape(x, &sources)? };
+            let rest = node.inputs.iter().skip(1).copied();
+            let inputs: Vec<Option<ValueId>> = [Some(reshaped)].into_iter().chain(rest).collect();
+            m.made(node.clone(), &inputs)
+        },
+    )
     .shared()
-    .law("a step on each element does not ask in which shape it stands")
+    .law("an elementwise operator does not depend on the shape of its elements")
     .example(
         "(float[N, 1, 3] x) => (float[N, 3, 1] z) <int64[1] one = {1}, int64[1] two = {2}> {
             s = Squeeze (x, one) r = Relu (s) z = Unsqueeze (r, two)
@@ -72,14 +76,14 @@ fn step<'g>(m: &Match<'_, 'g>) -> Result<&'g Node, Miss> {
 fn axes(m: &Match<'_, '_>, node: &Node) -> Result<Vec<usize>, Miss> {
     let rank = m.tensor_of(node.input(0).ok_or("")?)?.rank();
     let axes = node.operator_as::<Transpose>().map(|transpose| transpose.axes(rank));
-    axes.and_then(Result::ok).ok_or("axes are no permutation")
+    axes.and_then(Result::ok).ok_or("the axes are not a permutation")
 }
 
 /// Applies a transpose of axes `outer` to the result of the transpose `inner`, as one transpose.
 fn moved(m: &mut Match<'_, '_>, inner: &Node, outer: &[usize]) -> Result<ValueId, Miss> {
     let (x, inner) = (inner.input(0).ok_or("")?, axes(m, inner)?);
     let both = outer.iter().map(|&at| inner.get(at).map(|&axis| axis as i64));
-    let both = both.collect::<Option<Vec<i64>>>().ok_or("the operands are of several ranks")?;
+    let both = both.collect::<Option<Vec<i64>>>().ok_or("the operands have different ranks")?;
     if both.is_sorted() { Ok(x) } else { m.call("Transpose", &[("perm", Setting::Ints(both))], &[Some(x)]) }
 }
 
@@ -90,15 +94,15 @@ mod tests {
     use crate::passes::rewrite::testing::shown;
 
     #[test]
-    fn moves_are_made_once() {
+    fn transposes_and_reshapes_are_merged() {
         expect![[r#"
-            transposes around a step
+            transposes around an elementwise operator
               float32[B, A] t = Transpose (x)
               float32[B, A] r = Relu (t)
               float32[A, B] z = Transpose (r)
               =>
               float32[A, B] z = Relu (x)
-            reshapes around a step
+            reshapes around an elementwise operator
               <
               int64[1] one = {1},
               int64[1] two = {2}

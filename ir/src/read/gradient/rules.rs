@@ -130,7 +130,7 @@ impl Rule {
         let unknown = |attribute: &&NamedAttribute<'_>| !self.attributes.contains(&attribute.0);
         if let Some((attribute, _)) = call.attributes.iter().find(unknown) {
             return Err(Problem::new(format!(
-                "the rule for the derivative of `{}` does not know the attribute `{attribute}`",
+                "the derivative of `{}` does not support attribute `{attribute}`",
                 self.name
             )));
         }

@@ -58,7 +58,8 @@ impl Writing {
         names: impl Fn(&str) -> Option<String>,
     ) -> Result<BTreeMap<String, String>, Problem> {
         let graph = text::graph(&format!("g () => () {{ {text} }}"));
-        let graph = graph.map_err(|error| Problem::new(format!("a rule is ill-formed: {error}")))?;
+        let graph =
+            graph.map_err(|error| Problem::new(format!("the rule of a derivative is invalid: {error}")))?;
         let mut nodes = graph.node;
         nodes.reverse();
         nodes.retain(|node| {
@@ -165,6 +166,6 @@ impl Writing {
 
 fn no_rule(node: &NodeProto) -> Problem {
     let kind = kind(&domain(&node.domain), &node.op_type);
-    Problem::new(format!("there is no rule for the derivative of `{kind}`"))
-        .help("have the derivative be exported as operators, or leave the gradient out")
+    Problem::new(format!("the derivative of `{kind}` is not supported"))
+        .help("export the derivative as operators, or remove the gradient")
 }

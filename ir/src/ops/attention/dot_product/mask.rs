@@ -3,7 +3,7 @@
 use quote::format_ident;
 
 use super::{Attention, MASK, PAST};
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, Topic};
 use crate::dim::Dim;
 use crate::dtype::Kind;
 use crate::emit::Emit;
@@ -19,6 +19,13 @@ impl Attention {
         }
         let mask = cx.tensor(MASK)?;
         let kinds = [Kind::Bool, Kind::Float, Kind::Int];
+        if !kinds.contains(&mask.dtype.kind()) || mask.dtype.bits() < 8 {
+            return Err(Problem::expected(
+                "the mask",
+                mask,
+                "booleans, or floats or integers of 8 bits or more",
+            ));
+        }
         let broadcasts = |(axis, (size, whole)): (usize, (&Dim, &Dim))| match (size.number(), whole.number())
         {
             (Some(1), _) => true,
@@ -27,13 +34,12 @@ impl Attention {
             _ => true,
         };
         let pairs = mask.shape.iter().rev().zip(scores.iter().rev());
-        let fits = mask.rank() <= 4 && pairs.enumerate().all(broadcasts);
-        if fits && kinds.contains(&mask.dtype.kind()) && mask.dtype.bits() >= 8 {
+        if mask.rank() <= 4 && pairs.enumerate().all(broadcasts) {
             return Ok(());
         }
         let [batch, heads, queries, keys] = scores;
         Err(Problem::new(format!(
-            "the mask is {mask}, which does not broadcast to [{batch}, {heads}, {queries}, {keys}]"
+            "the mask is {mask}, expected a shape that broadcasts to [{batch}, {heads}, {queries}, {keys}]"
         )))
     }
 
@@ -68,7 +74,11 @@ impl Attention {
     /// Returns the number of keys, including those of the cache.
     fn keys(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let keys = self.total(cx)?;
-        let keys = keys.ok_or_else(|| Problem::new("the number of keys is unknown"))?;
+        let keys = keys.ok_or_else(|| {
+            Problem::new("the number of keys is unknown at compile time")
+                .help("fix the sizes of the keys and of the cache with `dims(..)` or `inputs(..)`")
+                .about(Topic::Shape)
+        })?;
         Ok(cx.size(&keys))
     }
 
@@ -104,10 +114,10 @@ mod tests {
             expect![[r#"
                 fine
                 fine
-                the mask is float32[4, 5], which does not broadcast to [1, 2, 4, 6]
-                the mask is float32[3, 2, 4, 6], which does not broadcast to [1, 2, 4, 6]
-                the mask is float32[1, 1, 1, 4, 6], which does not broadcast to [1, 2, 4, 6]
-                the mask is string[4, 6], which does not broadcast to [1, 2, 4, 6]
+                the mask is float32[4, 5], expected a shape that broadcasts to [1, 2, 4, 6]
+                the mask is float32[3, 2, 4, 6], expected a shape that broadcasts to [1, 2, 4, 6]
+                the mask is float32[1, 1, 1, 4, 6], expected a shape that broadcasts to [1, 2, 4, 6]
+                the mask is string[4, 6], expected booleans, or floats or integers of 8 bits or more
             "#]],
         );
     }

@@ -14,12 +14,13 @@ impl GroupQuery {
             if let ([other, _, hidden], Some(wanted)) =
                 (cx.tensor(input)?.shape.as_slice(), size.mul(&shared))
             {
-                sizes::agree("the batch", batch, other)?;
+                sizes::agree("the batch size", batch, other)?;
                 let whose = if input == 1 { "the key" } else { "the value" };
                 if sizes::differ(hidden, &wanted) {
-                    let problem =
-                        format!("{whose} has {hidden} features, but all its heads together have {wanted}");
-                    return Err(Problem::new(problem));
+                    let heads = self.kv_heads;
+                    return Err(Problem::new(format!(
+                        "{whose} has {hidden} features, expected {wanted} for {heads} heads"
+                    )));
                 }
             }
         }
@@ -32,14 +33,14 @@ impl GroupQuery {
         let vectors = [
             (LENGTHS, "`seqlens_k`", batch.clone()),
             (SINKS, "`head_sink`", self.heads.into()),
-            (NORMS, "the norm of queries", size.clone()),
-            (NORMS + 1, "the norm of keys", size.clone()),
+            (NORMS, "the weight of the query norm", size.clone()),
+            (NORMS + 1, "the weight of the key norm", size.clone()),
         ];
         for (input, what, length) in vectors.into_iter().filter(|&(input, ..)| cx.has(input)) {
             sizes::shaped(what, &cx.tensor(input)?, &[length])?;
         }
         if self.rotary {
-            sizes::shaped("the cache of sines", &cx.tensor(COSINE + 1)?, &cx.tensor(COSINE)?.shape)?;
+            sizes::shaped("`sin_cache`", &cx.tensor(COSINE + 1)?, &cx.tensor(COSINE)?.shape)?;
         }
         Ok(())
     }
@@ -53,7 +54,7 @@ impl GroupQuery {
         if cx.has(BIAS) {
             let total = cx.ints(TOTAL).and_then(|values| values.first().cloned());
             let scores = [batch.clone(), self.heads.into(), queries.clone(), total.unwrap_or_else(Dim::any)];
-            sizes::broadcasts("the bias of the scores", &cx.tensor(BIAS)?, &scores)?;
+            sizes::broadcasts("the attention bias", &cx.tensor(BIAS)?, &scores)?;
         }
         Ok(())
     }

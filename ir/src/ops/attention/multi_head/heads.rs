@@ -5,6 +5,8 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
+use crate::infer::Infer;
+use crate::ops::attention::heads::indivisible;
 use crate::rust::{Code, code};
 
 /// Number of heads, and options of the scores.
@@ -30,11 +32,7 @@ pub fn read(a: &Attributes<'_>) -> Result<Heads, Problem> {
 
 /// Reads a number of heads, which is required.
 pub fn heads(a: &Attributes<'_>, name: &str) -> Result<i64, Problem> {
-    match a.int(name)? {
-        Some(heads @ 1..) => Ok(heads),
-        Some(heads) => Err(Problem::new(format!("`{name}` is {heads}"))),
-        None => Err(Problem::new(format!("attribute `{name}` is missing"))),
-    }
+    Ok(i64::try_from(a.positive(name)?).unwrap_or(i64::MAX))
 }
 
 /// Reads the factor of the scores, unless it is the default.
@@ -56,7 +54,7 @@ pub fn divided(size: &Dim, heads: i64) -> Result<Dim, Problem> {
     let whole = size.number().is_none_or(|size| size % heads == 0);
     match (whole, size.div(&Dim::from(heads))) {
         (true, Some(part)) => Ok(part),
-        _ => Err(Problem::new(format!("size {size} is no multiple of {heads} heads"))),
+        _ => Err(indivisible(size, heads)),
     }
 }
 
@@ -91,6 +89,16 @@ impl Heads {
 
 /// Returns the problem of a cache that is updated in place.
 pub fn shared_buffer() -> Problem {
-    let problem = Problem::new("the cache is shared between input and output");
-    problem.help("export the model with a cache that grows, for use without bound buffers")
+    Problem::new("a cache buffer that is shared between input and output is not supported")
+        .help("export the model with a growing cache, without shared buffers")
+}
+
+/// Reports an input that is missing although the other one is present.
+pub fn both_or_neither(cx: &Infer<'_>, inputs: [usize; 2], names: [&str; 2]) -> Result<(), Problem> {
+    match (inputs.map(|input| cx.has(input)), names) {
+        ([true, false], [present, missing]) | ([false, true], [missing, present]) => {
+            Err(Problem::new(format!("input `{missing}` is missing, expected it with `{present}`")))
+        }
+        _ => Ok(()),
+    }
 }

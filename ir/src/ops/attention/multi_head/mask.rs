@@ -1,5 +1,6 @@
 //! Masks and biases of the scores.
 
+use crate::attributes::any_of;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
@@ -12,7 +13,7 @@ pub fn additions(cx: &Infer<'_>, mask: usize, bias: usize) -> Result<(), Problem
     if cx.has(mask) {
         let operand = cx.tensor(mask)?;
         if !operand.dtype.is_int() || !(1..=4).contains(&operand.rank()) {
-            return Err(Problem::new(format!("the mask is {operand}")));
+            return Err(Problem::expected("the mask", operand, "integers of rank 1 to 4"));
         }
     }
     if cx.has(bias) {
@@ -57,13 +58,14 @@ pub fn check_mask(cx: &Infer<'_>, input: usize, [batch, queries, keys]: [&Dim; 3
     let mask = cx.tensor(input)?;
     match (mask.shape.as_slice(), batch.number()) {
         ([length], Some(count)) => {
-            let forms =
+            let ends =
                 [Some(count), count.checked_mul(2), count.checked_mul(3).and_then(|all| all.checked_add(2))];
-            if length.number().is_none_or(|length| forms.contains(&Some(length))) {
+            if length.number().is_none_or(|length| ends.contains(&Some(length))) {
                 return Ok(());
             }
-            let problem = format!("the mask is {mask}, the batch has {count} elements");
-            Err(Problem::new(problem).help("a mask of rank 1 has 1 or 2 numbers an element, or 3 and 2 more"))
+            let lengths: Vec<String> = ends.iter().flatten().map(i64::to_string).collect();
+            let expected = format!("a length of {} for batch size {count}", any_of(&lengths));
+            Err(Problem::expected("the mask", mask, expected))
         }
         ([_, _], _) => sizes::broadcasts("the mask", &mask, &[batch, keys].map(Clone::clone)),
         ([_, _, _], _) => sizes::broadcasts("the mask", &mask, &[batch, queries, keys].map(Clone::clone)),
@@ -88,11 +90,11 @@ mod tests {
                 r#"(float[2, 5, 6] x, float[6, 12] w, int32[2, 4] m) => (float[2, 5, 4] y) { y = com.microsoft.Attention <num_heads = 2> (x, w, , m) }"#,
             ],
             expect![[r#"
-                the mask is int32[3], the batch has 2 elements
+                the mask is int32[3], expected a length of 2, 4 or 8 for batch size 2
                 fine
-                the mask is int32[2, 6], which does not broadcast to [2, 5]
-                the mask is int32[2, 4, 5], which does not broadcast to [2, 5, 5]
-                the mask is int32[2, 4], which does not broadcast to [2, 5]
+                the mask is int32[2, 6], expected a shape that broadcasts to [2, 5]
+                the mask is int32[2, 4, 5], expected a shape that broadcasts to [2, 5, 5]
+                the mask is int32[2, 4], expected a shape that broadcasts to [2, 5]
             "#]],
         );
     }

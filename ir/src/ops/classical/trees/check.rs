@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, any_of};
 use crate::diagnostics::Problem;
 
 /// Maximum number of nodes or weights that are checked at compile time, where larger trees would be slow. Loading the
@@ -33,7 +33,7 @@ pub fn labelled(
     let mut places = BTreeMap::new();
     for (at, &(tree, number)) in names.iter().enumerate() {
         if places.insert((tree, number), at).is_some() {
-            return Err(broken(format!("node {number} of tree {tree} is given twice")));
+            return Err(broken(format!("node {number} of tree {tree} is defined twice")));
         }
     }
     let mut needed = 0;
@@ -42,26 +42,26 @@ pub fn labelled(
     for (((&(tree, number), mode), &feature), (&yes, &no)) in nodes {
         let node = || format!("node {number} of tree {tree}");
         if !MODES.contains(&mode.as_str()) {
-            let problem = Problem::new(format!("{} has the mode `{mode}`", node()));
-            return Err(problem.help(format!("it may be {}", MODES.join(", "))));
+            let expected = any_of(&MODES.map(|mode| format!("`{mode}`")));
+            return Err(Problem::new(format!("{} has mode `{mode}`, expected {expected}", node())));
         }
         if mode == "LEAF" {
             ways.push([None; 2]);
             continue;
         }
         let child = |child: i64| {
-            let absent = || broken(format!("{} leads to node {child}, which is not there", node()));
+            let absent = || broken(format!("{} refers to missing node {child}", node()));
             places.get(&(tree, child)).copied().ok_or_else(absent)
         };
         ways.push([Some(child(yes)?), Some(child(no)?)]);
         needed = needed.max(feature_of(feature, &node)?);
     }
     if let Some(&(tree, number)) = endless(&ways).and_then(|at| names.get(at)) {
-        return Err(broken(format!("node {number} of tree {tree} leads back to itself")));
+        return Err(broken(format!("node {number} of tree {tree} is part of a cycle")));
     }
     let leaves = list(weight_trees)?.into_iter().zip(list(weight_nodes)?);
     if let Some((tree, number)) = leaves.into_iter().find(|leaf| !places.contains_key(leaf)) {
-        let message = format!("there is a weight of node {number} of tree {tree}, which is not there");
+        let message = format!("a weight refers to missing node {number} of tree {tree}");
         return Err(broken(message));
     }
     in_range(&list(weight_targets)?, targets)?;
@@ -80,8 +80,8 @@ pub fn indexed(a: &Attributes<'_>, sizes: [usize; 2], targets: usize) -> Result<
     let (yes_leaves, no_leaves) = (list("nodes_trueleafs")?, list("nodes_falseleafs")?);
     let modes = a.tensor("nodes_modes")?.and_then(|modes| modes.elements());
     let modes = modes.and_then(|modes| modes.numbers()).unwrap_or_default();
-    if let Some(at) = modes.iter().position(|mode| !(0..=6).contains(mode)) {
-        return Err(broken(format!("node {at} has a mode that is not one of 0 to 6")));
+    if let Some((at, mode)) = modes.iter().enumerate().find(|(_, mode)| !(0..=6).contains(*mode)) {
+        return Err(broken(format!("node {at} has mode {mode}, expected 0 to 6")));
     }
     let mut needed = 0;
     for (at, &feature) in list("nodes_featureids")?.iter().enumerate() {
@@ -90,7 +90,7 @@ pub fn indexed(a: &Attributes<'_>, sizes: [usize; 2], targets: usize) -> Result<
     let place = |place: i64, count: usize| usize::try_from(place).ok().filter(|&at| at < count);
     let way = |at: usize, child: i64, leaf: i64| {
         let (what, most) = if leaf == 0 { ("node", count) } else { ("leaf", leaves) };
-        let absent = || broken(format!("node {at} leads to {what} {child}, which is not there"));
+        let absent = || broken(format!("node {at} refers to missing {what} {child}"));
         let found = place(child, most).ok_or_else(absent)?;
         Ok::<_, Problem>((leaf == 0).then_some(found))
     };
@@ -100,11 +100,11 @@ pub fn indexed(a: &Attributes<'_>, sizes: [usize; 2], targets: usize) -> Result<
         ways.push([way(at, yes, yes_leaf)?, way(at, no, no_leaf)?]);
     }
     if let Some(at) = endless(&ways) {
-        return Err(broken(format!("node {at} leads back to itself")));
+        return Err(broken(format!("node {at} is part of a cycle")));
     }
     let roots = list("tree_roots")?;
     if let Some(root) = roots.iter().find(|&&root| place(root, count).is_none()) {
-        return Err(broken(format!("a tree begins at node {root}, which is not there")));
+        return Err(broken(format!("`tree_roots` refers to missing node {root}")));
     }
     in_range(&list("leaf_targetids")?, targets)?;
     Ok(needed)
@@ -113,7 +113,7 @@ pub fn indexed(a: &Attributes<'_>, sizes: [usize; 2], targets: usize) -> Result<
 /// Returns the number of features that a node requires.
 fn feature_of(feature: i64, node: &dyn Fn() -> String) -> Result<usize, Problem> {
     let found = usize::try_from(feature).ok().filter(|_| feature <= FEATURES);
-    let none = || broken(format!("{} looks at feature {feature}", node()));
+    let none = || broken(format!("{} uses feature {feature}, expected 0 to {FEATURES}", node()));
     found.map(|feature| feature.saturating_add(1)).ok_or_else(none)
 }
 
@@ -121,7 +121,10 @@ fn feature_of(feature: i64, node: &dyn Fn() -> String) -> Result<usize, Problem>
 fn in_range(found: &[i64], targets: usize) -> Result<(), Problem> {
     let known = |id: i64| usize::try_from(id).is_ok_and(|id| id < targets);
     match found.iter().find(|&&id| targets != 1 && !known(id)) {
-        Some(id) => Err(broken(format!("there is a weight for target {id} of {targets}"))),
+        Some(id) => {
+            let last = targets.saturating_sub(1);
+            Err(broken(format!("a weight refers to target {id}, expected 0 to {last}")))
+        }
         None => Ok(()),
     }
 }
@@ -163,7 +166,7 @@ fn endless(ways: &[[Option<usize>; 2]]) -> Option<usize> {
 }
 
 fn broken(message: String) -> Problem {
-    Problem::new(message).help("the file is inconsistent; export the model again")
+    Problem::new(message).inconsistent()
 }
 
 #[cfg(test)]
@@ -202,15 +205,15 @@ mod tests {
         ];
         let problems = problems.map(|(from, to)| refused(from, to));
         expect![[r#"
-            node 0 of tree 0 leads back to itself
-            node 0 of tree 0 leads to node 7, which is not there
-            node 1 of tree 0 is given twice
-            node 0 of tree 0 has the mode `EVIL`
-            node 0 of tree 0 looks at feature -5
-            the trees look at 5 features, the input has 4
-            there is a weight of node 77 of tree 0, which is not there
-            there is a weight for target 2 of 2
-            `n_targets` is 1099511627776"#]]
+            node 0 of tree 0 is part of a cycle
+            node 0 of tree 0 refers to missing node 7
+            node 1 of tree 0 is defined twice
+            node 0 of tree 0 has mode `EVIL`, expected `BRANCH_LEQ`, `BRANCH_LT`, `BRANCH_GTE`, `BRANCH_GT`, `BRANCH_EQ`, `BRANCH_NEQ` or `LEAF`
+            node 0 of tree 0 uses feature -5, expected 0 to 268435455
+            the input has 4 features, expected at least 5
+            a weight refers to missing node 77 of tree 0
+            a weight refers to target 2, expected 0 to 1
+            `n_targets` is 1099511627776, expected 1 to 268435456"#]]
         .assert_eq(&problems.join("\n"));
     }
 
@@ -241,13 +244,13 @@ mod tests {
         ];
         expect![[r#"
             fits
-            a tree begins at node 2, which is not there
-            node 0 leads back to itself
-            node 0 leads to node 2, which is not there
-            node 1 leads to leaf 2, which is not there
-            node 1 has a mode that is not one of 0 to 6
-            there is a weight for target 2 of 2
-            the trees look at 5 features, the input has 4"#]]
+            `tree_roots` refers to missing node 2
+            node 0 is part of a cycle
+            node 0 refers to missing node 2
+            node 1 refers to missing leaf 2
+            node 1 has mode 9, expected 0 to 6
+            a weight refers to target 2, expected 0 to 1
+            the input has 4 features, expected at least 5"#]]
         .assert_eq(&problems.map(problem).join("\n"));
     }
 }

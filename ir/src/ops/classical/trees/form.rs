@@ -2,11 +2,12 @@
 
 use quote::format_ident;
 
-use super::super::super::classical::{missing, name, optional_name, required};
-use crate::attributes::{Attributes, Kept, attributes};
+use super::super::super::classical::{name, optional_name};
+use crate::attributes::{Attributes, Kept, attributes, missing};
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::emit::Emit;
+use crate::ops::sizes;
 use crate::rust::{Code, code};
 
 /// The lists that store trees, and how they identify nodes.
@@ -20,6 +21,9 @@ pub struct Form {
 
 attributes!(struct Form { variant, lists, optional });
 
+/// A list of the layers' `Trees` and the attributes that may contain it.
+type Source<'a> = (&'static str, &'a [&'a str]);
+
 /// Reads the lists of versions 1 to 4; the last parameters name the lists of the leaves' weights.
 pub fn labelled(
     a: &Attributes<'_>,
@@ -27,82 +31,83 @@ pub fn labelled(
     weights: [&str; 2],
 ) -> Result<Form, Problem> {
     a.ignore(&["nodes_hitrates", "nodes_hitrates_as_tensor"]);
-    let one = |names: [&str; 2]| either(a, names)?.ok_or_else(|| missing(names[0]));
-    let form = Form {
-        variant: "Labelled",
-        lists: vec![
-            ("trees", required(a, "nodes_treeids")?),
-            ("nodes", required(a, "nodes_nodeids")?),
-            ("modes", required(a, "nodes_modes")?),
-            ("features", required(a, "nodes_featureids")?),
-            ("values", one(["nodes_values", "nodes_values_as_tensor"])?),
-            ("yes", required(a, "nodes_truenodeids")?),
-            ("no", required(a, "nodes_falsenodeids")?),
-            ("weight_trees", required(a, trees)?),
-            ("weight_nodes", required(a, nodes)?),
-            ("weight_targets", required(a, targets)?),
-            ("weights", one(weights)?),
-        ],
-        optional: vec![("missing", a.keep("nodes_missing_value_tracks_true")?)],
-    };
-    form.check()
+    let lists: [Source<'_>; 11] = [
+        ("trees", &["nodes_treeids"]),
+        ("nodes", &["nodes_nodeids"]),
+        ("modes", &["nodes_modes"]),
+        ("features", &["nodes_featureids"]),
+        ("values", &["nodes_values", "nodes_values_as_tensor"]),
+        ("yes", &["nodes_truenodeids"]),
+        ("no", &["nodes_falsenodeids"]),
+        ("weight_trees", &[trees]),
+        ("weight_nodes", &[nodes]),
+        ("weight_targets", &[targets]),
+        ("weights", &weights),
+    ];
+    Form::read(a, "Labelled", &lists, &[("missing", "nodes_missing_value_tracks_true")])
 }
 
 /// Reads the lists of version 5.
 pub fn indexed(a: &Attributes<'_>) -> Result<Form, Problem> {
     a.ignore(&["nodes_hitrates"]);
-    let form = Form {
-        variant: "Indexed",
-        lists: vec![
-            ("roots", required(a, "tree_roots")?),
-            ("modes", required(a, "nodes_modes")?),
-            ("features", required(a, "nodes_featureids")?),
-            ("values", required(a, "nodes_splits")?),
-            ("yes", required(a, "nodes_truenodeids")?),
-            ("no", required(a, "nodes_falsenodeids")?),
-            ("yes_leaves", required(a, "nodes_trueleafs")?),
-            ("no_leaves", required(a, "nodes_falseleafs")?),
-            ("weight_targets", required(a, "leaf_targetids")?),
-            ("weights", required(a, "leaf_weights")?),
-        ],
-        optional: vec![
-            ("missing", a.keep("nodes_missing_value_tracks_true")?),
-            ("members", a.keep("membership_values")?),
-        ],
-    };
-    form.check()
+    let lists: [Source<'_>; 10] = [
+        ("roots", &["tree_roots"]),
+        ("modes", &["nodes_modes"]),
+        ("features", &["nodes_featureids"]),
+        ("values", &["nodes_splits"]),
+        ("yes", &["nodes_truenodeids"]),
+        ("no", &["nodes_falsenodeids"]),
+        ("yes_leaves", &["nodes_trueleafs"]),
+        ("no_leaves", &["nodes_falseleafs"]),
+        ("weight_targets", &["leaf_targetids"]),
+        ("weights", &["leaf_weights"]),
+    ];
+    let optional = [("missing", "nodes_missing_value_tracks_true"), ("members", "membership_values")];
+    Form::read(a, "Indexed", &lists, &optional)
 }
 
-/// Reads a list from the attribute of floats or of a tensor.
-pub fn either(a: &Attributes<'_>, [list, tensor]: [&str; 2]) -> Result<Option<Kept>, Problem> {
-    let some = |kept: Option<Kept>| kept.filter(|kept| kept.count > 0);
-    let (list, tensor) = (some(a.keep(list)?), some(a.keep(tensor)?));
-    Ok(list.or(tensor))
+/// Reads the first list that is not empty: an attribute of floats, or of a tensor.
+pub fn list(a: &Attributes<'_>, names: &[&str]) -> Result<Option<Kept>, Problem> {
+    let mut found = None;
+    for name in names {
+        let list = a.keep(name)?.filter(|list| list.count > 0);
+        found = found.or(list);
+    }
+    Ok(found)
 }
 
 impl Form {
-    /// Checks that the lists of nodes have equal lengths, and those of weights.
-    fn check(self) -> Result<Form, Problem> {
-        let optional = self.optional.iter();
-        let optional = optional.filter_map(|&(name, list)| list.map(|list| (name, list)));
-        let all = || self.lists.iter().copied().chain(optional.clone());
-        let length = |of: &str| {
-            let mut lists = self.lists.iter();
-            lists.find(|(name, _)| *name == of).map(|(_, list)| list.count)
-        };
-        for (name, list) in all().filter(|(name, _)| !["roots", "members"].contains(name)) {
-            let (kind, expected) = if name.starts_with("weight") {
-                ("weights", length("weights"))
-            } else {
-                ("nodes", length("modes"))
-            };
-            if Some(list.count) != expected {
-                let message = format!("the lists of {kind} are of different lengths: `{name}`");
-                let help = "the file is inconsistent; export the model again";
-                return Err(Problem::new(message).help(help));
-            }
+    /// Reads the lists, and checks that the lists of nodes have equal lengths, and those of weights.
+    fn read(
+        a: &Attributes<'_>,
+        variant: &'static str,
+        sources: &[Source<'_>],
+        optional_sources: &[(&'static str, &str)],
+    ) -> Result<Form, Problem> {
+        let (mut lists, mut optional) = (Vec::new(), Vec::new());
+        let mut named = Vec::new();
+        for &(field, names) in sources {
+            let name = names.first().copied().unwrap_or_default();
+            let list = list(a, names)?.ok_or_else(|| missing(name))?;
+            lists.push((field, list));
+            named.push((field, name, list.count));
         }
-        Ok(self)
+        for &(field, name) in optional_sources {
+            let list = a.keep(name)?;
+            optional.push((field, list));
+            named.extend(list.map(|list| (field, name, list.count)));
+        }
+        let form = Form { variant, lists, optional };
+        let [nodes, weights] = form.sizes();
+        for (field, name, count) in named {
+            let expected = match field {
+                "roots" | "members" => continue,
+                _ if field.starts_with("weight") => weights,
+                _ => nodes,
+            };
+            sizes::length(&format!("`{name}`"), count, expected).map_err(Problem::inconsistent)?;
+        }
+        Ok(form)
     }
 
     /// Returns the numbers of nodes and of weights.
@@ -152,10 +157,10 @@ mod tests {
             ],
             expect![[r#"
                 fine
-                the lists of nodes are of different lengths: `features`
-                the lists of nodes are of different lengths: `yes`
-                the lists of weights are of different lengths: `weight_nodes`
-                the lists of weights are of different lengths: `weight_trees`
+                `nodes_featureids` has 2 elements, expected 3
+                `nodes_truenodeids` has 4 elements, expected 3
+                `target_nodeids` has 1 element, expected 2
+                `target_treeids` has 2 elements, expected 1
                 attribute `target_weights` is missing
             "#]],
         );

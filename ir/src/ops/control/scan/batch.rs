@@ -9,7 +9,7 @@ use crate::types::TensorType;
 pub fn take(batch: &mut Option<Dim>, tensor: &mut TensorType) -> Result<(), Problem> {
     let own = without(tensor)?;
     if let Some(before) = batch.as_ref() {
-        sizes::agree("the batch", before, &own)?;
+        sizes::agree("the batch size", before, &own)?;
     }
     *batch = Some(own);
     Ok(())
@@ -18,7 +18,7 @@ pub fn take(batch: &mut Option<Dim>, tensor: &mut TensorType) -> Result<(), Prob
 /// Removes the first axis and returns its size.
 pub fn without(tensor: &mut TensorType) -> Result<Dim, Problem> {
     if tensor.shape.is_empty() {
-        Err(Problem::new("a scalar has no axis for the batch"))
+        Err(Problem::new(format!("an input is {tensor}, expected a batch axis")))
     } else {
         Ok(tensor.shape.remove(0))
     }

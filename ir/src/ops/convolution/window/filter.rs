@@ -22,7 +22,7 @@ impl Filter<'_> {
     /// does not have one element for each output channel.
     pub fn check(&self, cx: &Infer<'_>, window: &Window, bias: usize) -> Result<(), Problem> {
         if self.groups < 1 {
-            return Err(Problem::new(format!("`group` is {}, which is not positive", self.groups)));
+            return Err(Problem::expected("`group`", self.groups, "a positive number"));
         }
         let groups = Dim::from(self.groups);
         let size = |tensor: &TensorType, axis: usize| tensor.shape.get(axis).cloned().unwrap_or_default();
@@ -53,8 +53,7 @@ impl Filter<'_> {
         for (axis, (named, size)) in attribute.zip(spatial).enumerate() {
             if sizes::differ(&named, size) {
                 return Err(Problem::new(format!(
-                    "`kernel_shape` is {named} along spatial axis {axis}, but the \
-                         weight has {size} there"
+                    "`kernel_shape` is {named} along spatial axis {axis}, expected {size} as in the weight"
                 )));
             }
         }
@@ -80,11 +79,11 @@ mod tests {
                 r#"(float[1, c, 9] x, float[6, 4, 2] w, float[n] b) => (float[a, b, c] y) { y = Conv (x, w, b) }"#,
             ],
             expect![[r#"
-                `group` is 0, which is not positive
+                `group` is 0, expected a positive number
                 fine
-                the weight has 5 output channels, which 2 groups do not divide
+                the weight has 5 output channels, expected a multiple of 2, the number of groups
                 the weight has 3 input channels, but the input has 4 channels
-                input 2 is float32[1, 6], not of rank 1
+                input 2 is float32[1, 6], expected rank 1
                 fine
             "#]],
         );

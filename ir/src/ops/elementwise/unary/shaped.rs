@@ -4,14 +4,15 @@ use std::rc::Rc;
 
 use quote::format_ident;
 
-use super::{Device, Plain};
+use super::{Device, FLOAT, NUMBER, Plain};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
-use crate::dtype::{DType, Kind};
+use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::Operator;
 use crate::ops::elementwise::cast::through_floats;
+use crate::ops::elementwise::classes;
 use crate::rust::{Code, code};
 
 /// An activation with float parameters.
@@ -65,9 +66,10 @@ impl Plain {
 impl Operator for Shaped {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
-        let whole = self.function == "shrink" && x.dtype.is_int();
-        if x.dtype.kind() != Kind::Float && !whole {
-            return Err(Problem::new(format!("the input is of type {}", x.dtype)));
+        let kinds = if self.function == "shrink" { NUMBER } else { FLOAT };
+        if !kinds.contains(&x.dtype.kind()) {
+            let (dtype, expected) = (x.dtype, classes(kinds));
+            return Err(Problem::new(format!("the input has type {dtype}, expected {expected}")));
         }
         cx.output(0, x.dtype, x.shape);
         Ok(())
@@ -133,9 +135,9 @@ mod tests {
                 r#"(bool[2] x) => (bool[2] y) { y = Shrink (x) }"#,
             ],
             expect![[r#"
-                the input is of type int32
+                the input has type int32, expected floats
                 fine
-                the input is of type bool
+                the input has type bool, expected floats or integers
             "#]],
         );
     }

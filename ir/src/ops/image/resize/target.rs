@@ -56,10 +56,11 @@ const FINEST: f32 = 256.0;
 /// Checks that the input of scales contains floats and the input of sizes integers, and returns both.
 pub fn checked(cx: &Infer<'_>, inputs: [Option<usize>; 2]) -> Result<[Option<usize>; 2], Problem> {
     let [scales, sizes] = inputs;
-    for (input, name, kind) in [(scales, "scales", Kind::Float), (sizes, "sizes", Kind::Int)] {
+    let checks = [(scales, "scales", Kind::Float, "floats"), (sizes, "sizes", Kind::Int, "integers")];
+    for (input, name, kind, expected) in checks {
         let dtype = input.map(|input| cx.tensor(input)).transpose()?.map(|x| x.dtype);
         if let Some(dtype) = dtype.filter(|dtype| dtype.kind() != kind) {
-            return Err(Problem::new(format!("the {name} are of type {dtype}")));
+            return Err(Problem::new(format!("`{name}` has type {dtype}, expected {expected}")));
         }
     }
     Ok(inputs)
@@ -77,7 +78,8 @@ impl Target {
             if scales.iter().all(|&scale| scale > 0.0) {
                 Ok(Target::Scales(scales))
             } else {
-                Err(Problem::new("a scale is not positive"))
+                let found = format!("{scales:?}");
+                Err(Problem::expected("`scales`", found, "positive numbers"))
             }
         };
         match (fixed, scales, sizes) {
@@ -92,7 +94,7 @@ impl Target {
                 }
                 _ => Ok(Target::HostScales(input)),
             },
-            (None, None, None) => Err(Problem::new("neither scales nor sizes are given")),
+            (None, None, None) => Err(Problem::new("`scales` and `sizes` are missing, expected one of them")),
         }
     }
 
@@ -253,8 +255,8 @@ mod tests {
                 "(float[1, 1, 4, 4] x, int64[4] s) => (y) { y = Resize (x, , , s) }",
             ],
             expect![[r#"
-                the scales are of type int64
-                the sizes are of type float32
+                `scales` has type int64, expected floats
+                `sizes` has type float32, expected integers
                 fine
             "#]],
         );

@@ -56,7 +56,7 @@ impl Operator for Gemm {
         };
         let [left, right] = self.transposed;
         let (columns, rows) = (side(&a.shape, left, 1), side(&b.shape, right, 0));
-        sizes::equal(("the right matrix", &rows, "rows"), ("the left one", &columns, "columns"))?;
+        sizes::equal(("the right matrix", &rows, "rows"), ("the left matrix", &columns, "columns"))?;
         let shape = vec![side(&a.shape, left, 0), side(&b.shape, right, 1)];
         if cx.has(2) {
             sizes::broadcasts("the bias", &cx.tensor(2)?, &shape)?;

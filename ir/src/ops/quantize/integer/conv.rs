@@ -119,7 +119,7 @@ impl Conv {
     fn resolve(&self, x: &TensorType, weight: &TensorType) -> Result<Resolved, Problem> {
         if !(3..=5).contains(&x.rank()) || weight.rank() != x.rank() {
             return Err(Problem::new(format!(
-                "the input is {x} and the weight {weight}; convolution has 1 to 3 spatial axes"
+                "the input is {x} and the weight is {weight}, expected equal ranks from 3 to 5"
             )));
         }
         let kernel: Option<Vec<i64>> = weight.shape.iter().skip(2).map(Dim::number).collect();
@@ -162,8 +162,8 @@ mod tests {
                 the weight has 2 input channels, but the input has 3 channels
                 input 3 has 3 elements, but its operand has 4 output channels
                 fine
-                the operands are float32[1, 2, 9] and int8[4, 2, 3], and the result is of type int32
-                the input is uint8[1, 2] and the weight int8[4, 2]; convolution has 1 to 3 spatial axes
+                input 0 is float32[1, 2, 9], expected integers of at most 8 bits
+                the input is uint8[1, 2] and the weight is int8[4, 2], expected equal ranks from 3 to 5
                 the bias has 5 elements, but the result has 4 channels
             "#]],
         );

@@ -168,9 +168,13 @@ impl Operator for MatMul {
 impl Operator for Dynamic {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let (a, mut b, scale) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
-        let bytes = matches!(b.dtype, DType::U8 | DType::I8);
-        if a.dtype != DType::F32 || scale.dtype != DType::F32 || !bytes {
-            return Err(Problem::new(format!("the operands are {a} and {b}, and the scale is {scale}")));
+        for (what, tensor) in [("the left operand", &a), ("the scale", &scale)] {
+            if tensor.dtype != DType::F32 {
+                return Err(Problem::expected(what, tensor, "float32"));
+            }
+        }
+        if !matches!(b.dtype, DType::U8 | DType::I8) {
+            return Err(Problem::expected("the right operand", b, "uint8 or int8"));
         }
         b.dtype = a.dtype;
         let shape = product(cx, &a, &b)?;
@@ -226,10 +230,10 @@ mod tests {
                 r#"(uint8[3, 2] a, int8[3, 5] b, float s, uint8 z, int8 o) => (float[x, y] y) { y = com.microsoft.QGemm <transA = 1> (a, s, z, b, s, o) }"#,
             ],
             expect![[r#"
-                the right operand has 4 rows, but the left one has 3 columns
+                the right operand has 4 rows, but the left operand has 3 columns
                 input 2 has 3 elements, but its operand has 2 rows
                 fine
-                the bias is float32[4], which does not broadcast to [2, 5]
+                the bias is float32[4], expected a shape that broadcasts to [2, 5]
                 fine
                 fine
             "#]],

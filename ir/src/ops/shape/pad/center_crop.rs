@@ -10,8 +10,8 @@ use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
-use crate::ops::Operator;
 use crate::ops::axes::axis;
+use crate::ops::{Operator, sizes};
 use crate::rust::{Code, code};
 
 /// Zeros added or elements removed at both sides, so that axes have the sizes in input 1.
@@ -30,14 +30,12 @@ impl Operator for CenterCropPad {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
         let axes = self.axes(x.rank())?;
-        let sizes = cx.ints(1);
+        let wanted = cx.ints(1);
         let count = cx.tensor_of_rank(1, 1)?.count().unwrap_or(axes.len());
-        if count != axes.len() {
-            return Err(Problem::new(format!("there are {count} sizes for {} axes", axes.len())));
-        }
+        sizes::length("`shape`", count, axes.len())?;
         let mut shape = x.shape;
         for (at, &axis) in axes.iter().enumerate() {
-            let size = sizes.as_ref().and_then(|sizes| sizes.get(at).cloned());
+            let size = wanted.as_ref().and_then(|sizes| sizes.get(at).cloned());
             let size = cx.dim_or_fresh(size, "center");
             if let Some(slot) = shape.get_mut(axis) {
                 *slot = size;
@@ -116,8 +114,8 @@ mod tests {
         problems(
             &[graph],
             expect![[r#"
-            there are 3 sizes for 2 axes
-        "#]],
+                `shape` has 3 elements, expected 2
+            "#]],
         );
     }
 }

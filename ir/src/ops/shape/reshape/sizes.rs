@@ -1,7 +1,7 @@
 //! Sizes of results of reshaping.
 
 use super::split_at;
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, Topic};
 use crate::dim::Dim;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
@@ -19,19 +19,21 @@ pub(super) fn to(
         None => cx.ints(1),
     };
     let Some(wanted) = wanted else {
-        let rank = cx.tensor_of_rank(1, 1)?.count().ok_or_else(|| {
-            Problem::new("the rank of the result is not known while compiling")
-                .help("simplify the model's shape arithmetic, or fix its sizes with `dims(..)`")
-        })?;
+        let rank = cx.tensor_of_rank(1, 1)?.count().ok_or_else(sizes::unknown_rank)?;
         return Ok((0..rank).map(|axis| cx.fresh(&format!("reshape_{axis}"))).collect());
     };
     let mut shape: Shape = wanted;
     for (at, dim) in shape.iter_mut().enumerate() {
         if dim.is(0) && !allow_zero {
             *dim = x.shape.get(at).cloned().ok_or_else(|| {
-                Problem::new(format!("size 0 on axis {at} copies a size of {x}, which has none there"))
+                Problem::new(format!(
+                    "size 0 on axis {at} copies the size of the input, but {x} has no axis {at}"
+                ))
             })?;
         }
+    }
+    if let Some(size) = shape.iter().filter_map(Dim::number).find(|&size| size < -1) {
+        return Err(Problem::new(format!("`shape` contains {size}, expected at least -1")));
     }
     let open: Vec<usize> =
         (0..shape.len()).filter(|&at| shape.get(at).is_some_and(|dim| dim.is(-1))).collect();
@@ -41,7 +43,10 @@ pub(super) fn to(
             if let (Some(have), Some(want)) = (x.count(), total.and_then(|total| total.fixed()))
                 && have != want
             {
-                return Err(Problem::new(format!("{x} of {have} elements cannot become {want}")));
+                return Err(Problem::new(format!(
+                    "{x} cannot be reshaped to {}: expected {want} elements, found {have}",
+                    sizes::Sizes(&shape)
+                )));
             }
         }
         [at] => {
@@ -66,7 +71,7 @@ pub(super) fn to(
                 && have.checked_rem(each) != Some(0)
             {
                 return Err(Problem::new(format!(
-                    "{x} cannot become {}: {have} elements are no multiple of {each}",
+                    "{x} cannot be reshaped to {}: {have} is not a multiple of {each}",
                     sizes::Sizes(&shape)
                 )));
             }
@@ -76,10 +81,7 @@ pub(super) fn to(
                 *dim = rest;
             }
         }
-        _ => return Err(Problem::new("more than one size is -1")),
-    }
-    if shape.iter().any(|dim| dim.number().is_some_and(|size| size < 0)) {
-        return Err(Problem::new("a size is negative"));
+        _ => return Err(Problem::new("`shape` contains -1 more than once")),
     }
     Ok(shape)
 }
@@ -99,8 +101,10 @@ pub(super) fn squeeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>) 
         (None, true) => match cx.numbers(1) {
             Some(axes) => Some(axes),
             None => {
-                let left = rank.checked_sub(count_axes(cx)?);
-                let left = left.ok_or_else(|| Problem::new("there are more axes than x has"))?;
+                let count = count_axes(cx)?;
+                let left = rank.checked_sub(count).ok_or_else(|| {
+                    Problem::expected("the number of axes", count, format_args!("at most {rank}"))
+                })?;
                 return Ok((0..left).map(|at| cx.fresh(&format!("squeeze_{at}"))).collect());
             }
         },
@@ -113,9 +117,7 @@ pub(super) fn squeeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>) 
             for &at in &axes {
                 let size = x.shape.get(at).cloned().unwrap_or_default();
                 if sizes::differ(&size, &Dim::from(1)) {
-                    let problem =
-                        format!("axis {at} of {x} is of size {size}, and only axes of size 1 go away");
-                    return Err(Problem::new(problem));
+                    return Err(Problem::new(format!("axis {at} of {x} has size {size}, expected 1")));
                 }
             }
             axes
@@ -130,10 +132,8 @@ pub(super) fn squeeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>) 
                     return Err(Problem::new(format!(
                         "the rank of the result depends on whether the size `{open}` is 1"
                     ))
-                    .help(
-                        "fix the size with `dims(..)`, or export the model with the axes \
-                         to squeeze",
-                    )
+                    .help("fix the size with `dims(..)`, or export the model with the axes to squeeze")
+                    .about(Topic::Shape)
                     .unless_ones(names.map(|name| name.to_string())));
                 }
                 _ => {
@@ -162,7 +162,7 @@ pub(super) fn unsqueeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>
     let mut shape = x.shape.clone();
     for at in new {
         if at > shape.len() {
-            return Err(Problem::new("an axis is given twice"));
+            return Err(Problem::new("`axes` contains an axis twice"));
         }
         shape.insert(at, Dim::from(1));
     }
@@ -172,8 +172,9 @@ pub(super) fn unsqueeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>
 /// Returns the number of axes in an input whose elements are unknown.
 fn count_axes(cx: &Infer<'_>) -> Result<usize, Problem> {
     cx.tensor(1)?.count().ok_or_else(|| {
-        Problem::new("the number of axes is not known while compiling, so the result has no rank")
+        Problem::new("the rank of the result depends on a number of axes that is unknown at compile time")
             .help("export the model with constant axes")
+            .about(Topic::Shape)
     })
 }
 
@@ -248,10 +249,10 @@ mod tests {
                 r#"(float[n, 3] x) => (float[3] y) <int64[1] a = {0}> { y = Squeeze (x, a) }"#,
             ],
             expect![[r#"
-                float32[3, 4] cannot become [5, -1]: 12 elements are no multiple of 5
-                float32[n, 3] cannot become [n, 2, -1]: 3 elements are no multiple of 2
+                float32[3, 4] cannot be reshaped to [5, -1]: 12 is not a multiple of 5
+                float32[n, 3] cannot be reshaped to [n, 2, -1]: 3 is not a multiple of 2
                 fine
-                axis 0 of float32[2, 3] is of size 2, and only axes of size 1 go away
+                axis 0 of float32[2, 3] has size 2, expected 1
                 fine
             "#]],
         );

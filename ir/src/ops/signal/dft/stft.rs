@@ -32,8 +32,8 @@ impl Operator for Stft {
         let size = x.shape.get(1).cloned().unwrap_or_default();
         let frame = self.frame(cx)?;
         let step = cx.ints(1).and_then(|dims| dims.into_iter().next());
-        if step.as_ref().and_then(Dim::number).is_some_and(|step| step < 1) {
-            return Err(Problem::new("`frame_step` is not positive"));
+        if let Some(step) = step.as_ref().and_then(Dim::number).filter(|&step| step < 1) {
+            return Err(Problem::expected("`frame_step`", step, "a positive number"));
         }
         let outputs = match (&frame, self.onesided) {
             (Some(frame), true) => bins(frame),
@@ -41,8 +41,8 @@ impl Operator for Stft {
         };
         let rest = frame.as_ref().and_then(|frame| size.sub(frame));
         let count = rest.zip(step).and_then(|(rest, step)| rest.div(&step)?.add(&Dim::from(1)));
-        if count.as_ref().and_then(Dim::number).is_some_and(|count| count < 1) {
-            return Err(Problem::new(format!("the signal {x} is shorter than a frame")));
+        if let (Some(..1), Some(frame)) = (count.as_ref().and_then(Dim::number), &frame) {
+            return Err(Problem::expected("the signal", x, format_args!("at least {frame} samples")));
         }
         let count = cx.dim_or_fresh(count, "frames");
         let outputs = cx.dim_or_fresh(outputs, "bins");
@@ -113,7 +113,11 @@ impl Stft {
             && frame.number().is_some()
             && window != frame
         {
-            return Err(Problem::new(format!("the window has {window} elements, a frame {frame}")));
+            return Err(Problem::expected(
+                "`frame_length`",
+                frame,
+                format_args!("{window}, the length of the window"),
+            ));
         }
         Ok(match (cx.has(3), window) {
             (true, window) => frame.or(window),
@@ -128,6 +132,6 @@ fn signal(x: &TensorType) -> Result<usize, Problem> {
     match x.rank() {
         2 if x.dtype.is_float() => Ok(1),
         3 => parts(x, 3),
-        _ => Err(Problem::new(format!("the signal is {x}, not of rank 3"))),
+        _ => Err(Problem::expected("the signal", x, "floats of rank 2 or 3")),
     }
 }

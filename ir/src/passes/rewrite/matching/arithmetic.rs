@@ -44,7 +44,7 @@ impl Matcher<'_, '_> {
             }
             return all;
         }
-        // Every division of the parts into two nonempty sets.
+        // Every split of the parts into two nonempty sets.
         let ways = 1usize.checked_shl(parts.len() as u32).unwrap_or(0);
         for way in 1..ways.saturating_sub(1) {
             let side = |left: bool| -> Vec<&Pattern> {
@@ -59,7 +59,7 @@ impl Matcher<'_, '_> {
         all
     }
 
-    /// Matches a part that is subtracted, or by which is divided.
+    /// Matches a subtrahend or a divisor.
     fn taken_away(&self, part: &Pattern, id: ValueId, state: &State, kind: &str) -> Vec<State> {
         match part {
             Pattern::Number(_) | Pattern::Scalar(_) => match (self.number(id), kind) {

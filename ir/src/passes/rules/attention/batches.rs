@@ -11,22 +11,22 @@ use crate::proto::Setting;
 
 pub const RULES: &[Rule] = &[
     building(
-        "heads among batches",
+        "heads merged with batches",
         "Reshape:r(JoinedAttention:a(Reshape(q, ..), Reshape(k, ..), Reshape(v, ..), ..), ..)",
         |m| {
             let operands = [m.value("q")?, m.value("k")?, m.value("v")?];
             let [batch, heads, _, _] = m.result()?.shape.as_slice() else {
-                return Err("there are no heads");
+                return Err("the result does not have rank 4");
             };
             let (batch, heads) = (batch.clone(), heads.clone());
             let mut inputs = m.node("a")?.inputs.clone();
             inputs.truncate(MASKS);
             for (input, id) in inputs.iter_mut().zip(operands) {
                 let [own @ .., _, _] = m.tensor_of(id)?.shape.as_slice() else {
-                    return Err("an operand is no matrix");
+                    return Err("an operand has fewer than two axes");
                 };
                 if own != [batch.clone(), heads.clone()] || !same_end(m, id, *input) {
-                    return Err("the operands are of other heads");
+                    return Err("an operand does not have the batches and heads of the result");
                 }
                 *input = Some(id);
             }
@@ -36,7 +36,7 @@ pub const RULES: &[Rule] = &[
             made(m, operator, &inputs)
         },
     )
-    .law("batches and heads are merged in their order")
+    .law("[B·H, L, S] is [B, H, L, S] with merged batches and heads")
     .example(
         "(float[B, 2, 3, 4] q, float[B, 2, 5, 4] k, float[B, 2, 5, 4] v) => (float[B, 2, 3, 4] z)
         <int64[3] s = {-1, 3, 4}, int64[3] t = {-1, 5, 4}, int64[4] u = {-1, 2, 3, 4}> {
@@ -46,12 +46,12 @@ pub const RULES: &[Rule] = &[
         }",
     ),
     building(
-        "heads behind lengths",
+        "heads of sequence-first attention",
         "Reshape:r(Transpose:t(JoinedAttention:a(Transpose:q(Reshape(x, ..)), Transpose:k(Reshape(y, ..)), \
          Transpose:v(Reshape(z, ..)), ..)), ..)",
         sequence_first,
     )
-    .law("lengths come before batches, whose heads lie side by side")
+    .law("[L, B·H, S] is [L, B, H·S] in another shape, with the heads packed in the last axis")
     .example(
         "(float[5, B, 8] q, float[6, B, 8] k, float[6, B, 8] v) => (float[5, B, 8] z)
         <int64[3] s = {5, -1, 4}, int64[3] t = {6, -1, 4}, int64[3] u = {5, -1, 8}> {
@@ -72,24 +72,24 @@ fn same_end(m: &Match<'_, '_>, a: ValueId, b: Option<ValueId>) -> bool {
     b.is_some_and(|b| end(a).is_some() && end(a) == end(b))
 }
 
-/// Returns attention of one head in each batch with these heads instead, and its masks.
+/// Returns the operator with these heads instead of one head per batch, and its masks.
 fn with_heads(
     m: &mut Match<'_, '_>,
     [batch, heads]: [&Dim; 2],
 ) -> Result<(JoinedAttention, Vec<Option<ValueId>>), Miss> {
     let operator = m.operator::<JoinedAttention>("a")?.clone();
     if operator.query_heads != Some(1) || operator.key_heads != Some(1) || !operator.packed {
-        return Err("there are heads already");
+        return Err("the attention already has heads");
     }
     if operator.result_sizes.is_some() {
-        return Err("masks tell the sizes");
+        return Err("the masks determine the sizes of the result");
     }
     let mut masks = Vec::new();
     for id in m.node("a")?.inputs.iter().skip(MASKS).flatten() {
         masks.push(Some(match m.tensor_of(*id)?.shape.as_slice() {
             [all, one, rows, keys] if !all.is(1) => {
                 if !one.is(1) || batch.mul(heads).as_ref() != Some(all) {
-                    return Err("a mask is of other batches");
+                    return Err("the batch axes of a mask do not match those of the scores");
                 }
                 let shape = [batch, heads, rows, keys].map(Clone::clone);
                 let sizes = m.sizes(&shape, &[*id])?;
@@ -106,17 +106,17 @@ fn sequence_first(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let (x, transposed) = (m.value("x")?, vec![1, 0, 2]);
     for label in ["q", "k", "v", "t"] {
         if permutation(m, m.node(label)?, 3) != Some(transposed.clone()) {
-            return Err("the axes are not those of lengths and batches");
+            return Err("a transpose does not swap the length and the batch");
         }
     }
     let [_, batch, hidden] = m.tensor_of(x)?.shape.as_slice() else {
-        return Err("the batches are known only at run time");
+        return Err("an operand does not have rank 3");
     };
     let (batch, hidden) = (batch.clone(), hidden.clone());
     let inner = m.node("q")?.input(0).ok_or("an operand is missing")?;
     let size = m.tensor_of(inner)?.shape.last().cloned().unwrap_or_default();
     let heads = hidden.div_exact(&size).and_then(|heads| heads.fixed());
-    let heads = heads.filter(|&count| count > 0).ok_or("the heads are known only at run time")?;
+    let heads = heads.filter(|&count| count > 0).ok_or("the number of heads is known only at run time")?;
     let count = dim(heads);
     let (operator, masks) = with_heads(m, [&batch, &count])?;
     let mut inputs = m.node("a")?.inputs.clone();
@@ -126,10 +126,10 @@ fn sequence_first(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         let (inner, x) = (m.node(label)?.input(0), m.value(name)?);
         let inner = inner.ok_or("an operand is missing")?;
         let [length, all, size] = m.tensor_of(inner)?.shape.as_slice() else {
-            return Err("an operand is of another rank");
+            return Err("an operand does not have rank 3");
         };
         if batch.mul(&count).as_ref() != Some(all) {
-            return Err("the operands are of other batches");
+            return Err("the operands have different batches and heads");
         }
         let hidden = size.mul(&count).ok_or("the sizes are known only at run time")?;
         let shape = [length.clone(), batch.clone(), hidden];
@@ -150,9 +150,9 @@ mod tests {
     use crate::passes::rewrite::testing::shown;
 
     #[test]
-    fn heads_come_out_of_batches() {
+    fn heads_are_separated_from_batches() {
         expect![[r#"
-            heads among batches
+            heads merged with batches
               <
               int64[3] s = {-1, 3, 4},
               int64[3] t = {-1, 5, 4},
@@ -168,7 +168,7 @@ mod tests {
               float32[B, 2, 3, 4] z = Reshape (y, u)
               =>
               float32[B, 2, 3, 4] z = JoinedAttention <scale: 1.0> (q, k, v)
-            heads behind lengths
+            heads of sequence-first attention
               <
               int64[3] s = {5, -1, 4},
               int64[3] t = {6, -1, 4},

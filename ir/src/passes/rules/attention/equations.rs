@@ -45,20 +45,20 @@ pub fn of_sums(node: &Node) -> Option<Orders> {
         return None;
     };
     let made = [batch, &[*rows, *columns]].concat();
-    let place = |label: &char| made.iter().position(|letter| letter == label);
-    let places = result.iter().map(place).collect::<Option<Vec<_>>>()?;
-    (places.len() == made.len()).then_some(Orders {
+    let axis = |label: &char| made.iter().position(|letter| letter == label);
+    let axes = result.iter().map(axis).collect::<Option<Vec<_>>>()?;
+    (axes.len() == made.len()).then_some(Orders {
         rows: (0..a.len()).collect(),
         columns: order(b, batch, [*inner, *columns])?,
         swapped: false,
-        result: places,
+        result: axes,
     })
 }
 
 /// Returns the indices of the labels of a batch and of a matrix, if there are no other labels.
 fn order(labels: &[char], batch: &[char], matrix: [char; 2]) -> Option<Vec<usize>> {
     let all = batch.iter().chain(&matrix);
-    let place = |label: &char| labels.iter().position(|letter| letter == label);
-    let places = all.map(place).collect::<Option<Vec<_>>>()?;
-    (places.len() == labels.len()).then_some(places)
+    let axis = |label: &char| labels.iter().position(|letter| letter == label);
+    let axes = all.map(axis).collect::<Option<Vec<_>>>()?;
+    (axes.len() == labels.len()).then_some(axes)
 }

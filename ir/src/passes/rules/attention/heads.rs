@@ -22,7 +22,7 @@ pub const RULES: &[Rule] = &[
         }
         if changed { super::made(m, operator, &inputs) } else { Err("") }
     })
-    .law("(aq)(bk)ᵀ = ab·qkᵀ; factors come through moves of elements")
+    .law("(aq)(bk)ᵀ = ab·qkᵀ; moving elements does not change their factor")
     .example(
         "(float[B, Q, 8] q, float[B, 2, K, 4] k, float[B, 2, K, 4] v)
         => (float[B, 2, Q, 4] y) <float half = {0.5}, int64[4] heads = {0, 0, 2, 4}> {
@@ -46,7 +46,7 @@ pub const RULES: &[Rule] = &[
             super::made(m, operator, &inputs)
         },
     )
-    .law("each head of keys and values serves as many queries as it is repeated for")
+    .law("a head of keys and values that is repeated n times serves n heads of queries")
     .example(
         "(float[B, 4, Q, 8] q, float[B, 2, K, 8] k, float[B, 2, K, 8] v) => (float[B, 4, Q, 8] y)
         <int64[1] axis = {2}, int64[5] twice = {1, 1, 2, 1, 1}, int64[4] s = {0, 4, -1, 8}> {
@@ -74,7 +74,7 @@ pub const RULES: &[Rule] = &[
         }
         if changed { super::made(m, operator, &inputs) } else { Err("") }
     })
-    .law("heads of operands lie side by side in the last axis")
+    .law("attention can read operands with their heads packed in the last axis")
     .example(
         "(float[B, Q, 8] q, float[B, 2, K, 4] k, float[B, 2, K, 4] v)
         => (float[B, 2, Q, 4] y) <int64[4] heads = {0, 0, 2, 4}> {
@@ -85,10 +85,10 @@ pub const RULES: &[Rule] = &[
     ),
     building("heads of a result", "Reshape:r(Transpose:t(JoinedAttention:a(q, k, v, ..)), ..)", |m| {
         let operator = m.operator::<JoinedAttention>("a")?.clone();
-        let transposed = m.node("t")?.output(0).ok_or("nothing is made")?;
+        let transposed = m.node("t")?.output(0).ok_or("the node has no output")?;
         let shape = m.tensor_of(transposed)?.shape.clone();
         if operator.packed || permutation(m, m.node("t")?, 4) != Some(vec![0, 2, 1, 3]) {
-            return Err("the axes are not those of heads");
+            return Err("the transpose does not swap heads and length");
         }
         let inputs = m.node("a")?.inputs.clone();
         let y = super::made(m, JoinedAttention { packed: true, ..operator }, &inputs)?;
@@ -96,7 +96,7 @@ pub const RULES: &[Rule] = &[
             return Ok(y);
         }
         let [batch, length, heads, size] = shape.as_slice() else {
-            return Err("there are no heads");
+            return Err("the transpose does not have rank 4");
         };
         // The operator may return new names of sizes: the shape is compared with the original one.
         let hidden = heads.mul(size).ok_or("the sizes are known only at run time")?;
@@ -105,7 +105,7 @@ pub const RULES: &[Rule] = &[
         }
         m.reshape(y, &inputs.into_iter().flatten().collect::<Vec<_>>())
     })
-    .law("heads of the result lie side by side in the last axis")
+    .law("attention can pack the heads of its result in the last axis")
     .example(
         "(float[B, 2, Q, 4] q, float[B, 2, 4, K] k, float[B, 2, K, 4] v)
         => (float[B, Q, 8] y) <int64[3] side = {0, 0, 8}> {
@@ -113,20 +113,24 @@ pub const RULES: &[Rule] = &[
             t = Transpose <perm = [0, 2, 1, 3]> (s) y = Reshape (t, side)
         }",
     ),
-    building("heads of the operator", "Reshape(Transpose:t(Attention:a(q, k, v, ..)), ..)", |m| {
+    building("heads of an Attention node", "Reshape(Transpose:t(Attention:a(q, k, v, ..)), ..)", |m| {
         let node = m.node("a")?;
         let mut inputs = node.inputs.clone();
         let mut counts = Vec::new();
         for input in inputs.iter_mut().take(MASKS) {
-            let (x, heads) = input.and_then(|id| together(m, id)).ok_or("heads are not split")?;
+            let (x, heads) =
+                input.and_then(|id| together(m, id)).ok_or("an operand is not split into heads")?;
             *input = Some(x);
             counts.push(heads);
         }
         let [query, key, value] = counts.as_slice() else {
             return Err("an operand is missing");
         };
-        if key != value || permutation(m, m.node("t")?, 4) != Some(vec![0, 2, 1, 3]) {
-            return Err("the axes are not those of heads");
+        if key != value {
+            return Err("keys and values have different numbers of heads");
+        }
+        if permutation(m, m.node("t")?, 4) != Some(vec![0, 2, 1, 3]) {
+            return Err("the transpose does not swap heads and length");
         }
         let operator = Rc::new(m.operator::<Attention>("a")?.packed(*query, *key));
         let y = m.made(Node { operator, ..node.clone() }, &inputs)?;
@@ -136,7 +140,7 @@ pub const RULES: &[Rule] = &[
             m.reshape(y, &inputs.into_iter().flatten().collect::<Vec<_>>())
         }
     })
-    .law("all heads lie side by side in the last axis, as the operator takes them")
+    .law("Attention accepts and returns heads packed in the last axis")
     .example(
         "(float[B, T, 24] x) => (float[B, T, 8] y) <int64[5] heads = {0, 0, 3, 2, 4},
         int64 zero = {0}, int64 one = {1}, int64 two = {2}, int64[3] side = {0, 0, 8}> {
@@ -148,10 +152,10 @@ pub const RULES: &[Rule] = &[
     ),
 ];
 
-/// Maximum number of nodes after a factor through which it is found.
+/// Maximum number of nodes between a factor and the attention.
 const MOST_STEPS: usize = 8;
 
-/// Returns the value without a factor, which is applied before moves of its elements, and the factor.
+/// Returns a value without the factor that is applied before its elements are moved, and the factor.
 fn unscaled(m: &mut Match<'_, '_>, id: ValueId, left: usize) -> Option<(ValueId, f64)> {
     let node = m.maker(id).filter(|_| m.uses(id) == 1)?;
     let left = left.checked_sub(1)?;
@@ -186,7 +190,7 @@ fn unscaled(m: &mut Match<'_, '_>, id: ValueId, left: usize) -> Option<(ValueId,
 /// Returns the original heads of a value whose heads are repeated.
 fn alone(m: &mut Match<'_, '_>, x: ValueId, repeated: ValueId) -> Result<ValueId, Miss> {
     let [batch, heads, one, length, size] = m.tensor_of(x)?.shape.as_slice() else {
-        return Err("no heads are repeated");
+        return Err("an expanded operand does not have rank 5");
     };
     let shape = [batch, heads, length, size].map(Clone::clone);
     let whole = match m.tensor_of(repeated)?.shape.as_slice() {
@@ -194,7 +198,7 @@ fn alone(m: &mut Match<'_, '_>, x: ValueId, repeated: ValueId) -> Result<ValueId
         _ => false,
     };
     if !whole {
-        return Err("something other than heads is repeated");
+        return Err("an axis other than the heads is repeated");
     }
     let sizes = m.sizes(&shape, &[x])?;
     m.call("Reshape", &[], &[Some(x), Some(sizes)])
@@ -274,7 +278,7 @@ mod tests {
               =>
               float32[B, 2, K, 4] %9 = Transpose <axes: [0, 1, 3, 2]> (k)
               float32[B, Q, 8] y = JoinedAttention <packed: true, scale: 1.0> (q, %9, v)
-            heads of the operator
+            heads of an Attention node
               <
               int64[5] heads = {0, 0, 3, 2, 4},
               int64[] zero = {0},

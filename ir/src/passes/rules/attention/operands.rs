@@ -32,13 +32,13 @@ pub fn together(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> 
 /// Handles one of several operands of a common projection, `[batch, length, operands, heads, size]` in any order of
 /// axes.
 fn projected(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> {
-    // The axis of the split projection that each axis is.
+    // For each axis, its index in the split projection.
     let mut axes: Vec<usize> = (0..5).collect();
     let (mut inner, mut outer) = (id, Vec::new());
     if let Some(node) = m.maker(inner).filter(|node| &*node.kind == "Transpose") {
         (inner, outer) = (node.input(0)?, permutation(m, node, 4)?);
     }
-    let part = Part::of(m, inner).filter(|part| part.gone && part.step == 1)?;
+    let part = Part::of(m, inner).filter(|part| part.squeezed && part.step == 1)?;
     let mut split = part.whole;
     if let Some(node) = m.maker(split).filter(|node| &*node.kind == "Transpose") {
         (split, axes) = (node.input(0)?, permutation(m, node, 5)?);

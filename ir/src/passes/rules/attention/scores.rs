@@ -8,7 +8,7 @@ use crate::ops::product::matmul::MatMul;
 use crate::ops::shape::transpose::Transpose;
 use crate::passes::rewrite::{Match, Miss};
 
-/// Maximum number of nodes that are followed back.
+/// Maximum number of nodes that are traced back from the softmax.
 const LONGEST: usize = 16;
 
 /// Products of queries with keys, and the operations on them in order.
@@ -57,12 +57,12 @@ pub fn scores(m: &Match<'_, '_>, id: ValueId) -> Result<Scores, Miss> {
 }
 
 fn followed(m: &Match<'_, '_>, id: ValueId, left: usize) -> Result<Scores, Miss> {
-    const OTHER: Miss = "the scores are no products of two tensors";
+    const OTHER: Miss = "the scores are not a product of two tensors";
     let (Some(node), Some(left)) = (m.maker(id), left.checked_sub(1)) else {
         return Err(OTHER);
     };
     if m.uses(id) > 1 {
-        return Err("the scores are used elsewhere too");
+        return Err("the scores have other consumers");
     }
     let at = m.tensor_of(id)?.shape.clone();
     // Both operands may be computed from products: the first that fits the result is used.
@@ -78,7 +78,7 @@ fn followed(m: &Match<'_, '_>, id: ValueId, left: usize) -> Result<Scores, Miss>
     match &*node.kind {
         "MatMul" | "com.microsoft.FusedMatMul" | "com.microsoft.TransposeMatMul" => product(m, node, at),
         "Einsum" => {
-            let orders = of_scores(node).ok_or("the equation is of no products")?;
+            let orders = of_scores(node).ok_or("the equation is not a product of queries and keys")?;
             let [rows, columns] = if orders.swapped { [1, 0] } else { [0, 1] };
             let operand = |side: usize, axes| {
                 let value = node.input(side).ok_or(OTHER)?;
@@ -87,7 +87,9 @@ fn followed(m: &Match<'_, '_>, id: ValueId, left: usize) -> Result<Scores, Miss>
             let (query, key) = (operand(rows, orders.rows)?, operand(columns, orders.columns)?);
             Ok(Scores::new(query, key, 1.0, at))
         }
-        "Add" | "Sub" | "Mul" | "Div" if node.version < 7 => Err("it broadcasts in an old way"),
+        "Add" | "Sub" | "Mul" | "Div" if node.version < 7 => {
+            Err("operators before opset 7 broadcast differently")
+        }
         "Add" => {
             let (found, mask) = side(0).or_else(|miss| side(1).map_err(|_| miss))?;
             Ok(found.masked(Mask::of(mask, None)))
@@ -116,7 +118,7 @@ fn followed(m: &Match<'_, '_>, id: ValueId, left: usize) -> Result<Scores, Miss>
             let inner = first()?;
             let (from, to) = (&m.tensor_of(inner)?.shape, &at);
             if from.len() < 2 || from.iter().rev().take(2).ne(to.iter().rev().take(2)) {
-                return Err("the scores are brought into another shape");
+                return Err("a reshape changes the last two axes of the scores");
             }
             let mut found = followed(m, inner, left)?;
             if at.len() == 4 && found.view.is_none() {
@@ -133,7 +135,7 @@ fn followed(m: &Match<'_, '_>, id: ValueId, left: usize) -> Result<Scores, Miss>
                 std::mem::swap(a, b);
             }
             if axes.is_none_or(|axes| axes.is_ok_and(|axes| axes != swapped)) {
-                return Err("the axes of the scores are in another order");
+                return Err("a transpose moves the batch axes of the scores");
             }
             followed(m, inner, left)?.transposed()
         }
@@ -143,7 +145,7 @@ fn followed(m: &Match<'_, '_>, id: ValueId, left: usize) -> Result<Scores, Miss>
 
 fn product(m: &Match<'_, '_>, node: &Node, base: Vec<Dim>) -> Result<Scores, Miss> {
     let scaled = node.operator_as::<MatMul>().and_then(MatMul::scaled);
-    let (scale, [left, right]) = scaled.ok_or("the product is no plain one")?;
+    let (scale, [left, right]) = scaled.ok_or("the product has an activation or transposed batches")?;
     let operand = |at: usize, transposed| {
         let value = node.input(at).ok_or("an operand is missing")?;
         let mut axes: Vec<usize> = (0..m.tensor_of(value)?.rank()).collect();
@@ -155,7 +157,7 @@ fn product(m: &Match<'_, '_>, node: &Node, base: Vec<Dim>) -> Result<Scores, Mis
     Ok(Scores::new(operand(0, left)?, operand(1, !right)?, scale, base))
 }
 
-/// Follows scores that a mask selects, with one number for the others.
+/// Returns the scores that a mask selects. One number replaces the others.
 fn chosen(m: &Match<'_, '_>, node: &Node, at: Vec<Dim>, left: usize) -> Result<Scores, Miss> {
     let [Some(mask), Some(a), Some(b)] = node.inputs.as_slice() else {
         return Err("an operand is missing");
@@ -163,7 +165,7 @@ fn chosen(m: &Match<'_, '_>, node: &Node, at: Vec<Dim>, left: usize) -> Result<S
     let (inner, fill, hiding) = match (m.uniform(*a), m.uniform(*b)) {
         (None, Some(fill)) => (*a, fill, false),
         (Some(fill), None) => (*b, fill, true),
-        _ => return Err("hidden scores are of several numbers"),
+        _ => return Err("masked scores are not replaced by one number"),
     };
     let found = followed(m, inner, left)?.fitting(&at)?;
     Ok(found.masked(Mask { hiding, ..Mask::of(*mask, Some(fill)) }))
@@ -195,16 +197,12 @@ impl Scores {
         // A size that may be 1 may be broadcast at run time.
         let fits = |(own, all): (&Dim, &Dim)| own == all || own.number().is_none();
         if self.end.len() != at.len() || !self.end.iter().zip(at).all(fits) {
-            return Err("a mask broadcasts the scores");
+            return Err("a mask would broadcast the scores");
         }
         if self.direct {
             self.end = at.to_vec();
         }
-        if self.end == at {
-            Ok(self)
-        } else {
-            Err("a mask may broadcast the scores, which are of another shape")
-        }
+        if self.end == at { Ok(self) } else { Err("a mask may broadcast the reshaped scores") }
     }
 
     fn masked(mut self, mask: Mask) -> Self {
@@ -227,7 +225,7 @@ impl Scores {
         }
         let shape = &m.tensor_of(factor)?.shape;
         if !self.direct || !shape.last().is_none_or(|size| size.is(1)) {
-            return Err("each score has a factor of its own");
+            return Err("the factor is not uniform along the keys");
         }
         self.factors.push((kind, factor));
         Ok(self)
@@ -235,7 +233,7 @@ impl Scores {
 
     fn transposed(mut self) -> Result<Self, Miss> {
         if !self.masks.is_empty() || !self.factors.is_empty() {
-            return Err("masked scores are transposed");
+            return Err("the scores are transposed after a mask or a factor");
         }
         std::mem::swap(&mut self.query, &mut self.key);
         let shapes = [Some(&mut self.base), Some(&mut self.end), self.view.as_mut()];

@@ -2,8 +2,8 @@
 
 use crate::dim::Dim;
 
-/// Returns the shape in which a tensor with `sizes`, which broadcasts to `from`, broadcasts to `to`. The order of
-/// elements remains.
+/// Returns the shape in which a tensor with `sizes`, which broadcasts to `from`, broadcasts to `to`. The order of the
+/// elements does not change.
 pub fn regrouped(sizes: &[Dim], from: &[Dim], to: &[Dim]) -> Option<Vec<Dim>> {
     if from.is_empty() && to.is_empty() {
         return Some(Vec::new());

@@ -1,4 +1,4 @@
-//! Finds the range along one axis that a value is.
+//! Resolves values to ranges along one axis of other values.
 
 use super::cut::piece;
 use crate::dim::Dim;
@@ -15,11 +15,11 @@ pub struct Part {
     pub start: i64,
     pub step: i64,
     /// Whether the range is a single index and the axis is removed.
-    pub gone: bool,
+    pub squeezed: bool,
 }
 
 impl Part {
-    /// Returns the part of another value that a value is, through any of the supported operators.
+    /// Returns the part of another value that a value equals, `None` if no supported operator selects it.
     pub fn of(m: &Match<'_, '_>, id: ValueId) -> Option<Part> {
         let (node, _) = m.source(id)?;
         let whole = node.input(0)?;
@@ -38,17 +38,17 @@ impl Part {
                     axis,
                     start: start.checked_add(size)?,
                     step: 1,
-                    gone: rank == 0,
+                    squeezed: rank == 0,
                 })
             }
             "Squeeze" | "Reshape" => {
-                let inner = Part::of(m, whole).filter(|part| !part.gone)?;
+                let inner = Part::of(m, whole).filter(|part| !part.squeezed)?;
                 let mut left = shape.clone();
                 if inner.axis >= left.len() || !left.remove(inner.axis).is(1) {
                     return None;
                 }
                 let same = m.tensor_of(id).ok()?.shape == left;
-                same.then_some(Part { gone: true, ..inner })
+                same.then_some(Part { squeezed: true, ..inner })
             }
             _ => {
                 let piece = piece(m, id).ok()?;
@@ -60,7 +60,7 @@ impl Part {
                     axis,
                     start: span.start.number()?,
                     step: span.step,
-                    gone: false,
+                    squeezed: false,
                 })
             }
         }

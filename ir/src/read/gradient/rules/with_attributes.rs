@@ -51,7 +51,7 @@ pub fn mean(call: &Call<'_>) -> Result<String, Problem> {
 pub fn cast(call: &Call<'_>) -> Result<String, Problem> {
     let to = call.int("to", 0);
     let dtype = i32::try_from(to).ok().and_then(DType::from_onnx);
-    let dtype = dtype.ok_or_else(|| Problem::new(format!("`to` is {to}, which is no element type")))?;
+    let dtype = dtype.ok_or_else(|| Problem::expected("`to`", to, "an element type"))?;
     Ok(if dtype.is_float() { "d0 = CastLike (dy, x0)".to_owned() } else { String::new() })
 }
 
@@ -90,8 +90,7 @@ pub fn einsum(call: &Call<'_>) -> Result<String, Problem> {
     let equation = call.attribute("equation").and_then(|attribute| attribute.s.as_deref());
     let equation = equation.and_then(|bytes| std::str::from_utf8(bytes).ok());
     let equation: String = equation.unwrap_or_default().replace(' ', "");
-    let refused =
-        || Problem::new(format!("there is no rule for the derivative of the equation `{equation}`"));
+    let refused = || Problem::new(format!("the derivative of the equation `{equation}` is not supported"));
     let (left, right) = equation.split_once("->").ok_or_else(refused)?;
     let terms: Vec<&str> = left.split(',').collect();
     let mut text = String::new();
@@ -185,6 +184,6 @@ fn number(value: f32) -> Result<String, Problem> {
     if value.is_finite() {
         Ok(format!("{value:?}"))
     } else {
-        Err(Problem::new(format!("a factor is {value}")))
+        Err(Problem::expected("a factor", value, "a finite number"))
     }
 }
