@@ -35,7 +35,7 @@ pub enum DType {
 
 /// The kind of Burn tensor or host value that represents an element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ElementClass {
     Float,
     Int,
     Bool,
@@ -108,22 +108,22 @@ impl DType {
     }
 
     /// Returns the kind of value that represents this type.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> ElementClass {
         use DType::*;
         match self {
-            F32 | F16 | F64 | Bf16 => Kind::Float,
-            F8E4M3Fn | F8E4M3Fnuz | F8E5M2 | F8E5M2Fnuz | F4E2M1 | F8E8M0 => Kind::Float,
-            U8 | I8 | U16 | I16 | I32 | I64 | U32 | U64 | U4 | I4 | U2 | I2 => Kind::Int,
-            Bool => Kind::Bool,
-            String => Kind::String,
-            C64 | C128 => Kind::Complex,
+            F32 | F16 | F64 | Bf16 => ElementClass::Float,
+            F8E4M3Fn | F8E4M3Fnuz | F8E5M2 | F8E5M2Fnuz | F4E2M1 | F8E8M0 => ElementClass::Float,
+            U8 | I8 | U16 | I16 | I32 | I64 | U32 | U64 | U4 | I4 | U2 | I2 => ElementClass::Int,
+            Bool => ElementClass::Bool,
+            String => ElementClass::String,
+            C64 | C128 => ElementClass::Complex,
         }
     }
 
     /// Returns `true` if values of this type have a sign.
     pub fn is_signed(self) -> bool {
         use DType::*;
-        matches!(self, I8 | I16 | I32 | I64 | I4 | I2) || self.kind() == Kind::Float
+        matches!(self, I8 | I16 | I32 | I64 | I4 | I2) || self.kind() == ElementClass::Float
     }
 
     /// Returns `true` for a float of at least 16 bits.
@@ -139,7 +139,7 @@ impl DType {
 
     /// Returns `true` for an integer.
     pub fn is_int(self) -> bool {
-        self.kind() == Kind::Int
+        self.kind() == ElementClass::Int
     }
 
     /// Returns the name of the variant in the run-time crate's `ElementType`.

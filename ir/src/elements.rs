@@ -188,14 +188,14 @@ mod tests {
 
     use super::*;
     use crate::dtype::DType;
-    use crate::weight::{Encoding, Part};
+    use crate::weight::{ByteRange, Encoding};
 
     fn constant(start: usize) -> Weight {
         Weight {
             dtype: DType::U8,
             sizes: vec![1],
             encoding: Encoding::Raw,
-            parts: vec![Part { file: 0, start, bytes: Bytes::from_static(&[7]) }],
+            parts: vec![ByteRange { file: 0, start, bytes: Bytes::from_static(&[7]) }],
         }
     }
 

@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 
 use crate::diagnostics::{Problem, Topic};
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::proto::{DataLocation, TensorProto};
 use crate::types::MOST_AXES;
-use crate::weight::{Encoding, Part, Weight};
+use crate::weight::{ByteRange, Encoding, Weight};
 use missing::shown;
 
 pub use missing::{distance, no_file};
@@ -98,7 +98,7 @@ impl Files {
         let (Some(count), Some(length)) = (count, bytes) else {
             let what = format!("constant `{name}`");
             return Err(match dtype.kind() {
-                Kind::String => Problem::expected(what, "a string tensor", "numbers or Booleans"),
+                ElementClass::String => Problem::expected(what, "a string tensor", "numbers or Booleans"),
                 _ => Problem::new(format!("{what} has shape {sizes:?}, which does not fit in memory"))
                     .damaged(),
             });
@@ -143,7 +143,7 @@ impl Files {
         tensor: &TensorProto,
         dtype: DType,
         length: usize,
-    ) -> Result<(Encoding, Vec<Part>), Problem> {
+    ) -> Result<(Encoding, Vec<ByteRange>), Problem> {
         if tensor.data_location == DataLocation::External as i32 {
             let external = self.external(tensor, length);
             let part = external.map_err(|problem| problem.about(Topic::ExternalData))?;
@@ -159,13 +159,13 @@ impl Files {
             DType::U64 | DType::U32 => (Encoding::Varint, &tensor.uint64_data),
             _ => (Encoding::Varint, &tensor.int32_data),
         };
-        let parts: Result<Vec<Part>, Problem> = chunks.iter().map(|chunk| self.part(chunk)).collect();
+        let parts: Result<Vec<ByteRange>, Problem> = chunks.iter().map(|chunk| self.part(chunk)).collect();
         // The packed bytes of types below 8 bits are in `int32_data`.
         Ok((encoding, parts?))
     }
 
     /// Returns the location in the model file of a slice of it.
-    fn part(&self, bytes: &Bytes) -> Result<Part, Problem> {
+    fn part(&self, bytes: &Bytes) -> Result<ByteRange, Problem> {
         let model = self.model();
         let start = (bytes.as_ptr() as usize).checked_sub(model.as_ptr() as usize);
         let inside = |start: &usize| {
@@ -177,7 +177,7 @@ impl Files {
             None if bytes.is_empty() => 0,
             None => return Err(Problem::new("a constant is outside the model file")),
         };
-        Ok(Part { file: 0, start, bytes: bytes.clone() })
+        Ok(ByteRange { file: 0, start, bytes: bytes.clone() })
     }
 }
 
@@ -235,7 +235,7 @@ fn mapped(file: &File) -> std::io::Result<memmap2::Mmap> {
 
 /// Returns `true` if the elements of a tensor are strings.
 pub fn is_strings(tensor: &TensorProto) -> bool {
-    DType::from_onnx(tensor.data_type).is_some_and(|dtype| dtype.kind() == Kind::String)
+    DType::from_onnx(tensor.data_type).is_some_and(|dtype| dtype.kind() == ElementClass::String)
 }
 
 #[cfg(test)]

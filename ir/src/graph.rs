@@ -11,7 +11,7 @@ use crate::attributes::attributes;
 use crate::diagnostics::Site;
 use crate::elements::{Elements, Sources};
 use crate::operator::Operator;
-use crate::types::{Known, Place, Type};
+use crate::types::{Known, Placement, Type};
 use crate::weight::Weight;
 pub use id::ValueId;
 
@@ -48,7 +48,7 @@ pub struct Node {
     pub outputs: Vec<Option<ValueId>>,
     /// Blocks by the names of their attributes.
     pub blocks: Vec<(String, Block)>,
-    pub place: Place,
+    pub place: Placement,
 }
 
 /// The way in which a node runs its blocks.
@@ -99,7 +99,7 @@ pub struct Value {
     pub copy_of: Option<ValueId>,
     /// Whether the type is a guess, because it depends on the result of an unknown operator.
     pub guessed: bool,
-    pub place: Place,
+    pub place: Placement,
 }
 
 /// All values of a graph and its nested blocks.

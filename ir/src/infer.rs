@@ -7,7 +7,7 @@ use std::cell::RefCell;
 
 use crate::diagnostics::{Diagnostics, Problem, Topic};
 use crate::dim::Dim;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::elements::{Elements, Source};
 use crate::graph::{Block, Graph, Node, Value, Values};
 use crate::names::Names;
@@ -226,10 +226,10 @@ impl Infer<'_> {
         let fits = tensor.is_some_and(|tensor| {
             let kinds = matches!(
                 (&known, tensor.dtype.kind()),
-                (Known::Ints(_), Kind::Int)
-                    | (Known::Floats(_), Kind::Float)
-                    | (Known::Bools(_), Kind::Bool)
-                    | (Known::Strings(_), Kind::String)
+                (Known::Ints(_), ElementClass::Int)
+                    | (Known::Floats(_), ElementClass::Float)
+                    | (Known::Bools(_), ElementClass::Bool)
+                    | (Known::Strings(_), ElementClass::String)
             );
             kinds && tensor.count() == Some(known.len())
         });

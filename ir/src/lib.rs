@@ -45,7 +45,7 @@ use diagnostics::Diagnostics;
 use emit::Item;
 use model::Model;
 use options::Options;
-use passes::Step;
+use passes::CompletedPass;
 use read::Untyped;
 use rust::Code;
 
@@ -84,7 +84,7 @@ pub fn load(path: &Path, options: &Options) -> Result<Model, Diagnostics> {
 pub fn load_observed(
     path: &Path,
     options: &Options,
-    observe: &mut dyn FnMut(Step<'_>),
+    observe: &mut dyn FnMut(CompletedPass<'_>),
 ) -> Result<Model, Diagnostics> {
     prepare(inspect::read(path, options)?, options, observe)
 }
@@ -97,10 +97,10 @@ pub fn load_bytes(bytes: Bytes, options: &Options) -> Result<Model, Diagnostics>
 fn prepare(
     untyped: Untyped,
     options: &Options,
-    observe: &mut dyn FnMut(Step<'_>),
+    observe: &mut dyn FnMut(CompletedPass<'_>),
 ) -> Result<Model, Diagnostics> {
     let (mut model, problems) = attempts::typed(&untyped, options);
-    observe(Step { name: "read", graph: &model.graph, rules: None });
+    observe(CompletedPass { name: "read", graph: &model.graph, rules: None });
     if !problems.is_empty() {
         return Err(problems);
     }

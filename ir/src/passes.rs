@@ -16,7 +16,7 @@ use crate::options::Options;
 use rewrite::Report;
 
 /// A completed pass.
-pub struct Step<'a> {
+pub struct CompletedPass<'a> {
     pub name: &'static str,
     pub graph: &'a Graph,
     /// Report of the rules, if the pass applies rules.
@@ -24,9 +24,15 @@ pub struct Step<'a> {
 }
 
 /// Runs all passes between inference and emission. `observe` is called after each pass.
-pub fn run(graph: &mut Graph, names: &mut Names, options: &Options, observe: &mut dyn FnMut(Step<'_>)) {
+pub fn run(
+    graph: &mut Graph,
+    names: &mut Names,
+    options: &Options,
+    observe: &mut dyn FnMut(CompletedPass<'_>),
+) {
     let mut report = Report::default();
-    let mut done = |name, graph: &Graph, rules: Option<&Report>| observe(Step { name, graph, rules });
+    let mut done =
+        |name, graph: &Graph, rules: Option<&Report>| observe(CompletedPass { name, graph, rules });
     flow::simplify(graph);
     done("flow", graph, None);
     dead::remove(graph);

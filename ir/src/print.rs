@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 use crate::attributes::Attribute;
 use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
-use crate::types::{Known, Place, Type};
+use crate::types::{Known, Placement, Type};
 
 /// Maximum number of known elements that are listed.
 const LISTED: usize = 8;
@@ -185,8 +185,8 @@ impl Printer<'_> {
     fn typed(&self, id: ValueId) -> String {
         let value = &self.values[id];
         let place = match value.place {
-            Place::Host => "host ",
-            Place::Device => "",
+            Placement::Host => "host ",
+            Placement::Device => "",
         };
         let ty = value.ty.as_ref().map_or_else(|| "?".to_owned(), syntax);
         format!("{place}{ty} {}", self.name(id))

@@ -39,7 +39,7 @@ use crate::ops::{self, Operator, kind};
 use crate::options::{Binding, Options};
 use crate::parameters;
 use crate::proto::{GraphProto, NodeProto, ValueInfoProto};
-use crate::types::{Place, Type};
+use crate::types::{Placement, Type};
 use crate::weight::Weight;
 
 use declared::Declaration;
@@ -273,7 +273,7 @@ impl<'a> Reader<'a> {
             inputs,
             outputs,
             blocks,
-            place: Place::Device,
+            place: Placement::Device,
         });
         Ok(())
     }

@@ -23,11 +23,11 @@ pub(crate) use walk::Event;
 
 /// A piece of code, possibly empty. Clones share its parts.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
-pub struct Code(Option<Rc<Vec<Part>>>);
+pub struct Code(Option<Rc<Vec<CodeNode>>>);
 
 /// A part of code, a node of the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum CodeNode {
     /// A keyword, or an identifier at the start of a path or expression.
     Word(&'static str),
     /// An identifier after `.` or `::`, or a label.
@@ -129,32 +129,32 @@ impl std::hash::Hash for Foreign {
 impl Code {
     /// Returns code that the caller of the macro wrote.
     pub fn foreign(tokens: TokenStream) -> Self {
-        Part::Foreign(Foreign(Rc::new(tokens))).into()
+        CodeNode::Foreign(Foreign(Rc::new(tokens))).into()
     }
 
     /// Returns `self.name`.
     pub fn field(name: &str) -> Self {
-        Part::Field(name.into()).into()
+        CodeNode::Field(name.into()).into()
     }
 
     /// Returns the name of a weight, a string literal.
     pub fn weight(name: &str) -> Self {
-        Part::Weight(name.into()).into()
+        CodeNode::Weight(name.into()).into()
     }
 
     /// Returns a number in its Rust syntax.
     pub fn number(text: &str) -> Self {
-        Part::Number(text.into()).into()
+        CodeNode::Number(text.into()).into()
     }
 
     /// Returns an operator or another sign.
     pub fn sign(sign: &'static str) -> Self {
-        Part::Sign(sign).into()
+        CodeNode::Sign(sign).into()
     }
 
     /// Returns the variable of a size.
     pub fn size(size: Size) -> Self {
-        Part::Size(size).into()
+        CodeNode::Size(size).into()
     }
 
     /// Appends code.
@@ -166,11 +166,11 @@ impl Code {
         }
     }
 
-    pub fn parts(&self) -> &[Part] {
+    pub fn parts(&self) -> &[CodeNode] {
         self.0.as_ref().map_or(&[], |parts| parts)
     }
 
-    pub fn into_parts(self) -> Vec<Part> {
+    pub fn into_parts(self) -> Vec<CodeNode> {
         self.0.map(Rc::unwrap_or_clone).unwrap_or_default()
     }
 
@@ -186,7 +186,7 @@ impl Code {
     }
 
     /// Returns the part if the code has exactly one.
-    pub fn single(&self) -> Option<&Part> {
+    pub fn single(&self) -> Option<&CodeNode> {
         match self.parts() {
             [part] => Some(part),
             _ => None,
@@ -196,7 +196,7 @@ impl Code {
     /// Returns the size if the code is just a use of its variable.
     pub fn as_size(&self) -> Option<Size> {
         match self.single() {
-            Some(Part::Size(size)) => Some(*size),
+            Some(CodeNode::Size(size)) => Some(*size),
             _ => None,
         }
     }
@@ -204,20 +204,20 @@ impl Code {
     /// Returns the value if the code is just a use of its variable.
     pub fn as_value(&self) -> Option<Variable> {
         match self.single() {
-            Some(Part::Value(variable, _)) => Some(*variable),
+            Some(CodeNode::Value(variable, _)) => Some(*variable),
             _ => None,
         }
     }
 }
 
-impl From<Part> for Code {
-    fn from(part: Part) -> Self {
+impl From<CodeNode> for Code {
+    fn from(part: CodeNode) -> Self {
         vec![part].into()
     }
 }
 
-impl From<Vec<Part>> for Code {
-    fn from(mut parts: Vec<Part>) -> Self {
+impl From<Vec<CodeNode>> for Code {
+    fn from(mut parts: Vec<CodeNode>) -> Self {
         parts.shrink_to_fit();
         Code((!parts.is_empty()).then(|| Rc::new(parts)))
     }

@@ -15,7 +15,7 @@ use crate::types::Type;
 use compare::Comparison;
 
 /// Names that replace those of the file, by input and axis.
-type Places = BTreeMap<(String, usize), String>;
+type NewNames = BTreeMap<(String, usize), String>;
 
 /// Maximum number of attempts before the names of the file are kept.
 const MOST: usize = 4;
@@ -142,7 +142,7 @@ impl Classes {
         names
     }
 
-    fn places(&self, names: &[String]) -> Places {
+    fn places(&self, names: &[String]) -> NewNames {
         let named = self.all.iter().zip(names);
         let places = named.flat_map(|(class, name)| {
             let places = class.places.iter().cloned();

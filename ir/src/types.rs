@@ -41,7 +41,7 @@ pub enum Known {
 
 /// Location of a value at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Place {
+pub enum Placement {
     /// A Burn tensor.
     #[default]
     Device,

@@ -4,7 +4,7 @@ use bytes::{Buf, Bytes};
 use prost::encoding::{self, WireType};
 
 use crate::dim::Dim;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::types::{Known, TensorType};
 
 /// A constant whose elements remain in the model's files until the model is loaded.
@@ -13,7 +13,7 @@ pub struct Weight {
     pub dtype: DType,
     pub sizes: Vec<usize>,
     pub encoding: Encoding,
-    pub parts: Vec<Part>,
+    pub parts: Vec<ByteRange>,
 }
 
 /// Returns `true` if a constant of this type counts as a weight. Scalars, shapes, indices, booleans and strings do not.
@@ -23,7 +23,7 @@ pub fn is_weight(dtype: DType, sizes: &[usize]) -> bool {
 
 /// A byte range of a file. File 0 is the model, others contain external data.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct ByteRange {
     pub file: usize,
     pub start: usize,
     /// The bytes, a slice of the mapped file.
@@ -71,22 +71,22 @@ impl Weight {
             Encoding::Records => self.records(count)?,
         };
         Some(match self.dtype.kind() {
-            Kind::Int if matches!(self.dtype, DType::U64) => {
+            ElementClass::Int if matches!(self.dtype, DType::U64) => {
                 let number = |bits: u64| i64::try_from(bits).ok().map(Dim::from);
                 Known::Ints(bits.into_iter().map(number).collect::<Option<_>>()?)
             }
-            Kind::Int => {
+            ElementClass::Int => {
                 let width = self.dtype.bits();
                 let signed = self.dtype.is_signed();
                 let number = |bits| Dim::from(extend(bits, width, signed));
                 Known::Ints(bits.into_iter().map(number).collect())
             }
-            Kind::Bool => Known::Bools(bits.into_iter().map(|bits| bits != 0).collect()),
-            Kind::Float => {
+            ElementClass::Bool => Known::Bools(bits.into_iter().map(|bits| bits != 0).collect()),
+            ElementClass::Float => {
                 let float = |bits| float(self.dtype, bits);
                 Known::Floats(bits.into_iter().map(float).collect::<Option<_>>()?)
             }
-            Kind::String | Kind::Complex => return None,
+            ElementClass::String | ElementClass::Complex => return None,
         })
     }
 
@@ -209,7 +209,7 @@ mod tests {
             dtype,
             sizes: vec![count],
             encoding,
-            parts: vec![Part { file: 0, start: 0, bytes: Bytes::from_static(bytes) }],
+            parts: vec![ByteRange { file: 0, start: 0, bytes: Bytes::from_static(bytes) }],
         }
     }
 

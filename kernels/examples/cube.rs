@@ -15,7 +15,6 @@ use onnx_embed_kernels::{
     conv::conv2d_then,
     cumulative,
     epilogue::{Activation, Epilogue},
-    extreme::top_k,
     matmul::linear_then,
     non_max_suppression::{BoxForm, Limits, non_max_suppression},
     quantize::{Affine, Requantize, Weight, add, qlinear_conv2d, quantize_by, sigmoid},
@@ -24,6 +23,7 @@ use onnx_embed_kernels::{
     roi::{Mode, RoiAlign, align, pool},
     select::nonzero,
     small::{Small, to_small},
+    top_k::top_k,
     unique::unique_flat,
     window::Window,
 };

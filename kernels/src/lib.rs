@@ -63,24 +63,15 @@ pub use flex::{plan::tuning, poison};
 pub use attention::{group_query, linear as linear_attention, multi_head, rotary};
 pub use classical::{distances, features, scores, svm, trees};
 pub use convolution::{causal_conv, col2im, conv, conv_transpose, deform_conv, window};
-pub use elementwise::{activation, arithmetic as arith, bit_cast as bits, cast, elementary};
+pub use elementwise::{activation, arithmetic, bit_cast, cast, elementary};
 pub use image::{affine_grid, grid_sample, non_max_suppression, resize, roi};
-pub use index::{gather, scatter, select, unique};
+pub use index::{gather, scatter, select, top_k, unique};
 pub use normalize::{embed, softmax};
 pub use pool::max_unpool;
 pub use product::{determinant, epilogue, inverse, matmul};
 pub use quantize::{float8, small};
-pub use reduce::cumulative;
-pub use shape::{arrange as depth, expand as broadcast, pad, slice, stack};
+pub use reduce::{arg_max, cumulative};
+pub use shape::{arrange, expand, pad, slice, stack};
 pub use signal::dft;
 pub use text::word_conv;
-pub use train::{loss, optimizer as optimize};
-
-pub mod extreme {
-    pub use crate::index::top_k::{top_k, top_k_async};
-    pub use crate::reduce::arg_max::{arg_max, arg_min};
-}
-
-pub mod movement {
-    pub use crate::shape::{arrange::reverse_sequence, expand::tile};
-}
+pub use train::{loss, optimizer};

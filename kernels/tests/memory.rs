@@ -10,7 +10,7 @@ use std::{
 use burn::tensor::{Device, Distribution, Tensor};
 use onnx_embed_kernels::{
     activation::silu,
-    arith::max,
+    arithmetic::max,
     conv::conv2d_then,
     epilogue::{Activation, Epilogue},
     matmul::{linear_then, matmul},

@@ -10,7 +10,7 @@ use onnx_embed_kernels::memory_limit::memory_limit;
 use onnx_embed_kernels::sizes::extent;
 use onnx_embed_kernels::threads;
 
-use crate::{Array, ElementType, Error, Kind, Signature, Size};
+use crate::{Array, ElementType, Error, Signature, Size, ValueType};
 
 pub use item::Item;
 
@@ -71,7 +71,7 @@ impl Entry {
     #[track_caller]
     fn check(&mut self, name: &str, found: &[usize]) -> ElementType {
         let port = self.signature.inputs.iter().find(|port| port.name == name);
-        let Some((port, Kind::Tensor { dtype, sizes })) = port.map(|port| (port, port.kind)) else {
+        let Some((port, ValueType::Tensor { dtype, sizes })) = port.map(|port| (port, port.kind)) else {
             panic!("`{name}` is not a tensor input");
         };
         expect(bounded(port.name, found, dtype, memory_limit()));

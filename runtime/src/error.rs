@@ -12,7 +12,7 @@ use std::{io, path::PathBuf};
 use burn::tensor::DType;
 
 use crate::near::near;
-use crate::{ElementType, Kind, Port, Size};
+use crate::{ElementType, Port, Size, ValueType};
 
 /// An error of loading or running a model, or of reading a value.
 ///
@@ -38,8 +38,8 @@ pub enum Error {
     WrongKind {
         /// Name of the input.
         name: &'static str,
-        /// Kind that the model expects.
-        expected: Kind,
+        /// ValueType that the model expects.
+        expected: ValueType,
         /// Description of the value.
         found: &'static str,
     },
@@ -92,7 +92,7 @@ pub enum Error {
         asked: ElementType,
         /// Type of the elements; `None` if the value is not a tensor.
         found: Option<ElementType>,
-        /// Kind of the value, such as `float32[2, 3]`.
+        /// ValueType of the value, such as `float32[2, 3]`.
         kind: String,
     },
     /// The number of files differs from the compiled model.

@@ -10,7 +10,7 @@ use onnx_embed_kernels::dtype::stored;
 
 use crate::convert::{convert, elements, with_shape};
 use crate::host::Scalar;
-use crate::{Array, Error, Key, Kind, Port, Value, Values};
+use crate::{Array, Error, Key, Port, Value, ValueType, Values};
 
 /// A type of input of a typed `forward`.
 pub trait Input: Sized {
@@ -40,20 +40,20 @@ pub fn take<T: Input>(values: &mut Values, port: &'static Port, device: &Device)
 }
 
 /// Removes the axes of tensors of one element if the model expects scalars.
-fn scalars(value: Value, kind: &Kind) -> Value {
+fn scalars(value: Value, kind: &ValueType) -> Value {
     match (value, kind) {
-        (Value::Tensor(data), Kind::Tensor { sizes: [], .. }) => Value::Tensor(with_shape(data, 0)),
-        (Value::Strings(array), Kind::Tensor { sizes: [], .. }) if array.len() == 1 => {
+        (Value::Tensor(data), ValueType::Tensor { sizes: [], .. }) => Value::Tensor(with_shape(data, 0)),
+        (Value::Strings(array), ValueType::Tensor { sizes: [], .. }) if array.len() == 1 => {
             Value::Strings(Array::new([], array.into_data()))
         }
-        (Value::Sequence(values), Kind::Sequence(kind)) => {
+        (Value::Sequence(values), ValueType::Sequence(kind)) => {
             let values = values.into_iter().map(|value| scalars(value, kind));
             Value::Sequence(values.collect())
         }
-        (Value::Optional(Some(value)), Kind::Optional(kind)) => {
+        (Value::Optional(Some(value)), ValueType::Optional(kind)) => {
             Value::Optional(Some(Box::new(scalars(*value, kind))))
         }
-        (Value::Map(map), Kind::Map { value: kind, .. }) => {
+        (Value::Map(map), ValueType::Map { value: kind, .. }) => {
             let entries = map.into_iter();
             Value::Map(entries.map(|(key, value)| (key, scalars(value, kind))).collect())
         }
@@ -193,7 +193,7 @@ mod tests {
     use crate::ElementType;
     use burn::tensor::Shape;
 
-    const X: Port = Port { name: "x", kind: Kind::Tensor { dtype: ElementType::Int64, sizes: &[] } };
+    const X: Port = Port { name: "x", kind: ValueType::Tensor { dtype: ElementType::Int64, sizes: &[] } };
 
     fn input_of<T: Input>(value: impl Into<Value>) -> Result<T, String> {
         let mut values = Values::from([("x", value.into())]);
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_scalar_may_have_axes() {
-        const RATE: Port = Port { name: "x", kind: Kind::Optional(&X.kind) };
+        const RATE: Port = Port { name: "x", kind: ValueType::Optional(&X.kind) };
         let device = Device::flex();
         let values = |value: Value| Values::from([("x", value)]);
         let wide = || Value::from(TensorData::from([[7i64]]));

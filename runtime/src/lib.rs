@@ -132,7 +132,7 @@ pub use onnx_embed_kernels::memory_limit::{memory_limit, with_memory_limit, with
 pub use onnx_embed_macros::onnx_model;
 pub use parameter::Parameter;
 pub use pixels::Pixels;
-pub use signature::{Kind, Port, Signature, Size};
+pub use signature::{Port, Signature, Size, ValueType};
 pub use threads::with_threads;
 #[cfg(feature = "std")]
 pub use trace::{Traced, TracedModel};

@@ -10,7 +10,7 @@ use half::{bf16, f16};
 use onnx_embed_kernels::reader::{Blocking, Reader, Waiting, now};
 
 use crate::convert::{convert, with_shape};
-use crate::{Array, Error, Key, Kind, Port, Value, Values};
+use crate::{Array, Error, Key, Port, Value, ValueType, Values};
 
 /// A type of output of a typed `forward`.
 pub trait Output: Send {
@@ -18,7 +18,7 @@ pub trait Output: Send {
     /// be read.
     fn into_value(
         self,
-        kind: &Kind,
+        kind: &ValueType,
         reader: impl Reader,
     ) -> impl Future<Output = Result<Value, String>> + Send;
 }
@@ -31,17 +31,17 @@ type Read<'k> = Pin<Box<dyn Future<Output = Result<Value, String>> + Send + 'k>>
 
 /// Object-safe version of [`Output`].
 trait Pending: Send {
-    fn blocking(self: Box<Self>, kind: &Kind) -> Read<'_>;
+    fn blocking(self: Box<Self>, kind: &ValueType) -> Read<'_>;
 
-    fn waiting(self: Box<Self>, kind: &Kind) -> Read<'_>;
+    fn waiting(self: Box<Self>, kind: &ValueType) -> Read<'_>;
 }
 
 impl<T: Output + 'static> Pending for T {
-    fn blocking(self: Box<Self>, kind: &Kind) -> Read<'_> {
+    fn blocking(self: Box<Self>, kind: &ValueType) -> Read<'_> {
         Box::pin(self.into_value(kind, Blocking))
     }
 
-    fn waiting(self: Box<Self>, kind: &Kind) -> Read<'_> {
+    fn waiting(self: Box<Self>, kind: &ValueType) -> Read<'_> {
         Box::pin(self.into_value(kind, Waiting))
     }
 }
@@ -70,7 +70,7 @@ impl Outputs {
 
     async fn read(
         self,
-        start: impl for<'k> Fn(Box<dyn Pending>, &'k Kind) -> Read<'k> + Send,
+        start: impl for<'k> Fn(Box<dyn Pending>, &'k ValueType) -> Read<'k> + Send,
     ) -> Result<Values, Error> {
         let mut values = Values::new();
         for (port, output) in self.0 {
@@ -84,7 +84,7 @@ impl Outputs {
 }
 
 impl<const D: usize, K: Basic> Output for Tensor<D, K> {
-    async fn into_value(self, kind: &Kind, reader: impl Reader) -> Result<Value, String> {
+    async fn into_value(self, kind: &ValueType, reader: impl Reader) -> Result<Value, String> {
         let data = reader.result(self).await?;
         Ok(Value::Tensor(declared(data, kind)))
     }
@@ -93,7 +93,7 @@ impl<const D: usize, K: Basic> Output for Tensor<D, K> {
 macro_rules! host_outputs {
     ($($scalar:ty)*) => {$(
         impl Output for Array<$scalar> {
-            async fn into_value(self, kind: &Kind, _: impl Reader) -> Result<Value, String> {
+            async fn into_value(self, kind: &ValueType, _: impl Reader) -> Result<Value, String> {
                 let (shape, data) = self.into_parts();
                 let data = TensorData::new(data, Shape::from(shape));
                 Ok(Value::Tensor(declared(data, kind)))
@@ -101,7 +101,7 @@ macro_rules! host_outputs {
         }
 
         impl Output for $scalar {
-            async fn into_value(self, kind: &Kind, reader: impl Reader) -> Result<Value, String> {
+            async fn into_value(self, kind: &ValueType, reader: impl Reader) -> Result<Value, String> {
                 Array::scalar(self).into_value(kind, reader).await
             }
         }
@@ -111,21 +111,21 @@ macro_rules! host_outputs {
 host_outputs!(bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64);
 
 impl Output for Array<String> {
-    async fn into_value(self, _: &Kind, _: impl Reader) -> Result<Value, String> {
+    async fn into_value(self, _: &ValueType, _: impl Reader) -> Result<Value, String> {
         Ok(Value::Strings(self))
     }
 }
 
 impl Output for String {
-    async fn into_value(self, _: &Kind, _: impl Reader) -> Result<Value, String> {
+    async fn into_value(self, _: &ValueType, _: impl Reader) -> Result<Value, String> {
         Ok(Value::Strings(Array::scalar(self)))
     }
 }
 
 impl<T: Output> Output for Vec<T> {
-    async fn into_value(self, kind: &Kind, reader: impl Reader) -> Result<Value, String> {
+    async fn into_value(self, kind: &ValueType, reader: impl Reader) -> Result<Value, String> {
         let item = match kind {
-            Kind::Sequence(item) => item,
+            ValueType::Sequence(item) => item,
             other => other,
         };
         let mut values = Vec::with_capacity(self.len());
@@ -137,9 +137,9 @@ impl<T: Output> Output for Vec<T> {
 }
 
 impl<T: Output> Output for Option<T> {
-    async fn into_value(self, kind: &Kind, reader: impl Reader) -> Result<Value, String> {
+    async fn into_value(self, kind: &ValueType, reader: impl Reader) -> Result<Value, String> {
         let item = match kind {
-            Kind::Optional(item) => item,
+            ValueType::Optional(item) => item,
             other => other,
         };
         Ok(Value::Optional(match self {
@@ -150,9 +150,9 @@ impl<T: Output> Output for Option<T> {
 }
 
 impl<K: Into<Key> + Send, T: Output> Output for BTreeMap<K, T> {
-    async fn into_value(self, kind: &Kind, reader: impl Reader) -> Result<Value, String> {
+    async fn into_value(self, kind: &ValueType, reader: impl Reader) -> Result<Value, String> {
         let item = match kind {
-            Kind::Map { value, .. } => value,
+            ValueType::Map { value, .. } => value,
             other => other,
         };
         let mut entries = BTreeMap::new();
@@ -164,13 +164,13 @@ impl<K: Into<Key> + Send, T: Output> Output for BTreeMap<K, T> {
 }
 
 /// Converts data to the dtype and rank that `kind` declares.
-fn declared(data: TensorData, kind: &Kind) -> TensorData {
+fn declared(data: TensorData, kind: &ValueType) -> TensorData {
     match kind {
-        Kind::Tensor { dtype, sizes } => match dtype.carrier() {
+        ValueType::Tensor { dtype, sizes } => match dtype.carrier() {
             Some(carrier) => with_shape(convert(data, carrier), sizes.len()),
             None => data,
         },
-        Kind::Unranked(dtype) => match dtype.carrier() {
+        ValueType::Unranked(dtype) => match dtype.carrier() {
             Some(carrier) => convert(data, carrier),
             None => data,
         },
@@ -184,11 +184,11 @@ mod tests {
     use crate::{ElementType, Size};
     use burn::tensor::{DType, Device, Int};
 
-    const fn tensor(dtype: ElementType, sizes: &'static [Size]) -> Kind {
-        Kind::Tensor { dtype, sizes }
+    const fn tensor(dtype: ElementType, sizes: &'static [Size]) -> ValueType {
+        ValueType::Tensor { dtype, sizes }
     }
 
-    fn value(output: impl Output + 'static, kind: Kind) -> Value {
+    fn value(output: impl Output + 'static, kind: ValueType) -> Value {
         let port = Box::leak(Box::new(Port { name: "y", kind }));
         let mut values = Outputs::new().with(port, output).values().unwrap();
         values.remove("y").unwrap()
@@ -211,14 +211,14 @@ mod tests {
 
     #[test]
     fn containers_hold_what_their_items_are() {
-        const ITEM: Kind = tensor(ElementType::Int64, &[]);
+        const ITEM: ValueType = tensor(ElementType::Int64, &[]);
         let item = |n: i64| value(n, ITEM);
-        let sequence = value(vec![1i64, 2], Kind::Sequence(&ITEM));
+        let sequence = value(vec![1i64, 2], ValueType::Sequence(&ITEM));
         assert_eq!(sequence, vec![item(1), item(2)].into());
-        let optional = value(Some(1i64), Kind::Optional(&ITEM));
+        let optional = value(Some(1i64), ValueType::Optional(&ITEM));
         assert_eq!(optional, Value::Optional(Some(Box::new(item(1)))));
         let map = BTreeMap::from([("a".to_string(), 1i64)]);
-        let kind = Kind::Map { key: ElementType::String, value: &ITEM };
+        let kind = ValueType::Map { key: ElementType::String, value: &ITEM };
         assert_eq!(value(map, kind).map().unwrap()[&"a".into()], item(1));
     }
 }

@@ -21,13 +21,13 @@ pub struct Signature {
 pub struct Port {
     /// Name in the file.
     pub name: &'static str,
-    /// Kind of its value.
-    pub kind: Kind,
+    /// ValueType of its value.
+    pub kind: ValueType,
 }
 
 /// The kind of an ONNX value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueType {
     /// A tensor, of rank 0 if there are no sizes: `float32[batch, 10]`, `int64`.
     Tensor {
         /// Element type.
@@ -38,15 +38,15 @@ pub enum Kind {
     /// A tensor of unknown rank, for example an item of a sequence.
     Unranked(ElementType),
     /// Any number of values of one kind, a `Vec`.
-    Sequence(&'static Kind),
+    Sequence(&'static ValueType),
     /// A value that may be absent, an `Option`.
-    Optional(&'static Kind),
+    Optional(&'static ValueType),
     /// Values by key, a `BTreeMap`.
     Map {
         /// Type of the keys: strings, or integers of some width.
         key: ElementType,
-        /// Kind of the values.
-        value: &'static Kind,
+        /// ValueType of the values.
+        value: &'static ValueType,
     },
 }
 
@@ -74,18 +74,18 @@ impl fmt::Display for Port {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ValueType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Kind::Tensor { dtype, sizes: [] } => write!(f, "{dtype}"),
-            Kind::Tensor { dtype, sizes } => {
+            ValueType::Tensor { dtype, sizes: [] } => write!(f, "{dtype}"),
+            ValueType::Tensor { dtype, sizes } => {
                 let sizes: Vec<_> = sizes.iter().map(Size::to_string).collect();
                 write!(f, "{dtype}[{}]", sizes.join(", "))
             }
-            Kind::Unranked(dtype) => write!(f, "{dtype}[..]"),
-            Kind::Sequence(item) => write!(f, "sequence({item})"),
-            Kind::Optional(item) => write!(f, "optional({item})"),
-            Kind::Map { key, value } => write!(f, "map({key}, {value})"),
+            ValueType::Unranked(dtype) => write!(f, "{dtype}[..]"),
+            ValueType::Sequence(item) => write!(f, "sequence({item})"),
+            ValueType::Optional(item) => write!(f, "optional({item})"),
+            ValueType::Map { key, value } => write!(f, "map({key}, {value})"),
         }
     }
 }
@@ -104,7 +104,7 @@ impl fmt::Display for Size {
 mod tests {
     use super::*;
 
-    const IMAGE: Kind = Kind::Tensor {
+    const IMAGE: ValueType = ValueType::Tensor {
         dtype: ElementType::Float32,
         sizes: &[Size::Named("batch"), Size::Fixed(1), Size::Unknown],
     };
@@ -118,8 +118,8 @@ mod tests {
     #[test]
     fn kinds_nest() {
         const SIGNATURE: Signature = Signature {
-            inputs: &[Port { name: "xs", kind: Kind::Optional(&Kind::Sequence(&IMAGE)) }],
-            outputs: &[Port { name: "n", kind: Kind::Tensor { dtype: ElementType::Int64, sizes: &[] } }],
+            inputs: &[Port { name: "xs", kind: ValueType::Optional(&ValueType::Sequence(&IMAGE)) }],
+            outputs: &[Port { name: "n", kind: ValueType::Tensor { dtype: ElementType::Int64, sizes: &[] } }],
         };
         assert_eq!(SIGNATURE.to_string(), "(xs: optional(sequence(float32[batch, 1, ?]))) -> (n: int64)");
     }

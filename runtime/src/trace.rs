@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use burn::module::Module;
 
-use crate::{Error, Kind, OnnxModel, Port, Value, Values};
+use crate::{Error, OnnxModel, Port, Value, ValueType, Values};
 pub use given::Given;
 use given::kind_of;
 
@@ -64,7 +64,7 @@ pub trait TracedModel: OnnxModel {
 
 /// A value that a node of the model has just computed.
 pub struct Traced<'r> {
-    step: &'static Step,
+    step: &'static TracedNode,
     port: &'static Port,
     value: &'r dyn Given,
 }
@@ -76,7 +76,7 @@ impl Traced<'_> {
     }
 
     /// Returns the kind of the value.
-    pub fn kind(&self) -> &'static Kind {
+    pub fn kind(&self) -> &'static ValueType {
         &self.port.kind
     }
 
@@ -100,7 +100,7 @@ impl Traced<'_> {
     pub fn shape(&self) -> Option<Vec<usize>> {
         match kind_of(self.value, &self.port.kind) {
             // The device has no tensors of rank 0.
-            Kind::Tensor { sizes: [], .. } => Some(Vec::new()),
+            ValueType::Tensor { sizes: [], .. } => Some(Vec::new()),
             _ => self.value.shape(),
         }
     }
@@ -118,7 +118,7 @@ impl Traced<'_> {
 
 /// Description of a node that runs.
 #[derive(Debug)]
-pub struct Step {
+pub struct TracedNode {
     /// Name of the node.
     pub node: &'static str,
     /// Operator of the node, with its domain if that is not `ai.onnx`.
@@ -129,15 +129,15 @@ pub struct Step {
 
 /// Nodes of a function.
 #[derive(Module, Debug)]
-pub struct Steps {
+pub struct TracedNodes {
     #[module(skip)]
-    all: &'static [Step],
+    all: &'static [TracedNode],
 }
 
-impl Steps {
+impl TracedNodes {
     /// Creates the list of a function's nodes, in their order.
-    pub fn new(all: &'static [Step]) -> Self {
-        Steps { all }
+    pub fn new(all: &'static [TracedNode]) -> Self {
+        TracedNodes { all }
     }
 
     /// Shows the values of a node to the visitor of this thread, if any.
@@ -198,10 +198,10 @@ mod tests {
 
     const fn port(name: &'static str, sizes: &'static [Size]) -> Port {
         let dtype = ElementType::Float32;
-        Port { name, kind: Kind::Tensor { dtype, sizes } }
+        Port { name, kind: ValueType::Tensor { dtype, sizes } }
     }
 
-    const STEPS: &[Step] = &[Step {
+    const STEPS: &[TracedNode] = &[TracedNode {
         node: "/split",
         operator: "Split",
         values: &[port("a", &[Size::Fixed(2)]), port("b", &[])],
@@ -210,7 +210,7 @@ mod tests {
     fn step() {
         let a = Tensor::<1>::from_floats([1.0, 2.0], &Device::flex());
         let b = Tensor::<1>::from_floats([3.0], &Device::flex());
-        Steps::new(STEPS).show(0, &[&a, &b]);
+        TracedNodes::new(STEPS).show(0, &[&a, &b]);
     }
 
     #[test]
@@ -234,7 +234,7 @@ mod tests {
             let read = value.read().unwrap();
             seen.push((value.shape(), read.tensor().map(|data| data.shape().to_vec())));
         };
-        during(visit, || Steps::new(STEPS).show(0, &[&empty, &empty]));
+        during(visit, || TracedNodes::new(STEPS).show(0, &[&empty, &empty]));
         assert_eq!(seen, [(Some(vec![0]), Some(vec![0])), (Some(vec![0]), Some(vec![0]))]);
     }
 

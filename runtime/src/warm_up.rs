@@ -6,7 +6,7 @@ use alloc::{borrow::ToOwned, boxed::Box, string::String, vec, vec::Vec};
 use burn::tensor::TensorData;
 
 use crate::convert::convert;
-use crate::{Array, ElementType, Error, Key, Kind, Signature, Size, Value, Values};
+use crate::{Array, ElementType, Error, Key, Signature, Size, Value, ValueType, Values};
 
 /// Returns zeros as inputs of a model: with the specified sizes, and size 1 for other dynamic axes.
 pub fn zeros(signature: &Signature, sizes: &[(&str, usize)]) -> Result<Values, Error> {
@@ -23,20 +23,22 @@ pub fn zeros(signature: &Signature, sizes: &[(&str, usize)]) -> Result<Values, E
     Ok(values)
 }
 
-fn has_size(kind: &Kind, name: &str) -> bool {
+fn has_size(kind: &ValueType, name: &str) -> bool {
     match kind {
-        Kind::Tensor { sizes, .. } => {
+        ValueType::Tensor { sizes, .. } => {
             let is_same = |size: &Size| matches!(size, Size::Named(own) if *own == name);
             sizes.iter().any(is_same)
         }
-        Kind::Unranked(_) => false,
-        Kind::Sequence(item) | Kind::Optional(item) | Kind::Map { value: item, .. } => has_size(item, name),
+        ValueType::Unranked(_) => false,
+        ValueType::Sequence(item) | ValueType::Optional(item) | ValueType::Map { value: item, .. } => {
+            has_size(item, name)
+        }
     }
 }
 
-fn zero(kind: &Kind, given: &[(&str, usize)]) -> Value {
+fn zero(kind: &ValueType, given: &[(&str, usize)]) -> Value {
     match kind {
-        Kind::Tensor { dtype, sizes } => {
+        ValueType::Tensor { dtype, sizes } => {
             let size = |size: &Size| match size {
                 Size::Fixed(size) => *size,
                 Size::Named(name) => {
@@ -47,10 +49,10 @@ fn zero(kind: &Kind, given: &[(&str, usize)]) -> Value {
             };
             tensor(*dtype, sizes.iter().map(size).collect())
         }
-        Kind::Unranked(dtype) => tensor(*dtype, vec![1]),
-        Kind::Sequence(item) => Value::Sequence(vec![zero(item, given)]),
-        Kind::Optional(item) => Value::Optional(Some(Box::new(zero(item, given)))),
-        Kind::Map { key, value } => {
+        ValueType::Unranked(dtype) => tensor(*dtype, vec![1]),
+        ValueType::Sequence(item) => Value::Sequence(vec![zero(item, given)]),
+        ValueType::Optional(item) => Value::Optional(Some(Box::new(zero(item, given)))),
+        ValueType::Map { key, value } => {
             let key = match key {
                 ElementType::String => Key::Text(String::new()),
                 _ => Key::Int(0),
@@ -76,25 +78,30 @@ mod tests {
     use super::*;
     use crate::Port;
 
-    const fn port(name: &'static str, kind: Kind) -> Port {
+    const fn port(name: &'static str, kind: ValueType) -> Port {
         Port { name, kind }
     }
 
-    const ROWS: Kind =
-        Kind::Tensor { dtype: ElementType::Int64, sizes: &[Size::Named("n"), Size::Fixed(2), Size::Unknown] };
+    const ROWS: ValueType = ValueType::Tensor {
+        dtype: ElementType::Int64,
+        sizes: &[Size::Named("n"), Size::Fixed(2), Size::Unknown],
+    };
     const SIGNATURE: Signature = Signature {
         inputs: &[
             port("rows", ROWS),
             port(
                 "texts",
-                Kind::Sequence(&Kind::Tensor { dtype: ElementType::String, sizes: &[Size::Named("m")] }),
+                ValueType::Sequence(&ValueType::Tensor {
+                    dtype: ElementType::String,
+                    sizes: &[Size::Named("m")],
+                }),
             ),
-            port("is", Kind::Optional(&Kind::Unranked(ElementType::Bool))),
+            port("is", ValueType::Optional(&ValueType::Unranked(ElementType::Bool))),
             port(
                 "names",
-                Kind::Map {
+                ValueType::Map {
                     key: ElementType::Int64,
-                    value: &Kind::Tensor { dtype: ElementType::Float16, sizes: &[] },
+                    value: &ValueType::Tensor { dtype: ElementType::Float16, sizes: &[] },
                 },
             ),
         ],

@@ -54,7 +54,7 @@ pub struct Entry {
     pub dtype: ElementType,
     pub shape: &'static [usize],
     /// Parts of the file that contain its bytes, in the order of the bytes.
-    pub parts: &'static [Part],
+    pub parts: &'static [ByteRange],
     pub encoding: Encoding,
 }
 
@@ -69,7 +69,7 @@ pub struct Fixed {
 
 /// A range of bytes of a weight.
 #[derive(Debug)]
-pub struct Part {
+pub struct ByteRange {
     /// Index of the file in [`Table::files`].
     pub file: usize,
     pub start: usize,
@@ -310,8 +310,8 @@ mod tests {
         fixed: &[],
     };
 
-    const fn at(start: usize, length: usize) -> Part {
-        Part { file: 0, start, length, gap: 0 }
+    const fn at(start: usize, length: usize) -> ByteRange {
+        ByteRange { file: 0, start, length, gap: 0 }
     }
 
     /// A byte that misaligns the others, 1.5 and -2.0, -1 as a varint, false and true, "a" and "".

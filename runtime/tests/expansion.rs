@@ -12,12 +12,14 @@ mod mlp {
     pub use expansion::{Model, ModelOutput};
 
     mod expansion {
-        use onnx_embed::__private::weights::{Encoding, Entry, File, Part, Table, WeightSource, Weights};
+        use onnx_embed::__private::weights::{
+            ByteRange, Encoding, Entry, File, Table, WeightSource, Weights,
+        };
         use onnx_embed::__private::{self as private, entry};
         use onnx_embed::burn::module::{Module, Param};
         use onnx_embed::burn::{self, tensor::activation, tensor::module};
         use onnx_embed::{
-            Device, ElementType, Error, Int, Kind, OnnxModel, Port, Signature, Size, Tensor, Values,
+            Device, ElementType, Error, Int, OnnxModel, Port, Signature, Size, Tensor, ValueType, Values,
         };
 
         /// The graph `mlp`.
@@ -143,7 +145,7 @@ mod mlp {
         const X: &[Size] = &[Size::Named("batch"), Size::Fixed(4)];
 
         const fn port(name: &'static str, dtype: ElementType, sizes: &'static [Size]) -> Port {
-            Port { name, kind: Kind::Tensor { dtype, sizes } }
+            Port { name, kind: ValueType::Tensor { dtype, sizes } }
         }
 
         fn files() -> [&'static [u8]; 1] {
@@ -161,12 +163,12 @@ mod mlp {
             fixed: &[],
         };
 
-        const fn raw(name: &'static str, shape: &'static [usize], parts: &'static [Part]) -> Entry {
+        const fn raw(name: &'static str, shape: &'static [usize], parts: &'static [ByteRange]) -> Entry {
             Entry { name, dtype: ElementType::Float32, shape, parts, encoding: Encoding::Raw }
         }
 
-        const fn at(start: usize, length: usize, gap: u64) -> Part {
-            Part { file: 0, start, length, gap }
+        const fn at(start: usize, length: usize, gap: u64) -> ByteRange {
+            ByteRange { file: 0, start, length, gap }
         }
     }
 }

@@ -65,6 +65,7 @@ mod tests {
         assert_eq!(has_its_type("axis", &absent), Ok(()));
         let other = AttributeProto { f: Some(2.0), ..entry };
         let problem = has_its_type("axis", &other).unwrap_err().to_string();
-        expect!["attribute `axis` is declared as int, but contains a value of type float"].assert_eq(&problem);
+        expect!["attribute `axis` is declared as int, but contains a value of type float"]
+            .assert_eq(&problem);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Kept;
 use crate::dim::Dim;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::types::{Known, TensorType, Type};
 use crate::weight::{Encoding, Weight};
 
@@ -35,7 +35,7 @@ pub enum Attribute {
 }
 
 /// Derives [`Described`] for types whose fields are repeated, so that none is forgotten:
-/// `attributes!(struct Conv { window, groups })`, `attributes!(enum Kind { Max(ceil), Average })`. A field after a
+/// `attributes!(struct Conv { window, groups })`, `attributes!(enum ElementClass { Max(ceil), Average })`. A field after a
 /// semicolon, a function that the others determine, is ignored.
 macro_rules! attributes {
     (struct $name:ident) => {
@@ -256,7 +256,7 @@ attributes!(
     }
 );
 attributes!(
-    enum Kind {
+    enum ElementClass {
         Float,
         Int,
         Bool,

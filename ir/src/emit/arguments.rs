@@ -3,7 +3,7 @@
 use super::Context;
 use super::signature::{self, Port};
 use crate::model::Model;
-use crate::types::{Place, Type};
+use crate::types::{Placement, Type};
 
 /// An input or output of `forward`.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ pub struct Argument {
     /// Type in Rust, as in the generated module.
     pub rust: String,
     pub ty: Type,
-    pub place: Place,
+    pub place: Placement,
     /// Whether it is a plain number, Boolean or string.
     pub is_scalar: bool,
 }

@@ -2,7 +2,7 @@
 
 use super::Layer;
 use super::structs::Structs;
-use crate::rust::{Bracket, Code, Part, code};
+use crate::rust::{Bracket, Code, CodeNode, code};
 
 /// A function that may read values from the device, and its async version.
 struct Reading {
@@ -24,12 +24,11 @@ macro_rules! reading {
 
 /// Functions in expansions that may read. Others never read.
 const FUNCTIONS: &[Reading] = reading! {
-    bits::float_to_int,
-    bits::int_to_float,
-    bits::int_to_small,
-    bits::small_to_int,
+    bit_cast::float_to_int,
+    bit_cast::int_to_float,
+    bit_cast::int_to_small,
+    bit_cast::small_to_int,
     determinant::det,
-    extreme::top_k,
     host::named,
     host::to_host,
     inverse::inverse,
@@ -43,6 +42,7 @@ const FUNCTIONS: &[Reading] = reading! {
     select::nonzero,
     select::nonzero_scalar,
     small::to_small,
+    top_k::top_k,
     unique::unique,
     unique::unique_flat,
 };
@@ -74,21 +74,21 @@ struct Fold<'a> {
 
 impl Fold<'_> {
     fn code(&mut self, code: &Code) -> Code {
-        let mut made: Vec<Part> = Vec::with_capacity(code.parts().len());
+        let mut made: Vec<CodeNode> = Vec::with_capacity(code.parts().len());
         let mut is_call = false;
         for part in code.parts() {
             let (part, is_awaited) = match part {
-                Part::Member(name) => {
+                CodeNode::Member(name) => {
                     let async_name = function(&made, name);
                     is_call |= async_name.is_some();
-                    (Part::Member(async_name.unwrap_or(name)), false)
+                    (CodeNode::Member(async_name.unwrap_or(name)), false)
                 }
-                Part::Group(Bracket::Round, arguments) if is_call => {
+                CodeNode::Group(Bracket::Round, arguments) if is_call => {
                     is_call = false;
-                    (Part::Group(Bracket::Round, self.code(arguments)), true)
+                    (CodeNode::Group(Bracket::Round, self.code(arguments)), true)
                 }
-                Part::Method(name, arguments) => match self.method(made.last(), name) {
-                    Some(async_name) => (Part::Method(async_name, self.code(arguments)), true),
+                CodeNode::Method(name, arguments) => match self.method(made.last(), name) {
+                    Some(async_name) => (CodeNode::Method(async_name, self.code(arguments)), true),
                     None => self.quiet_method(name, arguments),
                 },
                 part => (part.with_inside(&mut |code| self.code(code)), false),
@@ -96,55 +96,57 @@ impl Fold<'_> {
             made.push(part);
             if is_awaited {
                 self.reads = true;
-                made.extend([Part::Sign("."), Part::Member("await")]);
+                made.extend([CodeNode::Sign("."), CodeNode::Member("await")]);
             }
         }
         made.into()
     }
 
     /// Returns the async version of a field's method.
-    fn method(&self, receiver: Option<&Part>, method: &str) -> Option<&'static str> {
-        let Some(Part::Field(name)) = receiver else {
+    fn method(&self, receiver: Option<&CodeNode>, method: &str) -> Option<&'static str> {
+        let Some(CodeNode::Field(name)) = receiver else {
             return None;
         };
         let field = self.layer.fields.iter().find(|field| *field.name == **name)?;
         match field.ty.parts() {
-            [Part::Name(part)] => {
+            [CodeNode::Name(part)] => {
                 let reads = method == "forward" && self.structs.reads(part);
                 reads.then_some("forward_async")
             }
-            [Part::Word("layers"), _, Part::Member(layer)] => named(METHODS, layer, method),
+            [CodeNode::Word("layers"), _, CodeNode::Member(layer)] => named(METHODS, layer, method),
             _ => None,
         }
     }
 
     /// Converts a method whose closure reads, such as the step of a node or a function of each item, to an async one.
-    fn quiet_method(&mut self, method: &'static str, arguments: &Code) -> (Part, bool) {
+    fn quiet_method(&mut self, method: &'static str, arguments: &Code) -> (CodeNode, bool) {
         let (async_name, head, body) = match (method, arguments.parts()) {
-            ("run", [Part::Sign("||"), body @ ..]) => ("run_async", code!(async), body),
-            ("map", [open @ Part::Sign("|"), item, close @ Part::Sign("|"), body @ ..]) => {
+            ("run", [CodeNode::Sign("||"), body @ ..]) => ("run_async", code!(async), body),
+            ("map", [open @ CodeNode::Sign("|"), item, close @ CodeNode::Sign("|"), body @ ..]) => {
                 ("map_async", code!(#open #item #close async move), body)
             }
-            _ => return (Part::Method(method, self.code(arguments)), false),
+            _ => return (CodeNode::Method(method, self.code(arguments)), false),
         };
         let outer = std::mem::take(&mut self.reads);
         let body = self.code(&body.to_vec().into());
         let reads = std::mem::replace(&mut self.reads, outer);
         if !reads {
-            return (Part::Method(method, arguments.clone()), false);
+            return (CodeNode::Method(method, arguments.clone()), false);
         }
         let body = match body.single() {
-            Some(Part::Group(Bracket::Curly, inside)) => inside.clone(),
+            Some(CodeNode::Group(Bracket::Curly, inside)) => inside.clone(),
             _ => body,
         };
-        (Part::Method(async_name, code!(#head { #body })), true)
+        (CodeNode::Method(async_name, code!(#head { #body })), true)
     }
 }
 
 /// Returns the async version of a function, by the module before its name.
-fn function(before: &[Part], name: &str) -> Option<&'static str> {
+fn function(before: &[CodeNode], name: &str) -> Option<&'static str> {
     match before {
-        [.., Part::Word(module) | Part::Member(module), Part::Sign("::")] => named(FUNCTIONS, module, name),
+        [.., CodeNode::Word(module) | CodeNode::Member(module), CodeNode::Sign("::")] => {
+            named(FUNCTIONS, module, name)
+        }
         _ => None,
     }
 }
@@ -204,7 +206,7 @@ mod tests {
     fn steps_that_read_are_futures() {
         let node = Code::field("node");
         check(
-            code!(#node.run(|| { ops::extreme::top_k(#X, 2, 0, true) })),
+            code!(#node.run(|| { ops::top_k::top_k(#X, 2, 0, true) })),
             "self . node . run_async (async { ops :: extreme :: top_k_async (__v0 , 2 , 0 , true) . \
              await }) . await",
         );

@@ -11,7 +11,7 @@ use super::{
 use crate::diagnostics::Diagnostics;
 use crate::dim::{Dim, Symbol};
 use crate::graph::{Node, ValueId};
-use crate::rust::{Code, Part, Size, Variable, code};
+use crate::rust::{Code, CodeNode, Size, Variable, code};
 use crate::types::Type;
 
 /// A `let` statement of a function.
@@ -95,7 +95,7 @@ pub fn statements(
 
 /// Returns the preferred names of a node's results. `latest` is the name of the layer that the node added.
 fn hint(node: &Node, code: &Code, latest: Option<String>) -> Hint {
-    let is_call = |part: &Part| matches!(part, Part::Method("forward", _));
+    let is_call = |part: &CodeNode| matches!(part, CodeNode::Method("forward", _));
     let layer = latest.filter(|_| code.any(&mut |part| is_call(part)));
     let operator = name::operator(&node.kind);
     let (maker, keeps) = match layer {
@@ -192,7 +192,7 @@ impl Statement {
             [one] => code!(let #one = #expression;),
             _ => match expression.parts() {
                 // An array that would be converted to a tuple only to bind its elements.
-                [array @ .., Part::Method("into", none)] if none.is_empty() => {
+                [array @ .., CodeNode::Method("into", none)] if none.is_empty() => {
                     code!(let [#(#pattern),*] = #array;)
                 }
                 _ => code!(let (#(#pattern),*) = #expression;),

@@ -7,18 +7,18 @@ use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::graph::ValueId;
 use crate::rust::{Code, code};
-use crate::types::{Place, TensorType, Type};
+use crate::types::{Placement, TensorType, Type};
 
 impl Emit<'_, '_> {
     /// Returns an input converted to a type. `place` is the placement of a tensor.
-    pub fn input_as(&mut self, input: usize, place: Place, ty: &Type) -> Result<Code, Problem> {
+    pub fn input_as(&mut self, input: usize, place: Placement, ty: &Type) -> Result<Code, Problem> {
         let id = self.required(input)?;
         self.source.value_as(id, place, ty)
     }
 
     /// Returns an input as an item of this type.
     pub fn item(&mut self, input: usize, item: &Type) -> Result<Code, Problem> {
-        self.input_as(input, Place::Device, item)
+        self.input_as(input, Placement::Device, item)
     }
 
     /// Returns the type of the items of an input.
@@ -42,7 +42,7 @@ impl Source<'_, '_> {
     pub(super) fn whole(&self, id: ValueId) -> Code {
         let value = &self.cx.values[id];
         let item = value.ty.as_ref().and_then(Type::item);
-        let item = item.map(|item| rust_type(item, Place::Device));
+        let item = item.map(|item| rust_type(item, Placement::Device));
         match (&value.ty, item) {
             (Some(Type::Sequence(_)), Some(item)) if value.is_nothing() => {
                 code!(Vec::<#item>::new())
@@ -56,21 +56,21 @@ impl Source<'_, '_> {
     }
 
     /// Returns a value converted to a type. `place` is the placement of a tensor.
-    pub(super) fn value_as(&mut self, id: ValueId, place: Place, ty: &Type) -> Result<Code, Problem> {
+    pub(super) fn value_as(&mut self, id: ValueId, place: Placement, ty: &Type) -> Result<Code, Problem> {
         let values = self.cx.values;
         match (&values[id].ty, ty) {
             (Some(Type::Tensor(tensor)), Type::Tensor(wanted)) => {
-                let host = place == Place::Host || tensor.dtype == DType::String;
+                let host = place == Placement::Host || tensor.dtype == DType::String;
                 let (value, place) = if host {
-                    (self.host_value(id)?, Place::Host)
+                    (self.host_value(id)?, Placement::Host)
                 } else {
-                    (self.device_value(id)?, Place::Device)
+                    (self.device_value(id)?, Placement::Device)
                 };
                 Ok(of_rank(value, place, tensor, wanted))
             }
             (Some(Type::Tensor(_)), Type::Unranked(_)) => self.host_value(id),
             (Some(Type::Tensor(_)), Type::Optional(item)) => {
-                let value = self.value_as(id, Place::Device, item)?;
+                let value = self.value_as(id, Placement::Device, item)?;
                 Ok(code!(Some(#value)))
             }
             (Some(from), to) => Ok(converted(self.whole(id), from, to)),
@@ -80,28 +80,28 @@ impl Source<'_, '_> {
 }
 
 /// Returns a tensor, reshaped if it has one element and another rank is required.
-pub fn of_rank(value: Code, place: Place, from: &TensorType, to: &TensorType) -> Code {
+pub fn of_rank(value: Code, place: Placement, from: &TensorType, to: &TensorType) -> Code {
     let same = match place {
-        Place::Host => from.rank() == to.rank(),
-        Place::Device => from.burn_rank() == to.burn_rank(),
+        Placement::Host => from.rank() == to.rank(),
+        Placement::Device => from.burn_rank() == to.burn_rank(),
     };
     if same || from.count() != Some(1) || to.count() != Some(1) {
         return value;
     }
     let rank = match place {
-        Place::Host => to.rank(),
-        Place::Device => to.burn_rank(),
+        Placement::Host => to.rank(),
+        Placement::Device => to.burn_rank(),
     };
     let ones = (0..rank).map(|_| code!(1));
     match place {
-        Place::Host => code!(host::reshape(&#value, &[#(#ones),*], false)),
-        Place::Device => code!(#value.reshape([#(#ones),*])),
+        Placement::Host => code!(host::reshape(&#value, &[#(#ones),*], false)),
+        Placement::Device => code!(#value.reshape([#(#ones),*])),
     }
 }
 
 /// Converts a value from one type to another. Tensors inside are on the device.
 pub fn converted(value: Code, from: &Type, to: &Type) -> Code {
-    let rust = |ty: &Type| rust_type(ty, Place::Device);
+    let rust = |ty: &Type| rust_type(ty, Placement::Device);
     if rust(from) == rust(to) {
         return value;
     }

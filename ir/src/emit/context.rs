@@ -14,7 +14,7 @@ use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
 use crate::graph::{Node, ValueId, Values};
 use crate::rust::{Code, Variable, code};
-use crate::types::{Known, Place, TensorType, Type};
+use crate::types::{Known, Placement, TensorType, Type};
 
 /// View of a node for the operator that generates its expression.
 pub struct Emit<'a, 'g> {
@@ -76,7 +76,7 @@ pub struct Context<'g> {
 impl Emit<'_, '_> {
     /// Returns `true` if the node runs on the host.
     pub fn on_host(&self) -> bool {
-        self.node.place == Place::Host
+        self.node.place == Placement::Host
     }
 
     /// Returns the number of inputs, including omitted ones.
@@ -236,6 +236,6 @@ impl Context<'_> {
 
     pub(super) fn lives_on_host(&self, id: ValueId) -> bool {
         let value = &self.values[id];
-        value.place == Place::Host || value.ty.as_ref().is_some_and(Type::is_of_host)
+        value.place == Placement::Host || value.ty.as_ref().is_some_and(Type::is_of_host)
     }
 }

@@ -6,10 +6,10 @@ use quote::format_ident;
 use super::{Emit, host_element, rust_type};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::graph::ValueId;
 use crate::rust::{Code, code};
-use crate::types::{Place, TensorType, Type};
+use crate::types::{Placement, TensorType, Type};
 
 /// Expected type and sizes of a function's result.
 pub struct Expected {
@@ -24,8 +24,8 @@ impl Emit<'_, '_> {
     pub fn argument(&mut self, input: usize) -> Result<(Code, Code), Problem> {
         let ty = rust_type(self.ty(input)?, self.node.place);
         let value = match self.node.place {
-            Place::Host => self.value(input)?,
-            Place::Device => self.tensor(input)?,
+            Placement::Host => self.value(input)?,
+            Placement::Device => self.tensor(input)?,
         };
         Ok((ty, value))
     }
@@ -55,9 +55,9 @@ impl Emit<'_, '_> {
         let ty = Type::Tensor(TensorType::new(dtype, shape));
         let sizes = code!([#(#sizes),*]);
         Expected {
-            ty: rust_type(&ty, Place::Device),
+            ty: rust_type(&ty, Placement::Device),
             value: match dtype.kind() {
-                Kind::Bool => sizes,
+                ElementClass::Bool => sizes,
                 _ => {
                     let carrier = format_ident!("{}", dtype.carrier());
                     code!((DType::#carrier, #sizes))

@@ -13,7 +13,7 @@ use crate::diagnostics::shown;
 use crate::dtype::DType;
 use crate::files::Files;
 use crate::graph::{ValueId, Values};
-use crate::weight::{Encoding, Part, Weight};
+use crate::weight::{ByteRange, Encoding, Weight};
 
 /// Files of a model, byte ranges of its weights, and hashes of the weights that the code depends on.
 #[derive(Debug)]
@@ -38,12 +38,12 @@ pub struct Whole {
 pub struct Entry<'g> {
     pub name: String,
     pub weight: &'g Weight,
-    pub places: Vec<Place>,
+    pub places: Vec<HashedRange>,
 }
 
 /// A byte range of a weight.
 #[derive(Debug)]
-pub struct Place {
+pub struct HashedRange {
     pub file: usize,
     pub start: usize,
     pub end: usize,
@@ -97,7 +97,7 @@ impl<'g> Fingerprint<'g> {
                 .first()
                 .is_none_or(|part| seen.insert((part.file, part.start, part.bytes.len())));
             if fresh || is_used.contains(&id) {
-                let places = weight.parts.iter().map(|part| Place {
+                let places = weight.parts.iter().map(|part| HashedRange {
                     file: part.file,
                     start: part.start,
                     end: part.start.saturating_add(part.bytes.len()),
@@ -147,7 +147,7 @@ impl<'g> Fingerprint<'g> {
             let own = entry.places.iter().filter(|place| place.file == at);
             own.map(move |place| (entry, place))
         });
-        let mut places: Vec<(&Entry<'_>, &Place)> = places.collect();
+        let mut places: Vec<(&Entry<'_>, &HashedRange)> = places.collect();
         places.sort_by_key(|(_, place)| place.start);
         let mut seen = 0;
         for (entry, place) in places {
@@ -170,7 +170,7 @@ impl Entry<'_> {
         let parts = self.places.iter().map(|place| {
             let bytes = files.get(place.file);
             let inside = bytes.filter(|bytes| place.start <= place.end && place.end <= bytes.len());
-            Part {
+            ByteRange {
                 file: place.file,
                 start: place.start,
                 bytes: inside.map_or_else(Bytes::new, |bytes| bytes.slice(place.start..place.end)),
@@ -184,7 +184,7 @@ impl Entry<'_> {
 fn fill_gaps(entries: &mut [Entry<'_>], files: &[(PathBuf, Bytes)]) -> Vec<Whole> {
     let places = entries.iter_mut().flat_map(|entry| &mut entry.places);
     // The sort is stable: of ranges with the same start, the first in the table gets the gap.
-    let mut order: Vec<&mut Place> = places.collect();
+    let mut order: Vec<&mut HashedRange> = places.collect();
     order.sort_by_key(|place| place.start);
     let mut ends = vec![0usize; files.len()];
     for place in order {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::rust::{Code, Part, code};
+use crate::rust::{Code, CodeNode, code};
 
 /// Names that expansions import, by path. Unused ones are omitted.
 const IMPORTS: &[(&[&str], &[&str])] = &[
@@ -16,7 +16,6 @@ const IMPORTS: &[(&[&str], &[&str])] = &[
             "ElementType",
             "Error",
             "Int",
-            "Kind",
             "Metadata",
             "OnnxModel",
             "Parameter",
@@ -63,7 +62,7 @@ const IMPORTS: &[(&[&str], &[&str])] = &[
     (&["__private", "ops", "window"], &["Window"]),
     (
         &["__private", "weights"],
-        &["Encoding", "Entry", "File", "Fixed", "Part", "Table", "WeightSource", "Weights"],
+        &["ByteRange", "Encoding", "Entry", "File", "Fixed", "Table", "WeightSource", "Weights"],
     ),
     (&["burn", "module"], &["Module", "Param"]),
     (&["burn", "tensor"], &["activation"]),
@@ -84,17 +83,17 @@ pub fn of(items: &Code, runtime: &Code) -> Code {
     let mut mentioned = BTreeSet::new();
     let mut maps = false;
     items.each_part(&mut |part| match part {
-        Part::Word(word) => {
+        CodeNode::Word(word) => {
             mentioned.insert(*word);
         }
-        Part::Method("map_async", _) => maps = true,
+        CodeNode::Method("map_async", _) => maps = true,
         _ => {}
     });
     let maps = maps.then(|| code!(use #runtime::__private::MapAsync as _;));
     let used = |(module, names): &(&[&'static str], &[&'static str])| {
         let names = names.iter().filter(|used| mentioned.contains(**used));
-        let names: Vec<Code> = names.map(|used| Part::Word(used).into()).collect();
-        let module = module.iter().map(|part| Code::from(Part::Member(part)));
+        let names: Vec<Code> = names.map(|used| CodeNode::Word(used).into()).collect();
+        let module = module.iter().map(|part| Code::from(CodeNode::Member(part)));
         let module: Code = module.map(|part| code!(#part::)).collect();
         match (names.as_slice(), module.is_empty()) {
             ([], _) => Code::default(),

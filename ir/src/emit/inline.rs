@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::variables::Hint;
-use crate::rust::{Access, Bracket, Code, Part, Variable, code};
+use crate::rust::{Access, Bracket, Code, CodeNode, Variable, code};
 
 /// Maximum width of an expression that results from nesting, in characters.
 const WIDEST: usize = 72;
@@ -25,12 +25,13 @@ pub fn nested(code: &Code, hints: &mut BTreeMap<Variable, Hint>) -> Code {
 
 fn walk(code: &Code, count: &BTreeMap<Variable, usize>, hints: &mut BTreeMap<Variable, Hint>) -> Code {
     let parts = code.parts().iter();
-    let parts: Vec<Part> = parts.map(|part| part.with_inside(&mut |code| walk(code, count, hints))).collect();
-    let mut out: Vec<Part> = Vec::new();
+    let parts: Vec<CodeNode> =
+        parts.map(|part| part.with_inside(&mut |code| walk(code, count, hints))).collect();
+    let mut out: Vec<CodeNode> = Vec::new();
     let mut rest = parts.as_slice();
     while let Some((part, after)) = rest.split_first() {
         let earlier = match out.last() {
-            Some(Part::Let(pattern, value)) => pattern
+            Some(CodeNode::Let(pattern, value)) => pattern
                 .as_value()
                 .filter(|bound| count.get(bound) == Some(&1))
                 .map(|bound| (bound, value.clone())),
@@ -42,20 +43,20 @@ fn walk(code: &Code, count: &BTreeMap<Variable, usize>, hints: &mut BTreeMap<Var
             continue;
         };
         let inner = Inner::new(bound, &value);
-        if let Part::Let(pattern, outer) = part {
+        if let CodeNode::Let(pattern, outer) = part {
             let joined = inner.and_then(|inner| inner.within(outer));
             rest = after;
             if let Some(joined) = joined {
                 out.pop();
                 inherit(pattern, bound, outer, hints);
-                out.push(Part::Let(pattern.clone(), joined));
+                out.push(CodeNode::Let(pattern.clone(), joined));
             } else {
                 out.push(part.clone());
             }
             continue;
         }
         // The statement ends before the next `let` or `;`.
-        let ends = |part: &Part| matches!(part, Part::Let(..) | Part::Sign(";"));
+        let ends = |part: &CodeNode| matches!(part, CodeNode::Let(..) | CodeNode::Sign(";"));
         let length = rest.iter().position(ends).unwrap_or(rest.len());
         let (statement, after) = rest.split_at(length);
         let outer: Code = statement.to_vec().into();
@@ -66,7 +67,7 @@ fn walk(code: &Code, count: &BTreeMap<Variable, usize>, hints: &mut BTreeMap<Var
             out.extend_from_slice(statement);
         }
         rest = after;
-        if let Some((end @ Part::Sign(_), after)) = rest.split_first() {
+        if let Some((end @ CodeNode::Sign(_), after)) = rest.split_first() {
             out.push(end.clone());
             rest = after;
         }
@@ -118,10 +119,10 @@ impl<'c> Inner<'c> {
     fn within(&self, outer: &Code) -> Option<Code> {
         let is_chain = matches!(
             outer.parts(),
-            [Part::Value(first, _), methods @ ..]
-                if *first == self.bound && methods.iter().all(|part| matches!(part, Part::Method(..)))
+            [CodeNode::Value(first, _), methods @ ..]
+                if *first == self.bound && methods.iter().all(|part| matches!(part, CodeNode::Method(..)))
         );
-        let starts = matches!(self.value.parts(), [Part::Field(_) | Part::Value(..), ..]);
+        let starts = matches!(self.value.parts(), [CodeNode::Field(_) | CodeNode::Value(..), ..]);
         let most = if is_chain && starts && !self.loose { CHAIN } else { WIDEST };
         let together = self.width + width(outer, most)?;
         if together > most + NAME {
@@ -139,24 +140,24 @@ impl<'c> Inner<'c> {
         for (at, part) in parts.iter().enumerate() {
             let before = at.checked_sub(1).and_then(|at| parts.get(at));
             let placed = match part {
-                Part::Value(variable, access) if *variable == self.bound => {
+                CodeNode::Value(variable, access) if *variable == self.bound => {
                     let after = parts.get(at + 1);
                     let as_value = *access == Access::Take;
                     let usage = usage(before, after, is_call).filter(|_| as_value)?;
                     self.used_as(usage, before, after)?
                 }
-                Part::Method(name, arguments) if !arguments.is_empty() => {
-                    Part::Method(name, self.placed(arguments, true)?).into()
+                CodeNode::Method(name, arguments) if !arguments.is_empty() => {
+                    CodeNode::Method(name, self.placed(arguments, true)?).into()
                 }
-                Part::Method("clone" | "val" | "dims", _) => continue,
-                Part::Group(bracket @ (Bracket::Round | Bracket::Square), inside) => {
+                CodeNode::Method("clone" | "val" | "dims", _) => continue,
+                CodeNode::Group(bracket @ (Bracket::Round | Bracket::Square), inside) => {
                     let is_call = match before {
-                        Some(Part::Word(_) | Part::Member(_)) => *bracket == Bracket::Round,
-                        Some(Part::Sign("!")) => *bracket == Bracket::Square,
-                        Some(Part::Sign(">")) => true,
+                        Some(CodeNode::Word(_) | CodeNode::Member(_)) => *bracket == Bracket::Round,
+                        Some(CodeNode::Sign("!")) => *bracket == Bracket::Square,
+                        Some(CodeNode::Sign(">")) => true,
                         _ => false,
                     };
-                    Part::Group(*bracket, self.placed(inside, is_call)?).into()
+                    CodeNode::Group(*bracket, self.placed(inside, is_call)?).into()
                 }
                 part if is_quiet(part) => continue,
                 _ => return None,
@@ -167,10 +168,10 @@ impl<'c> Inner<'c> {
         None
     }
 
-    fn used_as(&self, usage: Use, before: Option<&Part>, after: Option<&Part>) -> Option<Code> {
+    fn used_as(&self, usage: Use, before: Option<&CodeNode>, after: Option<&CodeNode>) -> Option<Code> {
         let value = self.value;
         // `a + b - c` needs no parentheses, but `c - (a + b)` and `(a + b) * c` do.
-        let adds = matches!(after, Some(Part::Sign("+" | "-")));
+        let adds = matches!(after, Some(CodeNode::Sign("+" | "-")));
         let first = before.is_none() && (value.is_product() || adds && value.is_sum());
         match usage {
             Use::Argument if !self.loose || self.width > ARGUMENT => None,
@@ -182,56 +183,56 @@ impl<'c> Inner<'c> {
 }
 
 /// Returns the role of a variable between two parts, or `None` if its value cannot be nested there.
-fn usage(before: Option<&Part>, after: Option<&Part>, is_call: bool) -> Option<Use> {
-    let starts = |part: &Part| is_operator(part) || *part == Part::Sign(",");
+fn usage(before: Option<&CodeNode>, after: Option<&CodeNode>, is_call: bool) -> Option<Use> {
+    let starts = |part: &CodeNode| is_operator(part) || *part == CodeNode::Sign(",");
     if !before.is_none_or(starts) {
         return None;
     }
     match after {
-        Some(Part::Method(..)) => Some(Use::Receiver),
+        Some(CodeNode::Method(..)) => Some(Use::Receiver),
         Some(after) if is_operator(after) => Some(Use::Operand),
-        Some(Part::Sign(",")) | None if before.is_some_and(is_operator) => Some(Use::Operand),
-        Some(Part::Sign(",")) | None if is_call => Some(Use::Argument),
+        Some(CodeNode::Sign(",")) | None if before.is_some_and(is_operator) => Some(Use::Operand),
+        Some(CodeNode::Sign(",")) | None if is_call => Some(Use::Argument),
         _ => None,
     }
 }
 
-fn is_operator(part: &Part) -> bool {
-    matches!(part, Part::Sign("+" | "-" | "*" | "/" | "%"))
+fn is_operator(part: &CodeNode) -> bool {
+    matches!(part, CodeNode::Sign("+" | "-" | "*" | "/" | "%"))
 }
 
 /// Returns `true` if a part evaluates nothing.
-fn is_quiet(part: &Part) -> bool {
+fn is_quiet(part: &CodeNode) -> bool {
     match part {
-        Part::Word(word) => !["if", "match", "return", "move", "break", "in"].contains(word),
-        Part::Sign(sign) => !sign.contains('|') && *sign != "=" && *sign != "=>" && *sign != ";",
+        CodeNode::Word(word) => !["if", "match", "return", "move", "break", "in"].contains(word),
+        CodeNode::Sign(sign) => !sign.contains('|') && *sign != "=" && *sign != "=>" && *sign != ";",
         part => is_leaf(part),
     }
 }
 
-fn is_leaf(part: &Part) -> bool {
+fn is_leaf(part: &CodeNode) -> bool {
     matches!(
         part,
-        Part::Member(_)
-            | Part::Name(_)
-            | Part::Lifetime(_)
-            | Part::Literal(_)
-            | Part::Number(_)
-            | Part::Text(_)
-            | Part::Field(_)
-            | Part::Device
-            | Part::Value(..)
-            | Part::Size(_)
+        CodeNode::Member(_)
+            | CodeNode::Name(_)
+            | CodeNode::Lifetime(_)
+            | CodeNode::Literal(_)
+            | CodeNode::Number(_)
+            | CodeNode::Text(_)
+            | CodeNode::Field(_)
+            | CodeNode::Device
+            | CodeNode::Value(..)
+            | CodeNode::Size(_)
     )
 }
 
 /// Returns `true` if a part may be nested in an expression on one line: not a closure, a block or a cast.
-fn is_plain(part: &Part) -> bool {
+fn is_plain(part: &CodeNode) -> bool {
     match part {
-        Part::Word(word) => *word != "as" && *word != "move",
-        Part::Sign(sign) => !sign.contains('|') && *sign != "?" && *sign != "..",
-        Part::Group(bracket, _) => *bracket != Bracket::Curly,
-        Part::Method(name, _) => *name != "into",
+        CodeNode::Word(word) => *word != "as" && *word != "move",
+        CodeNode::Sign(sign) => !sign.contains('|') && *sign != "?" && *sign != "..",
+        CodeNode::Group(bracket, _) => *bracket != Bracket::Curly,
+        CodeNode::Method(name, _) => *name != "into",
         part => is_leaf(part),
     }
 }
@@ -241,15 +242,15 @@ fn width(code: &Code, most: usize) -> Option<usize> {
     let mut sum = 0usize;
     for part in code.parts() {
         sum += match part {
-            Part::Word(text) | Part::Member(text) | Part::Literal(text) => text.len(),
-            Part::Name(text) | Part::Number(text) => text.len(),
-            Part::Text(text) | Part::Weight(text) => text.len() + 2,
-            Part::Field(name) => name.len() + 5,
-            Part::Sign(sign) if is_operator(part) => sign.len() + 2,
-            Part::Sign(sign) => sign.len(),
-            Part::Method(name, inside) => name.len() + 3 + width(inside, most)?,
-            Part::Group(_, inside) => 2 + width(inside, most)?,
-            Part::Value(..) | Part::Size(_) | Part::Device | Part::Weights => NAME,
+            CodeNode::Word(text) | CodeNode::Member(text) | CodeNode::Literal(text) => text.len(),
+            CodeNode::Name(text) | CodeNode::Number(text) => text.len(),
+            CodeNode::Text(text) | CodeNode::Weight(text) => text.len() + 2,
+            CodeNode::Field(name) => name.len() + 5,
+            CodeNode::Sign(sign) if is_operator(part) => sign.len() + 2,
+            CodeNode::Sign(sign) => sign.len(),
+            CodeNode::Method(name, inside) => name.len() + 3 + width(inside, most)?,
+            CodeNode::Group(_, inside) => 2 + width(inside, most)?,
+            CodeNode::Value(..) | CodeNode::Size(_) | CodeNode::Device | CodeNode::Weights => NAME,
             _ => return None,
         };
         if sum > most {

@@ -8,10 +8,10 @@ use super::stored::whole;
 use super::{Emit, Source, element_type, float_literal, rust_type, variable};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::graph::ValueId;
 use crate::rust::{Code, code};
-use crate::types::{Known, Place, TensorType, Type};
+use crate::types::{Known, Placement, TensorType, Type};
 
 /// Maximum number of elements of known values that are written into the code.
 const INLINE: usize = 64;
@@ -88,7 +88,7 @@ impl Emit<'_, '_> {
         Ok(match self.tensor_type(input)?.dtype {
             DType::I64 => code!(#value.item()),
             DType::U64 => code!(#value.item() as i64),
-            dtype if dtype.kind() == Kind::Float => code!(f64::from(#value.item()) as i64),
+            dtype if dtype.kind() == ElementClass::Float => code!(f64::from(#value.item()) as i64),
             _ => code!(i64::from(#value.item())),
         })
     }
@@ -159,7 +159,7 @@ impl Source<'_, '_> {
         let Some(Type::Tensor(tensor)) = &value.ty else {
             return Ok(self.whole(id));
         };
-        if tensor.dtype.kind() == Kind::String {
+        if tensor.dtype.kind() == ElementClass::String {
             return Err(Problem::new("a string tensor cannot be on a device"));
         }
         if self.loading {
@@ -181,8 +181,8 @@ impl Source<'_, '_> {
             _ => {
                 let name = variable(id);
                 match value.place {
-                    Place::Device => Ok(code!(#name)),
-                    Place::Host => self.moved(id, tensor),
+                    Placement::Device => Ok(code!(#name)),
+                    Placement::Host => self.moved(id, tensor),
                 }
             }
         }
@@ -193,17 +193,17 @@ impl Source<'_, '_> {
         let name = variable(id);
         let rank = Literal::usize_unsuffixed(tensor.burn_rank());
         let to = match tensor.dtype.kind() {
-            Kind::Int => code!(to_device_int),
-            Kind::Bool => code!(to_device_bool),
-            Kind::Float => code!(to_device),
-            Kind::String | Kind::Complex => {
+            ElementClass::Int => code!(to_device_int),
+            ElementClass::Bool => code!(to_device_bool),
+            ElementClass::Float => code!(to_device),
+            ElementClass::String | ElementClass::Complex => {
                 return Err(Problem::new(format!("a {} tensor cannot be on a device", tensor.dtype)));
             }
         };
         let element = super::host_element(tensor.dtype);
         let device = self.device();
         Ok(match tensor.dtype.kind() {
-            Kind::Bool => code!(host::#to::<#rank>(&#name, #device)),
+            ElementClass::Bool => code!(host::#to::<#rank>(&#name, #device)),
             _ => code!(host::#to::<#element, #rank>(&#name, #device)),
         })
     }
@@ -211,7 +211,7 @@ impl Source<'_, '_> {
     /// Returns a constant that the compiler computed, as a field.
     fn written(&mut self, id: ValueId, tensor: &TensorType, known: &Known) -> Code {
         let load = self.constant(tensor, known);
-        let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
+        let ty = rust_type(&Type::Tensor(tensor.clone()), Placement::Device);
         let name = &self.cx.values[id].name;
         let hint = if name.chars().any(char::is_alphabetic) { name.clone() } else { "constant".to_owned() };
         let field = self.layer.constant(id, false, || (hint, ty, load));
@@ -238,10 +238,10 @@ impl Source<'_, '_> {
         };
         let device = code!(weights.device());
         match (tensor.dtype.kind(), pattern(known)) {
-            (Kind::Bool, Some(Pattern::Equal(value))) => {
+            (ElementClass::Bool, Some(Pattern::Equal(value))) => {
                 code!(constant::full_boolean(#device, #shape, #value))
             }
-            (Kind::Int, Some(Pattern::Equal(value))) => {
+            (ElementClass::Int, Some(Pattern::Equal(value))) => {
                 code!(constant::full_int(#device, #element, #shape, #value))
             }
             (_, Some(Pattern::Equal(value))) => {
@@ -250,7 +250,7 @@ impl Source<'_, '_> {
             (_, Some(Pattern::Steps(start, step))) => {
                 code!(constant::steps(#device, #element, #shape, #start, #step))
             }
-            (Kind::Bool, None) => {
+            (ElementClass::Bool, None) => {
                 code!(constant::boolean::<#rank>(#device, #shape, &[#elements]))
             }
             _ => code!(constant::#call::<#rank>(#device, #element, #shape, &[#elements])),

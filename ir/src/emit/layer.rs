@@ -9,7 +9,7 @@ use super::bindings::Bindings;
 use super::name::{self, Unique};
 use super::tree::is_number;
 use crate::graph::ValueId;
-use crate::rust::{Code, Part, code};
+use crate::rust::{Code, CodeNode, code};
 
 /// A struct of the expansion: fields that its `load` creates and its `forward` uses.
 #[derive(Debug)]
@@ -181,7 +181,7 @@ impl Layer {
     pub fn step(&mut self, step: Code) -> (String, usize) {
         if self.steps.is_none() {
             // `finish_steps` sets the load expression, because all nodes must be known.
-            let field = self.field("trace", code!(trace::Steps), Code::default(), Vec::new());
+            let field = self.field("trace", code!(trace::TracedNodes), Code::default(), Vec::new());
             self.steps = Some((field, Vec::new()));
         }
         let (field, steps) = self.steps.get_or_insert_default();
@@ -196,7 +196,7 @@ impl Layer {
         };
         let field = self.fields.iter_mut().find(|field| field.name == *name);
         if let Some(field) = field {
-            field.load = code!(trace::Steps::new(&[#(#steps),*]));
+            field.load = code!(trace::TracedNodes::new(&[#(#steps),*]));
         }
     }
 
@@ -262,8 +262,8 @@ impl Layer {
 fn each_field(code: &Code, see: &mut impl FnMut(&Rc<str>)) {
     let mut parts = code.parts().iter().peekable();
     while let Some(part) = parts.next() {
-        if let Part::Field(name) = part {
-            if let Some(Part::Method(_, arguments)) = parts.peek() {
+        if let CodeNode::Field(name) = part {
+            if let Some(CodeNode::Method(_, arguments)) = parts.peek() {
                 each_field(arguments, see);
                 parts.next();
             }
@@ -278,8 +278,8 @@ fn each_field(code: &Code, see: &mut impl FnMut(&Rc<str>)) {
 /// Returns the first two words of a type.
 fn words(ty: &Code) -> Vec<&str> {
     let words = ty.parts().iter().filter_map(|part| match part {
-        Part::Word(word) | Part::Member(word) => Some(*word),
-        Part::Name(name) => Some(&**name),
+        CodeNode::Word(word) | CodeNode::Member(word) => Some(*word),
+        CodeNode::Name(name) => Some(&**name),
         _ => None,
     });
     words.take(2).collect()

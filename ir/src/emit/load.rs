@@ -10,7 +10,7 @@ use super::{Layer, Source, name, rust_type, variable};
 use crate::diagnostics::Problem;
 use crate::graph::{Block, Graph, Node, ValueId, Values};
 use crate::rust::{Code, Variable, code};
-use crate::types::{Place, TensorType, Type};
+use crate::types::{Placement, TensorType, Type};
 
 /// Number of nodes above which an expression is bound to a variable, because rustc processes expressions recursively.
 const LARGEST: usize = 24;
@@ -111,7 +111,7 @@ impl Source<'_, '_> {
         if !self.cx.bound.contains(&id) {
             return expression;
         }
-        let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
+        let ty = rust_type(&Type::Tensor(tensor.clone()), Placement::Device);
         self.layer.bindings.add(id, ty, expression);
         let name = self.cx.stored_name(id);
         let maker = self.cx.values[id].maker.as_deref();

@@ -19,7 +19,7 @@ use crate::diagnostics::Diagnostics;
 use crate::graph::ValueId;
 use crate::model::Model;
 use crate::options::{Options, Weights};
-use crate::rust::{Code, Part, code};
+use crate::rust::{Code, CodeNode, code};
 use crate::types::Type;
 
 /// Returns the module and the `use` of its items.
@@ -242,10 +242,9 @@ fn forward(
     let (result, ty) = match (outputs, results.as_slice()) {
         ([only], [result]) => (result.clone(), only.rust.clone()),
         _ => {
-            let fields = outputs
-                .iter()
-                .zip(&results)
-                .map(|(port, result)| Code::from(Part::Entry(port.ident.to_string().into(), result.clone())));
+            let fields = outputs.iter().zip(&results).map(|(port, result)| {
+                Code::from(CodeNode::Entry(port.ident.to_string().into(), result.clone()))
+            });
             (code!(#output { #(#fields),* }), code!(#output))
         }
     };
@@ -301,8 +300,8 @@ fn entry(inputs: &[Port], structure: &Ident, elements: &BTreeSet<ValueId>) -> Co
             (_, true, _) if elements.contains(&port.id) => Code::default(),
             (_, true, _) => code!(let #ident = Array::scalar(#ident);),
             (false, ..) => code!(entry.array(#onnx, &#ident);),
-            (true, _, crate::dtype::Kind::Int) => code!(let #ident = entry.int(#onnx, #ident);),
-            (true, _, crate::dtype::Kind::Bool) => code!(entry.boolean(#onnx, &#ident);),
+            (true, _, crate::dtype::ElementClass::Int) => code!(let #ident = entry.int(#onnx, #ident);),
+            (true, _, crate::dtype::ElementClass::Bool) => code!(entry.boolean(#onnx, &#ident);),
             _ => code!(let #ident = entry.float(#onnx, #ident);),
         }
     });

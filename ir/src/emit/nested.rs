@@ -10,7 +10,7 @@ use crate::diagnostics::{Diagnostics, Problem};
 use crate::dim::{Dim, Symbol};
 use crate::graph::{Block, Node, ValueId};
 use crate::rust::{Code, Variable, code};
-use crate::types::{Known, Place, Type};
+use crate::types::{Known, Placement, Type};
 
 /// Code of a block, in the function of its node.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl Emit<'_, '_> {
     }
 
     /// Returns the code of a block whose outputs need these placements and types. Long blocks become functions.
-    pub fn inside(&mut self, name: &str, wanted: &[(Place, Type)]) -> Result<Inside, Problem> {
+    pub fn inside(&mut self, name: &str, wanted: &[(Placement, Type)]) -> Result<Inside, Problem> {
         let node = self.node;
         let block = block(node, name)?;
         let mut items = tree::group(&block.nodes);
@@ -74,14 +74,14 @@ impl Emit<'_, '_> {
     }
 
     /// Returns the placement of a value of the node or of its blocks.
-    pub fn place(&self, id: ValueId) -> Place {
-        if self.source.cx.lives_on_host(id) { Place::Host } else { Place::Device }
+    pub fn place(&self, id: ValueId) -> Placement {
+        if self.source.cx.lives_on_host(id) { Placement::Host } else { Placement::Device }
     }
 
     /// Returns the placement of an output of the node.
-    pub fn output_place(&self, output: usize) -> Place {
+    pub fn output_place(&self, output: usize) -> Placement {
         let id = self.node.output(output);
-        id.map_or(Place::Device, |id| self.place(id))
+        id.map_or(Placement::Device, |id| self.place(id))
     }
 
     /// Returns the known elements of a value of the node or of its blocks, and marks their constants as fixed.
@@ -124,15 +124,15 @@ impl Emit<'_, '_> {
     }
 
     /// Returns an input with a placement.
-    pub fn input_at(&mut self, input: usize, place: Place) -> Result<Code, Problem> {
+    pub fn input_at(&mut self, input: usize, place: Placement) -> Result<Code, Problem> {
         let id = self.required(input)?;
         self.value_at(id, place)
     }
 
     /// Returns a value of the graph around the node's blocks with a placement.
-    pub fn value_at(&mut self, id: ValueId, place: Place) -> Result<Code, Problem> {
+    pub fn value_at(&mut self, id: ValueId, place: Placement) -> Result<Code, Problem> {
         match (place, self.type_of(id)?) {
-            (Place::Host, Type::Tensor(_)) => self.source.host_value(id),
+            (Placement::Host, Type::Tensor(_)) => self.source.host_value(id),
             _ => self.source.device_value(id),
         }
     }

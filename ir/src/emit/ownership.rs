@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
-use crate::rust::{Access, Code, Event, Head, Loop, Part, Variable};
+use crate::rust::{Access, Code, CodeNode, Event, Head, Loop, Variable};
 
 /// Returns the code with a clone at each use that takes a value and is not its last one.
 pub fn owned(code: &Code) -> Code {
@@ -28,30 +28,30 @@ struct Owner {
 impl Owner {
     fn walk(&mut self, code: &Code) -> Code {
         let parts = code.parts().iter().map(|part| self.part(part));
-        parts.collect::<Vec<Part>>().into()
+        parts.collect::<Vec<CodeNode>>().into()
     }
 
-    fn part(&mut self, part: &Part) -> Part {
+    fn part(&mut self, part: &CodeNode) -> CodeNode {
         match part {
-            Part::Value(variable, access) => Part::Value(*variable, self.access(*variable, *access)),
-            Part::Let(pattern, value) => Part::Let(pattern.clone(), self.walk(value)),
-            Part::Assign(target, value) => {
+            CodeNode::Value(variable, access) => CodeNode::Value(*variable, self.access(*variable, *access)),
+            CodeNode::Let(pattern, value) => CodeNode::Let(pattern.clone(), self.walk(value)),
+            CodeNode::Assign(target, value) => {
                 let value = self.walk(value);
                 for variable in target.variables() {
                     if let Some(counts) = self.left.get_mut(&variable) {
                         counts.pop_front();
                     }
                 }
-                Part::Assign(target.clone(), value)
+                CodeNode::Assign(target.clone(), value)
             }
-            Part::Loop(made) => {
+            CodeNode::Loop(made) => {
                 let head = match &made.head {
                     Head::For(pattern, range) => Head::For(pattern.clone(), self.walk(range)),
                     Head::While(condition) => Head::While(self.walk(condition)),
                     Head::Endless => Head::Endless,
                 };
                 let body = self.repeated(&made.body);
-                Part::Loop(Rc::new(Loop { head, body }))
+                CodeNode::Loop(Rc::new(Loop { head, body }))
             }
             other => other.with_inside(&mut |inside| self.walk(inside)),
         }
@@ -61,7 +61,7 @@ impl Owner {
     fn repeated(&mut self, body: &Code) -> Code {
         let mut local = body.bound();
         for part in body.parts() {
-            if let Part::Assign(target, _) = part {
+            if let CodeNode::Assign(target, _) = part {
                 local.extend(target.variables());
             }
         }

@@ -6,7 +6,7 @@ use proc_macro2::Literal;
 
 use super::{Context, Layer};
 use crate::graph::{Block, Graph, ValueId};
-use crate::rust::{Code, Part, code};
+use crate::rust::{Code, CodeNode, code};
 use crate::weight::is_weight;
 
 /// Returns the parameters that are used only as mean or variance of batch normalizations.
@@ -68,8 +68,8 @@ pub fn are_loaded_again(root: &Code, cx: &Context<'_>) -> bool {
     let names = shared.filter_map(|id| cx.weights.get(id)).map(String::as_str);
     let names: BTreeSet<&str> = names.collect();
     let mut seen = BTreeSet::new();
-    let mut is_again = |part: &Part| match part {
-        Part::Weight(name) => names.contains(&**name) && !seen.insert(name.clone()),
+    let mut is_again = |part: &CodeNode| match part {
+        CodeNode::Weight(name) => names.contains(&**name) && !seen.insert(name.clone()),
         _ => false,
     };
     let mut loads = std::iter::once(root).chain(cx.structs.loads());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::rust::{Code, Part, Variable, code};
+use crate::rust::{Code, CodeNode, Variable, code};
 
 /// Removes `let x = y;`, and if `x` has no other use, rewrites `let x = f(y); z = x;` to `z = f(y);`, and
 /// `let x = f(y); rows.push(x);` to `rows.push(f(y));`.
@@ -32,9 +32,9 @@ fn without_copies(code: &Code) -> Code {
         return code.clone();
     }
     code.changed(&mut |part| match part {
-        Part::Value(variable, access) => {
+        CodeNode::Value(variable, access) => {
             let from = names.get(&variable).copied();
-            Some(Part::Value(from.unwrap_or(variable), access))
+            Some(CodeNode::Value(from.unwrap_or(variable), access))
         }
         part => match copy(&part) {
             Some((copy, from)) if copy == from => None,
@@ -44,16 +44,16 @@ fn without_copies(code: &Code) -> Code {
 }
 
 /// Returns the variables of `let x = y;`.
-fn copy(part: &Part) -> Option<(Variable, Variable)> {
+fn copy(part: &CodeNode) -> Option<(Variable, Variable)> {
     match part {
-        Part::Let(pattern, value) => Some((pattern.as_value()?, value.as_value()?)),
+        CodeNode::Let(pattern, value) => Some((pattern.as_value()?, value.as_value()?)),
         _ => None,
     }
 }
 
 fn inside(code: &Code, count: &BTreeMap<Variable, usize>) -> Code {
     let parts = code.parts().iter();
-    let parts: Vec<Part> = parts.map(|part| part.with_inside(&mut |code| inside(code, count))).collect();
+    let parts: Vec<CodeNode> = parts.map(|part| part.with_inside(&mut |code| inside(code, count))).collect();
     let mut out = Vec::new();
     let mut rest = parts.as_slice();
     while let Some((first, after)) = rest.split_first() {
@@ -71,11 +71,11 @@ fn inside(code: &Code, count: &BTreeMap<Variable, usize>) -> Code {
 
 /// Returns the replacement of a binding and the statement after it, and the remaining parts.
 fn detour<'p>(
-    first: &Part,
-    after: &'p [Part],
+    first: &CodeNode,
+    after: &'p [CodeNode],
     count: &BTreeMap<Variable, usize>,
-) -> Option<(Code, &'p [Part])> {
-    let Part::Let(pattern, value) = first else {
+) -> Option<(Code, &'p [CodeNode])> {
+    let CodeNode::Let(pattern, value) = first else {
         return None;
     };
     let bound = pattern.as_value()?;
@@ -83,11 +83,11 @@ fn detour<'p>(
         return None;
     }
     match after {
-        [Part::Assign(target, used), rest @ ..] => {
+        [CodeNode::Assign(target, used), rest @ ..] => {
             target.as_value()?;
             (used.as_value()? == bound).then(|| (code!(#target = #value;), rest))
         }
-        [rows @ Part::Value(..), Part::Method("push", item), rest @ ..] => {
+        [rows @ CodeNode::Value(..), CodeNode::Method("push", item), rest @ ..] => {
             let rows = Code::from(rows.clone());
             (item.as_value()? == bound).then(|| (code!(#rows.push(#value)), rest))
         }

@@ -3,22 +3,22 @@
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::rust::{Code, code};
-use crate::types::{Place, Type};
+use crate::types::{Placement, Type};
 
 /// Returns the Rust type of a value.
-pub fn rust_type(ty: &Type, place: Place) -> Code {
+pub fn rust_type(ty: &Type, place: Placement) -> Code {
     match ty {
-        Type::Tensor(tensor) if place == Place::Host || tensor.dtype == DType::String => {
+        Type::Tensor(tensor) if place == Placement::Host || tensor.dtype == DType::String => {
             let element = host_element(tensor.dtype);
             code!(Array<#element>)
         }
         Type::Tensor(tensor) => {
             let rank = Literal::usize_unsuffixed(tensor.burn_rank());
             match tensor.dtype.kind() {
-                Kind::Int => code!(Tensor<#rank, Int>),
-                Kind::Bool => code!(Tensor<#rank, Bool>),
+                ElementClass::Int => code!(Tensor<#rank, Int>),
+                ElementClass::Bool => code!(Tensor<#rank, Bool>),
                 _ => code!(Tensor<#rank>),
             }
         }
@@ -27,11 +27,11 @@ pub fn rust_type(ty: &Type, place: Place) -> Code {
             code!(Array<#element>)
         }
         Type::Sequence(item) => {
-            let item = rust_type(item, Place::Device);
+            let item = rust_type(item, Placement::Device);
             code!(Vec<#item>)
         }
         Type::Optional(item) => {
-            let item = rust_type(item, Place::Device);
+            let item = rust_type(item, Placement::Device);
             code!(Option<#item>)
         }
         Type::Map(key, item) => {
@@ -45,7 +45,7 @@ pub fn rust_type(ty: &Type, place: Place) -> Code {
 fn map_item(item: &Type) -> Code {
     match item {
         Type::Tensor(tensor) if tensor.rank() == 0 => host_element(tensor.dtype),
-        other => rust_type(other, Place::Host),
+        other => rust_type(other, Placement::Host),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::rust::{Code, Part, Variable};
+use crate::rust::{Code, CodeNode, Variable};
 
 /// Replaces `x.item()` by `x` for those of the variables that have no other use. Returns the code and these variables.
 pub fn elements(code: &Code, scalars: &BTreeSet<Variable>) -> (Code, BTreeSet<Variable>) {
@@ -20,7 +20,7 @@ pub fn elements(code: &Code, scalars: &BTreeSet<Variable>) -> (Code, BTreeSet<Va
 fn uses(code: &Code, scalars: &BTreeSet<Variable>, other: &mut BTreeMap<Variable, bool>) {
     let parts = code.parts();
     for (at, part) in parts.iter().enumerate() {
-        if let Part::Value(variable, _) = part
+        if let CodeNode::Value(variable, _) = part
             && scalars.contains(variable)
         {
             *other.entry(*variable).or_default() |= !is_item(parts.get(at + 1));
@@ -30,14 +30,14 @@ fn uses(code: &Code, scalars: &BTreeSet<Variable>, other: &mut BTreeMap<Variable
     }
 }
 
-fn is_item(part: Option<&Part>) -> bool {
-    matches!(part, Some(Part::Method("item", arguments)) if arguments.is_empty())
+fn is_item(part: Option<&CodeNode>) -> bool {
+    matches!(part, Some(CodeNode::Method("item", arguments)) if arguments.is_empty())
 }
 
 fn replaced(code: &Code, plain: &BTreeSet<Variable>) -> Code {
-    let mut out: Vec<Part> = Vec::new();
+    let mut out: Vec<CodeNode> = Vec::new();
     for part in code.parts() {
-        let is_plain = matches!(out.last(), Some(Part::Value(variable, _)) if plain.contains(variable));
+        let is_plain = matches!(out.last(), Some(CodeNode::Value(variable, _)) if plain.contains(variable));
         if !(is_plain && is_item(Some(part))) {
             out.push(part.with_inside(&mut |code| replaced(code, plain)));
         }

@@ -81,7 +81,7 @@ impl Tying<'_> {
         let outputs = outputs.into_iter().map(|id| (id, BTreeSet::from([OTHER])));
         let mut readers: BTreeMap<ValueId, BTreeSet<usize>> = outputs.collect();
         // Items that compute the same are one consumer.
-        let mut alike: HashMap<Vec<Step>, usize> = HashMap::new();
+        let mut alike: HashMap<Vec<NodeKey>, usize> = HashMap::new();
         for (item, at) in items.iter().zip(OTHER + 1..) {
             let reads: Vec<ValueId> = item.nodes().iter().flat_map(|node| node.reads()).collect();
             let reads = reads.into_iter().filter(|id| wanted.contains(id));
@@ -112,13 +112,13 @@ impl Tying<'_> {
     }
 
     /// Returns the nodes of an item in comparable form. Items with equal results become one layer.
-    fn steps(&mut self, item: &Item<'_>) -> Vec<Step> {
+    fn steps(&mut self, item: &Item<'_>) -> Vec<NodeKey> {
         let mut numbers = BTreeMap::new();
         let nodes = item.nodes().into_iter();
         nodes.map(|node| self.step(node, &mut numbers)).collect()
     }
 
-    fn step(&mut self, node: &Node, numbers: &mut BTreeMap<ValueId, usize>) -> Step {
+    fn step(&mut self, node: &Node, numbers: &mut BTreeMap<ValueId, usize>) -> NodeKey {
         let operator = self.number(node.operator.attributes());
         let mut operands = |ids: &[Option<ValueId>]| -> Vec<Option<Operand>> {
             let operand = |id: &Option<ValueId>| id.map(|id| self.operand(id, numbers));
@@ -126,7 +126,7 @@ impl Tying<'_> {
         };
         // Blocks are not compared: a node with blocks is equal to no other.
         let alone = node.outputs.iter().flatten().next();
-        Step {
+        NodeKey {
             kind: node.kind.clone(),
             operator,
             inputs: operands(&node.inputs),
@@ -156,7 +156,7 @@ impl Tying<'_> {
 
 /// A node in comparable form.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Step {
+struct NodeKey {
     kind: Rc<str>,
     operator: usize,
     inputs: Vec<Option<Operand>>,

@@ -7,10 +7,10 @@ use super::described::{self, Described, documentation};
 use super::name::{self, Unique};
 use super::{Context, element_type, host_element, rust_type};
 use crate::diagnostics::plain;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::graph::ValueId;
 use crate::rust::{Code, code};
-use crate::types::{Place, Type};
+use crate::types::{Placement, Type};
 
 /// An input or output of the typed `forward`.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct Port {
     pub ty: Type,
     /// Rust type in the signature of `forward`.
     pub rust: Code,
-    pub place: Place,
+    pub place: Placement,
     /// Whether it is a host scalar, which is a plain Rust value in the signature.
     pub scalar: bool,
 }
@@ -59,7 +59,7 @@ impl Port {
     /// Returns `true` if `forward` converts tensors of other element types.
     pub fn is_converted(&self) -> bool {
         let kind = self.ty.as_tensor().map(|tensor| tensor.dtype.kind());
-        self.is_device() && kind != Some(Kind::Bool)
+        self.is_device() && kind != Some(ElementClass::Bool)
     }
 
     /// Returns `true` if it is a plain number or Boolean in the signature.
@@ -69,7 +69,7 @@ impl Port {
 
     /// Returns `true` if it is a tensor on the device.
     pub fn is_device(&self) -> bool {
-        self.is_numeric() && !self.scalar && self.place == Place::Device
+        self.is_numeric() && !self.scalar && self.place == Placement::Device
     }
 
     fn is_numeric(&self) -> bool {
@@ -84,7 +84,7 @@ const LOCAL: [&str; 2] = ["device", "entry"];
 /// Returns the inputs, which may be on the host.
 pub fn inputs(ids: &[ValueId], cx: &Context<'_>) -> Vec<Port> {
     let place = |id: ValueId| {
-        if cx.lives_on_host(id) { Place::Host } else { Place::Device }
+        if cx.lives_on_host(id) { Placement::Host } else { Placement::Device }
     };
     let named = ids.iter().map(|&id| (id, cx.values[id].name.clone(), place(id)));
     ports(named, &LOCAL, cx)
@@ -93,7 +93,7 @@ pub fn inputs(ids: &[ValueId], cx: &Context<'_>) -> Vec<Port> {
 /// Returns the outputs, which are on the device except for strings.
 pub fn outputs(ids: &[ValueId], names: &[String], cx: &Context<'_>) -> Vec<Port> {
     let named = ids.iter().zip(names);
-    ports(named.map(|(&id, name)| (id, name.clone(), Place::Device)), &[], cx)
+    ports(named.map(|(&id, name)| (id, name.clone(), Placement::Device)), &[], cx)
 }
 
 /// Returns the structs of inputs and outputs, if `forward` takes several values or does not return exactly one.
@@ -153,7 +153,7 @@ pub fn signature(inputs: &[Port], outputs: &[Port]) -> Code {
 }
 
 fn ports(
-    named: impl Iterator<Item = (ValueId, String, Place)>,
+    named: impl Iterator<Item = (ValueId, String, Placement)>,
     reserved: &[&str],
     cx: &Context<'_>,
 ) -> Vec<Port> {
@@ -165,9 +165,9 @@ fn ports(
             continue;
         };
         let scalar = match &ty {
-            Type::Tensor(tensor) if tensor.rank() == 0 => {
-                (place == Place::Host || tensor.dtype == DType::String).then(|| host_element(tensor.dtype))
-            }
+            Type::Tensor(tensor) if tensor.rank() == 0 => (place == Placement::Host
+                || tensor.dtype == DType::String)
+                .then(|| host_element(tensor.dtype)),
             _ => None,
         };
         ports.push(Port {
@@ -199,23 +199,23 @@ pub fn kind(ty: &Type) -> Code {
                     code!(Size::Named(#name))
                 }
             });
-            code!(Kind::Tensor { dtype: #dtype, sizes: &[#(#sizes),*] })
+            code!(ValueType::Tensor { dtype: #dtype, sizes: &[#(#sizes),*] })
         }
         Type::Unranked(dtype) | Type::Nothing(dtype) => {
             let dtype = element_type(*dtype);
-            code!(Kind::Unranked(#dtype))
+            code!(ValueType::Unranked(#dtype))
         }
         Type::Sequence(item) => {
             let item = kind(item);
-            code!(Kind::Sequence(&#item))
+            code!(ValueType::Sequence(&#item))
         }
         Type::Optional(item) => {
             let item = kind(item);
-            code!(Kind::Optional(&#item))
+            code!(ValueType::Optional(&#item))
         }
         Type::Map(key, item) => {
             let (key, item) = (element_type(*key), kind(item));
-            code!(Kind::Map { key: #key, value: &#item })
+            code!(ValueType::Map { key: #key, value: &#item })
         }
     }
 }

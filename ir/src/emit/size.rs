@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use number::{Number, Width};
 
 use crate::dim::{Atom, Dim, Symbol};
-use crate::rust::{Bracket, Code, Head, Part, Size};
+use crate::rust::{Bracket, Code, CodeNode, Head, Size};
 
 /// Numbers of named sizes.
 #[derive(Debug, Default)]
@@ -205,16 +205,16 @@ fn is_positive(dim: &Dim) -> bool {
 fn collect(code: &Code, bound: &mut BTreeSet<Size>, found: &mut BTreeSet<Size>) {
     for part in code.parts() {
         match part {
-            Part::Size(size) => {
+            CodeNode::Size(size) => {
                 if !bound.contains(size) {
                     found.insert(*size);
                 }
             }
-            Part::Let(pattern, value) => {
+            CodeNode::Let(pattern, value) => {
                 bound.extend(pattern.sizes());
                 collect(value, bound, found);
             }
-            Part::Loop(made) => {
+            CodeNode::Loop(made) => {
                 match &made.head {
                     Head::For(pattern, range) => {
                         bound.extend(pattern.sizes());
@@ -225,7 +225,7 @@ fn collect(code: &Code, bound: &mut BTreeSet<Size>, found: &mut BTreeSet<Size>) 
                 }
                 collect(&made.body, &mut bound.clone(), found);
             }
-            Part::Group(Bracket::Curly, inside) => collect(inside, &mut bound.clone(), found),
+            CodeNode::Group(Bracket::Curly, inside) => collect(inside, &mut bound.clone(), found),
             part => {
                 let inside = part.inside().into_iter().flatten();
                 inside.for_each(|code| collect(code, bound, found));

@@ -33,7 +33,7 @@ struct Draft {
 #[derive(Debug)]
 enum Line {
     Statement(Statement),
-    Part(Box<Draft>),
+    CodeNode(Box<Draft>),
 }
 
 /// Returns the nodes as statements. Groups become calls of parts. `outputs` are used afterwards.
@@ -112,7 +112,7 @@ fn draft(
                 inner.owned = group.owned;
                 let made = draft(group.items, &mut inner, uses, results, cx, diagnostics);
                 inputs.extend(tied(&made, &inner, cx));
-                lines.push(Line::Part(Box::new(Draft {
+                lines.push(Line::CodeNode(Box::new(Draft {
                     field,
                     type_name,
                     lines: made,
@@ -134,7 +134,7 @@ fn tied(lines: &[Line], layer: &Layer, cx: &Context<'_>) -> Vec<ValueId> {
     }
     let reads = |line: &Line| match line {
         Line::Statement(statement) => statement.code.variables(),
-        Line::Part(part) => part.inputs.iter().map(|&id| variable(id)).collect(),
+        Line::CodeNode(part) => part.inputs.iter().map(|&id| variable(id)).collect(),
     };
     let reads: BTreeSet<Variable> = lines.iter().flat_map(reads).collect();
     let tied = reads.iter().filter_map(|read| cx.tied.get(read));
@@ -176,7 +176,7 @@ impl Line {
     fn wants(&self, cx: &Context<'_>) -> BTreeSet<Symbol> {
         match self {
             Line::Statement(statement) => cx.sizes.used(&statement.code),
-            Line::Part(part) => free(&part.lines, &part.inputs, cx),
+            Line::CodeNode(part) => free(&part.lines, &part.inputs, cx),
         }
     }
 
@@ -184,7 +184,7 @@ impl Line {
     fn sizes<'l>(&'l self, cx: &'l Context<'_>) -> Box<dyn Iterator<Item = &'l Symbol> + 'l> {
         match self {
             Line::Statement(statement) => Box::new(body::sizes(statement, cx)),
-            Line::Part(part) => {
+            Line::CodeNode(part) => {
                 let names = part.outputs.iter().flat_map(|&id| body::names(id, cx));
                 Box::new(part.returned.iter().chain(names))
             }
@@ -198,7 +198,7 @@ impl Line {
             Line::Statement(statement) => {
                 body::sizes(statement, cx).filter_map(|symbol| wanted.take(symbol)).collect()
             }
-            Line::Part(part) => {
+            Line::CodeNode(part) => {
                 let lines = part.lines.iter_mut();
                 let returned: BTreeSet<Symbol> =
                     lines.flat_map(|line| line.return_sizes(wanted, cx)).collect();
@@ -242,7 +242,7 @@ fn return_sizes(lines: &mut [Line], inputs: &[ValueId], outputs: &[ValueId], cx:
 fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
     let mut part = match line {
         Line::Statement(statement) => return statement,
-        Line::Part(part) => *part,
+        Line::CodeNode(part) => *part,
     };
     let sizes = free(&part.lines, &part.inputs, cx);
     let sizes: Vec<Symbol> = sizes.into_iter().collect();

@@ -7,10 +7,10 @@ use proc_macro2::Literal;
 
 use super::{Context, Emit, Layer, Source, rust_type, variable};
 use crate::diagnostics::Problem;
-use crate::dtype::Kind;
+use crate::dtype::ElementClass;
 use crate::graph::{Node, ValueId};
 use crate::rust::{Code, code};
-use crate::types::{Place, TensorType, Type};
+use crate::types::{Placement, TensorType, Type};
 
 impl Emit<'_, '_> {
     /// Returns `true` if an input is a constant that the layer may own.
@@ -164,8 +164,8 @@ impl Source<'_, '_> {
         let name = Code::weight(&self.cx.weight_name(id));
         let rank = Literal::usize_unsuffixed(tensor.burn_rank());
         match tensor.dtype.kind() {
-            Kind::Float => code!(weights.tensor::<#rank>(#name)),
-            Kind::Bool => code!(weights.boolean::<#rank>(#name)),
+            ElementClass::Float => code!(weights.tensor::<#rank>(#name)),
+            ElementClass::Bool => code!(weights.boolean::<#rank>(#name)),
             _ => code!(weights.int::<#rank>(#name)),
         }
     }
@@ -183,7 +183,7 @@ impl Source<'_, '_> {
         let hint = self.cx.weight_name(id);
         let name = Code::weight(&hint);
         let rank = Literal::usize_unsuffixed(tensor.burn_rank());
-        let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
+        let ty = rust_type(&Type::Tensor(tensor.clone()), Placement::Device);
         if self.cx.values[id].parameter {
             let load = if self.cx.statistics.contains(&id) {
                 code!(weights.statistic::<#rank>(#name))
@@ -195,8 +195,8 @@ impl Source<'_, '_> {
             return code!(#field.val());
         }
         let load = match tensor.dtype.kind() {
-            Kind::Float => code!(weights.tensor::<#rank>(#name)),
-            Kind::Bool => code!(weights.boolean::<#rank>(#name)),
+            ElementClass::Float => code!(weights.tensor::<#rank>(#name)),
+            ElementClass::Bool => code!(weights.boolean::<#rank>(#name)),
             _ => code!(weights.int::<#rank>(#name)),
         };
         let field = self.layer.constant(id, false, || (hint, ty, load));
@@ -207,7 +207,7 @@ impl Source<'_, '_> {
     pub(super) fn computed(&mut self, id: ValueId, tensor: &TensorType) -> Result<Code, Problem> {
         let load = self.loaded(id)?;
         let hint = self.cx.stored_name(id);
-        let ty = rust_type(&Type::Tensor(tensor.clone()), Place::Device);
+        let ty = rust_type(&Type::Tensor(tensor.clone()), Placement::Device);
         let field = self.layer.constant(id, false, || (hint, ty, load));
         Ok(code!(#field.clone()))
     }
@@ -219,7 +219,7 @@ impl Context<'_> {
     pub(super) fn may_stand_in_layer(&self, id: ValueId) -> bool {
         let value = &self.values[id];
         let float = value.ty.as_ref().and_then(Type::as_tensor);
-        let float = float.is_some_and(|tensor| tensor.dtype.kind() == Kind::Float);
+        let float = float.is_some_and(|tensor| tensor.dtype.kind() == ElementClass::Float);
         let fixed = self.training && float && !value.parameter;
         value.is_constant() && !fixed && !self.is_tied(id)
     }

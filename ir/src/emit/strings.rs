@@ -6,7 +6,7 @@ use super::Emit;
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::rust::{Code, code};
-use crate::types::Place;
+use crate::types::Placement;
 
 impl Emit<'_, '_> {
     /// Returns the operator's expression. If numbers were moved instead of strings, they are converted back.
@@ -15,7 +15,7 @@ impl Emit<'_, '_> {
         let code = operator.emit(self)?;
         let code = self.named(code);
         let strings: Vec<usize> = (0..self.inputs()).filter(|&at| self.is_string(at)).collect();
-        if !operator.moves() || strings.is_empty() || self.node.place == Place::Host {
+        if !operator.moves() || strings.is_empty() || self.node.place == Placement::Host {
             return Ok(code);
         }
         let rank = Literal::usize_unsuffixed(self.output_tensor(0)?.rank());

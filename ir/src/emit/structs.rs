@@ -8,7 +8,7 @@ use super::name::Unique;
 use super::variables::Hint;
 use super::{Layer, camel, snake};
 use crate::diagnostics::shown;
-use crate::rust::{Code, Part, Variable, code};
+use crate::rust::{Code, CodeNode, Variable, code};
 
 /// Structs created so far. Equal parts share one.
 #[derive(Debug, Default)]
@@ -142,14 +142,14 @@ impl Structs {
 
 /// Replaces `Mlp::load_mlp(weights)` by `Mlp::load(weights)` for the structs in `short`.
 fn shortened(code: &Code, short: &BTreeSet<String>) -> Code {
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<CodeNode> = Vec::new();
     for part in code.parts() {
         let is_load = match (parts.as_slice(), part) {
-            ([.., Part::Name(ty), Part::Sign("::")], Part::Name(_)) => short.contains(&**ty),
+            ([.., CodeNode::Name(ty), CodeNode::Sign("::")], CodeNode::Name(_)) => short.contains(&**ty),
             _ => false,
         };
         parts.push(if is_load {
-            Part::Name("load".into())
+            CodeNode::Name("load".into())
         } else {
             part.with_inside(&mut |inside| shortened(inside, short))
         });

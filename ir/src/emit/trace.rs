@@ -24,7 +24,7 @@ pub fn step(node: &Node, outputs: &[Option<ValueId>], layer: &mut Layer, cx: &Co
     });
     let ports: Vec<Code> = ports.collect();
     let (name, operator) = (shown(&node.site(cx.values).node), shown(&node.kind));
-    let described = code!(trace::Step { node: #name, operator: #operator, values: &[#(#ports),*] });
+    let described = code!(trace::TracedNode { node: #name, operator: #operator, values: &[#(#ports),*] });
     let (field, at) = layer.step(described);
     let (field, at) = (Code::field(&field), Literal::usize_unsuffixed(at));
     let given = given.into_iter().map(|id| {
@@ -92,18 +92,18 @@ mod tests {
     fn each_node_shows_what_it_gives() {
         expect![[r#"
             printed, take, trace,
-            trace: trace::Steps,
+            trace: trace::TracedNodes,
             self.trace.show(0, &[&y]);
             self.trace.show(1, &[&y]);
             self.trace.show(2, &[&q]);
             self.trace.show(3, &[&x]);
             self.trace.show(4, &[&x]);
-            trace: trace::Steps::new(
-            trace::Step {
-            trace::Step {
-            trace::Step {
-            trace::Step {
-            trace::Step {
+            trace: trace::TracedNodes::new(
+            trace::TracedNode {
+            trace::TracedNode {
+            trace::TracedNode {
+            trace::TracedNode {
+            trace::TracedNode {
             impl trace::TracedModel for Model {}
         "#]]
         .assert_eq(&lines(BRANCHES, true));

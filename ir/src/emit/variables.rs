@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::graph::ValueId;
-use crate::rust::{Access, Bracket, Code, Head, Loop, Part, Size, Variable, code};
+use crate::rust::{Access, Bracket, Code, CodeNode, Head, Loop, Size, Variable, code};
 use taken::{Named, Taken};
 
 /// Preferred names of a variable.
@@ -142,34 +142,34 @@ impl<'h> Namer<'h> {
         parts.into()
     }
 
-    fn part(&mut self, part: &Part, out: &mut Vec<Part>) {
+    fn part(&mut self, part: &CodeNode, out: &mut Vec<CodeNode>) {
         match part {
-            Part::Value(variable, access) => {
+            CodeNode::Value(variable, access) => {
                 self.seen += 1;
                 out.push(self.renamed(part, Named::Value(*variable)));
                 if *access == Access::Clone {
-                    out.push(Part::Method("clone", Code::default()));
+                    out.push(CodeNode::Method("clone", Code::default()));
                 }
             }
-            Part::Size(size) => out.push(self.renamed(part, Named::Size(*size))),
-            Part::Let(pattern, value) => {
+            CodeNode::Size(size) => out.push(self.renamed(part, Named::Size(*size))),
+            CodeNode::Let(pattern, value) => {
                 let used = value.variables();
                 let value = self.walk(value);
                 self.bind(pattern, &used);
-                out.push(Part::Let(self.pattern(pattern), value));
+                out.push(CodeNode::Let(self.pattern(pattern), value));
             }
             // Names that are chosen inside braces end with them.
-            Part::Group(Bracket::Curly, inside) => {
-                out.push(Part::Group(Bracket::Curly, self.scope(inside)));
+            CodeNode::Group(Bracket::Curly, inside) => {
+                out.push(CodeNode::Group(Bracket::Curly, self.scope(inside)));
             }
-            Part::Loop(made) => {
+            CodeNode::Loop(made) => {
                 let head = match &made.head {
                     Head::For(pattern, range) => Head::For(self.pattern(pattern), self.walk(range)),
                     Head::While(condition) => Head::While(self.walk(condition)),
                     Head::Endless => Head::Endless,
                 };
                 let body = self.scope(&made.body);
-                out.push(Part::Loop(Rc::new(Loop { head, body })));
+                out.push(CodeNode::Loop(Rc::new(Loop { head, body })));
             }
             other => out.push(other.with_inside(&mut |inside| self.walk(inside))),
         }
@@ -186,16 +186,16 @@ impl<'h> Namer<'h> {
     fn pattern(&self, pattern: &Code) -> Code {
         pattern.changed(&mut |part| {
             Some(match part {
-                Part::Value(variable, _) => self.renamed(&part, Named::Value(variable)),
-                Part::Size(size) => self.renamed(&part, Named::Size(size)),
+                CodeNode::Value(variable, _) => self.renamed(&part, Named::Value(variable)),
+                CodeNode::Size(size) => self.renamed(&part, Named::Size(size)),
                 other => other,
             })
         })
     }
 
-    fn renamed(&self, part: &Part, named: Named) -> Part {
+    fn renamed(&self, part: &CodeNode, named: Named) -> CodeNode {
         match self.taken.names().get(&named) {
-            Some(name) => Part::Name(name.clone()),
+            Some(name) => CodeNode::Name(name.clone()),
             None => part.clone(),
         }
     }
@@ -280,8 +280,8 @@ impl<'h> Namer<'h> {
 fn occurrences(code: &Code, see: &mut impl FnMut(Variable, Access)) {
     for part in code.parts() {
         match part {
-            Part::Value(variable, access) => see(*variable, *access),
-            Part::Let(_, value) => occurrences(value, see),
+            CodeNode::Value(variable, access) => see(*variable, *access),
+            CodeNode::Let(_, value) => occurrences(value, see),
             part => {
                 let inside = part.inside().into_iter().flatten();
                 inside.for_each(|code| occurrences(code, see));
@@ -292,10 +292,10 @@ fn occurrences(code: &Code, see: &mut impl FnMut(Variable, Access)) {
 
 /// Rewrites `..; let x = f(y); x` to `..; f(y)`.
 fn without_last_binding(code: Code) -> Code {
-    let [before @ .., Part::Let(pattern, value), last] = code.parts() else {
+    let [before @ .., CodeNode::Let(pattern, value), last] = code.parts() else {
         return code;
     };
-    let is_array = matches!(last, Part::Group(Bracket::Square, _));
+    let is_array = matches!(last, CodeNode::Group(Bracket::Square, _));
     if pattern.single() != Some(last) || is_array {
         return code;
     }

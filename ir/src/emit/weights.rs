@@ -38,7 +38,7 @@ pub fn table(cx: &mut Context<'_>, files: &Files) -> Code {
             let start = Literal::usize_unsuffixed(place.start);
             let length = Literal::usize_unsuffixed(place.end.saturating_sub(place.start));
             let gap = Literal::u64_unsuffixed(place.gap);
-            code!(Part { file: #file, start: #start, length: #length, gap: #gap })
+            code!(ByteRange { file: #file, start: #start, length: #length, gap: #gap })
         });
         let parts: Vec<Code> = parts.collect();
         let encoding = match weight.encoding {

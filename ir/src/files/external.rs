@@ -9,11 +9,11 @@ use super::missing::shown;
 use super::{Files, open_file, whole};
 use crate::diagnostics::Problem;
 use crate::proto::TensorProto;
-use crate::weight::Part;
+use crate::weight::ByteRange;
 
 impl Files {
     /// Returns the location in another file, with `needed` bytes if the model does not specify the length.
-    pub(super) fn external(&self, tensor: &TensorProto, needed: usize) -> Result<Part, Problem> {
+    pub(super) fn external(&self, tensor: &TensorProto, needed: usize) -> Result<ByteRange, Problem> {
         let name = &tensor.name;
         let entry = |key: &str| {
             let found = tensor.external_data.iter().find(|entry| entry.key == key);
@@ -37,7 +37,7 @@ impl Files {
         let (file, bytes) = self.external_file(location)?;
         let end = start.checked_add(number("length")?.unwrap_or(needed));
         match end.filter(|&end| end <= bytes.len() && start <= end) {
-            Some(end) => Ok(Part { file, start, bytes: bytes.slice(start..end) }),
+            Some(end) => Ok(ByteRange { file, start, bytes: bytes.slice(start..end) }),
             None => Err(Problem::new(format!(
                 "constant `{name}` extends past the {} bytes of `{location}`",
                 bytes.len()

@@ -4,7 +4,7 @@ use super::Files;
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
 use crate::proto::{Elements, List, Run};
-use crate::weight::{Encoding, Part, Weight};
+use crate::weight::{ByteRange, Encoding, Weight};
 
 impl Files {
     /// Returns the location of the elements of an attribute's list.
@@ -21,13 +21,13 @@ impl Files {
             let start = run.start.checked_sub(base)?;
             let bytes = model.get(start..run.end.checked_sub(base)?)?;
             let starts = bytes.first() == Some(&list.key());
-            (run.packed == packed && (packed || starts)).then(|| Part {
+            (run.packed == packed && (packed || starts)).then(|| ByteRange {
                 file: 0,
                 start,
                 bytes: model.slice_ref(bytes),
             })
         };
-        let parts: Option<Vec<Part>> = list.runs().iter().map(part).collect();
+        let parts: Option<Vec<ByteRange>> = list.runs().iter().map(part).collect();
         let parts = parts.ok_or_else(|| {
             Problem::new("the encoding of a list attribute is not supported")
                 .help("save the model again with a current version of the onnx package")

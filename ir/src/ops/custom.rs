@@ -11,7 +11,7 @@ use std::rc::Rc;
 use crate::attributes::{Attribute, Attributes, Described};
 use crate::diagnostics::{Problem, Site};
 use crate::dim::Dim;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::emit::{Emit, Expected};
 use crate::infer::Infer;
 use crate::ops::Operator;
@@ -208,7 +208,7 @@ impl Custom {
     fn bound(&self, results: &[Declared], cx: &mut Infer<'_>) -> Result<(), Problem> {
         for at in (0..cx.inputs()).filter(|at| cx.has(*at)) {
             let ty = cx.ty(at)?;
-            let takes = matches!(ty, Type::Tensor(tensor) if tensor.dtype.kind() != Kind::Complex);
+            let takes = matches!(ty, Type::Tensor(tensor) if tensor.dtype.kind() != ElementClass::Complex);
             if !takes {
                 let expected = "a tensor of numbers, booleans or strings";
                 return Err(Problem::expected(format_args!("input {at}"), ty, expected));

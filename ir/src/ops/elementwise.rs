@@ -11,16 +11,16 @@ pub mod swiglu;
 pub mod unary;
 
 use crate::attributes::any_of;
-use crate::dtype::Kind;
+use crate::dtype::ElementClass;
 
 /// Returns the classes of elements that an operator accepts, as in `floats or integers`.
-fn classes(kinds: &[Kind]) -> String {
-    let name = |kind: &Kind| match kind {
-        Kind::Float => "floats",
-        Kind::Int => "integers",
-        Kind::Bool => "booleans",
-        Kind::String => "strings",
-        Kind::Complex => "complex numbers",
+fn classes(kinds: &[ElementClass]) -> String {
+    let name = |kind: &ElementClass| match kind {
+        ElementClass::Float => "floats",
+        ElementClass::Int => "integers",
+        ElementClass::Bool => "booleans",
+        ElementClass::String => "strings",
+        ElementClass::Complex => "complex numbers",
     };
     any_of(&kinds.iter().map(name).collect::<Vec<_>>())
 }

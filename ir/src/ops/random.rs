@@ -9,7 +9,7 @@ use super::{Operator, Row, row};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::elementwise::cast::from_bool;
@@ -197,7 +197,7 @@ impl Operator for Bernoulli {
         let x = cx.tensor(0)?;
         check_probabilities(&x)?;
         let dtype = self.dtype.unwrap_or(x.dtype);
-        let kinds = [Kind::Float, Kind::Int, Kind::Bool];
+        let kinds = [ElementClass::Float, ElementClass::Int, ElementClass::Bool];
         if !kinds.contains(&dtype.kind()) {
             return Err(Problem::expected("`dtype`", dtype, "a float, integer or boolean type"));
         }

@@ -12,7 +12,7 @@ use super::{Operator, Row, row};
 use crate::attributes::attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::rust::{Code, code};
@@ -182,7 +182,7 @@ fn position(cx: &Infer<'_>, input: usize) -> Result<Option<i64>, Problem> {
         return Ok(Some(0));
     }
     let operand = cx.tensor(input)?;
-    if operand.dtype.kind() != Kind::Int || operand.count().is_some_and(|count| count != 1) {
+    if operand.dtype.kind() != ElementClass::Int || operand.count().is_some_and(|count| count != 1) {
         return Err(Problem::expected("the position", operand, "one integer"));
     }
     Ok(match cx.numbers(input).as_deref() {

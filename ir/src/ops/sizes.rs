@@ -170,9 +170,15 @@ mod tests {
         check(equal(left, right), expect!["fine"]);
         check(equal(("x", &n, "rows"), right), expect!["x has n rows, but the input has n + 1 classes"]);
         check(at_most(left, right), expect!["fine"]);
-        check(at_most(right, ("x", &n, "rows")), expect!["the input has n + 1 classes, but x has only n rows"]);
+        check(
+            at_most(right, ("x", &n, "rows")),
+            expect!["the input has n + 1 classes, but x has only n rows"],
+        );
         check(multiple(("x", &n, "rows"), (2, "groups")), expect!["fine"]);
-        check(multiple(left, (2, "groups")), expect!["the weight has 1 row, expected a multiple of 2, the number of groups"]);
+        check(
+            multiple(left, (2, "groups")),
+            expect!["the weight has 1 row, expected a multiple of 2, the number of groups"],
+        );
         let any = Dim::any().add(&one).unwrap();
         check(agree("the batch", &any, &Dim::any()), expect!["fine"]);
     }
@@ -191,10 +197,7 @@ mod tests {
         check(shaped("the bias", &tensor, &to), expect!["fine"]);
         let to = [Dim::from(2), Dim::from(3)];
         check(broadcasts("the bias", &tensor, &to), expect!["fine"]);
-        check(
-            shaped("the bias", &tensor, &to),
-            expect!["the bias is float32[1, 3], expected shape [2, 3]"],
-        );
+        check(shaped("the bias", &tensor, &to), expect!["the bias is float32[1, 3], expected shape [2, 3]"]);
         check(
             broadcasts("the bias", &tensor, &to[1..]),
             expect!["the bias is float32[1, 3], expected a shape that broadcasts to [3]"],

@@ -16,7 +16,7 @@ use crate::infer;
 use crate::names::Names;
 use crate::ops::elementwise::{cast, unary};
 use crate::ops::{self, Width};
-use crate::types::{Known, Place, Type};
+use crate::types::{Known, Placement, Type};
 
 /// Smallest and largest normal number of f16.
 const RANGE: std::ops::RangeInclusive<f64> = 6.103515625e-5..=65504.0;
@@ -270,7 +270,7 @@ impl Autocast<'_> {
             inputs: vec![Some(id)],
             outputs: vec![Some(result)],
             blocks: Vec::new(),
-            place: Place::default(),
+            place: Placement::default(),
         };
         // Every float can be converted.
         let _ = infer::node(&node, self.values, self.names);

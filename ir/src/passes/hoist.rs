@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::dtype::Kind;
+use crate::dtype::ElementClass;
 use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
 use crate::ops;
 use crate::types::{Known, Type};
@@ -112,7 +112,9 @@ fn stored(node: &Node, values: &Values, total: usize) -> Option<ValueId> {
 /// Returns the number of elements of a tensor that may be on the device, `None` inside if it is unknown.
 fn tensor(values: &Values, id: ValueId) -> Option<(Option<usize>,)> {
     match &values[id].ty {
-        Some(Type::Tensor(ty)) if !matches!(ty.dtype.kind(), Kind::String | Kind::Complex) => {
+        Some(Type::Tensor(ty))
+            if !matches!(ty.dtype.kind(), ElementClass::String | ElementClass::Complex) =>
+        {
             Some((ty.count(),))
         }
         _ => None,

@@ -4,9 +4,9 @@ mod demand;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::graph::{Block, Flow, Graph, Iterations, Node, ValueId, Values};
-use crate::types::{Place, Type};
+use crate::types::{Placement, Type};
 use demand::Demand;
 
 /// Decides the placement of every value. Strings are on the host. An input of the model is on the host if only the host
@@ -19,7 +19,7 @@ pub fn place(graph: &mut Graph) {
         let wanted = demand.host.contains(&id) && !demand.device.contains(&id);
         let tensor = matches!(graph.values[id].ty, Some(Type::Tensor(_)));
         if (tensor && wanted && !outputs.contains(&id)) || is_string(&graph.values, id) {
-            graph.values[id].place = Place::Host;
+            graph.values[id].place = Placement::Host;
         }
     }
     assign(&mut graph.body, &mut graph.values, &demand);
@@ -51,9 +51,9 @@ fn assign(block: &mut Block, values: &mut Values, demand: &Demand) {
             Some(Flow::Iterations(iterations)) => assign_iterations(node, iterations, values, demand),
         }
         if runs_on_host(node, values, demand) {
-            node.place = Place::Host;
+            node.place = Placement::Host;
             for &id in node.outputs.iter().flatten() {
-                values[id].place = Place::Host;
+                values[id].place = Placement::Host;
             }
         }
     }
@@ -62,10 +62,11 @@ fn assign(block: &mut Block, values: &mut Values, demand: &Demand) {
 /// Places a result of control flow on the host if each block has its result on the host.
 fn place_result(output: Option<ValueId>, results: &[ValueId], values: &mut Values, demand: &Demand) {
     let Some(output) = output else { return };
-    let wanted = demand.host.contains(&output) || results.iter().any(|&id| values[id].place == Place::Host);
+    let wanted =
+        demand.host.contains(&output) || results.iter().any(|&id| values[id].place == Placement::Host);
     let tensor = matches!(values[output].ty, Some(Type::Tensor(_)));
     if tensor && wanted && results.iter().all(|&id| on_host(values, id)) {
-        values[output].place = Place::Host;
+        values[output].place = Placement::Host;
     }
 }
 
@@ -85,9 +86,9 @@ fn assign_iterations(node: &mut Node, iterations: Iterations, values: &mut Value
     let wants = |(at, id): (usize, &ValueId)| {
         let initial = inputs.get(iterations.before + at).copied().flatten();
         let there = initial.is_some_and(|id| on_host(values, id));
-        let made = initial.is_some_and(|id| values[id].place == Place::Host);
+        let made = initial.is_some_and(|id| values[id].place == Placement::Host);
         let fits = match &values[*id].ty {
-            Some(Type::Tensor(tensor)) => there || tensor.dtype.kind() != Kind::Float,
+            Some(Type::Tensor(tensor)) => there || tensor.dtype.kind() != ElementClass::Float,
             _ => false,
         };
         let wanted = is_small(values, *id) && demand.host.contains(id);
@@ -96,7 +97,7 @@ fn assign_iterations(node: &mut Node, iterations: Iterations, values: &mut Value
     let mut host: Vec<bool> = state_inputs.iter().enumerate().map(wants).collect();
     loop {
         for (&id, &host) in state_inputs.iter().zip(&host) {
-            values[id].place = if host { Place::Host } else { Place::Device };
+            values[id].place = if host { Placement::Host } else { Placement::Device };
         }
         reset(inner, values);
         assign(inner, values, demand);
@@ -112,7 +113,7 @@ fn assign_iterations(node: &mut Node, iterations: Iterations, values: &mut Value
     }
     for (at, output) in outputs.into_iter().enumerate() {
         match (output, host.get(at)) {
-            (Some(id), Some(true)) => values[id].place = Place::Host,
+            (Some(id), Some(true)) => values[id].place = Placement::Host,
             (Some(id), None) if iterations.behind == 0 && !demand.device.contains(&id) => {
                 let result = inner.outputs.get(iterations.block_outputs + at).copied();
                 place_result(Some(id), result.as_slice(), values, demand);
@@ -125,9 +126,9 @@ fn assign_iterations(node: &mut Node, iterations: Iterations, values: &mut Value
 /// Resets the placement of a block's values to the device.
 fn reset(block: &mut Block, values: &mut Values) {
     for node in &mut block.nodes {
-        node.place = Place::Device;
+        node.place = Placement::Device;
         for &id in node.outputs.iter().flatten() {
-            values[id].place = Place::Device;
+            values[id].place = Placement::Device;
         }
         for (_, inner) in &mut node.blocks {
             reset(inner, values);
@@ -158,7 +159,7 @@ fn runs_on_host(node: &Node, values: &Values, demand: &Demand) -> bool {
 }
 
 fn on_host(values: &Values, id: ValueId) -> bool {
-    values[id].place == Place::Host || values[id].known.is_some() || is_string(values, id)
+    values[id].place == Placement::Host || values[id].known.is_some() || is_string(values, id)
 }
 
 fn is_small(values: &Values, id: ValueId) -> bool {

@@ -91,7 +91,7 @@ mod tests {
         flags: [bool; 2],
         text: &'static str,
         table: Option<&'static Row>,
-        kind: Option<Kind>,
+        kind: Option<ElementClass>,
         inner: Option<Box<Pool>>,
         old: bool,
     }
@@ -105,13 +105,13 @@ mod tests {
 
     attributes!(struct Row { name; compute });
 
-    enum Kind {
+    enum ElementClass {
         Max(bool),
         Average,
     }
 
     attributes!(
-        enum Kind {
+        enum ElementClass {
             Max(strict),
             Average,
         }
@@ -143,19 +143,19 @@ mod tests {
         let outer = Pool {
             sizes: None,
             text: "",
-            kind: Some(Kind::Average),
+            kind: Some(ElementClass::Average),
             inner: Some(Box::new(pool())),
             ..pool()
         };
         let expected = r#"flags: [false, true], text: "", kind: Average, inner: {sizes: [2, -3], flags: [false, true], text: "a, \"b}"}"#;
         assert_eq!(text(&outer.attributes()), expected);
-        assert_eq!(text(&Kind::Max(true).attributes()), "true");
+        assert_eq!(text(&ElementClass::Max(true).attributes()), "true");
     }
 
     #[test]
     fn an_operator_without_fields_has_no_text() {
-        assert_eq!(text(&Kind::Average.attributes()), "");
-        assert_eq!(text(&Kind::Max(false).attributes()), "");
+        assert_eq!(text(&ElementClass::Average.attributes()), "");
+        assert_eq!(text(&ElementClass::Max(false).attributes()), "");
     }
 
     #[test]

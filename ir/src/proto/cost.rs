@@ -21,7 +21,7 @@ pub struct Cost {
 
 /// A message whose fields are examined.
 #[derive(Clone, Copy)]
-enum Kind {
+enum MessageKind {
     Model,
     Graph,
     Node,
@@ -45,7 +45,7 @@ enum Kind {
 
 /// The content of a field.
 enum Field {
-    Message(Kind),
+    Message(MessageKind),
     /// Text, or bytes that remain in the file, with the number of bytes that it takes in addition to its content.
     Slice(usize),
     /// Numbers of eight bytes, packed or not.
@@ -59,11 +59,11 @@ const DEEPEST: usize = 100;
 /// Computes the cost of reading a model. A file that is not a model has no cost.
 pub fn cost(file: &[u8]) -> Cost {
     let mut cost = Cost::default();
-    walk(file, Kind::Model, 0, &mut cost);
+    walk(file, MessageKind::Model, 0, &mut cost);
     cost
 }
 
-fn walk(mut rest: &[u8], kind: Kind, depth: usize, cost: &mut Cost) -> Option<()> {
+fn walk(mut rest: &[u8], kind: MessageKind, depth: usize, cost: &mut Cost) -> Option<()> {
     if depth > DEEPEST {
         return None;
     }
@@ -86,7 +86,7 @@ fn walk(mut rest: &[u8], kind: Kind, depth: usize, cost: &mut Cost) -> Option<()
                 match kind.field(tag) {
                     Field::Message(kind) => {
                         cost.bytes += kind.size();
-                        cost.nodes += usize::from(matches!(kind, Kind::Node));
+                        cost.nodes += usize::from(matches!(kind, MessageKind::Node));
                         walk(inner, kind, depth + 1, cost)?;
                     }
                     Field::Slice(size) => cost.bytes += size,
@@ -106,49 +106,57 @@ fn walk(mut rest: &[u8], kind: Kind, depth: usize, cost: &mut Cost) -> Option<()
 const TEXT: Field = Field::Slice(size_of::<String>() + 16);
 const BYTES: Field = Field::Slice(size_of::<bytes::Bytes>());
 
-impl Kind {
+impl MessageKind {
     fn size(self) -> usize {
         match self {
-            Kind::Model => 0,
-            Kind::Graph => size_of::<GraphProto>(),
-            Kind::Node => size_of::<NodeProto>(),
-            Kind::Attribute => size_of::<AttributeProto>(),
-            Kind::Function => size_of::<FunctionProto>(),
-            Kind::Tensor => size_of::<TensorProto>(),
-            Kind::Sparse => size_of::<SparseTensorProto>(),
-            Kind::ValueInfo => size_of::<ValueInfoProto>(),
+            MessageKind::Model => 0,
+            MessageKind::Graph => size_of::<GraphProto>(),
+            MessageKind::Node => size_of::<NodeProto>(),
+            MessageKind::Attribute => size_of::<AttributeProto>(),
+            MessageKind::Function => size_of::<FunctionProto>(),
+            MessageKind::Tensor => size_of::<TensorProto>(),
+            MessageKind::Sparse => size_of::<SparseTensorProto>(),
+            MessageKind::ValueInfo => size_of::<ValueInfoProto>(),
             // Counted with the message that contains it.
-            Kind::ValueType | Kind::Tensors | Kind::Shape => 0,
-            Kind::Type | Kind::Holder => size_of::<TypeProto>(),
-            Kind::Dimension => size_of::<Dimension>(),
+            MessageKind::ValueType | MessageKind::Tensors | MessageKind::Shape => 0,
+            MessageKind::Type | MessageKind::Holder => size_of::<TypeProto>(),
+            MessageKind::Dimension => size_of::<Dimension>(),
             // The list, and the shorter one from which it was reallocated.
-            Kind::Opset => 2 * size_of::<OperatorSetIdProto>(),
-            Kind::Entry => size_of::<StringStringEntryProto>(),
+            MessageKind::Opset => 2 * size_of::<OperatorSetIdProto>(),
+            MessageKind::Entry => size_of::<StringStringEntryProto>(),
         }
     }
 
     fn field(self, tag: u32) -> Field {
         let message = match (self, tag) {
-            (Kind::Model, 7) | (Kind::Attribute, 6 | 11) => Kind::Graph,
-            (Kind::Model, 8) | (Kind::Function, 9) => Kind::Opset,
-            (Kind::Model, 14) | (Kind::Graph, 16) | (Kind::Node, 9) => Kind::Entry,
-            (Kind::Function, 14) | (Kind::Tensor, 13 | 16) | (Kind::ValueInfo, 4) => Kind::Entry,
-            (Kind::Model, 25) => Kind::Function,
-            (Kind::Graph, 1) | (Kind::Function, 7) => Kind::Node,
-            (Kind::Graph, 5) | (Kind::Attribute, 5 | 10) | (Kind::Sparse, 1 | 2) => Kind::Tensor,
-            (Kind::Graph, 15) | (Kind::Attribute, 22 | 23) => Kind::Sparse,
-            (Kind::Graph, 11..=13) | (Kind::Function, 12) => Kind::ValueInfo,
-            (Kind::Node, 5) | (Kind::Function, 11) => Kind::Attribute,
-            (Kind::ValueInfo, 2) => Kind::ValueType,
-            (Kind::Attribute, 14 | 15) => Kind::Type,
-            (Kind::Type | Kind::ValueType, 1 | 8) => Kind::Tensors,
-            (Kind::Type | Kind::ValueType, 4 | 5 | 9) => Kind::Holder,
-            (Kind::Holder, 1 | 2) => Kind::Type,
-            (Kind::Tensors, 2) => Kind::Shape,
-            (Kind::Shape, 1) => Kind::Dimension,
-            (Kind::Node, 1 | 2) | (Kind::Function, 4..=6) => return TEXT,
-            (Kind::Attribute, 9) | (Kind::Tensor, 4..=7 | 10 | 11) => return BYTES,
-            (Kind::Attribute, 8) | (Kind::Tensor, 1) | (Kind::Sparse, 3) => return Field::Numbers,
+            (MessageKind::Model, 7) | (MessageKind::Attribute, 6 | 11) => MessageKind::Graph,
+            (MessageKind::Model, 8) | (MessageKind::Function, 9) => MessageKind::Opset,
+            (MessageKind::Model, 14) | (MessageKind::Graph, 16) | (MessageKind::Node, 9) => {
+                MessageKind::Entry
+            }
+            (MessageKind::Function, 14) | (MessageKind::Tensor, 13 | 16) | (MessageKind::ValueInfo, 4) => {
+                MessageKind::Entry
+            }
+            (MessageKind::Model, 25) => MessageKind::Function,
+            (MessageKind::Graph, 1) | (MessageKind::Function, 7) => MessageKind::Node,
+            (MessageKind::Graph, 5) | (MessageKind::Attribute, 5 | 10) | (MessageKind::Sparse, 1 | 2) => {
+                MessageKind::Tensor
+            }
+            (MessageKind::Graph, 15) | (MessageKind::Attribute, 22 | 23) => MessageKind::Sparse,
+            (MessageKind::Graph, 11..=13) | (MessageKind::Function, 12) => MessageKind::ValueInfo,
+            (MessageKind::Node, 5) | (MessageKind::Function, 11) => MessageKind::Attribute,
+            (MessageKind::ValueInfo, 2) => MessageKind::ValueType,
+            (MessageKind::Attribute, 14 | 15) => MessageKind::Type,
+            (MessageKind::Type | MessageKind::ValueType, 1 | 8) => MessageKind::Tensors,
+            (MessageKind::Type | MessageKind::ValueType, 4 | 5 | 9) => MessageKind::Holder,
+            (MessageKind::Holder, 1 | 2) => MessageKind::Type,
+            (MessageKind::Tensors, 2) => MessageKind::Shape,
+            (MessageKind::Shape, 1) => MessageKind::Dimension,
+            (MessageKind::Node, 1 | 2) | (MessageKind::Function, 4..=6) => return TEXT,
+            (MessageKind::Attribute, 9) | (MessageKind::Tensor, 4..=7 | 10 | 11) => return BYTES,
+            (MessageKind::Attribute, 8) | (MessageKind::Tensor, 1) | (MessageKind::Sparse, 3) => {
+                return Field::Numbers;
+            }
             _ => return Field::Other,
         };
         Field::Message(message)

@@ -25,7 +25,7 @@ use writing::Writing;
 
 /// A node of the graph, or one that is written for a gradient.
 #[derive(Clone, Debug)]
-struct Step {
+struct GradientNode {
     node: NodeProto,
     /// Whether a rule wrote the node, in the newest opset.
     by_rule: bool,
@@ -45,12 +45,12 @@ pub(super) fn target(node: &NodeProto) -> Option<&str> {
 impl Reader<'_> {
     /// Reads nodes in their order, and writes out gradients.
     pub(super) fn with_gradients(&mut self, nodes: &[&NodeProto], scope: &mut Scope<'_>, block: &mut Block) {
-        let mut steps: Vec<Step> = Vec::new();
+        let mut steps: Vec<GradientNode> = Vec::new();
         for &node in nodes {
             if !is_gradient(node) {
                 self.node(node, scope, block);
                 let (node, by_rule) = (node.clone(), false);
-                steps.push(Step { node, by_rule });
+                steps.push(GradientNode { node, by_rule });
                 continue;
             }
             // The problem was reported with the last node that is allowed.
@@ -78,7 +78,7 @@ impl Reader<'_> {
         }
     }
 
-    fn step(&mut self, step: &Step, scope: &mut Scope<'_>, block: &mut Block) {
+    fn step(&mut self, step: &GradientNode, scope: &mut Scope<'_>, block: &mut Block) {
         if !step.by_rule {
             return self.node(&step.node, scope, block);
         }
@@ -92,9 +92,9 @@ impl Reader<'_> {
     fn derivative(
         &mut self,
         node: &NodeProto,
-        before: &[Step],
+        before: &[GradientNode],
         scope: &Scope<'_>,
-    ) -> Result<Vec<Step>, Problem> {
+    ) -> Result<Vec<GradientNode>, Problem> {
         let key = (TRAINING.to_owned(), node.op_type.clone());
         let count = self.facts.operators.entry(key).or_default();
         (count.nodes, count.supported) = (count.nodes.saturating_add(1), true);
@@ -132,7 +132,7 @@ impl Reader<'_> {
         }
         let mut varies = inputs;
         let mut active: BTreeSet<&str> = xs.iter().map(String::as_str).collect();
-        let mut path: Vec<(Step, Vec<bool>)> = Vec::new();
+        let mut path: Vec<(GradientNode, Vec<bool>)> = Vec::new();
         for step in part {
             if !spread(&step.node, &mut varies) {
                 continue;
@@ -167,7 +167,7 @@ impl Reader<'_> {
 }
 
 /// Returns the nodes that compute `y` from the inputs, in order.
-fn part<'s>(y: &'s str, inputs: &BTreeSet<&str>, before: &'s [Step]) -> Vec<&'s Step> {
+fn part<'s>(y: &'s str, inputs: &BTreeSet<&str>, before: &'s [GradientNode]) -> Vec<&'s GradientNode> {
     let mut makers = BTreeMap::new();
     for (at, step) in before.iter().enumerate() {
         let outputs = step.node.output.iter().filter(|name| !name.is_empty());

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::{Access, Bracket, Code, Head, Loop, Part, ToCode};
+use super::{Access, Bracket, Code, CodeNode, Head, Loop, ToCode};
 
 /// Methods that borrow their receiver, or change it in place.
 const BORROWING: &[&str] = &[
@@ -13,7 +13,7 @@ const BORROWING: &[&str] = &[
 /// Builder of code, from left to right.
 #[derive(Debug, Default)]
 pub struct Builder {
-    parts: Vec<Part>,
+    parts: Vec<CodeNode>,
 }
 
 impl Builder {
@@ -29,7 +29,7 @@ impl Builder {
     pub fn borrow(&mut self, piece: &(impl ToCode + ?Sized)) {
         let start = self.parts.len();
         self.add(piece);
-        if let Some([Part::Value(_, access)]) = self.parts.get_mut(start..) {
+        if let Some([CodeNode::Value(_, access)]) = self.parts.get_mut(start..) {
             *access = Access::Borrow;
         }
     }
@@ -39,7 +39,7 @@ impl Builder {
         let start = self.parts.len();
         self.add(piece);
         let added = self.parts.get_mut(start..).unwrap_or_default();
-        if let (Some(Part::Value(_, access)), true) = (added.last_mut(), BORROWING.contains(&method)) {
+        if let (Some(CodeNode::Value(_, access)), true) = (added.last_mut(), BORROWING.contains(&method)) {
             *access = Access::Borrow;
         }
     }
@@ -60,11 +60,11 @@ impl Builder {
     }
 
     pub fn bind(&mut self, pattern: Code, value: Code) {
-        self.parts.push(Part::Let(pattern, value));
+        self.parts.push(CodeNode::Let(pattern, value));
     }
 
     pub fn assign(&mut self, target: Code, value: Code) {
-        self.parts.push(Part::Assign(target, value));
+        self.parts.push(CodeNode::Assign(target, value));
     }
 
     pub fn repeat_for(&mut self, pattern: Code, range: Code, body: Code) {
@@ -82,54 +82,54 @@ impl Builder {
     pub fn entry(&mut self, name: &str, value: &(impl ToCode + ?Sized)) {
         let mut inside = Builder::default();
         inside.add(value);
-        self.parts.push(Part::Entry(name.into(), inside.finish()));
+        self.parts.push(CodeNode::Entry(name.into(), inside.finish()));
     }
 
     pub fn method(&mut self, name: &'static str, arguments: Code) {
-        self.parts.push(Part::Method(name, arguments));
+        self.parts.push(CodeNode::Method(name, arguments));
     }
 
     pub fn round(&mut self, inside: Code) {
-        self.parts.push(Part::Group(Bracket::Round, inside));
+        self.parts.push(CodeNode::Group(Bracket::Round, inside));
     }
 
     pub fn square(&mut self, inside: Code) {
-        self.parts.push(Part::Group(Bracket::Square, inside));
+        self.parts.push(CodeNode::Group(Bracket::Square, inside));
     }
 
     pub fn curly(&mut self, inside: Code) {
-        self.parts.push(Part::Group(Bracket::Curly, inside));
+        self.parts.push(CodeNode::Group(Bracket::Curly, inside));
     }
 
     pub fn word(&mut self, word: &'static str) {
-        self.parts.push(Part::Word(word));
+        self.parts.push(CodeNode::Word(word));
     }
 
     pub fn member(&mut self, name: &'static str) {
-        self.parts.push(Part::Member(name));
+        self.parts.push(CodeNode::Member(name));
     }
 
     pub fn sign(&mut self, sign: &'static str) {
-        self.parts.push(Part::Sign(sign));
+        self.parts.push(CodeNode::Sign(sign));
     }
 
     pub fn lifetime(&mut self, name: &'static str) {
-        self.parts.push(Part::Lifetime(name));
+        self.parts.push(CodeNode::Lifetime(name));
     }
 
     pub fn literal(&mut self, text: &'static str) {
-        self.parts.push(Part::Literal(text));
+        self.parts.push(CodeNode::Literal(text));
     }
 
     pub fn device(&mut self) {
-        self.parts.push(Part::Device);
+        self.parts.push(CodeNode::Device);
     }
 
     pub fn weights(&mut self) {
-        self.parts.push(Part::Weights);
+        self.parts.push(CodeNode::Weights);
     }
 
     fn looped(&mut self, head: Head, body: Code) {
-        self.parts.push(Part::Loop(Rc::new(Loop { head, body })));
+        self.parts.push(CodeNode::Loop(Rc::new(Loop { head, body })));
     }
 }

@@ -2,89 +2,89 @@
 
 use proc_macro2::{Ident, Literal};
 
-use super::{Access, Code, Part, Size, Variable};
+use super::{Access, Code, CodeNode, Size, Variable};
 
 /// A type whose values `code!` can interpolate.
 pub trait ToCode {
-    fn add_to(&self, parts: &mut Vec<Part>);
+    fn add_to(&self, parts: &mut Vec<CodeNode>);
 }
 
 impl<T: ToCode + ?Sized> ToCode for &T {
-    fn add_to(&self, parts: &mut Vec<Part>) {
+    fn add_to(&self, parts: &mut Vec<CodeNode>) {
         (**self).add_to(parts);
     }
 }
 
 impl<T: ToCode + ?Sized> ToCode for &mut T {
-    fn add_to(&self, parts: &mut Vec<Part>) {
+    fn add_to(&self, parts: &mut Vec<CodeNode>) {
         (**self).add_to(parts);
     }
 }
 
 /// `None` adds no code.
 impl<T: ToCode> ToCode for Option<T> {
-    fn add_to(&self, parts: &mut Vec<Part>) {
+    fn add_to(&self, parts: &mut Vec<CodeNode>) {
         self.iter().for_each(|piece| piece.add_to(parts));
     }
 }
 
 impl ToCode for Code {
-    fn add_to(&self, parts: &mut Vec<Part>) {
+    fn add_to(&self, parts: &mut Vec<CodeNode>) {
         parts.extend_from_slice(self.parts());
     }
 }
 
-impl ToCode for Part {
-    fn add_to(&self, parts: &mut Vec<Part>) {
+impl ToCode for CodeNode {
+    fn add_to(&self, parts: &mut Vec<CodeNode>) {
         parts.push(self.clone());
     }
 }
 
-impl ToCode for [Part] {
-    fn add_to(&self, parts: &mut Vec<Part>) {
+impl ToCode for [CodeNode] {
+    fn add_to(&self, parts: &mut Vec<CodeNode>) {
         parts.extend_from_slice(self);
     }
 }
 
 impl ToCode for Variable {
-    fn add_to(&self, parts: &mut Vec<Part>) {
-        parts.push(Part::Value(*self, Access::Take));
+    fn add_to(&self, parts: &mut Vec<CodeNode>) {
+        parts.push(CodeNode::Value(*self, Access::Take));
     }
 }
 
 impl ToCode for Size {
-    fn add_to(&self, parts: &mut Vec<Part>) {
-        parts.push(Part::Size(*self));
+    fn add_to(&self, parts: &mut Vec<CodeNode>) {
+        parts.push(CodeNode::Size(*self));
     }
 }
 
 impl ToCode for Ident {
-    fn add_to(&self, parts: &mut Vec<Part>) {
-        parts.push(Part::Name(self.to_string().into()));
+    fn add_to(&self, parts: &mut Vec<CodeNode>) {
+        parts.push(CodeNode::Name(self.to_string().into()));
     }
 }
 
 impl ToCode for Literal {
-    fn add_to(&self, parts: &mut Vec<Part>) {
-        parts.push(Part::Number(self.to_string().into()));
+    fn add_to(&self, parts: &mut Vec<CodeNode>) {
+        parts.push(CodeNode::Number(self.to_string().into()));
     }
 }
 
 impl ToCode for str {
-    fn add_to(&self, parts: &mut Vec<Part>) {
-        parts.push(Part::Text(self.into()));
+    fn add_to(&self, parts: &mut Vec<CodeNode>) {
+        parts.push(CodeNode::Text(self.into()));
     }
 }
 
 impl ToCode for String {
-    fn add_to(&self, parts: &mut Vec<Part>) {
+    fn add_to(&self, parts: &mut Vec<CodeNode>) {
         self.as_str().add_to(parts);
     }
 }
 
 impl ToCode for bool {
-    fn add_to(&self, parts: &mut Vec<Part>) {
-        parts.push(Part::Word(if *self { "true" } else { "false" }));
+    fn add_to(&self, parts: &mut Vec<CodeNode>) {
+        parts.push(CodeNode::Word(if *self { "true" } else { "false" }));
     }
 }
 
@@ -92,7 +92,7 @@ impl ToCode for bool {
 macro_rules! suffixed {
     ($($number:ident $literal:ident,)*) => {$(
         impl ToCode for $number {
-            fn add_to(&self, parts: &mut Vec<Part>) {
+            fn add_to(&self, parts: &mut Vec<CodeNode>) {
                 Literal::$literal(*self).add_to(parts);
             }
         }

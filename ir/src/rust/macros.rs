@@ -202,7 +202,7 @@ pub(crate) use {code, pieces};
 mod tests {
     use proc_macro2::Literal;
 
-    use crate::rust::{Access, Code, Part, Size, Variable};
+    use crate::rust::{Access, Code, CodeNode, Size, Variable};
 
     fn check(code: Code, expected: &str) {
         assert_eq!(code.tokens().to_string(), expected);
@@ -231,7 +231,8 @@ mod tests {
             loop { let [a, _] = #x; }
             #x
         };
-        let kinds = |part: &Part| matches!(part, Part::Let(..) | Part::Loop(_) | Part::Value(..));
+        let kinds =
+            |part: &CodeNode| matches!(part, CodeNode::Let(..) | CodeNode::Loop(_) | CodeNode::Value(..));
         assert!(code.parts().iter().all(kinds) && code.parts().len() == 6);
         check(
             code,
@@ -247,7 +248,7 @@ mod tests {
         let accesses = |code: Code| {
             let mut found = Vec::new();
             code.each_part(&mut |part| {
-                if let Part::Value(_, access) = part {
+                if let CodeNode::Value(_, access) = part {
                     found.push(*access == Access::Borrow);
                 }
             });

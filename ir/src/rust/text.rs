@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
-use super::{Access, Bracket, Code, Head, Part};
+use super::{Access, Bracket, Code, CodeNode, Head};
 
 /// A token of code, or one side of a bracket.
 #[derive(Clone, Copy, Debug)]
@@ -53,43 +53,43 @@ impl fmt::Debug for Code {
     }
 }
 
-impl Part {
+impl CodeNode {
     fn each_token<E>(self, see: &mut See<'_, E>) -> Result<(), E> {
         match self {
-            Part::Word(name) | Part::Member(name) => see(Token::Word(name)),
-            Part::Name(name) => see(Token::Word(&name)),
-            Part::Sign(text) => see(Token::Sign(text)),
-            Part::Lifetime(name) => see(Token::Lifetime(name)),
-            Part::Literal(text) => see(Token::Literal(text)),
-            Part::Number(text) => see(Token::Literal(&text)),
-            Part::Text(text) | Part::Weight(text) => see(Token::Text(&text)),
-            Part::Field(name) => {
+            CodeNode::Word(name) | CodeNode::Member(name) => see(Token::Word(name)),
+            CodeNode::Name(name) => see(Token::Word(&name)),
+            CodeNode::Sign(text) => see(Token::Sign(text)),
+            CodeNode::Lifetime(name) => see(Token::Lifetime(name)),
+            CodeNode::Literal(text) => see(Token::Literal(text)),
+            CodeNode::Number(text) => see(Token::Literal(&text)),
+            CodeNode::Text(text) | CodeNode::Weight(text) => see(Token::Text(&text)),
+            CodeNode::Field(name) => {
                 see(Token::Word("self"))?;
                 see(Token::Sign("."))?;
                 see(Token::Word(&name))
             }
-            Part::Device => see(Token::Word("device")),
-            Part::Weights => see(Token::Word("weights")),
-            Part::Value(variable, access) => {
+            CodeNode::Device => see(Token::Word("device")),
+            CodeNode::Weights => see(Token::Word("weights")),
+            CodeNode::Value(variable, access) => {
                 see(Token::Word(&format!("__v{}", variable.0)))?;
                 if access == Access::Clone {
-                    Part::Method("clone", Code::default()).each_token(see)?;
+                    CodeNode::Method("clone", Code::default()).each_token(see)?;
                 }
                 Ok(())
             }
-            Part::Size(size) => see(Token::Word(&format!("__s{}", size.0))),
-            Part::Method(name, arguments) => {
+            CodeNode::Size(size) => see(Token::Word(&format!("__s{}", size.0))),
+            CodeNode::Method(name, arguments) => {
                 see(Token::Sign("."))?;
                 see(Token::Word(name))?;
                 group(Bracket::Round, arguments, see)
             }
-            Part::Group(bracket, inside) => group(bracket, inside, see),
-            Part::Let(pattern, value) => {
+            CodeNode::Group(bracket, inside) => group(bracket, inside, see),
+            CodeNode::Let(pattern, value) => {
                 see(Token::Word("let"))?;
                 assignment(pattern, value, see)
             }
-            Part::Assign(target, value) => assignment(target, value, see),
-            Part::Loop(repeated) => {
+            CodeNode::Assign(target, value) => assignment(target, value, see),
+            CodeNode::Loop(repeated) => {
                 let repeated = Rc::unwrap_or_clone(repeated);
                 match repeated.head {
                     Head::For(pattern, range) => {
@@ -106,15 +106,15 @@ impl Part {
                 }
                 group(Bracket::Curly, repeated.body, see)
             }
-            Part::Entry(name, value) => {
+            CodeNode::Entry(name, value) => {
                 see(Token::Word(&name))?;
-                if !matches!(value.single(), Some(Part::Name(value)) if *value == name) {
+                if !matches!(value.single(), Some(CodeNode::Name(value)) if *value == name) {
                     see(Token::Sign(":"))?;
                     value.each_token(see)?;
                 }
                 Ok(())
             }
-            Part::Foreign(foreign) => see(Token::Foreign(&foreign.0)),
+            CodeNode::Foreign(foreign) => see(Token::Foreign(&foreign.0)),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Bracket, Code, Head, Part, Size, Variable};
+use super::{Bracket, Code, CodeNode, Head, Size, Variable};
 
 /// An event for the variable of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub enum Event {
 
 impl Code {
     /// Calls `see` with each part in the order of the text, and with a part before the parts inside it.
-    pub fn each_part(&self, see: &mut impl FnMut(&Part)) {
+    pub fn each_part(&self, see: &mut impl FnMut(&CodeNode)) {
         for part in self.parts() {
             see(part);
             part.inside().into_iter().flatten().for_each(|code| code.each_part(see));
@@ -22,7 +22,7 @@ impl Code {
     }
 
     /// Returns `true` if a part at any depth satisfies `is`.
-    pub fn any(&self, is: &mut impl FnMut(&Part) -> bool) -> bool {
+    pub fn any(&self, is: &mut impl FnMut(&CodeNode) -> bool) -> bool {
         self.parts()
             .iter()
             .any(|part| is(part) || part.inside().into_iter().flatten().any(|code| code.any(is)))
@@ -30,32 +30,32 @@ impl Code {
 
     /// Returns `true` if the code uses the parameter `device`.
     pub fn uses_device(&self) -> bool {
-        self.any(&mut |part| *part == Part::Device)
+        self.any(&mut |part| *part == CodeNode::Device)
     }
 
     /// Returns `true` if the code uses the parameter `weights`.
     pub fn uses_weights(&self) -> bool {
-        self.any(&mut |part| *part == Part::Weights)
+        self.any(&mut |part| *part == CodeNode::Weights)
     }
 
     /// Returns `true` if the code has an operator outside brackets whose precedence is lower than that of a call.
     pub fn is_loose(&self) -> bool {
-        let loose = |part: &Part| match part {
-            Part::Sign(sign) => sign.contains(|sign| "+-*/%&|^!".contains(sign)),
-            part => *part == Part::Word("as"),
+        let loose = |part: &CodeNode| match part {
+            CodeNode::Sign(sign) => sign.contains(|sign| "+-*/%&|^!".contains(sign)),
+            part => *part == CodeNode::Word("as"),
         };
         self.parts().iter().any(loose)
     }
 
     /// Returns `true` if an expression has no operator whose precedence is lower than that of `+`.
     pub fn is_sum(&self) -> bool {
-        let weaker = |part: &Part| matches!(part, Part::Sign("&" | "|" | "^" | "!"));
+        let weaker = |part: &CodeNode| matches!(part, CodeNode::Sign("&" | "|" | "^" | "!"));
         !self.parts().iter().any(weaker)
     }
 
     /// Returns `true` if an expression has no operator whose precedence is lower than that of `*`.
     pub fn is_product(&self) -> bool {
-        let weaker = |part: &Part| matches!(part, Part::Sign("+" | "-"));
+        let weaker = |part: &CodeNode| matches!(part, CodeNode::Sign("+" | "-"));
         self.is_sum() && !self.parts().iter().any(weaker)
     }
 
@@ -75,10 +75,10 @@ impl Code {
         // A statement that starts with a block ends after it.
         let is_block = |code: &Code| {
             let first = code.parts().first();
-            matches!(first, Some(Part::Group(Bracket::Curly, _) | Part::Word("if" | "match")))
+            matches!(first, Some(CodeNode::Group(Bracket::Curly, _) | CodeNode::Word("if" | "match")))
         };
         let mut code = self;
-        while let Some(Part::Group(Bracket::Round, inside)) = code.single() {
+        while let Some(CodeNode::Group(Bracket::Round, inside)) = code.single() {
             if !needless(inside) || is_block(inside) {
                 break;
             }
@@ -91,7 +91,7 @@ impl Code {
     pub fn sizes(&self) -> BTreeSet<Size> {
         let mut found = BTreeSet::new();
         self.each_part(&mut |part| {
-            if let Part::Size(size) = part {
+            if let CodeNode::Size(size) = part {
                 found.insert(*size);
             }
         });
@@ -102,9 +102,9 @@ impl Code {
     pub fn each_event(&self, see: &mut impl FnMut(Variable, Event)) {
         for part in self.parts() {
             match part {
-                Part::Value(variable, _) => see(*variable, Event::Use),
-                Part::Let(_, value) => value.each_event(see),
-                Part::Assign(target, value) => {
+                CodeNode::Value(variable, _) => see(*variable, Event::Use),
+                CodeNode::Let(_, value) => value.each_event(see),
+                CodeNode::Assign(target, value) => {
                     value.each_event(see);
                     for variable in target.variables() {
                         see(variable, Event::Assign);
@@ -151,7 +151,7 @@ impl Code {
     pub fn bound(&self) -> BTreeSet<Variable> {
         let mut found = BTreeSet::new();
         self.each_part(&mut |part| {
-            if let Part::Let(pattern, _) = part {
+            if let CodeNode::Let(pattern, _) = part {
                 found.extend(pattern.variables());
             }
         });
@@ -159,25 +159,27 @@ impl Code {
     }
 
     /// Replaces each part by the result of `change`, or removes it. Parts inside another part are changed first.
-    pub fn changed(&self, change: &mut impl FnMut(Part) -> Option<Part>) -> Code {
+    pub fn changed(&self, change: &mut impl FnMut(CodeNode) -> Option<CodeNode>) -> Code {
         let parts = self.parts().iter();
         let parts = parts.filter_map(|part| {
             let part = part.with_inside(&mut |code| code.changed(change));
             change(part)
         });
-        parts.collect::<Vec<Part>>().into()
+        parts.collect::<Vec<CodeNode>>().into()
     }
 }
 
-impl Part {
+impl CodeNode {
     /// Returns the code inside the part, in the order of the text.
     pub fn inside(&self) -> [Option<&Code>; 3] {
         match self {
-            Part::Method(_, inside) | Part::Group(_, inside) | Part::Entry(_, inside) => {
+            CodeNode::Method(_, inside) | CodeNode::Group(_, inside) | CodeNode::Entry(_, inside) => {
                 [Some(inside), None, None]
             }
-            Part::Let(first, second) | Part::Assign(first, second) => [Some(first), Some(second), None],
-            Part::Loop(made) => match &made.head {
+            CodeNode::Let(first, second) | CodeNode::Assign(first, second) => {
+                [Some(first), Some(second), None]
+            }
+            CodeNode::Loop(made) => match &made.head {
                 Head::For(pattern, range) => [Some(pattern), Some(range), Some(&made.body)],
                 Head::While(condition) => [Some(condition), Some(&made.body), None],
                 Head::Endless => [Some(&made.body), None, None],
@@ -187,21 +189,21 @@ impl Part {
     }
 
     /// Returns the part with changed code inside.
-    pub fn with_inside(&self, change: &mut impl FnMut(&Code) -> Code) -> Part {
+    pub fn with_inside(&self, change: &mut impl FnMut(&Code) -> Code) -> CodeNode {
         match self {
-            Part::Method(name, arguments) => Part::Method(name, change(arguments)),
-            Part::Group(bracket, inside) => Part::Group(*bracket, change(inside)),
-            Part::Entry(name, value) => Part::Entry(name.clone(), change(value)),
-            Part::Let(pattern, value) => Part::Let(change(pattern), change(value)),
-            Part::Assign(target, value) => Part::Assign(change(target), change(value)),
-            Part::Loop(made) => {
+            CodeNode::Method(name, arguments) => CodeNode::Method(name, change(arguments)),
+            CodeNode::Group(bracket, inside) => CodeNode::Group(*bracket, change(inside)),
+            CodeNode::Entry(name, value) => CodeNode::Entry(name.clone(), change(value)),
+            CodeNode::Let(pattern, value) => CodeNode::Let(change(pattern), change(value)),
+            CodeNode::Assign(target, value) => CodeNode::Assign(change(target), change(value)),
+            CodeNode::Loop(made) => {
                 let head = match &made.head {
                     Head::For(pattern, range) => Head::For(change(pattern), change(range)),
                     Head::While(condition) => Head::While(change(condition)),
                     Head::Endless => Head::Endless,
                 };
                 let body = change(&made.body);
-                Part::Loop(std::rc::Rc::new(super::Loop { head, body }))
+                CodeNode::Loop(std::rc::Rc::new(super::Loop { head, body }))
             }
             other => other.clone(),
         }

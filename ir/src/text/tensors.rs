@@ -276,9 +276,6 @@ mod tests {
 
     #[test]
     fn the_sizes_of_a_constant_are_numbers() {
-        check(
-            "float[N] {1}",
-            expect!["line 1, column 10: a tensor with values requires fixed sizes"],
-        );
+        check("float[N] {1}", expect!["line 1, column 10: a tensor with values requires fixed sizes"]);
     }
 }

@@ -35,7 +35,7 @@ pub struct Component {
 /// Header of a scan: the components, coefficients and bits that it sends.
 #[derive(Clone, Debug)]
 pub struct Scan {
-    pub parts: Vec<Part>,
+    pub parts: Vec<ScanComponent>,
     /// First and last coefficient.
     pub band: [usize; 2],
     /// Lowest bit that an earlier scan sent, 0 if none, and lowest bit of this scan.
@@ -46,7 +46,7 @@ pub struct Scan {
 
 /// A component of a scan, by its index in the frame, and its tables of codes.
 #[derive(Clone, Copy, Debug)]
-pub struct Part {
+pub struct ScanComponent {
     pub component: usize,
     pub dc: usize,
     pub ac: usize,
@@ -230,13 +230,13 @@ impl<'a> Markers<'a> {
         let (listed, rest) = rest.split_at_checked(2 * usize::from(count))?;
         let [first, last, bits] = *rest.first_chunk::<3>()?;
         let part = |entry: &[u8; 2]| {
-            Some(Part {
+            Some(ScanComponent {
                 component: self.ids.iter().position(|id| *id == entry[0])?,
                 dc: usize::from(entry[1] >> 4),
                 ac: usize::from(entry[1] & 15),
             })
         };
-        let parts: Vec<Part> = listed.as_chunks().0.iter().map(part).collect::<Option<_>>()?;
+        let parts: Vec<ScanComponent> = listed.as_chunks().0.iter().map(part).collect::<Option<_>>()?;
         let rising = parts.is_sorted_by(|a, b| a.component < b.component);
         self.scans += 1;
         if parts.is_empty() || !rising || self.scans > MOST_SCANS {

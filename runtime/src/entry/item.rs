@@ -8,12 +8,12 @@ use onnx_embed_kernels::dtype::stored;
 use onnx_embed_kernels::memory_limit::memory_limit;
 
 use super::{Sizes, bounded, float, int};
-use crate::{Array, ElementType, Error, Kind};
+use crate::{Array, ElementType, Error, ValueType};
 
 /// A value that may be an item of another one.
 pub trait Item: Sized {
     /// Returns the value in the dtype of the model, if its sizes match `kind`.
-    fn enter(self, name: &'static str, kind: &Kind, sizes: &mut Sizes) -> Result<Self, Error>;
+    fn enter(self, name: &'static str, kind: &ValueType, sizes: &mut Sizes) -> Result<Self, Error>;
 
     /// Returns the value with floats converted to `dtype`, as the device stores it.
     fn leave(self, _dtype: DType) -> Self {
@@ -24,13 +24,13 @@ pub trait Item: Sized {
 /// Checks the sizes of a tensor and returns its element type.
 fn check(
     name: &'static str,
-    kind: &Kind,
+    kind: &ValueType,
     found: &[usize],
     sizes: &mut Sizes,
 ) -> Result<Option<ElementType>, Error> {
     match kind {
-        Kind::Tensor { dtype, sizes: [] } if found == [1] => Ok(Some(*dtype)),
-        Kind::Tensor { dtype, sizes: expected } => {
+        ValueType::Tensor { dtype, sizes: [] } if found == [1] => Ok(Some(*dtype)),
+        ValueType::Tensor { dtype, sizes: expected } => {
             bounded(name, found, *dtype, memory_limit())?;
             sizes.check(name, found, expected)?;
             Ok(Some(*dtype))
@@ -40,7 +40,7 @@ fn check(
 }
 
 impl<const D: usize> Item for Tensor<D> {
-    fn enter(self, name: &'static str, kind: &Kind, sizes: &mut Sizes) -> Result<Self, Error> {
+    fn enter(self, name: &'static str, kind: &ValueType, sizes: &mut Sizes) -> Result<Self, Error> {
         Ok(match check(name, kind, &self.dims(), sizes)? {
             Some(dtype) => float(self, dtype),
             None => self,
@@ -54,7 +54,7 @@ impl<const D: usize> Item for Tensor<D> {
 }
 
 impl<const D: usize> Item for Tensor<D, Int> {
-    fn enter(self, name: &'static str, kind: &Kind, sizes: &mut Sizes) -> Result<Self, Error> {
+    fn enter(self, name: &'static str, kind: &ValueType, sizes: &mut Sizes) -> Result<Self, Error> {
         Ok(match check(name, kind, &self.dims(), sizes)? {
             Some(dtype) => int(self, dtype),
             None => self,
@@ -63,22 +63,22 @@ impl<const D: usize> Item for Tensor<D, Int> {
 }
 
 impl<const D: usize> Item for Tensor<D, Bool> {
-    fn enter(self, name: &'static str, kind: &Kind, sizes: &mut Sizes) -> Result<Self, Error> {
+    fn enter(self, name: &'static str, kind: &ValueType, sizes: &mut Sizes) -> Result<Self, Error> {
         check(name, kind, &self.dims(), sizes)?;
         Ok(self)
     }
 }
 
 impl<T> Item for Array<T> {
-    fn enter(self, name: &'static str, kind: &Kind, sizes: &mut Sizes) -> Result<Self, Error> {
+    fn enter(self, name: &'static str, kind: &ValueType, sizes: &mut Sizes) -> Result<Self, Error> {
         check(name, kind, self.shape(), sizes)?;
         Ok(self)
     }
 }
 
 impl<T: Item> Item for Vec<T> {
-    fn enter(self, name: &'static str, kind: &Kind, _: &mut Sizes) -> Result<Self, Error> {
-        let Kind::Sequence(item) = kind else {
+    fn enter(self, name: &'static str, kind: &ValueType, _: &mut Sizes) -> Result<Self, Error> {
+        let ValueType::Sequence(item) = kind else {
             return Ok(self);
         };
         // Sizes with the same name may differ between items.
@@ -93,9 +93,9 @@ impl<T: Item> Item for Vec<T> {
 }
 
 impl<T: Item> Item for Option<T> {
-    fn enter(self, name: &'static str, kind: &Kind, sizes: &mut Sizes) -> Result<Self, Error> {
+    fn enter(self, name: &'static str, kind: &ValueType, sizes: &mut Sizes) -> Result<Self, Error> {
         match kind {
-            Kind::Optional(item) => self.map(|value| value.enter(name, item, sizes)).transpose(),
+            ValueType::Optional(item) => self.map(|value| value.enter(name, item, sizes)).transpose(),
             _ => Ok(self),
         }
     }
@@ -106,8 +106,8 @@ impl<T: Item> Item for Option<T> {
 }
 
 impl<K: Ord, T: Item> Item for BTreeMap<K, T> {
-    fn enter(self, name: &'static str, kind: &Kind, _: &mut Sizes) -> Result<Self, Error> {
-        let Kind::Map { value: item, .. } = kind else {
+    fn enter(self, name: &'static str, kind: &ValueType, _: &mut Sizes) -> Result<Self, Error> {
+        let ValueType::Map { value: item, .. } = kind else {
             return Ok(self);
         };
         let entries = self.into_iter();
@@ -122,7 +122,7 @@ impl<K: Ord, T: Item> Item for BTreeMap<K, T> {
 macro_rules! plain {
     ($($scalar:ty)*) => {$(
         impl Item for $scalar {
-            fn enter(self, _: &'static str, _: &Kind, _: &mut Sizes) -> Result<Self, Error> {
+            fn enter(self, _: &'static str, _: &ValueType, _: &mut Sizes) -> Result<Self, Error> {
                 Ok(self)
             }
         }
@@ -137,14 +137,15 @@ mod tests {
     use crate::Size;
     use burn::tensor::Device;
 
-    const ITEM: Kind = Kind::Tensor { dtype: ElementType::Int64, sizes: &[Size::Unknown, Size::Fixed(2)] };
+    const ITEM: ValueType =
+        ValueType::Tensor { dtype: ElementType::Int64, sizes: &[Size::Unknown, Size::Fixed(2)] };
 
     fn item(rows: usize, columns: usize) -> Tensor<2, Int> {
         Tensor::zeros([rows, columns], (&Device::flex(), DType::I32))
     }
 
     fn entered(items: Vec<Tensor<2, Int>>) -> Result<Vec<Tensor<2, Int>>, String> {
-        let entered = items.enter("xs", &Kind::Sequence(&ITEM), &mut Sizes::new());
+        let entered = items.enter("xs", &ValueType::Sequence(&ITEM), &mut Sizes::new());
         entered.map_err(|error| error.to_string())
     }
 
@@ -165,7 +166,7 @@ mod tests {
     #[test]
     fn nothing_is_no_item() {
         let none: Option<Tensor<2, Int>> = None;
-        let entered = none.enter("x", &Kind::Optional(&ITEM), &mut Sizes::new());
+        let entered = none.enter("x", &ValueType::Optional(&ITEM), &mut Sizes::new());
         assert!(entered.unwrap().is_none());
     }
 }

@@ -4,7 +4,7 @@ use alloc::string::ToString;
 use burn::tensor::DType;
 use onnx_embed_kernels::memory_limit::memory_limit;
 
-use super::{Kind, Signature, Size};
+use super::{Signature, Size, ValueType};
 use crate::entry::{Sizes, bounded};
 use crate::{ElementType, Error, Key, Value, Values};
 
@@ -26,7 +26,7 @@ impl Signature {
         for port in self.inputs {
             match inputs.get(port.name) {
                 Some(value) => check(port.name, value, &port.kind, &mut sizes)?,
-                None if matches!(port.kind, Kind::Optional(_)) => {}
+                None if matches!(port.kind, ValueType::Optional(_)) => {}
                 None => {
                     return Err(Error::MissingInput { name: port.name, inputs: self.inputs });
                 }
@@ -36,39 +36,41 @@ impl Signature {
     }
 }
 
-fn check(name: &'static str, value: &Value, kind: &Kind, sizes: &mut Sizes) -> Result<(), Error> {
+fn check(name: &'static str, value: &Value, kind: &ValueType, sizes: &mut Sizes) -> Result<(), Error> {
     match (kind, value) {
-        (Kind::Tensor { dtype, sizes: expected }, Value::Tensor(data)) if dtype.carrier().is_some() => {
+        (ValueType::Tensor { dtype, sizes: expected }, Value::Tensor(data)) if dtype.carrier().is_some() => {
             check_type(name, *dtype, data.dtype())?;
             addressable(name, data.shape().as_slice(), *dtype)?;
             fits(sizes, name, data.shape().as_slice(), expected)
         }
-        (Kind::Tensor { dtype: ElementType::String, sizes: expected }, Value::Strings(array)) => {
+        (ValueType::Tensor { dtype: ElementType::String, sizes: expected }, Value::Strings(array)) => {
             addressable(name, array.shape(), ElementType::String)?;
             fits(sizes, name, array.shape(), expected)
         }
-        (Kind::Unranked(dtype), Value::Tensor(data)) if dtype.carrier().is_some() => {
+        (ValueType::Unranked(dtype), Value::Tensor(data)) if dtype.carrier().is_some() => {
             check_type(name, *dtype, data.dtype())?;
             addressable(name, data.shape().as_slice(), *dtype)
         }
-        (Kind::Unranked(ElementType::String), Value::Strings(array)) => {
+        (ValueType::Unranked(ElementType::String), Value::Strings(array)) => {
             addressable(name, array.shape(), ElementType::String)
         }
-        (Kind::Sequence(item), Value::Sequence(values)) => {
+        (ValueType::Sequence(item), Value::Sequence(values)) => {
             // Sizes with the same name may differ between items.
             let check = |value| check(name, value, item, &mut Sizes::new());
             values.iter().try_for_each(check)
         }
-        (Kind::Optional(_), Value::Optional(None)) => Ok(()),
-        (Kind::Optional(item), Value::Optional(Some(value))) => check(name, value, item, sizes),
-        (Kind::Map { key, value: item }, Value::Map(map)) => map.iter().try_for_each(|(found, value)| {
-            match (found, key) {
-                (Key::Text(_), ElementType::String) => {}
-                (Key::Int(_), key) if *key != ElementType::String => {}
-                _ => return Err(wrong_kind(name, kind, "a map with keys of another type")),
-            }
-            check(name, value, item, &mut Sizes::new())
-        }),
+        (ValueType::Optional(_), Value::Optional(None)) => Ok(()),
+        (ValueType::Optional(item), Value::Optional(Some(value))) => check(name, value, item, sizes),
+        (ValueType::Map { key, value: item }, Value::Map(map)) => {
+            map.iter().try_for_each(|(found, value)| {
+                match (found, key) {
+                    (Key::Text(_), ElementType::String) => {}
+                    (Key::Int(_), key) if *key != ElementType::String => {}
+                    _ => return Err(wrong_kind(name, kind, "a map with keys of another type")),
+                }
+                check(name, value, item, &mut Sizes::new())
+            })
+        }
         _ => Err(wrong_kind(name, kind, value.description())),
     }
 }
@@ -104,7 +106,7 @@ fn check_type(name: &'static str, expected: ElementType, found: DType) -> Result
     if fits { Ok(()) } else { Err(Error::WrongType { name, expected, found }) }
 }
 
-fn wrong_kind(name: &'static str, expected: &Kind, found: &'static str) -> Error {
+fn wrong_kind(name: &'static str, expected: &ValueType, found: &'static str) -> Error {
     Error::WrongKind { name, expected: *expected, found }
 }
 
@@ -114,8 +116,8 @@ mod tests {
     use crate::Port;
     use burn::tensor::TensorData;
 
-    const fn tensor(dtype: ElementType, sizes: &'static [Size]) -> Kind {
-        Kind::Tensor { dtype, sizes }
+    const fn tensor(dtype: ElementType, sizes: &'static [Size]) -> ValueType {
+        ValueType::Tensor { dtype, sizes }
     }
 
     const SIGNATURE: Signature = Signature {
@@ -124,7 +126,10 @@ mod tests {
             Port { name: "mask", kind: tensor(ElementType::Bool, &[Size::Named("batch"), Size::Fixed(2)]) },
             Port {
                 name: "past",
-                kind: Kind::Optional(&Kind::Sequence(&tensor(ElementType::Float32, &[Size::Named("batch")]))),
+                kind: ValueType::Optional(&ValueType::Sequence(&tensor(
+                    ElementType::Float32,
+                    &[Size::Named("batch")],
+                ))),
             },
         ],
         outputs: &[],

@@ -8,7 +8,7 @@ use burn::tensor::kind::Basic;
 use onnx_embed_kernels::reader::{Blocking, now};
 
 use crate::outputs::Output;
-use crate::{Array, Kind, Value};
+use crate::{Array, Value, ValueType};
 
 /// A value of a running model.
 pub trait Given {
@@ -16,7 +16,7 @@ pub trait Given {
     fn shape(&self) -> Option<Vec<usize>>;
 
     /// Returns a copy of the value as one of this kind, or why the device cannot be read.
-    fn read(&self, kind: &Kind) -> Result<Value, String>;
+    fn read(&self, kind: &ValueType) -> Result<Value, String>;
 }
 
 impl<const D: usize, K: Basic> Given for Tensor<D, K> {
@@ -24,7 +24,7 @@ impl<const D: usize, K: Basic> Given for Tensor<D, K> {
         Some(self.dims().to_vec())
     }
 
-    fn read(&self, kind: &Kind) -> Result<Value, String> {
+    fn read(&self, kind: &ValueType) -> Result<Value, String> {
         read(self, kind)
     }
 }
@@ -37,7 +37,7 @@ where
         Some(Array::shape(self).to_vec())
     }
 
-    fn read(&self, kind: &Kind) -> Result<Value, String> {
+    fn read(&self, kind: &ValueType) -> Result<Value, String> {
         read(self, kind)
     }
 }
@@ -52,7 +52,7 @@ macro_rules! containers {
                 None
             }
 
-            fn read(&self, kind: &Kind) -> Result<Value, String> {
+            fn read(&self, kind: &ValueType) -> Result<Value, String> {
                 read(self, kind)
             }
         }
@@ -65,16 +65,16 @@ containers! {
     K T: BTreeMap<K, T>;
 }
 
-fn read<T: Output + Clone + Given>(value: &T, kind: &Kind) -> Result<Value, String> {
+fn read<T: Output + Clone + Given>(value: &T, kind: &ValueType) -> Result<Value, String> {
     let kind = &kind_of(value, kind);
     now(value.clone().into_value(kind, Blocking))
 }
 
 /// Returns the kind of a value. It differs from that of the file if the data of a run contradict it.
-pub fn kind_of(value: &dyn Given, kind: &Kind) -> Kind {
+pub fn kind_of(value: &dyn Given, kind: &ValueType) -> ValueType {
     match (kind, value.shape()) {
-        (Kind::Tensor { dtype, sizes: [] }, Some(shape)) if shape.iter().product::<usize>() != 1 => {
-            Kind::Unranked(*dtype)
+        (ValueType::Tensor { dtype, sizes: [] }, Some(shape)) if shape.iter().product::<usize>() != 1 => {
+            ValueType::Unranked(*dtype)
         }
         _ => *kind,
     }

@@ -8,7 +8,7 @@ use onnx_embed_kernels::{attempt, fault};
 
 use super::decode::{self, Stored};
 use super::fingerprint::fnv1a;
-use super::{Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights};
+use super::{ByteRange, Encoding, Entry, File, Fixed, Table, WeightSource, Weights};
 use crate::{ElementType, Error};
 
 /// Copies of weights whose values were checked, by name. They are used even if the file changes after the check.
@@ -88,7 +88,7 @@ impl Table {
     }
 
     /// Returns the parts of weights in a file in order, with the names of their weights.
-    fn parts(&self, file: usize) -> Vec<(&'static str, &'static Part)> {
+    fn parts(&self, file: usize) -> Vec<(&'static str, &'static ByteRange)> {
         let of = |entry: &'static Entry| entry.parts.iter().map(|part| (entry.name, part));
         let all = self.entries.iter().flat_map(of);
         let mut parts: Vec<_> = all.filter(|(_, part)| part.file == file).collect();
@@ -101,7 +101,7 @@ fn check_file(
     file: &File,
     place: usize,
     source: WeightSource<'_>,
-    parts: &[(&'static str, &Part)],
+    parts: &[(&'static str, &ByteRange)],
 ) -> Result<(), Error> {
     let found = source.length(place);
     if found != file.length {
@@ -139,8 +139,8 @@ mod tests {
     const FILE: &[u8] = b"head\x01\x02mid\x03\x04end";
 
     fn table() -> Table {
-        let part = |start, gap: &[u8]| Part { file: 0, start, length: 2, gap: fnv1a(gap) };
-        let entry = |name, part: Part, encoding| Entry {
+        let part = |start, gap: &[u8]| ByteRange { file: 0, start, length: 2, gap: fnv1a(gap) };
+        let entry = |name, part: ByteRange, encoding| Entry {
             name,
             dtype: ElementType::UInt8,
             shape: &[2],

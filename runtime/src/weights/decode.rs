@@ -174,7 +174,7 @@ fn signed(code: u8, bits: u32) -> i8 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Part;
+    use super::super::ByteRange;
     use super::*;
     use burn::tensor::DType;
 
@@ -183,7 +183,7 @@ mod tests {
     }
 
     fn decoded(dtype: ElementType, encoding: Encoding, shape: &'static [usize], file: &[u8]) -> TensorData {
-        let part = Part { file: 0, start: 0, length: file.len(), gap: 0 };
+        let part = ByteRange { file: 0, start: 0, length: file.len(), gap: 0 };
         let entry = Entry { name: "w", dtype, shape, parts: Box::leak(Box::new([part])), encoding };
         numbers(&entry, memory(&[file])).unwrap()
     }
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_weight_of_several_parts_is_put_together() {
-        let part = |start| Part { file: 0, start, length: 2, gap: 0 };
+        let part = |start| ByteRange { file: 0, start, length: 2, gap: 0 };
         let entry = Entry {
             name: "w",
             dtype: ElementType::UInt16,
@@ -238,7 +238,7 @@ mod tests {
             name: "w",
             dtype: ElementType::UInt8,
             shape: &[1],
-            parts: &[Part { file: 0, start: usize::MAX, length: 1, gap: 0 }],
+            parts: &[ByteRange { file: 0, start: usize::MAX, length: 1, gap: 0 }],
             encoding: Encoding::Raw,
         };
         assert_eq!(numbers(&entry, memory(&[&[]])), Err("is outside its file"));

@@ -2,7 +2,7 @@
 
 use alloc::borrow::Cow;
 
-use super::Part;
+use super::ByteRange;
 use super::fingerprint::fnv1a_behind;
 #[cfg(feature = "std")]
 use super::open::OpenFile;
@@ -46,7 +46,7 @@ impl<'a> WeightSource<'a> {
     }
 
     /// Returns the bytes of a part.
-    pub fn part(&self, part: &Part) -> Result<Cow<'a, [u8]>, Unreadable> {
+    pub fn part(&self, part: &ByteRange) -> Result<Cow<'a, [u8]>, Unreadable> {
         match self {
             WeightSource::Memory(files) => {
                 let file = files.get(part.file).ok_or(OUTSIDE)?;
@@ -65,7 +65,7 @@ impl<'a> WeightSource<'a> {
     }
 
     /// Copies the bytes of a part to `bytes`, which has the same length.
-    pub fn read(&self, part: &Part, bytes: &mut [u8]) -> Result<(), Unreadable> {
+    pub fn read(&self, part: &ByteRange, bytes: &mut [u8]) -> Result<(), Unreadable> {
         match self {
             WeightSource::Memory(_) => {
                 let stored = self.part(part)?;

@@ -27,7 +27,7 @@ pub struct Built {
 
 /// Options of a build.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan<'p> {
+pub struct BuildRequest<'p> {
     /// Folder of the workspace.
     pub root: &'p Path,
     /// Target folder.
@@ -38,7 +38,7 @@ pub struct Plan<'p> {
 }
 
 /// Builds packages of a workspace, as many as possible.
-pub fn build(plan: &Plan<'_>, packages: &[String], bar: &ProgressBar) -> Result<Built> {
+pub fn build(plan: &BuildRequest<'_>, packages: &[String], bar: &ProgressBar) -> Result<Built> {
     let mut cargo = command(plan.root, plan.target);
     if let Some(folder) = plan.costs {
         Cost::note(&mut cargo, folder)?;
@@ -198,7 +198,7 @@ mod tests {
         std::fs::write(root.join("Cargo.toml"), workspace).unwrap();
         let packages = sources.map(|(package, _)| package.to_owned());
         let bar = ProgressBar::hidden();
-        let plan = Plan { root: &root, target: &root.join("target"), costs: None, release: false };
+        let plan = BuildRequest { root: &root, target: &root.join("target"), costs: None, release: false };
         let built = build(&plan, &packages, &bar);
         std::fs::remove_dir_all(&root).unwrap();
         let built = built.unwrap();

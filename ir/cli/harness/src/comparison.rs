@@ -1,6 +1,6 @@
 //! Comparison of outputs with recorded ones.
 
-use onnx_embed_ir::dtype::Kind;
+use onnx_embed_ir::dtype::ElementClass;
 
 use crate::npz::Expected;
 use crate::value::{Key, Tensor, Value};
@@ -101,7 +101,7 @@ fn distance(found: &Value, expected: &Expected) -> Option<Distance> {
         return None;
     }
     let (found, recorded) = (found.numbers()?, expected.numbers()?);
-    let is_float = expected.dtype.kind() == Kind::Float;
+    let is_float = expected.dtype.kind() == ElementClass::Float;
     let (mut largest, mut sum) = (0.0f64, 0.0);
     for (a, b) in found.iter().zip(&recorded) {
         let distance = match (a == b || (a.is_nan() && b.is_nan()), is_float) {
@@ -130,7 +130,7 @@ fn tensors(found: &Tensor, expected: &Tensor, tolerance: f64) -> Comparison {
     let (Some(numbers), Some(recorded)) = (found.numbers(), expected.numbers()) else {
         return differs(format!("has type {}, which cannot be compared", found.dtype));
     };
-    if expected.dtype.kind() == Kind::Float {
+    if expected.dtype.kind() == ElementClass::Float {
         return floats(&numbers, &recorded, sizes, tolerance);
     }
     let unequal = |(_, (a, b)): &(usize, (&f64, &f64))| a != b;

@@ -12,7 +12,7 @@ use onnx_embed_ir::emit::Item;
 use onnx_embed_ir::options::Options;
 use quote::{format_ident, quote};
 
-use crate::build::{Built, Plan, build};
+use crate::build::{BuildRequest, Built, build};
 use crate::cost::Cost;
 use crate::models::Model;
 use crate::parallel;
@@ -71,7 +71,7 @@ pub fn prepare<'m>(
     bar.set_length(packages.len() as u64);
     say(bar, &format!("building {}", count(packages.len(), "crate")));
     let costs = scratch.costs(release);
-    let plan = Plan { root: scratch.root(), target: &scratch.target, costs: Some(&costs), release };
+    let plan = BuildRequest { root: scratch.root(), target: &scratch.target, costs: Some(&costs), release };
     let mut libraries = build(&plan, &packages, bar)?;
     let mut linked: Vec<&Model> = Vec::new();
     for model in compiled {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use indicatif::ProgressBar;
-use onnx_embed_ir::dtype::Kind;
+use onnx_embed_ir::dtype::ElementClass;
 use onnx_embed_ir::options::Options;
 
 use crate::message::{Request, Run as RunRequest, Traced};
@@ -22,7 +22,7 @@ use crate::{private, reference, wire};
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     /// Values in the order in which they were computed, or none if the order is unknown.
-    pub steps: Vec<Step>,
+    pub steps: Vec<TracedValue>,
     pub values: HashMap<String, Value>,
     /// Reason why the run ended before its last node, if it did.
     pub problem: Option<String>,
@@ -37,7 +37,7 @@ impl Run {
             let (Value::Tensor(one), Some(Value::Tensor(two))) = (value, other.values.get_mut(name)) else {
                 continue;
             };
-            let floats = [one.dtype, two.dtype].map(|dtype| dtype.kind() == Kind::Float);
+            let floats = [one.dtype, two.dtype].map(|dtype| dtype.kind() == ElementClass::Float);
             if floats != [true; 2] || one.dtype == two.dtype {
                 continue;
             }
@@ -54,7 +54,7 @@ impl Run {
 
 /// A value with the node that computed it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct TracedValue {
     pub value: String,
     pub node: String,
     pub operator: String,
@@ -106,7 +106,7 @@ pub fn ours(
     for file in [taken, given, messages] {
         let _ = std::fs::remove_file(file);
     }
-    let steps = answer.values.into_iter().map(|value| Step {
+    let steps = answer.values.into_iter().map(|value| TracedValue {
         value: value.name,
         node: value.node,
         operator: value.operator,

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use crate::comparison::compare;
 use crate::npz::Expected;
 use crate::style::{BAD, DIM, GOOD};
-use crate::trace::{Run, Step};
+use crate::trace::{Run, TracedValue};
 
 /// Maximum number of values that are listed.
 const LISTED: usize = 40;
@@ -22,7 +22,7 @@ pub struct Differences {
 /// Difference between the two values of one name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    pub step: Step,
+    pub step: TracedValue,
     /// Largest difference, relative to the largest element.
     pub relative: f64,
     pub problem: Option<String>,
@@ -48,7 +48,7 @@ impl Differences {
     /// Describes the first value that differs, in one line. Returns `None` if no value differs.
     pub fn headline(&self) -> Option<String> {
         let row = self.first()?;
-        let Step { value, node, operator } = &row.step;
+        let TracedValue { value, node, operator } = &row.step;
         let (value, node, operator) = (shown(value), shown(node), shown(operator));
         let problem = row.problem.as_deref().unwrap_or_default();
         Some(format!("`{node}` ({operator}): `{value}` {problem}"))
@@ -57,7 +57,7 @@ impl Differences {
     /// Returns all rows, and the name of the first value that differs.
     pub fn json(&self) -> Json {
         let row = |row: &Row| {
-            let Step { value, node, operator } = &row.step;
+            let TracedValue { value, node, operator } = &row.step;
             json!({
                 "value": value,
                 "node": node,
@@ -130,7 +130,7 @@ mod tests {
     use crate::value::{Tensor, Value};
 
     fn run(values: &[(&str, f32)]) -> Run {
-        let steps = values.iter().map(|(name, _)| Step {
+        let steps = values.iter().map(|(name, _)| TracedValue {
             value: (*name).to_owned(),
             node: format!("/{name}/Neg"),
             operator: "Neg".to_owned(),

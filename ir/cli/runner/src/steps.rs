@@ -20,7 +20,7 @@ pub fn times(subject: &Subject, device: &Device, inputs: &Path, seconds: f64) ->
         }
     };
     // The first run is not measured: it prepares state that later runs reuse.
-    let run = |steps: &mut Steps| -> Result<Duration, String> {
+    let run = |steps: &mut NodeTimings| -> Result<Duration, String> {
         let inputs = inputs.clone();
         let start = Instant::now();
         steps.begin();
@@ -31,8 +31,8 @@ pub fn times(subject: &Subject, device: &Device, inputs: &Path, seconds: f64) ->
         model(inputs, visit).map_err(|error| error.to_string())?;
         Ok(start.elapsed())
     };
-    run(&mut Steps::default())?;
-    let mut steps = Steps::default();
+    run(&mut NodeTimings::default())?;
+    let mut steps = NodeTimings::default();
     let (mut runs, mut total) = (0usize, Duration::ZERO);
     let start = Instant::now();
     while runs < FEWEST || start.elapsed().as_secs_f64() < seconds {
@@ -97,8 +97,8 @@ fn open(subject: &Subject, device: &Device, inputs: &Path) -> Result<(LoadedTrac
 
 /// Nodes of all runs so far.
 #[derive(Default)]
-struct Steps {
-    all: Vec<Step>,
+struct NodeTimings {
+    all: Vec<NodeTiming>,
     /// Indices of the nodes, by node and first value.
     places: HashMap<(&'static str, &'static str), usize>,
     /// Index of the node whose further values follow, if any.
@@ -107,7 +107,7 @@ struct Steps {
     since: Option<Instant>,
 }
 
-struct Step {
+struct NodeTiming {
     node: &'static str,
     operator: &'static str,
     values: Vec<ValueShape>,
@@ -115,7 +115,7 @@ struct Step {
     count: usize,
 }
 
-impl Steps {
+impl NodeTimings {
     fn begin(&mut self) {
         self.open = None;
         self.since = Some(Instant::now());
@@ -127,7 +127,7 @@ impl Steps {
         let key = (value.node(), value.name());
         let at = self.open.unwrap_or_else(|| *self.places.entry(key).or_insert(next));
         if at == next {
-            self.all.push(Step {
+            self.all.push(NodeTiming {
                 node: value.node(),
                 operator: value.operator(),
                 values: Vec::new(),

@@ -9,7 +9,7 @@ use onnx_embed_ir::graph::{Block, Graph, Node, Values};
 use onnx_embed_ir::inspect::{Constant, Inspection};
 use onnx_embed_ir::options::Options;
 use onnx_embed_ir::proto::ModelProto;
-use onnx_embed_ir::types::{Place, Type};
+use onnx_embed_ir::types::{Placement, Type};
 use prost::Message;
 
 use onnx_embed_harness::style;
@@ -169,11 +169,11 @@ fn of_graph(graph: &Graph, warn: &mut impl FnMut(String, &str)) {
 fn waits_for_the_device(node: &Node, values: &Values) -> bool {
     let mut inputs = node.inputs.iter().flatten().map(|&id| &values[id]);
     let on_device = |value: &onnx_embed_ir::graph::Value| {
-        value.place == Place::Device && value.known.is_none() && !value.is_stored()
+        value.place == Placement::Device && value.known.is_none() && !value.is_stored()
     };
     match node.place {
-        Place::Host => inputs.any(on_device),
-        Place::Device => COUNTING.contains(&&*node.kind) || BY_HOST.contains(&&*node.kind),
+        Placement::Host => inputs.any(on_device),
+        Placement::Device => COUNTING.contains(&&*node.kind) || BY_HOST.contains(&&*node.kind),
     }
 }
 

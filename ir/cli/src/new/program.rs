@@ -5,10 +5,10 @@ use std::fmt::Write;
 use anyhow::Result;
 use onnx_embed_ir::diagnostics::shown;
 use onnx_embed_ir::dim::Dim;
-use onnx_embed_ir::dtype::{DType, Kind};
+use onnx_embed_ir::dtype::{DType, ElementClass};
 use onnx_embed_ir::emit::arguments::Argument;
 use onnx_embed_ir::inspect::cost;
-use onnx_embed_ir::types::{Place, TensorType, Type};
+use onnx_embed_ir::types::{Placement, TensorType, Type};
 
 pub struct Program<'a> {
     /// Path of the model file, relative to the crate.
@@ -98,17 +98,17 @@ impl Program<'_> {
         }
     }
 
-    fn tensor(&self, tensor: &TensorType, place: Place) -> String {
+    fn tensor(&self, tensor: &TensorType, place: Placement) -> String {
         let sizes: Vec<u64> = tensor.shape.iter().map(|dim| self.size(dim)).collect();
         let (rank, zero) = (tensor.burn_rank(), scalar(tensor.dtype));
-        if place == Place::Host || tensor.dtype == DType::String {
+        if place == Placement::Host || tensor.dtype == DType::String {
             let count = sizes.iter().fold(1u64, |count, size| count.saturating_mul(*size));
             return format!("Array::new({sizes:?}, vec![{zero}; {count}])");
         }
         let sizes = if sizes.is_empty() { vec![1] } else { sizes };
         match tensor.dtype.kind() {
-            Kind::Int => format!("Tensor::<{rank}, Int>::zeros({sizes:?}, &device)"),
-            Kind::Bool => format!("Tensor::<{rank}, Int>::zeros({sizes:?}, &device).bool()"),
+            ElementClass::Int => format!("Tensor::<{rank}, Int>::zeros({sizes:?}, &device)"),
+            ElementClass::Bool => format!("Tensor::<{rank}, Int>::zeros({sizes:?}, &device).bool()"),
             _ => format!("Tensor::<{rank}>::zeros({sizes:?}, &device)"),
         }
     }
@@ -137,11 +137,11 @@ fn best(value: &str, name: &str) -> String {
 
 fn scalar(dtype: DType) -> &'static str {
     match dtype.kind() {
-        Kind::Float if matches!(dtype, DType::F16 | DType::Bf16) => "Default::default()",
-        Kind::Float => "0.0",
-        Kind::Int => "0",
-        Kind::Bool => "false",
-        Kind::String => "String::new()",
-        Kind::Complex => "[0.0; 2]",
+        ElementClass::Float if matches!(dtype, DType::F16 | DType::Bf16) => "Default::default()",
+        ElementClass::Float => "0.0",
+        ElementClass::Int => "0",
+        ElementClass::Bool => "false",
+        ElementClass::String => "String::new()",
+        ElementClass::Complex => "[0.0; 2]",
     }
 }

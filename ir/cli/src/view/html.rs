@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::place::{closed, has_label, heading, is_module, plan};
-use super::scene::{Kind, Piece, Scene};
+use super::scene::{BoxKind, Piece, Scene};
 use super::svg::{STYLE, class};
 use super::text::{script, width};
 use super::{Picture, labels};
@@ -53,7 +53,7 @@ fn piece(piece: &Piece) -> Json {
     let label = if has_label(piece) { &piece.label } else { "" };
     json!({
         "class": class(piece),
-        "round": matches!(piece.kind, Kind::Input | Kind::Output),
+        "round": matches!(piece.kind, BoxKind::Input | BoxKind::Output),
         "repeats": piece.repeats,
         "titleWidth": width(&title, 13.0) * 1.08,
         "title": title,

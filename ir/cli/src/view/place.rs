@@ -2,7 +2,7 @@
 
 use super::labels::LINE;
 use super::layers::{Layers, layers};
-use super::scene::{Kind, Piece, Scene};
+use super::scene::{BoxKind, Piece, Scene};
 use super::text::width;
 
 /// Distance between adjacent boxes, and between an edge and a box.
@@ -76,7 +76,7 @@ pub fn heading(piece: &Piece) -> String {
 }
 
 pub fn is_module(piece: &Piece) -> bool {
-    matches!(piece.kind, Kind::Module | Kind::Block) || piece.inner.is_some()
+    matches!(piece.kind, BoxKind::Module | BoxKind::Block) || piece.inner.is_some()
 }
 
 /// Returns the layers of a scene. The slots of its pieces come first, then those where edges enter, then those where

@@ -22,7 +22,7 @@ pub struct Scene {
 /// A box.
 #[derive(Debug)]
 pub struct Piece {
-    pub kind: Kind,
+    pub kind: BoxKind,
     pub title: String,
     /// Lines below the title.
     pub details: Vec<String>,
@@ -43,7 +43,7 @@ pub struct Piece {
 
 /// Object that a box represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum BoxKind {
     Input,
     Output,
     /// A node, with the name of its group of operators, or `""` for none.
@@ -153,8 +153,8 @@ fn pill(id: ValueId, values: &Values, output: Option<&String>) -> Piece {
     let name = shown(output.unwrap_or(&value.name));
     let label = labels::types(&[id], values);
     let (kind, takes, makes) = match output {
-        None => (Kind::Input, vec![], vec![id]),
-        Some(_) => (Kind::Output, vec![id], vec![]),
+        None => (BoxKind::Input, vec![], vec![id]),
+        Some(_) => (BoxKind::Output, vec![id], vec![]),
     };
     Piece {
         kind,
@@ -221,7 +221,7 @@ impl Span<'_> {
         let (takes, makes) = self.border(start, end);
         let nodes = end - start;
         Piece {
-            kind: Kind::Module,
+            kind: BoxKind::Module,
             title: labels::end(&title),
             details: vec![],
             tip: format!("module {}\n{}", shown(&path.join(".")), labels::nodes(nodes)),
@@ -254,7 +254,7 @@ impl Span<'_> {
             }
         };
         Piece {
-            kind: Kind::Node(labels::room(&node.kind)),
+            kind: BoxKind::Node(labels::room(&node.kind)),
             title: labels::title(node),
             details: labels::details(node, values),
             tip: labels::tip(node, values),
@@ -299,7 +299,7 @@ fn module_name(path: &[String], around: &[String]) -> String {
 fn branch(name: &str, inner: &Block, values: &Values) -> Piece {
     let scene = block(inner, values, &[]);
     Piece {
-        kind: Kind::Block,
+        kind: BoxKind::Block,
         title: shown(name),
         details: vec![],
         tip: shown(name),

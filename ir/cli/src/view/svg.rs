@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::place::{Frame, Line, Placed, has_label, heading, is_module, place};
-use super::scene::{Kind, Piece, Scene};
+use super::scene::{BoxKind, Piece, Scene};
 use super::text::{width, xml};
 use super::{Picture, labels};
 
@@ -84,7 +84,7 @@ fn draw(scene: &Scene, placed: &Placed, corner: (f64, f64), text: &mut String) {
 
 fn closed(piece: &Piece, frame: &Frame, text: &mut String) {
     let round = match piece.kind {
-        Kind::Input | Kind::Output => frame.height / 2.0,
+        BoxKind::Input | BoxKind::Output => frame.height / 2.0,
         _ => 6.0,
     };
     if piece.repeats > 1 {
@@ -152,9 +152,9 @@ fn edge(line: &Line, corner: (f64, f64), text: &mut String) {
 /// Returns the CSS class of a box.
 pub fn class(piece: &Piece) -> &'static str {
     match piece.kind {
-        Kind::Input => "input",
-        Kind::Output => "output",
-        Kind::Node(room) => room,
-        Kind::Module | Kind::Block => "module",
+        BoxKind::Input => "input",
+        BoxKind::Output => "output",
+        BoxKind::Node(room) => room,
+        BoxKind::Module | BoxKind::Block => "module",
     }
 }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use onnx_embed_ir::graph::ValueId;
 
 use super::place::heading;
-use super::scene::{Kind, Piece, Scene};
+use super::scene::{BoxKind, Piece, Scene};
 use super::text::{dot, mermaid};
 use super::{Picture, labels};
 
@@ -14,12 +14,12 @@ use super::{Picture, labels};
 #[derive(Default)]
 struct Flat<'s> {
     /// Steps in order: a box, the beginning of an open one, and its end.
-    steps: Vec<Step<'s>>,
+    steps: Vec<BoxEvent<'s>>,
     edges: Vec<(usize, usize, String)>,
     count: usize,
 }
 
-enum Step<'s> {
+enum BoxEvent<'s> {
     Box(usize, &'s Piece),
     Open(usize, &'s Piece),
     Close,
@@ -31,26 +31,26 @@ pub fn flowchart(picture: &Picture) -> String {
     let mut text = format!("---\ntitle: \"{}\"\n---\nflowchart TD\n", mermaid(&picture.title));
     let mut depth = 1;
     for step in &flat.steps {
-        let indent = "  ".repeat(if matches!(step, Step::Close) { depth - 1 } else { depth });
+        let indent = "  ".repeat(if matches!(step, BoxEvent::Close) { depth - 1 } else { depth });
         // Writing to a string cannot fail.
         let _ = match step {
-            Step::Box(number, piece) => {
+            BoxEvent::Box(number, piece) => {
                 let label = mermaid(&label(piece));
                 match piece.kind {
-                    Kind::Input | Kind::Output => {
+                    BoxKind::Input | BoxKind::Output => {
                         writeln!(text, "{indent}n{number}([\"{label}\"])")
                     }
-                    Kind::Module | Kind::Block => {
+                    BoxKind::Module | BoxKind::Block => {
                         writeln!(text, "{indent}n{number}[[\"{label}\"]]")
                     }
-                    Kind::Node(_) => writeln!(text, "{indent}n{number}[\"{label}\"]"),
+                    BoxKind::Node(_) => writeln!(text, "{indent}n{number}[\"{label}\"]"),
                 }
             }
-            Step::Open(number, piece) => {
+            BoxEvent::Open(number, piece) => {
                 depth += 1;
                 writeln!(text, "{indent}subgraph n{number}[\"{}\"]", mermaid(&heading(piece)))
             }
-            Step::Close => {
+            BoxEvent::Close => {
                 depth -= 1;
                 writeln!(text, "{indent}end")
             }
@@ -76,23 +76,23 @@ pub fn graphviz(picture: &Picture) -> String {
     );
     let mut depth = 1;
     for step in &flat.steps {
-        let indent = "  ".repeat(if matches!(step, Step::Close) { depth - 1 } else { depth });
+        let indent = "  ".repeat(if matches!(step, BoxEvent::Close) { depth - 1 } else { depth });
         let _ = match step {
-            Step::Box(number, piece) => {
+            BoxEvent::Box(number, piece) => {
                 let shape = match piece.kind {
-                    Kind::Input | Kind::Output => ", shape=ellipse",
-                    Kind::Module | Kind::Block => ", shape=box3d",
-                    Kind::Node(_) => "",
+                    BoxKind::Input | BoxKind::Output => ", shape=ellipse",
+                    BoxKind::Module | BoxKind::Block => ", shape=box3d",
+                    BoxKind::Node(_) => "",
                 };
                 let (label, tip) = (dot(&label(piece)), dot(&piece.tip));
                 writeln!(text, "{indent}n{number} [label=\"{label}\", tooltip=\"{tip}\"{shape}];")
             }
-            Step::Open(number, piece) => {
+            BoxEvent::Open(number, piece) => {
                 depth += 1;
                 let label = dot(&heading(piece));
                 writeln!(text, "{indent}subgraph cluster_{number} {{ label=\"{label}\"; color=\"#c3ccd6\";")
             }
-            Step::Close => {
+            BoxEvent::Close => {
                 depth -= 1;
                 writeln!(text, "{indent}}}")
             }
@@ -148,17 +148,17 @@ impl<'s> Flat<'s> {
             let (target, made) = match &piece.inner {
                 Some(inner) if piece.open => {
                     let start = self.steps.len();
-                    self.steps.push(Step::Open(number, piece));
+                    self.steps.push(BoxEvent::Open(number, piece));
                     let inside = self.add(inner, &makers);
-                    self.steps.push(Step::Close);
+                    self.steps.push(BoxEvent::Close);
                     let first = self.steps[start..].iter().find_map(|step| match step {
-                        Step::Box(number, _) => Some(*number),
+                        BoxEvent::Box(number, _) => Some(*number),
                         _ => None,
                     });
                     (first.unwrap_or(number), inside)
                 }
                 _ => {
-                    self.steps.push(Step::Box(number, piece));
+                    self.steps.push(BoxEvent::Box(number, piece));
                     (number, BTreeMap::new())
                 }
             };

@@ -13,8 +13,8 @@ use crate::emit::tree::is_number;
 use crate::emit::variables::SHORT;
 use crate::emit::{Context, rust_type, snake, value_names, variable};
 use crate::graph::ValueId;
-use crate::rust::{Code, Part, Variable, code};
-use crate::types::Place;
+use crate::rust::{Code, CodeNode, Variable, code};
+use crate::types::Placement;
 
 /// Returns preferred names for the parameters of a part: `residual`, names of the model's inputs, words of the file, or
 /// short names. Numbers are omitted, because equal parts have different ones.
@@ -53,12 +53,12 @@ fn residuals(code: &Code) -> BTreeSet<Variable> {
 }
 
 /// Returns the value that a layer adds to its result.
-fn added(call: &Part) -> Option<Variable> {
-    let Part::Method("forward_add", arguments) = call else {
+fn added(call: &CodeNode) -> Option<Variable> {
+    let CodeNode::Method("forward_add", arguments) = call else {
         return None;
     };
     match arguments.parts() {
-        [.., Part::Sign(","), Part::Value(value, _)] => Some(*value),
+        [.., CodeNode::Sign(","), CodeNode::Value(value, _)] => Some(*value),
         _ => None,
     }
 }
@@ -102,7 +102,7 @@ pub fn forward(
 }
 
 fn value_type(id: ValueId, cx: &Context<'_>) -> Code {
-    let place = if cx.lives_on_host(id) { Place::Host } else { Place::Device };
+    let place = if cx.lives_on_host(id) { Placement::Host } else { Placement::Device };
     let ty = cx.values[id].ty.as_ref();
     ty.map(|ty| rust_type(ty, place)).unwrap_or_default()
 }

@@ -15,7 +15,7 @@ use crate::infer::{Fact, Infer};
 use crate::ops::sizes::same_type;
 use crate::ops::{Operator, PREVIEW, Row, row};
 use crate::rust::{Code, code};
-use crate::types::{Place, Type};
+use crate::types::{Placement, Type};
 
 pub const ROWS: &[Row] = &[row("FlexAttention", &[1], read).arity("rrr", "r").of(PREVIEW)];
 
@@ -156,8 +156,8 @@ fn changed(cx: &mut Emit<'_, '_>, name: &str, value: Code) -> Result<(Code, Code
         return Ok((Code::default(), value));
     };
     let wanted = block.outputs.iter().map(|&id| cx.type_of(id).cloned());
-    let wanted = wanted.map(|ty| Ok((Place::Device, ty?)));
-    let wanted: Vec<(Place, Type)> = wanted.collect::<Result<_, Problem>>()?;
+    let wanted = wanted.map(|ty| Ok((Placement::Device, ty?)));
+    let wanted: Vec<(Placement, Type)> = wanted.collect::<Result<_, Problem>>()?;
     let input = block.inputs.first().copied();
     let input = input.ok_or_else(|| Problem::new(format!("`{name}` has no input, expected one")))?;
     let input = cx.variable(input, "scores");

@@ -7,7 +7,7 @@ use quote::format_ident;
 use super::heads::{self, agree, sizes, split};
 use crate::attributes::attributes;
 use crate::diagnostics::Problem;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::sizes::same_type;
@@ -92,8 +92,8 @@ impl Operator for JoinedAttention {
         for (at, fill) in self.fills.iter().enumerate() {
             let mask = cx.tensor(at.saturating_add(MASKS))?;
             let (kind, expected) = match fill {
-                Some(_) => (Kind::Bool, "booleans of rank 4 or less"),
-                None => (Kind::Float, "floats of rank 4 or less"),
+                Some(_) => (ElementClass::Bool, "booleans of rank 4 or less"),
+                None => (ElementClass::Float, "floats of rank 4 or less"),
             };
             if mask.rank() > 4 || mask.dtype.kind() != kind {
                 return Err(Problem::expected("the mask", mask, expected));

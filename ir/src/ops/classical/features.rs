@@ -9,7 +9,7 @@ use super::not_one_of;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::emit::{Emit, element_type, float_literal};
 use crate::infer::Infer;
 use crate::ops::{ML, Operator, Row, row};
@@ -96,7 +96,7 @@ impl Operator for Binarizer {
         let kind = cx.tensor_type(0)?.dtype.kind();
         let (x, threshold) = (cx.tensor(0)?, float_literal(f64::from(self.threshold), DType::F64));
         Ok(match kind {
-            Kind::Int => code!(ops::features::binarize_int(#x, #threshold)),
+            ElementClass::Int => code!(ops::features::binarize_int(#x, #threshold)),
             _ => code!(ops::features::binarize(#x, #threshold)),
         })
     }
@@ -106,8 +106,10 @@ impl Operator for Imputer {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = numbers(cx, 0)?;
         let (name, kind, expected, count) = match self {
-            Imputer::Floats(_, values) => ("imputed_value_floats", Kind::Float, "floats", values.len()),
-            Imputer::Ints(_, values) => ("imputed_value_int64s", Kind::Int, "integers", values.len()),
+            Imputer::Floats(_, values) => {
+                ("imputed_value_floats", ElementClass::Float, "floats", values.len())
+            }
+            Imputer::Ints(_, values) => ("imputed_value_int64s", ElementClass::Int, "integers", values.len()),
         };
         if x.dtype.kind() != kind {
             return Err(Problem::expected("the input", x, format_args!("{expected} for `{name}`")));
@@ -214,7 +216,7 @@ pub fn float(cx: &mut Emit<'_, '_>, input: usize, to: DType) -> Result<Code, Pro
     let from = cx.tensor_type(input)?.dtype;
     let (x, target) = (cx.tensor(input)?, format_ident!("{to:?}"));
     Ok(match from.kind() {
-        Kind::Int => code!(ops::cast::int_to_float(#x, DType::#target)),
+        ElementClass::Int => code!(ops::cast::int_to_float(#x, DType::#target)),
         _ if from == to => x,
         _ => code!(ops::cast::float_to_float(#x, DType::#target)),
     })

@@ -11,7 +11,7 @@ use crate::graph::Flow;
 use crate::infer::{Fact, Infer};
 use crate::ops::Operator;
 use crate::rust::{Code, code};
-use crate::types::{Place, TensorType, Type};
+use crate::types::{Placement, TensorType, Type};
 
 #[derive(Debug)]
 struct If;
@@ -80,12 +80,12 @@ impl Operator for If {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let condition = cx.input_at(0, Place::Host)?;
+        let condition = cx.input_at(0, Placement::Host)?;
         let wanted = (0..cx.outputs()).map(|at| {
             let ty = cx.output_type(at)?.clone();
             Ok((cx.output_place(at), ty))
         });
-        let wanted: Vec<(Place, Type)> = wanted.collect::<Result<_, Problem>>()?;
+        let wanted: Vec<(Placement, Type)> = wanted.collect::<Result<_, Problem>>()?;
         if let Some(branch) = expected(cx)? {
             let truth = if branch == THEN { code!() } else { code!(!) };
             let node = cx.named_node();

@@ -7,13 +7,13 @@ use proc_macro2::Literal;
 use super::merge;
 use crate::diagnostics::Problem;
 use crate::dim::{Dim, Symbol};
-use crate::dtype::Kind;
+use crate::dtype::ElementClass;
 use crate::emit::{Emit, converted, element_type, of_rank};
 use crate::graph::{Iterations, ValueId};
 use crate::infer::{Fact, Infer};
 use crate::names::Mark;
 use crate::rust::{Code, Variable, code};
-use crate::types::{Place, TensorType, Type};
+use crate::types::{Placement, TensorType, Type};
 
 /// Number of attempts with estimated sizes before all sizes of the state become unknown.
 const ATTEMPTS: usize = 32;
@@ -90,7 +90,7 @@ fn generalize(cx: &mut Infer<'_>, state: &mut [Fact], free: &mut BTreeSet<Symbol
 }
 
 /// A function that generates the initial value of a state, given its index, placement and type.
-pub type Initial<'i> = dyn FnMut(&mut Emit<'_, '_>, usize, (Place, &Type)) -> Result<Code, Problem> + 'i;
+pub type Initial<'i> = dyn FnMut(&mut Emit<'_, '_>, usize, (Placement, &Type)) -> Result<Code, Problem> + 'i;
 
 /// The code of a loop.
 #[derive(Debug)]
@@ -122,7 +122,7 @@ impl LoopCode {
         let block = cx.block(name)?.clone();
         let state = cx.inputs().saturating_sub(flow.before + flow.behind);
         let inputs: Vec<ValueId> = block.inputs.iter().skip(flow.block_inputs).take(state).copied().collect();
-        let mut places = vec![Place::Host; flow.block_outputs];
+        let mut places = vec![Placement::Host; flow.block_outputs];
         places.extend(inputs.iter().map(|&id| cx.place(id)));
         let collected = block.outputs.len().saturating_sub(places.len());
         places.extend((0..collected).map(|at| cx.output_place(state + at)));
@@ -213,20 +213,26 @@ impl LoopCode {
 }
 
 /// Appends the output of an iteration to those of earlier ones, whose number is not limited at compile time.
-fn push(cx: &mut Emit<'_, '_>, place: Place, rows: &Variable, item: &Code) -> Code {
+fn push(cx: &mut Emit<'_, '_>, place: Placement, rows: &Variable, item: &Code) -> Code {
     let node = cx.named_node();
     match place {
-        Place::Host => code!(#node.run(|| host::push(&mut #rows, #item));),
-        Place::Device => code!(#node.run(|| ops::stack::push(&mut #rows, #item));),
+        Placement::Host => code!(#node.run(|| host::push(&mut #rows, #item));),
+        Placement::Device => code!(#node.run(|| ops::stack::push(&mut #rows, #item));),
     }
 }
 
 /// Stacks the values of all iterations to one tensor.
-pub fn stack(cx: &mut Emit<'_, '_>, whole: &TensorType, place: Place, axis: usize, rows: &Variable) -> Code {
+pub fn stack(
+    cx: &mut Emit<'_, '_>,
+    whole: &TensorType,
+    place: Placement,
+    axis: usize,
+    rows: &Variable,
+) -> Code {
     let some = whole.shape.get(axis).and_then(Dim::fixed).is_some_and(|count| count > 0);
     let along = Literal::usize_unsuffixed(axis);
     let rank = Literal::usize_unsuffixed(whole.burn_rank());
-    if place == Place::Host {
+    if place == Placement::Host {
         let empty = empty(cx, whole, axis);
         return code!(host::stack(&#rows, #along, &#empty));
     }
@@ -239,8 +245,8 @@ pub fn stack(cx: &mut Emit<'_, '_>, whole: &TensorType, place: Place, axis: usiz
             let element = element_type(whole.dtype);
             let device = cx.device();
             let none = match whole.dtype.kind() {
-                Kind::Bool => code!(constant::boolean(#device, #shape, &[])),
-                Kind::Int => code!(constant::int(#device, #element, #shape, &[])),
+                ElementClass::Bool => code!(constant::boolean(#device, #shape, &[])),
+                ElementClass::Int => code!(constant::int(#device, #element, #shape, &[])),
                 _ => code!(constant::float(#device, #element, #shape, &[])),
             };
             match whole.rank() {

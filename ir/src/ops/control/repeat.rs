@@ -15,7 +15,7 @@ use crate::infer::{Fact, Infer};
 use crate::ops::Operator;
 use crate::proto::{TypeValue, ValueInfoProto};
 use crate::rust::{Code, Variable, code};
-use crate::types::{Known, Place, Type};
+use crate::types::{Known, Placement, Type};
 
 #[derive(Debug)]
 struct Loop {
@@ -117,7 +117,7 @@ impl Operator for Loop {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let block = cx.block(BODY)?.clone();
         let together = vec![(0, false); block.outputs.len()];
-        let mut initial = |cx: &mut Emit<'_, '_>, at: usize, wanted: (Place, &Type)| {
+        let mut initial = |cx: &mut Emit<'_, '_>, at: usize, wanted: (Placement, &Type)| {
             cx.input_as(at + 2, wanted.0, wanted.1)
         };
         let mut code = LoopCode::new(cx, BODY, FLOW, &mut initial, &together)?;
@@ -193,7 +193,7 @@ impl Condition {
                 return Ok(condition);
             }
             (true, None) => {
-                let value = cx.input_at(1, Place::Host)?;
+                let value = cx.input_at(1, Placement::Host)?;
                 let go = cx.temporary("go");
                 let mutable = (next != Some(true)).then(|| code!(mut));
                 condition.start = code!(let #mutable #go = #value.item(););

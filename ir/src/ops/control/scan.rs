@@ -20,7 +20,7 @@ use crate::ops::axes::axis;
 use crate::ops::shape::pad::zero;
 use crate::ops::{Operator, sizes};
 use crate::rust::{Code, Variable, code};
-use crate::types::{Place, TensorType, Type};
+use crate::types::{Placement, TensorType, Type};
 
 #[derive(Debug)]
 struct Scan {
@@ -152,8 +152,8 @@ impl Operator for Scan {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         if let Some((points, others)) = distances::operands(self, cx) {
             cx.may_fail();
-            let points = cx.input_at(points, Place::Device)?;
-            let others = cx.value_at(others, Place::Device)?;
+            let points = cx.input_at(points, Placement::Device)?;
+            let others = cx.value_at(others, Placement::Device)?;
             return Ok(code!(ops::distances::squared_distances(#points, #others)));
         }
         let block = cx.block(BODY)?.clone();
@@ -171,7 +171,7 @@ impl Operator for Scan {
         let element = self.flow.batched.then(|| cx.index());
         let mut before = Code::default();
         let length = (self.flow.batched && cx.has(0)).then(|| cx.temporary("length"));
-        let mut initial = |cx: &mut Emit<'_, '_>, at: usize, wanted: (Place, &Type)| match &element {
+        let mut initial = |cx: &mut Emit<'_, '_>, at: usize, wanted: (Placement, &Type)| match &element {
             None => cx.input_at(at, wanted.0),
             Some(element) => {
                 let operand = cx.tensor_type(at + 1)?.clone();
@@ -318,10 +318,10 @@ impl Scan {
 }
 
 /// Returns the placement of slices: the device, except for strings.
-fn place_of(dtype: DType) -> Place {
+fn place_of(dtype: DType) -> Placement {
     match dtype {
-        DType::String => Place::Host,
-        _ => Place::Device,
+        DType::String => Placement::Host,
+        _ => Placement::Device,
     }
 }
 

@@ -6,7 +6,7 @@ use super::window::Window;
 use crate::attributes::attributes;
 use crate::diagnostics::{Problem, Topic};
 use crate::dim::Dim;
-use crate::dtype::Kind;
+use crate::dtype::ElementClass;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::{Operator, Row, row, sizes};
@@ -22,7 +22,7 @@ attributes!(struct Col2Im(inner));
 impl Operator for Col2Im {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor_of_rank(0, 3)?;
-        if matches!(x.dtype.kind(), Kind::String | Kind::Complex) {
+        if matches!(x.dtype.kind(), ElementClass::String | ElementClass::Complex) {
             return Err(Problem::expected("the input", x, "numbers or booleans"));
         }
         let (image, block) = (cx.tensor_of_rank(1, 1)?, cx.tensor_of_rank(2, 1)?);
@@ -74,7 +74,7 @@ impl Operator for Col2Im {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let axes = cx.output_tensor(0)?.rank().saturating_sub(2);
-        let boolean = cx.tensor_type(0)?.dtype.kind() == Kind::Bool;
+        let boolean = cx.tensor_type(0)?.dtype.kind() == ElementClass::Bool;
         let block = cx.numbers(2);
         let known = block.is_some();
         let window = self.0.resolve(axes, block.or_else(|| Some(vec![1; axes])))?;

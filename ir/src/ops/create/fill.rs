@@ -7,7 +7,7 @@ use proc_macro2::Literal;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::emit::{Emit, element_type, float_literal, host_element};
 use crate::infer::Infer;
 use crate::ops::elementwise::cast::from_bool;
@@ -58,7 +58,7 @@ fn eye_like(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
             None => None,
             Some(number) => {
                 let dtype = i32::try_from(number).ok().and_then(DType::from_onnx);
-                let kinds = [Kind::Float, Kind::Int, Kind::Bool];
+                let kinds = [ElementClass::Float, ElementClass::Int, ElementClass::Bool];
                 let dtype = dtype.filter(|dtype| kinds.contains(&dtype.kind()));
                 Some(dtype.ok_or_else(|| {
                     Problem::expected("`dtype`", number, "a numeric or boolean element type")
@@ -125,8 +125,8 @@ impl Operator for ConstantOfShape {
         };
         let (device, element, value) = (cx.device(), element_type(self.dtype), self.literal(DType::F64));
         Ok(match self.dtype.kind() {
-            Kind::Bool => code!(constant::full_boolean(#device, #shape, #value)),
-            Kind::Int => code!(constant::full_int(#device, #element, #shape, #value)),
+            ElementClass::Bool => code!(constant::full_boolean(#device, #shape, #value)),
+            ElementClass::Int => code!(constant::full_int(#device, #element, #shape, #value)),
             _ => code!(constant::full(#device, #element, #shape, #value)),
         })
     }
@@ -166,8 +166,8 @@ impl Operator for EyeLike {
         cx.output(0, dtype, x.shape);
         if let Some(ones) = known {
             let known = match dtype.kind() {
-                Kind::Bool => Known::Bools(ones),
-                Kind::Int => Known::Ints(ones.into_iter().map(|one| i64::from(one).into()).collect()),
+                ElementClass::Bool => Known::Bools(ones),
+                ElementClass::Int => Known::Ints(ones.into_iter().map(|one| i64::from(one).into()).collect()),
                 _ => Known::Floats(ones.into_iter().map(f64::from).collect()),
             };
             cx.output_known(0, known);

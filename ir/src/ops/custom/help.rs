@@ -3,7 +3,7 @@
 use super::Custom;
 use super::formal::Formal;
 use crate::diagnostics::{Problem, Topic, shown};
-use crate::dtype::Kind;
+use crate::dtype::ElementClass;
 use crate::emit::{distinct, operator, snake};
 use crate::infer::Infer;
 use crate::types::Type;
@@ -107,10 +107,10 @@ fn rust(ty: &Type) -> Option<String> {
     let tensor = ty.as_tensor()?;
     let rank = tensor.burn_rank();
     Some(match tensor.dtype.kind() {
-        Kind::Float => format!("Tensor<{rank}>"),
-        Kind::Int => format!("Tensor<{rank}, Int>"),
-        Kind::Bool => format!("Tensor<{rank}, Bool>"),
-        Kind::String => "Array<String>".to_owned(),
-        Kind::Complex => return None,
+        ElementClass::Float => format!("Tensor<{rank}>"),
+        ElementClass::Int => format!("Tensor<{rank}, Int>"),
+        ElementClass::Bool => format!("Tensor<{rank}, Bool>"),
+        ElementClass::String => "Array<String>".to_owned(),
+        ElementClass::Complex => return None,
     })
 }

@@ -12,7 +12,7 @@ use super::classes;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::{Operator, Row, broadcast, row, sizes};
@@ -157,7 +157,7 @@ impl Operator for Pair {
         let rank = cx.output_tensor(0)?.burn_rank();
         let dtype = cx.tensor_type(0)?.dtype;
         let device = match (dtype.kind(), self.table.integers) {
-            (Kind::Int, Some(device)) => device,
+            (ElementClass::Int, Some(device)) => device,
             _ => self.table.device,
         };
         let leading = self.leading(cx)?;
@@ -172,7 +172,7 @@ impl Operator for Pair {
                 _ => cx.tensor_of_rank(at, rank)?,
             };
             // Burn's error about sizes that do not agree contains no shapes.
-            let operands = (!agree).then(|| code!(ops::broadcast::agreed(#result, #other)));
+            let operands = (!agree).then(|| code!(ops::expand::agreed(#result, #other)));
             let (left, other) = match &operands {
                 Some(_) => (code!(a), code!(b)),
                 None => (result, other),

@@ -8,7 +8,7 @@ use quote::format_ident;
 use super::cast::small_float;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::{Operator, Row, row};
@@ -35,7 +35,7 @@ impl Operator for BitCast {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
         let kinds = [x.dtype.kind(), self.to.kind()];
-        if kinds.contains(&Kind::String) || x.dtype.bits() != self.to.bits() {
+        if kinds.contains(&ElementClass::String) || x.dtype.bits() != self.to.bits() {
             return Err(Problem::new(format!(
                 "a bit cast from {} to {} is not supported, expected numeric types of the same width",
                 x.dtype, self.to
@@ -45,7 +45,7 @@ impl Operator for BitCast {
             cx.output_same(0, 0);
             return Ok(());
         }
-        if kinds.contains(&Kind::Complex) {
+        if kinds.contains(&ElementClass::Complex) {
             return Err(Problem::new(format!(
                 "a bit cast from {} to {} is not supported, expected real types",
                 x.dtype, self.to
@@ -62,18 +62,20 @@ impl Operator for BitCast {
             return Ok(x);
         }
         Ok(match (from.kind(), to.kind()) {
-            (Kind::Float, Kind::Float) => to_float(&to_int(&x, from, unsigned(from)), unsigned(to), to),
-            (Kind::Float, Kind::Bool) => {
+            (ElementClass::Float, ElementClass::Float) => {
+                to_float(&to_int(&x, from, unsigned(from)), unsigned(to), to)
+            }
+            (ElementClass::Float, ElementClass::Bool) => {
                 let bits = to_int(&x, from, DType::U8);
                 code!(ops::cast::to_bool(#bits))
             }
-            (Kind::Bool, Kind::Float) => {
+            (ElementClass::Bool, ElementClass::Float) => {
                 to_float(&code!(ops::cast::bool_to_int(#x, DType::U8)), DType::U8, to)
             }
-            (Kind::Float, _) => to_int(&x, from, to),
-            (_, Kind::Float) => to_float(&x, from, to),
-            (_, Kind::Bool) => code!(ops::cast::to_bool(#x)),
-            (Kind::Bool, _) => {
+            (ElementClass::Float, _) => to_int(&x, from, to),
+            (_, ElementClass::Float) => to_float(&x, from, to),
+            (_, ElementClass::Bool) => code!(ops::cast::to_bool(#x)),
+            (ElementClass::Bool, _) => {
                 let target = format_ident!("{}", to.carrier());
                 code!(ops::cast::bool_to_int(#x, DType::#target))
             }
@@ -85,23 +87,23 @@ impl Operator for BitCast {
 /// Returns the bits of floats as integers.
 fn to_int(x: &Code, from: DType, to: DType) -> Code {
     if let Some(small) = small_float(from, "Up") {
-        let bits = code!(ops::bits::small_to_int(#x, #small));
+        let bits = code!(ops::bit_cast::small_to_int(#x, #small));
         return match to {
             DType::U8 | DType::U4 => bits,
             _ => between(&bits, to),
         };
     }
     let [from, to] = [from, to].map(|dtype| format_ident!("{}", dtype.carrier()));
-    code!(ops::bits::float_to_int(#x, DType::#from, DType::#to))
+    code!(ops::bit_cast::float_to_int(#x, DType::#from, DType::#to))
 }
 
 /// Returns the floats with the bits of integers.
 fn to_float(x: &Code, from: DType, to: DType) -> Code {
     if let Some(small) = small_float(to, "Up") {
-        return code!(ops::bits::int_to_small(#x, #small));
+        return code!(ops::bit_cast::int_to_small(#x, #small));
     }
     let [from, to] = [from, to].map(|dtype| format_ident!("{}", dtype.carrier()));
-    code!(ops::bits::int_to_float(#x, DType::#from, DType::#to))
+    code!(ops::bit_cast::int_to_float(#x, DType::#from, DType::#to))
 }
 
 /// Converts integers to the type of the same width and the other signedness.

@@ -9,7 +9,7 @@ use quote::format_ident;
 
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::emit::{Emit, host_element};
 use crate::infer::Infer;
 use crate::ops::{Operator, Row, row};
@@ -100,7 +100,7 @@ impl Operator for Cast {
             cx.output_same(0, 0);
             return Ok(());
         }
-        if [x.dtype.kind(), to.kind()].contains(&Kind::Complex) {
+        if [x.dtype.kind(), to.kind()].contains(&ElementClass::Complex) {
             return Err(Problem::new(format!(
                 "a cast from {} to {to} is not supported, expected real types",
                 x.dtype
@@ -139,11 +139,11 @@ impl Operator for Cast {
             return Ok(x);
         }
         Ok(match (from.kind(), to.kind()) {
-            (_, Kind::Bool) => code!(ops::cast::to_bool(#x)),
-            (Kind::Bool, _) => from_bool(&x, to),
-            (Kind::Int, Kind::Int) => code!(ops::cast::int_to_int(#x, DType::#target)),
-            (Kind::Int, _) => code!(ops::cast::int_to_float(#x, DType::#target)),
-            (_, Kind::Int) => code!(ops::cast::float_to_int(#x, DType::#target)),
+            (_, ElementClass::Bool) => code!(ops::cast::to_bool(#x)),
+            (ElementClass::Bool, _) => from_bool(&x, to),
+            (ElementClass::Int, ElementClass::Int) => code!(ops::cast::int_to_int(#x, DType::#target)),
+            (ElementClass::Int, _) => code!(ops::cast::int_to_float(#x, DType::#target)),
+            (_, ElementClass::Int) => code!(ops::cast::float_to_int(#x, DType::#target)),
             _ => code!(ops::cast::float_to_float(#x, DType::#target)),
         })
     }
@@ -161,14 +161,14 @@ impl Cast {
         let (rank, axes) = (Literal::usize_unsuffixed(rank), Literal::usize_unsuffixed(axes));
         let (x, device) = (cx.host(0)?, cx.device());
         let (read, between) = match (from, to.kind()) {
-            (DType::String, Kind::Int) => (code!(&host::parse::<i64>(#x)), DType::I64),
+            (DType::String, ElementClass::Int) => (code!(&host::parse::<i64>(#x)), DType::I64),
             (DType::String, _) => (code!(&host::parse::<f32>(#x)), DType::F32),
             _ => (x, from),
         };
         let element = host_element(between);
         let moved = match between.kind() {
-            Kind::Bool => code!(host::to_device_bool::<#axes>(#read, #device)),
-            Kind::Int => code!(host::to_device_int::<#element, #axes>(#read, #device)),
+            ElementClass::Bool => code!(host::to_device_bool::<#axes>(#read, #device)),
+            ElementClass::Int => code!(host::to_device_int::<#element, #axes>(#read, #device)),
             _ => code!(host::to_device::<#element, #axes>(#read, #device)),
         };
         let (small, element) = (self.small(&moved, between, to), host_element(to));
@@ -180,16 +180,16 @@ impl Cast {
         if let Some(small) = small_float(to, self.toward) {
             let saturate = self.saturate;
             let x = match from.kind() {
-                Kind::Int => code!(ops::cast::int_to_float(#x, DType::F32)),
-                Kind::Bool => code!(ops::cast::bool_to_float(#x, DType::F32)),
+                ElementClass::Int => code!(ops::cast::int_to_float(#x, DType::F32)),
+                ElementClass::Bool => code!(ops::cast::bool_to_float(#x, DType::F32)),
                 _ => x.clone(),
             };
             return code!(ops::small::to_small(#x, #small, #saturate));
         }
         let (target, bits) = (format_ident!("{}", to.carrier()), Literal::u32_unsuffixed(to.bits()));
         let x = match from.kind() {
-            Kind::Bool => return code!(ops::cast::bool_to_int(#x, DType::#target)),
-            Kind::Int => x.clone(),
+            ElementClass::Bool => return code!(ops::cast::bool_to_int(#x, DType::#target)),
+            ElementClass::Int => x.clone(),
             _ => code!(ops::cast::float_to_int(#x, DType::I32)),
         };
         code!(ops::small::to_bits(#x, DType::#target, #bits))
@@ -200,11 +200,11 @@ impl Cast {
 pub fn through_floats(x: Code, dtype: DType, run: impl FnOnce(Code) -> Code) -> Code {
     let to = format_ident!("{}", dtype.carrier());
     match dtype.kind() {
-        Kind::Int => {
+        ElementClass::Int => {
             let y = run(code!(ops::cast::int_to_float(#x, DType::F64)));
             code!(ops::cast::float_to_int(#y, DType::#to))
         }
-        Kind::Bool => {
+        ElementClass::Bool => {
             let y = run(code!(ops::cast::bool_to_float(#x, DType::F32)));
             code!(ops::cast::to_bool(#y))
         }
@@ -216,15 +216,15 @@ pub fn through_floats(x: Code, dtype: DType, run: impl FnOnce(Code) -> Code) -> 
 pub fn from_bool(x: &Code, to: DType) -> Code {
     let target = format_ident!("{}", to.carrier());
     match to.kind() {
-        Kind::Int => code!(ops::cast::bool_to_int(#x, DType::#target)),
-        Kind::Float => code!(ops::cast::bool_to_float(#x, DType::#target)),
+        ElementClass::Int => code!(ops::cast::bool_to_int(#x, DType::#target)),
+        ElementClass::Float => code!(ops::cast::bool_to_float(#x, DType::#target)),
         _ => x.clone(),
     }
 }
 
 /// Returns `true` for a float type that is carried by `f32`.
 pub fn is_small(dtype: DType) -> bool {
-    dtype.kind() == Kind::Float && !dtype.is_float()
+    dtype.kind() == ElementClass::Float && !dtype.is_float()
 }
 
 /// Returns the kernels' name of a float type that is carried by `f32`.
@@ -248,7 +248,7 @@ pub fn small_float(dtype: DType, toward: &str) -> Option<Code> {
 /// Wraps an integer of 8 or 16 bits to its width, since some devices compute it in a wider type.
 pub fn wrapped(x: Code, dtype: DType) -> Code {
     match dtype.kind() {
-        Kind::Int if matches!(dtype.bits(), 8 | 16) => {
+        ElementClass::Int if matches!(dtype.bits(), 8 | 16) => {
             let target = format_ident!("{}", dtype.carrier());
             code!(ops::cast::int_to_int(#x, DType::#target))
         }

@@ -85,7 +85,7 @@ impl Operator for Clip {
         let open = |input, known: &Option<Bound>| cx.has(input) && known.is_none();
         if open(1, &lower) || open(2, &upper) {
             let (lower, upper) = (cx.optional(1)?, cx.optional(2)?);
-            return Ok(code!(ops::arith::clip(#x, #lower, #upper)));
+            return Ok(code!(ops::arithmetic::clip(#x, #lower, #upper)));
         }
         Ok(match (lower, upper) {
             (None, None) => x,

@@ -6,7 +6,7 @@ use super::cast::{nearest, stays};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::Kind;
+use crate::dtype::ElementClass;
 use crate::emit::{Emit, float_literal};
 use crate::infer::{Infer, LARGEST_KNOWN};
 use crate::ops::elementwise::unary::rounded;
@@ -84,16 +84,16 @@ impl Operator for Power {
         }
         let rank = shape.len().max(1);
         let (x, y) = (cx.tensor_of_rank(0, rank)?, broadcast::second(cx, self.axis, rank)?);
-        let operands = (!agree).then(|| code!(ops::broadcast::agreed(#x, #y)));
+        let operands = (!agree).then(|| code!(ops::expand::agreed(#x, #y)));
         let (x, y) = match &operands {
             Some(_) => (code!(a), code!(b)),
             None => (x, y),
         };
         let power = match (base.dtype.kind(), exponent.dtype.kind()) {
-            (Kind::Int, Kind::Int) => code!(ops::arith::pow_int_int(#x, #y)),
-            (Kind::Int, _) => code!(ops::arith::pow_int_float(#x, #y)),
-            (_, Kind::Int) => code!(ops::arith::pow_float_int(#x, #y)),
-            _ => code!(ops::arith::pow_float_float(#x, #y)),
+            (ElementClass::Int, ElementClass::Int) => code!(ops::arithmetic::pow_int_int(#x, #y)),
+            (ElementClass::Int, _) => code!(ops::arithmetic::pow_int_float(#x, #y)),
+            (_, ElementClass::Int) => code!(ops::arithmetic::pow_float_int(#x, #y)),
+            _ => code!(ops::arithmetic::pow_float_float(#x, #y)),
         };
         Ok(match operands {
             Some(operands) => code!({ let (a, b) = #operands; #power }),

@@ -12,7 +12,7 @@ use super::classes;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row};
@@ -92,7 +92,7 @@ plain! {
 #[derive(Debug)]
 struct Unary {
     /// Classes of elements that the operator accepts.
-    kinds: &'static [Kind],
+    kinds: &'static [ElementClass],
     device: Device,
     /// Name of the function in the run-time crate's `host`, if any.
     host: Option<&'static str>,
@@ -119,11 +119,11 @@ attributes!(
     }
 );
 
-const FLOAT: &[Kind] = &[Kind::Float];
-const NUMBER: &[Kind] = &[Kind::Float, Kind::Int];
+const FLOAT: &[ElementClass] = &[ElementClass::Float];
+const NUMBER: &[ElementClass] = &[ElementClass::Float, ElementClass::Int];
 
 const fn unary(
-    kinds: &'static [Kind],
+    kinds: &'static [ElementClass],
     device: Device,
     host: Option<&'static str>,
     known: fn(f64) -> Option<f64>,
@@ -176,8 +176,9 @@ const HARD_SWISH: Unary = unary(FLOAT, Kernel("activation", "hard_swish"), None,
 const MISH: Unary = unary(FLOAT, Kernel("activation", "mish"), None, |_| None);
 const GELU: Unary = unary(FLOAT, Kernel("elementary", "gelu"), None, |_| None);
 const GELU_BY_TANH: Unary = unary(FLOAT, Kernel("activation", "gelu_tanh"), None, |_| None);
-const NOT: Unary = unary(&[Kind::Bool], Method("bool_not"), Some("not"), |x| Some(f64::from(x == 0.0)));
-const BITWISE_NOT: Unary = unary(&[Kind::Int], Method("bitwise_not"), None, |_| None);
+const NOT: Unary =
+    unary(&[ElementClass::Bool], Method("bool_not"), Some("not"), |x| Some(f64::from(x == 0.0)));
+const BITWISE_NOT: Unary = unary(&[ElementClass::Int], Method("bitwise_not"), None, |_| None);
 const IS_NAN: Unary =
     Unary { bool_result: true, ..unary(FLOAT, Method("is_nan"), None, |x| Some(f64::from(x.is_nan()))) };
 
@@ -262,7 +263,7 @@ impl Operator for Plain {
 impl Operator for Infinite {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
-        if x.dtype.kind() != Kind::Float {
+        if x.dtype.kind() != ElementClass::Float {
             return Err(Problem::new(format!("the input has type {}, expected floats", x.dtype)));
         }
         cx.output(0, DType::Bool, x.shape);
@@ -282,7 +283,7 @@ impl Operator for Infinite {
         Ok(if negative && positive {
             code!(#x.is_inf())
         } else {
-            code!(ops::arith::is_inf(#x, #negative, #positive))
+            code!(ops::arithmetic::is_inf(#x, #negative, #positive))
         })
     }
 }

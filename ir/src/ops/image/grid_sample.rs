@@ -7,7 +7,7 @@ use quote::format_ident;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::Kind;
+use crate::dtype::ElementClass;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::elementwise::cast::through_floats;
@@ -47,7 +47,9 @@ impl Operator for GridSample {
         let (x, grid) = (cx.tensor(0)?, cx.tensor(1)?);
         let rank = x.rank();
         let axes = rank.saturating_sub(2);
-        if axes == 0 || !matches!(x.dtype.kind(), Kind::Float | Kind::Int | Kind::Bool) {
+        if axes == 0
+            || !matches!(x.dtype.kind(), ElementClass::Float | ElementClass::Int | ElementClass::Bool)
+        {
             return Err(Problem::expected("the input", x, "numbers or booleans of rank 3 or more"));
         }
         let coordinates = grid.shape.last().and_then(Dim::number);

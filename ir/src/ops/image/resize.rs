@@ -9,14 +9,14 @@ use quote::format_ident;
 
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::image::resize::target::{Policy, Target, scaled};
 use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
-use crate::types::{Known, Place};
+use crate::types::{Known, Placement};
 
 pub const ROWS: &[Row] = &[
     row("Resize", &[10, 11, 13, 18, 19], |a| match a.version() {
@@ -150,7 +150,7 @@ fn old(a: &Attributes<'_>, scales: Option<Vec<f32>>) -> Result<Rc<dyn Operator>,
 impl Operator for Resize {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
-        if !matches!(x.dtype.kind(), Kind::Float | Kind::Int | Kind::Bool) {
+        if !matches!(x.dtype.kind(), ElementClass::Float | ElementClass::Int | ElementClass::Bool) {
             return Err(Problem::new(format!(
                 "the input has type {}, expected numbers or booleans",
                 x.dtype
@@ -217,12 +217,12 @@ impl Operator for Resize {
             cx.may_fail();
         }
         let roi = self.roi(cx, crops)?;
-        let truth = x.dtype.kind() == Kind::Bool;
+        let truth = x.dtype.kind() == ElementClass::Bool;
         if truth {
             result = code!(ops::cast::bool_to_int(#result, DType::U8));
         }
         let function = match x.dtype.kind() {
-            Kind::Int | Kind::Bool => format_ident!("resize_int"),
+            ElementClass::Int | ElementClass::Bool => format_ident!("resize_int"),
             _ => format_ident!("resize"),
         };
         let groups = match self.mode {
@@ -266,7 +266,7 @@ impl Resize {
             return Ok(code!(&[#(#values),*]));
         }
         let dtype = cx.tensor_type(input)?.dtype;
-        let roi = cx.input_at(input, Place::Host)?;
+        let roi = cx.input_at(input, Placement::Host)?;
         Ok(match dtype {
             DType::F32 => code!(#roi.data()),
             _ => code!(host::cast::<_, f32>(&#roi).data()),

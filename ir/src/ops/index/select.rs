@@ -7,7 +7,7 @@ use proc_macro2::Literal;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
@@ -184,7 +184,7 @@ impl Operator for Compress {
 impl Operator for NonZero {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
-        if x.dtype.kind() == Kind::Complex {
+        if x.dtype.kind() == ElementClass::Complex {
             return Err(Problem::expected("the input", x, "real numbers, booleans or strings"));
         }
         let rank = i64::try_from(x.rank()).unwrap_or(i64::MAX);

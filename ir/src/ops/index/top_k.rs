@@ -97,7 +97,7 @@ impl Operator for Top {
             (count, _) => cx.size(&Dim::from(count.unwrap_or_default())),
         };
         let (x, at, largest) = (cx.tensor(0)?, Literal::usize_unsuffixed(at), self.largest);
-        let found = code!(ops::extreme::top_k(#x, #count, #at, #largest));
+        let found = code!(ops::top_k::top_k(#x, #count, #at, #largest));
         Ok(match cx.outputs() {
             1 => code!(#found.0),
             _ => found,

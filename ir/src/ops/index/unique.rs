@@ -6,7 +6,7 @@ use proc_macro2::Literal;
 
 use crate::attributes::attributes;
 use crate::diagnostics::Problem;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
@@ -41,7 +41,7 @@ attributes!(struct Distinct);
 impl Operator for Unique {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
-        if x.dtype.kind() == Kind::Complex {
+        if x.dtype.kind() == ElementClass::Complex {
             return Err(Problem::expected("the input", x, "real numbers, booleans or strings"));
         }
         let size = cx.fresh("unique");
@@ -104,7 +104,7 @@ impl Operator for Unique {
 impl Operator for Distinct {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor_of_rank(0, 1)?;
-        if matches!(x.dtype.kind(), Kind::String | Kind::Complex) {
+        if matches!(x.dtype.kind(), ElementClass::String | ElementClass::Complex) {
             return Err(Problem::expected("the input", x, "real numbers or booleans"));
         }
         let size = cx.fresh("unique");

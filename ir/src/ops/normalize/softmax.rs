@@ -7,7 +7,7 @@ use quote::format_ident;
 
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
-use crate::dtype::Kind;
+use crate::dtype::ElementClass;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
@@ -46,7 +46,7 @@ impl Softmax {
 impl Operator for Softmax {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
-        if x.dtype.kind() != Kind::Float {
+        if x.dtype.kind() != ElementClass::Float {
             return Err(Problem::expected("the input", x, "floats"));
         }
         if !(x.rank() == 0 || self.flat && usize::try_from(self.axis) == Ok(x.rank())) {

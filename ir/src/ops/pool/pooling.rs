@@ -33,13 +33,13 @@ pub const ROWS: &[Row] = &[
 #[derive(Debug)]
 pub struct Pool {
     window: Window,
-    kind: Kind,
+    kind: PoolReduction,
 }
 
 attributes!(struct Pool { window, kind });
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum PoolReduction {
     /// The maximum, with ONNX's `storage_order`.
     Max(bool),
     /// The average, with ONNX's `count_include_pad`.
@@ -49,7 +49,7 @@ enum Kind {
 }
 
 attributes!(
-    enum Kind {
+    enum PoolReduction {
         Max(inner),
         Average(inner),
         Lp(inner),
@@ -63,15 +63,18 @@ struct Global(&'static str, Option<u32>);
 attributes!(struct Global(first, second));
 
 fn max_pool(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Pool { window: Window::read(a)?, kind: Kind::Max(a.flag("storage_order", false)?) }))
+    Ok(Rc::new(Pool { window: Window::read(a)?, kind: PoolReduction::Max(a.flag("storage_order", false)?) }))
 }
 
 fn average_pool(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Pool { window: Window::read(a)?, kind: Kind::Average(a.flag("count_include_pad", false)?) }))
+    Ok(Rc::new(Pool {
+        window: Window::read(a)?,
+        kind: PoolReduction::Average(a.flag("count_include_pad", false)?),
+    }))
 }
 
 fn lp_pool(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Pool { window: Window::read(a)?, kind: Kind::Lp(power(a)?) }))
+    Ok(Rc::new(Pool { window: Window::read(a)?, kind: PoolReduction::Lp(power(a)?) }))
 }
 
 fn global(function: &'static str, power: Option<u32>) -> Result<Rc<dyn Operator>, Problem> {
@@ -93,19 +96,19 @@ fn power(a: &Attributes<'_>) -> Result<u32, Problem> {
 
 impl Pool {
     pub fn is_maximum(&self) -> bool {
-        matches!(self.kind, Kind::Max(_))
+        matches!(self.kind, PoolReduction::Max(_))
     }
 
     /// Adds padding around each axis, which is included in the count of an average. Returns `None` if that changes
     /// other results.
     pub fn padded(&self, more: &[(i64, i64)]) -> Option<Self> {
         let counted = match self.kind {
-            Kind::Max(_) => true,
-            Kind::Average(include) => include || self.window.is_unpadded(),
-            Kind::Lp(_) => false,
+            PoolReduction::Max(_) => true,
+            PoolReduction::Average(include) => include || self.window.is_unpadded(),
+            PoolReduction::Lp(_) => false,
         };
         let kind = match self.kind {
-            Kind::Average(_) => Kind::Average(true),
+            PoolReduction::Average(_) => PoolReduction::Average(true),
             kind => kind,
         };
         let window = self.window.padded(more).filter(|_| counted && !self.window.ceil)?;
@@ -134,7 +137,7 @@ impl Operator for Pool {
         let window = window.emit(cx, x.shape.get(2..).unwrap_or_default());
         let (input, ceil) = (cx.tensor(0)?, self.window.ceil);
         Ok(match self.kind {
-            Kind::Max(columns) if cx.wants(1) => {
+            PoolReduction::Max(columns) if cx.wants(1) => {
                 let order = if columns {
                     code!(ops::pool::StorageOrder::ColumnMajor)
                 } else {
@@ -142,17 +145,17 @@ impl Operator for Pool {
                 };
                 code!(ops::pool::max_pool_with_indices(#input, #window, #ceil, #order))
             }
-            Kind::Max(_) => {
+            PoolReduction::Max(_) => {
                 let pooled = code!(ops::pool::max_pool(#input, #window, #ceil));
                 match cx.outputs() {
                     1 => pooled,
                     _ => code!((#pooled, ())),
                 }
             }
-            Kind::Average(include) => {
+            PoolReduction::Average(include) => {
                 code!(ops::pool::average_pool(#input, #window, #include, #ceil))
             }
-            Kind::Lp(power) => {
+            PoolReduction::Lp(power) => {
                 let power = Literal::u32_unsuffixed(power);
                 code!(ops::pool::lp_pool(#input, #window, #power, #ceil))
             }

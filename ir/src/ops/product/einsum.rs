@@ -9,7 +9,7 @@ use quote::format_ident;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::emit::Emit;
 use crate::graph::Node;
 use crate::infer::Infer;
@@ -132,7 +132,7 @@ impl Operator for Einsum {
         let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
         let dtype = cx.tensor_type(0)?.dtype;
         let kind = match dtype.kind() {
-            Kind::Int => code!(Tensor::<#rank, Int>),
+            ElementClass::Int => code!(Tensor::<#rank, Int>),
             _ => code!(Tensor::<#rank>),
         };
         // Burn supports integer products only of these types.

@@ -9,7 +9,7 @@ use proc_macro2::Literal;
 
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::emit::{Emit, float_literal, lifted};
 use crate::infer::Infer;
 use crate::ops::elementwise::activation::Fused;
@@ -143,7 +143,7 @@ impl MatMul {
     fn layer(&self, cx: &mut Emit<'_, '_>) -> Result<Option<Code>, Problem> {
         let [left, right] = self.transposed;
         let (a, b) = (cx.tensor_type(0)?.clone(), cx.tensor_type(1)?.clone());
-        let (2, 2.., Kind::Float, false) = (b.rank(), a.rank(), b.dtype.kind(), right.batch) else {
+        let (2, 2.., ElementClass::Float, false) = (b.rank(), a.rank(), b.dtype.kind(), right.batch) else {
             return Ok(None);
         };
         let activation = self.activation.as_ref().map(|fused| fused.code(a.dtype));
@@ -200,7 +200,7 @@ impl MatMul {
 
     fn multiplied(&self, cx: &mut Emit<'_, '_>, a: &TensorType, b: &TensorType) -> Result<Code, Problem> {
         let [left, right] = self.transposed;
-        let integers = a.dtype.kind() == Kind::Int;
+        let integers = a.dtype.kind() == ElementClass::Int;
         if integers || a.rank() < 2 || b.rank() < 2 {
             let a = left.written(cx.tensor(0)?, a.rank());
             let b = right.written(cx.tensor(1)?, b.rank());

@@ -3,7 +3,7 @@
 use quote::format_ident;
 
 use crate::diagnostics::Problem;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::rust::{Code, code};
@@ -45,7 +45,7 @@ pub fn check(cx: &Infer<'_>, scale: usize, zero: usize) -> Result<Option<DType>,
 pub fn check_of(cx: &Infer<'_>, scale: usize, zero: usize, bits: usize) -> Result<Option<DType>, Problem> {
     let one = |tensor: &TensorType| tensor.count().is_none_or(|count| count == 1);
     let tensor = cx.tensor(scale)?;
-    if tensor.dtype.kind() != Kind::Float || !one(&tensor) {
+    if tensor.dtype.kind() != ElementClass::Float || !one(&tensor) {
         return Err(Problem::expected(format_args!("the scale in input {scale}"), tensor, "one float"));
     }
     if !cx.has(zero) {

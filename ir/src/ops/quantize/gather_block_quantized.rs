@@ -8,7 +8,7 @@ use quote::format_ident;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
@@ -155,7 +155,7 @@ impl Operator for Gather {
         };
         let rank = Literal::usize_unsuffixed(x.rank() + indices.burn_rank() - 1);
         let (data, found, scales) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
-        let integers = x.dtype.kind() == Kind::Int;
+        let integers = x.dtype.kind() == ElementClass::Int;
         let function = format_ident!("{}", if integers { "gather_int" } else { "gather_float" });
         let zeros = if integers {
             let zeros = cx.optional(3)?;

@@ -22,14 +22,14 @@ pub use matmul::{MatMul, dynamic, gemm, matmul, projection, quantized_matmul, to
 
 /// Indices of the inputs: operands, their zero points, bias and those of the epilogue.
 #[derive(Clone, Debug)]
-struct Places {
+struct InputLayout {
     operands: [usize; 2],
     zeros: [usize; 2],
     bias: Option<usize>,
     end: End,
 }
 
-attributes!(struct Places { operands, zeros, bias, end });
+attributes!(struct InputLayout { operands, zeros, bias, end });
 
 /// Conversion of the accumulators to the result.
 #[derive(Clone, Debug)]
@@ -49,9 +49,9 @@ enum End {
 
 attributes!(enum End { Sums, Quantized { scales, zero }, Float { scales, bias } });
 
-const INTEGER: Places = Places { operands: [0, 1], zeros: [2, 3], bias: None, end: End::Sums };
+const INTEGER: InputLayout = InputLayout { operands: [0, 1], zeros: [2, 3], bias: None, end: End::Sums };
 
-const QUANTIZED: Places = Places {
+const QUANTIZED: InputLayout = InputLayout {
     operands: [0, 3],
     zeros: [2, 5],
     bias: None,
@@ -67,7 +67,7 @@ enum Side {
     Last,
 }
 
-impl Places {
+impl InputLayout {
     /// Returns the inputs of the zero point and the scale of an operand.
     fn factors(&self, operand: usize) -> impl Iterator<Item = usize> {
         let scale = match &self.end {

@@ -9,7 +9,7 @@ use super::is_quantized;
 use super::layout::{Layout, literals};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::elementwise::cast::{is_small, small_float};
@@ -90,7 +90,7 @@ impl Operator for Linear {
         let (x, scale) = (cx.tensor(0)?, cx.tensor(1)?);
         let zero = if cx.has(2) { Some(cx.tensor(2)?) } else { None };
         let whole = !self.back && scale.dtype == DType::I32;
-        if scale.dtype.kind() != Kind::Float && !whole {
+        if scale.dtype.kind() != ElementClass::Float && !whole {
             let expected = if self.back { "floats" } else { "floats or int32" };
             return Err(Problem::expected("the scale", scale, expected));
         }
@@ -123,12 +123,12 @@ impl Operator for Linear {
         let factor = |cx: &mut Emit<'_, '_>| {
             let factor = layout.emit(cx, 1, &operand)?;
             Ok::<_, Problem>(match scale.dtype.kind() {
-                Kind::Int => code!(ops::cast::int_to_float(#factor, DType::F32)),
+                ElementClass::Int => code!(ops::cast::int_to_float(#factor, DType::F32)),
                 _ => factor,
             })
         };
         let x = match (self.back, operand.dtype.kind()) {
-            (false, Kind::Int) => {
+            (false, ElementClass::Int) => {
                 let x = cx.tensor(0)?;
                 code!(ops::cast::int_to_float(#x, DType::F32))
             }

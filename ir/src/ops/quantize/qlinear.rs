@@ -33,7 +33,7 @@ pub const ROWS: &[Row] = &[
 #[derive(Debug)]
 struct Elementwise {
     function: &'static str,
-    places: &'static Places,
+    places: &'static InputLayout,
     /// Slope below 0.
     alpha: Option<f32>,
     activation: Option<Fused>,
@@ -45,7 +45,7 @@ attributes!(struct Elementwise { function, places, alpha, activation, in_steps }
 
 /// Indices of the inputs. Scale and zero point follow each operand.
 #[derive(Debug)]
-struct Places {
+struct InputLayout {
     condition: Option<usize>,
     operands: &'static [usize],
     /// Index of the scale of the result, followed by its zero point.
@@ -54,15 +54,15 @@ struct Places {
     bias: Option<usize>,
 }
 
-attributes!(struct Places { condition, operands, result, bias });
+attributes!(struct InputLayout { condition, operands, result, bias });
 
-const ONE: Places = Places { condition: None, operands: &[0], result: 3, bias: None };
+const ONE: InputLayout = InputLayout { condition: None, operands: &[0], result: 3, bias: None };
 
-const BIASED: Places = Places { condition: None, operands: &[0], result: 3, bias: Some(5) };
+const BIASED: InputLayout = InputLayout { condition: None, operands: &[0], result: 3, bias: Some(5) };
 
-const PAIR: Places = Places { condition: None, operands: &[0, 3], result: 6, bias: None };
+const PAIR: InputLayout = InputLayout { condition: None, operands: &[0, 3], result: 6, bias: None };
 
-const CHOICE: Places = Places { condition: Some(0), operands: &[1, 4], result: 7, bias: None };
+const CHOICE: InputLayout = InputLayout { condition: Some(0), operands: &[1, 4], result: 7, bias: None };
 
 /// Concatenation of tensors with separate scales and zero points.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ struct Concat {
 
 attributes!(struct Concat { axis });
 
-fn elementwise(function: &'static str, places: &'static Places) -> Result<Rc<dyn Operator>, Problem> {
+fn elementwise(function: &'static str, places: &'static InputLayout) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Elementwise { function, places, alpha: None, activation: None, in_steps: false }))
 }
 

@@ -23,7 +23,7 @@ pub const ROWS: &[Row] = &[
 
 /// The index of the maximum or minimum along an axis.
 #[derive(Debug)]
-struct Place {
+struct ArgReduce {
     function: &'static str,
     axis: i64,
     keep: bool,
@@ -31,10 +31,10 @@ struct Place {
     last: bool,
 }
 
-attributes!(struct Place { function, axis, keep, last });
+attributes!(struct ArgReduce { function, axis, keep, last });
 
 fn place(a: &Attributes<'_>, function: &'static str) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Place {
+    Ok(Rc::new(ArgReduce {
         function,
         axis: a.int_or("axis", 0)?,
         keep: a.flag("keepdims", true)?,
@@ -52,7 +52,7 @@ pub fn ordered(cx: &Infer<'_>) -> Result<TensorType, Problem> {
     }
 }
 
-impl Operator for Place {
+impl Operator for ArgReduce {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = ordered(cx)?;
         let along = axis(self.axis, x.rank())?;
@@ -70,7 +70,7 @@ impl Operator for Place {
         let along = Literal::usize_unsuffixed(axis(self.axis, cx.tensor_type(0)?.rank())?);
         let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
         let (x, function, last) = (cx.tensor(0)?, format_ident!("{}", self.function), self.last);
-        Ok(code!(ops::extreme::#function::<_, #rank, _>(#x, #along, #last)))
+        Ok(code!(ops::arg_max::#function::<_, #rank, _>(#x, #along, #last)))
     }
 }
 

@@ -10,7 +10,7 @@ use quote::format_ident;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::{Problem, Topic};
 use crate::dim::Dim;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
@@ -135,7 +135,7 @@ impl Operator for Reduction {
         let tensor = cx.tensor(0)?;
         Ok(match (self.fold.fractions, x.dtype.kind()) {
             (false, _) => code!(ops::reduce::#function::<_, #rank, _>(#tensor, #axes)),
-            (true, Kind::Int) => {
+            (true, ElementClass::Int) => {
                 let function = code!(ops::reduce::#function);
                 code!(ops::reduce::reduce_int::<_, #rank>(#tensor, #axes, #function))
             }

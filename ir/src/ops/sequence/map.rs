@@ -9,7 +9,7 @@ use crate::graph::{Flow, Iterations};
 use crate::infer::{Fact, Infer};
 use crate::ops::Operator;
 use crate::rust::{Code, code};
-use crate::types::{Place, Type};
+use crate::types::{Placement, Type};
 
 /// The results of all iterations as sequences. Each iteration receives the next item of every input sequence, and the
 /// other inputs unchanged.
@@ -77,7 +77,7 @@ impl Operator for Map {
         let mut wanted = Vec::new();
         for (at, &id) in block.outputs.iter().enumerate() {
             let ty = if cx.wants(at) { cx.output_items(at)?.clone() } else { cx.type_of(id)?.clone() };
-            wanted.push((Place::Device, ty));
+            wanted.push((Placement::Device, ty));
         }
         let inside = cx.inside(BODY, &wanted)?;
         let (mut before, mut results) = (Code::default(), Vec::new());

@@ -82,14 +82,14 @@ impl Operator for Blocks {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (x, size) = (cx.tensor(0)?, Literal::i64_unsuffixed(self.size));
         let order = if self.depth_first {
-            code!(ops::depth::DepthOrder::ColumnRowDepth)
+            code!(ops::arrange::DepthOrder::ColumnRowDepth)
         } else {
-            code!(ops::depth::DepthOrder::DepthColumnRow)
+            code!(ops::arrange::DepthOrder::DepthColumnRow)
         };
         Ok(if self.to_space {
-            code!(ops::depth::depth_to_space(#x, #size, #order))
+            code!(ops::arrange::depth_to_space(#x, #size, #order))
         } else {
-            code!(ops::depth::space_to_depth(#x, #size, #order))
+            code!(ops::arrange::space_to_depth(#x, #size, #order))
         })
     }
 
@@ -124,7 +124,7 @@ impl Operator for ReverseSequence {
         let time = Literal::usize_unsuffixed(axis(self.time, rank)?);
         cx.may_fail();
         let (x, lengths) = (cx.tensor(0)?, cx.tensor(1)?);
-        Ok(code!(ops::movement::reverse_sequence(#x, #lengths, #batch, #time)))
+        Ok(code!(ops::arrange::reverse_sequence(#x, #lengths, #batch, #time)))
     }
 
     fn moves(&self) -> bool {

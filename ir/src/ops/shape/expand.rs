@@ -87,10 +87,10 @@ impl Operator for Expand {
         }
         if known {
             let shape = cx.shape(&to.shape);
-            return Ok(code!(ops::broadcast::expand(#x, #shape)));
+            return Ok(code!(ops::expand::expand(#x, #shape)));
         }
         let (sizes, rank) = (cx.host_ints(1)?, Literal::usize_unsuffixed(to.burn_rank()));
-        Ok(code!(ops::broadcast::expand_to::<_, #rank, _>(#x, #sizes)))
+        Ok(code!(ops::expand::expand_to::<_, #rank, _>(#x, #sizes)))
     }
 
     fn wants_host(&self, input: usize) -> bool {
@@ -178,7 +178,7 @@ impl Operator for Tile {
                 code!(host::sizes(#repeats))
             }
         };
-        Ok(code!(ops::movement::tile(#x, #repeats)))
+        Ok(code!(ops::expand::tile(#x, #repeats)))
     }
 
     fn wants_host(&self, input: usize) -> bool {

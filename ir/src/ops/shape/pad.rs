@@ -9,7 +9,7 @@ use proc_macro2::Literal;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::Kind;
+use crate::dtype::ElementClass;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::axes::axis;
@@ -243,10 +243,10 @@ fn around(cx: &mut Emit<'_, '_>, rank: usize, pairs: &[Pair]) -> Code {
     code!([#(#pads),*])
 }
 
-pub fn zero(kind: Kind) -> Code {
+pub fn zero(kind: ElementClass) -> Code {
     match kind {
-        Kind::Bool => code!(false),
-        Kind::Int | Kind::String => code!(0),
+        ElementClass::Bool => code!(false),
+        ElementClass::Int | ElementClass::String => code!(0),
         _ => code!(0.0),
     }
 }

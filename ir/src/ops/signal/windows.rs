@@ -13,7 +13,7 @@ use crate::emit::{Emit, element_type, float_literal, rust_type};
 use crate::infer::Infer;
 use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
-use crate::types::{Known, Place, Type};
+use crate::types::{Known, Placement, Type};
 
 pub const ROWS: &[Row] = &[
     row("HannWindow", &[17], |a| window(a, "hann_window")),
@@ -65,7 +65,7 @@ fn whole(values: &Code, dtype: DType) -> Code {
 
 fn tensor(rank: usize, dtype: DType) -> Code {
     let operand = Type::tensor(dtype, vec![Dim::from(1); rank]);
-    rust_type(&operand, Place::Device)
+    rust_type(&operand, Placement::Device)
 }
 
 impl Operator for Window {

@@ -14,7 +14,7 @@ use crate::ops::elementwise::cast::{from_bool, small_float};
 use crate::ops::random::Seed;
 use crate::ops::{Operator, Row, row};
 use crate::rust::{Code, code};
-use crate::types::{Known, Place};
+use crate::types::{Known, Placement};
 
 pub const ROWS: &[Row] = &[row("Dropout", &[1, 6, 7, 10, 12, 13, 22], dropout)
     .follows()
@@ -131,7 +131,7 @@ impl Operator for Dropout {
         };
         let training = match mode {
             Mode::Input => {
-                let training = cx.input_at(2, Place::Host)?;
+                let training = cx.input_at(2, Placement::Host)?;
                 code!(#training.item())
             }
             _ => code!(true),

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
-use crate::dtype::Kind;
+use crate::dtype::ElementClass;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::{Operator, Row, TRAINING, row};
@@ -90,7 +90,7 @@ impl Operator for SumTo {
             return Ok(x);
         }
         let shape = cx.shape(&to);
-        Ok(code!(ops::broadcast::sum_to(#x, #shape)))
+        Ok(code!(ops::expand::sum_to(#x, #shape)))
     }
 }
 
@@ -98,8 +98,8 @@ impl Operator for Number {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let like = cx.tensor(0)?;
         let known = match like.dtype.kind() {
-            Kind::Float => Known::Floats(vec![self.value]),
-            Kind::Int => Known::Ints(vec![(self.value as i64).into()]),
+            ElementClass::Float => Known::Floats(vec![self.value]),
+            ElementClass::Int => Known::Ints(vec![(self.value as i64).into()]),
             _ => return Err(Problem::new(format!("{like} has no derivative"))),
         };
         cx.output(0, like.dtype, Shape::new());

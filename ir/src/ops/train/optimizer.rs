@@ -21,32 +21,34 @@ pub const ROWS: &[Row] = &[
 /// gradients, and the state of the optimizer. Outputs are the lists without gradients.
 #[derive(Debug)]
 struct Optimizer {
-    kind: Kind,
+    kind: UpdateRule,
     regularization: f32,
 }
 
 attributes!(struct Optimizer { kind, regularization });
 
 #[derive(Debug)]
-enum Kind {
+enum UpdateRule {
     Adagrad { decay: f32, epsilon: f32 },
     Adam { keep: [f32; 2], epsilon: f32, regularization_after: f32 },
     Momentum { keep: f32, take: f32, nesterov: bool },
 }
 
-attributes!(enum Kind {
+attributes!(enum UpdateRule {
     Adagrad { decay, epsilon }, Adam { keep, epsilon, regularization_after }, Momentum { keep,
     take, nesterov }
 });
 
 fn adagrad(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let kind =
-        Kind::Adagrad { decay: a.float_or("decay_factor", 0.0)?, epsilon: a.float_or("epsilon", 1e-6)? };
+    let kind = UpdateRule::Adagrad {
+        decay: a.float_or("decay_factor", 0.0)?,
+        epsilon: a.float_or("epsilon", 1e-6)?,
+    };
     optimizer(a, kind)
 }
 
 fn adam(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let kind = Kind::Adam {
+    let kind = UpdateRule::Adam {
         keep: [a.float_or("alpha", 0.9)?, a.float_or("beta", 0.999)?],
         epsilon: a.float_or("epsilon", 1e-6)?,
         regularization_after: a.float_or("norm_coefficient_post", 0.0)?,
@@ -57,7 +59,7 @@ fn adam(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 fn momentum(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     a.required("mode", Attributes::string)?;
     a.required("norm_coefficient", Attributes::float)?;
-    let kind = Kind::Momentum {
+    let kind = UpdateRule::Momentum {
         keep: a.required("alpha", Attributes::float)?,
         take: a.required("beta", Attributes::float)?,
         nesterov: a.choice("mode", "", &[("standard", false), ("nesterov", true)])?,
@@ -65,7 +67,7 @@ fn momentum(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     optimizer(a, kind)
 }
 
-fn optimizer(a: &Attributes<'_>, kind: Kind) -> Result<Rc<dyn Operator>, Problem> {
+fn optimizer(a: &Attributes<'_>, kind: UpdateRule) -> Result<Rc<dyn Operator>, Problem> {
     let regularization = a.float_or("norm_coefficient", 0.0)?;
     Ok(Rc::new(Optimizer { kind, regularization }))
 }
@@ -74,7 +76,7 @@ impl Optimizer {
     /// Returns the number of lists of tensors.
     fn lists(&self) -> usize {
         match self.kind {
-            Kind::Adam { .. } => 4,
+            UpdateRule::Adam { .. } => 4,
             _ => 3,
         }
     }
@@ -99,25 +101,25 @@ impl Optimizer {
         let number = |value: f32| float_literal(f64::from(value), DType::F64);
         let regularization = number(self.regularization);
         match self.kind {
-            Kind::Adagrad { decay, epsilon } => {
+            UpdateRule::Adagrad { decay, epsilon } => {
                 let (decay, epsilon) = (number(decay), number(epsilon));
                 code! {
-                    ops::optimize::Adagrad::new([#rate, #decay], #count, #regularization, #epsilon)
+                    ops::optimizer::Adagrad::new([#rate, #decay], #count, #regularization, #epsilon)
                 }
             }
-            Kind::Adam { keep, epsilon, regularization_after } => {
+            UpdateRule::Adam { keep, epsilon, regularization_after } => {
                 let ([mean, squares], epsilon) = (keep.map(number), number(epsilon));
                 let after = number(regularization_after);
                 code! {
-                    ops::optimize::Adam::new(
+                    ops::optimizer::Adam::new(
                         #rate, #count, [#mean, #squares], [#regularization, #after], #epsilon
                     )
                 }
             }
-            Kind::Momentum { keep, take, nesterov } => {
+            UpdateRule::Momentum { keep, take, nesterov } => {
                 let (keep, take) = (number(keep), number(take));
                 code! {
-                    ops::optimize::Momentum::new(
+                    ops::optimizer::Momentum::new(
                         #rate, #count, [#keep, #take], #regularization, #nesterov
                     )
                 }

@@ -5,7 +5,7 @@ use super::pattern::{AttributeValue, Call, Pattern};
 use super::{Miss, Right};
 use crate::attributes::Attributes;
 use crate::dim::Dim;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::elements::Elements;
 use crate::files::Files;
 use crate::graph::{Node, Value, ValueId, Values};
@@ -13,7 +13,7 @@ use crate::infer;
 use crate::names::Names;
 use crate::ops::{self, Operator};
 use crate::proto::{AttributeProto, Setting};
-use crate::types::{Known, Place, TensorType, Type};
+use crate::types::{Known, Placement, TensorType, Type};
 
 /// Maximum number of elements of a weight that may be stored twice.
 const COPIED: usize = 1 << 18;
@@ -177,8 +177,8 @@ impl<'g> Match<'_, 'g> {
     pub fn scalar(&mut self, number: f64) -> Result<ValueId, Miss> {
         let dtype = self.result()?.dtype;
         let known = match dtype.kind() {
-            Kind::Float => Known::Floats(vec![ops::elementwise::unary::rounded(number, dtype)]),
-            Kind::Int if number.fract() == 0.0 => Known::Ints(vec![(number as i64).into()]),
+            ElementClass::Float => Known::Floats(vec![ops::elementwise::unary::rounded(number, dtype)]),
+            ElementClass::Int if number.fract() == 0.0 => Known::Ints(vec![(number as i64).into()]),
             _ => return Err("the type of the result cannot represent the number"),
         };
         Ok(self.constant(dtype, Vec::new(), known))
@@ -224,8 +224,13 @@ impl<'g> Match<'_, 'g> {
             inputs.pop();
         }
         let output = self.values.push(Value::default());
-        let node =
-            Node { inputs, outputs: vec![Some(output)], blocks: Vec::new(), place: Place::Device, ..like };
+        let node = Node {
+            inputs,
+            outputs: vec![Some(output)],
+            blocks: Vec::new(),
+            place: Placement::Device,
+            ..like
+        };
         infer::node(&node, self.values, self.names).map_err(|_| "the operator rejects its inputs")?;
         let stored = node.inputs.iter().flatten();
         if stored.into_iter().any(|id| self.values[*id].is_stored()) && self.values[output].known.is_some() {

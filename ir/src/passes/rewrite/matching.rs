@@ -5,7 +5,7 @@ mod arithmetic;
 use std::collections::BTreeMap;
 
 use super::pattern::{Call, Pattern};
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::graph::{Block, Node, ValueId, Values};
 use crate::ops;
 use crate::ops::elementwise::clip::Clip;
@@ -279,7 +279,7 @@ impl Matcher<'_, '_> {
     }
 
     fn is_float(&self, id: ValueId) -> bool {
-        tensor(self.values, id).is_some_and(|tensor| tensor.dtype.kind() == Kind::Float)
+        tensor(self.values, id).is_some_and(|tensor| tensor.dtype.kind() == ElementClass::Float)
     }
 }
 

@@ -32,7 +32,7 @@ pub const RULES: &[Rule] = &[building("elementwise operators on slices", "Concat
 )];
 
 /// An input of a concatenation.
-struct Step<'g> {
+struct ConcatInput<'g> {
     made: Option<ValueId>,
     /// Elementwise producer of the input, if it has no other consumer.
     node: Option<&'g Node>,
@@ -41,16 +41,16 @@ struct Step<'g> {
 }
 
 /// Groups the inputs of a concatenation. Equal nodes on adjacent pieces of a value form a group.
-fn runs<'g>(m: &Match<'_, 'g>, axis: usize) -> Vec<Vec<Step<'g>>> {
+fn runs<'g>(m: &Match<'_, 'g>, axis: usize) -> Vec<Vec<ConcatInput<'g>>> {
     let nodes: Vec<Option<&'g Node>> = m.root().inputs.iter().map(|id| step(m, *id)).collect();
     let operands = |at: usize| nodes.iter().map(move |node| node.and_then(|node| node.input(at)));
     let most = nodes.iter().flatten().map(|node| node.inputs.len()).max().unwrap_or(0);
     let parts = (0..most).map(|at| pieces(m, &operands(at).collect::<Vec<_>>()));
     let parts: Vec<Vec<Option<Piece>>> = parts.collect();
-    let mut runs: Vec<Vec<Step<'g>>> = Vec::new();
+    let mut runs: Vec<Vec<ConcatInput<'g>>> = Vec::new();
     for (index, (made, node)) in m.root().inputs.iter().zip(&nodes).enumerate() {
         let parts = parts.iter().map(|parts| parts.get(index).cloned().flatten()).collect();
-        let next = Step { made: *made, node: *node, parts };
+        let next = ConcatInput { made: *made, node: *node, parts };
         let last = runs.last_mut();
         match last.filter(|run| run.last().is_some_and(|last| last.precedes(&next, axis))) {
             Some(run) => run.push(next),
@@ -68,7 +68,7 @@ fn step<'g>(m: &Match<'_, 'g>, id: Option<ValueId>) -> Option<&'g Node> {
     (ops::facts(&node.kind).elementwise && !old).then_some(node)
 }
 
-impl Step<'_> {
+impl ConcatInput<'_> {
     /// Returns `true` if the next node is equal and computes the piece after that of this node.
     fn precedes(&self, next: &Self, axis: usize) -> bool {
         let (Some(a), Some(b)) = (self.node, next.node) else {
@@ -84,7 +84,7 @@ impl Step<'_> {
 }
 
 /// Returns one node that replaces the nodes of a group.
-fn joined(m: &mut Match<'_, '_>, run: &[Step<'_>], axis: usize) -> Result<Option<ValueId>, Miss> {
+fn joined(m: &mut Match<'_, '_>, run: &[ConcatInput<'_>], axis: usize) -> Result<Option<ValueId>, Miss> {
     let (rank, first) = (m.result()?.rank(), run.first().and_then(|step| step.node).ok_or("")?);
     let mut inputs = Vec::new();
     for at in 0..first.inputs.len() {

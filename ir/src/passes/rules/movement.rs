@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::dim::{Dim, Symbol};
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::graph::{Node, ValueId};
 use crate::passes::rewrite::{Match, Miss, Rule, building, rule};
 use crate::proto::Setting;
@@ -148,7 +148,8 @@ fn through_wider(m: &mut Match<'_, '_>) -> Result<(), Miss> {
     let (through, to) = (m.tensor_of(inner)?.dtype, m.result()?.dtype);
     m.set("to", Setting::Int(to.number().into()));
     // The conversion to smaller types depends on another attribute.
-    let plain = to.is_float() || to.bits() >= 8 && matches!(to.kind(), Kind::Int | Kind::Bool);
+    let plain =
+        to.is_float() || to.bits() >= 8 && matches!(to.kind(), ElementClass::Int | ElementClass::Bool);
     if !plain {
         Err("other attributes affect the cast to this type")
     } else if represents(through, from) {
@@ -171,20 +172,20 @@ fn represents(wide: DType, narrow: DType) -> bool {
     let digits = |dtype: DType| dtype.bits() - u32::from(dtype.is_signed());
     match (wide.kind(), narrow.kind()) {
         _ if wide == narrow => true,
-        (Kind::Float, Kind::Float) => match (float(wide), float(narrow)) {
+        (ElementClass::Float, ElementClass::Float) => match (float(wide), float(narrow)) {
             (Some((a, b)), Some((c, d))) => a >= c && b >= d,
             _ => false,
         },
         // Every float with an exponent of 8 bits represents integers that have at most its digits.
-        (Kind::Float, Kind::Int) => {
+        (ElementClass::Float, ElementClass::Int) => {
             float(wide).is_some_and(|(mantissa, exponent)| mantissa >= digits(narrow) && exponent >= 8)
         }
-        (Kind::Int, Kind::Int) => {
+        (ElementClass::Int, ElementClass::Int) => {
             let sign = wide.is_signed() || !narrow.is_signed();
             sign && digits(wide) >= digits(narrow)
         }
-        (Kind::Float, Kind::Bool) => float(wide).is_some(),
-        (Kind::Int, Kind::Bool) => true,
+        (ElementClass::Float, ElementClass::Bool) => float(wide).is_some(),
+        (ElementClass::Int, ElementClass::Bool) => true,
         _ => false,
     }
 }

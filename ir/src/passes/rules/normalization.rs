@@ -1,6 +1,6 @@
 //! Normalizations that exporters write as several nodes.
 
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::ops::normalize::layer::Layer;
 use crate::ops::reduce::reduction::Reduction;
 use crate::passes::rewrite::{Match, Miss, Rule, building, rule};
@@ -169,7 +169,7 @@ fn in_half_precision(m: &mut Match<'_, '_>) -> Result<(), Miss> {
     let (from, to) = (m.tensor("x")?.dtype, m.result()?.dtype);
     let inside = m.node("n")?.output(0).ok_or("the node has no output")?;
     let inside = m.tensor_of(inside)?.dtype;
-    if from == to && to.kind() == Kind::Float && to.bits() == 16 && inside.bits() == 32 {
+    if from == to && to.kind() == ElementClass::Float && to.bits() == 16 && inside.bits() == 32 {
         Ok(())
     } else {
         Err("the casts are not from 16 to 32 bits and back")

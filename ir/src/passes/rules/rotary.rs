@@ -5,7 +5,7 @@ use std::rc::Rc;
 use crate::graph::{Node, ValueId};
 use crate::ops::attention::rotary::{JOINED, JoinedRotaryEmbedding};
 use crate::passes::rewrite::{Match, Miss, Rule, building};
-use crate::passes::rules::slices::part::Part;
+use crate::passes::rules::slices::axis_slice::AxisSlice;
 
 pub const RULES: &[Rule] = &[
     building(
@@ -110,11 +110,11 @@ fn are_stacked(m: &Match<'_, '_>, part: ValueId) -> bool {
 
 /// Returns the value whose last axis consists of these halves, or of these even and odd elements.
 fn whole(m: &Match<'_, '_>, parts: [ValueId; 2], interleaved: bool) -> Option<ValueId> {
-    let [first, second] = [Part::of(m, parts[0])?, Part::of(m, parts[1])?];
+    let [first, second] = [AxisSlice::of(m, parts[0])?, AxisSlice::of(m, parts[1])?];
     let shape = &m.tensor_of(first.whole).ok()?.shape;
     let (size, outer) = shape.split_last()?;
     let size = size.number()?;
-    let last = |part: &Part| part.axis == outer.len();
+    let last = |part: &AxisSlice| part.axis == outer.len();
     if first.whole != second.whole || !last(&first) || !last(&second) {
         return None;
     }

@@ -1,7 +1,7 @@
 //! Sequences of slices, splits and concatenations, shortened.
 
+pub mod axis_slice;
 pub mod cut;
-pub mod part;
 
 use crate::dim::Dim;
 use crate::graph::{Node, ValueId};

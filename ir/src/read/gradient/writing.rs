@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Step;
+use super::GradientNode;
 use super::rules::{self, Call};
 use crate::diagnostics::Problem;
 use crate::ops::kind;
@@ -15,7 +15,7 @@ use crate::text;
 
 /// Nodes that are written for one gradient.
 pub struct Writing {
-    steps: Vec<Step>,
+    steps: Vec<GradientNode>,
     /// Prefix of the names of new values.
     prefix: String,
     count: usize,
@@ -27,7 +27,7 @@ impl Writing {
         Writing { steps: Vec::new(), prefix: output.to_owned(), count: 0 }
     }
 
-    pub fn steps(self) -> Vec<Step> {
+    pub fn steps(self) -> Vec<GradientNode> {
         self.steps
     }
 
@@ -47,7 +47,7 @@ impl Writing {
         let node =
             NodeProto { op_type: operator.to_owned(), input, output: vec![output], ..NodeProto::default() };
         let by_rule = true;
-        self.steps.push(Step { node, by_rule });
+        self.steps.push(GradientNode { node, by_rule });
     }
 
     /// Adds the nodes of a text that the `needed` values depend on. Its values get new names, which are returned.
@@ -81,7 +81,7 @@ impl Writing {
                 node.domain = DERIVATIVES.to_owned();
             }
             let by_rule = true;
-            self.steps.push(Step { node, by_rule });
+            self.steps.push(GradientNode { node, by_rule });
         }
         Ok(own)
     }
@@ -95,7 +95,11 @@ impl Writing {
     }
 
     /// Adds a copy of a node that reads other values.
-    pub fn repeat(&mut self, step: &Step, renamed: &mut BTreeMap<String, String>) -> Result<Step, Problem> {
+    pub fn repeat(
+        &mut self,
+        step: &GradientNode,
+        renamed: &mut BTreeMap<String, String>,
+    ) -> Result<GradientNode, Problem> {
         let mut step = step.clone();
         if step.node.attribute.iter().any(|attribute| attribute.g.is_some()) {
             return Err(no_rule(&step.node));
@@ -116,7 +120,7 @@ impl Writing {
     /// Propagates the derivative of a node's output to its inputs that are `wanted`.
     pub fn back(
         &mut self,
-        Step { node, by_rule }: &Step,
+        GradientNode { node, by_rule }: &GradientNode,
         wanted: &[bool],
         scope: &Scope<'_>,
         slopes: &mut BTreeMap<String, String>,

@@ -4,8 +4,7 @@
 
 use burn::tensor::{Bool, DType, Int, Tensor, read_sync};
 
-use crate::bits::*;
-use crate::extreme::*;
+use crate::bit_cast::*;
 use crate::image::non_max_suppression::*;
 use crate::index::{select::*, unique::*};
 use crate::observe::Event;
@@ -15,6 +14,7 @@ use crate::random::*;
 use crate::roi::*;
 use crate::small::{Small, to_small, to_small_async};
 use crate::testing::{bool, events, float, has, int, noise, on_each, same};
+use crate::{arg_max::*, top_k::*};
 
 /// `waits!(f g(x, y))`: `g` is the async version of `f`. One result, or the first of several.
 macro_rules! waits {

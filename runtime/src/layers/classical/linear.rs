@@ -4,7 +4,7 @@ use alloc::{string::String, sync::Arc, vec::Vec};
 
 use burn::module::Module;
 use burn::tensor::{FloatDType, Int, Tensor};
-use onnx_embed_kernels::extreme::arg_max;
+use onnx_embed_kernels::arg_max::arg_max;
 use onnx_embed_kernels::reader::{Blocking, Reader, Waiting, now};
 use onnx_embed_kernels::scores::{self, Transform};
 use onnx_embed_kernels::shape::WithShape;

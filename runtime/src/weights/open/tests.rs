@@ -3,7 +3,7 @@
 use burn::tensor::Device;
 
 use super::super::fingerprint::fnv1a;
-use super::super::{Encoding, Entry, Fixed, Part};
+use super::super::{ByteRange, Encoding, Entry, Fixed};
 use super::*;
 use crate::ElementType;
 use crate::weights::File as TableFile;
@@ -60,8 +60,8 @@ fn the_path_that_was_given_is_named() {
 /// Table of a model with a fixed and a free weight, `fixed` `[1, 2]` `free` `[3, 4]`, and a file of external data.
 fn table() -> &'static Table {
     const FIXED: &[u8] = b"fixed\x01\x02";
-    let part = |start, gap: &[u8]| Part { file: 0, start, length: 2, gap: fnv1a(gap) };
-    let entry = |name, part: Part| Entry {
+    let part = |start, gap: &[u8]| ByteRange { file: 0, start, length: 2, gap: fnv1a(gap) };
+    let entry = |name, part: ByteRange| Entry {
         name,
         dtype: ElementType::UInt8,
         shape: &[2],

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use onnx_embed::__private::ops::observe::Event;
 use onnx_embed::__private::ops::poison::{self, Poison};
-use onnx_embed::{Device, Error, Kind, Port, Signature, Values};
+use onnx_embed::{Device, Error, Port, Signature, ValueType, Values};
 use onnx_embed_ir::dtype::DType;
 
 use crate::compare::{Tolerance, agree, equal};
@@ -204,7 +204,7 @@ fn read(folder: &Path, what: &str, ports: &[Port]) -> Result<Values, String> {
     for (at, port) in ports.iter().enumerate() {
         let path: PathBuf = folder.join(format!("{what}_{at}.pb"));
         let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let kind: &Kind = &port.kind;
+        let kind: &ValueType = &port.kind;
         let value =
             message::value(&bytes, kind).map_err(|problem| format!("{what} `{}`: {problem}", port.name))?;
         values.insert(port.name, value);

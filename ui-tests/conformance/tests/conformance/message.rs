@@ -4,7 +4,7 @@ mod small;
 
 use std::collections::BTreeMap;
 
-use onnx_embed::{Array, ElementType, Key, Kind, TensorData, Value};
+use onnx_embed::{Array, ElementType, Key, TensorData, Value, ValueType};
 use prost::Message;
 
 #[derive(Clone, PartialEq, Message)]
@@ -50,33 +50,33 @@ struct Optional {
 }
 
 /// Decodes a value from a file. It must have this kind.
-pub fn value(bytes: &[u8], kind: &Kind) -> Result<Value, String> {
+pub fn value(bytes: &[u8], kind: &ValueType) -> Result<Value, String> {
     let broken = |error: prost::DecodeError| error.to_string();
     match kind {
-        Kind::Tensor { dtype, .. } | Kind::Unranked(dtype) => {
+        ValueType::Tensor { dtype, .. } | ValueType::Unranked(dtype) => {
             tensor(Tensor::decode(bytes).map_err(broken)?, *dtype)
         }
-        Kind::Sequence(item) => sequence(Sequence::decode(bytes).map_err(broken)?, item),
-        Kind::Optional(item) => optional(Optional::decode(bytes).map_err(broken)?, item),
-        Kind::Map { key, value } => map(Map::decode(bytes).map_err(broken)?, *key, value),
+        ValueType::Sequence(item) => sequence(Sequence::decode(bytes).map_err(broken)?, item),
+        ValueType::Optional(item) => optional(Optional::decode(bytes).map_err(broken)?, item),
+        ValueType::Map { key, value } => map(Map::decode(bytes).map_err(broken)?, *key, value),
     }
 }
 
-fn sequence(message: Sequence, item: &Kind) -> Result<Value, String> {
+fn sequence(message: Sequence, item: &ValueType) -> Result<Value, String> {
     let values: Result<Vec<Value>, String> = match item {
-        Kind::Tensor { dtype, .. } | Kind::Unranked(dtype) => {
+        ValueType::Tensor { dtype, .. } | ValueType::Unranked(dtype) => {
             let items = message.tensors.into_iter();
             items.map(|item| tensor(item, *dtype)).collect()
         }
-        Kind::Sequence(item) => {
+        ValueType::Sequence(item) => {
             let items = message.sequences.into_iter();
             items.map(|inner| sequence(inner, item)).collect()
         }
-        Kind::Optional(item) => {
+        ValueType::Optional(item) => {
             let items = message.optionals.into_iter();
             items.map(|inner| optional(inner, item)).collect()
         }
-        Kind::Map { key, value } => {
+        ValueType::Map { key, value } => {
             let items = message.maps.into_iter();
             items.map(|item| map(item, *key, value)).collect()
         }
@@ -84,17 +84,19 @@ fn sequence(message: Sequence, item: &Kind) -> Result<Value, String> {
     Ok(Value::Sequence(values?))
 }
 
-fn optional(message: Optional, item: &Kind) -> Result<Value, String> {
+fn optional(message: Optional, item: &ValueType) -> Result<Value, String> {
     let value = match (message.tensor, message.sequence, item) {
-        (Some(inner), _, Kind::Tensor { dtype, .. } | Kind::Unranked(dtype)) => Some(tensor(inner, *dtype)?),
-        (_, Some(inner), Kind::Sequence(item)) => Some(sequence(inner, item)?),
+        (Some(inner), _, ValueType::Tensor { dtype, .. } | ValueType::Unranked(dtype)) => {
+            Some(tensor(inner, *dtype)?)
+        }
+        (_, Some(inner), ValueType::Sequence(item)) => Some(sequence(inner, item)?),
         (None, None, _) => None,
         _ => return Err(format!("the file does not hold an optional {item}")),
     };
     Ok(Value::Optional(value.map(Box::new)))
 }
 
-fn map(message: Map, key: ElementType, value: &Kind) -> Result<Value, String> {
+fn map(message: Map, key: ElementType, value: &ValueType) -> Result<Value, String> {
     let keys: Vec<Key> = match key {
         ElementType::String => message.string_keys.into_iter().map(Key::Text).collect(),
         _ => message.keys.into_iter().map(Key::Int).collect(),

@@ -187,7 +187,7 @@ pub struct Case {
 /// Returns the rules that apply, one entry for each application.
 fn rules(path: &Path) -> Vec<&'static str> {
     let mut names = Vec::new();
-    let observe = &mut |step: onnx_embed_ir::passes::Step<'_>| {
+    let observe = &mut |step: onnx_embed_ir::passes::CompletedPass<'_>| {
         let applied = step.rules.iter().flat_map(|report| &report.applied);
         names.extend(applied.map(|event| event.rule));
     };

@@ -1,10 +1,10 @@
 //! Inputs of all kinds for a signature.
 
 use half::{bf16, f16};
-use onnx_embed::{DType, ElementType, Kind, Port, Size, TensorData, Value, Values};
+use onnx_embed::{DType, ElementType, Port, Size, TensorData, Value, ValueType, Values};
 use onnx_embed_property_graphs::Random;
 
-/// Kind of inputs.
+/// ValueType of inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mood {
     /// Every dynamic size is 3, and floats are between -3 and 3.
@@ -27,7 +27,7 @@ const SPECIAL: [f64; 12] =
 pub fn inputs(ports: &[Port], steering: &[&str], mood: Mood) -> Option<Values> {
     let mut values = Values::new();
     for port in ports {
-        let Kind::Tensor { dtype, sizes } = port.kind else {
+        let ValueType::Tensor { dtype, sizes } = port.kind else {
             return None;
         };
         let sizes: Vec<usize> = sizes.iter().map(|size| self::size(size, mood)).collect();

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use noise::Noise;
-use plan::{Change, Plan, STORAGES};
+use plan::{Change, ChangePlan, STORAGES};
 use tally::{Subject, Tally};
 
 use super::{NO_RECORDING, Verify, bar};
@@ -79,7 +79,7 @@ fn run(arguments: &Verify, scratch: &Scratch, ready: &Ready<'_>, most: usize) ->
     let inputs = &Recording::open(recording)?.inputs;
     wire::write(&scratch.values(model, "in"), inputs)?;
     let folder = scratch.values(model, "changed");
-    let plan = Plan::new(&model.path, &scratch.options, most)?;
+    let plan = ChangePlan::new(&model.path, &scratch.options, most)?;
     let noise = Noise { plan: &plan, python: &arguments.python, recording };
     let subject = Subject {
         model,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
-use onnx_embed_ir::dtype::{DType, Kind};
+use onnx_embed_ir::dtype::{DType, ElementClass};
 use onnx_embed_ir::emit::Item;
 use onnx_embed_ir::options::Options;
 use onnx_embed_ir::weight::{Encoding, Weight};
@@ -200,7 +200,7 @@ fn varints(dtype: DType, bytes: &mut [u8]) {
     let (chosen, behind, bit) = match (dtype, dtype.kind()) {
         (DType::F16, _) => (starts.iter().filter(long).copied().collect(), 1, 0x02),
         (DType::Bf16, _) => (starts.clone(), 0, 0x20),
-        (_, Kind::Float) => (starts.clone(), 0, 0x01),
+        (_, ElementClass::Float) => (starts.clone(), 0, 0x01),
         _ => (Vec::from_iter(starts.get(starts.len() / 2).copied()), 0, 0x01),
     };
     for at in chosen {

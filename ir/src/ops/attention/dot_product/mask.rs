@@ -5,7 +5,7 @@ use quote::format_ident;
 use super::{Attention, MASK, PAST};
 use crate::diagnostics::{Problem, Topic};
 use crate::dim::Dim;
-use crate::dtype::Kind;
+use crate::dtype::ElementClass;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::attention::heads::Sizes;
@@ -18,7 +18,7 @@ impl Attention {
             return Ok(());
         }
         let mask = cx.tensor(MASK)?;
-        let kinds = [Kind::Bool, Kind::Float, Kind::Int];
+        let kinds = [ElementClass::Bool, ElementClass::Float, ElementClass::Int];
         if !kinds.contains(&mask.dtype.kind()) || mask.dtype.bits() < 8 {
             return Err(Problem::expected(
                 "the mask",
@@ -56,8 +56,8 @@ impl Attention {
         }
         let target = format_ident!("{}", wanted.carrier());
         Ok(match tensor.dtype.kind() {
-            Kind::Bool => code!(Some(ops::attention::AttentionMask::Allowed(#mask))),
-            Kind::Int => code! {
+            ElementClass::Bool => code!(Some(ops::attention::AttentionMask::Allowed(#mask))),
+            ElementClass::Int => code! {
                 Some(ops::attention::AttentionMask::Bias(
                     ops::cast::int_to_float(#mask, DType::#target)
                 ))

@@ -6,7 +6,7 @@ use Device::{Kernel, Method, Symbol};
 
 use crate::attributes::attributes;
 use crate::dim::Dim;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::ops::elementwise::cast::stays;
 use crate::ops::elementwise::unary::rounded;
 use crate::types::Known;
@@ -15,7 +15,7 @@ use crate::types::Known;
 #[derive(Debug)]
 pub struct Binary {
     /// Classes of elements that the operator accepts.
-    pub kinds: &'static [Kind],
+    pub kinds: &'static [ElementClass],
     /// Code for floats or booleans on the device.
     pub device: Device,
     /// Code for integers, if it differs.
@@ -56,15 +56,16 @@ enum Fold {
     Nothing,
 }
 
-const NUMBER: &[Kind] = &[Kind::Float, Kind::Int];
-const ANY: &[Kind] = &[Kind::Float, Kind::Int, Kind::Bool, Kind::String];
+const NUMBER: &[ElementClass] = &[ElementClass::Float, ElementClass::Int];
+const ANY: &[ElementClass] =
+    &[ElementClass::Float, ElementClass::Int, ElementClass::Bool, ElementClass::String];
 
 const fn number(device: Device, integers: Option<Device>, host: &'static str, known: Fold) -> Binary {
     Binary { kinds: NUMBER, device, integers, host: Some(host), known, compares: false }
 }
 
 const fn compare(
-    kinds: &'static [Kind],
+    kinds: &'static [ElementClass],
     method: &'static str,
     host: &'static str,
     known: fn(Option<Ordering>) -> bool,
@@ -80,11 +81,18 @@ const fn compare(
 }
 
 const fn logic(method: &'static str, host: &'static str, known: fn(bool, bool) -> bool) -> Binary {
-    Binary { kinds: &[Kind::Bool], ..number(Method(method), None, host, Fold::Bool(known)) }
+    Binary { kinds: &[ElementClass::Bool], ..number(Method(method), None, host, Fold::Bool(known)) }
 }
 
 const fn bits(device: Device) -> Binary {
-    Binary { kinds: &[Kind::Int], device, integers: None, host: None, known: Fold::Nothing, compares: false }
+    Binary {
+        kinds: &[ElementClass::Int],
+        device,
+        integers: None,
+        host: None,
+        known: Fold::Nothing,
+        compares: false,
+    }
 }
 
 pub const ADD: Binary = number(Symbol("+"), None, "add", Fold::Number(Dim::add, |a, b| a + b));

@@ -1,7 +1,7 @@
 //! Casts of elements that are known at compile time.
 
 use crate::dim::{Atom, Dim};
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::ops::elementwise::unary::rounded;
 use crate::types::Known;
 
@@ -13,36 +13,36 @@ const MOST_FACTORS: usize = 8;
 pub fn converted(known: &Known, to: DType) -> Option<Known> {
     match (known, to.kind()) {
         // The kernels round to floats of 8 bits and fewer.
-        (_, Kind::Float) if !to.is_float() => None,
-        (Known::Ints(dims), Kind::Int) => {
+        (_, ElementClass::Float) if !to.is_float() => None,
+        (Known::Ints(dims), ElementClass::Int) => {
             let dims = dims.iter().map(|dim| match dim.number() {
                 Some(number) => wrapped(number, to).map(Dim::from),
                 None => stays(dim, to).then(|| dim.clone()),
             });
             dims.collect::<Option<_>>().map(Known::Ints)
         }
-        (Known::Ints(dims), Kind::Float) => {
+        (Known::Ints(dims), ElementClass::Float) => {
             let floats = dims.iter().map(|dim| float(dim.number()?, to));
             floats.collect::<Option<_>>().map(Known::Floats)
         }
-        (Known::Ints(dims), Kind::Bool) => {
+        (Known::Ints(dims), ElementClass::Bool) => {
             let truths = dims.iter().map(|dim| dim.number().map(|number| number != 0));
             truths.collect::<Option<_>>().map(Known::Bools)
         }
-        (Known::Floats(values), Kind::Int) => {
+        (Known::Floats(values), ElementClass::Int) => {
             let ints = values.iter().map(|&value| nearest(value, to).map(Dim::from));
             ints.collect::<Option<_>>().map(Known::Ints)
         }
-        (Known::Floats(values), Kind::Float) => {
+        (Known::Floats(values), ElementClass::Float) => {
             Some(Known::Floats(values.iter().map(|&value| rounded(value, to)).collect()))
         }
-        (Known::Floats(values), Kind::Bool) => {
+        (Known::Floats(values), ElementClass::Bool) => {
             Some(Known::Bools(values.iter().map(|&value| value != 0.0).collect()))
         }
-        (Known::Bools(values), Kind::Int) => {
+        (Known::Bools(values), ElementClass::Int) => {
             Some(Known::Ints(values.iter().map(|&value| i64::from(value).into()).collect()))
         }
-        (Known::Bools(values), Kind::Float) => {
+        (Known::Bools(values), ElementClass::Float) => {
             Some(Known::Floats(values.iter().map(|&value| f64::from(value)).collect()))
         }
         _ => None,

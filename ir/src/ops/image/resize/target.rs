@@ -3,11 +3,11 @@
 use crate::attributes::attributes;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::rust::{Code, code};
-use crate::types::{Known, Place, TensorType};
+use crate::types::{Known, Placement, TensorType};
 
 /// How the aspect ratio is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,8 @@ const FINEST: f32 = 256.0;
 /// Checks that the input of scales contains floats and the input of sizes integers, and returns both.
 pub fn checked(cx: &Infer<'_>, inputs: [Option<usize>; 2]) -> Result<[Option<usize>; 2], Problem> {
     let [scales, sizes] = inputs;
-    let checks = [(scales, "scales", Kind::Float, "floats"), (sizes, "sizes", Kind::Int, "integers")];
+    let checks =
+        [(scales, "scales", ElementClass::Float, "floats"), (sizes, "sizes", ElementClass::Int, "integers")];
     for (input, name, kind, expected) in checks {
         let dtype = input.map(|input| cx.tensor(input)).transpose()?.map(|x| x.dtype);
         if let Some(dtype) = dtype.filter(|dtype| dtype.kind() != kind) {
@@ -171,7 +172,7 @@ impl Target {
                 code!(#sizes(&[#(#dims),*]))
             }
             Target::HostScales(input) => {
-                let scales = cx.input_at(*input, Place::Host)?;
+                let scales = cx.input_at(*input, Placement::Host)?;
                 code!(ops::resize::Target::Scales(#scales.data()))
             }
             Target::HostSizes(input) => {

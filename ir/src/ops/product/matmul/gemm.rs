@@ -6,7 +6,7 @@ use super::are_factors;
 use super::linear::linear_layer;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, ElementClass};
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::elementwise::activation::Fused;
@@ -112,7 +112,7 @@ impl Gemm {
         let (alpha, beta) = (number(self.alpha), number(self.beta));
         let dtype = cx.tensor_type(0)?.dtype;
         let product = match dtype.kind() {
-            Kind::Int => code!(ops::matmul::gemm_int(#a, #b, #c, #alpha, #beta, #left, #right)),
+            ElementClass::Int => code!(ops::matmul::gemm_int(#a, #b, #c, #alpha, #beta, #left, #right)),
             _ => code!(ops::matmul::gemm(#a, #b, #c, #alpha, #beta, #left, #right)),
         };
         Ok(Fused::after(self.activation.as_ref(), product, dtype))
@@ -121,7 +121,7 @@ impl Gemm {
     /// Returns a fully connected layer, if B is a weight and the bias has rank 1.
     fn linear(&self, cx: &mut Emit<'_, '_>) -> Result<Option<Code>, Problem> {
         let dtype = cx.tensor_type(1)?.dtype;
-        if !self.is_layer() || dtype.kind() != Kind::Float {
+        if !self.is_layer() || dtype.kind() != ElementClass::Float {
             return Ok(None);
         }
         let columns = cx.output_tensor(0)?.shape.get(1).cloned();

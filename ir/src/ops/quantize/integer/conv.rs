@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 use quote::format_ident;
 
-use super::{Ended, INTEGER, Places, QUANTIZED, Side, check_factor, filters, is_zero};
+use super::{Ended, INTEGER, InputLayout, QUANTIZED, Side, check_factor, filters, is_zero};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -20,7 +20,7 @@ use crate::types::{Shape, TensorType};
 /// A convolution whose result is the accumulators, or integers of another scale.
 #[derive(Debug)]
 struct Conv {
-    places: Places,
+    places: InputLayout,
     window: Window,
     groups: i64,
     channels_last: bool,
@@ -45,9 +45,9 @@ pub fn between_scales(window: Window, groups: i64) -> Rc<dyn Operator> {
     Rc::new(Conv { places: WITH_BIAS, window, groups, channels_last: false })
 }
 
-const WITH_BIAS: Places = Places { bias: Some(8), ..QUANTIZED };
+const WITH_BIAS: InputLayout = InputLayout { bias: Some(8), ..QUANTIZED };
 
-fn read(a: &Attributes<'_>, places: Places, channels_last: bool) -> Result<Rc<dyn Operator>, Problem> {
+fn read(a: &Attributes<'_>, places: InputLayout, channels_last: bool) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Conv { places, window: Window::read(a)?, groups: a.int_or("group", 1)?, channels_last }))
 }
 

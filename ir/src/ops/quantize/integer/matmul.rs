@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 
 use super::{
-    End, Ended, INTEGER, Places, QUANTIZED, Side, check_factor, optional, right_matrix, spread, zeros,
+    End, Ended, INTEGER, InputLayout, QUANTIZED, Side, check_factor, optional, right_matrix, spread, zeros,
 };
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
@@ -20,7 +20,7 @@ use crate::types::Shape;
 /// A product whose result is the accumulators, floats, or integers of another scale.
 #[derive(Debug)]
 pub struct MatMul {
-    places: Places,
+    places: InputLayout,
     transposed: [bool; 2],
     alpha: f32,
 }
@@ -42,7 +42,7 @@ pub fn quantized_matmul() -> Result<Rc<dyn Operator>, Problem> {
 }
 
 pub fn to_float() -> Result<Rc<dyn Operator>, Problem> {
-    read(Places {
+    read(InputLayout {
         operands: [0, 1],
         zeros: [4, 5],
         bias: None,
@@ -52,7 +52,7 @@ pub fn to_float() -> Result<Rc<dyn Operator>, Problem> {
 
 /// Returns the projection that QAttention starts with.
 pub fn projection() -> MatMul {
-    plain(Places {
+    plain(InputLayout {
         operands: [0, 1],
         zeros: [6, 7],
         bias: None,
@@ -72,17 +72,17 @@ pub fn gemm(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         End::Float { scales: [1, 4], bias: None }
     };
     Ok(Rc::new(MatMul {
-        places: Places { bias: Some(6), end, ..QUANTIZED },
+        places: InputLayout { bias: Some(6), end, ..QUANTIZED },
         transposed: [a.flag("transA", false)?, a.flag("transB", false)?],
         alpha: a.float_or("alpha", 1.0)?,
     }))
 }
 
-fn read(places: Places) -> Result<Rc<dyn Operator>, Problem> {
+fn read(places: InputLayout) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(plain(places)))
 }
 
-fn plain(places: Places) -> MatMul {
+fn plain(places: InputLayout) -> MatMul {
     MatMul { places, transposed: [false; 2], alpha: 1.0 }
 }
 

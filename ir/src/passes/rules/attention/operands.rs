@@ -3,7 +3,7 @@
 use crate::graph::{Node, ValueId};
 use crate::ops::shape::transpose::Transpose;
 use crate::passes::rewrite::Match;
-use crate::passes::rules::slices::part::Part;
+use crate::passes::rules::slices::axis_slice::AxisSlice;
 
 /// Returns an operand with its heads in the last axis, and their number, if its split has no other consumer.
 pub fn together(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> {
@@ -38,7 +38,7 @@ fn projected(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> {
     if let Some(node) = m.maker(inner).filter(|node| &*node.kind == "Transpose") {
         (inner, outer) = (node.input(0)?, permutation(m, node, 4)?);
     }
-    let part = Part::of(m, inner).filter(|part| part.squeezed && part.step == 1)?;
+    let part = AxisSlice::of(m, inner).filter(|part| part.squeezed && part.step == 1)?;
     let mut split = part.whole;
     if let Some(node) = m.maker(split).filter(|node| &*node.kind == "Transpose") {
         (split, axes) = (node.input(0)?, permutation(m, node, 5)?);

@@ -2,7 +2,7 @@
 
 use super::equations::of_scores;
 use crate::dim::Dim;
-use crate::dtype::Kind;
+use crate::dtype::ElementClass;
 use crate::graph::{Node, ValueId};
 use crate::ops::product::matmul::MatMul;
 use crate::ops::shape::transpose::Transpose;
@@ -109,8 +109,8 @@ fn followed(m: &Match<'_, '_>, id: ValueId, left: usize) -> Result<Scores, Miss>
         "Where" => chosen(m, node, at, left),
         "Cast" => {
             let (from, to) = (m.tensor_of(first()?)?.dtype, m.tensor_of(id)?.dtype);
-            match (from.bits(), to.bits(), from.kind() == Kind::Float) {
-                (16, 32, true) if to.kind() == Kind::Float => followed(m, first()?, left),
+            match (from.bits(), to.bits(), from.kind() == ElementClass::Float) {
+                (16, 32, true) if to.kind() == ElementClass::Float => followed(m, first()?, left),
                 _ => Err("the scores are converted to another type"),
             }
         }

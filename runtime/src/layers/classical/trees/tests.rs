@@ -1,5 +1,5 @@
 use super::*;
-use crate::weights::{Encoding, Entry, File, Part, Table, WeightSource};
+use crate::weights::{ByteRange, Encoding, Entry, File, Table, WeightSource};
 use alloc::{boxed::Box, string::String, string::ToString, vec::Vec};
 use burn::tensor::{Device, TensorData};
 
@@ -10,7 +10,7 @@ const NOTHING: u64 = 0xcbf2_9ce4_8422_2325;
 fn file(lists: &[(&'static str, ElementType, Vec<u8>)]) -> (Vec<u8>, &'static Table) {
     let mut bytes = Vec::new();
     let mut entry = |(name, dtype, list): &(&'static str, ElementType, Vec<u8>)| {
-        let part = Part { file: 0, start: bytes.len(), length: list.len(), gap: NOTHING };
+        let part = ByteRange { file: 0, start: bytes.len(), length: list.len(), gap: NOTHING };
         bytes.extend(list);
         let size = if *dtype == ElementType::Int64 { 8 } else { 4 };
         let (count, encoding) = match dtype {

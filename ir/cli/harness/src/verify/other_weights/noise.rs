@@ -12,14 +12,14 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::answer_by_onnx_runtime;
-use super::plan::{Change, Plan};
+use super::plan::{Change, ChangePlan};
 use crate::comparison::{compare, is_within};
 use crate::npz::{Expected, Recording};
 use crate::value::Values;
 
 /// Arguments for runs of ONNX Runtime with other roundings.
 pub struct Noise<'p> {
-    pub plan: &'p Plan,
+    pub plan: &'p ChangePlan,
     pub python: &'p Path,
     pub recording: &'p Path,
 }

@@ -14,7 +14,7 @@ use crate::message::ReloadResult;
 pub const STORAGES: [(Weights, &str); 2] = [(Weights::File, "file"), (Weights::Embed, "embed")];
 
 /// Changed files of a model that are to be tried.
-pub struct Plan {
+pub struct ChangePlan {
     pub files: Files,
     constants: Vec<Constant>,
     /// Indices of the constants that each change gives other values.
@@ -35,11 +35,11 @@ pub struct Change {
     pub results: [Option<ReloadResult>; 2],
 }
 
-impl Plan {
+impl ChangePlan {
     /// Plans for each storage changes of at most `most` constants that the code depends on, of at most `most` others,
     /// and of all others at once.
     pub fn new(path: &Path, options: &Options, most: usize) -> Result<Self> {
-        let mut plan = Plan {
+        let mut plan = ChangePlan {
             files: Files::new(),
             constants: Vec::new(),
             changed: Vec::new(),
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn storages_share_the_changes_of_one_constant() {
         let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../ui-tests/models/other_weights.onnx");
-        let plan = Plan::new(Path::new(model), &Options::default(), 100).unwrap();
+        let plan = ChangePlan::new(Path::new(model), &Options::default(), 100).unwrap();
         let fixed = |name: &str| {
             let named = plan.changes.iter().filter(|change| change.name == name);
             Vec::from_iter(named.map(|change| change.fixed))

@@ -9,7 +9,7 @@ use crate::passes::rewrite::Match;
 
 /// A range of indices along one axis of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Part {
+pub struct AxisSlice {
     pub whole: ValueId,
     pub axis: usize,
     pub start: i64,
@@ -18,9 +18,9 @@ pub struct Part {
     pub squeezed: bool,
 }
 
-impl Part {
+impl AxisSlice {
     /// Returns the part of another value that a value equals, `None` if no supported operator selects it.
-    pub fn of(m: &Match<'_, '_>, id: ValueId) -> Option<Part> {
+    pub fn of(m: &Match<'_, '_>, id: ValueId) -> Option<AxisSlice> {
         let (node, _) = m.source(id)?;
         let whole = node.input(0)?;
         let shape = &m.tensor_of(whole).ok()?.shape;
@@ -33,7 +33,7 @@ impl Part {
                     return None;
                 };
                 let size = if start < 0 { shape.get(axis)?.number()? } else { 0 };
-                (rank < 2).then_some(Part {
+                (rank < 2).then_some(AxisSlice {
                     whole,
                     axis,
                     start: start.checked_add(size)?,
@@ -42,20 +42,20 @@ impl Part {
                 })
             }
             "Squeeze" | "Reshape" => {
-                let inner = Part::of(m, whole).filter(|part| !part.squeezed)?;
+                let inner = AxisSlice::of(m, whole).filter(|part| !part.squeezed)?;
                 let mut left = shape.clone();
                 if inner.axis >= left.len() || !left.remove(inner.axis).is(1) {
                     return None;
                 }
                 let same = m.tensor_of(id).ok()?.shape == left;
-                same.then_some(Part { squeezed: true, ..inner })
+                same.then_some(AxisSlice { squeezed: true, ..inner })
             }
             _ => {
                 let piece = piece(m, id).ok()?;
                 let is_cut = |(_, (span, size)): &(usize, (&Span, &Dim))| **span != Span::whole(size);
                 let mut cut = piece.spans.iter().zip(shape).enumerate().filter(is_cut);
                 let (axis, (span, _)) = cut.next()?;
-                cut.next().is_none().then_some(Part {
+                cut.next().is_none().then_some(AxisSlice {
                     whole,
                     axis,
                     start: span.start.number()?,
